@@ -1,0 +1,15 @@
+/*
+ * Assertions that stay on in release: they are for our own mistakes, never for bad input.
+ */
+#ifndef TS_BASE_ASSERT_H
+#define TS_BASE_ASSERT_H
+
+/* Stops the process when the condition does not hold, and says where. */
+#define ts_assert(condition) ((condition) ? (void)0 : ts_assert_fail(#condition, __FILE__, __LINE__))
+
+/* For places that cannot be reached, with the reason. */
+#define ts_unreachable(why) ts_assert_fail(why, __FILE__, __LINE__)
+
+_Noreturn void ts_assert_fail(const char *what, const char *file, int line);
+
+#endif
