@@ -1,0 +1,54 @@
+# Turnstone's commands. CMake does the building; this file says what there is to do.
+# Commands are quiet when all is well: VERBOSE=1 shows what they run.
+
+MAKEFLAGS += --no-print-directory
+.DEFAULT_GOAL := release
+
+PREFIX ?= /usr/local
+Q := $(if $(VERBOSE),,@)
+
+# Configures when needed, builds with all cores, and prints only what goes wrong.
+define build
+	$(Q)tools/build $(1)
+endef
+
+release: ## build the release, build/release/turnstone (the default)
+	$(Q)NO_INSTALL=1 tools/install-packages build || { echo "turnstone: 'make deps' installs them" >&2; exit 2; }
+	$(call build,release)
+
+deps: ## install what building needs (NO_INSTALL=1 prints it instead)
+	$(Q)tools/install-packages build
+
+demo: deps ## install what is missing, build, and show the main job
+	$(call build,release)
+	$(Q)tools/demo build/release/turnstone
+
+check: ## install what the tests need, build, and run all of them (CHECK=all: also what has not changed)
+	$(Q)tools/install-packages build check
+	$(call build,release)
+	$(call build,dev)
+	$(call build,asan)
+	$(Q)tools/check $(if $(filter all,$(CHECK)),--all) build/dev build/asan
+
+tsan: ## run the unit tests under ThreadSanitizer
+	$(Q)tools/install-packages build check
+	$(call build,tsan)
+	$(Q)tools/check $(if $(filter all,$(CHECK)),--all) build/tsan
+
+bench: ## run the benchmarks and print the ratios
+	$(call build,release)
+	$(Q)build/release/turnstone bench route
+
+install: release ## install program, libraries, headers, man page and completions (DESTDIR, PREFIX)
+	$(Q)cmake --install build/release --prefix "$(PREFIX)" $(if $(VERBOSE),,>/dev/null)
+
+format: ## lay out all C files by clang-format
+	$(Q)tools/format --write
+
+clean: ## remove everything that was built
+	$(Q)rm -rf build
+
+help: ## list these targets
+	$(Q)sed -n 's/^\([a-z-]*\):[^#]*## /\1\t/p' Makefile | awk -F '\t' '{ printf "make %-10s %s\n", $$1, $$2 }'
+
+.PHONY: release deps demo check tsan bench install format clean help

@@ -1,0 +1,153 @@
+#include "help.h"
+
+#include "complain.h"
+#include "output.h"
+#include "verbs.h"
+
+#include "turnstone/version.h"
+
+#include <string.h>
+
+enum { WIDTH = 80 };
+
+/* Prints paragraphs wrapped to WIDTH columns, each line behind `indent` spaces, the first one already at `column`. */
+static void print_wrapped(const char *text, int indent, int column) {
+    const char *word = text;
+    while (*word) {
+        if (*word == '\n') {
+            printf("\n%s%*s", word[1] == '\n' ? "\n" : "", indent, "");
+            column = indent;
+            word += strspn(word, "\n");
+            continue;
+        }
+        size_t length = strcspn(word, " \n");
+        if (column > indent && column + 1 + (int)length > WIDTH) {
+            printf("\n%*s", indent, "");
+            column = indent;
+        }
+        bool first = column == indent;
+        printf("%s%.*s", first ? "" : " ", (int)length, word);
+        column += (int)length + !first;
+        word += length;
+        word += *word == ' ';
+    }
+    putchar('\n');
+}
+
+/* "--strategy NAME", as it stands in lists. Returns its width. */
+static int print_option(const struct cli_option *option) {
+    const char *takes = option->choices ? option->choices : option->argument;
+    return printf("  --%s%s%s", option->name, takes ? " " : "", takes ? takes : "");
+}
+
+static void print_verb(const struct cli_verb *verb) {
+    printf("turnstone %s: %s\n\nUsage: turnstone %s%s%s%s\n\n", verb->name, verb->summary, verb->name,
+           verb->option_count ? " [OPTION…]" : "", verb->operands ? " " : "", verb->operands ? verb->operands : "");
+    print_wrapped(verb->description, 0, 0);
+    if (verb->option_count)
+        puts("\nOptions:");
+    for (size_t i = 0; i < verb->option_count; i++) {
+        const int indent = 24;
+        int width = print_option(&verb->options[i]);
+        if (width > indent - 2)
+            printf("\n%*s", indent, "");
+        else
+            printf("%*s", indent - width, "");
+        print_wrapped(verb->options[i].help, indent, indent);
+    }
+    if (verb->example_count)
+        puts("\nExamples:");
+    for (size_t i = 0; i < verb->example_count; i++)
+        printf("  %s\n      %s\n", verb->examples[i].command, verb->examples[i].shows);
+}
+
+static void print_exit_statuses(void) {
+    puts("\nExit status, the same for every verb:");
+#define PRINT_EXIT(name, value, meaning) printf("  %d  %s\n", value, meaning);
+    CLI_EXIT_TABLE(PRINT_EXIT)
+#undef PRINT_EXIT
+}
+
+static void print_overview(void) {
+    puts("Turnstone turns over every commit of every repository it is given and\n"
+         "reports each leaked secret once.\n\n"
+         "Usage: turnstone VERB [OPTION…] [--] [OPERAND…]\n\nVerbs:");
+    for (size_t i = 0; i < cli__verb_count; i++)
+        printf("  %-14s %s\n", cli__verbs[i]->name, cli__verbs[i]->summary);
+    puts("\n'turnstone help VERB' says more; 'turnstone --version' which version this is.");
+    print_exit_statuses();
+}
+
+static void print_group(const char *word) {
+    printf("Verbs under 'turnstone %s':\n", word);
+    for (size_t i = 0; i < cli__verb_count; i++) {
+        size_t first = cli__verb_first_word(cli__verbs[i]);
+        if (strlen(word) == first && strncmp(cli__verbs[i]->name, word, first) == 0)
+            printf("  %-14s %s\n", cli__verbs[i]->name, cli__verbs[i]->summary);
+    }
+}
+
+enum cli_exit cli__help_verb(const struct cli_verb *verb) {
+    print_verb(verb);
+    return cli__finish_stdout(CLI_EXIT_DONE);
+}
+
+enum cli_exit cli__help_text(size_t count, const char *const *words) {
+    if (count == 0) {
+        print_overview();
+        return cli__finish_stdout(CLI_EXIT_DONE);
+    }
+    if (count == 1 && cli__verb_is_group(words[0])) {
+        print_group(words[0]);
+        return cli__finish_stdout(CLI_EXIT_DONE);
+    }
+    const struct cli_verb *verb = cli__verb_find(count, words);
+    return verb ? cli__help_verb(verb) : cli__verb_complain_unknown(count, words);
+}
+
+enum cli_exit cli__help_version(void) {
+    printf("turnstone %s\n", ts_version());
+    return cli__finish_stdout(CLI_EXIT_DONE);
+}
+
+enum { HELP_AS };
+
+static const struct cli_option help_options[] = {
+    [HELP_AS] = {"as", "FORM", "text|man|bash|zsh",
+                 "the form: text for the terminal (the default), the man page, or the completion of a shell"},
+};
+
+static const struct cli_example help_examples[] = {
+    {"turnstone help route", "what the verb route does and takes"},
+    {"turnstone help --as man | man -l -", "the whole manual"},
+};
+
+static enum cli_exit run_help(const struct cli_arguments *arguments) {
+    const char *as = arguments->values[HELP_AS];
+    if (as && strcmp(as, "text") != 0) {
+        if (arguments->operand_count > 0)
+            return cli__complain(CLI_EXIT_USAGE, "help: --as %s is about all verbs; leave out '%s'", as,
+                                 cli__quote_text(arguments->operands[0]).text);
+        if (strcmp(as, "man") == 0)
+            cli__help_man(stdout);
+        else if (strcmp(as, "bash") == 0)
+            cli__help_bash(stdout);
+        else
+            cli__help_zsh(stdout);
+        return cli__finish_stdout(CLI_EXIT_DONE);
+    }
+    return cli__help_text(arguments->operand_count, arguments->operands);
+}
+
+const struct cli_verb cli__verb_help = {
+    .name = "help",
+    .summary = "explain a verb, or list them",
+    .operands = "[VERB]",
+    .description = "Says what a verb does and which options it takes. Without a verb it lists all of them, with the "
+                   "exit statuses.",
+    .options = help_options,
+    .option_count = sizeof help_options / sizeof help_options[0],
+    .examples = help_examples,
+    .example_count = sizeof help_examples / sizeof help_examples[0],
+    .run = run_help,
+};

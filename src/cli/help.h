@@ -1,0 +1,22 @@
+/*
+ * What the tables of verb.h look like to a reader: text on the terminal, a man page, completions for two shells.
+ */
+#ifndef TS_CLI_HELP_H
+#define TS_CLI_HELP_H
+
+#include "verb.h"
+
+#include <stdio.h>
+
+/* Help for a verb or a group of verbs by the words of its name; none is the overview. */
+enum cli_exit cli__help_text(size_t count, const char *const *words);
+
+enum cli_exit cli__help_verb(const struct cli_verb *verb);
+
+enum cli_exit cli__help_version(void);
+
+void cli__help_man(FILE *out);
+void cli__help_bash(FILE *out);
+void cli__help_zsh(FILE *out);
+
+#endif

@@ -1,0 +1,306 @@
+/*
+ * turnstone route: which store holds an id, or whether a store owns it.
+ *
+ * The command line becomes a plan first (a router, and what to answer), so that nothing is printed before everything
+ * that was given has been understood. Ids on standard input are answered as they come.
+ */
+#include "complain.h"
+#include "output.h"
+#include "verbs.h"
+
+#include "base/number.h"
+#include "os/in.h"
+#include "os/out.h"
+#include "turnstone/route.h"
+
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+enum { ROUTE_STRATEGY, ROUTE_STORES, ROUTE_RANGES, ROUTE_OWN, ROUTE_JSON };
+
+/* Longer than any id, so that a long word is still quoted as what it is. */
+enum { TOKEN_MAX = 256 };
+
+struct plan {
+    struct ts_router router;
+    void *range_memory;
+    bool asks_ownership;
+    struct ts_store_id owner;
+    bool json;
+};
+
+static void plan_release(struct plan *plan) {
+    free(plan->range_memory);
+}
+
+/* A 32-bit number from the named option or variable. */
+static enum cli_exit read_u32(const char *name, const char *text, uint32_t *ret_value) {
+    enum ts_number_error error = ts_u32_parse(ts_bytes_of_cstring(text), ret_value);
+    if (error == TS_NUMBER_OK)
+        return CLI_EXIT_DONE;
+    return cli__complain(CLI_EXIT_USAGE, "route: %s must be a number from 0 to 4294967295; got '%s'", name,
+                         cli__quote_text(text).text);
+}
+
+static enum cli_exit read_variable(const char *name, uint32_t *ret_value) {
+    const char *text = getenv(name);
+    if (!text)
+        return cli__complain(CLI_EXIT_USAGE, "route: --own env needs %s, which is not set", name);
+    return read_u32(name, text, ret_value);
+}
+
+static enum cli_exit plan_ranges(const char *list, struct plan *plan) {
+    size_t length = strlen(list);
+    size_t count = ts_router_list_count(list, length);
+    size_t memory_size = ts_router_range_memory(count);
+    struct ts_router_range *ranges = calloc(count ? count : 1, sizeof *ranges);
+    plan->range_memory = malloc(memory_size);
+    enum cli_exit status = CLI_EXIT_USAGE;
+    char why[256];
+    struct ts_router_list_error_detail list_error;
+    struct ts_router_error_detail error;
+    if (!ranges || !plan->range_memory) {
+        status = cli__complain(CLI_EXIT_INFRASTRUCTURE, "route: out of memory for %zu ranges", count);
+    } else if (ts_router_list_parse(list, length, ranges, count, &count, &list_error) != TS_ROUTER_LIST_OK) {
+        ts_router_list_error_describe(&list_error, list, why, sizeof why);
+        cli__complain(CLI_EXIT_USAGE, "route: --ranges: %s", why);
+    } else if (ts_router_init_range(ranges, count, plan->range_memory, memory_size, &plan->router, &error) !=
+               TS_ROUTER_OK) {
+        ts_router_error_describe(&error, why, sizeof why);
+        cli__complain(CLI_EXIT_USAGE, "route: --ranges: %s", why);
+    } else {
+        status = CLI_EXIT_DONE;
+    }
+    free(ranges);
+    return status;
+}
+
+static enum cli_exit plan_hash(const struct cli_arguments *arguments, enum ts_router_strategy strategy,
+                               struct plan *plan) {
+    const char *stores = arguments->values[ROUTE_STORES];
+    const char *own = arguments->values[ROUTE_OWN];
+    bool from_environment = own && strcmp(own, "env") == 0;
+    const char *count_name = from_environment ? "TURNSTONE_STORE_COUNT" : "--stores";
+    uint32_t count;
+    enum cli_exit status;
+    if (from_environment && stores)
+        return cli__complain(CLI_EXIT_USAGE,
+                             "route: --stores does not go with --own env: TURNSTONE_STORE_COUNT has the count");
+    if (from_environment) {
+        status = read_variable("TURNSTONE_STORE_INDEX", &plan->owner.v);
+        if (status == CLI_EXIT_DONE)
+            status = read_variable(count_name, &count);
+    } else if (stores) {
+        status = read_u32(count_name, stores, &count);
+    } else {
+        return cli__complain(CLI_EXIT_USAGE, "route: how many stores are there? --stores N says it");
+    }
+    if (status != CLI_EXIT_DONE)
+        return status;
+    if (ts_router_init_hash(strategy, count, &plan->router, NULL) != TS_ROUTER_OK)
+        return cli__complain(CLI_EXIT_USAGE, "route: %s must be at least 1; got 0", count_name);
+    return CLI_EXIT_DONE;
+}
+
+/* The router, from --strategy and the options that belong to it. */
+static enum cli_exit plan_router(const struct cli_arguments *arguments, struct plan *plan) {
+    const char *name = arguments->values[ROUTE_STRATEGY];
+    enum ts_router_strategy strategy = TS_ROUTER_STRATEGY_DEFAULT;
+    if (name && !ts_router_strategy_from_name(name, &strategy))
+        return cli__complain(CLI_EXIT_USAGE, "route: unknown strategy '%s'", cli__quote_text(name).text);
+
+    bool is_hash = strategy != TS_ROUTER_STRATEGY_SINGLE && strategy != TS_ROUTER_STRATEGY_RANGE;
+    const char *list = arguments->values[ROUTE_RANGES];
+    const char *own = arguments->values[ROUTE_OWN];
+    if (arguments->values[ROUTE_STORES] && !is_hash)
+        return cli__complain(CLI_EXIT_USAGE, "route: --stores belongs to xxh64, fnv1a and jump, not to %s",
+                             ts_router_strategy_name(strategy));
+    if (list && strategy != TS_ROUTER_STRATEGY_RANGE)
+        return cli__complain(CLI_EXIT_USAGE, "route: --ranges belongs to --strategy range, not to %s",
+                             ts_router_strategy_name(strategy));
+    if (own && strcmp(own, "env") == 0 && !is_hash)
+        return cli__complain(CLI_EXIT_USAGE, "route: --own env belongs to xxh64, fnv1a and jump, not to %s",
+                             ts_router_strategy_name(strategy));
+
+    switch (strategy) {
+    case TS_ROUTER_STRATEGY_SINGLE:
+        ts_router_init_single(&plan->router);
+        return CLI_EXIT_DONE;
+    case TS_ROUTER_STRATEGY_RANGE:
+        if (!list)
+            return cli__complain(CLI_EXIT_USAGE,
+                                 "route: --strategy range needs --ranges, such as 7:0-1000,3:1000-max");
+        return plan_ranges(list, plan);
+    case TS_ROUTER_STRATEGY_XXH64:
+    case TS_ROUTER_STRATEGY_FNV1A:
+    case TS_ROUTER_STRATEGY_JUMP:
+        return plan_hash(arguments, strategy, plan);
+    }
+    return cli__complain(CLI_EXIT_USAGE, "route: unknown strategy");
+}
+
+/* Whose ids are asked for: --own INDEX or, with the router, from the environment already. */
+static enum cli_exit plan_owner(const struct cli_arguments *arguments, struct plan *plan) {
+    const char *own = arguments->values[ROUTE_OWN];
+    if (!own)
+        return CLI_EXIT_DONE;
+    plan->asks_ownership = true;
+    const char *name = "TURNSTONE_STORE_INDEX";
+    if (strcmp(own, "env") != 0) {
+        name = "--own";
+        enum cli_exit status = read_u32(name, own, &plan->owner.v);
+        if (status != CLI_EXIT_DONE)
+            return status;
+    }
+    for (size_t i = 0; i < ts_router_store_count(&plan->router); i++)
+        if (ts_router_store_at(&plan->router, i).v == plan->owner.v)
+            return CLI_EXIT_DONE;
+    if (ts_router_strategy_of(&plan->router) == TS_ROUTER_STRATEGY_RANGE)
+        return cli__complain(CLI_EXIT_USAGE, "route: %s %u is not a store of --ranges", name, plan->owner.v);
+    return cli__complain(CLI_EXIT_USAGE, "route: %s must be below the number of stores, %zu; got %u", name,
+                         ts_router_store_count(&plan->router), plan->owner.v);
+}
+
+static const char *why_not_an_id(enum ts_number_error error) {
+    return error == TS_NUMBER_OUT_OF_RANGE ? "does not fit into 64 bits" : "is not a number";
+}
+
+static void put_answer(const struct plan *plan, struct ts_bytes text, uint64_t id, struct ts_out *out) {
+    if (plan->json) {
+        /* JSON has no leading zeros; the sign stays as it was given. */
+        ts_out_text(out, "{\"id\":");
+        if (text.data[0] == '-')
+            ts_out_i64(out, (int64_t)id);
+        else
+            ts_out_u64(out, id);
+    } else {
+        ts_out_bytes(out, text);
+    }
+    if (plan->asks_ownership) {
+        bool owns = ts_router_owns(&plan->router, plan->owner, id);
+        if (plan->json)
+            ts_out_text(out, owns ? ",\"own\":true}" : ",\"own\":false}");
+        else
+            ts_out_text(out, owns ? " yes" : " no");
+    } else {
+        ts_out_text(out, plan->json ? ",\"store\":" : " ");
+        ts_out_u64(out, ts_router_route(&plan->router, id).v);
+        if (plan->json)
+            ts_out_char(out, '}');
+    }
+    ts_out_char(out, '\n');
+}
+
+static enum cli_exit answer_standard_input(const struct plan *plan, struct ts_out *out) {
+    static struct ts_in in;
+    ts_in_init(&in, STDIN_FILENO, TOKEN_MAX);
+    for (;;) {
+        struct ts_in_token token;
+        switch (ts_in_next(&in, &token)) {
+        case TS_IN_TOKEN:
+            break;
+        case TS_IN_END:
+            return CLI_EXIT_DONE;
+        case TS_IN_TOO_LONG:
+            ts_out_flush(out);
+            return cli__complain(CLI_EXIT_USAGE, "route: standard input, line %llu: '%s' is not a number",
+                                 (unsigned long long)token.line, cli__quote(token.text).text);
+        case TS_IN_FAILED:
+            ts_out_flush(out);
+            return cli__complain(CLI_EXIT_INFRASTRUCTURE, "route: cannot read standard input: %s",
+                                 strerror(ts_in_error(&in)));
+        }
+        uint64_t id;
+        enum ts_number_error error = ts_id_parse(token.text, &id);
+        if (error != TS_NUMBER_OK) {
+            ts_out_flush(out);
+            return cli__complain(CLI_EXIT_USAGE, "route: standard input, line %llu: '%s' %s",
+                                 (unsigned long long)token.line, cli__quote(token.text).text,
+                                 why_not_an_id(error));
+        }
+        put_answer(plan, token.text, id, out);
+        if (ts_out_error(out))
+            return CLI_EXIT_DONE; /* the caller says so */
+    }
+}
+
+static enum cli_exit check_operands(const struct cli_arguments *arguments) {
+    if (arguments->operand_count == 0)
+        return cli__complain(CLI_EXIT_USAGE, "route: no ids given; '-' reads them from standard input");
+    for (size_t i = 0; i < arguments->operand_count; i++) {
+        const char *word = arguments->operands[i];
+        uint64_t id;
+        enum ts_number_error error = ts_id_parse(ts_bytes_of_cstring(word), &id);
+        if (error != TS_NUMBER_OK && strcmp(word, "-") != 0)
+            return cli__complain(CLI_EXIT_USAGE, "route: id '%s' %s", cli__quote_text(word).text,
+                                 why_not_an_id(error));
+    }
+    return CLI_EXIT_DONE;
+}
+
+static enum cli_exit answer_all(const struct cli_arguments *arguments, const struct plan *plan) {
+    static struct ts_out out;
+    ts_out_init(&out, STDOUT_FILENO);
+    enum cli_exit status = CLI_EXIT_DONE;
+    for (size_t i = 0; i < arguments->operand_count && status == CLI_EXIT_DONE; i++) {
+        struct ts_bytes text = ts_bytes_of_cstring(arguments->operands[i]);
+        uint64_t id;
+        if (ts_id_parse(text, &id) == TS_NUMBER_OK)
+            put_answer(plan, text, id, &out);
+        else
+            status = answer_standard_input(plan, &out);
+    }
+    return cli__finish_out(&out, status);
+}
+
+static enum cli_exit run_route(const struct cli_arguments *arguments) {
+    struct plan plan = {.json = arguments->values[ROUTE_JSON] != NULL};
+    enum cli_exit status = plan_router(arguments, &plan);
+    if (status == CLI_EXIT_DONE)
+        status = plan_owner(arguments, &plan);
+    if (status == CLI_EXIT_DONE)
+        status = check_operands(arguments);
+    if (status == CLI_EXIT_DONE)
+        status = answer_all(arguments, &plan);
+    plan_release(&plan);
+    return status;
+}
+
+static const struct cli_option route_options[] = {
+    [ROUTE_STRATEGY] = {"strategy", "NAME", "single|xxh64|fnv1a|jump|range",
+                        "how ids become stores; xxh64 unless given"},
+    [ROUTE_STORES] = {"stores", "N", NULL, "how many stores there are, for xxh64, fnv1a and jump"},
+    [ROUTE_RANGES] = {"ranges", "LIST", NULL,
+                      "which store has which ids, for range: STORE:START-END,… where END is not included, except "
+                      "that the end 'max' includes the last id"},
+    [ROUTE_OWN] = {"own", "INDEX", NULL,
+                   "print yes or no instead: whether this store owns the id; 'env' takes the index from "
+                   "TURNSTONE_STORE_INDEX and the number of stores from TURNSTONE_STORE_COUNT"},
+    [ROUTE_JSON] = {"json", NULL, NULL, "print a JSON object a line"},
+};
+
+static const struct cli_example route_examples[] = {
+    {"turnstone route --stores 16 42 -1", "the stores that hold the ids 42 and -1"},
+    {"turnstone route --strategy range --ranges 7:0-1000,3:1000-max 999 1000", "the same by ranges"},
+    {"seq 1000000 | turnstone route --stores 4 --own 2 -", "which of a million ids store 2 owns"},
+};
+
+const struct cli_verb cli__verb_route = {
+    .name = "route",
+    .summary = "tell which store holds an id",
+    .operands = "ID…",
+    .description =
+        "Prints a line for each id: the id as it was given, and its store. Ids are 64-bit numbers, signed or "
+        "unsigned (-1 and 18446744073709551615 are the same, the last id). The operand '-' reads ids from standard "
+        "input, with white space between them.\n\n"
+        "Every process that is given the same strategy gets the same answer, on any machine, in any version. xxh64 "
+        "spreads all ids evenly. jump does too, and moves only 1/(n+1) of the ids when a store is added to n. fnv1a "
+        "is there for compatibility: it reaches 65,536 stores at most, and spreads badly when ids share their low "
+        "bits. range is for placing ids by hand. single has one store, 0.",
+    .options = route_options,
+    .option_count = sizeof route_options / sizeof route_options[0],
+    .examples = route_examples,
+    .example_count = sizeof route_examples / sizeof route_examples[0],
+    .run = run_route,
+};

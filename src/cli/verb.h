@@ -1,0 +1,61 @@
+/*
+ * A verb of the command: what it is called, what it takes, what it does. Help, the man page and the shell completions
+ * are all made from these tables, so that none of them can say something else than the parser does.
+ */
+#ifndef TS_CLI_VERB_H
+#define TS_CLI_VERB_H
+
+#include "exit_status.h"
+
+#include <stdbool.h>
+#include <stddef.h>
+
+enum { CLI_OPTIONS_MAX = 24 };
+
+struct cli_option {
+    const char *name;     /* without the dashes */
+    const char *argument; /* what it takes, in capitals, or NULL for a flag */
+    const char *choices;  /* the only values it takes, "a|b|c", or NULL */
+    const char *help;
+};
+
+struct cli_example {
+    const char *command;
+    const char *shows;
+};
+
+/* What was given. Values stand in the order of the verb's option table: NULL is not given, a flag is "". */
+struct cli_arguments {
+    const char *values[CLI_OPTIONS_MAX];
+    const char *const *operands;
+    size_t operand_count;
+};
+
+struct cli_verb {
+    const char *name;    /* one word, or two for a verb under another: "bench route" */
+    const char *summary; /* a line without a full stop */
+    const char *operands;
+    const char *description; /* paragraphs with an empty line between them */
+    const struct cli_option *options;
+    size_t option_count;
+    const struct cli_example *examples;
+    size_t example_count;
+    enum cli_exit (*run)(const struct cli_arguments *arguments);
+};
+
+extern const struct cli_verb *const cli__verbs[];
+extern const size_t cli__verb_count;
+
+/* The verb whose name is exactly these words, one or two, or NULL. */
+const struct cli_verb *cli__verb_find(size_t count, const char *const *words);
+
+/* Whether there are verbs under this word: "bench" of "bench route". */
+bool cli__verb_is_group(const char *word);
+
+/* How long the first word of a verb's name is. */
+size_t cli__verb_first_word(const struct cli_verb *verb);
+
+/* Complains about a verb that does not exist, by all the words given for it. Returns CLI_EXIT_USAGE. */
+enum cli_exit cli__verb_complain_unknown(size_t count, const char *const *words);
+
+#endif

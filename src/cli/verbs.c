@@ -1,0 +1,103 @@
+#include "verbs.h"
+
+#include "complain.h"
+#include "nearest.h"
+
+#include "base/assert.h"
+
+#include <stdio.h>
+#include <string.h>
+
+/* In the order in which help lists them. */
+const struct cli_verb *const cli__verbs[] = {
+    &cli__verb_route,
+    &cli__verb_bench_route,
+    &cli__verb_help,
+};
+const size_t cli__verb_count = sizeof cli__verbs / sizeof cli__verbs[0];
+
+const struct cli_verb *cli__verb_find(size_t count, const char *const *words) {
+    if (count == 0 || count > 2)
+        return NULL;
+    for (size_t i = 0; i < cli__verb_count; i++) {
+        const char *name = cli__verbs[i]->name;
+        size_t first = cli__verb_first_word(cli__verbs[i]);
+        if (strlen(words[0]) != first || memcmp(words[0], name, first) != 0)
+            continue;
+        const char *second = name[first] ? name + first + 1 : NULL;
+        if (count == 1 ? !second : second && strcmp(words[1], second) == 0)
+            return cli__verbs[i];
+    }
+    return NULL;
+}
+
+size_t cli__verb_first_word(const struct cli_verb *verb) {
+    return strcspn(verb->name, " ");
+}
+
+/* Whether the verb stands under this word. */
+static bool is_under(const struct cli_verb *verb, const char *word) {
+    size_t first = cli__verb_first_word(verb);
+    return verb->name[first] == ' ' && strlen(word) == first && memcmp(verb->name, word, first) == 0;
+}
+
+bool cli__verb_is_group(const char *word) {
+    for (size_t i = 0; i < cli__verb_count; i++)
+        if (is_under(cli__verbs[i], word))
+            return true;
+    return false;
+}
+
+enum { NAMES_MAX = 64, NAME_SIZE = 32 };
+
+/* The first words of all verbs, or the second words of those under a group. Returns how many. */
+static size_t collect_names(const char *group, char (*ret_names)[NAME_SIZE], const char **ret_pointers) {
+    size_t count = 0;
+    for (size_t i = 0; i < cli__verb_count; i++) {
+        const struct cli_verb *verb = cli__verbs[i];
+        if (group && !is_under(verb, group))
+            continue;
+        ts_assert(count < NAMES_MAX);
+        size_t first = cli__verb_first_word(verb);
+        if (group)
+            snprintf(ret_names[count], NAME_SIZE, "%s", verb->name + first + 1);
+        else
+            snprintf(ret_names[count], NAME_SIZE, "%.*s", (int)first, verb->name);
+        ret_pointers[count] = ret_names[count];
+        count++;
+    }
+    return count;
+}
+
+/* An option before any verb: there are only two. */
+static enum cli_exit complain_unknown_option(const char *word) {
+    static const char *const options[] = {"help", "version"};
+    const char *nearest = cli__nearest(ts_bytes_of_cstring(word + strspn(word, "-")), options, 2);
+    if (nearest)
+        return cli__complain(CLI_EXIT_USAGE, "unknown option '%s'; did you mean '--%s'?",
+                             cli__quote_text(word).text, nearest);
+    return cli__complain(CLI_EXIT_USAGE, "unknown option '%s'; the verb comes first, see 'turnstone help'",
+                         cli__quote_text(word).text);
+}
+
+enum cli_exit cli__verb_complain_unknown(size_t count, const char *const *words) {
+    if (words[0][0] == '-')
+        return complain_unknown_option(words[0]);
+    const char *group = cli__verb_is_group(words[0]) ? words[0] : NULL;
+    if (group && count < 2)
+        return cli__complain(CLI_EXIT_USAGE, "'%s' wants a second word; 'turnstone help %s' lists them", group,
+                             group);
+
+    char names[NAMES_MAX][NAME_SIZE];
+    const char *pointers[NAMES_MAX];
+    size_t candidates = collect_names(group, names, pointers);
+    struct ts_bytes wrong = ts_bytes_of_cstring(words[group ? 1 : 0]);
+    const char *nearest = cli__nearest(wrong, pointers, candidates);
+    const char *before = group ? group : "";
+    const char *space = group ? " " : "";
+    if (nearest)
+        return cli__complain(CLI_EXIT_USAGE, "unknown verb '%s%s%s'; did you mean '%s%s%s'?", before, space,
+                             cli__quote(wrong).text, before, space, nearest);
+    return cli__complain(CLI_EXIT_USAGE, "unknown verb '%s%s%s'; 'turnstone help%s%s' lists them", before, space,
+                         cli__quote(wrong).text, space, before);
+}

@@ -1,0 +1,11 @@
+/* The verbs, each in a file of its own. */
+#ifndef TS_CLI_VERBS_H
+#define TS_CLI_VERBS_H
+
+#include "verb.h"
+
+extern const struct cli_verb cli__verb_route;
+extern const struct cli_verb cli__verb_bench_route;
+extern const struct cli_verb cli__verb_help;
+
+#endif

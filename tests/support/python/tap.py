@@ -1,0 +1,50 @@
+"""Tests in Python that print TAP: functions marked with @test run in their order, each in a folder of its own."""
+import os
+import sys
+import tempfile
+import traceback
+
+_tests = []
+
+
+class Skip(Exception):
+    """Raised by a test that cannot run here; the text says why."""
+
+
+def test(function):
+    _tests.append(function)
+    return function
+
+
+def main():
+    print(f"1..{len(_tests)}")
+    failed = 0
+    for number, function in enumerate(_tests, 1):
+        name = function.__name__
+        before = os.getcwd()
+        try:
+            with tempfile.TemporaryDirectory() as folder:
+                os.chdir(folder)
+                try:
+                    function()
+                finally:
+                    os.chdir(before)
+            print(f"ok {number} - {name}")
+        except Skip as why:
+            print(f"ok {number} - {name} # SKIP {why}")
+        except Exception:  # a test may fail in any way
+            failed += 1
+            print(f"not ok {number} - {name}")
+            print("".join("# " + line + "\n" for line in traceback.format_exc().splitlines()), end="")
+        sys.stdout.flush()
+    sys.exit(1 if failed else 0)
+
+
+def equal(found, expected, what=""):
+    if found != expected:
+        raise AssertionError(f"{what + ': ' if what else ''}found {found!r}, expected {expected!r}")
+
+
+def holds(condition, what):
+    if not condition:
+        raise AssertionError(what)

@@ -1,0 +1,210 @@
+#!/usr/bin/env python3
+"""The frame of the command: version, help, man page, completions, and what mistakes get."""
+import os
+import re
+import subprocess
+import sys
+
+sys.path.insert(0, os.path.join(os.path.dirname(os.path.abspath(__file__)), "..", "support", "python"))
+from program import PROGRAM, answers, complains, run  # noqa: E402
+from tap import equal, holds, main, test  # noqa: E402
+
+VERBS = re.findall(r"^  (\w+(?: \w+)?) {2,}\w", run("help").out.split("Verbs:")[1].split("\n\n")[0], re.MULTILINE)
+
+
+@test
+def version_is_one_line():
+    result = run("--version")
+    equal(result.status, 0)
+    holds(re.fullmatch(r"turnstone \d+\.\d+\.\d+\n", result.out), result)
+
+
+@test
+def help_lists_every_verb_and_the_exit_statuses():
+    result = run("help")
+    equal(result.status, 0)
+    holds({"route", "bench route", "help"} <= set(VERBS), VERBS)
+    for status, words in ((0, "done, also committed but pending"), (1, "findings"), (2, "usage or bad input"),
+                          (3, "refused by a rule"), (4, "incomplete"), (5, "outcome unknown"),
+                          (6, "infrastructure failed")):
+        holds(f"  {status}  {words}" in result.out, words)
+    equal(run("--help").out, result.out)
+    equal(run("-h").out, result.out)
+
+
+@test
+def help_of_a_verb_is_the_same_from_both_sides():
+    for verb in VERBS:
+        words = verb.split()
+        result = run("help", *words)
+        equal(result.status, 0, verb)
+        holds(f"Usage: turnstone {verb}" in result.out, result)
+        equal(run(*words, "--help").out, result.out, verb)
+        for line in result.out.splitlines():
+            holds(len(line) <= 100, f"too wide: {line}")
+
+
+@test
+def help_of_a_group_lists_its_verbs():
+    result = run("help", "bench")
+    equal(result.status, 0)
+    holds("bench route" in result.out, result)
+    equal(run("bench", "--help").out, result.out)
+
+
+@test
+def examples_of_help_run():
+    environment = {"PATH": os.path.dirname(PROGRAM) + ":" + os.environ["PATH"], "TURNSTONE_STORE_INDEX": "0",
+                   "TURNSTONE_STORE_COUNT": "4", "MANPAGER": "cat"}
+    for verb in VERBS:
+        text = run("help", *verb.split()).out
+        if "Examples:" not in text:
+            continue
+        for command in re.findall(r"^  (\S.*)$", text.split("Examples:")[1], re.MULTILINE):
+            command = command.replace("man -l -", "mandoc")
+            done = subprocess.run(["bash", "-o", "pipefail", "-c", command], env={**os.environ, **environment},
+                                  capture_output=True, text=True)
+            equal((done.returncode, done.stderr), (0, ""), command)
+            holds(done.stdout, f"{command} prints nothing")
+
+
+@test
+def no_verb_is_a_usage_error():
+    complains(2, "turnstone help")
+
+
+@test
+def an_unknown_verb_gets_the_nearest():
+    complains(2, ["'rout'", "did you mean 'route'"], "rout", "1")
+    complains(2, ["'hlep'", "did you mean 'help'"], "hlep")
+    complains(2, ["'bench rotue'", "did you mean 'bench route'"], "bench", "rotue")
+    complains(2, ["'rout'", "did you mean 'route'"], "help", "rout")
+
+
+@test
+def an_unknown_verb_that_is_near_to_nothing_gets_no_guess():
+    result = complains(2, ["'xylophone'", "'turnstone help' lists them"], "xylophone")
+    holds("did you mean" not in result.err, result)
+    complains(2, ["'bench xylophone'", "turnstone help bench"], "bench", "xylophone")
+
+
+@test
+def a_group_alone_wants_a_second_word():
+    complains(2, ["'bench'", "turnstone help bench"], "bench")
+
+
+@test
+def an_unknown_option_gets_the_nearest():
+    complains(2, ["route", "'--store'", "did you mean '--stores'"], "route", "--store", "4", "1")
+    complains(2, ["'--jsno'", "did you mean '--json'"], "bench", "route", "--jsno")
+    complains(2, ["'--verison'", "did you mean '--version'"], "--verison")
+    complains(2, ["'--stroe'", "did you mean '--stores'"], "route", "--stroe=4", "1")
+
+
+@test
+def an_option_without_its_value_says_so():
+    complains(2, "--stores needs a value", "route", "--stores")
+
+
+@test
+def a_flag_with_a_value_says_so():
+    complains(2, "--json takes no value", "route", "--json=yes", "--stores", "4", "1")
+
+
+@test
+def an_option_twice_says_so():
+    complains(2, "--stores is given twice", "route", "--stores", "4", "--stores", "5", "1")
+
+
+@test
+def a_word_too_many_says_so():
+    complains(2, "'surplus' is one word too many", "bench", "route", "surplus")
+
+
+@test
+def a_wrong_choice_gets_the_list_and_the_nearest():
+    complains(2, ["single|xxh64|fnv1a|jump|range", "'xxh46'", "did you mean 'xxh64'"],
+              "route", "--strategy", "xxh46", "--stores", "4", "1")
+
+
+@test
+def control_characters_of_users_never_reach_the_terminal():
+    result = complains(2, "\\x1b[31m", "\x1b[31mevil\n")
+    holds("\x1b" not in result.err, result)
+    result = complains(2, "\\x1b", "route", "--stores", "4", "\x1b]0;title\x07")
+    holds("\x1b" not in result.err and "\x07" not in result.err, result)
+
+
+@test
+def a_full_disk_is_seen():
+    for arguments in (["help"], ["--version"], ["route", "--stores", "4", "1"], ["help", "--as", "man"]):
+        with open("/dev/full", "w") as full:
+            complains(6, ["standard output", "No space left"], *arguments, stdout=full)
+
+
+@test
+def a_closed_reader_ends_it_quietly():
+    done = subprocess.run(["bash", "-c", f"seq 1000000 | '{PROGRAM}' route --stores 4 - | head -n 1; exit ${{PIPESTATUS[2]}}"],
+                          capture_output=True, text=True)
+    equal((done.returncode, done.stderr), (0, ""))
+
+
+@test
+def the_man_page_is_sound_and_has_every_verb_and_option():
+    page = run("help", "--as", "man").out
+    done = subprocess.run(["mandoc", "-T", "lint", "-W", "warning"], input=page, capture_output=True, text=True)
+    complaints = [line for line in done.stdout.splitlines() if "missing date" not in line]
+    equal(complaints, [], "mandoc")
+    text = subprocess.run(["mandoc", "-T", "utf8"], input=page, capture_output=True, text=True).stdout
+    text = re.sub(r".\x08", "", text)
+    for verb in VERBS:
+        holds(f"turnstone {verb}" in text, f"{verb} is not in the man page")
+        for option in re.findall(r"^  (--[\w-]+)", run("help", *verb.split()).out, re.MULTILINE):
+            holds(option in text, f"{option} of {verb} is not in the man page")
+    holds("EXIT STATUS" in text and "infrastructure failed" in text, "exit statuses")
+
+
+def bash_completes(*words):
+    script = (f"source <('{PROGRAM}' help --as bash); COMP_WORDS=({' '.join(repr(w) for w in words)}); "
+              f"COMP_CWORD={len(words) - 1}; _turnstone; printf '%s\\n' \"${{COMPREPLY[@]}}\"")
+    done = subprocess.run(["bash", "-eu", "-c", script], capture_output=True, text=True)
+    equal((done.returncode, done.stderr), (0, ""), f"bash completion of {words}")
+    return done.stdout.split()
+
+
+COMPLETIONS = (
+    (["turnstone", "ro"], ["route"]),
+    (["turnstone", "--v"], ["--version"]),
+    (["turnstone", "bench", "r"], ["route"]),
+    (["turnstone", "route", "--st"], ["--strategy", "--stores"]),
+    (["turnstone", "route", "--strategy", "j"], ["jump"]),
+    (["turnstone", "bench", "route", "--j"], ["--json"]),
+    (["turnstone", "help", "ro"], ["route"]),
+    (["turnstone", "route", "4"], []),
+)
+
+
+@test
+def bash_completes_verbs_options_and_values():
+    for words, expected in COMPLETIONS:
+        equal(bash_completes(*words), expected, f"bash completion of {words}")
+
+
+@test
+def zsh_completes_the_same():
+    script = run("help", "--as", "zsh").out
+    with open("_turnstone", "w") as file:
+        file.write(script)
+    # zsh's own completion needs a terminal; compadd is caught instead and shows what would be offered.
+    for words, expected in COMPLETIONS:
+        quoted = " ".join(f"'{w}'" for w in words)
+        driver = ("compdef() { :; }; compadd() { shift; print -rl -- \"$@\"; }; _files() { :; }; "
+                  "source ./_turnstone; go() { local -a words=(" + quoted + "); local CURRENT=" + str(len(words)) +
+                  "; _turnstone; }; go")
+        done = subprocess.run(["zsh", "-f", "-c", driver], capture_output=True, text=True)
+        equal((done.returncode, done.stderr), (0, ""), f"zsh completion of {words}")
+        offered = [w for w in done.stdout.split() if w.startswith(words[-1])]
+        equal(offered, expected, f"zsh completion of {words}")
+
+
+main()
