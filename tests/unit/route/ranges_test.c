@@ -135,6 +135,21 @@ static void random_partitions_route_as_a_linear_scan_does(void **state) {
     }
 }
 
+static void ten_thousand_random_ids_inside_each_range_stay_there(void **state) {
+    (void)state;
+    struct random random = {16};
+    for (size_t count = 1; count <= 8; count++) {
+        make_partition(&random, count);
+        struct ts_router router = router_of_given(count);
+        for (size_t i = 0; i < count; i++) {
+            for (int j = 0; j < 10000; j++) {
+                uint64_t id = sorted[i].start + random_below(&random, sorted[i].end - sorted[i].start);
+                assert_int_equal(ts_router_route(&router, id).v, sorted[i].store.v);
+            }
+        }
+    }
+}
+
 static void one_range_holds_every_id_up_to_the_last(void **state) {
     (void)state;
     given[0] = (struct ts_router_range){{9}, 0, UINT64_MAX};
@@ -450,6 +465,7 @@ static void corrupted_partitions_are_rejected_with_what_is_wrong(void **state) {
 int main(void) {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(random_partitions_route_as_a_linear_scan_does),
+        cmocka_unit_test(ten_thousand_random_ids_inside_each_range_stay_there),
         cmocka_unit_test(one_range_holds_every_id_up_to_the_last),
         cmocka_unit_test(the_last_range_includes_the_last_id),
         cmocka_unit_test(the_list_is_neither_changed_nor_needed_afterwards),
