@@ -158,9 +158,9 @@ TS_API size_t ts_router_range_memory(size_t count);
 
 /*
  * Routes by ranges that must cover every id exactly once, in any order, each with a store of its own. The
- * router borrows `memory`, at least ts_router_range_memory(count) bytes at any alignment; what it held is
- * overwritten even on failure. `ranges` is not modified and is not needed afterwards. Takes O(count log
- * count).
+ * router borrows `memory`, at least ts_router_range_memory(count) bytes at any alignment and apart from
+ * `ranges`; what it held may be overwritten even on failure. `ranges` is not modified and is not needed
+ * afterwards. Takes O(count log count).
  *
  * Checks, the first that fails is the answer: empty list; memory too small; each range, in the order given,
  * not empty; no store twice (the lowest such store is told); then in the order of their starts, equal ones in
