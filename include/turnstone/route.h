@@ -1,0 +1,309 @@
+/*
+ * Routing: which store holds an id.
+ *
+ * Every function here is pure. Nothing allocates, reads a clock or keeps hidden state, so any number of
+ * threads may use one router at the same time, and every process that has the same configuration gets the
+ * same answer, on any machine. What an id routes to is a promise that outlives the release: data lies where
+ * it was put. Signed ids are given as the uint64_t of the same bits.
+ *
+ * Where a function takes a ret_detail, it may be NULL, it is written only on failure, and it then holds every
+ * value that the message needs. Other ret_ outputs are written only on success.
+ */
+#ifndef TURNSTONE_ROUTE_H
+#define TURNSTONE_ROUTE_H
+
+#include "turnstone/api.h"
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#ifdef __cplusplus
+extern "C" {
+#endif
+
+/* One store of a cluster. */
+struct ts_store_id {
+    uint32_t v;
+};
+
+/*
+ * Strategies. X(SUFFIX, number, name): the numbers and names are stable and may be stored.
+ *
+ *   single  every id is in store 0
+ *   xxh64   XXH64 with seed 0 over the 8 little-endian bytes of the id, modulo the count; the default
+ *   fnv1a   FNV-1a over the same bytes, cut to its low 16 bits, modulo the count; for compatibility. Above
+ * 65,536 stores, those from 65,536 on are never chosen, and ids whose bytes share their low bits crowd
+ * together jump    jump consistent hash (Lamping and Veach) of the id itself: growing from n to n + 1 stores
+ * moves 1/(n + 1) of the ids, all of them to the new store range   a list of ranges that the operator chooses
+ */
+#define TS_ROUTER_STRATEGIES(X)                                                                              \
+    X(SINGLE, 0, "single")                                                                                   \
+    X(XXH64, 1, "xxh64")                                                                                     \
+    X(FNV1A, 2, "fnv1a")                                                                                     \
+    X(JUMP, 3, "jump")                                                                                       \
+    X(RANGE, 4, "range")
+
+#define TS_ROUTER_STRATEGY_ENUM(suffix, number, name) TS_ROUTER_STRATEGY_##suffix = (number),
+enum ts_router_strategy { TS_ROUTER_STRATEGIES(TS_ROUTER_STRATEGY_ENUM) };
+#undef TS_ROUTER_STRATEGY_ENUM
+
+#define TS_ROUTER_STRATEGY_DEFAULT                   TS_ROUTER_STRATEGY_XXH64
+
+#define TS_ROUTER_STRATEGY_ONE(suffix, number, name) +1
+enum { TS_ROUTER_STRATEGY_COUNT = 0 TS_ROUTER_STRATEGIES(TS_ROUTER_STRATEGY_ONE) };
+#undef TS_ROUTER_STRATEGY_ONE
+
+/* The name, as in the table; NULL for a number that is not a strategy. */
+TS_API const char *ts_router_strategy_name(enum ts_router_strategy strategy);
+
+/* The strategy with exactly this name, or `hash` for the default hash; false when there is none. */
+TS_API bool ts_router_strategy_from_name(const char *name, enum ts_router_strategy *ret_strategy);
+
+/*
+ * Why a router cannot be made. X(SUFFIX, text); the comments name the fields of struct ts_router_error_detail
+ * that are set.
+ */
+#define TS_ROUTER_ERRORS(X)                                                                                  \
+    X(OK, "ok")                                                                                              \
+    /* strategy: a hash, of no stores */                                                                     \
+    X(ZERO_STORES, "zero stores")                                                                            \
+    /* strategy: it is not one of the hashes */                                                              \
+    X(NOT_A_HASH, "not a hash")                                                                              \
+    X(EMPTY_LIST, "empty list")                                                                              \
+    /* needed, given */                                                                                      \
+    X(MEMORY_TOO_SMALL, "memory too small")                                                                  \
+    /* position, store, start, end */                                                                        \
+    X(EMPTY_RANGE, "empty range")                                                                            \
+    /* position (the second place it is named at), first_position, store */                                  \
+    X(DUPLICATE_STORE, "duplicate store")                                                                    \
+    /* position, store, expected, found */                                                                   \
+    X(GAP, "gap")                                                                                            \
+    /* position, store, expected (UINT64_MAX: nothing, all ids are taken), found */                          \
+    X(OVERLAP, "overlap")                                                                                    \
+    /* position, store, ends_at */                                                                           \
+    X(INCOMPLETE_COVERAGE, "incomplete coverage")
+
+#define TS_ROUTER_ERROR_ENUM(suffix, text) TS_ROUTER_##suffix,
+enum ts_router_error { TS_ROUTER_ERRORS(TS_ROUTER_ERROR_ENUM) };
+#undef TS_ROUTER_ERROR_ENUM
+
+#define TS_ROUTER_ERROR_ONE(suffix, text) +1
+enum { TS_ROUTER_ERROR_COUNT = 0 TS_ROUTER_ERRORS(TS_ROUTER_ERROR_ONE) };
+#undef TS_ROUTER_ERROR_ONE
+
+/* Fields that the error does not name are 0. Positions count from 0 in the list as it was given. */
+struct ts_router_error_detail {
+    enum ts_router_error error;
+    enum ts_router_strategy strategy;
+    struct ts_store_id store;
+    size_t position;
+    size_t first_position;
+    uint64_t start;
+    uint64_t end;
+    uint64_t expected;
+    uint64_t found;
+    uint64_t ends_at;
+    size_t needed;
+    size_t given;
+};
+
+/* The short text of an error, as in the table; NULL for a number that is not an error. */
+TS_API const char *ts_router_error_text(enum ts_router_error error);
+
+/*
+ * One line without a line end, such as "gap: expected a range that starts at 1000, found 2000". Returns the
+ * length of the whole line like snprintf; what is written is cut to size - 1 bytes and ends with a NUL
+ * (nothing is written at size 0).
+ */
+TS_API size_t ts_router_error_describe(const struct ts_router_error_detail *detail, char *ret_text,
+                                       size_t size);
+
+/* The ids from start up to, and without, end. An end of UINT64_MAX means 2^64: the last id is included. */
+struct ts_router_range {
+    struct ts_store_id store;
+    uint64_t start;
+    uint64_t end;
+};
+
+/*
+ * A router is a value: copy it freely, there is nothing to release. A range router borrows memory
+ * (ts_router_init_range), which must stay in place and unchanged while any copy is in use. The fields are
+ * private.
+ */
+struct ts_router {
+    enum ts_router_strategy strategy;
+    uint32_t count;             /* hashes: stores; single: 1 */
+    uint64_t reciprocal;        /* xxh64: UINT64_MAX / count */
+    size_t range_count;         /* range: the rest; src/route/ranges.c says how they are laid out */
+    const uint64_t *starts;     /* range_count + 1, in search order */
+    const uint32_t *stores;     /* of the ranges in starts */
+    const uint32_t *all_stores; /* range_count, ascending */
+};
+
+/* Routes every id to store 0. */
+TS_API void ts_router_init_single(struct ts_router *ret_router);
+
+/*
+ * Routes by xxh64, fnv1a or jump over the stores 0 .. count - 1. A strategy that is not a hash is
+ * TS_ROUTER_NOT_A_HASH, a count of 0 is TS_ROUTER_ZERO_STORES. Every count from 1 to UINT32_MAX is accepted.
+ */
+TS_API enum ts_router_error ts_router_init_hash(enum ts_router_strategy hash, uint32_t count,
+                                                struct ts_router *ret_router,
+                                                struct ts_router_error_detail *ret_detail);
+
+/* How many bytes ts_router_init_range needs for this many ranges, at any alignment; SIZE_MAX when no memory
+ * is enough. */
+TS_API size_t ts_router_range_memory(size_t count);
+
+/*
+ * Routes by ranges that must cover every id exactly once, in any order, each with a store of its own. The
+ * router borrows `memory`, at least ts_router_range_memory(count) bytes at any alignment and apart from
+ * `ranges`; what it held may be overwritten even on failure. `ranges` is not modified and is not needed
+ * afterwards. Takes O(count log count).
+ *
+ * Checks, the first that fails is the answer: empty list; memory too small; each range, in the order given,
+ * not empty; no store twice (the lowest such store is told); then in the order of their starts, equal ones in
+ * the order given, each range begins where the one before ended (gap, overlap); the last reaches the end
+ * (incomplete coverage).
+ */
+TS_API enum ts_router_error ts_router_init_range(const struct ts_router_range *ranges, size_t count,
+                                                 void *memory, size_t memory_size,
+                                                 struct ts_router *ret_router,
+                                                 struct ts_router_error_detail *ret_detail);
+
+/*
+ * The store that holds this id: always exactly one. Constant time for single, xxh64 and fnv1a; logarithmic in
+ * the number of stores for jump and range. The router must have been made by one of the functions above.
+ */
+TS_API struct ts_store_id ts_router_route(const struct ts_router *router, uint64_t id);
+
+/* Whether this store is the one that holds the id. A store that the router does not know holds nothing. */
+TS_API bool ts_router_owns(const struct ts_router *router, struct ts_store_id store, uint64_t id);
+
+/* How the router was made. */
+TS_API enum ts_router_strategy ts_router_strategy_of(const struct ts_router *router);
+
+/*
+ * The stores of a router, unique and ascending: how many, and each by its index. An index that is not below
+ * the count is a mistake of the caller and stops the process.
+ */
+TS_API size_t ts_router_store_count(const struct ts_router *router);
+TS_API struct ts_store_id ts_router_store_at(const struct ts_router *router, size_t index);
+
+/* The hashes alone, the same as a router's. A count of 0 or 1 gives store 0, without hashing. */
+TS_API struct ts_store_id ts_router_store_for(uint64_t id, uint32_t count); /* by xxh64 */
+TS_API struct ts_store_id ts_router_store_for_fnv1a(uint64_t id, uint32_t count);
+TS_API struct ts_store_id ts_router_store_for_jump(uint64_t id, uint32_t count);
+
+/*
+ * Lists of ranges as text: STORE:START-END[,STORE:START-END]... with unsigned decimal numbers, STORE of 32
+ * bits, START and END of 64, and END also `max`, which is 18446744073709551615. Leading zeros are allowed;
+ * blanks, signs and empty items are not. Texts have a length and need no NUL.
+ *
+ * X(SUFFIX, text)
+ */
+#define TS_ROUTER_LIST_ERRORS(X)                                                                             \
+    X(OK, "ok")                                                                                              \
+    X(EMPTY_LIST, "the list is empty")                                                                       \
+    X(EMPTY_ITEM, "the item is empty")                                                                       \
+    X(NO_COLON, "expected STORE:START-END, found no ':'")                                                    \
+    X(NO_DASH, "expected STORE:START-END, found no '-' after the ':'")                                       \
+    X(BAD_STORE, "the store must be a decimal number up to 4294967295")                                      \
+    X(BAD_START, "the start must be a decimal number up to 18446744073709551615")                            \
+    X(BAD_END, "the end must be a decimal number up to 18446744073709551615, or max")                        \
+    /* the item is the first that found no room */                                                           \
+    X(TOO_MANY, "the list has more items than there is room for")
+
+#define TS_ROUTER_LIST_ERROR_ENUM(suffix, text) TS_ROUTER_LIST_##suffix,
+enum ts_router_list_error { TS_ROUTER_LIST_ERRORS(TS_ROUTER_LIST_ERROR_ENUM) };
+#undef TS_ROUTER_LIST_ERROR_ENUM
+
+#define TS_ROUTER_LIST_ERROR_ONE(suffix, text) +1
+enum { TS_ROUTER_LIST_ERROR_COUNT = 0 TS_ROUTER_LIST_ERRORS(TS_ROUTER_LIST_ERROR_ONE) };
+#undef TS_ROUTER_LIST_ERROR_ONE
+
+/* Which item, from 0, and which bytes of the text are wrong: the item, or the one number in it that is bad.
+ */
+struct ts_router_list_error_detail {
+    enum ts_router_list_error error;
+    size_t position;
+    size_t offset;
+    size_t length;
+};
+
+/* The text of an error, as in the table; NULL for a number that is not an error. */
+TS_API const char *ts_router_list_error_text(enum ts_router_list_error error);
+
+/*
+ * One line as ts_router_error_describe writes it, with the item counted from 1 and the bad bytes quoted, such
+ * as `item 2 ("x"): the store must be …`. `text` is what was parsed. Bytes that are not printable ASCII are
+ * escaped, and long quotes are cut.
+ */
+TS_API size_t ts_router_list_error_describe(const struct ts_router_list_error_detail *detail,
+                                            const char *text, char *ret_text, size_t size);
+
+/* How many items the text has, good or bad; 0 for the empty text. */
+TS_API size_t ts_router_list_count(const char *text, size_t length);
+
+/*
+ * Reads a list into the caller's array of `capacity` ranges and says how many there are. Only the text is
+ * checked: whether the ranges make sense together is for ts_router_init_range. The first bad item is the
+ * answer.
+ */
+TS_API enum ts_router_list_error ts_router_list_parse(const char *text, size_t length,
+                                                      struct ts_router_range *ret_ranges, size_t capacity,
+                                                      size_t *ret_count,
+                                                      struct ts_router_list_error_detail *ret_detail);
+
+/* Ownership: a process that serves one of `count` equal stores, and the ids that are its own by xxh64. */
+struct ts_ownership {
+    struct ts_store_id index;
+    uint32_t count;
+};
+
+/* X(SUFFIX, text) */
+#define TS_OWNERSHIP_ERRORS(X)                                                                               \
+    X(OK, "ok")                                                                                              \
+    X(ZERO_STORE_COUNT, "zero store count")                                                                  \
+    X(INDEX_OUT_OF_RANGE, "index out of range")
+
+#define TS_OWNERSHIP_ERROR_ENUM(suffix, text) TS_OWNERSHIP_##suffix,
+enum ts_ownership_error { TS_OWNERSHIP_ERRORS(TS_OWNERSHIP_ERROR_ENUM) };
+#undef TS_OWNERSHIP_ERROR_ENUM
+
+#define TS_OWNERSHIP_ERROR_ONE(suffix, text) +1
+enum { TS_OWNERSHIP_ERROR_COUNT = 0 TS_OWNERSHIP_ERRORS(TS_OWNERSHIP_ERROR_ONE) };
+#undef TS_OWNERSHIP_ERROR_ONE
+
+/* What was given. */
+struct ts_ownership_error_detail {
+    enum ts_ownership_error error;
+    struct ts_store_id index;
+    uint32_t count;
+};
+
+/* The short text of an error, as in the table; NULL for a number that is not an error. */
+TS_API const char *ts_ownership_error_text(enum ts_ownership_error error);
+
+/* One line as ts_router_error_describe writes it; it names TURNSTONE_STORE_INDEX and TURNSTONE_STORE_COUNT.
+ */
+TS_API size_t ts_ownership_error_describe(const struct ts_ownership_error_detail *detail, char *ret_text,
+                                          size_t size);
+
+/* Store 0 of 1, which owns every id. */
+TS_API struct ts_ownership ts_ownership_default(void);
+
+/* The index must be below the count. Processes of one cluster must agree on the count. */
+TS_API enum ts_ownership_error ts_ownership_init(struct ts_store_id index, uint32_t count,
+                                                 struct ts_ownership *ret_ownership,
+                                                 struct ts_ownership_error_detail *ret_detail);
+
+/* Whether ts_router_store_for sends the id here; always, without hashing, when there is one store. */
+TS_API bool ts_ownership_owns(const struct ts_ownership *ownership, uint64_t id);
+
+#ifdef __cplusplus
+}
+#endif
+
+#endif

@@ -1,0 +1,23 @@
+#include "hash.h"
+
+#include "turnstone/route.h"
+
+struct ts_store_id ts_router_store_for(uint64_t id, uint32_t count) {
+    if (count <= 1)
+        return (struct ts_store_id){0};
+    /* Without a router there is no reciprocal at hand, and making one costs the division that it would save.
+     */
+    return (struct ts_store_id){(uint32_t)(route__xxh64(id) % count)};
+}
+
+struct ts_store_id ts_router_store_for_fnv1a(uint64_t id, uint32_t count) {
+    if (count <= 1)
+        return (struct ts_store_id){0};
+    return (struct ts_store_id){route__fnv1a_store(id, count)};
+}
+
+struct ts_store_id ts_router_store_for_jump(uint64_t id, uint32_t count) {
+    if (count <= 1)
+        return (struct ts_store_id){0};
+    return (struct ts_store_id){route__jump_store(id, count)};
+}

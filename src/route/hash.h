@@ -1,0 +1,100 @@
+/*
+ * The hashes behind routing, inline because a call would cost as much as they do. All of them must give the
+ * same number on every machine and in every release: what they give is where data lies.
+ */
+#ifndef TS_ROUTE_HASH_H
+#define TS_ROUTE_HASH_H
+
+#include <float.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#define XXH_INLINE_ALL
+#include <xxhash.h>
+
+/* Fixed for ever, like the byte order below: another seed would send every id to another store. */
+#define ROUTE__XXH64_SEED 0
+
+/*
+ * The number whose bytes in memory are the little-endian bytes of the id. Writing them one by one is several
+ * times slower where the compiler (gcc 12) does not merge the stores.
+ */
+static inline uint64_t route__little_endian(uint64_t id) {
+#if __BYTE_ORDER__ == __ORDER_LITTLE_ENDIAN__
+    return id;
+#elif __BYTE_ORDER__ == __ORDER_BIG_ENDIAN__
+    return __builtin_bswap64(id);
+#else
+#error "unknown byte order"
+#endif
+}
+
+static inline uint64_t route__xxh64(uint64_t id) {
+    uint64_t bytes = route__little_endian(id);
+    return XXH64(&bytes, sizeof bytes, ROUTE__XXH64_SEED);
+}
+
+static inline uint64_t route__fnv1a(uint64_t id) {
+    uint64_t hash = UINT64_C(14695981039346656037);
+    for (unsigned i = 0; i < 8; i++) {
+        hash ^= (id >> (8 * i)) & 0xff;
+        hash *= UINT64_C(1099511628211);
+    }
+    return hash;
+}
+
+/* The store that FNV-1a chooses: only 16 bits of the hash count. count > 0. */
+static inline uint32_t route__fnv1a_store(uint64_t id, uint32_t count) {
+    return (uint32_t)(route__fnv1a(id) & 0xffff) % count;
+}
+
+/*
+ * Jump divides and multiplies in double. Every machine rounds these alike when they are IEEE doubles kept in
+ * doubles; with wider intermediate results, or with a compiler that is free to take the reciprocal, some ids
+ * would move. There is no addition that could be fused.
+ */
+_Static_assert(FLT_EVAL_METHOD == 0 || FLT_EVAL_METHOD == 1, "doubles must be evaluated as doubles");
+_Static_assert(FLT_RADIX == 2 && DBL_MANT_DIG == 53 && DBL_MAX_EXP == 1024, "doubles must be IEEE binary64");
+#ifdef __FAST_MATH__
+#error "jump needs exact doubles: do not compile with -ffast-math"
+#endif
+
+/*
+ * Lamping and Veach, "A Fast, Minimal Memory, Consistent Hash Algorithm". count > 0. A bucket is below 2^32 -
+ * 1 and the factor is at most 2^31, so the next jump fits 63 bits.
+ */
+static inline uint32_t route__jump_store(uint64_t id, uint32_t count) {
+    uint64_t key = id;
+    int64_t bucket = 0;
+    int64_t next = 0;
+    while (next < (int64_t)count) {
+        bucket = next;
+        key = key * UINT64_C(2862933555777941757) + 1;
+        next = (int64_t)((double)(bucket + 1) * ((double)(INT64_C(1) << 31) / (double)((key >> 33) + 1)));
+    }
+    return (uint32_t)bucket;
+}
+
+/* What route__modulo takes beside the divisor; count > 0. */
+static inline uint64_t route__reciprocal(uint32_t count) {
+    return UINT64_MAX / count;
+}
+
+/*
+ * value % count, with a multiplication in place of the division. Exact for every value: with m = floor((2^64
+ * - 1) / count), 2^64 - m * count is from 1 to count, so value / count - value * m / 2^64 is from 0 to value
+ * / 2^64 < 1, and the quotient below is right or one too small.
+ */
+static inline uint32_t route__modulo(uint64_t value, uint32_t count, uint64_t reciprocal) {
+#ifdef __SIZEOF_INT128__
+    __extension__ typedef unsigned __int128 wide;
+    uint64_t quotient = (uint64_t)(((wide)value * reciprocal) >> 64);
+    uint64_t rest = value - quotient * count;
+    return (uint32_t)(rest >= count ? rest - count : rest);
+#else
+    (void)reciprocal;
+    return (uint32_t)(value % count);
+#endif
+}
+
+#endif

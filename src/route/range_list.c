@@ -1,0 +1,185 @@
+/*
+ * Lists of ranges as text: STORE:START-END,STORE:START-END. Offsets rather than pointers travel through this
+ * file, because that is what an error tells: which bytes of the caller's text are wrong.
+ */
+#include "turnstone/route.h"
+
+#include "base/assert.h"
+
+#include <stdio.h>
+#include <string.h>
+
+#define TEXT(suffix, text) (text),
+static const char *const texts[] = {TS_ROUTER_LIST_ERRORS(TEXT)};
+#undef TEXT
+_Static_assert(sizeof texts / sizeof texts[0] == TS_ROUTER_LIST_ERROR_COUNT, "one text for each error");
+
+const char *ts_router_list_error_text(enum ts_router_list_error error) {
+    return (size_t)error < TS_ROUTER_LIST_ERROR_COUNT ? texts[error] : NULL;
+}
+
+size_t ts_router_list_count(const char *text, size_t length) {
+    if (length == 0)
+        return 0;
+    size_t count = 1;
+    for (size_t i = 0; i < length; i++)
+        count += text[i] == ',';
+    return count;
+}
+
+/* Bytes of the text, from `from` up to `to`. */
+struct part {
+    size_t from;
+    size_t to;
+};
+
+/* Where the byte is in the part, or part.to. */
+static size_t find(const char *text, struct part part, char byte) {
+    const char *at = part.from < part.to ? memchr(text + part.from, byte, part.to - part.from) : NULL;
+    return at != NULL ? (size_t)(at - text) : part.to;
+}
+
+/* Digits only, at least one, at most `max`. */
+static bool parse_number(const char *text, struct part part, uint64_t max, uint64_t *ret_number) {
+    if (part.from == part.to)
+        return false;
+    uint64_t number = 0;
+    for (size_t i = part.from; i < part.to; i++) {
+        if (text[i] < '0' || text[i] > '9')
+            return false;
+        uint64_t digit = (uint64_t)(text[i] - '0');
+        if (number > (max - digit) / 10)
+            return false;
+        number = number * 10 + digit;
+    }
+    *ret_number = number;
+    return true;
+}
+
+static bool parse_end(const char *text, struct part part, uint64_t *ret_end) {
+    if (part.to - part.from == 3 && memcmp(text + part.from, "max", 3) == 0) {
+        *ret_end = UINT64_MAX;
+        return true;
+    }
+    return parse_number(text, part, UINT64_MAX, ret_end);
+}
+
+/* On failure ret_wrong is the part to quote. */
+static enum ts_router_list_error parse_item(const char *text, struct part item,
+                                            struct ts_router_range *ret_range, struct part *ret_wrong) {
+    *ret_wrong = item;
+    if (item.from == item.to)
+        return TS_ROUTER_LIST_EMPTY_ITEM;
+    size_t colon = find(text, item, ':');
+    if (colon == item.to)
+        return TS_ROUTER_LIST_NO_COLON;
+    struct part bounds = {colon + 1, item.to};
+    size_t dash = find(text, bounds, '-');
+    if (dash == bounds.to)
+        return TS_ROUTER_LIST_NO_DASH;
+
+    uint64_t store;
+    struct ts_router_range range;
+    *ret_wrong = (struct part){item.from, colon};
+    if (!parse_number(text, *ret_wrong, UINT32_MAX, &store))
+        return TS_ROUTER_LIST_BAD_STORE;
+    range.store.v = (uint32_t)store;
+    *ret_wrong = (struct part){bounds.from, dash};
+    if (!parse_number(text, *ret_wrong, UINT64_MAX, &range.start))
+        return TS_ROUTER_LIST_BAD_START;
+    *ret_wrong = (struct part){dash + 1, bounds.to};
+    if (!parse_end(text, *ret_wrong, &range.end))
+        return TS_ROUTER_LIST_BAD_END;
+    *ret_range = range;
+    return TS_ROUTER_LIST_OK;
+}
+
+/* Reads every item; keeps them only where there is an array, which is then large enough. */
+static enum ts_router_list_error parse_items(const char *text, size_t length,
+                                             struct ts_router_range *ret_ranges, size_t capacity,
+                                             struct ts_router_list_error_detail *ret_detail) {
+    size_t from = 0;
+    for (size_t position = 0; from <= length; position++) {
+        struct part item = {from, find(text, (struct part){from, length}, ',')};
+        struct part wrong;
+        struct ts_router_range range;
+        enum ts_router_list_error error = parse_item(text, item, &range, &wrong);
+        if (error == TS_ROUTER_LIST_OK && position >= capacity) {
+            error = TS_ROUTER_LIST_TOO_MANY;
+            wrong = item;
+        }
+        if (error != TS_ROUTER_LIST_OK) {
+            *ret_detail = (struct ts_router_list_error_detail){
+                .error = error, .position = position, .offset = wrong.from, .length = wrong.to - wrong.from};
+            return error;
+        }
+        if (ret_ranges != NULL)
+            ret_ranges[position] = range;
+        from = item.to + 1;
+    }
+    return TS_ROUTER_LIST_OK;
+}
+
+enum ts_router_list_error ts_router_list_parse(const char *text, size_t length,
+                                               struct ts_router_range *ret_ranges, size_t capacity,
+                                               size_t *ret_count,
+                                               struct ts_router_list_error_detail *ret_detail) {
+    struct ts_router_list_error_detail detail;
+    if (ret_detail == NULL)
+        ret_detail = &detail;
+    if (length == 0) {
+        *ret_detail = (struct ts_router_list_error_detail){.error = TS_ROUTER_LIST_EMPTY_LIST};
+        return TS_ROUTER_LIST_EMPTY_LIST;
+    }
+    /* Once to check and once to keep, so that a bad list leaves the array as it was. */
+    enum ts_router_list_error error = parse_items(text, length, NULL, capacity, ret_detail);
+    if (error != TS_ROUTER_LIST_OK)
+        return error;
+    error = parse_items(text, length, ret_ranges, capacity, ret_detail);
+    ts_assert(error == TS_ROUTER_LIST_OK);
+    *ret_count = ts_router_list_count(text, length);
+    return TS_ROUTER_LIST_OK;
+}
+
+/* Bytes of a bad part that are shown; a line of an error should stay a line. */
+#define QUOTED_BYTES 64
+
+/* Four characters for each byte, three dots and the NUL. */
+#define QUOTE_SIZE   (QUOTED_BYTES * 4 + 3 + 1)
+
+static void quote(const char *bytes, size_t length, char ret_quote[QUOTE_SIZE]) {
+    static const char digits[] = "0123456789abcdef";
+    char *at = ret_quote;
+    for (size_t i = 0; i < length && i < QUOTED_BYTES; i++) {
+        unsigned char byte = (unsigned char)bytes[i];
+        if (byte >= ' ' && byte <= '~' && byte != '"' && byte != '\\') {
+            *at++ = (char)byte;
+        } else {
+            *at++ = '\\';
+            *at++ = 'x';
+            *at++ = digits[byte >> 4];
+            *at++ = digits[byte & 15];
+        }
+    }
+    if (length > QUOTED_BYTES) {
+        memset(at, '.', 3);
+        at += 3;
+    }
+    *at = '\0';
+}
+
+size_t ts_router_list_error_describe(const struct ts_router_list_error_detail *detail, const char *text,
+                                     char *ret_text, size_t size) {
+    const char *what = ts_router_list_error_text(detail->error);
+    ts_assert(what != NULL);
+    int printed;
+    if (detail->error == TS_ROUTER_LIST_OK || detail->error == TS_ROUTER_LIST_EMPTY_LIST) {
+        printed = snprintf(ret_text, size, "%s", what);
+    } else {
+        char quoted[QUOTE_SIZE];
+        quote(text + detail->offset, detail->length, quoted);
+        printed = snprintf(ret_text, size, "item %zu (\"%s\"): %s", detail->position + 1, quoted, what);
+    }
+    ts_assert(printed >= 0);
+    return (size_t)printed;
+}
