@@ -11,7 +11,7 @@ static enum cli_exit complain_unwritten(int error) {
 }
 
 enum cli_exit cli__finish_out(struct ts_out *out, enum cli_exit status) {
-    ts_out_flush(out);
+    (void)ts_out_flush(out);
     int error = ts_out_error(out);
     return error ? complain_unwritten(error) : status;
 }

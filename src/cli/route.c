@@ -153,13 +153,17 @@ static enum cli_exit plan_owner(const struct cli_arguments *arguments, struct pl
         if (status != CLI_EXIT_DONE)
             return status;
     }
-    for (size_t i = 0; i < ts_router_store_count(&plan->router); i++)
+    size_t count = ts_router_store_count(&plan->router);
+    if (ts_router_strategy_of(&plan->router) != TS_ROUTER_STRATEGY_RANGE) {
+        if (plan->owner.v < count)
+            return CLI_EXIT_DONE;
+        return cli__complain(CLI_EXIT_USAGE, "route: %s must be below the number of stores, %zu; got %u", name,
+                             count, plan->owner.v);
+    }
+    for (size_t i = 0; i < count; i++)
         if (ts_router_store_at(&plan->router, i).v == plan->owner.v)
             return CLI_EXIT_DONE;
-    if (ts_router_strategy_of(&plan->router) == TS_ROUTER_STRATEGY_RANGE)
-        return cli__complain(CLI_EXIT_USAGE, "route: %s %u is not a store of --ranges", name, plan->owner.v);
-    return cli__complain(CLI_EXIT_USAGE, "route: %s must be below the number of stores, %zu; got %u", name,
-                         ts_router_store_count(&plan->router), plan->owner.v);
+    return cli__complain(CLI_EXIT_USAGE, "route: %s %u is not a store of --ranges", name, plan->owner.v);
 }
 
 static const char *why_not_an_id(enum ts_number_error error) {
@@ -169,27 +173,27 @@ static const char *why_not_an_id(enum ts_number_error error) {
 static void put_answer(const struct plan *plan, struct ts_bytes text, uint64_t id, struct ts_out *out) {
     if (plan->json) {
         /* JSON has no leading zeros; the sign stays as it was given. */
-        ts_out_text(out, "{\"id\":");
+        ts_out_put_cstring(out, "{\"id\":");
         if (text.data[0] == '-')
-            ts_out_i64(out, (int64_t)id);
+            ts_out_put_i64(out, (int64_t)id);
         else
-            ts_out_u64(out, id);
+            ts_out_put_u64(out, id);
     } else {
-        ts_out_bytes(out, text);
+        ts_out_put(out, text);
     }
     if (plan->asks_ownership) {
         bool owns = ts_router_owns(&plan->router, plan->owner, id);
         if (plan->json)
-            ts_out_text(out, owns ? ",\"own\":true}" : ",\"own\":false}");
+            ts_out_put_cstring(out, owns ? ",\"own\":true}" : ",\"own\":false}");
         else
-            ts_out_text(out, owns ? " yes" : " no");
+            ts_out_put_cstring(out, owns ? " yes" : " no");
     } else {
-        ts_out_text(out, plan->json ? ",\"store\":" : " ");
-        ts_out_u64(out, ts_router_route(&plan->router, id).v);
+        ts_out_put_cstring(out, plan->json ? ",\"store\":" : " ");
+        ts_out_put_u64(out, ts_router_route(&plan->router, id).v);
         if (plan->json)
-            ts_out_char(out, '}');
+            ts_out_put_char(out, '}');
     }
-    ts_out_char(out, '\n');
+    ts_out_put_char(out, '\n');
 }
 
 static enum cli_exit answer_standard_input(const struct plan *plan, struct ts_out *out) {
@@ -203,23 +207,23 @@ static enum cli_exit answer_standard_input(const struct plan *plan, struct ts_ou
         case TS_IN_END:
             return CLI_EXIT_DONE;
         case TS_IN_TOO_LONG:
-            ts_out_flush(out);
+            (void)ts_out_flush(out);
             return cli__complain(CLI_EXIT_USAGE, "route: standard input, line %llu: '%s' is not a number",
-                                 (unsigned long long)token.line, cli__quote(token.text).text);
-        case TS_IN_FAILED:
-            ts_out_flush(out);
+                                 (unsigned long long)token.line, cli__quote(token.bytes).text);
+        case TS_IN_READ_ERROR:
+            (void)ts_out_flush(out);
             return cli__complain(CLI_EXIT_INFRASTRUCTURE, "route: cannot read standard input: %s",
                                  strerror(ts_in_error(&in)));
         }
         uint64_t id;
-        enum ts_number_error error = ts_id_parse(token.text, &id);
+        enum ts_number_error error = ts_id_parse(token.bytes, &id);
         if (error != TS_NUMBER_OK) {
-            ts_out_flush(out);
+            (void)ts_out_flush(out);
             return cli__complain(CLI_EXIT_USAGE, "route: standard input, line %llu: '%s' %s",
-                                 (unsigned long long)token.line, cli__quote(token.text).text,
+                                 (unsigned long long)token.line, cli__quote(token.bytes).text,
                                  why_not_an_id(error));
         }
-        put_answer(plan, token.text, id, out);
+        put_answer(plan, token.bytes, id, out);
         if (ts_out_error(out))
             return CLI_EXIT_DONE; /* the caller says so */
     }
