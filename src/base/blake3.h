@@ -1,0 +1,53 @@
+/*
+ * BLAKE3: hash, keyed hash and key derivation, with output of any length. Over the system's libblake3 where
+ * there is one, otherwise over blake3_portable.c; both give the same bytes.
+ *
+ *     struct ts_blake3 hasher;
+ *     ts_blake3_init(&hasher);                        or _init_keyed, or _init_derive_key
+ *     ts_blake3_update(&hasher, TS_BYTES("..."));     any number of times; how the input is cut does not
+ * matter ts_blake3_output(&hasher, 0, out, sizeof out);  may be repeated and followed by more input
+ *
+ * A hasher owns nothing and may be copied. It holds the key of its mode: let it not outlive its use.
+ */
+#ifndef TS_BASE_BLAKE3_H
+#define TS_BASE_BLAKE3_H
+
+#include "base/blake3_portable.h"
+#include "base/bytes.h"
+
+#include <stddef.h>
+#include <stdint.h>
+
+#define TS_BLAKE3_KEY_LEN 32
+#define TS_BLAKE3_OUT_LEN 32
+
+struct ts_blake3 {
+    union {
+        struct ts_blake3_portable portable;
+        _Alignas(16) unsigned char system[1920];
+    } u;
+};
+
+void ts_blake3_init(struct ts_blake3 *hasher);
+void ts_blake3_init_keyed(struct ts_blake3 *hasher, const uint8_t key[static TS_BLAKE3_KEY_LEN]);
+
+/* The context is a text of ours, unique to one purpose and fixed in the code, never input from outside. */
+void ts_blake3_init_derive_key(struct ts_blake3 *hasher, struct ts_bytes context);
+
+void ts_blake3_update(struct ts_blake3 *hasher, struct ts_bytes input);
+
+/* len bytes of the output stream from its byte number `from`. The first TS_BLAKE3_OUT_LEN bytes are the usual
+ * hash. */
+void ts_blake3_output(const struct ts_blake3 *hasher, uint64_t from, uint8_t *ret_output, size_t len);
+
+/* All at once. */
+void ts_blake3_hash(struct ts_bytes input, uint8_t ret_hash[static TS_BLAKE3_OUT_LEN]);
+void ts_blake3_keyed_hash(const uint8_t key[static TS_BLAKE3_KEY_LEN], struct ts_bytes input,
+                          uint8_t ret_hash[static TS_BLAKE3_OUT_LEN]);
+void ts_blake3_derive_key(struct ts_bytes context, struct ts_bytes material,
+                          uint8_t ret_key[static TS_BLAKE3_OUT_LEN]);
+
+/* "libblake3" or "portable". */
+const char *ts_blake3_backend(void);
+
+#endif

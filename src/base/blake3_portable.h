@@ -1,0 +1,40 @@
+/*
+ * BLAKE3 in plain C, from the specification (O'Connor, Aumasson, Neves, Wilcox-O'Hearn: "BLAKE3, one
+ * function, fast everywhere"). It stands in where the system has no libblake3. Use base/blake3.h, which has
+ * the same functions over whichever there is; this header is exposed for the size of the state, and for the
+ * tests, which check both.
+ */
+#ifndef TS_BASE_BLAKE3_PORTABLE_H
+#define TS_BASE_BLAKE3_PORTABLE_H
+
+#include "base/bytes.h"
+
+#include <stddef.h>
+#include <stdint.h>
+
+struct ts_blake3_portable {
+    uint32_t key[8]; /* where every chunk and parent starts from */
+    uint32_t flags;  /* of the mode */
+
+    /* The chunk under way. Its last block is held back, because the last block of all is treated differently.
+     */
+    uint32_t chunk_cv[8];
+    uint64_t chunk_number;
+    uint8_t blocks_done;
+    uint8_t block_len;
+    uint8_t block[64];
+
+    /* Chaining values of complete subtrees, the largest first: one for each bit that is set in chunk_number.
+     * An input of 2^64 bytes has 2^54 chunks. */
+    uint8_t stack_len;
+    uint32_t stack[54][8];
+};
+
+void ts_blake3_portable_init(struct ts_blake3_portable *hasher);
+void ts_blake3_portable_init_keyed(struct ts_blake3_portable *hasher, const uint8_t key[static 32]);
+void ts_blake3_portable_init_derive_key(struct ts_blake3_portable *hasher, struct ts_bytes context);
+void ts_blake3_portable_update(struct ts_blake3_portable *hasher, struct ts_bytes input);
+void ts_blake3_portable_output(const struct ts_blake3_portable *hasher, uint64_t from, uint8_t *ret_output,
+                               size_t len);
+
+#endif

@@ -1,0 +1,81 @@
+/*
+ * A borrowed run of bytes. It owns nothing: whoever holds the memory decides how long it lives.
+ *
+ * data may be NULL when len is 0, everywhere; an empty run equals every other empty run.
+ */
+#ifndef TS_BASE_BYTES_H
+#define TS_BASE_BYTES_H
+
+#include "base/assert.h"
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+#include <string.h>
+
+struct ts_bytes {
+    const uint8_t *data;
+    size_t len;
+};
+
+/* A part of a run. */
+struct ts_span {
+    size_t from;
+    size_t len;
+};
+
+/* The bytes of a string literal, zeros in it included, without its terminator. Usable in static initialisers.
+ */
+#define TS_BYTES_INIT(literal)                                                                               \
+    { .data = (const uint8_t *)("" literal ""), .len = sizeof(literal) - 1 }
+#define TS_BYTES(literal) ((struct ts_bytes)TS_BYTES_INIT(literal))
+
+static inline struct ts_bytes ts_bytes_of(const void *data, size_t len) {
+    ts_assert(data != NULL || len == 0);
+    return (struct ts_bytes){.data = data, .len = len};
+}
+
+static inline struct ts_bytes ts_bytes_of_cstring(const char *text) {
+    return ts_bytes_of(text, strlen(text));
+}
+
+static inline bool ts_bytes_is_empty(struct ts_bytes bytes) {
+    return bytes.len == 0;
+}
+
+static inline bool ts_bytes_equal(struct ts_bytes a, struct ts_bytes b) {
+    return a.len == b.len && (a.len == 0 || memcmp(a.data, b.data, a.len) == 0);
+}
+
+/* Below 0, 0 or above 0, as memcmp: bytes are unsigned, and a prefix comes before what it begins. */
+static inline int ts_bytes_compare(struct ts_bytes a, struct ts_bytes b) {
+    size_t common = a.len < b.len ? a.len : b.len;
+    int order = common == 0 ? 0 : memcmp(a.data, b.data, common);
+    if (order != 0)
+        return order;
+    return (a.len > b.len) - (a.len < b.len);
+}
+
+static inline bool ts_bytes_starts_with(struct ts_bytes bytes, struct ts_bytes prefix) {
+    return bytes.len >= prefix.len && (prefix.len == 0 || memcmp(bytes.data, prefix.data, prefix.len) == 0);
+}
+
+/* What remains after the first count bytes. There must be that many. */
+static inline struct ts_bytes ts_bytes_skip(struct ts_bytes bytes, size_t count) {
+    ts_assert(count <= bytes.len);
+    /* NULL + 0 is not defined in C. */
+    return (struct ts_bytes){.data = count == 0 ? bytes.data : bytes.data + count, .len = bytes.len - count};
+}
+
+/* The first count bytes. There must be that many. */
+static inline struct ts_bytes ts_bytes_first(struct ts_bytes bytes, size_t count) {
+    ts_assert(count <= bytes.len);
+    return (struct ts_bytes){.data = bytes.data, .len = count};
+}
+
+/* The part of bytes that span names. It must lie inside. */
+static inline struct ts_bytes ts_bytes_slice(struct ts_bytes bytes, struct ts_span span) {
+    return ts_bytes_first(ts_bytes_skip(bytes, span.from), span.len);
+}
+
+#endif

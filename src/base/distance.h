@@ -1,0 +1,27 @@
+/*
+ * How far apart two short words are, for "did you mean": the number of insertions, deletions, substitutions
+ * and swaps of neighbours that turn one into the other, where no part is edited twice (optimal string
+ * alignment).
+ */
+#ifndef TS_BASE_DISTANCE_H
+#define TS_BASE_DISTANCE_H
+
+#include "base/bytes.h"
+
+#include <stdbool.h>
+#include <stddef.h>
+
+/* Longer words are compared for equality only. */
+#define TS_DISTANCE_LEN_MAX 64
+
+/* The distance when it is at most bound, otherwise bound + 1. bound is below SIZE_MAX. */
+size_t ts_distance(struct ts_bytes a, struct ts_bytes b, size_t bound);
+
+/*
+ * The candidate nearest to word, the first one of several; false when none is near: a third of the word's
+ * length, but at least 1 and at most 3. A word of one letter is near nothing but itself.
+ */
+bool ts_distance_nearest(struct ts_bytes word, const char *const *candidates, size_t count,
+                         size_t *ret_index);
+
+#endif

@@ -1,0 +1,46 @@
+/*
+ * Decimal numbers as text, strictly.
+ *
+ * Parsing takes digits only, with leading zeros, and for the signed kinds one leading '-': no '+', no blanks,
+ * no other base, no grouping. What is not a number is told apart from a number that is too large; a text that
+ * is both is not a number. Outputs are untouched on failure.
+ */
+#ifndef TS_BASE_NUMBER_H
+#define TS_BASE_NUMBER_H
+
+#include "base/bytes.h"
+
+#include <stddef.h>
+#include <stdint.h>
+
+#define TS_NUMBER_ERRORS(X)                                                                                  \
+    X(TS_NUMBER_OK, "a number")                                                                              \
+    X(TS_NUMBER_EMPTY, "empty")                                                                              \
+    X(TS_NUMBER_NOT_A_NUMBER, "not a number")                                                                \
+    X(TS_NUMBER_OUT_OF_RANGE, "out of range")
+
+#define TS_NUMBER_ENUM(name, text) name,
+enum ts_number_error { TS_NUMBER_ERRORS(TS_NUMBER_ENUM) };
+#undef TS_NUMBER_ENUM
+
+/* A static text for an error. */
+const char *ts_number_error_text(enum ts_number_error error);
+
+enum ts_number_error ts_u64_parse(struct ts_bytes text, uint64_t *ret);
+enum ts_number_error ts_u32_parse(struct ts_bytes text, uint32_t *ret);
+enum ts_number_error ts_i64_parse(struct ts_bytes text, int64_t *ret);
+
+/*
+ * A 64-bit id, written signed or unsigned: -9223372036854775808 to 18446744073709551615. Gives its 64 bits, a
+ * negative one in two's complement, so that -1 and 18446744073709551615 are the same id.
+ */
+enum ts_number_error ts_id_parse(struct ts_bytes text, uint64_t *ret_bits);
+
+/* Room for any of the numbers below with its terminator. */
+#define TS_NUMBER_TEXT_SIZE 21
+
+/* Write the number and a terminator; return the length without the terminator. */
+size_t ts_u64_format(uint64_t value, char ret_text[static TS_NUMBER_TEXT_SIZE]);
+size_t ts_i64_format(int64_t value, char ret_text[static TS_NUMBER_TEXT_SIZE]);
+
+#endif

@@ -1,0 +1,34 @@
+/*
+ * Text that is safe to show: lengths instead of secrets, and untrusted bytes on one printable line.
+ *
+ * All functions write into the caller's buffer, always with a terminator, never more than size bytes, and
+ * return it. TS_REDACT_TEXT_SIZE is enough for the redacted texts; size is at least 1.
+ */
+#ifndef TS_BASE_REDACT_H
+#define TS_BASE_REDACT_H
+
+#include "base/bytes.h"
+
+#include <stdbool.h>
+#include <stddef.h>
+
+#define TS_REDACT_TEXT_SIZE 40
+
+/* For what not even a length is shown of. */
+#define TS_REDACTED         "<redacted>"
+
+/* "[12 bytes]" */
+const char *ts_redact_len(size_t len, char *ret_text, size_t size);
+
+/* "Some([12 bytes])", or "None" when there is no value. len counts only when there is one. */
+const char *ts_redact_option(bool is_some, size_t len, char *ret_text, size_t size);
+
+/*
+ * Untrusted bytes for a message of one line. Printable ASCII and valid UTF-8 stay; a backslash is doubled;
+ * control characters (C0, DEL, C1), invalid UTF-8, and what reorders or hides text (bidirectional controls,
+ * line and paragraph separators, zero-width characters, the byte order mark) become \xNN for each byte. What
+ * does not fit is cut between characters, and the text then ends with "...".
+ */
+const char *ts_text_escape(struct ts_bytes bytes, char *ret_text, size_t size);
+
+#endif

@@ -1,0 +1,151 @@
+#include "base/redact.h"
+
+#include "support/cmocka.h"
+#include "support/stops.h"
+
+static char text[200];
+
+static const char *escape(struct ts_bytes bytes) {
+    return ts_text_escape(bytes, text, sizeof text);
+}
+
+static void a_value_is_shown_by_its_length(void **state) {
+    (void)state;
+    assert_string_equal(ts_redact_len(12, text, sizeof text), "[12 bytes]");
+    assert_string_equal(ts_redact_len(0, text, sizeof text), "[0 bytes]");
+    assert_string_equal(ts_redact_option(true, 12, text, sizeof text), "Some([12 bytes])");
+    assert_string_equal(ts_redact_option(true, 0, text, sizeof text), "Some([0 bytes])");
+    assert_string_equal(ts_redact_option(false, 12, text, sizeof text), "None");
+    assert_string_equal(TS_REDACTED, "<redacted>");
+}
+
+static void the_longest_redacted_text_fits(void **state) {
+    (void)state;
+    char small[TS_REDACT_TEXT_SIZE];
+    assert_string_equal(ts_redact_option(true, SIZE_MAX, small, sizeof small),
+                        "Some([18446744073709551615 bytes])");
+}
+
+static void a_redacted_text_never_leaves_a_small_buffer(void **state) {
+    (void)state;
+    char small[6];
+    memset(small, 'z', sizeof small);
+    assert_string_equal(ts_redact_len(12, small, 5), "[12 ");
+    assert_int_equal(small[5], 'z');
+    assert_stops("size > 0", ts_redact_len(12, small, 0));
+    assert_stops("size > 0", ts_redact_option(true, 12, small, 0));
+    assert_stops("size > 0", ts_text_escape(TS_BYTES("a"), small, 0));
+}
+
+static void printable_text_stays(void **state) {
+    (void)state;
+    assert_string_equal(escape(TS_BYTES("")), "");
+    struct ts_bytes null = {NULL, 0};
+    assert_string_equal(escape(null), "");
+    assert_string_equal(escape(TS_BYTES(" !~'\"<>&%s")), " !~'\"<>&%s");
+    assert_string_equal(escape(TS_BYTES("gr\xc3\xbc\xc3\x9f \xe2\x82\xac \xf0\x9f\x90\xa6")),
+                        "gr\xc3\xbc\xc3\x9f \xe2\x82\xac \xf0\x9f\x90\xa6");
+}
+
+static void control_characters_are_spelled_out(void **state) {
+    (void)state;
+    assert_string_equal(escape(TS_BYTES("a\nb\r\t\0c\x7f")), "a\\x0ab\\x0d\\x09\\x00c\\x7f");
+    assert_string_equal(escape(TS_BYTES("\x1b[31mred")), "\\x1b[31mred");
+    /* C1 controls: U+009B is an escape sequence of its own. */
+    assert_string_equal(escape(TS_BYTES("\xc2\x9b"
+                                        "2J")),
+                        "\\xc2\\x9b2J");
+    assert_string_equal(escape(TS_BYTES("\xc2\x80\xc2\xa0")), "\\xc2\\x80\xc2\xa0");
+}
+
+static void what_reorders_or_hides_text_is_spelled_out(void **state) {
+    (void)state;
+    assert_string_equal(escape(TS_BYTES("\xe2\x80\xae")), "\\xe2\\x80\\xae"); /* right-to-left override */
+    assert_string_equal(escape(TS_BYTES("\xe2\x81\xa6")), "\\xe2\\x81\\xa6"); /* isolate */
+    assert_string_equal(escape(TS_BYTES("\xe2\x80\xa8")), "\\xe2\\x80\\xa8"); /* line separator */
+    assert_string_equal(escape(TS_BYTES("\xe2\x80\x8b")), "\\xe2\\x80\\x8b"); /* zero-width space */
+    assert_string_equal(escape(TS_BYTES("\xef\xbb\xbf")), "\\xef\\xbb\\xbf"); /* byte order mark */
+    assert_string_equal(escape(TS_BYTES("\xf3\xa0\x81\x81")), "\\xf3\\xa0\\x81\\x81"); /* tag */
+}
+
+static void a_backslash_is_doubled_so_that_escapes_cannot_be_faked(void **state) {
+    (void)state;
+    assert_string_equal(escape(TS_BYTES("\\x41")), "\\\\x41");
+}
+
+static void invalid_utf8_is_spelled_out_byte_by_byte(void **state) {
+    (void)state;
+    assert_string_equal(escape(TS_BYTES("\xff\xfe")), "\\xff\\xfe");
+    assert_string_equal(escape(TS_BYTES("\x80z")), "\\x80z");                 /* continuation alone */
+    assert_string_equal(escape(TS_BYTES("\xc3z")), "\\xc3z");                 /* continuation missing */
+    assert_string_equal(escape(TS_BYTES("\xc3")), "\\xc3");                   /* cut at the end */
+    assert_string_equal(escape(TS_BYTES("\xe2\x82")), "\\xe2\\x82");          /* cut at the end */
+    assert_string_equal(escape(TS_BYTES("\xc0\xaf")), "\\xc0\\xaf");          /* overlong */
+    assert_string_equal(escape(TS_BYTES("\xe0\x80\xaf")), "\\xe0\\x80\\xaf"); /* overlong */
+    assert_string_equal(escape(TS_BYTES("\xf0\x80\x80\xaf")), "\\xf0\\x80\\x80\\xaf"); /* overlong */
+    assert_string_equal(escape(TS_BYTES("\xed\xa0\x80")), "\\xed\\xa0\\x80");          /* surrogate */
+    assert_string_equal(escape(TS_BYTES("\xf4\x90\x80\x80")), "\\xf4\\x90\\x80\\x80"); /* above 10FFFF */
+    assert_string_equal(escape(TS_BYTES("\xf8\x88\x80\x80\x80")), "\\xf8\\x88\\x80\\x80\\x80");
+}
+
+static void what_fits_exactly_is_not_cut(void **state) {
+    (void)state;
+    assert_string_equal(ts_text_escape(TS_BYTES("abcdefgh"), text, 9), "abcdefgh");
+    assert_string_equal(ts_text_escape(TS_BYTES("ab\n"), text, 7), "ab\\x0a");
+}
+
+static void what_does_not_fit_ends_with_dots(void **state) {
+    (void)state;
+    assert_string_equal(ts_text_escape(TS_BYTES("abcdefghi"), text, 9), "abcde...");
+    assert_string_equal(ts_text_escape(TS_BYTES("abc\ndef"), text, 9), "abc...");
+    /* A character of three bytes is kept or dropped as a whole. */
+    assert_string_equal(ts_text_escape(TS_BYTES("ab\xe2\x82\xac-----"), text, 9), "ab\xe2\x82\xac...");
+    assert_string_equal(ts_text_escape(TS_BYTES("abc\xe2\x82\xac-----"), text, 9), "abc...");
+}
+
+static void tiny_buffers_hold_what_dots_they_can(void **state) {
+    (void)state;
+    static const char *const expected[] = {"", ".", "..", "..."};
+    for (size_t room = 0; room < 4; room++) {
+        memset(text, 'z', sizeof text);
+        assert_string_equal(ts_text_escape(TS_BYTES("abcdef"), text, room + 1), expected[room]);
+        assert_int_equal(text[room + 1], 'z');
+    }
+    assert_string_equal(ts_text_escape(TS_BYTES("ab"), text, 3), "ab");
+}
+
+/* Whatever comes in, what goes out is one line without controls, within its size. */
+static void every_pair_of_bytes_comes_out_printable(void **state) {
+    (void)state;
+    for (unsigned pair = 0; pair < 65536; pair++) {
+        const uint8_t bytes[2] = {(uint8_t)(pair >> 8), (uint8_t)pair};
+        for (size_t size = 1; size <= 10; size++) {
+            const char *out = ts_text_escape(ts_bytes_of(bytes, 2), text, size);
+            size_t len = strlen(out);
+            if (len >= size)
+                fail_msg("too long for %zu: %s", size, out);
+            for (size_t i = 0; i < len; i++) {
+                if ((unsigned char)out[i] < 0x20 || out[i] == 0x7f)
+                    fail_msg("control byte from %04x", pair);
+            }
+        }
+    }
+}
+
+int main(void) {
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(a_value_is_shown_by_its_length),
+        cmocka_unit_test(the_longest_redacted_text_fits),
+        cmocka_unit_test(a_redacted_text_never_leaves_a_small_buffer),
+        cmocka_unit_test(printable_text_stays),
+        cmocka_unit_test(control_characters_are_spelled_out),
+        cmocka_unit_test(what_reorders_or_hides_text_is_spelled_out),
+        cmocka_unit_test(a_backslash_is_doubled_so_that_escapes_cannot_be_faked),
+        cmocka_unit_test(invalid_utf8_is_spelled_out_byte_by_byte),
+        cmocka_unit_test(what_fits_exactly_is_not_cut),
+        cmocka_unit_test(what_does_not_fit_ends_with_dots),
+        cmocka_unit_test(tiny_buffers_hold_what_dots_they_can),
+        cmocka_unit_test(every_pair_of_bytes_comes_out_printable),
+    };
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}
