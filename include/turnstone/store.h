@@ -1,14 +1,14 @@
 /*
  * A store: one transactional database as an ordered space of keys with versions.
  *
- * A store never holds an interactive transaction open. What changes it is a batch, which is applied as a whole or not at
- * all, or a promise, a batch that was checked and written down under a name, holds its locks, can no longer fail, and
- * waits to be committed or aborted.
+ * A store never holds an interactive transaction open. What changes it is a batch, which is applied as a
+ * whole or not at all, or a promise, a batch that was checked and written down under a name, holds its locks,
+ * can no longer fail, and waits to be committed or aborted.
  *
- * Calls are started and then polled, so that one thread can drive several stores; an engine may finish a call at once. A
- * store may be used by any number of threads at the same time; a call belongs to the thread that started it until it is
- * done. Waiting for a lock or a server ends at the call's deadline; a local disk write cannot be interrupted and is waited
- * for.
+ * Calls are started and then polled, so that one thread can drive several stores; an engine may finish a call
+ * at once. A store may be used by any number of threads at the same time; a call belongs to the thread that
+ * started it until it is done. Waiting for a lock or a server ends at the call's deadline; a local disk write
+ * cannot be interrupted and is waited for.
  */
 #ifndef TURNSTONE_STORE_H
 #define TURNSTONE_STORE_H
@@ -32,19 +32,19 @@ extern "C" {
 #define TS_STORE_GID_MAX         160
 
 /*
- * What a batch is made of. A key is checked at most once and written (put, del, add) at most once in a batch; a batch that
- * breaks this is bad. Keys have 1 to TS_STORE_KEY_MAX bytes of any value.
+ * What a batch is made of. A key is checked at most once and written (put, del, add) at most once in a batch;
+ * a batch that breaks this is bad. Keys have 1 to TS_STORE_KEY_MAX bytes of any value.
  *
- *   CHECK   the batch fails with CHECK_FAILED unless the key's version is `version`. A shared lock until the batch or
- *           promise ends. version 0 is "absent", and stands only together with a PUT of the same key (an insert)
- *   BEFORE  the batch fails with LATE unless the store's time, taken under the locks, is below `time_ms`. No key
- *   PUT     the key's value becomes `value`
- *   DEL     the key is gone; no error when it is absent
- *   ADD     the key's value, a decimal number of 0 to INT64_MAX as text (absent counts as 0), changes by `delta`. Fails
- *           with LIMIT when the result is below 0 or above `max`, and with NOT_A_COUNTER when the value is something else
+ *   CHECK   the batch fails with CHECK_FAILED unless the key's version is `version`. A shared lock until the
+ * batch or promise ends. version 0 is "absent", and stands only together with a PUT of the same key (an
+ * insert) BEFORE  the batch fails with LATE unless the store's time, taken under the locks, is below
+ * `time_ms`. No key PUT     the key's value becomes `value` DEL     the key is gone; no error when it is
+ * absent ADD     the key's value, a decimal number of 0 to INT64_MAX as text (absent counts as 0), changes by
+ * `delta`. Fails with LIMIT when the result is below 0 or above `max`, and with NOT_A_COUNTER when the value
+ * is something else
  *
- * Every write gives the key a new version. Versions come from one counter per store, so that a key that was deleted and
- * made again has a version that it never had.
+ * Every write gives the key a new version. Versions come from one counter per store, so that a key that was
+ * deleted and made again has a version that it never had.
  */
 enum ts_op_kind { TS_OP_CHECK, TS_OP_BEFORE, TS_OP_PUT, TS_OP_DEL, TS_OP_ADD };
 
@@ -102,15 +102,16 @@ enum ts_store_result { TS_STORE_RESULTS(TS_STORE_RESULT_ENUM) };
 /* What there is to say about a call that did not end well. Never has a password, a key or a value in it. */
 struct ts_store_error {
     enum ts_store_result result;
-    char sqlstate[6];   /* of the database, or the one that stands for the result; "00000" when all is well */
-    size_t op;          /* index in the batch of the operation whose key or time caused it, or SIZE_MAX */
-    char text[240];     /* one line: the thing, the reason and the cure */
+    char sqlstate[6]; /* of the database, or the one that stands for the result; "00000" when all is well */
+    size_t op;        /* index in the batch of the operation whose key or time caused it, or SIZE_MAX */
+    char text[240];   /* one line: the thing, the reason and the cure */
 };
 
 /* The short text of a result, as in the table. */
 TS_API const char *ts_store_result_text(enum ts_store_result result);
 
-/* What reads and scans found: rows in order, in memory of their own. Zero-initialise it; reuse it; release it. */
+/* What reads and scans found: rows in order, in memory of their own. Zero-initialise it; reuse it; release
+ * it. */
 struct ts_row {
     struct ts_bytes key;
     struct ts_bytes value;
@@ -131,15 +132,14 @@ TS_API void ts_rows_release(struct ts_rows *rows);
 /*
  * Calls.
  *
- *   READ      values of `keys` with their versions, in the order asked for, each once; absent ones have version 0
- *   SCAN      rows with from <= key < to (an empty `to` is the end), ordered, at most `limit`, from one snapshot
- *   APPLY     all of the batch or nothing; durable when it is OK
- *   PREPARE   the batch as a promise named `gid`; durable when it is OK
- *   COMMIT    finish the promise `gid` by applying its batch; durable with the next SYNC or durable call
- *   ABORT     finish the promise `gid` by dropping its batch
- *   PREPARED  the promises that are not finished: key is the gid, version the store's time at PREPARE
- *   NOW       the store's time: the only clock that decides about leases. Never goes back for one process
- *   SYNC      everything that ended well before this call is durable
+ *   READ      values of `keys` with their versions, in the order asked for, each once; absent ones have
+ * version 0 SCAN      rows with from <= key < to (an empty `to` is the end), ordered, at most `limit`, from
+ * one snapshot APPLY     all of the batch or nothing; durable when it is OK PREPARE   the batch as a promise
+ * named `gid`; durable when it is OK COMMIT    finish the promise `gid` by applying its batch; durable with
+ * the next SYNC or durable call ABORT     finish the promise `gid` by dropping its batch PREPARED  the
+ * promises that are not finished: key is the gid, version the store's time at PREPARE NOW       the store's
+ * time: the only clock that decides about leases. Never goes back for one process SYNC      everything that
+ * ended well before this call is durable
  */
 enum ts_call_kind {
     TS_CALL_READ,
@@ -156,8 +156,9 @@ enum ts_call_kind {
 struct ts_store;
 
 /*
- * One call. The caller fills in the first part, which must stay in place until the call is done, starts it, and reads the
- * second part when `done` is true. A call struct may be used again. Everything else is the engine's.
+ * One call. The caller fills in the first part, which must stay in place until the call is done, starts it,
+ * and reads the second part when `done` is true. A call struct may be used again. Everything else is the
+ * engine's.
  */
 struct ts_call {
     enum ts_call_kind kind;
@@ -168,8 +169,8 @@ struct ts_call {
     struct ts_bytes from; /* SCAN */
     struct ts_bytes to;
     size_t limit;
-    struct ts_rows *rows;    /* READ, SCAN, PREPARED: where the answer goes; cleared first */
-    uint64_t deadline_ns;    /* by ts_clock_monotonic_ns; 0 is none */
+    struct ts_rows *rows; /* READ, SCAN, PREPARED: where the answer goes; cleared first */
+    uint64_t deadline_ns; /* by ts_clock_monotonic_ns; 0 is none */
 
     bool done;
     struct ts_store_error error;
@@ -188,7 +189,8 @@ TS_API void ts_store_start(struct ts_store *store, struct ts_call *call);
 /* Lets a call make progress without waiting, and ends it when its deadline has passed. Returns call->done. */
 TS_API bool ts_store_poll(struct ts_call *call);
 
-/* Waits until one of the calls that are not done can make progress, or until the time. NULLs are passed over. */
+/* Waits until one of the calls that are not done can make progress, or until the time. NULLs are passed over.
+ */
 TS_API void ts_store_wait(struct ts_call *const *calls, size_t count, uint64_t until_ns);
 
 /* Starts a call and waits until it is done. Returns call->error.result. */

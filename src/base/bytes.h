@@ -7,16 +7,12 @@
 #define TS_BASE_BYTES_H
 
 #include "base/assert.h"
+#include "turnstone/bytes.h"
 
 #include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
 #include <string.h>
-
-struct ts_bytes {
-    const uint8_t *data;
-    size_t len;
-};
 
 /* A part of a run. */
 struct ts_span {

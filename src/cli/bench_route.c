@@ -1,8 +1,9 @@
 /*
- * turnstone bench route: what a call of the router costs, each strategy beside a bare loop that does the same work.
+ * turnstone bench route: what a call of the router costs, each strategy beside a bare loop that does the same
+ * work.
  *
- * Ids are random and drawn before the clock starts; answers are summed so that nothing is optimised away. A figure is the
- * best of many short trials: what the call costs when nothing else runs on the core.
+ * Ids are random and drawn before the clock starts; answers are summed so that nothing is optimised away. A
+ * figure is the best of many short trials: what the call costs when nothing else runs on the core.
  */
 #include "complain.h"
 #include "output.h"
@@ -55,7 +56,7 @@ static uint64_t bare_xxh64(const void *context) {
     uint32_t count = *(const volatile uint32_t *)context;
     uint64_t sum = 0;
     for (size_t i = 0; i < IDS; i++)
-        sum += ts_hash64_xxh64_id(ids[i]) % count;
+        sum += ts_xxh64_of_id(ids[i]) % count;
     return sum;
 }
 
@@ -63,7 +64,7 @@ static uint64_t bare_fnv1a(const void *context) {
     uint32_t count = *(const volatile uint32_t *)context;
     uint64_t sum = 0;
     for (size_t i = 0; i < IDS; i++)
-        sum += (uint16_t)ts_hash64_fnv1a_id(ids[i]) % count;
+        sum += (uint16_t)ts_fnv1a64_of_id(ids[i]) % count;
     return sum;
 }
 
@@ -178,8 +179,9 @@ static bool measure_ranges(struct figure *figure, struct ts_prng *prng) {
 }
 
 static void print_json(const struct figure *figures, size_t count) {
-    printf("{\"bench\":\"route\",\"unit\":\"ns per call\",\"stores\":%d,\"ids\":%d,\"trials\":%d,\"results\":[", STORES,
-           IDS, TRIALS);
+    printf(
+        "{\"bench\":\"route\",\"unit\":\"ns per call\",\"stores\":%d,\"ids\":%d,\"trials\":%d,\"results\":[",
+        STORES, IDS, TRIALS);
     for (size_t i = 0; i < count; i++) {
         const struct figure *figure = &figures[i];
         printf("%s{\"name\":\"%s\"", i ? "," : "", figure->name);
@@ -254,9 +256,11 @@ static const struct cli_example bench_examples[] = {
 const struct cli_verb cli__verb_bench_route = {
     .name = "bench route",
     .summary = "measure what routing costs",
-    .description = "Measures each strategy on random ids, and beside it a bare loop that does the same work in the same "
-                   "run: the ratio is what to compare between machines. Figures are nanoseconds a call, the best of many "
-                   "short trials. It takes about a second.",
+    .description =
+        "Measures each strategy on random ids, and beside it a bare loop that does the same work in the same "
+        "run: the ratio is what to compare between machines. Figures are nanoseconds a call, the best of "
+        "many "
+        "short trials. It takes about a second.",
     .options = bench_options,
     .option_count = sizeof bench_options / sizeof bench_options[0],
     .examples = bench_examples,

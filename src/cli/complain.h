@@ -1,5 +1,6 @@
 /*
- * One line on standard error: "turnstone: " and what is wrong. Text of users goes through ts_text_escape first.
+ * One line on standard error: "turnstone: " and what is wrong. Text of users goes through ts_text_escape
+ * first.
  */
 #ifndef TS_CLI_COMPLAIN_H
 #define TS_CLI_COMPLAIN_H
@@ -8,8 +9,10 @@
 
 #include "base/bytes.h"
 
-/* Prints the line and returns the status, so that a verb can end with `return cli__complain(CLI_EXIT_USAGE, …)`. */
-__attribute__((format(printf, 2, 3))) enum cli_exit cli__complain(enum cli_exit status, const char *format, ...);
+/* Prints the line and returns the status, so that a verb can end with `return cli__complain(CLI_EXIT_USAGE,
+ * …)`. */
+__attribute__((format(printf, 2, 3))) enum cli_exit cli__complain(enum cli_exit status, const char *format,
+                                                                  ...);
 
 /* A value as it may stand in such a line: printable and at most some eighty characters. */
 struct cli_quoted {

@@ -10,7 +10,8 @@
 
 enum { WIDTH = 80 };
 
-/* Prints paragraphs wrapped to WIDTH columns, each line behind `indent` spaces, the first one already at `column`. */
+/* Prints paragraphs wrapped to WIDTH columns, each line behind `indent` spaces, the first one already at
+ * `column`. */
 static void print_wrapped(const char *text, int indent, int column) {
     const char *word = text;
     while (*word) {
@@ -42,7 +43,8 @@ static int print_option(const struct cli_option *option) {
 
 static void print_verb(const struct cli_verb *verb) {
     printf("turnstone %s: %s\n\nUsage: turnstone %s%s%s%s\n\n", verb->name, verb->summary, verb->name,
-           verb->option_count ? " [OPTION…]" : "", verb->operands ? " " : "", verb->operands ? verb->operands : "");
+           verb->option_count ? " [OPTION…]" : "", verb->operands ? " " : "",
+           verb->operands ? verb->operands : "");
     print_wrapped(verb->description, 0, 0);
     if (verb->option_count)
         puts("\nOptions:");
@@ -143,8 +145,9 @@ const struct cli_verb cli__verb_help = {
     .name = "help",
     .summary = "explain a verb, or list them",
     .operands = "[VERB]",
-    .description = "Says what a verb does and which options it takes. Without a verb it lists all of them, with the "
-                   "exit statuses.",
+    .description =
+        "Says what a verb does and which options it takes. Without a verb it lists all of them, with the "
+        "exit statuses.",
     .options = help_options,
     .option_count = sizeof help_options / sizeof help_options[0],
     .examples = help_examples,

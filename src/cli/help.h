@@ -1,5 +1,6 @@
 /*
- * What the tables of verb.h look like to a reader: text on the terminal, a man page, completions for two shells.
+ * What the tables of verb.h look like to a reader: text on the terminal, a man page, completions for two
+ * shells.
  */
 #ifndef TS_CLI_HELP_H
 #define TS_CLI_HELP_H

@@ -64,8 +64,8 @@ static void put_options(FILE *out) {
 }
 
 /*
- * Both shells run the same function: it sets `words` to what may stand at the place of the cursor, from the words
- * before it. "verb" is the first word, or the first two for a verb under another.
+ * Both shells run the same function: it sets `words` to what may stand at the place of the cursor, from the
+ * words before it. "verb" is the first word, or the first two for a verb under another.
  */
 static void put_function(FILE *out) {
     fputs("__turnstone_words() { # FIRST SECOND PREVIOUS CURRENT PLACE\n"
@@ -99,7 +99,8 @@ void cli__help_bash(FILE *out) {
     put_function(out);
     fputs("\n_turnstone() {\n"
           "    local words\n"
-          "    __turnstone_words \"${COMP_WORDS[1]}\" \"${COMP_WORDS[2]:-}\" \"${COMP_WORDS[COMP_CWORD - 1]}\" \\\n"
+          "    __turnstone_words \"${COMP_WORDS[1]}\" \"${COMP_WORDS[2]:-}\" \"${COMP_WORDS[COMP_CWORD - "
+          "1]}\" \\\n"
           "        \"${COMP_WORDS[COMP_CWORD]}\" \"$COMP_CWORD\"\n"
           "    mapfile -t COMPREPLY < <(compgen -W \"$words\" -- \"${COMP_WORDS[COMP_CWORD]}\")\n"
           "}\n"
@@ -113,10 +114,12 @@ void cli__help_zsh(FILE *out) {
     fputs("\n_turnstone() {\n"
           "    local -a given=(\"${words[@]}\")\n"
           "    local place=$((CURRENT - 1)) words\n"
-          "    __turnstone_words \"${given[2]}\" \"${given[3]}\" \"${given[CURRENT - 1]}\" \"${given[CURRENT]}\" "
+          "    __turnstone_words \"${given[2]}\" \"${given[3]}\" \"${given[CURRENT - 1]}\" "
+          "\"${given[CURRENT]}\" "
           "\"$place\"\n"
           "    if [ -n \"$words\" ]; then compadd -- ${=words}; else _files; fi\n"
           "}\n\n"
-          "if [ \"$funcstack[1]\" = _turnstone ]; then _turnstone \"$@\"; else compdef _turnstone turnstone; fi\n",
+          "if [ \"$funcstack[1]\" = _turnstone ]; then _turnstone \"$@\"; else compdef _turnstone turnstone; "
+          "fi\n",
           out);
 }

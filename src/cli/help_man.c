@@ -7,7 +7,8 @@
 #include <ctype.h>
 #include <string.h>
 
-/* Text as roff wants it: backslashes and hyphens escaped, nothing that a line could begin with taken for a request. */
+/* Text as roff wants it: backslashes and hyphens escaped, nothing that a line could begin with taken for a
+ * request. */
 static void put_roff(FILE *out, const char *text) {
     bool line_begins = true;
     for (const char *c = text; *c; c++) {
@@ -88,14 +89,16 @@ static void put_verb(FILE *out, const struct cli_verb *verb) {
 
 void cli__help_man(FILE *out) {
     fprintf(out, ".TH TURNSTONE 1 \"\" \"turnstone %s\" \"User Commands\"\n", ts_version());
-    fputs(".SH NAME\nturnstone \\- report each leaked secret of a repository once\n"
-          ".SH SYNOPSIS\n.B turnstone\n.I verb\n[\\fIoption\\fR...] [\\fB\\-\\-\\fR] [\\fIoperand\\fR...]\n.br\n"
-          ".B turnstone \\-\\-version\n"
-          ".SH DESCRIPTION\nTurnstone turns over every commit of every repository it is given and reports each "
-          "leaked secret once.\nOptions stand anywhere behind the verb, before\n.BR \\-\\- ,\nas\n"
-          "\\fB\\-\\-name\\fR \\fIvalue\\fR or \\fB\\-\\-name=\\fR\\fIvalue\\fR.\n"
-          ".SH VERBS\n",
-          out);
+    fputs(
+        ".SH NAME\nturnstone \\- report each leaked secret of a repository once\n"
+        ".SH SYNOPSIS\n.B turnstone\n.I verb\n[\\fIoption\\fR...] [\\fB\\-\\-\\fR] "
+        "[\\fIoperand\\fR...]\n.br\n"
+        ".B turnstone \\-\\-version\n"
+        ".SH DESCRIPTION\nTurnstone turns over every commit of every repository it is given and reports each "
+        "leaked secret once.\nOptions stand anywhere behind the verb, before\n.BR \\-\\- ,\nas\n"
+        "\\fB\\-\\-name\\fR \\fIvalue\\fR or \\fB\\-\\-name=\\fR\\fIvalue\\fR.\n"
+        ".SH VERBS\n",
+        out);
     for (size_t i = 0; i < cli__verb_count; i++)
         put_verb(out, cli__verbs[i]);
     fputs(".SH EXIT STATUS\n", out);

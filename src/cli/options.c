@@ -28,15 +28,16 @@ static void complain_unknown_option(const struct cli_verb *verb, const char *wor
     const char *nearest = cli__nearest(name, names, verb->option_count);
     struct cli_quoted quoted = cli__quote(ts_bytes_of(word, length));
     if (nearest)
-        cli__complain(CLI_EXIT_USAGE, "%s: unknown option '%s'; did you mean '--%s'?", verb->name, quoted.text,
-                      nearest);
+        cli__complain(CLI_EXIT_USAGE, "%s: unknown option '%s'; did you mean '--%s'?", verb->name,
+                      quoted.text, nearest);
     else
         cli__complain(CLI_EXIT_USAGE, "%s: unknown option '%s'; 'turnstone help %s' lists them", verb->name,
                       quoted.text, verb->name);
 }
 
 /* Splits "a|b|c" in place of a table of its own. Returns how many there are. */
-static size_t split_choices(const char *choices, char *buffer, size_t size, const char **ret_names, size_t most) {
+static size_t split_choices(const char *choices, char *buffer, size_t size, const char **ret_names,
+                            size_t most) {
     size_t length = strlen(choices);
     ts_assert(length < size);
     memcpy(buffer, choices, length + 1);
@@ -62,11 +63,11 @@ static bool choice_holds(const struct cli_verb *verb, const struct cli_option *o
     const char *nearest = cli__nearest(ts_bytes_of_cstring(value), names, count);
     struct cli_quoted quoted = cli__quote_text(value);
     if (nearest)
-        cli__complain(CLI_EXIT_USAGE, "%s: --%s takes %s, not '%s'; did you mean '%s'?", verb->name, option->name,
-                      option->choices, quoted.text, nearest);
+        cli__complain(CLI_EXIT_USAGE, "%s: --%s takes %s, not '%s'; did you mean '%s'?", verb->name,
+                      option->name, option->choices, quoted.text, nearest);
     else
-        cli__complain(CLI_EXIT_USAGE, "%s: --%s takes %s, not '%s'", verb->name, option->name, option->choices,
-                      quoted.text);
+        cli__complain(CLI_EXIT_USAGE, "%s: --%s takes %s, not '%s'", verb->name, option->name,
+                      option->choices, quoted.text);
     return false;
 }
 
@@ -101,8 +102,8 @@ static enum cli_parse parse_option(const struct cli_verb *verb, const char *word
     *value = equals ? equals + 1 : next;
     *ret_used_next = !equals;
     if (!*value) {
-        cli__complain(CLI_EXIT_USAGE, "%s: --%s needs a value: --%s %s", verb->name, option->name, option->name,
-                      option->argument);
+        cli__complain(CLI_EXIT_USAGE, "%s: --%s needs a value: --%s %s", verb->name, option->name,
+                      option->name, option->argument);
         return CLI_PARSE_WRONG;
     }
     return !option->choices || choice_holds(verb, option, *value) ? CLI_PARSE_OK : CLI_PARSE_WRONG;

@@ -13,9 +13,10 @@ enum cli_parse {
 };
 
 /*
- * Options stand anywhere before "--", as "--name value" or "--name=value", each at most once. A word that begins with
- * "-" and a digit is an operand (ids may be negative), and so is "-". The operands are collected in `ret_operands`,
- * which has room for `count` of them and is what ret_arguments->operands points to.
+ * Options stand anywhere before "--", as "--name value" or "--name=value", each at most once. A word that
+ * begins with
+ * "-" and a digit is an operand (ids may be negative), and so is "-". The operands are collected in
+ * `ret_operands`, which has room for `count` of them and is what ret_arguments->operands points to.
  */
 enum cli_parse cli__options_parse(const struct cli_verb *verb, int count, const char *const *words,
                                   const char **ret_operands, struct cli_arguments *ret_arguments);

@@ -8,7 +8,8 @@
 
 #include "os/out.h"
 
-/* Flush, complain about what could not be written, and give the status to end with: `status` when all went well. */
+/* Flush, complain about what could not be written, and give the status to end with: `status` when all went
+ * well. */
 enum cli_exit cli__finish_out(struct ts_out *out, enum cli_exit status);
 enum cli_exit cli__finish_stdout(enum cli_exit status);
 

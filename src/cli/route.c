@@ -1,8 +1,8 @@
 /*
  * turnstone route: which store holds an id, or whether a store owns it.
  *
- * The command line becomes a plan first (a router, and what to answer), so that nothing is printed before everything
- * that was given has been understood. Ids on standard input are answered as they come.
+ * The command line becomes a plan first (a router, and what to answer), so that nothing is printed before
+ * everything that was given has been understood. Ids on standard input are answered as they come.
  */
 #include "complain.h"
 #include "output.h"
@@ -85,8 +85,9 @@ static enum cli_exit plan_hash(const struct cli_arguments *arguments, enum ts_ro
     uint32_t count;
     enum cli_exit status;
     if (from_environment && stores)
-        return cli__complain(CLI_EXIT_USAGE,
-                             "route: --stores does not go with --own env: TURNSTONE_STORE_COUNT has the count");
+        return cli__complain(
+            CLI_EXIT_USAGE,
+            "route: --stores does not go with --own env: TURNSTONE_STORE_COUNT has the count");
     if (from_environment) {
         status = read_variable("TURNSTONE_STORE_INDEX", &plan->owner.v);
         if (status == CLI_EXIT_DONE)
@@ -157,8 +158,8 @@ static enum cli_exit plan_owner(const struct cli_arguments *arguments, struct pl
     if (ts_router_strategy_of(&plan->router) != TS_ROUTER_STRATEGY_RANGE) {
         if (plan->owner.v < count)
             return CLI_EXIT_DONE;
-        return cli__complain(CLI_EXIT_USAGE, "route: %s must be below the number of stores, %zu; got %u", name,
-                             count, plan->owner.v);
+        return cli__complain(CLI_EXIT_USAGE, "route: %s must be below the number of stores, %zu; got %u",
+                             name, count, plan->owner.v);
     }
     for (size_t i = 0; i < count; i++)
         if (ts_router_store_at(&plan->router, i).v == plan->owner.v)
@@ -275,9 +276,10 @@ static const struct cli_option route_options[] = {
     [ROUTE_STRATEGY] = {"strategy", "NAME", "single|xxh64|fnv1a|jump|range",
                         "how ids become stores; xxh64 unless given"},
     [ROUTE_STORES] = {"stores", "N", NULL, "how many stores there are, for xxh64, fnv1a and jump"},
-    [ROUTE_RANGES] = {"ranges", "LIST", NULL,
-                      "which store has which ids, for range: STORE:START-END,… where END is not included, except "
-                      "that the end 'max' includes the last id"},
+    [ROUTE_RANGES] =
+        {"ranges", "LIST", NULL,
+         "which store has which ids, for range: STORE:START-END,… where END is not included, except "
+         "that the end 'max' includes the last id"},
     [ROUTE_OWN] = {"own", "INDEX", NULL,
                    "print yes or no instead: whether this store owns the id; 'env' takes the index from "
                    "TURNSTONE_STORE_INDEX and the number of stores from TURNSTONE_STORE_COUNT"},
@@ -296,11 +298,15 @@ const struct cli_verb cli__verb_route = {
     .operands = "ID…",
     .description =
         "Prints a line for each id: the id as it was given, and its store. Ids are 64-bit numbers, signed or "
-        "unsigned (-1 and 18446744073709551615 are the same, the last id). The operand '-' reads ids from standard "
+        "unsigned (-1 and 18446744073709551615 are the same, the last id). The operand '-' reads ids from "
+        "standard "
         "input, with white space between them.\n\n"
-        "Every process that is given the same strategy gets the same answer, on any machine, in any version. xxh64 "
-        "spreads all ids evenly. jump does too, and moves only 1/(n+1) of the ids when a store is added to n. fnv1a "
-        "is there for compatibility: it reaches 65,536 stores at most, and spreads badly when ids share their low "
+        "Every process that is given the same strategy gets the same answer, on any machine, in any version. "
+        "xxh64 "
+        "spreads all ids evenly. jump does too, and moves only 1/(n+1) of the ids when a store is added to "
+        "n. fnv1a "
+        "is there for compatibility: it reaches 65,536 stores at most, and spreads badly when ids share "
+        "their low "
         "bits. range is for placing ids by hand. single has one store, 0.",
     .options = route_options,
     .option_count = sizeof route_options / sizeof route_options[0],

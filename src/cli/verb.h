@@ -1,6 +1,7 @@
 /*
- * A verb of the command: what it is called, what it takes, what it does. Help, the man page and the shell completions
- * are all made from these tables, so that none of them can say something else than the parser does.
+ * A verb of the command: what it is called, what it takes, what it does. Help, the man page and the shell
+ * completions are all made from these tables, so that none of them can say something else than the parser
+ * does.
  */
 #ifndef TS_CLI_VERB_H
 #define TS_CLI_VERB_H

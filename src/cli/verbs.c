@@ -85,8 +85,8 @@ enum cli_exit cli__verb_complain_unknown(size_t count, const char *const *words)
         return complain_unknown_option(words[0]);
     const char *group = cli__verb_is_group(words[0]) ? words[0] : NULL;
     if (group && count < 2)
-        return cli__complain(CLI_EXIT_USAGE, "'%s' wants a second word; 'turnstone help %s' lists them", group,
-                             group);
+        return cli__complain(CLI_EXIT_USAGE, "'%s' wants a second word; 'turnstone help %s' lists them",
+                             group, group);
 
     char names[NAMES_MAX][NAME_SIZE];
     const char *pointers[NAMES_MAX];
@@ -98,6 +98,6 @@ enum cli_exit cli__verb_complain_unknown(size_t count, const char *const *words)
     if (nearest)
         return cli__complain(CLI_EXIT_USAGE, "unknown verb '%s%s%s'; did you mean '%s%s%s'?", before, space,
                              cli__quote(wrong).text, before, space, nearest);
-    return cli__complain(CLI_EXIT_USAGE, "unknown verb '%s%s%s'; 'turnstone help%s%s' lists them", before, space,
-                         cli__quote(wrong).text, space, before);
+    return cli__complain(CLI_EXIT_USAGE, "unknown verb '%s%s%s'; 'turnstone help%s%s' lists them", before,
+                         space, cli__quote(wrong).text, space, before);
 }

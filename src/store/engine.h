@@ -1,5 +1,6 @@
 /*
- * What an engine is: a table of functions behind every struct ts_store. Decorators are engines that hold another store.
+ * What an engine is: a table of functions behind every struct ts_store. Decorators are engines that hold
+ * another store.
  */
 #ifndef TS_STORE_ENGINE_H
 #define TS_STORE_ENGINE_H
@@ -13,8 +14,9 @@ struct ts_engine {
     const char *name;
 
     /*
-     * Begins a call whose arguments have been checked (limits, keys, duplicates: store.c does that for all engines).
-     * Sets call->done and call->error when it is finished, here or in a later step. Never blocks on locks or servers.
+     * Begins a call whose arguments have been checked (limits, keys, duplicates: store.c does that for all
+     * engines). Sets call->done and call->error when it is finished, here or in a later step. Never blocks on
+     * locks or servers.
      */
     void (*start)(struct ts_store *store, struct ts_call *call);
 
@@ -22,8 +24,9 @@ struct ts_engine {
     void (*step)(struct ts_store *store, struct ts_call *call);
 
     /*
-     * The deadline has passed: ends the call now. The engine says which it is: TIMED_OUT when nothing can have happened
-     * (waiting for a lock, not sent yet), UNKNOWN when the store may have done it or may still do it.
+     * The deadline has passed: ends the call now. The engine says which it is: TIMED_OUT when nothing can
+     * have happened (waiting for a lock, not sent yet), UNKNOWN when the store may have done it or may still
+     * do it.
      */
     void (*expire)(struct ts_store *store, struct ts_call *call);
 
@@ -31,15 +34,17 @@ struct ts_engine {
     struct pollfd (*wait_for)(struct ts_store *store, struct ts_call *call);
 
     /*
-     * The store's identity (meta.h). Both block, within the deadline. Writing it is atomic and durable, compares the
-     * version that was read (0: there was none), and on postgres waits, bounded, for writers that saw the old one.
+     * The store's identity (meta.h). Both block, within the deadline. Writing it is atomic and durable,
+     * compares the version that was read (0: there was none), and on postgres waits, bounded, for writers
+     * that saw the old one.
      */
     enum ts_store_result (*meta_read)(struct ts_store *store, uint64_t deadline_ns, struct ts_meta *ret_meta,
                                       struct ts_store_error *ret_error);
-    enum ts_store_result (*meta_write)(struct ts_store *store, uint64_t deadline_ns, const struct ts_meta *meta,
-                                       struct ts_store_error *ret_error);
+    enum ts_store_result (*meta_write)(struct ts_store *store, uint64_t deadline_ns,
+                                       const struct ts_meta *meta, struct ts_store_error *ret_error);
 
-    /* The cluster and epoch that this process believes in: calls are refused as FOREIGN when the store has another. */
+    /* The cluster and epoch that this process believes in: calls are refused as FOREIGN when the store has
+     * another. */
     void (*expect)(struct ts_store *store, const struct ts_meta *meta);
 
     /* Waits for nothing: calls under way have ended before. */
