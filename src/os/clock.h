@@ -1,0 +1,16 @@
+/*
+ * The clocks of this machine. Deterministic layers get their time from their callers, and nothing here
+ * decides about leases: that is the store's time.
+ */
+#ifndef TS_OS_CLOCK_H
+#define TS_OS_CLOCK_H
+
+#include <stdint.h>
+
+/* Nanoseconds since some start. Never goes back; for durations and timeouts. */
+uint64_t ts_clock_monotonic_ns(void);
+
+/* Milliseconds since 1970-01-01 00:00 UTC. May jump; for timestamps that people read. */
+uint64_t ts_clock_wall_ms(void);
+
+#endif

@@ -1,0 +1,61 @@
+/*
+ * A buffered reader over a file descriptor that yields tokens: runs of bytes between blanks (space, tab, CR,
+ * LF), for millions of them a second. Any other byte belongs to a token, zeros too.
+ *
+ *     static struct ts_in in;                65 KiB: not on a small stack
+ *     ts_in_init(&in, STDIN_FILENO, 64);
+ *     struct ts_in_token token;
+ *     while ((result = ts_in_next(&in, &token)) == TS_IN_TOKEN)
+ *         ...
+ *
+ * The descriptor stays the caller's. The reader asks for more input only when it needs it for the next token,
+ * so that a terminal or a pipe is answered line by line.
+ */
+#ifndef TS_OS_IN_H
+#define TS_OS_IN_H
+
+#include "base/bytes.h"
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#define TS_IN_BUFFER_SIZE 65536
+
+enum ts_in_result {
+    TS_IN_TOKEN,    /* a token */
+    TS_IN_TOO_LONG, /* a token beyond the maximum: its first bytes, as many as the maximum; the next call goes
+                       on after it */
+    TS_IN_END,      /* no more input; *ret_token is untouched */
+    TS_IN_READ_ERROR, /* see ts_in_error; a token that was under way is lost; *ret_token is untouched */
+};
+
+struct ts_in_token {
+    struct ts_bytes bytes; /* borrowed until the next call */
+    uint64_t line;         /* from 1; lines end with LF */
+};
+
+struct ts_in {
+    int fd;
+    int error; /* errno of the failure, 0 while there is none */
+    bool at_end;
+    bool skipping; /* inside the rest of a token that was too long */
+    size_t token_max;
+    uint64_t line;
+    size_t begin; /* what was read and not yet given out: buffer[begin] to buffer[end - 1] */
+    size_t end;
+    uint8_t buffer[TS_IN_BUFFER_SIZE];
+};
+
+/* token_max is from 1 to TS_IN_BUFFER_SIZE - 1. */
+void ts_in_init(struct ts_in *in, int fd, size_t token_max);
+
+/* END and READ_ERROR are final: every further call gives the same. */
+enum ts_in_result ts_in_next(struct ts_in *in, struct ts_in_token *ret_token);
+
+/* errno of the failed read, 0 while there is none. */
+static inline int ts_in_error(const struct ts_in *in) {
+    return in->error;
+}
+
+#endif

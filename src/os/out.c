@@ -1,0 +1,53 @@
+#include "os/out.h"
+
+#include <errno.h>
+#include <poll.h>
+#include <sys/types.h>
+#include <unistd.h>
+
+void ts_out_init(struct ts_out *out, int fd) {
+    out->fd = fd;
+    out->error = 0;
+    out->used = 0;
+}
+
+/* Whether a failed write may be tried again. A descriptor that does not block, such as a terminal that
+ * another program has set up so, is waited for. */
+static bool may_try_again(int fd, int error) {
+    if (error == EINTR)
+        return true;
+    if (error != EAGAIN && error != EWOULDBLOCK)
+        return false;
+    struct pollfd ready = {.fd = fd, .events = POLLOUT};
+    return poll(&ready, 1, -1) >= 0 || errno == EINTR;
+}
+
+static void write_all(struct ts_out *out, const uint8_t *at, size_t len) {
+    while (len > 0 && out->error == 0) {
+        ssize_t written = write(out->fd, at, len);
+        if (written > 0) {
+            at += written;
+            len -= (size_t)written;
+        } else if (written == 0) {
+            out->error = EIO;
+        } else if (!may_try_again(out->fd, errno)) {
+            out->error = errno;
+        }
+    }
+}
+
+bool ts_out_flush(struct ts_out *out) {
+    write_all(out, out->buffer, out->used);
+    out->used = 0;
+    return out->error == 0;
+}
+
+void ts_out__put_slowly(struct ts_out *out, struct ts_bytes bytes) {
+    (void)ts_out_flush(out);
+    if (bytes.len >= TS_OUT_BUFFER_SIZE) {
+        write_all(out, bytes.data, bytes.len);
+        return;
+    }
+    memcpy(out->buffer, bytes.data, bytes.len);
+    out->used = bytes.len;
+}
