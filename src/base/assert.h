@@ -8,7 +8,7 @@
 #define ts_assert(condition) ((condition) ? (void)0 : ts_assert_fail(#condition, __FILE__, __LINE__))
 
 /* For places that cannot be reached, with the reason. */
-#define ts_unreachable(why) ts_assert_fail(why, __FILE__, __LINE__)
+#define ts_unreachable(why)  ts_assert_fail(why, __FILE__, __LINE__)
 
 _Noreturn void ts_assert_fail(const char *what, const char *file, int line);
 

@@ -1,6 +1,7 @@
 /*
- * Functions that do not compile anywhere in the project. This header is included before the first line of every file
- * (cmake/flags.cmake), after the system headers that declare these functions, so that only our calls are hit.
+ * Functions that do not compile anywhere in the project. This header is included before the first line of
+ * every file (cmake/flags.cmake), after the system headers that declare these functions, so that only our
+ * calls are hit.
  */
 #ifndef TS_BASE_BANNED_H
 #define TS_BASE_BANNED_H
