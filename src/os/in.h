@@ -2,7 +2,7 @@
  * A buffered reader over a file descriptor that yields tokens: runs of bytes between blanks (space, tab, CR,
  * LF), for millions of them a second. Any other byte belongs to a token, zeros too.
  *
- *     static struct ts_in in;                65 KiB: not on a small stack
+ *     static struct ts_in in;                64 KiB: not on a small stack
  *     ts_in_init(&in, STDIN_FILENO, 64);
  *     struct ts_in_token token;
  *     while ((result = ts_in_next(&in, &token)) == TS_IN_TOKEN)
@@ -23,10 +23,9 @@
 #define TS_IN_BUFFER_SIZE 65536
 
 enum ts_in_result {
-    TS_IN_TOKEN,    /* a token */
-    TS_IN_TOO_LONG, /* a token beyond the maximum: its first bytes, as many as the maximum; the next call goes
-                       on after it */
-    TS_IN_END,      /* no more input; *ret_token is untouched */
+    TS_IN_TOKEN,      /* a token */
+    TS_IN_TOO_LONG,   /* the first token_max bytes of a longer token; the next call goes on after it */
+    TS_IN_END,        /* no more input; *ret_token is untouched */
     TS_IN_READ_ERROR, /* see ts_in_error; a token that was under way is lost; *ret_token is untouched */
 };
 
