@@ -75,11 +75,11 @@ static void put_function(FILE *out) {
           "        words=\"--help --version ",
           out);
     put_first_words(out);
-    fputs("\"\n        return\n    fi\n"
+    fputs("\"\n        return 0\n    fi\n"
           "    if [ \"$place\" -eq 2 ]; then\n        case $first in\n",
           out);
     put_groups(out);
-    fputs("        esac\n        [ -z \"$words\" ] || return\n    fi\n"
+    fputs("        esac\n        [ -z \"$words\" ] || return 0\n    fi\n"
           "    case \"$first $second\" in\n",
           out);
     for (size_t i = 0; i < cli__verb_count; i++)
@@ -87,11 +87,11 @@ static void put_function(FILE *out) {
             fprintf(out, "        \"%s\") verb=\"$first $second\" ;;\n", cli__verbs[i]->name);
     fputs("    esac\n    case \"$verb $previous\" in\n", out);
     put_choices(out);
-    fputs("    esac\n    [ -z \"$words\" ] || return\n"
+    fputs("    esac\n    [ -z \"$words\" ] || return 0\n"
           "    case $current in\n    -*) case $verb in\n",
           out);
     put_options(out);
-    fputs("        esac ;;\n    esac\n}\n", out);
+    fputs("        esac ;;\n    esac\n    return 0\n}\n", out);
 }
 
 void cli__help_bash(FILE *out) {

@@ -82,7 +82,7 @@ static enum cli_exit plan_hash(const struct cli_arguments *arguments, enum ts_ro
     const char *own = arguments->values[ROUTE_OWN];
     bool from_environment = own && strcmp(own, "env") == 0;
     const char *count_name = from_environment ? "TURNSTONE_STORE_COUNT" : "--stores";
-    uint32_t count;
+    uint32_t count = 0;
     enum cli_exit status;
     if (from_environment && stores)
         return cli__complain(

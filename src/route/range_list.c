@@ -5,6 +5,7 @@
 #include "turnstone/route.h"
 
 #include "base/assert.h"
+#include "base/number.h"
 
 #include <stdio.h>
 #include <string.h>
@@ -39,21 +40,8 @@ static size_t find(const char *text, struct part part, char byte) {
     return at != NULL ? (size_t)(at - text) : part.to;
 }
 
-/* Digits only, at least one, at most `max`. */
-static bool parse_number(const char *text, struct part part, uint64_t max, uint64_t *ret_number) {
-    if (part.from == part.to)
-        return false;
-    uint64_t number = 0;
-    for (size_t i = part.from; i < part.to; i++) {
-        if (text[i] < '0' || text[i] > '9')
-            return false;
-        uint64_t digit = (uint64_t)(text[i] - '0');
-        if (number > (max - digit) / 10)
-            return false;
-        number = number * 10 + digit;
-    }
-    *ret_number = number;
-    return true;
+static struct ts_bytes bytes_of(const char *text, struct part part) {
+    return ts_bytes_of(text + part.from, part.to - part.from);
 }
 
 static bool parse_end(const char *text, struct part part, uint64_t *ret_end) {
@@ -61,7 +49,7 @@ static bool parse_end(const char *text, struct part part, uint64_t *ret_end) {
         *ret_end = UINT64_MAX;
         return true;
     }
-    return parse_number(text, part, UINT64_MAX, ret_end);
+    return ts_u64_parse(bytes_of(text, part), ret_end) == TS_NUMBER_OK;
 }
 
 /* On failure ret_wrong is the part to quote. */
@@ -78,14 +66,12 @@ static enum ts_router_list_error parse_item(const char *text, struct part item,
     if (dash == bounds.to)
         return TS_ROUTER_LIST_NO_DASH;
 
-    uint64_t store;
     struct ts_router_range range;
     *ret_wrong = (struct part){item.from, colon};
-    if (!parse_number(text, *ret_wrong, UINT32_MAX, &store))
+    if (ts_u32_parse(bytes_of(text, *ret_wrong), &range.store.v) != TS_NUMBER_OK)
         return TS_ROUTER_LIST_BAD_STORE;
-    range.store.v = (uint32_t)store;
     *ret_wrong = (struct part){bounds.from, dash};
-    if (!parse_number(text, *ret_wrong, UINT64_MAX, &range.start))
+    if (ts_u64_parse(bytes_of(text, *ret_wrong), &range.start) != TS_NUMBER_OK)
         return TS_ROUTER_LIST_BAD_START;
     *ret_wrong = (struct part){dash + 1, bounds.to};
     if (!parse_end(text, *ret_wrong, &range.end))

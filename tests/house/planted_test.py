@@ -110,7 +110,7 @@ def a_deterministic_layer_cannot_open_a_file():
 
 @test
 def a_deterministic_layer_cannot_allocate():
-    outside("free(malloc(1))", "stdlib.h", "(malloc|free)")
+    outside("void *volatile kept = malloc(1); (void)kept", "stdlib.h", "malloc")
 
 
 @test
@@ -118,7 +118,7 @@ def an_enum_that_a_switch_does_not_cover_fails():
     plant("src/route/router.c",
           "\nenum planted { A, B };\nint planted(enum planted p);\n"
           "int planted(enum planted p) { switch (p) { case A: return 1; default: return 2; } }\n",
-          ["route"], r"enumeration value .B. not explicitly handled")
+          ["route"], r"enumeration value .B. not (explicitly )?handled")
 
 
 main()

@@ -58,7 +58,7 @@ def only_public_functions_are_visible():
     for name in sorted(os.listdir(folder)):
         with open(os.path.join(folder, name)) as file:
             headers += file.read()
-    public = set(re.findall(r"TS_API [^;(]*?(\w+)\(", headers))
+    public = set(re.findall(r"^TS_API [^;(]*?(\w+)\(", headers, re.MULTILINE))
     holds(len(public) > 10, public)
     shared = output("nm", "-D", "--defined-only", "--format=posix", os.path.join(prefix, "lib", "libturnstone.so"))
     static = output("nm", "-g", "--defined-only", "--format=posix", os.path.join(prefix, "lib", "libturnstone.a"))

@@ -169,18 +169,19 @@ static void success_leaves_the_detail_alone(void **state) {
 
 static void lists_that_were_written_are_read_back(void **state) {
     (void)state;
-    struct random random = {21};
+    struct ts_prng random;
+    ts_prng_init(&random, 21);
     static struct ts_router_range written[200], ranges[200];
     static char text[200 * 64];
     for (int round = 0; round < 500; round++) {
-        size_t expected = 1 + random_below(&random, LENGTH(written));
+        size_t expected = 1 + ts_prng_below(&random, LENGTH(written));
         size_t length = 0;
         for (size_t i = 0; i < expected; i++) {
             struct ts_router_range *w = &written[i];
             *w = (struct ts_router_range){.store = {random_count(&random)},
                                           .start = random_of_any_size(&random),
                                           .end = random_of_any_size(&random)};
-            bool max = random_below(&random, 8) == 0;
+            bool max = ts_prng_below(&random, 8) == 0;
             if (max)
                 w->end = UINT64_MAX;
             char end[32];
@@ -202,14 +203,15 @@ static void lists_that_were_written_are_read_back(void **state) {
  */
 static void random_bytes_never_get_past_the_grammar(void **state) {
     (void)state;
-    struct random random = {22};
+    struct ts_prng random;
+    ts_prng_init(&random, 22);
     static const char letters[] = "0123456789:-,max :-,19\n";
     int accepted = 0;
     for (int round = 0; round < 200000; round++) {
         char text[16];
-        size_t length = random_below(&random, sizeof text);
+        size_t length = ts_prng_below(&random, sizeof text);
         for (size_t i = 0; i < length; i++)
-            text[i] = letters[random_below(&random, sizeof letters)];
+            text[i] = letters[ts_prng_below(&random, sizeof letters)];
         struct ts_router_range ranges[16];
         size_t count = 0;
         struct ts_router_list_error_detail detail;
