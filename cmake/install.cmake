@@ -1,8 +1,12 @@
 # The libraries that others link against, made of all layers below the command, and what `make install` puts where.
 
+# Sanitizers want to be linked into a program, not into a library.
+if(TS_SANITIZE)
+    return()
+endif()
+
 set(TS_LIBRARY_LAYERS base os route)
 set(objects)
-set(foreign)
 foreach(layer IN LISTS TS_LIBRARY_LAYERS)
     list(APPEND objects $<TARGET_OBJECTS:${layer}>)
 endforeach()
@@ -22,9 +26,7 @@ add_custom_command(OUTPUT ${CMAKE_BINARY_DIR}/libturnstone.a
     DEPENDS ${objects} ${TS_LIBRARY_LAYERS}
     WORKING_DIRECTORY ${CMAKE_BINARY_DIR}
     COMMAND_EXPAND_LISTS VERBATIM)
-if(NOT TS_SANITIZE)
-    add_custom_target(turnstone_static ALL DEPENDS ${CMAKE_BINARY_DIR}/libturnstone.a)
-endif()
+add_custom_target(turnstone_static ALL DEPENDS ${CMAKE_BINARY_DIR}/libturnstone.a)
 
 # The program writes its own man page and completions, from the tables that it parses by.
 set(TS_GENERATED ${CMAKE_BINARY_DIR}/generated)
