@@ -11,7 +11,7 @@ static bool asks_for_help(const char *word) {
     return strcmp(word, "--help") == 0 || strcmp(word, "-h") == 0;
 }
 
-int main(int argc, char **argv) {
+static enum cli_exit run(int argc, char **argv) {
     if (argc < 2)
         return cli__complain(CLI_EXIT_USAGE, "no verb given; 'turnstone help' lists them");
     const char *const *words = (const char *const *)argv + 1;
@@ -50,4 +50,8 @@ int main(int argc, char **argv) {
     }
     free(operands);
     return status;
+}
+
+int main(int argc, char **argv) {
+    return (int)run(argc, argv);
 }
