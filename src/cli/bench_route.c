@@ -112,7 +112,7 @@ static double best_ns(sum_of_answers *run, const void *context) {
         if (took < best)
             best = took;
     }
-    return (double)best / IDS;
+    return (double)best / (double)IDS;
 }
 
 struct figure {
