@@ -18,7 +18,7 @@ static const struct cli_option *find_option(const struct cli_verb *verb, const c
 }
 
 static void complain_unknown_option(const struct cli_verb *verb, const char *word, size_t length) {
-    const char *names[CLI_OPTIONS_MAX];
+    const char *names[CLI_OPTIONS_MAX] = {NULL};
     for (size_t i = 0; i < verb->option_count; i++)
         names[i] = verb->options[i].name;
     const char *dashless = word;
