@@ -76,7 +76,7 @@ static void put_function(FILE *out) {
           out);
     put_first_words(out);
     fputs("\"\n        return 0\n    fi\n"
-          "    if [ \"$place\" -eq 2 ]; then\n        case $first in\n",
+          "    if [ \"$place\" -eq 2 ] && [ \"${current#-}\" = \"$current\" ]; then\n        case $first in\n",
           out);
     put_groups(out);
     fputs("        esac\n        [ -z \"$words\" ] || return 0\n    fi\n"

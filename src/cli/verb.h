@@ -18,6 +18,7 @@ struct cli_option {
     const char *argument; /* what it takes, in capitals, or NULL for a flag */
     const char *choices;  /* the only values it takes, "a|b|c", or NULL */
     const char *help;
+    bool many; /* may be given more than once */
 };
 
 struct cli_example {
@@ -25,9 +26,20 @@ struct cli_example {
     const char *shows;
 };
 
-/* What was given. Values stand in the order of the verb's option table: NULL is not given, a flag is "". */
+/* One option as it was given; `option` is its index in the verb's table. */
+struct cli_given {
+    size_t option;
+    const char *value;
+};
+
+/*
+ * What was given. Values stand in the order of the verb's option table: NULL is not given, a flag is "". Of
+ * an option that was given more than once, values has the last; all of them are in `given`, in order.
+ */
 struct cli_arguments {
     const char *values[CLI_OPTIONS_MAX];
+    const struct cli_given *given;
+    size_t given_count;
     const char *const *operands;
     size_t operand_count;
 };
