@@ -24,10 +24,9 @@
 extern "C" {
 #endif
 
-struct ts_cluster;      /* an ordered list of open stores and the router over them */
-struct ts_txn_config;   /* timeouts, limits and policies of seed 003 */
-struct ts_coordinator;  /* this process's end of the protocol */
-struct ts_txn_counters; /* what happened so far, for metrics */
+struct ts_cluster;     /* an ordered list of open stores and the router over them */
+struct ts_txn_config;  /* timeouts, limits and policies of seed 003 */
+struct ts_coordinator; /* this process's end of the protocol */
 
 /* Stores that one transaction may touch, and so stores of a cluster. */
 #define TS_TXN_PLACES_MAX    256
@@ -56,24 +55,6 @@ enum ts_txn_outcome { TS_TXN_OUTCOMES(TS_TXN_OUTCOME_ENUM) };
 #undef TS_TXN_OUTCOME_ENUM
 
 TS_API const char *ts_txn_outcome_text(enum ts_txn_outcome outcome);
-
-/* Where in its life a transaction was when a timeout ended it. NONE: none did. X(SUFFIX, text) */
-#define TS_TXN_PHASES(X)                                                                                     \
-    X(NONE, "none")                                                                                          \
-    X(COORD_QUEUE, "coord_queue")                                                                            \
-    X(SHARD_RPC, "shard_rpc")                                                                                \
-    X(PREPARE, "prepare")                                                                                    \
-    X(COMMIT, "commit")                                                                                      \
-    X(LOCK_VALIDATE, "lock_validate")                                                                        \
-    X(TOTAL, "total")                                                                                        \
-    X(RETRY_CEILING, "retry_ceiling")                                                                        \
-    X(DEADLOCK, "deadlock")
-
-#define TS_TXN_PHASE_ENUM(suffix, text) TS_TXN_PHASE_##suffix,
-enum ts_txn_phase { TS_TXN_PHASES(TS_TXN_PHASE_ENUM) };
-#undef TS_TXN_PHASE_ENUM
-
-TS_API const char *ts_txn_phase_text(enum ts_txn_phase phase);
 
 /* Microseconds, all attempts together. The fields are those of the specification. */
 struct ts_txn_latency {
@@ -117,7 +98,7 @@ struct ts_txn_result {
     bool global;                 /* of several stores */
     size_t op;                   /* index of the operation that failed, as the caller counts, or SIZE_MAX */
     enum ts_store_result reason; /* what the store said, for outcomes other than committed */
-    enum ts_txn_phase timeout;   /* the phase that ended it, or NONE */
+    const char *timeout;         /* the phase whose timeout ended it, such as "Prepare"; NULL when none did */
     uint32_t attempts;           /* 0: refused before the first */
     struct ts_txn_latency latency;
     size_t place_count;
@@ -130,6 +111,7 @@ struct ts_txn_options {
                      at-most-once  on one store */
     bool degrade; /* answer at the commit point: committed, pending */
     bool once;    /* no retries: the first attempt is the answer */
+    bool system;  /* the caller is a layer of ours, and may write keys with the reserved first byte */
 };
 
 /*
