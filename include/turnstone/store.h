@@ -31,20 +31,25 @@ extern "C" {
 #define TS_STORE_BATCH_BYTES_MAX ((size_t)64 << 20)
 #define TS_STORE_GID_MAX         160
 
+/* Keys and values that one READ or SCAN gives back. */
+#define TS_STORE_ANSWER_BYTES_MAX ((size_t)64 << 20)
+
 /*
  * What a batch is made of. A key is checked at most once and written (put, del, add) at most once in a batch;
- * a batch that breaks this is bad. Keys have 1 to TS_STORE_KEY_MAX bytes of any value.
+ * a batch that breaks this is bad. Keys have 1 to TS_STORE_KEY_MAX bytes of any value. No operations at all are
+ * a batch that succeeds.
  *
- *   CHECK   the batch fails with CHECK_FAILED unless the key's version is `version`. A shared lock until the
- * batch or promise ends. version 0 is "absent", and stands only together with a PUT of the same key (an
- * insert) BEFORE  the batch fails with LATE unless the store's time, taken under the locks, is below
- * `time_ms`. No key PUT     the key's value becomes `value` DEL     the key is gone; no error when it is
- * absent ADD     the key's value, a decimal number of 0 to INT64_MAX as text (absent counts as 0), changes by
- * `delta`. Fails with LIMIT when the result is below 0 or above `max`, and with NOT_A_COUNTER when the value
- * is something else
+ *   CHECK   Fails with CHECK_FAILED unless the key's version is `version`. A shared lock until the batch or
+ *           promise ends. Version 0 is "absent", and stands only together with a PUT of the same key: an insert.
+ *   BEFORE  Fails with LATE unless the store's time, taken under the locks, is below `time_ms`. Has no key.
+ *   PUT     The key's value becomes `value`.
+ *   DEL     The key is gone; no error when it is absent.
+ *   ADD     The key's value, a decimal number of 0 to INT64_MAX as text (absent counts as 0), changes by
+ *           `delta`. Fails with LIMIT when the result is below 0 or above `max`, and with NOT_A_COUNTER when the
+ *           value is something else.
  *
- * Every write gives the key a new version. Versions come from one counter per store, so that a key that was
- * deleted and made again has a version that it never had.
+ * Every write gives the key a new version, of which nothing is promised but that this key never had it before:
+ * versions come from one counter per store, so that this holds for a key that was deleted and made again, too.
  */
 enum ts_op_kind { TS_OP_CHECK, TS_OP_BEFORE, TS_OP_PUT, TS_OP_DEL, TS_OP_ADD };
 
@@ -110,6 +115,9 @@ struct ts_store_error {
 /* The short text of a result, as in the table. */
 TS_API const char *ts_store_result_text(enum ts_store_result result);
 
+/* The SQLSTATE that stands for a result where no database has given one. */
+TS_API const char *ts_store_result_sqlstate(enum ts_store_result result);
+
 /* What reads and scans found: rows in order, in memory of their own. Zero-initialise it; reuse it; release
  * it. */
 struct ts_row {
@@ -132,14 +140,22 @@ TS_API void ts_rows_release(struct ts_rows *rows);
 /*
  * Calls.
  *
- *   READ      values of `keys` with their versions, in the order asked for, each once; absent ones have
- * version 0 SCAN      rows with from <= key < to (an empty `to` is the end), ordered, at most `limit`, from
- * one snapshot APPLY     all of the batch or nothing; durable when it is OK PREPARE   the batch as a promise
- * named `gid`; durable when it is OK COMMIT    finish the promise `gid` by applying its batch; durable with
- * the next SYNC or durable call ABORT     finish the promise `gid` by dropping its batch PREPARED  the
- * promises that are not finished: key is the gid, version the store's time at PREPARE NOW       the store's
- * time: the only clock that decides about leases. Never goes back for one process SYNC      everything that
- * ended well before this call is durable
+ *   READ      One row for each of `keys`, in the order asked for, from one snapshot; an absent key has version 0.
+ *             TOO_LARGE when the values together exceed TS_STORE_ANSWER_BYTES_MAX.
+ *   SCAN      Rows with from <= key < to (an empty `to` is the end), ordered, at most `limit` (0: no rows are
+ *             asked for), from one snapshot. Ends early, with `more`, before the bytes of its rows exceed
+ *             TS_STORE_ANSWER_BYTES_MAX.
+ *   APPLY     All of the batch or nothing; durable when it is OK.
+ *   PREPARE   The batch as a promise named `gid`; durable when it is OK. Its checks were made, its BEFORE was
+ *             looked at, its additions were reckoned: nothing of it can fail any more.
+ *   COMMIT    Finishes the promise `gid` by applying its batch; durable with the next SYNC or durable call.
+ *   ABORT     Finishes the promise `gid` by dropping its batch; durable likewise.
+ *   PREPARED  The promises that are not finished, ordered by gid: key is the gid, version the store's time at
+ *             PREPARE, the value empty.
+ *   NOW       The store's time: the only clock that decides about leases. Never goes back for one process.
+ *   SYNC      Everything that ended well before this call is durable.
+ *
+ * A gid has 1 to TS_STORE_GID_MAX printable ASCII characters.
  */
 enum ts_call_kind {
     TS_CALL_READ,
@@ -189,9 +205,17 @@ TS_API void ts_store_start(struct ts_store *store, struct ts_call *call);
 /* Lets a call make progress without waiting, and ends it when its deadline has passed. Returns call->done. */
 TS_API bool ts_store_poll(struct ts_call *call);
 
-/* Waits until one of the calls that are not done can make progress, or until the time. NULLs are passed over.
+/*
+ * Waits until one of the calls that are not done can make progress or has reached its deadline, or until the
+ * time (0: no time). NULLs and calls that are done are passed over; returns at once when there are no others.
  */
 TS_API void ts_store_wait(struct ts_call *const *calls, size_t count, uint64_t until_ns);
+
+/*
+ * Ends a call that is not done, as if its deadline had passed: TIMED_OUT when nothing was changed, UNKNOWN when it
+ * may have been or may still be.
+ */
+TS_API void ts_store_cancel(struct ts_call *call);
 
 /* Starts a call and waits until it is done. Returns call->error.result. */
 TS_API enum ts_store_result ts_store_run(struct ts_store *store, struct ts_call *call);
