@@ -1,13 +1,13 @@
 /*
- * Raising the epoch, one stored step at a time. What is to be done follows from what the stores say, so whoever
- * comes after a crash goes on at the same place.
+ * Raising the epoch, one stored step at a time. What is to be done follows from what the stores say, so
+ * whoever comes after a crash goes on at the same place.
  *
  *    every store OPEN, e ──► close them one by one ──► every store CLOSING, e ──► settle all promises
  *        ──► open them one by one at e + 1 ──► every store OPEN, e + 1
  *
- * A store that is already OPEN at e + 1 while others are CLOSING at e shows that everything was settled: nobody
- * opens before that, and a closing store takes no new promises. So there is no step back, and none is done twice
- * with a different effect.
+ * A store that is already OPEN at e + 1 while others are CLOSING at e shows that everything was settled:
+ * nobody opens before that, and a closing store takes no new promises. So there is no step back, and none is
+ * done twice with a different effect.
  */
 #ifndef TS_TXN_EPOCH_H
 #define TS_TXN_EPOCH_H

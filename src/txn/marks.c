@@ -10,7 +10,8 @@ uint64_t txn__marks_next_sequence(struct txn__marks *marks) {
     return marks->next_sequence++;
 }
 
-void txn__marks_begin(struct txn__marks *marks, struct txn__entry *entry, uint64_t sequence, uint32_t decider) {
+void txn__marks_begin(struct txn__marks *marks, struct txn__entry *entry, uint64_t sequence,
+                      uint32_t decider) {
     ts_assert(decider < marks->place_count);
     struct txn__mark_list *list = &marks->deciders[decider];
     ts_assert(list->last == NULL || list->last->sequence < sequence);
@@ -40,7 +41,8 @@ void txn__marks_end(struct txn__marks *marks, struct txn__entry *entry) {
     marks->open_count--;
 }
 
-void txn__marks_committed(struct txn__marks *marks, struct txn__entry *entry, const struct txn__places *pending) {
+void txn__marks_committed(struct txn__marks *marks, struct txn__entry *entry,
+                          const struct txn__places *pending) {
     (void)marks;
     ts_assert(entry->state == TXN__ENTRY_OPEN || entry->state == TXN__ENTRY_UNSETTLED);
     entry->places = *pending;
@@ -81,7 +83,8 @@ static bool contains(const struct txn__places *all, const struct txn__places *so
     return true;
 }
 
-void txn__marks_synced(struct txn__marks *marks, const struct txn__places *synced, struct txn__entry **ret_gone) {
+void txn__marks_synced(struct txn__marks *marks, const struct txn__places *synced,
+                       struct txn__entry **ret_gone) {
     struct txn__entry *gone = NULL;
     for (uint32_t decider = 0; decider < marks->place_count; decider++) {
         for (struct txn__entry *entry = marks->deciders[decider].first, *next; entry != NULL; entry = next) {
@@ -106,8 +109,8 @@ uint64_t txn__marks_low(const struct txn__marks *marks, uint32_t decider) {
     return first != NULL ? first->sequence : marks->next_sequence;
 }
 
-struct txn__entry *txn__marks_find(const struct txn__marks *marks, uint32_t decider, enum txn__entry_state state,
-                                   const struct txn__entry *after) {
+struct txn__entry *txn__marks_find(const struct txn__marks *marks, uint32_t decider,
+                                   enum txn__entry_state state, const struct txn__entry *after) {
     struct txn__entry *entry = after != NULL ? after->next : marks->deciders[decider].first;
     while (entry != NULL && entry->state != state)
         entry = entry->next;

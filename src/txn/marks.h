@@ -8,9 +8,9 @@
  *    APPLIED ──take──► SYNCING ──every participant synced──► (gone)
  *                         └─────one did not──► APPLIED
  *
- * The mark of a decider is the lowest sequence with that decider that is still here, or, when there is none, the
- * next sequence to be given. What is below it is finished: a decision to commit there is needed by nobody, and a
- * promise there can never commit.
+ * The mark of a decider is the lowest sequence with that decider that is still here, or, when there is none,
+ * the next sequence to be given. What is below it is finished: a decision to commit there is needed by
+ * nobody, and a promise there can never commit.
  *
  * A commit leaves only after a SYNC of every participant that began after the last of them had applied it: an
  * applied promise that is not synced is a promise again after a crash, and asks for its decision.
@@ -46,8 +46,8 @@ struct txn__mark_list {
 };
 
 struct txn__marks {
-    uint64_t next_sequence; /* from 1 */
-    uint64_t open_count;    /* entries of any state */
+    uint64_t next_sequence;          /* from 1 */
+    uint64_t open_count;             /* entries of any state */
     struct txn__mark_list *deciders; /* one for each place; the caller's memory, zeroed */
     uint32_t place_count;
 };
@@ -58,13 +58,15 @@ void txn__marks_init(struct txn__marks *marks, struct txn__mark_list *deciders, 
 uint64_t txn__marks_next_sequence(struct txn__marks *marks);
 
 /* A global transaction begins: gives it its sequence. The entry's decider is chosen by then. */
-void txn__marks_begin(struct txn__marks *marks, struct txn__entry *entry, uint64_t sequence, uint32_t decider);
+void txn__marks_begin(struct txn__marks *marks, struct txn__entry *entry, uint64_t sequence,
+                      uint32_t decider);
 
 /* It can never commit: gone. Also for entries that are taken out for other reasons. */
 void txn__marks_end(struct txn__marks *marks, struct txn__entry *entry);
 
 /* It is committed; `pending` are the participants that have not applied it. */
-void txn__marks_committed(struct txn__marks *marks, struct txn__entry *entry, const struct txn__places *pending);
+void txn__marks_committed(struct txn__marks *marks, struct txn__entry *entry,
+                          const struct txn__places *pending);
 
 /* One of the pending has applied it. */
 void txn__marks_applied(struct txn__entry *entry, uint32_t place);
@@ -75,15 +77,16 @@ void txn__marks_unsettled(struct txn__entry *entry);
 /* Every APPLIED entry becomes SYNCING; the places to sync. */
 void txn__marks_take_applied(struct txn__marks *marks, struct txn__places *ret_places);
 
-/* After those syncs: SYNCING entries whose participants all synced leave, into the list *ret_gone linked by `next`;
- * the others are APPLIED again. */
-void txn__marks_synced(struct txn__marks *marks, const struct txn__places *synced, struct txn__entry **ret_gone);
+/* After those syncs: SYNCING entries whose participants all synced leave, into the list *ret_gone linked by
+ * `next`; the others are APPLIED again. */
+void txn__marks_synced(struct txn__marks *marks, const struct txn__places *synced,
+                       struct txn__entry **ret_gone);
 
 /* The low-water mark of a decider. */
 uint64_t txn__marks_low(const struct txn__marks *marks, uint32_t decider);
 
 /* The first entry in this state with this decider, after `after` (NULL: from the beginning). */
-struct txn__entry *txn__marks_find(const struct txn__marks *marks, uint32_t decider, enum txn__entry_state state,
-                                   const struct txn__entry *after);
+struct txn__entry *txn__marks_find(const struct txn__marks *marks, uint32_t decider,
+                                   enum txn__entry_state state, const struct txn__entry *after);
 
 #endif

@@ -1,6 +1,5 @@
 #include "plan.h"
 
-
 #include "base/assert.h"
 
 #include <string.h>

@@ -1,6 +1,6 @@
 /*
- * Classification: which stores a list of operations touches, and so whether it is local or global. A pure function
- * of the places of the operations.
+ * Classification: which stores a list of operations touches, and so whether it is local or global. A pure
+ * function of the places of the operations.
  */
 #ifndef TS_TXN_PLAN_H
 #define TS_TXN_PLAN_H
@@ -32,8 +32,9 @@ static inline bool txn__plan_is_global(const struct txn__plan *plan) {
 void txn__plan_init(struct txn__plan *plan, const struct ts_op *ops, const uint32_t *places, size_t count);
 
 /*
- * Which part decides. The decider's locks are held for one write and nobody else's are as short, so a part with an
- * ADD, a counter that many bump at once, is taken before others; among equals the sequence spreads the decisions.
+ * Which part decides. The decider's locks are held for one write and nobody else's are as short, so a part
+ * with an ADD, a counter that many bump at once, is taken before others; among equals the sequence spreads
+ * the decisions.
  */
 size_t txn__plan_decider(const struct txn__plan *plan, uint64_t sequence);
 

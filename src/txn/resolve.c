@@ -2,8 +2,8 @@
 
 #include "base/assert.h"
 
-/* Each look that a failed check asks for means that somebody else made progress; a resolver that is always too late
- * leaves the promise to the next pass. */
+/* Each look that a failed check asks for means that somebody else made progress; a resolver that is always
+ * too late leaves the promise to the next pass. */
 enum { LOOKS_MAX = 8 };
 
 static void done(struct txn__resolve *resolve, enum txn__verdict verdict) {
@@ -111,11 +111,12 @@ static void finished(struct txn__resolve *resolve, enum ts_store_result result) 
     if (result != TS_STORE_OK && result != TS_STORE_NO_SUCH_PROMISE)
         done(resolve, TXN__VERDICT_STUCK);
     else
-        done(resolve, resolve->state == TXN__RESOLVE_COMMITTING ? TXN__VERDICT_COMMITTED
-                                                                : TXN__VERDICT_ABORTED);
+        done(resolve,
+             resolve->state == TXN__RESOLVE_COMMITTING ? TXN__VERDICT_COMMITTED : TXN__VERDICT_ABORTED);
 }
 
-void txn__resolve_reply(struct txn__resolve *resolve, enum ts_store_result result, const struct txn__look *look) {
+void txn__resolve_reply(struct txn__resolve *resolve, enum ts_store_result result,
+                        const struct txn__look *look) {
     switch (resolve->state) {
     case TXN__RESOLVE_LOOKING:
         looked(resolve, result, look);

@@ -1,5 +1,6 @@
 /*
- * What becomes of one promise, as a resolver in any process sees it. Replies go in, wishes come out, one at a time.
+ * What becomes of one promise, as a resolver in any process sees it. Replies go in, wishes come out, one at a
+ * time.
  *
  *    LOOKING ──commit────────────────────────────────────► COMMITTING ──► DONE committed
  *       │ ├────abort, fenced, not registered, below mark─► ABORTING ────► DONE aborted
@@ -10,8 +11,9 @@
  *       ▲               │
  *       └──check failed─┘  (the next look tells why)
  *
- * "Not registered" and "below the mark" can only be said of a decision that was read after the registration and
- * the mark (look.h), and after fencing the decision is read again: it may have come just before the fence.
+ * "Not registered" and "below the mark" can only be said of a decision that was read after the registration
+ * and the mark (look.h), and after fencing the decision is read again: it may have come just before the
+ * fence.
  */
 #ifndef TS_TXN_RESOLVE_H
 #define TS_TXN_RESOLVE_H
@@ -58,8 +60,8 @@ struct txn__resolve {
     struct txn__look look; /* the last one: what FENCE and REFUSE check */
 };
 
-/* Begins with a promise as PREPARED lists it. A name that is not of this cluster, or whose decider is no place of
- * it, is DONE at once. */
+/* Begins with a promise as PREPARED lists it. A name that is not of this cluster, or whose decider is no
+ * place of it, is DONE at once. */
 struct txn__promise {
     struct ts_bytes name;
     uint32_t place;
@@ -75,7 +77,8 @@ void txn__resolve_init(struct txn__resolve *resolve, const struct txn__promise *
                        const struct txn__resolve_options *options);
 
 /* The reply to the wish, which is then replaced by the next one, or by NONE when DONE. */
-void txn__resolve_reply(struct txn__resolve *resolve, enum ts_store_result result, const struct txn__look *look);
+void txn__resolve_reply(struct txn__resolve *resolve, enum ts_store_result result,
+                        const struct txn__look *look);
 
 static inline bool txn__resolve_is_done(const struct txn__resolve *resolve) {
     return resolve->state == TXN__RESOLVE_DONE;
@@ -85,14 +88,14 @@ static inline bool txn__resolve_is_done(const struct txn__resolve *resolve) {
 bool txn__is_dead(const struct txn__look *look);
 
 /*
- * Removal by somebody else than the coordinator: whether a decision record may go. A commit when the coordinator is
- * fenced and every participant has finished its promise and synced since; an abort when the coordinator is
- * fenced. All of what a coordinator that is still registered wrote stays.
+ * Removal by somebody else than the coordinator: whether a decision record may go. A commit when the
+ * coordinator is fenced and every participant has finished its promise and synced since; an abort when the
+ * coordinator is fenced. All of what a coordinator that is still registered wrote stays.
  */
 struct txn__removal {
     enum txn__decision decision;
-    bool fenced;           /* or not registered any more */
-    bool finished_synced;  /* COMMIT: on every participant */
+    bool fenced;          /* or not registered any more */
+    bool finished_synced; /* COMMIT: on every participant */
     struct txn__taken taken;
 };
 bool txn__may_remove(const struct txn__removal *removal);
