@@ -21,7 +21,7 @@
 #ifndef TS_TXN_BREAKER_H
 #define TS_TXN_BREAKER_H
 
-#include "txn/retry.h"
+#include "txn/cause.h"
 #include "txn/txn_config.h"
 
 #include <stdbool.h>

@@ -13,10 +13,10 @@
 #include "base/hist.h"
 #include "txn/admission.h"
 #include "txn/breaker.h"
+#include "txn/cause.h"
 #include "txn/conflict.h"
 #include "txn/deadlock.h"
 #include "txn/latency.h"
-#include "txn/retry.h"
 
 #include <stdbool.h>
 #include <stddef.h>
@@ -31,8 +31,9 @@ struct ts_store_metrics {
 struct ts_txn_metrics {
     uint64_t total_attempted; /* transactions, however often each was tried */
     uint64_t total_committed;
-    uint64_t total_aborted[TS_ABORT_REASON_COUNT]; /* known not to have committed, or not known at all */
-    uint64_t total_retried;                        /* transactions that were tried more than once */
+    uint64_t total_unknown; /* neither of the two is known */
+    uint64_t total_aborted[TS_ABORT_REASON_COUNT];
+    uint64_t total_retried; /* transactions that were tried more than once */
     struct ts_hist total_us;
     struct ts_hist phases[TS_LATENCY_PHASE_COUNT]; /* SHARD_RPC stays empty: it is kept by store */
     struct ts_store_metrics *stores;
@@ -45,7 +46,7 @@ void ts_txn_metrics_init(struct ts_txn_metrics *metrics, struct ts_store_metrics
 /* A transaction has ended. */
 struct ts_txn_sample {
     enum ts_txn_end end;
-    const struct ts_txn_cause *cause; /* ABORTED, UNKNOWN */
+    const struct ts_txn_cause *cause; /* ABORTED */
     uint32_t retries;
     const struct ts_latency *latency;
 };
