@@ -198,7 +198,8 @@ static void prepare_replied(struct txn__run *run, size_t index, const struct ts_
     }
     for (size_t i = 0; i < run->count; i++) {
         const struct txn__member *other = &run->members[i];
-        if (i != run->decider && (!other->promised || other->flying != TXN__WISH_NONE))
+        if (i != run->decider &&
+            (!other->promised || other->flying != TXN__WISH_NONE || other->wish != TXN__WISH_NONE))
             return;
     }
     run->state = TXN__RUN_DECIDING;
