@@ -240,9 +240,11 @@ const char *ts_abort_reason_name(enum ts_abort_reason reason) {
     ts_unreachable("no such reason");
 }
 
-/* The database's own code where there is one, for what trying again cannot cure. */
+/* The database's own code where there is one, for what trying again cannot cure. Never one of class 08, which
+ * would send the client looking for a transaction that is known to be aborted. */
 static const char *own_or(const struct ts_txn_cause *cause, const char *otherwise) {
-    bool has_own = strlen(cause->sqlstate) == 5 && strcmp(cause->sqlstate, "00000") != 0;
+    bool has_own = strlen(cause->sqlstate) == 5 && strcmp(cause->sqlstate, "00000") != 0 &&
+                   !starts_with(cause->sqlstate, "08");
     return has_own ? cause->sqlstate : otherwise;
 }
 
