@@ -3,6 +3,7 @@
 #     SOURCES file.c...       relative to the calling folder
 #     [HEADERS file.h...]     what layers above may include, as "<folder>/file.h"
 #     [PUBLIC file.h...]      what users of the library may include too: include/turnstone/file.h
+#     [TYPES file.h...]       include/turnstone/file.h of a layer that this one cannot depend on: types, not functions
 #     [DEPENDS layer...]      layers below
 #     [LIBRARIES target...])  foreign libraries
 #
@@ -13,7 +14,7 @@
 set(TS_HEADER_TREES ${CMAKE_BINARY_DIR}/layers)
 
 function(ts_layer name)
-    cmake_parse_arguments(PARSE_ARGV 1 L "DETERMINISTIC" "" "SOURCES;HEADERS;PUBLIC;DEPENDS;LIBRARIES")
+    cmake_parse_arguments(PARSE_ARGV 1 L "DETERMINISTIC" "" "SOURCES;HEADERS;PUBLIC;TYPES;DEPENDS;LIBRARIES")
     if(L_UNPARSED_ARGUMENTS)
         message(FATAL_ERROR "ts_layer(${name}): what is ${L_UNPARSED_ARGUMENTS}?")
     endif()
@@ -31,6 +32,9 @@ function(ts_layer name)
         file(CREATE_LINK ${CMAKE_SOURCE_DIR}/include/turnstone/${header} ${tree}/turnstone/${header} SYMBOLIC)
         list(APPEND exposed turnstone/${header})
         set_property(GLOBAL APPEND PROPERTY TS_PUBLIC_HEADERS ${header})
+    endforeach()
+    foreach(header IN LISTS L_TYPES)
+        file(CREATE_LINK ${CMAKE_SOURCE_DIR}/include/turnstone/${header} ${tree}/turnstone/${header} SYMBOLIC)
     endforeach()
 
     add_library(${name} STATIC ${L_SOURCES})

@@ -1,0 +1,287 @@
+/*
+ * Transactions over the stores of a cluster: all of a list of operations or nothing, wherever the keys live.
+ *
+ * What touches one store is local and is one atomic write there. What touches several is global: every store
+ * but one promises its part, the one left, the decider, applies its own part together with the decision, and
+ * the promises are then kept. docs/transactions.md tells what a caller can rely on.
+ *
+ * A coordinator is opened once per process and cluster; any number of threads may run transactions through it
+ * at the same time. Every answer is one of five: committed, committed but not yet applied on every store,
+ * aborted, refused before anything was tried, or unknown. Unknown is an answer of its own and is never folded
+ * into aborted: ask ts_txn_status later, which can always tell for transactions that were recorded.
+ */
+#ifndef TURNSTONE_TXN_H
+#define TURNSTONE_TXN_H
+
+#include "turnstone/api.h"
+#include "turnstone/store.h"
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#ifdef __cplusplus
+extern "C" {
+#endif
+
+struct ts_cluster;     /* an ordered list of open stores and the router over them */
+struct ts_txn_config;  /* timeouts, limits and policies of seed 003 */
+struct ts_coordinator; /* this process's end of the protocol */
+
+/* Stores that one transaction may touch, and so stores of a cluster. */
+#define TS_TXN_PLACES_MAX    256
+
+/* An id as text, with its terminator: ts.<cluster>.<coordinator>.<sequence>.<decider>. */
+#define TS_TXN_ID_SIZE       112
+
+/* What this layer keeps in stores begins with this byte; keys of users' operations may not. */
+#define TS_TXN_RESERVED_BYTE 0x00
+
+/* X(SUFFIX, text) */
+#define TS_TXN_OUTCOMES(X)                                                                                   \
+    /* on every store */                                                                                     \
+    X(COMMITTED, "committed")                                                                                \
+    /* decided, and can no longer be lost; some stores have yet to apply it, which happens by itself */      \
+    X(COMMITTED_PENDING, "committed, pending")                                                               \
+    /* nothing of it is applied anywhere, now or later */                                                    \
+    X(ABORTED, "aborted")                                                                                    \
+    /* the same, and no store was asked: admission, breaker, or a list that can never be applied */          \
+    X(REFUSED, "refused")                                                                                    \
+    /* it may have been committed, or may yet be: ask ts_txn_status */                                       \
+    X(UNKNOWN, "unknown")
+
+#define TS_TXN_OUTCOME_ENUM(suffix, text) TS_TXN_##suffix,
+enum ts_txn_outcome { TS_TXN_OUTCOMES(TS_TXN_OUTCOME_ENUM) };
+#undef TS_TXN_OUTCOME_ENUM
+
+TS_API const char *ts_txn_outcome_text(enum ts_txn_outcome outcome);
+
+/* Microseconds, all attempts together. The fields are those of the specification. */
+struct ts_txn_latency {
+    uint64_t coord_queue_us;
+    uint64_t route_plan_us;
+    uint64_t shard_rpc_max_us; /* the slowest store; ts_txn_result.places has each */
+    uint64_t read_phase_us;
+    uint64_t lock_validate_us;
+    uint64_t prepare_wal_us;
+    uint64_t commit_barrier_us;
+    uint64_t commit_wal_us;
+    uint64_t replication_ack_us;
+    uint64_t gc_impact_us;
+    uint64_t retry_backoff_us;
+    uint64_t total_us;
+};
+
+/* Room for any waterfall line with its terminator. */
+#define TS_TXN_WATERFALL_SIZE 320
+
+/* "queue=100|route=50|rpc_max=500|read=0|lock=0|prep=800|barrier=0|commit=200|repl=0|retry=0|total=1650" */
+TS_API size_t ts_txn_latency_waterfall(const struct ts_txn_latency *latency,
+                                       char ret_line[TS_TXN_WATERFALL_SIZE]);
+
+/* The field that took most of the time: "queue", "route", "rpc", "read", "lock", "prepare", "barrier",
+ * "commit", "replication", "gc" or "retry". */
+TS_API const char *ts_txn_latency_dominant(const struct ts_txn_latency *latency);
+
+/* One store of a transaction. */
+struct ts_txn_place {
+    uint32_t place;
+    bool decider;    /* global only: where the decision was made */
+    bool pending;    /* committed, and not yet applied here */
+    uint64_t rpc_us; /* the longest call of the last attempt */
+};
+
+struct ts_txn_result {
+    enum ts_txn_outcome outcome;
+    char sqlstate[6];            /* "00000", or one of section 1.4 of the specification */
+    char id[TS_TXN_ID_SIZE];     /* of the last attempt; empty when none was made */
+    bool global;                 /* of several stores */
+    size_t op;                   /* index of the operation that failed, as the caller counts, or SIZE_MAX */
+    enum ts_store_result reason; /* what the store said, for outcomes other than committed */
+    const char *timeout;         /* the phase whose timeout ended it, such as "Prepare"; NULL when none did */
+    uint32_t attempts;           /* 0: refused before the first */
+    struct ts_txn_latency latency;
+    size_t place_count;
+    struct ts_txn_place places[TS_TXN_PLACES_MAX]; /* the first place_count, ascending */
+    char text[240];                                /* one line: the thing, the reason and the cure */
+};
+
+struct ts_txn_options {
+    bool record;  /* keep the outcome, so that ts_txn_status can tell it for ever; also makes the id
+                     at-most-once  on one store */
+    bool degrade; /* answer at the commit point: committed, pending */
+    bool once;    /* no retries: the first attempt is the answer */
+    bool system;  /* the caller is a layer of ours, and may write keys with the reserved first byte */
+};
+
+/*
+ * Runs the operations as one transaction, each on the store that its key routes to; BEFORE goes to every
+ * store that the transaction touches. Waits until there is an answer, at most for the configured total time,
+ * or, on an uninterruptible local disk, for that. Keys and values must stay in place meanwhile. options may
+ * be NULL.
+ */
+TS_API void ts_txn_run(struct ts_coordinator *coordinator, const struct ts_op *ops, size_t count,
+                       const struct ts_txn_options *options, struct ts_txn_result *ret_result);
+
+/* A part of a transaction for one store, whatever its keys route to. */
+struct ts_txn_part {
+    uint32_t place;
+    struct ts_batch batch;
+};
+
+/* The same with parts for given stores; each place at most once. The operations are counted through all
+ * parts, in order. */
+TS_API void ts_txn_run_parts(struct ts_coordinator *coordinator, const struct ts_txn_part *parts,
+                             size_t count, const struct ts_txn_options *options,
+                             struct ts_txn_result *ret_result);
+
+/* Why something other than a transaction failed. X(SUFFIX, text) */
+#define TS_TXN_ERRORS(X)                                                                                     \
+    X(OK, "ok")                                                                                              \
+    /* a store could not be asked or did not answer in time; `place` and the text say which */               \
+    X(STORE, "store")                                                                                        \
+    /* not an id of this cluster */                                                                          \
+    X(BAD_ID, "bad id")                                                                                      \
+    /* the stores disagree about the epoch, or another process is changing it */                             \
+    X(EPOCH, "epoch")                                                                                        \
+    /* some promises could not be settled; run it again when their deciders answer */                        \
+    X(UNSETTLED, "unsettled")                                                                                \
+    X(BAD_CONFIG, "bad configuration")                                                                       \
+    X(NO_MEMORY, "out of memory")                                                                            \
+    X(SYSTEM, "system")
+
+#define TS_TXN_ERROR_ENUM(suffix, text) TS_TXN_ERROR_##suffix,
+enum ts_txn_error { TS_TXN_ERRORS(TS_TXN_ERROR_ENUM) };
+#undef TS_TXN_ERROR_ENUM
+
+struct ts_txn_error_detail {
+    enum ts_txn_error error;
+    uint32_t place; /* STORE: which; else UINT32_MAX */
+    enum ts_store_result reason;
+    char sqlstate[6];
+    char text[240];
+};
+
+/*
+ * Opens this process's coordinator over a cluster, which must stay open longer than it. config is copied;
+ * NULL is the specification's defaults. Starts one thread, which beats the heart, removes what is finished
+ * and resolves promises. Nothing is written to a store before the first global transaction.
+ */
+TS_API enum ts_txn_error ts_coordinator_open(struct ts_cluster *cluster, const struct ts_txn_config *config,
+                                             struct ts_coordinator **ret_coordinator,
+                                             struct ts_txn_error_detail *ret_detail);
+
+/* No transaction may be under way. Finishes what is pending and takes its registrations back, within the
+ * configured total time; what does not answer is left to resolvers. NULL is allowed. */
+TS_API void ts_coordinator_close(struct ts_coordinator *coordinator);
+
+/* What is known about a transaction, from any process. X(SUFFIX, text) */
+#define TS_TXN_STATES(X)                                                                                     \
+    X(COMMITTED, "committed")                                                                                \
+    X(ABORTED, "aborted")                                                                                    \
+    /* promised somewhere and not decided yet */                                                             \
+    X(PENDING, "pending")                                                                                    \
+    /* no trace of it is left, or none was ever kept */                                                      \
+    X(UNKNOWN, "unknown")
+
+#define TS_TXN_STATE_ENUM(suffix, text) TS_TXN_STATE_##suffix,
+enum ts_txn_state { TS_TXN_STATES(TS_TXN_STATE_ENUM) };
+#undef TS_TXN_STATE_ENUM
+
+TS_API const char *ts_txn_state_text(enum ts_txn_state state);
+
+struct ts_txn_status {
+    enum ts_txn_state state;
+    bool recorded;        /* told by an outcome record */
+    uint32_t promises;    /* stores that still hold a promise of it */
+    uint32_t unreachable; /* stores that could not be asked for one */
+};
+
+/* Asks the stores about an id. timeout_ms bounds each call. */
+TS_API enum ts_txn_error ts_txn_status(struct ts_cluster *cluster, const char *id, uint64_t timeout_ms,
+                                       struct ts_txn_status *ret_status,
+                                       struct ts_txn_error_detail *ret_detail);
+
+/* What a pass over the promises did. */
+struct ts_txn_settled {
+    uint64_t seen;
+    uint64_t committed;
+    uint64_t aborted;
+    uint64_t left;    /* young, with a live coordinator: it will finish them itself */
+    uint64_t stuck;   /* their decider, or their own store, did not answer */
+    uint64_t foreign; /* not named by this cluster, and not touched */
+    uint64_t fenced;  /* coordinators fenced */
+    uint64_t removed; /* decision records that nobody needs any more */
+};
+
+/* One pass of a resolver over all stores: settles what is old enough or whose coordinator is dead. */
+TS_API enum ts_txn_error ts_txn_resolve(struct ts_cluster *cluster, uint64_t timeout_ms,
+                                        struct ts_txn_settled *ret_settled,
+                                        struct ts_txn_error_detail *ret_detail);
+
+/* Fences every coordinator on every store and settles everything. UNSETTLED when a store did not answer. */
+TS_API enum ts_txn_error ts_txn_recover(struct ts_cluster *cluster, uint64_t timeout_ms,
+                                        struct ts_txn_settled *ret_settled,
+                                        struct ts_txn_error_detail *ret_detail);
+
+/*
+ * Raises the epoch: closes every store to new promises, settles everything, and opens the next epoch on every
+ * store. Each step is stored; after a crash anyone can call this again and it goes on where it was. When it
+ * returns OK, every process that knew the old epoch is rejected by every store.
+ */
+TS_API enum ts_txn_error ts_txn_fence(struct ts_cluster *cluster, uint64_t timeout_ms, uint64_t *ret_epoch,
+                                      struct ts_txn_settled *ret_settled,
+                                      struct ts_txn_error_detail *ret_detail);
+
+/* What a cluster looks like. Each row names its store. */
+struct ts_cluster_status_store {
+    uint32_t place;
+    enum ts_store_result result; /* OK, or why it could not be asked; then the rest is 0 */
+    char text[240];
+    uint64_t epoch;
+    const char *state; /* "open", "closing", "initialising" or "none" */
+    uint64_t promises;
+    uint64_t commit_decisions;
+    uint64_t abort_decisions;
+    uint64_t coordinators; /* registered and not fenced */
+    uint64_t fence_marks;
+};
+
+struct ts_cluster_status_coordinator {
+    uint32_t place;
+    char uuid[33];
+    bool fenced;
+    uint64_t heartbeat_age_ms; /* by the store's clock */
+    uint64_t low_water_mark;
+    uint64_t total_timeout_ms;
+};
+
+struct ts_cluster_status_promise {
+    uint32_t place;
+    char id[TS_STORE_GID_MAX + 1];
+    bool foreign; /* not named by this cluster */
+    uint32_t decider;
+    uint64_t age_ms;
+    const char *decision; /* "commit", "abort", "none", or "unknown" when the decider did not answer */
+};
+
+struct ts_cluster_status {
+    struct ts_cluster_status_store *stores;
+    size_t store_count;
+    struct ts_cluster_status_coordinator *coordinators;
+    size_t coordinator_count;
+    struct ts_cluster_status_promise *promises;
+    size_t promise_count;
+};
+
+/* Fills *ret_status, which the caller releases. Stores that do not answer are rows of it, not errors. */
+TS_API enum ts_txn_error ts_cluster_status_read(struct ts_cluster *cluster, uint64_t timeout_ms,
+                                                struct ts_cluster_status *ret_status,
+                                                struct ts_txn_error_detail *ret_detail);
+TS_API void ts_cluster_status_release(struct ts_cluster_status *status);
+
+#ifdef __cplusplus
+}
+#endif
+
+#endif

@@ -1,0 +1,41 @@
+/*
+ * Classification: which stores a list of operations touches, and so whether it is local or global. A pure
+ * function of the places of the operations.
+ */
+#ifndef TS_TXN_PLAN_H
+#define TS_TXN_PLAN_H
+
+#include "turnstone/store.h"
+#include "turnstone/txn.h"
+
+/* The place of an operation without a key (BEFORE): every store that the others touch; the first store of the
+ * cluster when they touch none. */
+#define TXN__EVERYWHERE UINT32_MAX
+
+struct txn__plan_part {
+    uint32_t place;
+    size_t count; /* operations, those for every store included */
+    bool adds;    /* has an ADD */
+};
+
+struct txn__plan {
+    struct txn__plan_part parts[TS_TXN_PLACES_MAX]; /* ascending by place */
+    size_t part_count;                              /* 1: local */
+    size_t op_count;                                /* of all parts together */
+};
+
+static inline bool txn__plan_is_global(const struct txn__plan *plan) {
+    return plan->part_count > 1;
+}
+
+/* places[i] is where ops[i] goes, below TS_TXN_PLACES_MAX, or TXN__EVERYWHERE. */
+void txn__plan_init(struct txn__plan *plan, const struct ts_op *ops, const uint32_t *places, size_t count);
+
+/*
+ * Which part decides. The decider's locks are held for one write and nobody else's are as short, so a part
+ * with an ADD, a counter that many bump at once, is taken before others; among equals the sequence spreads
+ * the decisions.
+ */
+size_t txn__plan_decider(const struct txn__plan *plan, uint64_t sequence);
+
+#endif

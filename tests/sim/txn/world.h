@@ -1,0 +1,166 @@
+/*
+ * A world in which the protocol's own machines run over stores in memory: messages that are sent, arrive,
+ * arrive late, or get lost; coordinators that crash or are fenced; resolvers; time that only the test moves.
+ * Everything that happens follows from the calls below, so a history can be written down, and a seed repeats
+ * exactly.
+ *
+ * Every transaction adds 1 to a counter of its own on each of its stores, and moves money between accounts
+ * that all share. world_broken looks at what the stores hold, and says what is wrong: applied twice, half
+ * applied, said one thing and did another.
+ */
+#ifndef TS_SIM_TXN_WORLD_H
+#define TS_SIM_TXN_WORLD_H
+
+#include "batches.h"
+#include "marks.h"
+#include "resolve.h"
+#include "run.h"
+#include "store/memory.h"
+#include "store/open.h"
+
+enum {
+    STORES = 3,
+    TXNS = 24,
+    COORDINATORS = 4,
+    RUNS = 3, /* under way at once, for each coordinator */
+    RESOLVERS = 2,
+    MESSAGES = 64,
+    MEMBERS = 3,
+    ACCOUNTS = 2, /* for each store */
+    BALANCE = 1000,
+    TOTAL_MS = 3000, /* a coordinator's total timeout */
+};
+
+enum owner { OWNER_RUN, OWNER_RESOLVER };
+
+enum message_state {
+    MESSAGE_FREE,
+    MESSAGE_FLYING,  /* sent */
+    MESSAGE_WAITING, /* arrived, waits for a lock */
+    MESSAGE_REPLIED, /* the reply is on its way back */
+};
+
+struct message {
+    enum message_state state;
+    bool late; /* nobody waits for it any more */
+    enum owner owner;
+    size_t owner_index; /* RUN: coordinator * RUNS + run */
+    uint64_t owner_turn;
+    size_t member;
+    uint32_t place;
+    enum txn__wish wish;
+    struct txn__own own;
+    struct ts_op ops[2 + TXN__OWN_OPS_MAX];
+    char keys[2][24];
+    char gid[TS_TXN_ID_SIZE];
+    struct txn__look_keys look_keys;
+    struct ts_rows rows;
+    struct ts_call call;
+};
+
+struct world_txn {
+    bool used;
+    size_t count;
+    uint32_t places[MEMBERS];
+    uint32_t decider;
+    struct txn__gid gid;
+    bool said_anything;
+    enum ts_txn_outcome said;
+};
+
+struct world_run {
+    bool used;
+    uint64_t turn;
+    size_t txn;
+    struct txn__run run;
+    struct txn__member members[MEMBERS];
+    struct txn__entry *entry;
+};
+
+struct world_coordinator {
+    bool used;
+    struct txn__uuid uuid;
+    uint64_t registered[STORES]; /* version; 0: not */
+    struct txn__marks marks;
+    struct txn__mark_list deciders[STORES];
+    struct txn__entry entries[TXNS];
+    uint64_t moved[STORES]; /* the mark as it was written */
+    bool dirty[STORES];     /* something with this decider has ended since */
+    struct world_run runs[RUNS];
+};
+
+struct world_resolver {
+    bool busy;
+    bool sent;
+    uint64_t turn;
+    struct txn__resolve resolve;
+};
+
+struct world {
+    struct txn__taken taken;
+    struct ts_store_clock clock;
+    uint64_t now_ms;
+    struct ts_memory *memories[STORES];
+    struct ts_store *stores[STORES];
+    uint8_t cluster[16];
+    struct message messages[MESSAGES];
+    struct world_txn txns[TXNS];
+    size_t txn_count;
+    struct world_coordinator coordinators[COORDINATORS];
+    struct world_resolver resolvers[RESOLVERS];
+    uint64_t turns;
+    uint64_t touched; /* calls that may have changed a store */
+    uint8_t uuids;
+    char trouble[160];
+};
+
+void world_init(struct world *world, struct txn__taken taken);
+void world_release(struct world *world);
+
+/* A direct call, at once. */
+enum ts_store_result world_apply(struct world *world, uint32_t place, const struct ts_op *ops, size_t count);
+enum ts_store_result world_finish(struct world *world, uint32_t place, enum ts_call_kind kind,
+                                  const struct txn__gid *gid);
+void world_look(struct world *world, const struct txn__gid *gid, struct txn__look *ret_look);
+/* How often a transaction was applied on a store. */
+uint64_t world_applied(struct world *world, size_t txn, uint32_t place);
+size_t world_promises(struct world *world, uint32_t place);
+
+/* Coordinators. A new one has a new uuid and registers everywhere. */
+void coordinator_start(struct world *world, size_t coordinator);
+void coordinator_crash(struct world *world, size_t coordinator);
+void coordinator_beat(struct world *world, size_t coordinator);
+/* A transaction over these stores; the first of them decides. Returns the run. */
+size_t coordinator_begin(struct world *world, size_t coordinator, const uint32_t *places, size_t count);
+/* Sends the next thing that the run wishes; the message, or NULL when it wishes for nothing. */
+struct message *coordinator_send(struct world *world, size_t coordinator, size_t run);
+/* Syncs the stores of what was applied everywhere, moves the marks and removes decisions below them. */
+void coordinator_clean(struct world *world, size_t coordinator);
+/* Commits what is pending, as the driver does in the background. */
+void coordinator_push(struct world *world, size_t coordinator);
+
+/* Resolvers. */
+bool resolver_begin(struct world *world, size_t resolver, uint32_t place, size_t nth, bool fence_all);
+struct message *resolver_send(struct world *world, size_t resolver);
+/* A pass of a resolver over everything, each message answered at once. */
+void resolver_pass(struct world *world, bool fence_all);
+void fence(struct world *world, const struct txn__uuid *uuid, uint32_t place);
+/* Removes the decision records that may go, on one store. */
+void sweep(struct world *world, uint32_t place);
+
+/* Messages. */
+void message_arrive(struct world *world, struct message *message);
+/* Whether a message that waits for a lock has got on. */
+void message_poll(struct message *message);
+void message_answer(struct world *world, struct message *message); /* the reply reaches its owner */
+/* The owner gives up on it: it hears UNKNOWN; the message may still arrive. */
+void message_give_up(struct world *world, struct message *message);
+void message_drop(struct message *message); /* it is late, and lost */
+
+/* The machine that everything runs on loses power: all that was not synced is gone, and so is everybody. */
+void world_lose_power(struct world *world);
+
+/* NULL, or what is wrong. at_end: nothing is under way any more, so everything must be settled. */
+const char *world_broken(struct world *world, bool at_end);
+
+#endif
