@@ -1,0 +1,54 @@
+/*
+ * The acceptance criteria of section 8.3 of the specification, each as a check that holds or does not.
+ *
+ *   commit_rate       all but zipfian and bank: at least so many percent of the transactions committed
+ *   p999_divergence   all: the p99.9 of successive slices of the run does not grow by half or more four times
+ *                     in a row (which would be more than fivefold)
+ *   retry_storm       all: no transaction was tried more often, or backed off longer, than the configuration allows
+ *   responsive        faults: the longest answer took no longer than timeouts.total, and transactions commit
+ *                     again at the end
+ *   circuit_breaker   faults: it tripped when the store died, and is closed again
+ *   faults_injected   faults: existing ids were inserted and refused, replies were lost, a store died
+ *   total_kept        bank: the accounts add up to what they began with
+ */
+#ifndef TS_BENCH_ACCEPT_H
+#define TS_BENCH_ACCEPT_H
+
+#include "bench/scenario.h"
+#include "bench/tally.h"
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+enum { BENCH_CHECKS_MAX = 8, BENCH_GROWTH_RUN = 4 };
+
+struct bench_check {
+    const char *name;
+    bool pass;
+    char threshold[96];
+    char found[96];
+};
+
+/* What was seen, and what it is held against. */
+struct bench_evidence {
+    enum bench_scenario scenario;
+    const struct bench_tally *tally;
+    uint32_t max_retries;
+    uint64_t retry_budget_us;
+    uint64_t total_timeout_us;
+    uint64_t breaker_trips;
+    bool breaker_closed;
+    uint64_t faults_struck;
+    uint64_t stores_died;
+    bool bank_checked; /* false: the accounts could not be read as of one moment */
+    int64_t bank_off;  /* what is there, less what should be */
+};
+
+/* Fills in the checks that apply, and returns how many. */
+size_t bench__accept(const struct bench_evidence *evidence, struct bench_check ret_checks[BENCH_CHECKS_MAX]);
+
+/* Whether values grow by half or more BENCH_GROWTH_RUN times in a row; zeros are passed over. */
+bool bench__grows(const uint64_t *values, size_t count);
+
+#endif

@@ -1,0 +1,70 @@
+#include "bench/faults.h"
+
+#include "store/fault.h"
+
+static const uint32_t changes = TS_FAULT_CALL(TS_CALL_APPLY) | TS_FAULT_CALL(TS_CALL_PREPARE) |
+                                TS_FAULT_CALL(TS_CALL_COMMIT) | TS_FAULT_CALL(TS_CALL_ABORT);
+
+static uint64_t least(uint64_t a, uint64_t b) {
+    return a < b ? a : b;
+}
+
+void bench__faults_shorten(struct ts_txn_config *config, uint64_t duration_ms) {
+    const uint64_t shortest_us = 10000;
+    uint64_t call_us = duration_ms * 1000 / 50;
+    if (call_us < shortest_us)
+        call_us = shortest_us;
+    struct ts_timeouts *timeouts = &config->timeouts;
+    timeouts->shard_rpc_us = least(timeouts->shard_rpc_us, call_us);
+    timeouts->prepare_us = least(timeouts->prepare_us, call_us);
+    timeouts->commit_us = least(timeouts->commit_us, call_us);
+    timeouts->lock_validate_us = least(timeouts->lock_validate_us, call_us);
+    config->breaker.recovery_timeout_us = least(config->breaker.recovery_timeout_us, duration_ms * 1000 / 20);
+}
+
+void bench__faults_begin(struct bench_faults *faults) {
+    const struct ts_fault_rule lost = {
+        .kind = TS_FAULT_LOST_REPLY, .calls = changes, .chance = {.numerator = 1, .denominator = 200}};
+    for (size_t i = 0; i < BENCH_FAULTY_STORES; i++)
+        if (faults->stores[i] != NULL)
+            ts_fault_add(faults->stores[i], &lost);
+}
+
+static struct ts_store *mortal(const struct bench_faults *faults) {
+    return faults->stores[1] != NULL ? faults->stores[1] : faults->stores[0];
+}
+
+void bench__faults_kill(struct bench_faults *faults) {
+    const struct ts_fault_rule death = {.kind = TS_FAULT_CRASH_AFTER, .calls = changes, .times = 1};
+    if (mortal(faults) == NULL)
+        return;
+    /* The first rule that strikes decides: this one comes before the lost replies. */
+    ts_fault_clear(mortal(faults));
+    ts_fault_add(mortal(faults), &death);
+}
+
+void bench__faults_revive(struct bench_faults *faults) {
+    struct ts_store *store = mortal(faults);
+    if (store == NULL)
+        return;
+    faults->deaths += ts_fault_is_down(store);
+    bench__faults_end(faults);
+    bench__faults_begin(faults);
+}
+
+void bench__faults_end(struct bench_faults *faults) {
+    for (size_t i = 0; i < BENCH_FAULTY_STORES; i++) {
+        if (faults->stores[i] == NULL)
+            continue;
+        ts_fault_clear(faults->stores[i]);
+        ts_fault_revive(faults->stores[i]);
+    }
+}
+
+uint64_t bench__faults_struck(const struct bench_faults *faults) {
+    uint64_t struck = 0;
+    for (size_t i = 0; i < BENCH_FAULTY_STORES; i++)
+        if (faults->stores[i] != NULL)
+            struck += ts_fault_count(faults->stores[i]);
+    return struck;
+}

@@ -1,0 +1,49 @@
+/*
+ * Keys for each store of a cluster: keys that the cluster's own router sends there, so that what is measured
+ * is what a user's transaction does, routing included.
+ *
+ * A key is "bench/" and eight hexadecimal digits. Numbers are tried from 0 upwards, and each goes to the pool
+ * of the store that its key routes to, so that every process has the same pools for the same cluster.
+ */
+#ifndef TS_BENCH_KEYS_H
+#define TS_BENCH_KEYS_H
+
+#include "store/cluster.h"
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+enum { BENCH_POOL_MAX = 10000, BENCH_KEY_LEN = 14 };
+
+struct bench_key {
+    char text[BENCH_KEY_LEN + 2];
+};
+
+struct bench_keys {
+    uint32_t *numbers; /* BENCH_POOL_MAX for each store */
+    size_t *counts;    /* how many of them there are */
+    size_t place_count;
+};
+
+/* How many keys of a store, and where its pool was short when there is none. */
+struct bench_keys_error {
+    bool no_memory;
+    size_t empty_place; /* the router sends no key to this store */
+};
+
+/* False, with the reason, when a store has no keys at all or there is no memory. Release it in any case. */
+bool bench__keys_init(struct bench_keys *ret_keys, const struct ts_cluster *cluster,
+                      struct bench_keys_error *ret_error);
+void bench__keys_release(struct bench_keys *keys);
+
+struct bench_key_at {
+    size_t place;
+    size_t index; /* taken modulo the size of the pool */
+};
+
+/* Writes the key and returns it as bytes, which live in ret_key. */
+struct ts_bytes bench__keys_get(const struct bench_keys *keys, struct bench_key_at at,
+                                struct bench_key *ret_key);
+
+#endif

@@ -1,0 +1,35 @@
+/*
+ * A run: threads that make transactions one after another until the time is over, and what they saw.
+ *
+ * A client that is refused comes back after the configured first backoff, as the answer asks it to.
+ */
+#ifndef TS_BENCH_RUN_H
+#define TS_BENCH_RUN_H
+
+#include "bench/bank.h"
+#include "bench/faults.h"
+#include "bench/scenario.h"
+#include "bench/tally.h"
+#include "turnstone/txn.h"
+
+#include <stdbool.h>
+#include <stdint.h>
+
+struct bench_run_options {
+    const struct bench_plan *plan;
+    struct bench_bank_access access; /* the bank's; its coordinator is the one for all */
+    const struct bench_bank *bank;   /* bank only */
+    struct bench_faults *faults;     /* faults only */
+    uint64_t duration_ms;
+    uint64_t pause_us; /* after a refusal */
+};
+
+struct bench_run_result {
+    uint64_t took_ns;
+    struct bench_tally tally;
+};
+
+/* False when there is no memory or a thread cannot be started; nothing is under way then. */
+bool bench__run(const struct bench_run_options *options, struct bench_run_result *ret_result);
+
+#endif

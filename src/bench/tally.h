@@ -1,0 +1,64 @@
+/*
+ * What was seen of the transactions: counted by each thread on its own, merged at the end.
+ *
+ * The time of a run is cut into BENCH_SLICES equal slices, each with a histogram of its own, so that a
+ * latency that grows while the run goes on can be told from one that is merely high. Latencies are those of
+ * transactions that committed, from the caller's side, in nanoseconds.
+ */
+#ifndef TS_BENCH_TALLY_H
+#define TS_BENCH_TALLY_H
+
+#include "base/hist.h"
+#include "turnstone/txn.h"
+
+#include <stddef.h>
+#include <stdint.h>
+
+enum { BENCH_SLICES = 8 };
+
+/* What ts_txn_latency_dominant can answer. */
+#define BENCH_PHASES(X)                                                                                      \
+    X("queue") X("route") X("rpc") X("read") X("lock") X("prepare") X("barrier") X("commit")                 \
+    X("replication") X("gc") X("retry")
+#define BENCH_PHASE_ONE(name) +1
+enum { BENCH_PHASE_COUNT = 0 BENCH_PHASES(BENCH_PHASE_ONE) };
+#undef BENCH_PHASE_ONE
+extern const char *const bench__phase_names[BENCH_PHASE_COUNT];
+
+struct bench_tally {
+    uint64_t total;
+    uint64_t committed;
+    uint64_t pending; /* of the committed: not yet applied on every store when it was answered */
+    uint64_t aborted; /* refused ones included */
+    uint64_t refused; /* of the aborted: no store was asked */
+    uint64_t unknown;
+    uint64_t retried;      /* that were tried more than once */
+    uint64_t global;       /* of several stores */
+    uint64_t check_failed; /* of the aborted, by what the store said */
+    uint64_t limit;
+    uint64_t duplicates; /* inserts of what was there; those that committed are a mistake of the store */
+    uint64_t duplicates_committed;
+    uint32_t most_attempts;
+    uint64_t most_backoff_us; /* of one transaction */
+    uint64_t longest_ns;      /* of any transaction, whatever became of it */
+    uint64_t phases[BENCH_PHASE_COUNT];
+    uint64_t slice_total[BENCH_SLICES];
+    struct ts_hist slices[BENCH_SLICES];
+};
+
+void bench__tally_init(struct bench_tally *tally);
+
+struct bench_sample {
+    const struct ts_txn_result *result;
+    uint64_t took_ns;
+    size_t slice;
+    bool duplicate;
+};
+void bench__tally_record(struct bench_tally *tally, const struct bench_sample *sample);
+
+void bench__tally_merge(struct bench_tally *tally, const struct bench_tally *from);
+
+/* All slices together. */
+void bench__tally_latency(const struct bench_tally *tally, struct ts_hist *ret_hist);
+
+#endif

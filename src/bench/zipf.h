@@ -1,0 +1,30 @@
+/*
+ * Ranks by Zipf's law: rank k of n, from 1, has the weight 1 / k^s. The exponent s is 0.99, the one that YCSB
+ * made customary; of 10,000 ranks the first then takes a tenth of all draws.
+ *
+ * Exact: the cumulated weights are kept, and a draw is a binary search among them. The table is read only
+ * once it is made, and many threads may draw from it.
+ */
+#ifndef TS_BENCH_ZIPF_H
+#define TS_BENCH_ZIPF_H
+
+#include "base/prng.h"
+
+#include <stdbool.h>
+#include <stddef.h>
+
+#define BENCH_ZIPF_EXPONENT 0.99
+
+struct bench_zipf {
+    double *cumulated; /* ascending, the last is 1 */
+    size_t count;
+};
+
+/* At least one rank. False when there is no memory. Release it. */
+bool bench__zipf_init(struct bench_zipf *ret_zipf, size_t count);
+void bench__zipf_release(struct bench_zipf *zipf);
+
+/* A rank from 0, the most frequent, to count - 1. */
+size_t bench__zipf_draw(const struct bench_zipf *zipf, struct ts_prng *prng);
+
+#endif
