@@ -57,6 +57,12 @@ static void print_verb(const struct cli_verb *verb) {
             printf("%*s", indent - width, "");
         print_wrapped(verb->options[i].help, indent, indent);
     }
+    if (verb->variable_count)
+        puts("\nEnvironment:");
+    for (size_t i = 0; i < verb->variable_count; i++) {
+        int width = printf("  %s  ", verb->variables[i].name);
+        print_wrapped(verb->variables[i].means, width, width);
+    }
     if (verb->example_count)
         puts("\nExamples:");
     for (size_t i = 0; i < verb->example_count; i++)
