@@ -247,7 +247,7 @@ static enum cli_exit run_bench_route(const struct cli_arguments *arguments) {
 }
 
 static const struct cli_option bench_options[] = {
-    [BENCH_JSON] = {"json", NULL, NULL, "print one JSON object"},
+    [BENCH_JSON] = {.name = "json", .help = "print one JSON object"},
 };
 
 static const struct cli_example bench_examples[] = {

@@ -126,8 +126,11 @@ enum cli_exit cli__help_version(void) {
 enum { HELP_AS };
 
 static const struct cli_option help_options[] = {
-    [HELP_AS] = {"as", "FORM", "text|man|bash|zsh",
-                 "the form: text for the terminal (the default), the man page, or the completion of a shell"},
+    [HELP_AS] =
+        {.name = "as",
+         .argument = "FORM",
+         .choices = "text|man|bash|zsh",
+         .help = "the form: text for the terminal (the default), the man page, or the completion of a shell"},
 };
 
 static const struct cli_example help_examples[] = {

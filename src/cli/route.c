@@ -288,17 +288,24 @@ static enum cli_exit run_route(const struct cli_arguments *arguments) {
 }
 
 static const struct cli_option route_options[] = {
-    [ROUTE_STRATEGY] = {"strategy", "NAME", "single|xxh64|fnv1a|jump|range",
-                        "how ids become stores; xxh64 unless given"},
-    [ROUTE_STORES] = {"stores", "N", NULL, "how many stores there are, for xxh64, fnv1a and jump"},
+    [ROUTE_STRATEGY] = {.name = "strategy",
+                        .argument = "NAME",
+                        .choices = "single|xxh64|fnv1a|jump|range",
+                        .help = "how ids become stores; xxh64 unless given"},
+    [ROUTE_STORES] = {.name = "stores",
+                      .argument = "N",
+                      .help = "how many stores there are, for xxh64, fnv1a and jump"},
     [ROUTE_RANGES] =
-        {"ranges", "LIST", NULL,
-         "which store has which ids, for range: STORE:START-END,… where END is not included, except "
-         "that the end 'max' includes the last id"},
-    [ROUTE_OWN] = {"own", "INDEX", NULL,
-                   "print yes or no instead: whether this store owns the id; 'env' takes the index from "
-                   "TURNSTONE_STORE_INDEX and the number of stores from TURNSTONE_STORE_COUNT"},
-    [ROUTE_JSON] = {"json", NULL, NULL, "print a JSON object a line"},
+        {.name = "ranges",
+         .argument = "LIST",
+         .help = "which store has which ids, for range: STORE:START-END,… where END is not included, except "
+                 "that the end 'max' includes the last id"},
+    [ROUTE_OWN] = {.name = "own",
+                   .argument = "INDEX",
+                   .help =
+                       "print yes or no instead: whether this store owns the id; 'env' takes the index from "
+                       "TURNSTONE_STORE_INDEX and the number of stores from TURNSTONE_STORE_COUNT"},
+    [ROUTE_JSON] = {.name = "json", .help = "print a JSON object a line"},
 };
 
 static const struct cli_variable route_variables[] = {
