@@ -6,13 +6,27 @@
 #include "base/number.h"
 
 #include <stdlib.h>
+#include <string.h>
+
+const struct cli_variable cli__cluster_variables[CLI_CLUSTER_VARIABLES] = {
+    {"TURNSTONE_CLUSTER", "the stores, when --cluster is not given; keeps passwords out of the list of processes"},
+};
 
 const char *cli__cluster_urls(const char *verb, const struct cli_arguments *arguments) {
     const char *urls = arguments->values[CLUSTER_URLS];
     if (!urls)
         urls = getenv("TURNSTONE_CLUSTER");
-    if (!urls)
+    if (!urls) {
         cli__complain(CLI_EXIT_USAGE, "%s: which cluster? --cluster URL,… or TURNSTONE_CLUSTER says it", verb);
+        return NULL;
+    }
+    static const char memory[] = "memory:";
+    if (strncmp(urls, memory, strlen(memory)) == 0 || strstr(urls, ",memory:")) {
+        cli__complain(CLI_EXIT_USAGE,
+                      "%s: a memory: store ends with the process, so nothing would be left of this; use rocksdb:DIRECTORY",
+                      verb);
+        return NULL;
+    }
     return urls;
 }
 
@@ -64,7 +78,7 @@ enum cli_exit cli__complain_store(const char *verb, const struct ts_store_error 
     return cli__complain(status, "%s: %s", verb, error->text);
 }
 
-enum cli_exit cli__cluster_open(const char *verb, const struct cli_arguments *arguments, bool any_epoch,
+enum cli_exit cli__cluster_open(const char *verb, const struct cli_arguments *arguments, bool any_step,
                                 struct ts_cluster **ret_cluster) {
     const char *urls = cli__cluster_urls(verb, arguments);
     if (!urls)
@@ -73,7 +87,7 @@ enum cli_exit cli__cluster_open(const char *verb, const struct cli_arguments *ar
     enum cli_exit status = cli__cluster_options(verb, arguments, &options);
     if (status != CLI_EXIT_DONE)
         return status;
-    options.any_epoch = any_epoch;
+    options.any_step = any_step;
     struct ts_store_error error;
     if (ts_cluster_open(urls, &options, ret_cluster, &error) != TS_STORE_OK)
         return cli__complain_store(verb, &error);
