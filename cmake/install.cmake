@@ -41,6 +41,9 @@ foreach(form IN ITEMS man bash zsh)
 endforeach()
 add_custom_target(turnstone_generated ALL DEPENDS ${generated})
 
+# The way from the pkg-config file back to the prefix.
+file(RELATIVE_PATH TS_PC_PREFIX /p/${CMAKE_INSTALL_LIBDIR}/pkgconfig /p)
+
 # Who links the static library needs what it needs.
 set(TS_LIBS_PRIVATE)
 foreach(library IN LISTS foreign)

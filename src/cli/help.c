@@ -57,6 +57,12 @@ static void print_verb(const struct cli_verb *verb) {
             printf("%*s", indent - width, "");
         print_wrapped(verb->options[i].help, indent, indent);
     }
+    if (verb->variable_count)
+        puts("\nEnvironment:");
+    for (size_t i = 0; i < verb->variable_count; i++) {
+        int width = printf("  %s  ", verb->variables[i].name);
+        print_wrapped(verb->variables[i].means, width, width);
+    }
     if (verb->example_count)
         puts("\nExamples:");
     for (size_t i = 0; i < verb->example_count; i++)
@@ -120,8 +126,11 @@ enum cli_exit cli__help_version(void) {
 enum { HELP_AS };
 
 static const struct cli_option help_options[] = {
-    [HELP_AS] = {"as", "FORM", "text|man|bash|zsh",
-                 "the form: text for the terminal (the default), the man page, or the completion of a shell"},
+    [HELP_AS] =
+        {.name = "as",
+         .argument = "FORM",
+         .choices = "text|man|bash|zsh",
+         .help = "the form: text for the terminal (the default), the man page, or the completion of a shell"},
 };
 
 static const struct cli_example help_examples[] = {

@@ -16,7 +16,10 @@ static enum cli_exit run(int argc, char **argv) {
         return cli__complain(CLI_EXIT_USAGE, "no verb given; 'turnstone help' lists them");
     const char *const *words = (const char *const *)argv + 1;
     int count = argc - 1;
-    if (strcmp(words[0], "--version") == 0)
+    bool asks_for_version = strcmp(words[0], "--version") == 0;
+    if ((asks_for_version || asks_for_help(words[0])) && count > 1)
+        return cli__complain(CLI_EXIT_USAGE, "'%s' is one word too many", cli__quote_text(words[1]).text);
+    if (asks_for_version)
         return cli__help_version();
     if (asks_for_help(words[0]))
         return cli__help_text(0, NULL);

@@ -26,6 +26,12 @@ struct cli_example {
     const char *shows;
 };
 
+/* A variable of the environment that the verb reads. */
+struct cli_variable {
+    const char *name;
+    const char *means;
+};
+
 /* One option as it was given; `option` is its index in the verb's table. */
 struct cli_given {
     size_t option;
@@ -51,6 +57,8 @@ struct cli_verb {
     const char *description; /* paragraphs with an empty line between them */
     const struct cli_option *options;
     size_t option_count;
+    const struct cli_variable *variables;
+    size_t variable_count;
     const struct cli_example *examples;
     size_t example_count;
     enum cli_exit (*run)(const struct cli_arguments *arguments);

@@ -64,6 +64,14 @@ def a_test_that_says_not_ok_and_ends_well_has_failed():
 
 
 @test
+def a_test_that_stops_before_its_plan_is_done_has_failed():
+    suite(early="echo 1..5; echo 'ok 1 - a'")
+    status, output = check()
+    equal(status, 1)
+    holds("1 results, 5 planned" in output, output)
+
+
+@test
 def a_test_that_dies_has_failed():
     suite(dead="echo 'ok 1 - a'; kill -9 $$")
     status, output = check()

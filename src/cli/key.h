@@ -1,0 +1,29 @@
+/*
+ * Keys as people write them: text, or any bytes as 0x and hexadecimal digits.
+ */
+#ifndef TS_CLI_KEY_H
+#define TS_CLI_KEY_H
+
+#include "turnstone/store.h"
+
+#include <stdbool.h>
+
+/* A key that was read; the bytes lie in the struct. */
+struct cli_key {
+    uint8_t bytes[TS_STORE_KEY_MAX];
+    size_t len;
+};
+
+/* NULL when it is a key, otherwise what is wrong with it: "is empty", "is longer than 1024 bytes", … */
+const char *cli__key_parse(const char *text, size_t length, struct cli_key *ret_key);
+
+/* Whether these bytes can be shown as the text that reads back as them: valid UTF-8 that is printable and not 0x…. */
+bool cli__key_is_text(struct ts_bytes key);
+
+/* The text of a key, or 0x and its digits. */
+struct cli_key_text {
+    char text[2 * TS_STORE_KEY_MAX + 3];
+};
+void cli__key_format(struct ts_bytes key, struct cli_key_text *ret_text);
+
+#endif

@@ -1,0 +1,36 @@
+/*
+ * Operations of a transaction as JSON lines:
+ *
+ *   {"op":"put","key":"a","value":"1"}        also "value_hex":"00ff" for any bytes
+ *   {"op":"del","key":"a"}
+ *   {"op":"add","key":"n","delta":-1}         and "max":N, without which only 64 bits are the limit
+ *   {"op":"check","key":"a","version":7}      0 is absent
+ *   {"op":"before","time_ms":1767225600000}
+ *
+ * Keys are text, or any bytes as 0x and hexadecimal digits. Empty lines are passed over.
+ */
+#ifndef TS_CLI_OPS_H
+#define TS_CLI_OPS_H
+
+#include "exit_status.h"
+
+#include "turnstone/store.h"
+
+#include <stdio.h>
+
+/* Zero-initialise it; release it. */
+struct cli_ops {
+    struct ts_op *ops;
+    size_t count;
+    size_t capacity;
+    uint64_t *lines; /* where each stood */
+    void **memory;   /* what keys and values point to */
+    size_t memory_count;
+    size_t memory_capacity;
+};
+
+/* Reads all lines. What is wrong has been said, with its line, when the answer is not CLI_EXIT_DONE. */
+enum cli_exit cli__ops_read(const char *verb, FILE *in, struct cli_ops *ret_ops);
+void cli__ops_release(struct cli_ops *ops);
+
+#endif

@@ -1,0 +1,221 @@
+/*
+ * turnstone txn: the operations on standard input as one atomic transaction, and what became of one.
+ */
+#include "cluster_option.h"
+#include "complain.h"
+#include "config_option.h"
+#include "metrics_option.h"
+#include "ops.h"
+#include "output.h"
+#include "verbs.h"
+
+#include "turnstone/txn.h"
+
+#include <jansson.h>
+#include <stdio.h>
+#include <string.h>
+
+enum { TXN_RECORD = CLUSTER_OPTIONS, TXN_METRICS, TXN_CONFIG, TXN_SET };
+
+/* What an outcome ends the command with. An abort that infrastructure caused is an infrastructure failure. */
+static enum cli_exit exit_of(const struct ts_txn_result *result) {
+    switch (result->outcome) {
+    case TS_TXN_COMMITTED:
+    case TS_TXN_COMMITTED_PENDING:
+        return CLI_EXIT_DONE;
+    case TS_TXN_UNKNOWN:
+        return CLI_EXIT_UNKNOWN;
+    case TS_TXN_ABORTED:
+    case TS_TXN_REFUSED:
+        break;
+    }
+    switch (result->reason) {
+    case TS_STORE_BAD_BATCH:
+    case TS_STORE_TOO_LARGE:
+    case TS_STORE_BAD_URL:
+        return CLI_EXIT_USAGE;
+    case TS_STORE_UNAVAILABLE:
+    case TS_STORE_FULL:
+    case TS_STORE_FOREIGN:
+    case TS_STORE_CLOSING:
+    case TS_STORE_BAD_CONFIGURATION:
+    case TS_STORE_DAMAGED:
+    case TS_STORE_FAILED:
+        return CLI_EXIT_INFRASTRUCTURE;
+    case TS_STORE_OK:
+    case TS_STORE_CHECK_FAILED:
+    case TS_STORE_LATE:
+    case TS_STORE_LIMIT:
+    case TS_STORE_NOT_A_COUNTER:
+    case TS_STORE_LOCK_CONFLICT:
+    case TS_STORE_BUSY:
+    case TS_STORE_TIMED_OUT:
+    case TS_STORE_UNKNOWN:
+    case TS_STORE_NO_SUCH_PROMISE:
+    case TS_STORE_PROMISE_EXISTS:
+        break;
+    }
+    return CLI_EXIT_REFUSED;
+}
+
+static bool is_committed(const struct ts_txn_result *result) {
+    return result->outcome == TS_TXN_COMMITTED || result->outcome == TS_TXN_COMMITTED_PENDING;
+}
+
+static void print_json(const struct ts_txn_result *result, const struct cli_ops *ops) {
+    char waterfall[TS_TXN_WATERFALL_SIZE];
+    ts_txn_latency_waterfall(&result->latency, waterfall);
+    json_t *stores = json_array();
+    for (size_t i = 0; i < result->place_count; i++)
+        json_array_append_new(stores, json_integer((json_int_t)result->places[i].place));
+    json_t *object = json_pack("{s:s, s:s, s:o, s:s, s:s, s:i, s:s, s:s}", "id", result->id, "class",
+                               result->global ? "global" : "local", "stores", stores, "outcome",
+                               ts_txn_outcome_text(result->outcome), "sqlstate", result->sqlstate, "attempts",
+                               (int)result->attempts, "waterfall", waterfall, "dominant_phase",
+                               ts_txn_latency_dominant(&result->latency));
+    if (!is_committed(result)) {
+        json_object_set_new(object, "reason", json_string(ts_store_result_text(result->reason)));
+        json_object_set_new(object, "text", json_string(result->text));
+        if (result->op < ops->count)
+            json_object_set_new(object, "line", json_integer((json_int_t)ops->lines[result->op]));
+        if (result->timeout)
+            json_object_set_new(object, "timeout", json_string(result->timeout));
+    }
+    json_dumpf(object, stdout, JSON_COMPACT);
+    putchar('\n');
+    json_decref(object);
+}
+
+static void print_text(const struct ts_txn_result *result) {
+    char waterfall[TS_TXN_WATERFALL_SIZE];
+    ts_txn_latency_waterfall(&result->latency, waterfall);
+    printf("%s %s (%s on", result->id[0] ? result->id : "-", ts_txn_outcome_text(result->outcome),
+           result->global ? "global" : "local");
+    for (size_t i = 0; i < result->place_count; i++)
+        printf("%s %u", i ? "," : (result->place_count > 1 ? " stores" : " store"), result->places[i].place);
+    printf(") %s\n%s\n", result->sqlstate, waterfall);
+}
+
+static enum cli_exit run_transaction(const struct cli_arguments *arguments, struct ts_cluster *cluster,
+                                     const struct ts_txn_config *config, const struct cli_ops *ops) {
+    struct ts_coordinator *coordinator = NULL;
+    struct ts_txn_error_detail detail;
+    if (ts_coordinator_open(cluster, config, &coordinator, &detail) != TS_TXN_ERROR_OK)
+        return cli__complain(CLI_EXIT_INFRASTRUCTURE, "txn: %s", detail.text);
+    static struct ts_txn_result result;
+    struct ts_txn_options options = {.record = arguments->values[TXN_RECORD] != NULL};
+    ts_txn_run(coordinator, ops->ops, ops->count, &options, &result);
+    enum cli_exit status = exit_of(&result);
+    if (arguments->values[CLUSTER_JSON])
+        print_json(&result, ops);
+    else
+        print_text(&result);
+    if (status != CLI_EXIT_DONE && result.op < ops->count)
+        cli__complain(status, "txn: line %llu: %s", (unsigned long long)ops->lines[result.op], result.text);
+    else if (status != CLI_EXIT_DONE)
+        cli__complain(status, "txn: %s", result.text);
+    enum cli_exit written = cli__metrics_write("txn", arguments->values[TXN_METRICS], coordinator);
+    ts_coordinator_close(coordinator);
+    status = status == CLI_EXIT_DONE ? written : status;
+    return cli__finish_stdout(status);
+}
+
+static enum cli_exit run_txn(const struct cli_arguments *arguments) {
+    struct ts_txn_config config;
+    struct cli_ops ops = {0};
+    struct ts_cluster *cluster = NULL;
+    enum cli_exit status = cli__config_read("txn", arguments, TXN_CONFIG, TXN_SET, &config);
+    if (status == CLI_EXIT_DONE)
+        status = cli__ops_read("txn", stdin, &ops);
+    if (status == CLI_EXIT_DONE)
+        status = cli__cluster_open("txn", arguments, false, &cluster);
+    if (status == CLI_EXIT_DONE)
+        status = run_transaction(arguments, cluster, &config, &ops);
+    ts_cluster_close(cluster);
+    cli__ops_release(&ops);
+    return status;
+}
+
+static const struct cli_option txn_options[] = {
+    CLI_CLUSTER_OPTIONS,
+    [TXN_RECORD] = {.name = "record",
+                    .help = "keep the outcome with the transaction, so that 'txn status' can tell it afterwards"},
+    [TXN_METRICS] = {.name = "metrics",
+                     .argument = "FILE",
+                     .help = "write Prometheus metrics to the file at the end; '-' is standard output"},
+    [TXN_CONFIG] = CLI_CONFIG_OPTION,
+    [TXN_SET] = CLI_SET_OPTION,
+};
+
+static const struct cli_example txn_examples[] = {
+    {"printf '%s\\n' '{\"op\":\"put\",\"key\":\"a\",\"value\":\"1\"}' '{\"op\":\"add\",\"key\":\"n\",\"delta\":1}' | "
+     "turnstone txn",
+     "puts a and counts n up, both or neither"},
+};
+
+const struct cli_verb cli__verb_txn = {
+    .name = "txn",
+    .summary = "apply operations as one atomic transaction",
+    .description =
+        "Reads operations as JSON lines from standard input and applies all of them or none, wherever their keys route. "
+        "Prints the transaction's id, its class (local for one store, global for several), the outcome, the SQLSTATE and "
+        "how long each phase took, in microseconds.\n\n"
+        "Operations are {\"op\":\"put\",\"key\":\"a\",\"value\":\"1\"} (or \"value_hex\"), {\"op\":\"del\",\"key\":\"a\"}, "
+        "{\"op\":\"add\",\"key\":\"n\",\"delta\":1,\"max\":10}, {\"op\":\"check\",\"key\":\"a\",\"version\":7} (version 0 "
+        "is absent, and goes with a put of the key) and {\"op\":\"before\",\"time_ms\":N}. Keys are text, or any bytes as "
+        "0x and hexadecimal digits. A key is written at most once.\n\n"
+        "An outcome of 'unknown' (status 5) means that it may have been committed: 'turnstone txn status ID' tells, for "
+        "transactions that were given --record. Keys that begin with a zero byte are the system's.",
+    .options = txn_options,
+    .option_count = sizeof txn_options / sizeof txn_options[0],
+    .examples = txn_examples,
+    .example_count = sizeof txn_examples / sizeof txn_examples[0],
+    .run = run_txn,
+};
+
+enum { STATUS_TIMEOUT_MS = 5000 };
+
+static enum cli_exit run_status(const struct cli_arguments *arguments) {
+    if (arguments->operand_count != 1)
+        return cli__complain(CLI_EXIT_USAGE, "txn status: give one transaction id");
+    struct ts_cluster *cluster = NULL;
+    enum cli_exit status = cli__cluster_open("txn status", arguments, true, &cluster);
+    if (status != CLI_EXIT_DONE)
+        return status;
+    struct ts_txn_status answer;
+    struct ts_txn_error_detail detail;
+    enum ts_txn_error error =
+        ts_txn_status(cluster, arguments->operands[0], STATUS_TIMEOUT_MS, &answer, &detail);
+    if (error != TS_TXN_ERROR_OK) {
+        status = cli__complain(error == TS_TXN_ERROR_BAD_ID ? CLI_EXIT_USAGE : CLI_EXIT_INFRASTRUCTURE,
+                               "txn status: %s", detail.text);
+    } else if (arguments->values[CLUSTER_JSON]) {
+        json_t *object =
+            json_pack("{s:s, s:s, s:b, s:i, s:i}", "id", arguments->operands[0], "status",
+                      ts_txn_state_text(answer.state), "recorded", answer.recorded, "promises", (int)answer.promises,
+                      "unreachable", (int)answer.unreachable);
+        json_dumpf(object, stdout, JSON_COMPACT);
+        putchar('\n');
+        json_decref(object);
+    } else {
+        printf("%s\n", ts_txn_state_text(answer.state));
+    }
+    ts_cluster_close(cluster);
+    if (status == CLI_EXIT_DONE && answer.state == TS_TXN_STATE_UNKNOWN)
+        status = CLI_EXIT_UNKNOWN;
+    return cli__finish_stdout(status);
+}
+
+static const struct cli_option status_options[] = {CLI_CLUSTER_OPTIONS};
+
+const struct cli_verb cli__verb_txn_status = {
+    .name = "txn status",
+    .summary = "tell what became of a transaction",
+    .operands = "ID",
+    .description = "Asks the stores about a transaction by its id, from any process: committed, aborted, pending (promised "
+                   "and not decided yet), or unknown, which is the answer for a transaction that is finished and was not "
+                   "given --record. Unknown ends with status 5.",
+    .options = status_options,
+    .option_count = sizeof status_options / sizeof status_options[0],
+    .run = run_status,
+};
