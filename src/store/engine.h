@@ -11,8 +11,8 @@
 #include <poll.h>
 
 /*
- * Where a store's idea of time comes from. The real ones unless a simulation gives its own, which must then answer
- * for all threads that use the store.
+ * Where a store's idea of time comes from. The real ones unless a simulation gives its own, which must then
+ * answer for all threads that use the store.
  */
 struct ts_store_clock {
     uint64_t (*wall_ms)(void *context);      /* what NOW and BEFORE go by, on engines that have no server */
@@ -42,8 +42,8 @@ struct ts_engine {
     void (*expire)(struct ts_store *store, struct ts_call *call);
 
     /*
-     * What to wait for before the next step; fd -1 when a step can be made at once. May end the call with an error
-     * when there is no way to wait.
+     * What to wait for before the next step; fd -1 when a step can be made at once. May end the call with an
+     * error when there is no way to wait.
      */
     struct pollfd (*wait_for)(struct ts_store *store, struct ts_call *call);
 
@@ -73,11 +73,11 @@ struct ts_store {
 };
 
 /*
- * Fills in an error, with the result's SQLSTATE; op is SIZE_MAX when no operation is to blame. Returns the result.
- * The text is cut where it does not fit.
+ * Fills in an error, with the result's SQLSTATE; op is SIZE_MAX when no operation is to blame. Returns the
+ * result. The text is cut where it does not fit.
  */
 __attribute__((format(printf, 4, 5))) enum ts_store_result store__error(struct ts_store_error *ret_error,
-                                                                        enum ts_store_result result, size_t op,
-                                                                        const char *format, ...);
+                                                                        enum ts_store_result result,
+                                                                        size_t op, const char *format, ...);
 
 #endif

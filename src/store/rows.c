@@ -6,8 +6,9 @@
 #include <string.h>
 
 /*
- * A chain of blocks, the one that is being filled first. Rows point into blocks, so a block never moves. Clearing
- * keeps the largest block only: a reader that pages through a store reaches one block and stays there.
+ * A chain of blocks, the one that is being filled first. Rows point into blocks, so a block never moves.
+ * Clearing keeps the largest block only: a reader that pages through a store reaches one block and stays
+ * there.
  */
 struct ts_rows_memory {
     struct ts_rows_memory *next;

@@ -1,6 +1,6 @@
 /*
- * Filling a struct ts_rows. Keys and values are copied into blocks that belong to the rows, so that one answer
- * costs a few allocations; clearing keeps the memory for the next answer.
+ * Filling a struct ts_rows. Keys and values are copied into blocks that belong to the rows, so that one
+ * answer costs a few allocations; clearing keeps the memory for the next answer.
  */
 #ifndef TS_STORE_ROWS_H
 #define TS_STORE_ROWS_H
