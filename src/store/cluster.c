@@ -256,7 +256,7 @@ static enum ts_store_result write_meta(struct ts_cluster *cluster, size_t place,
 
 static enum ts_store_result make(struct ts_cluster *cluster, const char *routing, uint64_t deadline_ns,
                                  struct ts_store_error *ret_error) {
-    const struct ts_meta *known;
+    const struct ts_meta *known = NULL;
     enum ts_store_result result = compare_for_init(cluster, routing, &known, ret_error);
     if (result != TS_STORE_OK)
         return result;

@@ -211,7 +211,7 @@ static uint64_t statement_timeout_ms(const struct postgres_job *job) {
     const struct ts_store_clock *clock = job->store->base.clock;
     uint64_t now_ns = clock->monotonic_ns(clock->context);
     uint64_t left_ms = job->deadline_ns > now_ns ? (job->deadline_ns - now_ns) / 1000000 : 0;
-    uint64_t margin_ms = left_ms / 4 < 50 ? left_ms / 4 : 50;
+    uint64_t margin_ms = left_ms / 2 < 100 ? left_ms / 2 : 100;
     uint64_t timeout_ms = left_ms - margin_ms;
     uint64_t step = 1;
     while (timeout_ms / step >= 32)
