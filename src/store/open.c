@@ -2,7 +2,9 @@
 
 #include "base/bytes.h"
 #include "base/redact.h"
+#include "postgres.h"
 #include "store/memory.h"
+#include "url.h"
 
 #include <stdio.h>
 #include <string.h>
@@ -30,11 +32,23 @@ static enum ts_store_result open_memory(const char *name, const struct ts_store_
     return TS_STORE_OK;
 }
 
+static enum ts_store_result open_postgres(const char *text, const struct ts_store_options *options,
+                                          struct ts_store **ret_store, struct ts_store_error *ret_error) {
+    struct store_url url = {0};
+    enum ts_store_result result = store__url_parse(ts_bytes_of_cstring(text), &url, ret_error);
+    if (result == TS_STORE_OK)
+        result = store__postgres_open(&url, options, ret_store, ret_error);
+    store__url_release(&url);
+    return result;
+}
+
 enum ts_store_result ts_store_open(const char *url, const struct ts_store_options *options,
                                    struct ts_store **ret_store, struct ts_store_error *ret_error) {
     const char *rest;
     if ((rest = after_scheme(url, "memory:")) != NULL)
         return open_memory(rest, options, ret_store, ret_error);
+    if (after_scheme(url, "postgresql://") != NULL || after_scheme(url, "postgres://") != NULL)
+        return open_postgres(url, options, ret_store, ret_error);
     /* Nothing of the URL is shown: where a scheme is wrong, a password may stand anywhere. */
     return store__error(
         ret_error, TS_STORE_BAD_CONFIGURATION, SIZE_MAX,
