@@ -19,8 +19,10 @@ struct store__held {
 
 /* Everything a write says beside its records. */
 struct store__write_options {
-    bool
-        sync; /* durable on return, with everything written before; otherwise durable with the next that is */
+    /* Durable on return, with everything written before; otherwise durable with the next write that is. */
+    bool sync;
+    /* By ts_clock_monotonic_ns: when to stop waiting for a backend that is busy; 0: when it thinks fit. */
+    uint64_t give_up_ns;
 };
 
 struct store__backend_ops {

@@ -221,8 +221,8 @@ static void seal_all(struct writes *writes, uint64_t version) {
 
 static enum ts_store_result write_all(struct store__local *local, struct ts_call *call,
                                       const struct writes *writes, bool sync) {
-    return local->backend->ops->write(local->backend, writes->list, writes->count,
-                                      (struct store__write_options){.sync = sync}, &call->stall_us,
+    const struct store__write_options options = {.sync = sync, .give_up_ns = call->deadline_ns};
+    return local->backend->ops->write(local->backend, writes->list, writes->count, options, &call->stall_us,
                                       &call->error);
 }
 
