@@ -15,7 +15,7 @@ static const char *const overflow_actions[] = {TS_OVERFLOW_ACTIONS(NAME) NULL};
 #define US         UINT64_C(1)
 #define MS         (1000 * US)
 #define SECOND     (1000 * MS)
-#define DAY        (24 * 3600 * SECOND)
+#define DAY        (86400 * SECOND)
 
 #define AT(member) offsetof(struct ts_txn_config, member)
 #define DURATION(name, member, least, meaning)                                                               \
@@ -57,7 +57,8 @@ const struct config_setting config__settings[] = {
     DURATION("retry.initial_backoff", retry.initial_backoff_us, 0,
              "wait before the first retry; at most max_backoff"),
     DURATION("retry.max_backoff", retry.max_backoff_us, 0, "longest wait before a retry, without jitter"),
-    RATIO("retry.multiplier", retry.multiplier_ppm, TS_PPM, 100 * TS_PPM, "how much each wait is longer"),
+    RATIO("retry.multiplier", retry.multiplier_ppm, TS_PPM, UINT64_C(100) * TS_PPM,
+          "how much each wait is longer"),
     RATIO("retry.jitter_ratio", retry.jitter_ppm, 0, TS_PPM,
           "up to this share of a wait is added to it, drawn anew for each"),
     DURATION("retry.retry_budget", retry.retry_budget_us, 0, "time spent waiting before retries, in all"),
