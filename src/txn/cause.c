@@ -7,18 +7,16 @@
 #define CLASS_NAME(suffix, name, retryable)                                                                  \
     case TS_ERROR_##suffix:                                                                                  \
         return name;
-#define CLASS_RETRYABLE(suffix, name, retryable)                                                             \
-    case TS_ERROR_##suffix:                                                                                  \
-        return retryable;
-
 const char *ts_error_class_name(enum ts_error_class error_class) {
     switch (error_class) { TS_ERROR_CLASSES(CLASS_NAME) }
     ts_unreachable("no such error class");
 }
 
 static bool is_retryable(enum ts_error_class error_class) {
-    switch (error_class) { TS_ERROR_CLASSES(CLASS_RETRYABLE) }
-    ts_unreachable("no such error class");
+#define CLASS_RETRYABLE(suffix, name, retryable) [TS_ERROR_##suffix] = (retryable),
+    static const bool answers[] = {TS_ERROR_CLASSES(CLASS_RETRYABLE)};
+#undef CLASS_RETRYABLE
+    return answers[error_class];
 }
 
 struct ts_txn_cause ts_txn_cause_of_store(const struct ts_call *call) {
@@ -321,12 +319,12 @@ static const char *sqlstate_of_abort(const struct ts_txn_cause *cause) {
 
 static const char *sqlstate_of_end(enum ts_txn_end end, const struct ts_txn_cause *cause) {
     switch (end) {
-    case TS_TXN_COMMITTED:
-    case TS_TXN_COMMITTED_PENDING:
+    case TS_TXN_END_COMMITTED:
+    case TS_TXN_END_COMMITTED_PENDING:
         return "00000";
-    case TS_TXN_UNKNOWN:
+    case TS_TXN_END_UNKNOWN:
         return "08006";
-    case TS_TXN_ABORTED:
+    case TS_TXN_END_ABORTED:
         return sqlstate_of_abort(cause);
     }
     ts_unreachable("no such end");
