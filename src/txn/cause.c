@@ -321,12 +321,12 @@ static const char *sqlstate_of_abort(const struct ts_txn_cause *cause) {
 
 static const char *sqlstate_of_end(enum ts_txn_end end, const struct ts_txn_cause *cause) {
     switch (end) {
-    case TS_TXN_COMMITTED:
-    case TS_TXN_COMMITTED_PENDING:
+    case TS_TXN_END_COMMITTED:
+    case TS_TXN_END_COMMITTED_PENDING:
         return "00000";
-    case TS_TXN_UNKNOWN:
+    case TS_TXN_END_UNKNOWN:
         return "08006";
-    case TS_TXN_ABORTED:
+    case TS_TXN_END_ABORTED:
         return sqlstate_of_abort(cause);
     }
     ts_unreachable("no such end");

@@ -86,10 +86,10 @@ const char *ts_abort_reason_name(enum ts_abort_reason reason);
 
 /* How a transaction ended, as far as is known. */
 enum ts_txn_end {
-    TS_TXN_COMMITTED,
-    TS_TXN_COMMITTED_PENDING, /* decided; some stores have still to hear of it */
-    TS_TXN_ABORTED,
-    TS_TXN_UNKNOWN,
+    TS_TXN_END_COMMITTED,
+    TS_TXN_END_COMMITTED_PENDING, /* decided; some stores have still to hear of it */
+    TS_TXN_END_ABORTED,
+    TS_TXN_END_UNKNOWN,
 };
 
 /* What the client sees, five characters and a terminator. The cause counts only for ABORTED. */

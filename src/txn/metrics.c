@@ -34,14 +34,14 @@ void ts_txn_metrics_record(struct ts_txn_metrics *metrics, const struct ts_txn_s
     metrics->total_attempted++;
     metrics->total_retried += sample->retries > 0;
     switch (sample->end) {
-    case TS_TXN_COMMITTED:
-    case TS_TXN_COMMITTED_PENDING:
+    case TS_TXN_END_COMMITTED:
+    case TS_TXN_END_COMMITTED_PENDING:
         metrics->total_committed++;
         break;
-    case TS_TXN_ABORTED:
+    case TS_TXN_END_ABORTED:
         metrics->total_aborted[ts_txn_cause_reason(sample->cause)]++;
         break;
-    case TS_TXN_UNKNOWN:
+    case TS_TXN_END_UNKNOWN:
         metrics->total_unknown++;
         break;
     }

@@ -96,7 +96,7 @@ static void an_abort_tells_the_client_the_code_of_its_cause(void **state) {
     (void)state;
     for (size_t i = 0; i < ROWS; i++) {
         struct ts_txn_cause cause = store_cause(rows[i].result, rows[i].sqlstate, rows[i].call);
-        assert_string_equal(ts_txn_sqlstate(TS_TXN_ABORTED, &cause).text, rows[i].client);
+        assert_string_equal(ts_txn_sqlstate(TS_TXN_END_ABORTED, &cause).text, rows[i].client);
     }
 }
 
@@ -108,14 +108,14 @@ static void a_known_abort_is_never_told_as_unknown(void **state) {
 #define EXPECT_NOT_UNKNOWN(suffix, words)                                                                    \
     for (size_t i = 0; TS_STORE_##suffix != TS_STORE_OK && i < sizeof codes / sizeof codes[0]; i++) {        \
         struct ts_txn_cause cause = store_cause(TS_STORE_##suffix, codes[i], TS_CALL_APPLY);                 \
-        assert_int_not_equal(strncmp(ts_txn_sqlstate(TS_TXN_ABORTED, &cause).text, "08", 2), 0);             \
+        assert_int_not_equal(strncmp(ts_txn_sqlstate(TS_TXN_END_ABORTED, &cause).text, "08", 2), 0);         \
     }
     TS_STORE_RESULTS(EXPECT_NOT_UNKNOWN)
 #undef EXPECT_NOT_UNKNOWN
 }
 
 static void expect_guard(struct ts_txn_cause cause, const char *client, bool repeatable, const char *reason) {
-    assert_string_equal(ts_txn_sqlstate(TS_TXN_ABORTED, &cause).text, client);
+    assert_string_equal(ts_txn_sqlstate(TS_TXN_END_ABORTED, &cause).text, client);
     assert_int_equal(ts_error_classify(&cause).repeatable, repeatable);
     assert_string_equal(ts_abort_reason_name(ts_txn_cause_reason(&cause)), reason);
 }
@@ -140,9 +140,9 @@ static void what_the_guards_decide_has_the_codes_of_the_specification(void **sta
 static void the_end_decides_before_the_cause(void **state) {
     (void)state;
     struct ts_txn_cause cause = store_cause(TS_STORE_UNKNOWN, "08006", TS_CALL_APPLY);
-    assert_string_equal(ts_txn_sqlstate(TS_TXN_COMMITTED, &cause).text, "00000");
-    assert_string_equal(ts_txn_sqlstate(TS_TXN_COMMITTED_PENDING, &cause).text, "00000");
-    assert_string_equal(ts_txn_sqlstate(TS_TXN_UNKNOWN, &cause).text, "08006");
+    assert_string_equal(ts_txn_sqlstate(TS_TXN_END_COMMITTED, &cause).text, "00000");
+    assert_string_equal(ts_txn_sqlstate(TS_TXN_END_COMMITTED_PENDING, &cause).text, "00000");
+    assert_string_equal(ts_txn_sqlstate(TS_TXN_END_UNKNOWN, &cause).text, "08006");
 }
 
 /* A lost connection says "again" before anything was sent, and "look it up" after. */

@@ -282,7 +282,7 @@ static size_t check_series(const struct sample *s) {
 static void buckets_are_cumulative_and_end_with_the_count(void **state) {
     (void)state;
     for (uint64_t us = 1; us < 100000000; us = us * 3 + 1)
-        record(&metrics, TS_TXN_COMMITTED, TS_CAUSE_NONE, us);
+        record(&metrics, TS_TXN_END_COMMITTED, TS_CAUSE_NONE, us);
     render();
     size_t series = 0;
     for (size_t i = 0; i < family_count; i++) {
@@ -298,7 +298,7 @@ static void a_bucket_counts_exactly_what_its_bound_says(void **state) {
     (void)state;
     static const uint64_t values[] = {0, 1023, 1023, 1024, 5000};
     for (size_t i = 0; i < 5; i++)
-        record(&metrics, TS_TXN_COMMITTED, TS_CAUSE_NONE, values[i]);
+        record(&metrics, TS_TXN_END_COMMITTED, TS_CAUSE_NONE, values[i]);
     render();
     assert_true(value_of("turnstone_xs_prepare_wal_us_bucket", "le", "511") == 1);
     assert_true(value_of("turnstone_xs_prepare_wal_us_bucket", "le", "1023") == 3);
@@ -313,11 +313,11 @@ static void a_bucket_counts_exactly_what_its_bound_says(void **state) {
 
 static void ends_and_reasons_are_counted_apart(void **state) {
     (void)state;
-    record(&metrics, TS_TXN_COMMITTED, TS_CAUSE_NONE, 1);
-    record(&metrics, TS_TXN_COMMITTED_PENDING, TS_CAUSE_NONE, 1);
-    record(&metrics, TS_TXN_ABORTED, TS_CAUSE_DEADLOCK, 1);
-    record(&metrics, TS_TXN_ABORTED, TS_CAUSE_ADMISSION, 1);
-    record(&metrics, TS_TXN_UNKNOWN, TS_CAUSE_NONE, 1);
+    record(&metrics, TS_TXN_END_COMMITTED, TS_CAUSE_NONE, 1);
+    record(&metrics, TS_TXN_END_COMMITTED_PENDING, TS_CAUSE_NONE, 1);
+    record(&metrics, TS_TXN_END_ABORTED, TS_CAUSE_DEADLOCK, 1);
+    record(&metrics, TS_TXN_END_ABORTED, TS_CAUSE_ADMISSION, 1);
+    record(&metrics, TS_TXN_END_UNKNOWN, TS_CAUSE_NONE, 1);
     render();
     assert_true(value_of("turnstone_xs_total_attempted", NULL, NULL) == 5);
     assert_true(value_of("turnstone_xs_total_committed", NULL, NULL) == 2);
@@ -330,9 +330,9 @@ static void ends_and_reasons_are_counted_apart(void **state) {
 
 static void threads_are_merged(void **state) {
     (void)state;
-    record(&metrics, TS_TXN_COMMITTED, TS_CAUSE_NONE, 10);
-    record(&other, TS_TXN_COMMITTED, TS_CAUSE_NONE, 30);
-    record(&other, TS_TXN_ABORTED, TS_CAUSE_BREAKER, 50);
+    record(&metrics, TS_TXN_END_COMMITTED, TS_CAUSE_NONE, 10);
+    record(&other, TS_TXN_END_COMMITTED, TS_CAUSE_NONE, 30);
+    record(&other, TS_TXN_END_ABORTED, TS_CAUSE_BREAKER, 50);
     ts_txn_metrics_record_lock_wait(&other, (struct ts_latency_rpc){.store = 0, .us = 70});
     ts_txn_metrics_merge(&metrics, &other);
     render();
