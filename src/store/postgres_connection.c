@@ -56,13 +56,9 @@ void postgres__connection_drop(struct postgres_slot *slot) {
 bool postgres__connection_is_alive(struct postgres_slot *slot) {
     if (slot->conn == NULL || !slot->is_set_up || PQstatus(slot->conn) != CONNECTION_OK)
         return false;
-    /* An idle server says nothing but that it goes away. */
+    /* An idle server says nothing but that it goes away, or that its configuration has changed: a new session then. */
     struct pollfd fd = {.fd = PQsocket(slot->conn), .events = POLLIN};
-    if (fd.fd < 0)
-        return false;
-    if (poll(&fd, 1, 0) == 0)
-        return true;
-    return PQconsumeInput(slot->conn) == 1 && PQstatus(slot->conn) == CONNECTION_OK;
+    return fd.fd >= 0 && poll(&fd, 1, 0) == 0;
 }
 
 bool postgres__connection_begin(struct postgres_job *job) {
