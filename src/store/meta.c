@@ -1,6 +1,6 @@
 /*
- * The meta record as bytes; docs/formats/meta.md has the layout. Every format begins with the magic and its number
- * and ends with the checksum, so that a store of another format is told apart from a damaged one.
+ * The meta record as bytes; docs/formats/meta.md has the layout. Every format begins with the magic and its
+ * number and ends with the checksum, so that a store of another format is told apart from a damaged one.
  */
 #include "store/meta.h"
 
@@ -28,7 +28,8 @@ enum {
 
 static const uint8_t magic[4] = {'T', 'S', 'm', 'e'};
 
-_Static_assert(AT_ROUTING + CHECKSUM_LEN + TS_META_ROUTING_SIZE == TS_META_ENCODED_MAX, "room for the longest");
+_Static_assert(AT_ROUTING + CHECKSUM_LEN + TS_META_ROUTING_SIZE == TS_META_ENCODED_MAX,
+               "room for the longest");
 
 size_t store__meta_encode(const struct ts_meta *meta, uint8_t ret_bytes[static TS_META_ENCODED_MAX]) {
     size_t routing_len = strnlen(meta->routing, TS_META_ROUTING_SIZE);
@@ -69,7 +70,8 @@ enum ts_store_result store__meta_decode(struct ts_bytes bytes, struct ts_meta *r
         return TS_STORE_DAMAGED;
     size_t routing_len = ts_le16_load(bytes.data + AT_ROUTING_LEN);
     uint16_t state = ts_le16_load(bytes.data + AT_STATE);
-    if (routing_len >= TS_META_ROUTING_SIZE || routing_len != len - AT_ROUTING || state > TS_META_INITIALISING)
+    if (routing_len >= TS_META_ROUTING_SIZE || routing_len != len - AT_ROUTING ||
+        state > TS_META_INITIALISING)
         return TS_STORE_DAMAGED;
 
     struct ts_meta meta = {.present = true, .version = ret_meta->version, .format = format};
@@ -90,21 +92,24 @@ enum ts_store_result store__meta_compare(const struct ts_meta *actual, const str
                                          const char *store_name, struct ts_store_error *ret_error) {
     if (!actual->present)
         return store__error(ret_error, TS_STORE_FOREIGN, SIZE_MAX,
-                            "%s belongs to no cluster any more; initialise it again or correct the list", store_name);
+                            "%s belongs to no cluster any more; initialise it again or correct the list",
+                            store_name);
     if (memcmp(actual->cluster, expected->cluster, sizeof actual->cluster) != 0)
         return store__error(ret_error, TS_STORE_FOREIGN, SIZE_MAX,
                             "%s belongs to another cluster; correct the list of stores", store_name);
     if (actual->place != expected->place || actual->place_count != expected->place_count)
-        return store__error(ret_error, TS_STORE_FOREIGN, SIZE_MAX,
-                            "%s is store %u of %u, not %u of %u; list the stores in the order of 'store init'",
-                            store_name, actual->place + 1, actual->place_count, expected->place + 1,
-                            expected->place_count);
+        return store__error(
+            ret_error, TS_STORE_FOREIGN, SIZE_MAX,
+            "%s is store %u of %u, not %u of %u; list the stores in the order of 'store init'", store_name,
+            actual->place + 1, actual->place_count, expected->place + 1, expected->place_count);
     if (actual->epoch != expected->epoch)
-        return store__error(ret_error, TS_STORE_FOREIGN, SIZE_MAX,
-                            "%s is in epoch %llu, and this process believes in %llu: the cluster was fenced; start again",
-                            store_name, (unsigned long long)actual->epoch, (unsigned long long)expected->epoch);
+        return store__error(
+            ret_error, TS_STORE_FOREIGN, SIZE_MAX,
+            "%s is in epoch %llu, and this process believes in %llu: the cluster was fenced; start again",
+            store_name, (unsigned long long)actual->epoch, (unsigned long long)expected->epoch);
     if (actual->state == TS_META_INITIALISING && expected->state != TS_META_INITIALISING)
         return store__error(ret_error, TS_STORE_FOREIGN, SIZE_MAX,
-                            "%s is not yet initialised: repeat the 'store init' that was interrupted", store_name);
+                            "%s is not yet initialised: repeat the 'store init' that was interrupted",
+                            store_name);
     return TS_STORE_OK;
 }

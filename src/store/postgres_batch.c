@@ -1,8 +1,10 @@
 /*
- * A batch as PostgreSQL's arrays in binary form: all six have one element for each key, in the order of the keys.
+ * A batch as PostgreSQL's arrays in binary form: all six have one element for each key, in the order of the
+ * keys.
  *
- * An array is, in big-endian numbers of 4 bytes: dimensions (1, or 0 when empty), whether there are nulls, the type
- * of an element, then count and first index; then for each element its length, -1 for a null, and its bytes.
+ * An array is, in big-endian numbers of 4 bytes: dimensions (1, or 0 when empty), whether there are nulls,
+ * the type of an element, then count and first index; then for each element its length, -1 for a null, and
+ * its bytes.
  */
 #include "postgres.h"
 
@@ -200,7 +202,8 @@ void postgres__batch_release(struct postgres_batch *batch) {
     *batch = (struct postgres_batch){0};
 }
 
-bool postgres__keys_encode(const struct ts_bytes *keys, size_t count, uint8_t **ret_memory, struct ts_bytes *ret) {
+bool postgres__keys_encode(const struct ts_bytes *keys, size_t count, uint8_t **ret_memory,
+                           struct ts_bytes *ret) {
     size_t size = ARRAY_HEAD;
     for (size_t i = 0; i < count; i++)
         size += 4 + keys[i].len;

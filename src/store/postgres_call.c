@@ -4,7 +4,8 @@
  *   READ, SCAN, PREPARED, NOW   statement, sync
  *   APPLY                       apply [sweep] sync                               the sync commits
  *   PREPARE                     BEGIN apply [sweep] PREPARE TRANSACTION sync
- *   COMMIT, ABORT               COMMIT PREPARED or ROLLBACK PREPARED, sync       alone, as the server wants it
+ *   COMMIT, ABORT               COMMIT PREPARED or ROLLBACK PREPARED, sync       alone, as the server wants
+ * it
  */
 #include "postgres.h"
 
@@ -69,12 +70,13 @@ static void add_expected(struct list *list, struct postgres_store *store, struct
 
 static bool execute(struct postgres_job *job, enum postgres_item item, enum postgres_statement statement,
                     const struct list *list) {
-    return postgres__connection_execute(job->slot, item, statement,
-                                        (struct postgres_parameters){list->values, list->lengths, list->count});
+    return postgres__connection_execute(
+        job->slot, item, statement, (struct postgres_parameters){list->values, list->lengths, list->count});
 }
 
 static bool no_memory(struct postgres_job *job) {
-    (void)store__error(&job->error, TS_STORE_FAILED, SIZE_MAX, "%s: no memory for the call", job->store->base.name);
+    (void)store__error(&job->error, TS_STORE_FAILED, SIZE_MAX, "%s: no memory for the call",
+                       job->store->base.name);
     return false;
 }
 

@@ -32,8 +32,8 @@ static bool cut(struct ts_bytes *rest, char c, struct ts_bytes *ret_before) {
 }
 
 /*
- * A URL that could not be read, fit for a message. It may have a password anywhere between its first colon and its
- * last at sign, or among its options, so that these are left out.
+ * A URL that could not be read, fit for a message. It may have a password anywhere between its first colon
+ * and its last at sign, or among its options, so that these are left out.
  */
 static const char *shown(struct ts_bytes text, char ret_text[static SHOWN_SIZE]) {
     struct ts_bytes rest = text, head = {0};
@@ -82,11 +82,12 @@ static const char *decode(struct ts_bytes part, char **to) {
 
 static enum ts_store_result bad(struct ts_bytes text, struct ts_store_error *ret_error, const char *why) {
     char escaped[SHOWN_SIZE];
-    return store__error(ret_error, TS_STORE_BAD_CONFIGURATION, SIZE_MAX, "store URL \"%s\": %s", shown(text, escaped),
-                        why);
+    return store__error(ret_error, TS_STORE_BAD_CONFIGURATION, SIZE_MAX, "store URL \"%s\": %s",
+                        shown(text, escaped), why);
 }
 
-static const char bad_escape[] = "\"%\" must be followed by two hex digits other than 00; a percent sign is written %25";
+static const char bad_escape[] =
+    "\"%\" must be followed by two hex digits other than 00; a percent sign is written %25";
 
 /* [USER[:PASSWORD]@]HOST[:PORT][/DATABASE][?OPTIONS]; returns what is wrong, or NULL. */
 static const char *split(struct ts_bytes rest, struct parts *ret_parts) {
@@ -129,7 +130,8 @@ static const char *split(struct ts_bytes rest, struct parts *ret_parts) {
     return NULL;
 }
 
-/* NAME=VALUE[&NAME=VALUE]...; those that name a part of the URL replace it. Returns what is wrong, or NULL. */
+/* NAME=VALUE[&NAME=VALUE]...; those that name a part of the URL replace it. Returns what is wrong, or NULL.
+ */
 static const char *read_options(struct ts_bytes options, struct store_url *url, char **to) {
     const struct {
         const char *name;
@@ -183,10 +185,11 @@ static const char *check_postgres(const struct store_url *url) {
     if (strchr(url->host, ',') != NULL || strchr(address, ',') != NULL)
         return "a store has one host; list several stores as several URLs, with commas between them";
     if (url->host[0] == '\0' && address[0] == '\0')
-        return "there is no host; write postgresql://USER@HOST/DATABASE, or a folder of sockets as ?host=/FOLDER";
+        return "there is no host; write postgresql://USER@HOST/DATABASE, or a folder of sockets as "
+               "?host=/FOLDER";
     uint32_t port;
-    if (url->port[0] != '\0' && (ts_u32_parse(ts_bytes_of_cstring(url->port), &port) != TS_NUMBER_OK || port == 0 ||
-                                 port > UINT16_MAX))
+    if (url->port[0] != '\0' && (ts_u32_parse(ts_bytes_of_cstring(url->port), &port) != TS_NUMBER_OK ||
+                                 port == 0 || port > UINT16_MAX))
         return "the port must be a number from 1 to 65535";
     return NULL;
 }
@@ -201,7 +204,8 @@ static const char *read_postgres(struct ts_bytes rest, struct store_url *url, ch
     url->host = decode(parts.host, to);
     url->port = decode(parts.port, to);
     url->database = decode(parts.database, to);
-    if (url->user == NULL || url->password == NULL || url->host == NULL || url->port == NULL || url->database == NULL)
+    if (url->user == NULL || url->password == NULL || url->host == NULL || url->port == NULL ||
+        url->database == NULL)
         return bad_escape;
     wrong = read_options(parts.options, url, to);
     return wrong != NULL ? wrong : check_postgres(url);
@@ -222,8 +226,9 @@ static void make_name(struct store_url *url) {
         bool bracket = strchr(url->host, ':') != NULL;
         const char *host = url->host[0] != '\0' ? url->host : option_of(url, "hostaddr");
         snprintf(url->name, sizeof url->name, "postgresql://%s%s%s%s%s%s%s/%s",
-                 ts_text_escape(ts_bytes_of_cstring(url->user), user, sizeof user), url->user[0] != '\0' ? "@" : "",
-                 bracket ? "[" : "", ts_text_escape(ts_bytes_of_cstring(host), one, sizeof one), bracket ? "]" : "",
+                 ts_text_escape(ts_bytes_of_cstring(url->user), user, sizeof user),
+                 url->user[0] != '\0' ? "@" : "", bracket ? "[" : "",
+                 ts_text_escape(ts_bytes_of_cstring(host), one, sizeof one), bracket ? "]" : "",
                  url->port[0] != '\0' ? ":" : "", url->port,
                  ts_text_escape(ts_bytes_of_cstring(url->database), two, sizeof two));
         return;
@@ -312,14 +317,16 @@ bool store__url_same(const struct store_url *a, const struct store_url *b) {
         return false;
     if (a->kind != STORE_URL_POSTGRES)
         return strcmp(a->path, b->path) == 0;
-    const char *port_a = a->port[0] != '\0' ? a->port : "5432", *port_b = b->port[0] != '\0' ? b->port : "5432";
+    const char *port_a = a->port[0] != '\0' ? a->port : "5432",
+               *port_b = b->port[0] != '\0' ? b->port : "5432";
     const char *base_a = a->database[0] != '\0' ? a->database : a->user;
     const char *base_b = b->database[0] != '\0' ? b->database : b->user;
     return strcasecmp(a->host, b->host) == 0 && strcmp(port_a, port_b) == 0 && strcmp(base_a, base_b) == 0 &&
            strcmp(option_of(a, "hostaddr"), option_of(b, "hostaddr")) == 0;
 }
 
-static enum ts_store_result add(struct store_url_list *list, struct ts_bytes text, struct ts_store_error *ret_error) {
+static enum ts_store_result add(struct store_url_list *list, struct ts_bytes text,
+                                struct ts_store_error *ret_error) {
     struct store_url *url = &list->urls[list->count];
     enum ts_store_result result = store__url_parse(text, url, ret_error);
     if (result != TS_STORE_OK)
@@ -327,11 +334,11 @@ static enum ts_store_result add(struct store_url_list *list, struct ts_bytes tex
     list->count++;
     for (size_t i = 0; i + 1 < list->count; i++)
         if (store__url_same(&list->urls[i], url))
-            return store__error(ret_error, TS_STORE_BAD_CONFIGURATION, SIZE_MAX,
-                                "%.120s is in the list twice, as store %zu and %zu; a cluster is a list of different "
-                                "stores%s",
-                                url->name, i + 1, list->count,
-                                url->kind == STORE_URL_MEMORY ? ": memory:a,memory:b" : "");
+            return store__error(
+                ret_error, TS_STORE_BAD_CONFIGURATION, SIZE_MAX,
+                "%.120s is in the list twice, as store %zu and %zu; a cluster is a list of different "
+                "stores%s",
+                url->name, i + 1, list->count, url->kind == STORE_URL_MEMORY ? ": memory:a,memory:b" : "");
     return TS_STORE_OK;
 }
 

@@ -4,12 +4,11 @@
  *   memory:[NAME]                                          a store in this process
  *   rocksdb:DIRECTORY                                      a store in a directory
  *   postgresql://[USER[:PASSWORD]@]HOST[:PORT][/DATABASE][?OPTION=VALUE[&OPTION=VALUE]...]
- *                                                          a database; postgres:// means the same. Options are
- *                                                          those of libpq. HOST is one host, an address in
- *                                                          brackets, or a folder of sockets written with %2F
+ *                                                          a database; postgres:// means the same. Options
+ * are those of libpq. HOST is one host, an address in brackets, or a folder of sockets written with %2F
  *
- * %XX stands for a byte in every part; a comma that belongs to a URL is written %2C. What is not there is left to
- * libpq's own defaults (PGPASSWORD, ~/.pgpass and so on), except for the host.
+ * %XX stands for a byte in every part; a comma that belongs to a URL is written %2C. What is not there is
+ * left to libpq's own defaults (PGPASSWORD, ~/.pgpass and so on), except for the host.
  */
 #ifndef TS_STORE_URL_H
 #define TS_STORE_URL_H
@@ -41,7 +40,8 @@ struct store_url {
     char *decoded; /* what the others point into */
 };
 
-/* OK or BAD_CONFIGURATION (FAILED without memory), with one line that names the cure and has no password in it. */
+/* OK or BAD_CONFIGURATION (FAILED without memory), with one line that names the cure and has no password in
+ * it. */
 enum ts_store_result store__url_parse(struct ts_bytes text, struct store_url *ret_url,
                                       struct ts_store_error *ret_error);
 void store__url_release(struct store_url *url);

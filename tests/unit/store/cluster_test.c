@@ -29,7 +29,8 @@ static enum ts_store_result init(const char *order, const char *routing, struct 
     size_t count = strlen(order);
     for (size_t i = 0; i < count; i++)
         stores[i] = ts_memory_open(contents[order[i] - 'a']);
-    return ts_cluster_init_over(stores, count, routing, &(struct ts_cluster_options){0}, ret_cluster, ret_error);
+    return ts_cluster_init_over(stores, count, routing, &(struct ts_cluster_options){0}, ret_cluster,
+                                ret_error);
 }
 
 static enum ts_store_result open_as(const char *order, struct ts_cluster_options options,
@@ -49,15 +50,16 @@ static struct ts_cluster *made(const char *order, const char *routing) {
     return cluster;
 }
 
-static void refused(enum ts_store_result result, const struct ts_store_error *error, enum ts_store_result expected,
-                    const char *part) {
+static void refused(enum ts_store_result result, const struct ts_store_error *error,
+                    enum ts_store_result expected, const char *part) {
     if (result != expected || error->result != expected || strstr(error->text, part) == NULL)
         fail_msg("%s: %s", ts_store_result_text(result), error->text);
 }
 
 static void a_cluster_remembers_its_routing(void **state) {
     (void)state;
-    static const char *const routings[] = {"xxh64", "jump", "fnv1a", "single", "range:2:0-5,0:5-100,1:100-max"};
+    static const char *const routings[] = {"xxh64", "jump", "fnv1a", "single",
+                                           "range:2:0-5,0:5-100,1:100-max"};
     for (size_t i = 0; i < sizeof routings / sizeof routings[0]; i++) {
         ts_cluster_close(made("abc", routings[i]));
         struct ts_cluster *cluster;
@@ -68,7 +70,9 @@ static void a_cluster_remembers_its_routing(void **state) {
         const struct ts_router *router = ts_cluster_router(cluster);
         assert_int_equal(ts_cluster_place_of_key(cluster, TS_BYTES("key")),
                          ts_router_route(router, ts_xxh64_of_bytes(TS_BYTES("key"))).v);
-        assert_int_equal(ts_router_route(router, 3).v, i == 4 ? 2 : i == 3 ? 0 : ts_router_route(router, 3).v);
+        assert_int_equal(ts_router_route(router, 3).v, i == 4   ? 2
+                                                       : i == 3 ? 0
+                                                                : ts_router_route(router, 3).v);
         ts_cluster_close(cluster);
         (void)gone(NULL);
         (void)fresh(NULL);
@@ -79,20 +83,24 @@ static void what_is_listed_must_be_the_cluster(void **state) {
     (void)state;
     struct ts_cluster *cluster;
     struct ts_store_error error;
-    refused(open_as("ab", (struct ts_cluster_options){0}, &cluster, &error), &error, TS_STORE_BAD_CONFIGURATION,
-            "store init");
+    refused(open_as("ab", (struct ts_cluster_options){0}, &cluster, &error), &error,
+            TS_STORE_BAD_CONFIGURATION, "store init");
     ts_cluster_close(made("ab", "xxh64"));
-    refused(open_as("ba", (struct ts_cluster_options){0}, &cluster, &error), &error, TS_STORE_FOREIGN, "order");
-    refused(open_as("a", (struct ts_cluster_options){0}, &cluster, &error), &error, TS_STORE_FOREIGN, "2 stores");
-    refused(open_as("abc", (struct ts_cluster_options){0}, &cluster, &error), &error, TS_STORE_FOREIGN, "2 stores");
+    refused(open_as("ba", (struct ts_cluster_options){0}, &cluster, &error), &error, TS_STORE_FOREIGN,
+            "order");
+    refused(open_as("a", (struct ts_cluster_options){0}, &cluster, &error), &error, TS_STORE_FOREIGN,
+            "2 stores");
+    refused(open_as("abc", (struct ts_cluster_options){0}, &cluster, &error), &error, TS_STORE_FOREIGN,
+            "2 stores");
     refused(init("ac", "xxh64", &cluster, &error), &error, TS_STORE_FOREIGN, "memory:c is empty");
     refused(init("cb", "xxh64", &cluster, &error), &error, TS_STORE_FOREIGN, "memory:c is empty");
     refused(init("ca", "xxh64", &cluster, &error), &error, TS_STORE_FOREIGN, "belongs to a cluster already");
     refused(init("abc", "xxh64", &cluster, &error), &error, TS_STORE_FOREIGN, "belongs to a cluster already");
     ts_cluster_close(made("c", "single"));
-    refused(open_as("ac", (struct ts_cluster_options){0}, &cluster, &error), &error, TS_STORE_FOREIGN, "2 stores");
-    refused(open_as("cb", (struct ts_cluster_options){.any_step = true}, &cluster, &error), &error, TS_STORE_FOREIGN,
-            "different clusters");
+    refused(open_as("ac", (struct ts_cluster_options){0}, &cluster, &error), &error, TS_STORE_FOREIGN,
+            "2 stores");
+    refused(open_as("cb", (struct ts_cluster_options){.any_step = true}, &cluster, &error), &error,
+            TS_STORE_FOREIGN, "different clusters");
 }
 
 static void bad_routings_are_refused_before_anything_is_written(void **state) {
@@ -105,10 +113,11 @@ static void bad_routings_are_refused_before_anything_is_written(void **state) {
     refused(init("ab", "range", &cluster, &error), &error, TS_STORE_BAD_CONFIGURATION, "xxh64");
     refused(init("ab", "range:0:0-5", &cluster, &error), &error, TS_STORE_BAD_CONFIGURATION, "coverage");
     refused(init("ab", "range:0:0-x", &cluster, &error), &error, TS_STORE_BAD_CONFIGURATION, "end must be");
-    refused(init("ab", "range:0:0-5,2:5-max", &cluster, &error), &error, TS_STORE_BAD_CONFIGURATION, "stores 0 to 1");
+    refused(init("ab", "range:0:0-5,2:5-max", &cluster, &error), &error, TS_STORE_BAD_CONFIGURATION,
+            "stores 0 to 1");
     refused(init("ab", longest, &cluster, &error), &error, TS_STORE_BAD_CONFIGURATION, "too long");
-    refused(open_as("ab", (struct ts_cluster_options){0}, &cluster, &error), &error, TS_STORE_BAD_CONFIGURATION,
-            "not initialised");
+    refused(open_as("ab", (struct ts_cluster_options){0}, &cluster, &error), &error,
+            TS_STORE_BAD_CONFIGURATION, "not initialised");
 }
 
 static void init_again_changes_nothing(void **state) {
@@ -146,7 +155,8 @@ static void an_interrupted_init_is_finished_by_another(void **state) {
         struct ts_store_error error;
         if (written < 6) {
             enum ts_store_result result = open_as("abc", (struct ts_cluster_options){0}, &cluster, &error);
-            refused(result, &error, written < 3 ? TS_STORE_BAD_CONFIGURATION : TS_STORE_FOREIGN, "store init");
+            refused(result, &error, written < 3 ? TS_STORE_BAD_CONFIGURATION : TS_STORE_FOREIGN,
+                    "store init");
         }
         cluster = made("abc", "xxh64");
         for (size_t i = 0; i < 3; i++) {
@@ -168,13 +178,16 @@ static void steps_of_fencing_are_for_those_who_ask_for_them(void **state) {
     struct ts_meta meta = *ts_cluster_meta(cluster, 0);
     meta.state = TS_META_CLOSING;
     assert_int_equal(store->engine->meta_write(store, 0, &meta, &error), TS_STORE_OK);
-    refused(open_as("ab", (struct ts_cluster_options){0}, &other, &error), &error, TS_STORE_FOREIGN, "store fence");
+    refused(open_as("ab", (struct ts_cluster_options){0}, &other, &error), &error, TS_STORE_FOREIGN,
+            "store fence");
     meta.version++;
     meta.state = TS_META_OPEN;
     meta.epoch = 2;
     assert_int_equal(store->engine->meta_write(store, 0, &meta, &error), TS_STORE_OK);
-    refused(open_as("ab", (struct ts_cluster_options){0}, &other, &error), &error, TS_STORE_FOREIGN, "store fence");
-    assert_int_equal(open_as("ab", (struct ts_cluster_options){.any_step = true}, &other, &error), TS_STORE_OK);
+    refused(open_as("ab", (struct ts_cluster_options){0}, &other, &error), &error, TS_STORE_FOREIGN,
+            "store fence");
+    assert_int_equal(open_as("ab", (struct ts_cluster_options){.any_step = true}, &other, &error),
+                     TS_STORE_OK);
     assert_int_equal(ts_cluster_meta(other, 0)->epoch, 2);
     assert_int_equal(ts_cluster_meta(other, 1)->epoch, 1);
     apply_expecting(TS_STORE_OK, ts_cluster_store(other, 0), PUT("a", "1"));
@@ -216,12 +229,14 @@ static void clusters_of_databases_open_by_their_urls(void **state) {
     refused(ts_cluster_open(turned, &none, &cluster, &error), &error, TS_STORE_FOREIGN, "order");
     refused(ts_cluster_init(support_pg_url(two, "postgres"), "single", &none, &cluster, &error), &error,
             TS_STORE_FOREIGN, "belongs to a cluster already");
-    support_pg_do(two, "postgres", "CHECKPOINT"); /* recovery has no promise to read again, which would want its slot */
+    support_pg_do(two, "postgres",
+                  "CHECKPOINT"); /* recovery has no promise to read again, which would want its slot */
     support_pg_reconfigure(two, "max_prepared_transactions = 0");
     refused(ts_cluster_open(urls, &none, &cluster, &error), &error, TS_STORE_BAD_CONFIGURATION,
             "max_prepared_transactions");
     support_pg_kill(two);
-    refused(ts_cluster_open(urls, &none, &cluster, &error), &error, TS_STORE_UNAVAILABLE, "cannot be reached");
+    refused(ts_cluster_open(urls, &none, &cluster, &error), &error, TS_STORE_UNAVAILABLE,
+            "cannot be reached");
     support_pg_stop(one);
     support_pg_stop(two);
 }

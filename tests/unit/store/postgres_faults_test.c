@@ -1,7 +1,7 @@
 /* Servers that go, replies that are lost, configurations that cannot work. */
 #include "calls.h"
-#include "support/pg.h"
 #include "store/meta.h"
+#include "support/pg.h"
 
 #include <arpa/inet.h>
 #include <libpq-fe.h>
@@ -26,8 +26,10 @@ static struct ts_store *open_url(const char *url, struct ts_store_options option
 
 static int start_server(void **state) {
     (void)state;
-    pg = support_pg_start(&(struct support_pg_options){.max_prepared_transactions = 4, .max_connections = 20});
-    support_pg_do(pg, "postgres", "CREATE ROLE " SUPPORT_PG_LOCKED_USER " LOGIN SUPERUSER PASSWORD 'open sesame'");
+    pg =
+        support_pg_start(&(struct support_pg_options){.max_prepared_transactions = 4, .max_connections = 20});
+    support_pg_do(pg, "postgres",
+                  "CREATE ROLE " SUPPORT_PG_LOCKED_USER " LOGIN SUPERUSER PASSWORD 'open sesame'");
     return 0;
 }
 
@@ -59,7 +61,8 @@ static void url_with(char *ret_url, size_t size, const char *user, const char *n
 }
 
 /* What meta_read says about a URL. */
-static struct ts_store_error error_of(const char *url, struct ts_store_options options, uint64_t deadline_ns) {
+static struct ts_store_error error_of(const char *url, struct ts_store_options options,
+                                      uint64_t deadline_ns) {
     struct ts_store *other = open_url(url, options);
     struct ts_store_error error = {0};
     struct ts_meta meta;
@@ -72,9 +75,10 @@ static struct ts_store_error error_of(const char *url, struct ts_store_options o
     return error;
 }
 
-static void expect_error(const struct ts_store_error *error, enum ts_store_result result, const char *sqlstate,
-                         const char *part) {
-    if (error->result != result || strcmp(error->sqlstate, sqlstate) != 0 || strstr(error->text, part) == NULL)
+static void expect_error(const struct ts_store_error *error, enum ts_store_result result,
+                         const char *sqlstate, const char *part) {
+    if (error->result != result || strcmp(error->sqlstate, sqlstate) != 0 ||
+        strstr(error->text, part) == NULL)
         fail_msg("%s, %s: %s", ts_store_result_text(error->result), error->sqlstate, error->text);
 }
 
@@ -83,7 +87,8 @@ struct proxy {
     int listener;
     int port;
     pthread_t thread;
-    atomic_bool loses_replies; /* what the client sends still arrives; the answer, once there, ends the connection */
+    atomic_bool
+        loses_replies; /* what the client sends still arrives; the answer, once there, ends the connection */
     atomic_bool ends;
 };
 
@@ -219,8 +224,9 @@ static void a_promise_survives_a_killed_server_with_its_locks(void **state) {
 static void a_session_that_was_ended_while_idle_is_not_noticed(void **state) {
     (void)state;
     apply_expecting(TS_STORE_OK, store, PUT("a", "1"));
-    support_pg_do(pg, "postgres",
-                  "SELECT pg_terminate_backend(pid) FROM pg_stat_activity WHERE application_name = 'turnstone'");
+    support_pg_do(
+        pg, "postgres",
+        "SELECT pg_terminate_backend(pid) FROM pg_stat_activity WHERE application_name = 'turnstone'");
     usleep(200000);
     apply_expecting(TS_STORE_OK, store, PUT("a", "2"));
 }
@@ -274,7 +280,8 @@ static void a_cancelled_statement_has_changed_nothing(void **state) {
 
 static void a_call_that_is_given_up_does_not_hold_its_connection(void **state) {
     (void)state;
-    struct ts_store *narrow = open_url(support_pg_url(pg, database), (struct ts_store_options){.connections_max = 1});
+    struct ts_store *narrow =
+        open_url(support_pg_url(pg, database), (struct ts_store_options){.connections_max = 1});
     prepare_expecting(TS_STORE_OK, narrow, "g", PUT("a", "1"));
     struct ts_batch batch = BATCH(PUT("a", "2")), other = BATCH(PUT("o", "1"));
     struct ts_call call = apply_call(batch, in_ms(20000)), queued = apply_call(other, in_ms(200));
@@ -313,7 +320,8 @@ static void connections_that_run_out_are_busy(void **state) {
     PGconn *others[32];
     size_t count = 0;
     char info[128];
-    snprintf(info, sizeof info, "host=127.0.0.1 port=%d dbname=%s user=turnstone", support_pg_port(pg), database);
+    snprintf(info, sizeof info, "host=127.0.0.1 port=%d dbname=%s user=turnstone", support_pg_port(pg),
+             database);
     while (count < 32) {
         others[count++] = PQconnectdb(info);
         if (PQstatus(others[count - 1]) != CONNECTION_OK)
@@ -347,7 +355,8 @@ static void a_deadlock_is_a_lock_conflict(void **state) {
     (void)state;
     apply_expecting(TS_STORE_OK, store, PUT("a", "1"), PUT("b", "1"));
     char info[128];
-    snprintf(info, sizeof info, "host=127.0.0.1 port=%d dbname=%s user=turnstone", support_pg_port(pg), database);
+    snprintf(info, sizeof info, "host=127.0.0.1 port=%d dbname=%s user=turnstone", support_pg_port(pg),
+             database);
     PGconn *other = PQconnectdb(info);
     /* The other one never looks for deadlocks itself. */
     PQclear(PQexec(other, "SET deadlock_timeout = '1h'"));
@@ -405,7 +414,8 @@ static void servers_that_cannot_be_reached_are_told(void **state) {
     close(fd);
     error = error_of(url, (struct ts_store_options){0}, in_ms(20000));
     expect_error(&error, TS_STORE_UNAVAILABLE, "08001", "cannot be reached: Connection refused");
-    error = error_of("postgresql://turnstone:sesame@host.invalid/x", (struct ts_store_options){0}, in_ms(20000));
+    error =
+        error_of("postgresql://turnstone:sesame@host.invalid/x", (struct ts_store_options){0}, in_ms(20000));
     expect_error(&error, TS_STORE_UNAVAILABLE, "08001", "cannot be reached");
 }
 
@@ -426,7 +436,8 @@ static void a_database_without_tables_is_not_initialised(void **state) {
 
 static void other_formats_and_damage_are_told(void **state) {
     (void)state;
-    struct ts_meta meta = {.present = true, .version = 1, .format = 2, .epoch = 1, .place_count = 1, .routing = "xxh64"};
+    struct ts_meta meta = {
+        .present = true, .version = 1, .format = 2, .epoch = 1, .place_count = 1, .routing = "xxh64"};
     struct ts_store_error error;
     assert_int_equal(store->engine->meta_write(store, in_ms(20000), &meta, &error), TS_STORE_OK);
     error = error_of(support_pg_url(pg, database), (struct ts_store_options){0}, in_ms(20000));
@@ -463,10 +474,12 @@ static void without_prepared_transactions_only_one_store_works(void **state) {
     support_pg_stop(plain);
 }
 
-/* With a standby that is not there a commit that is to be durable waits; one that is not would be answered. */
+/* With a standby that is not there a commit that is to be durable waits; one that is not would be answered.
+ */
 static void commits_are_durable_whatever_the_configuration_says(void **state) {
     (void)state;
-    struct support_pg *lax = support_pg_start(&(struct support_pg_options){.settings = "synchronous_commit = off"});
+    struct support_pg *lax =
+        support_pg_start(&(struct support_pg_options){.settings = "synchronous_commit = off"});
     struct ts_store *safe = open_url(support_pg_url(lax, "postgres"), (struct ts_store_options){0});
     write_meta(safe, (struct ts_meta){0});
     apply_expecting(TS_STORE_OK, safe, PUT("a", "1"));

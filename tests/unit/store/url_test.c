@@ -36,7 +36,8 @@ static void local_stores_have_a_path(void **state) {
 
 static void a_database_has_its_parts(void **state) {
     (void)state;
-    struct store_url url = parsed("postgresql://me:p%40ss%2Fword@db.example:5433/base?sslmode=require&options=-c%20a%3Db");
+    struct store_url url =
+        parsed("postgresql://me:p%40ss%2Fword@db.example:5433/base?sslmode=require&options=-c%20a%3Db");
     assert_int_equal(url.kind, STORE_URL_POSTGRES);
     assert_string_equal(url.user, "me");
     assert_string_equal(url.password, "p@ss/word");
@@ -114,7 +115,8 @@ static void lists_keep_their_order(void **state) {
     (void)state;
     struct store_url_list list = {0};
     struct ts_store_error error;
-    assert_int_equal(store__url_list_parse("memory:b,rocksdb:/x,postgresql://h/d", &list, &error), TS_STORE_OK);
+    assert_int_equal(store__url_list_parse("memory:b,rocksdb:/x,postgresql://h/d", &list, &error),
+                     TS_STORE_OK);
     assert_int_equal(list.count, 3);
     assert_string_equal(list.urls[0].path, "b");
     assert_string_equal(list.urls[2].host, "h");
@@ -140,19 +142,17 @@ static void lists_have_each_store_once(void **state) {
     list_refused("postgresql://u:secret@h1,h2/d", "one host each");
     struct store_url_list list = {0};
     struct ts_store_error error;
-    assert_int_equal(store__url_list_parse("postgresql://h/d,postgresql://h/e,postgresql://h:1/d", &list, &error),
-                     TS_STORE_OK);
+    assert_int_equal(
+        store__url_list_parse("postgresql://h/d,postgresql://h/e,postgresql://h:1/d", &list, &error),
+        TS_STORE_OK);
     store__url_list_release(&list);
 }
 
 int main(void) {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(local_stores_have_a_path),
-        cmocka_unit_test(a_database_has_its_parts),
-        cmocka_unit_test(parts_may_be_left_out),
-        cmocka_unit_test(what_is_no_url_is_refused_with_the_cure),
-        cmocka_unit_test(lists_keep_their_order),
-        cmocka_unit_test(lists_have_each_store_once),
+        cmocka_unit_test(local_stores_have_a_path), cmocka_unit_test(a_database_has_its_parts),
+        cmocka_unit_test(parts_may_be_left_out),    cmocka_unit_test(what_is_no_url_is_refused_with_the_cure),
+        cmocka_unit_test(lists_keep_their_order),   cmocka_unit_test(lists_have_each_store_once),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }
