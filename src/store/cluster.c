@@ -52,7 +52,7 @@ static struct ts_cluster *cluster_new(size_t count) {
     if (cluster == NULL)
         return NULL;
     cluster->count = count;
-    cluster->stores = calloc(count, sizeof(*cluster->stores));
+    cluster->stores = calloc(count, sizeof(struct ts_store *));
     cluster->metas = calloc(count, sizeof *cluster->metas);
     if (cluster->stores != NULL && cluster->metas != NULL)
         return cluster;
@@ -112,7 +112,7 @@ static enum ts_store_result route_by_ranges(struct ts_cluster *cluster, const ch
         (void)ts_router_error_describe(&detail, why, sizeof why);
         result = bad_routing(ret_error, why);
     }
-    for (size_t i = 0; result == TS_STORE_OK && i < count; i++) {
+    for (size_t i = 0; ranges != NULL && result == TS_STORE_OK && i < count; i++) {
         if (ranges[i].store.v < cluster->count)
             continue;
         snprintf(why, sizeof why, "store %u is in the ranges, and the cluster has stores 0 to %zu",
@@ -315,7 +315,7 @@ enum ts_store_result ts_cluster_init_over(struct ts_store *const *stores, size_t
             ts_store_close(stores[i]);
         return no_memory(ret_error);
     }
-    memcpy(cluster->stores, stores, count * sizeof(*stores));
+    memcpy(cluster->stores, stores, count * sizeof(struct ts_store *));
     uint64_t deadline_ns = deadline_of(cluster, options);
     enum ts_store_result result = TS_STORE_OK;
     if (routing != NULL) {
@@ -352,7 +352,7 @@ enum ts_store_result ts_cluster_init(const char *urls, const char *routing,
     enum ts_store_result result = store__url_list_parse(urls, &list, ret_error);
     if (result != TS_STORE_OK)
         return result;
-    struct ts_store **stores = calloc(list.count, sizeof(*stores));
+    struct ts_store **stores = calloc(list.count, sizeof(struct ts_store *));
     if (stores == NULL)
         result = no_memory(ret_error);
     size_t opened = 0;

@@ -67,7 +67,7 @@ enum postgres_item {
     POSTGRES_ITEM_SYNC,
 };
 
-enum { POSTGRES_ITEMS_MAX = 48, POSTGRES_PREFIX_SIZE = 32 };
+enum { POSTGRES_ITEMS_MAX = 48, POSTGRES_PREFIX_SIZE = 32, POSTGRES_IDENTITY_LEN = 24 };
 
 struct postgres_slot {
     struct postgres_slot *next; /* in the list of free ones */
@@ -210,9 +210,12 @@ void postgres__error_of_connect(struct postgres_job *job);
 void postgres__error_of_deadline(struct postgres_job *job);
 
 /* postgres_meta.c */
-enum ts_store_result postgres__meta_read(struct ts_store *store, uint64_t deadline_ns,
+
+/* What statements compare of a store's identity: its cluster, its place and how many there are. */
+void postgres__identity(const struct ts_meta *meta, uint8_t ret_identity[static POSTGRES_IDENTITY_LEN]);
+enum ts_store_result postgres__meta_read(struct ts_store *base, uint64_t deadline_ns,
                                          struct ts_meta *ret_meta, struct ts_store_error *ret_error);
-enum ts_store_result postgres__meta_write(struct ts_store *store, uint64_t deadline_ns,
+enum ts_store_result postgres__meta_write(struct ts_store *base, uint64_t deadline_ns,
                                           const struct ts_meta *meta, struct ts_store_error *ret_error);
 
 /* postgres.c */

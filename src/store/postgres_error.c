@@ -113,7 +113,7 @@ static bool take_tag(struct postgres_job *job, const char *message) {
         (void)store__error(error, TS_STORE_TOO_LARGE, SIZE_MAX,
                            "the values exceed %zu bytes; read fewer keys at once", TS_STORE_ANSWER_BYTES_MAX);
     } else if (is(name, "cluster")) {
-        foreign(job, "belongs to another cluster; correct the list of stores");
+        foreign(job, "belongs to another cluster, or has another place in it; correct the list of stores");
     } else if (is(name, "epoch")) {
         char why[80];
         snprintf(why, sizeof why, "is in epoch %llu: the cluster was fenced; start again",

@@ -32,10 +32,10 @@ struct meta_work {
 };
 
 static const char read_sql[] =
-    "SELECT m.change, m.epoch, m.state, m.body, m.cluster, "
+    "SELECT m.change, m.epoch, m.state, m.body, m.identity, "
     "current_setting('max_prepared_transactions', true)::text FROM turnstone.meta m "
     "WHERE m.one = 1";
-enum { COLUMN_CHANGE, COLUMN_EPOCH, COLUMN_STATE, COLUMN_BODY, COLUMN_CLUSTER, COLUMN_PREPARED_MAX };
+enum { COLUMN_CHANGE, COLUMN_EPOCH, COLUMN_STATE, COLUMN_BODY, COLUMN_IDENTITY, COLUMN_PREPARED_MAX };
 
 /* Runs a job to its end, waiting. */
 static enum ts_store_result run(struct postgres_store *store, uint64_t deadline_ns,
@@ -59,6 +59,12 @@ static enum ts_store_result run(struct postgres_store *store, uint64_t deadline_
     return job.error.result;
 }
 
+void postgres__identity(const struct ts_meta *meta, uint8_t ret_identity[static POSTGRES_IDENTITY_LEN]) {
+    memcpy(ret_identity, meta->cluster, sizeof meta->cluster);
+    ts_be32_store(meta->place, ret_identity + 16);
+    ts_be32_store(meta->place_count, ret_identity + 20);
+}
+
 static uint64_t number_at(PGresult *result, int column) {
     const char *at = PQgetvalue(result, 0, column);
     return PQgetlength(result, 0, column) == 8 ? ts_be64_load(at) : ts_be32_load(at);
@@ -78,8 +84,10 @@ static void take_read(struct postgres_job *job, enum postgres_item item, PGresul
     found->version = number_at(result, COLUMN_CHANGE);
     work->found_result = store__meta_decode(
         ts_bytes_of(PQgetvalue(result, 0, COLUMN_BODY), (size_t)PQgetlength(result, 0, COLUMN_BODY)), found);
-    bool agrees = PQgetlength(result, 0, COLUMN_CLUSTER) == (int)sizeof found->cluster &&
-                  memcmp(PQgetvalue(result, 0, COLUMN_CLUSTER), found->cluster, sizeof found->cluster) == 0 &&
+    uint8_t identity[POSTGRES_IDENTITY_LEN];
+    postgres__identity(found, identity);
+    bool agrees = PQgetlength(result, 0, COLUMN_IDENTITY) == (int)sizeof identity &&
+                  memcmp(PQgetvalue(result, 0, COLUMN_IDENTITY), identity, sizeof identity) == 0 &&
                   number_at(result, COLUMN_EPOCH) == found->epoch &&
                   number_at(result, COLUMN_STATE) == (uint64_t)found->state;
     if (work->found_result == TS_STORE_OK && !agrees)
@@ -163,22 +171,24 @@ static size_t put_hex(char *to, struct ts_bytes bytes) {
 /* All values are numbers or hex: nothing to escape. */
 static bool send_row(struct postgres_job *job, const struct ts_meta *meta) {
     uint8_t body[TS_META_ENCODED_MAX];
-    char body_hex[2 * TS_META_ENCODED_MAX + 1], cluster_hex[2 * sizeof meta->cluster + 1];
+    char body_hex[2 * TS_META_ENCODED_MAX + 1], identity_hex[2 * POSTGRES_IDENTITY_LEN + 1];
     put_hex(body_hex, ts_bytes_of(body, store__meta_encode(meta, body)));
-    put_hex(cluster_hex, ts_bytes_of(meta->cluster, sizeof meta->cluster));
+    uint8_t identity[POSTGRES_IDENTITY_LEN];
+    postgres__identity(meta, identity);
+    put_hex(identity_hex, ts_bytes_of(identity, sizeof identity));
     char sql[sizeof body_hex + 400];
     if (meta->version == 0)
         snprintf(
             sql, sizeof sql,
-            "INSERT INTO turnstone.meta (one, change, cluster, epoch, state, body) "
+            "INSERT INTO turnstone.meta (one, change, identity, epoch, state, body) "
             "VALUES (1, 1, decode('%s', 'hex'), %llu, %d, decode('%s', 'hex')) ON CONFLICT (one) DO NOTHING",
-            cluster_hex, (unsigned long long)meta->epoch, (int)meta->state, body_hex);
+            identity_hex, (unsigned long long)meta->epoch, (int)meta->state, body_hex);
     else
         snprintf(
             sql, sizeof sql,
-            "UPDATE turnstone.meta SET change = change + 1, cluster = decode('%s', 'hex'), epoch = %llu, "
+            "UPDATE turnstone.meta SET change = change + 1, identity = decode('%s', 'hex'), epoch = %llu, "
             "state = %d, body = decode('%s', 'hex') WHERE one = 1 AND change = %llu",
-            cluster_hex, (unsigned long long)meta->epoch, (int)meta->state, body_hex,
+            identity_hex, (unsigned long long)meta->epoch, (int)meta->state, body_hex,
             (unsigned long long)meta->version);
     bool sent = postgres__connection_send(job->slot, POSTGRES_ITEM_MAIN, sql);
     explicit_bzero(sql, sizeof sql);

@@ -25,10 +25,10 @@ enum {
 
 #define TIME_MS "trunc(extract(epoch FROM clock_timestamp()) * 1000)::bigint"
 
-/* When the cluster or epoch ($1, $2: null for any) is another one, or the store is not initialised to its
+/* When the cluster, place or epoch ($1, $2: null for any) is another one, or the store is not initialised to its
  * end. */
-#define FOREIGN(cluster, epoch)                                                                              \
-    "WHEN m.cluster <> " cluster " THEN ('turnstone:cluster:' || m.epoch)::integer "                         \
+#define FOREIGN(identity, epoch)                                                                              \
+    "WHEN m.identity <> " identity " THEN ('turnstone:cluster:' || m.epoch)::integer "                         \
     "WHEN m.epoch <> " epoch " THEN ('turnstone:epoch:' || m.epoch)::integer "                               \
     "WHEN m.state = 2 AND " epoch " IS NOT NULL THEN ('turnstone:initialising:' || m.epoch)::integer "
 
@@ -163,7 +163,7 @@ const char *const postgres__schema[] = {
     "(key bytea NOT NULL PRIMARY KEY, value bytea NOT NULL, version bigint NOT NULL)",
     "CREATE SEQUENCE IF NOT EXISTS turnstone.version",
     "CREATE TABLE IF NOT EXISTS turnstone.meta (one integer NOT NULL PRIMARY KEY CHECK (one = 1), "
-    "change bigint NOT NULL, cluster bytea NOT NULL, epoch bigint NOT NULL, state integer NOT NULL, "
+    "change bigint NOT NULL, identity bytea NOT NULL, epoch bigint NOT NULL, state integer NOT NULL, "
     "body bytea NOT NULL)",
     NULL,
 };

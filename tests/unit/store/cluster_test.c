@@ -98,7 +98,7 @@ static void what_is_listed_must_be_the_cluster(void **state) {
     refused(init("abc", "xxh64", &cluster, &error), &error, TS_STORE_FOREIGN, "belongs to a cluster already");
     ts_cluster_close(made("c", "single"));
     refused(open_as("ac", (struct ts_cluster_options){0}, &cluster, &error), &error, TS_STORE_FOREIGN,
-            "2 stores");
+            "different clusters");
     refused(open_as("cb", (struct ts_cluster_options){.any_step = true}, &cluster, &error), &error,
             TS_STORE_FOREIGN, "different clusters");
 }
