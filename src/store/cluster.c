@@ -1,8 +1,8 @@
 /*
  * Opening and making clusters.
  *
- * Init writes INITIALISING on every store, then OPEN on every store. Wherever it stops, what is there tells how to
- * go on:
+ * Init writes INITIALISING on every store, then OPEN on every store. Wherever it stops, what is there tells
+ * how to go on:
  *
  *     absent .. absent            nothing was done: a new cluster
  *     INITIALISING .. absent      the first round was under way: the same cluster id goes on
@@ -52,7 +52,7 @@ static struct ts_cluster *cluster_new(size_t count) {
     if (cluster == NULL)
         return NULL;
     cluster->count = count;
-    cluster->stores = calloc(count, sizeof(*cluster->stores));
+    cluster->stores = calloc(count, sizeof(struct ts_store *));
     cluster->metas = calloc(count, sizeof *cluster->metas);
     if (cluster->stores != NULL && cluster->metas != NULL)
         return cluster;
@@ -78,7 +78,8 @@ static enum ts_store_result read_metas(struct ts_cluster *cluster, uint64_t dead
                                        struct ts_store_error *ret_error) {
     for (size_t i = 0; i < cluster->count; i++) {
         struct ts_store *store = cluster->stores[i];
-        enum ts_store_result result = store->engine->meta_read(store, deadline_ns, &cluster->metas[i], ret_error);
+        enum ts_store_result result =
+            store->engine->meta_read(store, deadline_ns, &cluster->metas[i], ret_error);
         if (result != TS_STORE_OK)
             return result;
     }
@@ -111,11 +112,11 @@ static enum ts_store_result route_by_ranges(struct ts_cluster *cluster, const ch
         (void)ts_router_error_describe(&detail, why, sizeof why);
         result = bad_routing(ret_error, why);
     }
-    for (size_t i = 0; result == TS_STORE_OK && i < count; i++) {
+    for (size_t i = 0; ranges != NULL && result == TS_STORE_OK && i < count; i++) {
         if (ranges[i].store.v < cluster->count)
             continue;
-        snprintf(why, sizeof why, "store %u is in the ranges, and the cluster has stores 0 to %zu", ranges[i].store.v,
-                 cluster->count - 1);
+        snprintf(why, sizeof why, "store %u is in the ranges, and the cluster has stores 0 to %zu",
+                 ranges[i].store.v, cluster->count - 1);
         result = bad_routing(ret_error, why);
     }
     free(ranges);
@@ -147,12 +148,14 @@ static enum ts_store_result build_router(struct ts_cluster *cluster, const char 
 
 static enum ts_store_result not_initialised(const struct ts_cluster *cluster, size_t place,
                                             struct ts_store_error *ret_error) {
-    return store__error(ret_error, TS_STORE_BAD_CONFIGURATION, SIZE_MAX,
-                        "%.120s is not initialised; run 'turnstone store init --cluster ...' with all its stores",
-                        name_of(cluster, place));
+    return store__error(
+        ret_error, TS_STORE_BAD_CONFIGURATION, SIZE_MAX,
+        "%.120s is not initialised; run 'turnstone store init --cluster ...' with all its stores",
+        name_of(cluster, place));
 }
 
-static enum ts_store_result compare_places(const struct ts_cluster *cluster, struct ts_store_error *ret_error) {
+static enum ts_store_result compare_places(const struct ts_cluster *cluster,
+                                           struct ts_store_error *ret_error) {
     const struct ts_meta *first = &cluster->metas[0];
     for (size_t i = 0; i < cluster->count; i++) {
         const struct ts_meta *meta = &cluster->metas[i];
@@ -160,27 +163,30 @@ static enum ts_store_result compare_places(const struct ts_cluster *cluster, str
             return not_initialised(cluster, i, ret_error);
         if (memcmp(meta->cluster, first->cluster, sizeof meta->cluster) != 0)
             return store__error(ret_error, TS_STORE_FOREIGN, SIZE_MAX,
-                                "%.100s and %.100s are of different clusters; correct the list", name_of(cluster, 0),
-                                name_of(cluster, i));
+                                "%.100s and %.100s are of different clusters; correct the list",
+                                name_of(cluster, 0), name_of(cluster, i));
         if (meta->place_count != cluster->count)
             return store__error(ret_error, TS_STORE_FOREIGN, SIZE_MAX,
                                 "%.120s is of a cluster of %u stores, and %zu are listed; list all of them",
                                 name_of(cluster, i), meta->place_count, cluster->count);
         if (meta->place != i)
-            return store__error(ret_error, TS_STORE_FOREIGN, SIZE_MAX,
-                                "%.120s is store %u of its cluster, listed as store %zu; list the stores in the order of "
-                                "'store init'",
-                                name_of(cluster, i), meta->place + 1, i + 1);
+            return store__error(
+                ret_error, TS_STORE_FOREIGN, SIZE_MAX,
+                "%.120s is store %u of its cluster, listed as store %zu; list the stores in the order of "
+                "'store init'",
+                name_of(cluster, i), meta->place + 1, i + 1);
         if (strcmp(meta->routing, first->routing) != 0 ||
             memcmp(meta->secret, first->secret, sizeof meta->secret) != 0)
-            return store__error(ret_error, TS_STORE_DAMAGED, SIZE_MAX,
-                                "%.120s remembers another routing or secret than the first store; restore one of them",
-                                name_of(cluster, i));
+            return store__error(
+                ret_error, TS_STORE_DAMAGED, SIZE_MAX,
+                "%.120s remembers another routing or secret than the first store; restore one of them",
+                name_of(cluster, i));
     }
     return TS_STORE_OK;
 }
 
-static enum ts_store_result compare_steps(const struct ts_cluster *cluster, struct ts_store_error *ret_error) {
+static enum ts_store_result compare_steps(const struct ts_cluster *cluster,
+                                          struct ts_store_error *ret_error) {
     for (size_t i = 0; i < cluster->count; i++) {
         const struct ts_meta *meta = &cluster->metas[i];
         if (meta->state == TS_META_INITIALISING)
@@ -188,10 +194,11 @@ static enum ts_store_result compare_steps(const struct ts_cluster *cluster, stru
                                 "%.120s is not initialised to its end; repeat 'turnstone store init'",
                                 name_of(cluster, i));
         if (meta->state == TS_META_CLOSING || meta->epoch != cluster->metas[0].epoch)
-            return store__error(ret_error, TS_STORE_FOREIGN, SIZE_MAX,
-                                "%.120s is in epoch %llu%s: the cluster is being fenced; finish 'turnstone store fence'",
-                                name_of(cluster, i), (unsigned long long)meta->epoch,
-                                meta->state == TS_META_CLOSING ? ", closing" : "");
+            return store__error(
+                ret_error, TS_STORE_FOREIGN, SIZE_MAX,
+                "%.120s is in epoch %llu%s: the cluster is being fenced; finish 'turnstone store fence'",
+                name_of(cluster, i), (unsigned long long)meta->epoch,
+                meta->state == TS_META_CLOSING ? ", closing" : "");
     }
     return TS_STORE_OK;
 }
@@ -212,7 +219,8 @@ static enum ts_store_result settle(struct ts_cluster *cluster, const struct ts_c
 
 /* What is there may be gone on with when it is of one cluster, in its place, and of the same routing. */
 static enum ts_store_result compare_for_init(const struct ts_cluster *cluster, const char *routing,
-                                             const struct ts_meta **ret_known, struct ts_store_error *ret_error) {
+                                             const struct ts_meta **ret_known,
+                                             struct ts_store_error *ret_error) {
     const struct ts_meta *known = NULL;
     bool some_open = false, some_absent = false;
     for (size_t i = 0; i < cluster->count; i++) {
@@ -225,9 +233,10 @@ static enum ts_store_result compare_for_init(const struct ts_cluster *cluster, c
             known = meta;
         if (memcmp(known->cluster, meta->cluster, sizeof meta->cluster) != 0 || meta->place != i ||
             meta->place_count != cluster->count)
-            return store__error(ret_error, TS_STORE_FOREIGN, SIZE_MAX,
-                                "%.120s belongs to a cluster already, as store %u of %u; use other stores, or its own list",
-                                name_of(cluster, i), meta->place + 1, meta->place_count);
+            return store__error(
+                ret_error, TS_STORE_FOREIGN, SIZE_MAX,
+                "%.120s belongs to a cluster already, as store %u of %u; use other stores, or its own list",
+                name_of(cluster, i), meta->place + 1, meta->place_count);
         if (strcmp(meta->routing, routing) != 0)
             return store__error(ret_error, TS_STORE_FOREIGN, SIZE_MAX,
                                 "%.120s was initialised with the routing %.60s; what is stored lies by that",
@@ -235,10 +244,11 @@ static enum ts_store_result compare_for_init(const struct ts_cluster *cluster, c
     }
     for (size_t i = 0; some_open && some_absent && i < cluster->count; i++)
         if (!cluster->metas[i].present)
-            return store__error(ret_error, TS_STORE_FOREIGN, SIZE_MAX,
-                                "%.120s is empty, and others of the list are a cluster already; use other stores, or bring "
-                                "it back",
-                                name_of(cluster, i));
+            return store__error(
+                ret_error, TS_STORE_FOREIGN, SIZE_MAX,
+                "%.120s is empty, and others of the list are a cluster already; use other stores, or bring "
+                "it back",
+                name_of(cluster, i));
     *ret_known = known;
     return TS_STORE_OK;
 }
@@ -270,7 +280,8 @@ static enum ts_store_result make(struct ts_cluster *cluster, const char *routing
         fresh.state = TS_META_INITIALISING;
     } else if (!ts_entropy_fill(fresh.cluster, sizeof fresh.cluster) ||
                !ts_entropy_fill(fresh.secret, sizeof fresh.secret)) {
-        return store__error(ret_error, TS_STORE_FAILED, SIZE_MAX, "the system gives no random bytes for a new cluster");
+        return store__error(ret_error, TS_STORE_FAILED, SIZE_MAX,
+                            "the system gives no random bytes for a new cluster");
     }
     snprintf(fresh.routing, sizeof fresh.routing, "%s", routing);
     for (size_t i = 0; i < cluster->count && result == TS_STORE_OK; i++) {
@@ -304,12 +315,13 @@ enum ts_store_result ts_cluster_init_over(struct ts_store *const *stores, size_t
             ts_store_close(stores[i]);
         return no_memory(ret_error);
     }
-    memcpy(cluster->stores, stores, count * sizeof(*stores));
+    memcpy(cluster->stores, stores, count * sizeof(struct ts_store *));
     uint64_t deadline_ns = deadline_of(cluster, options);
     enum ts_store_result result = TS_STORE_OK;
     if (routing != NULL) {
         if (strlen(routing) >= TS_META_ROUTING_SIZE)
-            result = bad_routing(ret_error, "the list of ranges is too long to be remembered; at most 511 bytes");
+            result =
+                bad_routing(ret_error, "the list of ranges is too long to be remembered; at most 511 bytes");
         if (result == TS_STORE_OK)
             result = build_router(cluster, routing, ret_error);
     }
@@ -333,13 +345,14 @@ enum ts_store_result ts_cluster_open_over(struct ts_store *const *stores, size_t
     return ts_cluster_init_over(stores, count, NULL, options, ret_cluster, ret_error);
 }
 
-enum ts_store_result ts_cluster_init(const char *urls, const char *routing, const struct ts_cluster_options *options,
+enum ts_store_result ts_cluster_init(const char *urls, const char *routing,
+                                     const struct ts_cluster_options *options,
                                      struct ts_cluster **ret_cluster, struct ts_store_error *ret_error) {
     struct store_url_list list = {0};
     enum ts_store_result result = store__url_list_parse(urls, &list, ret_error);
     if (result != TS_STORE_OK)
         return result;
-    struct ts_store **stores = calloc(list.count, sizeof(*stores));
+    struct ts_store **stores = calloc(list.count, sizeof(struct ts_store *));
     if (stores == NULL)
         result = no_memory(ret_error);
     size_t opened = 0;

@@ -198,7 +198,7 @@ static void keep_late(struct fault_store *store, const struct ts_call *call) {
     struct late *late = copy_call(call);
     pthread_mutex_lock(&store->mutex);
     struct late **grown =
-        late == NULL ? NULL : realloc(store->late, (store->late_count + 1) * sizeof(*store->late));
+        late == NULL ? NULL : realloc(store->late, (store->late_count + 1) * sizeof(void *));
     if (grown != NULL) {
         store->late = grown;
         store->late[store->late_count++] = late;
@@ -421,73 +421,72 @@ struct ts_store *ts_fault_new(struct ts_store *inside, uint64_t seed) {
     return &store->head;
 }
 
-void ts_fault_add(struct ts_store *head, const struct ts_fault_rule *rule) {
-    struct fault_store *store = fault_of(head);
-    pthread_mutex_lock(&store->mutex);
-    ts_assert(store->rule_count < TS_FAULT_RULES_MAX);
-    store->rules[store->rule_count++] = (struct rule){.rule = *rule};
-    pthread_mutex_unlock(&store->mutex);
+void ts_fault_add(struct ts_store *store, const struct ts_fault_rule *rule) {
+    struct fault_store *fault = fault_of(store);
+    pthread_mutex_lock(&fault->mutex);
+    ts_assert(fault->rule_count < TS_FAULT_RULES_MAX);
+    fault->rules[fault->rule_count++] = (struct rule){.rule = *rule};
+    pthread_mutex_unlock(&fault->mutex);
 }
 
-void ts_fault_clear(struct ts_store *head) {
-    struct fault_store *store = fault_of(head);
-    pthread_mutex_lock(&store->mutex);
-    store->rule_count = 0;
-    pthread_mutex_unlock(&store->mutex);
+void ts_fault_clear(struct ts_store *store) {
+    struct fault_store *fault = fault_of(store);
+    pthread_mutex_lock(&fault->mutex);
+    fault->rule_count = 0;
+    pthread_mutex_unlock(&fault->mutex);
 }
 
-uint64_t ts_fault_count(struct ts_store *head) {
-    struct fault_store *store = fault_of(head);
-    pthread_mutex_lock(&store->mutex);
-    uint64_t count = store->count;
-    pthread_mutex_unlock(&store->mutex);
+uint64_t ts_fault_count(struct ts_store *store) {
+    struct fault_store *fault = fault_of(store);
+    pthread_mutex_lock(&fault->mutex);
+    uint64_t count = fault->count;
+    pthread_mutex_unlock(&fault->mutex);
     return count;
 }
 
-bool ts_fault_is_down(struct ts_store *head) {
-    struct fault_store *store = fault_of(head);
-    pthread_mutex_lock(&store->mutex);
-    bool down = store->down;
-    pthread_mutex_unlock(&store->mutex);
+bool ts_fault_is_down(struct ts_store *store) {
+    struct fault_store *fault = fault_of(store);
+    pthread_mutex_lock(&fault->mutex);
+    bool down = fault->down;
+    pthread_mutex_unlock(&fault->mutex);
     return down;
 }
 
-void ts_fault_revive(struct ts_store *head) {
-    struct fault_store *store = fault_of(head);
-    pthread_mutex_lock(&store->mutex);
-    if (store->down) {
-        store->down = false;
-        store->revivals++;
-        (void)eventfd_write(store->revived_fd, 1);
+void ts_fault_revive(struct ts_store *store) {
+    struct fault_store *fault = fault_of(store);
+    pthread_mutex_lock(&fault->mutex);
+    if (fault->down) {
+        fault->down = false;
+        fault->revivals++;
+        (void)eventfd_write(fault->revived_fd, 1);
     }
-    pthread_mutex_unlock(&store->mutex);
+    pthread_mutex_unlock(&fault->mutex);
 }
 
-size_t ts_fault_late_count(struct ts_store *head) {
-    struct fault_store *store = fault_of(head);
-    pthread_mutex_lock(&store->mutex);
-    size_t count = store->late_count;
-    pthread_mutex_unlock(&store->mutex);
+size_t ts_fault_late_count(struct ts_store *store) {
+    struct fault_store *fault = fault_of(store);
+    pthread_mutex_lock(&fault->mutex);
+    size_t count = fault->late_count;
+    pthread_mutex_unlock(&fault->mutex);
     return count;
 }
 
-enum ts_store_result ts_fault_deliver(struct ts_store *head, size_t index) {
-    struct fault_store *store = fault_of(head);
-    pthread_mutex_lock(&store->mutex);
-    ts_assert(index < store->late_count);
-    struct late *late = store->late[index];
-    pthread_mutex_unlock(&store->mutex);
+enum ts_store_result ts_fault_deliver(struct ts_store *store, size_t index) {
+    struct fault_store *fault = fault_of(store);
+    pthread_mutex_lock(&fault->mutex);
+    ts_assert(index < fault->late_count);
+    struct late *late = fault->late[index];
+    pthread_mutex_unlock(&fault->mutex);
     if (!late->started)
-        ts_store_start(store->inside, &late->call);
+        ts_store_start(fault->inside, &late->call);
     late->started = true;
     if (!ts_store_poll(&late->call))
         return TS_STORE_BUSY;
     enum ts_store_result result = late->call.error.result;
-    pthread_mutex_lock(&store->mutex);
-    memmove(&store->late[index], &store->late[index + 1],
-            (store->late_count - index - 1) * sizeof(*store->late));
-    store->late_count--;
-    pthread_mutex_unlock(&store->mutex);
+    pthread_mutex_lock(&fault->mutex);
+    memmove(&fault->late[index], &fault->late[index + 1], (fault->late_count - index - 1) * sizeof(void *));
+    fault->late_count--;
+    pthread_mutex_unlock(&fault->mutex);
     free_late(late);
     return result;
 }

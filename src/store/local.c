@@ -387,10 +387,9 @@ static enum ts_store_result meta_write(struct ts_store *head, uint64_t deadline_
                               "%s: its identity was changed by another process at the same time; look again",
                               head->name);
     } else {
-        uint64_t stall_us = 0;
         store__record_seal(&write, written.version);
-        result = local->backend->ops->write(
-            local->backend, &write, 1, (struct store__write_options){.sync = true}, &stall_us, ret_error);
+        result = local->backend->ops->write(local->backend, &write, 1,
+                                            (struct store__write_options){.sync = true}, ret_error);
     }
     if (result == TS_STORE_OK)
         local->meta = written;

@@ -46,7 +46,8 @@ static bool run(struct postgres_job *job) {
     (void)store__error(&job->error, TS_STORE_OK, SIZE_MAX, "%s", "");
     if (postgres__connection_open_job(job) && job->work->send(job))
         return true;
-    /* Without the sync, which was not sent, nothing takes effect; a promise has its sync sent right behind it. */
+    /* Without the sync, which was not sent, nothing takes effect; a promise has its sync sent right behind
+     * it. */
     if (job->error.result == TS_STORE_OK)
         postgres__error_of_lost_connection(job);
     finish(job, false);
@@ -223,7 +224,8 @@ static const struct ts_engine engine = {
 enum ts_store_result store__postgres_open(const struct store_url *url, const struct ts_store_options *options,
                                           struct ts_store **ret_store, struct ts_store_error *ret_error) {
     ts_assert(url->kind == STORE_URL_POSTGRES);
-    size_t connections_max = options->connections_max != 0 ? options->connections_max : POSTGRES_CONNECTIONS_DEFAULT;
+    size_t connections_max =
+        options->connections_max != 0 ? options->connections_max : POSTGRES_CONNECTIONS_DEFAULT;
     struct postgres_store *store = calloc(1, sizeof *store);
     struct postgres_slot *slots = calloc(connections_max, sizeof *slots);
     if (store == NULL || slots == NULL) {
@@ -238,8 +240,8 @@ enum ts_store_result store__postgres_open(const struct store_url *url, const str
     store->base.engine = &engine;
     store->base.clock = options->clock != NULL ? options->clock : &store__real_clock;
     snprintf(store->base.name, sizeof store->base.name, "%s", url->name);
-    enum ts_store_result result =
-        store__url_parse((struct ts_bytes){(const uint8_t *)url->text, strlen(url->text)}, &store->url, ret_error);
+    enum ts_store_result result = store__url_parse(
+        (struct ts_bytes){(const uint8_t *)url->text, strlen(url->text)}, &store->url, ret_error);
     if (result != TS_STORE_OK || pthread_mutex_init(&store->lock, NULL) != 0) {
         store__url_release(&store->url);
         free(slots);

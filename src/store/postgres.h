@@ -12,8 +12,8 @@
  *   SETTING_UP  the settings of a session are on their way, and their answers
  *   RUNNING     the call's statements were handed to libpq; its answers are collected until the last sync
  *
- * A slot belongs to one job at a time and is touched by that job's thread only; the lists of the pool are under its
- * mutex, which is held for a few instructions and never while anything is sent or waited for.
+ * A slot belongs to one job at a time and is touched by that job's thread only; the lists of the pool are
+ * under its mutex, which is held for a few instructions and never while anything is sent or waited for.
  */
 #ifndef TS_STORE_POSTGRES_H
 #define TS_STORE_POSTGRES_H
@@ -29,8 +29,8 @@
 enum { POSTGRES_CONNECTIONS_DEFAULT = 32, POSTGRES_CONNECT_TIMEOUT_MS_DEFAULT = 10000 };
 
 /*
- * A store over the database that the URL names. Does not connect: the first call does. Options that are 0 have the
- * defaults above.
+ * A store over the database that the URL names. Does not connect: the first call does. Options that are 0
+ * have the defaults above.
  */
 enum ts_store_result store__postgres_open(const struct store_url *url, const struct ts_store_options *options,
                                           struct ts_store **ret_store, struct ts_store_error *ret_error);
@@ -38,7 +38,7 @@ enum ts_store_result store__postgres_open(const struct store_url *url, const str
 /* The rest is for the files of the engine. */
 
 /* Statements that a session prepares when it first needs them. X(SUFFIX) */
-#define POSTGRES_STATEMENTS(X) X(APPLY) X(SWEEP) X(READ) X(SCAN) X(SCAN_TO_END) X(PREPARED) X(NOW)
+#define POSTGRES_STATEMENTS(X)          X(APPLY) X(SWEEP) X(READ) X(SCAN) X(SCAN_TO_END) X(PREPARED) X(NOW)
 
 #define POSTGRES_STATEMENT_ENUM(suffix) POSTGRES_##suffix,
 enum postgres_statement { POSTGRES_STATEMENTS(POSTGRES_STATEMENT_ENUM) POSTGRES_STATEMENT_COUNT };
@@ -62,11 +62,12 @@ enum postgres_item {
     POSTGRES_ITEM_PARSE,   /* the lowest statement in `parsing` */
     POSTGRES_ITEM_MINOR,   /* part of the call, with an answer that says nothing */
     POSTGRES_ITEM_MAIN,    /* the statement of the call */
-    POSTGRES_ITEM_LAST,    /* what makes it take effect, where that has a statement: PREPARE TRANSACTION, COMMIT */
+    POSTGRES_ITEM_LAST, /* what makes it take effect, where that has a statement: PREPARE TRANSACTION, COMMIT
+                         */
     POSTGRES_ITEM_SYNC,
 };
 
-enum { POSTGRES_ITEMS_MAX = 48, POSTGRES_PREFIX_SIZE = 32 };
+enum { POSTGRES_ITEMS_MAX = 48, POSTGRES_PREFIX_SIZE = 32, POSTGRES_IDENTITY_LEN = 24 };
 
 struct postgres_slot {
     struct postgres_slot *next; /* in the list of free ones */
@@ -76,7 +77,7 @@ struct postgres_slot {
     bool is_set_up;
     bool in_block; /* an explicit transaction that failed is still to be closed */
     bool is_parsed[POSTGRES_STATEMENT_COUNT];
-    unsigned parsing; /* a bit for each statement whose preparation is on its way */
+    unsigned parsing;                  /* a bit for each statement whose preparation is on its way */
     uint64_t statement_timeout_ms;     /* as the session has it; UINT64_MAX when that is not known */
     char prefix[POSTGRES_PREFIX_SIZE]; /* of the names of promises in this database */
 
@@ -188,8 +189,10 @@ struct postgres_batch {
 bool postgres__batch_encode(const struct ts_batch *batch, struct postgres_batch *ret_batch);
 void postgres__batch_release(struct postgres_batch *batch);
 /* A list of keys as one array; memory is the caller's to free. */
-bool postgres__keys_encode(const struct ts_bytes *keys, size_t count, uint8_t **ret_memory, struct ts_bytes *ret);
-/* Which operation entry n, from 1, stands for: its check, or its write. SIZE_MAX when there is no such entry. */
+bool postgres__keys_encode(const struct ts_bytes *keys, size_t count, uint8_t **ret_memory,
+                           struct ts_bytes *ret);
+/* Which operation entry n, from 1, stands for: its check, or its write. SIZE_MAX when there is no such entry.
+ */
 size_t postgres__batch_op_of(const struct ts_batch *batch, uint64_t n, bool is_check);
 
 /* postgres_call.c */
@@ -207,10 +210,13 @@ void postgres__error_of_connect(struct postgres_job *job);
 void postgres__error_of_deadline(struct postgres_job *job);
 
 /* postgres_meta.c */
-enum ts_store_result postgres__meta_read(struct ts_store *store, uint64_t deadline_ns, struct ts_meta *ret_meta,
-                                         struct ts_store_error *ret_error);
-enum ts_store_result postgres__meta_write(struct ts_store *store, uint64_t deadline_ns, const struct ts_meta *meta,
-                                          struct ts_store_error *ret_error);
+
+/* What statements compare of a store's identity: its cluster, its place and how many there are. */
+void postgres__identity(const struct ts_meta *meta, uint8_t ret_identity[static POSTGRES_IDENTITY_LEN]);
+enum ts_store_result postgres__meta_read(struct ts_store *base, uint64_t deadline_ns,
+                                         struct ts_meta *ret_meta, struct ts_store_error *ret_error);
+enum ts_store_result postgres__meta_write(struct ts_store *base, uint64_t deadline_ns,
+                                          const struct ts_meta *meta, struct ts_store_error *ret_error);
 
 /* postgres.c */
 

@@ -1,8 +1,10 @@
 /*
- * A batch as PostgreSQL's arrays in binary form: all six have one element for each key, in the order of the keys.
+ * A batch as PostgreSQL's arrays in binary form: all six have one element for each key, in the order of the
+ * keys.
  *
- * An array is, in big-endian numbers of 4 bytes: dimensions (1, or 0 when empty), whether there are nulls, the type
- * of an element, then count and first index; then for each element its length, -1 for a null, and its bytes.
+ * An array is, in big-endian numbers of 4 bytes: dimensions (1, or 0 when empty), whether there are nulls,
+ * the type of an element, then count and first index; then for each element its length, -1 for a null, and
+ * its bytes.
  */
 #include "postgres.h"
 
@@ -36,7 +38,7 @@ static int compare_ops(const void *a, const void *b) {
 
 /* One entry for each key, in order; NULL without memory. The caller frees it. */
 static struct entry *entries_of(const struct ts_batch *batch, size_t *ret_count) {
-    const struct ts_op **sorted = malloc((batch->count + 1) * sizeof(*sorted));
+    const struct ts_op **sorted = malloc((batch->count + 1) * sizeof(struct ts_op *));
     struct entry *entries = malloc((batch->count + 1) * sizeof(*entries));
     if (sorted == NULL || entries == NULL) {
         free(sorted);
@@ -47,7 +49,7 @@ static struct entry *entries_of(const struct ts_batch *batch, size_t *ret_count)
     for (size_t i = 0; i < batch->count; i++)
         if (batch->ops[i].kind != TS_OP_BEFORE)
             sorted[op_count++] = &batch->ops[i];
-    qsort(sorted, op_count, sizeof(*sorted), compare_ops);
+    qsort(sorted, op_count, sizeof(struct ts_op *), compare_ops);
     size_t count = 0;
     for (size_t i = 0; i < op_count; i++) {
         if (i == 0 || !ts_bytes_equal(sorted[i - 1]->key, sorted[i]->key))
@@ -200,7 +202,8 @@ void postgres__batch_release(struct postgres_batch *batch) {
     *batch = (struct postgres_batch){0};
 }
 
-bool postgres__keys_encode(const struct ts_bytes *keys, size_t count, uint8_t **ret_memory, struct ts_bytes *ret) {
+bool postgres__keys_encode(const struct ts_bytes *keys, size_t count, uint8_t **ret_memory,
+                           struct ts_bytes *ret) {
     size_t size = ARRAY_HEAD;
     for (size_t i = 0; i < count; i++)
         size += 4 + keys[i].len;
@@ -216,7 +219,7 @@ bool postgres__keys_encode(const struct ts_bytes *keys, size_t count, uint8_t **
 }
 
 size_t postgres__batch_op_of(const struct ts_batch *batch, uint64_t n, bool is_check) {
-    size_t count, op = SIZE_MAX;
+    size_t count = 0, op = SIZE_MAX;
     struct entry *entries = entries_of(batch, &count);
     if (entries != NULL && n > 0 && n <= count) {
         const struct ts_op *found = is_check ? entries[n - 1].check : entries[n - 1].write;

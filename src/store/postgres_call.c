@@ -4,7 +4,8 @@
  *   READ, SCAN, PREPARED, NOW   statement, sync
  *   APPLY                       apply [sweep] sync                               the sync commits
  *   PREPARE                     BEGIN apply [sweep] PREPARE TRANSACTION sync
- *   COMMIT, ABORT               COMMIT PREPARED or ROLLBACK PREPARED, sync       alone, as the server wants it
+ *   COMMIT, ABORT               COMMIT PREPARED or ROLLBACK PREPARED, sync       alone, as the server wants
+ * it
  */
 #include "postgres.h"
 
@@ -25,6 +26,7 @@ struct list {
     const char *values[PARAMETERS_MAX];
     int lengths[PARAMETERS_MAX];
     uint8_t numbers[PARAMETERS_MAX][8];
+    uint8_t identity[POSTGRES_IDENTITY_LEN];
     int count;
 };
 
@@ -52,15 +54,16 @@ static void add_u32(struct list *list, uint32_t value) {
     add_bytes(list, ts_bytes_of(at, 4));
 }
 
-/* The first two of every statement: cluster and epoch, or nulls for any. */
-static void add_expected(struct list *list, struct postgres_store *store, struct ts_meta *expected) {
+/* The first two of every statement: identity and epoch, or nulls for any. */
+static void add_expected(struct list *list, struct postgres_store *store) {
     pthread_mutex_lock(&store->lock);
     bool has_expected = store->has_expected;
-    *expected = store->expected;
+    uint64_t epoch = store->expected.epoch;
+    postgres__identity(&store->expected, list->identity);
     pthread_mutex_unlock(&store->lock);
     if (has_expected) {
-        add_bytes(list, ts_bytes_of(expected->cluster, sizeof expected->cluster));
-        add_u64(list, expected->epoch);
+        add_bytes(list, ts_bytes_of(list->identity, sizeof list->identity));
+        add_u64(list, epoch);
     } else {
         add_null(list);
         add_null(list);
@@ -69,12 +72,13 @@ static void add_expected(struct list *list, struct postgres_store *store, struct
 
 static bool execute(struct postgres_job *job, enum postgres_item item, enum postgres_statement statement,
                     const struct list *list) {
-    return postgres__connection_execute(job->slot, item, statement,
-                                        (struct postgres_parameters){list->values, list->lengths, list->count});
+    return postgres__connection_execute(
+        job->slot, item, statement, (struct postgres_parameters){list->values, list->lengths, list->count});
 }
 
 static bool no_memory(struct postgres_job *job) {
-    (void)store__error(&job->error, TS_STORE_FAILED, SIZE_MAX, "%s: no memory for the call", job->store->base.name);
+    (void)store__error(&job->error, TS_STORE_FAILED, SIZE_MAX, "%s: no memory for the call",
+                       job->store->base.name);
     return false;
 }
 
@@ -84,8 +88,7 @@ static bool send_batch(struct postgres_job *job) {
     if (!postgres__batch_encode(&call->batch, &batch))
         return no_memory(job);
     struct list list = {.count = 0};
-    struct ts_meta expected;
-    add_expected(&list, job->store, &expected);
+    add_expected(&list, job->store);
     for (size_t i = 0; i < sizeof batch.arrays / sizeof batch.arrays[0]; i++)
         add_bytes(&list, batch.arrays[i]);
     if (batch.before_op != SIZE_MAX)
@@ -120,12 +123,11 @@ static bool send_about_promise(struct postgres_job *job, const char *verb) {
 static bool send_read(struct postgres_job *job) {
     const struct ts_call *call = job->call;
     struct list list = {.count = 0};
-    struct ts_meta expected;
     uint8_t *memory;
     struct ts_bytes keys;
     if (!postgres__keys_encode(call->keys, call->key_count, &memory, &keys))
         return no_memory(job);
-    add_expected(&list, job->store, &expected);
+    add_expected(&list, job->store);
     add_bytes(&list, keys);
     add_u64(&list, TS_STORE_ANSWER_BYTES_MAX);
     bool sent = execute(job, POSTGRES_ITEM_MAIN, POSTGRES_READ, &list);
@@ -136,8 +138,7 @@ static bool send_read(struct postgres_job *job) {
 static bool send_scan(struct postgres_job *job) {
     const struct ts_call *call = job->call;
     struct list list = {.count = 0};
-    struct ts_meta expected;
-    add_expected(&list, job->store, &expected);
+    add_expected(&list, job->store);
     add_bytes(&list, call->from);
     /* One more than asked for tells whether there is more. */
     add_u64(&list, call->limit == 0 ? 0 : ts_saturating_add_u64(call->limit, 1));
@@ -150,8 +151,7 @@ static bool send_scan(struct postgres_job *job) {
 
 static bool send_simple(struct postgres_job *job, enum postgres_statement statement) {
     struct list list = {.count = 0};
-    struct ts_meta expected;
-    add_expected(&list, job->store, &expected);
+    add_expected(&list, job->store);
     if (statement == POSTGRES_PREPARED)
         add_bytes(&list, ts_bytes_of_cstring(job->slot->prefix));
     return execute(job, POSTGRES_ITEM_MAIN, statement, &list);

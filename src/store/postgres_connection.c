@@ -1,9 +1,10 @@
 /*
- * One connection: made without waiting, set up in one round trip, then pipelines of statements and their answers.
+ * One connection: made without waiting, set up in one round trip, then pipelines of statements and their
+ * answers.
  *
  * A pipeline is cut into segments by syncs. A segment is one transaction, unless it opens one itself; when a
- * statement fails, the server passes over the rest of its segment. The engine keeps a list of what it has sent, and
- * walks along it as the answers come in.
+ * statement fails, the server passes over the rest of its segment. The engine keeps a list of what it has
+ * sent, and walks along it as the answers come in.
  */
 #include "postgres.h"
 
@@ -15,14 +16,17 @@
 #include <string.h>
 
 /*
- * Every session's settings. What a server does not know is no matter. READ COMMITTED is what the statements are made
- * for. Durability is raised to that of an ordinary commit, never lowered. The plans are fixed: there is one good one
- * for each statement, by the primary key, whatever the statistics say. A statement whose client is gone ends.
+ * Every session's settings. What a server does not know is no matter. READ COMMITTED is what the statements
+ * are made for. Durability is raised to that of an ordinary commit, never lowered. The plans are fixed: there
+ * is one good one for each statement, by the primary key, whatever the statistics say. A statement whose
+ * client is gone ends.
  */
+#define SET_DURABLE                                                                                          \
+    "SELECT set_config('synchronous_commit', 'on', false) "                                                  \
+    "WHERE current_setting('synchronous_commit') IN ('off', 'local', 'remote_write')"
 static const char *const settings[] = {
     "SET SESSION CHARACTERISTICS AS TRANSACTION ISOLATION LEVEL READ COMMITTED",
-    "SELECT set_config('synchronous_commit', 'on', false) "
-    "WHERE current_setting('synchronous_commit') IN ('off', 'local', 'remote_write')",
+    SET_DURABLE,
     "SET default_transaction_read_only = off",
     "SET search_path = pg_catalog",
     "SET client_min_messages = error",
@@ -56,13 +60,10 @@ void postgres__connection_drop(struct postgres_slot *slot) {
 bool postgres__connection_is_alive(struct postgres_slot *slot) {
     if (slot->conn == NULL || !slot->is_set_up || PQstatus(slot->conn) != CONNECTION_OK)
         return false;
-    /* An idle server says nothing but that it goes away. */
+    /* An idle server says nothing but that it goes away, or that its configuration has changed: a new session
+     * then. */
     struct pollfd fd = {.fd = PQsocket(slot->conn), .events = POLLIN};
-    if (fd.fd < 0)
-        return false;
-    if (poll(&fd, 1, 0) == 0)
-        return true;
-    return PQconsumeInput(slot->conn) == 1 && PQstatus(slot->conn) == CONNECTION_OK;
+    return fd.fd >= 0 && poll(&fd, 1, 0) == 0;
 }
 
 bool postgres__connection_begin(struct postgres_job *job) {
@@ -71,8 +72,12 @@ bool postgres__connection_begin(struct postgres_job *job) {
     const char *names[STORE_URL_OPTIONS_MAX + 8], *values[STORE_URL_OPTIONS_MAX + 8];
     size_t count = 0;
     const struct store_url_option parts[] = {
-        {"host", url->host},         {"port", url->port},           {"user", url->user},
-        {"password", url->password}, {"dbname", url->database},     {"client_encoding", "UTF8"},
+        {"host", url->host},
+        {"port", url->port},
+        {"user", url->user},
+        {"password", url->password},
+        {"dbname", url->database},
+        {"client_encoding", "UTF8"},
         {"fallback_application_name", "turnstone"},
     };
     for (size_t i = 0; i < sizeof parts / sizeof parts[0]; i++) {
@@ -170,8 +175,8 @@ bool postgres__connection_execute(struct postgres_slot *slot, enum postgres_item
         add_item(slot, POSTGRES_ITEM_PARSE);
         slot->parsing |= 1U << statement;
     }
-    if (PQsendQueryPrepared(slot->conn, text->name, parameters.count, parameters.values, parameters.lengths, binary,
-                            1) != 1)
+    if (PQsendQueryPrepared(slot->conn, text->name, parameters.count, parameters.values, parameters.lengths,
+                            binary, 1) != 1)
         return false;
     add_item(slot, item);
     return true;
@@ -192,7 +197,8 @@ bool postgres__connection_send_settings(struct postgres_job *job) {
     if (PQsetnonblocking(slot->conn, 1) != 0 || PQenterPipelineMode(slot->conn) != 1)
         return false;
     for (size_t i = 0; settings[i] != NULL; i++)
-        if (!postgres__connection_send(slot, POSTGRES_ITEM_SETTING, settings[i]) || !postgres__connection_sync(slot))
+        if (!postgres__connection_send(slot, POSTGRES_ITEM_SETTING, settings[i]) ||
+            !postgres__connection_sync(slot))
             return false;
     return postgres__connection_send(slot, POSTGRES_ITEM_PLACE,
                                      "SELECT oid::text FROM pg_catalog.pg_database "
@@ -201,9 +207,9 @@ bool postgres__connection_send_settings(struct postgres_job *job) {
 }
 
 /*
- * How long the server may take for a statement, from the time that is left: a little less, so that its answer that
- * it gave up, which is certain, comes before we give up, which is not. Rounded down to four bits, so that it is set
- * anew only when deadlines really differ. 0 is for ever.
+ * How long the server may take for a statement, from the time that is left: a little less, so that its answer
+ * that it gave up, which is certain, comes before we give up, which is not. Rounded down to four bits, so
+ * that it is set anew only when deadlines really differ. 0 is for ever.
  */
 static uint64_t statement_timeout_ms(const struct postgres_job *job) {
     if (job->deadline_ns == 0)
@@ -228,7 +234,8 @@ bool postgres__connection_open_job(struct postgres_job *job) {
     slot->is_flushed = false;
     slot->parsing = 0;
     if (slot->in_block) {
-        if (!postgres__connection_send(slot, POSTGRES_ITEM_SETTING, "ROLLBACK") || !postgres__connection_sync(slot))
+        if (!postgres__connection_send(slot, POSTGRES_ITEM_SETTING, "ROLLBACK") ||
+            !postgres__connection_sync(slot))
             return false;
     }
     uint64_t timeout_ms = statement_timeout_ms(job);
@@ -236,7 +243,8 @@ bool postgres__connection_open_job(struct postgres_job *job) {
         return true;
     char sql[64];
     snprintf(sql, sizeof sql, "SET statement_timeout = %llu", (unsigned long long)timeout_ms);
-    /* A segment of its own: what fails later does not undo it, and COMMIT PREPARED wants to be alone in its own. */
+    /* A segment of its own: what fails later does not undo it, and COMMIT PREPARED wants to be alone in its
+     * own. */
     slot->statement_timeout_ms = timeout_ms;
     return postgres__connection_send(slot, POSTGRES_ITEM_SETTING, sql) && postgres__connection_sync(slot);
 }
@@ -246,7 +254,8 @@ static void take_place(struct postgres_slot *slot, PGresult *result) {
         snprintf(slot->prefix, sizeof slot->prefix, "turnstone/%.16s/", PQgetvalue(result, 0, 0));
 }
 
-/* The statement that is prepared first of those under way; they are prepared in the order of their numbers. */
+/* The statement that is prepared first of those under way; they are prepared in the order of their numbers.
+ */
 static void take_parsed(struct postgres_slot *slot) {
     for (unsigned i = 0; i < POSTGRES_STATEMENT_COUNT; i++) {
         if ((slot->parsing & 1U << i) == 0)

@@ -1,10 +1,10 @@
 /*
  * What errors mean, by their SQLSTATE.
  *
- * What is certain: an error that a statement answers with undoes its transaction. So an error of MAIN, before what
- * makes it take effect, leaves nothing behind, whatever it was, a timeout too. What is not: a connection that is
- * lost, a session that is ended (FATAL, which may also come behind the commit), a cancelled LAST, and an error that
- * comes after MAIN has answered well and before the sync that commits it has.
+ * What is certain: an error that a statement answers with undoes its transaction. So an error of MAIN, before
+ * what makes it take effect, leaves nothing behind, whatever it was, a timeout too. What is not: a connection
+ * that is lost, a session that is ended (FATAL, which may also come behind the commit), a cancelled LAST, and
+ * an error that comes after MAIN has answered well and before the sync that commits it has.
  */
 #include "postgres.h"
 
@@ -31,10 +31,11 @@ static bool is_of_class(const char *sqlstate, const char *class) {
 }
 
 /*
- * The first line of a text of libpq or the server, fit for a message. Neither repeats a password by itself; should
- * one be there all the same, nothing of the text is shown.
+ * The first line of a text of libpq or the server, fit for a message. Neither repeats a password by itself;
+ * should one be there all the same, nothing of the text is shown.
  */
-static const char *reason_of(const struct postgres_job *job, const char *text, char ret_reason[static REASON_SIZE]) {
+static const char *reason_of(const struct postgres_job *job, const char *text,
+                             char ret_reason[static REASON_SIZE]) {
     const char *password = job->store->url.password;
     if (text == NULL || (password[0] != '\0' && strstr(text, password) != NULL)) {
         snprintf(ret_reason, REASON_SIZE, "no reason given");
@@ -90,36 +91,41 @@ static bool take_tag(struct postgres_job *job, const char *message) {
     struct ts_store_error *error = &job->error;
     if (is(name, "check")) {
         size_t op = postgres__batch_op_of(batch, n, true);
-        (void)store__error(error, TS_STORE_CHECK_FAILED, op, "operation %zu: the key has another version", op);
+        (void)store__error(error, TS_STORE_CHECK_FAILED, op, "operation %zu: the key has another version",
+                           op);
     } else if (is(name, "text")) {
         size_t op = postgres__batch_op_of(batch, n, false);
-        (void)store__error(error, TS_STORE_NOT_A_COUNTER, op, "operation %zu: the value is not a counter", op);
+        (void)store__error(error, TS_STORE_NOT_A_COUNTER, op, "operation %zu: the value is not a counter",
+                           op);
     } else if (is(name, "limit")) {
         size_t op = postgres__batch_op_of(batch, n, false);
-        (void)store__error(error, TS_STORE_LIMIT, op, "operation %zu: the counter would leave its limits", op);
+        (void)store__error(error, TS_STORE_LIMIT, op, "operation %zu: the counter would leave its limits",
+                           op);
     } else if (is(name, "late")) {
         size_t op = before_op_of(batch);
         (void)postgres__time_seen(job->store, n);
         (void)store__error(error, TS_STORE_LATE, op, "operation %zu: the store's time is not before it", op);
     } else if (is(name, "raced")) {
         job->again = true;
-        (void)store__error(error, TS_STORE_LOCK_CONFLICT, SIZE_MAX, "%s: other batches made the same keys again and again",
-                           store);
+        (void)store__error(error, TS_STORE_LOCK_CONFLICT, SIZE_MAX,
+                           "%s: other batches made the same keys again and again", store);
     } else if (is(name, "large")) {
-        (void)store__error(error, TS_STORE_TOO_LARGE, SIZE_MAX, "the values exceed %zu bytes; read fewer keys at once",
-                           TS_STORE_ANSWER_BYTES_MAX);
+        (void)store__error(error, TS_STORE_TOO_LARGE, SIZE_MAX,
+                           "the values exceed %zu bytes; read fewer keys at once", TS_STORE_ANSWER_BYTES_MAX);
     } else if (is(name, "cluster")) {
-        foreign(job, "belongs to another cluster; correct the list of stores");
+        foreign(job, "belongs to another cluster, or has another place in it; correct the list of stores");
     } else if (is(name, "epoch")) {
         char why[80];
-        snprintf(why, sizeof why, "is in epoch %llu: the cluster was fenced; start again", (unsigned long long)n);
+        snprintf(why, sizeof why, "is in epoch %llu: the cluster was fenced; start again",
+                 (unsigned long long)n);
         foreign(job, why);
     } else if (is(name, "initialising")) {
         foreign(job, "is not initialised to its end; repeat 'turnstone store init'");
     } else if (is(name, "closing")) {
-        (void)store__error(error, TS_STORE_CLOSING, SIZE_MAX,
-                           "%s: the cluster is being fenced and takes no new promises; finish 'turnstone store fence'",
-                           store);
+        (void)store__error(
+            error, TS_STORE_CLOSING, SIZE_MAX,
+            "%s: the cluster is being fenced and takes no new promises; finish 'turnstone store fence'",
+            store);
     } else {
         return false;
     }
@@ -136,21 +142,25 @@ static bool take_configuration(struct postgres_job *job, enum postgres_item item
     if (is(sqlstate, "3F000") || is(sqlstate, "42P01"))
         cure = "is not initialised; run 'turnstone store init --cluster ...' with all its stores";
     else if (is(sqlstate, "42501"))
-        cure = "does not let this user; grant it the schema turnstone and its tables, or connect as their owner";
+        cure =
+            "does not let this user; grant it the schema turnstone and its tables, or connect as their owner";
     else if (is(sqlstate, "25006"))
         cure = "is read-only, a standby perhaps; name the primary in the URL";
     else if (is(sqlstate, "26000") || is(sqlstate, "42P05"))
         cure = "mixes up sessions: a pooler in between must keep sessions, or name the server itself";
     else if (is(sqlstate, "55000") && item == POSTGRES_ITEM_LAST)
-        cure = "has max_prepared_transactions = 0; as its administrator ALTER SYSTEM SET max_prepared_transactions = 200, "
+        cure = "has max_prepared_transactions = 0; as its administrator ALTER SYSTEM SET "
+               "max_prepared_transactions = 200, "
                "then restart it";
     else
         return false;
-    (void)store__error(&job->error, TS_STORE_BAD_CONFIGURATION, SIZE_MAX, "%.120s %s", job->store->base.name, cure);
+    (void)store__error(&job->error, TS_STORE_BAD_CONFIGURATION, SIZE_MAX, "%.120s %s", job->store->base.name,
+                       cure);
     return true;
 }
 
-static enum ts_store_result class_of(const struct postgres_job *job, enum postgres_item item, const char *sqlstate) {
+static enum ts_store_result class_of(const struct postgres_job *job, enum postgres_item item,
+                                     const char *sqlstate) {
     if (is(sqlstate, "40001") || is(sqlstate, "40P01") || is(sqlstate, "55P03"))
         return TS_STORE_LOCK_CONFLICT;
     if (is(sqlstate, "57014"))
@@ -190,8 +200,8 @@ void postgres__error_of_result(struct postgres_job *job, enum postgres_item item
     if (is(sqlstate, "22P02") && take_tag(job, message))
         return;
     if (is(sqlstate, "55000") && is_finishing(job)) {
-        (void)store__error(&job->error, TS_STORE_BUSY, SIZE_MAX, "%s: another session is finishing the promise",
-                           job->store->base.name);
+        (void)store__error(&job->error, TS_STORE_BUSY, SIZE_MAX,
+                           "%s: another session is finishing the promise", job->store->base.name);
         return;
     }
     if (take_configuration(job, item, sqlstate)) {
@@ -225,7 +235,8 @@ void postgres__error_of_lost_connection(struct postgres_job *job) {
     reason_of(job, PQerrorMessage(job->slot->conn), reason);
     if (is_open(job))
         (void)store__error(&job->error, TS_STORE_UNKNOWN, SIZE_MAX,
-                           "%.90s: the connection was lost before the answer: %s", job->store->base.name, reason);
+                           "%.90s: the connection was lost before the answer: %s", job->store->base.name,
+                           reason);
     else
         (void)store__error(&job->error, TS_STORE_UNAVAILABLE, SIZE_MAX, "%.90s: the connection was lost: %s",
                            job->store->base.name, reason);
@@ -236,15 +247,16 @@ void postgres__error_of_deadline(struct postgres_job *job) {
     if (job->last_done || job->error.result != TS_STORE_OK)
         return;
     if (is_open(job))
-        (void)store__error(&job->error, TS_STORE_UNKNOWN, SIZE_MAX, "%s: the deadline passed before the answer",
-                           job->store->base.name);
+        (void)store__error(&job->error, TS_STORE_UNKNOWN, SIZE_MAX,
+                           "%s: the deadline passed before the answer", job->store->base.name);
     else if (job->phase == POSTGRES_QUEUED)
         (void)store__error(&job->error, TS_STORE_TIMED_OUT, SIZE_MAX,
                            "%s: the deadline passed before one of its %zu connections came free",
                            job->store->base.name, job->store->connections_max);
     else
-        (void)store__error(&job->error, TS_STORE_TIMED_OUT, SIZE_MAX, "%s: the deadline passed before the server %s",
-                           job->store->base.name, job->phase == POSTGRES_RUNNING ? "answered" : "was reached");
+        (void)store__error(&job->error, TS_STORE_TIMED_OUT, SIZE_MAX,
+                           "%s: the deadline passed before the server %s", job->store->base.name,
+                           job->phase == POSTGRES_RUNNING ? "answered" : "was reached");
 }
 
 /* The SQLSTATE in "...FATAL:  28P01: password authentication failed...", or "". */
@@ -270,7 +282,8 @@ void postgres__error_of_connect(struct postgres_job *job) {
         what = "the server asks for a password; give it in the URL, in PGPASSWORD or in ~/.pgpass";
     } else if (is(sqlstate, "28P01") || is(sqlstate, "28000")) {
         result = TS_STORE_BAD_CONFIGURATION;
-        what = "the server refuses this user or password; correct the URL, PGPASSWORD or ~/.pgpass, or pg_hba.conf";
+        what = "the server refuses this user or password; correct the URL, PGPASSWORD or ~/.pgpass, or "
+               "pg_hba.conf";
     } else if (is(sqlstate, "3D000")) {
         result = TS_STORE_BAD_CONFIGURATION;
         what = "the server has no such database; make it with createdb, or correct the URL";
@@ -282,8 +295,8 @@ void postgres__error_of_connect(struct postgres_job *job) {
     } else if (is_of_class(sqlstate, "42") || is_of_class(sqlstate, "28") || is(sqlstate, "55000") ||
                is_of_class(sqlstate, "22")) {
         result = TS_STORE_BAD_CONFIGURATION;
-    } else if (sqlstate[0] == '\0' && PQsocket(job->slot->conn) < 0 && strstr(text, "connection to server") == NULL &&
-               strstr(text, "host name") == NULL) {
+    } else if (sqlstate[0] == '\0' && PQsocket(job->slot->conn) < 0 &&
+               strstr(text, "connection to server") == NULL && strstr(text, "host name") == NULL) {
         result = TS_STORE_BAD_CONFIGURATION; /* libpq did not even try: an option that it does not know */
     }
     if (what != NULL)

@@ -1,6 +1,6 @@
 /*
- * The pool: slots for connections, at most connections_max of them, and the jobs that wait for one, first come first
- * served. A slot that comes free is handed to the first job in the queue, never past it.
+ * The pool: slots for connections, at most connections_max of them, and the jobs that wait for one, first
+ * come first served. A slot that comes free is handed to the first job in the queue, never past it.
  */
 #include "postgres.h"
 
@@ -33,9 +33,10 @@ bool postgres__pool_take(struct postgres_job *job) {
 
     job->wake_fd = eventfd(0, EFD_CLOEXEC | EFD_NONBLOCK);
     if (job->wake_fd < 0) {
-        (void)store__error(&job->error, TS_STORE_BUSY, SIZE_MAX,
-                           "%s: all connections are taken, and there is no descriptor to wait with; raise 'ulimit -n'",
-                           store->base.name);
+        (void)store__error(
+            &job->error, TS_STORE_BUSY, SIZE_MAX,
+            "%s: all connections are taken, and there is no descriptor to wait with; raise 'ulimit -n'",
+            store->base.name);
         return false;
     }
     pthread_mutex_lock(&store->lock);
@@ -75,7 +76,8 @@ void postgres__pool_give_back(struct postgres_job *job) {
         if (store->queue_first == NULL)
             store->queue_last = NULL;
         first->slot = slot;
-        /* Under the lock: once it is let go, the job may see its slot, end, and take its descriptor with it. */
+        /* Under the lock: once it is let go, the job may see its slot, end, and take its descriptor with it.
+         */
         wake(first);
     }
     pthread_mutex_unlock(&store->lock);

@@ -181,7 +181,7 @@ static bool is_stall(const char *message) {
  * time can be counted and a deadline looked at.
  */
 static enum ts_store_result write_batch(struct store__backend *head, const struct store__write *writes,
-                                        size_t count, struct store__write_options options, uint64_t *stall_us,
+                                        size_t count, struct store__write_options options,
                                         struct ts_store_error *ret_error) {
     struct rocksdb__backend *backend = (struct rocksdb__backend *)head;
     const rocksdb_writeoptions_t *how = options.sync ? backend->synced : backend->unsynced;
@@ -200,7 +200,8 @@ static enum ts_store_result write_batch(struct store__backend *head, const struc
             rocksdb_write(backend->database, how, batch, &message);
             now_ns = ts_clock_monotonic_ns();
         }
-        *stall_us += (now_ns - begin_ns) / 1000;
+        if (options.stall_us != NULL)
+            *options.stall_us += (now_ns - begin_ns) / 1000;
     }
     rocksdb_writebatch_destroy(batch);
     if (is_stall(message)) {

@@ -102,9 +102,9 @@ static enum ts_store_result lock_directory(const char *directory, const char *na
     }
     char pid[16];
     int len = snprintf(pid, sizeof pid, "%ld\n", (long)getpid());
-    /* Only for messages: a full disk shows itself soon enough. */
-    if (ftruncate(fd, 0) != 0 || pwrite(fd, pid, (size_t)len, 0) != len)
-        len = 0;
+    /* Only for messages: a disk that is full shows itself soon enough. */
+    if (ftruncate(fd, 0) == 0)
+        (void)!pwrite(fd, pid, (size_t)len, 0);
     *ret_fd = fd;
     return TS_STORE_OK;
 }
@@ -167,9 +167,8 @@ static enum ts_store_result mark_as_ours(struct rocksdb__backend *backend, struc
             backend->name);
     struct store__write write = {.space = STORE_SPACE_FORMAT, .body = ts_bytes_of(owner, sizeof owner - 1)};
     store__record_seal(&write, ROCKSDB_FORMAT);
-    uint64_t stall_us = 0;
     return rocksdb__ops.write(&backend->head, &write, 1, (struct store__write_options){.sync = true},
-                              &stall_us, ret_error);
+                              ret_error);
 }
 
 static enum ts_store_result check_format(struct rocksdb__backend *backend, struct ts_store_error *ret_error) {

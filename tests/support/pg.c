@@ -162,16 +162,26 @@ static void make_template(void) {
     char initdb[PATH_SIZE + 16], data[PATH_SIZE + 16];
     snprintf(initdb, sizeof initdb, "%s/initdb", bin);
     snprintf(data, sizeof data, "%s/template", base);
-    char *const arguments[] = {initdb,         (char[]){"-D"},   data,           (char[]){"-U"},
-                               (char[]){"turnstone"}, (char[]){"-A"},   (char[]){"trust"}, (char[]){"-E"},
-                               (char[]){"UTF8"}, (char[]){"--no-locale"}, (char[]){"-N"},   NULL};
+    char *const arguments[] = {initdb,
+                               (char[]){"-D"},
+                               data,
+                               (char[]){"-U"},
+                               (char[]){"turnstone"},
+                               (char[]){"-A"},
+                               (char[]){"trust"},
+                               (char[]){"-E"},
+                               (char[]){"UTF8"},
+                               (char[]){"--no-locale"},
+                               (char[]){"-N"},
+                               NULL};
     run(true, arguments);
     append(data, "pg_hba.conf", "");
     char hba[PATH_SIZE + 32];
     snprintf(hba, sizeof hba, "%s/pg_hba.conf", data);
     FILE *file = fopen(hba, "we");
     assert_non_null(file);
-    fputs("host all " SUPPORT_PG_LOCKED_USER " 127.0.0.1/32 scram-sha-256\nhost all all 127.0.0.1/32 trust\n", file);
+    fputs("host all " SUPPORT_PG_LOCKED_USER " 127.0.0.1/32 scram-sha-256\nhost all all 127.0.0.1/32 trust\n",
+          file);
     assert_int_equal(fclose(file), 0);
 }
 
@@ -226,8 +236,8 @@ struct support_pg *support_pg_start(const struct support_pg_options *options) {
              "max_prepared_transactions = %d\nmax_connections = %d\nfsync = %s\nshared_buffers = 32MB\n"
              "log_min_messages = fatal\n%s\n",
              pg->port, options->max_prepared_transactions,
-             options->max_connections != 0 ? options->max_connections : 100, options->without_fsync ? "off" : "on",
-             options->settings != NULL ? options->settings : "");
+             options->max_connections != 0 ? options->max_connections : 100,
+             options->without_fsync ? "off" : "on", options->settings != NULL ? options->settings : "");
     append(pg->folder, "postgresql.conf", settings);
     support_pg_resume(pg);
     return pg;

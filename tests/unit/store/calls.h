@@ -10,12 +10,12 @@
 #include <stdio.h>
 #include <string.h>
 
-#define KEY(literal)           .key = TS_BYTES_INIT(literal)
-#define PUT(k, v)              ((struct ts_op){.kind = TS_OP_PUT, KEY(k), .value = TS_BYTES_INIT(v)})
-#define DEL(k)                 ((struct ts_op){.kind = TS_OP_DEL, KEY(k)})
-#define CHECK(k, v)            ((struct ts_op){.kind = TS_OP_CHECK, KEY(k), .version = (v)})
-#define ADD(k, d, m)           ((struct ts_op){.kind = TS_OP_ADD, KEY(k), .delta = (d), .max = (m)})
-#define BEFORE(t)              ((struct ts_op){.kind = TS_OP_BEFORE, .time_ms = (t)})
+#define KEY(literal) .key = TS_BYTES_INIT(literal)
+#define PUT(k, v)    ((struct ts_op){.kind = TS_OP_PUT, KEY(k), .value = TS_BYTES_INIT(v)})
+#define DEL(k)       ((struct ts_op){.kind = TS_OP_DEL, KEY(k)})
+#define CHECK(k, v)  ((struct ts_op){.kind = TS_OP_CHECK, KEY(k), .version = (v)})
+#define ADD(k, d, m) ((struct ts_op){.kind = TS_OP_ADD, KEY(k), .delta = (d), .max = (m)})
+#define BEFORE(t)    ((struct ts_op){.kind = TS_OP_BEFORE, .time_ms = (t)})
 #define BATCH(...)                                                                                           \
     ((struct ts_batch){.ops = (const struct ts_op[]){__VA_ARGS__},                                           \
                        .count = sizeof((const struct ts_op[]){__VA_ARGS__}) / sizeof(struct ts_op)})
@@ -33,7 +33,8 @@ static inline struct ts_call prepare_call(const char *gid, struct ts_batch batch
 }
 
 /* Fails with the call's own text when the result is another one. */
-static inline void expect_result(const struct ts_call *call, enum ts_store_result expected, const char *where, int line) {
+static inline void expect_result(const struct ts_call *call, enum ts_store_result expected, const char *where,
+                                 int line) {
     if (call->error.result != expected)
         fail_msg("%s:%d: %s instead of %s: %s", where, line, ts_store_result_text(call->error.result),
                  ts_store_result_text(expected), call->error.text);
@@ -72,7 +73,8 @@ struct found {
 
 static inline struct found read_key(struct ts_store *store, struct ts_bytes key) {
     struct ts_rows rows = {0};
-    struct ts_call call = {.kind = TS_CALL_READ, .keys = &key, .key_count = 1, .rows = &rows, .deadline_ns = in_ms(20000)};
+    struct ts_call call = {
+        .kind = TS_CALL_READ, .keys = &key, .key_count = 1, .rows = &rows, .deadline_ns = in_ms(20000)};
     run_expecting(TS_STORE_OK, store, &call);
     assert_int_equal(rows.count, 1);
     struct found found = {.version = rows.rows[0].version, .len = rows.rows[0].value.len};

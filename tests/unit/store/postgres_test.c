@@ -20,7 +20,8 @@ static struct ts_store *open_url(const char *url, struct ts_store_options option
 
 static int start_server(void **state) {
     (void)state;
-    pg = support_pg_start(&(struct support_pg_options){.max_prepared_transactions = 20, .without_fsync = true});
+    pg = support_pg_start(
+        &(struct support_pg_options){.max_prepared_transactions = 20, .without_fsync = true});
     return 0;
 }
 
@@ -69,7 +70,8 @@ static void a_batch_is_applied_as_a_whole(void **state) {
 
 static void counters_keep_their_limits(void **state) {
     (void)state;
-    apply_expecting(TS_STORE_OK, store, ADD("n", INT64_MAX, INT64_MAX), PUT("t", "x1"), PUT("e", ""), PUT("z", "007"));
+    apply_expecting(TS_STORE_OK, store, ADD("n", INT64_MAX, INT64_MAX), PUT("t", "x1"), PUT("e", ""),
+                    PUT("z", "007"));
     struct ts_call over = apply_call(BATCH(PUT("b", ""), ADD("n", 1, INT64_MAX)), 0);
     run_expecting(TS_STORE_LIMIT, store, &over);
     assert_int_equal(over.error.op, 1);
@@ -92,7 +94,8 @@ static void before_goes_by_the_servers_clock(void **state) {
     run_expecting(TS_STORE_LATE, store, &late);
     assert_int_equal(late.error.op, 1);
     apply_expecting(TS_STORE_OK, store, PUT("a", "1"), BEFORE(now + 100000), BEFORE(UINT64_MAX));
-    char *theirs = support_pg_sql(pg, database, "SELECT trunc(extract(epoch FROM clock_timestamp()) * 1000)::bigint");
+    char *theirs =
+        support_pg_sql(pg, database, "SELECT trunc(extract(epoch FROM clock_timestamp()) * 1000)::bigint");
     assert_true(strtoull(theirs, NULL, 10) - now < 60000);
     free(theirs);
 }
@@ -102,8 +105,13 @@ static void a_promise_blocks_what_conflicts_and_nothing_else(void **state) {
     apply_expecting(TS_STORE_OK, store, PUT("a", "1"), PUT("c", "1"), PUT("free", "1"));
     uint64_t version = read_key(store, TS_BYTES("c")).version;
     prepare_expecting(TS_STORE_OK, store, "g1", PUT("a", "2"), PUT("new", "1"), CHECK("c", version));
-    const struct ts_batch blocked[] = {BATCH(PUT("a", "3")), BATCH(DEL("a")), BATCH(ADD("new", 1, 9)), BATCH(PUT("new", "3")),
-                                       BATCH(DEL("new")), BATCH(PUT("c", "3")), BATCH(CHECK("new", 0), PUT("new", "1"))};
+    const struct ts_batch blocked[] = {BATCH(PUT("a", "3")),
+                                       BATCH(DEL("a")),
+                                       BATCH(ADD("new", 1, 9)),
+                                       BATCH(PUT("new", "3")),
+                                       BATCH(DEL("new")),
+                                       BATCH(PUT("c", "3")),
+                                       BATCH(CHECK("new", 0), PUT("new", "1"))};
     for (size_t i = 0; i < sizeof blocked / sizeof blocked[0]; i++) {
         struct ts_call call = apply_call(blocked[i], in_ms(300));
         run_expecting(TS_STORE_TIMED_OUT, store, &call);
@@ -162,7 +170,8 @@ static void three_databases_of_one_server_are_three_stores(void **state) {
     }
     prepare_expecting(TS_STORE_OK, store, "same", PUT("k", "own"));
     char sql[120];
-    snprintf(sql, sizeof sql, "BEGIN; CREATE TABLE x (y int); PREPARE TRANSACTION 'turnstone/0/foreign%s'", database);
+    snprintf(sql, sizeof sql, "BEGIN; CREATE TABLE x (y int); PREPARE TRANSACTION 'turnstone/0/foreign%s'",
+             database);
     support_pg_do(pg, database, sql);
     char gid[80];
     assert_int_equal(promises(store, gid, sizeof gid), 1);
@@ -201,7 +210,8 @@ static void promises_tell_when_they_were_made(void **state) {
 
 static void scans_are_ordered_and_cut(void **state) {
     (void)state;
-    apply_expecting(TS_STORE_OK, store, PUT("b", "2"), PUT("a", "1"), PUT("\xff\x00", "4"), PUT("c", "3"), PUT("\0", "0"));
+    apply_expecting(TS_STORE_OK, store, PUT("b", "2"), PUT("a", "1"), PUT("\xff\x00", "4"), PUT("c", "3"),
+                    PUT("\0", "0"));
     struct ts_rows rows = {0};
     struct ts_call call = {.kind = TS_CALL_SCAN, .rows = &rows, .limit = 100};
     run_expecting(TS_STORE_OK, store, &call);
@@ -266,7 +276,8 @@ static void a_batch_at_the_limit_of_operations_works(void **state) {
     char(*names)[16] = calloc(MANY, sizeof *names);
     for (size_t i = 0; i < MANY; i++) {
         snprintf(names[i], sizeof names[i], "k%zu", (i * 7919) % MANY);
-        ops[i] = (struct ts_op){.kind = TS_OP_PUT, .key = ts_bytes_of_cstring(names[i]), .value = TS_BYTES_INIT("v")};
+        ops[i] = (struct ts_op){
+            .kind = TS_OP_PUT, .key = ts_bytes_of_cstring(names[i]), .value = TS_BYTES_INIT("v")};
     }
     struct ts_call call = apply_call((struct ts_batch){ops, MANY}, in_ms(120000));
     run_expecting(TS_STORE_OK, store, &call);
@@ -302,7 +313,8 @@ static void *add_often(void *argument) {
 /* More threads than connections: the others wait in order. */
 static void many_threads_add_to_a_key_that_was_not_there(void **state) {
     (void)state;
-    struct ts_store *narrow = open_url(support_pg_url(pg, database), (struct ts_store_options){.connections_max = 8});
+    struct ts_store *narrow =
+        open_url(support_pg_url(pg, database), (struct ts_store_options){.connections_max = 8});
     static struct adder adders[64];
     for (size_t i = 0; i < 64; i++) {
         adders[i] = (struct adder){.store = narrow};
@@ -317,13 +329,16 @@ static void many_threads_add_to_a_key_that_was_not_there(void **state) {
     ts_store_close(narrow);
 }
 
-/* Both check and write the same keys, in opposite order: neither may deadlock, one of them fails its check. */
+/* Both check and write the same keys, in opposite order: neither may deadlock, one of them fails its check.
+ */
 static void *swap_often(void *argument) {
     struct adder *adder = argument;
     for (int i = 0; i < 100; i++) {
-        uint64_t a = read_key(adder->store, TS_BYTES("a")).version, b = read_key(adder->store, TS_BYTES("b")).version;
-        adder->call = (i & 1) != 0 ? apply_call(BATCH(CHECK("b", b), PUT("a", "x"), CHECK("a", a)), in_ms(60000))
-                                   : apply_call(BATCH(CHECK("a", a), PUT("b", "x"), CHECK("b", b)), in_ms(60000));
+        uint64_t a = read_key(adder->store, TS_BYTES("a")).version,
+                 b = read_key(adder->store, TS_BYTES("b")).version;
+        adder->call = (i & 1) != 0
+                          ? apply_call(BATCH(CHECK("b", b), PUT("a", "x"), CHECK("a", a)), in_ms(60000))
+                          : apply_call(BATCH(CHECK("a", a), PUT("b", "x"), CHECK("b", b)), in_ms(60000));
         enum ts_store_result result = ts_store_run(adder->store, &adder->call);
         if (result != TS_STORE_OK && result != TS_STORE_CHECK_FAILED)
             return NULL;

@@ -1,10 +1,10 @@
 /*
- * Real PostgreSQL servers for tests, from the distribution's package, on loopback ports of their own. The server that
- * the package itself may have started is never touched.
+ * Real PostgreSQL servers for tests, from the distribution's package, on loopback ports of their own. The
+ * server that the package itself may have started is never touched.
  *
- * Failures to start are failures of the test. Every server ends with the process that started it, however that ends,
- * and leaves nothing behind when it was stopped; what a killed test leaves lies in its own TMPDIR. Start servers from
- * the main thread only: they end with the thread that started them.
+ * Failures to start are failures of the test. Every server ends with the process that started it, however
+ * that ends, and leaves nothing behind when it was stopped; what a killed test leaves lies in its own TMPDIR.
+ * Start servers from the main thread only: they end with the thread that started them.
  */
 #ifndef TS_TESTS_SUPPORT_PG_H
 #define TS_TESTS_SUPPORT_PG_H
@@ -39,7 +39,8 @@ void support_pg_reconfigure(struct support_pg *pg, const char *settings);
 const char *support_pg_url(struct support_pg *pg, const char *database);
 int support_pg_port(const struct support_pg *pg);
 
-/* Runs SQL as the administrator; the first column of the first row as text, to be freed, or NULL without rows. */
+/* Runs SQL as the administrator; the first column of the first row as text, to be freed, or NULL without
+ * rows. */
 char *support_pg_sql(struct support_pg *pg, const char *database, const char *sql);
 void support_pg_do(struct support_pg *pg, const char *database, const char *sql);
 
