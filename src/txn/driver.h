@@ -63,6 +63,7 @@ struct txn__session {
     pthread_cond_t wake;
     struct ts_admission_waiter waiter;
     struct ts_deadlock_node deadlock;
+    bool watched; /* the detector knows of it */
     bool deadlocked;
     char deadlock_text[240];
 
@@ -84,6 +85,7 @@ struct txn__session {
     bool degrade;
     uint64_t begun_us;
     uint32_t retries;
+    uint64_t spread; /* whose turn it is to decide */
 
     /* The attempt. */
     struct txn__incarnation *incarnation;
@@ -160,6 +162,8 @@ struct txn__incarnation *txn__incarnation_new(uint32_t place_count);
 void txn__incarnation_free(struct txn__incarnation *incarnation);
 /* This uuid was fenced on some store: new transactions go on under another. */
 void txn__incarnation_retire(struct ts_coordinator *coordinator, struct txn__incarnation *incarnation);
+/* The one for new transactions; NULL when there is no memory or no entropy for it. */
+struct txn__incarnation *txn__incarnation_current(struct ts_coordinator *coordinator);
 struct txn__entry *txn__entry_take(struct ts_coordinator *coordinator);
 void txn__entry_give(struct ts_coordinator *coordinator, struct txn__entry *entry);
 /* Not under the lock: registers the incarnation on a store, once. False with the reason, or, with result OK, when the
