@@ -2,9 +2,17 @@
 
 find_package(PkgConfig REQUIRED)
 pkg_check_modules(xxhash REQUIRED IMPORTED_TARGET libxxhash)
+pkg_check_modules(libpq REQUIRED IMPORTED_TARGET libpq)
 
 # Debian 12 has no libblake3; src/base/blake3_portable.c stands in.
 pkg_check_modules(blake3 QUIET IMPORTED_TARGET libblake3)
+
+# Debian's librocksdb-dev brings a pkg-config file on some releases only.
+find_path(rocksdb_include rocksdb/c.h REQUIRED)
+find_library(rocksdb_library rocksdb REQUIRED)
+add_library(ts_rocksdb INTERFACE IMPORTED)
+target_include_directories(ts_rocksdb SYSTEM INTERFACE ${rocksdb_include})
+target_link_libraries(ts_rocksdb INTERFACE ${rocksdb_library})
 
 set(THREADS_PREFER_PTHREAD_FLAG ON)
 find_package(Threads REQUIRED)

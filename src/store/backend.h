@@ -19,8 +19,12 @@ struct store__held {
 
 /* Everything a write says beside its records. */
 struct store__write_options {
-    bool
-        sync; /* durable on return, with everything written before; otherwise durable with the next that is */
+    /* Durable on return, with everything written before; otherwise durable with the next write that is. */
+    bool sync;
+    /* By ts_clock_monotonic_ns: when to stop waiting for a backend that is busy; 0: when it thinks fit. */
+    uint64_t give_up_ns;
+    /* NULL, or where to add what was spent waiting for it. */
+    uint64_t *stall_us;
 };
 
 struct store__backend_ops {
@@ -41,10 +45,9 @@ struct store__backend_ops {
                                  bool (*visit)(void *context, struct ts_bytes key, struct ts_bytes stored),
                                  void *context, struct ts_store_error *ret_error);
 
-    /* All or nothing. UNKNOWN when it may turn up after a restart. Adds to *stall_us what it spent in stalls.
-     */
+    /* All or nothing. UNKNOWN when it may turn up after a restart. */
     enum ts_store_result (*write)(struct store__backend *backend, const struct store__write *writes,
-                                  size_t count, struct store__write_options options, uint64_t *stall_us,
+                                  size_t count, struct store__write_options options,
                                   struct ts_store_error *ret_error);
 
     enum ts_store_result (*sync)(struct store__backend *backend, struct ts_store_error *ret_error);

@@ -93,24 +93,24 @@ static int compare_ops(const void *a, const void *b) {
 }
 
 static enum ts_store_result check_many_keys(const struct ts_batch *batch, struct ts_store_error *ret_error) {
-    const struct ts_op **sorted = malloc(batch->count * sizeof(*sorted));
+    const struct ts_op **sorted = malloc(batch->count * sizeof(void *));
     if (sorted == NULL)
         return store__error(ret_error, TS_STORE_FAILED, SIZE_MAX, "no memory to check a batch");
     size_t count = 0;
     for (size_t i = 0; i < batch->count; i++)
         if (batch->ops[i].kind != TS_OP_BEFORE)
             sorted[count++] = &batch->ops[i];
-    qsort(sorted, count, sizeof(*sorted), compare_ops);
+    qsort(sorted, count, sizeof(void *), compare_ops);
     enum ts_store_result result = TS_STORE_OK;
     for (size_t i = 0; i < count && result == TS_STORE_OK; i++) {
-        const struct ts_op *before = i > 0 ? sorted[i - 1] : NULL,
-                           *after = i + 1 < count ? sorted[i + 1] : NULL;
-        bool same_before = before != NULL && ts_bytes_equal(before->key, sorted[i]->key);
-        bool same_after = after != NULL && ts_bytes_equal(after->key, sorted[i]->key);
+        bool same_before = i > 0 && ts_bytes_equal(sorted[i - 1]->key, sorted[i]->key);
+        bool same_after = i + 1 < count && ts_bytes_equal(sorted[i + 1]->key, sorted[i]->key);
+        const struct ts_op *before = same_before ? sorted[i - 1] : NULL,
+                           *after = same_after ? sorted[i + 1] : NULL;
         size_t index = (size_t)(sorted[i] - batch->ops);
-        if (same_after)
+        if (after != NULL)
             result = check_pair(batch->ops, index, (size_t)(after - batch->ops), ret_error);
-        if (result == TS_STORE_OK && same_before && same_after)
+        if (result == TS_STORE_OK && before != NULL && after != NULL)
             result = store__error(ret_error, TS_STORE_BAD_BATCH, (size_t)(after - batch->ops),
                                   "operation %zu is the third on its key", (size_t)(after - batch->ops));
         if (result == TS_STORE_OK)

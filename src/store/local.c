@@ -374,9 +374,12 @@ static enum ts_store_result meta_write(struct ts_store *head, uint64_t deadline_
                                        const struct ts_meta *meta, struct ts_store_error *ret_error) {
     struct store__local *local = ((struct store__local_store *)head)->local;
     (void)deadline_ns;
+    struct ts_meta written = *meta;
+    written.present = true;
+    written.version++;
     uint8_t encoded[TS_META_ENCODED_MAX];
     struct store__write write = {.space = STORE_SPACE_META};
-    write.body = ts_bytes_of(encoded, store__meta_encode(meta, encoded));
+    write.body = ts_bytes_of(encoded, store__meta_encode(&written, encoded));
     pthread_rwlock_wrlock(&local->gate);
     enum ts_store_result result;
     if (local->meta.version != meta->version) {
@@ -384,16 +387,12 @@ static enum ts_store_result meta_write(struct ts_store *head, uint64_t deadline_
                               "%s: its identity was changed by another process at the same time; look again",
                               head->name);
     } else {
-        uint64_t stall_us = 0;
-        store__record_seal(&write, meta->version + 1);
-        result = local->backend->ops->write(
-            local->backend, &write, 1, (struct store__write_options){.sync = true}, &stall_us, ret_error);
+        store__record_seal(&write, written.version);
+        result = local->backend->ops->write(local->backend, &write, 1,
+                                            (struct store__write_options){.sync = true}, ret_error);
     }
-    if (result == TS_STORE_OK) {
-        local->meta = *meta;
-        local->meta.present = true;
-        local->meta.version = meta->version + 1;
-    }
+    if (result == TS_STORE_OK)
+        local->meta = written;
     pthread_rwlock_unlock(&local->gate);
     return result;
 }

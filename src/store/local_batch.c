@@ -117,7 +117,7 @@ static enum ts_store_result take_version(struct store__local *local, struct ts_c
         struct store__write write = {.space = STORE_SPACE_COUNTER};
         store__record_seal(&write, bound);
         result = local->backend->ops->write(local->backend, &write, 1,
-                                            (struct store__write_options){.sync = false}, &call->stall_us,
+                                            (struct store__write_options){.stall_us = &call->stall_us},
                                             &call->error);
         if (result == TS_STORE_OK)
             local->version_bound = bound;
@@ -221,9 +221,9 @@ static void seal_all(struct writes *writes, uint64_t version) {
 
 static enum ts_store_result write_all(struct store__local *local, struct ts_call *call,
                                       const struct writes *writes, bool sync) {
-    return local->backend->ops->write(local->backend, writes->list, writes->count,
-                                      (struct store__write_options){.sync = sync}, &call->stall_us,
-                                      &call->error);
+    const struct store__write_options options = {
+        .sync = sync, .give_up_ns = call->deadline_ns, .stall_us = &call->stall_us};
+    return local->backend->ops->write(local->backend, writes->list, writes->count, options, &call->error);
 }
 
 static enum ts_store_result run_apply(struct store__local *local, struct ts_call *call,
@@ -429,7 +429,7 @@ static void finish_promise(struct store__local_store *store, struct ts_call *cal
     else if (result == TS_STORE_OK)
         result = call->kind == TS_CALL_COMMIT ? write_commit(local, call, promise->claim.count)
                                               : write_abort(local, call);
-    if (result == TS_STORE_OK) {
+    if (result == TS_STORE_OK && promise != NULL) {
         pthread_mutex_lock(&local->mutex);
         store__promises_take(&local->promises, promise);
         pthread_mutex_unlock(&local->mutex);

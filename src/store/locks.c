@@ -46,7 +46,7 @@ struct store__locks *store__locks_new(void) {
     if (locks == NULL)
         return NULL;
     locks->bucket_count = FIRST_BUCKETS;
-    locks->buckets = calloc(locks->bucket_count, sizeof(*locks->buckets));
+    locks->buckets = calloc(locks->bucket_count, sizeof(void *));
     if (locks->buckets == NULL || pthread_mutex_init(&locks->mutex, NULL) != 0) {
         free(locks->buckets);
         free(locks);
@@ -102,7 +102,7 @@ void store__claim_init(struct store__claim *claim, struct store__want *wants, si
 /* A table that could not grow only has longer chains. */
 static void grow(struct store__locks *locks) {
     size_t bucket_count = 2 * locks->bucket_count;
-    struct store__lock **buckets = calloc(bucket_count, sizeof(*buckets));
+    struct store__lock **buckets = calloc(bucket_count, sizeof(void *));
     if (buckets == NULL)
         return;
     for (size_t i = 0; i < locks->bucket_count; i++) {

@@ -282,12 +282,11 @@ static void take_steps(struct memory_backend *backend, const struct store__write
 }
 
 static enum ts_store_result write(struct store__backend *head, const struct store__write *writes,
-                                  size_t count, struct store__write_options options, uint64_t *stall_us,
+                                  size_t count, struct store__write_options options,
                                   struct ts_store_error *ret_error) {
     struct memory_backend *backend = (struct memory_backend *)head;
     enum { FEW = 8 };
     struct step few[FEW], *steps = count <= FEW ? few : malloc(count * sizeof *steps);
-    (void)stall_us;
     size_t made = 0;
     bool ready = steps != NULL;
     while (ready && made < count)

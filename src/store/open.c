@@ -1,43 +1,37 @@
 #include "store/open.h"
 
 #include "base/bytes.h"
-#include "base/redact.h"
+#include "postgres.h"
+#include "rocksdb.h"
 #include "store/memory.h"
+#include "url.h"
 
-#include <stdio.h>
-#include <string.h>
-
-enum { NAME_SIZE = sizeof((struct ts_store *)NULL)->name };
-
-/* What stands behind a scheme, or NULL when the URL has another. */
-static const char *after_scheme(const char *url, const char *scheme) {
-    size_t len = strlen(scheme);
-    return strncmp(url, scheme, len) == 0 ? url + len : NULL;
-}
-
-static enum ts_store_result open_memory(const char *name, const struct ts_store_options *options,
+static enum ts_store_result open_memory(const struct store_url *url, const struct ts_store_options *options,
                                         struct ts_store **ret_store, struct ts_store_error *ret_error) {
-    static const char allowed[] = "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789-_.";
-    char full[NAME_SIZE];
-    if (name[strspn(name, allowed)] != '\0' || strlen(name) > 64)
-        return store__error(ret_error, TS_STORE_BAD_CONFIGURATION, SIZE_MAX,
-                            "memory: a name has at most 64 letters, digits, '-', '_' and '.'");
-    snprintf(full, sizeof full, "memory:%s", name);
-    struct ts_store *store = ts_memory_open_new(full, options->clock);
+    struct ts_store *store = ts_memory_open_new(url->name, options->clock);
     if (store == NULL)
-        return store__error(ret_error, TS_STORE_FAILED, SIZE_MAX, "%s: out of memory", full);
+        return store__error(ret_error, TS_STORE_FAILED, SIZE_MAX, "%.120s: out of memory", url->name);
     *ret_store = store;
     return TS_STORE_OK;
 }
 
 enum ts_store_result ts_store_open(const char *url, const struct ts_store_options *options,
                                    struct ts_store **ret_store, struct ts_store_error *ret_error) {
-    const char *rest;
-    if ((rest = after_scheme(url, "memory:")) != NULL)
-        return open_memory(rest, options, ret_store, ret_error);
-    /* Nothing of the URL is shown: where a scheme is wrong, a password may stand anywhere. */
-    return store__error(
-        ret_error, TS_STORE_BAD_CONFIGURATION, SIZE_MAX,
-        "a store is memory:[NAME], rocksdb:DIRECTORY or postgresql://HOST/DATABASE; the URL given is none "
-        "of these");
+    struct store_url parsed = {0};
+    enum ts_store_result result = store__url_parse(ts_bytes_of_cstring(url), &parsed, ret_error);
+    if (result != TS_STORE_OK)
+        return result;
+    switch (parsed.kind) {
+    case STORE_URL_MEMORY:
+        result = open_memory(&parsed, options, ret_store, ret_error);
+        break;
+    case STORE_URL_ROCKSDB:
+        result = store__rocksdb_open(parsed.path, parsed.name, options, ret_store, ret_error);
+        break;
+    case STORE_URL_POSTGRES:
+        result = store__postgres_open(&parsed, options, ret_store, ret_error);
+        break;
+    }
+    store__url_release(&parsed);
+    return result;
 }

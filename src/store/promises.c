@@ -26,7 +26,7 @@ bool store__promises_reserve(struct store__promises *promises) {
     if (promises->count < promises->bucket_count)
         return true;
     size_t bucket_count = promises->bucket_count == 0 ? FIRST_BUCKETS : 2 * promises->bucket_count;
-    struct store__promise **buckets = calloc(bucket_count, sizeof(*buckets));
+    struct store__promise **buckets = calloc(bucket_count, sizeof(void *));
     if (buckets == NULL)
         return promises->bucket_count > 0;
     for (size_t i = 0; i < promises->bucket_count; i++) {
@@ -80,14 +80,14 @@ static int compare_gids(const void *a, const void *b) {
 bool store__promises_list(const struct store__promises *promises, struct ts_rows *rows) {
     if (promises->count == 0)
         return true;
-    struct store__promise **sorted = malloc(promises->count * sizeof(*sorted));
+    struct store__promise **sorted = malloc(promises->count * sizeof(void *));
     if (sorted == NULL)
         return false;
     size_t count = 0;
     for (size_t i = 0; i < promises->bucket_count; i++)
         for (struct store__promise *promise = promises->buckets[i]; promise != NULL; promise = promise->next)
             sorted[count++] = promise;
-    qsort(sorted, count, sizeof(*sorted), compare_gids);
+    qsort(sorted, count, sizeof(void *), compare_gids);
     bool fits = true;
     for (size_t i = 0; i < count && fits; i++) {
         const struct ts_row row = {.key = ts_bytes_of_cstring(sorted[i]->gid), .version = sorted[i]->time_ms};

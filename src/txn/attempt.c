@@ -1,6 +1,6 @@
 /*
- * One attempt: turns the wishes of txn__run into calls, waits for them within their timeouts, and reports what came
- * of each.
+ * One attempt: turns the wishes of txn__run into calls, waits for them within their timeouts, and reports
+ * what came of each.
  */
 #include "driver.h"
 #include "failpoint.h"
@@ -41,17 +41,19 @@ static enum ts_timeout_phase phase_of(enum txn__wish wish) {
     return TS_TIMEOUT_SHARD_RPC;
 }
 
-/* Cleaning up after a failure gets its own time even when the transaction's is over: locks should not stay. */
+/* Cleaning up after a failure gets its own time even when the transaction's is over: locks should not stay.
+ */
 static bool is_cleaning_up(enum txn__wish wish) {
     return phase_of(wish) == TS_TIMEOUT_SHARD_RPC || wish == TXN__WISH_REFUSE;
 }
 
-static struct ts_timeout_watch watch_of(const struct txn__session *session, const struct txn__flight *flight) {
+static struct ts_timeout_watch watch_of(const struct txn__session *session,
+                                        const struct txn__flight *flight) {
     return (struct ts_timeout_watch){session->begun_us, session->retries, flight->phase, flight->begun_us};
 }
 
-static void set_deadline(const struct ts_coordinator *coordinator, struct txn__session *session, size_t member,
-                         enum txn__wish wish) {
+static void set_deadline(const struct ts_coordinator *coordinator, struct txn__session *session,
+                         size_t member, enum txn__wish wish) {
     struct txn__flight *flight = &session->flights[member];
     flight->begun_us = txn__now_us();
     flight->phase = phase_of(wish);
@@ -62,14 +64,15 @@ static void set_deadline(const struct ts_coordinator *coordinator, struct txn__s
     session->calls[member].deadline_ns = flight->until_us * 1000;
 }
 
-static void fill_apply(struct txn__session *session, size_t member, enum txn__wish wish, struct ts_call *call) {
+static void fill_apply(struct txn__session *session, size_t member, enum txn__wish wish,
+                       struct ts_call *call) {
     struct txn__own *own = &session->own;
     const uint64_t registration = session->incarnation->seats[session->gid.decider].registration;
     own->count = 0;
     call->kind = TS_CALL_APPLY;
     if (wish == TXN__WISH_DECIDE) {
-        txn__own_decide(&(struct txn__decide){&session->gid, registration, &session->participants, session->record,
-                                              .taken = {0}},
+        txn__own_decide(&(struct txn__decide){&session->gid, registration, &session->participants,
+                                              session->record, .taken = {0}},
                         own);
     } else if (wish == TXN__WISH_APPLY) {
         if (session->record)
@@ -151,10 +154,12 @@ static void keep_cause(const struct ts_coordinator *coordinator, struct txn__ses
         session->cause = ts_txn_cause_of_timeout(over);
     else
         session->cause = ts_txn_cause_of_store(call);
-    memcpy(session->text, session->deadlocked ? session->deadlock_text : call->error.text, sizeof session->text);
+    memcpy(session->text, session->deadlocked ? session->deadlock_text : call->error.text,
+           sizeof session->text);
 }
 
-/* The time since the last change of state goes to the phase that has ended; what was waited for locks, to that. */
+/* The time since the last change of state goes to the phase that has ended; what was waited for locks, to
+ * that. */
 static void keep_time(struct txn__session *session, enum txn__run_state before, uint64_t now_us) {
     uint64_t took = now_us - session->phase_begun_us;
     uint64_t locks = session->phase_lock_us < took ? session->phase_lock_us : took;
@@ -208,8 +213,8 @@ static void start(struct ts_coordinator *coordinator, struct txn__session *sessi
     set_deadline(coordinator, session, member, wish);
     if (failpoint_before(wish)) {
         call->done = true;
-        call->error = (struct ts_store_error){.result = TS_STORE_FAILED, .sqlstate = "XX000", .op = SIZE_MAX,
-                                              .text = "a failpoint"};
+        call->error = (struct ts_store_error){
+            .result = TS_STORE_FAILED, .sqlstate = "XX000", .op = SIZE_MAX, .text = "a failpoint"};
         call->lock_wait_us = call->stall_us = 0;
         return;
     }

@@ -1,6 +1,6 @@
 /*
- * What a coordinator looks after in the background, in one thread: commits that are pending, decisions whose fate is
- * not known, marks and the decisions below them, retired incarnations; and it is a resolver.
+ * What a coordinator looks after in the background, in one thread: commits that are pending, decisions whose
+ * fate is not known, marks and the decisions below them, retired incarnations; and it is a resolver.
  */
 #include "driver.h"
 #include "failpoint.h"
@@ -10,11 +10,11 @@
 #include <time.h>
 
 enum {
-    TICK_US = 500000,           /* marks move this often */
-    RESOLVE_US = 2000000,       /* a pass over the promises */
-    NUDGED_US = 100000,         /* the soonest that a blocked batch asks for another pass */
-    SWEEP_US = 10000000,        /* a pass over the coordinators */
-    PAGE = 1000,                /* decisions that one batch removes */
+    TICK_US = 500000,     /* marks move this often */
+    RESOLVE_US = 2000000, /* a pass over the promises */
+    NUDGED_US = 100000,   /* the soonest that a blocked batch asks for another pass */
+    SWEEP_US = 10000000,  /* a pass over the coordinators */
+    PAGE = 1000,          /* decisions that one batch removes */
 };
 
 /* All that a tick shares: one settle for its timeouts and for knowing which stores do not answer. */
@@ -70,7 +70,8 @@ static void push_pending(struct tick *tick) {
     }
 }
 
-/* Asks the decider until it is known: the machine of the coordinator itself, begun where it had to give up. */
+/* Asks the decider until it is known: the machine of the coordinator itself, begun where it had to give up.
+ */
 static void settle_entry(struct tick *tick, struct txn__entry *entry) {
     struct ts_coordinator *coordinator = tick->coordinator;
     if (txn__places_have(&tick->settle.sick, entry->decider))
@@ -102,7 +103,8 @@ static void settle_entry(struct tick *tick, struct txn__entry *entry) {
             txn__places_add(&pending, session->members[i].place);
     }
     pthread_mutex_lock(&coordinator->lock);
-    bool committed = session->run.outcome == TS_TXN_COMMITTED || session->run.outcome == TS_TXN_COMMITTED_PENDING;
+    bool committed =
+        session->run.outcome == TS_TXN_COMMITTED || session->run.outcome == TS_TXN_COMMITTED_PENDING;
     bool fenced = session->run.outcome == TS_TXN_UNKNOWN && session->run.why == TXN__WHY_FENCED;
     if (fenced) {
         tick->incarnation->seats[entry->decider].fenced = true;
@@ -157,7 +159,8 @@ static void sync_applied(struct tick *tick) {
     pthread_mutex_unlock(&coordinator->lock);
 }
 
-/* The dels of a page of decisions; only commits go. Returns the sequence that the mark may move to with them. */
+/* The dels of a page of decisions; only commits go. Returns the sequence that the mark may move to with them.
+ */
 static uint64_t page_dels(const struct ts_rows *rows, uint64_t low, struct ts_op *ops, size_t *ret_count) {
     size_t count = 0;
     uint64_t upto = low;
@@ -170,15 +173,16 @@ static uint64_t page_dels(const struct ts_rows *rows, uint64_t low, struct ts_op
             continue;
         if (rows->more && i + 1 == rows->count)
             upto = sequence + 1;
-        if (txn__decision_decode(rows->rows[i].value, &decision, &participants) && decision == TXN__DECISION_COMMIT)
+        if (txn__decision_decode(rows->rows[i].value, &decision, &participants) &&
+            decision == TXN__DECISION_COMMIT)
             ops[count++] = (struct ts_op){.kind = TS_OP_DEL, .key = rows->rows[i].key};
     }
     *ret_count = count;
     return upto;
 }
 
-/* Moves the mark, and removes the commit decisions below it in the same batch, one page. Returns where it stands, or 0
- * when that failed. */
+/* Moves the mark, and removes the commit decisions below it in the same batch, one page. Returns where it
+ * stands, or 0 when that failed. */
 static uint64_t move_mark_once(struct tick *tick, uint32_t place, uint64_t moved, uint64_t low,
                                struct ts_rows *rows, struct ts_op *ops) {
     struct ts_coordinator *coordinator = tick->coordinator;
@@ -187,7 +191,8 @@ static uint64_t move_mark_once(struct tick *tick, uint32_t place, uint64_t moved
     struct txn__look_keys keys;
     struct txn__look look;
     txn__look_keys_init(&keys, &gid);
-    struct ts_call read = {.kind = TS_CALL_READ, .keys = keys.bytes, .key_count = TXN__LOOK_KEYS, .rows = rows};
+    struct ts_call read = {
+        .kind = TS_CALL_READ, .keys = keys.bytes, .key_count = TXN__LOOK_KEYS, .rows = rows};
     if (txn__settle_call(&tick->settle, place, &read) != TS_STORE_OK)
         return 0;
     txn__look_decode(rows, read.time_ms, &look);
@@ -202,8 +207,11 @@ static uint64_t move_mark_once(struct tick *tick, uint32_t place, uint64_t moved
     struct txn__key to;
     txn__key_decision(uuid, moved, &from);
     txn__key_decision(uuid, low, &to);
-    struct ts_call scan = {.kind = TS_CALL_SCAN, .from = txn__key_bytes(&from), .to = txn__key_bytes(&to),
-                           .limit = PAGE, .rows = rows};
+    struct ts_call scan = {.kind = TS_CALL_SCAN,
+                           .from = txn__key_bytes(&from),
+                           .to = txn__key_bytes(&to),
+                           .limit = PAGE,
+                           .rows = rows};
     if (txn__settle_call(&tick->settle, place, &scan) != TS_STORE_OK)
         return 0;
     size_t dels;
@@ -244,7 +252,8 @@ static void move_marks(struct tick *tick) {
     ts_rows_release(&rows);
 }
 
-/* What is still decided to abort under this uuid goes after its registration: nothing of it can arrive any more. */
+/* What is still decided to abort under this uuid goes after its registration: nothing of it can arrive any
+ * more. */
 static void remove_aborts(struct tick *tick, uint32_t place) {
     struct txn__key from;
     struct txn__key to;
@@ -254,8 +263,11 @@ static void remove_aborts(struct tick *tick, uint32_t place) {
     struct ts_op *ops = malloc(PAGE * sizeof *ops);
     bool more = ops != NULL;
     while (more) {
-        struct ts_call scan = {.kind = TS_CALL_SCAN, .from = txn__key_bytes(&from), .to = txn__key_bytes(&to),
-                               .limit = PAGE, .rows = &rows};
+        struct ts_call scan = {.kind = TS_CALL_SCAN,
+                               .from = txn__key_bytes(&from),
+                               .to = txn__key_bytes(&to),
+                               .limit = PAGE,
+                               .rows = &rows};
         more = txn__settle_call(&tick->settle, place, &scan) == TS_STORE_OK && rows.count > 0;
         for (size_t i = 0; more && i < rows.count; i++)
             ops[i] = (struct ts_op){.kind = TS_OP_DEL, .key = rows.rows[i].key};

@@ -1,8 +1,8 @@
 /*
  * The driver's own structures: what waits, locks and calls stores on behalf of the machines.
  *
- * Locks, in this order: `registering`, then `lock`, then `metrics_lock`. None of them is held during a call to a
- * store but `registering`, whose calls are bounded by timeouts.shard_rpc.
+ * Locks, in this order: `registering`, then `lock`, then `metrics_lock`. None of them is held during a call
+ * to a store but `registering`, whose calls are bounded by timeouts.shard_rpc.
  */
 #ifndef TS_TXN_DRIVER_H
 #define TS_TXN_DRIVER_H
@@ -37,8 +37,8 @@ struct txn__seat {
 };
 
 /*
- * One uuid of this process. There is one current incarnation; one that was fenced somewhere is retired, stays until
- * all it had under way has ended, and is then taken back where it is still registered.
+ * One uuid of this process. There is one current incarnation; one that was fenced somewhere is retired, stays
+ * until all it had under way has ended, and is then taken back where it is still registered.
  */
 struct txn__incarnation {
     struct txn__incarnation *next;
@@ -79,7 +79,7 @@ struct txn__session {
     struct txn__plan plan;
     uint32_t *stores; /* places of the plan */
     uint32_t *part_of_place;
-    size_t *part_from; /* in arranged */
+    size_t *part_from;      /* in arranged */
     bool arranged_in_place; /* the one part is ops itself */
     bool record;
     bool degrade;
@@ -155,7 +155,8 @@ void txn__session_free(struct txn__session *session);
 bool txn__session_reserve(struct txn__session *session, size_t op_count);
 /* Lays the operations out part by part for this decider; false when there is no memory. */
 bool txn__session_arrange(struct txn__session *session, size_t decider);
-struct ts_batch txn__session_part(const struct txn__session *session, size_t part, const struct txn__own *own);
+struct ts_batch txn__session_part(const struct txn__session *session, size_t part,
+                                  const struct txn__own *own);
 
 /* incarnation.c. The lock is held, except where it says otherwise. */
 struct txn__incarnation *txn__incarnation_new(uint32_t place_count);
@@ -166,8 +167,8 @@ void txn__incarnation_retire(struct ts_coordinator *coordinator, struct txn__inc
 struct txn__incarnation *txn__incarnation_current(struct ts_coordinator *coordinator);
 struct txn__entry *txn__entry_take(struct ts_coordinator *coordinator);
 void txn__entry_give(struct ts_coordinator *coordinator, struct txn__entry *entry);
-/* Not under the lock: registers the incarnation on a store, once. False with the reason, or, with result OK, when the
- * incarnation turned out to be fenced. */
+/* Not under the lock: registers the incarnation on a store, once. False with the reason, or, with result OK,
+ * when the incarnation turned out to be fenced. */
 bool txn__seat_take(struct ts_coordinator *coordinator, struct txn__incarnation *incarnation, uint32_t place,
                     struct ts_store_error *ret_error);
 

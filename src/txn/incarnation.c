@@ -66,7 +66,8 @@ void txn__entry_give(struct ts_coordinator *coordinator, struct txn__entry *entr
 
 /* What stands at the registration's key now. */
 static enum ts_store_result read_seat(struct ts_coordinator *coordinator, const struct txn__uuid *uuid,
-                                      uint32_t place, struct txn__look *ret_look, struct ts_store_error *ret_error) {
+                                      uint32_t place, struct txn__look *ret_look,
+                                      struct ts_store_error *ret_error) {
     struct txn__gid gid = {.coordinator = *uuid, .sequence = 1, .decider = place};
     struct txn__look_keys keys;
     txn__look_keys_init(&keys, &gid);
@@ -84,7 +85,8 @@ static enum ts_store_result read_seat(struct ts_coordinator *coordinator, const 
     return result;
 }
 
-/* Registers, however often the reply gets lost: only this process uses the uuid, so what is there is ours or a fence.
+/* Registers, however often the reply gets lost: only this process uses the uuid, so what is there is ours or
+ * a fence.
  */
 static enum ts_store_result register_seat(struct ts_coordinator *coordinator, const struct txn__uuid *uuid,
                                           uint32_t place, struct txn__look *ret_look,

@@ -1,6 +1,6 @@
 /*
- * What one running transaction needs, kept for the next, so that running one allocates nothing once the largest has
- * been seen.
+ * What one running transaction needs, kept for the next, so that running one allocates nothing once the
+ * largest has been seen.
  */
 #include "driver.h"
 
@@ -27,8 +27,8 @@ struct txn__session *txn__session_new(struct ts_coordinator *coordinator) {
     pthread_cond_init(&session->wake, &monotonic);
     pthread_condattr_destroy(&monotonic);
     if (session->stores == NULL || session->part_of_place == NULL || session->part_from == NULL ||
-        session->members == NULL || session->calls == NULL || session->waiting == NULL || session->flights == NULL ||
-        session->rpc_us == NULL || !txn__session_reserve(session, 16)) {
+        session->members == NULL || session->calls == NULL || session->waiting == NULL ||
+        session->flights == NULL || session->rpc_us == NULL || !txn__session_reserve(session, 16)) {
         txn__session_free(session);
         return NULL;
     }
@@ -116,7 +116,8 @@ bool txn__session_arrange(struct txn__session *session, size_t decider) {
     return true;
 }
 
-struct ts_batch txn__session_part(const struct txn__session *session, size_t part, const struct txn__own *own) {
+struct ts_batch txn__session_part(const struct txn__session *session, size_t part,
+                                  const struct txn__own *own) {
     if (session->arranged_in_place)
         return (struct ts_batch){.ops = session->ops, .count = session->op_count};
     struct ts_op *ops = session->arranged + session->part_from[part];

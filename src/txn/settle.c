@@ -23,7 +23,8 @@ enum ts_txn_error txn__fail(struct ts_txn_error_detail *ret_detail, enum ts_txn_
     return error;
 }
 
-void txn__settle_init(struct txn__settle *settle, struct ts_cluster *cluster, uint64_t timeout_us, bool fence_all) {
+void txn__settle_init(struct txn__settle *settle, struct ts_cluster *cluster, uint64_t timeout_us,
+                      bool fence_all) {
     *settle = (struct txn__settle){.cluster = cluster, .timeout_us = timeout_us, .fence_all = fence_all};
 }
 
@@ -68,7 +69,8 @@ enum ts_store_result txn__settle_call(struct txn__settle *settle, uint32_t place
     return result;
 }
 
-static enum ts_store_result apply_own(struct txn__settle *settle, uint32_t place, const struct txn__own *own) {
+static enum ts_store_result apply_own(struct txn__settle *settle, uint32_t place,
+                                      const struct txn__own *own) {
     struct ts_call call = {.kind = TS_CALL_APPLY, .batch = txn__own_batch(own)};
     return txn__settle_call(settle, place, &call);
 }
@@ -82,11 +84,13 @@ static enum ts_store_result finish(struct txn__settle *settle, uint32_t place, e
     return result;
 }
 
-static enum ts_store_result look(struct txn__settle *settle, const struct txn__gid *gid, struct txn__look *ret_look) {
+static enum ts_store_result look(struct txn__settle *settle, const struct txn__gid *gid,
+                                 struct txn__look *ret_look) {
     struct txn__look_keys keys;
     txn__look_keys_init(&keys, gid);
     struct ts_rows rows = {0};
-    struct ts_call call = {.kind = TS_CALL_READ, .keys = keys.bytes, .key_count = TXN__LOOK_KEYS, .rows = &rows};
+    struct ts_call call = {
+        .kind = TS_CALL_READ, .keys = keys.bytes, .key_count = TXN__LOOK_KEYS, .rows = &rows};
     enum ts_store_result result = txn__settle_call(settle, gid->decider, &call);
     if (result == TS_STORE_OK)
         txn__look_decode(&rows, call.time_ms, ret_look);
@@ -94,7 +98,8 @@ static enum ts_store_result look(struct txn__settle *settle, const struct txn__g
     return result;
 }
 
-static enum ts_store_result fence(struct txn__settle *settle, uint32_t place, const struct txn__fence *fence) {
+static enum ts_store_result fence(struct txn__settle *settle, uint32_t place,
+                                  const struct txn__fence *fence) {
     struct txn__own own;
     txn__own_fence(fence, &own);
     (void)txn__failpoint(TXN__FAILPOINT_RESOLVE_BEFORE_FENCE);
@@ -235,7 +240,8 @@ static void take_leftover(struct txn__settle *settle, struct leftovers *left, ui
     if (!txn__may_remove(&removal))
         return;
     txn__key_decision(&gid.coordinator, gid.sequence, &left->keys[left->count]);
-    left->ops[left->count] = (struct ts_op){.kind = TS_OP_DEL, .key = txn__key_bytes(&left->keys[left->count])};
+    left->ops[left->count] =
+        (struct ts_op){.kind = TS_OP_DEL, .key = txn__key_bytes(&left->keys[left->count])};
     left->count++;
 }
 
@@ -258,8 +264,11 @@ static bool remove_decisions(struct txn__settle *settle, uint32_t decider, const
     struct leftovers left;
     bool none_left = false;
     for (bool more = true; more;) {
-        struct ts_call scan = {.kind = TS_CALL_SCAN, .from = txn__key_bytes(&from), .to = txn__key_bytes(&to),
-                               .limit = PAGE, .rows = &rows};
+        struct ts_call scan = {.kind = TS_CALL_SCAN,
+                               .from = txn__key_bytes(&from),
+                               .to = txn__key_bytes(&to),
+                               .limit = PAGE,
+                               .rows = &rows};
         if (txn__settle_call(settle, decider, &scan) != TS_STORE_OK)
             break;
         none_left = rows.count == 0;
@@ -280,8 +289,8 @@ static bool remove_decisions(struct txn__settle *settle, uint32_t decider, const
     return none_left;
 }
 
-/* A fence mark behind which nothing is left, and which is so old that no message of its coordinator can still be on
- * its way: a registration is sent once and its sender waits for seconds. */
+/* A fence mark behind which nothing is left, and which is so old that no message of its coordinator can still
+ * be on its way: a registration is sent once and its sender waits for seconds. */
 static void forget_fence(struct txn__settle *settle, uint32_t place, const struct ts_row *row,
                          const struct txn__registration *registration, uint64_t now_ms) {
     if (now_ms < registration->fenced_at_ms || now_ms - registration->fenced_at_ms < FENCE_MARK_KEPT_MS)
@@ -318,8 +327,11 @@ static void settle_coordinators_of(struct txn__settle *settle, uint32_t place) {
     txn__key_all_coordinators(&from, &to);
     struct ts_rows rows = {0};
     for (bool more = true; more;) {
-        struct ts_call scan = {.kind = TS_CALL_SCAN, .from = txn__key_bytes(&from), .to = txn__key_bytes(&to),
-                               .limit = PAGE, .rows = &rows};
+        struct ts_call scan = {.kind = TS_CALL_SCAN,
+                               .from = txn__key_bytes(&from),
+                               .to = txn__key_bytes(&to),
+                               .limit = PAGE,
+                               .rows = &rows};
         if (txn__settle_call(settle, place, &scan) != TS_STORE_OK)
             break;
         for (size_t i = 0; i < rows.count; i++)

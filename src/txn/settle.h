@@ -1,6 +1,6 @@
 /*
- * Settling promises and removing records, for resolvers, recover and fence. Works on a cluster alone: no coordinator
- * is needed, and any number of processes may do it at the same time.
+ * Settling promises and removing records, for resolvers, recover and fence. Works on a cluster alone: no
+ * coordinator is needed, and any number of processes may do it at the same time.
  */
 #ifndef TS_TXN_SETTLE_H
 #define TS_TXN_SETTLE_H
@@ -19,7 +19,8 @@ struct txn__settle {
     struct ts_txn_error_detail trouble; /* the first; OK when there was none */
 };
 
-void txn__settle_init(struct txn__settle *settle, struct ts_cluster *cluster, uint64_t timeout_us, bool fence_all);
+void txn__settle_init(struct txn__settle *settle, struct ts_cluster *cluster, uint64_t timeout_us,
+                      bool fence_all);
 
 /* Every promise of every store, once. */
 void txn__settle_promises(struct txn__settle *settle);

@@ -1,8 +1,8 @@
 /*
  * Running a transaction: classify, admit, attempt, perhaps again, and say what became of it.
  *
- * Local transactions go straight to their store. Global ones pass the breaker and admission first, and keep their
- * place through their retries.
+ * Local transactions go straight to their store. Global ones pass the breaker and admission first, and keep
+ * their place through their retries.
  */
 #include "driver.h"
 
@@ -81,7 +81,8 @@ static void wake_settled(struct ts_coordinator *coordinator) {
 static enum ts_waiter_state queue_up(struct ts_coordinator *coordinator, struct txn__session *session,
                                      uint64_t now_us) {
     struct ts_admission_waiter *waiter = &session->waiter;
-    *waiter = (struct ts_admission_waiter){.stores = session->stores, .store_count = session->plan.part_count};
+    *waiter =
+        (struct ts_admission_waiter){.stores = session->stores, .store_count = session->plan.part_count};
     struct ts_timeout_watch watch = {session->begun_us, 0, TS_TIMEOUT_COORD_QUEUE, now_us};
     waiter->deadline_us = ts_timeout_until_us(&coordinator->config.timeouts, &watch);
     enum ts_waiter_state state = ts_admission_enter(&coordinator->admission, waiter, now_us);
@@ -106,8 +107,9 @@ static bool admit(struct ts_coordinator *coordinator, struct txn__session *sessi
     enum ts_waiter_state state = TS_WAITER_IDLE;
     if (!ts_breaker_ask(&coordinator->breaker, now_us, ret_permit)) {
         session->cause.kind = TS_CAUSE_BREAKER;
-        set_text(session->text, sizeof session->text,
-                 "the circuit breaker is open after failures of stores; try again after breaker.recovery_timeout");
+        set_text(
+            session->text, sizeof session->text,
+            "the circuit breaker is open after failures of stores; try again after breaker.recovery_timeout");
     } else {
         state = queue_up(coordinator, session, now_us);
     }
@@ -131,9 +133,10 @@ static bool admit(struct ts_coordinator *coordinator, struct txn__session *sessi
     return state == TS_WAITER_ADMITTED;
 }
 
-/* Takes the current incarnation, registered on the store that will decide. NULL, with the cause, when that fails. */
-static struct txn__incarnation *take_incarnation(struct ts_coordinator *coordinator, struct txn__session *session,
-                                                 size_t decider) {
+/* Takes the current incarnation, registered on the store that will decide. NULL, with the cause, when that
+ * fails. */
+static struct txn__incarnation *take_incarnation(struct ts_coordinator *coordinator,
+                                                 struct txn__session *session, size_t decider) {
     uint32_t place = session->plan.parts[decider].place;
     for (;;) {
         pthread_mutex_lock(&coordinator->lock);
@@ -145,10 +148,11 @@ static struct txn__incarnation *take_incarnation(struct ts_coordinator *coordina
         if (ready)
             return incarnation; /* with the lock */
         pthread_mutex_unlock(&coordinator->lock);
-        struct ts_store_error error = {.result = TS_STORE_FAILED, .sqlstate = "XX000", .op = SIZE_MAX,
+        struct ts_store_error error = {.result = TS_STORE_FAILED,
+                                       .sqlstate = "XX000",
+                                       .op = SIZE_MAX,
                                        .text = "no memory or no entropy for a new coordinator; try again"};
-        bool registered =
-            incarnation != NULL && txn__seat_take(coordinator, incarnation, place, &error);
+        bool registered = incarnation != NULL && txn__seat_take(coordinator, incarnation, place, &error);
         pthread_mutex_lock(&coordinator->lock);
         if (incarnation != NULL)
             incarnation->users--;
@@ -181,7 +185,8 @@ static bool begin_attempt(struct ts_coordinator *coordinator, struct txn__sessio
     bool global = txn__plan_is_global(&session->plan);
     size_t decider = global ? txn__plan_decider(&session->plan, session->spread) : 0;
     if (!txn__session_arrange(session, decider)) {
-        struct ts_call call = {.kind = TS_CALL_APPLY, .error = {.result = TS_STORE_FAILED, .sqlstate = "53200"}};
+        struct ts_call call = {.kind = TS_CALL_APPLY,
+                               .error = {.result = TS_STORE_FAILED, .sqlstate = "53200"}};
         session->cause = ts_txn_cause_of_store(&call);
         set_text(session->text, sizeof session->text, "out of memory");
         return false;
@@ -202,7 +207,8 @@ static bool begin_attempt(struct ts_coordinator *coordinator, struct txn__sessio
         incarnation->users--;
     pthread_mutex_unlock(&coordinator->lock);
     if (global && session->entry == NULL) {
-        session->cause = (struct ts_txn_cause){.kind = TS_CAUSE_STORE, .result = TS_STORE_FAILED, .sqlstate = "53200"};
+        session->cause =
+            (struct ts_txn_cause){.kind = TS_CAUSE_STORE, .result = TS_STORE_FAILED, .sqlstate = "53200"};
         set_text(session->text, sizeof session->text, "out of memory");
         return false;
     }
@@ -277,18 +283,21 @@ static enum ts_conflict_outcome conflict_of(const struct txn__session *session, 
 }
 
 /* Conflict rates of the stores, and the limits that follow from them. The lock is held. */
-static void keep_conflicts(struct ts_coordinator *coordinator, const struct txn__session *session, uint64_t now_us) {
+static void keep_conflicts(struct ts_coordinator *coordinator, const struct txn__session *session,
+                           uint64_t now_us) {
     for (size_t i = 0; i < session->run.count; i++) {
         uint32_t place = session->members[i].place;
         struct ts_conflict_tracker *tracker = &coordinator->conflicts[place];
-        ts_conflict_record(tracker,
-                           (struct ts_conflict_event){conflict_of(session, i), session->calls[i].lock_wait_us}, now_us);
+        ts_conflict_record(
+            tracker, (struct ts_conflict_event){conflict_of(session, i), session->calls[i].lock_wait_us},
+            now_us);
         if (now_us < coordinator->adaptive[place].next_us)
             continue;
         struct ts_conflict_view view = ts_conflict_view(tracker, now_us);
         if (ts_adaptive_step(&coordinator->adaptive[place], &coordinator->config.adaptive, &view, now_us)) {
             ts_admission_set_store_limit(&coordinator->admission,
-                                         (struct ts_store_limit){place, coordinator->adaptive[place].limit}, now_us);
+                                         (struct ts_store_limit){place, coordinator->adaptive[place].limit},
+                                         now_us);
             wake_settled(coordinator);
         }
     }
@@ -299,8 +308,9 @@ static void complete_cause(struct txn__session *session) {
     switch (session->run.why) {
     case TXN__WHY_RESOLVER:
         session->cause = (struct ts_txn_cause){.kind = TS_CAUSE_RESOLVER};
-        set_text(session->text, sizeof session->text,
-                 "a resolver aborted it because it took longer than timeouts.total or seemed dead; try again");
+        set_text(
+            session->text, sizeof session->text,
+            "a resolver aborted it because it took longer than timeouts.total or seemed dead; try again");
         return;
     case TXN__WHY_FENCED:
         session->cause = (struct ts_txn_cause){.kind = TS_CAUSE_FENCED};
@@ -459,7 +469,8 @@ static void fill_result(struct txn__session *session, bool admitted, struct ts_t
                  ts_timeout_phase_setting(session->cause.phase), session->text);
 }
 
-static void keep_metrics(struct ts_coordinator *coordinator, const struct txn__session *session, bool admitted) {
+static void keep_metrics(struct ts_coordinator *coordinator, const struct txn__session *session,
+                         bool admitted) {
     struct ts_txn_sample sample = {.end = end_of(admitted ? session->run.outcome : TS_TXN_REFUSED),
                                    .cause = &session->cause,
                                    .retries = session->retries,
@@ -468,7 +479,8 @@ static void keep_metrics(struct ts_coordinator *coordinator, const struct txn__s
     ts_txn_metrics_record(coordinator->metrics, &sample);
     for (size_t i = 0; i < session->run.count; i++) {
         ts_txn_metrics_record_lock_wait(
-            coordinator->metrics, (struct ts_latency_rpc){session->members[i].place, session->calls[i].lock_wait_us});
+            coordinator->metrics,
+            (struct ts_latency_rpc){session->members[i].place, session->calls[i].lock_wait_us});
     }
     pthread_mutex_unlock(&coordinator->metrics_lock);
 }
@@ -547,7 +559,8 @@ static void refuse_session(struct ts_coordinator *coordinator, struct txn__sessi
     pthread_mutex_unlock(&coordinator->lock);
 }
 
-static const char reserved_key[] = "the key begins with the byte 0, which is reserved for the system; use another key";
+static const char reserved_key[] =
+    "the key begins with the byte 0, which is reserved for the system; use another key";
 
 void ts_txn_run(struct ts_coordinator *coordinator, const struct ts_op *ops, size_t count,
                 const struct ts_txn_options *options, struct ts_txn_result *ret_result) {

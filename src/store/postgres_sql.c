@@ -1,0 +1,169 @@
+/*
+ * The statements. docs/formats/postgres.md explains them; what matters for changes:
+ *
+ * - A failure is an SQL error, so that nothing of the batch stays: a text such as turnstone:check:7 is cast
+ * to a number, and postgres_error.c reads the tag back from the message.
+ * - APPLY runs in READ COMMITTED. The two lateral joins take the row locks in the order of the keys, each key
+ * once and at once in the mode that it needs, so that batches cannot deadlock one another; a lock gives the
+ * newest row, not the snapshot's. What is absent in the snapshot is inserted; meeting a row that was
+ * committed meanwhile is `raced`, and the engine sends the batch again.
+ * - The text that is cast is never a constant: the planner would cast it itself, and fail every time.
+ * - The time is taken in the last SELECT, behind everything that can wait.
+ */
+#include "postgres.h"
+
+/* Numbers of built-in types, fixed in PostgreSQL's catalog and in whatever speaks its protocol. */
+enum {
+    BYTEA = 17,
+    INT8 = 20,
+    INT4 = 23,
+    TEXT = 25,
+    BYTEA_ARRAY = 1001,
+    INT2_ARRAY = 1005,
+    INT8_ARRAY = 1016
+};
+
+#define TIME_MS "trunc(extract(epoch FROM clock_timestamp()) * 1000)::bigint"
+
+/* When the cluster, place or epoch ($1, $2: null for any) is another one, or the store is not initialised to
+ * its end. */
+#define FOREIGN(identity, epoch)                                                                             \
+    "WHEN m.identity <> " identity " THEN ('turnstone:cluster:' || m.epoch)::integer "                       \
+    "WHEN m.epoch <> " epoch " THEN ('turnstone:epoch:' || m.epoch)::integer "                               \
+    "WHEN m.state = 2 AND " epoch " IS NOT NULL THEN ('turnstone:initialising:' || m.epoch)::integer "
+
+/* One row: the time, after the checks above. */
+#define GUARD                                                                                                \
+    "guard AS MATERIALIZED (SELECT CASE " FOREIGN(                                                           \
+        "$1", "$2") "ELSE 0 END + " TIME_MS " AS ms "                                                        \
+                    "FROM (SELECT 1 AS one) o LEFT JOIN turnstone.meta m ON m.one = o.one) "
+
+static const char apply_sql[] =
+    "WITH op AS MATERIALIZED ("
+    "SELECT u.* FROM unnest($3, $4, $5, $6, $7, $8) WITH ORDINALITY AS u (key, want, kind, value, delta, "
+    "most, n)"
+    "), held AS MATERIALIZED ("
+    "SELECT op.n, op.key, op.want, op.kind, op.most, op.value, coalesce(s.version, x.version) AS seen, "
+    "CASE WHEN op.kind = 3 THEN "
+    "CASE WHEN x.version IS NULL THEN op.delta::numeric "
+    "WHEN octet_length(x.value) BETWEEN 1 AND 64 AND encode(x.value, 'escape') ~ '^0*[0-9]{1,19}$' "
+    "AND encode(x.value, 'escape')::numeric <= 9223372036854775807 "
+    "THEN encode(x.value, 'escape')::numeric + op.delta END END AS total "
+    "FROM op "
+    "LEFT JOIN LATERAL (SELECT i.version FROM turnstone.item i WHERE i.key = op.key AND op.kind = 0 FOR "
+    "SHARE) s ON true "
+    "LEFT JOIN LATERAL (SELECT i.version, CASE WHEN op.kind = 3 THEN i.value END AS value FROM "
+    "turnstone.item i "
+    "WHERE i.key = op.key AND op.kind > 0 FOR NO KEY UPDATE) x ON true"
+    "), bad AS MATERIALIZED ("
+    "SELECT min(n) FILTER (WHERE want >= 0 AND want <> coalesce(seen, 0)) AS want, "
+    "min(n) FILTER (WHERE kind = 3 AND total IS NULL) AS text, "
+    "min(n) FILTER (WHERE kind = 3 AND (total < 0 OR total > most)) AS most FROM held"
+    "), go AS MATERIALIZED ("
+    "SELECT CASE " FOREIGN(
+        "$1",
+        "$2") "WHEN m.state = 1 AND $11 = 1 THEN ('turnstone:closing:' || m.epoch)::integer "
+              "WHEN bad.want IS NOT NULL THEN ('turnstone:check:' || bad.want)::integer "
+              "WHEN bad.text IS NOT NULL THEN ('turnstone:text:' || bad.text)::integer "
+              "WHEN bad.most IS NOT NULL THEN ('turnstone:limit:' || bad.most)::integer "
+              "ELSE 0 END + nextval('turnstone.version') AS version "
+              "FROM bad LEFT JOIN turnstone.meta m ON m.one = 1"
+              "), made AS ("
+              "INSERT INTO turnstone.item (key, value, version) "
+              "SELECT h.key, CASE h.kind WHEN 1 THEN h.value WHEN 2 THEN ''::bytea ELSE "
+              "decode(h.total::text, 'escape') END, "
+              "CASE WHEN h.kind = 2 THEN 0 ELSE go.version END "
+              "FROM held h, go WHERE h.seen IS NULL AND h.kind > 0 ORDER BY h.n "
+              "ON CONFLICT (key) DO NOTHING RETURNING 1"
+              "), changed AS ("
+              "UPDATE turnstone.item i SET value = CASE h.kind WHEN 1 THEN h.value ELSE "
+              "decode(h.total::text, 'escape') END, "
+              "version = go.version "
+              "FROM held h, go WHERE i.key = h.key AND h.seen IS NOT NULL AND h.kind IN (1, 3) RETURNING 1"
+              "), gone AS ("
+              "DELETE FROM turnstone.item i USING held h, go "
+              "WHERE i.key = h.key AND h.seen IS NOT NULL AND h.kind = 2 AND go.version > 0 RETURNING 1"
+              ") SELECT CASE "
+              "WHEN did.made + did.changed + did.gone <> want.writes THEN ('turnstone:raced:' || "
+              "did.made)::bigint "
+              "WHEN greatest(did.ms, $10) >= $9 THEN ('turnstone:late:' || did.ms)::bigint "
+              "ELSE did.ms END "
+              "FROM (SELECT (SELECT count(*) FROM made) AS made, (SELECT count(*) FROM changed) AS changed, "
+              "(SELECT count(*) FROM gone) AS gone, " TIME_MS " AS ms) did, "
+              "(SELECT count(*) AS writes FROM held WHERE kind > 0) want, go";
+
+static const Oid apply_types[] = {BYTEA,      INT8,       BYTEA_ARRAY, INT8_ARRAY, INT2_ARRAY, BYTEA_ARRAY,
+                                  INT8_ARRAY, INT8_ARRAY, INT8,        INT8,       INT4};
+
+/*
+ * A deletion of an absent key inserts a mark of version 0, so that it waits for a promise that has the key;
+ * this takes the marks away again, in the same transaction.
+ */
+static const char sweep_sql[] = "DELETE FROM turnstone.item WHERE key = ANY ($1) AND version = 0";
+static const Oid sweep_types[] = {BYTEA_ARRAY};
+
+static const char read_sql[] =
+    "WITH " GUARD "SELECT guard.ms, r.n, r.version, CASE WHEN r.bytes > $4 THEN decode(('turnstone:large:' "
+    "|| r.n)::integer::text, "
+    "'escape') ELSE r.value END "
+    "FROM guard LEFT JOIN (SELECT u.n, i.version, i.value, sum(octet_length(i.value)) OVER () AS bytes "
+    "FROM unnest($3) WITH ORDINALITY AS u (key, n) LEFT JOIN turnstone.item i ON i.key = u.key) r ON true "
+    "ORDER BY r.n";
+static const Oid read_types[] = {BYTEA, INT8, BYTEA_ARRAY, INT8};
+
+/* The value of the row that goes beyond the bytes is null. */
+#define SCAN(condition)                                                                                      \
+    "WITH " GUARD "SELECT guard.ms, r.key, r.version, CASE WHEN r.bytes <= $5 THEN r.value END "             \
+    "FROM guard LEFT JOIN (SELECT * FROM (SELECT i.key, i.version, i.value, "                                \
+    "sum(octet_length(i.key) + octet_length(i.value)) OVER (ORDER BY i.key ROWS UNBOUNDED PRECEDING) AS "    \
+    "bytes "                                                                                                 \
+    "FROM turnstone.item i WHERE i.key >= $3" condition " ORDER BY i.key LIMIT $4) w "                       \
+    "WHERE w.bytes - octet_length(w.key) - octet_length(w.value) <= $5) r ON true ORDER BY r.key"
+
+static const char scan_sql[] = SCAN(" AND i.key < $6");
+static const Oid scan_types[] = {BYTEA, INT8, BYTEA, INT8, INT8, BYTEA};
+static const char scan_to_end_sql[] = SCAN("");
+static const Oid scan_to_end_types[] = {BYTEA, INT8, BYTEA, INT8, INT8};
+
+static const char prepared_sql[] =
+    "WITH " GUARD "SELECT guard.ms, p.gid, p.ms FROM guard LEFT JOIN ("
+    "SELECT substr(x.gid, length($3) + 1) AS gid, trunc(extract(epoch FROM x.prepared) * 1000)::bigint AS ms "
+    "FROM pg_catalog.pg_prepared_xacts x WHERE x.database = current_database() AND left(x.gid, length($3)) = "
+    "$3"
+    ") p ON true ORDER BY p.gid COLLATE \"C\"";
+static const Oid prepared_types[] = {BYTEA, INT8, TEXT};
+
+static const char now_sql[] = "WITH " GUARD "SELECT guard.ms FROM guard";
+static const Oid now_types[] = {BYTEA, INT8};
+
+const struct postgres_statement_text *postgres__statement(enum postgres_statement statement) {
+#define ENTRY(name, lower)                                                                                   \
+    [POSTGRES_##name] = {                                                                                    \
+        "turnstone_" #lower,                                                                                 \
+        lower##_sql,                                                                                         \
+        lower##_types,                                                                                       \
+        (int)(sizeof lower##_types / sizeof lower##_types[0])                                                \
+    }
+    static const struct postgres_statement_text texts[POSTGRES_STATEMENT_COUNT] = {
+        ENTRY(APPLY, apply),
+        ENTRY(SWEEP, sweep),
+        ENTRY(READ, read),
+        ENTRY(SCAN, scan),
+        ENTRY(SCAN_TO_END, scan_to_end),
+        ENTRY(PREPARED, prepared),
+        ENTRY(NOW, now),
+    };
+#undef ENTRY
+    return &texts[statement];
+}
+
+const char *const postgres__schema[] = {
+    "CREATE SCHEMA IF NOT EXISTS turnstone",
+    "CREATE TABLE IF NOT EXISTS turnstone.item "
+    "(key bytea NOT NULL PRIMARY KEY, value bytea NOT NULL, version bigint NOT NULL)",
+    "CREATE SEQUENCE IF NOT EXISTS turnstone.version",
+    "CREATE TABLE IF NOT EXISTS turnstone.meta (one integer NOT NULL PRIMARY KEY CHECK (one = 1), "
+    "change bigint NOT NULL, identity bytea NOT NULL, epoch bigint NOT NULL, state integer NOT NULL, "
+    "body bytea NOT NULL)",
+    NULL,
+};

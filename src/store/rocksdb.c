@@ -1,0 +1,244 @@
+/*
+ * RocksDB as a plain ordered map. Locks, versions and promises are the local core's; here a batch is one
+ * WriteBatch.
+ *
+ * A write holds nothing of ours, so that RocksDB can gather the writes of many threads into one sync. It
+ * never turns the log (WAL) off: what is written unsynced becomes durable with the next write that is synced,
+ * since there is one log and its order is the order of the writes.
+ */
+#include "rocksdb.h"
+
+#include "base/bytes.h"
+#include "os/clock.h"
+
+#include <stdlib.h>
+#include <string.h>
+#include <time.h>
+#include <unistd.h>
+
+/* How long a stalled write is waited for when the caller has no earlier deadline; then the store is busy. */
+static const uint64_t stall_max_ns = 2000000000;
+
+static bool begins(const char *message, const char *with) {
+    return strncmp(message, with, strlen(with)) == 0;
+}
+
+/* RocksDB's messages name files and offsets, never keys or values. */
+enum ts_store_result rocksdb__error(const char *name, enum rocksdb__purpose purpose, char *message,
+                                    struct ts_store_error *ret_error) {
+    enum ts_store_result result;
+    if (strstr(message, "No space left on device") != NULL || strstr(message, "Disk quota exceeded") != NULL)
+        result = store__error(ret_error, TS_STORE_FULL, SIZE_MAX,
+                              "%.100s: the disk is full; make room and open the store again", name);
+    else if (begins(message, "Corruption"))
+        result = store__error(ret_error, TS_STORE_DAMAGED, SIZE_MAX,
+                              "%.80s: RocksDB finds its files damaged (%.80s); restore them from a backup",
+                              name, message);
+    else if (begins(message, "IO error") && purpose == ROCKSDB_WRITES)
+        /* It may be in the log all the same, and then turns up when the store is opened again. */
+        result = store__error(ret_error, TS_STORE_UNKNOWN, SIZE_MAX,
+                              "%.80s: RocksDB cannot write (%.80s); see to the disk and open the store again",
+                              name, message);
+    else
+        result =
+            store__error(ret_error, purpose == ROCKSDB_OPENS ? TS_STORE_BAD_CONFIGURATION : TS_STORE_FAILED,
+                         SIZE_MAX, "%.80s: RocksDB says: %.120s", name, message);
+    rocksdb_free(message);
+    return result;
+}
+
+/* A key with its space, as RocksDB has it. */
+struct full_key {
+    size_t len;
+    char bytes[1 + TS_STORE_KEY_MAX];
+};
+
+/* A bound of a scan may be longer than any key: cut, it stands before every key that it stood before. */
+static void make_key(enum store__space space, struct ts_bytes key, struct full_key *ret_key) {
+    size_t len = key.len <= TS_STORE_KEY_MAX ? key.len : TS_STORE_KEY_MAX;
+    ret_key->bytes[0] = (char)space;
+    if (len > 0)
+        memcpy(ret_key->bytes + 1, key.data, len);
+    ret_key->len = len + 1;
+}
+
+struct view {
+    const rocksdb_snapshot_t *snapshot;
+    rocksdb_readoptions_t *options;
+};
+
+static void *view_open(struct store__backend *head) {
+    struct rocksdb__backend *backend = (struct rocksdb__backend *)head;
+    struct view *view = malloc(sizeof *view);
+    if (view == NULL)
+        return NULL;
+    view->snapshot = rocksdb_create_snapshot(backend->database);
+    view->options = rocksdb_readoptions_create();
+    rocksdb_readoptions_set_snapshot(view->options, view->snapshot);
+    return view;
+}
+
+static void view_close(struct store__backend *head, void *opened) {
+    struct rocksdb__backend *backend = (struct rocksdb__backend *)head;
+    struct view *view = opened;
+    rocksdb_readoptions_destroy(view->options);
+    rocksdb_release_snapshot(backend->database, view->snapshot);
+    free(view);
+}
+
+static enum ts_store_result get(struct store__backend *head, void *view, enum store__space space,
+                                struct ts_bytes key, struct store__held *ret_held,
+                                struct ts_store_error *ret_error) {
+    struct rocksdb__backend *backend = (struct rocksdb__backend *)head;
+    struct full_key full;
+    make_key(space, key, &full);
+    char *message = NULL;
+    rocksdb_pinnableslice_t *slice = rocksdb_get_pinned(
+        backend->database, view != NULL ? ((struct view *)view)->options : backend->read_latest, full.bytes,
+        full.len, &message);
+    if (message != NULL)
+        return rocksdb__error(backend->name, ROCKSDB_READS, message, ret_error);
+    *ret_held = (struct store__held){.handle = slice};
+    if (slice != NULL) {
+        size_t len = 0;
+        const char *bytes = rocksdb_pinnableslice_value(slice, &len);
+        ret_held->stored = (struct ts_bytes){.data = (const uint8_t *)bytes, .len = len};
+    }
+    return TS_STORE_OK;
+}
+
+static void let_go(struct store__backend *head, struct store__held *held) {
+    (void)head;
+    if (held->handle != NULL)
+        rocksdb_pinnableslice_destroy(held->handle);
+    *held = (struct store__held){0};
+}
+
+/* The key under an iterator without its space; false at the end of the space. */
+static bool key_at(const rocksdb_iterator_t *iterator, enum store__space space, struct ts_bytes *ret_key) {
+    if (!rocksdb_iter_valid(iterator))
+        return false;
+    size_t len = 0;
+    const char *key = rocksdb_iter_key(iterator, &len);
+    if (len == 0 || key[0] != (char)space)
+        return false;
+    *ret_key = (struct ts_bytes){.data = (const uint8_t *)key + 1, .len = len - 1};
+    return true;
+}
+
+/* An iterator is a snapshot by itself. */
+static enum ts_store_result scan(struct store__backend *head, enum store__space space, struct ts_bytes from,
+                                 struct ts_bytes to,
+                                 bool (*visit)(void *context, struct ts_bytes key, struct ts_bytes stored),
+                                 void *context, struct ts_store_error *ret_error) {
+    struct rocksdb__backend *backend = (struct rocksdb__backend *)head;
+    struct full_key full;
+    make_key(space, from, &full);
+    rocksdb_iterator_t *iterator = rocksdb_create_iterator(backend->database, backend->read_latest);
+    rocksdb_iter_seek(iterator, full.bytes, full.len);
+    struct ts_bytes key;
+    for (bool more = true; more && key_at(iterator, space, &key); rocksdb_iter_next(iterator)) {
+        if (to.len > 0 && ts_bytes_compare(key, to) >= 0)
+            break;
+        size_t len = 0;
+        const char *stored = rocksdb_iter_value(iterator, &len);
+        if (ts_bytes_compare(key, from) >= 0)
+            more = visit(context, key, (struct ts_bytes){.data = (const uint8_t *)stored, .len = len});
+        if (!more)
+            break;
+    }
+    char *message = NULL;
+    rocksdb_iter_get_error(iterator, &message);
+    rocksdb_iter_destroy(iterator);
+    return message == NULL ? TS_STORE_OK : rocksdb__error(backend->name, ROCKSDB_READS, message, ret_error);
+}
+
+static rocksdb_writebatch_t *gather(const struct store__write *writes, size_t count) {
+    rocksdb_writebatch_t *batch = rocksdb_writebatch_create();
+    for (size_t i = 0; i < count; i++) {
+        const struct store__write *write = &writes[i];
+        const char space = (char)write->space;
+        const char *const key_parts[] = {&space, write->key.len > 0 ? (const char *)write->key.data : ""};
+        const size_t key_lens[] = {1, write->key.len};
+        if (write->remove) {
+            rocksdb_writebatch_deletev(batch, 2, key_parts, key_lens);
+            continue;
+        }
+        const char *const parts[] = {(const char *)write->head,
+                                     write->body.len > 0 ? (const char *)write->body.data : ""};
+        const size_t lens[] = {STORE_RECORD_HEAD, write->body.len};
+        rocksdb_writebatch_putv(batch, 2, key_parts, key_lens, 2, parts, lens);
+    }
+    return batch;
+}
+
+static bool is_stall(const char *message) {
+    return message != NULL && strstr(message, "Write stall") != NULL;
+}
+
+/*
+ * Writes are told not to wait inside RocksDB when it cannot keep up (no_slowdown): it waits here, where the
+ * time can be counted and a deadline looked at.
+ */
+static enum ts_store_result write_batch(struct store__backend *head, const struct store__write *writes,
+                                        size_t count, struct store__write_options options,
+                                        struct ts_store_error *ret_error) {
+    struct rocksdb__backend *backend = (struct rocksdb__backend *)head;
+    const rocksdb_writeoptions_t *how = options.sync ? backend->synced : backend->unsynced;
+    rocksdb_writebatch_t *batch = gather(writes, count);
+    char *message = NULL;
+    rocksdb_write(backend->database, how, batch, &message);
+    if (is_stall(message)) {
+        uint64_t begin_ns = ts_clock_monotonic_ns(), now_ns = begin_ns, end_ns = begin_ns + stall_max_ns;
+        if (options.give_up_ns != 0 && options.give_up_ns < end_ns)
+            end_ns = options.give_up_ns;
+        while (is_stall(message) && now_ns < end_ns) {
+            rocksdb_free(message);
+            message = NULL;
+            const struct timespec pause = {.tv_nsec = 1000000};
+            (void)nanosleep(&pause, NULL);
+            rocksdb_write(backend->database, how, batch, &message);
+            now_ns = ts_clock_monotonic_ns();
+        }
+        if (options.stall_us != NULL)
+            *options.stall_us += (now_ns - begin_ns) / 1000;
+    }
+    rocksdb_writebatch_destroy(batch);
+    if (is_stall(message)) {
+        rocksdb_free(message);
+        return store__error(ret_error, TS_STORE_BUSY, SIZE_MAX,
+                            "%.120s: RocksDB cannot keep up with the writes; try again later", backend->name);
+    }
+    return message == NULL ? TS_STORE_OK : rocksdb__error(backend->name, ROCKSDB_WRITES, message, ret_error);
+}
+
+static enum ts_store_result sync_log(struct store__backend *head, struct ts_store_error *ret_error) {
+    struct rocksdb__backend *backend = (struct rocksdb__backend *)head;
+    char *message = NULL;
+    rocksdb_flush_wal(backend->database, 1, &message);
+    return message == NULL ? TS_STORE_OK : rocksdb__error(backend->name, ROCKSDB_WRITES, message, ret_error);
+}
+
+static void close_backend(struct store__backend *head) {
+    struct rocksdb__backend *backend = (struct rocksdb__backend *)head;
+    if (backend->database != NULL)
+        rocksdb_close(backend->database);
+    rocksdb_readoptions_destroy(backend->read_latest);
+    rocksdb_writeoptions_destroy(backend->synced);
+    rocksdb_writeoptions_destroy(backend->unsynced);
+    rocksdb_options_destroy(backend->options);
+    if (backend->lock_fd >= 0)
+        close(backend->lock_fd);
+    free(backend);
+}
+
+const struct store__backend_ops rocksdb__ops = {
+    .view_open = view_open,
+    .view_close = view_close,
+    .get = get,
+    .let_go = let_go,
+    .scan = scan,
+    .write = write_batch,
+    .sync = sync_log,
+    .close = close_backend,
+};

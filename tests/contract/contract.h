@@ -1,0 +1,145 @@
+/*
+ * The contract of stores as tests, for any engine. An engine has a fixture and a program of three lines:
+ *
+ *     static const struct contract_fixture fixture = {"memory", set_up, open, ...};
+ *     int main(int argc, char **argv) {
+ *         return contract_main(argc, argv, &fixture);
+ *     }
+ */
+#ifndef TS_TESTS_CONTRACT_CONTRACT_H
+#define TS_TESTS_CONTRACT_CONTRACT_H
+
+#include "base/bytes.h"
+#include "store/open.h"
+#include "support/cmocka.h"
+
+/* A place is where a store keeps its contents: an object in memory, a directory, a database. */
+struct contract_fixture {
+    const char *name;
+
+    /* A new, empty place; what it holds goes with tear_down. Called more than once: places are independent.
+     */
+    void *(*set_up)(void);
+    void (*tear_down)(void *place);
+
+    /* A store over the place; fails the test when that does not work. Not called again before the store is
+     * closed. */
+    struct ts_store *(*open)(void *place);
+
+    /* What a child process opens the place by, or NULL when it cannot: tests that kill one are
+     * then left out.
+     */
+    const char *(*url)(void *place);
+};
+
+int contract_main(int argc, char **argv, const struct contract_fixture *fixture);
+
+/* The rest is for the files of the suite. */
+
+extern const struct contract_fixture *contract_fixture;
+extern const char *contract_program; /* this very program, for children */
+
+/* What every test begins with: a fresh place, and the store over it. */
+struct contract_world {
+    void *place;
+    struct ts_store *store;
+    struct ts_rows rows;
+};
+
+/* Closes the store and opens it again. */
+void contract_reopen(struct contract_world *world);
+
+/* Calls. All but run_* expect the result and fail the test, with the call's own words, when it is another. */
+#define B(literal) TS_BYTES(literal)
+struct ts_bytes contract_text(const char *text);
+
+struct ts_op contract_put(const char *key, const char *value);
+struct ts_op contract_check(const char *key, uint64_t version);
+struct ts_op contract_del(const char *key);
+struct ts_op contract_add(const char *key, int64_t delta, uint64_t max);
+struct ts_op contract_before(uint64_t time_ms);
+
+/* A time so long that a test fails by its own message before the runner stops it. */
+enum { CONTRACT_LONG_MS = 60000, CONTRACT_SHORT_MS = 150 };
+uint64_t contract_deadline_ns(uint64_t ms);
+
+void contract_expect(const struct ts_call *call, enum ts_store_result expected, const char *file, int line);
+#define expect_result(call, expected) contract_expect((call), (expected), __FILE__, __LINE__)
+
+struct ts_call contract_run_apply(struct ts_store *store, const struct ts_op *ops, size_t count,
+                                  uint64_t deadline_ns);
+struct ts_call contract_run_prepare(struct ts_store *store, const char *gid, const struct ts_op *ops,
+                                    size_t count);
+struct ts_call contract_run_gid(struct ts_store *store, enum ts_call_kind kind, const char *gid);
+
+#define expect_apply(store, expected, ...)                                                                   \
+    do {                                                                                                     \
+        const struct ts_op ops_[] = {__VA_ARGS__};                                                           \
+        const struct ts_call call_ = contract_run_apply((store), ops_, sizeof ops_ / sizeof ops_[0],         \
+                                                        contract_deadline_ns(CONTRACT_LONG_MS));             \
+        expect_result(&call_, (expected));                                                                   \
+    } while (0)
+
+/* As expect_apply, but of something that has to wait for ever. */
+#define expect_blocked(store, ...)                                                                           \
+    do {                                                                                                     \
+        const struct ts_op ops_[] = {__VA_ARGS__};                                                           \
+        const struct ts_call call_ = contract_run_apply((store), ops_, sizeof ops_ / sizeof ops_[0],         \
+                                                        contract_deadline_ns(CONTRACT_SHORT_MS));            \
+        expect_result(&call_, TS_STORE_TIMED_OUT);                                                           \
+    } while (0)
+
+#define expect_prepare(store, expected, gid, ...)                                                            \
+    do {                                                                                                     \
+        const struct ts_op ops_[] = {__VA_ARGS__};                                                           \
+        const struct ts_call call_ =                                                                         \
+            contract_run_prepare((store), (gid), ops_, sizeof ops_ / sizeof ops_[0]);                        \
+        expect_result(&call_, (expected));                                                                   \
+    } while (0)
+
+#define expect_commit(store, expected, gid)                                                                  \
+    do {                                                                                                     \
+        const struct ts_call call_ = contract_run_gid((store), TS_CALL_COMMIT, (gid));                       \
+        expect_result(&call_, (expected));                                                                   \
+    } while (0)
+
+#define expect_abort(store, expected, gid)                                                                   \
+    do {                                                                                                     \
+        const struct ts_call call_ = contract_run_gid((store), TS_CALL_ABORT, (gid));                        \
+        expect_result(&call_, (expected));                                                                   \
+    } while (0)
+
+/* The version of a key, 0 when it is absent; its value stays in world->rows. */
+uint64_t contract_version(struct contract_world *world, const char *key);
+void contract_expect_value(struct contract_world *world, const char *key, const char *value, const char *file,
+                           int line);
+/* NULL: absent. */
+#define expect_content(world, key, value) contract_expect_value((world), (key), (value), __FILE__, __LINE__)
+
+uint64_t contract_now_ms(struct ts_store *store);
+size_t contract_promises(struct contract_world *world);
+
+/* A child process that opens the place and does what `job` says, until it is killed. Its standard output is
+ * `said`.
+ */
+struct contract_child {
+    int pid;
+    int said;
+};
+struct contract_child contract_child_start(struct contract_world *world, const char *job);
+/* Reads a line from it; false at the end. */
+bool contract_child_line(const struct contract_child *child, char *ret_line, size_t size);
+void contract_child_kill(struct contract_child *child);
+
+/* Jobs for children, by name; never returns. In kill.c. */
+_Noreturn void contract_child_main(const char *url, const char *job);
+
+/* The tests of each file, at the end of which stands {0}. */
+extern const struct CMUnitTest contract_batch_tests[], contract_scan_tests[], contract_promise_tests[],
+    contract_limit_tests[], contract_thread_tests[], contract_kill_tests[], contract_meta_tests[];
+
+int contract_fresh(void **state);
+int contract_clean(void **state);
+#define contract_test(function) cmocka_unit_test_setup_teardown(function, contract_fresh, contract_clean)
+
+#endif

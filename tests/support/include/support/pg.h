@@ -1,0 +1,50 @@
+/*
+ * Real PostgreSQL servers for tests, from the distribution's package, on loopback ports of their own. The
+ * server that the package itself may have started is never touched.
+ *
+ * Failures to start are failures of the test. Every server ends with the process that started it, however
+ * that ends, and leaves nothing behind when it was stopped; what a killed test leaves lies in its own TMPDIR.
+ * Start servers from the main thread only: they end with the thread that started them.
+ */
+#ifndef TS_TESTS_SUPPORT_PG_H
+#define TS_TESTS_SUPPORT_PG_H
+
+#include <stdbool.h>
+#include <stddef.h>
+
+struct support_pg;
+
+struct support_pg_options {
+    int max_prepared_transactions; /* as the server's own setting: 0 is none */
+    int max_connections;           /* 0: 100 */
+    bool without_fsync;            /* for tests in which no server dies */
+    const char *settings;          /* further lines of postgresql.conf, or NULL */
+};
+
+struct support_pg *support_pg_start(const struct support_pg_options *options);
+
+/* Ends the server and removes its files. NULL is no matter. */
+void support_pg_stop(struct support_pg *pg);
+
+/* Ends all processes of the server at once, as a crash would (-m immediate). */
+void support_pg_kill(struct support_pg *pg);
+
+/* Starts it again over the same files and port, after a kill. */
+void support_pg_resume(struct support_pg *pg);
+
+/* Kill, change of the settings (in the form of postgresql.conf), resume. */
+void support_pg_reconfigure(struct support_pg *pg, const char *settings);
+
+/* postgresql://turnstone@127.0.0.1:PORT/DATABASE in memory that lives as long as the server. */
+const char *support_pg_url(struct support_pg *pg, const char *database);
+int support_pg_port(const struct support_pg *pg);
+
+/* Runs SQL as the administrator; the first column of the first row as text, to be freed, or NULL without
+ * rows. */
+char *support_pg_sql(struct support_pg *pg, const char *database, const char *sql);
+void support_pg_do(struct support_pg *pg, const char *database, const char *sql);
+
+/* A role that must give this password, on every database. */
+#define SUPPORT_PG_LOCKED_USER "locked"
+
+#endif
