@@ -163,8 +163,8 @@ struct ts_txn_error_detail {
 
 /*
  * Opens this process's coordinator over a cluster, which must stay open longer than it. config is copied;
- * NULL is the specification's defaults. Starts one thread, which beats the heart, removes what is finished
- * and resolves promises. Nothing is written to a store before the first global transaction.
+ * NULL is the specification's defaults. Starts two threads: one beats the heart, the other removes what is
+ * finished and resolves promises. Nothing is written to a store before the first global transaction.
  */
 TS_API enum ts_txn_error ts_coordinator_open(struct ts_cluster *cluster, const struct ts_txn_config *config,
                                              struct ts_coordinator **ret_coordinator,
