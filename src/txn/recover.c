@@ -153,7 +153,7 @@ enum ts_txn_error ts_txn_fence(struct ts_cluster *cluster, uint64_t timeout_ms, 
         return txn__fail(ret_detail, TS_TXN_ERROR_NO_MEMORY, UINT32_MAX, NULL);
     struct txn__epoch_raise raise = {0};
     struct ts_txn_settled counts = {0};
-    struct txn__epoch_step step;
+    struct txn__epoch_step step = {0};
     enum ts_txn_error error;
     for (;;) {
         error = read_epochs(cluster, timeout_ms * 1000, stores, ret_detail);
