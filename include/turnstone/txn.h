@@ -79,8 +79,7 @@ struct ts_txn_latency {
 TS_API size_t ts_txn_latency_waterfall(const struct ts_txn_latency *latency,
                                        char ret_line[TS_TXN_WATERFALL_SIZE]);
 
-/* The field that took most of the time: "queue", "route", "rpc", "read", "lock", "prepare", "barrier",
- * "commit", "replication", "gc" or "retry". */
+/* The field of the specification that took most of the time, such as "prepare_wal_us". */
 TS_API const char *ts_txn_latency_dominant(const struct ts_txn_latency *latency);
 
 /* One store of a transaction. */
@@ -164,8 +163,8 @@ struct ts_txn_error_detail {
 
 /*
  * Opens this process's coordinator over a cluster, which must stay open longer than it. config is copied;
- * NULL is the specification's defaults. Starts one thread, which beats the heart, removes what is finished
- * and resolves promises. Nothing is written to a store before the first global transaction.
+ * NULL is the specification's defaults. Starts two threads: one beats the heart, the other removes what is
+ * finished and resolves promises. Nothing is written to a store before the first global transaction.
  */
 TS_API enum ts_txn_error ts_coordinator_open(struct ts_cluster *cluster, const struct ts_txn_config *config,
                                              struct ts_coordinator **ret_coordinator,
@@ -174,6 +173,13 @@ TS_API enum ts_txn_error ts_coordinator_open(struct ts_cluster *cluster, const s
 /* No transaction may be under way. Finishes what is pending and takes its registrations back, within the
  * configured total time; what does not answer is left to resolvers. NULL is allowed. */
 TS_API void ts_coordinator_close(struct ts_coordinator *coordinator);
+
+/*
+ * Everything counted and measured so far as Prometheus' text, in parts; false when `write` said so or there
+ * was no memory.
+ */
+TS_API bool ts_coordinator_metrics(struct ts_coordinator *coordinator,
+                                   bool (*write)(void *context, struct ts_bytes text), void *context);
 
 /* What is known about a transaction, from any process. X(SUFFIX, text) */
 #define TS_TXN_STATES(X)                                                                                     \

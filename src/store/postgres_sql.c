@@ -25,10 +25,10 @@ enum {
 
 #define TIME_MS "trunc(extract(epoch FROM clock_timestamp()) * 1000)::bigint"
 
-/* When the cluster, place or epoch ($1, $2: null for any) is another one, or the store is not initialised to its
- * end. */
-#define FOREIGN(identity, epoch)                                                                              \
-    "WHEN m.identity <> " identity " THEN ('turnstone:cluster:' || m.epoch)::integer "                         \
+/* When the cluster, place or epoch ($1, $2: null for any) is another one, or the store is not initialised to
+ * its end. */
+#define FOREIGN(identity, epoch)                                                                             \
+    "WHEN m.identity <> " identity " THEN ('turnstone:cluster:' || m.epoch)::integer "                       \
     "WHEN m.epoch <> " epoch " THEN ('turnstone:epoch:' || m.epoch)::integer "                               \
     "WHEN m.state = 2 AND " epoch " IS NOT NULL THEN ('turnstone:initialising:' || m.epoch)::integer "
 
@@ -104,7 +104,7 @@ static const Oid sweep_types[] = {BYTEA_ARRAY};
 
 static const char read_sql[] =
     "WITH " GUARD "SELECT guard.ms, r.n, r.version, CASE WHEN r.bytes > $4 THEN decode(('turnstone:large:' "
-                  "|| r.n)::integer::text, "
+    "|| r.n)::integer::text, "
     "'escape') ELSE r.value END "
     "FROM guard LEFT JOIN (SELECT u.n, i.version, i.value, sum(octet_length(i.value)) OVER () AS bytes "
     "FROM unnest($3) WITH ORDINALITY AS u (key, n) LEFT JOIN turnstone.item i ON i.key = u.key) r ON true "

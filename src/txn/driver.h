@@ -1,8 +1,8 @@
 /*
  * The driver's own structures: what waits, locks and calls stores on behalf of the machines.
  *
- * Locks, in this order: `registering`, then `lock`, then `metrics_lock`. None of them is held during a call to a
- * store but `registering`, whose calls are bounded by timeouts.shard_rpc.
+ * Locks, in this order: `registering`, then `lock`, then `metrics_lock`. None of them is held during a call
+ * to a store but `registering`, whose calls are bounded by timeouts.shard_rpc.
  */
 #ifndef TS_TXN_DRIVER_H
 #define TS_TXN_DRIVER_H
@@ -37,8 +37,8 @@ struct txn__seat {
 };
 
 /*
- * One uuid of this process. There is one current incarnation; one that was fenced somewhere is retired, stays until
- * all it had under way has ended, and is then taken back where it is still registered.
+ * One uuid of this process. There is one current incarnation; one that was fenced somewhere is retired, stays
+ * until all it had under way has ended, and is then taken back where it is still registered.
  */
 struct txn__incarnation {
     struct txn__incarnation *next;
@@ -63,6 +63,7 @@ struct txn__session {
     pthread_cond_t wake;
     struct ts_admission_waiter waiter;
     struct ts_deadlock_node deadlock;
+    bool watched; /* the detector knows of it */
     bool deadlocked;
     char deadlock_text[240];
 
@@ -78,12 +79,13 @@ struct txn__session {
     struct txn__plan plan;
     uint32_t *stores; /* places of the plan */
     uint32_t *part_of_place;
-    size_t *part_from; /* in arranged */
+    size_t *part_from;      /* in arranged */
     bool arranged_in_place; /* the one part is ops itself */
     bool record;
     bool degrade;
     uint64_t begun_us;
     uint32_t retries;
+    uint64_t spread; /* whose turn it is to decide */
 
     /* The attempt. */
     struct txn__incarnation *incarnation;
@@ -153,17 +155,20 @@ void txn__session_free(struct txn__session *session);
 bool txn__session_reserve(struct txn__session *session, size_t op_count);
 /* Lays the operations out part by part for this decider; false when there is no memory. */
 bool txn__session_arrange(struct txn__session *session, size_t decider);
-struct ts_batch txn__session_part(const struct txn__session *session, size_t part, const struct txn__own *own);
+struct ts_batch txn__session_part(const struct txn__session *session, size_t part,
+                                  const struct txn__own *own);
 
 /* incarnation.c. The lock is held, except where it says otherwise. */
 struct txn__incarnation *txn__incarnation_new(uint32_t place_count);
 void txn__incarnation_free(struct txn__incarnation *incarnation);
 /* This uuid was fenced on some store: new transactions go on under another. */
 void txn__incarnation_retire(struct ts_coordinator *coordinator, struct txn__incarnation *incarnation);
+/* The one for new transactions; NULL when there is no memory or no entropy for it. */
+struct txn__incarnation *txn__incarnation_current(struct ts_coordinator *coordinator);
 struct txn__entry *txn__entry_take(struct ts_coordinator *coordinator);
 void txn__entry_give(struct ts_coordinator *coordinator, struct txn__entry *entry);
-/* Not under the lock: registers the incarnation on a store, once. False with the reason, or, with result OK, when the
- * incarnation turned out to be fenced. */
+/* Not under the lock: registers the incarnation on a store, once. False with the reason, or, with result OK,
+ * when the incarnation turned out to be fenced. */
 bool txn__seat_take(struct ts_coordinator *coordinator, struct txn__incarnation *incarnation, uint32_t place,
                     struct ts_store_error *ret_error);
 

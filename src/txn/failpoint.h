@@ -15,12 +15,12 @@
 
 /* X(SUFFIX, name) */
 #define TXN__FAILPOINTS(X)                                                                                   \
-    X(BEFORE_PREPARE, "before-prepare")           /* each one */                                             \
-    X(AFTER_PREPARE, "after-prepare")             /* each one */                                             \
+    X(BEFORE_PREPARE, "before-prepare") /* each one */                                                       \
+    X(AFTER_PREPARE, "after-prepare")   /* each one */                                                       \
     X(BEFORE_COMMIT_POINT, "before-commit-point")                                                            \
     X(AFTER_COMMIT_POINT, "after-commit-point")                                                              \
-    X(AFTER_COMMIT, "after-commit")               /* each one */                                             \
-    X(BEFORE_REMOVE, "before-remove")             /* of decision records, their participants synced */       \
+    X(AFTER_COMMIT, "after-commit")   /* each one */                                                         \
+    X(BEFORE_REMOVE, "before-remove") /* of decision records, their participants synced */                   \
     X(AFTER_REGISTER, "after-register")                                                                      \
     X(RESOLVE_BEFORE_FENCE, "resolve-before-fence")                                                          \
     X(RESOLVE_AFTER_FENCE, "resolve-after-fence")                                                            \
@@ -28,9 +28,9 @@
     X(RESOLVE_BEFORE_FINISH, "resolve-before-finish")                                                        \
     X(RESOLVE_AFTER_FINISH, "resolve-after-finish")                                                          \
     X(SWEEP_BEFORE_REMOVE, "sweep-before-remove")                                                            \
-    X(FENCE_AFTER_CLOSE, "fence-after-close")     /* of each store */                                        \
+    X(FENCE_AFTER_CLOSE, "fence-after-close") /* of each store */                                            \
     X(FENCE_AFTER_SETTLE, "fence-after-settle")                                                              \
-    X(FENCE_AFTER_OPEN, "fence-after-open")       /* of each store */
+    X(FENCE_AFTER_OPEN, "fence-after-open") /* of each store */
 
 #define TXN__FAILPOINT_ENUM(suffix, name) TXN__FAILPOINT_##suffix,
 enum txn__failpoint { TXN__FAILPOINTS(TXN__FAILPOINT_ENUM) TXN__FAILPOINT_COUNT };

@@ -28,7 +28,7 @@ enum {
     MEMBERS = 3,
     ACCOUNTS = 2, /* for each store */
     BALANCE = 1000,
-    TOTAL_MS = 300,  /* a coordinator's total timeout */
+    TOTAL_MS = 300, /* a coordinator's total timeout */
 };
 
 enum owner { OWNER_RUN, OWNER_RESOLVER };

@@ -1,0 +1,354 @@
+#include "settle.h"
+
+#include "driver.h"
+#include "failpoint.h"
+#include "resolve.h"
+
+enum { PAGE = 512, FENCE_MARK_KEPT_MS = 24 * 3600 * 1000 };
+
+const uint8_t *txn__cluster_id(const struct ts_cluster *cluster) {
+    return ts_cluster_meta(cluster, 0)->cluster;
+}
+
+enum ts_txn_error txn__fail(struct ts_txn_error_detail *ret_detail, enum ts_txn_error error, uint32_t place,
+                            const struct ts_store_error *store_error) {
+    if (ret_detail == NULL)
+        return error;
+    *ret_detail = (struct ts_txn_error_detail){.error = error, .place = place};
+    if (store_error != NULL) {
+        ret_detail->reason = store_error->result;
+        memcpy(ret_detail->sqlstate, store_error->sqlstate, sizeof ret_detail->sqlstate);
+        memcpy(ret_detail->text, store_error->text, sizeof ret_detail->text);
+    }
+    return error;
+}
+
+void txn__settle_init(struct txn__settle *settle, struct ts_cluster *cluster, uint64_t timeout_us,
+                      bool fence_all) {
+    *settle = (struct txn__settle){.cluster = cluster, .timeout_us = timeout_us, .fence_all = fence_all};
+}
+
+static bool did_not_answer(enum ts_store_result result) {
+    switch (result) {
+    case TS_STORE_BUSY:
+    case TS_STORE_UNAVAILABLE:
+    case TS_STORE_TIMED_OUT:
+    case TS_STORE_UNKNOWN:
+    case TS_STORE_FULL:
+    case TS_STORE_FOREIGN:
+    case TS_STORE_CLOSING:
+    case TS_STORE_BAD_CONFIGURATION:
+    case TS_STORE_DAMAGED:
+    case TS_STORE_FAILED:
+        return true;
+    case TS_STORE_OK:
+    case TS_STORE_CHECK_FAILED:
+    case TS_STORE_LATE:
+    case TS_STORE_LIMIT:
+    case TS_STORE_NOT_A_COUNTER:
+    case TS_STORE_LOCK_CONFLICT:
+    case TS_STORE_NO_SUCH_PROMISE:
+    case TS_STORE_PROMISE_EXISTS:
+    case TS_STORE_BAD_BATCH:
+    case TS_STORE_TOO_LARGE:
+        return false;
+    }
+    return true;
+}
+
+enum ts_store_result txn__settle_call(struct txn__settle *settle, uint32_t place, struct ts_call *call) {
+    if (txn__places_have(&settle->sick, place))
+        return TS_STORE_UNAVAILABLE;
+    call->deadline_ns = txn__deadline_ns(settle->timeout_us);
+    enum ts_store_result result = ts_store_run(ts_cluster_store(settle->cluster, place), call);
+    if (did_not_answer(result)) {
+        txn__places_add(&settle->sick, place);
+        if (settle->trouble.error == TS_TXN_ERROR_OK)
+            txn__fail(&settle->trouble, TS_TXN_ERROR_STORE, place, &call->error);
+    }
+    return result;
+}
+
+static enum ts_store_result apply_own(struct txn__settle *settle, uint32_t place,
+                                      const struct txn__own *own) {
+    struct ts_call call = {.kind = TS_CALL_APPLY, .batch = txn__own_batch(own)};
+    return txn__settle_call(settle, place, &call);
+}
+
+static enum ts_store_result finish(struct txn__settle *settle, uint32_t place, enum ts_call_kind kind,
+                                   const char *gid) {
+    (void)txn__failpoint(TXN__FAILPOINT_RESOLVE_BEFORE_FINISH);
+    struct ts_call call = {.kind = kind, .gid = gid};
+    enum ts_store_result result = txn__settle_call(settle, place, &call);
+    (void)txn__failpoint(TXN__FAILPOINT_RESOLVE_AFTER_FINISH);
+    return result;
+}
+
+static enum ts_store_result look(struct txn__settle *settle, const struct txn__gid *gid,
+                                 struct txn__look *ret_look) {
+    struct txn__look_keys keys;
+    txn__look_keys_init(&keys, gid);
+    struct ts_rows rows = {0};
+    struct ts_call call = {
+        .kind = TS_CALL_READ, .keys = keys.bytes, .key_count = TXN__LOOK_KEYS, .rows = &rows};
+    enum ts_store_result result = txn__settle_call(settle, gid->decider, &call);
+    if (result == TS_STORE_OK)
+        txn__look_decode(&rows, call.time_ms, ret_look);
+    ts_rows_release(&rows);
+    return result;
+}
+
+static enum ts_store_result fence(struct txn__settle *settle, uint32_t place,
+                                  const struct txn__fence *fence) {
+    struct txn__own own;
+    txn__own_fence(fence, &own);
+    (void)txn__failpoint(TXN__FAILPOINT_RESOLVE_BEFORE_FENCE);
+    enum ts_store_result result = apply_own(settle, place, &own);
+    (void)txn__failpoint(TXN__FAILPOINT_RESOLVE_AFTER_FENCE);
+    return result;
+}
+
+static enum ts_store_result refuse(struct txn__settle *settle, const struct txn__resolve *resolve) {
+    struct txn__own own;
+    txn__own_refuse(&(struct txn__refuse){&resolve->gid, resolve->look.registration_version,
+                                          resolve->look.mark_version, .by_resolver = true},
+                    &own);
+    enum ts_store_result result = apply_own(settle, resolve->gid.decider, &own);
+    (void)txn__failpoint(TXN__FAILPOINT_RESOLVE_AFTER_REFUSE);
+    return result;
+}
+
+/* Does what the machine wishes for, until it is done. */
+static void drive(struct txn__settle *settle, struct txn__resolve *resolve, const char *gid) {
+    while (!txn__resolve_is_done(resolve)) {
+        struct txn__look looked = {0};
+        enum ts_store_result result = TS_STORE_FAILED;
+        switch (resolve->wish) {
+        case TXN__WISH_LOOK:
+            result = look(settle, &resolve->gid, &looked);
+            break;
+        case TXN__WISH_FENCE:
+            result = fence(settle, resolve->gid.decider,
+                           &(struct txn__fence){&resolve->gid.coordinator, resolve->look.registration_version,
+                                                resolve->look.now_ms});
+            break;
+        case TXN__WISH_REFUSE:
+            result = refuse(settle, resolve);
+            break;
+        case TXN__WISH_COMMIT:
+            result = finish(settle, resolve->place, TS_CALL_COMMIT, gid);
+            break;
+        case TXN__WISH_ABORT:
+            result = finish(settle, resolve->place, TS_CALL_ABORT, gid);
+            break;
+        case TXN__WISH_NONE:
+        case TXN__WISH_APPLY:
+        case TXN__WISH_PREPARE:
+        case TXN__WISH_DECIDE:
+        case TXN__WISH_RECORD:
+        case TXN__WISH_FORGET:
+            ts_unreachable("a resolver does not wish for that");
+        }
+        txn__resolve_reply(resolve, result, &looked);
+    }
+}
+
+static void count(struct ts_txn_settled *counts, const struct txn__resolve *resolve) {
+    counts->seen++;
+    counts->fenced += resolve->fenced;
+    switch (resolve->verdict) {
+    case TXN__VERDICT_COMMITTED:
+        counts->committed++;
+        return;
+    case TXN__VERDICT_ABORTED:
+        counts->aborted++;
+        return;
+    case TXN__VERDICT_LEFT:
+        counts->left++;
+        return;
+    case TXN__VERDICT_STUCK:
+        counts->stuck++;
+        return;
+    case TXN__VERDICT_FOREIGN:
+        counts->foreign++;
+        return;
+    }
+}
+
+static void settle_promises_of(struct txn__settle *settle, uint32_t place) {
+    struct ts_rows rows = {0};
+    struct ts_call call = {.kind = TS_CALL_PREPARED, .rows = &rows};
+    struct txn__resolve_options options = {txn__cluster_id(settle->cluster),
+                                           (uint32_t)ts_cluster_count(settle->cluster), settle->fence_all,
+                                           .taken = {0}};
+    if (txn__settle_call(settle, place, &call) == TS_STORE_OK) {
+        for (size_t i = 0; i < rows.count; i++) {
+            const struct ts_row *row = &rows.rows[i];
+            uint64_t age_ms = call.time_ms > row->version ? call.time_ms - row->version : 0;
+            char gid[TS_STORE_GID_MAX + 1] = {0};
+            memcpy(gid, row->key.data, row->key.len < TS_STORE_GID_MAX ? row->key.len : TS_STORE_GID_MAX);
+            struct txn__resolve resolve;
+            txn__resolve_init(&resolve, &(struct txn__promise){row->key, place, age_ms}, &options);
+            drive(settle, &resolve, gid);
+            count(&settle->counts, &resolve);
+        }
+    }
+    ts_rows_release(&rows);
+}
+
+void txn__settle_promises(struct txn__settle *settle) {
+    for (size_t place = 0; place < ts_cluster_count(settle->cluster); place++)
+        settle_promises_of(settle, (uint32_t)place);
+}
+
+/* One page of the decisions of a fenced coordinator: finishes the commits, syncs, and removes what may go. */
+struct leftovers {
+    struct ts_op ops[PAGE];
+    struct txn__key keys[PAGE];
+    size_t count;
+    struct txn__places touched; /* to be synced before anything goes */
+};
+
+/* Commits on every participant; the touched ones need a sync. */
+static bool finish_commit(struct txn__settle *settle, const struct txn__gid *gid,
+                          const struct txn__places *participants, struct txn__places *touched) {
+    char text[TS_TXN_ID_SIZE];
+    txn__gid_format(gid, text);
+    for (uint32_t place = 0; place < ts_cluster_count(settle->cluster); place++) {
+        if (!txn__places_have(participants, place))
+            continue;
+        enum ts_store_result result = finish(settle, place, TS_CALL_COMMIT, text);
+        if (result != TS_STORE_OK && result != TS_STORE_NO_SUCH_PROMISE)
+            return false;
+        txn__places_add(touched, place);
+    }
+    return true;
+}
+
+static void take_leftover(struct txn__settle *settle, struct leftovers *left, uint32_t decider,
+                          const struct ts_row *row) {
+    struct txn__gid gid = {.decider = decider};
+    enum txn__decision decision;
+    struct txn__places participants;
+    if (!txn__key_is_decision(row->key, &gid.coordinator, &gid.sequence) ||
+        !txn__decision_decode(row->value, &decision, &participants))
+        return;
+    memcpy(gid.cluster, txn__cluster_id(settle->cluster), sizeof gid.cluster);
+    struct txn__removal removal = {decision, .fenced = true};
+    if (decision == TXN__DECISION_COMMIT)
+        removal.finished_synced = finish_commit(settle, &gid, &participants, &left->touched);
+    if (!txn__may_remove(&removal))
+        return;
+    txn__key_decision(&gid.coordinator, gid.sequence, &left->keys[left->count]);
+    left->ops[left->count] =
+        (struct ts_op){.kind = TS_OP_DEL, .key = txn__key_bytes(&left->keys[left->count])};
+    left->count++;
+}
+
+static bool sync_all(struct txn__settle *settle, const struct txn__places *places) {
+    for (uint32_t place = 0; place < ts_cluster_count(settle->cluster); place++) {
+        struct ts_call call = {.kind = TS_CALL_SYNC};
+        if (txn__places_have(places, place) && txn__settle_call(settle, place, &call) != TS_STORE_OK)
+            return false;
+    }
+    return true;
+}
+
+/* Removes the decisions of a fenced coordinator on one store. True when none is left. */
+static bool remove_decisions(struct txn__settle *settle, uint32_t decider, const struct txn__uuid *uuid) {
+    struct txn__key from;
+    struct txn__key to;
+    txn__key_decision(uuid, 0, &from);
+    txn__key_decision(uuid, UINT64_MAX, &to);
+    struct ts_rows rows = {0};
+    struct leftovers left;
+    bool none_left = false;
+    for (bool more = true; more;) {
+        struct ts_call scan = {.kind = TS_CALL_SCAN,
+                               .from = txn__key_bytes(&from),
+                               .to = txn__key_bytes(&to),
+                               .limit = PAGE,
+                               .rows = &rows};
+        if (txn__settle_call(settle, decider, &scan) != TS_STORE_OK)
+            break;
+        none_left = rows.count == 0;
+        left.count = 0;
+        left.touched = (struct txn__places){{0}};
+        for (size_t i = 0; i < rows.count; i++)
+            take_leftover(settle, &left, decider, &rows.rows[i]);
+        more = rows.count > 0 && left.count == rows.count;
+        if (left.count == 0 || !sync_all(settle, &left.touched))
+            break;
+        (void)txn__failpoint(TXN__FAILPOINT_SWEEP_BEFORE_REMOVE);
+        struct ts_call apply = {.kind = TS_CALL_APPLY, .batch = {left.ops, left.count}};
+        if (txn__settle_call(settle, decider, &apply) != TS_STORE_OK)
+            break;
+        settle->counts.removed += left.count;
+    }
+    ts_rows_release(&rows);
+    return none_left;
+}
+
+/* A fence mark behind which nothing is left, and which is so old that no message of its coordinator can still
+ * be on its way: a registration is sent once and its sender waits for seconds. */
+static void forget_fence(struct txn__settle *settle, uint32_t place, const struct ts_row *row,
+                         const struct txn__registration *registration, uint64_t now_ms) {
+    if (now_ms < registration->fenced_at_ms || now_ms - registration->fenced_at_ms < FENCE_MARK_KEPT_MS)
+        return;
+    struct ts_op ops[2] = {{.kind = TS_OP_CHECK, .key = row->key, .version = row->version},
+                           {.kind = TS_OP_DEL, .key = row->key}};
+    struct ts_call call = {.kind = TS_CALL_APPLY, .batch = {ops, 2}};
+    (void)txn__settle_call(settle, place, &call);
+}
+
+static void settle_coordinator(struct txn__settle *settle, uint32_t place, const struct ts_row *row) {
+    struct txn__gid gid = {.sequence = 1, .decider = place};
+    struct txn__look looked = {0};
+    if (!txn__key_is_coordinator(row->key, &gid.coordinator) || look(settle, &gid, &looked) != TS_STORE_OK ||
+        looked.damaged)
+        return;
+    if (looked.registration.state == TXN__REGISTERED) {
+        if (!settle->fence_all && !txn__is_dead(&looked))
+            return;
+        struct txn__fence with = {&gid.coordinator, looked.registration_version, looked.now_ms};
+        if (fence(settle, place, &with) != TS_STORE_OK)
+            return;
+        settle->counts.fenced++;
+        looked.registration = (struct txn__registration){TXN__FENCED, .fenced_at_ms = looked.now_ms};
+    }
+    if (remove_decisions(settle, place, &gid.coordinator) && looked.registration.state == TXN__FENCED &&
+        looked.registration_version == row->version)
+        forget_fence(settle, place, row, &looked.registration, looked.now_ms);
+}
+
+static void settle_coordinators_of(struct txn__settle *settle, uint32_t place) {
+    struct txn__key from;
+    struct txn__key to;
+    txn__key_all_coordinators(&from, &to);
+    struct ts_rows rows = {0};
+    for (bool more = true; more;) {
+        struct ts_call scan = {.kind = TS_CALL_SCAN,
+                               .from = txn__key_bytes(&from),
+                               .to = txn__key_bytes(&to),
+                               .limit = PAGE,
+                               .rows = &rows};
+        if (txn__settle_call(settle, place, &scan) != TS_STORE_OK)
+            break;
+        for (size_t i = 0; i < rows.count; i++)
+            settle_coordinator(settle, place, &rows.rows[i]);
+        more = rows.more && rows.count > 0;
+        if (more) {
+            /* Just behind the last key: keys of this kind all have the same length. */
+            const struct ts_bytes last = rows.rows[rows.count - 1].key;
+            memcpy(from.bytes, last.data, last.len < TXN__KEY_MAX - 1 ? last.len : TXN__KEY_MAX - 1);
+            from.len = (uint8_t)(last.len < TXN__KEY_MAX - 1 ? last.len : TXN__KEY_MAX - 1);
+            from.bytes[from.len++] = 0;
+        }
+    }
+    ts_rows_release(&rows);
+}
+
+void txn__settle_coordinators(struct txn__settle *settle) {
+    for (size_t place = 0; place < ts_cluster_count(settle->cluster); place++)
+        settle_coordinators_of(settle, (uint32_t)place);
+}
