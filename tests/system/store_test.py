@@ -1,0 +1,185 @@
+#!/usr/bin/env python3
+"""turnstone store: making a cluster, looking at it, and what bad configuration gets."""
+import json
+import os
+import subprocess
+import sys
+import time
+
+sys.path.insert(0, os.path.join(os.path.dirname(os.path.abspath(__file__)), "..", "support", "python"))
+from program import PROGRAM, answers, complains, run  # noqa: E402
+from tap import equal, holds, main, test  # noqa: E402
+
+
+def rocksdb(*names):
+    return ",".join(f"rocksdb:{os.getcwd()}/{name}" for name in names)
+
+
+def init(cluster, *options):
+    result = run("store", "init", "--cluster", cluster, "--json", *options)
+    equal((result.status, result.err), (0, ""), "store init")
+    return json.loads(result.out)
+
+
+def put(cluster, **pairs):
+    lines = "".join(json.dumps({"op": "put", "key": key, "value": value}) + "\n" for key, value in pairs.items())
+    result = run("txn", "--cluster", cluster, "--json", stdin=lines)
+    equal((result.status, result.err), (0, ""), "txn")
+    return json.loads(result.out)
+
+
+def status(cluster):
+    return json.loads(run("store", "status", "--cluster", cluster, "--json").out)
+
+
+@test
+def init_makes_a_cluster_that_remembers_its_routing():
+    cluster = rocksdb("a", "b", "c")
+    made = init(cluster, "--strategy", "jump")
+    equal((made["stores"], made["epoch"], made["routing"]), (3, 1, "jump"))
+    seen = status(cluster)
+    equal((seen["cluster"], seen["routing"], len(seen["stores"])), (made["cluster"], "jump", 3))
+    equal([s["epoch"] for s in seen["stores"]], [1, 1, 1])
+    equal((seen["promises"], seen["coordinators"]), ([], []))
+
+
+@test
+def init_again_changes_nothing():
+    cluster = rocksdb("a", "b")
+    made = init(cluster)
+    put(cluster, a="1")
+    equal(init(cluster), made)
+    holds("1" in run("store", "get", "--cluster", cluster, "a").out, "the value is still there")
+    complains(6, "another", "store", "init", "--cluster", cluster, "--strategy", "jump")
+
+
+@test
+def ranges_route_as_they_say():
+    cluster = rocksdb("a", "b")
+    init(cluster, "--strategy", "range", "--ranges", "1:0-9223372036854775808,0:9223372036854775808-max")
+    put(cluster, **{f"k{i}": str(i) for i in range(20)})
+    rows = [json.loads(line) for line in run("store", "scan", "--cluster", cluster, "--json").out.splitlines()]
+    equal({row["store"] for row in rows}, {0, 1})
+    complains(2, "--ranges", "store", "init", "--cluster", rocksdb("c", "d"), "--strategy", "range")
+    complains(2, "--ranges", "store", "init", "--cluster", rocksdb("c", "d"), "--ranges", "0:0-max")
+
+
+@test
+def get_and_scan_show_what_was_put():
+    cluster = rocksdb("a", "b")
+    init(cluster)
+    put(cluster, a="1", ab="2", b="3")
+    row = json.loads(run("store", "get", "--cluster", cluster, "--json", "ab").out)
+    equal((row["key"], row["value"]), ("ab", "2"))
+    holds(row["version"] > 0, row)
+    keys = [json.loads(line)["key"] for line in run("store", "scan", "--cluster", cluster, "--json", "a").out.splitlines()]
+    equal(sorted(keys), ["a", "ab"])
+    keys = [json.loads(line)["key"] for line in run("store", "scan", "--cluster", cluster, "--json").out.splitlines()]
+    equal(sorted(keys), ["a", "ab", "b"])
+    equal(len(run("store", "scan", "--cluster", cluster, "--limit", "2").out.splitlines()), 2)
+    result = run("store", "get", "--cluster", cluster, "nothing")
+    equal(result.status, 0)
+    holds("absent" in result.out, result)
+
+
+@test
+def any_bytes_are_keys_and_values():
+    cluster = rocksdb("a", "b")
+    init(cluster)
+    run("txn", "--cluster", cluster, stdin='{"op":"put","key":"0xff00fe","value_hex":"00ff"}\n')
+    row = json.loads(run("store", "get", "--cluster", cluster, "--json", "0xff00fe").out)
+    equal((row["key"], row["value_hex"]), ("0xff00fe", "00ff"))
+    result = run("store", "scan", "--cluster", cluster)
+    holds("\x00" not in result.out and "0xff00fe" in result.out, result)
+    for wrong in ("0x", "0x1", "0xzz", ""):
+        complains(2, "key", "store", "get", "--cluster", cluster, wrong)
+
+
+@test
+def a_cluster_in_another_order_is_refused():
+    init(rocksdb("a", "b"))
+    complains(6, ["order"], "store", "get", "--cluster", rocksdb("b", "a"), "k")
+
+
+@test
+def a_part_of_a_cluster_is_refused():
+    init(rocksdb("a", "b"))
+    complains(6, "2 stores", "store", "get", "--cluster", rocksdb("a"), "k")
+
+
+@test
+def a_store_of_another_cluster_is_refused():
+    init(rocksdb("a", "b"))
+    init(rocksdb("c", "d"))
+    complains(6, "another cluster", "store", "get", "--cluster", rocksdb("a", "d"), "k")
+    complains(6, "another cluster", "store", "init", "--cluster", rocksdb("a", "d"))
+
+
+@test
+def a_store_that_is_not_initialised_names_the_cure():
+    complains(6, "store init", "store", "status", "--cluster", rocksdb("new"))
+    holds(not os.path.exists("new"), "looking at a store must not make one")
+
+
+@test
+def malformed_lists_are_usage_errors():
+    for cluster, part in (("", "empty"), ("a", "rocksdb:"), ("rocksdb:", "rocksdb:"), ("mysql://h/d", "mysql"),
+                          ("rocksdb:x,rocksdb:x", "twice"), ("rocksdb:x,,rocksdb:y", ""),
+                          ("postgresql://h1,h2/d", "one host"), ("postgresql://h:x/d", "port")):
+        complains(2, part, "store", "status", "--cluster", cluster)
+    complains(2, "TURNSTONE_CLUSTER", "store", "status", env={"TURNSTONE_CLUSTER": None})
+    complains(2, "memory:", "store", "init", "--cluster", "memory:a")
+
+
+@test
+def the_environment_names_the_cluster_too():
+    cluster = rocksdb("a")
+    init(cluster)
+    equal(run("store", "status", env={"TURNSTONE_CLUSTER": cluster}).status, 0)
+
+
+def holder(cluster):
+    """A process that has the cluster open: a transaction that waits for its operations comes too late, so the lock is
+    held by bench for a while."""
+    return subprocess.Popen([PROGRAM, "bench", "xs", "--cluster", cluster, "--scenario", "uniform", "--threads", "1",
+                             "--seconds", "3"], stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL)
+
+
+def wait_until_held(cluster):
+    end = time.monotonic() + 20
+    while time.monotonic() < end:
+        if run("store", "get", "--cluster", cluster, "x").status == 6:
+            return
+        time.sleep(0.05)
+    raise AssertionError("the directory was never held")
+
+
+@test
+def a_directory_in_use_is_named_and_can_be_waited_for():
+    cluster = rocksdb("a", "b")
+    init(cluster)
+    process = holder(cluster)
+    try:
+        wait_until_held(cluster)
+        complains(6, [f"{os.getcwd()}/a", "--wait"], "store", "get", "--cluster", cluster, "x")
+        equal(run("store", "get", "--cluster", cluster, "--wait", "60", "x").status, 0)
+    finally:
+        process.kill()
+        process.wait()
+
+
+@test
+def fence_raises_the_epoch_and_recover_settles():
+    cluster = rocksdb("a", "b", "c")
+    init(cluster)
+    put(cluster, **{f"k{i}": "1" for i in range(10)})
+    equal(json.loads(run("store", "fence", "--cluster", cluster, "--json").out)["epoch"], 2)
+    equal([s["epoch"] for s in status(cluster)["stores"]], [2, 2, 2])
+    result = run("store", "recover", "--cluster", cluster, "--json")
+    equal(result.status, 0)
+    seen = status(cluster)
+    equal((seen["promises"], [c for c in seen["coordinators"] if not c["fenced"]]), ([], []))
+    put(cluster, after="1")
+
+
+main()

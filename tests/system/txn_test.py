@@ -1,0 +1,186 @@
+#!/usr/bin/env python3
+"""turnstone txn: operations as JSON lines, all or nothing, and what became of them."""
+import json
+import os
+import re
+import sys
+
+sys.path.insert(0, os.path.join(os.path.dirname(os.path.abspath(__file__)), "..", "support", "python"))
+from program import complains, run  # noqa: E402
+from tap import equal, holds, main, test  # noqa: E402
+
+WATERFALL = re.compile(r"queue=\d+\|route=\d+\|rpc_max=\d+\|read=\d+\|lock=\d+\|prep=\d+\|barrier=\d+\|commit=\d+"
+                       r"\|repl=\d+\|retry=\d+\|total=\d+")
+
+
+def made(*names):
+    cluster = ",".join(f"rocksdb:{os.getcwd()}/{name}" for name in names)
+    equal(run("store", "init", "--cluster", cluster).status, 0)
+    return cluster
+
+
+def txn(cluster, *ops, options=()):
+    result = run("txn", "--cluster", cluster, "--json", *options, stdin="".join(json.dumps(op) + "\n" for op in ops))
+    return result, json.loads(result.out) if result.out else None
+
+
+def put(key, value="1"):
+    return {"op": "put", "key": key, "value": value}
+
+
+def get(cluster, key):
+    return json.loads(run("store", "get", "--cluster", cluster, "--json", key).out)
+
+
+@test
+def one_store_is_local_and_several_are_global():
+    cluster = made("a", "b", "c")
+    result, said = txn(cluster, put("k"))
+    equal((result.status, said["class"], said["outcome"], said["sqlstate"], len(said["stores"])),
+          (0, "local", "committed", "00000", 1))
+    holds(WATERFALL.fullmatch(said["waterfall"]), said)
+    result, said = txn(cluster, *(put(f"k{i}") for i in range(12)))
+    equal((result.status, said["class"], said["outcome"], said["stores"]), (0, "global", "committed", [0, 1, 2]))
+    holds(re.fullmatch(r"ts\.[0-9a-f]+\.[0-9a-f]+\.\d+\.\d+\w*", said["id"]), said)
+    text = run("txn", "--cluster", cluster, stdin=json.dumps(put("k")) + "\n").out
+    holds("committed" in text and "local" in text and "00000" in text and WATERFALL.search(text), text)
+
+
+@test
+def a_check_that_fails_changes_nothing_on_any_store():
+    cluster = made("a", "b", "c")
+    txn(cluster, *(put(f"k{i}", "old") for i in range(12)))
+    version = get(cluster, "k0")["version"]
+    ops = [put(f"k{i}", "new") for i in range(1, 12)] + [{"op": "check", "key": "k0", "version": version + 1000}]
+    result, said = txn(cluster, *ops)
+    equal((result.status, said["outcome"], said["sqlstate"], said["line"]), (3, "aborted", "40001", 12))
+    equal({get(cluster, f"k{i}")["value"] for i in range(12)}, {"old"})
+    result, said = txn(cluster, *(ops[:-1] + [{"op": "check", "key": "k0", "version": version}]))
+    equal((result.status, said["outcome"]), (0, "committed"))
+    equal({get(cluster, f"k{i}")["value"] for i in range(1, 12)}, {"new"})
+
+
+@test
+def insert_only_when_absent():
+    cluster = made("a", "b")
+    insert = [{"op": "check", "key": "k", "version": 0}, put("k")]
+    equal(txn(cluster, *insert)[0].status, 0)
+    result, said = txn(cluster, *insert)
+    equal((result.status, said["sqlstate"]), (3, "40001"))
+
+
+@test
+def counters_count_and_stop_at_their_limits():
+    cluster = made("a", "b")
+    add = {"op": "add", "key": "n", "delta": 3, "max": 5}
+    equal(txn(cluster, add)[0].status, 0)
+    equal(get(cluster, "n")["value"], "3")
+    result, said = txn(cluster, add)
+    equal((result.status, said["sqlstate"], said["reason"]), (3, "54000", "limit"))
+    equal(txn(cluster, {"op": "add", "key": "n", "delta": -4})[0].status, 3)
+    equal(get(cluster, "n")["value"], "3")
+
+
+@test
+def late_is_refused():
+    cluster = made("a", "b")
+    result, said = txn(cluster, put("k"), {"op": "before", "time_ms": 1000})
+    equal((result.status, said["outcome"], said["sqlstate"], said["reason"]), (3, "aborted", "40001", "late"))
+    equal(txn(cluster, put("k"), {"op": "before", "time_ms": 99999999999999})[0].status, 0)
+
+
+@test
+def deleted_and_made_again_has_a_new_version():
+    cluster = made("a")
+    txn(cluster, put("k"))
+    first = get(cluster, "k")["version"]
+    txn(cluster, {"op": "del", "key": "k"})
+    equal(get(cluster, "k")["version"], 0)
+    txn(cluster, put("k"))
+    holds(get(cluster, "k")["version"] > first, "a version came back")
+
+
+@test
+def a_recorded_transaction_can_be_asked_about():
+    cluster = made("a", "b", "c")
+    for ops in ([put("k")], [put(f"k{i}") for i in range(12)]):
+        _, said = txn(cluster, *ops, options=["--record"])
+        result = run("txn", "status", "--cluster", cluster, said["id"])
+        equal((result.status, result.out), (0, "committed\n"))
+        told = json.loads(run("txn", "status", "--cluster", cluster, "--json", said["id"]).out)
+        equal((told["status"], told["recorded"]), ("committed", True))
+    version = get(cluster, "k")["version"]
+    _, said = txn(cluster, *(put(f"k{i}") for i in range(12)), {"op": "check", "key": "k", "version": version + 1},
+                  options=["--record"])
+    equal(run("txn", "status", "--cluster", cluster, said["id"]).out, "aborted\n")
+
+
+@test
+def without_a_record_the_answer_is_unknown():
+    cluster = made("a")
+    _, said = txn(cluster, put("k"))
+    result = run("txn", "status", "--cluster", cluster, said["id"])
+    equal((result.status, result.out), (5, "unknown\n"))
+
+
+@test
+def an_id_of_nothing_is_refused():
+    cluster = made("a", "b")
+    complains(2, "id", "txn", "status", "--cluster", cluster, "nonsense")
+    complains(2, "one transaction id", "txn", "status", "--cluster", cluster)
+
+
+@test
+def wrong_lines_are_named_and_nothing_is_applied():
+    cluster = made("a")
+    wrong = (
+        ("{", "JSON"), ("[]", "object"), ('{"key":"a"}', '"op"'), ('{"op":"putt","key":"a","value":"1"}', "'put'"),
+        ('{"op":"put","key":"a"}', "value"), ('{"op":"put","value":"1"}', '"key"'),
+        ('{"op":"put","key":"","value":"1"}', "empty"), ('{"op":"put","key":"0x1","value":"1"}', "odd"),
+        ('{"op":"put","key":"a","value":"1","extra":1}', "extra"), ('{"op":"put","key":"a","value":1}', "string"),
+        ('{"op":"put","key":"a","value_hex":"0g"}', "hex"), ('{"op":"add","key":"a"}', "delta"),
+        ('{"op":"add","key":"a","delta":1.5}', "whole number"), ('{"op":"check","key":"a"}', "version"),
+        ('{"op":"check","key":"a","version":-1}', "version"), ('{"op":"before"}', "time_ms"),
+        ('{"op":"put","key":"a","key":"b","value":"1"}', "duplicate"),
+    )
+    for line, part in wrong:
+        complains(2, ["line 2", part], "txn", "--cluster", cluster, stdin=json.dumps(put("first")) + "\n" + line + "\n")
+    equal(get(cluster, "first")["version"], 0)
+    complains(2, "no operations", "txn", "--cluster", cluster, stdin="\n\n")
+
+
+@test
+def impossible_transactions_are_refused_as_bad_input():
+    cluster = made("a", "b")
+    for ops, part in (([put("k"), put("k")], "k"), ([{"op": "check", "key": "k", "version": 0}], "absen"),
+                      ([put("0x0061")], "system"), ([put("k" * 1025)], "1024")):
+        result = run("txn", "--cluster", cluster, stdin="".join(json.dumps(op) + "\n" for op in ops))
+        equal(result.status, 2, f"{ops}: {result}")
+
+
+@test
+def metrics_are_written_as_prometheus_reads_them():
+    cluster = made("a", "b", "c")
+    txn(cluster, *(put(f"k{i}") for i in range(12)), options=["--metrics", "metrics.prom"])
+    with open("metrics.prom") as file:
+        text = file.read()
+    for name in ("turnstone_xs_total_attempted", "turnstone_xs_total_committed", "turnstone_xs_coord_in_flight",
+                 "turnstone_xs_circuit_breaker_state", "turnstone_xs_total_us_bucket", "turnstone_xs_shard_rpc_us_bucket"):
+        holds(name in text, f"{name} is not in the metrics")
+    holds(re.search(r"^turnstone_xs_total_committed 1$", text, re.MULTILINE), text)
+
+
+@test
+def settings_change_behaviour_and_wrong_ones_are_named():
+    cluster = made("a", "b")
+    complains(2, ["timeouts.prepar", "timeouts.prepare"], "txn", "--cluster", cluster, "--set", "timeouts.prepar=1s",
+              stdin=json.dumps(put("k")) + "\n")
+    complains(2, "timeouts.prepare", "txn", "--cluster", cluster, "--set", "timeouts.prepare=soon",
+              stdin=json.dumps(put("k")) + "\n")
+    with open("config.yml", "w") as file:
+        file.write("timeouts:\n  prepare: nonsense\n")
+    complains(2, ["config.yml", "timeouts.prepare"], "txn", "--cluster", cluster, "--config", "config.yml",
+              stdin=json.dumps(put("k")) + "\n")
+
+
+main()
