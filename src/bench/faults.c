@@ -9,17 +9,20 @@ static uint64_t least(uint64_t a, uint64_t b) {
     return a < b ? a : b;
 }
 
+static uint64_t most(uint64_t a, uint64_t b) {
+    return a > b ? a : b;
+}
+
 void bench__faults_shorten(struct ts_txn_config *config, uint64_t duration_ms) {
-    const uint64_t shortest_us = 10000;
-    uint64_t call_us = duration_ms * 1000 / 50;
-    if (call_us < shortest_us)
-        call_us = shortest_us;
+    const uint64_t duration_us = duration_ms * 1000;
+    const uint64_t call_us = most(duration_us / 100, 20000), total_us = most(duration_us / 40, 50000);
     struct ts_timeouts *timeouts = &config->timeouts;
     timeouts->shard_rpc_us = least(timeouts->shard_rpc_us, call_us);
     timeouts->prepare_us = least(timeouts->prepare_us, call_us);
     timeouts->commit_us = least(timeouts->commit_us, call_us);
     timeouts->lock_validate_us = least(timeouts->lock_validate_us, call_us);
-    config->breaker.recovery_timeout_us = least(config->breaker.recovery_timeout_us, duration_ms * 1000 / 20);
+    timeouts->total_us = least(timeouts->total_us, total_us);
+    config->breaker.recovery_timeout_us = least(config->breaker.recovery_timeout_us, duration_us / 20);
 }
 
 void bench__faults_begin(struct bench_faults *faults) {
@@ -43,11 +46,18 @@ void bench__faults_kill(struct bench_faults *faults) {
     ts_fault_add(mortal(faults), &death);
 }
 
-void bench__faults_revive(struct bench_faults *faults) {
+void bench__faults_bury(struct bench_faults *faults) {
+    const struct ts_fault_rule empty = {.kind = TS_FAULT_ERROR, .result = TS_STORE_UNAVAILABLE};
     struct ts_store *store = mortal(faults);
     if (store == NULL)
         return;
     faults->deaths += ts_fault_is_down(store);
+    ts_fault_clear(store);
+    ts_fault_add(store, &empty);
+    ts_fault_revive(store); /* those that hang learn of it */
+}
+
+void bench__faults_revive(struct bench_faults *faults) {
     bench__faults_end(faults);
     bench__faults_begin(faults);
 }

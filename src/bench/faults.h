@@ -1,10 +1,11 @@
 /*
  * What the fault scenario does to the first two stores, by the fault decorator:
  *
- *     0 ──────────────── 2/5 ─────────── 3/5 ──────────────── 1   of the time
+ *     0 ───────────── 6/16 ──── 7/16 ──────── 11/16 ──────────── 1   of the time
  *     │ one reply of 200 of every call that changes something is lost, on both, all the time
- *                        │ store 1 dies: the call that meets its end, and all after it, get no answer
- *                                        │ it answers again
+ *                     │ store 1 dies: the call that meets its end, and all after it, get no answer
+ *                               │ its place is known to be empty: calls are refused at once (unavailable)
+ *                                             │ it answers again
  *
  * Ids that exist are inserted all the time, by the scenario itself (scenario.h).
  *
@@ -28,13 +29,15 @@ struct bench_faults {
     uint64_t deaths;
 };
 
-/* Never above what is configured: calls a fiftieth, a breaker that is open a twentieth of the time. */
+/* Never above what is configured: a call takes a hundredth of the time at most, but 20 ms; a transaction a fortieth, but
+ * 50 ms; an open breaker lets its probe through after a twentieth. */
 void bench__faults_shorten(struct ts_txn_config *config, uint64_t duration_ms);
 
 /* Lost replies from now on. */
 void bench__faults_begin(struct bench_faults *faults);
-/* Store 1 dies at its next change, or store 0 when there is no other. */
+/* Store 1 dies at its next change, or store 0 when there is no other; then its place is empty; then it is back. */
 void bench__faults_kill(struct bench_faults *faults);
+void bench__faults_bury(struct bench_faults *faults);
 void bench__faults_revive(struct bench_faults *faults);
 /* No more faults, so that what is left can be settled. */
 void bench__faults_end(struct bench_faults *faults);

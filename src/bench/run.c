@@ -92,8 +92,8 @@ static void *work(void *context) {
     return NULL;
 }
 
-static void sleep_until_part(const struct run *run, uint64_t fifths) {
-    uint64_t until_ns = run->begin_ns + run->duration_ns / 5 * fifths;
+static void sleep_until_part(const struct run *run, uint64_t sixteenths) {
+    uint64_t until_ns = run->begin_ns + run->duration_ns / 16 * sixteenths;
     uint64_t now_ns = ts_clock_monotonic_ns();
     if (now_ns < until_ns)
         pause_ns(until_ns - now_ns);
@@ -101,11 +101,13 @@ static void sleep_until_part(const struct run *run, uint64_t fifths) {
 
 static void inflict(const struct run *run, struct bench_faults *faults) {
     bench__faults_begin(faults);
-    sleep_until_part(run, 2);
+    sleep_until_part(run, 6);
     bench__faults_kill(faults);
-    sleep_until_part(run, 3);
+    sleep_until_part(run, 7);
+    bench__faults_bury(faults);
+    sleep_until_part(run, 11);
     bench__faults_revive(faults);
-    sleep_until_part(run, 5);
+    sleep_until_part(run, 16);
 }
 
 static uint32_t start_workers(struct run *run, struct worker *workers) {

@@ -1,10 +1,8 @@
 #include "bench/tally.h"
 
-#include <string.h>
+#include "base/assert.h"
 
-#define NAME(name) name,
-const char *const bench__phase_names[BENCH_PHASE_COUNT] = {BENCH_PHASES(NAME)};
-#undef NAME
+#include <string.h>
 
 void bench__tally_init(struct bench_tally *tally) {
     *tally = (struct bench_tally){0};
@@ -12,14 +10,14 @@ void bench__tally_init(struct bench_tally *tally) {
         ts_hist_init(&tally->slices[i]);
 }
 
-static void count_phase(struct bench_tally *tally, const struct ts_txn_latency *latency) {
-    const char *dominant = ts_txn_latency_dominant(latency);
-    for (size_t i = 0; i < BENCH_PHASE_COUNT; i++) {
-        if (strcmp(bench__phase_names[i], dominant) != 0)
-            continue;
-        tally->phases[i]++;
-        return;
-    }
+static void count_phase(struct bench_tally *tally, struct bench_phase phase) {
+    size_t i = 0;
+    while (i < BENCH_PHASES_MAX && tally->phases[i].name != NULL &&
+           strcmp(tally->phases[i].name, phase.name) != 0)
+        i++;
+    ts_assert(i < BENCH_PHASES_MAX);
+    tally->phases[i].name = phase.name;
+    tally->phases[i].count += phase.count;
 }
 
 static void count_outcome(struct bench_tally *tally, const struct bench_sample *sample) {
@@ -62,7 +60,7 @@ void bench__tally_record(struct bench_tally *tally, const struct bench_sample *s
         tally->most_backoff_us = result->latency.retry_backoff_us;
     if (sample->took_ns > tally->longest_ns)
         tally->longest_ns = sample->took_ns;
-    count_phase(tally, &result->latency);
+    count_phase(tally, (struct bench_phase){ts_txn_latency_dominant(&result->latency), 1});
 }
 
 void bench__tally_merge(struct bench_tally *tally, const struct bench_tally *from) {
@@ -84,8 +82,8 @@ void bench__tally_merge(struct bench_tally *tally, const struct bench_tally *fro
         tally->most_backoff_us = from->most_backoff_us;
     if (from->longest_ns > tally->longest_ns)
         tally->longest_ns = from->longest_ns;
-    for (size_t i = 0; i < BENCH_PHASE_COUNT; i++)
-        tally->phases[i] += from->phases[i];
+    for (size_t i = 0; i < BENCH_PHASES_MAX && from->phases[i].name != NULL; i++)
+        count_phase(tally, from->phases[i]);
     for (size_t i = 0; i < BENCH_SLICES; i++) {
         tally->slice_total[i] += from->slice_total[i];
         ts_hist_merge(&tally->slices[i], &from->slices[i]);

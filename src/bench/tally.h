@@ -16,14 +16,12 @@
 
 enum { BENCH_SLICES = 8 };
 
-/* What ts_txn_latency_dominant can answer. */
-#define BENCH_PHASES(X)                                                                                      \
-    X("queue") X("route") X("rpc") X("read") X("lock") X("prepare") X("barrier") X("commit")                 \
-    X("replication") X("gc") X("retry")
-#define BENCH_PHASE_ONE(name) +1
-enum { BENCH_PHASE_COUNT = 0 BENCH_PHASES(BENCH_PHASE_ONE) };
-#undef BENCH_PHASE_ONE
-extern const char *const bench__phase_names[BENCH_PHASE_COUNT];
+/* How often a phase took most of the time, by the name that ts_txn_latency_dominant gives it. */
+enum { BENCH_PHASES_MAX = 16 };
+struct bench_phase {
+    const char *name; /* NULL: this and the following are free */
+    uint64_t count;
+};
 
 struct bench_tally {
     uint64_t total;
@@ -41,7 +39,7 @@ struct bench_tally {
     uint32_t most_attempts;
     uint64_t most_backoff_us; /* of one transaction */
     uint64_t longest_ns;      /* of any transaction, whatever became of it */
-    uint64_t phases[BENCH_PHASE_COUNT];
+    struct bench_phase phases[BENCH_PHASES_MAX];
     uint64_t slice_total[BENCH_SLICES];
     struct ts_hist slices[BENCH_SLICES];
 };

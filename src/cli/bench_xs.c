@@ -12,9 +12,9 @@
 #include "verbs.h"
 
 #include "base/number.h"
+#include "bench/breaker.h"
 #include "bench/run.h"
 #include "store/fault.h"
-#include "txn/coordinator.h"
 
 #include <stdio.h>
 #include <stdlib.h>
@@ -228,16 +228,16 @@ static enum cli_exit make_plan(const struct request *request, const struct ts_cl
 }
 
 static void judge(const struct request *request, const struct setup *setup, struct bench_xs_report *report) {
-    struct ts_coordinator_view view;
-    ts_coordinator_look(setup->access.coordinator, &view);
+    struct bench_breaker breaker = {0};
+    (void)bench__breaker_read(setup->access.coordinator, &breaker);
     struct bench_evidence evidence = {
         .scenario = request->scenario,
         .tally = &report->result.tally,
         .max_retries = request->config.retry.max_retries,
         .retry_budget_us = request->config.retry.retry_budget_us,
         .total_timeout_us = request->config.timeouts.total_us,
-        .breaker_trips = view.breaker_trips,
-        .breaker_closed = view.breaker_state == TS_BREAKER_CLOSED,
+        .breaker_trips = breaker.trips,
+        .breaker_closed = breaker.closed,
         .faults_struck = bench__faults_struck(&setup->faults),
         .stores_died = setup->faults.deaths,
     };
@@ -362,7 +362,7 @@ const struct cli_verb cli__verb_bench_xs = {
         "uniform: any keys, pairs of stores in turn. zipfian: hot keys (exponent 0.99) on two stores. mixed: four of five "
         "transactions on one store, the fifth on two. pure: every transaction on all stores. concurrency: each thread "
         "with keys and a pair of stores of its own. faults: on two stores, inserts of ids that exist, lost replies, and a "
-        "store that dies for a fifth of the time; timeouts are shortened to parts of the duration. bank: transfers between "
+        "store that is dead for a third of the time; timeouts are shortened to parts of the duration. bank: transfers between "
         "accounts spread over all stores, made in one transaction when there are none.\n\n"
         "Memory stores are made for the run. Other clusters must be there ('store init'); keys that begin with bench/ are "
         "written and stay. Compare figures only within one run of one machine.",

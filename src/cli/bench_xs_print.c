@@ -59,14 +59,9 @@ static void print_json_figures(const struct bench_xs_report *report, const struc
         printf("%s%.1f", i ? "," : "",
                (double)ts_hist_percentile(&report->result.tally.slices[i], 99900) / 1000);
     printf("],\"dominant_phases\":{");
-    const char *comma = "";
-    for (size_t i = 0; i < BENCH_PHASE_COUNT; i++) {
-        if (report->result.tally.phases[i] == 0)
-            continue;
-        printf("%s\"%s\":%llu", comma, bench__phase_names[i],
-               (unsigned long long)report->result.tally.phases[i]);
-        comma = ",";
-    }
+    const struct bench_phase *phases = report->result.tally.phases;
+    for (size_t i = 0; i < BENCH_PHASES_MAX && phases[i].name; i++)
+        printf("%s\"%s\":%llu", i ? "," : "", phases[i].name, (unsigned long long)phases[i].count);
     printf("},\"duration_ms\":%.0f", (double)report->result.took_ns / 1e6);
 }
 
@@ -111,9 +106,9 @@ static void print_text(const struct bench_xs_report *report, const struct ts_his
         printf("%-16s %12.1f\n", percentiles[i].name,
                (double)ts_hist_percentile(latency, percentiles[i].per_100000) / 1000);
     printf("dominant_phases ");
-    for (size_t i = 0; i < BENCH_PHASE_COUNT; i++)
-        if (report->result.tally.phases[i] > 0)
-            printf(" %s=%llu", bench__phase_names[i], (unsigned long long)report->result.tally.phases[i]);
+    const struct bench_phase *phases = report->result.tally.phases;
+    for (size_t i = 0; i < BENCH_PHASES_MAX && phases[i].name; i++)
+        printf(" %s=%llu", phases[i].name, (unsigned long long)phases[i].count);
     printf("\n");
     if (report->scenario == BENCH_FAULTS)
         printf("faults           %llu inserts of ids that exist, %llu calls struck, %llu deaths of a store\n",

@@ -12,6 +12,7 @@
 const struct cli_verb *const cli__verbs[] = {
     &cli__verb_route,
     &cli__verb_bench_route,
+    &cli__verb_bench_xs,
     &cli__verb_help,
 };
 const size_t cli__verb_count = sizeof cli__verbs / sizeof cli__verbs[0];

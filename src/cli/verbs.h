@@ -6,6 +6,7 @@
 
 extern const struct cli_verb cli__verb_route;
 extern const struct cli_verb cli__verb_bench_route;
+extern const struct cli_verb cli__verb_bench_xs;
 extern const struct cli_verb cli__verb_help;
 
 #endif

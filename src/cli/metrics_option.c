@@ -1,0 +1,35 @@
+#include "metrics_option.h"
+
+#include "complain.h"
+
+#include "base/bytes.h"
+
+#include <errno.h>
+#include <stdio.h>
+#include <string.h>
+
+static bool write_part(void *context, struct ts_bytes text) {
+    return fwrite(text.data, 1, text.len, context) == text.len;
+}
+
+enum cli_exit cli__metrics_write(const char *verb, const char *path, struct ts_coordinator *coordinator) {
+    if (!path)
+        return CLI_EXIT_DONE;
+    bool to_stdout = strcmp(path, "-") == 0;
+    FILE *file = to_stdout ? stdout : fopen(path, "we");
+    if (!file)
+        return cli__complain(CLI_EXIT_INFRASTRUCTURE, "%s: cannot write the metrics to '%s': %s", verb,
+                             cli__quote_text(path).text, strerror(errno));
+    bool good = ts_coordinator_metrics(coordinator, write_part, file);
+    int error = errno;
+    /* What standard output could not take is complained about at the end of the verb. */
+    if (to_stdout)
+        return CLI_EXIT_DONE;
+    if (fclose(file) != 0) {
+        good = false;
+        error = errno;
+    }
+    return good ? CLI_EXIT_DONE
+                : cli__complain(CLI_EXIT_INFRASTRUCTURE, "%s: cannot write the metrics to '%s': %s", verb,
+                                cli__quote_text(path).text, strerror(error));
+}
