@@ -1,6 +1,6 @@
 # The libraries that others link against, made of all layers below the command, and what `make install` puts where.
 
-set(TS_LIBRARY_LAYERS base os route)
+set(TS_LIBRARY_LAYERS base os route store)
 set(objects)
 set(foreign)
 foreach(layer IN LISTS TS_LIBRARY_LAYERS)
@@ -10,7 +10,7 @@ endforeach()
 add_library(turnstone_shared SHARED ${objects})
 set_target_properties(turnstone_shared PROPERTIES OUTPUT_NAME turnstone LINKER_LANGUAGE C
     VERSION ${PROJECT_VERSION} SOVERSION ${PROJECT_VERSION_MAJOR})
-target_link_libraries(turnstone_shared PRIVATE ts_flags)
+target_link_libraries(turnstone_shared PRIVATE ts_flags ts_rocksdb Threads::Threads)
 target_link_options(turnstone_shared PRIVATE -Wl,--no-undefined)
 
 # One object in which only the public functions are visible, so that private names cannot clash with a user's.
