@@ -1,5 +1,7 @@
 #include "rocksdb.h"
 
+#include "local.h"
+#include "os/clock.h"
 #include "simple.h"
 
 #include <pthread.h>
@@ -244,6 +246,49 @@ static void a_damaged_promise_counter_or_identity_stops_the_opening(void **state
     }
 }
 
+static void set_option(rocksdb_t *database, const char *name, const char *value) {
+    char *message = NULL;
+    const char *const names[] = {name}, *const values[] = {value};
+    rocksdb_set_options(database, 1, names, values, &message);
+    if (message != NULL)
+        fail_msg("%s", message);
+}
+
+/* One file on the first level, and none allowed there: RocksDB takes no more writes, and compacts nothing. */
+static void stop_writes(rocksdb_t *database) {
+    set_option(database, "level0_stop_writes_trigger", "1000");
+    set_option(database, "level0_slowdown_writes_trigger", "1000");
+    set_option(database, "level0_file_num_compaction_trigger", "1000");
+    set_option(database, "level0_stop_writes_trigger", "1");
+    char *message = NULL;
+    rocksdb_flushoptions_t *how = rocksdb_flushoptions_create();
+    rocksdb_flushoptions_set_wait(how, 1);
+    rocksdb_flush(database, how, &message);
+    rocksdb_flushoptions_destroy(how);
+    assert_null(message);
+}
+
+static void a_write_that_stalls_is_busy_at_its_deadline_and_told(void **state) {
+    (void)state;
+    struct ts_store *store = must_open(&plain);
+    struct store__local *local = ((struct store__local_store *)store)->local;
+    rocksdb_t *database = ((struct rocksdb__backend *)local->backend)->database;
+    assert_int_equal(simple_run_put(store, "k", "1"), TS_STORE_OK);
+    stop_writes(database);
+    const struct ts_op op = simple_put("k", "2");
+    struct ts_call call = simple_put_call(&op);
+    call.deadline_ns = ts_clock_monotonic_ns() + 50000000;
+    assert_int_equal(ts_store_run(store, &call), TS_STORE_BUSY);
+    assert_string_equal(call.error.sqlstate, "53300");
+    assert_true(call.stall_us >= 40000);
+    assert_true(simple_has(store, "k", "1"));
+    set_option(database, "level0_stop_writes_trigger", "1000");
+    call.deadline_ns = 0;
+    assert_int_equal(ts_store_run(store, &call), TS_STORE_OK);
+    assert_true(simple_has(store, "k", "2"));
+    ts_store_close(store);
+}
+
 /* A small file system of our own; where that cannot be had, nothing is shown. */
 static void a_full_disk_is_told_and_loses_nothing(void **state) {
     (void)state;
@@ -297,6 +342,7 @@ int main(int argc, char **argv) {
         TEST(other_formats_are_refused),
         TEST(damaged_records_are_never_used),
         TEST(a_damaged_promise_counter_or_identity_stops_the_opening),
+        TEST(a_write_that_stalls_is_busy_at_its_deadline_and_told),
         TEST(a_full_disk_is_told_and_loses_nothing),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
