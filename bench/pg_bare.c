@@ -1,0 +1,266 @@
+/*
+ * pg_bare local URL THREADS SECONDS
+ *     the statement by which Turnstone applies a batch, with one put, in autocommit
+ * pg_bare two URL URL THREADS SECONDS
+ *     the same statement in a hand-written two-phase commit on two servers:
+ *         one     BEGIN, statement, PREPARE TRANSACTION, in one round trip
+ *         other   statement with two puts (its own, and a decision), which commits
+ *         one     COMMIT PREPARED
+ *     the two change places every time
+ * pg_bare upsert URL URL THREADS SECONDS
+ *     as two, with a plain INSERT … ON CONFLICT instead of the statement
+ * pg_bare script
+ *     prints the statement as a script for pgbench, one put of a random key
+ *
+ * A thread has a connection to each server, and waits for each answer. No coordinator, no pool, no deadlines. The
+ * databases must have been initialised by 'turnstone store init'.
+ */
+#include "loop.h"
+#include "postgres.h"
+
+#include "base/bytes.h"
+#include "base/endian.h"
+#include "base/prng.h"
+
+#include <libpq-fe.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+enum { STATUS_USAGE = 2, SERVERS = 2, PARAMETERS = 11, NAME_SIZE = 64 };
+
+struct shared {
+    const char *urls[SERVERS];
+    size_t url_count;
+    bool upsert;
+};
+
+struct mine {
+    const struct shared *shared;
+    uint32_t thread;
+    struct ts_prng prng;
+    PGconn *connections[SERVERS];
+    uint8_t value[LOOP_VALUE_LEN];
+};
+
+static const char upsert_sql[] = "INSERT INTO turnstone.item (key, value, version) VALUES ($1, $2, 1) "
+                                 "ON CONFLICT (key) DO UPDATE SET value = excluded.value, version = turnstone.item.version + 1";
+
+static bool complain(PGconn *connection) {
+    fprintf(stderr, "pg_bare: %s", PQerrorMessage(connection));
+    return false;
+}
+
+/* Waits for an answer and takes it away; false, after saying why, when it is an error. */
+static bool answered(PGconn *connection) {
+    PGresult *result = PQgetResult(connection);
+    ExecStatusType status = PQresultStatus(result);
+    bool good = status == PGRES_TUPLES_OK || status == PGRES_COMMAND_OK || status == PGRES_PIPELINE_SYNC;
+    if (!good)
+        fprintf(stderr, "pg_bare: %s", PQresultErrorMessage(result));
+    PQclear(result);
+    if (status != PGRES_PIPELINE_SYNC)
+        PQclear(PQgetResult(connection)); /* the NULL behind it */
+    return good;
+}
+
+static PGconn *connect_to(const char *url, bool upsert) {
+    PGconn *connection = PQconnectdb(url);
+    if (PQstatus(connection) != CONNECTION_OK) {
+        complain(connection);
+        return NULL;
+    }
+    const struct postgres_statement_text *apply = postgres__statement(POSTGRES_APPLY);
+    PGresult *result = upsert ? PQprepare(connection, "apply", upsert_sql, 0, NULL)
+                              : PQprepare(connection, "apply", apply->sql, apply->type_count, apply->types);
+    bool good = PQresultStatus(result) == PGRES_COMMAND_OK;
+    PQclear(result);
+    if (!good || !PQenterPipelineMode(connection)) {
+        complain(connection);
+        return NULL;
+    }
+    return connection;
+}
+
+static void *begin(void *context, uint32_t thread) {
+    struct mine *mine = calloc(1, sizeof *mine);
+    if (mine == NULL)
+        return NULL;
+    mine->shared = context;
+    mine->thread = thread;
+    memset(mine->value, 'v', sizeof mine->value);
+    ts_prng_init(&mine->prng, thread + 1);
+    for (size_t i = 0; i < mine->shared->url_count; i++) {
+        mine->connections[i] = connect_to(mine->shared->urls[i], mine->shared->upsert);
+        if (mine->connections[i] == NULL)
+            return NULL;
+    }
+    return mine;
+}
+
+static bool send_upsert(PGconn *connection, const struct ts_op *op) {
+    const char *const values[] = {(const char *)op->key.data, (const char *)op->value.data};
+    const int lengths[] = {(int)op->key.len, (int)op->value.len};
+    static const int binary[] = {1, 1};
+    return PQsendQueryPrepared(connection, "apply", 2, values, lengths, binary, 1) == 1;
+}
+
+/* As the engine sends it: nulls for identity, epoch and time limit. */
+static bool send_apply(PGconn *connection, const struct ts_batch *batch, bool is_prepare) {
+    static const int binary[PARAMETERS] = {1, 1, 1, 1, 1, 1, 1, 1, 1, 1, 1};
+    const char *values[PARAMETERS] = {NULL};
+    int lengths[PARAMETERS] = {0};
+    uint8_t zero[8] = {0}, prepare[4];
+    struct postgres_batch encoded;
+    if (!postgres__batch_encode(batch, &encoded))
+        return false;
+    for (size_t i = 0; i < 6; i++) {
+        values[2 + i] = (const char *)encoded.arrays[i].data;
+        lengths[2 + i] = (int)encoded.arrays[i].len;
+    }
+    ts_be32_store(is_prepare, prepare);
+    values[9] = (const char *)zero;
+    lengths[9] = sizeof zero;
+    values[10] = (const char *)prepare;
+    lengths[10] = sizeof prepare;
+    bool sent = PQsendQueryPrepared(connection, "apply", PARAMETERS, values, lengths, binary, 1) == 1;
+    postgres__batch_release(&encoded);
+    return sent;
+}
+
+static bool send_batch(struct mine *mine, size_t server, const struct ts_batch *batch, bool is_prepare) {
+    PGconn *connection = mine->connections[server];
+    if (!mine->shared->upsert)
+        return send_apply(connection, batch, is_prepare);
+    for (size_t i = 0; i < batch->count; i++)
+        if (!send_upsert(connection, &batch->ops[i]))
+            return false;
+    return true;
+}
+
+static bool send_text(PGconn *connection, const char *sql) {
+    return PQsendQueryParams(connection, sql, 0, NULL, NULL, NULL, NULL, 1) == 1;
+}
+
+/* The end of what was sent, and its answers. */
+static bool finish(PGconn *connection, size_t answers) {
+    if (PQpipelineSync(connection) != 1)
+        return complain(connection);
+    bool good = true;
+    for (size_t i = 0; i < answers; i++)
+        good = answered(connection) && good;
+    return answered(connection) && good;
+}
+
+struct puts {
+    char keys[2][NAME_SIZE];
+    struct ts_op ops[2];
+    struct ts_batch batch;
+};
+
+static void make_put(struct mine *mine, struct puts *puts) {
+    loop_key(ts_prng_below(&mine->prng, LOOP_KEYS), puts->keys[0]);
+    puts->ops[0] = (struct ts_op){.kind = TS_OP_PUT,
+                                  .key = ts_bytes_of(puts->keys[0], LOOP_KEY_LEN),
+                                  .value = ts_bytes_of(mine->value, sizeof mine->value)};
+    puts->batch = (struct ts_batch){.ops = puts->ops, .count = 1};
+}
+
+static void add_decision(const struct mine *mine, const char *name, struct puts *puts) {
+    snprintf(puts->keys[1], sizeof puts->keys[1], "decision/%s", name);
+    puts->ops[1] = (struct ts_op){.kind = TS_OP_PUT,
+                                  .key = ts_bytes_of_cstring(puts->keys[1]),
+                                  .value = ts_bytes_of(mine->value, 8)};
+    puts->batch.count = 2;
+}
+
+static bool step_local(struct mine *mine) {
+    struct puts puts;
+    make_put(mine, &puts);
+    return send_batch(mine, 0, &puts.batch, false) && finish(mine->connections[0], 1);
+}
+
+static bool step_two(struct mine *mine, uint64_t turn) {
+    size_t one = turn % 2, other = 1 - one;
+    char name[NAME_SIZE / 2], sql[NAME_SIZE * 2];
+    struct puts puts;
+    snprintf(name, sizeof name, "bare.%u.%llu", mine->thread, (unsigned long long)turn);
+
+    PGconn *connection = mine->connections[one];
+    make_put(mine, &puts);
+    snprintf(sql, sizeof sql, "PREPARE TRANSACTION '%s'", name);
+    if (!send_text(connection, "BEGIN") || !send_batch(mine, one, &puts.batch, true) ||
+        !send_text(connection, sql) || !finish(connection, 3))
+        return false;
+
+    make_put(mine, &puts);
+    add_decision(mine, name, &puts);
+    size_t answers = mine->shared->upsert ? 2 : 1;
+    if (!send_batch(mine, other, &puts.batch, false) || !finish(mine->connections[other], answers))
+        return false;
+
+    snprintf(sql, sizeof sql, "COMMIT PREPARED '%s'", name);
+    return send_text(connection, sql) && finish(connection, 1);
+}
+
+static bool step(void *context, uint64_t turn) {
+    struct mine *mine = context;
+    return mine->shared->url_count == 1 ? step_local(mine) : step_two(mine, turn);
+}
+
+static void end(void *context) {
+    struct mine *mine = context;
+    for (size_t i = 0; i < SERVERS; i++)
+        PQfinish(mine->connections[i]);
+    free(mine);
+}
+
+/* The parameters of the statement as values: identity, epoch and time limit null, one put of a random key. */
+static void print_script(void) {
+    static const char *const values[PARAMETERS] = {
+        "null::bytea",
+        "null::bigint",
+        "ARRAY[convert_to('bench/' || lpad(to_hex(:k::bigint), 8, '0'), 'UTF8')]",
+        "ARRAY[-1]::bigint[]",
+        "ARRAY[1]::smallint[]",
+        "ARRAY[convert_to(:v::text, 'UTF8')]",
+        "ARRAY[0]::bigint[]",
+        "ARRAY[0]::bigint[]",
+        "null::bigint",
+        "0::bigint",
+        "0::integer",
+    };
+    printf("\\set k random(0, %d)\n", LOOP_KEYS - 1);
+    for (const char *at = postgres__statement(POSTGRES_APPLY)->sql; *at != '\0';) {
+        char *after;
+        unsigned long number = *at == '$' ? strtoul(at + 1, &after, 10) : 0;
+        if (number >= 1 && number <= PARAMETERS) {
+            fputs(values[number - 1], stdout);
+            at = after;
+        } else {
+            putchar(*at++);
+        }
+    }
+    puts(";");
+}
+
+int main(int argc, char **argv) {
+    const char *mode = argc > 1 ? argv[1] : "";
+    struct shared shared = {.upsert = strcmp(mode, "upsert") == 0};
+    struct loop_options options = {.shared = &shared, .begin = begin, .step = step, .end = end};
+    if (argc == 2 && strcmp(mode, "script") == 0) {
+        print_script();
+        return 0;
+    }
+    shared.url_count = strcmp(mode, "local") == 0 ? 1 : 2;
+    int expected = 4 + (int)shared.url_count;
+    if ((shared.url_count == 2 && !shared.upsert && strcmp(mode, "two") != 0) || argc != expected ||
+        !loop_numbers(argv[expected - 2], argv[expected - 1], &options)) {
+        fprintf(stderr, "usage: pg_bare local URL THREADS SECONDS | two|upsert URL URL THREADS SECONDS | script\n");
+        return STATUS_USAGE;
+    }
+    for (size_t i = 0; i < shared.url_count; i++)
+        shared.urls[i] = argv[2 + i];
+    options.name = shared.url_count == 1 ? "postgres local" : shared.upsert ? "postgres two, upsert" : "postgres two";
+    return loop_run(&options);
+}
