@@ -15,15 +15,12 @@
 #include <stdbool.h>
 #include <stddef.h>
 
-#define TS_CONFIG_RESULTS(X)                                                                                 \
-    X(OK, "ok")                                                                                              \
-    X(UNREADABLE, "the file cannot be read") /* or is not there though it was asked for */                   \
-    X(INVALID, "the file or an override is wrong")                                                           \
-    X(NO_MEMORY, "no memory")
-
-#define TS_CONFIG_RESULT_ENUM(suffix, text) TS_CONFIG_##suffix,
-enum ts_config_result { TS_CONFIG_RESULTS(TS_CONFIG_RESULT_ENUM) };
-#undef TS_CONFIG_RESULT_ENUM
+enum ts_config_result {
+    TS_CONFIG_OK,
+    TS_CONFIG_UNREADABLE, /* the file cannot be read, or is not there though it was asked for */
+    TS_CONFIG_INVALID,    /* the file or an override is wrong */
+    TS_CONFIG_NO_MEMORY,
+};
 
 struct ts_config_error {
     char text[512]; /* one line */

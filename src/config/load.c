@@ -117,6 +117,8 @@ enum ts_config_result ts_config_load(const struct ts_config_options *options,
             result = TS_CONFIG_INVALID;
     if (result == TS_CONFIG_OK && !check_together(&loading))
         result = TS_CONFIG_INVALID;
+    if (result == TS_CONFIG_NO_MEMORY)
+        snprintf(error.text, sizeof error.text, "no memory to read the configuration");
     if (result == TS_CONFIG_OK)
         *ret_config = loading.config;
     else

@@ -8,9 +8,9 @@
 
 void ts_config_places_init(struct ts_config_places *places) {
     *places = (struct ts_config_places){
-        .xdg_config_home = getenv("XDG_CONFIG_HOME"), // NOLINT(concurrency-mt-unsafe): nobody sets them
-        .home = getenv("HOME"),                       // NOLINT(concurrency-mt-unsafe)
-        .xdg_config_dirs = getenv("XDG_CONFIG_DIRS"), // NOLINT(concurrency-mt-unsafe)
+        .xdg_config_home = getenv("XDG_CONFIG_HOME"),
+        .home = getenv("HOME"),
+        .xdg_config_dirs = getenv("XDG_CONFIG_DIRS"),
         .system = "/etc",
     };
 }

@@ -154,7 +154,6 @@ static enum ts_config_result read_file(const char *path, unsigned char **ret_con
     int fd = open(path, O_RDONLY | O_CLOEXEC);
     if (content == NULL) {
         result = TS_CONFIG_NO_MEMORY;
-        snprintf(ret_error->text, sizeof ret_error->text, "%s: no memory to read it", path);
         goto done;
     }
     while (fd >= 0 && len <= FILE_MAX && got != 0) {

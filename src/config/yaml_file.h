@@ -14,8 +14,8 @@ struct config_taker {
     void *context;
 };
 
-/* Reads the file and hands over its settings in their order. INVALID without a text in ret_error when the
- * taker said no. */
+/* Reads the file and hands over its settings in their order. There is no text in ret_error for NO_MEMORY, and for
+ * INVALID when the taker said no: it has its own. */
 enum ts_config_result config__yaml_read(const char *path, struct config_taker taker,
                                         struct ts_config_error *ret_error);
 
