@@ -39,7 +39,7 @@ static int compare_ops(const void *a, const void *b) {
 /* One entry for each key, in order; NULL without memory. The caller frees it. */
 static struct entry *entries_of(const struct ts_batch *batch, size_t *ret_count) {
     const struct ts_op **sorted = malloc((batch->count + 1) * sizeof(struct ts_op *));
-    struct entry *entries = malloc((batch->count + 1) * sizeof(*entries));
+    struct entry *entries = calloc(batch->count + 1, sizeof *entries);
     if (sorted == NULL || entries == NULL) {
         free(sorted);
         free(entries);
@@ -53,7 +53,7 @@ static struct entry *entries_of(const struct ts_batch *batch, size_t *ret_count)
     size_t count = 0;
     for (size_t i = 0; i < op_count; i++) {
         if (i == 0 || !ts_bytes_equal(sorted[i - 1]->key, sorted[i]->key))
-            entries[count++] = (struct entry){0};
+            count++;
         if (sorted[i]->kind == TS_OP_CHECK)
             entries[count - 1].check = sorted[i];
         else
