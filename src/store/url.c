@@ -1,5 +1,6 @@
 #include "url.h"
 
+#include "base/assert.h"
 #include "base/bytes.h"
 #include "base/number.h"
 #include "base/redact.h"
@@ -316,6 +317,7 @@ void store__url_release(struct store_url *url) {
 }
 
 bool store__url_same(const struct store_url *a, const struct store_url *b) {
+    ts_assert(a->path != NULL && b->path != NULL); /* both were parsed */
     if (a->kind != b->kind)
         return false;
     if (a->kind != STORE_URL_POSTGRES)
