@@ -188,7 +188,7 @@ struct pollfd postgres__connection_wait_for(const struct postgres_job *job);
 /* The operations of a batch, one entry for each key, in the order of the keys, as arrays of PostgreSQL. */
 struct postgres_batch {
     uint8_t *memory;
-    struct ts_bytes arrays[6]; /* keys, checks, kinds, values, deltas, limits */
+    struct ts_bytes arrays[7]; /* keys, checks, kinds, values, deltas, limits, gates */
     struct ts_bytes swept;     /* the keys of all deletions, or empty */
     uint64_t before_ms;        /* UINT64_MAX: none */
     size_t before_op;

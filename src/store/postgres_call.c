@@ -89,7 +89,8 @@ static bool send_batch(struct postgres_job *job) {
         return no_memory(job);
     struct list list = {.count = 0};
     add_expected(&list, job->store);
-    for (size_t i = 0; i < sizeof batch.arrays / sizeof batch.arrays[0]; i++)
+    const size_t gates = sizeof batch.arrays / sizeof batch.arrays[0] - 1;
+    for (size_t i = 0; i < gates; i++)
         add_bytes(&list, batch.arrays[i]);
     if (batch.before_op != SIZE_MAX)
         add_u64(&list, batch.before_ms);
@@ -97,6 +98,7 @@ static bool send_batch(struct postgres_job *job) {
         add_null(&list);
     add_u64(&list, atomic_load(&job->store->latest_ms));
     add_u32(&list, call->kind == TS_CALL_PREPARE ? 1 : 0);
+    add_bytes(&list, batch.arrays[gates]);
     bool sent = execute(job, POSTGRES_ITEM_MAIN, POSTGRES_APPLY, &list);
     if (sent && batch.swept.len > 0) {
         struct list swept = {.count = 0};
