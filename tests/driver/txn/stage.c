@@ -82,6 +82,10 @@ void stage_name_rocksdb(struct stage *stage, size_t count) {
         snprintf(stage->urls + len, sizeof stage->urls - len, "%srocksdb:%s/%zu", i == 0 ? "" : ",",
                  stage->directory, i);
     }
+}
+
+void stage_init_rocksdb(struct stage *stage, size_t count) {
+    stage_name_rocksdb(stage, count);
     struct ts_store_error error;
     struct ts_cluster *cluster = NULL;
     const struct ts_cluster_options options = {0};
