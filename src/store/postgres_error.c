@@ -203,7 +203,7 @@ void postgres__error_of_result(struct postgres_job *job, enum postgres_item item
     if (is(sqlstate, "22P02") && take_tag(job, message))
         return;
     if (is(sqlstate, "55000") && is_finishing(job)) {
-        (void)store__error(&job->error, TS_STORE_BUSY, SIZE_MAX,
+        (void)store__error(&job->error, TS_STORE_LOCK_CONFLICT, SIZE_MAX,
                            "%s: another session is finishing the promise", job->store->base.name);
         return;
     }

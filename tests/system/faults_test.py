@@ -221,10 +221,14 @@ else:
                                    stderr=subprocess.DEVNULL, text=True)
         process.stdin.write(lines)
         process.stdin.close()
-        time.sleep(2)
+        waiting = "SELECT count(*) FROM pg_stat_activity WHERE wait_event = 'transactionid'"
+        end = time.monotonic() + 30
+        while sum(int(server.sql("postgres", waiting)) for server in Cluster.servers) < 2 and time.monotonic() < end:
+            time.sleep(0.05)
         process.kill()
         process.wait()
         cluster.ends("store", "recover", 0)
+        equal(cluster.status()["promises"], [])
         for one in blockers:
             one.stdin.write("ROLLBACK;\n")
             one.stdin.close()
