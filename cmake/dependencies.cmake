@@ -3,6 +3,7 @@
 find_package(PkgConfig REQUIRED)
 pkg_check_modules(xxhash REQUIRED IMPORTED_TARGET libxxhash)
 pkg_check_modules(libpq REQUIRED IMPORTED_TARGET libpq)
+pkg_check_modules(yaml REQUIRED IMPORTED_TARGET yaml-0.1)
 
 # Debian 12 has no libblake3; src/base/blake3_portable.c stands in.
 pkg_check_modules(blake3 QUIET IMPORTED_TARGET libblake3)

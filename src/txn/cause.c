@@ -7,18 +7,16 @@
 #define CLASS_NAME(suffix, name, retryable)                                                                  \
     case TS_ERROR_##suffix:                                                                                  \
         return name;
-#define CLASS_RETRYABLE(suffix, name, retryable)                                                             \
-    case TS_ERROR_##suffix:                                                                                  \
-        return retryable;
-
 const char *ts_error_class_name(enum ts_error_class error_class) {
     switch (error_class) { TS_ERROR_CLASSES(CLASS_NAME) }
     ts_unreachable("no such error class");
 }
 
 static bool is_retryable(enum ts_error_class error_class) {
-    switch (error_class) { TS_ERROR_CLASSES(CLASS_RETRYABLE) }
-    ts_unreachable("no such error class");
+#define CLASS_RETRYABLE(suffix, name, retryable) [TS_ERROR_##suffix] = (retryable),
+    static const bool answers[] = {TS_ERROR_CLASSES(CLASS_RETRYABLE)};
+#undef CLASS_RETRYABLE
+    return answers[error_class];
 }
 
 struct ts_txn_cause ts_txn_cause_of_store(const struct ts_call *call) {

@@ -4,7 +4,8 @@
 
 #include <stddef.h>
 
-enum { MS = 1000, SECOND = 1000 * MS };
+#define MS     UINT64_C(1000)
+#define SECOND (1000 * MS)
 
 void ts_txn_config_init(struct ts_txn_config *config) {
     *config = (struct ts_txn_config){

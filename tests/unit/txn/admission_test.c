@@ -235,6 +235,34 @@ static void nobody_overtakes_on_a_store_that_one_before_it_waits_for(void **stat
     expect_settled(2, TS_WAITER_ADMITTED);
 }
 
+static void a_free_place_is_kept_for_the_one_that_stands_before(void **state) {
+    (void)state;
+    begin(96, 128, TS_QUEUE_FIFO, TS_OVERFLOW_REJECT);
+    ts_admission_set_store_limit(&admission, (struct ts_store_limit){.store = 1, .limit = 1}, 0);
+    ts_admission_set_store_limit(&admission, (struct ts_store_limit){.store = 2, .limit = 1}, 0);
+    enter(0, (struct on){1, 1});
+    enter(1, (struct on){2, 1});
+    enter(2, (struct on){1, 2});
+    enter(3, (struct on){2, 1});
+    leave(1); /* store 2 is free, and waiter 2 stands before waiter 3 there */
+    expect_nobody_settled();
+    leave(0);
+    expect_settled(2, TS_WAITER_ADMITTED);
+    expect_nobody_settled();
+}
+
+static void a_short_newcomer_passes_long_ones_that_wait_for_its_store(void **state) {
+    (void)state;
+    for (int policy = 0; policy < 2; policy++) {
+        begin(96, 128, (enum ts_queue_policy)policy, TS_OVERFLOW_REJECT);
+        ts_admission_set_store_limit(&admission, (struct ts_store_limit){.store = 1, .limit = 1}, 0);
+        enter(0, (struct on){1, 1});
+        enter(1, (struct on){1, 2}); /* waits for store 1 */
+        assert_int_equal(enter(2, (struct on){2, 1}),
+                         policy == TS_QUEUE_SHORT_TXN_PRIORITY ? TS_WAITER_ADMITTED : TS_WAITER_WAITING);
+    }
+}
+
 static void raising_a_store_limit_lets_waiters_in(void **state) {
     (void)state;
     begin(96, 128, TS_QUEUE_FIFO, TS_OVERFLOW_REJECT);
@@ -346,6 +374,8 @@ int main(void) {
         cmocka_unit_test(the_least_limit_of_its_stores_holds_a_transaction_back),
         cmocka_unit_test(a_hot_store_does_not_hold_back_the_others),
         cmocka_unit_test(nobody_overtakes_on_a_store_that_one_before_it_waits_for),
+        cmocka_unit_test(a_free_place_is_kept_for_the_one_that_stands_before),
+        cmocka_unit_test(a_short_newcomer_passes_long_ones_that_wait_for_its_store),
         cmocka_unit_test(raising_a_store_limit_lets_waiters_in),
         cmocka_unit_test(a_waiter_can_give_up_and_let_those_behind_it_pass),
         cmocka_unit_test(one_that_leaves_before_it_was_woken_is_not_woken),

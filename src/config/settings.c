@@ -1,0 +1,190 @@
+#include "settings.h"
+
+#include "base/assert.h"
+#include "base/distance.h"
+
+#include <stdio.h>
+#include <string.h>
+
+#define NAME(suffix, name) name,
+static const char *const timeout_policies[] = {TS_TIMEOUT_POLICIES(NAME) NULL};
+static const char *const queue_policies[] = {TS_QUEUE_POLICIES(NAME) NULL};
+static const char *const overflow_actions[] = {TS_OVERFLOW_ACTIONS(NAME) NULL};
+#undef NAME
+
+#define US         UINT64_C(1)
+#define MS         (1000 * US)
+#define SECOND     (1000 * MS)
+#define DAY        (86400 * SECOND)
+
+#define AT(member) offsetof(struct ts_txn_config, member)
+#define DURATION(name, member, least, meaning)                                                               \
+    { name, CONFIG_DURATION, AT(member), least, DAY, NULL, meaning }
+#define COUNT(name, member, least, most, meaning)                                                            \
+    { name, CONFIG_COUNT, AT(member), least, most, NULL, meaning }
+#define RATIO(name, member, least, most, meaning)                                                            \
+    { name, CONFIG_RATIO, AT(member), least, most, NULL, meaning }
+#define CHOICE(name, member, choices, meaning)                                                               \
+    { name, CONFIG_CHOICE, AT(member), 0, 0, choices, meaning }
+
+const struct config_setting config__settings[] = {
+    DURATION("timeouts.coord_queue", timeouts.coord_queue_us, US,
+             "how long a transaction waits for admission"),
+    DURATION("timeouts.shard_rpc", timeouts.shard_rpc_us, US,
+             "one call that takes no locks: connect, read, scan, now"),
+    DURATION("timeouts.prepare", timeouts.prepare_us, US, "a prepare, on each store"),
+    DURATION("timeouts.commit", timeouts.commit_us, US,
+             "a commit, on each store; after it the answer is committed, pending"),
+    DURATION("timeouts.lock_validate", timeouts.lock_validate_us, US,
+             "locks and checks of an apply: a local transaction, or the commit point"),
+    DURATION("timeouts.total", timeouts.total_us, US,
+             "the whole transaction with its retries; holds under both policies"),
+    DURATION("timeouts.retry_ceiling", timeouts.retry_ceiling_us, US,
+             "all attempts together: no retry begins after it, and FailFast ends one there"),
+    CHOICE("timeouts.policy", timeouts.policy, timeout_policies,
+           "FailFast ends at the first phase that is over, BestEffort at the total only"),
+    COUNT("admission.hard_limit", admission.hard_limit, 1, 1000000,
+          "transactions in flight and waiting together; with Degrade, in flight"),
+    COUNT("admission.soft_limit", admission.soft_limit, 1, 1000000,
+          "transactions in flight; above it new ones wait; at most the hard limit"),
+    CHOICE("admission.queue_policy", admission.queue_policy, queue_policies,
+           "who is served first: the first to come, or the one with fewest stores"),
+    CHOICE(
+        "admission.overflow", admission.overflow, overflow_actions,
+        "when the queue is full: refuse the newcomer, refuse the one with most stores, or let the first in "
+        "line go ahead and answer it at its commit point"),
+    COUNT("retry.max_retries", retry.max_retries, 0, 1000, "attempts after the first; 0 is none"),
+    DURATION("retry.initial_backoff", retry.initial_backoff_us, 0,
+             "wait before the first retry; at most max_backoff"),
+    DURATION("retry.max_backoff", retry.max_backoff_us, 0, "longest wait before a retry, without jitter"),
+    RATIO("retry.multiplier", retry.multiplier_ppm, TS_PPM, UINT64_C(100) * TS_PPM,
+          "how much each wait is longer"),
+    RATIO("retry.jitter_ratio", retry.jitter_ppm, 0, TS_PPM,
+          "up to this share of a wait is added to it, drawn anew for each"),
+    DURATION("retry.retry_budget", retry.retry_budget_us, 0, "time spent waiting before retries, in all"),
+    COUNT("breaker.failure_threshold", breaker.failure_threshold, 1, 1000000,
+          "failures of the infrastructure in a row that open the circuit breaker"),
+    DURATION("breaker.recovery_timeout", breaker.recovery_timeout_us, US,
+             "how long it stays open before a probe may go"),
+    DURATION("breaker.probe_timeout", breaker.probe_timeout_us, US,
+             "a probe that has not reported by then is replaced"),
+    DURATION("conflict.window", conflict.window_us, 10 * MS,
+             "how far the conflict and abort rates of a store look back"),
+    RATIO("adaptive.high_conflict_rate", adaptive.high_conflict_ppm, 0, TS_PPM,
+          "conflict rate above which a store's concurrency falls"),
+    RATIO("adaptive.low_conflict_rate", adaptive.low_conflict_ppm, 0, TS_PPM,
+          "conflict rate below which it rises; at most the high one"),
+    COUNT("adaptive.step_size", adaptive.step_size, 1, 1000000, "by how much it falls or rises at a time"),
+    COUNT("adaptive.min_concurrency", adaptive.min_concurrency, 1, 1000000,
+          "it never falls below; at most max_concurrency"),
+    COUNT("adaptive.max_concurrency", adaptive.max_concurrency, 1, 1000000, "it never rises above"),
+    DURATION("adaptive.interval", adaptive.interval_us, MS, "least time between two steps of a store"),
+    COUNT("adaptive.min_txns", adaptive.min_txns, 1, 1000000,
+          "transactions in the window below which nothing changes"),
+    DURATION("deadlock.timeout", deadlock.timeout_us, MS,
+             "a transaction that waits longer is taken for deadlocked and aborted"),
+    {"replication.max_replication_lag_ms", CONFIG_MILLIS, AT(replication.max_replication_lag_ms), 0, DAY / MS,
+     NULL, "lag in milliseconds of a PostgreSQL standby above which transactions are refused; 0 is off"},
+};
+const size_t config__setting_count = sizeof config__settings / sizeof config__settings[0];
+
+const struct config_setting *config__setting_find(struct ts_bytes name) {
+    for (size_t i = 0; i < config__setting_count; i++)
+        if (ts_bytes_equal(name, ts_bytes_of_cstring(config__settings[i].name)))
+            return &config__settings[i];
+    return NULL;
+}
+
+_Static_assert(sizeof(enum ts_timeout_policy) == sizeof(uint32_t) &&
+                   sizeof(enum ts_queue_policy) == sizeof(uint32_t) &&
+                   sizeof(enum ts_overflow_action) == sizeof(uint32_t),
+               "choices are read and written as 32-bit numbers");
+
+static bool is_wide(enum config_kind kind) {
+    switch (kind) {
+    case CONFIG_DURATION:
+    case CONFIG_MILLIS:
+        return true;
+    case CONFIG_COUNT:
+    case CONFIG_RATIO:
+    case CONFIG_CHOICE:
+        return false;
+    }
+    ts_unreachable("no such kind");
+}
+
+uint64_t config__setting_get(const struct config_setting *setting, const struct ts_txn_config *config) {
+    const char *at = (const char *)config + setting->offset;
+    uint64_t wide;
+    uint32_t narrow;
+    if (is_wide(setting->kind)) {
+        memcpy(&wide, at, sizeof wide);
+        return wide;
+    }
+    memcpy(&narrow, at, sizeof narrow);
+    return narrow;
+}
+
+void config__setting_put(const struct config_setting *setting, struct ts_txn_config *config, uint64_t value) {
+    char *at = (char *)config + setting->offset;
+    uint32_t narrow = (uint32_t)value;
+    if (is_wide(setting->kind))
+        memcpy(at, &value, sizeof value);
+    else
+        memcpy(at, &narrow, sizeof narrow);
+}
+
+enum { SETTINGS_MAX = 64 };
+_Static_assert(sizeof config__settings / sizeof config__settings[0] <= SETTINGS_MAX, "room for all names");
+
+static struct ts_bytes section_of(struct ts_bytes name) {
+    const uint8_t *dot = name.len > 0 ? memchr(name.data, '.', name.len) : NULL;
+    return dot == NULL ? name : ts_bytes_first(name, (size_t)(dot - name.data));
+}
+
+static bool has_section(const struct config_setting *setting, struct ts_bytes section) {
+    return ts_bytes_equal(section_of(ts_bytes_of_cstring(setting->name)), section);
+}
+
+static void append(char *text, size_t size, const char *part) {
+    size_t used = strlen(text);
+    snprintf(text + used, size - used, "%s", part);
+}
+
+/* The names in the section, or, when there is no such section, the sections. */
+static void list_what_there_is(struct ts_bytes section, char *ret_text, size_t size) {
+    snprintf(ret_text, size, "there are");
+    const char *before = " ";
+    for (size_t i = 0; i < config__setting_count; i++)
+        if (has_section(&config__settings[i], section)) {
+            append(ret_text, size, before);
+            append(ret_text, size, config__settings[i].name + section.len + 1);
+            before = ", ";
+        }
+    if (strcmp(before, ", ") == 0)
+        return;
+    snprintf(ret_text, size, "the sections are");
+    for (size_t i = 0; i < config__setting_count; i++) {
+        struct ts_bytes own = section_of(ts_bytes_of_cstring(config__settings[i].name));
+        if (i > 0 && has_section(&config__settings[i - 1], own))
+            continue;
+        char name[TS_CONFIG_VALUE_SIZE];
+        snprintf(name, sizeof name, "%s%.*s", before, (int)own.len, (const char *)own.data);
+        append(ret_text, size, name);
+        before = ", ";
+    }
+}
+
+void config__explain_unknown(struct ts_bytes name, char *ret_text, size_t size) {
+    const char *names[SETTINGS_MAX];
+    size_t nearest;
+    for (size_t i = 0; i < config__setting_count; i++)
+        names[i] = config__settings[i].name;
+    if (ts_distance_nearest(name, names, config__setting_count, &nearest)) {
+        snprintf(ret_text, size, "no such setting; did you mean %s?", names[nearest]);
+        return;
+    }
+    char known[300];
+    list_what_there_is(section_of(name), known, sizeof known);
+    snprintf(ret_text, size, "no such setting; %s", known);
+}

@@ -1,0 +1,54 @@
+/*
+ * The registry: every setting with its type, its place in struct ts_txn_config, its range and its meaning.
+ */
+#ifndef TS_CONFIG_SETTINGS_H
+#define TS_CONFIG_SETTINGS_H
+
+#include "config/config.h"
+
+#include "base/bytes.h"
+
+#include <stdint.h>
+
+enum config_kind {
+    CONFIG_DURATION, /* uint64_t, microseconds; written with a unit */
+    CONFIG_MILLIS,   /* uint64_t; a plain number, because the name has the unit */
+    CONFIG_COUNT,    /* uint32_t */
+    CONFIG_RATIO,    /* uint32_t, parts per million; written as a decimal fraction */
+    CONFIG_CHOICE,   /* an enum; written as one of the names */
+};
+
+struct config_setting {
+    const char *name;
+    enum config_kind kind;
+    size_t offset;
+    uint64_t min, max;          /* not for CHOICE */
+    const char *const *choices; /* CHOICE: by value, NULL at the end */
+    const char *meaning;
+};
+
+extern const struct config_setting config__settings[];
+extern const size_t config__setting_count;
+
+/* A setting by its full name; NULL: none. */
+const struct config_setting *config__setting_find(struct ts_bytes name);
+
+/* The setting's value in the struct, whatever its kind. */
+uint64_t config__setting_get(const struct config_setting *setting, const struct ts_txn_config *config);
+void config__setting_put(const struct config_setting *setting, struct ts_txn_config *config, uint64_t value);
+
+/* Why an unknown name is none, and what was meant: "no such setting; did you mean timeouts.prepare?" */
+void config__explain_unknown(struct ts_bytes name, char *ret_text, size_t size);
+
+/* Reads a value. False, and the reason and the cure in ret_why, when it is none of this setting. */
+bool config__value_parse(const struct config_setting *setting, struct ts_bytes text, uint64_t *ret_value,
+                         char *ret_why, size_t size);
+
+/* Writes a value as config__value_parse reads it. */
+void config__value_format(const struct config_setting *setting, uint64_t value,
+                          char ret_text[static TS_CONFIG_VALUE_SIZE]);
+
+/* "1us to 24h", "Fifo, ShortTxnPriority". Returns ret_text. */
+const char *config__allowed(const struct config_setting *setting, char *ret_text, size_t size);
+
+#endif
