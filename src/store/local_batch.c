@@ -26,7 +26,8 @@ enum { VERSION_BLOCK = 1 << 20, FEW = 8 };
 enum stage { STAGE_GID, STAGE_KEYS };
 
 struct local__call {
-    struct local__call *next, **link; /* among those that wait; link is NULL outside */
+    struct local__call *next, **link; /* among those that wait, under the core's mutex */
+    bool listed;                      /* is among them; the owner's alone */
     struct ts_call *call;
     enum stage stage;
     uint64_t waits_since_ns; /* 0: has not waited yet */
@@ -41,18 +42,18 @@ static uint64_t monotonic_ns(const struct store__local *local) {
 }
 
 static void leave_list(struct store__local *local, struct local__call *mine) {
+    if (!mine->listed)
+        return;
     pthread_mutex_lock(&local->mutex);
-    if (mine->link != NULL) {
-        *mine->link = mine->next;
-        if (mine->next != NULL)
-            mine->next->link = mine->link;
-        mine->link = NULL;
-    }
+    *mine->link = mine->next;
+    if (mine->next != NULL)
+        mine->next->link = mine->link;
     pthread_mutex_unlock(&local->mutex);
+    mine->listed = false;
 }
 
 static void join_list(struct store__local *local, struct local__call *mine) {
-    if (mine->link != NULL)
+    if (mine->listed)
         return;
     pthread_mutex_lock(&local->mutex);
     mine->next = local->calls;
@@ -61,13 +62,13 @@ static void join_list(struct store__local *local, struct local__call *mine) {
     mine->link = &local->calls;
     local->calls = mine;
     pthread_mutex_unlock(&local->mutex);
+    mine->listed = true;
 }
 
 /* call->error is set. Locks that a promise has taken over are not in the claims any more. */
 static void end(struct store__local *local, struct local__call *mine) {
     struct ts_call *call = mine->call;
-    if (mine->link != NULL)
-        leave_list(local, mine);
+    leave_list(local, mine);
     store__claim_release(local->keys, &mine->keys);
     store__claim_release(local->gids, &mine->gid);
     if (mine->keys.wants != mine->few)
@@ -509,7 +510,7 @@ void local__batch_start(struct store__local_store *store, struct ts_call *call) 
         return;
     }
     mine->call = call;
-    mine->link = NULL;
+    mine->listed = false;
     mine->waits_since_ns = 0;
     mine->stage = call->kind == TS_CALL_APPLY ? STAGE_KEYS : STAGE_GID;
     mine->gid = (struct store__claim){.wake_fd = -1};
