@@ -320,7 +320,7 @@ static void pause_or_give_up(const struct ts_coordinator *coordinator, struct tx
         txn__run_give_up(&session->run);
         return;
     }
-    nanosleep(&(struct timespec){.tv_nsec = PAUSE_US * 1000}, NULL);
+    nanosleep(&(struct timespec){.tv_nsec = PAUSE_US * 1000L}, NULL);
 }
 
 void txn__attempt(struct ts_coordinator *coordinator, struct txn__session *session) {

@@ -178,8 +178,8 @@ void txn__calls_run(struct ts_call *const *calls, size_t count);
 uint64_t txn__deadline_ns(uint64_t timeout_us);
 
 /* heart.c, care.c: the two threads, and what closing does last. */
-void *txn__heart(void *coordinator);
-void *txn__care(void *coordinator);
+void *txn__heart(void *context);
+void *txn__care(void *context);
 void txn__care_once(struct ts_coordinator *coordinator);
 /* Takes back every registration behind which nothing is under way. */
 void txn__take_back(struct ts_coordinator *coordinator, struct txn__incarnation *incarnation);

@@ -21,8 +21,10 @@ size_t txn__gid_format(const struct txn__gid *gid, char ret_text[static TS_TXN_I
     _Static_assert(3 + HEX_LEN + 1 + HEX_LEN + 1 + 20 + 1 + 10 < TS_TXN_ID_SIZE, "room for the longest");
     char number[TS_NUMBER_TEXT_SIZE];
     char *to = ret_text;
-    memcpy(to, "ts.", 3);
-    to = put_hex(to + 3, gid->cluster);
+    *to++ = 't';
+    *to++ = 's';
+    *to++ = '.';
+    to = put_hex(to, gid->cluster);
     *to++ = '.';
     to = put_hex(to, gid->coordinator.bytes);
     *to++ = '.';

@@ -10,6 +10,7 @@
 
 #include "driver.h"
 
+#include <inttypes.h>
 #include <stdlib.h>
 #include <time.h>
 
@@ -67,8 +68,8 @@ static enum ts_txn_error recover(struct ts_cluster *cluster, uint64_t timeout_us
     txn__fail(ret_detail, TS_TXN_ERROR_UNSETTLED, UINT32_MAX, NULL);
     if (ret_detail != NULL)
         snprintf(ret_detail->text, sizeof ret_detail->text,
-                 "%llu promises or coordinators are still in use by others; run it again",
-                 (unsigned long long)(counts->left + counts->stuck));
+                 "%" PRIu64 " promises or coordinators are still in use by others; run it again",
+                 counts->left + counts->stuck);
     return TS_TXN_ERROR_UNSETTLED;
 }
 

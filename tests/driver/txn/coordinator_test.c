@@ -5,6 +5,7 @@
 
 #include "stage.h"
 
+#include <pthread.h>
 #include <stdlib.h>
 #include <time.h>
 
@@ -385,17 +386,118 @@ static void a_fenced_process_goes_on_under_a_new_uuid(void **state) {
     expect_numbers(13 - unknown, 13 - unknown, 13 - unknown);
 }
 
+/* Somebody else's promise, which holds the key on the second store until it is aborted. */
+static void hold(void) {
+    struct ts_op op = stage_add(key[1], 1);
+    struct ts_call promise = {.kind = TS_CALL_PREPARE, .gid = "held", .batch = {&op, 1}};
+    assert_int_equal(ts_store_run(ts_cluster_store(stage.cluster, 1), &promise), TS_STORE_OK);
+}
+
+static void let_go(void) {
+    struct ts_call abort = {.kind = TS_CALL_ABORT, .gid = "held"};
+    assert_int_equal(ts_store_run(ts_cluster_store(stage.cluster, 1), &abort), TS_STORE_OK);
+}
+
+static void *run_in_thread(void *context) {
+    struct ts_txn_result *mine = context;
+    struct ts_op ops[] = {stage_add(key[0], 1), stage_add(key[1], 1)};
+    ts_txn_run(stage.coordinator, ops, 2, NULL, mine);
+    return NULL;
+}
+
+static bool append(void *context, struct ts_bytes text) {
+    char *all = context;
+    size_t len = strlen(all);
+    assert_true(len + text.len < 200000);
+    memcpy(all + len, text.data, text.len);
+    all[len + text.len] = '\0';
+    return true;
+}
+
+static bool shows(const char *line) {
+    char *all = calloc(1, 200001);
+    assert_true(ts_coordinator_metrics(stage.coordinator, append, all));
+    bool found = strstr(all, line) != NULL;
+    free(all);
+    return found;
+}
+
+static bool one_in_flight(void) {
+    return shows("turnstone_xs_coord_in_flight 1");
+}
+
 /* H2PC-3 */
-static void admission_refuses_when_it_is_full(void **state) {
+static void admission_refuses_when_it_is_full_and_local_ones_need_no_place(void **state) {
     (void)state;
     stage.config.admission.hard_limit = 1;
     stage.config.admission.soft_limit = 1;
-    stage.config.timeouts.coord_queue_us = 20000;
     stage_open(&stage);
+    hold();
+    static struct ts_txn_result other;
+    pthread_t thread;
+    assert_int_equal(pthread_create(&thread, NULL, run_in_thread, &other), 0);
+    wait_until(one_in_flight);
     run(3, NULL);
+    expect_outcome(TS_TXN_REFUSED, "53300");
+    assert_int_equal(result.attempts, 0);
+    char local[40];
+    stage_key(stage.cluster, 2, "local", local);
+    struct ts_op op = stage_add(local, 1);
+    ts_txn_run(stage.coordinator, &op, 1, NULL, &result);
     expect_outcome(TS_TXN_COMMITTED, "00000");
-    run(1, NULL); /* local ones need no place */
-    expect_outcome(TS_TXN_COMMITTED, "00000");
+    let_go();
+    pthread_join(thread, NULL);
+    assert_int_equal(other.outcome, TS_TXN_COMMITTED);
+}
+
+static void fail_fast_ends_at_the_first_phase_that_is_over_and_says_which(void **state) {
+    (void)state;
+    stage.config.timeouts.prepare_us = 60000;
+    stage_open(&stage);
+    hold();
+    struct ts_txn_options once = {.once = true};
+    run(2, &once); /* the second store prepares */
+    expect_outcome(TS_TXN_ABORTED, "40000");
+    assert_string_equal(result.timeout, "Prepare");
+    assert_non_null(strstr(result.text, "timeouts.prepare"));
+    let_go();
+}
+
+static void best_effort_ends_at_the_total_only(void **state) {
+    (void)state;
+    stage.config.timeouts.policy = TS_TIMEOUT_POLICY_BEST_EFFORT;
+    stage.config.timeouts.prepare_us = 20000;
+    stage.config.timeouts.coord_queue_us = 20000;
+    stage.config.timeouts.shard_rpc_us = 20000;
+    stage.config.timeouts.commit_us = 20000;
+    stage.config.timeouts.lock_validate_us = 20000;
+    stage.config.timeouts.retry_ceiling_us = 100000;
+    stage.config.timeouts.total_us = 200000;
+    stage_open(&stage);
+    hold();
+    struct ts_txn_options once = {.once = true};
+    run(2, &once);
+    expect_outcome(TS_TXN_ABORTED, "40000");
+    assert_string_equal(result.timeout, "Total");
+    assert_true(result.latency.total_us >= 200000);
+    let_go();
+}
+
+/* H2PC-8 */
+static void a_stalled_transaction_is_aborted_and_explained(void **state) {
+    (void)state;
+    stage.config.deadlock.timeout_us = 60000;
+    stage_open(&stage);
+    hold();
+    struct ts_txn_options once = {.once = true};
+    run(2, &once);
+    expect_outcome(TS_TXN_ABORTED, "40000");
+    assert_null(result.timeout);
+    assert_non_null(strstr(result.text, "ShardLockWait(1)"));
+    assert_non_null(strstr(result.text, result.id));
+    assert_true(shows("turnstone_xs_deadlocks_detected 1"));
+    assert_true(shows("turnstone_xs_stalled_txns 0"));
+    let_go();
 }
 
 /* H2PC-4 */
@@ -447,15 +549,6 @@ static void permanent_errors_are_not_tried_again(void **state) {
     assert_int_equal(result.attempts, 1);
 }
 
-static bool append(void *context, struct ts_bytes text) {
-    char *all = context;
-    size_t len = strlen(all);
-    assert_true(len + text.len < 200000);
-    memcpy(all + len, text.data, text.len);
-    all[len + text.len] = '\0';
-    return true;
-}
-
 /* H2PC-7 and H2PC-11 */
 static void metrics_show_what_happened(void **state) {
     (void)state;
@@ -466,14 +559,11 @@ static void metrics_show_what_happened(void **state) {
     struct ts_txn_options once = {.once = true};
     run(3, &once);
     assert_int_equal(result.outcome, TS_TXN_ABORTED);
-    char *all = calloc(1, 200001);
-    assert_true(ts_coordinator_metrics(stage.coordinator, append, all));
-    assert_non_null(strstr(all, "turnstone_xs_total_attempted 2"));
-    assert_non_null(strstr(all, "turnstone_xs_total_committed 1"));
-    assert_non_null(strstr(all, "turnstone_xs_total_aborted{reason=\"conflict\"} 1"));
-    assert_non_null(strstr(all, "turnstone_xs_shard_conflict_rate{store=\"0\"} 0.5"));
-    assert_non_null(strstr(all, "turnstone_xs_coord_in_flight 0"));
-    free(all);
+    assert_true(shows("turnstone_xs_total_attempted 2"));
+    assert_true(shows("turnstone_xs_total_committed 1"));
+    assert_true(shows("turnstone_xs_total_aborted{reason=\"conflict\"} 1"));
+    assert_true(shows("turnstone_xs_shard_conflict_rate{store=\"0\"} 0.5"));
+    assert_true(shows("turnstone_xs_coord_in_flight 0"));
 }
 
 /* Other resolvers find nothing left behind a coordinator that was closed. */
@@ -582,7 +672,10 @@ int main(void) {
         DRIVER(degraded_transactions_are_answered_at_the_commit_point),
         DRIVER(a_decider_that_is_away_makes_it_unknown_and_it_is_settled_later),
         DRIVER(a_fenced_process_goes_on_under_a_new_uuid),
-        DRIVER(admission_refuses_when_it_is_full),
+        DRIVER(admission_refuses_when_it_is_full_and_local_ones_need_no_place),
+        DRIVER(fail_fast_ends_at_the_first_phase_that_is_over_and_says_which),
+        DRIVER(best_effort_ends_at_the_total_only),
+        DRIVER(a_stalled_transaction_is_aborted_and_explained),
         DRIVER(the_breaker_opens_after_failures_of_stores_and_recovers),
         DRIVER(a_conflict_is_tried_again_under_a_new_id),
         DRIVER(permanent_errors_are_not_tried_again),

@@ -34,7 +34,7 @@ static void hears(size_t member, enum ts_store_result result) {
 
 static void sees(enum txn__decision decision, enum txn__registration_state registration) {
     struct ts_store_error error = {.result = TS_STORE_OK};
-    struct txn__look look = {.decision = decision, .registration = {registration}};
+    struct txn__look look = {.decision = decision, .registration = {.state = registration}};
     txn__run_reply(&run, 0, &error, &look);
 }
 
