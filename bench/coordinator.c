@@ -85,7 +85,8 @@ struct costs {
     double coordinated_ns;
 };
 
-static bool time_turn(struct world *world, size_t places, bool (*run)(struct world *, size_t), double *ret_ns) {
+static bool time_turn(struct world *world, size_t places, bool (*run)(struct world *, size_t),
+                      double *ret_ns) {
     uint64_t before = ts_clock_monotonic_ns();
     for (int i = 0; i < TURN; i++)
         if (!run(world, places))

@@ -43,8 +43,9 @@ struct mine {
     uint8_t value[LOOP_VALUE_LEN];
 };
 
-static const char upsert_sql[] = "INSERT INTO turnstone.item (key, value, version) VALUES ($1, $2, 1) "
-                                 "ON CONFLICT (key) DO UPDATE SET value = excluded.value, version = turnstone.item.version + 1";
+static const char upsert_sql[] =
+    "INSERT INTO turnstone.item (key, value, version) VALUES ($1, $2, 1) "
+    "ON CONFLICT (key) DO UPDATE SET value = excluded.value, version = turnstone.item.version + 1";
 
 static bool complain(PGconn *connection) {
     fprintf(stderr, "pg_bare: %s", PQerrorMessage(connection));
@@ -168,9 +169,8 @@ static void make_put(struct mine *mine, struct puts *puts) {
 
 static void add_decision(const struct mine *mine, const char *name, struct puts *puts) {
     snprintf(puts->keys[1], sizeof puts->keys[1], "decision/%s", name);
-    puts->ops[1] = (struct ts_op){.kind = TS_OP_PUT,
-                                  .key = ts_bytes_of_cstring(puts->keys[1]),
-                                  .value = ts_bytes_of(mine->value, 8)};
+    puts->ops[1] = (struct ts_op){
+        .kind = TS_OP_PUT, .key = ts_bytes_of_cstring(puts->keys[1]), .value = ts_bytes_of(mine->value, 8)};
     puts->batch.count = 2;
 }
 
@@ -215,20 +215,21 @@ static void end(void *context) {
     free(mine);
 }
 
-/* The parameters of the statement as values: identity, epoch and time limit null, one put of a random key. */
+/* Parameters stay parameters (pgbench -M prepared), of the same types; only the key is put together by the server. What
+ * they are given as, tools/bench says. */
 static void print_script(void) {
     static const char *const values[PARAMETERS] = {
-        "null::bytea",
-        "null::bigint",
+        ":identity::bytea",
+        ":epoch::bigint",
         "ARRAY[convert_to('bench/' || lpad(to_hex(:k::bigint), 8, '0'), 'UTF8')]",
-        "ARRAY[-1]::bigint[]",
-        "ARRAY[1]::smallint[]",
-        "ARRAY[convert_to(:v::text, 'UTF8')]",
-        "ARRAY[0]::bigint[]",
-        "ARRAY[0]::bigint[]",
-        "null::bigint",
-        "0::bigint",
-        "0::integer",
+        ":want::bigint[]",
+        ":kind::smallint[]",
+        ":value::bytea[]",
+        ":delta::bigint[]",
+        ":most::bigint[]",
+        ":before::bigint",
+        ":latest::bigint",
+        ":prepare::integer",
     };
     printf("\\set k random(0, %d)\n", LOOP_KEYS - 1);
     for (const char *at = postgres__statement(POSTGRES_APPLY)->sql; *at != '\0';) {
@@ -256,11 +257,14 @@ int main(int argc, char **argv) {
     int expected = 4 + (int)shared.url_count;
     if ((shared.url_count == 2 && !shared.upsert && strcmp(mode, "two") != 0) || argc != expected ||
         !loop_numbers(argv[expected - 2], argv[expected - 1], &options)) {
-        fprintf(stderr, "usage: pg_bare local URL THREADS SECONDS | two|upsert URL URL THREADS SECONDS | script\n");
+        fprintf(stderr,
+                "usage: pg_bare local URL THREADS SECONDS | two|upsert URL URL THREADS SECONDS | script\n");
         return STATUS_USAGE;
     }
     for (size_t i = 0; i < shared.url_count; i++)
         shared.urls[i] = argv[2 + i];
-    options.name = shared.url_count == 1 ? "postgres local" : shared.upsert ? "postgres two, upsert" : "postgres two";
+    options.name = shared.url_count == 1 ? "postgres local"
+                   : shared.upsert       ? "postgres two, upsert"
+                                         : "postgres two";
     return loop_run(&options);
 }

@@ -84,8 +84,8 @@ static bool step_two(struct mine *mine, uint64_t turn) {
     size_t one = turn % 2, other = 1 - one;
     char name[NAME_SIZE];
     char record[LOOP_KEY_LEN + LOOP_VALUE_LEN] = {0};
-    int name_len = snprintf(name, sizeof name, "ts.0123456789abcdef0123456789abcdef.%08x.%llu.%zu", mine->thread,
-                            (unsigned long long)turn, other);
+    int name_len = snprintf(name, sizeof name, "ts.0123456789abcdef0123456789abcdef.%08x.%llu.%zu",
+                            mine->thread, (unsigned long long)turn, other);
 
     rocksdb_writebatch_t *batch = rocksdb_writebatch_create();
     rocksdb_writebatch_put(batch, name, (size_t)name_len, record, sizeof record);

@@ -95,7 +95,8 @@ static void check_faults(const struct bench_evidence *evidence, struct checks *c
                   evidence->faults_struck > 0 && evidence->stores_died > 0;
     snprintf(check->threshold, sizeof check->threshold,
              "existing ids are refused, replies are lost, a store dies");
-    snprintf(check->found, sizeof check->found, "%llu refused, %llu committed, %llu calls struck, %llu deaths",
+    snprintf(check->found, sizeof check->found,
+             "%llu refused, %llu committed, %llu calls struck, %llu deaths",
              (unsigned long long)tally->check_failed, (unsigned long long)tally->duplicates_committed,
              (unsigned long long)evidence->faults_struck, (unsigned long long)evidence->stores_died);
 }

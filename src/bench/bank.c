@@ -44,7 +44,8 @@ static enum ts_store_result run(const struct bench_bank_access *access, size_t p
 }
 
 /* False with one line. */
-static bool read_rows(const struct bench_bank_access *access, struct bank_rows *ret_rows, char ret_text[240]) {
+static bool read_rows(const struct bench_bank_access *access, struct bank_rows *ret_rows,
+                      char ret_text[240]) {
     size_t places = ts_cluster_count(access->cluster);
     *ret_rows = (struct bank_rows){.lists = calloc(places + 1, sizeof *ret_rows->lists), .count = places + 1};
     if (ret_rows->lists == NULL) {

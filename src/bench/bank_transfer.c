@@ -23,8 +23,14 @@ static struct ts_bytes key_of(const struct bench_account *account) {
 static void transfer_by_adding(const struct bench_bank_access *access, const struct transfer *transfer,
                                struct ts_txn_result *ret_result) {
     const struct ts_op ops[] = {
-        {.kind = TS_OP_ADD, .key = key_of(transfer->from), .delta = -(int64_t)transfer->amount, .max = INT64_MAX},
-        {.kind = TS_OP_ADD, .key = key_of(transfer->to), .delta = (int64_t)transfer->amount, .max = INT64_MAX},
+        {.kind = TS_OP_ADD,
+         .key = key_of(transfer->from),
+         .delta = -(int64_t)transfer->amount,
+         .max = INT64_MAX},
+        {.kind = TS_OP_ADD,
+         .key = key_of(transfer->to),
+         .delta = (int64_t)transfer->amount,
+         .max = INT64_MAX},
     };
     ts_txn_run(access->coordinator, ops, 2, NULL, ret_result);
 }

@@ -73,10 +73,11 @@ static enum cli_exit read_numbers(const struct cli_arguments *arguments, struct 
                              BENCH_THREADS_MAX, cli__quote_text(threads).text);
     if (seconds && (!parse_seconds(seconds, &ret_request->duration_ms) ||
                     ret_request->duration_ms < DURATION_MIN_MS || ret_request->duration_ms > DURATION_MAX_MS))
-        return cli__complain(CLI_EXIT_USAGE,
-                             "bench xs: --seconds must be from 0.1 to %d, with at most three digits behind the "
-                             "point; got '%s'",
-                             DURATION_MAX_MS / 1000, cli__quote_text(seconds).text);
+        return cli__complain(
+            CLI_EXIT_USAGE,
+            "bench xs: --seconds must be from 0.1 to %d, with at most three digits behind the "
+            "point; got '%s'",
+            DURATION_MAX_MS / 1000, cli__quote_text(seconds).text);
     return CLI_EXIT_DONE;
 }
 
@@ -203,7 +204,8 @@ static enum cli_exit prepare_stores(struct setup *setup) {
     static struct ts_txn_result result;
     ts_txn_run(setup->access.coordinator, first.ops, first.count, NULL, &result);
     if (result.outcome != TS_TXN_COMMITTED)
-        return cli__complain(CLI_EXIT_INFRASTRUCTURE, "bench xs: cannot write the first keys: %s", result.text);
+        return cli__complain(CLI_EXIT_INFRASTRUCTURE, "bench xs: cannot write the first keys: %s",
+                             result.text);
     return CLI_EXIT_DONE;
 }
 
@@ -217,10 +219,11 @@ static enum cli_exit make_plan(const struct request *request, const struct ts_cl
     if (!bench__keys_init(&plan->keys, cluster, &error)) {
         if (error.no_memory)
             return cli__complain(CLI_EXIT_INFRASTRUCTURE, "bench xs: out of memory");
-        return cli__complain(CLI_EXIT_REFUSED,
-                             "bench xs: the cluster's routing sends no keys to store %zu; use a cluster that was "
-                             "initialised with a hash",
-                             error.empty_place);
+        return cli__complain(
+            CLI_EXIT_REFUSED,
+            "bench xs: the cluster's routing sends no keys to store %zu; use a cluster that was "
+            "initialised with a hash",
+            error.empty_place);
     }
     if (request->scenario == BENCH_ZIPFIAN && !bench__zipf_init(&plan->zipf, BENCH_POOL_MAX))
         return cli__complain(CLI_EXIT_INFRASTRUCTURE, "bench xs: out of memory");
@@ -243,8 +246,8 @@ static void judge(const struct request *request, const struct setup *setup, stru
     };
     if (request->scenario == BENCH_BANK) {
         bench__bank_look(&setup->access, BANK_PATIENCE_MS, &report->look);
-        evidence.bank_checked = report->look.state == BENCH_BANK_SEEN && report->look.has_total &&
-                                report->look.unreadable == 0;
+        evidence.bank_checked =
+            report->look.state == BENCH_BANK_SEEN && report->look.has_total && report->look.unreadable == 0;
         evidence.bank_off = (int64_t)(report->look.found - report->look.expected);
     }
     report->breaker_trips = evidence.breaker_trips;
@@ -283,10 +286,11 @@ static enum cli_exit check_bank(const struct setup *setup, bool as_json) {
     if (look.state == BENCH_BANK_FAILED)
         return cli__complain(CLI_EXIT_INFRASTRUCTURE, "bench xs: %s", look.text);
     if (look.state == BENCH_BANK_BUSY)
-        return cli__complain(CLI_EXIT_INCOMPLETE,
-                             "bench xs: the accounts keep changing, or promises on them are not settled; wait, or run "
-                             "'turnstone store recover' (%s)",
-                             look.text);
+        return cli__complain(
+            CLI_EXIT_INCOMPLETE,
+            "bench xs: the accounts keep changing, or promises on them are not settled; wait, or run "
+            "'turnstone store recover' (%s)",
+            look.text);
     return cli__bench_xs_print_bank(&look, as_json) ? CLI_EXIT_DONE : CLI_EXIT_FINDINGS;
 }
 
@@ -304,7 +308,8 @@ static enum cli_exit run_bench_xs(const struct cli_arguments *arguments) {
         return status;
     setup.access = (struct bench_bank_access){
         .cluster = cluster, .call_timeout_ms = request.config.timeouts.shard_rpc_us / 1000 + 1};
-    if (ts_coordinator_open(cluster, &request.config, &setup.access.coordinator, &detail) != TS_TXN_ERROR_OK) {
+    if (ts_coordinator_open(cluster, &request.config, &setup.access.coordinator, &detail) !=
+        TS_TXN_ERROR_OK) {
         status = cli__complain(CLI_EXIT_INFRASTRUCTURE, "bench xs: %s", detail.text);
     } else if (request.check) {
         status = check_bank(&setup, as_json);
@@ -341,7 +346,8 @@ static const struct cli_option options[] = {
                     .argument = "FILE",
                     .help = "write Prometheus metrics to the file at the end; '-' is standard output"},
     [XS_CHECK] = {.name = "check",
-                  .help = "with --scenario bank: do not run, but say whether the accounts that are there add up"},
+                  .help =
+                      "with --scenario bank: do not run, but say whether the accounts that are there add up"},
     [XS_CONFIG] = CLI_CONFIG_OPTION,
     [XS_SET] = CLI_SET_OPTION,
 };

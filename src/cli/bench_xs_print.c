@@ -33,11 +33,10 @@ enum { COUNTS_MAX = 12 };
 
 static size_t counts_of(const struct bench_tally *tally, struct count ret_counts[COUNTS_MAX]) {
     const struct count counts[] = {
-        {"total_txns", tally->total},     {"committed", tally->committed},
-        {"pending", tally->pending},      {"aborted", tally->aborted},
-        {"refused", tally->refused},      {"unknown", tally->unknown},
-        {"retried", tally->retried},      {"global", tally->global},
-        {"check_failed", tally->check_failed}, {"limit", tally->limit},
+        {"total_txns", tally->total}, {"committed", tally->committed}, {"pending", tally->pending},
+        {"aborted", tally->aborted},  {"refused", tally->refused},     {"unknown", tally->unknown},
+        {"retried", tally->retried},  {"global", tally->global},       {"check_failed", tally->check_failed},
+        {"limit", tally->limit},
     };
     size_t count = sizeof counts / sizeof counts[0];
     for (size_t i = 0; i < count; i++)
@@ -79,9 +78,10 @@ static void print_json_extra(const struct bench_xs_report *report) {
 }
 
 static void print_json(const struct bench_xs_report *report, const struct ts_hist *latency) {
-    printf("{\"bench\":\"xs\",\"scenario\":\"%s\",\"specified_as\":\"%s\",\"stores\":%zu,\"threads\":%u,\"value_bytes\":%d",
-           bench__scenario_name(report->scenario), bench__scenario_specified(report->scenario), report->stores,
-           report->threads, BENCH_VALUE_LEN);
+    printf(
+        "{\"bench\":\"xs\",\"scenario\":\"%s\",\"specified_as\":\"%s\",\"stores\":%zu,\"threads\":%u,\"value_bytes\":%d",
+        bench__scenario_name(report->scenario), bench__scenario_specified(report->scenario), report->stores,
+        report->threads, BENCH_VALUE_LEN);
     print_json_figures(report, latency);
     print_json_extra(report);
     printf(",\"acceptance\":[");
@@ -135,10 +135,11 @@ bool cli__bench_xs_print_bank(const struct bench_bank_look *look, bool as_json) 
     long long off = (long long)(look->found - look->expected);
     bool well = none || (look->has_total && look->unreadable == 0 && off == 0);
     if (as_json) {
-        printf("{\"bench\":\"xs\",\"scenario\":\"bank\",\"check\":true,\"accounts\":%zu,\"expected\":%llu,\"found\":%llu,"
-               "\"off\":%lld,\"unreadable\":%zu,\"total_recorded\":%s,\"pass\":%s}\n",
-               look->accounts, (unsigned long long)look->expected, (unsigned long long)look->found, off,
-               look->unreadable, look->has_total ? "true" : "false", well ? "true" : "false");
+        printf(
+            "{\"bench\":\"xs\",\"scenario\":\"bank\",\"check\":true,\"accounts\":%zu,\"expected\":%llu,\"found\":%llu,"
+            "\"off\":%lld,\"unreadable\":%zu,\"total_recorded\":%s,\"pass\":%s}\n",
+            look->accounts, (unsigned long long)look->expected, (unsigned long long)look->found, off,
+            look->unreadable, look->has_total ? "true" : "false", well ? "true" : "false");
         return well;
     }
     if (none)
@@ -151,7 +152,7 @@ bool cli__bench_xs_print_bank(const struct bench_bank_look *look, bool as_json) 
     else if (well)
         printf("%zu accounts hold %llu, as they should\n", look->accounts, (unsigned long long)look->found);
     else
-        printf("the total is off by %+lld: %zu accounts hold %llu and should hold %llu\n", off, look->accounts,
-               (unsigned long long)look->found, (unsigned long long)look->expected);
+        printf("the total is off by %+lld: %zu accounts hold %llu and should hold %llu\n", off,
+               look->accounts, (unsigned long long)look->found, (unsigned long long)look->expected);
     return well;
 }

@@ -31,8 +31,11 @@ static void commit_rates_are_held_against_each_scenarios_own(void **state) {
     static const struct {
         enum bench_scenario scenario;
         uint64_t enough, too_few;
-    } rows[] = {{BENCH_UNIFORM, 90, 89}, {BENCH_MIXED, 85, 84},  {BENCH_PURE, 80, 79},
-                {BENCH_CONCURRENCY, 80, 79}, {BENCH_FAULTS, 51, 50}};
+    } rows[] = {{BENCH_UNIFORM, 90, 89},
+                {BENCH_MIXED, 85, 84},
+                {BENCH_PURE, 80, 79},
+                {BENCH_CONCURRENCY, 80, 79},
+                {BENCH_FAULTS, 51, 50}};
     for (size_t i = 0; i < sizeof rows / sizeof rows[0]; i++) {
         struct bench_evidence evidence = evidence_of(rows[i].scenario);
         tally.committed = rows[i].enough;
