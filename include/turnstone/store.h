@@ -96,6 +96,7 @@ struct ts_batch {
     X(FULL, "disk full")                                                                                     \
     X(FOREIGN, "of another cluster, place or epoch")                                                         \
     X(CLOSING, "closing: no new promises")                                                                   \
+    X(BAD_USAGE, "bad usage")                                                                                \
     X(BAD_CONFIGURATION, "bad configuration")                                                                \
     X(DAMAGED, "damaged")                                                                                    \
     X(FAILED, "failed")

@@ -9,7 +9,8 @@
 #include <string.h>
 
 const struct cli_variable cli__cluster_variables[CLI_CLUSTER_VARIABLES] = {
-    {"TURNSTONE_CLUSTER", "the stores, when --cluster is not given; keeps passwords out of the list of processes"},
+    {"TURNSTONE_CLUSTER",
+     "the stores, when --cluster is not given; keeps passwords out of the list of processes"},
 };
 
 const char *cli__cluster_urls(const char *verb, const struct cli_arguments *arguments) {
@@ -17,14 +18,16 @@ const char *cli__cluster_urls(const char *verb, const struct cli_arguments *argu
     if (!urls)
         urls = getenv("TURNSTONE_CLUSTER");
     if (!urls) {
-        cli__complain(CLI_EXIT_USAGE, "%s: which cluster? --cluster URL,… or TURNSTONE_CLUSTER says it", verb);
+        cli__complain(CLI_EXIT_USAGE, "%s: which cluster? --cluster URL,… or TURNSTONE_CLUSTER says it",
+                      verb);
         return NULL;
     }
     static const char memory[] = "memory:";
     if (strncmp(urls, memory, strlen(memory)) == 0 || strstr(urls, ",memory:")) {
-        cli__complain(CLI_EXIT_USAGE,
-                      "%s: a memory: store ends with the process, so nothing would be left of this; use rocksdb:DIRECTORY",
-                      verb);
+        cli__complain(
+            CLI_EXIT_USAGE,
+            "%s: a memory: store ends with the process, so nothing would be left of this; use rocksdb:DIRECTORY",
+            verb);
         return NULL;
     }
     return urls;
@@ -47,7 +50,7 @@ enum cli_exit cli__complain_store(const char *verb, const struct ts_store_error 
     switch (error->result) {
     case TS_STORE_OK:
         return CLI_EXIT_DONE;
-    case TS_STORE_BAD_URL:
+    case TS_STORE_BAD_USAGE:
     case TS_STORE_BAD_BATCH:
     case TS_STORE_TOO_LARGE:
         status = CLI_EXIT_USAGE;
@@ -88,6 +91,7 @@ enum cli_exit cli__cluster_open(const char *verb, const struct cli_arguments *ar
     if (status != CLI_EXIT_DONE)
         return status;
     options.any_step = any_step;
+    options.store.must_exist = true;
     struct ts_store_error error;
     if (ts_cluster_open(urls, &options, ret_cluster, &error) != TS_STORE_OK)
         return cli__complain_store(verb, &error);

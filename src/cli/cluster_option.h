@@ -11,14 +11,16 @@
 /* These stand first in the option table of such a verb. */
 enum { CLUSTER_URLS, CLUSTER_WAIT, CLUSTER_JSON, CLUSTER_OPTIONS };
 
-#define CLI_CLUSTER_OPTIONS                                                                                      \
-    [CLUSTER_URLS] = {.name = "cluster",                                                                         \
-                      .argument = "URL,…",                                                                       \
-                      .help = "the stores, in their order: rocksdb:DIRECTORY or postgresql://…; without it, the " \
-                              "variable TURNSTONE_CLUSTER"},                                                     \
-    [CLUSTER_WAIT] = {.name = "wait",                                                                            \
-                      .argument = "SECONDS",                                                                     \
-                      .help = "how long to wait for a directory that another process has open; 0 unless given"},  \
+#define CLI_CLUSTER_OPTIONS                                                                                  \
+    [CLUSTER_URLS] =                                                                                         \
+        {.name = "cluster",                                                                                  \
+         .argument = "URL,…",                                                                                \
+         .help = "the stores, in their order: rocksdb:DIRECTORY or postgresql://…; without it, the "       \
+                 "variable TURNSTONE_CLUSTER"},                                                              \
+    [CLUSTER_WAIT] = {.name = "wait",                                                                        \
+                      .argument = "SECONDS",                                                                 \
+                      .help =                                                                                \
+                          "how long to wait for a directory that another process has open; 0 unless given"}, \
     [CLUSTER_JSON] = {.name = "json", .help = "print JSON"}
 
 /* What the environment says instead of --cluster. */

@@ -6,8 +6,8 @@
 
 #include <stdlib.h>
 
-enum cli_exit cli__config_read(const char *verb, const struct cli_arguments *arguments, size_t config, size_t set,
-                               struct ts_txn_config *ret_config) {
+enum cli_exit cli__config_read(const char *verb, const struct cli_arguments *arguments, size_t config,
+                               size_t set, struct ts_txn_config *ret_config) {
     const char **overrides = calloc(arguments->given_count + 1, sizeof *overrides);
     if (!overrides)
         return cli__complain(CLI_EXIT_INFRASTRUCTURE, "%s: out of memory", verb);

@@ -16,10 +16,8 @@ static const struct {
     const char *name;
     const char *members; /* with a space behind each */
 } kinds[] = {
-    [TS_OP_CHECK] = {"check", "key version "},
-    [TS_OP_BEFORE] = {"before", "time_ms "},
-    [TS_OP_PUT] = {"put", "key value value_hex "},
-    [TS_OP_DEL] = {"del", "key "},
+    [TS_OP_CHECK] = {"check", "key version "},     [TS_OP_BEFORE] = {"before", "time_ms "},
+    [TS_OP_PUT] = {"put", "key value value_hex "}, [TS_OP_DEL] = {"del", "key "},
     [TS_OP_ADD] = {"add", "key delta max "},
 };
 
@@ -31,14 +29,15 @@ struct reader {
     struct cli_ops *ops;
 };
 
-__attribute__((format(printf, 2, 3))) static enum cli_exit wrong(const struct reader *reader, const char *format,
-                                                                 ...) {
+__attribute__((format(printf, 2, 3))) static enum cli_exit wrong(const struct reader *reader,
+                                                                 const char *format, ...) {
     char what[400];
     va_list arguments;
     va_start(arguments, format);
     vsnprintf(what, sizeof what, format, arguments);
     va_end(arguments);
-    return cli__complain(CLI_EXIT_USAGE, "%s: line %llu: %s", reader->verb, (unsigned long long)reader->line, what);
+    return cli__complain(CLI_EXIT_USAGE, "%s: line %llu: %s", reader->verb, (unsigned long long)reader->line,
+                         what);
 }
 
 static enum cli_exit out_of_memory(const struct reader *reader) {
@@ -99,7 +98,8 @@ static enum cli_exit read_kind(const struct reader *reader, const json_t *object
     const char *nearest = cli__nearest(word, names, KINDS);
     if (nearest)
         return wrong(reader, "unknown operation '%s'; did you mean '%s'?", cli__quote(word).text, nearest);
-    return wrong(reader, "unknown operation '%s'; there are put, del, add, check and before", cli__quote(word).text);
+    return wrong(reader, "unknown operation '%s'; there are put, del, add, check and before",
+                 cli__quote(word).text);
 }
 
 /* A member that the operation does not take is a mistake, not something to pass over. */
@@ -114,8 +114,8 @@ static enum cli_exit check_members(const struct reader *reader, json_t *object, 
         for (const char *at = kinds[kind].members; *at && !known; at = strchr(at, ' ') + 1)
             known = strncmp(at, name, length) == 0 && at[length] == ' ';
         if (!known)
-            return wrong(reader, "%s takes no \"%s\"; it takes: %s", kinds[kind].name, cli__quote_text(name).text,
-                         kinds[kind].members);
+            return wrong(reader, "%s takes no \"%s\"; it takes: %s", kinds[kind].name,
+                         cli__quote_text(name).text, kinds[kind].members);
     }
     return CLI_EXIT_DONE;
 }
@@ -135,11 +135,12 @@ static enum cli_exit read_key(const struct reader *reader, const json_t *object,
     return CLI_EXIT_DONE;
 }
 
-static enum cli_exit read_integer(const struct reader *reader, const json_t *object, const char *name, int64_t least,
-                                  int64_t *ret_value) {
+static enum cli_exit read_integer(const struct reader *reader, const json_t *object, const char *name,
+                                  int64_t least, int64_t *ret_value) {
     const json_t *value = json_object_get(object, name);
     if (!json_is_integer(value) || json_integer_value(value) < least)
-        return wrong(reader, "\"%s\" must be a whole number from %lld to 9223372036854775807", name, (long long)least);
+        return wrong(reader, "\"%s\" must be a whole number from %lld to 9223372036854775807", name,
+                     (long long)least);
     *ret_value = json_integer_value(value);
     return CLI_EXIT_DONE;
 }
@@ -149,7 +150,8 @@ static int hex_digit(char c) {
     return at ? (int)(at - "0123456789abcdef0123456789ABCDEF") % 16 : -1;
 }
 
-static enum cli_exit read_hex_value(const struct reader *reader, const char *text, size_t length, struct ts_op *op) {
+static enum cli_exit read_hex_value(const struct reader *reader, const char *text, size_t length,
+                                    struct ts_op *op) {
     uint8_t *bytes = malloc(length / 2 + 1);
     if (!bytes)
         return out_of_memory(reader);
@@ -248,10 +250,11 @@ enum cli_exit cli__ops_read(const char *verb, FILE *in, struct cli_ops *ret_ops)
             status = read_line(&reader, line, (size_t)length);
     }
     if (status == CLI_EXIT_DONE && ferror(in))
-        status = cli__complain(CLI_EXIT_INFRASTRUCTURE, "%s: cannot read the operations: %s", verb, strerror(errno));
+        status = cli__complain(CLI_EXIT_INFRASTRUCTURE, "%s: cannot read the operations: %s", verb,
+                               strerror(errno));
     if (status == CLI_EXIT_DONE && ret_ops->count == 0)
-        status = cli__complain(CLI_EXIT_USAGE, "%s: no operations were given; they are JSON lines on standard input",
-                               verb);
+        status = cli__complain(CLI_EXIT_USAGE,
+                               "%s: no operations were given; they are JSON lines on standard input", verb);
     free(line);
     return status;
 }

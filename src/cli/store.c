@@ -60,8 +60,9 @@ static enum cli_exit run_init(const struct cli_arguments *arguments) {
     char id[33];
     cluster_hex(meta, id);
     if (arguments->values[CLUSTER_JSON])
-        print_object(json_pack("{s:s, s:I, s:I, s:s}", "cluster", id, "stores", (json_int_t)ts_cluster_count(cluster),
-                               "epoch", (json_int_t)meta->epoch, "routing", meta->routing));
+        print_object(json_pack("{s:s, s:I, s:I, s:s}", "cluster", id, "stores",
+                               (json_int_t)ts_cluster_count(cluster), "epoch", (json_int_t)meta->epoch,
+                               "routing", meta->routing));
     else
         printf("cluster %s: %zu stores by %s, epoch %llu\n", id, ts_cluster_count(cluster), meta->routing,
                (unsigned long long)meta->epoch);
@@ -76,11 +77,11 @@ static json_t *store_object(const struct ts_cluster *cluster, const struct ts_cl
         json_object_set_new(object, "error", json_string(store->text));
         return object;
     }
-    json_t *counts = json_pack("{s:I, s:s, s:I, s:I, s:I, s:I, s:I}", "epoch", (json_int_t)store->epoch, "state",
-                               store->state, "promises", (json_int_t)store->promises, "commit_decisions",
-                               (json_int_t)store->commit_decisions, "abort_decisions",
-                               (json_int_t)store->abort_decisions, "coordinators", (json_int_t)store->coordinators,
-                               "fence_marks", (json_int_t)store->fence_marks);
+    json_t *counts = json_pack(
+        "{s:I, s:s, s:I, s:I, s:I, s:I, s:I}", "epoch", (json_int_t)store->epoch, "state", store->state,
+        "promises", (json_int_t)store->promises, "commit_decisions", (json_int_t)store->commit_decisions,
+        "abort_decisions", (json_int_t)store->abort_decisions, "coordinators",
+        (json_int_t)store->coordinators, "fence_marks", (json_int_t)store->fence_marks);
     json_object_update(object, counts);
     json_decref(counts);
     return object;
@@ -104,15 +105,15 @@ static void print_status_json(const struct ts_cluster *cluster, const struct ts_
     for (size_t i = 0; i < status->promise_count; i++) {
         const struct ts_cluster_status_promise *p = &status->promises[i];
         json_array_append_new(promises, json_pack("{s:s, s:I, s:I, s:I, s:s, s:b}", "id", p->id, "store",
-                                                  (json_int_t)p->place, "decider", (json_int_t)p->decider, "age_ms",
-                                                  (json_int_t)p->age_ms, "decision", p->decision, "foreign",
-                                                  p->foreign));
+                                                  (json_int_t)p->place, "decider", (json_int_t)p->decider,
+                                                  "age_ms", (json_int_t)p->age_ms, "decision", p->decision,
+                                                  "foreign", p->foreign));
     }
     const struct ts_meta *meta = ts_cluster_meta(cluster, 0);
     char id[33];
     cluster_hex(meta, id);
-    print_object(json_pack("{s:s, s:s, s:o, s:o, s:o}", "cluster", id, "routing", meta->routing, "stores", stores,
-                           "coordinators", coordinators, "promises", promises));
+    print_object(json_pack("{s:s, s:s, s:o, s:o, s:o}", "cluster", id, "routing", meta->routing, "stores",
+                           stores, "coordinators", coordinators, "promises", promises));
 }
 
 static void print_status_text(const struct ts_cluster *cluster, const struct ts_cluster_status *status) {
@@ -126,11 +127,12 @@ static void print_status_text(const struct ts_cluster *cluster, const struct ts_
         if (s->result != TS_STORE_OK)
             printf("%s\n", s->text);
         else
-            printf("epoch %llu, %s, %llu promises, %llu commit and %llu abort decisions, %llu coordinators, %llu fence "
-                   "marks\n",
-                   (unsigned long long)s->epoch, s->state, (unsigned long long)s->promises,
-                   (unsigned long long)s->commit_decisions, (unsigned long long)s->abort_decisions,
-                   (unsigned long long)s->coordinators, (unsigned long long)s->fence_marks);
+            printf(
+                "epoch %llu, %s, %llu promises, %llu commit and %llu abort decisions, %llu coordinators, %llu fence "
+                "marks\n",
+                (unsigned long long)s->epoch, s->state, (unsigned long long)s->promises,
+                (unsigned long long)s->commit_decisions, (unsigned long long)s->abort_decisions,
+                (unsigned long long)s->coordinators, (unsigned long long)s->fence_marks);
     }
     for (size_t i = 0; i < status->coordinator_count; i++) {
         const struct ts_cluster_status_coordinator *c = &status->coordinators[i];
@@ -164,19 +166,21 @@ static enum cli_exit run_status(const struct cli_arguments *arguments) {
     /* A store that did not answer makes the picture incomplete. */
     for (size_t i = 0; exit == CLI_EXIT_DONE && i < status.store_count; i++)
         if (status.stores[i].result != TS_STORE_OK)
-            exit = cli__complain(CLI_EXIT_INFRASTRUCTURE, "store status: store %u: %s", status.stores[i].place,
-                                 status.stores[i].text);
+            exit = cli__complain(CLI_EXIT_INFRASTRUCTURE, "store status: store %u: %s",
+                                 status.stores[i].place, status.stores[i].text);
     ts_cluster_status_release(&status);
     ts_cluster_close(cluster);
     return cli__finish_stdout(exit);
 }
 
-static enum cli_exit timeout_of(const char *verb, const struct cli_arguments *arguments, uint64_t *ret_timeout_ms) {
+static enum cli_exit timeout_of(const char *verb, const struct cli_arguments *arguments,
+                                uint64_t *ret_timeout_ms) {
     const char *text = arguments->values[SETTLE_TIMEOUT];
     uint32_t seconds = TIMEOUT_DEFAULT_S;
     if (text && (ts_u32_parse(ts_bytes_of_cstring(text), &seconds) != TS_NUMBER_OK || seconds == 0))
-        return cli__complain(CLI_EXIT_USAGE, "%s: --timeout must be a whole number of seconds, at least 1; got '%s'",
-                             verb, cli__quote_text(text).text);
+        return cli__complain(CLI_EXIT_USAGE,
+                             "%s: --timeout must be a whole number of seconds, at least 1; got '%s'", verb,
+                             cli__quote_text(text).text);
     *ret_timeout_ms = (uint64_t)seconds * 1000;
     return CLI_EXIT_DONE;
 }
@@ -203,11 +207,12 @@ static enum cli_exit exit_of_error(enum ts_txn_error error) {
 static void print_settled(const struct cli_arguments *arguments, const struct ts_txn_settled *settled,
                           const uint64_t *epoch) {
     if (arguments->values[CLUSTER_JSON]) {
-        json_t *object = json_pack(
-            "{s:I, s:I, s:I, s:I, s:I, s:I, s:I, s:I}", "seen", (json_int_t)settled->seen, "committed",
-            (json_int_t)settled->committed, "aborted", (json_int_t)settled->aborted, "left", (json_int_t)settled->left,
-            "stuck", (json_int_t)settled->stuck, "foreign", (json_int_t)settled->foreign, "fenced",
-            (json_int_t)settled->fenced, "removed", (json_int_t)settled->removed);
+        json_t *object =
+            json_pack("{s:I, s:I, s:I, s:I, s:I, s:I, s:I, s:I}", "seen", (json_int_t)settled->seen,
+                      "committed", (json_int_t)settled->committed, "aborted", (json_int_t)settled->aborted,
+                      "left", (json_int_t)settled->left, "stuck", (json_int_t)settled->stuck, "foreign",
+                      (json_int_t)settled->foreign, "fenced", (json_int_t)settled->fenced, "removed",
+                      (json_int_t)settled->removed);
         if (epoch)
             json_object_set_new(object, "epoch", json_integer((json_int_t)*epoch));
         print_object(object);
@@ -215,10 +220,11 @@ static void print_settled(const struct cli_arguments *arguments, const struct ts
     }
     if (epoch)
         printf("epoch %llu: ", (unsigned long long)*epoch);
-    printf("%llu promises committed, %llu aborted, %llu left; %llu coordinators fenced, %llu records removed\n",
-           (unsigned long long)settled->committed, (unsigned long long)settled->aborted,
-           (unsigned long long)(settled->left + settled->stuck), (unsigned long long)settled->fenced,
-           (unsigned long long)settled->removed);
+    printf(
+        "%llu promises committed, %llu aborted, %llu left; %llu coordinators fenced, %llu records removed\n",
+        (unsigned long long)settled->committed, (unsigned long long)settled->aborted,
+        (unsigned long long)(settled->left + settled->stuck), (unsigned long long)settled->fenced,
+        (unsigned long long)settled->removed);
 }
 
 static enum cli_exit run_recover(const struct cli_arguments *arguments) {
@@ -266,10 +272,11 @@ static const struct cli_option init_options[] = {
                        .argument = "NAME",
                        .choices = "single|xxh64|fnv1a|jump|range",
                        .help = "how keys become stores, which the cluster remembers; xxh64 unless given"},
-    [INIT_RANGES] = {.name = "ranges",
-                     .argument = "LIST",
-                     .help = "for range: STORE:START-END,… as 'turnstone help route' says, stores from 0 in the order of "
-                             "--cluster"},
+    [INIT_RANGES] =
+        {.name = "ranges",
+         .argument = "LIST",
+         .help = "for range: STORE:START-END,… as 'turnstone help route' says, stores from 0 in the order of "
+                 "--cluster"},
 };
 
 static const struct cli_option status_options[] = {CLI_CLUSTER_OPTIONS};
@@ -284,9 +291,10 @@ static const struct cli_option settle_options[] = {
 const struct cli_verb cli__verb_store_init = {
     .name = "store init",
     .summary = "make stores a cluster",
-    .description = "Gives each store its place in a new cluster, in the order of the list, with the routing that all "
-                   "processes will use. An interrupted init is finished by repeating it; on a cluster that is there already "
-                   "it changes nothing. A store that belongs to another cluster is refused.",
+    .description =
+        "Gives each store its place in a new cluster, in the order of the list, with the routing that all "
+        "processes will use. An interrupted init is finished by repeating it; on a cluster that is there already "
+        "it changes nothing. A store that belongs to another cluster is refused.",
     .options = init_options,
     .option_count = sizeof init_options / sizeof init_options[0],
     .variables = cli__cluster_variables,
@@ -297,9 +305,10 @@ const struct cli_verb cli__verb_store_init = {
 const struct cli_verb cli__verb_store_status = {
     .name = "store status",
     .summary = "show a cluster: epoch, coordinators, promises",
-    .description = "Shows every store with its epoch and counts, every coordinator with the age of its heartbeat, and every "
-                   "promise that is not finished with its age and decision. Works on a cluster that is being fenced, too. A "
-                   "store that does not answer is named, and the status is 6.",
+    .description =
+        "Shows every store with its epoch and counts, every coordinator with the age of its heartbeat, and every "
+        "promise that is not finished with its age and decision. Works on a cluster that is being fenced, too. A "
+        "store that does not answer is named, and the status is 6.",
     .options = status_options,
     .option_count = sizeof status_options / sizeof status_options[0],
     .variables = cli__cluster_variables,
@@ -310,9 +319,10 @@ const struct cli_verb cli__verb_store_status = {
 const struct cli_verb cli__verb_store_recover = {
     .name = "store recover",
     .summary = "fence all coordinators and settle everything",
-    .description = "Fences every coordinator and commits or aborts every promise by its decision. A process that was under way "
-                   "finds itself fenced, answers 'unknown' for what it had begun, and goes on under a new name. What cannot "
-                   "be settled because a store does not answer is status 4; repeat it then.",
+    .description =
+        "Fences every coordinator and commits or aborts every promise by its decision. A process that was under way "
+        "finds itself fenced, answers 'unknown' for what it had begun, and goes on under a new name. What cannot "
+        "be settled because a store does not answer is status 4; repeat it then.",
     .options = settle_options,
     .option_count = sizeof settle_options / sizeof settle_options[0],
     .variables = cli__cluster_variables,
@@ -323,9 +333,10 @@ const struct cli_verb cli__verb_store_recover = {
 const struct cli_verb cli__verb_store_fence = {
     .name = "store fence",
     .summary = "raise the epoch: shut out every process of before",
-    .description = "Closes every store to new promises, settles everything, and opens the next epoch. When it is done, every "
-                   "process that opened the cluster before is rejected by every store. Each step is stored: after a crash "
-                   "anyone can repeat it, and it goes on where it was.",
+    .description =
+        "Closes every store to new promises, settles everything, and opens the next epoch. When it is done, every "
+        "process that opened the cluster before is rejected by every store. Each step is stored: after a crash "
+        "anyone can repeat it, and it goes on where it was.",
     .options = settle_options,
     .option_count = sizeof settle_options / sizeof settle_options[0],
     .variables = cli__cluster_variables,

@@ -34,9 +34,11 @@ static enum cli_exit read_store(const char *verb, const struct cli_arguments *ar
     const char *text = arguments->values[LOOK_STORE];
     *ret_given = text != NULL;
     uint32_t place = 0;
-    if (text && (ts_u32_parse(ts_bytes_of_cstring(text), &place) != TS_NUMBER_OK || place >= ts_cluster_count(cluster)))
-        return cli__complain(CLI_EXIT_USAGE, "%s: --store must be a number below %zu, the number of stores; got '%s'",
-                             verb, ts_cluster_count(cluster), cli__quote_text(text).text);
+    if (text && (ts_u32_parse(ts_bytes_of_cstring(text), &place) != TS_NUMBER_OK ||
+                 place >= ts_cluster_count(cluster)))
+        return cli__complain(CLI_EXIT_USAGE,
+                             "%s: --store must be a number below %zu, the number of stores; got '%s'", verb,
+                             ts_cluster_count(cluster), cli__quote_text(text).text);
     *ret_place = place;
     return CLI_EXIT_DONE;
 }
@@ -139,8 +141,8 @@ static bool next_key(struct ts_bytes key, struct cli_key *ret_next) {
 }
 
 /* Pages through one store. *left is how many rows may still be printed. */
-static enum cli_exit scan_store(const struct cli_arguments *arguments, struct ts_cluster *cluster, size_t place,
-                                const struct cli_key *prefix, uint64_t *left) {
+static enum cli_exit scan_store(const struct cli_arguments *arguments, struct ts_cluster *cluster,
+                                size_t place, const struct cli_key *prefix, uint64_t *left) {
     static struct cli_key from;
     static struct cli_key end;
     from = *prefix;
@@ -199,9 +201,7 @@ static enum cli_exit run_scan(const struct cli_arguments *arguments) {
 
 static const struct cli_option get_options[] = {
     CLI_CLUSTER_OPTIONS,
-    [LOOK_STORE] = {.name = "store",
-                    .argument = "N",
-                    .help = "ask this store, whatever the key routes to"},
+    [LOOK_STORE] = {.name = "store", .argument = "N", .help = "ask this store, whatever the key routes to"},
 };
 
 static const struct cli_option scan_options[] = {
@@ -214,8 +214,9 @@ const struct cli_verb cli__verb_store_get = {
     .name = "store get",
     .summary = "show the value and version of a key",
     .operands = "KEY",
-    .description = "Reads one key from the store that it routes to. Keys are text, or any bytes as 0x and hexadecimal digits. "
-                   "An absent key has version 0.",
+    .description =
+        "Reads one key from the store that it routes to. Keys are text, or any bytes as 0x and hexadecimal digits. "
+        "An absent key has version 0.",
     .options = get_options,
     .option_count = sizeof get_options / sizeof get_options[0],
     .variables = cli__cluster_variables,
@@ -227,9 +228,10 @@ const struct cli_verb cli__verb_store_scan = {
     .name = "store scan",
     .summary = "list the keys that begin with a prefix",
     .operands = "[PREFIX]",
-    .description = "Lists keys in order, store after store, with their versions and values. Each page of a store comes from "
-                   "one snapshot; the whole does not. Keys that begin with a zero byte are the system's own: the prefix 0x00 "
-                   "shows them.",
+    .description =
+        "Lists keys in order, store after store, with their versions and values. Each page of a store comes from "
+        "one snapshot; the whole does not. Keys that begin with a zero byte are the system's own: the prefix 0x00 "
+        "shows them.",
     .options = scan_options,
     .option_count = sizeof scan_options / sizeof scan_options[0],
     .variables = cli__cluster_variables,

@@ -32,7 +32,7 @@ static enum cli_exit exit_of(const struct ts_txn_result *result) {
     switch (result->reason) {
     case TS_STORE_BAD_BATCH:
     case TS_STORE_TOO_LARGE:
-    case TS_STORE_BAD_URL:
+    case TS_STORE_BAD_USAGE:
         return CLI_EXIT_USAGE;
     case TS_STORE_UNAVAILABLE:
     case TS_STORE_FULL:
@@ -139,7 +139,8 @@ static enum cli_exit run_txn(const struct cli_arguments *arguments) {
 static const struct cli_option txn_options[] = {
     CLI_CLUSTER_OPTIONS,
     [TXN_RECORD] = {.name = "record",
-                    .help = "keep the outcome with the transaction, so that 'txn status' can tell it afterwards"},
+                    .help =
+                        "keep the outcome with the transaction, so that 'txn status' can tell it afterwards"},
     [TXN_METRICS] = {.name = "metrics",
                      .argument = "FILE",
                      .help = "write Prometheus metrics to the file at the end; '-' is standard output"},
@@ -190,10 +191,9 @@ static enum cli_exit run_status(const struct cli_arguments *arguments) {
         status = cli__complain(error == TS_TXN_ERROR_BAD_ID ? CLI_EXIT_USAGE : CLI_EXIT_INFRASTRUCTURE,
                                "txn status: %s", detail.text);
     } else if (arguments->values[CLUSTER_JSON]) {
-        json_t *object =
-            json_pack("{s:s, s:s, s:b, s:i, s:i}", "id", arguments->operands[0], "status",
-                      ts_txn_state_text(answer.state), "recorded", answer.recorded, "promises", (int)answer.promises,
-                      "unreachable", (int)answer.unreachable);
+        json_t *object = json_pack("{s:s, s:s, s:b, s:i, s:i}", "id", arguments->operands[0], "status",
+                                   ts_txn_state_text(answer.state), "recorded", answer.recorded, "promises",
+                                   (int)answer.promises, "unreachable", (int)answer.unreachable);
         json_dumpf(object, stdout, JSON_COMPACT);
         putchar('\n');
         json_decref(object);
@@ -212,9 +212,10 @@ const struct cli_verb cli__verb_txn_status = {
     .name = "txn status",
     .summary = "tell what became of a transaction",
     .operands = "ID",
-    .description = "Asks the stores about a transaction by its id, from any process: committed, aborted, pending (promised "
-                   "and not decided yet), or unknown, which is the answer for a transaction that is finished and was not "
-                   "given --record. Unknown ends with status 5.",
+    .description =
+        "Asks the stores about a transaction by its id, from any process: committed, aborted, pending (promised "
+        "and not decided yet), or unknown, which is the answer for a transaction that is finished and was not "
+        "given --record. Unknown ends with status 5.",
     .options = status_options,
     .option_count = sizeof status_options / sizeof status_options[0],
     .run = run_status,

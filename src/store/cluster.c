@@ -89,7 +89,7 @@ static enum ts_store_result read_metas(struct ts_cluster *cluster, uint64_t dead
 /* Routing. */
 
 static enum ts_store_result bad_routing(struct ts_store_error *ret_error, const char *why) {
-    return store__error(ret_error, TS_STORE_BAD_CONFIGURATION, SIZE_MAX, "routing: %s", why);
+    return store__error(ret_error, TS_STORE_BAD_USAGE, SIZE_MAX, "routing: %s", why);
 }
 
 static enum ts_store_result route_by_ranges(struct ts_cluster *cluster, const char *list,

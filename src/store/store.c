@@ -73,6 +73,7 @@ const char *ts_store_result_sqlstate(enum ts_store_result result) {
     case TS_STORE_FOREIGN:
     case TS_STORE_CLOSING:
         return "58000";
+    case TS_STORE_BAD_USAGE:
     case TS_STORE_BAD_CONFIGURATION:
         return "F0000";
     case TS_STORE_DAMAGED:

@@ -82,8 +82,8 @@ static const char *decode(struct ts_bytes part, char **to) {
 
 static enum ts_store_result bad(struct ts_bytes text, struct ts_store_error *ret_error, const char *why) {
     char escaped[SHOWN_SIZE];
-    return store__error(ret_error, TS_STORE_BAD_CONFIGURATION, SIZE_MAX, "store URL \"%s\": %s",
-                        shown(text, escaped), why);
+    return store__error(ret_error, TS_STORE_BAD_USAGE, SIZE_MAX, "store URL \"%s\": %s", shown(text, escaped),
+                        why);
 }
 
 static const char bad_escape[] =
@@ -335,7 +335,7 @@ static enum ts_store_result add(struct store_url_list *list, struct ts_bytes tex
     for (size_t i = 0; i + 1 < list->count; i++)
         if (store__url_same(&list->urls[i], url))
             return store__error(
-                ret_error, TS_STORE_BAD_CONFIGURATION, SIZE_MAX,
+                ret_error, TS_STORE_BAD_USAGE, SIZE_MAX,
                 "%.120s is in the list twice, as store %zu and %zu; a cluster is a list of different "
                 "stores%s",
                 url->name, i + 1, list->count, url->kind == STORE_URL_MEMORY ? ": memory:a,memory:b" : "");

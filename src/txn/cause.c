@@ -140,6 +140,7 @@ static struct ts_error_verdict verdict_of_result(const struct ts_txn_cause *caus
     case TS_STORE_TOO_LARGE:
     case TS_STORE_FOREIGN:
     case TS_STORE_CLOSING:
+    case TS_STORE_BAD_USAGE:
     case TS_STORE_BAD_CONFIGURATION:
         return refused_for_good;
     case TS_STORE_FULL:
@@ -275,6 +276,7 @@ static const char *sqlstate_of_result(const struct ts_txn_cause *cause) {
         return own_or(cause, "22023");
     case TS_STORE_FULL:
         return own_or(cause, "53100");
+    case TS_STORE_BAD_USAGE:
     case TS_STORE_BAD_CONFIGURATION:
         return own_or(cause, "F0000");
     case TS_STORE_DAMAGED:

@@ -22,6 +22,7 @@ bool txn__nothing_happened(enum ts_store_result result) {
     case TS_STORE_FULL:
     case TS_STORE_FOREIGN:
     case TS_STORE_CLOSING:
+    case TS_STORE_BAD_USAGE:
     case TS_STORE_BAD_CONFIGURATION:
     case TS_STORE_DAMAGED:
     case TS_STORE_FAILED:

@@ -37,6 +37,7 @@ static bool did_not_answer(enum ts_store_result result) {
     case TS_STORE_FULL:
     case TS_STORE_FOREIGN:
     case TS_STORE_CLOSING:
+    case TS_STORE_BAD_USAGE:
     case TS_STORE_BAD_CONFIGURATION:
     case TS_STORE_DAMAGED:
     case TS_STORE_FAILED:

@@ -62,6 +62,8 @@ def help_of_a_group_lists_its_verbs():
 def examples_of_help_run():
     environment = {"PATH": os.path.dirname(PROGRAM) + ":" + os.environ["PATH"], "TURNSTONE_STORE_INDEX": "0",
                    "TURNSTONE_STORE_COUNT": "4", "MANPAGER": "cat"}
+    environment["TURNSTONE_CLUSTER"] = f"rocksdb:{os.getcwd()}/store"
+    equal(run("store", "init", env=environment).status, 0)
     for verb in VERBS:
         text = run("help", *verb.split()).out
         if "Examples:" not in text:

@@ -109,13 +109,12 @@ static void bad_routings_are_refused_before_anything_is_written(void **state) {
     struct ts_store_error error;
     char longest[600] = "range:";
     memset(longest + 6, '0', sizeof longest - 7);
-    refused(init("ab", "md5", &cluster, &error), &error, TS_STORE_BAD_CONFIGURATION, "xxh64");
-    refused(init("ab", "range", &cluster, &error), &error, TS_STORE_BAD_CONFIGURATION, "xxh64");
-    refused(init("ab", "range:0:0-5", &cluster, &error), &error, TS_STORE_BAD_CONFIGURATION, "coverage");
-    refused(init("ab", "range:0:0-x", &cluster, &error), &error, TS_STORE_BAD_CONFIGURATION, "end must be");
-    refused(init("ab", "range:0:0-5,2:5-max", &cluster, &error), &error, TS_STORE_BAD_CONFIGURATION,
-            "stores 0 to 1");
-    refused(init("ab", longest, &cluster, &error), &error, TS_STORE_BAD_CONFIGURATION, "too long");
+    refused(init("ab", "md5", &cluster, &error), &error, TS_STORE_BAD_USAGE, "xxh64");
+    refused(init("ab", "range", &cluster, &error), &error, TS_STORE_BAD_USAGE, "xxh64");
+    refused(init("ab", "range:0:0-5", &cluster, &error), &error, TS_STORE_BAD_USAGE, "coverage");
+    refused(init("ab", "range:0:0-x", &cluster, &error), &error, TS_STORE_BAD_USAGE, "end must be");
+    refused(init("ab", "range:0:0-5,2:5-max", &cluster, &error), &error, TS_STORE_BAD_USAGE, "stores 0 to 1");
+    refused(init("ab", longest, &cluster, &error), &error, TS_STORE_BAD_USAGE, "too long");
     refused(open_as("ab", (struct ts_cluster_options){0}, &cluster, &error), &error,
             TS_STORE_BAD_CONFIGURATION, "not initialised");
 }

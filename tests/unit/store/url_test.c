@@ -79,7 +79,7 @@ static void parts_may_be_left_out(void **state) {
 static void refused(const char *text, const char *part) {
     struct store_url url = {0};
     struct ts_store_error error = {0};
-    assert_int_equal(store__url_parse(ts_bytes_of_cstring(text), &url, &error), TS_STORE_BAD_CONFIGURATION);
+    assert_int_equal(store__url_parse(ts_bytes_of_cstring(text), &url, &error), TS_STORE_BAD_USAGE);
     assert_null(url.text);
     if (strstr(error.text, part) == NULL)
         fail_msg("%s: no \"%s\" in: %s", text, part, error.text);
@@ -126,7 +126,7 @@ static void lists_keep_their_order(void **state) {
 static void list_refused(const char *text, const char *part) {
     struct store_url_list list = {0};
     struct ts_store_error error;
-    assert_int_equal(store__url_list_parse(text, &list, &error), TS_STORE_BAD_CONFIGURATION);
+    assert_int_equal(store__url_list_parse(text, &list, &error), TS_STORE_BAD_USAGE);
     assert_null(list.urls);
     if (strstr(error.text, part) == NULL || strstr(error.text, "secret") != NULL)
         fail_msg("%s: %s", text, error.text);
