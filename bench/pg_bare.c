@@ -232,15 +232,29 @@ static void print_script(void) {
         ":prepare::integer",
     };
     printf("\\set k random(0, %d)\n", LOOP_KEYS - 1);
+    enum { OUTSIDE, PLAIN, ESCAPED } quote = OUTSIDE;
     for (const char *at = postgres__statement(POSTGRES_APPLY)->sql; *at != '\0';) {
-        char *after;
-        unsigned long number = *at == '$' ? strtoul(at + 1, &after, 10) : 0;
+        char *after = NULL;
+        unsigned long number = quote == OUTSIDE && *at == '$' ? strtoul(at + 1, &after, 10) : 0;
         if (number >= 1 && number <= PARAMETERS) {
             fputs(values[number - 1], stdout);
             at = after;
-        } else {
-            putchar(*at++);
+            continue;
         }
+        if (*at == '\'' && quote == OUTSIDE) {
+            /* pgbench would take a colon for the start of a variable, in quotes as well. */
+            bool has_colon = memchr(at + 1, ':', strcspn(at + 1, "'")) != NULL;
+            quote = has_colon ? ESCAPED : PLAIN;
+            fputs(has_colon ? "E'" : "'", stdout);
+        } else if (*at == '\'') {
+            quote = OUTSIDE;
+            putchar('\'');
+        } else if (*at == ':' && quote == ESCAPED) {
+            fputs("\\x3a", stdout);
+        } else {
+            putchar(*at);
+        }
+        at++;
     }
     puts(";");
 }
