@@ -308,7 +308,7 @@ static enum ts_store_result make(struct ts_cluster *cluster, const char *routing
 enum ts_store_result ts_cluster_init_over(struct ts_store *const *stores, size_t count, const char *routing,
                                           const struct ts_cluster_options *options,
                                           struct ts_cluster **ret_cluster, struct ts_store_error *ret_error) {
-    ts_assert(count > 0);
+    ts_assert(stores != NULL && count > 0);
     struct ts_cluster *cluster = cluster_new(count);
     if (cluster == NULL) {
         for (size_t i = 0; i < count; i++)
@@ -353,8 +353,10 @@ enum ts_store_result ts_cluster_init(const char *urls, const char *routing,
     if (result != TS_STORE_OK)
         return result;
     struct ts_store **stores = calloc(list.count, sizeof(struct ts_store *));
-    if (stores == NULL)
-        result = no_memory(ret_error);
+    if (stores == NULL) {
+        store__url_list_release(&list);
+        return no_memory(ret_error);
+    }
     size_t opened = 0;
     while (result == TS_STORE_OK && opened < list.count) {
         result = ts_store_open(list.urls[opened].text, &options->store, &stores[opened], ret_error);

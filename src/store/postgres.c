@@ -7,7 +7,8 @@
 #include <string.h>
 #include <unistd.h>
 
-enum { RACES_MAX = 100, BUFFER_KEPT = 8 << 20 };
+/* With less time left than this it is not worth asking the server once more. */
+enum { RACES_MAX = 100, WORTH_ASKING_MS = 200 };
 
 uint64_t postgres__time_seen(struct postgres_store *store, uint64_t time_ms) {
     uint64_t latest = atomic_load(&store->latest_ms);
@@ -16,9 +17,13 @@ uint64_t postgres__time_seen(struct postgres_store *store, uint64_t time_ms) {
     return latest < time_ms ? time_ms : latest;
 }
 
-static bool is_past(const struct postgres_job *job) {
+static uint64_t monotonic_ns(const struct postgres_job *job) {
     const struct ts_store_clock *clock = job->store->base.clock;
-    return job->deadline_ns != 0 && clock->monotonic_ns(clock->context) >= job->deadline_ns;
+    return clock->monotonic_ns(clock->context);
+}
+
+static bool is_past(const struct postgres_job *job) {
+    return job->deadline_ns != 0 && monotonic_ns(job) >= job->deadline_ns;
 }
 
 /* The end: the slot goes back, with its connection when that is of further use. */
@@ -43,6 +48,7 @@ static void finish(struct postgres_job *job, bool keep_connection) {
 static bool run(struct postgres_job *job) {
     job->phase = POSTGRES_RUNNING;
     job->main_done = job->last_done = job->again = false;
+    job->sent_ns = monotonic_ns(job);
     (void)store__error(&job->error, TS_STORE_OK, SIZE_MAX, "%s", "");
     if (postgres__connection_open_job(job) && job->work->send(job))
         return true;
@@ -73,11 +79,27 @@ static bool set_up(struct postgres_job *job) {
     return false;
 }
 
+static bool run_again(struct postgres_job *job) {
+    job->slot->in_block = PQtransactionStatus(job->slot->conn) != PQTRANS_IDLE;
+    return run(job);
+}
+
+/* The server gave up at the timeout that it was given, and nobody else has stopped it. */
+static bool ran_out_of_time(const struct postgres_job *job) {
+    return job->deadline_ns != 0 && job->error.result == TS_STORE_TIMED_OUT &&
+           monotonic_ns(job) - job->sent_ns >= job->slot->statement_timeout_ms * 1000000;
+}
+
 static bool answered(struct postgres_job *job) {
     if (job->again && job->attempts < RACES_MAX && !is_past(job)) {
         job->attempts++;
-        job->slot->in_block = PQtransactionStatus(job->slot->conn) != PQTRANS_IDLE;
-        return run(job);
+        return run_again(job);
+    }
+    if (ran_out_of_time(job) && !is_past(job)) {
+        if (job->deadline_ns - monotonic_ns(job) > (uint64_t)WORTH_ASKING_MS * 1000000)
+            return run_again(job);
+        job->phase = POSTGRES_HELD;
+        return false;
     }
     finish(job, true);
     return false;
@@ -104,6 +126,9 @@ void postgres__job_step(struct postgres_job *job) {
         case POSTGRES_RUNNING:
             goes_on = postgres__connection_exchange(job) && !job->done && answered(job);
             break;
+        case POSTGRES_HELD:
+            goes_on = false;
+            break;
         }
     }
     if (job->done && job->slot != NULL)
@@ -129,12 +154,14 @@ void postgres__job_expire(struct postgres_job *job) {
         return;
     }
     postgres__error_of_deadline(job);
-    finish(job, false);
+    finish(job, job->phase == POSTGRES_HELD);
 }
 
 struct pollfd postgres__job_wait_for(const struct postgres_job *job) {
     if (job->phase == POSTGRES_QUEUED)
         return (struct pollfd){.fd = job->wake_fd, .events = POLLIN};
+    if (job->phase == POSTGRES_HELD) /* for nothing but the deadline */
+        return (struct pollfd){.fd = PQsocket(job->slot->conn), .events = 0};
     return postgres__connection_wait_for(job);
 }
 

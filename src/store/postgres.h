@@ -11,6 +11,7 @@
  *   CONNECTING  PQconnectPoll; nothing that can take effect was sent
  *   SETTING_UP  the settings of a session are on their way, and their answers
  *   RUNNING     the call's statements were handed to libpq; its answers are collected until the last sync
+ *   HELD        the server gave up a little before the deadline; the answer is kept back until then
  *
  * A slot belongs to one job at a time and is touched by that job's thread only; the lists of the pool are
  * under its mutex, which is held for a few instructions and never while anything is sent or waited for.
@@ -38,7 +39,7 @@ enum ts_store_result store__postgres_open(const struct store_url *url, const str
 /* The rest is for the files of the engine. */
 
 /* Statements that a session prepares when it first needs them. X(SUFFIX) */
-#define POSTGRES_STATEMENTS(X)          X(APPLY) X(SWEEP) X(READ) X(SCAN) X(SCAN_TO_END) X(PREPARED) X(NOW)
+#define POSTGRES_STATEMENTS(X)          X(UNUSED) X(APPLY) X(SWEEP) X(READ) X(SCAN) X(SCAN_TO_END) X(PREPARED) X(NOW)
 
 #define POSTGRES_STATEMENT_ENUM(suffix) POSTGRES_##suffix,
 enum postgres_statement { POSTGRES_STATEMENTS(POSTGRES_STATEMENT_ENUM) POSTGRES_STATEMENT_COUNT };
@@ -88,7 +89,13 @@ struct postgres_slot {
     bool is_flushed;    /* all that was sent has left this process */
 };
 
-enum postgres_phase { POSTGRES_QUEUED, POSTGRES_CONNECTING, POSTGRES_SETTING_UP, POSTGRES_RUNNING };
+enum postgres_phase {
+    POSTGRES_QUEUED,
+    POSTGRES_CONNECTING,
+    POSTGRES_SETTING_UP,
+    POSTGRES_RUNNING,
+    POSTGRES_HELD,
+};
 
 struct postgres_job;
 
@@ -111,6 +118,7 @@ struct postgres_job {
     struct postgres_job *queued_next;
     int wake_fd; /* -1 unless it was queued */
     unsigned attempts;
+    uint64_t sent_ns;
 
     bool can_take_effect; /* what is sent changes something on the server */
     bool main_done;       /* MAIN has answered well */
@@ -180,7 +188,7 @@ struct pollfd postgres__connection_wait_for(const struct postgres_job *job);
 /* The operations of a batch, one entry for each key, in the order of the keys, as arrays of PostgreSQL. */
 struct postgres_batch {
     uint8_t *memory;
-    struct ts_bytes arrays[6]; /* keys, checks, kinds, values, deltas, limits */
+    struct ts_bytes arrays[7]; /* keys, checks, kinds, values, deltas, limits, gates */
     struct ts_bytes swept;     /* the keys of all deletions, or empty */
     uint64_t before_ms;        /* UINT64_MAX: none */
     size_t before_op;

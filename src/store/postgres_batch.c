@@ -1,5 +1,5 @@
 /*
- * A batch as PostgreSQL's arrays in binary form: all six have one element for each key, in the order of the
+ * A batch as PostgreSQL's arrays in binary form: all seven have one element for each key, in the order of the
  * keys.
  *
  * An array is, in big-endian numbers of 4 bytes: dimensions (1, or 0 when empty), whether there are nulls,
@@ -11,9 +11,13 @@
 #include "base/assert.h"
 #include "base/bytes.h"
 #include "base/endian.h"
+#include "base/hash64.h"
 
 #include <stdlib.h>
 #include <string.h>
+
+/* Beyond this many keys a batch takes no advisory locks: the server has room for 64 in a transaction. */
+enum { GATES_MAX = 32 };
 
 enum { ARRAY_HEAD = 20, BYTEA_TYPE = 17, INT8_TYPE = 20, INT2_TYPE = 21 };
 
@@ -39,7 +43,7 @@ static int compare_ops(const void *a, const void *b) {
 /* One entry for each key, in order; NULL without memory. The caller frees it. */
 static struct entry *entries_of(const struct ts_batch *batch, size_t *ret_count) {
     const struct ts_op **sorted = malloc((batch->count + 1) * sizeof(struct ts_op *));
-    struct entry *entries = malloc((batch->count + 1) * sizeof(*entries));
+    struct entry *entries = calloc(batch->count + 1, sizeof *entries);
     if (sorted == NULL || entries == NULL) {
         free(sorted);
         free(entries);
@@ -53,7 +57,7 @@ static struct entry *entries_of(const struct ts_batch *batch, size_t *ret_count)
     size_t count = 0;
     for (size_t i = 0; i < op_count; i++) {
         if (i == 0 || !ts_bytes_equal(sorted[i - 1]->key, sorted[i]->key))
-            entries[count++] = (struct entry){0};
+            count++;
         if (sorted[i]->kind == TS_OP_CHECK)
             entries[count - 1].check = sorted[i];
         else
@@ -121,10 +125,10 @@ static int64_t want_of(const struct entry *entry) {
 }
 
 static size_t size_of(const struct entry *entries, size_t count) {
-    size_t size = (size_t)7 * ARRAY_HEAD;
+    size_t size = (size_t)8 * ARRAY_HEAD;
     for (size_t i = 0; i < count; i++) {
         size += 2 * (4 + key_of(&entries[i]).len); /* once more for the swept ones */
-        size += 3 * (4 + 8) + (4 + 2) + 4;
+        size += 4 * (4 + 8) + (4 + 2) + 4;
         if (entries[i].write != NULL && entries[i].write->kind == TS_OP_PUT)
             size += entries[i].write->value.len;
     }
@@ -152,7 +156,8 @@ bool postgres__batch_encode(const struct ts_batch *batch, struct postgres_batch 
         free(entries);
         return false;
     }
-    static const uint32_t types[] = {BYTEA_TYPE, INT8_TYPE, INT2_TYPE, BYTEA_TYPE, INT8_TYPE, INT8_TYPE};
+    static const uint32_t types[] = {BYTEA_TYPE, INT8_TYPE, INT2_TYPE, BYTEA_TYPE,
+                                     INT8_TYPE,  INT8_TYPE, INT8_TYPE};
     uint8_t *to = encoded.memory;
     for (size_t array = 0; array < sizeof types / sizeof types[0]; array++) {
         uint8_t *start = to;
@@ -170,6 +175,9 @@ bool postgres__batch_encode(const struct ts_batch *batch, struct postgres_batch 
                 to += 2;
             } else if (array == 3) {
                 to = write != NULL && write->kind == TS_OP_PUT ? put_bytes(to, write->value) : put_null(to);
+            } else if (array == 6) {
+                to = count <= GATES_MAX ? put_i64(to, (int64_t)ts_xxh64_of_bytes(key_of(entry)))
+                                        : put_null(to);
             } else if (write != NULL && write->kind == TS_OP_ADD) {
                 to = put_i64(to, array == 4 ? write->delta : (int64_t)write->max);
             } else {

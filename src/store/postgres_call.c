@@ -3,7 +3,7 @@
  *
  *   READ, SCAN, PREPARED, NOW   statement, sync
  *   APPLY                       apply [sweep] sync                               the sync commits
- *   PREPARE                     BEGIN apply [sweep] PREPARE TRANSACTION sync
+ *   PREPARE                     BEGIN unused apply [sweep] PREPARE TRANSACTION sync
  *   COMMIT, ABORT               COMMIT PREPARED or ROLLBACK PREPARED, sync       alone, as the server wants
  * it
  */
@@ -89,7 +89,8 @@ static bool send_batch(struct postgres_job *job) {
         return no_memory(job);
     struct list list = {.count = 0};
     add_expected(&list, job->store);
-    for (size_t i = 0; i < sizeof batch.arrays / sizeof batch.arrays[0]; i++)
+    const size_t gates = sizeof batch.arrays / sizeof batch.arrays[0] - 1;
+    for (size_t i = 0; i < gates; i++)
         add_bytes(&list, batch.arrays[i]);
     if (batch.before_op != SIZE_MAX)
         add_u64(&list, batch.before_ms);
@@ -97,6 +98,7 @@ static bool send_batch(struct postgres_job *job) {
         add_null(&list);
     add_u64(&list, atomic_load(&job->store->latest_ms));
     add_u32(&list, call->kind == TS_CALL_PREPARE ? 1 : 0);
+    add_bytes(&list, batch.arrays[gates]);
     bool sent = execute(job, POSTGRES_ITEM_MAIN, POSTGRES_APPLY, &list);
     if (sent && batch.swept.len > 0) {
         struct list swept = {.count = 0};
@@ -107,10 +109,25 @@ static bool send_batch(struct postgres_job *job) {
     return sent;
 }
 
-/* VERB 'name': the name is unique on the server, and cannot be a parameter. */
+enum { PROMISE_NAME_SIZE = POSTGRES_PREFIX_SIZE + TS_STORE_GID_MAX + 1 };
+
+/* Unique on the server. */
+static void promise_name(const struct postgres_job *job, char ret_name[static PROMISE_NAME_SIZE]) {
+    snprintf(ret_name, PROMISE_NAME_SIZE, "%s%s", job->slot->prefix, job->call->gid);
+}
+
+static bool send_unused(struct postgres_job *job) {
+    char name[PROMISE_NAME_SIZE];
+    promise_name(job, name);
+    struct list list = {.count = 0};
+    add_bytes(&list, ts_bytes_of_cstring(name));
+    return execute(job, POSTGRES_ITEM_MINOR, POSTGRES_UNUSED, &list);
+}
+
+/* VERB 'name': the name cannot be a parameter. */
 static bool send_about_promise(struct postgres_job *job, const char *verb) {
-    char name[POSTGRES_PREFIX_SIZE + TS_STORE_GID_MAX + 1];
-    snprintf(name, sizeof name, "%s%s", job->slot->prefix, job->call->gid);
+    char name[PROMISE_NAME_SIZE];
+    promise_name(job, name);
     char *literal = PQescapeLiteral(job->slot->conn, name, strlen(name));
     if (literal == NULL)
         return no_memory(job);
@@ -168,8 +185,8 @@ static bool send_statements(struct postgres_job *job) {
         return send_batch(job);
     case TS_CALL_PREPARE:
         job->can_take_effect = true;
-        return postgres__connection_send(job->slot, POSTGRES_ITEM_MINOR, "BEGIN") && send_batch(job) &&
-               send_about_promise(job, "PREPARE TRANSACTION");
+        return postgres__connection_send(job->slot, POSTGRES_ITEM_MINOR, "BEGIN") && send_unused(job) &&
+               send_batch(job) && send_about_promise(job, "PREPARE TRANSACTION");
     case TS_CALL_COMMIT:
         job->can_take_effect = true;
         return send_about_promise(job, "COMMIT PREPARED");

@@ -21,12 +21,12 @@
  * is one good one for each statement, by the primary key, whatever the statistics say. A statement whose
  * client is gone ends.
  */
-#define SET_DURABLE                                                                                          \
-    "SELECT set_config('synchronous_commit', 'on', false) "                                                  \
-    "WHERE current_setting('synchronous_commit') IN ('off', 'local', 'remote_write')"
+static const char set_durable[] =
+    "SELECT set_config('synchronous_commit', 'on', false) "
+    "WHERE current_setting('synchronous_commit') IN ('off', 'local', 'remote_write')";
 static const char *const settings[] = {
     "SET SESSION CHARACTERISTICS AS TRANSACTION ISOLATION LEVEL READ COMMITTED",
-    SET_DURABLE,
+    set_durable,
     "SET default_transaction_read_only = off",
     "SET search_path = pg_catalog",
     "SET client_min_messages = error",

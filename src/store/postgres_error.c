@@ -121,6 +121,9 @@ static bool take_tag(struct postgres_job *job, const char *message) {
         foreign(job, why);
     } else if (is(name, "initialising")) {
         foreign(job, "is not initialised to its end; repeat 'turnstone store init'");
+    } else if (is(name, "exists")) {
+        (void)store__error(error, TS_STORE_PROMISE_EXISTS, SIZE_MAX,
+                           "%s: a promise of this name is there already", store);
     } else if (is(name, "closing")) {
         (void)store__error(
             error, TS_STORE_CLOSING, SIZE_MAX,
@@ -271,6 +274,12 @@ static void sqlstate_in(const char *text, char ret_sqlstate[static 6]) {
     }
 }
 
+/* libpq did not even try: an option that it does not know. */
+static bool was_not_tried(const struct postgres_job *job, const char *sqlstate, const char *text) {
+    return sqlstate[0] == '\0' && PQsocket(job->slot->conn) < 0 &&
+           strstr(text, "connection to server") == NULL && strstr(text, "host name") == NULL;
+}
+
 void postgres__error_of_connect(struct postgres_job *job) {
     const char *text = PQerrorMessage(job->slot->conn);
     char sqlstate[6], reason[REASON_SIZE];
@@ -293,11 +302,8 @@ void postgres__error_of_connect(struct postgres_job *job) {
     } else if (is(sqlstate, "57P03")) {
         what = "the server is starting up or shutting down; try again";
     } else if (is_of_class(sqlstate, "42") || is_of_class(sqlstate, "28") || is(sqlstate, "55000") ||
-               is_of_class(sqlstate, "22")) {
+               is_of_class(sqlstate, "22") || was_not_tried(job, sqlstate, text)) {
         result = TS_STORE_BAD_CONFIGURATION;
-    } else if (sqlstate[0] == '\0' && PQsocket(job->slot->conn) < 0 &&
-               strstr(text, "connection to server") == NULL && strstr(text, "host name") == NULL) {
-        result = TS_STORE_BAD_CONFIGURATION; /* libpq did not even try: an option that it does not know */
     }
     if (what != NULL)
         (void)store__error(&job->error, result, SIZE_MAX, "%.110s: %s", job->store->base.name, what);

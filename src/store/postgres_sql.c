@@ -7,6 +7,9 @@
  * once and at once in the mode that it needs, so that batches cannot deadlock one another; a lock gives the
  * newest row, not the snapshot's. What is absent in the snapshot is inserted; meeting a row that was
  * committed meanwhile is `raced`, and the engine sends the batch again.
+ * - Sharers of a row lock let one another pass, and would starve a writer; so a small batch first takes an
+ * advisory lock on the hash of each key, for which everyone queues. Large ones leave that out: the server's
+ * table of locks is small. What is safe rests on the row locks alone.
  * - The text that is cast is never a constant: the planner would cast it itself, and fail every time.
  * - The time is taken in the last SELECT, behind everything that can wait.
  */
@@ -38,10 +41,15 @@ enum {
         "$1", "$2") "ELSE 0 END + " TIME_MS " AS ms "                                                        \
                     "FROM (SELECT 1 AS one) o LEFT JOIN turnstone.meta m ON m.one = o.one) "
 
+/* Before a batch is prepared: a promise of the same name would make it wait for its own locks. */
+static const char unused_sql[] = "SELECT ('turnstone:exists:' || x.transaction::text)::integer FROM "
+                                 "pg_catalog.pg_prepared_xact() x WHERE x.gid = $1";
+static const Oid unused_types[] = {TEXT};
+
 static const char apply_sql[] =
     "WITH op AS MATERIALIZED ("
-    "SELECT u.* FROM unnest($3, $4, $5, $6, $7, $8) WITH ORDINALITY AS u (key, want, kind, value, delta, "
-    "most, n)"
+    "SELECT u.* FROM unnest($3, $4, $5, $6, $7, $8, $12) WITH ORDINALITY "
+    "AS u (key, want, kind, value, delta, most, gate, n)"
     "), held AS MATERIALIZED ("
     "SELECT op.n, op.key, op.want, op.kind, op.most, op.value, coalesce(s.version, x.version) AS seen, "
     "CASE WHEN op.kind = 3 THEN "
@@ -50,11 +58,14 @@ static const char apply_sql[] =
     "AND encode(x.value, 'escape')::numeric <= 9223372036854775807 "
     "THEN encode(x.value, 'escape')::numeric + op.delta END END AS total "
     "FROM op "
-    "LEFT JOIN LATERAL (SELECT i.version FROM turnstone.item i WHERE i.key = op.key AND op.kind = 0 FOR "
-    "SHARE) s ON true "
+    "LEFT JOIN LATERAL (SELECT coalesce(length((CASE WHEN op.gate IS NULL THEN NULL "
+    "WHEN op.kind = 0 THEN pg_advisory_xact_lock_shared(op.gate) "
+    "ELSE pg_advisory_xact_lock(op.gate) END)::text), 0) AS passed) g ON true "
+    "LEFT JOIN LATERAL (SELECT i.version FROM turnstone.item i "
+    "WHERE i.key = op.key AND op.kind = 0 AND g.passed >= 0 FOR SHARE) s ON true "
     "LEFT JOIN LATERAL (SELECT i.version, CASE WHEN op.kind = 3 THEN i.value END AS value FROM "
     "turnstone.item i "
-    "WHERE i.key = op.key AND op.kind > 0 FOR NO KEY UPDATE) x ON true"
+    "WHERE i.key = op.key AND op.kind > 0 AND g.passed >= 0 FOR NO KEY UPDATE) x ON true"
     "), bad AS MATERIALIZED ("
     "SELECT min(n) FILTER (WHERE want >= 0 AND want <> coalesce(seen, 0)) AS want, "
     "min(n) FILTER (WHERE kind = 3 AND total IS NULL) AS text, "
@@ -93,7 +104,7 @@ static const char apply_sql[] =
               "(SELECT count(*) AS writes FROM held WHERE kind > 0) want, go";
 
 static const Oid apply_types[] = {BYTEA,      INT8,       BYTEA_ARRAY, INT8_ARRAY, INT2_ARRAY, BYTEA_ARRAY,
-                                  INT8_ARRAY, INT8_ARRAY, INT8,        INT8,       INT4};
+                                  INT8_ARRAY, INT8_ARRAY, INT8,        INT8,       INT4,       INT8_ARRAY};
 
 /*
  * A deletion of an absent key inserts a mark of version 0, so that it waits for a promise that has the key;
@@ -145,13 +156,9 @@ const struct postgres_statement_text *postgres__statement(enum postgres_statemen
         (int)(sizeof lower##_types / sizeof lower##_types[0])                                                \
     }
     static const struct postgres_statement_text texts[POSTGRES_STATEMENT_COUNT] = {
-        ENTRY(APPLY, apply),
-        ENTRY(SWEEP, sweep),
-        ENTRY(READ, read),
-        ENTRY(SCAN, scan),
-        ENTRY(SCAN_TO_END, scan_to_end),
-        ENTRY(PREPARED, prepared),
-        ENTRY(NOW, now),
+        ENTRY(UNUSED, unused),     ENTRY(APPLY, apply), ENTRY(SWEEP, sweep),
+        ENTRY(READ, read),         ENTRY(SCAN, scan),   ENTRY(SCAN_TO_END, scan_to_end),
+        ENTRY(PREPARED, prepared), ENTRY(NOW, now),
     };
 #undef ENTRY
     return &texts[statement];

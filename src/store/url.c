@@ -1,5 +1,6 @@
 #include "url.h"
 
+#include "base/assert.h"
 #include "base/bytes.h"
 #include "base/number.h"
 #include "base/redact.h"
@@ -10,7 +11,7 @@
 #include <string.h>
 #include <strings.h>
 
-enum { SHOWN_SIZE = 100 };
+enum { SHOWN_SIZE = 100, TEXT_MAX = 65536 };
 
 #define FORMS "memory:, rocksdb:DIRECTORY or postgresql://USER@HOST/DATABASE"
 
@@ -277,6 +278,9 @@ static const char *read_any(struct ts_bytes text, struct store_url *url, char **
 
 enum ts_store_result store__url_parse(struct ts_bytes text, struct store_url *ret_url,
                                       struct ts_store_error *ret_error) {
+    if (text.len > TEXT_MAX)
+        return store__error(ret_error, TS_STORE_BAD_CONFIGURATION, SIZE_MAX,
+                            "a store URL has %zu bytes; at most %d can be read", text.len, TEXT_MAX);
     struct store_url url = {.text = malloc(text.len + 1), .decoded = malloc(2 * text.len + 16)};
     if (url.text == NULL || url.decoded == NULL) {
         store__url_release(&url);
@@ -313,6 +317,7 @@ void store__url_release(struct store_url *url) {
 }
 
 bool store__url_same(const struct store_url *a, const struct store_url *b) {
+    ts_assert(a->path != NULL && b->path != NULL); /* both were parsed */
     if (a->kind != b->kind)
         return false;
     if (a->kind != STORE_URL_POSTGRES)

@@ -85,7 +85,6 @@ struct txn__session {
     bool degrade;
     uint64_t begun_us;
     uint32_t retries;
-    uint64_t spread; /* whose turn it is to decide */
 
     /* The attempt. */
     struct txn__incarnation *incarnation;
@@ -125,7 +124,6 @@ struct ts_coordinator {
     struct txn__entry *free_entries;       /* by next */
     struct txn__session *free_sessions;
     struct txn__session *sessions;
-    uint64_t spread; /* turns of deciders */
     struct ts_prng prng;
     struct ts_admission admission;
     struct ts_breaker breaker;

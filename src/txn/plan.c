@@ -30,7 +30,7 @@ static struct txn__plan_part *part_of(struct txn__plan *plan, uint32_t place) {
     return part;
 }
 
-void txn__plan_init(struct txn__plan *plan, const struct ts_op *ops, const uint32_t *places, size_t count) {
+void txn__plan_init(struct txn__plan *plan, const uint32_t *places, size_t count) {
     plan->part_count = plan->op_count = 0;
     size_t everywhere = 0;
     for (size_t i = 0; i < count; i++) {
@@ -38,9 +38,7 @@ void txn__plan_init(struct txn__plan *plan, const struct ts_op *ops, const uint3
             everywhere++;
             continue;
         }
-        struct txn__plan_part *part = part_of(plan, places[i]);
-        part->count++;
-        part->adds = part->adds || ops[i].kind == TS_OP_ADD;
+        part_of(plan, places[i])->count++;
     }
     if (plan->part_count == 0)
         part_of(plan, 0);
@@ -50,15 +48,7 @@ void txn__plan_init(struct txn__plan *plan, const struct ts_op *ops, const uint3
     }
 }
 
-size_t txn__plan_decider(const struct txn__plan *plan, uint64_t sequence) {
-    size_t adding = 0;
-    for (size_t i = 0; i < plan->part_count; i++)
-        adding += plan->parts[i].adds;
-    if (adding == 0 || adding == plan->part_count)
-        return (size_t)(sequence % plan->part_count);
-    size_t nth = (size_t)(sequence % adding);
-    for (size_t i = 0;; i++) {
-        if (plan->parts[i].adds && nth-- == 0)
-            return i;
-    }
+size_t txn__plan_decider(const struct txn__plan *plan) {
+    ts_assert(plan->part_count > 0);
+    return 0; /* they are in order */
 }

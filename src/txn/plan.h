@@ -15,7 +15,6 @@
 struct txn__plan_part {
     uint32_t place;
     size_t count; /* operations, those for every store included */
-    bool adds;    /* has an ADD */
 };
 
 struct txn__plan {
@@ -28,14 +27,14 @@ static inline bool txn__plan_is_global(const struct txn__plan *plan) {
     return plan->part_count > 1;
 }
 
-/* places[i] is where ops[i] goes, below TS_TXN_PLACES_MAX, or TXN__EVERYWHERE. */
-void txn__plan_init(struct txn__plan *plan, const struct ts_op *ops, const uint32_t *places, size_t count);
+/* places[i] is where operation i goes, below TS_TXN_PLACES_MAX, or TXN__EVERYWHERE. */
+void txn__plan_init(struct txn__plan *plan, const uint32_t *places, size_t count);
 
 /*
- * Which part decides. The decider's locks are held for one write and nobody else's are as short, so a part
- * with an ADD, a counter that many bump at once, is taken before others; among equals the sequence spreads
- * the decisions.
+ * Which part decides: the one on the lowest place. Every transaction of two stores then takes its locks in
+ * the same order of stores, the decider's last, so that no two of them wait for one another; and the first
+ * store, where counters that everybody bumps are kept, holds its locks for one write only.
  */
-size_t txn__plan_decider(const struct txn__plan *plan, uint64_t sequence);
+size_t txn__plan_decider(const struct txn__plan *plan);
 
 #endif

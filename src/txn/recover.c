@@ -64,7 +64,12 @@ static enum ts_txn_error recover(struct ts_cluster *cluster, uint64_t timeout_us
             return TS_TXN_ERROR_OK;
         nanosleep(&(struct timespec){.tv_nsec = PAUSE_MS * 1000000L}, NULL);
     }
-    return txn__fail(ret_detail, TS_TXN_ERROR_UNSETTLED, UINT32_MAX, NULL);
+    txn__fail(ret_detail, TS_TXN_ERROR_UNSETTLED, UINT32_MAX, NULL);
+    if (ret_detail != NULL)
+        snprintf(ret_detail->text, sizeof ret_detail->text,
+                 "%llu promises or coordinators are still in use by others; run it again",
+                 (unsigned long long)(counts->left + counts->stuck));
+    return TS_TXN_ERROR_UNSETTLED;
 }
 
 enum ts_txn_error ts_txn_recover(struct ts_cluster *cluster, uint64_t timeout_ms,

@@ -4,7 +4,7 @@
 #include "failpoint.h"
 #include "resolve.h"
 
-enum { PAGE = 512, FENCE_MARK_KEPT_MS = 24 * 3600 * 1000 };
+enum { PAGE = 512, FENCE_MARK_KEPT_MS = 24 * 3600 * 1000, FENCE_TRY_US = 100000 };
 
 const uint8_t *txn__cluster_id(const struct ts_cluster *cluster) {
     return ts_cluster_meta(cluster, 0)->cluster;
@@ -57,17 +57,23 @@ static bool did_not_answer(enum ts_store_result result) {
     return true;
 }
 
-enum ts_store_result txn__settle_call(struct txn__settle *settle, uint32_t place, struct ts_call *call) {
+static enum ts_store_result call_within(struct txn__settle *settle, uint32_t place, struct ts_call *call,
+                                        uint64_t timeout_us) {
     if (txn__places_have(&settle->sick, place))
         return TS_STORE_UNAVAILABLE;
-    call->deadline_ns = txn__deadline_ns(settle->timeout_us);
+    call->deadline_ns = txn__deadline_ns(timeout_us);
     enum ts_store_result result = ts_store_run(ts_cluster_store(settle->cluster, place), call);
-    if (did_not_answer(result)) {
+    bool only_tried = result == TS_STORE_TIMED_OUT && timeout_us < settle->timeout_us;
+    if (did_not_answer(result) && !only_tried) {
         txn__places_add(&settle->sick, place);
         if (settle->trouble.error == TS_TXN_ERROR_OK)
             txn__fail(&settle->trouble, TS_TXN_ERROR_STORE, place, &call->error);
     }
     return result;
+}
+
+enum ts_store_result txn__settle_call(struct txn__settle *settle, uint32_t place, struct ts_call *call) {
+    return call_within(settle, place, call, settle->timeout_us);
 }
 
 static enum ts_store_result apply_own(struct txn__settle *settle, uint32_t place,
@@ -99,12 +105,19 @@ static enum ts_store_result look(struct txn__settle *settle, const struct txn__g
     return result;
 }
 
+/*
+ * Tries for a moment only. A live coordinator's decisions hold its registration while they wait for other
+ * keys, and those that come later wait behind a fence that waits: so it must not wait for long, but come
+ * again.
+ */
 static enum ts_store_result fence(struct txn__settle *settle, uint32_t place,
                                   const struct txn__fence *fence) {
     struct txn__own own;
     txn__own_fence(fence, &own);
+    struct ts_call call = {.kind = TS_CALL_APPLY, .batch = txn__own_batch(&own)};
     (void)txn__failpoint(TXN__FAILPOINT_RESOLVE_BEFORE_FENCE);
-    enum ts_store_result result = apply_own(settle, place, &own);
+    uint64_t try_us = settle->timeout_us < FENCE_TRY_US ? settle->timeout_us : FENCE_TRY_US;
+    enum ts_store_result result = call_within(settle, place, &call, try_us);
     (void)txn__failpoint(TXN__FAILPOINT_RESOLVE_AFTER_FENCE);
     return result;
 }
@@ -312,8 +325,10 @@ static void settle_coordinator(struct txn__settle *settle, uint32_t place, const
         if (!settle->fence_all && !txn__is_dead(&looked))
             return;
         struct txn__fence with = {&gid.coordinator, looked.registration_version, looked.now_ms};
-        if (fence(settle, place, &with) != TS_STORE_OK)
+        if (fence(settle, place, &with) != TS_STORE_OK) {
+            settle->counts.stuck++;
             return;
+        }
         settle->counts.fenced++;
         looked.registration = (struct txn__registration){TXN__FENCED, .fenced_at_ms = looked.now_ms};
     }

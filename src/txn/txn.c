@@ -183,7 +183,7 @@ static void prepare_members(struct txn__session *session, size_t decider) {
 /* Gives the attempt its name, its decider and its entry. False, with the cause, when it cannot begin. */
 static bool begin_attempt(struct ts_coordinator *coordinator, struct txn__session *session) {
     bool global = txn__plan_is_global(&session->plan);
-    size_t decider = global ? txn__plan_decider(&session->plan, session->spread) : 0;
+    size_t decider = global ? txn__plan_decider(&session->plan) : 0;
     if (!txn__session_arrange(session, decider)) {
         struct ts_call call = {.kind = TS_CALL_APPLY,
                                .error = {.result = TS_STORE_FAILED, .sqlstate = "53200"}};
@@ -202,7 +202,6 @@ static bool begin_attempt(struct ts_coordinator *coordinator, struct txn__sessio
     session->entry = global ? txn__entry_take(coordinator) : NULL;
     if (session->entry != NULL)
         txn__marks_begin(&incarnation->marks, session->entry, session->gid.sequence, session->gid.decider);
-    session->spread = coordinator->spread++;
     if (global && session->entry == NULL)
         incarnation->users--;
     pthread_mutex_unlock(&coordinator->lock);
@@ -582,7 +581,7 @@ void ts_txn_run(struct ts_coordinator *coordinator, const struct ts_op *ops, siz
         }
         session->op_places[i] = (uint32_t)ts_cluster_place_of_key(coordinator->cluster, ops[i].key);
     }
-    txn__plan_init(&session->plan, ops, session->op_places, count);
+    txn__plan_init(&session->plan, session->op_places, count);
     ts_latency_add(&session->latency, TS_LATENCY_ROUTE_PLAN, txn__now_us() - session->begun_us);
     run_planned(coordinator, session, options, ret_result);
 }
@@ -628,7 +627,7 @@ void ts_txn_run_parts(struct ts_coordinator *coordinator, const struct ts_txn_pa
         return;
     }
     session->ops = session->flat;
-    txn__plan_init(&session->plan, session->flat, session->op_places, session->op_count);
+    txn__plan_init(&session->plan, session->op_places, session->op_count);
     ts_latency_add(&session->latency, TS_LATENCY_ROUTE_PLAN, txn__now_us() - session->begun_us);
     run_planned(coordinator, session, options, ret_result);
 }

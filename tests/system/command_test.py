@@ -68,7 +68,7 @@ def examples_of_help_run():
         text = run("help", *verb.split()).out
         if "Examples:" not in text:
             continue
-        for command in re.findall(r"^  (\S.*)$", text.split("Examples:")[1], re.MULTILINE):
+        for command in re.findall(r"^  (\S.*)$", text.split("Examples:")[1].split("\n\n")[0], re.MULTILINE):
             command = command.replace("man -l -", "mandoc")
             done = subprocess.run(["bash", "-o", "pipefail", "-c", command], env={**os.environ, **environment},
                                   capture_output=True, text=True)

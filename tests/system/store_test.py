@@ -142,7 +142,7 @@ def holder(cluster):
     """A process that has the cluster open: a transaction that waits for its operations comes too late, so the lock is
     held by bench for a while."""
     return subprocess.Popen([PROGRAM, "bench", "xs", "--cluster", cluster, "--scenario", "uniform", "--threads", "1",
-                             "--seconds", "3"], stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL)
+                             "--seconds", "3", "--wait", "30"], stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL)
 
 
 def wait_until_held(cluster):

@@ -100,7 +100,7 @@ static void what_is_listed_must_be_the_cluster(void **state) {
     refused(open_as("ac", (struct ts_cluster_options){0}, &cluster, &error), &error, TS_STORE_FOREIGN,
             "different clusters");
     refused(open_as("cb", (struct ts_cluster_options){.any_step = true}, &cluster, &error), &error,
-            TS_STORE_FOREIGN, "different clusters");
+            TS_STORE_FOREIGN, "cluster of 1 stores");
 }
 
 static void bad_routings_are_refused_before_anything_is_written(void **state) {

@@ -1,0 +1,59 @@
+/*
+ * A cluster and what tests of the driver do with it. Stores in memory are behind a fault decorator each, so
+ * that any call can be made to fail, get lost or come late.
+ */
+#ifndef TS_DRIVER_TXN_STAGE_H
+#define TS_DRIVER_TXN_STAGE_H
+
+#include "store/cluster.h"
+#include "store/fault.h"
+#include "store/memory.h"
+#include "turnstone/txn.h"
+#include "txn/txn_config.h"
+
+enum { STAGE_STORES_MAX = 4 };
+
+struct stage {
+    size_t count;
+    struct ts_memory *memories[STAGE_STORES_MAX];
+    struct ts_store *faults[STAGE_STORES_MAX]; /* owned by the cluster */
+    struct ts_cluster *cluster;
+    struct ts_txn_config config;
+    struct ts_coordinator *coordinator;
+    char directory[200]; /* rocksdb */
+    char urls[1000];
+};
+
+/* Stores in memory, and a coordinator unless it is told not to. */
+void stage_init(struct stage *stage, size_t count);
+void stage_open(struct stage *stage);
+void stage_close(struct stage *stage);
+void stage_release(struct stage *stage);
+
+/* The same cluster as another process sees it; the caller closes it. Memory only. */
+struct ts_cluster *stage_other_process(struct stage *stage);
+
+/* Directories of RocksDB, initialised, and nothing open. */
+void stage_init_rocksdb(struct stage *stage, size_t count);
+void stage_name_rocksdb(struct stage *stage, size_t count); /* without making the stores */
+struct ts_cluster *stage_open_rocksdb(const struct stage *stage, bool any_step);
+
+/* A key that routes to the store: "<name><a number>". */
+void stage_key(const struct ts_cluster *cluster, size_t place, const char *name, char ret_key[40]);
+
+/* The value, or -1 when the key is absent. */
+int64_t stage_number(struct ts_cluster *cluster, size_t place, const char *key);
+uint64_t stage_version(struct ts_cluster *cluster, size_t place, const char *key);
+size_t stage_promises(struct ts_cluster *cluster);
+/* Keys of this layer on all stores, outcomes left out. */
+size_t stage_records(struct ts_cluster *cluster);
+
+/* Makes the place's next call of a kind fail; result only for ERROR. */
+void stage_fault(struct stage *stage, size_t place, enum ts_call_kind call, enum ts_fault_kind kind,
+                 enum ts_store_result result, uint64_t times);
+void stage_no_faults(struct stage *stage);
+
+struct ts_op stage_add(const char *key, int64_t delta);
+struct ts_op stage_put(const char *key, const char *value);
+
+#endif

@@ -1,0 +1,290 @@
+#!/usr/bin/env python3
+"""faults_test.py PROGRAM rocksdb|postgres: a process is killed at every place where that could hurt, servers die, replies are
+late; afterwards another process leaves no promise behind, and a bank that is spread over all stores has kept its total."""
+import json
+import os
+import signal
+import subprocess
+import sys
+import time
+
+sys.path.insert(0, os.path.join(os.path.dirname(os.path.abspath(__file__)), "..", "support", "python"))
+from pg import Server  # noqa: E402
+from program import PROGRAM, run  # noqa: E402
+from tap import Skip, equal, holds, main, test  # noqa: E402
+
+ENGINE = sys.argv[2]
+COORDINATOR = ("after-register", "before-prepare", "after-prepare", "before-commit-point", "after-commit-point",
+               "after-commit", "before-remove")
+RECOVERY = ("resolve-before-fence", "resolve-after-fence", "resolve-before-finish", "resolve-after-finish")
+FENCING = ("fence-after-close", "fence-after-settle", "fence-after-open")
+
+
+class Cluster:
+    """Three stores: directories here, or databases on two servers."""
+
+    servers = []
+
+    def __init__(self):
+        if ENGINE == "rocksdb":
+            self.urls = ",".join(f"rocksdb:{os.getcwd()}/{name}" for name in "abc")
+        else:
+            Cluster.count = getattr(Cluster, "count", 0) + 1
+            if not Cluster.servers:
+                Cluster.servers = [Server(max_prepared_transactions=64, settings="log_min_messages = panic")
+                                   for _ in range(2)]
+            names = [f"db{Cluster.count}_{i}" for i in range(3)]
+            homes = [Cluster.servers[0], Cluster.servers[1], Cluster.servers[1]]
+            for home, name in zip(homes, names):
+                home.create(name)
+            self.urls = ",".join(home.url(name) for home, name in zip(homes, names))
+            self.names, self.homes = names, homes
+        self.ends("store", "init", 0)
+
+    def command(self, *words):
+        return [*words, "--cluster", self.urls]
+
+    def ends(self, verb, second, status, *options, **env):
+        result = run(*self.command(verb, second), *options, env=env)
+        equal(result.status, status, f"{verb} {second} {options} {env}: {result}")
+        return result
+
+    def bank(self, seconds="0.5", threads="4", status=0, options=(), **env):
+        return self.ends("bench", "xs", status, "--scenario", "bank", "--threads", threads, "--seconds", seconds, *options,
+                         **env)
+
+    def start_bank(self, seconds="30", threads="4", options=(), **env):
+        return subprocess.Popen([PROGRAM, *self.command("bench", "xs"), "--scenario", "bank", "--threads", threads,
+                                 "--seconds", seconds, *options], env={**os.environ, **env}, stdout=subprocess.DEVNULL,
+                                stderr=subprocess.PIPE)
+
+    def status(self):
+        return json.loads(self.ends("store", "status", 0, "--json").out)
+
+    def settle_and_check(self):
+        """Another process settles everything; nothing is left, and nothing is lost."""
+        self.ends("store", "recover", 0)
+        equal(self.status()["promises"], [], "promises after recovery")
+        self.ends("bench", "xs", 0, "--scenario", "bank", "--check")
+
+
+def kill_at(point):
+    def kills():
+        cluster = Cluster()
+        cluster.bank()
+        # A process registers once with each store; everything else happens again and again.
+        for count in (1, 2) if point == "after-register" else (1, 7):
+            cluster.bank(seconds="20", status=-signal.SIGKILL, TURNSTONE_FAILPOINT=f"{point}:{count}")
+            cluster.settle_and_check()
+    kills.__name__ = "killed_" + point.replace("-", "_")
+    test(kills)
+
+
+for place in COORDINATOR:
+    kill_at(place)
+
+
+@test
+def killed_at_the_first_transaction_of_all_leaves_all_accounts_or_none():
+    for point in ("after-prepare", "before-commit-point", "after-commit-point"):
+        os.makedirs(point)
+        os.chdir(point)
+        cluster = Cluster()
+        cluster.bank(seconds="20", status=-signal.SIGKILL, TURNSTONE_FAILPOINT=point)
+        cluster.settle_and_check()
+        cluster.bank()
+        cluster.settle_and_check()
+        os.chdir("..")
+
+
+@test
+def killed_while_recovering():
+    for point in RECOVERY:
+        os.makedirs(point)
+        os.chdir(point)
+        cluster = Cluster()
+        cluster.bank()
+        cluster.bank(seconds="20", status=-signal.SIGKILL, TURNSTONE_FAILPOINT="before-commit-point:5")
+        cluster.ends("store", "recover", -signal.SIGKILL, TURNSTONE_FAILPOINT=point)
+        cluster.settle_and_check()
+        os.chdir("..")
+
+
+@test
+def killed_while_fencing_can_be_taken_up_again_by_anyone():
+    for point in FENCING:
+        os.makedirs(point)
+        os.chdir(point)
+        cluster = Cluster()
+        cluster.bank()
+        cluster.ends("store", "fence", -signal.SIGKILL, TURNSTONE_FAILPOINT=point)
+        cluster.status()
+        told = run(*cluster.command("txn"), stdin='{"op":"put","key":"k","value":"1"}\n')
+        equal(told.status, 6, f"a transaction in the middle of a fence: {told}")
+        holds("store fence" in told.err, told)
+        result = cluster.ends("store", "fence", 0, "--json")
+        equal(json.loads(result.out)["epoch"], 2)
+        cluster.settle_and_check()
+        cluster.bank()
+        os.chdir("..")
+
+
+@test
+def the_next_process_settles_what_a_killed_one_left_without_being_asked():
+    cluster = Cluster()
+    cluster.bank()
+    cluster.bank(seconds="20", status=-signal.SIGKILL, TURNSTONE_FAILPOINT="before-commit-point:5")
+    holds(cluster.status()["promises"], "nothing was left to settle")
+    cluster.bank(seconds="12")
+    equal(cluster.status()["promises"], [])
+    cluster.ends("bench", "xs", 0, "--scenario", "bank", "--check")
+
+
+@test
+def killed_from_outside_at_any_moment():
+    cluster = Cluster()
+    cluster.bank()
+    for wait in (0.3, 0.55, 0.8):
+        process = cluster.start_bank()
+        time.sleep(wait)
+        process.kill()
+        process.communicate()
+        cluster.settle_and_check()
+
+
+if ENGINE == "rocksdb":
+    @test
+    def a_full_disk_loses_nothing():
+        os.makedirs("small")
+        cluster = ",".join(f"rocksdb:{os.getcwd()}/small/{name}" for name in "ab")
+        script = f"""
+            mount -t tmpfs -o size=48m tmpfs '{os.getcwd()}/small' || exit 77
+            export TURNSTONE_CLUSTER='{cluster}'
+            '{PROGRAM}' store init >/dev/null &&
+            '{PROGRAM}' bench xs --scenario bank --threads 2 --seconds 0.3 >/dev/null || exit 1
+            dd if=/dev/zero of='{os.getcwd()}/small/filler' bs=64k >/dev/null 2>&1
+            '{PROGRAM}' bench xs --scenario bank --threads 2 --seconds 3 >out 2>err
+            echo "full: $?"
+            rm '{os.getcwd()}/small/filler'
+            '{PROGRAM}' store recover >/dev/null && '{PROGRAM}' bench xs --scenario bank --check >/dev/null
+            echo "after: $?"
+            '{PROGRAM}' bench xs --scenario bank --threads 2 --seconds 0.3 >/dev/null
+            echo "again: $?"
+        """
+        done = subprocess.run(["unshare", "-rm", "sh", "-c", script], capture_output=True, text=True)
+        if done.returncode == 77 or "unshare" in done.stderr:
+            raise Skip("no file system can be mounted here")
+        holds("after: 0" in done.stdout and "again: 0" in done.stdout, done)
+
+else:
+    @test
+    def servers_that_die_and_come_back():
+        cluster = Cluster()
+        cluster.bank()
+        for server in Cluster.servers:
+            process = cluster.start_bank(seconds="6")
+            time.sleep(1)
+            server.kill()
+            time.sleep(1)
+            server.resume()
+            process.communicate()
+            cluster.settle_and_check()
+
+    @test
+    def a_coordinator_that_slept_through_its_fencing_goes_on_under_a_new_name():
+        cluster = Cluster()
+        cluster.bank()
+        process = cluster.start_bank(seconds="6", TURNSTONE_FAILPOINT="before-commit-point:20=stop")
+        try:
+            end = time.monotonic() + 30
+            while stopped(process.pid) is False and time.monotonic() < end:
+                time.sleep(0.05)
+            holds(stopped(process.pid), "it did not stop")
+            cluster.ends("store", "recover", 0)
+            equal(cluster.status()["promises"], [])
+        finally:
+            process.send_signal(signal.SIGCONT)
+        _, err = process.communicate(timeout=60)
+        equal(process.returncode, 0, err)
+        cluster.settle_and_check()
+
+    @test
+    def a_prepare_that_arrives_after_the_resolver_has_gone_is_found_by_the_next():
+        cluster = Cluster()
+        keys = [f"k{i}" for i in range(12)]
+        lines = "".join(json.dumps({"op": "put", "key": key, "value": "1"}) + "\n" for key in keys)
+        equal(run(*cluster.command("txn"), stdin=lines).status, 0)
+        # Someone else holds every row of each store; the prepares wait for that, and their client dies.
+        blockers = [blocker(home, name) for home, name in zip(cluster.homes, cluster.names)]
+        process = subprocess.Popen([PROGRAM, *cluster.command("txn"), "--set", "timeouts.prepare=60s", "--set",
+                                    "timeouts.total=120s"], stdin=subprocess.PIPE, stdout=subprocess.DEVNULL,
+                                   stderr=subprocess.DEVNULL, text=True)
+        process.stdin.write(lines)
+        process.stdin.close()
+        time.sleep(2)
+        process.kill()
+        process.wait()
+        cluster.ends("store", "recover", 0)
+        for one in blockers:
+            one.stdin.write("ROLLBACK;\n")
+            one.stdin.close()
+            one.wait()
+        end = time.monotonic() + 20
+        while not cluster.status()["promises"] and time.monotonic() < end:
+            time.sleep(0.2)
+        holds(cluster.status()["promises"], "the late prepare never came")
+        cluster.ends("store", "recover", 0)
+        equal(cluster.status()["promises"], [])
+
+    @test
+    def slots_that_run_out_are_waited_for():
+        with Server(max_prepared_transactions=2) as first, Server(max_prepared_transactions=2) as second:
+            cluster = Cluster.__new__(Cluster)
+            cluster.urls = f"{first.url()},{second.url()}"
+            cluster.ends("store", "init", 0)
+            cluster.bank(threads="8", seconds="2")
+            cluster.settle_and_check()
+
+    @test
+    def two_resolvers_at_once_agree():
+        cluster = Cluster()
+        cluster.bank()
+        for _ in range(3):
+            cluster.bank(seconds="20", status=-signal.SIGKILL, TURNSTONE_FAILPOINT="before-commit-point:9")
+            both = [subprocess.Popen([PROGRAM, *cluster.command("store", "recover")], stdout=subprocess.DEVNULL,
+                                     stderr=subprocess.PIPE, text=True) for _ in range(2)]
+            for one in both:
+                _, err = one.communicate(timeout=60)
+                equal((one.returncode, err), (0, ""))
+            cluster.settle_and_check()
+
+    @test
+    def resolvers_beside_live_transactions_harm_nobody():
+        cluster = Cluster()
+        cluster.bank()
+        process = cluster.start_bank(seconds="4")
+        for _ in range(4):
+            time.sleep(0.7)
+            cluster.ends("store", "recover", 0)
+        _, err = process.communicate(timeout=60)
+        equal(process.returncode, 0, err)
+        cluster.settle_and_check()
+
+
+def stopped(pid):
+    with open(f"/proc/{pid}/stat") as file:
+        return file.read().rsplit(")", 1)[1].split()[0] == "T"
+
+
+def blocker(home, database):
+    """A session of psql that has locked all rows of the store."""
+    process = subprocess.Popen(["psql", "-X", "-q", "-h", "127.0.0.1", "-p", str(home.port), "-U", "turnstone", database],
+                               stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True)
+    process.stdin.write("BEGIN;\nSELECT 1 FROM turnstone.item WHERE key >= '\\x01' FOR UPDATE;\n\\echo locked\n")
+    process.stdin.flush()
+    while "locked" not in process.stdout.readline():
+        pass
+    return process
+
+
+main()
