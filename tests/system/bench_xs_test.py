@@ -8,6 +8,7 @@ import sys
 import time
 
 sys.path.insert(0, os.path.join(os.path.dirname(os.path.abspath(__file__)), "..", "support", "python"))
+from pg import Server  # noqa: E402
 from program import PROGRAM, complains, run  # noqa: E402
 from tap import equal, holds, main, test  # noqa: E402
 
@@ -76,6 +77,17 @@ def every_scenario_runs_on_rocksdb():
     cluster = made(2)
     for scenario in CHECKS:
         bench(cluster, scenario, seconds="0.8" if scenario == "faults" else "0.3")
+
+
+@test
+def every_scenario_runs_on_postgres():
+    with Server(max_prepared_transactions=50) as one, Server(max_prepared_transactions=50) as other:
+        cluster = f"{one.url()},{other.url()}"
+        equal(run("store", "init", "--cluster", cluster).status, 0)
+        for scenario in CHECKS:
+            bench(cluster, scenario, seconds="2" if scenario == "faults" else "0.5")
+        result = check(cluster)
+        equal((result.status, result.err), (0, ""), result)
 
 
 @test
