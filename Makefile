@@ -35,9 +35,12 @@ tsan: ## run the unit tests under ThreadSanitizer
 	$(call build,tsan)
 	$(Q)tools/check $(if $(filter all,$(CHECK)),--all) build/tsan
 
-bench: ## run the benchmarks and print the ratios
+bench: ## run the benchmarks beside bare loops, with servers of their own, and print the ratios
+	$(Q)tools/install-packages build check
 	$(call build,release)
+	$(Q)cmake --build build/release --target comparisons -- --quiet
 	$(Q)build/release/turnstone bench route
+	$(Q)tools/bench build/release $(BENCH)
 
 install: release ## install program, libraries, headers, man page and completions (DESTDIR, PREFIX)
 	$(Q)cmake --install build/release --prefix "$(PREFIX)" $(if $(VERBOSE),,>/dev/null)

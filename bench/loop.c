@@ -48,22 +48,28 @@ static void print(const struct loop_options *options, const struct ts_hist *hist
            (double)ts_hist_percentile(hist, 99000) / 1000);
 }
 
+/* There is nothing to go on with, and the process ends with all it has. */
+static void give_up(const char *why) {
+    fprintf(stderr, "%s\n", why);
+    exit(STATUS_INFRASTRUCTURE);
+}
+
 int loop_run(const struct loop_options *options) {
     struct worker *workers = calloc(options->threads, sizeof *workers);
     pthread_barrier_t gate;
     atomic_bool failed = false;
     if (workers == NULL || pthread_barrier_init(&gate, NULL, options->threads + 1) != 0)
-        return STATUS_INFRASTRUCTURE;
+        give_up("out of memory");
     for (uint32_t i = 0; i < options->threads; i++) {
         workers[i] = (struct worker){.options = options, .index = i, .gate = &gate, .failed = &failed};
         ts_hist_init(&workers[i].hist);
         workers[i].mine = options->begin(options->shared, i);
         if (workers[i].mine == NULL)
-            return STATUS_INFRASTRUCTURE;
+            give_up("cannot begin");
     }
     for (uint32_t i = 0; i < options->threads; i++)
         if (pthread_create(&workers[i].thread, NULL, work, &workers[i]) != 0)
-            return STATUS_INFRASTRUCTURE;
+            give_up("cannot start a thread");
     pthread_barrier_wait(&gate);
     uint64_t begin_ns = ts_clock_monotonic_ns();
     static struct ts_hist hist;

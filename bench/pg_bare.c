@@ -215,31 +215,46 @@ static void end(void *context) {
     free(mine);
 }
 
-/* The parameters of the statement as values: identity, epoch and time limit null, one put of a random key. */
+/* Parameters stay parameters (pgbench -M prepared), of the same types; only the key is put together by the server. What
+ * they are given as, tools/bench says. */
 static void print_script(void) {
     static const char *const values[PARAMETERS] = {
-        "null::bytea",
-        "null::bigint",
+        ":identity::bytea",
+        ":epoch::bigint",
         "ARRAY[convert_to('bench/' || lpad(to_hex(:k::bigint), 8, '0'), 'UTF8')]",
-        "ARRAY[-1]::bigint[]",
-        "ARRAY[1]::smallint[]",
-        "ARRAY[convert_to(:v::text, 'UTF8')]",
-        "ARRAY[0]::bigint[]",
-        "ARRAY[0]::bigint[]",
-        "null::bigint",
-        "0::bigint",
-        "0::integer",
+        ":want::bigint[]",
+        ":kind::smallint[]",
+        ":value::bytea[]",
+        ":delta::bigint[]",
+        ":most::bigint[]",
+        ":before::bigint",
+        ":latest::bigint",
+        ":prepare::integer",
     };
     printf("\\set k random(0, %d)\n", LOOP_KEYS - 1);
+    enum { OUTSIDE, PLAIN, ESCAPED } quote = OUTSIDE;
     for (const char *at = postgres__statement(POSTGRES_APPLY)->sql; *at != '\0';) {
-        char *after;
-        unsigned long number = *at == '$' ? strtoul(at + 1, &after, 10) : 0;
+        char *after = NULL;
+        unsigned long number = quote == OUTSIDE && *at == '$' ? strtoul(at + 1, &after, 10) : 0;
         if (number >= 1 && number <= PARAMETERS) {
             fputs(values[number - 1], stdout);
             at = after;
-        } else {
-            putchar(*at++);
+            continue;
         }
+        if (*at == '\'' && quote == OUTSIDE) {
+            /* pgbench would take a colon for the start of a variable, in quotes as well. */
+            bool has_colon = memchr(at + 1, ':', strcspn(at + 1, "'")) != NULL;
+            quote = has_colon ? ESCAPED : PLAIN;
+            fputs(has_colon ? "E'" : "'", stdout);
+        } else if (*at == '\'') {
+            quote = OUTSIDE;
+            putchar('\'');
+        } else if (*at == ':' && quote == ESCAPED) {
+            fputs("\\x3a", stdout);
+        } else {
+            putchar(*at);
+        }
+        at++;
     }
     puts(";");
 }

@@ -4,8 +4,8 @@
 
 #include <stdio.h>
 
-/* Sleeping may take longer than asked for; the scheduler gets this much. */
-static const uint64_t scheduler_us = 100000;
+/* A thread may sleep longer than asked for, and be woken late on a machine that is busy. */
+static const uint64_t oversleep_us = 100000, late_us = 500000;
 
 struct checks {
     struct bench_check *list;
@@ -67,7 +67,7 @@ static void check_storm(const struct bench_evidence *evidence, struct checks *ch
     const struct bench_tally *tally = evidence->tally;
     uint64_t retries = tally->most_attempts > 0 ? tally->most_attempts - 1 : 0;
     check->pass = retries <= evidence->max_retries &&
-                  tally->most_backoff_us <= evidence->retry_budget_us + scheduler_us;
+                  tally->most_backoff_us <= evidence->retry_budget_us + oversleep_us;
     snprintf(check->threshold, sizeof check->threshold, "at most %u retries and %.0f ms of backing off",
              evidence->max_retries, (double)evidence->retry_budget_us / 1000);
     snprintf(check->found, sizeof check->found, "%llu retries, %.1f ms", (unsigned long long)retries,
@@ -78,7 +78,7 @@ static void check_faults(const struct bench_evidence *evidence, struct checks *c
     const struct bench_tally *tally = evidence->tally;
     uint64_t last = ts_hist_count(&tally->slices[BENCH_SLICES - 1]);
     struct bench_check *check = add(checks, "responsive");
-    check->pass = tally->longest_ns / 1000 <= evidence->total_timeout_us + scheduler_us && last > 0;
+    check->pass = tally->longest_ns / 1000 <= evidence->total_timeout_us + late_us && last > 0;
     snprintf(check->threshold, sizeof check->threshold, "answers within %.0f ms, and commits at the end",
              (double)evidence->total_timeout_us / 1000);
     snprintf(check->found, sizeof check->found, "longest answer %.1f ms, %llu commits in the last slice",

@@ -94,7 +94,7 @@ static bool was_one_moment(const struct bench_bank_access *access, const struct 
     size_t count = 0;
     for (size_t list = 0; list < rows->count; list++)
         count += rows->lists[list].count;
-    struct ts_op *ops = calloc(count, sizeof *ops);
+    struct ts_op *ops = calloc(count + 1, sizeof *ops);
     struct ts_txn_result *result = malloc(sizeof *result);
     bool ok = false;
     if (ops != NULL && result != NULL) {
@@ -213,8 +213,8 @@ static bool list_accounts(const struct bench_bank_access *access, struct bench_b
     size_t count = 0;
     for (size_t list = 0; ok && list + 1 < rows.count; list++)
         count += rows.lists[list].count;
-    struct bench_account *accounts = ok && count > 0 ? calloc(count, sizeof *accounts) : NULL;
-    if (ok && count > 0 && accounts == NULL) {
+    struct bench_account *accounts = calloc(count + 1, sizeof *accounts);
+    if (ok && accounts == NULL) {
         snprintf(ret_text, 240, "out of memory");
         ok = false;
     }
@@ -231,6 +231,8 @@ static bool list_accounts(const struct bench_bank_access *access, struct bench_b
         }
     if (ok)
         *ret_bank = (struct bench_bank){.accounts = accounts, .count = used};
+    else
+        free(accounts);
     release_rows(&rows);
     return ok;
 }
@@ -241,6 +243,7 @@ bool bench__bank_open(struct bench_bank *ret_bank, const struct bench_bank_acces
     if (!list_accounts(access, &bank, ret_error->text))
         return false;
     if (bank.count == 0) {
+        bench__bank_release(&bank);
         if (!found_bank(access, ret_error))
             return false;
         /* Committed may still be pending somewhere: what is listed is what can be used. */

@@ -13,9 +13,10 @@ static uint64_t most(uint64_t a, uint64_t b) {
     return a > b ? a : b;
 }
 
-void bench__faults_shorten(struct ts_txn_config *config, uint64_t duration_ms) {
-    const uint64_t duration_us = duration_ms * 1000;
-    const uint64_t call_us = most(duration_us / 100, 20000), total_us = most(duration_us / 40, 50000);
+void bench__faults_shorten(struct ts_txn_config *config, struct bench_faults_span span) {
+    const uint64_t duration_us = span.duration_ms * 1000;
+    const uint64_t call_us = most(duration_us / 100, span.servers ? 250000 : 20000);
+    const uint64_t total_us = most(duration_us / 40, span.servers ? 500000 : 50000);
     struct ts_timeouts *timeouts = &config->timeouts;
     timeouts->shard_rpc_us = least(timeouts->shard_rpc_us, call_us);
     timeouts->prepare_us = least(timeouts->prepare_us, call_us);

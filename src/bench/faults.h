@@ -29,9 +29,16 @@ struct bench_faults {
     uint64_t deaths;
 };
 
-/* Never above what is configured: a call takes a hundredth of the time at most, but 20 ms; a transaction a fortieth, but
- * 50 ms; an open breaker lets its probe through after a twentieth. */
-void bench__faults_shorten(struct ts_txn_config *config, uint64_t duration_ms);
+/*
+ * Never above what is configured: a call takes a hundredth of the time at most, a transaction a fortieth, and an open
+ * breaker lets its probe through after a twentieth; but a call has 20 ms and a transaction 50 ms at least, or 250 ms and
+ * 500 ms when there are servers to connect to.
+ */
+struct bench_faults_span {
+    uint64_t duration_ms;
+    bool servers;
+};
+void bench__faults_shorten(struct ts_txn_config *config, struct bench_faults_span span);
 
 /* Lost replies from now on. */
 void bench__faults_begin(struct bench_faults *faults);

@@ -9,12 +9,14 @@
 /* Numbers tried for each key that is wanted: a store that gets less than one in so many counts as empty. */
 enum { TRIES_PER_KEY = 16 };
 
+static const struct ts_bytes prefix = TS_BYTES_INIT("bench/");
+
 static struct ts_bytes write_key(uint32_t number, struct bench_key *ret_key) {
     static const char digits[] = "0123456789abcdef";
     char *text = ret_key->text;
-    memcpy(text, "bench/", 6);
+    memcpy(text, prefix.data, prefix.len);
     for (int i = 0; i < 8; i++)
-        text[6 + i] = digits[number >> (28 - 4 * i) & 15];
+        text[prefix.len + (size_t)i] = digits[number >> (28 - 4 * i) & 15];
     return ts_bytes_of(text, BENCH_KEY_LEN);
 }
 

@@ -1,7 +1,7 @@
 /*
  * A run: threads that make transactions one after another until the time is over, and what they saw.
  *
- * A client that is refused comes back after the configured first backoff, as the answer asks it to.
+ * A client that is refused comes back after a pause, as the answer asks it to.
  */
 #ifndef TS_BENCH_RUN_H
 #define TS_BENCH_RUN_H

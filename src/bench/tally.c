@@ -11,13 +11,15 @@ void bench__tally_init(struct bench_tally *tally) {
 }
 
 static void count_phase(struct bench_tally *tally, struct bench_phase phase) {
-    size_t i = 0;
-    while (i < BENCH_PHASES_MAX && tally->phases[i].name != NULL &&
-           strcmp(tally->phases[i].name, phase.name) != 0)
-        i++;
-    ts_assert(i < BENCH_PHASES_MAX);
-    tally->phases[i].name = phase.name;
-    tally->phases[i].count += phase.count;
+    for (size_t i = 0; i < BENCH_PHASES_MAX; i++) {
+        struct bench_phase *at = &tally->phases[i];
+        if (at->name != NULL && strcmp(at->name, phase.name) != 0)
+            continue;
+        at->name = phase.name;
+        at->count += phase.count;
+        return;
+    }
+    ts_unreachable("more phases than there are");
 }
 
 static void count_outcome(struct bench_tally *tally, const struct bench_sample *sample) {
