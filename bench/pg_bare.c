@@ -27,7 +27,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-enum { STATUS_USAGE = 2, SERVERS = 2, PARAMETERS = 11, NAME_SIZE = 64 };
+enum { STATUS_USAGE = 2, SERVERS = 2, PARAMETERS = 12, GATES = 6, NAME_SIZE = 64 };
 
 struct shared {
     const char *urls[SERVERS];
@@ -108,16 +108,17 @@ static bool send_upsert(PGconn *connection, const struct ts_op *op) {
 
 /* As the engine sends it: nulls for identity, epoch and time limit. */
 static bool send_apply(PGconn *connection, const struct ts_batch *batch, bool is_prepare) {
-    static const int binary[PARAMETERS] = {1, 1, 1, 1, 1, 1, 1, 1, 1, 1, 1};
+    static const int binary[PARAMETERS] = {1, 1, 1, 1, 1, 1, 1, 1, 1, 1, 1, 1};
     const char *values[PARAMETERS] = {NULL};
     int lengths[PARAMETERS] = {0};
     uint8_t zero[8] = {0}, prepare[4];
     struct postgres_batch encoded;
     if (!postgres__batch_encode(batch, &encoded))
         return false;
-    for (size_t i = 0; i < 6; i++) {
-        values[2 + i] = (const char *)encoded.arrays[i].data;
-        lengths[2 + i] = (int)encoded.arrays[i].len;
+    for (size_t i = 0; i <= GATES; i++) {
+        size_t at = i < GATES ? 2 + i : PARAMETERS - 1;
+        values[at] = (const char *)encoded.arrays[i].data;
+        lengths[at] = (int)encoded.arrays[i].len;
     }
     ts_be32_store(is_prepare, prepare);
     values[9] = (const char *)zero;
@@ -230,6 +231,7 @@ static void print_script(void) {
         ":before::bigint",
         ":latest::bigint",
         ":prepare::integer",
+        "ARRAY[:k::bigint]",
     };
     printf("\\set k random(0, %d)\n", LOOP_KEYS - 1);
     enum { OUTSIDE, PLAIN, ESCAPED } quote = OUTSIDE;
@@ -262,6 +264,10 @@ static void print_script(void) {
 int main(int argc, char **argv) {
     const char *mode = argc > 1 ? argv[1] : "";
     struct shared shared = {.upsert = strcmp(mode, "upsert") == 0};
+    if (postgres__statement(POSTGRES_APPLY)->type_count != PARAMETERS) {
+        fprintf(stderr, "pg_bare: the engine's statement has changed, and its parameters here have not\n");
+        return STATUS_USAGE;
+    }
     struct loop_options options = {.shared = &shared, .begin = begin, .step = step, .end = end};
     if (argc == 2 && strcmp(mode, "script") == 0) {
         print_script();
