@@ -31,7 +31,7 @@ static const char *parse_hex(const char *digits, size_t length, struct cli_key *
         if (digit_of(digits[i]) < 0)
             return "has something else than hexadecimal digits behind 0x";
     for (size_t i = 0; i < length / 2; i++)
-        ret_key->bytes[i] = (uint8_t)(digit_of(digits[2 * i]) << 4 | digit_of(digits[2 * i + 1]));
+        ret_key->bytes[i] = (uint8_t)(digit_of(digits[2 * i]) * 16 + digit_of(digits[2 * i + 1]));
     ret_key->len = length / 2;
     return NULL;
 }

@@ -223,12 +223,12 @@ static void print_settled(const struct cli_arguments *arguments, const struct ts
     printf(
         "%llu promises committed, %llu aborted, %llu left; %llu coordinators fenced, %llu records removed\n",
         (unsigned long long)settled->committed, (unsigned long long)settled->aborted,
-        (unsigned long long)(settled->left + settled->stuck), (unsigned long long)settled->fenced,
+        (unsigned long long)settled->left + settled->stuck, (unsigned long long)settled->fenced,
         (unsigned long long)settled->removed);
 }
 
 static enum cli_exit run_recover(const struct cli_arguments *arguments) {
-    uint64_t timeout_ms;
+    uint64_t timeout_ms = 0;
     struct ts_cluster *cluster = NULL;
     enum cli_exit exit = timeout_of("store recover", arguments, &timeout_ms);
     if (exit == CLI_EXIT_DONE)
@@ -247,7 +247,7 @@ static enum cli_exit run_recover(const struct cli_arguments *arguments) {
 }
 
 static enum cli_exit run_fence(const struct cli_arguments *arguments) {
-    uint64_t timeout_ms;
+    uint64_t timeout_ms = 0;
     struct ts_cluster *cluster = NULL;
     enum cli_exit exit = timeout_of("store fence", arguments, &timeout_ms);
     if (exit == CLI_EXIT_DONE)

@@ -94,7 +94,9 @@ enum cli_exit cli__verb_complain_unknown(size_t count, const char *const *words)
     char names[NAMES_MAX][NAME_SIZE];
     const char *pointers[NAMES_MAX];
     size_t candidates = collect_names(group, names, pointers);
-    struct ts_bytes wrong = ts_bytes_of_cstring(words[group ? 1 : 0]);
+    const char *word = group ? words[1] : words[0];
+    ts_assert(word != NULL);
+    struct ts_bytes wrong = ts_bytes_of_cstring(word);
     const char *nearest = cli__nearest(wrong, pointers, candidates);
     const char *before = group ? group : "";
     const char *space = group ? " " : "";

@@ -1,5 +1,5 @@
 /*
- * For each rule of the protocol the history that breaks without it, as the model in docs/decisions found it,
+ * For each rule of the protocol the history that breaks without it, found by exploring every interleaving of one transaction,
  * driven through the real machines over stores in memory: it holds as designed, and breaks with the rule
  * taken away.
  *

@@ -280,8 +280,17 @@ static const char *const rule_names[] = {
 #undef RULE_NAME
 };
 
+/* Where the search for a seed that breaks begins: a little before the first that did when this was written. A change
+ * that moves it costs time, not the test. */
+static const uint64_t search_from[TXN__RULE_COUNT] = {
+    [TXN__RULE_NOLOW] = 8800,       [TXN__RULE_RMABORT] = 200,     [TXN__RULE_RMTOMB] = 2200,
+    [TXN__RULE_C_UNCHECKED] = 2950, [TXN__RULE_R_UNCHECKED] = 300, [TXN__RULE_KEEP_BELOW] = 100,
+    [TXN__RULE_NOSYNC] = 9800,      [TXN__RULE_RESEND] = 250,
+};
+
 static bool breaks_without(enum txn__rule rule) {
-    for (uint64_t seed = 0; seed < SEEDS_WITHOUT_A_RULE; seed++) {
+    uint64_t from = search_from[rule];
+    for (uint64_t seed = from; seed < from + SEEDS_WITHOUT_A_RULE; seed++) {
         const char *what = run_seed(seed, (struct txn__taken){UINT32_C(1) << rule});
         if (what == NULL)
             continue;

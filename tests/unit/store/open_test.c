@@ -42,7 +42,7 @@ static void what_is_no_store_is_refused_without_showing_a_password(void **state)
     for (size_t i = 0; i < sizeof urls / sizeof urls[0]; i++) {
         struct ts_store *store = NULL;
         struct ts_store_error error;
-        assert_int_equal(ts_store_open(urls[i], &plain, &store, &error), TS_STORE_BAD_CONFIGURATION);
+        assert_int_equal(ts_store_open(urls[i], &plain, &store, &error), TS_STORE_BAD_USAGE);
         assert_null(store);
         assert_non_null(strstr(error.text, "rocksdb:DIR"));
         assert_null(strstr(error.text, "hunter2"));
