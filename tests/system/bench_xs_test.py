@@ -189,6 +189,21 @@ def a_bank_that_is_killed_keeps_its_total():
 
 
 @test
+def a_founder_that_is_killed_leaves_all_accounts_or_none():
+    for point, left in (("after-prepare", "there are no accounts\n"),
+                        ("before-commit-point", "there are no accounts\n"),
+                        ("after-commit-point", "128 accounts hold 128000, as they should\n"),
+                        ("after-commit", "128 accounts hold 128000, as they should\n")):
+        cluster = ",".join(f"rocksdb:{os.getcwd()}/{point}-{i}" for i in range(2))
+        equal(run("store", "init", "--cluster", cluster).status, 0)
+        killed = run("bench", "xs", "--cluster", cluster, "--scenario", "bank", env={"TURNSTONE_FAILPOINT": point})
+        equal(killed.status, -signal.SIGKILL, killed)
+        result = check(cluster)
+        equal((result.status, result.out, result.err), (0, left, ""), point)
+        bench(cluster, "bank")
+
+
+@test
 def wrong_options_are_named():
     def refused(parts, *arguments):
         complains(2, parts, "bench", "xs", *arguments, env={"TURNSTONE_CLUSTER": None})
