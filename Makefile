@@ -38,7 +38,7 @@ tsan: ## run the unit tests under ThreadSanitizer
 bench: ## run the benchmarks beside bare loops, with servers of their own, and print the ratios
 	$(Q)tools/install-packages build check
 	$(call build,release)
-	$(Q)cmake --build build/release --target comparisons -- --quiet
+	$(Q)cmake --build build/release --target comparisons $(if $(VERBOSE),,>/dev/null)
 	$(Q)build/release/turnstone bench route
 	$(Q)tools/bench build/release $(BENCH)
 
