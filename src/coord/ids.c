@@ -7,10 +7,6 @@
 #define NAME(suffix, number, name)                                                                           \
     case TS_##suffix:                                                                                        \
         return name;
-#define NUMBER(suffix, number, name)                                                                         \
-    case (number):                                                                                           \
-        *ret_value = TS_##suffix;                                                                            \
-        return true;
 #define SAME_NAME(suffix, number, shown)                                                                     \
     if (ts_bytes_equal(name, TS_BYTES(shown))) {                                                             \
         *ret_value = TS_##suffix;                                                                            \
@@ -20,13 +16,6 @@
     const char *type##_name(enum type value) {                                                               \
         switch (value) { TABLE(NAME) }                                                                       \
         ts_unreachable("every " #type " has a name");                                                        \
-    }                                                                                                        \
-    bool type##_from_number(uint8_t number, enum type *ret_value) {                                          \
-        switch (number) {                                                                                    \
-            TABLE(NUMBER)                                                                                    \
-        default:                                                                                             \
-            return false;                                                                                    \
-        }                                                                                                    \
     }                                                                                                        \
     bool type##_from_name(struct ts_bytes name, enum type *ret_value) {                                      \
         TABLE(SAME_NAME)                                                                                     \

@@ -163,14 +163,21 @@ struct ts_bytes ts_tenant_id_text(const struct ts_tenant_id *tenant);
 
 #define TS_COORD__MEMBER(suffix, number, name) TS_##suffix = (number),
 #define TS_COORD__ONE(suffix, number, name)    +1
+#define TS_COORD__BIT(suffix, number, name)    | 1U << (number)
 
 /* For each: the enum; its name, as in the table; and the value of a stored number, or false when there is
  * none. */
 #define TS_COORD__DECLARE(type, TABLE, count)                                                                \
     enum type { TABLE(TS_COORD__MEMBER) };                                                                   \
     _Static_assert((count) == 0 TABLE(TS_COORD__ONE), "as many as the specification has: " #type);           \
+    _Static_assert((1U << (count)) - 1 == (0 TABLE(TS_COORD__BIT)), "numbers from 0 on: " #type);            \
     const char *type##_name(enum type value);                                                                \
-    bool type##_from_number(uint8_t number, enum type *ret_value);                                           \
+    static inline bool type##_from_number(uint8_t number, enum type *ret_value) {                            \
+        if (number >= (count))                                                                               \
+            return false;                                                                                    \
+        *ret_value = (enum type)number;                                                                      \
+        return true;                                                                                         \
+    }                                                                                                        \
     bool type##_from_name(struct ts_bytes name, enum type *ret_value);
 TS_COORD_ENUMS(TS_COORD__DECLARE)
 #undef TS_COORD__DECLARE

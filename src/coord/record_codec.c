@@ -238,11 +238,10 @@ enum ts_record_error ts_shard_record_decode(struct ts_bytes bytes, struct ts_sha
 
     const uint8_t *at = b + SHARD_FIXED;
     for (size_t i = 0; i < ops; i++, at += OP_LEN) {
-        struct ts_op_log_entry entry;
-        if (!take_op(at, &entry))
+        if (!take_op(at, &record.op_log.slots[i]))
             return TS_RECORD_BAD_FIELD;
-        ts_ring_push(&record.op_log, &entry);
     }
+    record.op_log.head.count = ops;
     record.spawned.bytes = take(&at, spawned * 8);
     record.spec.range.start = take(&at, lengths[0]);
     record.spec.range.end = take(&at, lengths[1]);
