@@ -102,20 +102,21 @@ DEFINE_VARIANT(unpark, UNPARK, TS_UNPARK_ERRORS(OWN_ROW))
 DEFINE_VARIANT(claim, CLAIM, TS_CLAIM_ERRORS(OWN_ROW))
 
 /*
- * Narrowing: a YES passes the code on, a NO falls out of the switch to where the process stops.
+ * Narrowing: a YES passes the code on, a NO stops the process.
  */
-#define PASS_YES(PREFIX, suffix) return TS_##PREFIX##_##suffix
-#define PASS_NO(PREFIX, suffix)  break
-#define PASS(PREFIX, suffix, column)                                                                         \
+#define PASS_YES(op, PREFIX, suffix) return TS_##PREFIX##_##suffix
+#define PASS_NO(op, PREFIX, suffix)  ts_unreachable(op " does not admit " #suffix)
+#define PASS(op, PREFIX, suffix, column)                                                                     \
     case TS_COORD_##suffix:                                                                                  \
-        PASS_##column(PREFIX, suffix);
+        PASS_##column(op, PREFIX, suffix);
 
-#define RENEW_PASS(suffix, name, renew, checkpoint, complete, park, split) PASS(RENEW, suffix, renew)
+#define RENEW_PASS(suffix, name, renew, checkpoint, complete, park, split) PASS("renew", RENEW, suffix, renew)
 #define CHECKPOINT_PASS(suffix, name, renew, checkpoint, complete, park, split)                              \
-    PASS(CHECKPOINT, suffix, checkpoint)
-#define COMPLETE_PASS(suffix, name, renew, checkpoint, complete, park, split) PASS(COMPLETE, suffix, complete)
-#define PARK_PASS(suffix, name, renew, checkpoint, complete, park, split)     PASS(PARK, suffix, park)
-#define SPLIT_PASS(suffix, name, renew, checkpoint, complete, park, split)    PASS(SPLIT, suffix, split)
+    PASS("checkpoint", CHECKPOINT, suffix, checkpoint)
+#define COMPLETE_PASS(suffix, name, renew, checkpoint, complete, park, split)                                \
+    PASS("complete", COMPLETE, suffix, complete)
+#define PARK_PASS(suffix, name, renew, checkpoint, complete, park, split)  PASS("park", PARK, suffix, park)
+#define SPLIT_PASS(suffix, name, renew, checkpoint, complete, park, split) PASS("split", SPLIT, suffix, split)
 
 #define DEFINE_NARROWING(op, PREFIX)                                                                         \
     enum ts_##op##_error ts_##op##_error_from_coord(enum ts_coord_error error) {                             \
@@ -124,7 +125,7 @@ DEFINE_VARIANT(claim, CLAIM, TS_CLAIM_ERRORS(OWN_ROW))
             return TS_##PREFIX##_OK;                                                                         \
             TS_COORD_ERRORS(PREFIX##_PASS)                                                                   \
         }                                                                                                    \
-        ts_unreachable(#op " does not admit this code");                                                     \
+        ts_unreachable("every shared code is routed");                                                       \
     }
 
 DEFINE_NARROWING(renew, RENEW)

@@ -289,7 +289,7 @@ static void add_debug_fields(struct coord__text *text, const struct ts_error_fie
 
 size_t ts_error_debug(enum ts_error_variant variant, const struct ts_coord_detail *detail, char *ret_text,
                       size_t size) {
-    struct coord__text text = {ret_text, size, 0};
+    struct coord__text text = coord__text_in(ret_text, size);
     struct ts_error_field fields[TS_ERROR_FIELDS_MAX];
     size_t count = ts_error_fields(variant, detail, fields);
     coord__text_add(&text, "%s", ts_error_variant_name(variant));
@@ -366,7 +366,7 @@ static const char *sentence_of(enum ts_error_variant variant) {
 /* Like debug, without what is redacted, except the owner, which the specification wants to see in both. */
 size_t ts_error_display(enum ts_error_variant variant, const struct ts_coord_detail *detail, char *ret_text,
                         size_t size) {
-    struct coord__text text = {ret_text, size, 0};
+    struct coord__text text = coord__text_in(ret_text, size);
     struct ts_error_field fields[TS_ERROR_FIELDS_MAX];
     size_t count = ts_error_fields(variant, detail, fields);
     coord__text_add(&text, "%s", sentence_of(variant));

@@ -50,7 +50,7 @@ static void add_own_fields(struct coord__text *text, const struct ts_event *even
 }
 
 size_t ts_event_text(const struct ts_event *event, char *ret_text, size_t size) {
-    struct coord__text text = {ret_text, size, 0};
+    struct coord__text text = coord__text_in(ret_text, size);
     coord__text_add(&text, "%s run=%" PRIu64, ts_event_name(event->kind), event->shard.run.v);
     if (event->kind < TS_EVENT_RUN_CREATED)
         coord__text_add(&text, " shard=%" PRIu64, event->shard.shard.v);

@@ -5,6 +5,12 @@
 #include <stdarg.h>
 #include <stdio.h>
 
+struct coord__text coord__text_in(char *ret_text, size_t size) {
+    if (size > 0)
+        ret_text[0] = '\0';
+    return (struct coord__text){ret_text, size, 0};
+}
+
 void coord__text_add(struct coord__text *text, const char *format, ...) {
     size_t room = text->len < text->size ? text->size - text->len : 0;
     va_list arguments;

@@ -11,6 +11,9 @@ struct coord__text {
     size_t len;
 };
 
+/* Empty, in the caller's buffer. */
+struct coord__text coord__text_in(char *ret_text, size_t size);
+
 __attribute__((format(printf, 2, 3))) void coord__text_add(struct coord__text *text, const char *format, ...);
 
 #endif
