@@ -3,6 +3,8 @@
 #include "base/blake3.h"
 #include "base/endian.h"
 
+#include <string.h>
+
 #define PAYLOAD_CONTEXT TS_BYTES("turnstone coord payload hash v1")
 #define DERIVED_CONTEXT TS_BYTES("turnstone coord derived shard id v1")
 #define DRAWN_CONTEXT   TS_BYTES("turnstone coord drawn shard id v1")
@@ -11,12 +13,28 @@
 /* Shard operations have the tags 0 to 5, run operations these above. */
 enum { RUN_TAG = 0x80 };
 
+/* Material is collected before it goes to the hasher, which is slow on small pieces. */
 struct writer {
     struct ts_blake3 hasher;
+    size_t used;
+    uint8_t collected[256];
 };
 
+static void flush(struct writer *w) {
+    ts_blake3_update(&w->hasher, ts_bytes_of(w->collected, w->used));
+    w->used = 0;
+}
+
 static void add_bytes(struct writer *w, const void *data, size_t len) {
-    ts_blake3_update(&w->hasher, ts_bytes_of(data, len));
+    if (len > sizeof w->collected - w->used)
+        flush(w);
+    if (len > sizeof w->collected) {
+        ts_blake3_update(&w->hasher, ts_bytes_of(data, len));
+        return;
+    }
+    if (len > 0)
+        memcpy(w->collected + w->used, data, len);
+    w->used += len;
 }
 
 static void begin(struct writer *w, uint8_t tag, struct ts_shard_key shard) {
@@ -25,6 +43,7 @@ static void begin(struct writer *w, uint8_t tag, struct ts_shard_key shard) {
     ts_le64_store(shard.run.v, head + 1);
     ts_le64_store(shard.shard.v, head + 9);
     ts_blake3_init_derive_key(&w->hasher, PAYLOAD_CONTEXT);
+    w->used = 0;
     add_bytes(w, head, sizeof head);
 }
 
@@ -33,7 +52,7 @@ static void add_field(struct writer *w, struct ts_bytes field) {
     uint8_t len[4];
     ts_le32_store((uint32_t)field.len, len);
     add_bytes(w, len, sizeof len);
-    ts_blake3_update(&w->hasher, field);
+    add_bytes(w, field.data, field.len);
 }
 
 static void add_optional(struct writer *w, bool is_some, struct ts_bytes field) {
@@ -64,7 +83,8 @@ static uint64_t first_word(const struct ts_blake3 *hasher) {
     return ts_le64_load(out);
 }
 
-static struct ts_payload_hash end(const struct writer *w) {
+static struct ts_payload_hash end(struct writer *w) {
+    flush(w);
     uint64_t hash = first_word(&w->hasher);
     return (struct ts_payload_hash){hash != 0 ? hash : 1};
 }
