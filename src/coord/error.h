@@ -278,9 +278,7 @@ struct ts_coord_detail {
     bool has_target;
     enum ts_run_status target_status;
     struct ts_op_id op_id;
-    struct ts_payload_hash expected_hash; /* never shown; 0 when the entry is forgotten */
-    struct ts_payload_hash actual_hash;   /* never shown */
-    struct ts_worker_id current_owner;    /* never shown */
+    struct ts_worker_id current_owner; /* never shown */
     struct ts_optional_len old_key;
     struct ts_optional_len new_key;
     struct ts_cursor_out_of_bounds_detail out_of_bounds;
@@ -293,6 +291,10 @@ struct ts_coord_detail {
     const char *resource; /* a literal */
     struct ts_infra_error infra;
     enum ts_error_variant nested; /* RegisterShardsFailed, GetRunFailed */
+    struct {
+        struct ts_payload_hash expected_hash; /* 0 when the entry is forgotten */
+        struct ts_payload_hash actual_hash;
+    } detail__private; /* OpIdConflict; for tests of this layer, never for callers */
 };
 
 enum ts_error_class {

@@ -99,8 +99,8 @@ static bool find_replay(const struct ts_run_record *run, struct ts_op_id op_id, 
     const struct ts_run_op_log_entry *entry = ts_run_op_log_find(&run->op_log, op_id);
     if (entry != NULL && entry->payload_hash.v != hash.v) {
         ret_detail->op_id = op_id;
-        ret_detail->expected_hash = entry->payload_hash;
-        ret_detail->actual_hash = hash;
+        ret_detail->detail__private.expected_hash = entry->payload_hash;
+        ret_detail->detail__private.actual_hash = hash;
         return false;
     }
     *ret_is_replay = entry != NULL;

@@ -190,8 +190,8 @@ static enum ts_split_error residual_conflict(const struct ts_split_residual_op *
                                              struct ts_payload_hash hash,
                                              struct ts_coord_detail *ret_detail) {
     ret_detail->op_id = op->by.op_id;
-    ret_detail->expected_hash = (struct ts_payload_hash){0};
-    ret_detail->actual_hash = hash;
+    ret_detail->detail__private.expected_hash = (struct ts_payload_hash){0};
+    ret_detail->detail__private.actual_hash = hash;
     return TS_SPLIT_OP_ID_CONFLICT;
 }
 

@@ -10,8 +10,8 @@ enum ts_coord_error ts_check_op_idempotency(const ts_op_log *log, struct ts_op_i
     const struct ts_op_log_entry *entry = ts_op_log_find(log, op_id);
     if (entry != NULL && entry->payload_hash.v != hash.v) {
         ret_detail->op_id = op_id;
-        ret_detail->expected_hash = entry->payload_hash;
-        ret_detail->actual_hash = hash;
+        ret_detail->detail__private.expected_hash = entry->payload_hash;
+        ret_detail->detail__private.actual_hash = hash;
         return TS_COORD_OP_ID_CONFLICT;
     }
     *ret_entry = entry;

@@ -93,8 +93,8 @@ static void an_operation_is_new_replayed_or_in_conflict(void **state) {
     assert_int_equal(entry->executed_at.ms, 3);
     assert_int_equal(ts_check_op_idempotency(&log, op, other, &entry, &w.detail), TS_COORD_OP_ID_CONFLICT);
     assert_int_equal(w.detail.op_id.v, 1);
-    assert_int_equal(w.detail.expected_hash.v, 5);
-    assert_int_equal(w.detail.actual_hash.v, 6);
+    assert_int_equal(w.detail.detail__private.expected_hash.v, 5);
+    assert_int_equal(w.detail.detail__private.actual_hash.v, 6);
     assert_stops("hash.v != 0", ts_check_op_idempotency(&log, op, none, &entry, &w.detail));
 }
 
