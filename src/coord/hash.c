@@ -85,8 +85,7 @@ static uint64_t first_word(const struct ts_blake3 *hasher) {
 
 static struct ts_payload_hash end(struct writer *w) {
     flush(w);
-    uint64_t hash = first_word(&w->hasher);
-    return (struct ts_payload_hash){hash != 0 ? hash : 1};
+    return ts_payload_hash_of_word(first_word(&w->hasher));
 }
 
 struct ts_payload_hash ts_payload_hash_cursor(enum ts_shard_op_kind kind, struct ts_shard_key shard,

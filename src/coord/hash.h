@@ -21,6 +21,11 @@ struct ts_new_shards {
     size_t count;
 };
 
+/* The hash that a first word of output stands for: 0 is none, so it becomes 1. */
+static inline struct ts_payload_hash ts_payload_hash_of_word(uint64_t word) {
+    return (struct ts_payload_hash){word != 0 ? word : 1};
+}
+
 /* Over the operation and its parameters, without the lease: a worker that has acquired the shard again may
  * repeat what it began under the lease before. */
 struct ts_payload_hash ts_payload_hash_cursor(enum ts_shard_op_kind kind, struct ts_shard_key shard,

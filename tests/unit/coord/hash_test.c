@@ -82,12 +82,20 @@ static void every_parameter_changes_the_hash(void **state) {
     }
 }
 
+static void a_payload_hash_is_never_zero(void **state) {
+    (void)state;
+    assert_int_equal(ts_payload_hash_of_word(0).v, 1);
+    assert_int_equal(ts_payload_hash_of_word(1).v, 1);
+    assert_true(ts_payload_hash_of_word(UINT64_MAX).v == UINT64_MAX);
+}
+
 int main(void) {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(payload_hashes_are_those_of_the_document),
         cmocka_unit_test(payload_hashes_of_lists_are_those_of_the_document),
         cmocka_unit_test(derived_ids_have_bit_63_and_drawn_ids_do_not),
         cmocka_unit_test(every_parameter_changes_the_hash),
+        cmocka_unit_test(a_payload_hash_is_never_zero),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

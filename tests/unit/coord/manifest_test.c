@@ -103,6 +103,24 @@ static void clashes_between_entries_are_told_apart(void **state) {
     assert_int_equal(check(list, 3), TS_MANIFEST_FAULT_OK);
 }
 
+/* Whatever the sort does with equal ones. */
+static void the_first_of_many_clashes_is_told(void **state) {
+    (void)state;
+    fill(20);
+    for (size_t i = 0; i < 20; i++) {
+        shards[i].has_id = true;
+        shards[i].id.v = 5;
+    }
+    assert_int_equal(check(shards, 20), TS_MANIFEST_FAULT_DUPLICATE_IDS);
+    assert_int_equal(detail.entry, 1);
+    assert_int_equal(detail.other, 0);
+    for (size_t i = 0; i < 20; i++)
+        shards[i] = child_of("k", "l");
+    assert_int_equal(check(shards, 20), TS_MANIFEST_FAULT_OVERLAPPING_RANGES);
+    assert_int_equal(detail.entry, 1);
+    assert_int_equal(detail.other, 0);
+}
+
 /* Against a comparison of every pair. */
 static void overlaps_are_found_exactly(void **state) {
     (void)state;
@@ -138,6 +156,7 @@ int main(void) {
         cmocka_unit_test(a_list_has_1_to_10000_shards),
         cmocka_unit_test(bad_entries_are_told_apart),
         cmocka_unit_test(clashes_between_entries_are_told_apart),
+        cmocka_unit_test(the_first_of_many_clashes_is_told),
         cmocka_unit_test(overlaps_are_found_exactly),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);

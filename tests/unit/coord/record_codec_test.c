@@ -204,6 +204,39 @@ static void what_is_wrong_is_told_apart(void **state) {
     assert_int_equal(decode_shard((struct ts_bytes){bytes, TS_RECORD_MAX + 1}), TS_RECORD_TOO_LARGE);
 }
 
+static void reseal(size_t len) {
+    ts_le64_store(ts_xxh64_of_bytes(ts_bytes_of(bytes, len - 8)), bytes + len - 8);
+}
+
+/* Every byte of a field that is not there, and every reserved one. */
+static void what_is_absent_or_reserved_must_be_zero(void **state) {
+    (void)state;
+    for (size_t at = 64; at < 136; at++) {
+        if (at >= 72 && at < 80)
+            continue; /* the fence */
+        struct ts_bytes golden = from_hex(golden_parked);
+        bytes[at] = 1;
+        reseal(golden.len);
+        assert_int_equal(decode_shard(golden), TS_RECORD_BAD_FIELD);
+    }
+    for (size_t at = 12; at < 16; at++) {
+        struct ts_bytes golden = from_hex(golden_run);
+        bytes[at] = 1;
+        reseal(golden.len);
+        assert_int_equal(decode_run(golden), TS_RECORD_BAD_FIELD);
+        golden = from_hex(golden_guard);
+        bytes[at] = 1;
+        reseal(golden.len);
+        assert_int_equal(decode_guard(golden), TS_RECORD_BAD_FIELD);
+    }
+    for (size_t at = 5; at < 8; at++) {
+        struct ts_bytes golden = from_hex(golden_cooldown);
+        bytes[at] = 1;
+        reseal(golden.len);
+        assert_int_equal(decode_cooldown(golden), TS_RECORD_BAD_FIELD);
+    }
+}
+
 static void a_broken_record_is_never_written_nor_an_output_touched(void **state) {
     (void)state;
     struct ts_shard_record record;
@@ -255,6 +288,7 @@ int main(void) {
         cmocka_unit_test(every_flipped_bit_and_every_cut_is_found),
         cmocka_unit_test(forged_records_are_refused_or_canonical),
         cmocka_unit_test(what_is_wrong_is_told_apart),
+        cmocka_unit_test(what_is_absent_or_reserved_must_be_zero),
         cmocka_unit_test(a_broken_record_is_never_written_nor_an_output_touched),
         cmocka_unit_test(the_largest_record_fits_64_kib),
     };

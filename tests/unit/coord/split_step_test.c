@@ -208,6 +208,21 @@ static void derived_ids_follow_from_the_operation(void **state) {
     assert_true(w.residual.residual.v != one.v);
 }
 
+static void indexes_of_children_go_on_from_what_was_spawned(void **state) {
+    (void)state;
+    assert_int_equal(world_split_residual(&w, 1, "p"), TS_SPLIT_OK);
+    assert_int_equal(world_split_residual(&w, 2, "n"), TS_SPLIT_OK);
+    assert_true(w.residual.residual.v ==
+                ts_derived_shard_id(the_shard, (struct ts_op_id){2}, TS_DERIVED_RESIDUAL, 1).v);
+    cut_evenly(2);
+    children[1].spec.range.end = TS_BYTES("n");
+    assert_int_equal(world_split_replace(&w, 3, children, 2), TS_SPLIT_OK);
+    for (uint32_t i = 0; i < 2; i++)
+        assert_true(w.children.children[i].v ==
+                    ts_derived_shard_id(the_shard, (struct ts_op_id){3}, TS_DERIVED_CHILD, 2 + i).v);
+    assert_int_equal(ts_spawned_count(w.record.spawned), 4);
+}
+
 int main(void) {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test_setup(split_replace_ends_the_parent_and_makes_children, leased),
@@ -219,6 +234,7 @@ int main(void) {
         cmocka_unit_test_setup(a_residual_split_replays_after_the_op_log_has_forgotten_it, leased),
         cmocka_unit_test_setup(a_shard_spawns_1024_and_no_more, leased),
         cmocka_unit_test_setup(derived_ids_follow_from_the_operation, leased),
+        cmocka_unit_test_setup(indexes_of_children_go_on_from_what_was_spawned, leased),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }
