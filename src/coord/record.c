@@ -51,19 +51,9 @@ enum { SEEN_SLOTS = 2 * TS_SPAWNED_MAX, FEW = 8 };
 
 /* Derived ids are hash values: their low bits place them in an open table as they are, and 0 is none of them.
  */
-static bool ids_are_distinct(struct ts_spawned spawned) {
-    size_t count = ts_spawned_count(spawned);
-    if (count <= FEW) {
-        for (size_t i = 0; i < count; i++) {
-            for (size_t before = 0; before < i; before++) {
-                if (ts_spawned_at(spawned, before).v == ts_spawned_at(spawned, i).v)
-                    return false;
-            }
-        }
-        return true;
-    }
+static bool many_are_distinct(struct ts_spawned spawned) {
     uint64_t seen[SEEN_SLOTS] = {0};
-    for (size_t i = 0; i < count; i++) {
+    for (size_t i = 0; i < ts_spawned_count(spawned); i++) {
         uint64_t id = ts_spawned_at(spawned, i).v;
         size_t at = (size_t)(id % SEEN_SLOTS);
         while (seen[at] != 0 && seen[at] != id)
@@ -75,6 +65,16 @@ static bool ids_are_distinct(struct ts_spawned spawned) {
     return true;
 }
 
+static bool few_are_distinct(struct ts_spawned spawned) {
+    for (size_t i = 0; i < ts_spawned_count(spawned); i++) {
+        for (size_t before = 0; before < i; before++) {
+            if (ts_spawned_at(spawned, before).v == ts_spawned_at(spawned, i).v)
+                return false;
+        }
+    }
+    return true;
+}
+
 static bool spawned_are_sound(struct ts_spawned spawned) {
     if (spawned.bytes.len % 8 != 0 || ts_spawned_count(spawned) > TS_SPAWNED_MAX)
         return false;
@@ -82,7 +82,7 @@ static bool spawned_are_sound(struct ts_spawned spawned) {
         if (!ts_shard_id_is_derived(ts_spawned_at(spawned, i)))
             return false;
     }
-    return ids_are_distinct(spawned);
+    return ts_spawned_count(spawned) <= FEW ? few_are_distinct(spawned) : many_are_distinct(spawned);
 }
 
 /* The newest entry, because nothing is executed on a shard that is not active. */
