@@ -49,9 +49,9 @@ static bool run_op_log_is_sound(const ts_run_op_log *log) {
 
 enum { SEEN_SLOTS = 2 * TS_SPAWNED_MAX, FEW = 8 };
 
-/* Derived ids are hash values: their low bits place them in an open table as they are, and 0 is none of them.
+/* Derived ids are hash values: their low bits place them in an open table as they are, and 0 is none of them. Not inlined, because its frame is large.
  */
-static bool many_are_distinct(struct ts_spawned spawned) {
+__attribute__((noinline)) static bool many_are_distinct(struct ts_spawned spawned) {
     uint64_t seen[SEEN_SLOTS] = {0};
     for (size_t i = 0; i < ts_spawned_count(spawned); i++) {
         uint64_t id = ts_spawned_at(spawned, i).v;
