@@ -207,6 +207,11 @@ void ts_blake3_portable_init_keyed(struct ts_blake3_portable *hasher, const uint
     start(hasher, words, KEYED_HASH);
 }
 
+void ts_blake3_portable_init_derived(struct ts_blake3_portable *hasher,
+                                     const uint32_t context_key[static 8]) {
+    start(hasher, context_key, DERIVE_KEY_MATERIAL);
+}
+
 void ts_blake3_portable_init_derive_key(struct ts_blake3_portable *hasher, struct ts_bytes context) {
     uint8_t context_key[KEY_LEN];
     uint32_t words[8];

@@ -5,23 +5,26 @@
 
 #include <string.h>
 
-#define PAYLOAD_CONTEXT TS_BYTES("turnstone coord payload hash v1")
 #define DERIVED_CONTEXT TS_BYTES("turnstone coord derived shard id v1")
 #define DRAWN_CONTEXT   TS_BYTES("turnstone coord drawn shard id v1")
 #define PARKING_CONTEXT TS_BYTES("turnstone coord parking op id v1")
+
+/* The key that BLAKE3 derives from the context "turnstone coord payload hash v1". */
+static const uint32_t payload_key[8] = {0xa8eccd8f, 0x601ee8ef, 0x9d3d2086, 0x566dd1df,
+                                        0x86a496d9, 0x2090e001, 0x77651921, 0x46ff279d};
 
 /* Shard operations have the tags 0 to 5, run operations these above. */
 enum { RUN_TAG = 0x80 };
 
 /* Material is collected before it goes to the hasher, which is slow on small pieces. */
 struct writer {
-    struct ts_blake3 hasher;
+    struct ts_blake3_portable hasher;
     size_t used;
     uint8_t collected[256];
 };
 
 static void flush(struct writer *w) {
-    ts_blake3_update(&w->hasher, ts_bytes_of(w->collected, w->used));
+    ts_blake3_portable_update(&w->hasher, ts_bytes_of(w->collected, w->used));
     w->used = 0;
 }
 
@@ -29,7 +32,7 @@ static void add_bytes(struct writer *w, const void *data, size_t len) {
     if (len > sizeof w->collected - w->used)
         flush(w);
     if (len > sizeof w->collected) {
-        ts_blake3_update(&w->hasher, ts_bytes_of(data, len));
+        ts_blake3_portable_update(&w->hasher, ts_bytes_of(data, len));
         return;
     }
     if (len > 0)
@@ -42,7 +45,7 @@ static void begin(struct writer *w, uint8_t tag, struct ts_shard_key shard) {
     head[0] = tag;
     ts_le64_store(shard.run.v, head + 1);
     ts_le64_store(shard.shard.v, head + 9);
-    ts_blake3_init_derive_key(&w->hasher, PAYLOAD_CONTEXT);
+    ts_blake3_portable_init_derived(&w->hasher, payload_key);
     w->used = 0;
     add_bytes(w, head, sizeof head);
 }
@@ -77,15 +80,11 @@ static void add_new_shard(struct writer *w, const struct ts_new_shard *shard) {
     add_cursor(w, &shard->cursor);
 }
 
-static uint64_t first_word(const struct ts_blake3 *hasher) {
-    uint8_t out[8];
-    ts_blake3_output(hasher, 0, out, sizeof out);
-    return ts_le64_load(out);
-}
-
 static struct ts_payload_hash end(struct writer *w) {
     flush(w);
-    return ts_payload_hash_of_word(first_word(&w->hasher));
+    uint8_t out[8];
+    ts_blake3_portable_output(&w->hasher, 0, out, sizeof out);
+    return ts_payload_hash_of_word(ts_le64_load(out));
 }
 
 struct ts_payload_hash ts_payload_hash_cursor(enum ts_shard_op_kind kind, struct ts_shard_key shard,
@@ -153,7 +152,9 @@ static uint64_t hash_of(struct ts_bytes context, struct ts_bytes material) {
     struct ts_blake3 hasher;
     ts_blake3_init_derive_key(&hasher, context);
     ts_blake3_update(&hasher, material);
-    return first_word(&hasher);
+    uint8_t out[8];
+    ts_blake3_output(&hasher, 0, out, sizeof out);
+    return ts_le64_load(out);
 }
 
 struct ts_shard_id ts_derived_shard_id(struct ts_shard_key parent, struct ts_op_id op_id,

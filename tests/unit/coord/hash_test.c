@@ -2,6 +2,8 @@
  * docs/formats/coord.md. */
 #include "coord/hash.h"
 
+#include "base/blake3.h"
+#include "base/endian.h"
 #include "support/cmocka.h"
 
 static const struct ts_shard_key shard = {{7}, {3}};
@@ -82,6 +84,41 @@ static void every_parameter_changes_the_hash(void **state) {
     }
 }
 
+/* The key of the context stands in the code; it is the one that derive-key mode makes. */
+static void payload_hashes_are_blake3_in_derive_key_mode(void **state) {
+    (void)state;
+    uint8_t material[17], derived[TS_BLAKE3_OUT_LEN];
+    material[0] = TS_SHARD_OP_UNPARK;
+    ts_le64_store(shard.run.v, material + 1);
+    ts_le64_store(shard.shard.v, material + 9);
+    ts_blake3_derive_key(TS_BYTES("turnstone coord payload hash v1"), ts_bytes_of(material, sizeof material),
+                         derived);
+    assert_true(ts_payload_hash_unpark(shard).v == ts_le64_load(derived));
+}
+
+/* Longer than what is collected before it goes to the hasher, in one piece and in many. */
+static void long_payloads_are_hashed_whole(void **state) {
+    (void)state;
+    static uint8_t material[17 + 1 + 4 + TS_KEY_MAX + 1 + 4 + 300];
+    uint8_t derived[TS_BLAKE3_OUT_LEN];
+    for (size_t key_len = 0; key_len <= TS_KEY_MAX; key_len = key_len * 2 + 61) {
+        memset(material, 'k', sizeof material);
+        material[0] = TS_SHARD_OP_CHECKPOINT;
+        ts_le64_store(shard.run.v, material + 1);
+        ts_le64_store(shard.shard.v, material + 9);
+        material[17] = 1;
+        ts_le32_store((uint32_t)key_len, material + 18);
+        material[22 + key_len] = 1;
+        ts_le32_store(300, material + 23 + key_len);
+        const struct ts_cursor cursor = {true, true, ts_bytes_of(material + 22, key_len),
+                                         ts_bytes_of(material + 27 + key_len, 300)};
+        ts_blake3_derive_key(TS_BYTES("turnstone coord payload hash v1"),
+                             ts_bytes_of(material, 27 + key_len + 300), derived);
+        assert_true(ts_payload_hash_cursor(TS_SHARD_OP_CHECKPOINT, shard, &cursor).v ==
+                    ts_le64_load(derived));
+    }
+}
+
 static void a_payload_hash_is_never_zero(void **state) {
     (void)state;
     assert_int_equal(ts_payload_hash_of_word(0).v, 1);
@@ -95,6 +132,8 @@ int main(void) {
         cmocka_unit_test(payload_hashes_of_lists_are_those_of_the_document),
         cmocka_unit_test(derived_ids_have_bit_63_and_drawn_ids_do_not),
         cmocka_unit_test(every_parameter_changes_the_hash),
+        cmocka_unit_test(payload_hashes_are_blake3_in_derive_key_mode),
+        cmocka_unit_test(long_payloads_are_hashed_whole),
         cmocka_unit_test(a_payload_hash_is_never_zero),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
