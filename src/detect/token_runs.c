@@ -36,61 +36,106 @@ static size_t count_digits(struct ts_bytes run) {
     return digits;
 }
 
-struct walk {
-    struct ts_bytes bytes;
-    struct ts_span within;
-    size_t floor; /* how far back and forth runs are followed */
-    size_t ceiling;
-    size_t done_to; /* the end of the last run */
-    const struct detect_run_visitor *visitor;
+/* A block whose runs are not visited yet: whether one goes on is known with the next block. */
+struct block {
+    size_t at;
+    uint64_t token;
+    uint64_t digit;
+    uint64_t sixteen;      /* ends of sixteen */
+    uint64_t before_token; /* of the block before */
+    uint64_t before_digit;
 };
 
-/* A run of 16 ends at `last`: follow it both ways. */
-static void visit_run(struct walk *walk, size_t last) {
+struct walk {
+    struct ts_bytes bytes;
+    size_t from; /* what is walked over */
+    size_t end;
+    size_t floor; /* how far back and forth runs are followed */
+    size_t ceiling;
+    const struct detect_run_visitor *visitor;
+    struct row_state row;
+    struct block block;
+    bool has_block;
+};
+
+/* Bits from `from` to `last`. */
+static uint64_t bits_between(unsigned from, unsigned last) {
+    return (UINT64_MAX >> (63 - last)) & (UINT64_MAX << from);
+}
+
+/* A run whose beginning or end is not in two blocks: followed byte by byte. */
+static void visit_far_run(const struct walk *walk, size_t last) {
     const uint8_t *data = walk->bytes.data;
-    size_t from = last + 1 - DETECT_RUN_MIN;
+    size_t from = last;
     while (from > walk->floor && detect__is_token[data[from - 1]])
         from--;
     size_t to = last + 1;
     while (to < walk->ceiling && detect__is_token[data[to]])
         to++;
-    walk->done_to = to;
     struct ts_span run = {.from = from, .len = to - from};
     if (walk->visitor->any_digits || count_digits(ts_bytes_slice(walk->bytes, run)) >= DETECT_DIGITS_MIN)
         walk->visitor->run(walk->visitor->context, run);
 }
 
-/* Where a block of 64 begins, and how much of it counts. */
-struct block {
-    size_t at;
-    size_t len;
-};
-
-static void visit_block(struct walk *walk, struct row_state *state, const struct detect_masks *masks,
-                        struct block block) {
-    uint64_t counts = block.len == 64 ? UINT64_MAX : (UINT64_C(1) << block.len) - 1;
-    uint64_t ends = ends_of_sixteen(state, masks->token & counts);
-    while (ends != 0) {
-        size_t last = block.at + (size_t)__builtin_ctzll(ends);
-        if (last >= walk->done_to)
-            visit_run(walk, last);
-        size_t skip = walk->done_to - block.at;
-        ends = skip >= 64 ? 0 : ends & ~((UINT64_C(1) << skip) - 1);
+/* The run that ends with this bit of the block. */
+static void visit_run(const struct walk *walk, unsigned last_bit) {
+    const struct block *block = &walk->block;
+    size_t last = block->at + last_bit;
+    uint64_t gaps = ~block->token & bits_between(0, last_bit);
+    size_t from;
+    int digits;
+    if (gaps != 0) {
+        unsigned first_bit = 64 - (unsigned)__builtin_clzll(gaps);
+        from = block->at + first_bit;
+        digits = __builtin_popcountll(block->digit & bits_between(first_bit, last_bit));
+    } else {
+        uint64_t gaps_before = ~block->before_token;
+        unsigned shared = gaps_before == 0 ? 64 : (unsigned)__builtin_clzll(gaps_before);
+        from = shared == 64 ? walk->from : block->at - shared;
+        digits = __builtin_popcountll(block->digit & bits_between(0, last_bit));
+        if (shared > 0 && shared < 64)
+            digits += __builtin_popcountll(block->before_digit >> (64 - shared));
     }
-    uint64_t alternating = walk->visitor->zeros ? alternating_zeros(masks->zero & counts) : 0;
-    for (; alternating != 0; alternating &= alternating - 1)
-        walk->visitor->zeros(walk->visitor->context, block.at + (size_t)__builtin_ctzll(alternating));
+    if (from == walk->from || last + 1 == walk->end)
+        visit_far_run(walk, last);
+    else if (digits >= DETECT_DIGITS_MIN || walk->visitor->any_digits)
+        walk->visitor->run(walk->visitor->context, (struct ts_span){from, last + 1 - from});
+}
+
+/* Visits the runs that end in the block that waits. */
+static void finish_block(struct walk *walk, uint64_t next_token) {
+    const struct block *block = &walk->block;
+    uint64_t ends = block->sixteen & ~(block->token >> 1 | next_token << 63);
+    for (; ends != 0; ends &= ends - 1)
+        visit_run(walk, (unsigned)__builtin_ctzll(ends));
+}
+
+static void walk_block(struct walk *walk, size_t at, struct detect_masks masks) {
+    if (walk->has_block)
+        finish_block(walk, masks.token);
+    struct block before = walk->block;
+    walk->block = (struct block){.at = at,
+                                 .token = masks.token,
+                                 .digit = masks.digit,
+                                 .sixteen = ends_of_sixteen(&walk->row, masks.token),
+                                 .before_token = before.token,
+                                 .before_digit = before.digit};
+    walk->has_block = true;
+    if (masks.zero == 0 || !walk->visitor->zeros)
+        return;
+    for (uint64_t at_zeros = alternating_zeros(masks.zero); at_zeros != 0; at_zeros &= at_zeros - 1)
+        walk->visitor->zeros(walk->visitor->context, at + (size_t)__builtin_ctzll(at_zeros));
 }
 
 void detect__token_runs(detect_classify *classify, struct ts_bytes bytes, struct ts_span within,
                         size_t stretch, const struct detect_run_visitor *visitor) {
     size_t end = within.from + within.len;
     struct walk walk = {.bytes = bytes,
-                        .within = within,
+                        .from = within.from,
+                        .end = end,
                         .floor = within.from > stretch ? within.from - stretch : 0,
                         .ceiling = bytes.len - end > stretch ? end + stretch : bytes.len,
                         .visitor = visitor};
-    struct row_state state = {0};
     struct detect_masks masks[BATCH];
     size_t at = within.from;
     while (end - at >= 64) {
@@ -99,7 +144,7 @@ void detect__token_runs(detect_classify *classify, struct ts_bytes bytes, struct
             blocks = BATCH;
         classify(bytes.data + at, blocks, masks);
         for (size_t i = 0; i < blocks; i++)
-            visit_block(&walk, &state, &masks[i], (struct block){at + 64 * i, 64});
+            walk_block(&walk, at + 64 * i, masks[i]);
         at += 64 * blocks;
     }
     if (at < end) {
@@ -107,8 +152,10 @@ void detect__token_runs(detect_classify *classify, struct ts_bytes bytes, struct
         memset(padded, ' ', sizeof padded);
         memcpy(padded, bytes.data + at, end - at);
         classify(padded, 1, masks);
-        visit_block(&walk, &state, &masks[0], (struct block){at, end - at});
+        walk_block(&walk, at, masks[0]);
     }
+    if (walk.has_block)
+        finish_block(&walk, 0);
 }
 
 bool detect__has_token_shape(struct ts_bytes bytes) {

@@ -89,9 +89,18 @@ static void put_encoded(struct text *text, struct ts_bytes bytes, struct ts_prng
 }
 
 static void put_something(struct text *text, struct ts_prng *prng) {
-    static const char *const lines[] = {"int main(void) {\n", "    return 0;\n", "\n", "password = \"", "token: ",
-                                        "https://user:", "aws_secret = ", "# 0123456789abcdef0123456789abcdef\n",
-                                        "the quick brown fox jumps over the lazy dog ", "=", "datadog ", "\0\0\0"};
+    static const char *const lines[] = {"int main(void) {\n",
+                                        "    return 0;\n",
+                                        "\n",
+                                        "password = \"",
+                                        "token: ",
+                                        "https://user:",
+                                        "aws_secret = ",
+                                        "# 0123456789abcdef0123456789abcdef\n",
+                                        "the quick brown fox jumps over the lazy dog ",
+                                        "=",
+                                        "datadog ",
+                                        "\0\0\0"};
     const struct ts_rule *rule = &kit.rules.rules[ts_prng_below(prng, kit.rules.count)];
     const struct ts_rule_example *example = &rule->matches[ts_prng_below(prng, rule->match_count)];
     switch (ts_prng_below(prng, 8)) {
@@ -136,7 +145,8 @@ static void every_rule_holds_by_its_examples(void **state) {
             struct list list = scan_raw(&kit, (struct ts_scan){.bytes = rule->matches[j].text});
             bool found = false;
             for (size_t k = 0; k < list.count && !found; k++)
-                found = list.matches[k].rule == i && ts_bytes_equal(list.matches[k].secret, rule->matches[j].secret);
+                found = list.matches[k].rule == i &&
+                        ts_bytes_equal(list.matches[k].secret, rule->matches[j].secret);
             if (!found)
                 fail_msg("%s does not find its example %zu", rule->id, j);
             list_release(&list);
@@ -227,7 +237,8 @@ static void changed_bytes_and_carried_matches_are_a_whole_scan(void **state) {
         make_text(&old, &prng, 2000 + ts_prng_below(&prng, 40000));
         /* new = old with a part replaced by something else, perhaps nothing. */
         size_t cut_from = ts_prng_below(&prng, old.len + 1);
-        size_t cut_len = ts_prng_below(&prng, 3) == 0 ? 0 : ts_prng_below(&prng, old.len - cut_from + 1) % 300;
+        size_t cut_len =
+            ts_prng_below(&prng, 3) == 0 ? 0 : ts_prng_below(&prng, old.len - cut_from + 1) % 300;
         inserted.len = 0;
         while (ts_prng_below(&prng, 2) == 0)
             put_something(&inserted, &prng);
@@ -305,12 +316,25 @@ static void an_empty_input_has_nothing(void **state) {
     list_release(&list);
 }
 
-/* Inputs that make a backtracking matcher slow. The steps are bounded, so this ends; nothing is said about how fast. */
+/* Inputs that make a backtracking matcher slow. The steps are bounded, so this ends; nothing is said about
+ * how fast. */
 static void no_input_takes_unbounded_steps(void **state) {
     (void)state;
-    static const char *const seeds[] = {"-----BEGIN PRIVATE KEY-----\n", "password='", "postgres://a:", "eyJ.eyJ",
-                                        "aws_secret=a1b2", "Server=;Password=", "machine ", "curl -u ", "%41", "AKIA",
-                                        "\"service_account\"", ".eyJ", "A\0", "LS0tLS1CRUdJTi", "jdbc:a://a;"};
+    static const char *const seeds[] = {"-----BEGIN PRIVATE KEY-----\n",
+                                        "password='",
+                                        "postgres://a:",
+                                        "eyJ.eyJ",
+                                        "aws_secret=a1b2",
+                                        "Server=;Password=",
+                                        "machine ",
+                                        "curl -u ",
+                                        "%41",
+                                        "AKIA",
+                                        "\"service_account\"",
+                                        ".eyJ",
+                                        "A\0",
+                                        "LS0tLS1CRUdJTi",
+                                        "jdbc:a://a;"};
     static uint8_t bytes[200000];
     for (size_t i = 0; i < sizeof seeds / sizeof seeds[0]; i++) {
         size_t len = i == 12 ? 2 : strlen(seeds[i]);

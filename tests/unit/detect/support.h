@@ -104,16 +104,18 @@ static inline const char *rule_of(const struct kit *kit, const struct ts_match *
 }
 
 /* Whether the settled lists say the same. Names the first difference. */
-static inline void assert_same(const struct kit *kit, const struct list *a, const struct list *b, const char *what) {
+static inline void assert_same(const struct kit *kit, const struct list *a, const struct list *b,
+                               const char *what) {
     for (size_t i = 0; i < a->count || i < b->count; i++) {
         const struct ts_match *x = i < a->count ? &a->matches[i] : NULL;
         const struct ts_match *y = i < b->count ? &b->matches[i] : NULL;
         bool same = x && y && x->rule == y->rule && x->secret_span.from == y->secret_span.from &&
                     x->secret_span.len == y->secret_span.len && x->span.from == y->span.from &&
-                    x->confidence == y->confidence && x->depth == y->depth && ts_bytes_equal(x->secret, y->secret);
+                    x->confidence == y->confidence && x->depth == y->depth &&
+                    ts_bytes_equal(x->secret, y->secret);
         if (!same)
-            fail_msg("%s: match %zu is %s at %zu (%zu) of depth %d here, %s at %zu (%zu) of depth %d there", what, i,
-                     x ? rule_of(kit, x) : "none", x ? x->secret_span.from : 0, x ? x->span.from : 0,
+            fail_msg("%s: match %zu is %s at %zu (%zu) of depth %d here, %s at %zu (%zu) of depth %d there",
+                     what, i, x ? rule_of(kit, x) : "none", x ? x->secret_span.from : 0, x ? x->span.from : 0,
                      x ? x->depth : 0, y ? rule_of(kit, y) : "none", y ? y->secret_span.from : 0,
                      y ? y->span.from : 0, y ? y->depth : 0);
     }
