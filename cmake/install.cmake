@@ -14,7 +14,9 @@ endforeach()
 add_library(turnstone_shared SHARED ${objects})
 set_target_properties(turnstone_shared PROPERTIES OUTPUT_NAME turnstone LINKER_LANGUAGE C
     VERSION ${PROJECT_VERSION} SOVERSION ${PROJECT_VERSION_MAJOR})
-target_link_libraries(turnstone_shared PRIVATE ts_flags)
+get_property(foreign GLOBAL PROPERTY TS_FOREIGN_LIBRARIES)
+list(REMOVE_DUPLICATES foreign)
+target_link_libraries(turnstone_shared PRIVATE ts_flags ${foreign})
 target_link_options(turnstone_shared PRIVATE -Wl,--no-undefined)
 
 # One object in which only the public functions are visible, so that private names cannot clash with a user's.
@@ -39,6 +41,18 @@ foreach(form IN ITEMS man bash zsh)
 endforeach()
 add_custom_target(turnstone_generated ALL DEPENDS ${generated})
 
+# The way from the pkg-config file back to the prefix.
+file(RELATIVE_PATH TS_PC_PREFIX /p/${CMAKE_INSTALL_LIBDIR}/pkgconfig /p)
+
+# Who links the static library needs what it needs.
+set(TS_LIBS_PRIVATE)
+foreach(library IN LISTS foreign)
+    get_target_property(linked ${library} INTERFACE_LINK_LIBRARIES)
+    foreach(path IN LISTS linked)
+        string(REGEX REPLACE "^.*/lib([^/]+)\\.(so|a)$" "-l\\1" flag "${path}")
+        string(APPEND TS_LIBS_PRIVATE " ${flag}")
+    endforeach()
+endforeach()
 configure_file(${CMAKE_SOURCE_DIR}/cmake/turnstone.pc.in ${CMAKE_BINARY_DIR}/turnstone.pc @ONLY)
 
 get_property(public_headers GLOBAL PROPERTY TS_PUBLIC_HEADERS)

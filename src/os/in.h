@@ -36,6 +36,8 @@ struct ts_in_token {
 
 struct ts_in {
     int fd;
+    void (*before_read)(void *context);
+    void *context;
     int error; /* errno of the failure, 0 while there is none */
     bool at_end;
     bool skipping; /* inside the rest of a token that was too long */
@@ -48,6 +50,9 @@ struct ts_in {
 
 /* token_max is from 1 to TS_IN_BUFFER_SIZE - 1. */
 void ts_in_init(struct ts_in *in, int fd, size_t token_max);
+
+/* Calls the function each time before more is read, which is when the reader may have to wait. */
+void ts_in_before_read(struct ts_in *in, void (*before_read)(void *context), void *context);
 
 /* END and READ_ERROR are final: every further call gives the same. */
 enum ts_in_result ts_in_next(struct ts_in *in, struct ts_in_token *ret_token);

@@ -6,6 +6,7 @@
 
 #include "base/assert.h"
 #include "base/number.h"
+#include "base/redact.h"
 
 #include <stdio.h>
 #include <string.h>
@@ -95,6 +96,8 @@ static enum ts_router_list_error parse_items(const char *text, size_t length,
             wrong = item;
         }
         if (error != TS_ROUTER_LIST_OK) {
+            if (wrong.from == wrong.to)
+                wrong = item; /* nothing to quote: the item says more */
             *ret_detail = (struct ts_router_list_error_detail){
                 .error = error, .position = position, .offset = wrong.from, .length = wrong.to - wrong.from};
             return error;
@@ -127,33 +130,6 @@ enum ts_router_list_error ts_router_list_parse(const char *text, size_t length,
     return TS_ROUTER_LIST_OK;
 }
 
-/* Bytes of a bad part that are shown; a line of an error should stay a line. */
-#define QUOTED_BYTES 64
-
-/* Four characters for each byte, three dots and the NUL. */
-#define QUOTE_SIZE   (QUOTED_BYTES * 4 + 3 + 1)
-
-static void quote(const char *bytes, size_t length, char ret_quote[QUOTE_SIZE]) {
-    static const char digits[] = "0123456789abcdef";
-    char *at = ret_quote;
-    for (size_t i = 0; i < length && i < QUOTED_BYTES; i++) {
-        unsigned char byte = (unsigned char)bytes[i];
-        if (byte >= ' ' && byte <= '~' && byte != '"' && byte != '\\') {
-            *at++ = (char)byte;
-        } else {
-            *at++ = '\\';
-            *at++ = 'x';
-            *at++ = digits[byte >> 4];
-            *at++ = digits[byte & 15];
-        }
-    }
-    if (length > QUOTED_BYTES) {
-        memset(at, '.', 3);
-        at += 3;
-    }
-    *at = '\0';
-}
-
 size_t ts_router_list_error_describe(const struct ts_router_list_error_detail *detail, const char *text,
                                      char *ret_text, size_t size) {
     const char *what = ts_router_list_error_text(detail->error);
@@ -162,8 +138,8 @@ size_t ts_router_list_error_describe(const struct ts_router_list_error_detail *d
     if (detail->error == TS_ROUTER_LIST_OK || detail->error == TS_ROUTER_LIST_EMPTY_LIST) {
         printed = snprintf(ret_text, size, "%s", what);
     } else {
-        char quoted[QUOTE_SIZE];
-        quote(text + detail->offset, detail->length, quoted);
+        char quoted[72]; /* a line of an error should stay a line */
+        ts_text_escape(ts_bytes_of(text + detail->offset, detail->length), quoted, sizeof quoted);
         printed = snprintf(ret_text, size, "item %zu (\"%s\"): %s", detail->position + 1, quoted, what);
     }
     ts_assert(printed >= 0);
