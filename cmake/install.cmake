@@ -5,7 +5,7 @@ if(TS_SANITIZE)
     return()
 endif()
 
-set(TS_LIBRARY_LAYERS base os route)
+set(TS_LIBRARY_LAYERS base os route detect)
 set(objects)
 foreach(layer IN LISTS TS_LIBRARY_LAYERS)
     list(APPEND objects $<TARGET_OBJECTS:${layer}>)

@@ -10,9 +10,8 @@
 
 /* In the order in which help lists them. */
 const struct cli_verb *const cli__verbs[] = {
-    &cli__verb_route,
-    &cli__verb_bench_route,
-    &cli__verb_help,
+    &cli__verb_rules_list, &cli__verb_rules_check, &cli__verb_rules_explain,
+    &cli__verb_route,      &cli__verb_bench_route, &cli__verb_help,
 };
 const size_t cli__verb_count = sizeof cli__verbs / sizeof cli__verbs[0];
 

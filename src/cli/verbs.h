@@ -6,6 +6,9 @@
 
 extern const struct cli_verb cli__verb_route;
 extern const struct cli_verb cli__verb_bench_route;
+extern const struct cli_verb cli__verb_rules_list;
+extern const struct cli_verb cli__verb_rules_check;
+extern const struct cli_verb cli__verb_rules_explain;
 extern const struct cli_verb cli__verb_help;
 
 #endif

@@ -1,7 +1,6 @@
 #include "validate.h"
 
 #include <ctype.h>
-#include <math.h>
 #include <string.h>
 
 enum { LONGEST = 512, SEQUENCE_MIN = 9 };
@@ -102,18 +101,30 @@ enum detect_verdict detect__placeholder(struct ts_bytes secret) {
     return DETECT_KEEP;
 }
 
+/* Of a number of at least 1, to 20 binary places: enough to compare with a floor, without the mathematics library. */
+static double log2_of(size_t number) {
+    unsigned whole = 63 - (unsigned)__builtin_clzll(number);
+    double rest = (double)number / (double)(UINT64_C(1) << whole);
+    double logarithm = whole;
+    for (double place = 0.5; place > 1e-6; place /= 2) {
+        rest *= rest;
+        if (rest >= 2) {
+            rest /= 2;
+            logarithm += place;
+        }
+    }
+    return logarithm;
+}
+
 double detect__entropy(struct ts_bytes bytes) {
     size_t counts[256] = {0};
     for (size_t i = 0; i < bytes.len; i++)
         counts[bytes.data[i]]++;
-    double entropy = 0;
-    for (size_t i = 0; i < 256; i++) {
-        if (counts[i] == 0)
-            continue;
-        double share = (double)counts[i] / (double)bytes.len;
-        entropy -= share * log2(share);
-    }
-    return entropy;
+    double sum = 0;
+    for (size_t i = 0; i < 256; i++)
+        if (counts[i] > 0)
+            sum += (double)counts[i] * log2_of(counts[i]);
+    return bytes.len == 0 ? 0 : log2_of(bytes.len) - sum / (double)bytes.len;
 }
 
 bool detect__judge_secret(const struct ts_rule *rule, struct ts_bytes secret,
