@@ -51,25 +51,19 @@ static const uint8_t *behind(struct ts_bytes text, const uint8_t *from, const ch
     return NULL;
 }
 
-/* The rules named behind our own mark: with none it is for all. */
+/* "=jwt,github-pat" behind our own mark names the rules that it is for; without it, it is for all. */
 static bool names_rule(const uint8_t *at, const uint8_t *end, const char *rule) {
-    bool any = false;
-    for (;;) {
-        while (at < end && (*at == ' ' || *at == ','))
-            at++;
-        const uint8_t *begin = at;
+    if (at == end || *at != '=')
+        return true;
+    do {
+        const uint8_t *begin = ++at;
         while (at < end && (islower(*at) || isdigit(*at) || *at == '-'))
             at++;
         size_t len = (size_t)(at - begin);
-        /* The end of a comment, or a word that is no rule id, ends the list. */
-        bool is_id = len > 0 && islower(*begin) &&
-                     (at == end || *at == ' ' || *at == ',' || *at == '\r' || *at == '\n');
-        if (!is_id)
-            return !any;
-        any = true;
         if (len == strlen(rule) && memcmp(begin, rule, len) == 0)
             return true;
-    }
+    } while (at < end && *at == ',');
+    return false;
 }
 
 const char *ts_pragma_find(struct ts_bytes lines, struct ts_bytes line_before, const char *rule) {

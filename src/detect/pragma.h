@@ -17,7 +17,7 @@ struct ts_span ts_line_before(struct ts_bytes text, struct ts_span lines);
 /*
  * The mark that allows a match of this rule in these lines, as a static text, or NULL.
  *
- *     turnstone:allow                 every rule; "turnstone:allow jwt,github-pat" only these
+ *     turnstone:allow                 every rule; "turnstone:allow=jwt,github-pat" only these
  *     gitleaks:allow, trufflehog:ignore, kingfisher:ignore, pragma: allowlist secret, nosec, NOSONAR,
  *     noqa: S105, S106 or S107        every rule
  *     pragma: allowlist nextline secret, in the line before
