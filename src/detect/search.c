@@ -99,12 +99,13 @@ static void report(struct ts_scanner *scanner, const struct detect_frame *frame,
         match->encodings[at->depth - 1] = at->encoding;
         if ((at->open_before && match->depends_on_start) || (at->open_after && match->depends_on_end))
             return;
+        struct ts_span region = outward(at, match->depends);
         match->span = outward(at, match->span);
         match->secret_span = outward(at, match->secret_span);
-        match->depends = with_edges(at->parent, outward(at, match->depends));
+        match->depends = with_edges(at->parent, region);
         match->depends_on_start = match->depends.from == 0;
         match->depends_on_end = end_of(match->depends) == at->parent->bytes.len;
-        if (!shows_itself(at, match->span))
+        if (!shows_itself(at, at->encoding == TS_ENCODING_BASE64 ? region : match->span))
             return;
     }
     if (frame->parent && match->depends.len > DETECT_ENCODED_REACH)
