@@ -46,7 +46,7 @@ static inline __m128i in_range_sse2(__m128i x, char low, char width) {
 static void classify_sse2(const uint8_t *bytes, size_t blocks, struct detect_masks *ret_masks) {
     for (size_t block = 0; block < blocks; block++, bytes += 64) {
         struct detect_masks masks = {0};
-        for (unsigned part = 0; part < 4; part++) {
+        for (size_t part = 0; part < 4; part++) {
             __m128i x = _mm_loadu_si128((const void *)(bytes + 16 * part));
             __m128i digit = in_range_sse2(x, '0', 9);
             __m128i letter = in_range_sse2(_mm_or_si128(x, _mm_set1_epi8(0x20)), 'a', 25);
@@ -82,7 +82,7 @@ __attribute__((target("avx2"))) static void classify_avx2(const uint8_t *bytes, 
         uint32_t token[2];
         uint32_t digit[2];
         uint32_t zeros[2];
-        for (unsigned part = 0; part < 2; part++) {
+        for (size_t part = 0; part < 2; part++) {
             __m256i x = _mm256_loadu_si256((const void *)(bytes + 32 * part));
             __m256i high = _mm256_and_si256(_mm256_srli_epi16(x, 4), nibble);
             __m256i sets =

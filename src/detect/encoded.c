@@ -264,7 +264,7 @@ void detect__decode_utf16(struct ts_scanner *scanner, struct detect_frame *frame
         bool is_end = from + taken == count;
         scan_decoded(scanner, frame, TS_ENCODING_UTF16, ts_bytes_of(part->bytes, taken), 0, first,
                      (struct cut){from > 0 || goes_back, !is_end || goes_on});
-        from = is_end ? count : from + taken - 2 * DETECT_PART_MARGIN;
+        from = is_end ? count : from + taken - (size_t)2 * DETECT_PART_MARGIN;
     }
 }
 

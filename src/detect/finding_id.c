@@ -7,7 +7,7 @@
 #include <string.h>
 
 struct ts_finding_key ts_finding_key_of(struct ts_bytes salt) {
-    struct ts_finding_key made;
+    struct ts_finding_key made = {{0}};
     struct ts_bytes used = salt.len > 0 ? salt : TS_BYTES("turnstone public salt");
     ts_blake3_derive_key(TS_BYTES("turnstone 2026 finding ids of a project"), used, made.key);
     return made;

@@ -85,7 +85,7 @@ enum detect_verdict detect__placeholder(struct ts_bytes secret) {
     char text[LONGEST + 1];
     char lower[LONGEST + 1];
     for (size_t i = 0; i < secret.len; i++) {
-        text[i] = secret.data[i] ? (char)secret.data[i] : ' ';
+        text[i] = (char)(secret.data[i] ? secret.data[i] : (uint8_t)' ');
         lower[i] = (char)tolower((unsigned char)text[i]);
     }
     text[secret.len] = '\0';
@@ -106,12 +106,14 @@ static double log2_of(size_t number) {
     unsigned whole = 63 - (unsigned)__builtin_clzll(number);
     double rest = (double)number / (double)(UINT64_C(1) << whole);
     double logarithm = whole;
-    for (double place = 0.5; place > 1e-6; place /= 2) {
+    double place = 0.5;
+    for (int i = 0; i < 20; i++) {
         rest *= rest;
         if (rest >= 2) {
             rest /= 2;
             logarithm += place;
         }
+        place /= 2;
     }
     return logarithm;
 }

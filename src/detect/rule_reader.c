@@ -65,7 +65,7 @@ static double read_entropy(struct detect_yaml *yaml, yaml_node_t *rule) {
     struct ts_bytes text = {0};
     if (!detect__yaml_scalar(yaml, node, "entropy", &text))
         return 0;
-    char number[16];
+    char number[16] = "";
     char *end = number;
     double value = -1;
     if (text.len > 0 && text.len < sizeof number &&
