@@ -6,7 +6,14 @@
 #include <stdlib.h>
 #include <string.h>
 
-enum { LITERAL_MIN = 3, TEXT_MAX = 256, KEYWORD_MIN = 2, DISTANCE_DEFAULT = 40, TOKEN_LEAD_DEFAULT = 2 };
+enum {
+    LITERAL_MIN = 3,
+    TEXT_MAX = 256,
+    ANCHOR_MAX = 1024,
+    KEYWORD_MIN = 2,
+    DISTANCE_DEFAULT = 40,
+    TOKEN_LEAD_DEFAULT = 2
+};
 
 yaml_node_t *detect__rules_list(struct detect_yaml *yaml, yaml_node_t *root, size_t *ret_count) {
     static const char *const names[] = {"rules"};
@@ -95,8 +102,10 @@ static struct ts_rule_texts read_texts(struct detect_yaml *yaml, yaml_node_t *no
     if (count == 0)
         return texts;
     texts.texts = detect__arena_take(yaml->arena, count * sizeof *texts.texts);
-    if (!texts.texts)
+    if (!texts.texts) {
         detect__yaml_fail(yaml, detect__yaml_line(node), field, "out of memory");
+        return texts;
+    }
     for (size_t i = 0; i < count && !yaml->failed; i++) {
         yaml_node_t *item = detect__yaml_item(yaml, node, i);
         struct ts_bytes text = {0};
@@ -142,7 +151,7 @@ static void read_gate(struct detect_yaml *yaml, yaml_node_t *node, struct ts_rul
         rule->literals =
             read_texts(yaml, detect__yaml_get(yaml, node, "literals"), "gate literals", literal_limits);
         rule->anchors = read_texts(yaml, detect__yaml_get(yaml, node, "anchors"), "gate anchors",
-                                   (struct text_limits){1, TEXT_MAX * 4});
+                                   (struct text_limits){1, ANCHOR_MAX});
         rule->lead = read_number(yaml, node, "lead", rule->reach, rule->reach);
         break;
     case YAML_NO_NODE:
@@ -197,8 +206,10 @@ static const struct ts_rule_example *read_examples(struct detect_yaml *yaml, yam
     if (count == 0)
         return NULL;
     struct ts_rule_example *examples = detect__arena_take(yaml->arena, count * sizeof *examples);
-    if (!examples)
+    if (!examples) {
         detect__yaml_fail(yaml, detect__yaml_line(node), field, "out of memory");
+        return NULL;
+    }
     for (size_t i = 0; i < count && !yaml->failed; i++) {
         yaml_node_t *item = detect__yaml_item(yaml, node, i);
         struct ts_bytes text = {0};

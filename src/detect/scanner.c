@@ -23,7 +23,13 @@
 enum { BLOCK = 128 * 1024, STRETCH = 2 * DETECT_PART_MARGIN };
 
 /* Steps of PCRE2 for one match, and memory for JIT. */
-enum { MATCH_LIMIT = 200000, DEPTH_LIMIT = 10000, HEAP_LIMIT_KIB = 8192, JIT_STACK_SIZE = 256 * 1024 };
+enum {
+    MATCH_LIMIT = 200000,
+    DEPTH_LIMIT = 10000,
+    HEAP_LIMIT_KIB = 8192,
+    JIT_STACK_FIRST = 32 * 1024,
+    JIT_STACK_SIZE = 256 * 1024
+};
 
 struct ts_scanner *ts_scanner_new(struct ts_detector *detector) {
     struct ts_scanner *scanner = calloc(1, sizeof *scanner);
@@ -35,12 +41,13 @@ struct ts_scanner *ts_scanner_new(struct ts_detector *detector) {
     for (size_t i = 0; i < DETECT_DATABASES; i++)
         if (detector->databases[i])
             good = good && hs_alloc_scratch(detector->databases[i], &scanner->scratch) == HS_SUCCESS;
-    scanner->searched_to = calloc((detector->rules->count + 1) * (TS_ENCODING_DEPTH + 1), sizeof(size_t));
+    scanner->searched_to =
+        calloc((detector->rules->count + 1) * (TS_ENCODING_DEPTH + 1), sizeof *scanner->searched_to);
     for (size_t i = 0; i < TS_ENCODING_DEPTH; i++)
         scanner->parts[i] = malloc(sizeof *scanner->parts[i]);
     scanner->match_data = pcre2_match_data_create(DETECT_GROUPS_MAX + 1, NULL);
     scanner->match_context = pcre2_match_context_create(NULL);
-    scanner->jit_stack = pcre2_jit_stack_create(32 * 1024, JIT_STACK_SIZE, NULL);
+    scanner->jit_stack = pcre2_jit_stack_create(JIT_STACK_FIRST, JIT_STACK_SIZE, NULL);
     for (size_t i = 0; i < TS_ENCODING_DEPTH; i++)
         good = good && scanner->parts[i];
     if (!good || !scanner->searched_to || !scanner->match_data || !scanner->match_context) {

@@ -15,7 +15,7 @@ static bool has_keyword(const struct ts_rule *rule, struct ts_bytes text, size_t
     if (rule->keywords.count == 0)
         return true;
     size_t from = secret_at > rule->distance ? secret_at - rule->distance : 0;
-    char lower[TS_RULE_DISTANCE_MAX];
+    char lower[TS_RULE_DISTANCE_MAX] = {0};
     size_t len = secret_at - from;
     for (size_t i = 0; i < len; i++)
         lower[i] = (char)tolower(text.data[from + i]);
@@ -123,8 +123,8 @@ static void consider(struct ts_scanner *scanner, const struct detect_frame *fram
     const PCRE2_SIZE *ends = pcre2_get_ovector_pointer(scanner->match_data);
     size_t from = ends[0];
     size_t to = ends[1];
-    size_t secret_from = ends[2 * code->secret_group];
-    size_t secret_to = ends[2 * code->secret_group + 1];
+    size_t secret_from = ends[(size_t)2 * code->secret_group];
+    size_t secret_to = ends[(size_t)2 * code->secret_group + 1];
     if (secret_from == PCRE2_UNSET || secret_to <= secret_from || to < from || secret_from < from ||
         secret_to > to)
         return;
