@@ -183,6 +183,8 @@ static enum detect_verdict validate_password(struct ts_bytes secret) {
         if (strncmp(lower, words[i], len) == 0 && strspn(lower + len, "0123456789!_-") == secret.len - len)
             return DETECT_REJECT;
     }
+    if (lower[0] == '/' || strncmp(lower, "./", 2) == 0 || strncmp(lower, "~/", 2) == 0)
+        return DETECT_REJECT;
     if (strpbrk(lower, "(){}<>\\ \t") || strstr(lower, "::") || strstr(lower, "->") || strstr(lower, "://"))
         return DETECT_REJECT;
     struct classes classes = count_classes(secret);

@@ -85,8 +85,9 @@ static void structure_is_looked_at(void **state) {
 
 static void passwords_are_no_words_and_no_code(void **state) {
     (void)state;
-    static const char *const no[] = {"password",    "Password1!", "admin123", "abcde",     "getenv(x)",
-                                     "std::string", "a->b.c1",    "12345678", "lowercase", "hunter2"};
+    static const char *const no[] = {"password",  "Password1!",  "admin123",      "abcde",
+                                     "getenv(x)", "std::string", "/home/me/w0rk", "a->b.c1",
+                                     "12345678",  "lowercase",   "hunter2"};
     for (size_t i = 0; i < sizeof no / sizeof no[0]; i++)
         if (verdict(TS_VALIDATOR_PASSWORD, no[i]) != DETECT_REJECT)
             fail_msg("%s is taken for a password", no[i]);
