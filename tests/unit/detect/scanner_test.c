@@ -5,6 +5,7 @@
 
 #include <dirent.h>
 #include <fcntl.h>
+#include <pthread.h>
 #include <stdio.h>
 #include <sys/stat.h>
 #include <unistd.h>
@@ -345,6 +346,50 @@ static void no_input_takes_unbounded_steps(void **state) {
     }
 }
 
+/* What one thread of several does with the same detector. */
+struct worker {
+    struct ts_detector *detector;
+    const struct text *text;
+    struct list found;
+};
+
+static void *work(void *context) {
+    struct worker *worker = context;
+    struct ts_scanner *scanner = ts_scanner_new(worker->detector);
+    struct ts_scan scan = {.bytes = ts_bytes_of(worker->text->bytes, worker->text->len)};
+    if (scanner && !ts_scanner_scan(scanner, &scan, list_add, &worker->found))
+        worker->found.count = 0;
+    ts_scanner_free(scanner);
+    return NULL;
+}
+
+static void threads_share_a_detector(void **state) {
+    (void)state;
+    enum { THREADS = 4 };
+    static struct text text;
+    struct ts_prng prng;
+    ts_prng_init(&prng, 41);
+    make_text(&text, &prng, 60000);
+    struct kit fresh;
+    kit_init(&fresh, NULL); /* no pattern is compiled yet: all threads want the same ones at once */
+    struct worker workers[THREADS];
+    pthread_t threads[THREADS];
+    for (int i = 0; i < THREADS; i++) {
+        workers[i] = (struct worker){.detector = fresh.detector, .text = &text};
+        assert_int_equal(pthread_create(&threads[i], NULL, work, &workers[i]), 0);
+    }
+    struct list expected = scan_text(&kit, text.bytes, text.len);
+    assert_true(expected.count > 0);
+    for (int i = 0; i < THREADS; i++) {
+        assert_int_equal(pthread_join(threads[i], NULL), 0);
+        list_settle(&workers[i].found, &kit.rules);
+        assert_same(&kit, &workers[i].found, &expected, "a thread");
+        list_release(&workers[i].found);
+    }
+    list_release(&expected);
+    kit_release(&fresh);
+}
+
 static void a_long_line_of_base64_is_decoded_wherever_it_begins(void **state) {
     (void)state;
     static struct text inner;
@@ -377,6 +422,7 @@ int main(void) {
         cmocka_unit_test(changed_bytes_and_carried_matches_are_a_whole_scan),
         cmocka_unit_test(what_is_changed_is_not_found_without_looking),
         cmocka_unit_test(windows_with_overlap_find_what_one_scan_finds),
+        cmocka_unit_test(threads_share_a_detector),
         cmocka_unit_test(an_empty_input_has_nothing),
         cmocka_unit_test(no_input_takes_unbounded_steps),
         cmocka_unit_test(a_long_line_of_base64_is_decoded_wherever_it_begins),
