@@ -38,6 +38,7 @@ tsan: ## run the unit tests under ThreadSanitizer
 bench: ## run the benchmarks and print the ratios
 	$(call build,release)
 	$(Q)build/release/turnstone bench route
+	$(Q)build/release/bench/bench_detect
 
 install: release ## install program, libraries, headers, man page and completions (DESTDIR, PREFIX)
 	$(Q)cmake --install build/release --prefix "$(PREFIX)" $(if $(VERBOSE),,>/dev/null)

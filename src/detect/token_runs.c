@@ -1,5 +1,6 @@
 #include "token_runs.h"
 
+#include <assert.h>
 #include <string.h>
 
 enum { BATCH = 64 };
@@ -77,28 +78,33 @@ static void visit_far_run(const struct walk *walk, size_t last) {
         walk->visitor->run(walk->visitor->context, run);
 }
 
-/* The run that ends with this bit of the block. */
+/* The run that ends with this bit of the block. Two digits are two bits: no need to count them. */
+static_assert(DETECT_DIGITS_MIN == 2, "looked for as more than one bit");
+
 static void visit_run(const struct walk *walk, unsigned last_bit) {
     const struct block *block = &walk->block;
     size_t last = block->at + last_bit;
     uint64_t gaps = ~block->token & bits_between(0, last_bit);
     size_t from;
-    int digits;
+    uint64_t digits;     /* of the run, in this block */
+    uint64_t before = 0; /* and in the one before */
     if (gaps != 0) {
         unsigned first_bit = 64 - (unsigned)__builtin_clzll(gaps);
         from = block->at + first_bit;
-        digits = __builtin_popcountll(block->digit & bits_between(first_bit, last_bit));
+        digits = block->digit & bits_between(first_bit, last_bit);
     } else {
         uint64_t gaps_before = ~block->before_token;
         unsigned shared = gaps_before == 0 ? 64 : (unsigned)__builtin_clzll(gaps_before);
         from = shared == 64 ? walk->from : block->at - shared;
-        digits = __builtin_popcountll(block->digit & bits_between(0, last_bit));
+        digits = block->digit & bits_between(0, last_bit);
         if (shared > 0 && shared < 64)
-            digits += __builtin_popcountll(block->before_digit >> (64 - shared));
+            before = block->before_digit >> (64 - shared);
     }
+    bool has_two =
+        (digits & (digits - 1)) != 0 || (before & (before - 1)) != 0 || (digits != 0 && before != 0);
     if (from == walk->from || last + 1 == walk->end)
         visit_far_run(walk, last);
-    else if (digits >= DETECT_DIGITS_MIN || walk->visitor->any_digits)
+    else if (has_two || walk->visitor->any_digits)
         walk->visitor->run(walk->visitor->context, (struct ts_span){from, last + 1 - from});
 }
 
