@@ -192,11 +192,51 @@ static void next_part(struct base64_text *text) {
     text->cut = (struct cut){.before = true};
 }
 
+/* Whether the four characters stand for text. */
+static bool is_text_group(const uint8_t *four) {
+    uint8_t bits[4];
+    uint8_t three[3];
+    for (size_t i = 0; i < 4; i++) {
+        if (detect__base64_bits[four[i]] == 0)
+            return false;
+        bits[i] = (uint8_t)(detect__base64_bits[four[i]] - 1);
+    }
+    return decode_group(bits, three);
+}
+
+/* A look without copying, for a run that no line break continues: most are names, paths and hashes. False when no way to
+ * group it gives a text that is long enough. */
+static bool may_hold_text(struct ts_bytes run) {
+    enum { GROUPS_MIN = TEXT_MIN / 3 };
+    for (size_t phase = 0; phase < 4; phase++) {
+        for (size_t at = phase; at + 4 <= run.len; at += (size_t)4 * STRIDE) {
+            if (!is_text_group(run.data + at))
+                continue;
+            size_t groups = 1;
+            for (size_t left = at; left >= 4 && groups < GROUPS_MIN && is_text_group(run.data + left - 4);
+                 left -= 4)
+                groups++;
+            for (size_t right = at + 4;
+                 right + 4 <= run.len && groups < GROUPS_MIN && is_text_group(run.data + right); right += 4)
+                groups++;
+            if (groups == GROUPS_MIN)
+                return true;
+        }
+    }
+    return false;
+}
+
 void detect__decode_base64(struct ts_scanner *scanner, struct detect_frame *frame, struct ts_span run,
                            struct ts_span limits) {
     struct ts_bytes bytes = frame->bytes;
     if (end_of(run) <= frame->base64_to)
         return;
+    bool is_alone =
+        over_break_back(bytes, run.from) == run.from && over_break(bytes, end_of(run)) == end_of(run);
+    if (is_alone && !may_hold_text(ts_bytes_slice(bytes, run))) {
+        frame->base64_to = end_of(run);
+        return;
+    }
     size_t begin = find_begin(bytes, run.from, limits.from);
     struct base64_text text = {
         .scanner = scanner, .frame = frame, .part = scanner->parts[frame->depth], .origin = begin};
