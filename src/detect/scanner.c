@@ -131,14 +131,26 @@ static void find_gates(struct ts_scanner *scanner, struct detect_frame *frame, e
         scanner->failed = true;
 }
 
-/* The run whose neighbourhood Vectorscan is looking at. */
+enum { RUNS_MAX = 64 };
+
+/* Runs so near to one another that their neighbourhoods overlap: keywords are looked for in all of them at once. */
 struct run_visit {
     struct ts_scanner *scanner;
     struct detect_frame *frame;
-    struct ts_span run;
     struct ts_span limits;
+    struct ts_span runs[RUNS_MAX];
+    size_t count;
 };
 
+static size_t end_of(struct ts_span span) {
+    return span.from + span.len;
+}
+
+/*
+ * A keyword ended at `to`: the secrets that it may stand for begin behind it, within the rule's distance, in a run. Runs
+ * are in order, and one that a keyword reaches into is the last for which an earlier keyword has left anything to do, so
+ * that starts are tried in ascending order here, too.
+ */
 static int on_keyword(unsigned id, unsigned long long from, unsigned long long to, unsigned flags,
                       void *context) {
     (void)from;
@@ -146,30 +158,48 @@ static int on_keyword(unsigned id, unsigned long long from, unsigned long long t
     const struct run_visit *visit = context;
     const struct ts_detector *detector = visit->scanner->detector;
     size_t end = visit->scanner->scan_origin + (size_t)to;
-    size_t run_end = visit->run.from + visit->run.len;
     for (uint32_t i = detector->keywords.starts[id]; i < detector->keywords.starts[id + 1]; i++) {
         uint32_t rule = detector->keywords.rules[i];
         const struct ts_rule *text = detector->ready[rule].rule;
-        size_t first = end > visit->run.from ? end : visit->run.from;
-        struct detect_starts starts = {below(first, text->lead), above(end, text->distance, run_end)};
-        if (end <= run_end && starts.from < starts.to && rule_is_on(visit->scanner, rule))
+        if (!rule_is_on(visit->scanner, rule))
+            continue;
+        for (size_t j = 0; j < visit->count; j++) {
+            size_t run_end = end_of(visit->runs[j]);
+            size_t first = end > visit->runs[j].from ? end : visit->runs[j].from;
+            if (end > run_end)
+                continue;
+            struct detect_starts starts = {below(first, text->lead), above(end, text->distance, run_end)};
+            if (starts.from >= starts.to)
+                break;
             detect__search(visit->scanner, visit->frame, rule, starts);
+        }
     }
     return 0;
+}
+
+static void find_keywords(struct run_visit *visit) {
+    struct ts_scanner *scanner = visit->scanner;
+    if (visit->count == 0)
+        return;
+    size_t from = below(visit->runs[0].from, scanner->detector->distance_max);
+    size_t to = end_of(visit->runs[visit->count - 1]);
+    scanner->scan_origin = from;
+    if (hs_scan(scanner->detector->databases[DETECT_KEYWORDS], (const char *)visit->frame->bytes.data + from,
+                (unsigned)(to - from), 0, scanner->scratch, on_keyword, visit) != HS_SUCCESS)
+        scanner->failed = true;
+    visit->count = 0;
 }
 
 static void on_run(void *context, struct ts_span run) {
     struct run_visit *visit = context;
     struct ts_scanner *scanner = visit->scanner;
     struct detect_frame *frame = visit->frame;
-    const hs_database_t *keywords = scanner->detector->databases[DETECT_KEYWORDS];
-    if (keywords && !scanner->scan->ungated) {
-        size_t from = below(run.from, scanner->detector->distance_max);
-        visit->run = run;
-        scanner->scan_origin = from;
-        if (hs_scan(keywords, (const char *)frame->bytes.data + from, (unsigned)(run.from + run.len - from),
-                    0, scanner->scratch, on_keyword, visit) != HS_SUCCESS)
-            scanner->failed = true;
+    if (scanner->detector->databases[DETECT_KEYWORDS] && !scanner->scan->ungated) {
+        bool is_near = visit->count > 0 && below(run.from, scanner->detector->distance_max) <=
+                                               end_of(visit->runs[visit->count - 1]);
+        if (!is_near || visit->count == RUNS_MAX)
+            find_keywords(visit);
+        visit->runs[visit->count++] = run;
     }
     if (frame->depth < TS_ENCODING_DEPTH && !scanner->scan->not_decoded)
         detect__decode_base64(scanner, frame, run, visit->limits);
@@ -184,11 +214,11 @@ static void on_zeros(void *context, size_t at) {
 static void find_runs(struct ts_scanner *scanner, struct detect_frame *frame, struct ts_span block) {
     bool decodes = frame->depth < TS_ENCODING_DEPTH && !scanner->scan->not_decoded;
     size_t from = below(block.from, STRETCH);
-    struct run_visit visit = {
-        .scanner = scanner,
-        .frame = frame,
-        .limits = {from, above(block.from + block.len, STRETCH, frame->bytes.len) - from},
-    };
+    struct run_visit visit; /* not zeroed: it is a KiB, and small inputs are many */
+    visit.scanner = scanner;
+    visit.frame = frame;
+    visit.limits = (struct ts_span){from, above(block.from + block.len, STRETCH, frame->bytes.len) - from};
+    visit.count = 0;
     struct detect_run_visitor visitor = {
         .context = &visit,
         .run = on_run,
@@ -197,6 +227,7 @@ static void find_runs(struct ts_scanner *scanner, struct detect_frame *frame, st
     };
     if (scanner->detector->has_token_rules || decodes)
         detect__token_runs(scanner->classify, frame->bytes, block, STRETCH, &visitor);
+    find_keywords(&visit);
     if (decodes)
         detect__decode_percent(scanner, frame, visit.limits);
 }
