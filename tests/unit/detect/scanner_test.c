@@ -310,6 +310,24 @@ static void windows_with_overlap_find_what_one_scan_finds(void **state) {
     }
 }
 
+/* And without the overlap something is missing: what a seam cuts is in neither window, rather than wrong in one. */
+static void a_match_across_the_end_of_a_window_is_not_reported(void **state) {
+    (void)state;
+    const struct ts_rule *rule = ts_ruleset_find(&kit.rules, "gitlab-pat");
+    struct ts_bytes text = rule->matches[0].text;
+    for (size_t cut = 0; cut <= text.len; cut++) {
+        struct ts_scan first = {.bytes = ts_bytes_first(text, cut), .continues_after = true};
+        struct ts_scan second = {.bytes = ts_bytes_skip(text, cut), .continues_before = true};
+        struct list found = scan_raw(&kit, first);
+        assert_int_equal(found.count, 0);
+        list_release(&found);
+        found = scan_raw(&kit, second);
+        for (size_t i = 0; i < found.count; i++)
+            assert_false(found.matches[i].depends_on_start);
+        list_release(&found);
+    }
+}
+
 static void an_empty_input_has_nothing(void **state) {
     (void)state;
     struct list list = scan_text(&kit, NULL, 0);
@@ -423,6 +441,7 @@ int main(void) {
         cmocka_unit_test(what_is_changed_is_not_found_without_looking),
         cmocka_unit_test(windows_with_overlap_find_what_one_scan_finds),
         cmocka_unit_test(threads_share_a_detector),
+        cmocka_unit_test(a_match_across_the_end_of_a_window_is_not_reported),
         cmocka_unit_test(an_empty_input_has_nothing),
         cmocka_unit_test(no_input_takes_unbounded_steps),
         cmocka_unit_test(a_long_line_of_base64_is_decoded_wherever_it_begins),
