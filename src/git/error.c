@@ -36,29 +36,23 @@ const char *ts_git_fault_describe(const struct ts_git_fault *fault, char *ret_te
     return ret_text;
 }
 
-static void fill(struct ts_git_fault *fault, enum ts_git_error error, const char *thing) {
+void git__fault_fill(enum ts_git_error error, const char *thing, struct ts_git_fault *ret_fault) {
     int os_error = error == TS_GIT_IO ? errno : 0;
-    *fault = (struct ts_git_fault){.error = error, .os_error = os_error};
+    if (ret_fault == NULL)
+        return;
+    *ret_fault = (struct ts_git_fault){.error = error, .os_error = os_error};
     if (thing != NULL)
-        (void)ts_text_escape(ts_bytes_of_cstring(thing), fault->thing, sizeof fault->thing);
+        (void)ts_text_escape(ts_bytes_of_cstring(thing), ret_fault->thing, sizeof ret_fault->thing);
 }
 
-enum ts_git_error git__fault(enum ts_git_error error, const char *thing, struct ts_git_fault *ret_fault) {
-    if (ret_fault != NULL)
-        fill(ret_fault, error, thing);
-    return error;
-}
-
-enum ts_git_error git__fault_object(enum ts_git_error error, enum ts_git_hash hash,
-                                    const struct ts_git_oid *oid, const char *thing,
-                                    struct ts_git_fault *ret_fault) {
-    if (ret_fault != NULL) {
-        fill(ret_fault, error, thing);
-        ret_fault->has_oid = true;
-        ret_fault->hash = hash;
-        ret_fault->oid = *oid;
-    }
-    return error;
+void git__fault_fill_object(enum ts_git_error error, enum ts_git_hash hash, const struct ts_git_oid *oid,
+                            const char *thing, struct ts_git_fault *ret_fault) {
+    git__fault_fill(error, thing, ret_fault);
+    if (ret_fault == NULL)
+        return;
+    ret_fault->has_oid = true;
+    ret_fault->hash = hash;
+    ret_fault->oid = *oid;
 }
 
 void git__fault_send(const struct ts_git_fault_sink *sink, const struct ts_git_fault *fault) {

@@ -33,8 +33,8 @@ static enum ts_git_error open_regular(const char *path, int *ret_fd, size_t *ret
 }
 
 enum ts_git_error git__map_open(const char *path, struct git__map *ret_map, struct ts_git_fault *ret_fault) {
-    int fd;
-    size_t len;
+    int fd = -1;
+    size_t len = 0;
     enum ts_git_error error = open_regular(path, &fd, &len, ret_fault);
     if (error != TS_GIT_OK)
         return error;
@@ -77,8 +77,8 @@ static bool read_up_to(int fd, char *text, size_t *len) {
 
 enum ts_git_error git__file_read(const char *path, size_t max, char **ret_text, size_t *ret_len,
                                  struct ts_git_fault *ret_fault) {
-    int fd;
-    size_t len;
+    int fd = -1;
+    size_t len = 0;
     enum ts_git_error error = open_regular(path, &fd, &len, ret_fault);
     if (error != TS_GIT_OK)
         return error;
@@ -90,7 +90,7 @@ enum ts_git_error git__file_read(const char *path, size_t max, char **ret_text, 
     else if (!read_up_to(fd, text, &len))
         error = git__fault(TS_GIT_IO, path, ret_fault);
     close(fd);
-    if (error != TS_GIT_OK) {
+    if (error != TS_GIT_OK || text == NULL) {
         free(text);
         return error;
     }
@@ -120,7 +120,8 @@ char *git__path_join(const char *folder, const char *name) {
         return NULL;
     memcpy(path, folder, folder_len);
     path[folder_len] = '/';
-    memcpy(path + folder_len + 1, name, name_len + 1);
+    memcpy(path + folder_len + 1, name, name_len);
+    path[folder_len + 1 + name_len] = '\0';
     return path;
 }
 

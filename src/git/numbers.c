@@ -15,10 +15,15 @@ static int compare_loose(const void *a, const void *b) {
     return order != 0 ? order : (x->object_dir > y->object_dir) - (x->object_dir < y->object_dir);
 }
 
+struct loose_list {
+    struct git__loose_object *items;
+    size_t count;
+    size_t capacity;
+};
+
 /* The objects of objects/<two digits>. Other names than ids, such as temporary files, are passed over. */
 static enum ts_git_error list_fan(const struct ts_git_repo *repo, uint32_t object_dir, unsigned fan,
-                                  struct git__loose_object **list, size_t *count, size_t *capacity,
-                                  struct ts_git_fault *ret_fault) {
+                                  struct loose_list *list, struct ts_git_fault *ret_fault) {
     char hex[TS_GIT_OID_HEX_SIZE];
     (void)snprintf(hex, sizeof hex, "%02x", fan);
     char *path = git__path_join(repo->object_dirs[object_dir], hex);
@@ -36,33 +41,31 @@ static enum ts_git_error list_fan(const struct ts_git_repo *repo, uint32_t objec
         memcpy(hex + 2, names[i], rest + 1);
         if (!ts_git_oid_parse(repo->hash, ts_bytes_of_cstring(hex), &oid))
             continue;
-        if (!GIT__GROW(*list, *capacity, *count + 1))
+        if (!GIT__GROW(list->items, list->capacity, list->count + 1))
             error = git__fault(TS_GIT_NO_MEMORY, NULL, ret_fault);
         else
-            (*list)[(*count)++] = (struct git__loose_object){oid, object_dir};
+            list->items[list->count++] = (struct git__loose_object){oid, object_dir};
     }
     git__free_names(names, name_count);
     return error;
 }
 
 static enum ts_git_error list_loose(struct ts_git_repo *repo, struct ts_git_fault *ret_fault) {
-    struct git__loose_object *list = NULL;
-    size_t count = 0;
-    size_t capacity = 0;
+    struct loose_list list = {.items = NULL};
     enum ts_git_error error = TS_GIT_OK;
     for (uint32_t dir = 0; dir < repo->object_dir_count; dir++)
         for (unsigned fan = 0; fan < 256 && error == TS_GIT_OK; fan++)
-            error = list_fan(repo, dir, fan, &list, &count, &capacity, ret_fault);
-    if (error == TS_GIT_OK && count >= GIT__NONE)
+            error = list_fan(repo, dir, fan, &list, ret_fault);
+    if (error == TS_GIT_OK && list.count >= GIT__NONE)
         error = git__fault(TS_GIT_TOO_MANY, repo->common_dir, ret_fault);
     if (error != TS_GIT_OK) {
-        free(list);
+        free(list.items);
         return error;
     }
-    if (count > 0)
-        qsort(list, count, sizeof *list, compare_loose);
-    repo->numbers.loose = list;
-    repo->numbers.loose_count = (uint32_t)count;
+    if (list.count > 0)
+        qsort(list.items, list.count, sizeof *list.items, compare_loose);
+    repo->numbers.loose = list.items;
+    repo->numbers.loose_count = (uint32_t)list.count;
     return TS_GIT_OK;
 }
 

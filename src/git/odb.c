@@ -65,11 +65,12 @@ static enum ts_git_error apply_entry(const struct reading *reading, const struct
     uint8_t *bytes = NULL;
     if (!git__delta_head_parse(ts_bytes_of(delta.bytes, delta.len), &head))
         error = TS_GIT_BAD_DELTA;
-    else if (head.result_size > reading->max)
+    if (error == TS_GIT_OK && head.result_size > reading->max)
         error = TS_GIT_TOO_LARGE;
-    else if ((bytes = malloc((size_t)head.result_size + 1)) == NULL)
+    if (error == TS_GIT_OK && (bytes = malloc((size_t)head.result_size + 1)) == NULL)
         error = TS_GIT_NO_MEMORY;
-    else if (!git__delta_apply(ts_bytes_of(content->bytes, content->len), &head, bytes, NULL))
+    if (error == TS_GIT_OK &&
+        !git__delta_apply(ts_bytes_of(content->bytes, content->len), &head, bytes, NULL))
         error = TS_GIT_BAD_DELTA;
     free(delta.bytes);
     if (error != TS_GIT_OK) {
@@ -254,7 +255,7 @@ enum ts_git_error ts_git_object_peel(struct ts_git_repo *repo, const struct ts_g
                                      struct ts_git_oid *ret_oid, struct ts_git_fault *ret_fault) {
     struct ts_git_oid at = *oid;
     for (int i = 0; i < TAGS_MAX; i++) {
-        struct ts_git_content content;
+        struct ts_git_content content = {.bytes = NULL};
         enum ts_git_error error = ts_git_object_read(repo, &at, 64u << 20, &content, ret_fault);
         if ((error == TS_GIT_MISSING && i > 0) || error == TS_GIT_TOO_LARGE) {
             *ret_oid = at;

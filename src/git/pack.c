@@ -16,7 +16,8 @@ static char *with_suffix(const char *path, size_t suffix_len, const char *suffix
     if (changed == NULL)
         return NULL;
     memcpy(changed, path, stem);
-    memcpy(changed + stem, suffix, len + 1);
+    memcpy(changed + stem, suffix, len);
+    changed[stem + len] = '\0';
     return changed;
 }
 
