@@ -42,33 +42,35 @@ static enum ts_git_error open_index(enum ts_git_hash hash, const char *path, str
     return TS_GIT_OK;
 }
 
+/* With the index open. */
+static enum ts_git_error open_pack(const char *index_path, struct git__pack *pack,
+                                   struct ts_git_fault *ret_fault) {
+    char *promise = with_suffix(index_path, strlen("idx"), "promisor");
+    pack->path = with_suffix(index_path, strlen("idx"), "pack");
+    enum ts_git_error error = promise == NULL || pack->path == NULL
+                                  ? git__fault(TS_GIT_NO_MEMORY, index_path, ret_fault)
+                                  : git__map_open(pack->path, &pack->map, ret_fault);
+    pack->is_promised = promise != NULL && git__is_file(promise);
+    free(promise);
+    return error;
+}
+
 enum ts_git_error git__pack_open(enum ts_git_hash hash, const char *index_path, struct git__pack *ret_pack,
                                  bool *ret_is_damaged, struct ts_git_fault *ret_fault) {
-    struct git__pack pack = {0};
-    char *promise = NULL;
+    struct git__pack pack = {.path = NULL};
     enum ts_git_error error = open_index(hash, index_path, &pack, ret_fault);
-    if (error != TS_GIT_OK)
-        goto done;
-    pack.path = with_suffix(index_path, strlen("idx"), "pack");
-    promise = with_suffix(index_path, strlen("idx"), "promisor");
-    if (pack.path == NULL || promise == NULL) {
-        error = git__fault(TS_GIT_NO_MEMORY, index_path, ret_fault);
-        goto done;
+    if (error == TS_GIT_OK)
+        error = open_pack(index_path, &pack, ret_fault);
+    if (error != TS_GIT_OK) {
+        git__pack_release(&pack);
+        return error;
     }
-    error = git__map_open(pack.path, &pack.map, ret_fault);
-    if (error != TS_GIT_OK)
-        goto done;
-    pack.is_promised = git__is_file(promise);
     bool is_sound = frame_is_sound(&pack);
     /* A pack that was cut off has no trailer: its last bytes may be an entry's. */
     pack.end = pack.map.bytes.len - (is_sound ? ts_git_hash_len(hash) : 0);
     *ret_is_damaged = !is_sound;
     *ret_pack = pack;
-done:
-    free(promise);
-    if (error != TS_GIT_OK)
-        git__pack_release(&pack);
-    return error;
+    return TS_GIT_OK;
 }
 
 void git__pack_release(struct git__pack *pack) {
