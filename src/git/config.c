@@ -179,11 +179,11 @@ enum ts_git_error git__config_parse(struct ts_bytes text, const char *path, stru
                                     struct ts_git_fault *ret_fault) {
     struct git__config config = {.hash = TS_GIT_SHA1};
     struct judged judged = {.version = 0};
-    struct reader r = {.at = (const char *)text.data, .end = (const char *)text.data + text.len};
     if (text.len == 0) {
         *ret_config = config;
         return TS_GIT_OK;
     }
+    struct reader r = {.at = (const char *)text.data, .end = (const char *)text.data + text.len};
     enum found found;
     while ((found = next_item(&r)) == FOUND_ITEM) {
         const struct item *item = &r.item;

@@ -45,14 +45,15 @@ static enum ts_git_error open_index(enum ts_git_hash hash, const char *path, str
 /* With the index open. */
 static enum ts_git_error open_pack(const char *index_path, struct git__pack *pack,
                                    struct ts_git_fault *ret_fault) {
-    char *promise = with_suffix(index_path, strlen("idx"), "promisor");
     pack->path = with_suffix(index_path, strlen("idx"), "pack");
-    enum ts_git_error error = promise == NULL || pack->path == NULL
-                                  ? git__fault(TS_GIT_NO_MEMORY, index_path, ret_fault)
-                                  : git__map_open(pack->path, &pack->map, ret_fault);
-    pack->is_promised = promise != NULL && git__is_file(promise);
+    if (pack->path == NULL)
+        return git__fault(TS_GIT_NO_MEMORY, index_path, ret_fault);
+    char *promise = with_suffix(index_path, strlen("idx"), "promisor");
+    if (promise == NULL)
+        return git__fault(TS_GIT_NO_MEMORY, index_path, ret_fault);
+    pack->is_promised = git__is_file(promise);
     free(promise);
-    return error;
+    return git__map_open(pack->path, &pack->map, ret_fault);
 }
 
 enum ts_git_error git__pack_open(enum ts_git_hash hash, const char *index_path, struct git__pack *ret_pack,
