@@ -1,29 +1,33 @@
-# What every C file of the project is compiled with. Targets take these by linking ts_flags.
+# What every C file of the project is compiled with. Targets take these by linking ts_flags; headers that are compiled
+# alone take ts_flags_alone, because banned.h brings system headers with it.
 
+add_library(ts_flags_alone INTERFACE)
 add_library(ts_flags INTERFACE)
+target_link_libraries(ts_flags INTERFACE ts_flags_alone)
 
-target_compile_definitions(ts_flags INTERFACE _GNU_SOURCE TS_VERSION="${PROJECT_VERSION}"
+# Unsafe library functions do not compile.
+target_compile_options(ts_flags INTERFACE -include ${CMAKE_SOURCE_DIR}/src/base/banned.h)
+
+target_compile_definitions(ts_flags_alone INTERFACE _GNU_SOURCE TS_VERSION="${PROJECT_VERSION}"
     $<$<BOOL:${TS_TEST_BUILD}>:TS_TEST_BUILD=1>)
 
-target_compile_options(ts_flags INTERFACE
+target_compile_options(ts_flags_alone INTERFACE
     -Wall -Wextra -Wpedantic -Werror -Wconversion -Wsign-conversion -Wshadow -Wswitch-enum -Wenum-conversion
     -Wstrict-prototypes -Wmissing-prototypes -Wundef -Wvla -Wformat=2 -Wcast-qual -Wwrite-strings
     -fno-common
     # Paths in messages and debug information do not depend on where the tree lies.
-    -ffile-prefix-map=${CMAKE_SOURCE_DIR}/=
-    # Unsafe library functions do not compile.
-    -include ${CMAKE_SOURCE_DIR}/src/base/banned.h)
+    -ffile-prefix-map=${CMAKE_SOURCE_DIR}/=)
 
 if(TS_SANITIZE)
-    target_compile_options(ts_flags INTERFACE -fsanitize=${TS_SANITIZE} -fno-sanitize-recover=all
+    target_compile_options(ts_flags_alone INTERFACE -fsanitize=${TS_SANITIZE} -fno-sanitize-recover=all
                                               -fno-omit-frame-pointer)
-    target_link_options(ts_flags INTERFACE -fsanitize=${TS_SANITIZE})
+    target_link_options(ts_flags_alone INTERFACE -fsanitize=${TS_SANITIZE})
 endif()
 
 if(TS_HARDEN)
     include(CheckPIESupported)
     check_pie_supported(LANGUAGES C)
-    target_compile_options(ts_flags INTERFACE -fstack-protector-strong -fstack-clash-protection
+    target_compile_options(ts_flags_alone INTERFACE -fstack-protector-strong -fstack-clash-protection
                                               -U_FORTIFY_SOURCE -D_FORTIFY_SOURCE=3)
-    target_link_options(ts_flags INTERFACE -Wl,-z,relro,-z,now,-z,noexecstack)
+    target_link_options(ts_flags_alone INTERFACE -Wl,-z,relro,-z,now,-z,noexecstack)
 endif()

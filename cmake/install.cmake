@@ -1,8 +1,12 @@
 # The libraries that others link against, made of all layers below the command, and what `make install` puts where.
 
+# Sanitizers want to be linked into a program, not into a library.
+if(TS_SANITIZE)
+    return()
+endif()
+
 set(TS_LIBRARY_LAYERS base os route)
 set(objects)
-set(foreign)
 foreach(layer IN LISTS TS_LIBRARY_LAYERS)
     list(APPEND objects $<TARGET_OBJECTS:${layer}>)
 endforeach()
@@ -10,7 +14,9 @@ endforeach()
 add_library(turnstone_shared SHARED ${objects})
 set_target_properties(turnstone_shared PROPERTIES OUTPUT_NAME turnstone LINKER_LANGUAGE C
     VERSION ${PROJECT_VERSION} SOVERSION ${PROJECT_VERSION_MAJOR})
-target_link_libraries(turnstone_shared PRIVATE ts_flags)
+get_property(foreign GLOBAL PROPERTY TS_FOREIGN_LIBRARIES)
+list(REMOVE_DUPLICATES foreign)
+target_link_libraries(turnstone_shared PRIVATE ts_flags ${foreign})
 target_link_options(turnstone_shared PRIVATE -Wl,--no-undefined)
 
 # One object in which only the public functions are visible, so that private names cannot clash with a user's.
@@ -22,9 +28,7 @@ add_custom_command(OUTPUT ${CMAKE_BINARY_DIR}/libturnstone.a
     DEPENDS ${objects} ${TS_LIBRARY_LAYERS}
     WORKING_DIRECTORY ${CMAKE_BINARY_DIR}
     COMMAND_EXPAND_LISTS VERBATIM)
-if(NOT TS_SANITIZE)
-    add_custom_target(turnstone_static ALL DEPENDS ${CMAKE_BINARY_DIR}/libturnstone.a)
-endif()
+add_custom_target(turnstone_static ALL DEPENDS ${CMAKE_BINARY_DIR}/libturnstone.a)
 
 # The program writes its own man page and completions, from the tables that it parses by.
 set(TS_GENERATED ${CMAKE_BINARY_DIR}/generated)
@@ -37,6 +41,18 @@ foreach(form IN ITEMS man bash zsh)
 endforeach()
 add_custom_target(turnstone_generated ALL DEPENDS ${generated})
 
+# The way from the pkg-config file back to the prefix.
+file(RELATIVE_PATH TS_PC_PREFIX /p/${CMAKE_INSTALL_LIBDIR}/pkgconfig /p)
+
+# Who links the static library needs what it needs.
+set(TS_LIBS_PRIVATE)
+foreach(library IN LISTS foreign)
+    get_target_property(linked ${library} INTERFACE_LINK_LIBRARIES)
+    foreach(path IN LISTS linked)
+        string(REGEX REPLACE "^.*/lib([^/]+)\\.(so|a)$" "-l\\1" flag "${path}")
+        string(APPEND TS_LIBS_PRIVATE " ${flag}")
+    endforeach()
+endforeach()
 configure_file(${CMAKE_SOURCE_DIR}/cmake/turnstone.pc.in ${CMAKE_BINARY_DIR}/turnstone.pc @ONLY)
 
 get_property(public_headers GLOBAL PROPERTY TS_PUBLIC_HEADERS)

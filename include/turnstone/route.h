@@ -33,9 +33,11 @@ struct ts_store_id {
  *   single  every id is in store 0
  *   xxh64   XXH64 with seed 0 over the 8 little-endian bytes of the id, modulo the count; the default
  *   fnv1a   FNV-1a over the same bytes, cut to its low 16 bits, modulo the count; for compatibility. Above
- * 65,536 stores, those from 65,536 on are never chosen, and ids whose bytes share their low bits crowd
- * together jump    jump consistent hash (Lamping and Veach) of the id itself: growing from n to n + 1 stores
- * moves 1/(n + 1) of the ids, all of them to the new store range   a list of ranges that the operator chooses
+ *           65,536 stores, those from 65,536 on are never chosen, and ids whose bytes share their low bits
+ *           crowd together
+ *   jump    jump consistent hash (Lamping and Veach) of the id itself: growing from n to n + 1 stores moves
+ *           1/(n + 1) of the ids, all of them to the new store
+ *   range   a list of ranges that the operator chooses
  */
 #define TS_ROUTER_STRATEGIES(X)                                                                              \
     X(SINGLE, 0, "single")                                                                                   \
@@ -223,8 +225,7 @@ enum ts_router_list_error { TS_ROUTER_LIST_ERRORS(TS_ROUTER_LIST_ERROR_ENUM) };
 enum { TS_ROUTER_LIST_ERROR_COUNT = 0 TS_ROUTER_LIST_ERRORS(TS_ROUTER_LIST_ERROR_ONE) };
 #undef TS_ROUTER_LIST_ERROR_ONE
 
-/* Which item, from 0, and which bytes of the text are wrong: the item, or the one number in it that is bad.
- */
+/* Which item, from 0, and which bytes of the text are wrong: the one number in it that is bad, or the whole item. */
 struct ts_router_list_error_detail {
     enum ts_router_list_error error;
     size_t position;

@@ -4,10 +4,11 @@
  *
  *     struct ts_blake3 hasher;
  *     ts_blake3_init(&hasher);                        or _init_keyed, or _init_derive_key
- *     ts_blake3_update(&hasher, TS_BYTES("..."));     any number of times; how the input is cut does not
- * matter ts_blake3_output(&hasher, 0, out, sizeof out);  may be repeated and followed by more input
+ *     ts_blake3_update(&hasher, TS_BYTES("..."));     any number of times
+ *     ts_blake3_output(&hasher, 0, out, sizeof out);  may be repeated and followed by more input
  *
- * A hasher owns nothing and may be copied. It holds the key of its mode: let it not outlive its use.
+ * How the input is cut into updates does not matter. A hasher owns nothing and may be copied. It holds the
+ * key of its mode: let it not outlive its use.
  */
 #ifndef TS_BASE_BLAKE3_H
 #define TS_BASE_BLAKE3_H

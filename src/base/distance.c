@@ -36,7 +36,7 @@ size_t ts_distance(struct ts_bytes a, struct ts_bytes b, size_t bound) {
     if (lengths_apart > bound || a.len > TS_DISTANCE_LEN_MAX || b.len > TS_DISTANCE_LEN_MAX)
         return bound + 1;
 
-    row rows[3];
+    row rows[3] = {0};
     for (size_t j = 0; j <= b.len; j++)
         rows[0][j] = (uint8_t)j;
     uint8_t smallest_above = 0;
@@ -54,11 +54,8 @@ size_t ts_distance(struct ts_bytes a, struct ts_bytes b, size_t bound) {
 
 bool ts_distance_nearest(struct ts_bytes word, const char *const *candidates, size_t count,
                          size_t *ret_index) {
-    size_t bound = word.len / 3;
-    if (bound > 3)
-        bound = 3;
-    else if (bound < 1)
-        bound = word.len > 1 ? 1 : 0;
+    /* How many slips are forgiven: a swap and a missing letter in a word of five. */
+    size_t bound = word.len < 2 ? 0 : word.len < 4 ? 1 : word.len < 7 ? 2 : 3;
 
     bool found = false;
     size_t nearest = 0;

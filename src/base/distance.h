@@ -18,8 +18,9 @@
 size_t ts_distance(struct ts_bytes a, struct ts_bytes b, size_t bound);
 
 /*
- * The candidate nearest to word, the first one of several; false when none is near: a third of the word's
- * length, but at least 1 and at most 3. A word of one letter is near nothing but itself.
+ * The candidate nearest to word, the first one of several; false when none is near: at most 1 away from a
+ * word of up to 3 letters, 2 from one of up to 6, 3 from a longer one. A word of one letter is near nothing
+ * but itself.
  */
 bool ts_distance_nearest(struct ts_bytes word, const char *const *candidates, size_t count,
                          size_t *ret_index);

@@ -9,7 +9,7 @@ __extension__ typedef unsigned __int128 u128;
 _Static_assert(sizeof(struct ts_hist) == 30248, "say the size in the header");
 
 static size_t bucket_of(uint64_t value) {
-    if (value < 2 * TS_HIST_SUB_BUCKETS)
+    if (value < (uint64_t)2 * TS_HIST_SUB_BUCKETS)
         return (size_t)value;
     unsigned exponent = 63 - (unsigned)__builtin_clzll(value);
     unsigned shift = exponent - TS_HIST_SUB_BITS;
@@ -18,7 +18,7 @@ static size_t bucket_of(uint64_t value) {
 }
 
 static unsigned shift_of_bucket(size_t bucket) {
-    return bucket < 2 * TS_HIST_SUB_BUCKETS ? 0 : (unsigned)(bucket / TS_HIST_SUB_BUCKETS - 1);
+    return bucket < (size_t)2 * TS_HIST_SUB_BUCKETS ? 0 : (unsigned)(bucket / TS_HIST_SUB_BUCKETS - 1);
 }
 
 static uint64_t first_of_bucket(size_t bucket) {

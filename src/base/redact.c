@@ -63,7 +63,7 @@ static size_t escape_one(struct ts_bytes bytes, char ret_piece[static PIECE_MAX]
     uint32_t point;
     size_t len = utf8_decode(bytes, &point);
     if (len == 1 && point == '\\') {
-        memcpy(ret_piece, "\\\\", 2);
+        ret_piece[0] = ret_piece[1] = '\\';
         *ret_piece_len = 2;
         return 1;
     }

@@ -112,7 +112,7 @@ static double best_ns(sum_of_answers *run, const void *context) {
         if (took < best)
             best = took;
     }
-    return (double)best / IDS;
+    return (double)best / (double)IDS;
 }
 
 struct figure {
@@ -130,6 +130,7 @@ static void measure_hash(struct figure *figure, enum ts_router_strategy strategy
     const uint32_t count = STORES;
     enum ts_router_error error = ts_router_init_hash(strategy, count, &router, NULL);
     ts_assert(error == TS_ROUTER_OK);
+    ts_assert(route_all(&router) == figure->bare(&count));
     figure->ns = best_ns(route_all, &router);
     figure->bare_ns = best_ns(figure->bare, &count);
 }
@@ -246,7 +247,7 @@ static enum cli_exit run_bench_route(const struct cli_arguments *arguments) {
 }
 
 static const struct cli_option bench_options[] = {
-    [BENCH_JSON] = {"json", NULL, NULL, "print one JSON object"},
+    [BENCH_JSON] = {.name = "json", .help = "print one JSON object"},
 };
 
 static const struct cli_example bench_examples[] = {
@@ -258,8 +259,7 @@ const struct cli_verb cli__verb_bench_route = {
     .summary = "measure what routing costs",
     .description =
         "Measures each strategy on random ids, and beside it a bare loop that does the same work in the same "
-        "run: the ratio is what to compare between machines. Figures are nanoseconds a call, the best of "
-        "many "
+        "run: the ratio is what to compare between machines. Figures are nanoseconds a call, the best of many "
         "short trials. It takes about a second.",
     .options = bench_options,
     .option_count = sizeof bench_options / sizeof bench_options[0],

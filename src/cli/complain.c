@@ -16,7 +16,7 @@ enum cli_exit cli__complain(enum cli_exit status, const char *format, ...) {
 }
 
 struct cli_quoted cli__quote(struct ts_bytes value) {
-    struct cli_quoted quoted;
+    struct cli_quoted quoted = {""};
     ts_text_escape(value, quoted.text, sizeof quoted.text);
     return quoted;
 }

@@ -57,6 +57,12 @@ static void print_verb(const struct cli_verb *verb) {
             printf("%*s", indent - width, "");
         print_wrapped(verb->options[i].help, indent, indent);
     }
+    if (verb->variable_count)
+        puts("\nEnvironment:");
+    for (size_t i = 0; i < verb->variable_count; i++) {
+        int width = printf("  %s  ", verb->variables[i].name);
+        print_wrapped(verb->variables[i].means, width, width);
+    }
     if (verb->example_count)
         puts("\nExamples:");
     for (size_t i = 0; i < verb->example_count; i++)
@@ -81,16 +87,19 @@ static void print_overview(void) {
 }
 
 static void print_group(const char *word) {
-    printf("Verbs under 'turnstone %s':\n", word);
+    printf("%sVerbs under 'turnstone %s':\n", cli__verb_find(1, &word) ? "\n" : "", word);
     for (size_t i = 0; i < cli__verb_count; i++) {
         size_t first = cli__verb_first_word(cli__verbs[i]);
-        if (strlen(word) == first && strncmp(cli__verbs[i]->name, word, first) == 0)
+        if (cli__verbs[i]->name[first] == ' ' && strlen(word) == first &&
+            strncmp(cli__verbs[i]->name, word, first) == 0)
             printf("  %-14s %s\n", cli__verbs[i]->name, cli__verbs[i]->summary);
     }
 }
 
 enum cli_exit cli__help_verb(const struct cli_verb *verb) {
     print_verb(verb);
+    if (cli__verb_is_group(verb->name))
+        print_group(verb->name);
     return cli__finish_stdout(CLI_EXIT_DONE);
 }
 
@@ -99,12 +108,14 @@ enum cli_exit cli__help_text(size_t count, const char *const *words) {
         print_overview();
         return cli__finish_stdout(CLI_EXIT_DONE);
     }
-    if (count == 1 && cli__verb_is_group(words[0])) {
-        print_group(words[0]);
-        return cli__finish_stdout(CLI_EXIT_DONE);
-    }
     const struct cli_verb *verb = cli__verb_find(count, words);
-    return verb ? cli__help_verb(verb) : cli__verb_complain_unknown(count, words);
+    bool group = count == 1 && cli__verb_is_group(words[0]);
+    if (!verb && !group)
+        return cli__verb_complain_unknown(count, words);
+    if (verb)
+        return cli__help_verb(verb);
+    print_group(words[0]);
+    return cli__finish_stdout(CLI_EXIT_DONE);
 }
 
 enum cli_exit cli__help_version(void) {
@@ -115,8 +126,11 @@ enum cli_exit cli__help_version(void) {
 enum { HELP_AS };
 
 static const struct cli_option help_options[] = {
-    [HELP_AS] = {"as", "FORM", "text|man|bash|zsh",
-                 "the form: text for the terminal (the default), the man page, or the completion of a shell"},
+    [HELP_AS] =
+        {.name = "as",
+         .argument = "FORM",
+         .choices = "text|man|bash|zsh",
+         .help = "the form: text for the terminal (the default), the man page, or the completion of a shell"},
 };
 
 static const struct cli_example help_examples[] = {

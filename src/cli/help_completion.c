@@ -28,13 +28,13 @@ static void put_groups(FILE *out) {
             told = strncmp(cli__verbs[j]->name, cli__verbs[i]->name, length + 1) == 0;
         if (told)
             continue;
-        fprintf(out, "        %.*s) words=\"", (int)length, cli__verbs[i]->name);
+        fprintf(out, "        %.*s) offered=\"", (int)length, cli__verbs[i]->name);
         for (size_t j = i; j < cli__verb_count; j++)
             if (strncmp(cli__verbs[j]->name, cli__verbs[i]->name, length + 1) == 0)
                 fprintf(out, "%s%s", j > i ? " " : "", cli__verbs[j]->name + length + 1);
         fputs("\" ;;\n", out);
     }
-    fprintf(out, "        help) words=\"");
+    fprintf(out, "        help) offered=\"");
     put_first_words(out);
     fputs("\" ;;\n", out);
 }
@@ -46,7 +46,7 @@ static void put_choices(FILE *out) {
             const struct cli_option *option = &cli__verbs[i]->options[j];
             if (!option->choices)
                 continue;
-            fprintf(out, "        \"%s --%s\") words=\"", cli__verbs[i]->name, option->name);
+            fprintf(out, "        \"%s --%s\") offered=\"", cli__verbs[i]->name, option->name);
             for (const char *c = option->choices; *c; c++)
                 fputc(*c == '|' ? ' ' : *c, out);
             fputs("\" ;;\n", out);
@@ -56,7 +56,7 @@ static void put_choices(FILE *out) {
 
 static void put_options(FILE *out) {
     for (size_t i = 0; i < cli__verb_count; i++) {
-        fprintf(out, "        \"%s\") words=\"--help", cli__verbs[i]->name);
+        fprintf(out, "        \"%s\") offered=\"--help", cli__verbs[i]->name);
         for (size_t j = 0; j < cli__verbs[i]->option_count; j++)
             fprintf(out, " --%s", cli__verbs[i]->options[j].name);
         fputs("\" ;;\n", out);
@@ -64,22 +64,23 @@ static void put_options(FILE *out) {
 }
 
 /*
- * Both shells run the same function: it sets `words` to what may stand at the place of the cursor, from the
+ * Both shells run the same function: it sets `offered` to what may stand at the place of the cursor, from the
  * words before it. "verb" is the first word, or the first two for a verb under another.
  */
 static void put_function(FILE *out) {
     fputs("__turnstone_words() { # FIRST SECOND PREVIOUS CURRENT PLACE\n"
           "    local first=$1 second=$2 previous=$3 current=$4 place=$5 verb=$1\n"
-          "    words=\n"
+          "    offered=\n"
           "    if [ \"$place\" -eq 1 ]; then\n"
-          "        words=\"--help --version ",
+          "        offered=\"--help --version ",
           out);
     put_first_words(out);
-    fputs("\"\n        return\n    fi\n"
-          "    if [ \"$place\" -eq 2 ]; then\n        case $first in\n",
-          out);
+    fputs(
+        "\"\n        return 0\n    fi\n"
+        "    if [ \"$place\" -eq 2 ] && [ \"${current#-}\" = \"$current\" ]; then\n        case $first in\n",
+        out);
     put_groups(out);
-    fputs("        esac\n        [ -z \"$words\" ] || return\n    fi\n"
+    fputs("        esac\n        [ -z \"$offered\" ] || return 0\n    fi\n"
           "    case \"$first $second\" in\n",
           out);
     for (size_t i = 0; i < cli__verb_count; i++)
@@ -87,39 +88,42 @@ static void put_function(FILE *out) {
             fprintf(out, "        \"%s\") verb=\"$first $second\" ;;\n", cli__verbs[i]->name);
     fputs("    esac\n    case \"$verb $previous\" in\n", out);
     put_choices(out);
-    fputs("    esac\n    [ -z \"$words\" ] || return\n"
+    fputs("    esac\n    [ -z \"$offered\" ] || return 0\n"
           "    case $current in\n    -*) case $verb in\n",
           out);
     put_options(out);
-    fputs("        esac ;;\n    esac\n}\n", out);
+    fputs("        esac ;;\n    esac\n    return 0\n}\n", out);
 }
 
 void cli__help_bash(FILE *out) {
     fputs("# Completion of turnstone for bash.\n\n", out);
     put_function(out);
-    fputs("\n_turnstone() {\n"
-          "    local words\n"
-          "    __turnstone_words \"${COMP_WORDS[1]}\" \"${COMP_WORDS[2]:-}\" \"${COMP_WORDS[COMP_CWORD - "
-          "1]}\" \\\n"
-          "        \"${COMP_WORDS[COMP_CWORD]}\" \"$COMP_CWORD\"\n"
-          "    mapfile -t COMPREPLY < <(compgen -W \"$words\" -- \"${COMP_WORDS[COMP_CWORD]}\")\n"
-          "}\n"
-          "complete -o default -F _turnstone turnstone\n",
-          out);
+    fputs(
+        "\n_turnstone() {\n"
+        "    local offered previous=${COMP_WORDS[COMP_CWORD - 1]} current=${COMP_WORDS[COMP_CWORD]}\n"
+        "    # bash takes --name=value for three words\n"
+        "    if [ \"$current\" = = ]; then\n"
+        "        current=\n"
+        "    elif [ \"$previous\" = = ]; then\n"
+        "        previous=${COMP_WORDS[COMP_CWORD - 2]}\n"
+        "    fi\n"
+        "    __turnstone_words \"${COMP_WORDS[1]}\" \"${COMP_WORDS[2]:-}\" \"$previous\" \"$current\" $COMP_CWORD\n"
+        "    mapfile -t COMPREPLY < <(compgen -W \"$offered\" -- \"$current\")\n"
+        "}\n"
+        "complete -o default -F _turnstone turnstone\n",
+        out);
 }
 
 void cli__help_zsh(FILE *out) {
     fputs("#compdef turnstone\n# Completion of turnstone for zsh.\n\n", out);
     put_function(out);
-    fputs("\n_turnstone() {\n"
-          "    local -a given=(\"${words[@]}\")\n"
-          "    local place=$((CURRENT - 1)) words\n"
-          "    __turnstone_words \"${given[2]}\" \"${given[3]}\" \"${given[CURRENT - 1]}\" "
-          "\"${given[CURRENT]}\" "
-          "\"$place\"\n"
-          "    if [ -n \"$words\" ]; then compadd -- ${=words}; else _files; fi\n"
-          "}\n\n"
-          "if [ \"$funcstack[1]\" = _turnstone ]; then _turnstone \"$@\"; else compdef _turnstone turnstone; "
-          "fi\n",
-          out);
+    fputs(
+        "\n_turnstone() {\n"
+        "    local offered\n"
+        "    __turnstone_words \"${words[2]}\" \"${words[3]}\" \"${words[CURRENT - 1]}\" \"${words[CURRENT]}\" "
+        "$((CURRENT - 1))\n"
+        "    if [ -n \"$offered\" ]; then compadd -- ${=offered}; else _files; fi\n"
+        "}\n\n"
+        "if [ \"$funcstack[1]\" = _turnstone ]; then _turnstone \"$@\"; else compdef _turnstone turnstone; fi\n",
+        out);
 }

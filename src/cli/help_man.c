@@ -87,6 +87,22 @@ static void put_verb(FILE *out, const struct cli_verb *verb) {
     }
 }
 
+/* Every variable, with the verb that reads it. */
+static void put_variables(FILE *out) {
+    fputs(".SH ENVIRONMENT\n", out);
+    for (size_t i = 0; i < cli__verb_count; i++) {
+        for (size_t j = 0; j < cli__verbs[i]->variable_count; j++) {
+            fputs(".TP\n\\fB", out);
+            put_roff(out, cli__verbs[i]->variables[j].name);
+            fputs("\\fR (", out);
+            put_roff(out, cli__verbs[i]->name);
+            fputs(")\n", out);
+            put_roff(out, cli__verbs[i]->variables[j].means);
+            fputc('\n', out);
+        }
+    }
+}
+
 void cli__help_man(FILE *out) {
     fprintf(out, ".TH TURNSTONE 1 \"\" \"turnstone %s\" \"User Commands\"\n", ts_version());
     fputs(
@@ -96,11 +112,12 @@ void cli__help_man(FILE *out) {
         ".B turnstone \\-\\-version\n"
         ".SH DESCRIPTION\nTurnstone turns over every commit of every repository it is given and reports each "
         "leaked secret once.\nOptions stand anywhere behind the verb, before\n.BR \\-\\- ,\nas\n"
-        "\\fB\\-\\-name\\fR \\fIvalue\\fR or \\fB\\-\\-name=\\fR\\fIvalue\\fR.\n"
+        "\\fB\\-\\-name\\fR \\fIvalue\\fR or \\fB\\-\\-name=\\fR\\fIvalue\\fR.\nEvery verb takes\n.BR \\-\\-help .\n"
         ".SH VERBS\n",
         out);
     for (size_t i = 0; i < cli__verb_count; i++)
         put_verb(out, cli__verbs[i]);
+    put_variables(out);
     fputs(".SH EXIT STATUS\n", out);
 #define PUT_EXIT(name, value, meaning) fprintf(out, ".TP\n%d\n%s\n", value, meaning);
     CLI_EXIT_TABLE(PUT_EXIT)

@@ -11,34 +11,43 @@ static bool asks_for_help(const char *word) {
     return strcmp(word, "--help") == 0 || strcmp(word, "-h") == 0;
 }
 
-int main(int argc, char **argv) {
+static enum cli_exit run(int argc, char **argv) {
     if (argc < 2)
         return cli__complain(CLI_EXIT_USAGE, "no verb given; 'turnstone help' lists them");
     const char *const *words = (const char *const *)argv + 1;
     int count = argc - 1;
-    if (strcmp(words[0], "--version") == 0)
+    bool asks_for_version = strcmp(words[0], "--version") == 0;
+    if ((asks_for_version || asks_for_help(words[0])) && count > 1)
+        return cli__complain(CLI_EXIT_USAGE, "'%s' is one word too many", cli__quote_text(words[1]).text);
+    if (asks_for_version)
         return cli__help_version();
     if (asks_for_help(words[0]))
         return cli__help_text(0, NULL);
 
-    /* A verb under another has two words: "bench route". */
-    int taken = 1;
-    const struct cli_verb *verb = cli__verb_find(1, words);
-    if (!verb && count >= 2) {
-        taken = 2;
-        verb = cli__verb_find(2, words);
+    /* A verb under another has two words, and comes before the one word that it begins with: "txn status",
+     * "txn". */
+    int taken = 2;
+    const struct cli_verb *verb = count >= 2 ? cli__verb_find(2, words) : NULL;
+    if (!verb) {
+        taken = 1;
+        verb = cli__verb_find(1, words);
     }
     if (!verb && count == 2 && cli__verb_is_group(words[0]) && asks_for_help(words[1]))
         return cli__help_text(1, words);
     if (!verb)
         return cli__verb_complain_unknown((size_t)count, words);
 
-    const char **operands = calloc((size_t)argc, sizeof *operands);
-    if (!operands)
-        return cli__complain(CLI_EXIT_INFRASTRUCTURE, "out of memory");
+    struct cli_parse_room room = {
+        .operands = calloc((size_t)argc, sizeof *room.operands),
+        .given = calloc((size_t)argc, sizeof *room.given),
+    };
     struct cli_arguments arguments;
     enum cli_exit status = CLI_EXIT_USAGE;
-    switch (cli__options_parse(verb, count - taken, words + taken, operands, &arguments)) {
+    if (!room.operands || !room.given) {
+        status = cli__complain(CLI_EXIT_INFRASTRUCTURE, "out of memory");
+        goto done;
+    }
+    switch (cli__options_parse(verb, count - taken, words + taken, room, &arguments)) {
     case CLI_PARSE_OK:
         status = verb->run(&arguments);
         break;
@@ -48,6 +57,12 @@ int main(int argc, char **argv) {
     case CLI_PARSE_WRONG:
         break;
     }
-    free(operands);
+done:
+    free(room.given);
+    free(room.operands);
     return status;
+}
+
+int main(int argc, char **argv) {
+    return (int)run(argc, argv);
 }

@@ -18,7 +18,7 @@ static const struct cli_option *find_option(const struct cli_verb *verb, const c
 }
 
 static void complain_unknown_option(const struct cli_verb *verb, const char *word, size_t length) {
-    const char *names[CLI_OPTIONS_MAX];
+    const char *names[CLI_OPTIONS_MAX] = {NULL};
     for (size_t i = 0; i < verb->option_count; i++)
         names[i] = verb->options[i].name;
     const char *dashless = word;
@@ -73,7 +73,8 @@ static bool choice_holds(const struct cli_verb *verb, const struct cli_option *o
 
 /* `word` begins with a dash. `next` is the word behind it, or NULL. Tells whether that one was used up. */
 static enum cli_parse parse_option(const struct cli_verb *verb, const char *word, const char *next,
-                                   struct cli_arguments *arguments, bool *ret_used_next) {
+                                   struct cli_given *given, struct cli_arguments *arguments,
+                                   bool *ret_used_next) {
     const char *equals = strchr(word, '=');
     size_t length = equals ? (size_t)(equals - word) : strlen(word);
     if (!equals && (strcmp(word, "--help") == 0 || strcmp(word, "-h") == 0))
@@ -85,8 +86,9 @@ static enum cli_parse parse_option(const struct cli_verb *verb, const char *word
         complain_unknown_option(verb, word, length);
         return CLI_PARSE_WRONG;
     }
-    const char **value = &arguments->values[option - verb->options];
-    if (*value) {
+    size_t index = (size_t)(option - verb->options);
+    const char **value = &arguments->values[index];
+    if (*value && !option->many) {
         cli__complain(CLI_EXIT_USAGE, "%s: --%s is given twice", verb->name, option->name);
         return CLI_PARSE_WRONG;
     }
@@ -97,6 +99,7 @@ static enum cli_parse parse_option(const struct cli_verb *verb, const char *word
             return CLI_PARSE_WRONG;
         }
         *value = "";
+        given[arguments->given_count++] = (struct cli_given){index, *value};
         return CLI_PARSE_OK;
     }
     *value = equals ? equals + 1 : next;
@@ -106,28 +109,29 @@ static enum cli_parse parse_option(const struct cli_verb *verb, const char *word
                       option->name, option->argument);
         return CLI_PARSE_WRONG;
     }
+    given[arguments->given_count++] = (struct cli_given){index, *value};
     return !option->choices || choice_holds(verb, option, *value) ? CLI_PARSE_OK : CLI_PARSE_WRONG;
 }
 
 enum cli_parse cli__options_parse(const struct cli_verb *verb, int count, const char *const *words,
-                                  const char **ret_operands, struct cli_arguments *ret_arguments) {
+                                  struct cli_parse_room room, struct cli_arguments *ret_arguments) {
     ts_assert(verb->option_count <= CLI_OPTIONS_MAX);
-    struct cli_arguments arguments = {.operands = ret_operands};
+    struct cli_arguments arguments = {.operands = room.operands, .given = room.given};
     for (int i = 0; i < count; i++) {
         const char *word = words[i];
         bool is_operand = word[0] != '-' || word[1] == '\0' || isdigit((unsigned char)word[1]);
         if (is_operand) {
-            ret_operands[arguments.operand_count++] = word;
+            room.operands[arguments.operand_count++] = word;
             continue;
         }
         if (strcmp(word, "--") == 0) {
             while (++i < count)
-                ret_operands[arguments.operand_count++] = words[i];
+                room.operands[arguments.operand_count++] = words[i];
             break;
         }
         bool used_next;
         enum cli_parse result =
-            parse_option(verb, word, i + 1 < count ? words[i + 1] : NULL, &arguments, &used_next);
+            parse_option(verb, word, i + 1 < count ? words[i + 1] : NULL, room.given, &arguments, &used_next);
         if (result != CLI_PARSE_OK)
             return result;
         i += used_next;

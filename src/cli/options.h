@@ -12,13 +12,18 @@ enum cli_parse {
     CLI_PARSE_WRONG, /* it has been said what is wrong */
 };
 
+/* Room for what words are read into; both arrays have at least as many entries as there are words. */
+struct cli_parse_room {
+    const char **operands;
+    struct cli_given *given;
+};
+
 /*
- * Options stand anywhere before "--", as "--name value" or "--name=value", each at most once. A word that
- * begins with
- * "-" and a digit is an operand (ids may be negative), and so is "-". The operands are collected in
- * `ret_operands`, which has room for `count` of them and is what ret_arguments->operands points to.
+ * Options stand anywhere before "--", as "--name value" or "--name=value", each once unless the table says
+ * otherwise. A word that begins with "-" and a digit is an operand (ids may be negative), and so is "-". What
+ * ret_arguments points to lies in the room.
  */
 enum cli_parse cli__options_parse(const struct cli_verb *verb, int count, const char *const *words,
-                                  const char **ret_operands, struct cli_arguments *ret_arguments);
+                                  struct cli_parse_room room, struct cli_arguments *ret_arguments);
 
 #endif

@@ -1,13 +1,15 @@
 /*
  * turnstone route: which store holds an id, or whether a store owns it.
  *
- * The command line becomes a plan first (a router, and what to answer), so that nothing is printed before
- * everything that was given has been understood. Ids on standard input are answered as they come.
+ * The command line becomes a plan first (a router, and what to answer), so that nothing is printed before everything that
+ * was given has been understood. Ids on standard input are answered as they come: whenever there is nothing more to read
+ * for the moment, what was answered is written out, so that another program can wait for each answer.
  */
 #include "complain.h"
 #include "output.h"
 #include "verbs.h"
 
+#include "base/assert.h"
 #include "base/number.h"
 #include "os/in.h"
 #include "os/out.h"
@@ -19,8 +21,8 @@
 
 enum { ROUTE_STRATEGY, ROUTE_STORES, ROUTE_RANGES, ROUTE_OWN, ROUTE_JSON };
 
-/* Longer than any id, so that a long word is still quoted as what it is. */
-enum { TOKEN_MAX = 256 };
+/* Longer than any id, even with leading zeros that nobody would write. */
+enum { TOKEN_MAX = 4096 };
 
 struct plan {
     struct ts_router router;
@@ -34,20 +36,28 @@ static void plan_release(struct plan *plan) {
     free(plan->range_memory);
 }
 
-/* A 32-bit number from the named option or variable. */
-static enum cli_exit read_u32(const char *name, const char *text, uint32_t *ret_value) {
-    enum ts_number_error error = ts_u32_parse(ts_bytes_of_cstring(text), ret_value);
-    if (error == TS_NUMBER_OK)
-        return CLI_EXIT_DONE;
-    return cli__complain(CLI_EXIT_USAGE, "route: %s must be a number from 0 to 4294967295; got '%s'", name,
-                         cli__quote_text(text).text);
+/* A 32-bit number, at least `least`, from the named option or variable. */
+static enum cli_exit read_u32(const char *name, const char *text, uint32_t least, uint32_t *ret_value) {
+    uint32_t value;
+    if (ts_u32_parse(ts_bytes_of_cstring(text), &value) != TS_NUMBER_OK || value < least)
+        return cli__complain(CLI_EXIT_USAGE, "route: %s must be a number from %u to 4294967295; got '%s'",
+                             name, least, cli__quote_text(text).text);
+    *ret_value = value;
+    return CLI_EXIT_DONE;
 }
 
-static enum cli_exit read_variable(const char *name, uint32_t *ret_value) {
-    const char *text = getenv(name);
-    if (!text)
-        return cli__complain(CLI_EXIT_USAGE, "route: --own env needs %s, which is not set", name);
-    return read_u32(name, text, ret_value);
+/* Index and count of --own env. */
+static enum cli_exit read_environment(uint32_t *ret_index, uint32_t *ret_count) {
+    const char *index = getenv("TURNSTONE_STORE_INDEX");
+    const char *count = getenv("TURNSTONE_STORE_COUNT");
+    if (!index || !count)
+        return cli__complain(CLI_EXIT_USAGE, "route: --own env: %s%s%s not set",
+                             index ? "" : "TURNSTONE_STORE_INDEX", index || count ? "" : " and ",
+                             count   ? " is"
+                             : index ? "TURNSTONE_STORE_COUNT is"
+                                     : "TURNSTONE_STORE_COUNT are");
+    enum cli_exit status = read_u32("TURNSTONE_STORE_INDEX", index, 0, ret_index);
+    return status == CLI_EXIT_DONE ? read_u32("TURNSTONE_STORE_COUNT", count, 1, ret_count) : status;
 }
 
 static enum cli_exit plan_ranges(const char *list, struct plan *plan) {
@@ -57,7 +67,7 @@ static enum cli_exit plan_ranges(const char *list, struct plan *plan) {
     struct ts_router_range *ranges = calloc(count ? count : 1, sizeof *ranges);
     plan->range_memory = malloc(memory_size);
     enum cli_exit status = CLI_EXIT_USAGE;
-    char why[256];
+    char why[512];
     struct ts_router_list_error_detail list_error;
     struct ts_router_error_detail error;
     if (!ranges || !plan->range_memory) {
@@ -81,27 +91,24 @@ static enum cli_exit plan_hash(const struct cli_arguments *arguments, enum ts_ro
     const char *stores = arguments->values[ROUTE_STORES];
     const char *own = arguments->values[ROUTE_OWN];
     bool from_environment = own && strcmp(own, "env") == 0;
-    const char *count_name = from_environment ? "TURNSTONE_STORE_COUNT" : "--stores";
-    uint32_t count;
+    uint32_t count = 0;
     enum cli_exit status;
     if (from_environment && stores)
         return cli__complain(
             CLI_EXIT_USAGE,
             "route: --stores does not go with --own env: TURNSTONE_STORE_COUNT has the count");
     if (from_environment) {
-        status = read_variable("TURNSTONE_STORE_INDEX", &plan->owner.v);
-        if (status == CLI_EXIT_DONE)
-            status = read_variable(count_name, &count);
+        status = read_environment(&plan->owner.v, &count);
     } else if (stores) {
-        status = read_u32(count_name, stores, &count);
+        status = read_u32("--stores", stores, 1, &count);
     } else {
         return cli__complain(CLI_EXIT_USAGE, "route: how many stores are there? --stores N says it");
     }
-    if (status != CLI_EXIT_DONE)
-        return status;
-    if (ts_router_init_hash(strategy, count, &plan->router, NULL) != TS_ROUTER_OK)
-        return cli__complain(CLI_EXIT_USAGE, "route: %s must be at least 1; got 0", count_name);
-    return CLI_EXIT_DONE;
+    if (status == CLI_EXIT_DONE) {
+        enum ts_router_error error = ts_router_init_hash(strategy, count, &plan->router, NULL);
+        ts_assert(error == TS_ROUTER_OK);
+    }
+    return status;
 }
 
 /* The router, from --strategy and the options that belong to it. */
@@ -150,7 +157,7 @@ static enum cli_exit plan_owner(const struct cli_arguments *arguments, struct pl
     const char *name = "TURNSTONE_STORE_INDEX";
     if (strcmp(own, "env") != 0) {
         name = "--own";
-        enum cli_exit status = read_u32(name, own, &plan->owner.v);
+        enum cli_exit status = read_u32(name, own, 0, &plan->owner.v);
         if (status != CLI_EXIT_DONE)
             return status;
     }
@@ -168,7 +175,9 @@ static enum cli_exit plan_owner(const struct cli_arguments *arguments, struct pl
 }
 
 static const char *why_not_an_id(enum ts_number_error error) {
-    return error == TS_NUMBER_OUT_OF_RANGE ? "does not fit into 64 bits" : "is not a number";
+    return error == TS_NUMBER_OUT_OF_RANGE
+               ? "does not fit into 64 bits: ids are -9223372036854775808 to 18446744073709551615"
+               : "is not an id: ids are decimal numbers of 64 bits";
 }
 
 static void put_answer(const struct plan *plan, struct ts_bytes text, uint64_t id, struct ts_out *out) {
@@ -197,9 +206,14 @@ static void put_answer(const struct plan *plan, struct ts_bytes text, uint64_t i
     ts_out_put_char(out, '\n');
 }
 
+static void flush_answers(void *out) {
+    (void)ts_out_flush(out);
+}
+
 static enum cli_exit answer_standard_input(const struct plan *plan, struct ts_out *out) {
     static struct ts_in in;
     ts_in_init(&in, STDIN_FILENO, TOKEN_MAX);
+    ts_in_before_read(&in, flush_answers, out);
     for (;;) {
         struct ts_in_token token;
         switch (ts_in_next(&in, &token)) {
@@ -209,7 +223,8 @@ static enum cli_exit answer_standard_input(const struct plan *plan, struct ts_ou
             return CLI_EXIT_DONE;
         case TS_IN_TOO_LONG:
             (void)ts_out_flush(out);
-            return cli__complain(CLI_EXIT_USAGE, "route: standard input, line %llu: '%s' is not a number",
+            return cli__complain(CLI_EXIT_USAGE,
+                                 "route: standard input, line %llu: '%s' is too long to be an id",
                                  (unsigned long long)token.line, cli__quote(token.bytes).text);
         case TS_IN_READ_ERROR:
             (void)ts_out_flush(out);
@@ -273,17 +288,29 @@ static enum cli_exit run_route(const struct cli_arguments *arguments) {
 }
 
 static const struct cli_option route_options[] = {
-    [ROUTE_STRATEGY] = {"strategy", "NAME", "single|xxh64|fnv1a|jump|range",
-                        "how ids become stores; xxh64 unless given"},
-    [ROUTE_STORES] = {"stores", "N", NULL, "how many stores there are, for xxh64, fnv1a and jump"},
+    [ROUTE_STRATEGY] = {.name = "strategy",
+                        .argument = "NAME",
+                        .choices = "single|xxh64|fnv1a|jump|range",
+                        .help = "how ids become stores; xxh64 unless given"},
+    [ROUTE_STORES] = {.name = "stores",
+                      .argument = "N",
+                      .help = "how many stores there are, for xxh64, fnv1a and jump"},
     [ROUTE_RANGES] =
-        {"ranges", "LIST", NULL,
-         "which store has which ids, for range: STORE:START-END,… where END is not included, except "
-         "that the end 'max' includes the last id"},
-    [ROUTE_OWN] = {"own", "INDEX", NULL,
-                   "print yes or no instead: whether this store owns the id; 'env' takes the index from "
-                   "TURNSTONE_STORE_INDEX and the number of stores from TURNSTONE_STORE_COUNT"},
-    [ROUTE_JSON] = {"json", NULL, NULL, "print a JSON object a line"},
+        {.name = "ranges",
+         .argument = "LIST",
+         .help = "which store has which ids, for range: STORE:START-END,… where END is not included, except "
+                 "that the end 'max' includes the last id"},
+    [ROUTE_OWN] = {.name = "own",
+                   .argument = "INDEX",
+                   .help =
+                       "print yes or no instead: whether this store owns the id; 'env' takes the index from "
+                       "TURNSTONE_STORE_INDEX and the number of stores from TURNSTONE_STORE_COUNT"},
+    [ROUTE_JSON] = {.name = "json", .help = "print a JSON object a line"},
+};
+
+static const struct cli_variable route_variables[] = {
+    {"TURNSTONE_STORE_INDEX", "for --own env: which store this is, from 0"},
+    {"TURNSTONE_STORE_COUNT", "for --own env: how many stores there are"},
 };
 
 static const struct cli_example route_examples[] = {
@@ -298,18 +325,16 @@ const struct cli_verb cli__verb_route = {
     .operands = "ID…",
     .description =
         "Prints a line for each id: the id as it was given, and its store. Ids are 64-bit numbers, signed or "
-        "unsigned (-1 and 18446744073709551615 are the same, the last id). The operand '-' reads ids from "
-        "standard "
+        "unsigned (-1 and 18446744073709551615 are the same, the last id). The operand '-' reads ids from standard "
         "input, with white space between them.\n\n"
-        "Every process that is given the same strategy gets the same answer, on any machine, in any version. "
-        "xxh64 "
-        "spreads all ids evenly. jump does too, and moves only 1/(n+1) of the ids when a store is added to "
-        "n. fnv1a "
-        "is there for compatibility: it reaches 65,536 stores at most, and spreads badly when ids share "
-        "their low "
+        "Every process that is given the same strategy gets the same answer, on any machine, in any version. xxh64 "
+        "spreads all ids evenly. jump does too, and moves only 1/(n+1) of the ids when a store is added to n. fnv1a "
+        "is there for compatibility: it reaches 65,536 stores at most, and spreads badly when ids share their low "
         "bits. range is for placing ids by hand. single has one store, 0.",
     .options = route_options,
     .option_count = sizeof route_options / sizeof route_options[0],
+    .variables = route_variables,
+    .variable_count = sizeof route_variables / sizeof route_variables[0],
     .examples = route_examples,
     .example_count = sizeof route_examples / sizeof route_examples[0],
     .run = run_route,

@@ -18,6 +18,7 @@ struct cli_option {
     const char *argument; /* what it takes, in capitals, or NULL for a flag */
     const char *choices;  /* the only values it takes, "a|b|c", or NULL */
     const char *help;
+    bool many; /* may be given more than once */
 };
 
 struct cli_example {
@@ -25,9 +26,26 @@ struct cli_example {
     const char *shows;
 };
 
-/* What was given. Values stand in the order of the verb's option table: NULL is not given, a flag is "". */
+/* A variable of the environment that the verb reads. */
+struct cli_variable {
+    const char *name;
+    const char *means;
+};
+
+/* One option as it was given; `option` is its index in the verb's table. */
+struct cli_given {
+    size_t option;
+    const char *value;
+};
+
+/*
+ * What was given. Values stand in the order of the verb's option table: NULL is not given, a flag is "". Of
+ * an option that was given more than once, values has the last; all of them are in `given`, in order.
+ */
 struct cli_arguments {
     const char *values[CLI_OPTIONS_MAX];
+    const struct cli_given *given;
+    size_t given_count;
     const char *const *operands;
     size_t operand_count;
 };
@@ -39,6 +57,8 @@ struct cli_verb {
     const char *description; /* paragraphs with an empty line between them */
     const struct cli_option *options;
     size_t option_count;
+    const struct cli_variable *variables;
+    size_t variable_count;
     const struct cli_example *examples;
     size_t example_count;
     enum cli_exit (*run)(const struct cli_arguments *arguments);

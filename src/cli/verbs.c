@@ -83,8 +83,11 @@ static enum cli_exit complain_unknown_option(const char *word) {
 enum cli_exit cli__verb_complain_unknown(size_t count, const char *const *words) {
     if (words[0][0] == '-')
         return complain_unknown_option(words[0]);
+    if (count > 1 && cli__verb_find(1, words))
+        return cli__complain(CLI_EXIT_USAGE, "there is no verb '%s %s'; '%s' is one word too many", words[0],
+                             cli__quote_text(words[1]).text, cli__quote_text(words[1]).text);
     const char *group = cli__verb_is_group(words[0]) ? words[0] : NULL;
-    if (group && count < 2)
+    if (group && (count < 2 || words[1][0] == '-'))
         return cli__complain(CLI_EXIT_USAGE, "'%s' wants a second word; 'turnstone help %s' lists them",
                              group, group);
 

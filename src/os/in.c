@@ -11,6 +11,8 @@
 void ts_in_init(struct ts_in *in, int fd, size_t token_max) {
     ts_assert(token_max > 0 && token_max < TS_IN_BUFFER_SIZE);
     in->fd = fd;
+    in->before_read = NULL;
+    in->context = NULL;
     in->error = 0;
     in->at_end = false;
     in->skipping = false;
@@ -18,6 +20,11 @@ void ts_in_init(struct ts_in *in, int fd, size_t token_max) {
     in->line = 1;
     in->begin = 0;
     in->end = 0;
+}
+
+void ts_in_before_read(struct ts_in *in, void (*before_read)(void *context), void *context) {
+    in->before_read = before_read;
+    in->context = context;
 }
 
 static const bool blanks[256] = {[' '] = true, ['\t'] = true, ['\r'] = true, ['\n'] = true};
@@ -42,6 +49,8 @@ static bool read_more(struct ts_in *in) {
         in->begin = 0;
     }
     ts_assert(in->end < TS_IN_BUFFER_SIZE);
+    if (in->before_read)
+        in->before_read(in->context);
     for (;;) {
         ssize_t got = read(in->fd, in->buffer + in->end, TS_IN_BUFFER_SIZE - in->end);
         if (got > 0) {

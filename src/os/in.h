@@ -2,7 +2,7 @@
  * A buffered reader over a file descriptor that yields tokens: runs of bytes between blanks (space, tab, CR,
  * LF), for millions of them a second. Any other byte belongs to a token, zeros too.
  *
- *     static struct ts_in in;                65 KiB: not on a small stack
+ *     static struct ts_in in;                64 KiB: not on a small stack
  *     ts_in_init(&in, STDIN_FILENO, 64);
  *     struct ts_in_token token;
  *     while ((result = ts_in_next(&in, &token)) == TS_IN_TOKEN)
@@ -23,10 +23,9 @@
 #define TS_IN_BUFFER_SIZE 65536
 
 enum ts_in_result {
-    TS_IN_TOKEN,    /* a token */
-    TS_IN_TOO_LONG, /* a token beyond the maximum: its first bytes, as many as the maximum; the next call goes
-                       on after it */
-    TS_IN_END,      /* no more input; *ret_token is untouched */
+    TS_IN_TOKEN,      /* a token */
+    TS_IN_TOO_LONG,   /* the first token_max bytes of a longer token; the next call goes on after it */
+    TS_IN_END,        /* no more input; *ret_token is untouched */
     TS_IN_READ_ERROR, /* see ts_in_error; a token that was under way is lost; *ret_token is untouched */
 };
 
@@ -37,6 +36,8 @@ struct ts_in_token {
 
 struct ts_in {
     int fd;
+    void (*before_read)(void *context);
+    void *context;
     int error; /* errno of the failure, 0 while there is none */
     bool at_end;
     bool skipping; /* inside the rest of a token that was too long */
@@ -49,6 +50,9 @@ struct ts_in {
 
 /* token_max is from 1 to TS_IN_BUFFER_SIZE - 1. */
 void ts_in_init(struct ts_in *in, int fd, size_t token_max);
+
+/* Calls the function each time before more is read, which is when the reader may have to wait. */
+void ts_in_before_read(struct ts_in *in, void (*before_read)(void *context), void *context);
 
 /* END and READ_ERROR are final: every further call gives the same. */
 enum ts_in_result ts_in_next(struct ts_in *in, struct ts_in_token *ret_token);

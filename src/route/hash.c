@@ -7,7 +7,7 @@ struct ts_store_id ts_router_store_for(uint64_t id, uint32_t count) {
         return (struct ts_store_id){0};
     /* Without a router there is no reciprocal at hand, and making one costs the division that it would save.
      */
-    return (struct ts_store_id){(uint32_t)(route__xxh64(id) % count)};
+    return (struct ts_store_id){(uint32_t)(ts_xxh64_of_id(id) % count)};
 }
 
 struct ts_store_id ts_router_store_for_fnv1a(uint64_t id, uint32_t count) {

@@ -1,51 +1,20 @@
 /*
- * The hashes behind routing, inline because a call would cost as much as they do. All of them must give the
- * same number on every machine and in every release: what they give is where data lies.
+ * From an id to a store, inline because a call would cost as much as the hash. All of them must give the same
+ * number on every machine and in every release: what they give is where data lies. XXH64 and FNV-1a
+ * themselves are in base/hash64.h.
  */
 #ifndef TS_ROUTE_HASH_H
 #define TS_ROUTE_HASH_H
+
+#include "base/hash64.h"
 
 #include <float.h>
 #include <stddef.h>
 #include <stdint.h>
 
-#define XXH_INLINE_ALL
-#include <xxhash.h>
-
-/* Fixed for ever, like the byte order below: another seed would send every id to another store. */
-#define ROUTE__XXH64_SEED 0
-
-/*
- * The number whose bytes in memory are the little-endian bytes of the id. Writing them one by one is several
- * times slower where the compiler (gcc 12) does not merge the stores.
- */
-static inline uint64_t route__little_endian(uint64_t id) {
-#if __BYTE_ORDER__ == __ORDER_LITTLE_ENDIAN__
-    return id;
-#elif __BYTE_ORDER__ == __ORDER_BIG_ENDIAN__
-    return __builtin_bswap64(id);
-#else
-#error "unknown byte order"
-#endif
-}
-
-static inline uint64_t route__xxh64(uint64_t id) {
-    uint64_t bytes = route__little_endian(id);
-    return XXH64(&bytes, sizeof bytes, ROUTE__XXH64_SEED);
-}
-
-static inline uint64_t route__fnv1a(uint64_t id) {
-    uint64_t hash = UINT64_C(14695981039346656037);
-    for (unsigned i = 0; i < 8; i++) {
-        hash ^= (id >> (8 * i)) & 0xff;
-        hash *= UINT64_C(1099511628211);
-    }
-    return hash;
-}
-
 /* The store that FNV-1a chooses: only 16 bits of the hash count. count > 0. */
 static inline uint32_t route__fnv1a_store(uint64_t id, uint32_t count) {
-    return (uint32_t)(route__fnv1a(id) & 0xffff) % count;
+    return (uint32_t)(ts_fnv1a64_of_id(id) & 0xffff) % count;
 }
 
 /*

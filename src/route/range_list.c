@@ -5,6 +5,8 @@
 #include "turnstone/route.h"
 
 #include "base/assert.h"
+#include "base/number.h"
+#include "base/redact.h"
 
 #include <stdio.h>
 #include <string.h>
@@ -39,21 +41,8 @@ static size_t find(const char *text, struct part part, char byte) {
     return at != NULL ? (size_t)(at - text) : part.to;
 }
 
-/* Digits only, at least one, at most `max`. */
-static bool parse_number(const char *text, struct part part, uint64_t max, uint64_t *ret_number) {
-    if (part.from == part.to)
-        return false;
-    uint64_t number = 0;
-    for (size_t i = part.from; i < part.to; i++) {
-        if (text[i] < '0' || text[i] > '9')
-            return false;
-        uint64_t digit = (uint64_t)(text[i] - '0');
-        if (number > (max - digit) / 10)
-            return false;
-        number = number * 10 + digit;
-    }
-    *ret_number = number;
-    return true;
+static struct ts_bytes bytes_of(const char *text, struct part part) {
+    return ts_bytes_of(text + part.from, part.to - part.from);
 }
 
 static bool parse_end(const char *text, struct part part, uint64_t *ret_end) {
@@ -61,7 +50,7 @@ static bool parse_end(const char *text, struct part part, uint64_t *ret_end) {
         *ret_end = UINT64_MAX;
         return true;
     }
-    return parse_number(text, part, UINT64_MAX, ret_end);
+    return ts_u64_parse(bytes_of(text, part), ret_end) == TS_NUMBER_OK;
 }
 
 /* On failure ret_wrong is the part to quote. */
@@ -78,14 +67,12 @@ static enum ts_router_list_error parse_item(const char *text, struct part item,
     if (dash == bounds.to)
         return TS_ROUTER_LIST_NO_DASH;
 
-    uint64_t store;
     struct ts_router_range range;
     *ret_wrong = (struct part){item.from, colon};
-    if (!parse_number(text, *ret_wrong, UINT32_MAX, &store))
+    if (ts_u32_parse(bytes_of(text, *ret_wrong), &range.store.v) != TS_NUMBER_OK)
         return TS_ROUTER_LIST_BAD_STORE;
-    range.store.v = (uint32_t)store;
     *ret_wrong = (struct part){bounds.from, dash};
-    if (!parse_number(text, *ret_wrong, UINT64_MAX, &range.start))
+    if (ts_u64_parse(bytes_of(text, *ret_wrong), &range.start) != TS_NUMBER_OK)
         return TS_ROUTER_LIST_BAD_START;
     *ret_wrong = (struct part){dash + 1, bounds.to};
     if (!parse_end(text, *ret_wrong, &range.end))
@@ -109,6 +96,8 @@ static enum ts_router_list_error parse_items(const char *text, size_t length,
             wrong = item;
         }
         if (error != TS_ROUTER_LIST_OK) {
+            if (wrong.from == wrong.to)
+                wrong = item; /* nothing to quote: the item says more */
             *ret_detail = (struct ts_router_list_error_detail){
                 .error = error, .position = position, .offset = wrong.from, .length = wrong.to - wrong.from};
             return error;
@@ -141,33 +130,6 @@ enum ts_router_list_error ts_router_list_parse(const char *text, size_t length,
     return TS_ROUTER_LIST_OK;
 }
 
-/* Bytes of a bad part that are shown; a line of an error should stay a line. */
-#define QUOTED_BYTES 64
-
-/* Four characters for each byte, three dots and the NUL. */
-#define QUOTE_SIZE   (QUOTED_BYTES * 4 + 3 + 1)
-
-static void quote(const char *bytes, size_t length, char ret_quote[QUOTE_SIZE]) {
-    static const char digits[] = "0123456789abcdef";
-    char *at = ret_quote;
-    for (size_t i = 0; i < length && i < QUOTED_BYTES; i++) {
-        unsigned char byte = (unsigned char)bytes[i];
-        if (byte >= ' ' && byte <= '~' && byte != '"' && byte != '\\') {
-            *at++ = (char)byte;
-        } else {
-            *at++ = '\\';
-            *at++ = 'x';
-            *at++ = digits[byte >> 4];
-            *at++ = digits[byte & 15];
-        }
-    }
-    if (length > QUOTED_BYTES) {
-        memset(at, '.', 3);
-        at += 3;
-    }
-    *at = '\0';
-}
-
 size_t ts_router_list_error_describe(const struct ts_router_list_error_detail *detail, const char *text,
                                      char *ret_text, size_t size) {
     const char *what = ts_router_list_error_text(detail->error);
@@ -176,8 +138,8 @@ size_t ts_router_list_error_describe(const struct ts_router_list_error_detail *d
     if (detail->error == TS_ROUTER_LIST_OK || detail->error == TS_ROUTER_LIST_EMPTY_LIST) {
         printed = snprintf(ret_text, size, "%s", what);
     } else {
-        char quoted[QUOTE_SIZE];
-        quote(text + detail->offset, detail->length, quoted);
+        char quoted[72]; /* a line of an error should stay a line */
+        ts_text_escape(ts_bytes_of(text + detail->offset, detail->length), quoted, sizeof quoted);
         printed = snprintf(ret_text, size, "item %zu (\"%s\"): %s", detail->position + 1, quoted, what);
     }
     ts_assert(printed >= 0);

@@ -67,7 +67,7 @@ static uint32_t route(const struct ts_router *router, uint64_t id) {
     case TS_ROUTER_STRATEGY_SINGLE:
         return 0;
     case TS_ROUTER_STRATEGY_XXH64:
-        return route__modulo(route__xxh64(id), router->count, router->reciprocal);
+        return route__modulo(ts_xxh64_of_id(id), router->count, router->reciprocal);
     case TS_ROUTER_STRATEGY_FNV1A:
         return route__fnv1a_store(id, router->count);
     case TS_ROUTER_STRATEGY_JUMP:

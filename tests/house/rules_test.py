@@ -47,12 +47,13 @@ def links_to_nothing(root):
 
 
 def names_in_backquotes_that_are_not_there(root):
-    """READMEs name files of their own folder as `name.c`; those must exist."""
+    """READMEs name files of their own folder, of its tests and of the public headers; those must exist."""
     for path in files(root):
         if not re.fullmatch(r"src/\w+/README\.md", path):
             continue
         for name in re.findall(r"`([\w/]+\.[ch])`", read(root, path)):
-            places = (os.path.dirname(path), "src", "include", ".")
+            folder = os.path.dirname(path)
+            places = (folder, folder.replace("src/", "tests/unit/"), "src", "include/turnstone", ".")
             if not any(os.path.exists(os.path.join(root, place, name)) for place in places):
                 yield f"{path}: {name}"
 

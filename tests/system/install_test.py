@@ -51,6 +51,20 @@ def the_example_of_the_documentation_links_both_ways():
 
 
 @test
+def a_cplusplus_program_can_use_every_header():
+    prefix = install(os.getcwd())
+    names = sorted(os.listdir(os.path.join(prefix, "include", "turnstone")))
+    with open("example.cc", "w") as file:
+        file.writelines(f"#include <turnstone/{name}>\n" for name in names)
+        file.write('#include <cstdio>\nint main() { std::printf("turnstone %s\\n", ts_version()); }\n')
+    where = {"PKG_CONFIG_PATH": os.path.join(prefix, "lib", "pkgconfig")}
+    flags = output("pkg-config", "--cflags", "--libs", "turnstone", **where).split()
+    output("clang++", "-Wall", "-Wextra", "-Werror", "example.cc", *flags, "-o", "example")
+    equal(output("./example", LD_LIBRARY_PATH=os.path.join(prefix, "lib")),
+          output(os.path.join(prefix, "bin", "turnstone"), "--version"))
+
+
+@test
 def only_public_functions_are_visible():
     prefix = install(os.getcwd())
     headers = ""
@@ -58,7 +72,7 @@ def only_public_functions_are_visible():
     for name in sorted(os.listdir(folder)):
         with open(os.path.join(folder, name)) as file:
             headers += file.read()
-    public = set(re.findall(r"TS_API [^;(]*?(\w+)\(", headers))
+    public = set(re.findall(r"^TS_API [^;(]*?(\w+)\(", headers, re.MULTILINE))
     holds(len(public) > 10, public)
     shared = output("nm", "-D", "--defined-only", "--format=posix", os.path.join(prefix, "lib", "libturnstone.so"))
     static = output("nm", "-g", "--defined-only", "--format=posix", os.path.join(prefix, "lib", "libturnstone.a"))

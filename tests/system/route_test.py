@@ -2,10 +2,11 @@
 """turnstone route, from the command line."""
 import json
 import os
+import subprocess
 import sys
 
 sys.path.insert(0, os.path.join(os.path.dirname(os.path.abspath(__file__)), "..", "support", "python"))
-from program import answers, complains, run  # noqa: E402
+from program import PROGRAM, answers, complains, run  # noqa: E402
 from tap import equal, holds, main, test  # noqa: E402
 
 LAST = 2**64 - 1
@@ -80,8 +81,10 @@ def wrong_ranges_say_what_is_wrong_with_the_values():
     refused("0:0-1000,0:1000-max", "duplicate store", "0")
     refused("0:0-1000,1:1000-2000", "incomplete", "2000")
     refused("0:0-max,1:18446744073709551615-max", "overlap")
-    refused("x:0-max", "'x'" if False else "x")
+    refused("y:0-max", "item 1", '"y"')
     refused("0:0-max,", "item 2")
+    refused("1:-5-max", "item 1", '"1:-5-max"')
+    refused("\x01" * 100 + ":0-max", "item 1", "the store must be")
     refused("0:0", "0:0")
     refused("0:-1-max", "item 1")
     refused("0:0-18446744073709551616", "18446744073709551616")
@@ -114,7 +117,9 @@ def own_takes_index_and_count_from_the_environment():
         complains(2, [name, "not set"], "route", "--own", "env", "42", env={**environment, name: None})
         complains(2, [name, "'x'"], "route", "--own", "env", "42", env={**environment, name: "x"})
         complains(2, [name, "''"], "route", "--own", "env", "42", env={**environment, name: ""})
-    complains(2, ["TURNSTONE_STORE_COUNT", "0"], "route", "--own", "env", "42",
+    complains(2, ["TURNSTONE_STORE_INDEX and TURNSTONE_STORE_COUNT are not set"], "route", "--own", "env", "42",
+              env={name: None for name in environment})
+    complains(2, ["TURNSTONE_STORE_COUNT", "from 1", "'0'"], "route", "--own", "env", "42",
               env={**environment, "TURNSTONE_STORE_COUNT": "0"})
     complains(2, ["TURNSTONE_STORE_INDEX", "16"], "route", "--own", "env", "42",
               env={**environment, "TURNSTONE_STORE_INDEX": "16"})
@@ -133,7 +138,7 @@ def an_index_outside_the_stores_is_refused():
 
 @test
 def no_stores_are_refused():
-    complains(2, ["--stores", "0"], "route", "--stores", "0", "1")
+    complains(2, ["--stores", "from 1", "'0'"], "route", "--stores", "0", "1")
     complains(2, "--stores", "route", "1")
     complains(2, ["--stores", "'4294967296'"], "route", "--stores", "4294967296", "1")
     complains(2, ["--stores", "'four'"], "route", "--stores", "four", "1")
@@ -177,6 +182,25 @@ def a_wrong_line_of_standard_input_is_named_and_nothing_before_it_is_lost():
     equal(result.out, "1 5\n42 3\n")
     complains(2, "line 1", "route", "--stores", "16", "-", stdin="9" * 100000)
     complains(2, ["line 2", "\\x00"], "route", "--stores", "16", "-", stdin="1\n2\0\n")
+
+
+@test
+def each_id_is_answered_when_it_comes():
+    process = subprocess.Popen([PROGRAM, "route", "--stores", "16", "-"], stdin=subprocess.PIPE, stdout=subprocess.PIPE,
+                               text=True, bufsize=1)
+    for given, answer in (("42", "42 3\n"), ("-1", "-1 9\n")):
+        process.stdin.write(given + "\n")
+        process.stdin.flush()
+        equal(process.stdout.readline(), answer)
+    process.stdin.close()
+    equal(process.wait(), 0)
+    process.stdout.close()
+
+
+@test
+def leading_zeros_count_for_nothing():
+    answers("0" * 300 + "42 3\n", "route", "--stores", "16", "0" * 300 + "42")
+    answers("0" * 300 + "42 3\n", "route", "--stores", "16", "-", stdin="0" * 300 + "42")
 
 
 @test

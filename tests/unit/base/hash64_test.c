@@ -1,6 +1,9 @@
 /* Expected numbers come from implementations of the two specifications in another language. */
 #include "base/hash64.h"
 
+#include "base/endian.h"
+#include "base/prng.h"
+
 #include "support/cmocka.h"
 
 static const struct {
@@ -29,6 +32,18 @@ static void an_id_has_the_fnv1a_of_its_little_endian_bytes(void **state) {
         assert_true(ts_fnv1a64_of_id(golden[i].id) == golden[i].fnv1a);
 }
 
+static void the_short_form_for_ids_is_the_librarys_xxh64(void **state) {
+    (void)state;
+    struct ts_prng prng;
+    ts_prng_init(&prng, 64);
+    for (int i = 0; i < 100000; i++) {
+        uint64_t id = ts_prng_next(&prng) >> ts_prng_below(&prng, 64);
+        uint8_t bytes[8];
+        ts_le64_store(id, bytes);
+        assert_true(ts_xxh64_of_id(id) == ts_xxh64_of_bytes(ts_bytes_of(bytes, sizeof bytes)));
+    }
+}
+
 static void bytes_have_their_xxh64(void **state) {
     (void)state;
     struct ts_bytes null = {NULL, 0};
@@ -48,6 +63,7 @@ int main(void) {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(an_id_has_the_xxh64_of_its_little_endian_bytes),
         cmocka_unit_test(an_id_has_the_fnv1a_of_its_little_endian_bytes),
+        cmocka_unit_test(the_short_form_for_ids_is_the_librarys_xxh64),
         cmocka_unit_test(bytes_have_their_xxh64),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);

@@ -68,6 +68,44 @@ static void what_reorders_or_hides_text_is_spelled_out(void **state) {
     assert_string_equal(escape(TS_BYTES("\xf3\xa0\x81\x81")), "\\xf3\\xa0\\x81\\x81"); /* tag */
 }
 
+/* Whether the character comes out as it went in. */
+static bool stays(uint32_t point) {
+    uint8_t utf8[4];
+    size_t len = 0;
+    if (point < 0x80) {
+        utf8[len++] = (uint8_t)point;
+    } else if (point < 0x800) {
+        utf8[len++] = (uint8_t)(0xc0 | point >> 6);
+    } else if (point < 0x10000) {
+        utf8[len++] = (uint8_t)(0xe0 | point >> 12);
+        utf8[len++] = (uint8_t)(0x80 | (point >> 6 & 0x3f));
+    } else {
+        utf8[len++] = (uint8_t)(0xf0 | point >> 18);
+        utf8[len++] = (uint8_t)(0x80 | (point >> 12 & 0x3f));
+        utf8[len++] = (uint8_t)(0x80 | (point >> 6 & 0x3f));
+    }
+    if (point >= 0x80)
+        utf8[len++] = (uint8_t)(0x80 | (point & 0x3f));
+    char escaped[40];
+    ts_text_escape(ts_bytes_of(utf8, len), escaped, sizeof escaped);
+    return strlen(escaped) == len && memcmp(escaped, utf8, len) == 0;
+}
+
+static void what_is_hidden_ends_where_it_should(void **state) {
+    (void)state;
+    static const struct {
+        uint32_t first;
+        uint32_t last;
+    } hidden[] = {{0x00, 0x1f},     {0x7f, 0x9f},     {0xad, 0xad},     {0x61c, 0x61c},   {0x200b, 0x200f},
+                  {0x2028, 0x202e}, {0x2060, 0x206f}, {0xfeff, 0xfeff}, {0xfff9, 0xfffb}, {0xe0000, 0xe007f}};
+    for (size_t i = 0; i < sizeof hidden / sizeof hidden[0]; i++) {
+        assert_true(hidden[i].first == 0 || stays(hidden[i].first - 1));
+        assert_false(stays(hidden[i].first));
+        assert_false(stays(hidden[i].last));
+        assert_true(stays(hidden[i].last + 1));
+    }
+}
+
 static void a_backslash_is_doubled_so_that_escapes_cannot_be_faked(void **state) {
     (void)state;
     assert_string_equal(escape(TS_BYTES("\\x41")), "\\\\x41");
@@ -140,6 +178,7 @@ int main(void) {
         cmocka_unit_test(printable_text_stays),
         cmocka_unit_test(control_characters_are_spelled_out),
         cmocka_unit_test(what_reorders_or_hides_text_is_spelled_out),
+        cmocka_unit_test(what_is_hidden_ends_where_it_should),
         cmocka_unit_test(a_backslash_is_doubled_so_that_escapes_cannot_be_faked),
         cmocka_unit_test(invalid_utf8_is_spelled_out_byte_by_byte),
         cmocka_unit_test(what_fits_exactly_is_not_cut),

@@ -26,15 +26,15 @@ static int compare_numbers(const void *a, const void *b) {
 }
 
 /* Fills `cuts` with different numbers from 1 to UINT64_MAX - 1, ascending. */
-static void make_cuts(struct random *random, uint64_t *cuts, size_t count) {
+static void make_cuts(struct ts_prng *random, uint64_t *cuts, size_t count) {
     /* Spread over all ids, crowded at the beginning, or crowded at the end: ranges of one id are in the
      * latter two. */
-    uint64_t kind = random_below(random, 3);
+    uint64_t kind = ts_prng_below(random, 3);
     size_t have = 0;
     while (have < count) {
         for (size_t i = have; i < count; i++) {
-            uint64_t near = 1 + random_below(random, 2 * count);
-            cuts[i] = kind == 0   ? 1 + random_below(random, UINT64_MAX - 1)
+            uint64_t near = 1 + ts_prng_below(random, 2 * count);
+            cuts[i] = kind == 0   ? 1 + ts_prng_below(random, UINT64_MAX - 1)
                       : kind == 1 ? near
                                   : UINT64_MAX - near;
         }
@@ -46,9 +46,9 @@ static void make_cuts(struct random *random, uint64_t *cuts, size_t count) {
     }
 }
 
-static void shuffle(struct random *random, struct ts_router_range *ranges, size_t count) {
+static void shuffle(struct ts_prng *random, struct ts_router_range *ranges, size_t count) {
     for (size_t i = count; i > 1; i--) {
-        size_t other = random_below(random, i);
+        size_t other = ts_prng_below(random, i);
         struct ts_router_range range = ranges[i - 1];
         ranges[i - 1] = ranges[other];
         ranges[other] = range;
@@ -56,11 +56,11 @@ static void shuffle(struct random *random, struct ts_router_range *ranges, size_
 }
 
 /* Different stores from all of 32 bits: multiplying by an odd number is one to one. */
-static void make_partition(struct random *random, size_t count) {
+static void make_partition(struct ts_prng *random, size_t count) {
     static uint64_t cuts[MOST];
     make_cuts(random, cuts, count - 1);
-    uint32_t odd = (uint32_t)random_next(random) | 1;
-    uint32_t offset = (uint32_t)random_next(random);
+    uint32_t odd = (uint32_t)ts_prng_next(random) | 1;
+    uint32_t offset = (uint32_t)ts_prng_next(random);
     for (size_t i = 0; i < count; i++) {
         sorted[i] = (struct ts_router_range){.store = {(uint32_t)i * odd + offset},
                                              .start = i == 0 ? 0 : cuts[i - 1],
@@ -88,12 +88,12 @@ static struct ts_router router_of_given(size_t count) {
     return router;
 }
 
-static void expect_boundaries(struct random *random, const struct ts_router *router, size_t count) {
+static void expect_boundaries(struct ts_prng *random, const struct ts_router *router, size_t count) {
     for (size_t i = 0; i < count; i++) {
         const struct ts_router_range *range = &sorted[i];
         assert_int_equal(ts_router_route(router, range->start).v, range->store.v);
         assert_int_equal(ts_router_route(router, range->end - 1).v, range->store.v);
-        uint64_t inside = range->start + random_below(random, range->end - range->start);
+        uint64_t inside = range->start + ts_prng_below(random, range->end - range->start);
         assert_int_equal(ts_router_route(router, inside).v, range->store.v);
         uint32_t next_store = i == count - 1 ? range->store.v : sorted[i + 1].store.v;
         assert_int_equal(ts_router_route(router, range->end).v, next_store);
@@ -118,7 +118,8 @@ static void expect_stores_listed(const struct ts_router *router, size_t count) {
 
 static void random_partitions_route_as_a_linear_scan_does(void **state) {
     (void)state;
-    struct random random = {11};
+    struct ts_prng random;
+    ts_prng_init(&random, 11);
     for (size_t count = 1; count <= 300; count++) {
         make_partition(&random, count);
         struct ts_router router = router_of_given(count);
@@ -137,13 +138,14 @@ static void random_partitions_route_as_a_linear_scan_does(void **state) {
 
 static void ten_thousand_random_ids_inside_each_range_stay_there(void **state) {
     (void)state;
-    struct random random = {16};
+    struct ts_prng random;
+    ts_prng_init(&random, 16);
     for (size_t count = 1; count <= 8; count++) {
         make_partition(&random, count);
         struct ts_router router = router_of_given(count);
         for (size_t i = 0; i < count; i++) {
             for (int j = 0; j < 10000; j++) {
-                uint64_t id = sorted[i].start + random_below(&random, sorted[i].end - sorted[i].start);
+                uint64_t id = sorted[i].start + ts_prng_below(&random, sorted[i].end - sorted[i].start);
                 assert_int_equal(ts_router_route(&router, id).v, sorted[i].store.v);
             }
         }
@@ -171,7 +173,8 @@ static void the_last_range_includes_the_last_id(void **state) {
 
 static void the_list_is_neither_changed_nor_needed_afterwards(void **state) {
     (void)state;
-    struct random random = {12};
+    struct ts_prng random;
+    ts_prng_init(&random, 12);
     static struct ts_router_range copy[100];
     make_partition(&random, 100);
     memcpy(copy, given, sizeof copy);
@@ -184,9 +187,10 @@ static void the_list_is_neither_changed_nor_needed_afterwards(void **state) {
 
 static void the_memory_may_lie_anywhere_and_nothing_beyond_it_is_written(void **state) {
     (void)state;
-    struct random random = {13};
+    struct ts_prng random;
+    ts_prng_init(&random, 13);
     for (size_t shift = 1; shift <= 64; shift++) {
-        size_t count = 1 + random_below(&random, 40);
+        size_t count = 1 + ts_prng_below(&random, 40);
         make_partition(&random, count);
         size_t size = ts_router_range_memory(count);
         memset(memory, 0xa5, shift + size + 64);
@@ -234,7 +238,8 @@ static void an_empty_list_is_rejected(void **state) {
 
 static void too_little_memory_is_rejected_with_the_sizes(void **state) {
     (void)state;
-    struct random random = {14};
+    struct ts_prng random;
+    ts_prng_init(&random, 14);
     make_partition(&random, 10);
     size_t needed = ts_router_range_memory(10);
     struct ts_router_error_detail detail = rejected(10, needed - 1, TS_ROUTER_MEMORY_TOO_SMALL);
@@ -376,16 +381,16 @@ static void checks_come_in_the_documented_order(void **state) {
 
 /* Spoils one range of a partition of `count` and says what must come out; `sorted` keeps the order of starts.
  */
-static enum ts_router_error corrupt(struct random *random, size_t *count,
+static enum ts_router_error corrupt(struct ts_prng *random, size_t *count,
                                     struct ts_router_error_detail *ret_expected) {
-    size_t i = random_below(random, *count);
+    size_t i = ts_prng_below(random, *count);
     struct ts_router_range *range = &sorted[i];
     bool last = i == *count - 1;
     uint64_t size = range->end - range->start;
     memset(ret_expected, 0, sizeof *ret_expected);
-    switch (random_below(random, 6)) {
+    switch (ts_prng_below(random, 6)) {
     case 0: /* backwards or empty */
-        range->end = random_below(random, range->start + 1);
+        range->end = ts_prng_below(random, range->start + 1);
         ret_expected->start = range->start;
         ret_expected->end = range->end;
         ret_expected->store = range->store;
@@ -393,13 +398,13 @@ static enum ts_router_error corrupt(struct random *random, size_t *count,
     case 1: /* store of another */
         if (*count == 1)
             return TS_ROUTER_OK;
-        range->store = sorted[(i + 1 + random_below(random, *count - 1)) % *count].store;
+        range->store = sorted[(i + 1 + ts_prng_below(random, *count - 1)) % *count].store;
         ret_expected->store = range->store;
         return TS_ROUTER_DUPLICATE_STORE;
     case 2: /* too short */
         if (size == 1)
             return TS_ROUTER_OK;
-        range->end -= 1 + random_below(random, size - 1);
+        range->end -= 1 + ts_prng_below(random, size - 1);
         ret_expected->expected = last ? 0 : range->end;
         ret_expected->found = last ? 0 : sorted[i + 1].start;
         ret_expected->ends_at = last ? range->end : 0;
@@ -407,7 +412,7 @@ static enum ts_router_error corrupt(struct random *random, size_t *count,
     case 3: /* too long; up to max included */
         if (last)
             return TS_ROUTER_OK;
-        range->end += 1 + random_below(random, UINT64_MAX - range->end);
+        range->end += 1 + ts_prng_below(random, UINT64_MAX - range->end);
         ret_expected->expected = range->end;
         ret_expected->found = sorted[i + 1].start;
         return TS_ROUTER_OVERLAP;
@@ -415,7 +420,7 @@ static enum ts_router_error corrupt(struct random *random, size_t *count,
         if (size == 1)
             return TS_ROUTER_OK;
         ret_expected->expected = range->start;
-        range->start += 1 + random_below(random, size - 1);
+        range->start += 1 + ts_prng_below(random, size - 1);
         ret_expected->found = range->start;
         return TS_ROUTER_GAP;
     default: /* missing */
@@ -432,10 +437,11 @@ static enum ts_router_error corrupt(struct random *random, size_t *count,
 
 static void corrupted_partitions_are_rejected_with_what_is_wrong(void **state) {
     (void)state;
-    struct random random = {15};
+    struct ts_prng random;
+    ts_prng_init(&random, 15);
     int seen[TS_ROUTER_ERROR_COUNT] = {0};
     for (int i = 0; i < 5000; i++) {
-        size_t count = 1 + random_below(&random, i % 100 == 0 ? 2000 : 20);
+        size_t count = 1 + ts_prng_below(&random, i % 100 == 0 ? 2000 : 20);
         make_partition(&random, count);
         struct ts_router_error_detail expected;
         enum ts_router_error error = corrupt(&random, &count, &expected);

@@ -41,7 +41,8 @@ static void a_single_router_always_gives_store_zero(void **state) {
 
 static void a_hash_router_agrees_with_its_plain_function(void **state) {
     (void)state;
-    struct random random = {5};
+    struct ts_prng random;
+    ts_prng_init(&random, 5);
     for (size_t h = 0; h < LENGTH(hashes); h++) {
         for (int i = 0; i < 20000; i++) {
             uint32_t count = random_count(&random);
@@ -72,11 +73,12 @@ static void a_hash_router_gives_the_golden_stores(void **state) {
 
 static void hash_routing_is_deterministic_and_stays_in_range(void **state) {
     (void)state;
-    struct random random = {6};
+    struct ts_prng random;
+    ts_prng_init(&random, 6);
     for (size_t h = 0; h < LENGTH(hashes); h++) {
         struct ts_router router = hash_router(hashes[h], 5);
         for (int i = 0; i < 10000; i++) {
-            uint64_t id = random_next(&random);
+            uint64_t id = ts_prng_next(&random);
             struct ts_router copy = router;
             uint32_t store = ts_router_route(&router, id).v;
             assert_true(store < 5);
@@ -145,7 +147,8 @@ static void success_leaves_the_detail_alone(void **state) {
 }
 
 static void expect_one_owner_each(const struct ts_router *router) {
-    struct random random = {7};
+    struct ts_prng random;
+    ts_prng_init(&random, 7);
     for (int i = 0; i < 2000; i++) {
         uint64_t id = random_of_any_size(&random);
         int owners = 0;
