@@ -53,7 +53,11 @@ static enum ts_git_error open_pack(const char *index_path, struct git__pack *pac
         return git__fault(TS_GIT_NO_MEMORY, index_path, ret_fault);
     pack->is_promised = git__is_file(promise);
     free(promise);
-    return git__map_open(pack->path, &pack->map, ret_fault);
+    struct git__map map;
+    enum ts_git_error error = git__map_open(pack->path, &map, ret_fault);
+    if (error == TS_GIT_OK)
+        pack->map = map;
+    return error;
 }
 
 enum ts_git_error git__pack_open(enum ts_git_hash hash, const char *index_path, struct git__pack *ret_pack,
