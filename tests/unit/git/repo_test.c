@@ -100,17 +100,18 @@ static void check_refs(const char *folder) {
     struct ts_git_repo *repo = open_repo(folder);
     struct ts_git_refs refs;
     assert_int_equal(ts_git_refs_list(repo, NULL, &refs, NULL), TS_GIT_OK);
-    char *text = output_of(
-        NULL, "git -C %s for-each-ref --format='%%(refname) %%(objectname) %%(*objectname)'", folder);
+    char *text = output_of(NULL, "git -C %s for-each-ref --format='%%(refname) %%(objectname)'", folder);
     char *rest = text;
     size_t count = 1; /* HEAD */
     for (char *line; (line = strsep(&rest, "\n")) != NULL && line[0] != '\0'; count++) {
         const struct ts_git_ref *ref = find_ref(&refs, strsep(&line, " "));
         char hex[TS_GIT_OID_HEX_SIZE];
+        char name[256];
         assert_non_null(ref);
-        const char *oid = strsep(&line, " ");
-        assert_string_equal(ts_git_oid_format(TS_GIT_SHA1, &ref->oid, hex), oid);
-        assert_string_equal(ts_git_oid_format(TS_GIT_SHA1, &ref->peeled, hex), line[0] != '\0' ? line : oid);
+        assert_string_equal(ts_git_oid_format(TS_GIT_SHA1, &ref->oid, hex), line);
+        snprintf(name, sizeof name, "%s^{}", ref->name);
+        struct ts_git_oid peeled = git_says(folder, name);
+        assert_true(ts_git_oid_equal(&ref->peeled, &peeled));
     }
     assert_int_equal(refs.count, count);
     for (size_t i = 1; i < refs.count; i++)
@@ -123,7 +124,7 @@ static void check_refs(const char *folder) {
 static void refs_are_those_that_git_lists(void **state) {
     (void)state;
     sh("git init -q r && cd r && for i in 1 2 3; do echo $i >a && git add a && git commit -qm $i && git branch b$i && git "
-       "tag -am t$i t$i && git tag l$i; done && git tag -am again again t2 && git notes add -m note && git branch "
+       "tag -am t$i t$i && git tag l$i; done && git -c advice.nestedTag=false tag -am again again t2 && git notes add -m note && git branch "
        "deep/er/one && git update-ref refs/odd/thing HEAD~1 && git symbolic-ref refs/heads/link refs/heads/b1");
     check_refs("r");
     sh("git -C r pack-refs --all");
