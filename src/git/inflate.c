@@ -17,7 +17,7 @@ void git__inflater_release(struct git__inflater *inflater) {
 
 enum ts_git_error git__inflate(struct git__inflater *inflater, struct ts_bytes from, uint8_t *ret_bytes,
                                size_t len, size_t *ret_used) {
-    uint8_t nothing;
+    uint8_t nothing = 0;
     uint8_t *to = len == 0 ? &nothing : ret_bytes;
     size_t used;
     if (from.len == 0 || libdeflate_zlib_decompress_ex(inflater->whole, from.data, from.len, to, len, &used,

@@ -57,16 +57,16 @@ enum ts_git_error git__check_crc(const struct git__job *job, const struct git__e
     return libdeflate_crc32(0, from, len) == expected ? TS_GIT_OK : TS_GIT_BAD_CHECKSUM;
 }
 
-/* Calls the visitor with what the caller filled in of the object: content and where it stands. */
-bool git__visit_object(struct git__worker *worker, const struct git__job *job, struct ts_git_object *object,
-                       void **result) {
+/* Calls the visitor with the content that the caller gives, and fills in whose it is. */
+bool git__visit_object(struct git__worker *worker, const struct git__job *job,
+                       const struct ts_git_object *content, void **result) {
     struct git__run *run = worker->run;
     enum ts_git_hash hash = run->repo->hash;
+    struct ts_git_object object = *content;
     struct ts_git_base base;
-    object->oid = ts_git_oid_of(hash, git__number_id(run->repo, job->number));
-    object->number = job->number;
-    object->type = job->type;
-    object->base = NULL;
+    object.oid = ts_git_oid_of(hash, git__number_id(run->repo, job->number));
+    object.number = job->number;
+    object.type = job->type;
     if (job->base != NULL && job->base->is_visited && !worker->copies.too_many) {
         const struct git__plan *plan = job->base->plan;
         uint32_t position = plan->nodes[job->base->node].position;
@@ -79,14 +79,14 @@ bool git__visit_object(struct git__worker *worker, const struct git__job *job, s
             .copies = worker->copies.items,
             .copy_count = worker->copies.count,
         };
-        object->base = &base;
+        object.base = &base;
     }
-    if (object->is_last) {
+    if (object.is_last) {
         worker->stats.objects++;
-        worker->stats.bytes += object->size;
-        worker->stats.deltas += object->base != NULL;
+        worker->stats.bytes += object.size;
+        worker->stats.deltas += object.base != NULL;
     }
-    if (run->visitor.visit(run->visitor.ctx, worker->index, object, result))
+    if (run->visitor.visit(run->visitor.ctx, worker->index, &object, result))
         return true;
     atomic_store(&run->is_stopped, true);
     pthread_mutex_lock(&run->lock);

@@ -120,8 +120,8 @@ bool git__spare_frame(void *worker);
 
 /* What both kinds of building share. */
 struct git__held *git__held_new(const struct git__job *job, uint64_t size);
-bool git__visit_object(struct git__worker *worker, const struct git__job *job, struct ts_git_object *object,
-                       void **result);
+bool git__visit_object(struct git__worker *worker, const struct git__job *job,
+                       const struct ts_git_object *content, void **result);
 enum ts_git_error git__check_crc(const struct git__job *job, const struct git__entry *entry, size_t used);
 
 /* Objects, or deltas, that are too large to hold: visit_large.c. */
