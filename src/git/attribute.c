@@ -16,7 +16,8 @@
 #include <string.h>
 
 #define OCCURRENCES_MAX  ((size_t)10000000)
-#define FOLDERS_MAX      2048 /* deeper paths than any file system has */
+#define FOLDERS_MAX      1024                /* deeper paths than any file system has */
+#define STEPS_MAX        UINT64_C(500000000) /* entries compared: a hostile history is cut, not followed */
 #define PARENTS_MAX      4096
 #define COMMIT_BYTES_MAX ((size_t)64 << 20)
 
@@ -59,7 +60,9 @@ struct tracing {
     uint32_t *dense;          /* by tree: which digest; GIT__NONE for none */
     struct digest_worker *workers;
     size_t max;
+    uint64_t steps;
     bool is_cut;
+    bool is_over; /* no more is to be found */
     bool no_memory;
 
     uint32_t commit; /* under way */
@@ -93,6 +96,7 @@ static bool find_leads(struct tracing *t) {
     int32_t *counts = malloc(((size_t)graph->total + 1) * sizeof *counts);
     struct git__list fresh = {.items = NULL};
     bool done = counts != NULL;
+    unsigned passes = 0;
     do {
         fresh.count = 0;
         for (uint32_t i = 0; i < graph->tree_count && done; i++) {
@@ -104,7 +108,7 @@ static bool find_leads(struct tracing *t) {
         }
         for (size_t i = 0; i < fresh.count; i++)
             (void)git__set_add(t->leads, fresh.items[i]);
-    } while (fresh.count > 0 && done);
+    } while (fresh.count > 0 && done && ++passes <= FOLDERS_MAX);
     free(fresh.items);
     free(counts);
     return done;
@@ -223,7 +227,8 @@ static bool grow_slots(struct tracing *t) {
 
 /* The path under way has this blob in this commit, and in none of its parents. */
 static void bring(struct tracing *t, uint32_t blob, uint32_t mode) {
-    uint64_t hash = ts_xxh64_of_bytes(ts_bytes_of(t->path, t->path_len)) ^ ts_xxh64_of_id(blob);
+    uint64_t hash = ts_xxh64_of_bytes(ts_bytes_of(t->path, t->path_len)) ^ blob;
+    hash = git__seeded_hash(t->graph->repo, hash);
     if (t->found_count * 2 >= t->slot_count && !grow_slots(t)) {
         t->no_memory = true;
         return;
@@ -237,6 +242,7 @@ static void bring(struct tracing *t, uint32_t blob, uint32_t mode) {
     }
     if (t->found_count >= t->max) {
         t->is_cut = true;
+        t->is_over = true;
         return;
     }
     char *path = malloc(t->path_len + 1);
@@ -313,7 +319,7 @@ static void compare_trees(struct tracing *t, uint32_t tree, const uint32_t *pare
         t->no_memory = true;
     for (size_t p = 0; p < parent_count && !t->no_memory; p++)
         beside[p].digest = digest_of(t, parents[p]);
-    for (uint32_t i = 0; i < digest.count && !t->no_memory; i++) {
+    for (uint32_t i = 0; i < digest.count && !t->no_memory && !t->is_over; i++) {
         const struct leading *item = &items_of(t, &digest)[i];
         struct ts_bytes name = name_of(t, &digest, item);
         bool is_new = true;
@@ -321,7 +327,12 @@ static void compare_trees(struct tracing *t, uint32_t tree, const uint32_t *pare
             before[p] = same_name(t, &beside[p], name, ts_git_mode_is_tree(item->mode));
             is_new = is_new && before[p] != item->child;
         }
-        if (is_new && !(t->is_cut && t->found_count >= t->max))
+        t->steps += 1 + parent_count;
+        if (t->steps > STEPS_MAX) {
+            t->is_cut = true;
+            t->is_over = true;
+        }
+        if (is_new && !t->is_over)
             compare_entry(t, item, name, before, parent_count, folders);
     }
     free(beside);
@@ -489,7 +500,7 @@ static enum ts_git_error trace(struct tracing *t, const struct git__list *commit
                                struct ts_git_fault *ret_fault) {
     struct sorted_commit *sorted = sort_commits(t->graph, commits);
     t->no_memory = sorted == NULL;
-    for (size_t i = 0; i < commits->count && !t->no_memory; i++)
+    for (size_t i = 0; i < commits->count && !t->no_memory && !t->is_over; i++)
         compare_commit(t, sorted[i].number);
     free(sorted);
     return t->no_memory ? git__fault(TS_GIT_NO_MEMORY, t->graph->repo->common_dir, ret_fault) : TS_GIT_OK;

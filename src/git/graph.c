@@ -1,6 +1,7 @@
 #include "graph.h"
 
 #include "base/assert.h"
+#include "base/endian.h"
 
 #include <stdlib.h>
 #include <string.h>
@@ -14,16 +15,18 @@ bool git__list_add(struct git__list *list, uint32_t item) {
 
 /* ---- what is referred to and not there ---- */
 
-static size_t absent_slot(const struct git__absent *absent, const struct ts_git_oid *oid) {
-    uint64_t first;
-    memcpy(&first, oid->bytes, sizeof first);
-    size_t slot = (size_t)(first * UINT64_C(0x9e3779b97f4a7c15) >> 20) & (absent->slot_count - 1);
+static size_t absent_slot(const struct ts_git_graph *graph, const struct ts_git_oid *oid) {
+    const struct git__absent *absent = &graph->absent;
+    uint64_t hash = git__seeded_hash(graph->repo, ts_le64_load(oid->bytes));
+    hash = git__seeded_hash(graph->repo, hash ^ ts_le64_load(oid->bytes + 8));
+    size_t slot = (size_t)hash & (absent->slot_count - 1);
     while (absent->slots[slot] != GIT__NONE && !ts_git_oid_equal(&absent->oids[absent->slots[slot]], oid))
         slot = (slot + 1) & (absent->slot_count - 1);
     return slot;
 }
 
-static bool absent_grow(struct git__absent *absent) {
+static bool absent_grow(struct ts_git_graph *graph) {
+    struct git__absent *absent = &graph->absent;
     size_t larger = absent->slot_count == 0 ? 64 : absent->slot_count * 2;
     uint32_t *slots = malloc(larger * sizeof *slots);
     if (slots == NULL)
@@ -33,7 +36,7 @@ static bool absent_grow(struct git__absent *absent) {
     absent->slots = slots;
     absent->slot_count = larger;
     for (size_t i = 0; i < absent->count; i++)
-        slots[absent_slot(absent, &absent->oids[i])] = (uint32_t)i;
+        slots[absent_slot(graph, &absent->oids[i])] = (uint32_t)i;
     return true;
 }
 
@@ -42,8 +45,8 @@ static uint32_t absent_number(struct ts_git_graph *graph, const struct ts_git_oi
     struct git__absent *absent = &graph->absent;
     uint32_t number = GIT__NONE;
     pthread_mutex_lock(&absent->lock);
-    if (absent->count * 2 < absent->slot_count || absent_grow(absent)) {
-        size_t slot = absent_slot(absent, oid);
+    if (absent->count * 2 < absent->slot_count || absent_grow(graph)) {
+        size_t slot = absent_slot(graph, oid);
         if (absent->slots[slot] == GIT__NONE && absent->count < GIT__NONE / 4 &&
             GIT__GROW(absent->oids, absent->capacity, absent->count + 1)) {
             absent->oids[absent->count] = *oid;

@@ -193,6 +193,12 @@ const uint8_t *git__number_id(const struct ts_git_repo *repo, uint32_t number) {
     return git__pack_index_id(&repo->packs[spot.pack].index, spot.position);
 }
 
+uint64_t git__seeded_hash(const struct ts_git_repo *repo, uint64_t value) {
+    uint64_t mixed = (value ^ repo->numbers.seed[0]) * UINT64_C(0x9e3779b97f4a7c15);
+    mixed = ((mixed ^ mixed >> 32) + repo->numbers.seed[1]) * UINT64_C(0xbf58476d1ce4e5b9);
+    return mixed ^ mixed >> 32;
+}
+
 size_t git__numbers_bytes(const struct ts_git_repo *repo) {
     const struct git__numbers *numbers = &repo->numbers;
     return (size_t)numbers->loose_count * sizeof *numbers->loose +

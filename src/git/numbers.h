@@ -51,6 +51,9 @@ uint32_t git__number_of(const struct ts_git_repo *repo, const uint8_t *id);
 struct git__spot git__number_spot(const struct ts_git_repo *repo, uint32_t number);
 const uint8_t *git__number_id(const struct ts_git_repo *repo, uint32_t number);
 
+/* A hash that whoever wrote the repository cannot foresee. */
+uint64_t git__seeded_hash(const struct ts_git_repo *repo, uint64_t value);
+
 /* Bytes that the tables take. */
 size_t git__numbers_bytes(const struct ts_git_repo *repo);
 

@@ -23,6 +23,7 @@ struct reading {
     struct ts_git_repo *repo;
     size_t max;
     unsigned nest;
+    uint64_t *steps_left; /* entries that may still be looked at */
 };
 
 static enum ts_git_error read_any(const struct reading *reading, const struct ts_git_oid *oid,
@@ -83,14 +84,46 @@ static enum ts_git_error apply_entry(const struct reading *reading, const struct
     return TS_GIT_OK;
 }
 
-/* The id of the object at an offset, the slow way: only damaged packs need it. */
-static bool id_at(const struct git__pack *pack, uint64_t offset, struct ts_git_oid *ret_oid) {
-    for (uint32_t i = 0; i < pack->index.count; i++) {
-        uint64_t at;
-        if (git__pack_index_offset(&pack->index, i, &at) && at == offset) {
-            *ret_oid = ts_git_oid_of(pack->index.hash, git__pack_index_id(&pack->index, i));
+static int compare_offsets(const void *a, const void *b, void *index) {
+    uint64_t x = UINT64_MAX;
+    uint64_t y = UINT64_MAX;
+    (void)git__pack_index_offset(index, *(const uint32_t *)a, &x);
+    (void)git__pack_index_offset(index, *(const uint32_t *)b, &y);
+    return (x > y) - (x < y);
+}
+
+/* Positions by offset; only damaged packs need them, so they are made when first asked for. */
+static bool order_by_offset(struct git__pack *pack) {
+    if (pack->by_offset != NULL)
+        return true;
+    uint32_t *order = malloc(((size_t)pack->index.count + 1) * sizeof *order);
+    if (order == NULL)
+        return false;
+    for (uint32_t i = 0; i < pack->index.count; i++)
+        order[i] = i;
+    qsort_r(order, pack->index.count, sizeof *order, compare_offsets, &pack->index);
+    pack->by_offset = order;
+    return true;
+}
+
+static bool id_at(struct git__pack *pack, uint64_t offset, struct ts_git_oid *ret_oid) {
+    uint32_t low = 0;
+    uint32_t high = pack->index.count;
+    if (!order_by_offset(pack))
+        return false;
+    while (low < high) {
+        uint32_t middle = low + (high - low) / 2;
+        uint64_t at = UINT64_MAX;
+        (void)git__pack_index_offset(&pack->index, pack->by_offset[middle], &at);
+        if (at == offset) {
+            const uint8_t *id = git__pack_index_id(&pack->index, pack->by_offset[middle]);
+            *ret_oid = ts_git_oid_of(pack->index.hash, id);
             return true;
         }
+        if (at < offset)
+            low = middle + 1;
+        else
+            high = middle;
     }
     return false;
 }
@@ -115,9 +148,13 @@ static enum ts_git_error entry_at(const struct git__pack *pack, uint64_t offset,
     return git__pack_entry(pack, (struct git__extent){offset, pack->end}, ret);
 }
 
-static enum ts_git_error find_chain(const struct git__pack *pack, uint64_t offset, struct chain *chain) {
+static enum ts_git_error find_chain(const struct reading *reading, const struct git__pack *pack,
+                                    uint64_t offset, struct chain *chain) {
     for (;;) {
         struct git__entry entry;
+        if (*reading->steps_left == 0)
+            return TS_GIT_BASE_DAMAGED;
+        --*reading->steps_left;
         if (!GIT__GROW(chain->offsets, chain->capacity, chain->count + 1))
             return TS_GIT_NO_MEMORY;
         chain->offsets[chain->count++] = offset;
@@ -143,7 +180,7 @@ static enum ts_git_error read_packed(const struct reading *reading, uint32_t num
     struct chain chain = {.offsets = NULL};
     struct ts_git_content content = {.bytes = NULL};
     struct git__entry entry;
-    enum ts_git_error error = find_chain(pack, offset, &chain);
+    enum ts_git_error error = find_chain(reading, pack, offset, &chain);
     if (error != TS_GIT_OK)
         goto done;
     for (size_t left = chain.count; left > 0; left--) {
@@ -242,10 +279,17 @@ static enum ts_git_error read_any(const struct reading *reading, const struct ts
     return worst;
 }
 
+enum ts_git_error git__object_read(struct ts_git_repo *repo, const struct ts_git_oid *oid, size_t max,
+                                   uint64_t *steps_left, struct ts_git_content *ret_content) {
+    struct reading reading = {
+        .repo = repo, .max = max < SIZE_MAX ? max : SIZE_MAX - 1, .steps_left = steps_left};
+    return read_any(&reading, oid, GIT__NONE, ret_content);
+}
+
 enum ts_git_error ts_git_object_read(struct ts_git_repo *repo, const struct ts_git_oid *oid, size_t max,
                                      struct ts_git_content *ret_content, struct ts_git_fault *ret_fault) {
-    struct reading reading = {.repo = repo, .max = max < SIZE_MAX ? max : SIZE_MAX - 1};
-    enum ts_git_error error = read_any(&reading, oid, GIT__NONE, ret_content);
+    uint64_t steps_left = UINT64_MAX;
+    enum ts_git_error error = git__object_read(repo, oid, max, &steps_left, ret_content);
     if (error != TS_GIT_OK)
         return git__fault_object(error, repo->hash, oid, NULL, ret_fault);
     return TS_GIT_OK;

@@ -82,7 +82,9 @@ void git__pack_release(struct git__pack *pack) {
     git__map_release(&pack->index_map);
     git__map_release(&pack->map);
     free(pack->path);
+    free(pack->by_offset);
     pack->path = NULL;
+    pack->by_offset = NULL;
 }
 
 const char *git__pack_name(const struct git__pack *pack) {

@@ -20,8 +20,9 @@ struct git__pack {
     struct git__map index_map;
     struct git__map map;
     struct git__pack_index index;
-    uint64_t end;     /* of the entries: where the trailer begins */
-    bool is_promised; /* has a .promisor file: what its objects refer to may be missing */
+    uint32_t *by_offset; /* NULL until needed: odb.c */
+    uint64_t end;        /* of the entries: where the trailer begins */
+    bool is_promised;    /* has a .promisor file: what its objects refer to may be missing */
 };
 
 /* From one offset to another, which is outside. */

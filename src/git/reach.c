@@ -176,9 +176,12 @@ void git__selected_release(struct git__selected *selected) {
 
 /* ---- trees and blobs ---- */
 
+#define CHAIN_MAX 4096 /* git makes none longer */
+
 struct spread {
     struct ts_git_graph *graph;
     struct ts_git_set *set;
+    struct ts_git_set *swept; /* trees of which all additions are marked, reachable or not */
     struct git__list queue;   /* trees whose additions are to be marked */
     struct git__list waiting; /* trees that have a base */
     struct git__list chain;
@@ -227,13 +230,20 @@ static void count(struct spread *s, uint32_t number, int32_t by) {
     s->counts[number] += by;
 }
 
-/* What a reachable tree has from bases that are not reachable themselves. */
-static void mark_inherited(struct spread *s, uint32_t tree) {
+/* A chain that git would not make is not followed again and again: what it adds anywhere counts as reachable. */
+static void sweep_chain(struct spread *s) {
     const struct ts_git_graph *graph = s->graph;
-    s->chain.count = 0;
-    for (uint32_t at = tree; at != GIT__NONE && (at == tree || !git__set_has(s->set, at));
-         at = graph->edges[at].base)
-        spread_keep(s, &s->chain, at);
+    for (size_t i = 0; i < s->chain.count; i++) {
+        const uint32_t *list = git__edges_of(graph, s->chain.items[i]);
+        (void)git__set_add(s->swept, s->chain.items[i]);
+        for (uint32_t k = 0; k < graph->edges[s->chain.items[i]].added; k++)
+            mark(s, list[k]);
+    }
+}
+
+/* Additions less removals from the far end of the chain to the tree itself. */
+static void count_chain(struct spread *s) {
+    const struct ts_git_graph *graph = s->graph;
     s->touched.count = 0;
     while (s->chain.count > 0) {
         uint32_t at = s->chain.items[--s->chain.count];
@@ -252,6 +262,20 @@ static void mark_inherited(struct spread *s, uint32_t tree) {
     }
 }
 
+/* What a reachable tree has from bases that are not reachable themselves. */
+static void mark_inherited(struct spread *s, uint32_t tree) {
+    s->chain.count = 0;
+    for (uint32_t at = tree; at != GIT__NONE; at = s->graph->edges[at].base) {
+        if (at != tree && (git__set_has(s->set, at) || git__set_has(s->swept, at)))
+            break;
+        spread_keep(s, &s->chain, at);
+    }
+    if (s->chain.count > CHAIN_MAX)
+        sweep_chain(s);
+    else
+        count_chain(s);
+}
+
 /* Marking may make more trees reachable, bases of waiting ones among them. */
 static void settle(struct spread *s) {
     drain(s);
@@ -267,6 +291,8 @@ static enum ts_git_error spread_init(struct spread *s, struct ts_git_graph *grap
                                      struct ts_git_fault *ret_fault) {
     *s = (struct spread){.graph = graph};
     enum ts_git_error error = ts_git_set_new(graph->repo, &s->set, ret_fault);
+    if (error == TS_GIT_OK)
+        error = ts_git_set_new(graph->repo, &s->swept, ret_fault);
     if (error != TS_GIT_OK)
         return error;
     s->counts = calloc((size_t)graph->total + graph->absent.count + 1, sizeof *s->counts);
@@ -276,6 +302,7 @@ static enum ts_git_error spread_init(struct spread *s, struct ts_git_graph *grap
 
 static void spread_release(struct spread *s) {
     ts_git_set_free(s->set);
+    ts_git_set_free(s->swept);
     free(s->queue.items);
     free(s->waiting.items);
     free(s->chain.items);

@@ -41,13 +41,6 @@ struct ts_git_repo {
     struct git__numbers numbers;   /* filled when first needed */
 };
 
-/* Where a copy of an object is. */
-struct git__place {
-    uint32_t pack; /* GIT__NONE: loose */
-    uint64_t offset;
-    char *loose_path; /* owned by whoever asked */
-};
-
 bool git__is_shallow_commit(const struct ts_git_repo *repo, const struct ts_git_oid *oid);
 
 /* Path of a loose object in one of the object folders, from malloc. */
@@ -58,6 +51,10 @@ char *git__loose_path(const struct ts_git_repo *repo, size_t object_dir, const s
 enum ts_git_error git__list_dir(const char *path, const char *suffix, char ***ret_names, size_t *ret_count,
                                 struct ts_git_fault *ret_fault);
 void git__free_names(char **names, size_t count);
+
+/* ts_git_object_read within a bound of work, which is counted down. */
+enum ts_git_error git__object_read(struct ts_git_repo *repo, const struct ts_git_oid *oid, size_t max,
+                                   uint64_t *steps_left, struct ts_git_content *ret_content);
 
 /* The ids that begin with `digits` hex digits of prefix: how many, and the first. */
 size_t git__find_prefix(struct ts_git_repo *repo, const char *digits, struct ts_git_oid *ret_first);

@@ -70,5 +70,6 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size) {
     walk(&repo);
     git__numbers_release(&repo.numbers);
     git__inflater_release(&repo.inflater);
+    free(pack.by_offset);
     return 0;
 }

@@ -197,6 +197,107 @@ static void bombs_come_in_windows_within_the_budget(void **state) {
     free(faults);
 }
 
+/* ---- trees that nobody would make ---- */
+
+static uint32_t write_tree(struct pack_writer *w, const char *entry, uint32_t child) {
+    uint8_t content[64];
+    size_t len = strlen(entry) + 1;
+    memcpy(content, entry, len);
+    struct ts_git_oid oid = writer_oid(child);
+    memcpy(content + len, oid.bytes, 20);
+    writer_entry(w, 2, len + 20, NULL, 0, content, len + 20);
+    return w->count - 1;
+}
+
+/* A commit of the tree, to which refs/heads/main of the repository will point. */
+static struct ts_git_oid write_commit(struct pack_writer *w, uint32_t tree) {
+    char content[256];
+    char hex[TS_GIT_OID_HEX_SIZE];
+    struct ts_git_oid oid = writer_oid(tree);
+    int len =
+        snprintf(content, sizeof content, "tree %s\nauthor A <a@x> 1 +0000\ncommitter C <c@x> 1 +0000\n\nm\n",
+                 ts_git_oid_format(TS_GIT_SHA1, &oid, hex));
+    writer_entry(w, 1, (uint64_t)len, NULL, 0, content, (size_t)len);
+    return writer_oid(w->count - 1);
+}
+
+static struct ts_git_graph *finish_graph(struct pack_writer *w, struct ts_git_oid tip,
+                                         struct ts_git_repo **ret_repo) {
+    char hex[TS_GIT_OID_HEX_SIZE];
+    struct ts_git_graph *graph = NULL;
+    writer_finish(w, "r");
+    sh("mkdir -p r/refs/heads && echo %s >r/refs/heads/main", ts_git_oid_format(TS_GIT_SHA1, &tip, hex));
+    *ret_repo = open_repo("r");
+    assert_int_equal(ts_git_graph_new(*ret_repo, NULL, &graph, NULL), TS_GIT_OK);
+    return graph;
+}
+
+static void folders_nested_without_end_are_cut(void **state) {
+    (void)state;
+    struct pack_writer w;
+    writer_init(&w);
+    writer_blob(&w, "deep", 4);
+    uint32_t tree = write_tree(&w, "100644 f", 0);
+    for (int i = 1; i < 20000; i++)
+        tree = write_tree(&w, "40000 d", tree);
+    struct ts_git_repo *repo;
+    struct ts_git_graph *graph = finish_graph(&w, write_commit(&w, tree), &repo);
+    struct ts_git_selection all = {.all_refs = true};
+    struct ts_git_set *set = NULL;
+    struct ts_git_reach_stats stats;
+    struct ts_git_occurrences occurrences;
+    assert_int_equal(ts_git_graph_reach(graph, &all, &set, &stats, NULL), TS_GIT_OK);
+    assert_int_equal(stats.trees, 20000);
+    assert_int_equal(stats.blobs, 1);
+    assert_int_equal(ts_git_graph_attribute(graph, &all, set, 0, &occurrences, NULL), TS_GIT_OK);
+    assert_int_equal(occurrences.count, 0);
+    ts_git_occurrences_release(&occurrences);
+    ts_git_set_free(set);
+    ts_git_graph_free(graph);
+    ts_git_repo_free(repo);
+}
+
+/* Each tree is a delta of the one before with another blob, and only the last is reachable. */
+static void check_chain_of_trees(uint32_t length, bool is_exact) {
+    struct pack_writer w;
+    writer_init(&w);
+    for (uint32_t i = 0; i < length; i++)
+        writer_blob(&w, &i, sizeof i);
+    uint64_t base = w.len;
+    write_tree(&w, "100644 f", 0);
+    for (uint32_t i = 1; i < length; i++) {
+        uint8_t delta[64];
+        struct ts_git_oid oid = writer_oid(i);
+        size_t len = delta_number(delta, 29);
+        len += delta_number(delta + len, 29);
+        len += delta_copy(delta + len, 0, 9);
+        delta[len++] = 20;
+        memcpy(delta + len, oid.bytes, 20);
+        base = writer_offset_delta(&w, base, delta, len + 20);
+    }
+    struct ts_git_repo *repo;
+    struct ts_git_graph *graph = finish_graph(&w, write_commit(&w, w.count - 1), &repo);
+    struct ts_git_selection all = {.all_refs = true};
+    struct ts_git_set *set = NULL;
+    struct ts_git_reach_stats stats;
+    assert_int_equal(ts_git_graph_reach(graph, &all, &set, &stats, NULL), TS_GIT_OK);
+    struct ts_git_oid last = writer_oid(length - 1);
+    assert_true(ts_git_set_has(set, &last));
+    assert_int_equal(stats.trees, 1);
+    assert_int_equal(stats.blobs, is_exact ? 1 : length);
+    ts_git_set_free(set);
+    ts_git_graph_free(graph);
+    ts_git_repo_free(repo);
+    sh("rm -rf r");
+}
+
+static void long_chains_of_trees_lose_nothing(void **state) {
+    (void)state;
+    check_chain_of_trees(300, true);
+    check_chain_of_trees(4096, true);
+    check_chain_of_trees(5000, false);
+}
+
 /* ---- every byte ---- */
 
 struct original {
@@ -367,6 +468,8 @@ int main(void) {
         TEST(a_bush_of_deltas_stays_in_its_budget),
         TEST(sizes_that_lie_are_faults),
         TEST(bombs_come_in_windows_within_the_budget),
+        TEST(folders_nested_without_end_are_cut),
+        TEST(long_chains_of_trees_lose_nothing),
         TEST(any_changed_byte_of_a_pack_is_noticed),
         TEST(any_changed_byte_of_an_index_is_survived),
         TEST(any_changed_byte_of_a_multi_pack_index_is_survived),
