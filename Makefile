@@ -39,9 +39,10 @@ fuzz: ## run every fuzz target for a bounded time (SECONDS=30)
 	$(Q)tools/install-packages build check
 	$(Q)tools/fuzz $(or $(SECONDS),30)
 
-bench: ## run the benchmarks and print the ratios
+bench: ## run the benchmarks and print the ratios (REPO=DIR: reading that repository, too)
 	$(call build,release)
 	$(Q)build/release/turnstone bench route
+	$(Q)$(if $(REPO),build/release/bench/bench_git_blobs "$(REPO)",:)
 
 install: release ## install program, libraries, headers, man page and completions (DESTDIR, PREFIX)
 	$(Q)cmake --install build/release --prefix "$(PREFIX)" $(if $(VERBOSE),,>/dev/null)

@@ -23,7 +23,7 @@ struct reading {
     struct ts_git_repo *repo;
     size_t max;
     unsigned nest;
-    uint64_t *steps_left; /* entries that may still be looked at */
+    struct git__work *work;
 };
 
 static enum ts_git_error read_any(const struct reading *reading, const struct ts_git_oid *oid,
@@ -152,9 +152,9 @@ static enum ts_git_error find_chain(const struct reading *reading, const struct 
                                     uint64_t offset, struct chain *chain) {
     for (;;) {
         struct git__entry entry;
-        if (*reading->steps_left == 0)
+        if (reading->work->steps_left == 0)
             return TS_GIT_BASE_DAMAGED;
-        --*reading->steps_left;
+        reading->work->steps_left--;
         if (!GIT__GROW(chain->offsets, chain->capacity, chain->count + 1))
             return TS_GIT_NO_MEMORY;
         chain->offsets[chain->count++] = offset;
@@ -280,16 +280,15 @@ static enum ts_git_error read_any(const struct reading *reading, const struct ts
 }
 
 enum ts_git_error git__object_read(struct ts_git_repo *repo, const struct ts_git_oid *oid, size_t max,
-                                   uint64_t *steps_left, struct ts_git_content *ret_content) {
-    struct reading reading = {
-        .repo = repo, .max = max < SIZE_MAX ? max : SIZE_MAX - 1, .steps_left = steps_left};
+                                   struct git__work *work, struct ts_git_content *ret_content) {
+    struct reading reading = {.repo = repo, .max = max < SIZE_MAX ? max : SIZE_MAX - 1, .work = work};
     return read_any(&reading, oid, GIT__NONE, ret_content);
 }
 
 enum ts_git_error ts_git_object_read(struct ts_git_repo *repo, const struct ts_git_oid *oid, size_t max,
                                      struct ts_git_content *ret_content, struct ts_git_fault *ret_fault) {
-    uint64_t steps_left = UINT64_MAX;
-    enum ts_git_error error = git__object_read(repo, oid, max, &steps_left, ret_content);
+    struct git__work work = {.steps_left = UINT64_MAX};
+    enum ts_git_error error = git__object_read(repo, oid, max, &work, ret_content);
     if (error != TS_GIT_OK)
         return git__fault_object(error, repo->hash, oid, NULL, ret_fault);
     return TS_GIT_OK;

@@ -52,9 +52,14 @@ enum ts_git_error git__list_dir(const char *path, const char *suffix, char ***re
                                 struct ts_git_fault *ret_fault);
 void git__free_names(char **names, size_t count);
 
-/* ts_git_object_read within a bound of work, which is counted down. */
+/* A bound of work: entries that may still be looked at. */
+struct git__work {
+    uint64_t steps_left;
+};
+
+/* ts_git_object_read within a bound, which is counted down. */
 enum ts_git_error git__object_read(struct ts_git_repo *repo, const struct ts_git_oid *oid, size_t max,
-                                   uint64_t *steps_left, struct ts_git_content *ret_content);
+                                   struct git__work *work, struct ts_git_content *ret_content);
 
 /* The ids that begin with `digits` hex digits of prefix: how many, and the first. */
 size_t git__find_prefix(struct ts_git_repo *repo, const char *digits, struct ts_git_oid *ret_first);

@@ -306,13 +306,13 @@ static int compare_problems(const void *a, const void *b) {
 /* Another copy, or one whose base has another copy. True when it was visited, or is of no interest after
  * all. */
 static bool visit_other_copy(struct git__worker *worker, const struct git__problem *problem,
-                             uint64_t *steps_left) {
+                             struct git__work *work) {
     struct git__run *run = worker->run;
     struct ts_git_oid oid = ts_git_oid_of(run->repo->hash, git__number_id(run->repo, problem->number));
     struct ts_git_content content;
     /* Windows of it may have been visited: once is enough. */
     if (problem->error == TS_GIT_TOO_LARGE ||
-        git__object_read(run->repo, &oid, run->whole_max, steps_left, &content) != TS_GIT_OK)
+        git__object_read(run->repo, &oid, run->whole_max, work, &content) != TS_GIT_OK)
         return false;
     if ((run->types & TS_GIT_TYPE_BIT(content.type)) != 0) {
         struct git__job job = {.type = content.type, .number = problem->number, .is_wanted = true};
@@ -332,13 +332,13 @@ static void settle(struct git__worker *worker, struct git__problems *problems,
     const struct git__run *run = worker->run;
     struct ts_git_repo *repo = run->repo;
     struct ts_git_fault fault;
-    uint64_t steps_left = OTHER_COPY_STEPS;
+    struct git__work work = {.steps_left = OTHER_COPY_STEPS};
     bool has_copies = repo->pack_count + (repo->numbers.loose_count > 0) > 1;
     if (problems->count > 0)
         qsort(problems->items, problems->count, sizeof *problems->items, compare_problems);
     for (size_t i = 0; i < problems->count && !atomic_load(&run->is_stopped); i++) {
         const struct git__problem *problem = &problems->items[i];
-        if (has_copies && visit_other_copy(worker, problem, &steps_left))
+        if (has_copies && visit_other_copy(worker, problem, &work))
             continue;
         struct git__spot spot = git__number_spot(repo, problem->number);
         struct ts_git_oid oid = ts_git_oid_of(repo->hash, git__number_id(repo, problem->number));

@@ -43,7 +43,7 @@ struct ts_git_object {
 /*
  * Called on any of the threads, `worker` tells which: below options.threads. *result is NULL at the first
  * call for an object and is kept between its windows; it may be replaced. It reaches deltas of this object as
- * base->result, at the same time on several threads, so it must not be changed later; release is called
+ * base->result, at the same time on several threads, so it must not be changed later; release is called, on any thread,
  * when the last of them is done, or at once when there are none, or when the object turned out to be damaged
  * behind its first window. False stops the whole visit.
  */
