@@ -82,8 +82,10 @@ static void insert(struct ts_git_repo *repo, uint32_t number, const uint8_t *id)
     size_t len = ts_git_hash_len(repo->hash);
     uint32_t slot = slot_of(numbers, id);
     while (numbers->slots[slot] != GIT__NONE) {
-        if (memcmp(git__number_id(repo, numbers->slots[slot]), id, len) == 0)
+        if (memcmp(git__number_id(repo, numbers->slots[slot]), id, len) == 0) {
+            numbers->copies[number / 64] |= UINT64_C(1) << (number % 64);
             return;
+        }
         slot = (slot + 1) & numbers->mask;
     }
     numbers->slots[slot] = number;
@@ -139,7 +141,8 @@ enum ts_git_error git__numbers_fill(struct ts_git_repo *repo, const struct ts_gi
     if (!ts_entropy_fill(numbers->seed, sizeof numbers->seed))
         memset(numbers->seed, 0, sizeof numbers->seed); /* slower at worst */
     numbers->slots = malloc((size_t)size * sizeof *numbers->slots);
-    if (numbers->slots == NULL)
+    numbers->copies = calloc((size_t)total / 64 + 1, sizeof *numbers->copies);
+    if (numbers->slots == NULL || numbers->copies == NULL)
         goto no_memory;
     memset(numbers->slots, 0xff, (size_t)size * sizeof *numbers->slots);
     insert_all(repo, faults);
@@ -154,6 +157,7 @@ void git__numbers_release(struct git__numbers *numbers) {
     free(numbers->pack_first);
     free(numbers->loose);
     free(numbers->slots);
+    free(numbers->copies);
     *numbers = (struct git__numbers){.is_filled = false};
 }
 
@@ -168,6 +172,10 @@ uint32_t git__number_of(const struct ts_git_repo *repo, const uint8_t *id) {
         slot = (slot + 1) & numbers->mask;
     }
     return GIT__NONE;
+}
+
+bool git__number_is_copy(const struct ts_git_repo *repo, uint32_t number) {
+    return (repo->numbers.copies[number / 64] >> (number % 64) & 1) != 0;
 }
 
 struct git__spot git__number_spot(const struct ts_git_repo *repo, uint32_t number) {

@@ -31,6 +31,7 @@ struct git__numbers {
     struct git__loose_object *loose;
     uint32_t loose_count;
     uint32_t *slots;
+    uint64_t *copies; /* a bit for each number: there is a lower one for the same id */
     uint32_t mask;
     uint64_t seed[2];
 };
@@ -47,6 +48,9 @@ void git__numbers_release(struct git__numbers *numbers);
 
 /* The number of an id (as many bytes as the hash has), or GIT__NONE. */
 uint32_t git__number_of(const struct ts_git_repo *repo, const uint8_t *id);
+
+/* Another number of the same object is the one to use. */
+bool git__number_is_copy(const struct ts_git_repo *repo, uint32_t number);
 
 struct git__spot git__number_spot(const struct ts_git_repo *repo, uint32_t number);
 const uint8_t *git__number_id(const struct ts_git_repo *repo, uint32_t number);

@@ -333,9 +333,8 @@ size_t git__find_prefix(struct ts_git_repo *repo, const char *digits, struct ts_
         return 0;
     /* An id is found under each of its numbers: only the lowest counts. */
     for (uint32_t number = 0; number < repo->numbers.total; number++) {
-        const uint8_t *id = git__number_id(repo, number);
-        struct ts_git_oid oid = ts_git_oid_of(repo->hash, id);
-        if (!begins_with(&oid, repo->hash, digits) || git__number_of(repo, id) != number)
+        struct ts_git_oid oid = ts_git_oid_of(repo->hash, git__number_id(repo, number));
+        if (git__number_is_copy(repo, number) || !begins_with(&oid, repo->hash, digits))
             continue;
         if (found++ == 0)
             *ret_first = oid;

@@ -28,7 +28,7 @@ static bool is_passed_over(const struct drafting *d, uint32_t number) {
     const struct ts_git_set *wanted = d->choice->wanted;
     if (wanted != NULL && !git__set_has(wanted, number))
         return true;
-    return git__number_of(d->repo, git__number_id(d->repo, number)) != number;
+    return git__number_is_copy(d->repo, number);
 }
 
 static void note(struct drafting *d, uint32_t position, enum ts_git_error error) {

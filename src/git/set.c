@@ -65,7 +65,7 @@ void ts_git_set_invert(struct ts_git_set *set) {
     for (uint32_t number = 0; number < set->size; number++) {
         if (git__set_has(set, number))
             git__set_remove(set, number);
-        else if (git__number_of(set->repo, git__number_id(set->repo, number)) == number)
+        else if (!git__number_is_copy(set->repo, number))
             (void)git__set_add(set, number);
     }
 }

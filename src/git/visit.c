@@ -183,7 +183,7 @@ static bool list_loose(struct git__run *run, const struct git__choice *choice) {
     for (uint32_t i = 0; i < repo->numbers.loose_count; i++) {
         if (choice->wanted != NULL && !git__set_has(choice->wanted, first + i))
             continue;
-        if (git__number_of(repo, repo->numbers.loose[i].oid.bytes) == first + i)
+        if (!git__number_is_copy(repo, first + i))
             run->loose[run->loose_count++] = i;
     }
     return true;
