@@ -477,9 +477,10 @@ static void keep_metrics(struct ts_coordinator *coordinator, const struct txn__s
     pthread_mutex_lock(&coordinator->metrics_lock);
     ts_txn_metrics_record(coordinator->metrics, &sample);
     for (size_t i = 0; i < session->run.count; i++) {
-        ts_txn_metrics_record_lock_wait(
-            coordinator->metrics,
-            (struct ts_latency_rpc){session->members[i].place, session->calls[i].lock_wait_us});
+        uint32_t place = session->members[i].place;
+        ts_txn_metrics_record_rpc(coordinator->metrics, (struct ts_latency_rpc){place, session->rpc_us[i]});
+        ts_txn_metrics_record_lock_wait(coordinator->metrics,
+                                        (struct ts_latency_rpc){place, session->calls[i].lock_wait_us});
     }
     pthread_mutex_unlock(&coordinator->metrics_lock);
 }
