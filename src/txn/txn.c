@@ -152,7 +152,9 @@ static struct txn__incarnation *take_incarnation(struct ts_coordinator *coordina
                                        .sqlstate = "XX000",
                                        .op = SIZE_MAX,
                                        .text = "no memory or no entropy for a new coordinator; try again"};
+        uint64_t begun_us = txn__now_us();
         bool registered = incarnation != NULL && txn__seat_take(coordinator, incarnation, place, &error);
+        ts_latency_add_rpc(&session->latency, (struct ts_latency_rpc){place, txn__now_us() - begun_us});
         pthread_mutex_lock(&coordinator->lock);
         if (incarnation != NULL)
             incarnation->users--;
