@@ -35,6 +35,10 @@ tsan: ## run the unit tests under ThreadSanitizer
 	$(call build,tsan)
 	$(Q)tools/check $(if $(filter all,$(CHECK)),--all) build/tsan
 
+fuzz: ## run every fuzz target for a bounded time (SECONDS=30)
+	$(Q)tools/install-packages build check
+	$(Q)tools/fuzz $(or $(SECONDS),30)
+
 bench: ## run the benchmarks beside bare loops, with servers of their own, and print the ratios
 	$(Q)tools/install-packages build check
 	$(call build,release)
@@ -54,4 +58,4 @@ clean: ## remove everything that was built
 help: ## list these targets
 	$(Q)sed -n 's/^\([a-z-]*\):[^#]*## /\1\t/p' Makefile | awk -F '\t' '{ printf "make %-10s %s\n", $$1, $$2 }'
 
-.PHONY: release deps demo check tsan bench install format clean help
+.PHONY: release deps demo check tsan fuzz bench install format clean help

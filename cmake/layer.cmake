@@ -41,7 +41,7 @@ function(ts_layer name)
     target_include_directories(${name} PUBLIC ${tree})
     target_link_libraries(${name} PRIVATE ts_flags)
     target_link_libraries(${name} PUBLIC ${L_DEPENDS} ${L_LIBRARIES})
-    set_property(GLOBAL APPEND PROPERTY TS_FOREIGN_LIBRARIES ${L_LIBRARIES})
+    set_property(TARGET ${name} PROPERTY TS_FOREIGN_LIBRARIES ${L_LIBRARIES})
 
     if(L_DETERMINISTIC)
         set_property(TARGET ${name} PROPERTY TS_DETERMINISTIC ON)

@@ -73,6 +73,19 @@ static inline uint32_t rotate_right(uint32_t x, int bits) {
         b = rotate_right(b ^ c, 7);                                                                          \
     } while (0)
 
+/* Written out for each round, so that the places in the message are constants. */
+#define ROUND(s)                                                                                             \
+    do {                                                                                                     \
+        MIX(v0, v4, v8, v12, m[(s)[0]], m[(s)[1]]);                                                          \
+        MIX(v1, v5, v9, v13, m[(s)[2]], m[(s)[3]]);                                                          \
+        MIX(v2, v6, v10, v14, m[(s)[4]], m[(s)[5]]);                                                         \
+        MIX(v3, v7, v11, v15, m[(s)[6]], m[(s)[7]]);                                                         \
+        MIX(v0, v5, v10, v15, m[(s)[8]], m[(s)[9]]);                                                         \
+        MIX(v1, v6, v11, v12, m[(s)[10]], m[(s)[11]]);                                                       \
+        MIX(v2, v7, v8, v13, m[(s)[12]], m[(s)[13]]);                                                        \
+        MIX(v3, v4, v9, v14, m[(s)[14]], m[(s)[15]]);                                                        \
+    } while (0)
+
 /* The compression function up to the feed-forward: the state after seven rounds. */
 static void run_rounds(const struct node *node, uint32_t ret_state[static 16]) {
     const uint32_t *m = node->words;
@@ -82,17 +95,13 @@ static void run_rounds(const struct node *node, uint32_t ret_state[static 16]) {
     uint32_t v12 = (uint32_t)node->counter, v13 = (uint32_t)(node->counter >> 32);
     uint32_t v14 = node->block_len, v15 = node->flags;
 
-    for (size_t round = 0; round < 7; round++) {
-        const uint8_t *s = schedule[round];
-        MIX(v0, v4, v8, v12, m[s[0]], m[s[1]]);
-        MIX(v1, v5, v9, v13, m[s[2]], m[s[3]]);
-        MIX(v2, v6, v10, v14, m[s[4]], m[s[5]]);
-        MIX(v3, v7, v11, v15, m[s[6]], m[s[7]]);
-        MIX(v0, v5, v10, v15, m[s[8]], m[s[9]]);
-        MIX(v1, v6, v11, v12, m[s[10]], m[s[11]]);
-        MIX(v2, v7, v8, v13, m[s[12]], m[s[13]]);
-        MIX(v3, v4, v9, v14, m[s[14]], m[s[15]]);
-    }
+    ROUND(schedule[0]);
+    ROUND(schedule[1]);
+    ROUND(schedule[2]);
+    ROUND(schedule[3]);
+    ROUND(schedule[4]);
+    ROUND(schedule[5]);
+    ROUND(schedule[6]);
 
     const uint32_t state[16] = {v0, v1, v2, v3, v4, v5, v6, v7, v8, v9, v10, v11, v12, v13, v14, v15};
     memcpy(ret_state, state, sizeof state);
@@ -160,7 +169,8 @@ static void start_chunk(struct ts_blake3_portable *hasher, uint64_t number) {
 }
 
 static void start(struct ts_blake3_portable *hasher, const uint32_t key[static 8], uint32_t flags) {
-    memset(hasher, 0, sizeof *hasher);
+    /* Of the stack only as much is read as was pushed, and clearing it costs as much as a block of input. */
+    hasher->stack_len = 0;
     memcpy(hasher->key, key, sizeof hasher->key);
     hasher->flags = flags;
     start_chunk(hasher, 0);
@@ -195,6 +205,11 @@ void ts_blake3_portable_init_keyed(struct ts_blake3_portable *hasher, const uint
     uint32_t words[8];
     load_words(key, 8, words);
     start(hasher, words, KEYED_HASH);
+}
+
+void ts_blake3_portable_init_derived(struct ts_blake3_portable *hasher,
+                                     const uint32_t context_key[static 8]) {
+    start(hasher, context_key, DERIVE_KEY_MATERIAL);
 }
 
 void ts_blake3_portable_init_derive_key(struct ts_blake3_portable *hasher, struct ts_bytes context) {

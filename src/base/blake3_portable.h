@@ -33,6 +33,11 @@ struct ts_blake3_portable {
 void ts_blake3_portable_init(struct ts_blake3_portable *hasher);
 void ts_blake3_portable_init_keyed(struct ts_blake3_portable *hasher, const uint8_t key[static 32]);
 void ts_blake3_portable_init_derive_key(struct ts_blake3_portable *hasher, struct ts_bytes context);
+
+/* As init_derive_key leaves it for the context whose key, in words, this is: for contexts that never change, whose key
+ * can stand in the code, and inputs so short that hashing the context costs as much as they do. */
+void ts_blake3_portable_init_derived(struct ts_blake3_portable *hasher, const uint32_t context_key[static 8]);
+
 void ts_blake3_portable_update(struct ts_blake3_portable *hasher, struct ts_bytes input);
 void ts_blake3_portable_output(const struct ts_blake3_portable *hasher, uint64_t from, uint8_t *ret_output,
                                size_t len);

@@ -6,6 +6,17 @@
 #define TS_BASE_ENDIAN_H
 
 #include <stdint.h>
+#include <string.h>
+
+/* Stores copy a whole number: gcc 12 turns neighbouring stores of single bytes into vectors that it puts
+ * together byte by byte. */
+#if __BYTE_ORDER__ == __ORDER_LITTLE_ENDIAN__
+#define TS_ENDIAN__LE32(value) (value)
+#define TS_ENDIAN__LE64(value) (value)
+#else
+#define TS_ENDIAN__LE32(value) __builtin_bswap32(value)
+#define TS_ENDIAN__LE64(value) __builtin_bswap64(value)
+#endif
 
 static inline uint16_t ts_le16_load(const void *from) {
     const uint8_t *p = from;
@@ -24,11 +35,8 @@ static inline uint32_t ts_le32_load(const void *from) {
 }
 
 static inline void ts_le32_store(uint32_t value, void *to) {
-    uint8_t *p = to;
-    p[0] = (uint8_t)(value);
-    p[1] = (uint8_t)(value >> 8);
-    p[2] = (uint8_t)(value >> 16);
-    p[3] = (uint8_t)(value >> 24);
+    const uint32_t stored = TS_ENDIAN__LE32(value);
+    memcpy(to, &stored, sizeof stored);
 }
 
 static inline uint64_t ts_le64_load(const void *from) {
@@ -38,15 +46,8 @@ static inline uint64_t ts_le64_load(const void *from) {
 }
 
 static inline void ts_le64_store(uint64_t value, void *to) {
-    uint8_t *p = to;
-    p[0] = (uint8_t)(value);
-    p[1] = (uint8_t)(value >> 8);
-    p[2] = (uint8_t)(value >> 16);
-    p[3] = (uint8_t)(value >> 24);
-    p[4] = (uint8_t)(value >> 32);
-    p[5] = (uint8_t)(value >> 40);
-    p[6] = (uint8_t)(value >> 48);
-    p[7] = (uint8_t)(value >> 56);
+    const uint64_t stored = TS_ENDIAN__LE64(value);
+    memcpy(to, &stored, sizeof stored);
 }
 
 static inline uint16_t ts_be16_load(const void *from) {

@@ -171,8 +171,10 @@ static void keep_time(struct txn__session *session, enum txn__run_state before, 
     case TXN__RUN_PREPARING:
         ts_latency_add(&session->latency, TS_LATENCY_PREPARE_WAL, took - locks);
         return;
-    case TXN__RUN_APPLYING:
     case TXN__RUN_DECIDING:
+        ts_latency_add(&session->latency, TS_LATENCY_COMMIT_BARRIER, took - locks);
+        return;
+    case TXN__RUN_APPLYING:
     case TXN__RUN_COMMITTING:
         ts_latency_add(&session->latency, TS_LATENCY_COMMIT_WAL, took - locks);
         return;

@@ -21,7 +21,7 @@
     X(READ_PHASE, "read_phase_us", "read", "Reads, over all stores")                                         \
     X(LOCK_VALIDATE, "lock_validate_us", "lock", "Locks and checks")                                         \
     X(PREPARE_WAL, "prepare_wal_us", "prep", "Durable promises on the participants")                         \
-    X(COMMIT_BARRIER, "commit_barrier_us", "barrier", "From the last promise to the commit point's start")   \
+    X(COMMIT_BARRIER, "commit_barrier_us", "barrier", "The decision: the write of the decider")              \
     X(COMMIT_WAL, "commit_wal_us", "commit", "The commit point and the commits after it")                    \
     X(REPLICATION_ACK, "replication_ack_us", "repl", "Standbys, where it is measured apart")                 \
     X(GC_IMPACT, "gc_impact_us", NULL, "Write stalls of the store")                                          \

@@ -24,10 +24,6 @@ static void record_latency(struct ts_txn_metrics *metrics, const struct ts_laten
     for (size_t i = 0; i < TS_LATENCY_PHASE_COUNT; i++)
         if (i != TS_LATENCY_SHARD_RPC)
             ts_hist_record(&metrics->phases[i], latency->us[i]);
-    for (size_t i = 0; i < latency->rpc_count; i++) {
-        ts_assert(latency->rpc[i].store < metrics->store_count);
-        ts_hist_record(&metrics->stores[latency->rpc[i].store].shard_rpc_us, latency->rpc[i].us);
-    }
 }
 
 void ts_txn_metrics_record(struct ts_txn_metrics *metrics, const struct ts_txn_sample *sample) {
@@ -46,6 +42,11 @@ void ts_txn_metrics_record(struct ts_txn_metrics *metrics, const struct ts_txn_s
         break;
     }
     record_latency(metrics, sample->latency);
+}
+
+void ts_txn_metrics_record_rpc(struct ts_txn_metrics *metrics, struct ts_latency_rpc rpc) {
+    ts_assert(rpc.store < metrics->store_count);
+    ts_hist_record(&metrics->stores[rpc.store].shard_rpc_us, rpc.us);
 }
 
 void ts_txn_metrics_record_lock_wait(struct ts_txn_metrics *metrics, struct ts_latency_rpc wait) {

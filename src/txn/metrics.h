@@ -52,6 +52,9 @@ struct ts_txn_sample {
 };
 void ts_txn_metrics_record(struct ts_txn_metrics *metrics, const struct ts_txn_sample *sample);
 
+/* The longest round trip of a transaction to a store. */
+void ts_txn_metrics_record_rpc(struct ts_txn_metrics *metrics, struct ts_latency_rpc rpc);
+
 /* A call has waited for locks on a store. */
 void ts_txn_metrics_record_lock_wait(struct ts_txn_metrics *metrics, struct ts_latency_rpc wait);
 

@@ -152,7 +152,9 @@ static struct txn__incarnation *take_incarnation(struct ts_coordinator *coordina
                                        .sqlstate = "XX000",
                                        .op = SIZE_MAX,
                                        .text = "no memory or no entropy for a new coordinator; try again"};
+        uint64_t begun_us = txn__now_us();
         bool registered = incarnation != NULL && txn__seat_take(coordinator, incarnation, place, &error);
+        ts_latency_add_rpc(&session->latency, (struct ts_latency_rpc){place, txn__now_us() - begun_us});
         pthread_mutex_lock(&coordinator->lock);
         if (incarnation != NULL)
             incarnation->users--;
@@ -477,9 +479,10 @@ static void keep_metrics(struct ts_coordinator *coordinator, const struct txn__s
     pthread_mutex_lock(&coordinator->metrics_lock);
     ts_txn_metrics_record(coordinator->metrics, &sample);
     for (size_t i = 0; i < session->run.count; i++) {
-        ts_txn_metrics_record_lock_wait(
-            coordinator->metrics,
-            (struct ts_latency_rpc){session->members[i].place, session->calls[i].lock_wait_us});
+        uint32_t place = session->members[i].place;
+        ts_txn_metrics_record_rpc(coordinator->metrics, (struct ts_latency_rpc){place, session->rpc_us[i]});
+        ts_txn_metrics_record_lock_wait(coordinator->metrics,
+                                        (struct ts_latency_rpc){place, session->calls[i].lock_wait_us});
     }
     pthread_mutex_unlock(&coordinator->metrics_lock);
 }

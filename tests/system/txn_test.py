@@ -41,6 +41,7 @@ def one_store_is_local_and_several_are_global():
     holds(WATERFALL.fullmatch(said["waterfall"]), said)
     result, said = txn(cluster, *(put(f"k{i}") for i in range(12)))
     equal((result.status, said["class"], said["outcome"], said["stores"]), (0, "global", "committed", [0, 1, 2]))
+    holds(re.search(r"\|prep=[1-9]\d*\|barrier=[1-9]\d*\|commit=[1-9]", said["waterfall"]), said)
     holds(re.fullmatch(r"ts\.[0-9a-f]+\.[0-9a-f]+\.\d+\.\d+\w*", said["id"]), said)
     text = run("txn", "--cluster", cluster, stdin=json.dumps(put("k")) + "\n").out
     holds("committed" in text and "local" in text and "00000" in text and WATERFALL.search(text), text)
@@ -168,6 +169,8 @@ def metrics_are_written_as_prometheus_reads_them():
                  "turnstone_xs_circuit_breaker_state", "turnstone_xs_total_us_bucket", "turnstone_xs_shard_rpc_us_bucket"):
         holds(name in text, f"{name} is not in the metrics")
     holds(re.search(r"^turnstone_xs_total_committed 1$", text, re.MULTILINE), text)
+    for store in range(3):
+        holds(f'turnstone_xs_shard_rpc_us_count{{store="{store}"}} 1\n' in text, f"round trips to store {store}")
 
 
 @test

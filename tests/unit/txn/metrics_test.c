@@ -188,7 +188,7 @@ static void record(struct ts_txn_metrics *to, enum ts_txn_end end, enum ts_txn_c
     struct ts_latency latency;
     ts_latency_init(&latency);
     ts_latency_add(&latency, TS_LATENCY_PREPARE_WAL, us);
-    ts_latency_add_rpc(&latency, (struct ts_latency_rpc){.store = 1, .us = us / 2});
+    ts_txn_metrics_record_rpc(to, (struct ts_latency_rpc){.store = 1, .us = us / 2});
     latency.total_us = 2 * us;
     const struct ts_txn_cause because = {.kind = cause};
     ts_txn_metrics_record(

@@ -1,0 +1,384 @@
+/*
+ * turnstone rules list, check and explain: what there is to be found, and whether a rule file is sound.
+ */
+#include "complain.h"
+#include "json_text.h"
+#include "nearest.h"
+#include "output.h"
+#include "verbs.h"
+
+#include "base/redact.h"
+#include "detect/rules_check.h"
+#include "detect/ruleset.h"
+#include "os/out.h"
+
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+enum { LIST_RULES, LIST_ONLY, LIST_JSON };
+enum { CHECK_JSON };
+enum { EXPLAIN_RULES, EXPLAIN_JSON };
+
+static struct ts_out out;
+
+static void put_number(const char *name, uint64_t value) {
+    ts_out_put_cstring(&out, name);
+    ts_out_put_u64(&out, value);
+}
+
+/* The built-in rules, unless they are not wanted, and those of every --rules. */
+static enum cli_exit load(const struct cli_arguments *arguments, size_t rules_option, bool with_builtin,
+                          struct ts_ruleset *rules) {
+    struct ts_detect_error error;
+    bool good = !with_builtin || ts_ruleset_add_builtin(rules, &error);
+    for (size_t i = 0; good && i < arguments->given_count; i++)
+        if (arguments->given[i].option == rules_option)
+            good = ts_ruleset_add_file(rules, arguments->given[i].value, &error);
+    return good ? CLI_EXIT_DONE : cli__complain(CLI_EXIT_USAGE, "rules: %s", error.text);
+}
+
+static const char *gate_name(const struct ts_rule *rule) {
+    return rule->gate == TS_GATE_TOKEN ? "token" : rule->literals.count > 0 ? "literal" : "anchor";
+}
+
+static void put_json_field(const char *name, const char *text) {
+    ts_out_put_char(&out, ',');
+    cli__put_json_text(&out, ts_bytes_of_cstring(name));
+    ts_out_put_char(&out, ':');
+    cli__put_json_text(&out, ts_bytes_of_cstring(text));
+}
+
+static void put_json_texts(const char *name, const struct ts_rule_texts *texts) {
+    ts_out_put_char(&out, ',');
+    cli__put_json_text(&out, ts_bytes_of_cstring(name));
+    ts_out_put_cstring(&out, ":[");
+    for (size_t i = 0; i < texts->count; i++) {
+        if (i > 0)
+            ts_out_put_char(&out, ',');
+        cli__put_json_text(&out, ts_bytes_of_cstring(texts->texts[i]));
+    }
+    ts_out_put_char(&out, ']');
+}
+
+static void put_json_rule(const struct ts_rule *rule) {
+    ts_out_put_cstring(&out, "{\"id\":");
+    cli__put_json_text(&out, ts_bytes_of_cstring(rule->id));
+    put_json_field("name", rule->name);
+    put_json_field("description", rule->description);
+    put_json_field("severity", ts_severity_name(rule->severity));
+    put_json_field("confidence", ts_confidence_name(rule->confidence));
+    put_json_field("pattern", rule->pattern);
+    put_json_field("gate", gate_name(rule));
+    put_json_texts("literals", &rule->literals);
+    put_json_texts("anchors", &rule->anchors);
+    put_json_texts("keywords", &rule->keywords);
+    put_number(",\"distance\":", rule->distance);
+    char entropy[32];
+    snprintf(entropy, sizeof entropy, ",\"entropy\":%.2f", rule->entropy);
+    ts_out_put_cstring(&out, entropy);
+    ts_out_put_cstring(&out, ",\"validators\":[");
+    for (size_t i = 0; i < rule->validator_count; i++) {
+        if (i > 0)
+            ts_out_put_char(&out, ',');
+        cli__put_json_text(&out, ts_bytes_of_cstring(ts_validator_name(rule->validators[i])));
+    }
+    put_number("],\"reach\":", rule->reach);
+    ts_out_put_cstring(&out, rule->generic ? ",\"generic\":true" : ",\"generic\":false");
+    put_json_field("file", rule->file);
+    put_number(",\"line\":", rule->line);
+    ts_out_put_cstring(&out, "}\n");
+}
+
+/* Text of rule files, on one printable line. */
+static void put_escaped(struct ts_bytes text) {
+    char shown[1024];
+    ts_out_put_cstring(&out, ts_text_escape(text, shown, sizeof shown));
+}
+
+static void put_padded(const char *text, size_t width) {
+    ts_out_put_cstring(&out, text);
+    for (size_t len = strlen(text); len < width; len++)
+        ts_out_put_char(&out, ' ');
+    ts_out_put_cstring(&out, "  ");
+}
+
+static enum cli_exit run_list(const struct cli_arguments *arguments) {
+    if (arguments->operand_count > 0)
+        return cli__complain(CLI_EXIT_USAGE, "rules list: takes no '%s'; --rules FILE adds rules",
+                             cli__quote_text(arguments->operands[0]).text);
+    struct ts_ruleset rules;
+    ts_ruleset_init(&rules);
+    bool with_builtin = !arguments->values[LIST_ONLY];
+    enum cli_exit status = CLI_EXIT_DONE;
+    if (!with_builtin && !arguments->values[LIST_RULES])
+        status = cli__complain(CLI_EXIT_USAGE,
+                               "rules list: --no-builtin leaves nothing; --rules FILE names others");
+    if (status == CLI_EXIT_DONE)
+        status = load(arguments, LIST_RULES, with_builtin, &rules);
+    if (status == CLI_EXIT_DONE) {
+        ts_out_init(&out, STDOUT_FILENO);
+        size_t width = 0;
+        for (size_t i = 0; i < rules.count; i++)
+            width = strlen(rules.rules[i].id) > width ? strlen(rules.rules[i].id) : width;
+        for (size_t i = 0; i < rules.count; i++) {
+            const struct ts_rule *rule = &rules.rules[i];
+            if (arguments->values[LIST_JSON]) {
+                put_json_rule(rule);
+                continue;
+            }
+            put_padded(rule->id, width);
+            put_padded(ts_severity_name(rule->severity), 8);
+            put_escaped(ts_bytes_of_cstring(rule->name));
+            ts_out_put_char(&out, '\n');
+        }
+        status = cli__finish_out(&out, CLI_EXIT_DONE);
+    }
+    ts_ruleset_release(&rules);
+    return status;
+}
+
+static void put_problem(void *context, const struct ts_detect_error *problem) {
+    bool json = *(bool *)context;
+    if (json) {
+        ts_out_put_cstring(&out, "{\"rule\":");
+        cli__put_json_text(&out, ts_bytes_of_cstring(problem->rule));
+        put_json_field("field", problem->field);
+        put_number(",\"line\":", problem->line);
+        put_json_field("text", problem->text);
+        ts_out_put_char(&out, '}');
+    } else {
+        ts_out_put_cstring(&out, problem->text);
+    }
+    ts_out_put_char(&out, '\n');
+}
+
+/* One file, or the built-in rules when it is NULL. Adds to the number of problems. */
+static enum cli_exit check_file(const char *path, bool json, size_t *problems) {
+    struct ts_ruleset rules;
+    struct ts_detect_error error;
+    ts_ruleset_init(&rules);
+    enum cli_exit status = CLI_EXIT_DONE;
+    bool loaded = path ? ts_ruleset_add_file(&rules, path, &error) : ts_ruleset_add_builtin(&rules, &error);
+    if (!loaded) {
+        (void)ts_out_flush(&out);
+        status = cli__complain(CLI_EXIT_USAGE, "rules check: %s", error.text);
+    } else {
+        size_t found = ts_rules_check(&rules, put_problem, &json);
+        *problems += found;
+        if (!json) {
+            put_escaped(ts_bytes_of_cstring(path ? path : "built-in rules"));
+            put_number(": ", rules.count);
+            ts_out_put_cstring(&out, rules.count == 1 ? " rule, " : " rules, ");
+            ts_out_put_u64(&out, found);
+            ts_out_put_cstring(&out, found == 1 ? " problem\n" : " problems\n");
+        }
+    }
+    ts_ruleset_release(&rules);
+    return status;
+}
+
+static enum cli_exit run_check(const struct cli_arguments *arguments) {
+    bool json = arguments->values[CHECK_JSON] != NULL;
+    size_t problems = 0;
+    ts_out_init(&out, STDOUT_FILENO);
+    enum cli_exit status = CLI_EXIT_DONE;
+    if (arguments->operand_count == 0)
+        status = check_file(NULL, json, &problems);
+    for (size_t i = 0; i < arguments->operand_count && status == CLI_EXIT_DONE; i++)
+        status = check_file(arguments->operands[i], json, &problems);
+    if (status == CLI_EXIT_DONE && problems > 0)
+        status = CLI_EXIT_FINDINGS;
+    return cli__finish_out(&out, status);
+}
+
+static void put_line(const char *label, const char *text) {
+    put_padded(label, 12);
+    put_escaped(ts_bytes_of_cstring(text));
+    ts_out_put_char(&out, '\n');
+}
+
+/* As it was written: escaping doubles backslashes, of which patterns have many. */
+static void put_pattern(const char *pattern) {
+    char shown[1024];
+    put_padded("pattern", 12);
+    ts_text_escape(ts_bytes_of_cstring(pattern), shown, sizeof shown);
+    for (const char *at = shown; *at; at++) {
+        ts_out_put_char(&out, *at);
+        at += at[0] == '\\' && at[1] == '\\';
+    }
+    ts_out_put_char(&out, '\n');
+}
+
+static void put_texts(const char *label, const struct ts_rule_texts *texts) {
+    if (texts->count == 0)
+        return;
+    put_padded(label, 12);
+    for (size_t i = 0; i < texts->count; i++) {
+        if (i > 0)
+            ts_out_put_cstring(&out, ", ");
+        put_escaped(ts_bytes_of_cstring(texts->texts[i]));
+    }
+    ts_out_put_char(&out, '\n');
+}
+
+static void put_examples(const char *label, const struct ts_rule_example *examples, size_t count) {
+    for (size_t i = 0; i < count; i++) {
+        put_padded(label, 12);
+        put_escaped(examples[i].text);
+        ts_out_put_char(&out, '\n');
+    }
+}
+
+static void put_explanation(const struct ts_rule *rule) {
+    char number[96];
+    put_line("id", rule->id);
+    put_line("name", rule->name);
+    if (rule->description[0])
+        put_line("description", rule->description);
+    put_line("severity", ts_severity_name(rule->severity));
+    put_line("confidence", ts_confidence_name(rule->confidence));
+    put_pattern(rule->pattern);
+    if (rule->gate == TS_GATE_TOKEN)
+        put_line("gate", "16 or more token characters, two digits among them, behind one of the keywords");
+    put_texts("literals", &rule->literals);
+    put_texts("anchors", &rule->anchors);
+    put_texts("keywords", &rule->keywords);
+    if (rule->keywords.count > 0) {
+        snprintf(number, sizeof number, "a keyword within %u bytes before the secret", rule->distance);
+        put_line("distance", number);
+    }
+    if (rule->entropy > 0) {
+        snprintf(number, sizeof number, "at least %.2f bits per character", rule->entropy);
+        put_line("entropy", number);
+    }
+    for (size_t i = 0; i < rule->validator_count; i++)
+        put_line("validator", ts_validator_name(rule->validators[i]));
+    if (rule->generic)
+        put_line("generic", "gives way to a rule that knows the issuer");
+    snprintf(number, sizeof number, "at most %u bytes", rule->reach);
+    put_line("reach", number);
+    put_examples("finds", rule->matches, rule->match_count);
+    put_examples("leaves", rule->non_matches, rule->non_match_count);
+    put_line("file", rule->file);
+}
+
+static enum cli_exit complain_unknown(const struct ts_ruleset *rules, const char *id) {
+    const char **ids = calloc(rules->count + 1, sizeof *ids);
+    if (!ids)
+        return cli__complain(CLI_EXIT_INFRASTRUCTURE, "out of memory");
+    for (size_t i = 0; i < rules->count; i++)
+        ids[i] = rules->rules[i].id;
+    const char *nearest = cli__nearest(ts_bytes_of_cstring(id), ids, rules->count);
+    enum cli_exit status =
+        nearest
+            ? cli__complain(CLI_EXIT_USAGE, "rules explain: no rule '%s'; did you mean '%s'?",
+                            cli__quote_text(id).text, nearest)
+            : cli__complain(CLI_EXIT_USAGE, "rules explain: no rule '%s'; 'turnstone rules list' lists them",
+                            cli__quote_text(id).text);
+    free(ids);
+    return status;
+}
+
+static enum cli_exit run_explain(const struct cli_arguments *arguments) {
+    if (arguments->operand_count == 0)
+        return cli__complain(CLI_EXIT_USAGE, "rules explain: which rule? 'turnstone rules list' lists them");
+    struct ts_ruleset rules;
+    ts_ruleset_init(&rules);
+    enum cli_exit status = load(arguments, EXPLAIN_RULES, true, &rules);
+    for (size_t i = 0; i < arguments->operand_count && status == CLI_EXIT_DONE; i++)
+        if (!ts_ruleset_find(&rules, arguments->operands[i]))
+            status = complain_unknown(&rules, arguments->operands[i]);
+    if (status == CLI_EXIT_DONE) {
+        ts_out_init(&out, STDOUT_FILENO);
+        for (size_t i = 0; i < arguments->operand_count; i++) {
+            const struct ts_rule *rule = ts_ruleset_find(&rules, arguments->operands[i]);
+            if (arguments->values[EXPLAIN_JSON]) {
+                put_json_rule(rule);
+                continue;
+            }
+            if (i > 0)
+                ts_out_put_char(&out, '\n');
+            put_explanation(rule);
+        }
+        status = cli__finish_out(&out, CLI_EXIT_DONE);
+    }
+    ts_ruleset_release(&rules);
+    return status;
+}
+
+static const struct cli_option list_options[] = {
+    [LIST_RULES] = {.name = "rules",
+                    .argument = "FILE",
+                    .help = "add the rules of this file; one with the id of another takes its place",
+                    .many = true},
+    [LIST_ONLY] = {.name = "no-builtin", .help = "leave the built-in rules out"},
+    [LIST_JSON] = {.name = "json", .help = "print a JSON object a line, with everything that a rule has"},
+};
+
+static const struct cli_example list_examples[] = {
+    {"turnstone rules list", "all rules, with severity and name"},
+};
+
+const struct cli_verb cli__verb_rules_list = {
+    .name = "rules list",
+    .summary = "list the detection rules",
+    .operands = "",
+    .description = "Prints a line for each rule: its id, its severity and its name.",
+    .options = list_options,
+    .option_count = sizeof list_options / sizeof list_options[0],
+    .examples = list_examples,
+    .example_count = sizeof list_examples / sizeof list_examples[0],
+    .run = run_list,
+};
+
+static const struct cli_option check_options[] = {
+    [CHECK_JSON] = {.name = "json", .help = "print a JSON object for each problem"},
+};
+
+static const struct cli_example check_examples[] = {
+    {"turnstone rules check", "whether the built-in rules hold"},
+};
+
+const struct cli_verb cli__verb_rules_check = {
+    .name = "rules check",
+    .summary = "check rule files",
+    .operands = "[FILE…]",
+    .description =
+        "Checks that every rule of the files is sound, without a file the built-in ones: its pattern compiles, is "
+        "bounded and keeps to its reach; its examples match, or do not, as they say; and its gate lets every match "
+        "through. Prints a line for each problem and one for each file.\n\n"
+        "A file that cannot be read as rules at all ends the check with status 2; problems end it with status 1.",
+    .options = check_options,
+    .option_count = sizeof check_options / sizeof check_options[0],
+    .examples = check_examples,
+    .example_count = sizeof check_examples / sizeof check_examples[0],
+    .run = run_check,
+};
+
+static const struct cli_option explain_options[] = {
+    [EXPLAIN_RULES] = {.name = "rules",
+                       .argument = "FILE",
+                       .help = "add the rules of this file",
+                       .many = true},
+    [EXPLAIN_JSON] = {.name = "json", .help = "print a JSON object a line"},
+};
+
+static const struct cli_example explain_examples[] = {
+    {"turnstone rules explain github-pat", "what this rule looks for"},
+};
+
+const struct cli_verb cli__verb_rules_explain = {
+    .name = "rules explain",
+    .summary = "say what a rule looks for",
+    .operands = "ID…",
+    .description =
+        "Prints everything that a rule has, with examples of what it finds and what it leaves alone. The "
+        "examples are made up.",
+    .options = explain_options,
+    .option_count = sizeof explain_options / sizeof explain_options[0],
+    .examples = explain_examples,
+    .example_count = sizeof explain_examples / sizeof explain_examples[0],
+    .run = run_explain,
+};

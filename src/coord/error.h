@@ -1,0 +1,396 @@
+/*
+ * What can go wrong, one enum for each operation, so that an operation can answer only with what it admits
+ * and a caller handles nothing else. `OK` is 0 in each of them and is not counted as a variant.
+ *
+ *     validation         -> enum ts_coord_error -> ts_<op>_error_from_coord -> enum ts_<op>_error
+ *     any of the enums   -> ts_<op>_error_variant -> enum ts_error_variant -> name, class, texts
+ *
+ * TS_COORD_ERRORS is the routing matrix: one row for each shared code, one column for each operation that
+ * takes it. A new row must say YES or NO for every operation or it does not compile; with a YES the
+ * operation's enum has it, its conversion passes it on, and the counts below must be changed on purpose.
+ * Mixing the enums does not compile either
+ * (-Wenum-conversion).
+ *
+ * Details travel in struct ts_coord_detail, which the caller supplies; it is written only on failure. It
+ * holds more than may be shown: texts for people and logs come only from ts_error_debug, ts_error_display and
+ * ts_error_fields, which never show key bytes, owners, payload hashes or a tenant other than the caller's.
+ */
+#ifndef TS_COORD_ERROR_H
+#define TS_COORD_ERROR_H
+
+#include "base/bytes.h"
+#include "coord/ids.h"
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+/* X(SUFFIX, name, Renew, Checkpoint, Complete, Park, Split) */
+#define TS_COORD_ERRORS(X)                                                                                   \
+    X(SHARD_NOT_FOUND, "ShardNotFound", YES, YES, YES, YES, YES)                                             \
+    X(TENANT_MISMATCH, "TenantMismatch", YES, YES, YES, YES, YES)                                            \
+    X(STALE_FENCE, "StaleFence", YES, YES, YES, YES, YES)                                                    \
+    X(LEASE_EXPIRED, "LeaseExpired", YES, YES, YES, YES, YES)                                                \
+    X(SHARD_TERMINAL, "ShardTerminal", YES, YES, YES, YES, YES)                                              \
+    X(OP_ID_CONFLICT, "OpIdConflict", NO, YES, YES, YES, YES)                                                \
+    X(CURSOR_REGRESSION, "CursorRegression", NO, YES, YES, NO, NO)                                           \
+    X(CURSOR_OUT_OF_BOUNDS, "CursorOutOfBounds", NO, YES, YES, NO, NO)                                       \
+    X(CURSOR_KEY_TOO_LARGE, "CursorKeyTooLarge", NO, YES, YES, NO, NO)                                       \
+    X(CURSOR_TOKEN_TOO_LARGE, "CursorTokenTooLarge", NO, YES, YES, NO, NO)                                   \
+    X(SPLIT_INVALID, "SplitInvalid", NO, NO, NO, NO, YES)                                                    \
+    X(CHECKPOINT_MISSING_KEY, "CheckpointMissingKey", NO, YES, YES, NO, NO)
+
+/* What is not one of the shared codes. X(SUFFIX, name) */
+#define TS_OTHER_VARIANTS(X)                                                                                 \
+    X(ALREADY_LEASED, "AlreadyLeased")                                                                       \
+    X(RESOURCE_EXHAUSTED, "ResourceExhausted")                                                               \
+    X(BACKEND_ERROR, "BackendError")                                                                         \
+    X(INVALID_CONFIG, "InvalidConfig")                                                                       \
+    X(RUN_ALREADY_EXISTS, "RunAlreadyExists")                                                                \
+    X(REGISTER_SHARDS_FAILED, "RegisterShardsFailed")                                                        \
+    X(GET_RUN_FAILED, "GetRunFailed")                                                                        \
+    X(CONFIG_MISMATCH, "ConfigMismatch")                                                                     \
+    X(RUN_NOT_FOUND, "RunNotFound")                                                                          \
+    X(WRONG_STATUS, "WrongStatus")                                                                           \
+    X(MANIFEST_INVALID, "ManifestInvalid")                                                                   \
+    X(SHARD_LIMIT_EXCEEDED, "ShardLimitExceeded")                                                            \
+    X(RUN_TERMINAL, "RunTerminal")                                                                           \
+    X(NOT_PARKED, "NotParked")                                                                               \
+    X(NONE_AVAILABLE, "NoneAvailable")                                                                       \
+    X(THROTTLED, "Throttled")
+
+/* Operations with errors of their own. X(PREFIX, SUFFIX) */
+#define TS_ACQUIRE_ERRORS(X)                                                                                 \
+    X(ACQUIRE, SHARD_NOT_FOUND)                                                                              \
+    X(ACQUIRE, TENANT_MISMATCH)                                                                              \
+    X(ACQUIRE, SHARD_TERMINAL)                                                                               \
+    X(ACQUIRE, ALREADY_LEASED)                                                                               \
+    X(ACQUIRE, BACKEND_ERROR)
+
+#define TS_CREATE_RUN_ERRORS(X)                                                                              \
+    X(CREATE_RUN, INVALID_CONFIG)                                                                            \
+    X(CREATE_RUN, RUN_ALREADY_EXISTS)                                                                        \
+    X(CREATE_RUN, REGISTER_SHARDS_FAILED)                                                                    \
+    X(CREATE_RUN, GET_RUN_FAILED)                                                                            \
+    X(CREATE_RUN, CONFIG_MISMATCH)                                                                           \
+    X(CREATE_RUN, BACKEND_ERROR)
+
+#define TS_REGISTER_SHARDS_ERRORS(X)                                                                         \
+    X(REGISTER_SHARDS, RUN_NOT_FOUND)                                                                        \
+    X(REGISTER_SHARDS, TENANT_MISMATCH)                                                                      \
+    X(REGISTER_SHARDS, WRONG_STATUS)                                                                         \
+    X(REGISTER_SHARDS, MANIFEST_INVALID)                                                                     \
+    X(REGISTER_SHARDS, OP_ID_CONFLICT)                                                                       \
+    X(REGISTER_SHARDS, SHARD_LIMIT_EXCEEDED)                                                                 \
+    X(REGISTER_SHARDS, RESOURCE_EXHAUSTED)                                                                   \
+    X(REGISTER_SHARDS, BACKEND_ERROR)
+
+#define TS_GET_RUN_ERRORS(X)                                                                                 \
+    X(GET_RUN, RUN_NOT_FOUND)                                                                                \
+    X(GET_RUN, TENANT_MISMATCH)                                                                              \
+    X(GET_RUN, BACKEND_ERROR)
+
+#define TS_RUN_TRANSITION_ERRORS(X)                                                                          \
+    X(RUN_TRANSITION, RUN_NOT_FOUND)                                                                         \
+    X(RUN_TRANSITION, TENANT_MISMATCH)                                                                       \
+    X(RUN_TRANSITION, RUN_TERMINAL)                                                                          \
+    X(RUN_TRANSITION, WRONG_STATUS)                                                                          \
+    X(RUN_TRANSITION, OP_ID_CONFLICT)                                                                        \
+    X(RUN_TRANSITION, BACKEND_ERROR)
+
+#define TS_UNPARK_ERRORS(X)                                                                                  \
+    X(UNPARK, SHARD_NOT_FOUND)                                                                               \
+    X(UNPARK, TENANT_MISMATCH)                                                                               \
+    X(UNPARK, RUN_TERMINAL)                                                                                  \
+    X(UNPARK, NOT_PARKED)                                                                                    \
+    X(UNPARK, OP_ID_CONFLICT)                                                                                \
+    X(UNPARK, BACKEND_ERROR)
+
+#define TS_CLAIM_ERRORS(X)                                                                                   \
+    X(CLAIM, NONE_AVAILABLE)                                                                                 \
+    X(CLAIM, RUN_NOT_FOUND)                                                                                  \
+    X(CLAIM, TENANT_MISMATCH)                                                                                \
+    X(CLAIM, THROTTLED)                                                                                      \
+    X(CLAIM, BACKEND_ERROR)
+
+/* Every variant of every error. NONE stands for OK. */
+#define TS_ERROR__COORD_VARIANT(suffix, ...)  TS_VARIANT_##suffix,
+#define TS_ERROR__OTHER_VARIANT(suffix, name) TS_VARIANT_##suffix,
+enum ts_error_variant {
+    TS_VARIANT_NONE,
+    TS_COORD_ERRORS(TS_ERROR__COORD_VARIANT) TS_OTHER_VARIANTS(TS_ERROR__OTHER_VARIANT) TS_ERROR__VARIANT_END
+};
+#undef TS_ERROR__COORD_VARIANT
+#undef TS_ERROR__OTHER_VARIANT
+
+/* The matrix as enums. TS_ERROR__YES and TS_ERROR__NO are what the columns become. */
+#define TS_ERROR__YES(...) __VA_ARGS__
+#define TS_ERROR__NO(...)
+#define TS_ERROR__COORD(suffix, name, renew, checkpoint, complete, park, split) TS_COORD_##suffix,
+#define TS_ERROR__RENEW(suffix, name, renew, checkpoint, complete, park, split)                              \
+    TS_ERROR__##renew(TS_RENEW_##suffix, )
+#define TS_ERROR__CHECKPOINT(suffix, name, renew, checkpoint, complete, park, split)                         \
+    TS_ERROR__##checkpoint(TS_CHECKPOINT_##suffix, )
+#define TS_ERROR__COMPLETE(suffix, name, renew, checkpoint, complete, park, split)                           \
+    TS_ERROR__##complete(TS_COMPLETE_##suffix, )
+#define TS_ERROR__PARK(suffix, name, renew, checkpoint, complete, park, split)                               \
+    TS_ERROR__##park(TS_PARK_##suffix, )
+#define TS_ERROR__SPLIT(suffix, name, renew, checkpoint, complete, park, split)                              \
+    TS_ERROR__##split(TS_SPLIT_##suffix, )
+
+/* The name after the last one is the number of variants, since OK comes first. */
+enum ts_coord_error { TS_COORD_OK, TS_COORD_ERRORS(TS_ERROR__COORD) };
+enum ts_renew_error { TS_RENEW_OK, TS_COORD_ERRORS(TS_ERROR__RENEW) TS_RENEW_BACKEND_ERROR };
+enum ts_checkpoint_error {
+    TS_CHECKPOINT_OK,
+    TS_COORD_ERRORS(TS_ERROR__CHECKPOINT) TS_CHECKPOINT_RESOURCE_EXHAUSTED,
+    TS_CHECKPOINT_BACKEND_ERROR
+};
+enum ts_complete_error {
+    TS_COMPLETE_OK,
+    TS_COORD_ERRORS(TS_ERROR__COMPLETE) TS_COMPLETE_RESOURCE_EXHAUSTED,
+    TS_COMPLETE_BACKEND_ERROR
+};
+enum ts_park_error { TS_PARK_OK, TS_COORD_ERRORS(TS_ERROR__PARK) TS_PARK_BACKEND_ERROR };
+enum ts_split_error {
+    TS_SPLIT_OK,
+    TS_COORD_ERRORS(TS_ERROR__SPLIT) TS_SPLIT_RESOURCE_EXHAUSTED,
+    TS_SPLIT_BACKEND_ERROR
+};
+
+#define TS_ERROR__MEMBER(prefix, suffix) TS_##prefix##_##suffix,
+enum ts_acquire_error { TS_ACQUIRE_OK, TS_ACQUIRE_ERRORS(TS_ERROR__MEMBER) };
+enum ts_create_run_error { TS_CREATE_RUN_OK, TS_CREATE_RUN_ERRORS(TS_ERROR__MEMBER) };
+enum ts_register_shards_error { TS_REGISTER_SHARDS_OK, TS_REGISTER_SHARDS_ERRORS(TS_ERROR__MEMBER) };
+enum ts_get_run_error { TS_GET_RUN_OK, TS_GET_RUN_ERRORS(TS_ERROR__MEMBER) };
+enum ts_run_transition_error { TS_RUN_TRANSITION_OK, TS_RUN_TRANSITION_ERRORS(TS_ERROR__MEMBER) };
+enum ts_unpark_error { TS_UNPARK_OK, TS_UNPARK_ERRORS(TS_ERROR__MEMBER) };
+enum ts_claim_error { TS_CLAIM_OK, TS_CLAIM_ERRORS(TS_ERROR__MEMBER) };
+
+/* Why a split, a manifest or a configuration is not valid. X(PREFIX, SUFFIX, name) */
+#define TS_SPLIT_VALIDATION_ERRORS(X)                                                                        \
+    X(SPLIT_FAULT, NO_CHILDREN, "NoChildren")                                                                \
+    X(SPLIT_FAULT, SINGLE_CHILD, "SingleChild")                                                              \
+    X(SPLIT_FAULT, START_MISMATCH, "StartMismatch")                                                          \
+    X(SPLIT_FAULT, END_MISMATCH, "EndMismatch")                                                              \
+    X(SPLIT_FAULT, BOUNDARY_MISMATCH, "BoundaryMismatch")                                                    \
+    X(SPLIT_FAULT, INVERTED_CHILD, "InvertedChild")                                                          \
+    X(SPLIT_FAULT, OVERLAPPING_CHILD, "OverlappingChild")                                                    \
+    X(SPLIT_FAULT, PARENT_CURSOR_OUT_OF_BOUNDS, "ParentCursorOutOfBounds")                                   \
+    X(SPLIT_FAULT, SPAWN_LIMIT_EXCEEDED, "SpawnLimitExceeded")                                               \
+    X(SPLIT_FAULT, SHARD_LIMIT_EXCEEDED, "ShardLimitExceeded")                                               \
+    X(SPLIT_FAULT, DERIVED_ID_COLLISION, "DerivedIdCollision")                                               \
+    X(SPLIT_FAULT, INVALID_CHILD_SPEC, "InvalidChildSpec")
+
+#define TS_MANIFEST_VALIDATION_ERRORS(X)                                                                     \
+    X(MANIFEST_FAULT, EMPTY, "Empty")                                                                        \
+    X(MANIFEST_FAULT, DUPLICATE_IDS, "DuplicateIds")                                                         \
+    X(MANIFEST_FAULT, OVERLAPPING_RANGES, "OverlappingRanges")                                               \
+    X(MANIFEST_FAULT, INVALID_SPEC, "InvalidSpec")                                                           \
+    X(MANIFEST_FAULT, TOO_MANY_SHARDS, "TooManyShards")                                                      \
+    X(MANIFEST_FAULT, CURSOR_OUT_OF_BOUNDS, "CursorOutOfBounds")                                             \
+    X(MANIFEST_FAULT, CURSOR_KEY_TOO_LARGE, "CursorKeyTooLarge")                                             \
+    X(MANIFEST_FAULT, UNBOUNDED_RANGE, "UnboundedRange")
+
+#define TS_RUN_CONFIG_ERRORS(X)                                                                              \
+    X(CONFIG_FAULT, LEASE_DURATION, "LeaseDurationOutOfRange")                                               \
+    X(CONFIG_FAULT, ATTEMPTS, "AttemptsOutOfRange")                                                          \
+    X(CONFIG_FAULT, COOLDOWN, "CooldownOutOfRange")                                                          \
+    X(CONFIG_FAULT, CURSOR_SEMANTICS, "CursorSemanticsOutOfRange")                                           \
+    X(CONFIG_FAULT, SHARD_MAX, "ShardMaxOutOfRange")
+
+#define TS_ERROR__NAMED_MEMBER(prefix, suffix, name) TS_##prefix##_##suffix,
+enum ts_split_validation_error { TS_SPLIT_FAULT_OK, TS_SPLIT_VALIDATION_ERRORS(TS_ERROR__NAMED_MEMBER) };
+enum ts_manifest_validation_error {
+    TS_MANIFEST_FAULT_OK,
+    TS_MANIFEST_VALIDATION_ERRORS(TS_ERROR__NAMED_MEMBER)
+};
+enum ts_run_config_error { TS_CONFIG_FAULT_OK, TS_RUN_CONFIG_ERRORS(TS_ERROR__NAMED_MEMBER) };
+
+const char *ts_split_validation_error_name(enum ts_split_validation_error error);
+const char *ts_manifest_validation_error_name(enum ts_manifest_validation_error error);
+const char *ts_run_config_error_name(enum ts_run_config_error error);
+
+/* What the store below said. */
+enum ts_infra_kind {
+    TS_INFRA_RETRYABLE, /* nothing was changed, and trying again may help */
+    TS_INFRA_UNKNOWN,   /* it may have been done: repeat with the same op id, the op-log makes that safe */
+    TS_INFRA_PERMANENT, /* nothing was changed, and trying again would not help */
+    TS_INFRA_DAMAGED,   /* a record that cannot be used */
+};
+
+struct ts_infra_error {
+    enum ts_infra_kind kind;
+    char text[240]; /* one line for people, without keys, values or passwords: the store's promise */
+};
+
+/* Redacted: lengths only. */
+struct ts_cursor_out_of_bounds_detail {
+    size_t last_key;
+    size_t spec_start;
+    size_t spec_end;
+};
+
+struct ts_optional_len {
+    bool is_some;
+    size_t len;
+};
+
+struct ts_limit_detail {
+    uint64_t current;
+    uint64_t additional;
+    uint64_t max;
+    enum ts_limit_scope scope;
+};
+
+struct ts_split_detail {
+    enum ts_split_validation_error error;
+    size_t child;                 /* which child, from 0, where one is to blame */
+    struct ts_limit_detail limit; /* SPAWN_LIMIT_EXCEEDED (without scope), SHARD_LIMIT_EXCEEDED */
+};
+
+struct ts_manifest_detail {
+    enum ts_manifest_validation_error error;
+    size_t entry; /* which entry, from 0, where one is to blame */
+    size_t other; /* DUPLICATE_IDS, OVERLAPPING_RANGES, UNBOUNDED_RANGE: the one it clashes with */
+    struct ts_limit_detail limit; /* TOO_MANY_SHARDS (without scope) */
+};
+
+struct ts_config_detail {
+    enum ts_run_config_error error;
+    uint64_t value;
+    uint64_t min;
+    uint64_t max;
+};
+
+/* Each error writes the fields that it shows, see fields_of() in error_text.c; others are not to be read. */
+struct ts_coord_detail {
+    struct ts_shard_key shard;
+    struct ts_tenant_id expected_tenant; /* the caller's own */
+    struct ts_fence_epoch presented;
+    struct ts_fence_epoch current;
+    struct ts_logical_time deadline; /* LeaseExpired, AlreadyLeased; NoneAvailable when has_deadline */
+    struct ts_logical_time now;
+    struct ts_logical_time retry_after;
+    bool has_deadline;
+    enum ts_shard_status shard_status;
+    enum ts_run_status run_status;
+    bool has_target;
+    enum ts_run_status target_status;
+    struct ts_op_id op_id;
+    struct ts_worker_id current_owner; /* never shown */
+    struct ts_optional_len old_key;
+    struct ts_optional_len new_key;
+    struct ts_cursor_out_of_bounds_detail out_of_bounds;
+    size_t size;
+    size_t max;
+    struct ts_limit_detail limit;
+    struct ts_split_detail split;
+    struct ts_manifest_detail manifest;
+    struct ts_config_detail config;
+    const char *resource; /* a literal */
+    struct ts_infra_error infra;
+    enum ts_error_variant nested; /* RegisterShardsFailed, GetRunFailed */
+    struct {
+        struct ts_payload_hash expected_hash; /* 0 when the entry is forgotten */
+        struct ts_payload_hash actual_hash;
+    } detail__private; /* OpIdConflict; for tests of this layer, never for callers */
+};
+
+enum ts_error_class {
+    TS_ERROR_CLASS_NONE,      /* no error */
+    TS_ERROR_CLASS_RETRYABLE, /* back off, then try again; LeaseExpired after a new acquire */
+    TS_ERROR_CLASS_FATAL,     /* stop: for shard operations work on the shard, otherwise this call */
+    TS_ERROR_CLASS_ESCALATE,  /* a bug, a wrong configuration or damage: tell someone */
+};
+
+const char *ts_error_class_name(enum ts_error_class error_class);
+
+/* The variant as the specification spells it, "ShardNotFound"; "Ok" for NONE. */
+const char *ts_error_variant_name(enum ts_error_variant variant);
+
+enum ts_error_class ts_error_class_of(enum ts_error_variant variant, const struct ts_coord_detail *detail);
+
+/* Both write one line like snprintf and return the length of the whole. Debug: "StaleFence { presented: 3,
+ * current: 4
+ * }". Display: "no shard is available (earliest_deadline None)". */
+size_t ts_error_debug(enum ts_error_variant variant, const struct ts_coord_detail *detail, char *ret_text,
+                      size_t size);
+size_t ts_error_display(enum ts_error_variant variant, const struct ts_coord_detail *detail, char *ret_text,
+                        size_t size);
+
+/* The fields that may be shown, for other forms such as JSON. */
+enum ts_error_field_kind {
+    TS_FIELD_NUMBER,
+    TS_FIELD_NAME,     /* text: a name of ours */
+    TS_FIELD_TEXT,     /* text: escaped, may be anything else */
+    TS_FIELD_REDACTED, /* nothing of it may be shown */
+    TS_FIELD_LEN,      /* number: a length that stands for bytes */
+    TS_FIELD_NONE,     /* an absent optional value */
+    TS_FIELD_SOME_LEN, /* an optional value that is there, shown as the length in number */
+    TS_FIELD_SOME,     /* an optional number that is there */
+    TS_FIELD_VARIANT,  /* text: a nested variant, whose own fields follow */
+};
+
+#define TS_ERROR_FIELDS_MAX 8
+#define TS_ERROR_FIELD_TEXT 256
+
+struct ts_error_field {
+    const char *name;
+    enum ts_error_field_kind kind;
+    uint64_t number;
+    char text[TS_ERROR_FIELD_TEXT];
+};
+
+/* Returns how many. */
+size_t ts_error_fields(enum ts_error_variant variant, const struct ts_coord_detail *detail,
+                       struct ts_error_field ret_fields[static TS_ERROR_FIELDS_MAX]);
+
+/* Every error enum: Y(name, PREFIX, last member, number of variants in the specification). */
+#define TS_ERROR_ENUMS(Y)                                                                                    \
+    Y(coord, COORD, TS_COORD_CHECKPOINT_MISSING_KEY, 12)                                                     \
+    Y(acquire, ACQUIRE, TS_ACQUIRE_BACKEND_ERROR, 5)                                                         \
+    Y(renew, RENEW, TS_RENEW_BACKEND_ERROR, 6)                                                               \
+    Y(checkpoint, CHECKPOINT, TS_CHECKPOINT_BACKEND_ERROR, 13)                                               \
+    Y(complete, COMPLETE, TS_COMPLETE_BACKEND_ERROR, 13)                                                     \
+    Y(park, PARK, TS_PARK_BACKEND_ERROR, 7)                                                                  \
+    Y(split, SPLIT, TS_SPLIT_BACKEND_ERROR, 9)                                                               \
+    Y(create_run, CREATE_RUN, TS_CREATE_RUN_BACKEND_ERROR, 6)                                                \
+    Y(register_shards, REGISTER_SHARDS, TS_REGISTER_SHARDS_BACKEND_ERROR, 8)                                 \
+    Y(get_run, GET_RUN, TS_GET_RUN_BACKEND_ERROR, 3)                                                         \
+    Y(run_transition, RUN_TRANSITION, TS_RUN_TRANSITION_BACKEND_ERROR, 6)                                    \
+    Y(unpark, UNPARK, TS_UNPARK_BACKEND_ERROR, 6)                                                            \
+    Y(claim, CLAIM, TS_CLAIM_BACKEND_ERROR, 5)
+
+#define TS_ERROR__DECLARE(op, PREFIX, last, count)                                                           \
+    _Static_assert((int)(last) == (count), "as many variants as the specification has: " #op);               \
+    enum ts_error_variant ts_##op##_error_variant(enum ts_##op##_error error);                               \
+    static inline const char *ts_##op##_error_name(enum ts_##op##_error error) {                             \
+        return ts_error_variant_name(ts_##op##_error_variant(error));                                        \
+    }                                                                                                        \
+    static inline enum ts_error_class ts_##op##_error_class(enum ts_##op##_error error,                      \
+                                                            const struct ts_coord_detail *detail) {          \
+        return ts_error_class_of(ts_##op##_error_variant(error), detail);                                    \
+    }
+TS_ERROR_ENUMS(TS_ERROR__DECLARE)
+#undef TS_ERROR__DECLARE
+
+_Static_assert(TS_SPLIT_FAULT_INVALID_CHILD_SPEC == 12, "as many as the specification has");
+_Static_assert(TS_MANIFEST_FAULT_UNBOUNDED_RANGE == 8, "as many as the specification has");
+_Static_assert(TS_CONFIG_FAULT_SHARD_MAX == 5, "one for each field");
+
+/* The shared codes narrowed to an operation's own. A code that the operation does not admit stops the
+ * process. */
+enum ts_renew_error ts_renew_error_from_coord(enum ts_coord_error error);
+enum ts_checkpoint_error ts_checkpoint_error_from_coord(enum ts_coord_error error);
+enum ts_complete_error ts_complete_error_from_coord(enum ts_coord_error error);
+enum ts_park_error ts_park_error_from_coord(enum ts_coord_error error);
+enum ts_split_error ts_split_error_from_coord(enum ts_coord_error error);
+
+/* Both kinds of split answer with the same errors. */
+#define ts_split_replace_error  ts_split_error
+#define ts_split_residual_error ts_split_error
+
+enum ts_claim_error ts_claim_error_from_get_run(enum ts_get_run_error error);
+
+#endif

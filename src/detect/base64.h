@@ -1,0 +1,17 @@
+/* base64 in both alphabets, standard and URL. */
+#ifndef TS_DETECT_BASE64_H
+#define TS_DETECT_BASE64_H
+
+#include "base/bytes.h"
+
+#include <stddef.h>
+#include <stdint.h>
+
+/* The six bits of each character plus one; 0 for what is no base64. */
+extern const uint8_t detect__base64_bits[256];
+
+/* Decodes until something that is neither base64 nor a blank, a line break or a written "\n" comes; returns
+ * how many bytes that gave, at most size. */
+size_t detect__base64_decode(struct ts_bytes text, uint8_t *ret_bytes, size_t size);
+
+#endif

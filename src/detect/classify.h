@@ -1,0 +1,35 @@
+/*
+ * Which bytes are token characters, digits and zeros, 64 bytes at a time: the vector part of the token gate.
+ * The fastest way that the processor has is chosen when the program runs; all give the same masks.
+ */
+#ifndef TS_DETECT_CLASSIFY_H
+#define TS_DETECT_CLASSIFY_H
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+/* Bit i is byte i of the block. */
+struct detect_masks {
+    uint64_t token; /* A-Z a-z 0-9 _ + / = . - */
+    uint64_t digit;
+    uint64_t zero;
+};
+
+typedef void detect_classify(const uint8_t *bytes, size_t blocks, struct detect_masks *ret_masks);
+
+/* The fastest here. */
+detect_classify *detect__classify_choose(void);
+
+/* Each of them, for tests: NULL when the processor has it not. */
+enum detect_classify_way {
+    DETECT_CLASSIFY_PORTABLE,
+    DETECT_CLASSIFY_SSE2,
+    DETECT_CLASSIFY_AVX2,
+    DETECT_CLASSIFY_WAYS
+};
+detect_classify *detect__classify_way(enum detect_classify_way way);
+
+extern const uint8_t detect__is_token[256]; /* 0: no, 1: yes, 3: a digit */
+
+#endif

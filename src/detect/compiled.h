@@ -1,0 +1,88 @@
+/*
+ * The inside of a detector.
+ *
+ * Gates are the literals and anchors of all rules, each once, with the rules that name it. There are two
+ * databases of them: all, and those of rules with a long reach. A scan of changed bytes looks for the second
+ * kind in a wide margin, which is cheap because they are few, and for the first in a narrow one. A third
+ * database has the keywords of the rules with the gate `token`; it runs only over the neighbourhood of
+ * token-shaped runs.
+ */
+#ifndef TS_DETECT_COMPILED_H
+#define TS_DETECT_COMPILED_H
+
+#define PCRE2_CODE_UNIT_WIDTH 8
+
+#include "detector.h"
+
+#include <hs.h>
+#include <pcre2.h>
+#include <stdatomic.h>
+
+/* Rules whose matches depend on more than this are long. */
+#define DETECT_SHORT_REACH   512
+/* The longest text that an anchor may match. */
+#define DETECT_ANCHOR_MAX    256
+/* The most bytes of the input that a match in decoded text may depend on. */
+#define DETECT_ENCODED_REACH 2048
+
+/* The group secret is among the first so many of a pattern. */
+#define DETECT_GROUPS_MAX    31
+
+enum detect_database { DETECT_GATES, DETECT_LONG_GATES, DETECT_KEYWORDS, DETECT_DATABASES };
+
+/* Which rules a database's entry stands for: rules[starts[id]] to rules[starts[id + 1] - 1]. */
+struct detect_entries {
+    const char **texts;
+    bool *is_anchor;
+    bool *is_long;
+    size_t count;
+    uint32_t *starts;
+    uint32_t *rules;
+};
+
+struct detect_code {
+    pcre2_code *code;
+    uint32_t secret_group;
+};
+
+struct detect_ready_rule {
+    const struct ts_rule *rule;
+    uint32_t before;
+    uint32_t after;
+    bool is_long;
+    _Atomic(struct detect_code *) code; /* compiled when it is first needed */
+};
+
+struct ts_detector {
+    const struct ts_ruleset *rules;
+    struct detect_ready_rule *ready;
+    struct detect_entries gates;
+    struct detect_entries keywords;
+    hs_database_t *databases[DETECT_DATABASES]; /* NULL when it would be empty */
+    enum ts_detector_cache cache_state;
+    uint32_t short_before, short_after; /* the largest of the rules that are not long */
+    uint32_t long_before, long_after;   /* the largest of all; 0 when no rule is long */
+    uint32_t distance_max;              /* of rules with the gate token */
+    bool has_token_rules;
+};
+
+/* The compiled pattern, made now if need be; NULL when there is no memory. Any thread may call it. */
+const struct detect_code *detect__code_get(struct detect_ready_rule *ready);
+
+/* Compiles a pattern. On failure NULL, and the error says why. */
+struct detect_code *detect__code_new(const struct ts_rule *rule, struct ts_detect_error *ret_error);
+void detect__code_free(struct detect_code *code);
+
+/* Whether the pattern is bounded, within its reach, and in the common subset of both engines; and so for
+ * anchors.
+ */
+bool detect__rule_verify(const struct ts_rule *rule, struct ts_detect_error *ret_error);
+
+/* Gates and keywords of all rules. False when there is no memory. */
+bool detect__entries_init(struct ts_detector *detector);
+void detect__entries_release(struct detect_entries *entries);
+
+/* Compiles the three databases. */
+bool detect__databases_compile(struct ts_detector *detector, struct ts_detect_error *ret_error);
+
+#endif

@@ -1,0 +1,243 @@
+#define PCRE2_CODE_UNIT_WIDTH 8
+
+#include "config.h"
+
+#include "error.h"
+#include "finding_id.h"
+#include "glob.h"
+#include "pragma.h"
+#include "yaml_reader.h"
+
+#include "base/redact.h"
+
+#include <pcre2.h>
+#include <stdlib.h>
+#include <string.h>
+
+enum { TEXT_MAX = 4096, MATCH_LIMIT = 100000, DEPTH_LIMIT = 5000, HEAP_LIMIT_KIB = 4096 };
+
+static void release_patterns(struct ts_allow_patterns *patterns) {
+    for (size_t i = 0; i < patterns->count; i++)
+        pcre2_code_free(patterns->codes[i]);
+    patterns->count = 0;
+}
+
+void ts_config_release(struct ts_config *config) {
+    for (size_t i = 0; i < config->allow_count; i++) {
+        release_patterns(&config->allows[i].secrets);
+        release_patterns(&config->allows[i].lines);
+    }
+    if (config->memory) {
+        detect__arena_release(config->memory);
+        free(config->memory);
+    }
+    *config = (struct ts_config){0};
+}
+
+static struct ts_rule_texts read_texts(struct detect_yaml *yaml, yaml_node_t *mapping, const char *field) {
+    yaml_node_t *node = detect__yaml_get(yaml, mapping, field);
+    struct ts_rule_texts texts = {0};
+    size_t count = detect__yaml_count(yaml, node, field);
+    if (count == 0) {
+        if (node)
+            detect__yaml_fail(yaml, detect__yaml_line(node), field, "is empty; remove it or name something");
+        return texts;
+    }
+    texts.texts = detect__arena_take(yaml->arena, count * sizeof *texts.texts);
+    for (size_t i = 0; i < count && !yaml->failed; i++) {
+        yaml_node_t *item = detect__yaml_item(yaml, node, i);
+        struct ts_bytes text = {0};
+        if (!detect__yaml_scalar(yaml, item, field, &text))
+            break;
+        if (text.len == 0 || text.len > TEXT_MAX || memchr(text.data, 0, text.len))
+            detect__yaml_fail(yaml, detect__yaml_line(item), field, "each must be a text of 1 to %d bytes",
+                              TEXT_MAX);
+        char *copy = texts.texts ? detect__arena_copy(yaml->arena, text) : NULL;
+        if (!copy)
+            detect__yaml_fail(yaml, detect__yaml_line(item), field, "out of memory");
+        else
+            texts.texts[texts.count++] = copy;
+    }
+    return texts;
+}
+
+static struct ts_allow_patterns compile_patterns(struct detect_yaml *yaml, yaml_node_t *mapping,
+                                                 const char *field) {
+    struct ts_rule_texts texts = read_texts(yaml, mapping, field);
+    struct ts_allow_patterns patterns = {0};
+    if (yaml->failed || texts.count == 0)
+        return patterns;
+    unsigned line = detect__yaml_line(detect__yaml_get(yaml, mapping, field));
+    patterns.codes = detect__arena_take(yaml->arena, texts.count * sizeof *patterns.codes);
+    for (size_t i = 0; patterns.codes && i < texts.count; i++) {
+        int number = 0;
+        PCRE2_SIZE at = 0;
+        void *code = pcre2_compile((PCRE2_SPTR)texts.texts[i], strlen(texts.texts[i]),
+                                   PCRE2_NEVER_UTF | PCRE2_NEVER_BACKSLASH_C, &number, &at, NULL);
+        if (!code) {
+            PCRE2_UCHAR why[160] = "";
+            (void)pcre2_get_error_message(number, why, sizeof why);
+            detect__yaml_fail(yaml, line, field, "item %zu is not a regular expression: %s, at its byte %zu",
+                              i + 1, (const char *)why, (size_t)at);
+            return patterns;
+        }
+        patterns.codes[patterns.count++] = code;
+    }
+    return patterns;
+}
+
+static void check_texts(struct detect_yaml *yaml, const struct ts_allow *allow) {
+    for (size_t i = 0; i < allow->paths.count; i++) {
+        const char *problem = ts_glob_problem(allow->paths.texts[i]);
+        if (problem)
+            detect__yaml_fail(yaml, allow->line, "paths", "item %zu %s", i + 1, problem);
+    }
+    for (size_t i = 0; i < allow->findings.count; i++) {
+        const char *id = allow->findings.texts[i];
+        if (strlen(id) != TS_FINDING_ID_LEN || strspn(id, "0123456789abcdef") != TS_FINDING_ID_LEN)
+            detect__yaml_fail(yaml, allow->line, "findings",
+                              "item %zu is not a finding id: %d hexadecimal digits", i + 1,
+                              TS_FINDING_ID_LEN);
+    }
+}
+
+static void read_allow(struct detect_yaml *yaml, yaml_node_t *node, struct ts_allow *allow) {
+    static const char *const names[] = {"paths", "rules", "secrets", "lines", "findings", "reason"};
+    if (!detect__yaml_mapping(yaml, node, "an allow entry", names, sizeof names / sizeof names[0]))
+        return;
+    allow->line = detect__yaml_line(node);
+    allow->paths = read_texts(yaml, node, "paths");
+    allow->rules = read_texts(yaml, node, "rules");
+    allow->findings = read_texts(yaml, node, "findings");
+    allow->secrets = compile_patterns(yaml, node, "secrets");
+    allow->lines = compile_patterns(yaml, node, "lines");
+    struct ts_bytes reason = {0};
+    (void)detect__yaml_scalar(yaml, detect__yaml_get(yaml, node, "reason"), "reason", &reason);
+    allow->reason = detect__arena_copy(yaml->arena, reason);
+    check_texts(yaml, allow);
+    if (allow->paths.count + allow->rules.count + allow->findings.count + allow->secrets.count +
+            allow->lines.count ==
+        0)
+        detect__yaml_fail(
+            yaml, allow->line, NULL,
+            "an allow entry needs paths, rules, secrets, lines or findings; without one it would allow "
+            "everything");
+}
+
+static void read_rules(struct detect_yaml *yaml, yaml_node_t *node, struct ts_config *config) {
+    static const char *const names[] = {"builtin", "files"};
+    if (!node || !detect__yaml_mapping(yaml, node, "rules", names, 2))
+        return;
+    struct ts_bytes text = {0};
+    yaml_node_t *builtin = detect__yaml_get(yaml, node, "builtin");
+    if (detect__yaml_scalar(yaml, builtin, "builtin", &text)) {
+        config->without_builtin = ts_bytes_equal(text, TS_BYTES("false"));
+        if (!config->without_builtin && !ts_bytes_equal(text, TS_BYTES("true")))
+            detect__yaml_fail(yaml, detect__yaml_line(builtin), "builtin", "must be true or false");
+    }
+    config->rule_files = read_texts(yaml, node, "files");
+    if (config->without_builtin && config->rule_files.count == 0)
+        detect__yaml_fail(yaml, detect__yaml_line(node), "builtin",
+                          "is false and there are no other rules; name some under files");
+}
+
+static void read_config(struct detect_yaml *yaml, yaml_node_t *root, struct ts_config *config) {
+    static const char *const names[] = {"salt", "rules", "allow"};
+    if (!root || !detect__yaml_mapping(yaml, root, "the configuration", names, 3))
+        return;
+    yaml_node_t *salt = detect__yaml_get(yaml, root, "salt");
+    struct ts_bytes text = {0};
+    if (detect__yaml_scalar(yaml, salt, "salt", &text)) {
+        if (text.len < TS_CONFIG_SALT_MIN)
+            detect__yaml_fail(yaml, detect__yaml_line(salt), "salt",
+                              "must have %d bytes or more; 'openssl rand -hex 16' makes one",
+                              TS_CONFIG_SALT_MIN);
+        const char *copy = detect__arena_copy(yaml->arena, text);
+        config->salt = (struct ts_bytes){(const uint8_t *)copy, copy ? text.len : 0};
+    }
+    read_rules(yaml, detect__yaml_get(yaml, root, "rules"), config);
+    yaml_node_t *list = detect__yaml_get(yaml, root, "allow");
+    size_t count = detect__yaml_count(yaml, list, "allow");
+    config->allows = count > 0 ? detect__arena_take(yaml->arena, count * sizeof *config->allows) : NULL;
+    for (size_t i = 0; config->allows && i < count && !yaml->failed; i++) {
+        config->allow_count = i + 1;
+        read_allow(yaml, detect__yaml_item(yaml, list, i), &config->allows[i]);
+    }
+}
+
+bool ts_config_parse(const char *file, struct ts_bytes text, struct ts_config *ret_config,
+                     struct ts_detect_error *ret_error) {
+    struct ts_config config = {.memory = calloc(1, sizeof(struct detect_arena))};
+    struct detect_place place = {.file = file};
+    if (!config.memory) {
+        detect__error_set(ret_error, TS_DETECT_NO_MEMORY, place, "out of memory");
+        return false;
+    }
+    config.file = detect__arena_copy(config.memory, ts_bytes_of_cstring(file));
+    if (!config.file || text.len > TS_CONFIG_SIZE_MAX) {
+        detect__error_set(ret_error, TS_DETECT_BAD_FIELD, place, "larger than %zu bytes; shorten it",
+                          TS_CONFIG_SIZE_MAX);
+        ts_config_release(&config);
+        return false;
+    }
+    struct detect_yaml yaml;
+    yaml_node_t *root = NULL;
+    if (detect__yaml_open(&yaml, file, text, config.memory, ret_error, &root))
+        read_config(&yaml, root, &config);
+    bool good = !yaml.failed;
+    detect__yaml_release(&yaml);
+    if (good)
+        *ret_config = config;
+    else
+        ts_config_release(&config);
+    return good;
+}
+
+static bool has_text(const struct ts_rule_texts *texts, const char *text) {
+    for (size_t i = 0; i < texts->count; i++)
+        if (strcmp(texts->texts[i], text) == 0)
+            return true;
+    return texts->count == 0;
+}
+
+static bool has_path(const struct ts_rule_texts *globs, const char *path) {
+    for (size_t i = 0; i < globs->count; i++)
+        if (ts_glob_matches(globs->texts[i], path))
+            return true;
+    return globs->count == 0;
+}
+
+/* A pattern that needs too many steps allows nothing: better a finding too many. */
+static bool has_pattern(const struct ts_allow_patterns *patterns, struct ts_bytes text) {
+    if (patterns->count == 0)
+        return true;
+    pcre2_match_context *context = pcre2_match_context_create(NULL);
+    pcre2_match_data *data = pcre2_match_data_create(1, NULL);
+    bool found = false;
+    if (context && data) {
+        (void)pcre2_set_match_limit(context, MATCH_LIMIT);
+        (void)pcre2_set_depth_limit(context, DEPTH_LIMIT);
+        (void)pcre2_set_heap_limit(context, HEAP_LIMIT_KIB);
+        PCRE2_SPTR subject = text.data ? text.data : (PCRE2_SPTR) "";
+        for (size_t i = 0; i < patterns->count && !found; i++)
+            found = pcre2_match(patterns->codes[i], subject, text.len, 0, 0, data, context) >= 0;
+    }
+    pcre2_match_data_free(data);
+    pcre2_match_context_free(context);
+    return found;
+}
+
+struct ts_allow_answer ts_config_judge(const struct ts_config *config,
+                                       const struct ts_allow_question *question) {
+    for (size_t i = 0; config && i < config->allow_count; i++) {
+        const struct ts_allow *allow = &config->allows[i];
+        if (has_text(&allow->rules, question->rule) && has_text(&allow->findings, question->finding) &&
+            has_path(&allow->paths, question->path) && has_pattern(&allow->secrets, question->secret) &&
+            has_pattern(&allow->lines, question->lines))
+            return (struct ts_allow_answer){.allowed = TS_ALLOWED_BY_CONFIG, .by = allow};
+    }
+    const char *pragma = ts_pragma_find(question->lines, question->line_before, question->rule);
+    if (pragma)
+        return (struct ts_allow_answer){.allowed = TS_ALLOWED_BY_PRAGMA, .pragma = pragma};
+    return (struct ts_allow_answer){.allowed = TS_ALLOWED_NOT};
+}

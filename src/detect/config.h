@@ -1,0 +1,74 @@
+/*
+ * .turnstone.yml: what a project says about its own scans. docs/formats/turnstone-yml.md describes the file.
+ */
+#ifndef TS_DETECT_CONFIG_H
+#define TS_DETECT_CONFIG_H
+
+#include "detect/detect_error.h"
+#include "detect/rule.h"
+
+#include "base/bytes.h"
+
+#include <stdbool.h>
+#include <stddef.h>
+
+#define TS_CONFIG_SIZE_MAX ((size_t)4 << 20)
+#define TS_CONFIG_SALT_MIN 16
+
+/* Regular expressions, compiled. */
+struct ts_allow_patterns {
+    void **codes;
+    size_t count;
+};
+
+/* A match is allowed when everything that is given says so; a list says so when one of its items does. */
+struct ts_allow {
+    struct ts_rule_texts paths; /* globs */
+    struct ts_rule_texts rules;
+    struct ts_rule_texts findings;
+    struct ts_allow_patterns secrets;
+    struct ts_allow_patterns lines;
+    const char *reason; /* "" when none is given */
+    unsigned line;      /* of the file */
+};
+
+struct ts_config {
+    const char *file;     /* as it was given */
+    struct ts_bytes salt; /* empty: none */
+    bool without_builtin;
+    struct ts_rule_texts rule_files; /* relative to the folder of the file */
+    struct ts_allow *allows;
+    size_t allow_count;
+    void *memory;
+};
+
+/* An empty text is a configuration that says nothing. On failure there is nothing to release. */
+bool ts_config_parse(const char *file, struct ts_bytes text, struct ts_config *ret_config,
+                     struct ts_detect_error *ret_error);
+void ts_config_release(struct ts_config *config);
+
+/* A match where it stands. */
+struct ts_allow_question {
+    const char *path;
+    const char *rule;
+    const char *finding; /* its id */
+    struct ts_bytes secret;
+    struct ts_bytes lines;
+    struct ts_bytes line_before;
+};
+
+enum ts_allowed { TS_ALLOWED_NOT, TS_ALLOWED_BY_CONFIG, TS_ALLOWED_BY_PRAGMA };
+
+struct ts_allow_answer {
+    enum ts_allowed allowed;
+    const struct ts_allow *by; /* of the configuration */
+    const char *pragma;
+};
+
+/* The first entry that allows it, else the pragma in its lines. config may be NULL: pragmas only. Any thread
+ * may ask.
+ */
+struct ts_allow_answer ts_config_judge(const struct ts_config *config,
+                                       const struct ts_allow_question *question);
+
+#endif

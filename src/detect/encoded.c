@@ -1,0 +1,370 @@
+/*
+ * Encoded text: found, decoded in parts, and scanned as a frame of its own.
+ *
+ * A part is DETECT_PART_CORE of encoded text with DETECT_PART_MARGIN on both sides. A match that depends on
+ * at most DETECT_ENCODED_REACH bytes of the input lies whole in one of the parts, whichever way the input was
+ * cut; those that touch the cut end of a part are dropped by report() in search.c, and found again in the
+ * next.
+ *
+ * base64 has no mark that says where a group of four begins. Where a text of it begins may be far away, and
+ * line breaks shift it, so all four ways to group are tried; only one gives readable text, and three are
+ * given up after a look at every fourth group. UTF-16 of ASCII is characters with zeros between them: which
+ * of both byte orders it is does not matter.
+ */
+#include "base64.h"
+#include "frame.h"
+
+#include <ctype.h>
+#include <string.h>
+
+enum { TEXT_MIN = 16, INDENT_MAX = 16, STRIDE = 4 };
+
+static bool is_text(uint8_t c) {
+    return (c >= 0x20 && c < 0x7f) || c == '\n' || c == '\r' || c == '\t';
+}
+
+static size_t end_of(struct ts_span span) {
+    return span.from + span.len;
+}
+
+/* Which ends of a decoded text are not its own. */
+struct cut {
+    bool before;
+    bool after;
+};
+
+static void scan_decoded(struct ts_scanner *scanner, const struct detect_frame *parent,
+                         enum ts_encoding encoding, struct ts_bytes bytes, size_t map_at, size_t origin,
+                         struct cut cut) {
+    const struct detect_part *part = scanner->parts[parent->depth];
+    struct detect_frame frame = {
+        .bytes = bytes,
+        .open_before = cut.before,
+        .open_after = cut.after,
+        .depth = (uint8_t)(parent->depth + 1),
+        .encoding = encoding,
+        .parent = parent,
+        .from = part->from + map_at,
+        .to = part->to + map_at,
+        .origin = origin,
+    };
+    scanner->counts.decoded++;
+    detect__frame_scan(scanner, &frame);
+}
+
+/* --- base64 --- */
+
+/* The characters of a text, blanks left out: their bits and where they stand, in part->bits and part->places.
+ */
+struct base64_text {
+    struct ts_scanner *scanner;
+    struct detect_frame *frame;
+    struct detect_part *part;
+    size_t origin;
+    size_t count;
+    struct cut cut;
+};
+
+static bool decode_group(const uint8_t *bits, uint8_t ret_bytes[static 3]) {
+    ret_bytes[0] = (uint8_t)(bits[0] << 2 | bits[1] >> 4);
+    ret_bytes[1] = (uint8_t)(bits[1] << 4 | bits[2] >> 2);
+    ret_bytes[2] = (uint8_t)(bits[2] << 6 | bits[3]);
+    return is_text(ret_bytes[0]) && is_text(ret_bytes[1]) && is_text(ret_bytes[2]);
+}
+
+/* Groups of one text, from the phase on. */
+struct groups {
+    size_t phase;
+    size_t first;
+    size_t end;
+    size_t count;
+};
+
+/* Writes the decoded bytes and their places, and scans them. */
+static void scan_groups(const struct base64_text *text, struct groups groups) {
+    struct detect_part *part = text->part;
+    size_t made = 0;
+    for (size_t group = groups.first; group < groups.end; group++) {
+        size_t at = groups.phase + 4 * group;
+        (void)decode_group(part->bits + at, part->bytes + made);
+        for (size_t i = 0; i < 3; i++, made++) {
+            part->from[made] = part->places[at + i];
+            part->to[made] = part->places[at + i + 1] + 1;
+        }
+    }
+    bool is_last = groups.end == groups.count;
+    if (is_last && !text->cut.after) {
+        /* Two or three characters at the end are one or two bytes. */
+        size_t at = groups.phase + 4 * groups.end;
+        size_t left = text->count - at;
+        for (size_t i = 0; i + 1 < left; i++, made++) {
+            uint8_t byte =
+                (uint8_t)(part->bits[at + i] << (2 + 2 * i) | part->bits[at + i + 1] >> (4 - 2 * i));
+            if (!is_text(byte))
+                break;
+            part->bytes[made] = byte;
+            part->from[made] = part->places[at + i];
+            part->to[made] = part->places[at + i + 1] + 1;
+        }
+    }
+    if (made >= TEXT_MIN)
+        scan_decoded(text->scanner, text->frame, TS_ENCODING_BASE64, ts_bytes_of(part->bytes, made), 0,
+                     text->origin,
+                     (struct cut){text->cut.before && groups.first == 0, text->cut.after && is_last});
+}
+
+static void scan_phase(const struct base64_text *text, size_t phase) {
+    const uint8_t *bits = text->part->bits + phase;
+    uint8_t three[3];
+    struct groups groups = {.phase = phase, .count = (text->count - phase) / 4};
+    for (size_t group = 0; group < groups.count; group += STRIDE) {
+        if (!decode_group(bits + 4 * group, three))
+            continue;
+        groups.first = group;
+        while (groups.first > 0 && decode_group(bits + 4 * (groups.first - 1), three))
+            groups.first--;
+        groups.end = group + 1;
+        while (groups.end < groups.count && decode_group(bits + 4 * groups.end, three))
+            groups.end++;
+        if ((groups.end - groups.first) * 3 + 2 >= TEXT_MIN)
+            scan_groups(text, groups);
+        group = groups.end / STRIDE * STRIDE;
+    }
+}
+
+static void scan_base64_text(const struct base64_text *text) {
+    if (text->count * 3 / 4 < TEXT_MIN)
+        return;
+    for (size_t phase = 0; phase < 4; phase++)
+        scan_phase(text, phase);
+}
+
+/* Where the text goes on behind a line break at `at`, or `at` itself when it does not. */
+static size_t over_break(struct ts_bytes bytes, size_t at) {
+    size_t next = at;
+    if (next < bytes.len && bytes.data[next] == '\r')
+        next++;
+    if (next >= bytes.len || bytes.data[next] != '\n')
+        return at;
+    next++;
+    for (size_t blanks = 0;
+         next < bytes.len && blanks < INDENT_MAX && (bytes.data[next] == ' ' || bytes.data[next] == '\t');
+         blanks++)
+        next++;
+    return next < bytes.len && detect__base64_bits[bytes.data[next]] ? next : at;
+}
+
+/* Where the text before a line break that ends at `at` ends, or `at`. */
+static size_t over_break_back(struct ts_bytes bytes, size_t at) {
+    size_t before = at;
+    for (size_t blanks = 0; before > 0 && blanks < INDENT_MAX &&
+                            (bytes.data[before - 1] == ' ' || bytes.data[before - 1] == '\t');
+         blanks++)
+        before--;
+    if (before == 0 || bytes.data[before - 1] != '\n')
+        return at;
+    before--;
+    if (before > 0 && bytes.data[before - 1] == '\r')
+        before--;
+    return before > 0 && detect__base64_bits[bytes.data[before - 1]] ? before : at;
+}
+
+/* Back to the beginning of the text, but not below the floor. */
+static size_t find_begin(struct ts_bytes bytes, size_t at, size_t floor) {
+    for (;;) {
+        while (at > floor && detect__base64_bits[bytes.data[at - 1]])
+            at--;
+        size_t before = at > floor ? over_break_back(bytes, at) : at;
+        if (before == at || before <= floor)
+            return at;
+        at = before;
+    }
+}
+
+/* The part is full: scan it, and keep its end as the margin of the next one. */
+static void next_part(struct base64_text *text) {
+    enum { KEPT = 2 * DETECT_PART_MARGIN };
+    text->cut.after = true;
+    scan_base64_text(text);
+    memmove(text->part->bits, text->part->bits + text->count - KEPT, KEPT);
+    memmove(text->part->places, text->part->places + text->count - KEPT, KEPT * sizeof text->part->places[0]);
+    text->count = KEPT;
+    text->cut = (struct cut){.before = true};
+}
+
+/* Whether the four characters stand for text. */
+static bool is_text_group(const uint8_t *four) {
+    uint8_t bits[4];
+    uint8_t three[3];
+    for (size_t i = 0; i < 4; i++) {
+        if (detect__base64_bits[four[i]] == 0)
+            return false;
+        bits[i] = (uint8_t)(detect__base64_bits[four[i]] - 1);
+    }
+    return decode_group(bits, three);
+}
+
+/* A look without copying, for a run that no line break continues: most are names, paths and hashes. False when no way to
+ * group it gives a text that is long enough. */
+static bool may_hold_text(struct ts_bytes run) {
+    enum { GROUPS_MIN = TEXT_MIN / 3 };
+    for (size_t phase = 0; phase < 4; phase++) {
+        for (size_t at = phase; at + 4 <= run.len; at += (size_t)4 * STRIDE) {
+            if (!is_text_group(run.data + at))
+                continue;
+            size_t groups = 1;
+            for (size_t left = at; left >= 4 && groups < GROUPS_MIN && is_text_group(run.data + left - 4);
+                 left -= 4)
+                groups++;
+            for (size_t right = at + 4;
+                 right + 4 <= run.len && groups < GROUPS_MIN && is_text_group(run.data + right); right += 4)
+                groups++;
+            if (groups == GROUPS_MIN)
+                return true;
+        }
+    }
+    return false;
+}
+
+void detect__decode_base64(struct ts_scanner *scanner, struct detect_frame *frame, struct ts_span run,
+                           struct ts_span limits) {
+    struct ts_bytes bytes = frame->bytes;
+    if (end_of(run) <= frame->base64_to)
+        return;
+    bool is_alone =
+        over_break_back(bytes, run.from) == run.from && over_break(bytes, end_of(run)) == end_of(run);
+    if (is_alone && !may_hold_text(ts_bytes_slice(bytes, run))) {
+        frame->base64_to = end_of(run);
+        return;
+    }
+    size_t begin = find_begin(bytes, run.from, limits.from);
+    struct base64_text text = {
+        .scanner = scanner, .frame = frame, .part = scanner->parts[frame->depth], .origin = begin};
+    bool goes_back =
+        begin > 0 && (detect__base64_bits[bytes.data[begin - 1]] || over_break_back(bytes, begin) != begin);
+    text.cut.before = goes_back;
+    size_t at = begin;
+    while (at < end_of(limits)) {
+        uint8_t value = detect__base64_bits[bytes.data[at]];
+        if (value != 0) {
+            if (text.count == DETECT_PART_MAX)
+                next_part(&text);
+            text.part->bits[text.count] = (uint8_t)(value - 1);
+            text.part->places[text.count++] = (uint32_t)(at++ - begin);
+            continue;
+        }
+        size_t next = over_break(bytes, at);
+        if (next != at && text.count > 0) {
+            at = next;
+            continue;
+        }
+        scan_base64_text(&text);
+        text.count = 0;
+        text.cut.before = false;
+        at++;
+        if (at >= end_of(run))
+            break;
+    }
+    text.cut.after = at < bytes.len && text.count > 0;
+    if (text.count > 0)
+        scan_base64_text(&text);
+    frame->base64_to = at;
+}
+
+/* --- UTF-16 --- */
+
+void detect__decode_utf16(struct ts_scanner *scanner, struct detect_frame *frame, size_t zero,
+                          struct ts_span limits) {
+    const uint8_t *data = frame->bytes.data;
+    if (zero < frame->utf16_to)
+        return;
+    size_t first = zero > 0 && is_text(data[zero - 1]) ? zero - 1 : zero + 1;
+    if (first >= end_of(limits) || !is_text(data[first]))
+        return;
+    size_t last = first;
+    while (first >= limits.from + 2 && data[first - 1] == 0 && is_text(data[first - 2]))
+        first -= 2;
+    while (last + 2 < end_of(limits) && data[last + 1] == 0 && is_text(data[last + 2]))
+        last += 2;
+    frame->utf16_to = last + 1;
+    size_t count = (last - first) / 2 + 1;
+    if (count < TEXT_MIN)
+        return;
+    bool goes_back = first >= 2 && data[first - 1] == 0 && is_text(data[first - 2]);
+    bool goes_on = last + 2 < frame->bytes.len && data[last + 1] == 0 && is_text(data[last + 2]);
+    struct detect_part *part = scanner->parts[frame->depth];
+    for (size_t from = 0; from < count;) {
+        size_t taken = count - from < DETECT_PART_MAX ? count - from : DETECT_PART_MAX;
+        for (size_t i = 0; i < taken; i++) {
+            size_t place = 2 * (from + i);
+            part->bytes[i] = data[first + place];
+            part->from[i] = (uint32_t)place;
+            part->to[i] = (uint32_t)place + 1;
+        }
+        bool is_end = from + taken == count;
+        scan_decoded(scanner, frame, TS_ENCODING_UTF16, ts_bytes_of(part->bytes, taken), 0, first,
+                     (struct cut){from > 0 || goes_back, !is_end || goes_on});
+        from = is_end ? count : from + taken - (size_t)2 * DETECT_PART_MARGIN;
+    }
+}
+
+/* --- percent-encoding --- */
+
+static unsigned hex_value(uint8_t c) {
+    return isdigit(c) ? c - (unsigned)'0' : (unsigned)(tolower(c) - 'a' + 10);
+}
+
+/* An escape that stands for a character of text. */
+static bool is_escape(struct ts_bytes bytes, size_t at, uint8_t *ret_byte) {
+    if (bytes.data[at] != '%' || bytes.len - at < 3 || !isxdigit(bytes.data[at + 1]) ||
+        !isxdigit(bytes.data[at + 2]))
+        return false;
+    uint8_t byte = (uint8_t)(hex_value(bytes.data[at + 1]) << 4 | hex_value(bytes.data[at + 2]));
+    if (!is_text(byte))
+        return false;
+    *ret_byte = byte;
+    return true;
+}
+
+static bool is_unbroken(uint8_t c) {
+    return c > 0x20 && c < 0x7f;
+}
+
+/* Decodes what is around an escape. Returns where the next escape is looked for. */
+static size_t decode_around(struct ts_scanner *scanner, struct detect_frame *frame, size_t escape) {
+    struct ts_bytes bytes = frame->bytes;
+    size_t begin = escape;
+    while (begin > 0 && escape - begin < DETECT_PART_MARGIN && is_unbroken(bytes.data[begin - 1]))
+        begin--;
+    struct cut cut = {.before = begin > 0 && is_unbroken(bytes.data[begin - 1])};
+    struct detect_part *part = scanner->parts[frame->depth];
+    size_t made = 0;
+    size_t at = begin;
+    size_t most = escape + DETECT_PART_CORE + DETECT_PART_MARGIN;
+    while (at < bytes.len && at < most && is_unbroken(bytes.data[at])) {
+        size_t len = is_escape(bytes, at, &part->bytes[made]) ? 3 : 1;
+        if (len == 1)
+            part->bytes[made] = bytes.data[at];
+        part->from[made] = (uint32_t)(at - begin);
+        part->to[made++] = (uint32_t)(at + len - begin);
+        at += len;
+    }
+    cut.after = at < bytes.len && is_unbroken(bytes.data[at]);
+    if (made >= TEXT_MIN)
+        scan_decoded(scanner, frame, TS_ENCODING_PERCENT, ts_bytes_of(part->bytes, made), 0, begin, cut);
+    return cut.after ? escape + DETECT_PART_CORE : at;
+}
+
+void detect__decode_percent(struct ts_scanner *scanner, struct detect_frame *frame, struct ts_span limits) {
+    struct ts_bytes bytes = frame->bytes;
+    size_t at = limits.from > frame->percent_to ? limits.from : frame->percent_to;
+    while (at < end_of(limits)) {
+        const uint8_t *found = memchr(bytes.data + at, '%', end_of(limits) - at);
+        if (!found)
+            break;
+        uint8_t ignored;
+        at = (size_t)(found - bytes.data);
+        at = is_escape(bytes, at, &ignored) ? decode_around(scanner, frame, at) : at + 1;
+    }
+    frame->percent_to = at > end_of(limits) ? at : end_of(limits);
+}

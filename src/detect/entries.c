@@ -1,0 +1,172 @@
+/* Gates and keywords of all rules, each text once, and the databases made of them. */
+#include "compiled.h"
+
+#include "error.h"
+
+#include "base/assert.h"
+
+#include <ctype.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+struct pair {
+    const char *text;
+    uint32_t rule;
+    bool is_anchor;
+};
+
+static int compare_pairs(const void *a, const void *b) {
+    const struct pair *x = a;
+    const struct pair *y = b;
+    int order = strcmp(x->text, y->text);
+    if (order == 0)
+        order = (int)x->is_anchor - (int)y->is_anchor;
+    return order != 0 ? order : (x->rule > y->rule) - (x->rule < y->rule);
+}
+
+static void collect(const struct ts_rule_texts *texts, uint32_t rule, bool is_anchor, struct pair *pairs,
+                    size_t *count) {
+    for (size_t i = 0; i < texts->count; i++)
+        pairs[(*count)++] = (struct pair){texts->texts[i], rule, is_anchor};
+}
+
+/* Groups pairs of the same text into entries. */
+static bool group(const struct ts_detector *detector, struct pair *pairs, size_t count,
+                  struct detect_entries *entries) {
+    size_t room = count + 1;
+    entries->texts = calloc(room, sizeof *entries->texts);
+    entries->is_anchor = calloc(room, sizeof *entries->is_anchor);
+    entries->is_long = calloc(room, sizeof *entries->is_long);
+    entries->starts = calloc(room, sizeof *entries->starts);
+    entries->rules = calloc(room, sizeof *entries->rules);
+    if (!entries->texts || !entries->is_anchor || !entries->is_long || !entries->starts || !entries->rules)
+        return false;
+    qsort(pairs, count, sizeof *pairs, compare_pairs);
+    for (size_t i = 0; i < count; i++) {
+        bool same = i > 0 && strcmp(pairs[i - 1].text, pairs[i].text) == 0 &&
+                    pairs[i - 1].is_anchor == pairs[i].is_anchor;
+        if (!same) {
+            entries->starts[entries->count] = (uint32_t)i;
+            entries->texts[entries->count] = pairs[i].text;
+            entries->is_anchor[entries->count] = pairs[i].is_anchor;
+            entries->count++;
+        }
+        entries->rules[i] = pairs[i].rule;
+        if (detector->ready[pairs[i].rule].is_long)
+            entries->is_long[entries->count - 1] = true;
+    }
+    entries->starts[entries->count] = (uint32_t)count;
+    return true;
+}
+
+bool detect__entries_init(struct ts_detector *detector) {
+    const struct ts_ruleset *rules = detector->rules;
+    size_t most = 1;
+    for (size_t i = 0; i < rules->count; i++)
+        most +=
+            rules->rules[i].literals.count + rules->rules[i].anchors.count + rules->rules[i].keywords.count;
+    struct pair *pairs = calloc(most, sizeof *pairs);
+    if (!pairs)
+        return false;
+    size_t count = 0;
+    for (size_t i = 0; i < rules->count; i++) {
+        collect(&rules->rules[i].literals, (uint32_t)i, false, pairs, &count);
+        collect(&rules->rules[i].anchors, (uint32_t)i, true, pairs, &count);
+    }
+    bool good = group(detector, pairs, count, &detector->gates);
+    count = 0;
+    for (size_t i = 0; i < rules->count && good; i++)
+        if (rules->rules[i].gate == TS_GATE_TOKEN)
+            collect(&rules->rules[i].keywords, (uint32_t)i, false, pairs, &count);
+    good = good && group(detector, pairs, count, &detector->keywords);
+    free(pairs);
+    return good;
+}
+
+void detect__entries_release(struct detect_entries *entries) {
+    free(entries->texts);
+    free(entries->is_anchor);
+    free(entries->is_long);
+    free(entries->starts);
+    free(entries->rules);
+    *entries = (struct detect_entries){0};
+}
+
+/* Every byte of a literal as \xNN: nothing in it is special. */
+static char *escape_literal(const char *literal) {
+    size_t len = strlen(literal);
+    char *escaped = malloc(4 * len + 1);
+    for (size_t i = 0; escaped && i < len; i++)
+        snprintf(escaped + 4 * i, 5, "\\x%02x", (unsigned char)literal[i]);
+    return escaped;
+}
+
+struct expressions {
+    char **texts;
+    unsigned *flags;
+    unsigned *ids;
+    unsigned count;
+};
+
+static void expressions_release(struct expressions *expressions) {
+    for (unsigned i = 0; i < expressions->count; i++)
+        free(expressions->texts[i]);
+    free(expressions->texts);
+    free(expressions->flags);
+    free(expressions->ids);
+}
+
+static bool expressions_init(struct expressions *expressions, const struct detect_entries *entries,
+                             bool only_long, unsigned literal_flags) {
+    *expressions = (struct expressions){.texts = calloc(entries->count + 1, sizeof *expressions->texts),
+                                        .flags = calloc(entries->count + 1, sizeof *expressions->flags),
+                                        .ids = calloc(entries->count + 1, sizeof *expressions->ids)};
+    if (!expressions->texts || !expressions->flags || !expressions->ids)
+        return false;
+    for (size_t i = 0; i < entries->count; i++) {
+        if (only_long && !entries->is_long[i])
+            continue;
+        char *text = entries->is_anchor[i] ? strdup(entries->texts[i]) : escape_literal(entries->texts[i]);
+        if (!text)
+            return false;
+        expressions->texts[expressions->count] = text;
+        expressions->flags[expressions->count] = entries->is_anchor[i] ? 0 : literal_flags;
+        expressions->ids[expressions->count++] = (unsigned)i;
+    }
+    return true;
+}
+
+bool detect__databases_compile(struct ts_detector *detector, struct ts_detect_error *ret_error) {
+    const struct {
+        const struct detect_entries *entries;
+        bool only_long;
+        unsigned flags;
+    } wanted[DETECT_DATABASES] = {
+        [DETECT_GATES] = {&detector->gates, false, 0},
+        [DETECT_LONG_GATES] = {&detector->gates, true, 0},
+        [DETECT_KEYWORDS] = {&detector->keywords, false, HS_FLAG_CASELESS},
+    };
+    for (size_t i = 0; i < DETECT_DATABASES; i++) {
+        struct expressions expressions;
+        bool good = expressions_init(&expressions, wanted[i].entries, wanted[i].only_long, wanted[i].flags);
+        if (!good)
+            detect__error_set(ret_error, TS_DETECT_NO_MEMORY, (struct detect_place){0}, "out of memory");
+        if (good && expressions.count > 0) {
+            hs_compile_error_t *why = NULL;
+            hs_error_t status =
+                hs_compile_multi((const char *const *)expressions.texts, expressions.flags, expressions.ids,
+                                 expressions.count, HS_MODE_BLOCK, NULL, &detector->databases[i], &why);
+            good = status == HS_SUCCESS;
+            if (!good)
+                detect__error_set(ret_error, TS_DETECT_ENGINE, (struct detect_place){0},
+                                  "the gates of all rules together do not compile: %s; fewer rules may help",
+                                  why ? why->message : "out of memory");
+            (void)hs_free_compile_error(why);
+        }
+        expressions_release(&expressions);
+        if (!good)
+            return false;
+    }
+    return true;
+}

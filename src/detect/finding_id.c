@@ -1,0 +1,31 @@
+#include "finding_id.h"
+
+#include "base/blake3.h"
+#include "base/endian.h"
+
+#include <stdio.h>
+#include <string.h>
+
+struct ts_finding_key ts_finding_key_of(struct ts_bytes salt) {
+    struct ts_finding_key made = {{0}};
+    struct ts_bytes used = salt.len > 0 ? salt : TS_BYTES("turnstone public salt");
+    ts_blake3_derive_key(TS_BYTES("turnstone 2026 finding ids of a project"), used, made.key);
+    return made;
+}
+
+struct ts_finding_id ts_finding_id_of(const struct ts_finding_key *key, const char *rule,
+                                      struct ts_bytes secret) {
+    struct ts_blake3 hasher;
+    uint8_t rule_len[8];
+    uint8_t hash[TS_FINDING_ID_LEN / 2];
+    ts_le64_store(strlen(rule), rule_len);
+    ts_blake3_init_keyed(&hasher, key->key);
+    ts_blake3_update(&hasher, ts_bytes_of(rule_len, sizeof rule_len));
+    ts_blake3_update(&hasher, ts_bytes_of_cstring(rule));
+    ts_blake3_update(&hasher, secret);
+    ts_blake3_output(&hasher, 0, hash, sizeof hash);
+    struct ts_finding_id id;
+    for (size_t i = 0; i < sizeof hash; i++)
+        snprintf(id.text + 2 * i, 3, "%02x", hash[i]);
+    return id;
+}

@@ -1,0 +1,32 @@
+/*
+ * Finding ids: the same for the same rule and secret, wherever they stand and whoever scans.
+ *
+ * An id is BLAKE3 over the rule's id and the secret, keyed by the project's salt, as 32 hexadecimal digits.
+ * Without the salt nobody can try passwords against the ids of a committed baseline. The public salt, which
+ * is used when a project has none of its own, does not protect weak passwords; it makes ids comparable
+ * everywhere.
+ */
+#ifndef TS_DETECT_FINDING_ID_H
+#define TS_DETECT_FINDING_ID_H
+
+#include "base/bytes.h"
+
+#include <stdint.h>
+
+#define TS_FINDING_ID_LEN 32
+
+struct ts_finding_key {
+    uint8_t key[32];
+};
+
+struct ts_finding_id {
+    char text[TS_FINDING_ID_LEN + 1];
+};
+
+/* An empty salt is the public one. */
+struct ts_finding_key ts_finding_key_of(struct ts_bytes salt);
+
+struct ts_finding_id ts_finding_id_of(const struct ts_finding_key *key, const char *rule,
+                                      struct ts_bytes secret);
+
+#endif

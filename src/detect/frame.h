@@ -1,0 +1,90 @@
+/*
+ * The inside of a scanner. A frame is a text that is being scanned: the input itself, or what an encoded part
+ * of another frame stands for, with a map from each of its bytes to the bytes of that frame.
+ */
+#ifndef TS_DETECT_FRAME_H
+#define TS_DETECT_FRAME_H
+
+#include "classify.h"
+#include "compiled.h"
+#include "scanner.h"
+
+/* Characters of an encoded text that are decoded at a time, and how far beyond them the decoding goes on, so
+ * that every match lies whole in one of the parts. */
+#define DETECT_PART_CORE   4096
+#define DETECT_PART_MARGIN (DETECT_ENCODED_REACH + 64)
+#define DETECT_PART_MAX    (DETECT_PART_CORE + 2 * DETECT_PART_MARGIN)
+/* Bytes around a decoded text that decide where it begins and ends. */
+#define DETECT_PART_EDGE   32
+
+struct detect_frame {
+    struct ts_bytes bytes;
+    bool open_before; /* the text goes on, but not here */
+    bool open_after;
+    uint8_t depth;
+    enum ts_encoding encoding;
+    const struct detect_frame *parent;
+    const uint32_t *from; /* byte i stands for the parent's bytes from[i] to to[i] - 1 */
+    const uint32_t *to;
+    size_t origin;       /* added to from and to */
+    size_t *searched_to; /* of each rule: starts below are done */
+    /* Encoded parts below these were looked into. */
+    size_t base64_to;
+    size_t percent_to;
+    size_t utf16_to;
+};
+
+/* Where the texts of one depth are put together. */
+struct detect_part {
+    uint8_t bytes[DETECT_PART_MAX];
+    uint32_t from[DETECT_PART_MAX];
+    uint32_t to[DETECT_PART_MAX];
+    uint8_t bits[DETECT_PART_MAX];
+    uint32_t places[DETECT_PART_MAX];
+};
+
+/* Which rules a gate may start now. */
+enum detect_rules { DETECT_ALL_RULES, DETECT_SHORT_RULES, DETECT_LONG_RULES };
+
+struct ts_scanner {
+    struct ts_detector *detector;
+    hs_scratch_t *scratch;
+    pcre2_match_data *match_data;
+    pcre2_match_context *match_context;
+    pcre2_jit_stack *jit_stack;
+    detect_classify *classify;
+    size_t *searched_to; /* for each depth, for each rule */
+    struct detect_part *parts[TS_ENCODING_DEPTH];
+    struct ts_scan_counts counts;
+    bool failed;
+
+    /* Of the scan that is under way. */
+    const struct ts_scan *scan;
+    ts_match_found *found;
+    void *context;
+    enum detect_rules rules;
+    struct ts_span zone; /* of the input */
+    struct detect_frame *frame;
+    size_t scan_origin; /* where the text that Vectorscan looks at begins in the frame */
+};
+
+/* Runs a rule's pattern at every start of [from, to) that was not tried before. */
+struct detect_starts {
+    size_t from;
+    size_t to;
+};
+void detect__search(struct ts_scanner *scanner, struct detect_frame *frame, uint32_t rule,
+                    struct detect_starts starts);
+
+/* Scans all of a frame. */
+void detect__frame_scan(struct ts_scanner *scanner, struct detect_frame *frame);
+
+/* Encoded text in a frame, by what gave it away: a run of token characters, a zero byte, a percent sign. They
+ * look as far as `limits` and no further. */
+void detect__decode_base64(struct ts_scanner *scanner, struct detect_frame *frame, struct ts_span run,
+                           struct ts_span limits);
+void detect__decode_utf16(struct ts_scanner *scanner, struct detect_frame *frame, size_t zero,
+                          struct ts_span limits);
+void detect__decode_percent(struct ts_scanner *scanner, struct detect_frame *frame, struct ts_span limits);
+
+#endif

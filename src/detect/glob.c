@@ -1,0 +1,125 @@
+#include "glob.h"
+
+#include <stddef.h>
+#include <string.h>
+
+/* The end of a class that begins at `at`, or NULL. */
+static const char *class_end(const char *at) {
+    const char *end = at + 1;
+    if (*end == '!' || *end == '^')
+        end++;
+    if (*end == ']')
+        end++;
+    while (*end && *end != ']')
+        end++;
+    return *end ? end : NULL;
+}
+
+static bool class_has(const char *at, const char *end, char c) {
+    at++;
+    bool negated = *at == '!' || *at == '^';
+    if (negated)
+        at++;
+    bool found = false;
+    for (; at < end; at++) {
+        if (at + 2 < end && at[1] == '-') {
+            found = found || (c >= at[0] && c <= at[2]);
+            at += 2;
+        } else {
+            found = found || c == *at;
+        }
+    }
+    return c != '/' && found != negated;
+}
+
+/*
+ * Which beginnings of the path the pattern so far matches: here[j] for the first j characters. One row for
+ * each part of the pattern, from left to right, in place.
+ */
+struct rows {
+    const char *path;
+    size_t len;
+    bool here[TS_GLOB_PATH_MAX + 1];
+};
+
+static void step_any(struct rows *rows, bool over_slashes) {
+    for (size_t j = 1; j <= rows->len; j++)
+        rows->here[j] = rows->here[j] || (rows->here[j - 1] && (over_slashes || rows->path[j - 1] != '/'));
+}
+
+/* Any folders, or none. */
+static void step_folders(struct rows *rows) {
+    bool any = false;
+    for (size_t j = 0; j <= rows->len; j++) {
+        bool was = rows->here[j];
+        rows->here[j] = was || (any && rows->path[j - 1] == '/');
+        any = any || was;
+    }
+}
+
+static void step_one(struct rows *rows, const char *at, const char *end) {
+    for (size_t j = rows->len; j > 0; j--) {
+        char c = rows->path[j - 1];
+        bool fits = *at == '?' ? c != '/' : *at == '[' ? class_has(at, end, c) : c == *at;
+        rows->here[j] = rows->here[j - 1] && fits;
+    }
+    rows->here[0] = false;
+}
+
+static void step_pattern(struct rows *rows, const char *at) {
+    while (*at) {
+        if (at[0] == '*' && at[1] == '*' && at[2] == '/') {
+            step_folders(rows);
+            at += 3;
+        } else if (at[0] == '*') {
+            bool two = at[1] == '*';
+            step_any(rows, two);
+            at += two ? 2 : 1;
+        } else {
+            const char *end = at[0] == '[' ? class_end(at) : NULL;
+            if (at[0] == '\\' && at[1])
+                at++;
+            step_one(rows, at, end);
+            at = end ? end + 1 : at + 1;
+        }
+    }
+}
+
+bool ts_glob_matches(const char *pattern, const char *path) {
+    struct rows rows = {.path = path, .len = strlen(path)};
+    size_t pattern_len = strlen(pattern);
+    if (rows.len > TS_GLOB_PATH_MAX || pattern_len > TS_GLOB_PATTERN_MAX || ts_glob_problem(pattern))
+        return false;
+    char body[TS_GLOB_PATTERN_MAX + 1];
+    memcpy(body, pattern, pattern_len + 1);
+    bool only_below = pattern_len > 1 && body[pattern_len - 1] == '/';
+    if (only_below)
+        body[pattern_len - 1] = '\0';
+    rows.here[0] = true;
+    if (!strchr(body, '/'))
+        step_folders(&rows);
+    step_pattern(&rows, body[0] == '/' ? body + 1 : body);
+    if (rows.here[rows.len] && !only_below)
+        return true;
+    for (size_t j = 1; j < rows.len; j++)
+        if (rows.here[j] && path[j] == '/')
+            return true;
+    return false;
+}
+
+const char *ts_glob_problem(const char *pattern) {
+    if (pattern[0] == '\0')
+        return "is empty";
+    if (strlen(pattern) > TS_GLOB_PATTERN_MAX)
+        return "is too long";
+    for (const char *at = pattern; *at; at++) {
+        if (*at == '\\' && at[1]) {
+            at++;
+        } else if (*at == '[') {
+            at = class_end(at);
+            if (!at)
+                return "has a '[' without ']'";
+        }
+    }
+    return NULL;
+}

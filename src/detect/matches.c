@@ -1,0 +1,86 @@
+#include "matches.h"
+
+#include "base/assert.h"
+
+#include <stdlib.h>
+
+const char *ts_encoding_name(enum ts_encoding encoding) {
+    static const char *const names[] = {
+#define NAME(suffix, text) [TS_ENCODING_##suffix] = text,
+        TS_ENCODINGS(NAME)
+#undef NAME
+    };
+    ts_assert((size_t)encoding < sizeof names / sizeof names[0]);
+    return names[encoding];
+}
+
+static int order_of(size_t a, size_t b) {
+    return (a > b) - (a < b);
+}
+
+/* By the secret's start, longer first, then rule, depth, and the match's start. */
+static int compare(const void *a, const void *b) {
+    const struct ts_match *x = a;
+    const struct ts_match *y = b;
+    int order = order_of(x->secret_span.from, y->secret_span.from);
+    if (order == 0)
+        order = order_of(y->secret_span.len, x->secret_span.len);
+    if (order == 0)
+        order = order_of(x->rule, y->rule);
+    if (order == 0)
+        order = order_of(x->depth, y->depth);
+    if (order == 0)
+        order = order_of(x->span.from, y->span.from);
+    for (size_t i = 0; order == 0 && i < TS_ENCODING_DEPTH; i++)
+        order = order_of((size_t)x->encodings[i], (size_t)y->encodings[i]);
+    return order != 0 ? order : order_of(x->span.len, y->span.len);
+}
+
+static size_t end_of(struct ts_span span) {
+    return span.from + span.len;
+}
+
+/* Whether b goes because of a. It is transitive, so that the order of removing does not matter. */
+static bool stands_for(const struct ts_ruleset *rules, const struct ts_match *a, const struct ts_match *b) {
+    struct ts_span x = a->secret_span;
+    struct ts_span y = b->secret_span;
+    if (x.from >= end_of(y) || y.from >= end_of(x))
+        return false;
+    bool same_span = x.from == y.from && x.len == y.len;
+    bool contains = x.from <= y.from && end_of(x) >= end_of(y);
+    bool a_generic = rules->rules[a->rule].generic;
+    bool b_generic = rules->rules[b->rule].generic;
+    if (a->rule == b->rule)
+        return contains && (!same_span || compare(a, b) < 0);
+    if (!a_generic && b_generic)
+        return true;
+    return a_generic && b_generic && same_span && a->rule < b->rule;
+}
+
+size_t ts_matches_settle(const struct ts_ruleset *rules, struct ts_match *matches, size_t count) {
+    if (count == 0)
+        return 0;
+    qsort(matches, count, sizeof *matches, compare);
+    /* Exactly equal ones, found by two windows, go first: nothing else tells them apart. */
+    size_t kept = 1;
+    for (size_t i = 1; i < count; i++)
+        if (compare(&matches[kept - 1], &matches[i]) != 0)
+            matches[kept++] = matches[i];
+    count = kept;
+    bool *gone = calloc(count, sizeof *gone);
+    if (!gone)
+        return count;
+    for (size_t i = 0; i < count; i++) {
+        size_t end = end_of(matches[i].secret_span);
+        for (size_t j = i + 1; j < count && matches[j].secret_span.from < end; j++) {
+            gone[j] = gone[j] || stands_for(rules, &matches[i], &matches[j]);
+            gone[i] = gone[i] || stands_for(rules, &matches[j], &matches[i]);
+        }
+    }
+    kept = 0;
+    for (size_t i = 0; i < count; i++)
+        if (!gone[i])
+            matches[kept++] = matches[i];
+    free(gone);
+    return kept;
+}

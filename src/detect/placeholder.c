@@ -1,0 +1,155 @@
+#include "validate.h"
+
+#include <ctype.h>
+#include <string.h>
+
+enum { LONGEST = 512, SEQUENCE_MIN = 9 };
+
+/* Printed by their issuers in public documentation. */
+static const char *const documented[] = {
+    "AKIAIOSFODNN7EXAMPLE",
+    "AKIAI44QH8DHBEXAMPLE",
+    "ASIAIOSFODNN7EXAMPLE",
+    "wJalrXUtnFEMI/K7MDENG/bPxRfiCYEXAMPLEKEY",
+    "je7MtGbClwBF/2Zp9Utk/h3yCo8nvbEXAMPLEKEY",
+};
+
+/* Anywhere in it, in any case. */
+static const char *const parts[] = {
+    "example", "changeme",  "change_me",  "change-me", "placeholder", "your_",    "your-",
+    "yourkey", "yourtoken", "yoursecret", "xxxxx",     "*****",       "redacted", "insert_",
+    "insert-", "replace_",  "replace-",   "dummy",     "notreal",     "not_real", "sample_",
+    "sample-", "<your",     "my_secret",  "my-secret", "enter_",      ".....",
+};
+
+static bool contains(const char *lower, const char *part) {
+    return strstr(lower, part) != NULL;
+}
+
+/* ${VAR}, $(VAR), {{ var }}, <var>, %VAR%, $VAR: somebody else puts the secret there. */
+static bool is_reference(const char *text, size_t len) {
+    char first = text[0];
+    char last = text[len - 1];
+    if (strstr(text, "${") || strstr(text, "$(") || strstr(text, "{{") || strstr(text, "<%") ||
+        strstr(text, "#{"))
+        return true;
+    if ((first == '<' && last == '>') || (first == '[' && last == ']') ||
+        (first == '%' && last == '%' && len > 2))
+        return true;
+    if (first == '{' && last == '}')
+        return true;
+    size_t name = 1;
+    while (name < len && (isalnum((unsigned char)text[name]) || text[name] == '_'))
+        name++;
+    return first == '$' && name == len;
+}
+
+/* One byte makes more than half of it, or the same few over and over. */
+static bool is_repeated(const char *text, size_t len) {
+    size_t counts[256] = {0};
+    size_t most = 0;
+    for (size_t i = 0; i < len; i++) {
+        size_t count = ++counts[(unsigned char)text[i]];
+        most = count > most ? count : most;
+    }
+    if (most * 2 > len && len >= 8)
+        return true;
+    for (size_t period = 1; period <= 4 && len >= 12; period++) {
+        size_t at = period;
+        while (at < len && text[at] == text[at - period])
+            at++;
+        if (at == len)
+            return true;
+    }
+    return false;
+}
+
+/* abcdefghi or 123456789 somewhere, for more than half of it. */
+static bool is_sequence(const char *text, size_t len) {
+    size_t run = 1;
+    size_t longest = 1;
+    for (size_t i = 1; i < len; i++) {
+        int step = (unsigned char)text[i] - (unsigned char)text[i - 1];
+        bool wraps = text[i] == '0' && text[i - 1] == '9';
+        run = step == 1 || wraps ? run + 1 : 1;
+        longest = run > longest ? run : longest;
+    }
+    return longest >= SEQUENCE_MIN && longest * 2 >= len;
+}
+
+enum detect_verdict detect__placeholder(struct ts_bytes secret) {
+    if (secret.len == 0)
+        return DETECT_REJECT;
+    if (secret.len > LONGEST)
+        return DETECT_KEEP;
+    char text[LONGEST + 1];
+    char lower[LONGEST + 1];
+    for (size_t i = 0; i < secret.len; i++) {
+        text[i] = (char)(secret.data[i] ? secret.data[i] : (uint8_t)' ');
+        lower[i] = (char)tolower((unsigned char)text[i]);
+    }
+    text[secret.len] = '\0';
+    lower[secret.len] = '\0';
+    for (size_t i = 0; i < sizeof documented / sizeof documented[0]; i++)
+        if (strcmp(text, documented[i]) == 0)
+            return DETECT_LOWER;
+    for (size_t i = 0; i < sizeof parts / sizeof parts[0]; i++)
+        if (contains(lower, parts[i]))
+            return DETECT_REJECT;
+    if (is_reference(text, secret.len) || is_repeated(text, secret.len) || is_sequence(lower, secret.len))
+        return DETECT_REJECT;
+    return DETECT_KEEP;
+}
+
+/* Of a number of at least 1, to 20 binary places: enough to compare with a floor, without the mathematics library. */
+static double log2_of(size_t number) {
+    unsigned whole = 63 - (unsigned)__builtin_clzll(number);
+    double rest = (double)number / (double)(UINT64_C(1) << whole);
+    double logarithm = whole;
+    double place = 0.5;
+    for (int i = 0; i < 20; i++) {
+        rest *= rest;
+        if (rest >= 2) {
+            rest /= 2;
+            logarithm += place;
+        }
+        place /= 2;
+    }
+    return logarithm;
+}
+
+double detect__entropy(struct ts_bytes bytes) {
+    size_t counts[256] = {0};
+    for (size_t i = 0; i < bytes.len; i++)
+        counts[bytes.data[i]]++;
+    double sum = 0;
+    for (size_t i = 0; i < 256; i++)
+        if (counts[i] > 0)
+            sum += (double)counts[i] * log2_of(counts[i]);
+    return bytes.len == 0 ? 0 : log2_of(bytes.len) - sum / (double)bytes.len;
+}
+
+bool detect__judge_secret(const struct ts_rule *rule, struct ts_bytes secret,
+                          enum ts_confidence *ret_confidence) {
+    enum detect_verdict verdict = detect__placeholder(secret);
+    if (verdict == DETECT_REJECT || (rule->entropy > 0 && detect__entropy(secret) < rule->entropy))
+        return false;
+    bool raised = false;
+    bool lowered = verdict == DETECT_LOWER;
+    for (size_t i = 0; i < rule->validator_count; i++) {
+        switch (detect__validate(rule->validators[i], secret)) {
+        case DETECT_REJECT:
+            return false;
+        case DETECT_LOWER:
+            lowered = true;
+            break;
+        case DETECT_KEEP:
+            break;
+        case DETECT_RAISE:
+            raised = true;
+            break;
+        }
+    }
+    *ret_confidence = lowered ? TS_CONFIDENCE_LOW : raised ? TS_CONFIDENCE_HIGH : rule->confidence;
+    return true;
+}

@@ -1,0 +1,127 @@
+/*
+ * What a rule is. docs/rules.md tells it to those who write rules.
+ *
+ * What a rule finds is defined without any window: for every offset s at which its pattern matches (PCRE2's
+ * match at s), the named group `secret` is a match of the rule unless a validator, the entropy floor, a
+ * missing keyword or a placeholder speaks against it. All of that depends on the bytes from s - before to
+ * s + after only, the rule's reach, which is why parts of an input can be scanned on their own.
+ */
+#ifndef TS_DETECT_RULE_H
+#define TS_DETECT_RULE_H
+
+#include "base/bytes.h"
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#define TS_SEVERITIES(X)                                                                                     \
+    X(LOW, "low")                                                                                            \
+    X(MEDIUM, "medium")                                                                                      \
+    X(HIGH, "high")                                                                                          \
+    X(CRITICAL, "critical")
+
+#define TS_SEVERITY_ENUM(suffix, text) TS_SEVERITY_##suffix,
+enum ts_severity { TS_SEVERITIES(TS_SEVERITY_ENUM) };
+#undef TS_SEVERITY_ENUM
+
+#define TS_CONFIDENCES(X)                                                                                    \
+    X(LOW, "low")                                                                                            \
+    X(MEDIUM, "medium")                                                                                      \
+    X(HIGH, "high")
+
+#define TS_CONFIDENCE_ENUM(suffix, text) TS_CONFIDENCE_##suffix,
+enum ts_confidence { TS_CONFIDENCES(TS_CONFIDENCE_ENUM) };
+#undef TS_CONFIDENCE_ENUM
+
+/* Validators, by the names that rule files use. What each of them accepts stands in validate.c and in
+ * docs/rules.md. */
+#define TS_VALIDATORS(X)                                                                                     \
+    X(GITHUB_CRC, "github-crc")                                                                              \
+    X(NPM_CRC, "npm-crc")                                                                                    \
+    X(AWS_KEY_ID, "aws-key-id")                                                                              \
+    X(JWT, "jwt")                                                                                            \
+    X(PEM, "pem")                                                                                            \
+    X(PEM_BASE64, "pem-base64")                                                                              \
+    X(HEX, "hex")                                                                                            \
+    X(BASE64, "base64")                                                                                      \
+    X(SLACK, "slack")                                                                                        \
+    X(DISCORD, "discord")                                                                                    \
+    X(MIXED, "mixed")                                                                                        \
+    X(PASSWORD, "password")                                                                                  \
+    X(PYPI, "pypi")                                                                                          \
+    X(AGE, "age")                                                                                            \
+    X(UUID, "uuid")
+
+#define TS_VALIDATOR_ENUM(suffix, text) TS_VALIDATOR_##suffix,
+enum ts_validator { TS_VALIDATORS(TS_VALIDATOR_ENUM) };
+#undef TS_VALIDATOR_ENUM
+
+#define TS_RULE_VALIDATORS_MAX 4
+#define TS_RULE_ID_MAX         64
+/* The longest match of a rule, and how far before its secret a keyword may stand. */
+#define TS_RULE_REACH_MAX      32768
+#define TS_RULE_DISTANCE_MAX   512
+
+enum ts_gate {
+    TS_GATE_TEXT,  /* literals and anchors: every match contains one of them */
+    TS_GATE_TOKEN, /* the secret has 16 or more token characters, two digits among them, and a keyword near */
+};
+
+struct ts_rule_texts {
+    char **texts;
+    size_t count;
+};
+
+/* A text in which the rule finds exactly this secret; for one that must not match, secret is NULL. */
+struct ts_rule_example {
+    struct ts_bytes text;
+    struct ts_bytes secret;
+    unsigned line;
+};
+
+struct ts_rule {
+    const char *id;
+    const char *name;
+    const char *description;
+    const char *pattern;
+    enum ts_gate gate;
+    struct ts_rule_texts literals; /* TS_GATE_TEXT */
+    struct ts_rule_texts anchors;
+    uint32_t lead; /* how far before the end of a literal or anchor (TEXT), or before a token (TOKEN), a match
+                      may begin */
+    struct ts_rule_texts keywords; /* one of them, in any case, within distance bytes before the secret */
+    uint32_t distance;
+    double entropy; /* bits per character, at least; 0: any */
+    enum ts_validator validators[TS_RULE_VALIDATORS_MAX];
+    size_t validator_count;
+    enum ts_severity severity;
+    enum ts_confidence confidence;
+    uint32_t reach; /* no match is longer */
+    bool generic;   /* gives way to a rule that is not, where both find the same secret */
+    const struct ts_rule_example *matches;
+    size_t match_count;
+    const struct ts_rule_example *non_matches;
+    size_t non_match_count;
+    const char *file;
+    unsigned line;
+};
+
+const char *ts_severity_name(enum ts_severity severity);
+const char *ts_confidence_name(enum ts_confidence confidence);
+const char *ts_validator_name(enum ts_validator validator);
+
+/* By name; false when there is none. */
+bool ts_severity_parse(struct ts_bytes name, enum ts_severity *ret);
+bool ts_confidence_parse(struct ts_bytes name, enum ts_confidence *ret);
+bool ts_validator_parse(struct ts_bytes name, enum ts_validator *ret);
+
+/* How many bytes before and behind the start of a match its result depends on. */
+static inline uint32_t ts_rule_before(const struct ts_rule *rule) {
+    return rule->distance > 0 ? rule->distance : 1;
+}
+static inline uint32_t ts_rule_after(const struct ts_rule *rule) {
+    return rule->reach + 1;
+}
+
+#endif

@@ -1,0 +1,302 @@
+#include "rule_reader.h"
+
+#include "base/number.h"
+#include "base/redact.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+enum {
+    LITERAL_MIN = 3,
+    TEXT_MAX = 256,
+    ANCHOR_MAX = 1024,
+    KEYWORD_MIN = 2,
+    DISTANCE_DEFAULT = 40,
+    TOKEN_LEAD_DEFAULT = 2
+};
+
+yaml_node_t *detect__rules_list(struct detect_yaml *yaml, yaml_node_t *root, size_t *ret_count) {
+    static const char *const names[] = {"rules"};
+    *ret_count = 0;
+    if (!root) {
+        detect__yaml_fail(yaml, 1, NULL, "is empty; a rule file has a list under 'rules:'");
+        return NULL;
+    }
+    if (!detect__yaml_mapping(yaml, root, "a rule file", names, 1))
+        return NULL;
+    yaml_node_t *list = detect__yaml_get(yaml, root, "rules");
+    if (!list)
+        detect__yaml_fail(yaml, detect__yaml_line(root), "rules",
+                          "is missing; rules stand in a list under it");
+    *ret_count = detect__yaml_count(yaml, list, "rules");
+    return list;
+}
+
+static const char *copy(struct detect_yaml *yaml, struct ts_bytes text) {
+    char *made = detect__arena_copy(yaml->arena, text);
+    if (!made)
+        detect__yaml_fail(yaml, 0, NULL, "out of memory");
+    return made;
+}
+
+/* A text field without zero bytes. Returns "" when it is absent and not required. */
+static const char *read_text(struct detect_yaml *yaml, yaml_node_t *rule, const char *field, bool required) {
+    yaml_node_t *node = detect__yaml_get(yaml, rule, field);
+    struct ts_bytes text = {0};
+    if (!node && required)
+        detect__yaml_fail(yaml, detect__yaml_line(rule), field, "is missing; every rule has one");
+    if (!detect__yaml_scalar(yaml, node, field, &text))
+        return "";
+    if (text.len == 0 && required)
+        detect__yaml_fail(yaml, detect__yaml_line(node), field, "is empty; write one");
+    if (text.len > 0 && memchr(text.data, 0, text.len))
+        detect__yaml_fail(yaml, detect__yaml_line(node), field, "has a zero byte; remove it");
+    const char *made = copy(yaml, text);
+    return made ? made : "";
+}
+
+static uint32_t read_number(struct detect_yaml *yaml, yaml_node_t *mapping, const char *field, uint32_t max,
+                            uint32_t absent) {
+    yaml_node_t *node = detect__yaml_get(yaml, mapping, field);
+    struct ts_bytes text = {0};
+    if (!detect__yaml_scalar(yaml, node, field, &text))
+        return absent;
+    uint32_t value = 0;
+    if (ts_u32_parse(text, &value) != TS_NUMBER_OK || value > max)
+        detect__yaml_fail(yaml, detect__yaml_line(node), field, "must be a number from 0 to %u", max);
+    return value;
+}
+
+static double read_entropy(struct detect_yaml *yaml, yaml_node_t *rule) {
+    yaml_node_t *node = detect__yaml_get(yaml, rule, "entropy");
+    struct ts_bytes text = {0};
+    if (!detect__yaml_scalar(yaml, node, "entropy", &text))
+        return 0;
+    char number[16] = "";
+    char *end = number;
+    double value = -1;
+    if (text.len > 0 && text.len < sizeof number &&
+        strspn((const char *)text.data, "0123456789.") >= text.len) {
+        memcpy(number, text.data, text.len);
+        number[text.len] = '\0';
+        value = strtod(number, &end);
+    }
+    if (*end != '\0' || !(value >= 0 && value <= 8)) {
+        detect__yaml_fail(yaml, detect__yaml_line(node), "entropy",
+                          "must be bits per character from 0 to 8, such as 3.5");
+        return 0;
+    }
+    return value;
+}
+
+struct text_limits {
+    size_t min;
+    size_t max;
+};
+
+/* A list of texts, each within the limits. */
+static struct ts_rule_texts read_texts(struct detect_yaml *yaml, yaml_node_t *node, const char *field,
+                                       struct text_limits limits) {
+    struct ts_rule_texts texts = {0};
+    size_t count = detect__yaml_count(yaml, node, field);
+    if (count == 0)
+        return texts;
+    texts.texts = detect__arena_take(yaml->arena, count * sizeof *texts.texts);
+    if (!texts.texts) {
+        detect__yaml_fail(yaml, detect__yaml_line(node), field, "out of memory");
+        return texts;
+    }
+    for (size_t i = 0; i < count && !yaml->failed; i++) {
+        yaml_node_t *item = detect__yaml_item(yaml, node, i);
+        struct ts_bytes text = {0};
+        if (!detect__yaml_scalar(yaml, item, field, &text))
+            break;
+        if (text.len < limits.min || text.len > limits.max)
+            detect__yaml_fail(yaml, detect__yaml_line(item), field, "each must have %zu to %zu bytes",
+                              limits.min, limits.max);
+        if (text.len > 0 && memchr(text.data, 0, text.len))
+            detect__yaml_fail(yaml, detect__yaml_line(item), field, "has a zero byte; remove it");
+        texts.texts[texts.count++] = detect__arena_copy(yaml->arena, text);
+        if (!texts.texts[texts.count - 1])
+            detect__yaml_fail(yaml, detect__yaml_line(item), field, "out of memory");
+    }
+    return texts;
+}
+
+static void read_gate(struct detect_yaml *yaml, yaml_node_t *node, struct ts_rule *rule) {
+    static const char *const names[] = {"literals", "anchors", "lead"};
+    static const struct text_limits literal_limits = {LITERAL_MIN, TEXT_MAX};
+    if (!node) {
+        detect__yaml_fail(yaml, rule->line, "gate",
+                          "is missing; name texts that every match contains, or 'token'");
+        return;
+    }
+    switch (node->type) {
+    case YAML_SCALAR_NODE: {
+        struct ts_bytes text = {0};
+        if (detect__yaml_scalar(yaml, node, "gate", &text) && !ts_bytes_equal(text, TS_BYTES("token")))
+            detect__yaml_fail(yaml, detect__yaml_line(node), "gate",
+                              "must be 'token', a list of literals, or a mapping of literals and anchors");
+        rule->gate = TS_GATE_TOKEN;
+        rule->lead = TOKEN_LEAD_DEFAULT;
+        return;
+    }
+    case YAML_SEQUENCE_NODE:
+        rule->literals = read_texts(yaml, node, "gate", literal_limits);
+        rule->lead = rule->reach;
+        break;
+    case YAML_MAPPING_NODE:
+        if (!detect__yaml_mapping(yaml, node, "a gate", names, 3))
+            return;
+        rule->literals =
+            read_texts(yaml, detect__yaml_get(yaml, node, "literals"), "gate literals", literal_limits);
+        rule->anchors = read_texts(yaml, detect__yaml_get(yaml, node, "anchors"), "gate anchors",
+                                   (struct text_limits){1, ANCHOR_MAX});
+        rule->lead = read_number(yaml, node, "lead", rule->reach, rule->reach);
+        break;
+    case YAML_NO_NODE:
+        break;
+    }
+    rule->gate = TS_GATE_TEXT;
+    if (rule->literals.count + rule->anchors.count == 0)
+        detect__yaml_fail(yaml, detect__yaml_line(node), "gate",
+                          "is empty; name a literal that every match contains");
+}
+
+static void read_validators(struct detect_yaml *yaml, yaml_node_t *node, struct ts_rule *rule) {
+    size_t count = detect__yaml_count(yaml, node, "validators");
+    if (count > TS_RULE_VALIDATORS_MAX)
+        detect__yaml_fail(yaml, detect__yaml_line(node), "validators", "at most %d", TS_RULE_VALIDATORS_MAX);
+    for (size_t i = 0; i < count && !yaml->failed; i++) {
+        yaml_node_t *item = detect__yaml_item(yaml, node, i);
+        struct ts_bytes name = {0};
+        char shown[40];
+        if (detect__yaml_scalar(yaml, item, "validators", &name) &&
+            !ts_validator_parse(name, &rule->validators[rule->validator_count++]))
+            detect__yaml_fail(yaml, detect__yaml_line(item), "validators",
+                              "there is no validator '%s'; docs/rules.md lists them",
+                              ts_text_escape(name, shown, sizeof shown));
+    }
+}
+
+/* Examples may have "~~" anywhere, which is taken out: so no other tool takes a rule file for a leak. */
+static struct ts_bytes copy_example(struct detect_yaml *yaml, struct ts_bytes text) {
+    char *made = detect__arena_take(yaml->arena, text.len + 1);
+    if (!made) {
+        detect__yaml_fail(yaml, 0, NULL, "out of memory");
+        return (struct ts_bytes){0};
+    }
+    size_t len = 0;
+    for (size_t i = 0; i < text.len; i++) {
+        if (text.data[i] == '~' && i + 1 < text.len && text.data[i + 1] == '~')
+            i++;
+        else
+            made[len++] = (char)text.data[i];
+    }
+    return ts_bytes_of(made, len);
+}
+
+/* The items under examples.<field>; a match has its secret beside it. */
+static const struct ts_rule_example *read_examples(struct detect_yaml *yaml, yaml_node_t *node,
+                                                   bool with_secret, size_t *ret_count) {
+    static const char *const names[] = {"text", "secret"};
+    const char *field = with_secret ? "examples match" : "examples no-match";
+    size_t count = detect__yaml_count(yaml, node, field);
+    *ret_count = 0;
+    if (count == 0)
+        return NULL;
+    struct ts_rule_example *examples = detect__arena_take(yaml->arena, count * sizeof *examples);
+    if (!examples) {
+        detect__yaml_fail(yaml, detect__yaml_line(node), field, "out of memory");
+        return NULL;
+    }
+    for (size_t i = 0; i < count && !yaml->failed; i++) {
+        yaml_node_t *item = detect__yaml_item(yaml, node, i);
+        struct ts_bytes text = {0};
+        struct ts_bytes secret = {0};
+        if (with_secret && detect__yaml_mapping(yaml, item, "a matching example", names, 2)) {
+            bool whole = detect__yaml_scalar(yaml, detect__yaml_get(yaml, item, "text"), field, &text) &&
+                         detect__yaml_scalar(yaml, detect__yaml_get(yaml, item, "secret"), field, &secret);
+            if (!whole)
+                detect__yaml_fail(yaml, detect__yaml_line(item), field, "has a text and the secret in it");
+        } else if (!with_secret) {
+            (void)detect__yaml_scalar(yaml, item, field, &text);
+        }
+        if (yaml->failed)
+            break;
+        examples[i] = (struct ts_rule_example){.text = copy_example(yaml, text),
+                                               .secret = copy_example(yaml, secret),
+                                               .line = detect__yaml_line(item)};
+        *ret_count = i + 1;
+    }
+    return examples;
+}
+
+static void check_id(struct detect_yaml *yaml, const struct ts_rule *rule) {
+    size_t len = strlen(rule->id);
+    if (!yaml->failed &&
+        (len > TS_RULE_ID_MAX || strspn(rule->id, "abcdefghijklmnopqrstuvwxyz0123456789-") != len))
+        detect__yaml_fail(yaml, rule->line, "id", "must be 1 to %d of a-z, 0-9 and '-'", TS_RULE_ID_MAX);
+}
+
+static void read_levels(struct detect_yaml *yaml, yaml_node_t *node, struct ts_rule *rule) {
+    struct ts_bytes text = {0};
+    yaml_node_t *severity = detect__yaml_get(yaml, node, "severity");
+    if (!severity)
+        detect__yaml_fail(yaml, rule->line, "severity", "is missing; low, medium, high or critical");
+    if (detect__yaml_scalar(yaml, severity, "severity", &text) && !ts_severity_parse(text, &rule->severity))
+        detect__yaml_fail(yaml, detect__yaml_line(severity), "severity",
+                          "must be low, medium, high or critical");
+    yaml_node_t *confidence = detect__yaml_get(yaml, node, "confidence");
+    rule->confidence = TS_CONFIDENCE_MEDIUM;
+    if (detect__yaml_scalar(yaml, confidence, "confidence", &text) &&
+        !ts_confidence_parse(text, &rule->confidence))
+        detect__yaml_fail(yaml, detect__yaml_line(confidence), "confidence", "must be low, medium or high");
+    yaml_node_t *generic = detect__yaml_get(yaml, node, "generic");
+    if (detect__yaml_scalar(yaml, generic, "generic", &text)) {
+        rule->generic = ts_bytes_equal(text, TS_BYTES("true"));
+        if (!rule->generic && !ts_bytes_equal(text, TS_BYTES("false")))
+            detect__yaml_fail(yaml, detect__yaml_line(generic), "generic", "must be true or false");
+    }
+}
+
+void detect__rule_read(struct detect_yaml *yaml, yaml_node_t *node, struct ts_rule *ret_rule) {
+    static const char *const names[] = {"id",         "name",     "description", "pattern",    "gate",
+                                        "keywords",   "distance", "entropy",     "validators", "severity",
+                                        "confidence", "reach",    "generic",     "examples"};
+    static const char *const example_names[] = {"match", "no-match"};
+    yaml->rule = NULL;
+    if (!detect__yaml_mapping(yaml, node, "a rule", names, sizeof names / sizeof names[0]))
+        return;
+    struct ts_rule rule = {.file = yaml->file, .line = detect__yaml_line(node)};
+    rule.id = read_text(yaml, node, "id", true);
+    check_id(yaml, &rule);
+    yaml->rule = rule.id;
+    rule.name = read_text(yaml, node, "name", true);
+    rule.description = read_text(yaml, node, "description", false);
+    rule.pattern = read_text(yaml, node, "pattern", true);
+    rule.reach = read_number(yaml, node, "reach", TS_RULE_REACH_MAX, 0);
+    if (rule.reach == 0)
+        detect__yaml_fail(yaml, rule.line, "reach", "is missing; the most bytes that a match can have");
+    read_gate(yaml, detect__yaml_get(yaml, node, "gate"), &rule);
+    rule.keywords = read_texts(yaml, detect__yaml_get(yaml, node, "keywords"), "keywords",
+                               (struct text_limits){KEYWORD_MIN, TEXT_MAX});
+    rule.distance = read_number(yaml, node, "distance", TS_RULE_DISTANCE_MAX,
+                                rule.keywords.count > 0 ? DISTANCE_DEFAULT : 0);
+    if (rule.gate == TS_GATE_TOKEN && rule.keywords.count == 0)
+        detect__yaml_fail(yaml, rule.line, "keywords",
+                          "are missing; a rule with the gate 'token' needs some");
+    if (rule.distance > 0 && rule.keywords.count == 0)
+        detect__yaml_fail(yaml, rule.line, "distance", "belongs to keywords, and there are none");
+    rule.entropy = read_entropy(yaml, node);
+    read_validators(yaml, detect__yaml_get(yaml, node, "validators"), &rule);
+    read_levels(yaml, node, &rule);
+    yaml_node_t *examples = detect__yaml_get(yaml, node, "examples");
+    if (examples && detect__yaml_mapping(yaml, examples, "examples", example_names, 2)) {
+        rule.matches =
+            read_examples(yaml, detect__yaml_get(yaml, examples, "match"), true, &rule.match_count);
+        rule.non_matches =
+            read_examples(yaml, detect__yaml_get(yaml, examples, "no-match"), false, &rule.non_match_count);
+    }
+    *ret_rule = rule;
+}

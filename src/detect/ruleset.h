@@ -1,0 +1,49 @@
+/*
+ * Rules in memory: read from YAML, merged, found by id.
+ *
+ *     struct ts_ruleset set;
+ *     ts_ruleset_init(&set);
+ *     ts_ruleset_add_builtin(&set, &error)            leave it out, and users' rules replace the built-in
+ * ones ts_ruleset_add_file(&set, "team.yml", &error)   a rule with an id that is there already takes its
+ * place ts_ruleset_release(&set);
+ *
+ * A set that was added to in vain is as it was before.
+ */
+#ifndef TS_DETECT_RULESET_H
+#define TS_DETECT_RULESET_H
+
+#include "detect/detect_error.h"
+#include "detect/rule.h"
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#define TS_RULE_FILE_SIZE_MAX ((size_t)16 << 20)
+#define TS_RULESET_RULES_MAX  20000
+#define TS_RULESET_DIGEST_LEN 32
+
+struct ts_ruleset {
+    struct ts_rule *rules;
+    size_t count;
+    size_t capacity;
+    void *memory; /* of all texts */
+};
+
+void ts_ruleset_init(struct ts_ruleset *set);
+void ts_ruleset_release(struct ts_ruleset *set);
+
+/* Rules from YAML text; `file` is what messages call it. Within one text every id stands once. */
+bool ts_ruleset_add(struct ts_ruleset *set, const char *file, struct ts_bytes text,
+                    struct ts_detect_error *ret_error);
+bool ts_ruleset_add_file(struct ts_ruleset *set, const char *path, struct ts_detect_error *ret_error);
+bool ts_ruleset_add_builtin(struct ts_ruleset *set, struct ts_detect_error *ret_error);
+
+/* NULL when there is none. */
+const struct ts_rule *ts_ruleset_find(const struct ts_ruleset *set, const char *id);
+
+/* The same for the same rules in the same order, whatever their names, descriptions and examples are;
+ * different when anything is that decides what they find. */
+void ts_ruleset_digest(const struct ts_ruleset *set, uint8_t ret_digest[static TS_RULESET_DIGEST_LEN]);
+
+#endif

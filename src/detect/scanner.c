@@ -1,0 +1,337 @@
+/*
+ * A scan: gates over the bytes, patterns where the gates say.
+ *
+ *     whole input                      one zone, all rules
+ *     changed bytes                    a zone for each changed span with the margin of the short rules, then
+ * a wider one for the few literals of the long rules decoded text                     a frame of its own, one
+ * zone, all rules; what depends on too much of the input is dropped, so that the result does not depend on
+ * how it was cut
+ *
+ * In a zone, block by block so that the bytes are still in the cache: Vectorscan finds gates, and each starts
+ * its rules at the places at which a match could contain it; the token pass finds runs, and keywords around a
+ * run start their rules; and what looks encoded is decoded. Starts of a rule are tried in ascending order and
+ * once: gates come in the order of their ends.
+ */
+#include "frame.h"
+#include "token_runs.h"
+
+#include "base/assert.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+enum { BLOCK = 128 * 1024, STRETCH = 2 * DETECT_PART_MARGIN };
+
+/* Steps of PCRE2 for one match, and memory for JIT. */
+enum {
+    MATCH_LIMIT = 200000,
+    DEPTH_LIMIT = 10000,
+    HEAP_LIMIT_KIB = 8192,
+    JIT_STACK_FIRST = 32 * 1024,
+    JIT_STACK_SIZE = 256 * 1024
+};
+
+struct ts_scanner *ts_scanner_new(struct ts_detector *detector) {
+    struct ts_scanner *scanner = calloc(1, sizeof *scanner);
+    if (!scanner)
+        return NULL;
+    scanner->detector = detector;
+    scanner->classify = detect__classify_choose();
+    bool good = true;
+    for (size_t i = 0; i < DETECT_DATABASES; i++)
+        if (detector->databases[i])
+            good = good && hs_alloc_scratch(detector->databases[i], &scanner->scratch) == HS_SUCCESS;
+    scanner->searched_to =
+        calloc((detector->rules->count + 1) * (TS_ENCODING_DEPTH + 1), sizeof *scanner->searched_to);
+    for (size_t i = 0; i < TS_ENCODING_DEPTH; i++)
+        scanner->parts[i] = malloc(sizeof *scanner->parts[i]);
+    scanner->match_data = pcre2_match_data_create(DETECT_GROUPS_MAX + 1, NULL);
+    scanner->match_context = pcre2_match_context_create(NULL);
+    scanner->jit_stack = pcre2_jit_stack_create(JIT_STACK_FIRST, JIT_STACK_SIZE, NULL);
+    for (size_t i = 0; i < TS_ENCODING_DEPTH; i++)
+        good = good && scanner->parts[i];
+    if (!good || !scanner->searched_to || !scanner->match_data || !scanner->match_context) {
+        ts_scanner_free(scanner);
+        return NULL;
+    }
+    (void)pcre2_set_match_limit(scanner->match_context, MATCH_LIMIT);
+    (void)pcre2_set_depth_limit(scanner->match_context, DEPTH_LIMIT);
+    (void)pcre2_set_heap_limit(scanner->match_context, HEAP_LIMIT_KIB);
+    if (scanner->jit_stack)
+        pcre2_jit_stack_assign(scanner->match_context, NULL, scanner->jit_stack);
+    return scanner;
+}
+
+void ts_scanner_free(struct ts_scanner *scanner) {
+    if (!scanner)
+        return;
+    (void)hs_free_scratch(scanner->scratch);
+    pcre2_jit_stack_free(scanner->jit_stack);
+    pcre2_match_context_free(scanner->match_context);
+    pcre2_match_data_free(scanner->match_data);
+    for (size_t i = 0; i < TS_ENCODING_DEPTH; i++)
+        free(scanner->parts[i]);
+    free(scanner->searched_to);
+    free(scanner);
+}
+
+struct ts_scan_counts ts_scanner_counts(const struct ts_scanner *scanner) {
+    return scanner->counts;
+}
+
+static size_t below(size_t at, size_t by) {
+    return at > by ? at - by : 0;
+}
+
+static size_t above(size_t at, size_t by, size_t most) {
+    return most - at > by ? at + by : most;
+}
+
+static bool rule_is_on(const struct ts_scanner *scanner, uint32_t rule) {
+    switch (scanner->rules) {
+    case DETECT_ALL_RULES:
+        return true;
+    case DETECT_SHORT_RULES:
+        return !scanner->detector->ready[rule].is_long;
+    case DETECT_LONG_RULES:
+        return scanner->detector->ready[rule].is_long;
+    }
+    return true;
+}
+
+/* A gate ended at `to`: a match that contains it begins at most `lead` before. */
+static int on_gate(unsigned id, unsigned long long from, unsigned long long to, unsigned flags,
+                   void *context) {
+    (void)from;
+    (void)flags;
+    struct ts_scanner *scanner = context;
+    const struct detect_entries *gates = &scanner->detector->gates;
+    size_t end = scanner->scan_origin + (size_t)to;
+    scanner->counts.gate_hits++;
+    for (uint32_t i = gates->starts[id]; i < gates->starts[id + 1]; i++) {
+        uint32_t rule = gates->rules[i];
+        if (rule_is_on(scanner, rule))
+            detect__search(
+                scanner, scanner->frame, rule,
+                (struct detect_starts){below(end, scanner->detector->ready[rule].rule->lead), end});
+    }
+    return 0;
+}
+
+static void find_gates(struct ts_scanner *scanner, struct detect_frame *frame, enum detect_database which,
+                       struct ts_span block) {
+    const hs_database_t *database = scanner->detector->databases[which];
+    if (!database)
+        return;
+    size_t from = below(block.from, DETECT_ANCHOR_MAX);
+    scanner->frame = frame;
+    scanner->scan_origin = from;
+    if (hs_scan(database, (const char *)frame->bytes.data + from, (unsigned)(block.from + block.len - from),
+                0, scanner->scratch, on_gate, scanner) != HS_SUCCESS)
+        scanner->failed = true;
+}
+
+enum { RUNS_MAX = 64 };
+
+/* Runs so near to one another that their neighbourhoods overlap: keywords are looked for in all of them at once. */
+struct run_visit {
+    struct ts_scanner *scanner;
+    struct detect_frame *frame;
+    struct ts_span limits;
+    struct ts_span runs[RUNS_MAX];
+    size_t count;
+};
+
+static size_t end_of(struct ts_span span) {
+    return span.from + span.len;
+}
+
+/*
+ * A keyword ended at `to`: the secrets that it may stand for begin behind it, within the rule's distance, in a run. Runs
+ * are in order, and one that a keyword reaches into is the last for which an earlier keyword has left anything to do, so
+ * that starts are tried in ascending order here, too.
+ */
+static int on_keyword(unsigned id, unsigned long long from, unsigned long long to, unsigned flags,
+                      void *context) {
+    (void)from;
+    (void)flags;
+    const struct run_visit *visit = context;
+    const struct ts_detector *detector = visit->scanner->detector;
+    size_t end = visit->scanner->scan_origin + (size_t)to;
+    for (uint32_t i = detector->keywords.starts[id]; i < detector->keywords.starts[id + 1]; i++) {
+        uint32_t rule = detector->keywords.rules[i];
+        const struct ts_rule *text = detector->ready[rule].rule;
+        if (!rule_is_on(visit->scanner, rule))
+            continue;
+        for (size_t j = 0; j < visit->count; j++) {
+            size_t run_end = end_of(visit->runs[j]);
+            size_t first = end > visit->runs[j].from ? end : visit->runs[j].from;
+            if (end > run_end)
+                continue;
+            struct detect_starts starts = {below(first, text->lead), above(end, text->distance, run_end)};
+            if (starts.from >= starts.to)
+                break;
+            detect__search(visit->scanner, visit->frame, rule, starts);
+        }
+    }
+    return 0;
+}
+
+static void find_keywords(struct run_visit *visit) {
+    struct ts_scanner *scanner = visit->scanner;
+    if (visit->count == 0)
+        return;
+    size_t from = below(visit->runs[0].from, scanner->detector->distance_max);
+    size_t to = end_of(visit->runs[visit->count - 1]);
+    scanner->scan_origin = from;
+    if (hs_scan(scanner->detector->databases[DETECT_KEYWORDS], (const char *)visit->frame->bytes.data + from,
+                (unsigned)(to - from), 0, scanner->scratch, on_keyword, visit) != HS_SUCCESS)
+        scanner->failed = true;
+    visit->count = 0;
+}
+
+static void on_run(void *context, struct ts_span run) {
+    struct run_visit *visit = context;
+    struct ts_scanner *scanner = visit->scanner;
+    struct detect_frame *frame = visit->frame;
+    if (scanner->detector->databases[DETECT_KEYWORDS] && !scanner->scan->ungated) {
+        bool is_near = visit->count > 0 && below(run.from, scanner->detector->distance_max) <=
+                                               end_of(visit->runs[visit->count - 1]);
+        if (!is_near || visit->count == RUNS_MAX)
+            find_keywords(visit);
+        visit->runs[visit->count++] = run;
+    }
+    if (frame->depth < TS_ENCODING_DEPTH && !scanner->scan->not_decoded)
+        detect__decode_base64(scanner, frame, run, visit->limits);
+}
+
+static void on_zeros(void *context, size_t at) {
+    const struct run_visit *visit = context;
+    detect__decode_utf16(visit->scanner, visit->frame, at, visit->limits);
+}
+
+/* Runs, keywords and encoded text of a block. */
+static void find_runs(struct ts_scanner *scanner, struct detect_frame *frame, struct ts_span block) {
+    bool decodes = frame->depth < TS_ENCODING_DEPTH && !scanner->scan->not_decoded;
+    size_t from = below(block.from, STRETCH);
+    struct run_visit visit; /* not zeroed: it is a KiB, and small inputs are many */
+    visit.scanner = scanner;
+    visit.frame = frame;
+    visit.limits = (struct ts_span){from, above(block.from + block.len, STRETCH, frame->bytes.len) - from};
+    visit.count = 0;
+    struct detect_run_visitor visitor = {
+        .context = &visit,
+        .run = on_run,
+        .zeros = decodes ? on_zeros : NULL,
+        .any_digits = scanner->scan->ungated,
+    };
+    if (scanner->detector->has_token_rules || decodes)
+        detect__token_runs(scanner->classify, frame->bytes, block, STRETCH, &visitor);
+    find_keywords(&visit);
+    if (decodes)
+        detect__decode_percent(scanner, frame, visit.limits);
+}
+
+static void scan_zone(struct ts_scanner *scanner, struct detect_frame *frame, struct ts_span zone) {
+    size_t end = zone.from + zone.len;
+    for (size_t at = zone.from; at < end;) {
+        size_t len = end - at < BLOCK ? end - at : BLOCK;
+        struct ts_span block = {at, len};
+        if (!scanner->scan->ungated)
+            find_gates(scanner, frame, DETECT_GATES, block);
+        /* A run that lies across two blocks has its 16 bytes in one of them when they overlap. */
+        size_t early = at - zone.from < 32 ? at - zone.from : 32;
+        find_runs(scanner, frame, (struct ts_span){at - early, len + early});
+        scanner->counts.bytes += len;
+        at += len;
+    }
+}
+
+/* Without gates: every rule at every start. */
+static void scan_ungated(struct ts_scanner *scanner, struct detect_frame *frame) {
+    for (uint32_t rule = 0; rule < scanner->detector->rules->count; rule++)
+        detect__search(scanner, frame, rule, (struct detect_starts){0, frame->bytes.len});
+    scan_zone(scanner, frame, (struct ts_span){0, frame->bytes.len});
+}
+
+static void begin_frame(struct ts_scanner *scanner, struct detect_frame *frame) {
+    size_t rules = scanner->detector->rules->count;
+    frame->searched_to = scanner->searched_to + rules * frame->depth;
+    memset(frame->searched_to, 0, rules * sizeof *frame->searched_to);
+}
+
+void detect__frame_scan(struct ts_scanner *scanner, struct detect_frame *frame) {
+    begin_frame(scanner, frame);
+    enum detect_rules outer = scanner->rules;
+    scanner->rules = DETECT_ALL_RULES;
+    if (scanner->scan->ungated)
+        scan_ungated(scanner, frame);
+    else
+        scan_zone(scanner, frame, (struct ts_span){0, frame->bytes.len});
+    scanner->rules = outer;
+}
+
+struct margins {
+    size_t before;
+    size_t after;
+};
+
+/* The changed spans with their margins, joined where they touch: the next one, or false. */
+static bool next_zone(const struct ts_scan *scan, struct margins margins, size_t *next,
+                      struct ts_span *ret_zone) {
+    if (*next == scan->changed_count)
+        return false;
+    size_t from = below(scan->changed[*next].from, margins.before);
+    size_t to = from;
+    while (*next < scan->changed_count) {
+        const struct ts_span *changed = &scan->changed[*next];
+        ts_assert(changed->from + changed->len <= scan->bytes.len);
+        if (to > from && below(changed->from, margins.before) > to)
+            break;
+        size_t end = above(changed->from + changed->len, margins.after, scan->bytes.len);
+        to = end > to ? end : to;
+        (*next)++;
+    }
+    *ret_zone = (struct ts_span){from, to - from};
+    return true;
+}
+
+static void scan_changed(struct ts_scanner *scanner, struct detect_frame *frame) {
+    const struct ts_detector *detector = scanner->detector;
+    struct ts_span zone;
+    /* 64 bytes more: for runs that begin a little earlier, and for what decides where an encoded text begins.
+     */
+    struct margins narrow = {detector->short_after + 64U,
+                             detector->short_before + detector->short_after + 64U};
+    scanner->rules = DETECT_SHORT_RULES;
+    for (size_t next = 0; next_zone(scanner->scan, narrow, &next, &zone);)
+        scan_zone(scanner, frame, zone);
+    struct margins wide = {detector->long_after, (size_t)detector->long_before + detector->long_after};
+    scanner->rules = DETECT_LONG_RULES;
+    for (size_t next = 0; detector->long_after > 0 && next_zone(scanner->scan, wide, &next, &zone);) {
+        for (size_t at = zone.from; at < zone.from + zone.len; at += BLOCK) {
+            size_t left = zone.from + zone.len - at;
+            find_gates(scanner, frame, DETECT_LONG_GATES, (struct ts_span){at, left < BLOCK ? left : BLOCK});
+        }
+    }
+}
+
+bool ts_scanner_scan(struct ts_scanner *scanner, const struct ts_scan *scan, ts_match_found *found,
+                     void *context) {
+    if (scan->bytes.len == 0)
+        return true;
+    struct detect_frame frame = {
+        .bytes = scan->bytes, .open_before = scan->continues_before, .open_after = scan->continues_after};
+    scanner->scan = scan;
+    scanner->found = found;
+    scanner->context = context;
+    scanner->failed = false;
+    scanner->rules = DETECT_ALL_RULES;
+    if (!scan->changed || scan->ungated) {
+        detect__frame_scan(scanner, &frame);
+    } else {
+        begin_frame(scanner, &frame);
+        scan_changed(scanner, &frame);
+    }
+    return !scanner->failed;
+}

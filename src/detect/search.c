@@ -1,0 +1,194 @@
+/* Patterns at given starts, and what becomes of what they match. */
+#include "frame.h"
+#include "token_runs.h"
+#include "validate.h"
+
+#include "base/assert.h"
+
+#include <ctype.h>
+#include <string.h>
+
+/* How often a pattern may need too many steps in one call before the call gives it up. */
+enum { LIMITS_MAX = 4 };
+
+static bool has_keyword(const struct ts_rule *rule, struct ts_bytes text, size_t secret_at) {
+    if (rule->keywords.count == 0)
+        return true;
+    size_t from = secret_at > rule->distance ? secret_at - rule->distance : 0;
+    char lower[TS_RULE_DISTANCE_MAX] = {0};
+    size_t len = secret_at - from;
+    for (size_t i = 0; i < len; i++)
+        lower[i] = (char)tolower(text.data[from + i]);
+    for (size_t k = 0; k < rule->keywords.count; k++) {
+        const char *keyword = rule->keywords.texts[k];
+        size_t keyword_len = strlen(keyword);
+        for (size_t i = 0; keyword_len <= len && i <= len - keyword_len; i++) {
+            size_t same = 0;
+            while (same < keyword_len && lower[i + same] == (char)tolower((unsigned char)keyword[same]))
+                same++;
+            if (same == keyword_len)
+                return true;
+        }
+    }
+    return false;
+}
+
+static size_t end_of(struct ts_span span) {
+    return span.from + span.len;
+}
+
+/* The bytes of the parent that a part of a decoded text stands for; an empty part has none. */
+static struct ts_span outward(const struct detect_frame *frame, struct ts_span span) {
+    ts_assert(span.len > 0);
+    size_t from = frame->origin + frame->from[span.from];
+    return (struct ts_span){from, frame->origin + frame->to[end_of(span) - 1] - from};
+}
+
+/* What the bytes around a decoded text decide about it: where it begins and ends. */
+static struct ts_span with_edges(const struct detect_frame *parent, struct ts_span span) {
+    size_t from = span.from > DETECT_PART_EDGE ? span.from - DETECT_PART_EDGE : 0;
+    size_t to = parent->bytes.len - end_of(span) > DETECT_PART_EDGE ? end_of(span) + DETECT_PART_EDGE
+                                                                    : parent->bytes.len;
+    return (struct ts_span){from, to - from};
+}
+
+/* What an encoded secret must look like on the outside, so that the pass that looks for candidates has seen
+ * it. */
+static bool shows_itself(const struct detect_frame *frame, struct ts_span outer) {
+    struct ts_bytes bytes = ts_bytes_slice(frame->parent->bytes, outer);
+    switch (frame->encoding) {
+    case TS_ENCODING_BASE64:
+        return detect__has_token_shape(bytes);
+    case TS_ENCODING_PERCENT: {
+        const uint8_t *percent = memchr(bytes.data, '%', bytes.len);
+        while (percent && (size_t)(percent - bytes.data) + 2 < bytes.len &&
+               !(isxdigit(percent[1]) && isxdigit(percent[2])))
+            percent = memchr(percent + 1, '%', bytes.len - (size_t)(percent + 1 - bytes.data));
+        return percent && (size_t)(percent - bytes.data) + 2 < bytes.len;
+    }
+    case TS_ENCODING_UTF16:
+    case TS_ENCODING_PLAIN:
+        return true;
+    }
+    return true;
+}
+
+/* Places are counted from one before the input, so that its start and end are places, too: a span at 0 or at
+ * the end touches what depends on there being nothing beyond. */
+static bool touches_changed(const struct ts_scan *scan, const struct ts_match *match) {
+    if (!scan->changed)
+        return true;
+    size_t from = match->depends_on_start ? 0 : match->depends.from + 1;
+    size_t to = end_of(match->depends) + (match->depends_on_end ? 2 : 1);
+    size_t low = 0;
+    size_t high = scan->changed_count;
+    while (low < high) {
+        size_t middle = (low + high) / 2;
+        if (end_of(scan->changed[middle]) + 1 <= from)
+            low = middle + 1;
+        else
+            high = middle;
+    }
+    return low < scan->changed_count && scan->changed[low].from + 1 < to;
+}
+
+/* Brings a match in a frame out to the input, and reports it if it is one there. */
+static void report(struct ts_scanner *scanner, const struct detect_frame *frame, struct ts_match *match) {
+    match->depth = frame->depth;
+    for (const struct detect_frame *at = frame; at->parent; at = at->parent) {
+        match->encodings[at->depth - 1] = at->encoding;
+        if ((at->open_before && match->depends_on_start) || (at->open_after && match->depends_on_end))
+            return;
+        struct ts_span region = outward(at, match->depends);
+        match->span = outward(at, match->span);
+        match->secret_span = outward(at, match->secret_span);
+        match->depends = with_edges(at->parent, region);
+        match->depends_on_start = match->depends.from == 0;
+        match->depends_on_end = end_of(match->depends) == at->parent->bytes.len;
+        if (!shows_itself(at, at->encoding == TS_ENCODING_BASE64 ? region : match->span))
+            return;
+    }
+    if (frame->parent && match->depends.len > DETECT_ENCODED_REACH)
+        return;
+    if ((scanner->scan->continues_before && match->depends_on_start) ||
+        (scanner->scan->continues_after && match->depends_on_end))
+        return;
+    if (touches_changed(scanner->scan, match))
+        scanner->found(scanner->context, match);
+}
+
+static void consider(struct ts_scanner *scanner, const struct detect_frame *frame, uint32_t rule,
+                     const struct detect_code *code) {
+    const struct detect_ready_rule *ready = &scanner->detector->ready[rule];
+    const PCRE2_SIZE *ends = pcre2_get_ovector_pointer(scanner->match_data);
+    size_t from = ends[0];
+    size_t to = ends[1];
+    size_t secret_from = ends[(size_t)2 * code->secret_group];
+    size_t secret_to = ends[(size_t)2 * code->secret_group + 1];
+    if (secret_from == PCRE2_UNSET || secret_to <= secret_from || to < from || secret_from < from ||
+        secret_to > to)
+        return;
+    struct ts_bytes secret =
+        ts_bytes_slice(frame->bytes, (struct ts_span){secret_from, secret_to - secret_from});
+    if (ready->rule->gate == TS_GATE_TOKEN && !detect__has_token_shape(secret))
+        return;
+    if (!has_keyword(ready->rule, frame->bytes, secret_from))
+        return;
+    struct ts_match match = {
+        .rule = rule,
+        .span = {from, to - from},
+        .secret_span = {secret_from, secret_to - secret_from},
+        .secret = secret,
+    };
+    if (!detect__judge_secret(ready->rule, secret, &match.confidence))
+        return;
+    size_t first = from > ready->before ? from - ready->before : 0;
+    size_t last = frame->bytes.len - from > ready->after ? from + ready->after : frame->bytes.len;
+    match.depends = (struct ts_span){first, last - first};
+    match.depends_on_start = first == 0;
+    match.depends_on_end = last == frame->bytes.len;
+    report(scanner, frame, &match);
+}
+
+void detect__search(struct ts_scanner *scanner, struct detect_frame *frame, uint32_t rule,
+                    struct detect_starts starts) {
+    struct detect_ready_rule *ready = &scanner->detector->ready[rule];
+    if (starts.from < frame->searched_to[rule])
+        starts.from = frame->searched_to[rule];
+    if (starts.to > frame->bytes.len)
+        starts.to = frame->bytes.len;
+    if (starts.from >= starts.to)
+        return;
+    frame->searched_to[rule] = starts.to;
+    const struct detect_code *code = detect__code_get(ready);
+    if (!code) {
+        scanner->failed = true;
+        return;
+    }
+    size_t end = frame->bytes.len - starts.to > ready->after ? starts.to + ready->after : frame->bytes.len;
+    uint32_t options = 0;
+    if (frame->open_before)
+        options |= PCRE2_NOTBOL;
+    if (end < frame->bytes.len || frame->open_after)
+        options |= PCRE2_NOTEOL;
+    (void)pcre2_set_offset_limit(scanner->match_context, starts.to - 1);
+    unsigned limits = 0;
+    for (size_t at = starts.from; at < starts.to;) {
+        scanner->counts.pattern_runs++;
+        int result = pcre2_match(code->code, frame->bytes.data, end, at, options, scanner->match_data,
+                                 scanner->match_context);
+        if (result == PCRE2_ERROR_NOMATCH)
+            return;
+        /* 0: there are more groups than places for them, which is no matter. */
+        if (result < 0) {
+            /* Too many steps: what begins here is not looked for any further, and it is counted. */
+            scanner->counts.limits_hit++;
+            if (++limits > LIMITS_MAX)
+                return;
+            at++;
+            continue;
+        }
+        consider(scanner, frame, rule, code);
+        at = pcre2_get_ovector_pointer(scanner->match_data)[0] + 1;
+    }
+}

@@ -1,0 +1,178 @@
+#include "token_runs.h"
+
+#include <assert.h>
+#include <string.h>
+
+enum { BATCH = 64 };
+
+/* What 16 in a row needs from the block before: the shifted-and masks, each with its own carry. */
+struct row_state {
+    uint64_t token;
+    uint64_t two;
+    uint64_t four;
+    uint64_t eight;
+};
+
+/* Bit i: the 16 bytes that end at i are all token characters. */
+static uint64_t ends_of_sixteen(struct row_state *state, uint64_t token) {
+    uint64_t two = token & (token << 1 | state->token >> 63);
+    uint64_t four = two & (two << 2 | state->two >> 62);
+    uint64_t eight = four & (four << 4 | state->four >> 60);
+    uint64_t sixteen = eight & (eight << 8 | state->eight >> 56);
+    *state = (struct row_state){token, two, four, eight};
+    return sixteen;
+}
+
+/* Bit i: zeros at i, i + 2, i + 4 and i + 6, and none between them. */
+static uint64_t alternating_zeros(uint64_t zero) {
+    uint64_t pair = zero & ~(zero >> 1);
+    uint64_t two = pair & pair >> 2;
+    return two & two >> 4;
+}
+
+static size_t count_digits(struct ts_bytes run) {
+    size_t digits = 0;
+    for (size_t i = 0; i < run.len && digits < DETECT_DIGITS_MIN; i++)
+        digits += detect__is_token[run.data[i]] >> 1;
+    return digits;
+}
+
+/* A block whose runs are not visited yet: whether one goes on is known with the next block. */
+struct block {
+    size_t at;
+    uint64_t token;
+    uint64_t digit;
+    uint64_t sixteen;      /* ends of sixteen */
+    uint64_t before_token; /* of the block before */
+    uint64_t before_digit;
+};
+
+struct walk {
+    struct ts_bytes bytes;
+    size_t from; /* what is walked over */
+    size_t end;
+    size_t floor; /* how far back and forth runs are followed */
+    size_t ceiling;
+    const struct detect_run_visitor *visitor;
+    struct row_state row;
+    struct block block;
+    bool has_block;
+};
+
+/* Bits from `from` to `last`. */
+static uint64_t bits_between(unsigned from, unsigned last) {
+    return (UINT64_MAX >> (63 - last)) & (UINT64_MAX << from);
+}
+
+/* A run whose beginning or end is not in two blocks: followed byte by byte. */
+static void visit_far_run(const struct walk *walk, size_t last) {
+    const uint8_t *data = walk->bytes.data;
+    size_t from = last;
+    while (from > walk->floor && detect__is_token[data[from - 1]])
+        from--;
+    size_t to = last + 1;
+    while (to < walk->ceiling && detect__is_token[data[to]])
+        to++;
+    struct ts_span run = {.from = from, .len = to - from};
+    if (walk->visitor->any_digits || count_digits(ts_bytes_slice(walk->bytes, run)) >= DETECT_DIGITS_MIN)
+        walk->visitor->run(walk->visitor->context, run);
+}
+
+/* The run that ends with this bit of the block. Two digits are two bits: no need to count them. */
+static_assert(DETECT_DIGITS_MIN == 2, "looked for as more than one bit");
+
+static void visit_run(const struct walk *walk, unsigned last_bit) {
+    const struct block *block = &walk->block;
+    size_t last = block->at + last_bit;
+    uint64_t gaps = ~block->token & bits_between(0, last_bit);
+    size_t from;
+    uint64_t digits;     /* of the run, in this block */
+    uint64_t before = 0; /* and in the one before */
+    if (gaps != 0) {
+        unsigned first_bit = 64 - (unsigned)__builtin_clzll(gaps);
+        from = block->at + first_bit;
+        digits = block->digit & bits_between(first_bit, last_bit);
+    } else {
+        uint64_t gaps_before = ~block->before_token;
+        unsigned shared = gaps_before == 0 ? 64 : (unsigned)__builtin_clzll(gaps_before);
+        from = shared == 64 ? walk->from : block->at - shared;
+        digits = block->digit & bits_between(0, last_bit);
+        if (shared > 0 && shared < 64)
+            before = block->before_digit >> (64 - shared);
+    }
+    bool has_two =
+        (digits & (digits - 1)) != 0 || (before & (before - 1)) != 0 || (digits != 0 && before != 0);
+    if (from == walk->from || last + 1 == walk->end)
+        visit_far_run(walk, last);
+    else if (has_two || walk->visitor->any_digits)
+        walk->visitor->run(walk->visitor->context, (struct ts_span){from, last + 1 - from});
+}
+
+/* Visits the runs that end in the block that waits. */
+static void finish_block(struct walk *walk, uint64_t next_token) {
+    const struct block *block = &walk->block;
+    uint64_t ends = block->sixteen & ~(block->token >> 1 | next_token << 63);
+    for (; ends != 0; ends &= ends - 1)
+        visit_run(walk, (unsigned)__builtin_ctzll(ends));
+}
+
+static void walk_block(struct walk *walk, size_t at, struct detect_masks masks) {
+    if (walk->has_block)
+        finish_block(walk, masks.token);
+    struct block before = walk->block;
+    walk->block = (struct block){.at = at,
+                                 .token = masks.token,
+                                 .digit = masks.digit,
+                                 .sixteen = ends_of_sixteen(&walk->row, masks.token),
+                                 .before_token = before.token,
+                                 .before_digit = before.digit};
+    walk->has_block = true;
+    if (masks.zero == 0 || !walk->visitor->zeros)
+        return;
+    for (uint64_t at_zeros = alternating_zeros(masks.zero); at_zeros != 0; at_zeros &= at_zeros - 1)
+        walk->visitor->zeros(walk->visitor->context, at + (size_t)__builtin_ctzll(at_zeros));
+}
+
+void detect__token_runs(detect_classify *classify, struct ts_bytes bytes, struct ts_span within,
+                        size_t stretch, const struct detect_run_visitor *visitor) {
+    size_t end = within.from + within.len;
+    struct walk walk = {.bytes = bytes,
+                        .from = within.from,
+                        .end = end,
+                        .floor = within.from > stretch ? within.from - stretch : 0,
+                        .ceiling = bytes.len - end > stretch ? end + stretch : bytes.len,
+                        .visitor = visitor};
+    struct detect_masks masks[BATCH];
+    size_t at = within.from;
+    while (end - at >= 64) {
+        size_t blocks = (end - at) / 64;
+        if (blocks > BATCH)
+            blocks = BATCH;
+        classify(bytes.data + at, blocks, masks);
+        for (size_t i = 0; i < blocks; i++)
+            walk_block(&walk, at + 64 * i, masks[i]);
+        at += 64 * blocks;
+    }
+    if (at < end) {
+        uint8_t padded[64];
+        memset(padded, ' ', sizeof padded);
+        memcpy(padded, bytes.data + at, end - at);
+        classify(padded, 1, masks);
+        walk_block(&walk, at, masks[0]);
+    }
+    if (walk.has_block)
+        finish_block(&walk, 0);
+}
+
+bool detect__has_token_shape(struct ts_bytes bytes) {
+    size_t run = 0;
+    size_t digits = 0;
+    for (size_t i = 0; i < bytes.len; i++) {
+        uint8_t kind = detect__is_token[bytes.data[i]];
+        run = kind ? run + 1 : 0;
+        digits = kind ? digits + (kind >> 1) : 0;
+        if (run >= DETECT_RUN_MIN && digits >= DETECT_DIGITS_MIN)
+            return true;
+    }
+    return false;
+}

@@ -1,0 +1,34 @@
+/*
+ * Token-shaped runs: 16 or more of A-Za-z0-9_+/=.- with two digits or more among them. Beside them, places
+ * where zeros alternate with other bytes, as in UTF-16.
+ */
+#ifndef TS_DETECT_TOKEN_RUNS_H
+#define TS_DETECT_TOKEN_RUNS_H
+
+#include "classify.h"
+
+#include "base/bytes.h"
+
+#include <stdbool.h>
+
+#define DETECT_RUN_MIN    16
+#define DETECT_DIGITS_MIN 2
+
+struct detect_run_visitor {
+    void *context;
+    void (*run)(void *context, struct ts_span run);
+    void (*zeros)(void *context, size_t at); /* a zero byte at which four alternating pairs begin */
+    bool any_digits;                         /* visit runs with fewer digits, too */
+};
+
+/*
+ * Visits the runs that have 16 bytes inside `within`, in order. A run is given as far as it extends, but at
+ * most `stretch` bytes outside of `within`.
+ */
+void detect__token_runs(detect_classify *classify, struct ts_bytes bytes, struct ts_span within,
+                        size_t stretch, const struct detect_run_visitor *visitor);
+
+/* Whether there is a token-shaped run in bytes. */
+bool detect__has_token_shape(struct ts_bytes bytes);
+
+#endif

@@ -1,0 +1,306 @@
+/*
+ * The validators of rule files: checksums where the issuer has them, structure elsewhere.
+ */
+#include "validate.h"
+
+#include "base64.h"
+
+#include "base/assert.h"
+
+#include <ctype.h>
+#include <string.h>
+
+static uint32_t crc32_of(struct ts_bytes bytes) {
+    uint32_t crc = UINT32_MAX;
+    for (size_t i = 0; i < bytes.len; i++) {
+        crc ^= bytes.data[i];
+        for (int bit = 0; bit < 8; bit++)
+            crc = crc >> 1 ^ (UINT32_C(0xedb88320) & (0U - (crc & 1)));
+    }
+    return ~crc;
+}
+
+/* prefix_ and a body whose last six characters are the CRC-32 of the rest of it in base 62. A token made
+ * before checksums came, or by another issuer, does not pass and is still worth a look. */
+static enum detect_verdict validate_crc62(struct ts_bytes secret) {
+    static const char alphabet[] = "0123456789ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz";
+    const uint8_t *underscore = memchr(secret.data, '_', secret.len);
+    if (!underscore)
+        return DETECT_LOWER;
+    struct ts_bytes body = ts_bytes_skip(secret, (size_t)(underscore - secret.data) + 1);
+    if (body.len <= 6)
+        return DETECT_REJECT;
+    uint32_t crc = crc32_of(ts_bytes_first(body, body.len - 6));
+    char expected[6];
+    for (size_t i = 6; i-- > 0; crc /= 62)
+        expected[i] = alphabet[crc % 62];
+    return memcmp(body.data + body.len - 6, expected, 6) == 0 ? DETECT_RAISE : DETECT_LOWER;
+}
+
+/* The first ten characters behind the prefix, in base 32, hold the number of the account, which has 12
+ * digits. */
+static enum detect_verdict validate_aws_key_id(struct ts_bytes secret) {
+    if (secret.len != 20)
+        return DETECT_REJECT;
+    uint64_t bits = 0;
+    for (size_t i = 4; i < 14; i++) {
+        uint8_t c = secret.data[i];
+        if (c >= 'A' && c <= 'Z')
+            bits = bits << 5 | (uint64_t)(c - 'A');
+        else if (c >= '2' && c <= '7')
+            bits = bits << 5 | (uint64_t)(c - '2' + 26);
+        else
+            return DETECT_REJECT;
+    }
+    uint64_t account = (bits >> 2 & UINT64_C(0x7fffffffff80)) >> 7;
+    return account <= UINT64_C(999999999999) ? DETECT_KEEP : DETECT_LOWER;
+}
+
+static bool holds_text(const uint8_t *bytes, size_t len, const char *text) {
+    return memmem(bytes, len, text, strlen(text)) != NULL;
+}
+
+/* Header and payload are JSON objects, and the header names an algorithm. */
+static enum detect_verdict validate_jwt(struct ts_bytes secret) {
+    uint8_t decoded[512];
+    size_t len = detect__base64_decode(secret, decoded, sizeof decoded);
+    if (len < 8 || decoded[0] != '{' || !holds_text(decoded, len, "\"alg\""))
+        return DETECT_REJECT;
+    const uint8_t *dot = memchr(secret.data, '.', secret.len);
+    if (!dot)
+        return DETECT_REJECT;
+    struct ts_bytes payload = ts_bytes_skip(secret, (size_t)(dot - secret.data) + 1);
+    uint8_t claims[64];
+    size_t claims_len = detect__base64_decode(payload, claims, sizeof claims);
+    if (claims_len < 2 || claims[0] != '{')
+        return DETECT_REJECT;
+    return holds_text(decoded, len, "\"none\"") ? DETECT_LOWER : DETECT_KEEP;
+}
+
+/* A DER sequence that says how long it is. */
+static bool is_der_sequence(const uint8_t *der, size_t len, size_t *ret_whole) {
+    if (len < 4 || der[0] != 0x30)
+        return false;
+    if (der[1] < 0x80)
+        *ret_whole = 2 + (size_t)der[1];
+    else if (der[1] == 0x81)
+        *ret_whole = 3 + (size_t)der[2];
+    else if (der[1] == 0x82)
+        *ret_whole = 4 + ((size_t)der[2] << 8 | der[3]);
+    else
+        return false;
+    return true;
+}
+
+/* The body between the dashes: DER of the right length, or OpenSSH's format. Armour with headers (PGP,
+ * encrypted keys of old) is taken as it is when there is enough of it. */
+static enum detect_verdict validate_pem(struct ts_bytes secret) {
+    const uint8_t *begin_end = memmem(secret.data, secret.len, "KEY", 3);
+    const uint8_t *dashes = NULL;
+    if (begin_end)
+        dashes = memmem(begin_end, secret.len - (size_t)(begin_end - secret.data), "-----", 5);
+    if (!dashes)
+        return DETECT_REJECT;
+    struct ts_bytes body = ts_bytes_skip(secret, (size_t)(dashes - secret.data) + 5);
+    uint8_t decoded[8192];
+    size_t len = detect__base64_decode(body, decoded, sizeof decoded);
+    size_t whole;
+    if (len >= 40 && memcmp(decoded, "openssh-key-v1", 15) == 0)
+        return DETECT_RAISE;
+    if (is_der_sequence(decoded, len, &whole))
+        return len == whole || (len == sizeof decoded && whole > len) ? DETECT_RAISE : DETECT_LOWER;
+    return body.len >= 128 ? DETECT_KEEP : DETECT_REJECT;
+}
+
+static enum detect_verdict validate_pem_base64(struct ts_bytes secret) {
+    uint8_t decoded[96];
+    size_t len = detect__base64_decode(secret, decoded, sizeof decoded);
+    return len > 20 && memcmp(decoded, "-----BEGIN", 10) == 0 && holds_text(decoded, len, "PRIVATE KEY")
+               ? DETECT_RAISE
+               : DETECT_REJECT;
+}
+
+struct classes {
+    size_t lower, upper, digit, other;
+};
+
+static struct classes count_classes(struct ts_bytes secret) {
+    struct classes classes = {0};
+    for (size_t i = 0; i < secret.len; i++) {
+        uint8_t c = secret.data[i];
+        classes.lower += c >= 'a' && c <= 'z';
+        classes.upper += c >= 'A' && c <= 'Z';
+        classes.digit += c >= '0' && c <= '9';
+    }
+    classes.other = secret.len - classes.lower - classes.upper - classes.digit;
+    return classes;
+}
+
+static enum detect_verdict validate_hex(struct ts_bytes secret) {
+    size_t upper = 0;
+    size_t lower = 0;
+    for (size_t i = 0; i < secret.len; i++) {
+        if (!isxdigit(secret.data[i]))
+            return DETECT_REJECT;
+        upper += secret.data[i] >= 'A' && secret.data[i] <= 'F';
+        lower += secret.data[i] >= 'a' && secret.data[i] <= 'f';
+    }
+    return secret.len % 2 == 0 && (upper == 0 || lower == 0) && upper + lower > 0 ? DETECT_KEEP
+                                                                                  : DETECT_REJECT;
+}
+
+static enum detect_verdict validate_base64(struct ts_bytes secret) {
+    size_t padding = 0;
+    while (padding < 2 && padding < secret.len && secret.data[secret.len - 1 - padding] == '=')
+        padding++;
+    for (size_t i = 0; i < secret.len - padding; i++)
+        if (detect__base64_bits[secret.data[i]] == 0)
+            return DETECT_REJECT;
+    return padding > 0 && secret.len % 4 != 0 ? DETECT_REJECT : DETECT_KEEP;
+}
+
+/* Letters and digits both, as what a machine made has. */
+static enum detect_verdict validate_mixed(struct ts_bytes secret) {
+    struct classes classes = count_classes(secret);
+    return classes.digit >= 2 && classes.lower + classes.upper >= 2 ? DETECT_KEEP : DETECT_REJECT;
+}
+
+/* Not a word that stands for a password, a name in a program, a path, or a call. */
+static enum detect_verdict validate_password(struct ts_bytes secret) {
+    static const char *const words[] = {
+        "password", "passwd",   "pass",  "secret", "admin",     "root",       "test",
+        "user",     "username", "token", "guest",  "postgres",  "mysql",      "null",
+        "none",     "true",     "false", "string", "undefined", "required",   "hunter2",
+        "default",  "optional", "empty", "hidden", "pwd",       "mypassword", "qwerty"};
+    if (secret.len < 6 || secret.len > 128)
+        return DETECT_REJECT;
+    char lower[129];
+    for (size_t i = 0; i < secret.len; i++)
+        lower[i] = (char)tolower(secret.data[i]);
+    lower[secret.len] = '\0';
+    for (size_t i = 0; i < sizeof words / sizeof words[0]; i++) {
+        size_t len = strlen(words[i]);
+        if (strncmp(lower, words[i], len) == 0 && strspn(lower + len, "0123456789!_-") == secret.len - len)
+            return DETECT_REJECT;
+    }
+    if (lower[0] == '/' || strncmp(lower, "./", 2) == 0 || strncmp(lower, "~/", 2) == 0)
+        return DETECT_REJECT;
+    if (strpbrk(lower, "(){}<>\\ \t") || strstr(lower, "::") || strstr(lower, "->") || strstr(lower, "://"))
+        return DETECT_REJECT;
+    struct classes classes = count_classes(secret);
+    bool kind[] = {classes.lower > 0, classes.upper > 0, classes.digit > 0, classes.other > 0};
+    unsigned kinds = 0;
+    for (size_t i = 0; i < 4; i++)
+        kinds += kind[i];
+    if (kinds < 2 || classes.lower + classes.upper + classes.digit == 0 || classes.digit == secret.len)
+        return DETECT_REJECT;
+    return classes.digit > 0 ? DETECT_KEEP : DETECT_LOWER;
+}
+
+/* xox?-digits-... : the workspace's number comes first. */
+static enum detect_verdict validate_slack(struct ts_bytes secret) {
+    const uint8_t *dash = memchr(secret.data, '-', secret.len);
+    if (!dash)
+        return DETECT_REJECT;
+    size_t at = (size_t)(dash - secret.data) + 1;
+    size_t digits = 0;
+    while (at + digits < secret.len && isdigit(secret.data[at + digits]))
+        digits++;
+    return digits >= 9 && digits <= 15 ? DETECT_RAISE : DETECT_LOWER;
+}
+
+/* The first part is the user's number in base64. */
+static enum detect_verdict validate_discord(struct ts_bytes secret) {
+    uint8_t decoded[32];
+    size_t len = detect__base64_decode(secret, decoded, sizeof decoded);
+    if (len < 17 || len > 20)
+        return DETECT_REJECT;
+    for (size_t i = 0; i < len; i++)
+        if (!isdigit(decoded[i]))
+            return DETECT_REJECT;
+    return DETECT_RAISE;
+}
+
+/* A macaroon whose location is the index itself. */
+static enum detect_verdict validate_pypi(struct ts_bytes secret) {
+    uint8_t decoded[64];
+    if (secret.len < 32)
+        return DETECT_REJECT;
+    size_t len = detect__base64_decode(ts_bytes_skip(secret, 5), decoded, sizeof decoded);
+    return holds_text(decoded, len, "pypi.org") ? DETECT_RAISE : DETECT_LOWER;
+}
+
+/* Bech32: the last six characters are a checksum over prefix and data. */
+static enum detect_verdict validate_age(struct ts_bytes secret) {
+    static const char alphabet[] = "qpzry9x8gf2tvdw0s3jn54khce6mua7l";
+    static const uint32_t generators[] = {0x3b6a57b2, 0x26508e6d, 0x1ea119fa, 0x3d4233dd, 0x2a1462b3};
+    static const char prefix[] = "age-secret-key-";
+    uint32_t sum = 1;
+    uint8_t values[256];
+    size_t count = 0;
+    for (size_t i = 0; prefix[i]; i++)
+        values[count++] = (uint8_t)(prefix[i] >> 5);
+    values[count++] = 0;
+    for (size_t i = 0; prefix[i]; i++)
+        values[count++] = (uint8_t)(prefix[i] & 31);
+    for (size_t i = sizeof prefix; i < secret.len && count < sizeof values; i++) {
+        int c = tolower(secret.data[i]);
+        const char *place = c ? strchr(alphabet, c) : NULL;
+        if (!place)
+            return DETECT_REJECT;
+        values[count++] = (uint8_t)(place - alphabet);
+    }
+    for (size_t i = 0; i < count; i++) {
+        uint32_t top = sum >> 25;
+        sum = (sum & 0x1ffffff) << 5 ^ values[i];
+        for (unsigned bit = 0; bit < 5; bit++)
+            if (top >> bit & 1)
+                sum ^= generators[bit];
+    }
+    return sum == 1 ? DETECT_RAISE : DETECT_LOWER;
+}
+
+/* A random one, by its version; others are made of times and names, and are rarely secrets. */
+static enum detect_verdict validate_uuid(struct ts_bytes secret) {
+    if (secret.len != 36)
+        return DETECT_REJECT;
+    bool random = secret.data[14] == '4' && strchr("89abAB", secret.data[19]) && secret.data[19] != '\0';
+    return random ? DETECT_KEEP : DETECT_LOWER;
+}
+
+enum detect_verdict detect__validate(enum ts_validator validator, struct ts_bytes secret) {
+    if (secret.len == 0)
+        return DETECT_REJECT;
+    switch (validator) {
+    case TS_VALIDATOR_GITHUB_CRC:
+    case TS_VALIDATOR_NPM_CRC:
+        return validate_crc62(secret);
+    case TS_VALIDATOR_AWS_KEY_ID:
+        return validate_aws_key_id(secret);
+    case TS_VALIDATOR_JWT:
+        return validate_jwt(secret);
+    case TS_VALIDATOR_PEM:
+        return validate_pem(secret);
+    case TS_VALIDATOR_PEM_BASE64:
+        return validate_pem_base64(secret);
+    case TS_VALIDATOR_HEX:
+        return validate_hex(secret);
+    case TS_VALIDATOR_BASE64:
+        return validate_base64(secret);
+    case TS_VALIDATOR_SLACK:
+        return validate_slack(secret);
+    case TS_VALIDATOR_DISCORD:
+        return validate_discord(secret);
+    case TS_VALIDATOR_MIXED:
+        return validate_mixed(secret);
+    case TS_VALIDATOR_PASSWORD:
+        return validate_password(secret);
+    case TS_VALIDATOR_PYPI:
+        return validate_pypi(secret);
+    case TS_VALIDATOR_AGE:
+        return validate_age(secret);
+    case TS_VALIDATOR_UUID:
+        return validate_uuid(secret);
+    }
+    ts_unreachable("a validator without a function");
+}

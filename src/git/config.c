@@ -1,0 +1,219 @@
+#include "config.h"
+
+#include "base/number.h"
+#include "file.h"
+
+#include <ctype.h>
+#include <stdlib.h>
+#include <string.h>
+#include <strings.h>
+
+#define CONFIG_MAX (16u << 20)
+#define NAME_MAX_  128 /* longer names and values than these are none of those that are looked for */
+
+struct item {
+    char section[NAME_MAX_]; /* without its subsection, lower case */
+    char name[NAME_MAX_];    /* lower case */
+    char value[NAME_MAX_];   /* "true" when there is none */
+};
+
+struct reader {
+    const char *at;
+    const char *end;
+    struct item item;
+};
+
+static void append(char *text, size_t *len, char c) {
+    if (*len + 1 < NAME_MAX_)
+        text[(*len)++] = c;
+    text[*len] = '\0';
+}
+
+static void skip_line(struct reader *r) {
+    while (r->at < r->end && *r->at != '\n')
+        r->at++;
+}
+
+/* [section] or [section "subsection"], the cursor behind the '['. */
+static bool read_section(struct reader *r) {
+    size_t len = 0;
+    r->item.section[0] = '\0';
+    while (r->at < r->end && (isalnum((unsigned char)*r->at) || *r->at == '-' || *r->at == '.'))
+        append(r->item.section, &len, (char)tolower((unsigned char)*r->at++));
+    bool in_quotes = false;
+    for (; r->at < r->end && *r->at != '\n'; r->at++) {
+        if (*r->at == '\\' && in_quotes && r->at + 1 < r->end)
+            r->at++;
+        else if (*r->at == '"')
+            in_quotes = !in_quotes;
+        else if (*r->at == ']' && !in_quotes) {
+            r->at++;
+            return true;
+        }
+    }
+    return false;
+}
+
+/* Behind the '='. Quotes, escapes, comments and continued lines as git has them. */
+static bool read_value(struct reader *r) {
+    size_t len = 0;
+    size_t kept = 0; /* blanks at the end that are not quoted do not count */
+    bool in_quotes = false;
+    r->item.value[0] = '\0';
+    for (; r->at < r->end && (in_quotes || *r->at != '\n'); r->at++) {
+        char c = *r->at;
+        if (c == '\n')
+            return false;
+        if (c == '"') {
+            in_quotes = !in_quotes;
+            kept = len;
+            continue;
+        }
+        if (!in_quotes && (c == '#' || c == ';')) {
+            skip_line(r);
+            break;
+        }
+        if (c == '\\' && r->at + 1 < r->end) {
+            c = *++r->at;
+            if (c == '\n')
+                continue;
+        } else if (!in_quotes && (c == ' ' || c == '\t' || c == '\r')) {
+            if (len > 0)
+                append(r->item.value, &len, c);
+            continue;
+        }
+        append(r->item.value, &len, c);
+        kept = len;
+    }
+    r->item.value[kept] = '\0';
+    return !in_quotes;
+}
+
+static bool read_variable(struct reader *r) {
+    size_t len = 0;
+    r->item.name[0] = '\0';
+    while (r->at < r->end && (isalnum((unsigned char)*r->at) || *r->at == '-'))
+        append(r->item.name, &len, (char)tolower((unsigned char)*r->at++));
+    while (r->at < r->end && (*r->at == ' ' || *r->at == '\t' || *r->at == '\r'))
+        r->at++;
+    memcpy(r->item.value, "true", 5);
+    if (r->at < r->end && *r->at == '=') {
+        r->at++;
+        return read_value(r);
+    }
+    if (r->at < r->end && (*r->at == '#' || *r->at == ';'))
+        skip_line(r);
+    return len > 0 && (r->at == r->end || *r->at == '\n');
+}
+
+enum found { FOUND_ITEM, FOUND_END, FOUND_BAD };
+
+static enum found next_item(struct reader *r) {
+    while (r->at < r->end) {
+        char c = *r->at;
+        if (c == '#' || c == ';') {
+            skip_line(r);
+        } else if (c == '[') {
+            r->at++;
+            if (!read_section(r))
+                return FOUND_BAD;
+        } else if (isspace((unsigned char)c)) {
+            r->at++;
+        } else {
+            return isalpha((unsigned char)c) && read_variable(r) ? FOUND_ITEM : FOUND_BAD;
+        }
+    }
+    return FOUND_END;
+}
+
+static bool is_true(const char *value) {
+    return strcasecmp(value, "true") == 0 || strcasecmp(value, "yes") == 0 || strcasecmp(value, "on") == 0 ||
+           strcmp(value, "1") == 0;
+}
+
+struct judged {
+    uint32_t version;
+    bool has_sha256;
+    bool has_reftable;
+    char unknown[NAME_MAX_];
+    char bad_format[NAME_MAX_];
+};
+
+static void judge_extension(const struct item *item, struct judged *judged, struct git__config *config) {
+    static const char *const harmless[] = {"noop", "noop-v1", "preciousobjects", "worktreeconfig",
+                                           "relativeworktrees"};
+    for (size_t i = 0; i < sizeof harmless / sizeof harmless[0]; i++)
+        if (strcmp(item->name, harmless[i]) == 0)
+            return;
+    if (strcmp(item->name, "partialclone") == 0) {
+        config->is_partial = true;
+    } else if (strcmp(item->name, "objectformat") == 0) {
+        judged->has_sha256 = strcasecmp(item->value, "sha256") == 0;
+        if (!judged->has_sha256 && strcasecmp(item->value, "sha1") != 0)
+            memcpy(judged->bad_format, item->value, sizeof judged->bad_format);
+    } else if (strcmp(item->name, "refstorage") == 0) {
+        judged->has_reftable = strcasecmp(item->value, "files") != 0;
+    } else {
+        memcpy(judged->unknown, item->name, sizeof judged->unknown);
+    }
+}
+
+/* Version 0 has no extensions beyond those that change nothing here: git passes over them. */
+static enum ts_git_error conclude(const struct judged *judged, const char *path, struct git__config *config,
+                                  struct ts_git_fault *ret_fault) {
+    if (judged->version > 1)
+        return git__fault(TS_GIT_BAD_VERSION, path, ret_fault);
+    if (judged->version == 1) {
+        if (judged->unknown[0] != '\0')
+            return git__fault(TS_GIT_BAD_EXTENSION, judged->unknown, ret_fault);
+        if (judged->bad_format[0] != '\0')
+            return git__fault(TS_GIT_BAD_EXTENSION, judged->bad_format, ret_fault);
+        if (judged->has_reftable)
+            return git__fault(TS_GIT_REFTABLE, path, ret_fault);
+        config->hash = judged->has_sha256 ? TS_GIT_SHA256 : TS_GIT_SHA1;
+    }
+    return TS_GIT_OK;
+}
+
+enum ts_git_error git__config_parse(struct ts_bytes text, const char *path, struct git__config *ret_config,
+                                    struct ts_git_fault *ret_fault) {
+    struct git__config config = {.hash = TS_GIT_SHA1};
+    struct judged judged = {.version = 0};
+    if (text.len == 0) {
+        *ret_config = config;
+        return TS_GIT_OK;
+    }
+    struct reader r = {.at = (const char *)text.data, .end = (const char *)text.data + text.len};
+    enum found found;
+    while ((found = next_item(&r)) == FOUND_ITEM) {
+        const struct item *item = &r.item;
+        if (strcmp(item->section, "core") == 0) {
+            if (strcmp(item->name, "repositoryformatversion") == 0 &&
+                ts_u32_parse(ts_bytes_of_cstring(item->value), &judged.version) != TS_NUMBER_OK)
+                return git__fault(TS_GIT_BAD_VERSION, path, ret_fault);
+            if (strcmp(item->name, "bare") == 0)
+                config.is_bare = is_true(item->value);
+        } else if (strcmp(item->section, "extensions") == 0) {
+            judge_extension(item, &judged, &config);
+        } else if (strcmp(item->section, "remote") == 0 && strcmp(item->name, "promisor") == 0) {
+            config.is_partial = config.is_partial || is_true(item->value);
+        }
+    }
+    if (found == FOUND_BAD)
+        return git__fault(TS_GIT_BAD_CONFIG, path, ret_fault);
+    enum ts_git_error error = conclude(&judged, path, &config, ret_fault);
+    if (error == TS_GIT_OK)
+        *ret_config = config;
+    return error;
+}
+
+enum ts_git_error git__config_read(const char *path, struct git__config *ret_config,
+                                   struct ts_git_fault *ret_fault) {
+    char *text = NULL;
+    size_t len = 0;
+    enum ts_git_error error = git__file_read(path, CONFIG_MAX, &text, &len, ret_fault);
+    if (error == TS_GIT_OK || error == TS_GIT_MISSING)
+        error = git__config_parse(ts_bytes_of(text, len), path, ret_config, ret_fault);
+    free(text);
+    return error;
+}

@@ -1,0 +1,24 @@
+/*
+ * A repository's configuration, only as far as reading it safely needs: what form it has, and whether parts
+ * of it are elsewhere by design. Includes, hooks, filters, aliases and everything else are passed over.
+ */
+#ifndef TS_GIT_CONFIG_H
+#define TS_GIT_CONFIG_H
+
+#include "fault.h"
+
+struct git__config {
+    enum ts_git_hash hash;
+    bool is_bare;
+    bool is_partial; /* a promisor remote is configured */
+};
+
+/* OK also when there is no such file. */
+enum ts_git_error git__config_read(const char *path, struct git__config *ret_config,
+                                   struct ts_git_fault *ret_fault);
+
+/* The same on bytes; `path` is for messages. */
+enum ts_git_error git__config_parse(struct ts_bytes text, const char *path, struct git__config *ret_config,
+                                    struct ts_git_fault *ret_fault);
+
+#endif

@@ -1,0 +1,144 @@
+#include "file.h"
+
+#include "base/checked.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/mman.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+/* O_NONBLOCK: opening a pipe must not wait for its other end. */
+static enum ts_git_error open_regular(const char *path, int *ret_fd, size_t *ret_len,
+                                      struct ts_git_fault *ret_fault) {
+    int fd = open(path, O_RDONLY | O_CLOEXEC | O_NONBLOCK);
+    if (fd < 0)
+        return git__fault(errno == ENOENT || errno == ENOTDIR ? TS_GIT_MISSING : TS_GIT_IO, path, ret_fault);
+    struct stat status;
+    if (fstat(fd, &status) != 0) {
+        enum ts_git_error error = git__fault(TS_GIT_IO, path, ret_fault);
+        close(fd);
+        return error;
+    }
+    size_t len = 0;
+    if (!S_ISREG(status.st_mode) || !ts_narrow_i64_size(status.st_size, &len)) {
+        close(fd);
+        return git__fault(TS_GIT_BAD_FILE, path, ret_fault);
+    }
+    *ret_fd = fd;
+    *ret_len = len;
+    return TS_GIT_OK;
+}
+
+enum ts_git_error git__map_open(const char *path, struct git__map *ret_map, struct ts_git_fault *ret_fault) {
+    int fd = -1;
+    size_t len = 0;
+    enum ts_git_error error = open_regular(path, &fd, &len, ret_fault);
+    if (error != TS_GIT_OK)
+        return error;
+    struct git__map map = {{NULL, 0}};
+    if (len > 0) {
+        void *at = mmap(NULL, len, PROT_READ, MAP_SHARED, fd, 0);
+        if (at == MAP_FAILED)
+            error = git__fault(TS_GIT_IO, path, ret_fault);
+        else
+            map.bytes = ts_bytes_of(at, len);
+    }
+    close(fd);
+    if (error == TS_GIT_OK)
+        *ret_map = map;
+    return error;
+}
+
+void git__map_release(struct git__map *map) {
+    if (map->bytes.len > 0)
+        munmap((void *)(uintptr_t)map->bytes.data, map->bytes.len);
+    map->bytes = (struct ts_bytes){NULL, 0};
+}
+
+/* False on an error; a file that shrinks meanwhile gives what was there. */
+static bool read_up_to(int fd, char *text, size_t *len) {
+    size_t done = 0;
+    while (done < *len) {
+        ssize_t got = read(fd, text + done, *len - done);
+        if (got < 0 && errno == EINTR)
+            continue;
+        if (got < 0)
+            return false;
+        if (got == 0)
+            break;
+        done += (size_t)got;
+    }
+    *len = done;
+    return true;
+}
+
+enum ts_git_error git__file_read(const char *path, size_t max, char **ret_text, size_t *ret_len,
+                                 struct ts_git_fault *ret_fault) {
+    int fd = -1;
+    size_t len = 0;
+    enum ts_git_error error = open_regular(path, &fd, &len, ret_fault);
+    if (error != TS_GIT_OK)
+        return error;
+    char *text = NULL;
+    if (len > max)
+        error = git__fault(TS_GIT_TOO_LARGE, path, ret_fault);
+    else if ((text = malloc(len + 1)) == NULL)
+        error = git__fault(TS_GIT_NO_MEMORY, path, ret_fault);
+    else if (!read_up_to(fd, text, &len))
+        error = git__fault(TS_GIT_IO, path, ret_fault);
+    close(fd);
+    if (error != TS_GIT_OK || text == NULL) {
+        free(text);
+        return error;
+    }
+    text[len] = '\0';
+    *ret_text = text;
+    *ret_len = len;
+    return TS_GIT_OK;
+}
+
+bool git__is_dir(const char *path) {
+    struct stat status;
+    return stat(path, &status) == 0 && S_ISDIR(status.st_mode);
+}
+
+bool git__is_file(const char *path) {
+    struct stat status;
+    return stat(path, &status) == 0 && S_ISREG(status.st_mode);
+}
+
+char *git__path_join(const char *folder, const char *name) {
+    if (name[0] == '/')
+        return strdup(name);
+    size_t folder_len = strlen(folder);
+    size_t name_len = strlen(name);
+    char *path = malloc(folder_len + name_len + 2);
+    if (path == NULL)
+        return NULL;
+    memcpy(path, folder, folder_len);
+    path[folder_len] = '/';
+    memcpy(path + folder_len + 1, name, name_len);
+    path[folder_len + 1 + name_len] = '\0';
+    return path;
+}
+
+bool git__grow(void **array, size_t *capacity, size_t needed, size_t element_size) {
+    if (needed <= *capacity)
+        return true;
+    size_t larger = *capacity < 8 ? 8 : *capacity;
+    while (larger < needed)
+        if (!ts_checked_add_size(larger, larger / 2 + 1, &larger))
+            return false;
+    size_t bytes;
+    if (!ts_checked_mul_size(larger, element_size, &bytes))
+        return false;
+    void *grown = realloc(*array, bytes);
+    if (grown == NULL)
+        return false;
+    *array = grown;
+    *capacity = larger;
+    return true;
+}

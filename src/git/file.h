@@ -1,0 +1,39 @@
+/*
+ * Files of a repository: mapped or read whole, only regular ones, never waiting (a repository may hold a pipe
+ * where a file is expected), and arrays that grow.
+ */
+#ifndef TS_GIT_FILE_H
+#define TS_GIT_FILE_H
+
+#include "base/bytes.h"
+#include "fault.h"
+
+#include <stdbool.h>
+#include <stddef.h>
+
+struct git__map {
+    struct ts_bytes bytes; /* mapped read-only; empty for an empty file */
+};
+
+/* MISSING when there is no such file; the fault names the path. */
+enum ts_git_error git__map_open(const char *path, struct git__map *ret_map, struct ts_git_fault *ret_fault);
+void git__map_release(struct git__map *map);
+
+/* A whole small file with a terminator that is not counted; TOO_LARGE beyond max. The caller frees the text.
+ */
+enum ts_git_error git__file_read(const char *path, size_t max, char **ret_text, size_t *ret_len,
+                                 struct ts_git_fault *ret_fault);
+
+bool git__is_dir(const char *path);
+bool git__is_file(const char *path);
+
+/* folder/name, from malloc; NULL when there is no memory. An absolute name stays as it is. */
+char *git__path_join(const char *folder, const char *name);
+
+/* Room for one more element behind count of them: true, or false when there is no memory. */
+bool git__grow(void **array, size_t *capacity, size_t needed, size_t element_size);
+
+#define GIT__GROW(array, capacity, needed)                                                                   \
+    git__grow((void **)&(array), &(capacity), (needed), sizeof *(array))
+
+#endif

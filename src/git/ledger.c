@@ -1,0 +1,160 @@
+#include "ledger.h"
+
+#include "base/assert.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+void git__ledger_init(struct git__ledger *ledger, uint64_t limit) {
+    *ledger = (struct git__ledger){.limit = limit};
+    pthread_mutex_init(&ledger->lock, NULL);
+    pthread_cond_init(&ledger->freed, NULL);
+}
+
+void git__ledger_release(struct git__ledger *ledger) {
+    pthread_mutex_destroy(&ledger->lock);
+    pthread_cond_destroy(&ledger->freed);
+}
+
+void git__ledger_enter(struct git__ledger *ledger) {
+    pthread_mutex_lock(&ledger->lock);
+    ledger->active++;
+    pthread_mutex_unlock(&ledger->lock);
+}
+
+/* Those who wait must look again whether all who are left wait. */
+void git__ledger_leave(struct git__ledger *ledger) {
+    pthread_mutex_lock(&ledger->lock);
+    ts_assert(ledger->active > 0);
+    ledger->active--;
+    pthread_cond_broadcast(&ledger->freed);
+    pthread_mutex_unlock(&ledger->lock);
+}
+
+static void note_most(struct git__ledger *ledger, uint64_t used) {
+    uint_fast64_t most = atomic_load_explicit(&ledger->most, memory_order_relaxed);
+    while (used > most && !atomic_compare_exchange_weak(&ledger->most, &most, used)) {
+    }
+}
+
+bool git__ledger_try(struct git__ledger *ledger, uint64_t bytes) {
+    uint64_t used = atomic_fetch_add(&ledger->used, bytes) + bytes;
+    if (used <= ledger->limit) {
+        note_most(ledger, used);
+        return true;
+    }
+    atomic_fetch_sub(&ledger->used, bytes);
+    return false;
+}
+
+void git__ledger_wait(struct git__ledger *ledger, uint64_t bytes) {
+    pthread_mutex_lock(&ledger->lock);
+    atomic_fetch_add(&ledger->waiting, 1);
+    while (!git__ledger_try(ledger, bytes)) {
+        if (atomic_load(&ledger->waiting) >= ledger->active) {
+            note_most(ledger, atomic_fetch_add(&ledger->used, bytes) + bytes);
+            break;
+        }
+        pthread_cond_wait(&ledger->freed, &ledger->lock);
+    }
+    atomic_fetch_sub(&ledger->waiting, 1);
+    pthread_mutex_unlock(&ledger->lock);
+}
+
+/* The waiter counts itself before it looks at used, and we look at its count after used has changed: one of
+ * us sees the other. */
+void git__ledger_give(struct git__ledger *ledger, uint64_t bytes) {
+    atomic_fetch_sub(&ledger->used, bytes);
+    if (atomic_load(&ledger->waiting) == 0)
+        return;
+    pthread_mutex_lock(&ledger->lock);
+    pthread_cond_broadcast(&ledger->freed);
+    pthread_mutex_unlock(&ledger->lock);
+}
+
+/* ---- buffers ---- */
+
+#define SMALLEST_SHIFT 12
+
+/* Sizes are 4 KiB x 2^k x (4 to 7) / 4: at most a fifth is lost. */
+static size_t class_size(unsigned class) {
+    return ((size_t)4 + class % 4) << (SMALLEST_SHIFT - 2 + class / 4);
+}
+
+static unsigned class_of(size_t size) {
+    if (size <= (size_t)1 << SMALLEST_SHIFT)
+        return 0;
+    unsigned top = 63u - (unsigned)__builtin_clzll(size - 1); /* 2^top < size <= 2^(top + 1) */
+    unsigned class = (top - SMALLEST_SHIFT) * 4;
+    while (class_size(class) < size)
+        class ++;
+    return class;
+}
+
+void git__pool_init(struct git__pool *pool, struct git__ledger *ledger, size_t kept_max) {
+    memset(pool, 0, sizeof *pool);
+    pool->ledger = ledger;
+    pool->kept_max = kept_max;
+}
+
+/* True when there was one. */
+static bool drop_one_kept(struct git__pool *pool) {
+    for (unsigned class = GIT__POOL_CLASSES; class > 0; class --)
+        if (pool->counts[class - 1] > 0) {
+            free(pool->free[class - 1][--pool->counts[class - 1]]);
+            pool->kept -= class_size(class - 1);
+            git__ledger_give(pool->ledger, class_size(class - 1));
+            return true;
+        }
+    return false;
+}
+
+void git__pool_release(struct git__pool *pool) {
+    while (drop_one_kept(pool)) {
+    }
+}
+
+bool git__pool_take(struct git__pool *pool, size_t size, struct git__buffer *ret_buffer) {
+    unsigned class = class_of(size);
+    ts_assert(class < GIT__POOL_CLASSES);
+    size_t capacity = class_size(class);
+    if (pool->counts[class] > 0) {
+        pool->kept -= capacity;
+        *ret_buffer = (struct git__buffer){pool->free[class][--pool->counts[class]], capacity};
+        return true;
+    }
+    while (!git__ledger_try(pool->ledger, capacity)) {
+        if (drop_one_kept(pool) || (pool->spare != NULL && pool->spare(pool->owner)))
+            continue;
+        git__ledger_wait(pool->ledger, capacity);
+        break;
+    }
+    uint8_t *bytes = malloc(capacity);
+    if (bytes == NULL) {
+        git__ledger_give(pool->ledger, capacity);
+        return false;
+    }
+    *ret_buffer = (struct git__buffer){bytes, capacity};
+    return true;
+}
+
+void git__pool_drop(struct git__pool *pool, struct git__buffer buffer) {
+    if (buffer.bytes == NULL)
+        return;
+    free(buffer.bytes);
+    git__ledger_give(pool->ledger, buffer.capacity);
+}
+
+void git__pool_give(struct git__pool *pool, struct git__buffer buffer) {
+    if (buffer.bytes == NULL)
+        return;
+    unsigned class = class_of(buffer.capacity);
+    bool is_scarce = atomic_load_explicit(&pool->ledger->waiting, memory_order_relaxed) > 0;
+    if (is_scarce || pool->counts[class] >= GIT__POOL_DEPTH ||
+        pool->kept + buffer.capacity > pool->kept_max) {
+        git__pool_drop(pool, buffer);
+        return;
+    }
+    pool->free[class][pool->counts[class]++] = buffer.bytes;
+    pool->kept += buffer.capacity;
+}

@@ -1,0 +1,60 @@
+/*
+ * A pack and the entries in it. The file is mapped; nothing in it is believed.
+ *
+ *   'PACK' | be32 version 2 or 3 | be32 count | entries | id of all before
+ *
+ *   entry   c ttt ssss, then bytes of 7 bits while the top bit c is set: type and size after inflating
+ *           offset delta (6): distance back to the base, 7 bits a byte, highest first, each more byte adds 1
+ *           ref delta (7): id of the base
+ *           zlib stream
+ */
+#ifndef TS_GIT_PACK_H
+#define TS_GIT_PACK_H
+
+#include "file.h"
+#include "git/object.h"
+#include "pack_index.h"
+
+struct git__pack {
+    char *path; /* of the .pack */
+    struct git__map index_map;
+    struct git__map map;
+    struct git__pack_index index;
+    uint32_t *by_offset; /* NULL until needed: odb.c */
+    uint64_t end;        /* of the entries: where the trailer begins */
+    bool is_promised;    /* has a .promisor file: what its objects refer to may be missing */
+};
+
+/* From one offset to another, which is outside. */
+struct git__extent {
+    uint64_t from;
+    uint64_t to;
+};
+
+enum git__entry_kind { GIT__ENTRY_WHOLE, GIT__ENTRY_OFFSET_DELTA, GIT__ENTRY_REF_DELTA };
+
+struct git__entry {
+    enum git__entry_kind kind;
+    enum ts_git_type type; /* of a whole one */
+    uint64_t size;         /* after inflating, of the delta when it is one */
+    uint64_t base_offset;  /* of an offset delta: below the entry's own */
+    const uint8_t *base_id;
+    struct ts_bytes data; /* the stream, up to the end that was given */
+};
+
+/*
+ * Opens index and pack. A pack whose header or trailer is wrong is opened all the same, and said so by
+ * *ret_is_damaged, so that what is sound in it can be read; only without an index there is nothing to do.
+ */
+enum ts_git_error git__pack_open(enum ts_git_hash hash, const char *index_path, struct git__pack *ret_pack,
+                                 bool *ret_is_damaged, struct ts_git_fault *ret_fault);
+void git__pack_release(struct git__pack *pack);
+
+/* The last part of the path, for messages. */
+const char *git__pack_name(const struct git__pack *pack);
+
+/* The entry at extent.from, whose bytes end before extent.to. BAD_ENTRY when it is not valid. */
+enum ts_git_error git__pack_entry(const struct git__pack *pack, struct git__extent extent,
+                                  struct git__entry *ret_entry);
+
+#endif

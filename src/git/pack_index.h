@@ -1,0 +1,54 @@
+/*
+ * A pack's index (.idx): which objects the pack holds, sorted by id, and where.
+ *
+ *   version 1   fan-out 256 x be32 | count x (be32 offset, id) | id of pack, id of index
+ *   version 2   ff 't' 'O' 'c' | be32 2 | fan-out 256 x be32 | count x id | count x be32 CRC |
+ *               count x be32 offset, or with the top bit set the number of a large one |
+ *               large x be64 offset | id of pack, id of index
+ *
+ * The fan-out says for each first byte how many ids begin with it or a smaller one. Opening checks that it
+ * never falls and that every table lies in the file; the ids' order and the offsets are checked where used.
+ */
+#ifndef TS_GIT_PACK_INDEX_H
+#define TS_GIT_PACK_INDEX_H
+
+#include "base/bytes.h"
+#include "git/oid.h"
+
+#include <stdbool.h>
+#include <stdint.h>
+
+struct git__pack_index {
+    enum ts_git_hash hash;
+    uint32_t count;
+    uint32_t large_count;
+    const uint8_t *fanout;
+    const uint8_t *ids; /* the first id; the next is id_step further */
+    size_t id_step;
+    const uint8_t *crcs; /* NULL in version 1 */
+    const uint8_t *offsets;
+    size_t offset_step;
+    const uint8_t *large;
+    const uint8_t *pack_id; /* what the pack's trailer must say */
+};
+
+/* Borrows bytes. False when they are no index. */
+bool git__pack_index_init(enum ts_git_hash hash, struct ts_bytes bytes, struct git__pack_index *ret_index);
+
+static inline const uint8_t *git__pack_index_id(const struct git__pack_index *index, uint32_t position) {
+    return index->ids + (size_t)position * index->id_step;
+}
+
+/* False when the table of large offsets has no such entry. position is below count. */
+bool git__pack_index_offset(const struct git__pack_index *index, uint32_t position, uint64_t *ret_offset);
+
+bool git__pack_index_find(const struct git__pack_index *index, const uint8_t *id, uint32_t *ret_position);
+
+/* The fan-out never falls and ends with count; shared with the multi-pack index. */
+bool git__fanout_is_valid(const uint8_t *fanout);
+
+/* Position of an id among sorted ones, by the fan-out. */
+bool git__fanout_find(const uint8_t *fanout, const uint8_t *ids, size_t id_step, size_t id_len,
+                      const uint8_t *id, uint32_t *ret_position);
+
+#endif

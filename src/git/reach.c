@@ -1,0 +1,426 @@
+/*
+ * Which objects a selection reaches.
+ *
+ * Trees are kept against their delta bases. A tree whose base is reachable, too, needs nothing but its own
+ * additions: the base brings the rest. For the others the chain of bases is followed up to one that is
+ * reachable, or to its root, and additions and removals are counted down again.
+ */
+#include "graph.h"
+
+#include "base/assert.h"
+
+#include <stdlib.h>
+
+static enum ts_git_error no_memory(const struct ts_git_graph *graph, struct ts_git_fault *ret_fault) {
+    return git__fault(TS_GIT_NO_MEMORY, graph->repo->common_dir, ret_fault);
+}
+
+/* ---- commits ---- */
+
+struct walk {
+    struct ts_git_graph *graph;
+    struct ts_git_set *seen; /* commits and tags */
+    struct git__list queue;
+    struct git__list commits;
+    struct git__list others;
+    struct git__list missing; /* numbers of what is not there */
+    bool no_memory;
+};
+
+static void keep(struct walk *walk, struct git__list *list, uint32_t number) {
+    if (!git__list_add(list, number))
+        walk->no_memory = true;
+}
+
+static void enqueue(struct walk *walk, uint32_t number) {
+    if (number >= walk->graph->total)
+        keep(walk, &walk->missing, number);
+    else if (git__set_add(walk->seen, number))
+        keep(walk, &walk->queue, number);
+}
+
+/* Takes everything off the queue, which `from` put there. */
+static void walk_all(struct walk *walk, bool with_parents) {
+    const struct ts_git_graph *graph = walk->graph;
+    while (walk->queue.count > 0 && !walk->no_memory) {
+        uint32_t number = walk->queue.items[--walk->queue.count];
+        const struct git__edges *edges = &graph->edges[number];
+        if (edges->type == TS_GIT_COMMIT) {
+            keep(walk, &walk->commits, number);
+            for (uint32_t i = GIT__COMMIT_HEAD; with_parents && i < edges->added; i++)
+                enqueue(walk, git__edges_of(graph, number)[i]);
+            continue;
+        }
+        keep(walk, &walk->others, number);
+        if (edges->type == TS_GIT_TAG)
+            enqueue(walk, git__edges_of(graph, number)[0]);
+    }
+}
+
+static enum ts_git_error walk_init(struct walk *walk, struct ts_git_graph *graph,
+                                   struct ts_git_fault *ret_fault) {
+    *walk = (struct walk){.graph = graph};
+    return ts_git_set_new(graph->repo, &walk->seen, ret_fault);
+}
+
+static void walk_release(struct walk *walk) {
+    ts_git_set_free(walk->seen);
+    free(walk->queue.items);
+    free(walk->commits.items);
+    free(walk->others.items);
+    free(walk->missing.items);
+}
+
+static enum ts_git_error add_tip(struct walk *walk, const struct ts_git_oid *oid,
+                                 struct ts_git_fault *ret_fault) {
+    uint32_t number = git__number_of(walk->graph->repo, oid->bytes);
+    if (number == GIT__NONE)
+        return git__fault_object(TS_GIT_MISSING, walk->graph->repo->hash, oid, NULL, ret_fault);
+    enqueue(walk, number);
+    return TS_GIT_OK;
+}
+
+/* A ref to something that is not there is a fault and no more: other refs have their history. */
+static enum ts_git_error add_refs(struct walk *walk, struct ts_git_fault *ret_fault) {
+    struct ts_git_refs refs;
+    struct ts_git_graph *graph = walk->graph;
+    enum ts_git_error error = ts_git_refs_list(graph->repo, &graph->options.faults, &refs, ret_fault);
+    if (error != TS_GIT_OK)
+        return error;
+    for (size_t i = 0; i < refs.count; i++)
+        (void)add_tip(walk, &refs.items[i].oid, NULL);
+    ts_git_refs_release(&refs);
+    return TS_GIT_OK;
+}
+
+static enum ts_git_error add_tips(struct walk *walk, const struct ts_git_oid *oids, size_t count,
+                                  struct ts_git_fault *ret_fault) {
+    enum ts_git_error error = TS_GIT_OK;
+    for (size_t i = 0; i < count && error == TS_GIT_OK; i++)
+        error = add_tip(walk, &oids[i], ret_fault);
+    return error;
+}
+
+static bool is_chosen(const struct walk *in, const struct walk *out, const struct ts_git_selection *selection,
+                      uint32_t commit) {
+    return !git__set_has(out->seen, commit) &&
+           (!selection->has_since || git__commit_time(in->graph, commit) >= selection->since_s);
+}
+
+static void choose(struct walk *in, const struct walk *out, const struct ts_git_selection *selection,
+                   struct git__selected *selected, struct ts_git_set *chosen) {
+    struct ts_git_graph *graph = in->graph;
+    for (size_t i = 0; i < in->commits.count; i++) {
+        uint32_t commit = in->commits.items[i];
+        if (!is_chosen(in, out, selection, commit))
+            continue;
+        (void)git__set_add(chosen, commit);
+        keep(in, &selected->commits, commit);
+    }
+    for (size_t i = 0; i < in->missing.count; i++)
+        keep(in, &selected->missing, in->missing.items[i]);
+    for (size_t i = 0; i < in->others.count; i++)
+        if (!git__set_has(out->seen, in->others.items[i]))
+            keep(in, &selected->others, in->others.items[i]);
+    for (size_t i = 0; i < selected->commits.count; i++) {
+        uint32_t commit = selected->commits.items[i];
+        for (uint32_t k = GIT__COMMIT_HEAD; k < graph->edges[commit].added; k++) {
+            uint32_t parent = git__edges_of(graph, commit)[k];
+            if (parent < graph->total && graph->edges[parent].type == TS_GIT_COMMIT &&
+                !git__set_has(chosen, parent))
+                keep(in, &selected->boundary, parent);
+        }
+    }
+}
+
+enum ts_git_error git__select(struct ts_git_graph *graph, const struct ts_git_selection *selection,
+                              struct git__selected *ret_selected, struct ts_git_fault *ret_fault) {
+    struct walk in;
+    struct walk out = {.graph = NULL};
+    struct ts_git_set *chosen = NULL;
+    struct git__selected selected = {.commits = {NULL, 0, 0}};
+    enum ts_git_error error = walk_init(&in, graph, ret_fault);
+    if (error == TS_GIT_OK)
+        error = walk_init(&out, graph, ret_fault);
+    if (error == TS_GIT_OK)
+        error = ts_git_set_new(graph->repo, &chosen, ret_fault);
+    if (error == TS_GIT_OK && selection->all_refs)
+        error = add_refs(&in, ret_fault);
+    if (error == TS_GIT_OK)
+        error = add_tips(&in, selection->from, selection->from_count, ret_fault);
+    if (error == TS_GIT_OK)
+        error = add_tips(&out, selection->exclude, selection->exclude_count, ret_fault);
+    if (error == TS_GIT_OK) {
+        walk_all(&in, !selection->tips_only);
+        walk_all(&out, true);
+        choose(&in, &out, selection, &selected, chosen);
+        if (in.no_memory || out.no_memory)
+            error = no_memory(graph, ret_fault);
+    }
+    walk_release(&in);
+    walk_release(&out);
+    ts_git_set_free(chosen);
+    if (error != TS_GIT_OK)
+        git__selected_release(&selected);
+    else
+        *ret_selected = selected;
+    return error;
+}
+
+void git__selected_release(struct git__selected *selected) {
+    free(selected->commits.items);
+    free(selected->others.items);
+    free(selected->boundary.items);
+    free(selected->missing.items);
+}
+
+/* ---- trees and blobs ---- */
+
+#define CHAIN_MAX 4096 /* git makes none longer */
+
+struct spread {
+    struct ts_git_graph *graph;
+    struct ts_git_set *set;
+    struct ts_git_set *swept; /* trees of which all additions are marked, reachable or not */
+    struct git__list queue;   /* trees whose additions are to be marked */
+    struct git__list waiting; /* trees that have a base */
+    struct git__list chain;
+    struct git__list touched;
+    int32_t *counts; /* by number, absent ones included; 0 but for those touched */
+    struct git__list missing;
+    uint8_t *is_missed;
+    bool no_memory;
+};
+
+static void spread_keep(struct spread *s, struct git__list *list, uint32_t number) {
+    if (!git__list_add(list, number))
+        s->no_memory = true;
+}
+
+static void mark(struct spread *s, uint32_t number) {
+    const struct ts_git_graph *graph = s->graph;
+    if (number >= graph->total) {
+        if (!s->is_missed[number - graph->total]) {
+            s->is_missed[number - graph->total] = 1;
+            spread_keep(s, &s->missing, number);
+        }
+        return;
+    }
+    if (!git__set_add(s->set, number) || graph->edges[number].type != TS_GIT_TREE)
+        return;
+    spread_keep(s, &s->queue, number);
+    if (graph->edges[number].base != GIT__NONE)
+        spread_keep(s, &s->waiting, number);
+}
+
+static void drain(struct spread *s) {
+    while (s->queue.count > 0) {
+        uint32_t tree = s->queue.items[--s->queue.count];
+        const uint32_t *edges = git__edges_of(s->graph, tree);
+        for (uint32_t i = 0; i < s->graph->edges[tree].added; i++)
+            mark(s, edges[i]);
+    }
+}
+
+static void count(struct spread *s, uint32_t number, int32_t by) {
+    if (s->counts[number] == 0 && by < 0) /* from above the chain: its tree is reachable and keeps it */
+        return;
+    if (s->counts[number] == 0)
+        spread_keep(s, &s->touched, number);
+    s->counts[number] += by;
+}
+
+/* A chain that git would not make is not followed again and again: what it adds anywhere counts as reachable. */
+static void sweep_chain(struct spread *s) {
+    const struct ts_git_graph *graph = s->graph;
+    for (size_t i = 0; i < s->chain.count; i++) {
+        const uint32_t *list = git__edges_of(graph, s->chain.items[i]);
+        (void)git__set_add(s->swept, s->chain.items[i]);
+        for (uint32_t k = 0; k < graph->edges[s->chain.items[i]].added; k++)
+            mark(s, list[k]);
+    }
+}
+
+/* Additions less removals from the far end of the chain to the tree itself. */
+static void count_chain(struct spread *s) {
+    const struct ts_git_graph *graph = s->graph;
+    s->touched.count = 0;
+    while (s->chain.count > 0) {
+        uint32_t at = s->chain.items[--s->chain.count];
+        const struct git__edges *edges = &graph->edges[at];
+        const uint32_t *list = git__edges_of(graph, at);
+        for (uint32_t i = 0; i < edges->removed; i++)
+            count(s, list[edges->added + i], -1);
+        for (uint32_t i = 0; i < edges->added; i++)
+            count(s, list[i], 1);
+    }
+    for (size_t i = 0; i < s->touched.count; i++) {
+        uint32_t number = s->touched.items[i];
+        if (s->counts[number] > 0)
+            mark(s, number);
+        s->counts[number] = 0;
+    }
+}
+
+/* What a reachable tree has from bases that are not reachable themselves. */
+static void mark_inherited(struct spread *s, uint32_t tree) {
+    s->chain.count = 0;
+    for (uint32_t at = tree; at != GIT__NONE; at = s->graph->edges[at].base) {
+        if (at != tree && (git__set_has(s->set, at) || git__set_has(s->swept, at)))
+            break;
+        spread_keep(s, &s->chain, at);
+    }
+    if (s->chain.count > CHAIN_MAX)
+        sweep_chain(s);
+    else
+        count_chain(s);
+}
+
+/* Marking may make more trees reachable, bases of waiting ones among them. */
+static void settle(struct spread *s) {
+    drain(s);
+    while (s->waiting.count > 0 && !s->no_memory) {
+        uint32_t tree = s->waiting.items[--s->waiting.count];
+        if (!git__set_has(s->set, s->graph->edges[tree].base))
+            mark_inherited(s, tree);
+        drain(s);
+    }
+}
+
+static enum ts_git_error spread_init(struct spread *s, struct ts_git_graph *graph,
+                                     struct ts_git_fault *ret_fault) {
+    *s = (struct spread){.graph = graph};
+    enum ts_git_error error = ts_git_set_new(graph->repo, &s->set, ret_fault);
+    if (error == TS_GIT_OK)
+        error = ts_git_set_new(graph->repo, &s->swept, ret_fault);
+    if (error != TS_GIT_OK)
+        return error;
+    s->counts = calloc((size_t)graph->total + graph->absent.count + 1, sizeof *s->counts);
+    s->is_missed = calloc(graph->absent.count + 1, sizeof *s->is_missed);
+    return s->counts != NULL && s->is_missed != NULL ? TS_GIT_OK : no_memory(graph, ret_fault);
+}
+
+static void spread_release(struct spread *s) {
+    ts_git_set_free(s->set);
+    ts_git_set_free(s->swept);
+    free(s->queue.items);
+    free(s->waiting.items);
+    free(s->chain.items);
+    free(s->touched.items);
+    free(s->missing.items);
+    free(s->counts);
+    free(s->is_missed);
+}
+
+static void mark_trees_of(struct spread *s, const struct git__list *commits) {
+    for (size_t i = 0; i < commits->count; i++)
+        mark(s, git__edges_of(s->graph, commits->items[i])[0]);
+}
+
+static void count_reached(const struct ts_git_graph *graph, const struct ts_git_set *set,
+                          struct ts_git_reach_stats *stats) {
+    for (uint32_t i = 0; i < graph->total; i++) {
+        if (!git__set_has(set, i))
+            continue;
+        stats->commits += graph->edges[i].type == TS_GIT_COMMIT;
+        stats->trees += graph->edges[i].type == TS_GIT_TREE;
+        stats->tags += graph->edges[i].type == TS_GIT_TAG;
+        stats->blobs += graph->edges[i].type == 0;
+        stats->cut_commits += git__set_has(graph->cut, i);
+    }
+}
+
+static int compare_oids(const void *a, const void *b) {
+    return ts_git_oid_compare(a, b);
+}
+
+/* What is not there and should be, once each, by id. */
+static enum ts_git_error send_missing(struct ts_git_graph *graph, const struct git__list *missing,
+                                      struct ts_git_fault *ret_fault) {
+    if (graph->repo->is_partial || missing->count == 0)
+        return TS_GIT_OK;
+    struct ts_git_oid *oids = calloc(missing->count, sizeof *oids);
+    if (oids == NULL)
+        return no_memory(graph, ret_fault);
+    for (size_t i = 0; i < missing->count; i++)
+        oids[i] = graph->absent.oids[missing->items[i] - graph->total];
+    qsort(oids, missing->count, sizeof *oids, compare_oids);
+    for (size_t i = 0; i < missing->count; i++) {
+        struct ts_git_fault fault;
+        (void)git__fault_object(TS_GIT_MISSING, graph->repo->hash, &oids[i], NULL, &fault);
+        git__fault_send(&graph->options.faults, &fault);
+    }
+    free(oids);
+    return TS_GIT_OK;
+}
+
+/* Everything that is excluded is excluded with its trees; of commits that are only not selected, those next
+ * to selected ones, when the caller wants only what is new. */
+static enum ts_git_error reach_excluded(struct ts_git_graph *graph, const struct ts_git_selection *selection,
+                                        const struct git__selected *selected, struct spread *out,
+                                        struct ts_git_fault *ret_fault) {
+    enum ts_git_error error = spread_init(out, graph, ret_fault);
+    if (error != TS_GIT_OK)
+        return error;
+    if (selection->new_only)
+        mark_trees_of(out, &selected->boundary);
+    if (selection->exclude_count > 0) {
+        struct walk walk;
+        error = walk_init(&walk, graph, ret_fault);
+        if (error == TS_GIT_OK)
+            error = add_tips(&walk, selection->exclude, selection->exclude_count, ret_fault);
+        if (error == TS_GIT_OK) {
+            walk_all(&walk, true);
+            mark_trees_of(out, &walk.commits);
+            for (size_t i = 0; i < walk.others.count; i++)
+                mark(out, walk.others.items[i]);
+            out->no_memory = out->no_memory || walk.no_memory;
+        }
+        walk_release(&walk);
+    }
+    settle(out);
+    return error;
+}
+
+enum ts_git_error ts_git_graph_reach(struct ts_git_graph *graph, const struct ts_git_selection *selection,
+                                     struct ts_git_set **ret_set, struct ts_git_reach_stats *ret_stats,
+                                     struct ts_git_fault *ret_fault) {
+    struct git__selected selected;
+    enum ts_git_error error = git__select(graph, selection, &selected, ret_fault);
+    if (error != TS_GIT_OK)
+        return error;
+    struct spread in;
+    struct spread out = {.graph = NULL};
+    error = spread_init(&in, graph, ret_fault);
+    if (error == TS_GIT_OK)
+        error = reach_excluded(graph, selection, &selected, &out, ret_fault);
+    if (error == TS_GIT_OK) {
+        mark_trees_of(&in, &selected.commits);
+        for (size_t i = 0; i < selected.others.count; i++)
+            mark(&in, selected.others.items[i]);
+        for (size_t i = 0; i < selected.missing.count; i++)
+            mark(&in, selected.missing.items[i]);
+        settle(&in);
+        for (size_t i = 0; i < selected.commits.count; i++)
+            (void)git__set_add(in.set, selected.commits.items[i]);
+        ts_git_set_subtract(in.set, out.set);
+        if (in.no_memory || out.no_memory)
+            error = no_memory(graph, ret_fault);
+    }
+    if (error == TS_GIT_OK)
+        error = send_missing(graph, &in.missing, ret_fault);
+    if (error == TS_GIT_OK) {
+        struct ts_git_reach_stats stats = {.commits = 0};
+        count_reached(graph, in.set, &stats);
+        stats.missing = graph->repo->is_partial ? 0 : in.missing.count;
+        stats.missing_by_design = graph->repo->is_partial ? in.missing.count : 0;
+        if (ret_stats != NULL)
+            *ret_stats = stats;
+        *ret_set = in.set;
+        in.set = NULL;
+    }
+    spread_release(&in);
+    spread_release(&out);
+    git__selected_release(&selected);
+    return error;
+}

@@ -1,0 +1,74 @@
+/*
+ * A git repository, opened for reading. Nothing in it is executed, no hook, filter, attribute, include or
+ * alias is looked at, and nothing is written to it.
+ *
+ * A repository object belongs to one thread; ts_git_visit uses threads of its own inside. Files are mapped: a
+ * pack that another process cuts short while it is read ends this process, as it would end git's; packs are
+ * never cut short by git itself, only replaced.
+ */
+#ifndef TS_GIT_REPO_H
+#define TS_GIT_REPO_H
+
+#include "git/error.h"
+#include "git/object.h"
+
+struct ts_git_repo;
+
+struct ts_git_open_options {
+    bool search_upward;              /* look for the repository in the folders above, too */
+    bool no_alternates;              /* do not read objects of other repositories that this one names */
+    struct ts_git_fault_sink faults; /* damage that leaves something to read: a broken pack, for one */
+};
+
+/* path is a work tree (also a linked one), a .git folder or file, or a bare repository. options may be NULL.
+ */
+enum ts_git_error ts_git_repo_open(const char *path, const struct ts_git_open_options *options,
+                                   struct ts_git_repo **ret_repo, struct ts_git_fault *ret_fault);
+void ts_git_repo_free(struct ts_git_repo *repo);
+
+enum ts_git_hash ts_git_repo_hash(const struct ts_git_repo *repo);
+const char *ts_git_repo_git_dir(const struct ts_git_repo *repo);
+const char *ts_git_repo_common_dir(const struct ts_git_repo *repo);
+const char *ts_git_repo_work_tree(const struct ts_git_repo *repo); /* NULL when it is bare */
+bool ts_git_repo_is_shallow(const struct ts_git_repo *repo);
+bool ts_git_repo_is_partial(const struct ts_git_repo *repo);
+
+/* Refs, by name; HEAD is one of them. */
+struct ts_git_ref {
+    char *name;
+    struct ts_git_oid oid;    /* symbolic refs followed */
+    struct ts_git_oid peeled; /* annotated tags followed: the same as oid for everything else */
+};
+
+struct ts_git_refs {
+    struct ts_git_ref *items;
+    size_t count;
+};
+
+/* A ref that is broken, or whose tag cannot be read, goes to the sink, which may be NULL; the others are
+ * listed. A symbolic ref to one that is not there yet (HEAD of an empty repository) is left out. */
+enum ts_git_error ts_git_refs_list(struct ts_git_repo *repo, const struct ts_git_fault_sink *faults,
+                                   struct ts_git_refs *ret_refs, struct ts_git_fault *ret_fault);
+void ts_git_refs_release(struct ts_git_refs *refs);
+
+/* A ref as users write it (main, v1.0, origin/main, refs/…, HEAD), or an id of at least 4 digits that begins
+ * only one object. Tags are not peeled. */
+enum ts_git_error ts_git_repo_resolve(struct ts_git_repo *repo, const char *name, struct ts_git_oid *ret_oid,
+                                      struct ts_git_fault *ret_fault);
+
+/* One object. The caller frees bytes. */
+struct ts_git_content {
+    enum ts_git_type type;
+    uint8_t *bytes;
+    size_t len;
+};
+
+/* TOO_LARGE beyond max bytes. When one copy is damaged, the others are tried. */
+enum ts_git_error ts_git_object_read(struct ts_git_repo *repo, const struct ts_git_oid *oid, size_t max,
+                                     struct ts_git_content *ret_content, struct ts_git_fault *ret_fault);
+
+/* Follows tags to what they name; OK with the last one when that is missing. */
+enum ts_git_error ts_git_object_peel(struct ts_git_repo *repo, const struct ts_git_oid *oid,
+                                     struct ts_git_oid *ret_oid, struct ts_git_fault *ret_fault);
+
+#endif

@@ -1,0 +1,31 @@
+/* Sets by object number. */
+#ifndef TS_GIT_SET_IMPL_H
+#define TS_GIT_SET_IMPL_H
+
+#include "git/set.h"
+
+#include <stdint.h>
+
+struct ts_git_set {
+    struct ts_git_repo *repo;
+    uint32_t size; /* numbers from 0 on that it can hold */
+    uint64_t *words;
+};
+
+static inline bool git__set_has(const struct ts_git_set *set, uint32_t number) {
+    return (set->words[number / 64] >> (number % 64) & 1) != 0;
+}
+
+/* True when it was not in it before. */
+static inline bool git__set_add(struct ts_git_set *set, uint32_t number) {
+    uint64_t bit = UINT64_C(1) << (number % 64);
+    bool is_new = (set->words[number / 64] & bit) == 0;
+    set->words[number / 64] |= bit;
+    return is_new;
+}
+
+static inline void git__set_remove(struct ts_git_set *set, uint32_t number) {
+    set->words[number / 64] &= ~(UINT64_C(1) << (number % 64));
+}
+
+#endif

@@ -1,0 +1,192 @@
+/*
+ *   'DIRC' | be32 version | be32 entries | entries | extensions | id of all before
+ *
+ *   entry   be32 ctime s, ns | mtime s, ns | dev | ino | mode | uid | gid | file size | id | be16 flags |
+ *           be16 more flags (version 3 and 4, when bit 14 of the flags says so) | path
+ *   flags   bit 15 assume valid, 14 extended, 13-12 stage, 11-0 length of path or 0xfff
+ *   path    versions 2 and 3: the bytes, then 1 to 8 zeros up to a multiple of 8 from the entry's start
+ *           version 4: how many bytes of the path before to take off (as offsets of packs), then the
+ *           bytes to put there, then a zero
+ */
+#include "git/staged.h"
+
+#include "base/checked.h"
+#include "base/endian.h"
+#include "repo_impl.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+#define FIXED_SIZE 40u /* before the id */
+#define PATH_MAX_  (1u << 20)
+
+struct parser {
+    enum ts_git_hash hash;
+    uint32_t version;
+    struct ts_bytes rest;
+    struct ts_git_staged staged;
+    size_t capacity;
+};
+
+static bool strip_parse(struct ts_bytes *rest, uint64_t *ret) {
+    uint64_t value = 0;
+    for (unsigned count = 0;; count++) {
+        if (rest->len == 0 || count > 8)
+            return false;
+        uint8_t byte = rest->data[0];
+        *rest = ts_bytes_skip(*rest, 1);
+        value = (count == 0 ? 0 : (value + 1) << 7) | (byte & 0x7fu);
+        if ((byte & 0x80u) == 0)
+            break;
+    }
+    *ret = value;
+    return true;
+}
+
+/* A path that stays inside the work tree and its own name: what git refuses to check out is refused here. */
+static bool path_is_safe(const char *path, size_t len) {
+    if (len == 0 || path[0] == '/' || path[len - 1] == '/')
+        return false;
+    for (size_t from = 0; from <= len;) {
+        const char *slash = from < len ? memchr(path + from, '/', len - from) : NULL;
+        size_t to = slash != NULL ? (size_t)(slash - path) : len;
+        size_t part = to - from;
+        if (part == 0 || (part == 1 && path[from] == '.') ||
+            (part == 2 && path[from] == '.' && path[from + 1] == '.') ||
+            (part == 4 && memcmp(path + from, ".git", 4) == 0))
+            return false;
+        from = to + 1;
+    }
+    return true;
+}
+
+static bool take_path(struct parser *p, size_t entry_head, char **ret_path, size_t *ret_len) {
+    uint64_t strip = 0;
+    size_t kept = 0;
+    const struct ts_git_staged_entry *before =
+        p->staged.count > 0 ? &p->staged.items[p->staged.count - 1] : NULL;
+    if (p->version == 4) {
+        size_t known = before != NULL ? before->path_len : 0;
+        if (!strip_parse(&p->rest, &strip) || strip > known)
+            return false;
+        kept = known - (size_t)strip;
+    }
+    const uint8_t *zero = p->rest.len > 0 ? memchr(p->rest.data, 0, p->rest.len) : NULL;
+    if (zero == NULL)
+        return false;
+    size_t added = (size_t)(zero - p->rest.data);
+    size_t len = kept + added;
+    size_t taken = added + 1;
+    if (p->version != 4)
+        taken = ((entry_head + added + 8) & ~(size_t)7) - entry_head;
+    if (len > PATH_MAX_ || taken > p->rest.len)
+        return false;
+    char *path = malloc(len + 1);
+    if (path == NULL)
+        return false;
+    if (kept > 0)
+        memcpy(path, before->path, kept);
+    memcpy(path + kept, p->rest.data, added);
+    path[len] = '\0';
+    p->rest = ts_bytes_skip(p->rest, taken);
+    if (!path_is_safe(path, len)) {
+        free(path);
+        return false;
+    }
+    *ret_path = path;
+    *ret_len = len;
+    return true;
+}
+
+static bool take_entry(struct parser *p) {
+    size_t hash_len = ts_git_hash_len(p->hash);
+    size_t head = FIXED_SIZE + hash_len + 2;
+    if (p->rest.len < head)
+        return false;
+    const uint8_t *at = p->rest.data;
+    uint16_t flags = ts_be16_load(at + FIXED_SIZE + hash_len);
+    uint16_t more = 0;
+    if ((flags & 0x4000u) != 0) {
+        if (p->version < 3 || p->rest.len < head + 2)
+            return false;
+        more = ts_be16_load(at + head);
+        head += 2;
+    }
+    struct ts_git_staged_entry entry = {
+        .oid = ts_git_oid_of(p->hash, at + FIXED_SIZE),
+        .mode = ts_be32_load(at + 24),
+        .stage = (flags >> 12) & 3u,
+        .is_intent_to_add = (more & 0x2000u) != 0,
+        .is_skipped = (more & 0x4000u) != 0,
+        .mtime_s = ts_be32_load(at + 8),
+        .mtime_ns = ts_be32_load(at + 12),
+        .file_size = ts_be32_load(at + 36),
+    };
+    p->rest = ts_bytes_skip(p->rest, head);
+    if (!take_path(p, head, &entry.path, &entry.path_len))
+        return false;
+    if (!GIT__GROW(p->staged.items, p->capacity, p->staged.count + 1)) {
+        free(entry.path);
+        return false;
+    }
+    p->staged.items[p->staged.count++] = entry;
+    return true;
+}
+
+/* Extensions whose name begins with a capital may be passed over; of the others, a split index must not. */
+static bool extensions_are_known(struct ts_bytes rest) {
+    while (rest.len >= 8) {
+        uint32_t len = ts_be32_load(rest.data + 4);
+        if (len > rest.len - 8)
+            return false;
+        bool is_optional = rest.data[0] >= 'A' && rest.data[0] <= 'Z';
+        if (!is_optional && memcmp(rest.data, "sdir", 4) != 0)
+            return false;
+        rest = ts_bytes_skip(rest, 8 + (size_t)len);
+    }
+    return rest.len == 0;
+}
+
+bool ts_git_staged_parse(enum ts_git_hash hash, struct ts_bytes file, struct ts_git_staged *ret_staged) {
+    size_t hash_len = ts_git_hash_len(hash);
+    struct parser p = {.hash = hash};
+    if (file.len < 12 + hash_len || memcmp(file.data, "DIRC", 4) != 0)
+        return false;
+    p.version = ts_be32_load(file.data + 4);
+    uint32_t count = ts_be32_load(file.data + 8);
+    p.rest = ts_bytes_slice(file, (struct ts_span){12, file.len - 12 - hash_len});
+    bool is_valid = p.version >= 2 && p.version <= 4;
+    for (uint32_t i = 0; i < count && is_valid; i++)
+        is_valid = take_entry(&p);
+    if (!is_valid || !extensions_are_known(p.rest)) {
+        ts_git_staged_release(&p.staged);
+        return false;
+    }
+    *ret_staged = p.staged;
+    return true;
+}
+
+enum ts_git_error ts_git_staged_read(struct ts_git_repo *repo, struct ts_git_staged *ret_staged,
+                                     struct ts_git_fault *ret_fault) {
+    char *path = git__path_join(repo->git_dir, "index");
+    struct git__map map = {{NULL, 0}};
+    if (path == NULL)
+        return git__fault(TS_GIT_NO_MEMORY, repo->git_dir, ret_fault);
+    enum ts_git_error error = git__map_open(path, &map, ret_fault);
+    if (error == TS_GIT_MISSING) {
+        *ret_staged = (struct ts_git_staged){NULL, 0};
+        error = TS_GIT_OK;
+    } else if (error == TS_GIT_OK && !ts_git_staged_parse(repo->hash, map.bytes, ret_staged)) {
+        error = git__fault(TS_GIT_BAD_FILE, path, ret_fault);
+    }
+    git__map_release(&map);
+    free(path);
+    return error;
+}
+
+void ts_git_staged_release(struct ts_git_staged *staged) {
+    for (size_t i = 0; i < staged->count; i++)
+        free(staged->items[i].path);
+    free(staged->items);
+    *staged = (struct ts_git_staged){NULL, 0};
+}

@@ -1,0 +1,36 @@
+/*
+ * The index of a work tree: what is staged. Versions 2 to 4, read whole; extensions are passed over, except
+ * that a split index (which keeps most entries in another file) is an error.
+ */
+#ifndef TS_GIT_STAGED_H
+#define TS_GIT_STAGED_H
+
+#include "git/repo.h"
+
+struct ts_git_staged_entry {
+    char *path; /* any bytes, ended by a zero */
+    size_t path_len;
+    struct ts_git_oid oid;
+    uint32_t mode;
+    unsigned stage;        /* 0; 1 to 3 are sides of a conflict */
+    bool is_intent_to_add; /* its oid is of nothing yet */
+    bool is_skipped;       /* sparse: not in the work tree */
+    int64_t mtime_s; /* of the file when it was staged; when size and time still hold, it has not changed */
+    uint32_t mtime_ns;
+    uint32_t file_size; /* modulo 2^32 */
+};
+
+struct ts_git_staged {
+    struct ts_git_staged_entry *items; /* by path, then stage, as git keeps them */
+    size_t count;
+};
+
+/* OK and empty when there is no index yet. */
+enum ts_git_error ts_git_staged_read(struct ts_git_repo *repo, struct ts_git_staged *ret_staged,
+                                     struct ts_git_fault *ret_fault);
+
+/* The same on bytes. False when they are no index. */
+bool ts_git_staged_parse(enum ts_git_hash hash, struct ts_bytes file, struct ts_git_staged *ret_staged);
+void ts_git_staged_release(struct ts_git_staged *staged);
+
+#endif

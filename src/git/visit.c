@@ -1,0 +1,423 @@
+#include "git/visit.h"
+
+#include "base/assert.h"
+#include "visit_run.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+#define MEMORY_DEFAULT     (UINT64_C(1) << 30)
+#define MEMORY_MIN         (UINT64_C(4) << 20)
+#define OBJECT_MAX_DEFAULT (UINT64_C(32) << 30)
+#define WINDOW_DEFAULT     ((size_t)8 << 20)
+#define WHOLE_PARTS        16 /* an object of at most this part of the memory is held whole */
+#define THREADS_MAX        256
+#define COPIES_MAX         ((size_t)1 << 18) /* 6 MiB a thread; a delta with more of them is looked at whole */
+#define OTHER_COPY_STEPS   UINT64_C(4000000) /* entries looked at for other copies of what is damaged */
+#define UNITS_AT_ONCE      8
+#define POOL_MAX           ((uint64_t)64 << 20) /* of all threads */
+
+/* ---- one thread ---- */
+
+static struct git__job job_of(const struct git__plan *plan, uint32_t at, struct git__held *base) {
+    const struct git__node *node = &plan->nodes[at];
+    return (struct git__job){
+        .type = (enum ts_git_type)node->type,
+        .number = plan->first_number + node->position,
+        .plan = plan,
+        .node = at,
+        .base = base,
+        .is_wanted = node->is_wanted,
+        .is_base = node->first_child != GIT__NONE,
+    };
+}
+
+/* Gives a subtree to a thread that has nothing to do. False when all are busy, and then it stays here. */
+static bool give_away(struct git__worker *worker, const struct git__plan *plan, uint32_t node,
+                      struct git__held *base) {
+    struct git__run *run = worker->run;
+    if (atomic_load_explicit(&run->idle, memory_order_relaxed) <=
+            atomic_load_explicit(&run->task_count, memory_order_relaxed) ||
+        !git__held_restore(worker, base))
+        return false;
+    pthread_mutex_lock(&run->lock);
+    size_t count = atomic_load(&run->task_count);
+    bool is_given = count < run->task_capacity && atomic_load(&run->idle) > count;
+    if (is_given) {
+        atomic_fetch_add(&base->refs, 1);
+        run->tasks[count] = (struct git__task){plan, node, base};
+        atomic_store(&run->task_count, count + 1);
+        pthread_cond_signal(&run->more);
+    }
+    pthread_mutex_unlock(&run->lock);
+    return is_given;
+}
+
+static bool push_frame(struct git__worker *worker, struct git__held *held) {
+    if (held == NULL)
+        return true;
+    if (!GIT__GROW(worker->frames, worker->frame_capacity, worker->frame_count + 1))
+        return false;
+    worker->frames[worker->frame_count++] =
+        (struct git__frame){held, held->plan->nodes[held->node].first_child};
+    return true;
+}
+
+static void note_lost(struct git__worker *worker, struct git__held *held) {
+    worker->problems.no_memory = true;
+    git__held_unref(worker, held);
+}
+
+/* A subtree, from its top; base is the caller's. */
+static void visit_tree(struct git__worker *worker, const struct git__plan *plan, uint32_t top,
+                       struct git__held *base) {
+    struct git__job job = job_of(plan, top, base);
+    struct git__held *held = git__build(worker, &job);
+    if (!push_frame(worker, held))
+        note_lost(worker, held);
+    while (worker->frame_count > 0) {
+        struct git__frame *frame = &worker->frames[worker->frame_count - 1];
+        uint32_t child = frame->next_child;
+        struct git__held *parent = frame->held;
+        if (child == GIT__NONE || atomic_load_explicit(&worker->run->is_stopped, memory_order_relaxed)) {
+            worker->frame_count--;
+            git__held_unref(worker, parent);
+            continue;
+        }
+        frame->next_child = plan->nodes[child].next_sibling;
+        bool is_last = frame->next_child == GIT__NONE;
+        if (!is_last && give_away(worker, plan, child, parent))
+            continue;
+        job = job_of(plan, child, parent);
+        held = git__build(worker, &job);
+        if (is_last) {
+            worker->frame_count--;
+            git__held_unref(worker, parent);
+        }
+        if (!push_frame(worker, held))
+            note_lost(worker, held);
+    }
+}
+
+static void visit_unit(struct git__worker *worker, uint64_t unit) {
+    const struct git__run *run = worker->run;
+    for (size_t i = 0; i < run->repo->pack_count; i++) {
+        const struct git__plan *plan = &run->plans[i];
+        if (unit < plan->root_count) {
+            visit_tree(worker, plan, plan->roots[unit], NULL);
+            return;
+        }
+        unit -= plan->root_count;
+    }
+    git__build_loose(worker, run->loose[unit]);
+}
+
+struct work {
+    bool is_task;
+    struct git__task task;
+    uint64_t from;
+    uint64_t to;
+};
+
+/* False when there is nothing more for anyone. */
+static bool take_work(struct git__run *run, struct work *ret_work) {
+    bool found = false;
+    pthread_mutex_lock(&run->lock);
+    while (!atomic_load(&run->is_stopped)) {
+        size_t count = atomic_load(&run->task_count);
+        if (count > 0) {
+            *ret_work = (struct work){.is_task = true, .task = run->tasks[count - 1]};
+            atomic_store(&run->task_count, count - 1);
+            found = true;
+            break;
+        }
+        if (run->next_unit < run->unit_count) {
+            uint64_t left = run->unit_count - run->next_unit;
+            uint64_t part = left < UNITS_AT_ONCE ? left : UNITS_AT_ONCE;
+            *ret_work = (struct work){.from = run->next_unit, .to = run->next_unit + part};
+            run->next_unit += part;
+            found = true;
+            break;
+        }
+        if (atomic_fetch_add(&run->idle, 1) + 1 == run->threads) {
+            /* Left as it is, so that the others see the end, too. */
+            pthread_cond_broadcast(&run->more);
+            break;
+        }
+        pthread_cond_wait(&run->more, &run->lock);
+        if (atomic_load(&run->idle) == run->threads)
+            break;
+        atomic_fetch_sub(&run->idle, 1);
+    }
+    pthread_mutex_unlock(&run->lock);
+    return found;
+}
+
+static void *work(void *argument) {
+    struct git__worker *worker = argument;
+    struct git__run *run = worker->run;
+    struct work work;
+    while (take_work(run, &work)) {
+        git__ledger_enter(&run->ledger);
+        if (work.is_task) {
+            visit_tree(worker, work.task.plan, work.task.node, work.task.base);
+            git__held_unref(worker, work.task.base);
+        }
+        for (uint64_t unit = work.from; unit < work.to && !atomic_load(&run->is_stopped); unit++)
+            visit_unit(worker, unit);
+        git__ledger_leave(&run->ledger);
+    }
+    /* Others may wait for what is kept here. */
+    git__pool_release(&worker->pool);
+    return NULL;
+}
+
+/* ---- preparing ---- */
+
+static bool list_loose(struct git__run *run, const struct git__choice *choice) {
+    const struct ts_git_repo *repo = run->repo;
+    uint32_t first = repo->numbers.pack_first[repo->pack_count];
+    run->loose = malloc(((size_t)repo->numbers.loose_count + 1) * sizeof *run->loose);
+    if (run->loose == NULL)
+        return false;
+    for (uint32_t i = 0; i < repo->numbers.loose_count; i++) {
+        if (choice->wanted != NULL && !git__set_has(choice->wanted, first + i))
+            continue;
+        if (!git__number_is_copy(repo, first + i))
+            run->loose[run->loose_count++] = i;
+    }
+    return true;
+}
+
+static bool make_plans(struct git__run *run, const struct git__choice *choice,
+                       struct git__problems *problems) {
+    run->plans = calloc(run->repo->pack_count + 1, sizeof *run->plans);
+    if (run->plans == NULL)
+        return false;
+    for (uint32_t i = 0; i < run->repo->pack_count; i++) {
+        if (!git__plan_init(run->repo, i, choice, problems, &run->plans[i]))
+            return false;
+        run->unit_count += run->plans[i].root_count;
+    }
+    if (!list_loose(run, choice))
+        return false;
+    run->unit_count += run->loose_count;
+    return true;
+}
+
+static uint64_t table_bytes(const struct git__run *run) {
+    uint64_t bytes = git__numbers_bytes(run->repo);
+    for (size_t i = 0; i < run->repo->pack_count; i++)
+        bytes += (uint64_t)run->plans[i].node_count * sizeof(struct git__node) +
+                 (uint64_t)run->plans[i].root_count * sizeof(uint32_t);
+    return bytes;
+}
+
+/* What all threads may hold together: what the tables leave, less what one thread may take beyond it (a base,
+ * a delta, a result, and a base that is made again), less what copies and streams take. */
+static uint64_t ledger_limit(const struct git__run *run, uint64_t memory) {
+    uint64_t reserved = table_bytes(run) + 4 * (uint64_t)run->whole_max +
+                        (uint64_t)run->threads * (COPIES_MAX * sizeof(struct ts_git_copy) + (256u << 10));
+    uint64_t least = (uint64_t)run->whole_max;
+    return memory > reserved + least ? memory - reserved : least;
+}
+
+static void set_options(struct git__run *run, const struct ts_git_visit_options *options) {
+    uint64_t memory = options->memory_bytes != 0 ? options->memory_bytes : MEMORY_DEFAULT;
+    memory = memory < MEMORY_MIN ? MEMORY_MIN : memory;
+    run->threads = options->threads == 0 ? 1 : options->threads;
+    run->threads = run->threads > THREADS_MAX ? THREADS_MAX : run->threads;
+    run->types = options->types != 0 ? options->types : TS_GIT_TYPE_BIT(TS_GIT_BLOB);
+    run->object_max = options->object_bytes_max != 0 ? options->object_bytes_max : OBJECT_MAX_DEFAULT;
+    run->whole_max = (size_t)(memory / WHOLE_PARTS);
+    run->window = options->window_bytes != 0 ? options->window_bytes : WINDOW_DEFAULT;
+    run->window = run->window > run->whole_max ? run->whole_max : run->window;
+    run->window = run->window < 16 ? 16 : run->window;
+    run->overlap = options->overlap_bytes > run->window / 2 ? run->window / 2 : options->overlap_bytes;
+    const char *dir = options->spill_dir != NULL ? options->spill_dir : getenv("TMPDIR");
+    run->spill_dir = dir != NULL && dir[0] != '\0' ? dir : "/tmp";
+}
+
+/* ---- all threads ---- */
+
+static bool worker_init(struct git__worker *worker, struct git__run *run, unsigned index) {
+    *worker = (struct git__worker){.run = run, .index = index, .copies = {.max = COPIES_MAX}};
+    size_t kept_max = (size_t)(POOL_MAX / run->threads);
+    kept_max = kept_max > run->ledger.limit / run->threads / 4
+                   ? (size_t)(run->ledger.limit / run->threads / 4)
+                   : kept_max;
+    git__pool_init(&worker->pool, &run->ledger, kept_max);
+    worker->pool.spare = git__spare_frame;
+    worker->pool.owner = worker;
+    return git__inflater_init(&worker->inflater);
+}
+
+static void worker_release(struct git__worker *worker) {
+    git__pool_release(&worker->pool);
+    git__inflater_release(&worker->inflater);
+    free(worker->copies.items);
+    free(worker->frames);
+    free(worker->problems.items);
+}
+
+/* Threads that cannot be started are done without: the first one is the caller's own. */
+static void run_workers(struct git__run *run, struct git__worker *workers) {
+    unsigned wanted = run->threads;
+    unsigned started = 1;
+    pthread_mutex_lock(&run->lock); /* none may see a number of threads that is not final */
+    for (; started < wanted; started++) {
+        struct git__worker *worker = &workers[started];
+        worker->has_thread = pthread_create(&worker->thread, NULL, work, worker) == 0;
+        if (!worker->has_thread)
+            break;
+    }
+    run->threads = started;
+    pthread_mutex_unlock(&run->lock);
+    (void)work(&workers[0]);
+    for (unsigned i = 1; i < wanted; i++)
+        if (workers[i].has_thread)
+            pthread_join(workers[i].thread, NULL);
+}
+
+static void add_stats(struct ts_git_visit_stats *sum, const struct ts_git_visit_stats *part) {
+    sum->objects += part->objects;
+    sum->bytes += part->bytes;
+    sum->deltas += part->deltas;
+    sum->spilled_bytes += part->spilled_bytes;
+    sum->rebuilt += part->rebuilt;
+}
+
+static void collect(struct git__worker *worker, struct git__problems *problems,
+                    struct ts_git_visit_stats *stats) {
+    for (size_t i = 0; i < worker->problems.count; i++)
+        git__problem_add(problems, worker->problems.items[i].number, worker->problems.items[i].error);
+    problems->no_memory = problems->no_memory || worker->problems.no_memory;
+    add_stats(stats, &worker->stats);
+}
+
+static int compare_problems(const void *a, const void *b) {
+    const struct git__problem *x = a;
+    const struct git__problem *y = b;
+    return (x->number > y->number) - (x->number < y->number);
+}
+
+/* ---- what could not be built ---- */
+
+/* Another copy, or one whose base has another copy. True when it was visited, or is of no interest after
+ * all. */
+static bool visit_other_copy(struct git__worker *worker, const struct git__problem *problem,
+                             struct git__work *work) {
+    struct git__run *run = worker->run;
+    struct ts_git_oid oid = ts_git_oid_of(run->repo->hash, git__number_id(run->repo, problem->number));
+    struct ts_git_content content;
+    /* Windows of it may have been visited: once is enough. */
+    if (problem->error == TS_GIT_TOO_LARGE ||
+        git__object_read(run->repo, &oid, run->whole_max, work, &content) != TS_GIT_OK)
+        return false;
+    if ((run->types & TS_GIT_TYPE_BIT(content.type)) != 0) {
+        struct git__job job = {.type = content.type, .number = problem->number, .is_wanted = true};
+        struct ts_git_object object = {
+            .size = content.len, .content = ts_bytes_of(content.bytes, content.len), .is_last = true};
+        void *result = NULL;
+        (void)git__visit_object(worker, &job, &object, &result);
+        if (result != NULL && run->visitor.release != NULL)
+            run->visitor.release(run->visitor.ctx, result);
+    }
+    free(content.bytes);
+    return true;
+}
+
+static void settle(struct git__worker *worker, struct git__problems *problems,
+                   const struct ts_git_fault_sink *faults, struct ts_git_visit_stats *stats) {
+    const struct git__run *run = worker->run;
+    struct ts_git_repo *repo = run->repo;
+    struct ts_git_fault fault;
+    struct git__work work = {.steps_left = OTHER_COPY_STEPS};
+    bool has_copies = repo->pack_count + (repo->numbers.loose_count > 0) > 1;
+    if (problems->count > 0)
+        qsort(problems->items, problems->count, sizeof *problems->items, compare_problems);
+    for (size_t i = 0; i < problems->count && !atomic_load(&run->is_stopped); i++) {
+        const struct git__problem *problem = &problems->items[i];
+        if (has_copies && visit_other_copy(worker, problem, &work))
+            continue;
+        struct git__spot spot = git__number_spot(repo, problem->number);
+        struct ts_git_oid oid = ts_git_oid_of(repo->hash, git__number_id(repo, problem->number));
+        const char *file = spot.pack == GIT__NONE ? NULL : git__pack_name(&repo->packs[spot.pack]);
+        (void)git__fault_object(problem->error, repo->hash, &oid, file, &fault);
+        fault.os_error = 0;
+        stats->faults++;
+        git__fault_send(faults, &fault);
+    }
+    if (problems->no_memory) {
+        (void)git__fault(TS_GIT_NO_MEMORY, repo->common_dir, &fault);
+        stats->faults++;
+        git__fault_send(faults, &fault);
+    }
+}
+
+static void run_release(struct git__run *run) {
+    for (size_t i = 0; run->plans != NULL && i < run->repo->pack_count; i++)
+        git__plan_release(&run->plans[i]);
+    free(run->plans);
+    free(run->loose);
+    free(run->tasks);
+}
+
+/* With plans made and options set. */
+static enum ts_git_error go(struct git__run *run, const struct ts_git_visit_options *options,
+                            struct git__problems *problems, struct ts_git_visit_stats *stats) {
+    unsigned threads = run->threads;
+    uint64_t memory = options->memory_bytes != 0 ? options->memory_bytes : MEMORY_DEFAULT;
+    git__ledger_init(&run->ledger, ledger_limit(run, memory));
+    pthread_mutex_init(&run->lock, NULL);
+    pthread_cond_init(&run->more, NULL);
+    run->task_capacity = threads;
+    run->tasks = calloc(run->task_capacity, sizeof *run->tasks);
+    struct git__worker *workers = calloc(threads, sizeof *workers);
+    bool is_ready = run->tasks != NULL && workers != NULL;
+    for (unsigned i = 0; workers != NULL && i < threads; i++)
+        is_ready = worker_init(&workers[i], run, i) && is_ready;
+    if (is_ready) {
+        run_workers(run, workers);
+        for (size_t i = atomic_load(&run->task_count); i > 0; i--) /* left behind by a stop */
+            git__held_unref(&workers[0], run->tasks[i - 1].base);
+        for (unsigned i = 0; i < threads; i++)
+            collect(&workers[i], problems, stats);
+        workers[0].stats = (struct ts_git_visit_stats){.objects = 0};
+        settle(&workers[0], problems, &options->faults, stats);
+        add_stats(stats, &workers[0].stats);
+        stats->held_bytes_max = table_bytes(run) + atomic_load(&run->ledger.most);
+    }
+    for (unsigned i = 0; workers != NULL && i < threads; i++)
+        worker_release(&workers[i]);
+    free(workers);
+    pthread_mutex_destroy(&run->lock);
+    pthread_cond_destroy(&run->more);
+    git__ledger_release(&run->ledger);
+    if (!is_ready)
+        return TS_GIT_NO_MEMORY;
+    return atomic_load(&run->is_stopped) ? TS_GIT_STOPPED : TS_GIT_OK;
+}
+
+enum ts_git_error ts_git_visit(struct ts_git_repo *repo, const struct ts_git_visit_options *options,
+                               const struct ts_git_visitor *visitor, struct ts_git_visit_stats *ret_stats,
+                               struct ts_git_fault *ret_fault) {
+    enum ts_git_error error = git__numbers_fill(repo, &options->faults, ret_fault);
+    if (error != TS_GIT_OK)
+        return error;
+    struct git__run run = {.repo = repo, .visitor = *visitor};
+    struct git__choice choice = {.wanted = options->wanted};
+    struct git__problems problems = {.items = NULL};
+    struct ts_git_visit_stats stats = {.objects = 0};
+    ts_assert(options->wanted == NULL || options->wanted->repo == repo);
+    set_options(&run, options);
+    choice.types = run.types;
+    error = make_plans(&run, &choice, &problems) ? go(&run, options, &problems, &stats) : TS_GIT_NO_MEMORY;
+    run_release(&run);
+    free(problems.items);
+    if (error == TS_GIT_NO_MEMORY)
+        return git__fault(error, repo->common_dir, ret_fault);
+    if (ret_stats != NULL)
+        *ret_stats = stats;
+    return error == TS_GIT_OK ? error : git__fault(error, repo->common_dir, ret_fault);
+}

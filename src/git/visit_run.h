@@ -1,0 +1,137 @@
+/*
+ * A visit under way: what its threads share, what each of them has, and the objects that are held as bases.
+ *
+ * An object in a delta tree goes through
+ *
+ *   built ──visited──> held, while deltas of it are to come ──last one built──> released
+ *                        │  ▲
+ *              dropped when memory is short, made again when needed (only by the thread that holds it alone)
+ *
+ * Lock order: run.lock and ledger.lock are never taken together.
+ */
+#ifndef TS_GIT_VISIT_RUN_H
+#define TS_GIT_VISIT_RUN_H
+
+#include "delta.h"
+#include "inflate.h"
+#include "ledger.h"
+#include "plan.h"
+
+#include <pthread.h>
+#include <stdatomic.h>
+
+/* A base, shared by the threads that build its deltas. */
+struct git__held {
+    atomic_uint refs;
+    const struct git__plan *plan;
+    uint32_t node;
+    uint64_t size;
+    struct git__buffer buffer; /* bytes NULL: dropped */
+    struct ts_bytes mapped;    /* a spilled one, instead of a buffer */
+    bool is_visited;
+    void *result;
+};
+
+/* A subtree that another thread gives away. */
+struct git__task {
+    const struct git__plan *plan;
+    uint32_t node;
+    struct git__held *base;
+};
+
+struct git__run {
+    struct ts_git_repo *repo;
+    struct ts_git_visitor visitor;
+    unsigned threads;
+    unsigned types;
+    uint64_t object_max;
+    size_t whole_max; /* larger objects come in windows */
+    size_t window;
+    size_t overlap;
+    const char *spill_dir;
+
+    struct git__plan *plans; /* one for each pack */
+    uint32_t *loose;         /* positions of those to look at */
+    uint32_t loose_count;
+    uint64_t unit_count; /* roots and loose objects */
+
+    struct git__ledger ledger;
+    atomic_bool is_stopped;
+
+    pthread_mutex_t lock; /* guards the rest */
+    pthread_cond_t more;
+    uint64_t next_unit;
+    struct git__task *tasks;
+    size_t task_capacity;
+    atomic_size_t task_count;
+    atomic_uint idle;
+};
+
+struct git__frame {
+    struct git__held *held;
+    uint32_t next_child;
+};
+
+struct git__worker {
+    struct git__run *run;
+    unsigned index;
+    pthread_t thread;
+    bool has_thread;
+    struct git__inflater inflater;
+    struct git__pool pool;
+    struct git__copies copies;
+    struct git__frame *frames; /* bases of the object that is built, the nearest last */
+    size_t frame_count;
+    size_t frame_capacity;
+    struct git__problems problems;
+    struct ts_git_visit_stats stats;
+};
+
+/* What is to be built, from where, and what for. */
+struct git__job {
+    enum ts_git_type type;
+    uint32_t number;
+    const struct git__plan *plan; /* NULL for loose ones */
+    uint32_t node;
+    struct git__held *base; /* with its bytes; NULL for a whole object */
+    bool is_wanted;         /* visit it */
+    bool is_base;           /* keep the content */
+};
+
+/* Content of a held object that is not dropped. */
+static inline struct ts_bytes git__held_content(const struct git__held *held) {
+    if (held->mapped.data != NULL)
+        return held->mapped;
+    return ts_bytes_of(held->buffer.bytes, (size_t)held->size);
+}
+
+void git__held_unref(struct git__worker *worker, struct git__held *held);
+
+/* Builds an object, visits it, and gives it as a base when the job says so: NULL then is a failure that was
+ * noted, or the end of the visit. */
+struct git__held *git__build(struct git__worker *worker, const struct git__job *job);
+void git__build_loose(struct git__worker *worker, uint32_t position);
+
+/* A base whose bytes were dropped gets them back. */
+bool git__held_restore(struct git__worker *worker, struct git__held *held);
+
+/* For the pool: drops the farthest base that nobody else uses. */
+bool git__spare_frame(void *worker);
+
+/* What both kinds of building share. */
+struct git__held *git__held_new(const struct git__job *job, uint64_t size);
+bool git__visit_object(struct git__worker *worker, const struct git__job *job,
+                       const struct ts_git_object *content, void **result);
+enum ts_git_error git__check_crc(const struct git__job *job, const struct git__entry *entry, size_t used);
+
+/* Objects, or deltas, that are too large to hold: visit_large.c. */
+enum ts_git_error git__large_whole(struct git__worker *worker, const struct git__job *job, uint64_t size,
+                                   struct git__inflate_stream *stream, struct git__held **ret_held);
+enum ts_git_error git__large_delta(struct git__worker *worker, const struct git__job *job,
+                                   const struct git__delta_head *head, struct git__held **ret_held);
+
+/* Inflates into an unlinked file and maps that. The caller unmaps it. */
+enum ts_git_error git__spill_stream(struct git__worker *worker, struct git__inflate_stream *stream,
+                                    uint64_t size, struct ts_bytes *ret_mapped);
+
+#endif

@@ -1,0 +1,24 @@
+/* Any bytes as a .turnstone.yml: read, and asked about a match. */
+#include "detect/config.h"
+
+#include <stddef.h>
+#include <stdint.h>
+
+int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size);
+
+int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size) {
+    struct ts_config config;
+    struct ts_detect_error error;
+    if (!ts_config_parse("fuzz.yml", ts_bytes_of(data, size), &config, &error))
+        return 0;
+    struct ts_allow_question question = {.path = "src/main.c",
+                                         .rule = "github-pat",
+                                         .finding = "00112233445566778899aabbccddeeff",
+                                         .secret = TS_BYTES("ghp_Fake7Turnstone"),
+                                         .lines =
+                                             TS_BYTES("token = ghp_Fake7Turnstone # turnstone:allow=jwt"),
+                                         .line_before = TS_BYTES("# nothing")};
+    (void)ts_config_judge(&config, &question);
+    ts_config_release(&config);
+    return 0;
+}

@@ -1,0 +1,122 @@
+#!/usr/bin/env python3
+"""turnstone rules, from the command line."""
+import json
+import os
+import sys
+
+sys.path.insert(0, os.path.join(os.path.dirname(os.path.abspath(__file__)), "..", "support", "python"))
+from program import answers, complains, run  # noqa: E402
+from tap import equal, holds, main, test  # noqa: E402
+
+SOUND = """
+rules:
+  - id: team-token
+    name: Token of the team
+    pattern: '\\b(?<secret>team_[a-z0-9]{20})\\b'
+    gate: [team_]
+    severity: high
+    reach: 25
+    examples:
+      match:
+        - text: 'x = team_~~4fake7turnstone2only'
+          secret: team_~~4fake7turnstone2only
+      no-match:
+        - team_short
+"""
+
+
+def write(name, text):
+    with open(name, "w") as file:
+        file.write(text)
+    return name
+
+
+@test
+def list_names_every_rule_once():
+    result = run("rules", "list")
+    equal((result.status, result.err), (0, ""))
+    ids = [line.split()[0] for line in result.out.splitlines()]
+    holds(len(ids) >= 80, len(ids))
+    equal(len(ids), len(set(ids)))
+    holds({"github-pat", "private-key", "jwt", "aws-secret-access-key", "generic-secret"} <= set(ids), ids)
+
+
+@test
+def list_as_json_has_everything():
+    lines = [json.loads(line) for line in run("rules", "list", "--json").out.splitlines()]
+    equal(len(lines), len(run("rules", "list").out.splitlines()))
+    for rule in lines:
+        holds(rule["severity"] in ("low", "medium", "high", "critical"), rule)
+        holds("(?<secret>" in rule["pattern"] and rule["reach"] > 0, rule)
+        holds(rule["literals"] or rule["anchors"] or rule["keywords"], rule)
+
+
+@test
+def rules_of_users_are_added_or_take_a_place():
+    own = write("own.yml", SOUND)
+    count = len(run("rules", "list").out.splitlines())
+    equal(len(run("rules", "list", "--rules", own).out.splitlines()), count + 1)
+    answers("team-token  high      Token of the team\n", "rules", "list", "--no-builtin", "--rules", own)
+    other = write("other.yml", SOUND.replace("team-token", "github-pat"))
+    equal(len(run("rules", "list", "--rules", other).out.splitlines()), count)
+    holds("team_" in run("rules", "explain", "github-pat", "--rules", other).out, "replaced")
+    complains(2, "--rules", "rules", "list", "--no-builtin")
+
+
+@test
+def check_says_that_sound_rules_hold():
+    answers("own.yml: 1 rule, 0 problems\n", "rules", "check", write("own.yml", SOUND))
+    holds(run("rules", "check").out.endswith(" rules, 0 problems\n"), "built-in")
+
+
+@test
+def check_names_file_line_rule_field_and_cure():
+    def problem(text, *parts):
+        result = run("rules", "check", write("own.yml", text))
+        equal((result.status, result.err), (1, ""), text)
+        for part in ("own.yml:", "rule 'team-token'", *parts):
+            holds(part in result.out, f"{part} not in {result.out}")
+    problem(SOUND.replace("reach: 25", "reach: 24"), "pattern", "25", "raise reach")
+    problem(SOUND.replace("{20})", "{20,})"), "no longest match")
+    problem(SOUND.replace("?<secret>", "?:"), "no group named secret")
+    problem(SOUND.replace("{20})", "{20}"), "PCRE2")
+    problem(SOUND.replace("[team_]", "[teem_]"), "gate", "let this example through")
+    problem(SOUND.replace("- team_short", "- team_9fake7turnstone2only"), "no-match", "matches")
+    problem(SOUND.replace("x = team_", "x = tram_"), ":11", "does not match")
+    problem(SOUND.replace("secret: team_~~4", "secret: team_~~5"), "another secret")
+    problem(SOUND.split("    examples:")[0], "examples")
+    result = run("rules", "check", "--json", write("own.yml", SOUND.replace("reach: 25", "reach: 24")))
+    equal(json.loads(result.out)["rule"], "team-token")
+
+
+@test
+def a_file_that_is_no_rule_file_is_refused():
+    def refused(text, *parts):
+        complains(2, ["own.yml", *parts], "rules", "check", write("own.yml", text))
+    refused("", "rules")
+    refused("rules: [", "not YAML")
+    refused("- a\n", "mapping")
+    refused(SOUND.replace("severity: high", "severity: grave"), "severity", "critical")
+    refused(SOUND.replace("gate:", "gates:"), "gates", "did you mean 'gate'")
+    refused(SOUND + SOUND.split("rules:\n")[1], "team-token", "twice")
+    complains(2, "nowhere.yml", "rules", "check", "nowhere.yml")
+    complains(2, ".", "rules", "check", ".")
+
+
+@test
+def explain_tells_what_a_rule_has():
+    result = run("rules", "explain", "aws-secret-access-key")
+    for part in ("AWS secret access key", "keywords", "finds", "leaves", "critical"):
+        holds(part in result.out, part)
+    equal(json.loads(run("rules", "explain", "--json", "jwt").out)["id"], "jwt")
+    complains(2, ["'github-patt'", "did you mean 'github-pat'"], "rules", "explain", "github-patt")
+    complains(2, "which rule", "rules", "explain")
+
+
+@test
+def a_hostile_rule_file_is_not_printed_raw():
+    text = SOUND.replace("Token of the team", '"a\\e[31mred"')
+    holds("\x1b" not in run("rules", "list", "--rules", write("own.yml", text)).out, "escaped")
+
+
+main()

@@ -1,0 +1,176 @@
+#include "detect/config.h"
+#include "detect/finding_id.h"
+#include "support/cmocka.h"
+
+#include <string.h>
+
+static struct ts_config config;
+static struct ts_detect_error error;
+
+static void parse(const char *text) {
+    if (!ts_config_parse(".turnstone.yml", ts_bytes_of_cstring(text), &config, &error))
+        fail_msg("%s", error.text);
+}
+
+static int done(void **state) {
+    (void)state;
+    ts_config_release(&config);
+    return 0;
+}
+
+static struct ts_allow_question question(void) {
+    return (struct ts_allow_question){.path = "src/app/main.c",
+                                      .rule = "github-pat",
+                                      .finding = "00112233445566778899aabbccddeeff",
+                                      .secret = TS_BYTES("ghp_Fake"),
+                                      .lines = TS_BYTES("token = ghp_Fake")};
+}
+
+static enum ts_allowed judge(struct ts_allow_question asked) {
+    return ts_config_judge(&config, &asked).allowed;
+}
+
+static void an_empty_file_says_nothing(void **state) {
+    (void)state;
+    parse("");
+    assert_int_equal(config.allow_count, 0);
+    assert_int_equal(config.salt.len, 0);
+    assert_false(config.without_builtin);
+    assert_int_equal(judge(question()), TS_ALLOWED_NOT);
+}
+
+static void everything_that_is_said_is_there(void **state) {
+    (void)state;
+    parse("salt: 0123456789abcdef\nrules:\n  builtin: false\n  files: [a.yml, b/c.yml]\nallow:\n"
+          "  - paths: ['tests/**']\n    reason: made up\n  - rules: [jwt]\n");
+    assert_true(ts_bytes_equal(config.salt, TS_BYTES("0123456789abcdef")));
+    assert_true(config.without_builtin);
+    assert_string_equal(config.rule_files.texts[1], "b/c.yml");
+    assert_int_equal(config.allow_count, 2);
+    assert_string_equal(config.allows[0].reason, "made up");
+    assert_int_equal(config.allows[1].line, 8);
+    assert_string_equal(config.file, ".turnstone.yml");
+}
+
+static void each_condition_allows(void **state) {
+    (void)state;
+    static const char *const texts[] = {
+        "allow: [{paths: ['src/**']}]",
+        "allow: [{paths: [main.c]}]",
+        "allow: [{rules: [jwt, github-pat]}]",
+        "allow: [{secrets: ['^ghp_F']}]",
+        "allow: [{lines: ['token\\s*=']}]",
+        "allow: [{findings: [00112233445566778899aabbccddeeff]}]",
+        "allow: [{paths: [nowhere]}, {paths: ['*.c'], rules: [github-pat], secrets: [Fake], lines: [ghp]}]",
+    };
+    for (size_t i = 0; i < sizeof texts / sizeof texts[0]; i++) {
+        parse(texts[i]);
+        struct ts_allow_question asked = question();
+        struct ts_allow_answer answer = ts_config_judge(&config, &asked);
+        if (answer.allowed != TS_ALLOWED_BY_CONFIG)
+            fail_msg("not allowed by %s", texts[i]);
+        assert_ptr_equal(answer.by, &config.allows[config.allow_count - 1]);
+        ts_config_release(&config);
+    }
+}
+
+static void all_conditions_of_an_entry_must_hold(void **state) {
+    (void)state;
+    static const char *const texts[] = {
+        "allow: [{paths: ['tests/**']}]",
+        "allow: [{paths: ['*.c'], rules: [jwt]}]",
+        "allow: [{secrets: ['^Fake'], lines: [ghp]}]",
+        "allow: [{findings: [ffffffffffffffffffffffffffffffff]}]",
+    };
+    for (size_t i = 0; i < sizeof texts / sizeof texts[0]; i++) {
+        parse(texts[i]);
+        assert_int_equal(judge(question()), TS_ALLOWED_NOT);
+        ts_config_release(&config);
+    }
+}
+
+static void a_pragma_allows_too_and_says_so(void **state) {
+    (void)state;
+    parse("allow: [{rules: [jwt]}]");
+    struct ts_allow_question asked = question();
+    asked.lines = TS_BYTES("token = ghp_Fake # gitleaks:allow");
+    struct ts_allow_answer answer = ts_config_judge(&config, &asked);
+    assert_int_equal(answer.allowed, TS_ALLOWED_BY_PRAGMA);
+    assert_string_equal(answer.pragma, "gitleaks:allow");
+    assert_int_equal(ts_config_judge(NULL, &asked).allowed, TS_ALLOWED_BY_PRAGMA);
+}
+
+static void a_pattern_that_takes_too_long_allows_nothing(void **state) {
+    (void)state;
+    parse("allow: [{secrets: ['(a+)+$']}]");
+    struct ts_allow_question asked = question();
+    static char long_text[4001];
+    memset(long_text, 'a', 4000);
+    long_text[3999] = 'b';
+    asked.secret = ts_bytes_of(long_text, 4000);
+    assert_int_equal(judge(asked), TS_ALLOWED_NOT);
+}
+
+static void mistakes_are_named(void **state) {
+    (void)state;
+    static const struct {
+        const char *text;
+        unsigned line;
+        const char *part;
+    } cases[] = {
+        {"salt: short\n", 1, "16"},
+        {"\nalow: []\n", 2, "did you mean 'allow'"},
+        {"allow: {}\n", 1, "list"},
+        {"allow:\n  - {}\n", 2, "everything"},
+        {"allow:\n  - reason: why\n", 2, "everything"},
+        {"allow:\n  - secrets: ['(']\n", 2, "regular expression"},
+        {"allow:\n  - lines: [a, '[']\n", 2, "item 2"},
+        {"allow:\n  - paths: ['a[']\n", 2, "paths"},
+        {"allow:\n  - findings: [abc]\n", 2, "32 hexadecimal"},
+        {"allow:\n  - rules: []\n", 2, "empty"},
+        {"rules: {builtin: false}\n", 1, "files"},
+        {"rules: {builtin: maybe}\n", 1, "true or false"},
+        {"a: [\n", 2, "not YAML"},
+    };
+    for (size_t i = 0; i < sizeof cases / sizeof cases[0]; i++) {
+        if (ts_config_parse("c.yml", ts_bytes_of_cstring(cases[i].text), &config, &error))
+            fail_msg("taken: %s", cases[i].text);
+        if (error.line != cases[i].line || !strstr(error.text, cases[i].part))
+            fail_msg("%s: line %u: %s", cases[i].text, error.line, error.text);
+    }
+}
+
+static void the_salt_is_in_no_message(void **state) {
+    (void)state;
+    assert_false(ts_config_parse("c.yml", TS_BYTES("salt: hushhush\n"), &config, &error));
+    assert_null(strstr(error.text, "hush"));
+}
+
+static void finding_ids_follow_from_salt_rule_and_secret(void **state) {
+    (void)state;
+    struct ts_finding_key public_key = ts_finding_key_of((struct ts_bytes){0});
+    struct ts_finding_key own_key = ts_finding_key_of(TS_BYTES("0123456789abcdef"));
+    struct ts_finding_id id = ts_finding_id_of(&public_key, "jwt", TS_BYTES("secret"));
+    assert_int_equal(strlen(id.text), TS_FINDING_ID_LEN);
+    assert_string_equal(ts_finding_id_of(&public_key, "jwt", TS_BYTES("secret")).text, id.text);
+    assert_string_not_equal(ts_finding_id_of(&own_key, "jwt", TS_BYTES("secret")).text, id.text);
+    assert_string_not_equal(ts_finding_id_of(&public_key, "jwts", TS_BYTES("ecret")).text, id.text);
+    assert_string_not_equal(ts_finding_id_of(&public_key, "jwt", TS_BYTES("secreT")).text, id.text);
+    /* Baselines depend on it. */
+    assert_string_equal(id.text, "a3063a20e78da3994cefa7b4b46545a3");
+}
+
+int main(void) {
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test_teardown(an_empty_file_says_nothing, done),
+        cmocka_unit_test_teardown(everything_that_is_said_is_there, done),
+        cmocka_unit_test_teardown(each_condition_allows, done),
+        cmocka_unit_test_teardown(all_conditions_of_an_entry_must_hold, done),
+        cmocka_unit_test_teardown(a_pragma_allows_too_and_says_so, done),
+        cmocka_unit_test_teardown(a_pattern_that_takes_too_long_allows_nothing, done),
+        cmocka_unit_test_teardown(mistakes_are_named, done),
+        cmocka_unit_test_teardown(the_salt_is_in_no_message, done),
+        cmocka_unit_test(finding_ids_follow_from_salt_rule_and_secret),
+    };
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}

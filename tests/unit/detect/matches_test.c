@@ -1,0 +1,72 @@
+#include "detect/matches.h"
+
+#include "base/prng.h"
+#include "support/cmocka.h"
+
+#include <string.h>
+
+static struct ts_rule four[4] = {
+    {.id = "a"}, {.id = "b"}, {.id = "g", .generic = true}, {.id = "h", .generic = true}};
+static const struct ts_ruleset rules = {.rules = four, .count = 4};
+
+static struct ts_match match(uint32_t rule, size_t from, size_t len) {
+    return (struct ts_match){.rule = rule, .span = {from, len}, .secret_span = {from, len}};
+}
+
+static void what_another_match_stands_for_goes(void **state) {
+    (void)state;
+    struct ts_match matches[] = {match(0, 10, 5), match(0, 8, 10), match(0, 8, 10), match(1, 9, 3),
+                                 match(2, 15, 9), match(2, 30, 5), match(3, 30, 5), match(3, 40, 5)};
+    size_t left = ts_matches_settle(&rules, matches, 8);
+    /* a at 8, b at 9, g at 30, h at 40: of a the larger, g only where no other rule is, of equal ones the first */
+    assert_int_equal(left, 4);
+    static const size_t places[] = {8, 9, 30, 40};
+    static const uint32_t whose[] = {0, 1, 2, 3};
+    for (size_t i = 0; i < 4; i++) {
+        assert_int_equal(matches[i].secret_span.from, places[i]);
+        assert_int_equal(matches[i].rule, whose[i]);
+    }
+}
+
+static void the_least_encoded_and_leftmost_of_equal_ones_stays(void **state) {
+    (void)state;
+    struct ts_match matches[] = {match(0, 10, 5), match(0, 10, 5), match(0, 10, 5)};
+    matches[0].depth = 1;
+    matches[1].span.from = 7;
+    matches[2].span.from = 4;
+    assert_int_equal(ts_matches_settle(&rules, matches, 3), 1);
+    assert_int_equal(matches[0].depth, 0);
+    assert_int_equal(matches[0].span.from, 4);
+}
+
+/* Settling does not depend on the order, and settling again changes nothing. */
+static void the_order_of_matches_does_not_matter(void **state) {
+    (void)state;
+    struct ts_match first[60];
+    struct ts_match second[60];
+    struct ts_prng prng;
+    ts_prng_init(&prng, 8);
+    for (int round = 0; round < 200; round++) {
+        size_t count = ts_prng_below(&prng, 60);
+        for (size_t i = 0; i < count; i++) {
+            first[i] = match((uint32_t)ts_prng_below(&prng, 4), ts_prng_below(&prng, 100),
+                             1 + ts_prng_below(&prng, 30));
+            first[i].depth = (uint8_t)ts_prng_below(&prng, 3);
+        }
+        memcpy(second, first, sizeof first);
+        ts_prng_shuffle(&prng, second, count);
+        size_t left = ts_matches_settle(&rules, first, count);
+        assert_int_equal(ts_matches_settle(&rules, second, count), left);
+        assert_memory_equal(first, second, left * sizeof first[0]);
+        assert_int_equal(ts_matches_settle(&rules, second, left), left);
+    }
+}
+
+int main(void) {
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(what_another_match_stands_for_goes),
+        cmocka_unit_test(the_least_encoded_and_leftmost_of_equal_ones_stays),
+        cmocka_unit_test(the_order_of_matches_does_not_matter),
+    };
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}

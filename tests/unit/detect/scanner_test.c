@@ -1,0 +1,450 @@
+#include "detect/rules_check.h"
+#include "support.h"
+
+#include "base/prng.h"
+
+#include <dirent.h>
+#include <fcntl.h>
+#include <pthread.h>
+#include <stdio.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+static struct kit kit;
+
+static int make_kit(void **state) {
+    (void)state;
+    kit_init(&kit, NULL);
+    return 0;
+}
+
+static int drop_kit(void **state) {
+    (void)state;
+    kit_release(&kit);
+    return 0;
+}
+
+/* A text made of lines of code, of the rules' own examples whole and cut, of encoded ones, and of noise. */
+struct text {
+    uint8_t bytes[96 * 1024];
+    size_t len;
+};
+
+static void put(struct text *text, const void *bytes, size_t len) {
+    size_t room = sizeof text->bytes - text->len;
+    size_t taken = len < room ? len : room;
+    memcpy(text->bytes + text->len, bytes, taken);
+    text->len += taken;
+}
+
+static void put_base64(struct text *text, struct ts_bytes bytes, size_t width) {
+    static const char alphabet[] = "ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789+/";
+    size_t column = 0;
+    for (size_t i = 0; i < bytes.len; i += 3) {
+        uint32_t group = (uint32_t)bytes.data[i] << 16;
+        size_t have = bytes.len - i < 3 ? bytes.len - i : 3;
+        if (have > 1)
+            group |= (uint32_t)bytes.data[i + 1] << 8;
+        if (have > 2)
+            group |= bytes.data[i + 2];
+        for (size_t j = 0; j < 4; j++) {
+            char c = j <= have ? alphabet[group >> (18 - 6 * j) & 63] : '=';
+            put(text, &c, 1);
+            if (width > 0 && ++column % width == 0)
+                put(text, "\n", 1);
+        }
+    }
+}
+
+static void put_encoded(struct text *text, struct ts_bytes bytes, struct ts_prng *prng) {
+    static struct text inner;
+    switch (ts_prng_below(prng, 5)) {
+    case 0:
+        put_base64(text, bytes, 0);
+        break;
+    case 1:
+        put_base64(text, bytes, 64);
+        break;
+    case 2:
+        for (size_t i = 0; i < bytes.len; i++) {
+            char escape[4];
+            snprintf(escape, sizeof escape, "%%%02X", bytes.data[i]);
+            if (ts_prng_below(prng, 3) == 0)
+                put(text, escape, 3);
+            else
+                put(text, bytes.data + i, 1);
+        }
+        break;
+    case 3:
+        for (size_t i = 0; i < bytes.len; i++) {
+            put(text, bytes.data + i, 1);
+            put(text, "", 1);
+        }
+        break;
+    default:
+        inner.len = 0;
+        put_base64(&inner, bytes, 0);
+        put_base64(text, ts_bytes_of(inner.bytes, inner.len), ts_prng_below(prng, 2) * 76);
+        break;
+    }
+}
+
+static void put_something(struct text *text, struct ts_prng *prng) {
+    static const char *const lines[] = {"int main(void) {\n",
+                                        "    return 0;\n",
+                                        "\n",
+                                        "password = \"",
+                                        "token: ",
+                                        "https://user:",
+                                        "aws_secret = ",
+                                        "# 0123456789abcdef0123456789abcdef\n",
+                                        "the quick brown fox jumps over the lazy dog ",
+                                        "=",
+                                        "datadog ",
+                                        "\0\0\0"};
+    const struct ts_rule *rule = &kit.rules.rules[ts_prng_below(prng, kit.rules.count)];
+    const struct ts_rule_example *example = &rule->matches[ts_prng_below(prng, rule->match_count)];
+    switch (ts_prng_below(prng, 8)) {
+    case 0:
+    case 1:
+        put(text, example->text.data, example->text.len);
+        break;
+    case 2: {
+        size_t from = ts_prng_below(prng, example->text.len);
+        put(text, example->text.data + from, ts_prng_below(prng, example->text.len - from) + 1);
+        break;
+    }
+    case 3:
+        put_encoded(text, example->text, prng);
+        break;
+    case 4:
+        for (size_t i = ts_prng_below(prng, 400); i > 0; i--) {
+            uint8_t byte = (uint8_t)ts_prng_next(prng);
+            put(text, &byte, 1);
+        }
+        break;
+    default: {
+        const char *line = lines[ts_prng_below(prng, sizeof lines / sizeof lines[0])];
+        put(text, line, strlen(line));
+        break;
+    }
+    }
+}
+
+static void make_text(struct text *text, struct ts_prng *prng, size_t len) {
+    text->len = 0;
+    while (text->len < len)
+        put_something(text, prng);
+    text->len = len;
+}
+
+static void every_rule_holds_by_its_examples(void **state) {
+    (void)state;
+    for (size_t i = 0; i < kit.rules.count; i++) {
+        const struct ts_rule *rule = &kit.rules.rules[i];
+        for (size_t j = 0; j < rule->match_count; j++) {
+            struct list list = scan_raw(&kit, (struct ts_scan){.bytes = rule->matches[j].text});
+            bool found = false;
+            for (size_t k = 0; k < list.count && !found; k++)
+                found = list.matches[k].rule == i &&
+                        ts_bytes_equal(list.matches[k].secret, rule->matches[j].secret);
+            if (!found)
+                fail_msg("%s does not find its example %zu", rule->id, j);
+            list_release(&list);
+        }
+    }
+    assert_true(kit.rules.count >= 80);
+}
+
+static void print_problem(void *context, const struct ts_detect_error *problem) {
+    (void)context;
+    print_error("%s\n", problem->text);
+}
+
+static void the_builtin_rules_pass_the_check(void **state) {
+    (void)state;
+    assert_int_equal(ts_rules_check(&kit.rules, print_problem, NULL), 0);
+}
+
+static void compare_gated(struct ts_bytes bytes, const char *what) {
+    struct list gated = scan_raw(&kit, (struct ts_scan){.bytes = bytes});
+    struct list all = scan_raw(&kit, (struct ts_scan){.bytes = bytes, .ungated = true});
+    list_settle(&gated, &kit.rules);
+    list_settle(&all, &kit.rules);
+    assert_same(&kit, &gated, &all, what);
+    list_release(&gated);
+    list_release(&all);
+}
+
+static void gates_find_the_same_in_generated_texts(void **state) {
+    (void)state;
+    static struct text text;
+    struct ts_prng prng;
+    ts_prng_init(&prng, 11);
+    for (int round = 0; round < 12; round++) {
+        make_text(&text, &prng, 3000 + ts_prng_below(&prng, 12000));
+        compare_gated(ts_bytes_of(text.bytes, text.len), "generated text");
+    }
+}
+
+/* Every file of a folder and those in it, up to a number of bytes. */
+static size_t compare_folder(const char *folder, size_t budget) {
+    DIR *open_folder = opendir(folder);
+    if (!open_folder)
+        return budget;
+    struct dirent *entry;
+    while (budget > 0 && (entry = readdir(open_folder))) {
+        char path[1024];
+        struct stat status;
+        int len = snprintf(path, sizeof path, "%s/%s", folder, entry->d_name);
+        if (entry->d_name[0] == '.' || len < 0 || (size_t)len >= sizeof path || lstat(path, &status) != 0)
+            continue;
+        if (S_ISDIR(status.st_mode))
+            budget = compare_folder(path, budget);
+        if (!S_ISREG(status.st_mode) || status.st_size == 0)
+            continue;
+        size_t size = (size_t)status.st_size < 50000 ? (size_t)status.st_size : 50000;
+        uint8_t *bytes = malloc(size);
+        int fd = open(path, O_RDONLY | O_CLOEXEC);
+        assert_non_null(bytes);
+        if (fd >= 0 && read(fd, bytes, size) == (ssize_t)size)
+            compare_gated(ts_bytes_of(bytes, size), path);
+        if (fd >= 0)
+            close(fd);
+        free(bytes);
+        budget = budget > size ? budget - size : 0;
+    }
+    closedir(open_folder);
+    return budget;
+}
+
+static void gates_find_the_same_in_files_of_this_machine(void **state) {
+    (void)state;
+    compare_folder("/usr/include", 600000);
+    compare_folder("/usr/share/doc", 300000);
+    compare_folder("/usr/lib/python3", 600000);
+    compare_folder("/etc", 300000);
+}
+
+/* Whatever is changed, carrying the rest over gives what a scan of everything gives. */
+static void changed_bytes_and_carried_matches_are_a_whole_scan(void **state) {
+    (void)state;
+    static struct text old;
+    static struct text new;
+    static struct text inserted;
+    struct ts_prng prng;
+    ts_prng_init(&prng, 23);
+    for (int round = 0; round < 150; round++) {
+        make_text(&old, &prng, 2000 + ts_prng_below(&prng, 40000));
+        /* new = old with a part replaced by something else, perhaps nothing. */
+        size_t cut_from = ts_prng_below(&prng, old.len + 1);
+        size_t cut_len =
+            ts_prng_below(&prng, 3) == 0 ? 0 : ts_prng_below(&prng, old.len - cut_from + 1) % 300;
+        inserted.len = 0;
+        while (ts_prng_below(&prng, 2) == 0)
+            put_something(&inserted, &prng);
+        new.len = 0;
+        put(&new, old.bytes, cut_from);
+        put(&new, inserted.bytes, inserted.len);
+        put(&new, old.bytes + cut_from + cut_len, old.len - cut_from - cut_len);
+
+        struct list before = scan_raw(&kit, (struct ts_scan){.bytes = ts_bytes_of(old.bytes, old.len)});
+        struct ts_span changed = {cut_from, inserted.len};
+        struct list merged = scan_raw(&kit, (struct ts_scan){.bytes = ts_bytes_of(new.bytes, new.len),
+                                                             .changed = &changed,
+                                                             .changed_count = 1});
+        for (size_t i = 0; i < before.count; i++) {
+            const struct ts_match *match = &before.matches[i];
+            size_t end = match->depends.from + match->depends.len;
+            merged.shift = 0;
+            if (end <= cut_from && !match->depends_on_end) {
+                list_add(&merged, match);
+            } else if (match->depends.from >= cut_from + cut_len && !match->depends_on_start) {
+                merged.shift = inserted.len - cut_len;
+                list_add(&merged, match);
+            }
+        }
+        struct list whole = scan_text(&kit, new.bytes, new.len);
+        list_settle(&merged, &kit.rules);
+        assert_same(&kit, &merged, &whole, "changed and carried");
+        list_release(&before);
+        list_release(&merged);
+        list_release(&whole);
+    }
+}
+
+/* The check above can fail: without the changed bytes something is missing. */
+static void what_is_changed_is_not_found_without_looking(void **state) {
+    (void)state;
+    const struct ts_rule *rule = ts_ruleset_find(&kit.rules, "gitlab-pat");
+    struct ts_span changed = {0, 0};
+    struct list list = scan_raw(&kit, (struct ts_scan){.bytes = rule->matches[0].text, .changed = &changed});
+    assert_int_equal(list.count, 0);
+    list_release(&list);
+}
+
+static void windows_with_overlap_find_what_one_scan_finds(void **state) {
+    (void)state;
+    static struct text text;
+    struct ts_prng prng;
+    ts_prng_init(&prng, 31);
+    size_t overlap = ts_detector_reach(kit.detector);
+    for (int round = 0; round < 8; round++) {
+        make_text(&text, &prng, 60000 + ts_prng_below(&prng, 30000));
+        struct list whole = scan_text(&kit, text.bytes, text.len);
+        struct list parts = {0};
+        size_t step = 3000 + ts_prng_below(&prng, 20000);
+        for (size_t at = 0; at < text.len; at += step) {
+            size_t end = text.len - at > step + overlap ? at + step + overlap : text.len;
+            struct ts_scan scan = {.bytes = ts_bytes_of(text.bytes + at, end - at),
+                                   .continues_before = at > 0,
+                                   .continues_after = end < text.len};
+            parts.shift = at;
+            assert_true(ts_scanner_scan(kit.scanner, &scan, list_add, &parts));
+        }
+        list_settle(&parts, &kit.rules);
+        assert_same(&kit, &parts, &whole, "windows");
+        assert_true(whole.count > 0);
+        list_release(&whole);
+        list_release(&parts);
+    }
+}
+
+/* And without the overlap something is missing: what a seam cuts is in neither window, rather than wrong in one. */
+static void a_match_across_the_end_of_a_window_is_not_reported(void **state) {
+    (void)state;
+    const struct ts_rule *rule = ts_ruleset_find(&kit.rules, "gitlab-pat");
+    struct ts_bytes text = rule->matches[0].text;
+    for (size_t cut = 0; cut <= text.len; cut++) {
+        struct ts_scan first = {.bytes = ts_bytes_first(text, cut), .continues_after = true};
+        struct ts_scan second = {.bytes = ts_bytes_skip(text, cut), .continues_before = true};
+        struct list found = scan_raw(&kit, first);
+        assert_int_equal(found.count, 0);
+        list_release(&found);
+        found = scan_raw(&kit, second);
+        for (size_t i = 0; i < found.count; i++)
+            assert_false(found.matches[i].depends_on_start);
+        list_release(&found);
+    }
+}
+
+static void an_empty_input_has_nothing(void **state) {
+    (void)state;
+    struct list list = scan_text(&kit, NULL, 0);
+    assert_int_equal(list.count, 0);
+    list_release(&list);
+}
+
+/* Inputs that make a backtracking matcher slow. The steps are bounded, so this ends; nothing is said about
+ * how fast. */
+static void no_input_takes_unbounded_steps(void **state) {
+    (void)state;
+    static const char *const seeds[] = {"-----BEGIN PRIVATE KEY-----\n",
+                                        "password='",
+                                        "postgres://a:",
+                                        "eyJ.eyJ",
+                                        "aws_secret=a1b2",
+                                        "Server=;Password=",
+                                        "machine ",
+                                        "curl -u ",
+                                        "%41",
+                                        "AKIA",
+                                        "\"service_account\"",
+                                        ".eyJ",
+                                        "A\0",
+                                        "LS0tLS1CRUdJTi",
+                                        "jdbc:a://a;"};
+    static uint8_t bytes[200000];
+    for (size_t i = 0; i < sizeof seeds / sizeof seeds[0]; i++) {
+        size_t len = i == 12 ? 2 : strlen(seeds[i]);
+        for (size_t at = 0; at < sizeof bytes; at++)
+            bytes[at] = (uint8_t)seeds[i][at % len];
+        struct list list = scan_text(&kit, bytes, sizeof bytes);
+        list_release(&list);
+    }
+}
+
+/* What one thread of several does with the same detector. */
+struct worker {
+    struct ts_detector *detector;
+    const struct text *text;
+    struct list found;
+};
+
+static void *work(void *context) {
+    struct worker *worker = context;
+    struct ts_scanner *scanner = ts_scanner_new(worker->detector);
+    struct ts_scan scan = {.bytes = ts_bytes_of(worker->text->bytes, worker->text->len)};
+    if (scanner && !ts_scanner_scan(scanner, &scan, list_add, &worker->found))
+        worker->found.count = 0;
+    ts_scanner_free(scanner);
+    return NULL;
+}
+
+static void threads_share_a_detector(void **state) {
+    (void)state;
+    enum { THREADS = 4 };
+    static struct text text;
+    struct ts_prng prng;
+    ts_prng_init(&prng, 41);
+    make_text(&text, &prng, 60000);
+    struct kit fresh;
+    kit_init(&fresh, NULL); /* no pattern is compiled yet: all threads want the same ones at once */
+    struct worker workers[THREADS];
+    pthread_t threads[THREADS];
+    for (int i = 0; i < THREADS; i++) {
+        workers[i] = (struct worker){.detector = fresh.detector, .text = &text};
+        assert_int_equal(pthread_create(&threads[i], NULL, work, &workers[i]), 0);
+    }
+    struct list expected = scan_text(&kit, text.bytes, text.len);
+    assert_true(expected.count > 0);
+    for (int i = 0; i < THREADS; i++) {
+        assert_int_equal(pthread_join(threads[i], NULL), 0);
+        list_settle(&workers[i].found, &kit.rules);
+        assert_same(&kit, &workers[i].found, &expected, "a thread");
+        list_release(&workers[i].found);
+    }
+    list_release(&expected);
+    kit_release(&fresh);
+}
+
+static void a_long_line_of_base64_is_decoded_wherever_it_begins(void **state) {
+    (void)state;
+    static struct text inner;
+    static struct text text;
+    const struct ts_rule *rule = ts_ruleset_find(&kit.rules, "gitlab-pat");
+    for (size_t lead = 0; lead < 9; lead++) {
+        inner.len = 0;
+        text.len = 0;
+        for (size_t i = 0; i < 20000 + lead; i++)
+            put(&inner, i % 60 == 59 ? "\n" : &"turnstone "[i % 10], 1);
+        put(&inner, " ", 1);
+        put(&inner, rule->matches[0].text.data, rule->matches[0].text.len);
+        put_base64(&text, ts_bytes_of(inner.bytes, inner.len), lead % 2 * 76);
+        struct list list = scan_text(&kit, text.bytes, text.len);
+        assert_int_equal(list.count, 1);
+        assert_string_equal(rule_of(&kit, &list.matches[0]), "gitlab-pat");
+        assert_int_equal(list.matches[0].depth, 1);
+        assert_int_equal(list.matches[0].encodings[0], TS_ENCODING_BASE64);
+        assert_true(ts_bytes_equal(list.matches[0].secret, rule->matches[0].secret));
+        list_release(&list);
+    }
+}
+
+int main(void) {
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(every_rule_holds_by_its_examples),
+        cmocka_unit_test(the_builtin_rules_pass_the_check),
+        cmocka_unit_test(gates_find_the_same_in_generated_texts),
+        cmocka_unit_test(gates_find_the_same_in_files_of_this_machine),
+        cmocka_unit_test(changed_bytes_and_carried_matches_are_a_whole_scan),
+        cmocka_unit_test(what_is_changed_is_not_found_without_looking),
+        cmocka_unit_test(windows_with_overlap_find_what_one_scan_finds),
+        cmocka_unit_test(threads_share_a_detector),
+        cmocka_unit_test(a_match_across_the_end_of_a_window_is_not_reported),
+        cmocka_unit_test(an_empty_input_has_nothing),
+        cmocka_unit_test(no_input_takes_unbounded_steps),
+        cmocka_unit_test(a_long_line_of_base64_is_decoded_wherever_it_begins),
+    };
+    return cmocka_run_group_tests(tests, make_kit, drop_kit);
+}

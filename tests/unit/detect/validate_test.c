@@ -1,0 +1,154 @@
+#include "validate.h"
+
+#include "support/cmocka.h"
+
+#include <string.h>
+
+static enum detect_verdict verdict(enum ts_validator validator, const char *secret) {
+    return detect__validate(validator, ts_bytes_of_cstring(secret));
+}
+
+static void a_checksum_decides_about_github_tokens(void **state) {
+    (void)state;
+    /* CRC-32 of the thirty characters behind the underscore, in base 62; computed by another program. */
+    static const char body[] = "ghp_"
+                               "Fake7Turnstone2Only9A4Test6Key";
+    char token[64];
+    for (int wrong = 0; wrong < 2; wrong++) {
+        snprintf(token, sizeof token, "%s%s", body, wrong ? "000000" : "2uTXR0");
+        assert_int_equal(verdict(TS_VALIDATOR_GITHUB_CRC, token), wrong ? DETECT_LOWER : DETECT_RAISE);
+    }
+    assert_int_equal(verdict(TS_VALIDATOR_GITHUB_CRC, "ghp_x"), DETECT_REJECT);
+}
+
+static void key_ids_of_aws_are_base_32(void **state) {
+    (void)state;
+    assert_int_equal(verdict(TS_VALIDATOR_AWS_KEY_ID, "AKIAFAKE7TURNSTONE2O"), DETECT_KEEP);
+    assert_int_equal(verdict(TS_VALIDATOR_AWS_KEY_ID, "AKIAFAKE9TURNSTONE2O"), DETECT_REJECT);
+    assert_int_equal(verdict(TS_VALIDATOR_AWS_KEY_ID, "AKIA7777777777777777"), DETECT_LOWER);
+    assert_int_equal(verdict(TS_VALIDATOR_AWS_KEY_ID, "AKIA"), DETECT_REJECT);
+}
+
+static void a_jwt_has_an_algorithm_and_claims(void **state) {
+    (void)state;
+    /* {"alg":"HS256"} . {"a":1} */
+    assert_int_equal(verdict(TS_VALIDATOR_JWT, "eyJhbGciOiJIUzI1NiJ9.eyJhIjoxfQ.c2ln"), DETECT_KEEP);
+    /* {"alg":"none"} */
+    assert_int_equal(verdict(TS_VALIDATOR_JWT, "eyJhbGciOiJub25lIn0.eyJhIjoxfQ.c2ln"), DETECT_LOWER);
+    /* {"typ":"JWT!!"} has none */
+    assert_int_equal(verdict(TS_VALIDATOR_JWT, "eyJ0eXAiOiJKV1QhISJ9.eyJhIjoxfQ.c2ln"), DETECT_REJECT);
+    assert_int_equal(verdict(TS_VALIDATOR_JWT, "eyJhbGciOiJIUzI1NiJ9"), DETECT_REJECT);
+}
+
+static void a_pem_body_is_der_of_its_length_or_openssh(void **state) {
+    (void)state;
+    /* 30 06 02 01 00 02 01 07 */
+    assert_int_equal(verdict(TS_VALIDATOR_PEM,
+                             "-----BEGIN EC PRIVATE KEY-----\nMAYCAQACAQc=\n-----END EC PRIVATE KEY-----"),
+                     DETECT_RAISE);
+    /* It says 7 bytes more than there are. */
+    assert_int_equal(verdict(TS_VALIDATOR_PEM,
+                             "-----BEGIN EC PRIVATE KEY-----\nMA0CAQACAQc=\n-----END EC PRIVATE KEY-----"),
+                     DETECT_LOWER);
+    assert_int_equal(verdict(TS_VALIDATOR_PEM, "-----BEGIN PRIVATE KEY-----\n...\n-----END PRIVATE KEY-----"),
+                     DETECT_REJECT);
+}
+
+static void an_age_key_has_a_checksum(void **state) {
+    (void)state;
+    char key[] = "AGE-SECRET-"
+                 "KEY-1R23CLXD5MZFSH79VN6PG0KAYTJEQ8W4UR23CLXD5MZFSH79VN6PGP5X68K";
+    assert_int_equal(verdict(TS_VALIDATOR_AGE, key), DETECT_RAISE);
+    char *last = key + strlen(key) - 1;
+    *last = *last == 'Q' ? 'P' : 'Q';
+    assert_int_equal(verdict(TS_VALIDATOR_AGE, key), DETECT_LOWER);
+    *last = 'B';
+    assert_int_equal(verdict(TS_VALIDATOR_AGE, key), DETECT_REJECT);
+}
+
+static void structure_is_looked_at(void **state) {
+    (void)state;
+    assert_int_equal(verdict(TS_VALIDATOR_HEX, "fa4e7dead1"), DETECT_KEEP);
+    assert_int_equal(verdict(TS_VALIDATOR_HEX, "fa4E7dead1"), DETECT_REJECT);
+    assert_int_equal(verdict(TS_VALIDATOR_HEX, "1234567890"), DETECT_REJECT);
+    assert_int_equal(verdict(TS_VALIDATOR_BASE64, "Zm9vYg=="), DETECT_KEEP);
+    assert_int_equal(verdict(TS_VALIDATOR_BASE64, "Zm9vYg="), DETECT_REJECT);
+    assert_int_equal(verdict(TS_VALIDATOR_MIXED, "abcdefgh"), DETECT_REJECT);
+    assert_int_equal(verdict(TS_VALIDATOR_MIXED, "abc4efg7"), DETECT_KEEP);
+    assert_int_equal(verdict(TS_VALIDATOR_SLACK, "xoxb-409172635484-x"), DETECT_RAISE);
+    assert_int_equal(verdict(TS_VALIDATOR_SLACK, "xoxb-1-x"), DETECT_LOWER);
+    assert_int_equal(verdict(TS_VALIDATOR_DISCORD, "NDA5MTcyNjM1NDg0MDkxNzI2.x.y"), DETECT_RAISE);
+    assert_int_equal(verdict(TS_VALIDATOR_DISCORD, "Nobody.x.y"), DETECT_REJECT);
+    assert_int_equal(verdict(TS_VALIDATOR_UUID, "fa4e7dea-d1be-4f2c-90ff-ee5bad6f00d9"), DETECT_KEEP);
+    assert_int_equal(verdict(TS_VALIDATOR_UUID, "fa4e7dea-d1be-1f2c-90ff-ee5bad6f00d9"), DETECT_LOWER);
+}
+
+static void passwords_are_no_words_and_no_code(void **state) {
+    (void)state;
+    static const char *const no[] = {"password",  "Password1!",  "admin123",      "abcde",
+                                     "getenv(x)", "std::string", "/home/me/w0rk", "a->b.c1",
+                                     "12345678",  "lowercase",   "hunter2"};
+    for (size_t i = 0; i < sizeof no / sizeof no[0]; i++)
+        if (verdict(TS_VALIDATOR_PASSWORD, no[i]) != DETECT_REJECT)
+            fail_msg("%s is taken for a password", no[i]);
+    assert_int_equal(verdict(TS_VALIDATOR_PASSWORD, "Fak3-Tu4nst0ne"), DETECT_KEEP);
+    assert_int_equal(verdict(TS_VALIDATOR_PASSWORD, "correct-horse"), DETECT_LOWER);
+}
+
+static void placeholders_are_no_secrets(void **state) {
+    (void)state;
+    static const char *const no[] = {
+        "changeme",       "<your-token>",  "${TOKEN}",           "{{ vault.token }}", "$TOKEN",
+        "xxxxxxxxxxxx",   "abababababab",  "0123456789abcdef01", "MY_EXAMPLE_KEY9",   "%TOKEN%",
+        "aaaaaaaaaaaab1", "your_api_key1", "****************",   "abcdefghijklmnop",  ""};
+    for (size_t i = 0; i < sizeof no / sizeof no[0]; i++)
+        if (detect__placeholder(ts_bytes_of_cstring(no[i])) != DETECT_REJECT)
+            fail_msg("%s is taken for a secret", no[i]);
+    assert_int_equal(detect__placeholder(TS_BYTES("q7w2e4r5t8y1u3i9")), DETECT_KEEP);
+    assert_int_equal(detect__placeholder(TS_BYTES("AKIAIOSFODNN7EXAMPLE")), DETECT_LOWER);
+}
+
+static void entropy_is_bits_per_character(void **state) {
+    (void)state;
+    static const struct {
+        const char *text;
+        double bits;
+    } cases[] = {{"aaaa", 0}, {"abab", 1}, {"abcd", 2}, {"aab", 0.918295}, {"abcdefghijklmnop", 4}, {"", 0}};
+    for (size_t i = 0; i < sizeof cases / sizeof cases[0]; i++) {
+        double found = detect__entropy(ts_bytes_of_cstring(cases[i].text));
+        if (found < cases[i].bits - 1e-4 || found > cases[i].bits + 1e-4)
+            fail_msg("%s has %f", cases[i].text, found);
+    }
+}
+
+static void every_validator_has_a_name_that_finds_it(void **state) {
+    (void)state;
+#define CHECK(suffix, text)                                                                                  \
+    {                                                                                                        \
+        enum ts_validator found;                                                                             \
+        assert_true(ts_validator_parse(ts_bytes_of_cstring(text), &found));                                  \
+        assert_int_equal(found, TS_VALIDATOR_##suffix);                                                      \
+        assert_string_equal(ts_validator_name(found), text);                                                 \
+        assert_int_equal(detect__validate(found, (struct ts_bytes){0}), DETECT_REJECT);                      \
+    }
+    TS_VALIDATORS(CHECK)
+#undef CHECK
+    enum ts_validator none;
+    assert_false(ts_validator_parse(TS_BYTES("nothing"), &none));
+}
+
+int main(void) {
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(a_checksum_decides_about_github_tokens),
+        cmocka_unit_test(key_ids_of_aws_are_base_32),
+        cmocka_unit_test(a_jwt_has_an_algorithm_and_claims),
+        cmocka_unit_test(a_pem_body_is_der_of_its_length_or_openssh),
+        cmocka_unit_test(an_age_key_has_a_checksum),
+        cmocka_unit_test(structure_is_looked_at),
+        cmocka_unit_test(passwords_are_no_words_and_no_code),
+        cmocka_unit_test(placeholders_are_no_secrets),
+        cmocka_unit_test(entropy_is_bits_per_character),
+        cmocka_unit_test(every_validator_has_a_name_that_finds_it),
+    };
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}

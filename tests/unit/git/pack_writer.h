@@ -1,0 +1,189 @@
+/*
+ * Packs that git would not write: any entry, with any id, in a bare repository made by hand. Ids are made up
+ * from a number; nothing looks at whether they fit the content.
+ */
+#ifndef TS_TESTS_UNIT_GIT_PACK_WRITER_H
+#define TS_TESTS_UNIT_GIT_PACK_WRITER_H
+
+#include "base/endian.h"
+#include "repo_maker.h"
+
+#include <zlib.h>
+
+struct written {
+    uint8_t id[20];
+    uint64_t offset;
+    uint32_t crc;
+};
+
+struct pack_writer {
+    uint8_t *bytes;
+    size_t len;
+    size_t capacity;
+    struct written *objects;
+    uint32_t count;
+};
+
+static inline void writer_put(struct pack_writer *w, const void *bytes, size_t len) {
+    if (w->len + len > w->capacity) {
+        w->capacity = (w->len + len) * 2;
+        w->bytes = realloc(w->bytes, w->capacity);
+        assert_non_null(w->bytes);
+    }
+    memcpy(w->bytes + w->len, bytes, len);
+    w->len += len;
+}
+
+static inline void writer_init(struct pack_writer *w) {
+    *w = (struct pack_writer){.bytes = NULL};
+    writer_put(w, "PACK\0\0\0\2\0\0\0\0", 12);
+}
+
+/* Spread over all first bytes. */
+static inline struct ts_git_oid writer_oid(uint32_t number) {
+    struct ts_git_oid oid = {{0}};
+    uint64_t state = number;
+    for (size_t i = 0; i < 16; i += 8)
+        ts_le64_store(ts_splitmix64_next(&state), oid.bytes + i);
+    ts_be32_store(number, oid.bytes + 16);
+    return oid;
+}
+
+/* An entry's header as it is, its base, and the content compressed; the size may be a lie. */
+static inline uint64_t writer_entry(struct pack_writer *w, unsigned type, uint64_t said_size,
+                                    const void *base, size_t base_len, const void *content, size_t len) {
+    uint64_t offset = w->len;
+    uint8_t head[12];
+    size_t head_len = 0;
+    uint64_t size = said_size;
+    uint8_t byte = (uint8_t)(type << 4 | (size & 15));
+    for (size >>= 4; size > 0; size >>= 7) {
+        head[head_len++] = byte | 0x80;
+        byte = size & 0x7f;
+    }
+    head[head_len++] = byte;
+    writer_put(w, head, head_len);
+    if (base_len > 0)
+        writer_put(w, base, base_len);
+    uLongf packed_len = compressBound(len);
+    uint8_t *packed = malloc(packed_len);
+    assert_non_null(packed);
+    assert_int_equal(compress2(packed, &packed_len, content, len, 1), Z_OK);
+    writer_put(w, packed, packed_len);
+    free(packed);
+    w->objects = realloc(w->objects, (w->count + 1) * sizeof *w->objects);
+    assert_non_null(w->objects);
+    struct written *object = &w->objects[w->count];
+    memcpy(object->id, writer_oid(w->count).bytes, 20);
+    object->offset = offset;
+    object->crc = (uint32_t)crc32(0, w->bytes + offset, (uInt)(w->len - offset));
+    w->count++;
+    return offset;
+}
+
+static inline uint64_t writer_blob(struct pack_writer *w, const void *content, size_t len) {
+    return writer_entry(w, 3, len, NULL, 0, content, len);
+}
+
+static inline uint64_t writer_offset_delta(struct pack_writer *w, uint64_t base_offset, const void *delta,
+                                           size_t len) {
+    uint64_t distance = w->len - base_offset;
+    uint8_t bytes[10];
+    size_t at = sizeof bytes;
+    bytes[--at] = distance & 0x7f;
+    while ((distance >>= 7) > 0)
+        bytes[--at] = 0x80 | (--distance & 0x7f);
+    return writer_entry(w, 6, len, bytes + at, sizeof bytes - at, delta, len);
+}
+
+static inline uint64_t writer_ref_delta(struct pack_writer *w, struct ts_git_oid base, const void *delta,
+                                        size_t len) {
+    return writer_entry(w, 7, len, base.bytes, 20, delta, len);
+}
+
+static inline size_t delta_number(uint8_t *to, uint64_t number) {
+    size_t len = 0;
+    for (; number > 0x7f; number >>= 7)
+        to[len++] = 0x80 | (number & 0x7f);
+    to[len++] = (uint8_t)number;
+    return len;
+}
+
+static inline size_t delta_copy(uint8_t *to, uint32_t from, uint32_t count) {
+    size_t len = 1;
+    to[0] = 0x80;
+    for (unsigned i = 0; i < 4; i++)
+        if ((from >> (8 * i) & 0xff) != 0) {
+            to[0] |= (uint8_t)(1u << i);
+            to[len++] = (uint8_t)(from >> (8 * i));
+        }
+    for (unsigned i = 0; i < 3; i++)
+        if ((count >> (8 * i) & 0xff) != 0) {
+            to[0] |= (uint8_t)(0x10u << i);
+            to[len++] = (uint8_t)(count >> (8 * i));
+        }
+    return len;
+}
+
+/* All of a base of `size` bytes, and one byte more. */
+static inline size_t delta_append(uint8_t *to, uint64_t size, uint8_t byte) {
+    size_t len = delta_number(to, size);
+    len += delta_number(to + len, size + 1);
+    for (uint64_t at = 0; at < size; at += 0xffffff)
+        len += delta_copy(to + len, (uint32_t)at, (uint32_t)(size - at < 0xffffff ? size - at : 0xffffff));
+    to[len++] = 1;
+    to[len++] = byte;
+    return len;
+}
+
+static inline int written_compare(const void *a, const void *b) {
+    return memcmp(((const struct written *)a)->id, ((const struct written *)b)->id, 20);
+}
+
+static inline void write_file(const char *path, const void *bytes, size_t len) {
+    FILE *file = fopen(path, "we");
+    assert_non_null(file);
+    assert_int_equal(fwrite(bytes, 1, len, file), len);
+    assert_int_equal(fclose(file), 0);
+}
+
+/* Both files, into a new bare repository. */
+static inline void writer_finish(struct pack_writer *w, const char *folder) {
+    static const uint8_t trailer[20] = "the trailer of both";
+    struct pack_writer index = {.bytes = NULL};
+    uint8_t number[8];
+    ts_be32_store(w->count, w->bytes + 8);
+    writer_put(w, trailer, 20);
+    qsort(w->objects, w->count, sizeof *w->objects, written_compare);
+    writer_put(&index, "\377tOc\0\0\0\2", 8);
+    for (unsigned first = 0; first < 256; first++) {
+        uint32_t upto = 0;
+        while (upto < w->count && w->objects[upto].id[0] <= first)
+            upto++;
+        ts_be32_store(upto, number);
+        writer_put(&index, number, 4);
+    }
+    for (uint32_t i = 0; i < w->count; i++)
+        writer_put(&index, w->objects[i].id, 20);
+    for (uint32_t i = 0; i < w->count; i++) {
+        ts_be32_store(w->objects[i].crc, number);
+        writer_put(&index, number, 4);
+    }
+    for (uint32_t i = 0; i < w->count; i++) {
+        ts_be32_store((uint32_t)w->objects[i].offset, number);
+        writer_put(&index, number, 4);
+    }
+    writer_put(&index, trailer, 20);
+    writer_put(&index, trailer, 20);
+    sh("mkdir -p %s/objects/pack %s/refs && echo 'ref: refs/heads/main' >%s/HEAD", folder, folder, folder);
+    char path[256];
+    snprintf(path, sizeof path, "%s/objects/pack/pack-x.pack", folder);
+    write_file(path, w->bytes, w->len);
+    snprintf(path, sizeof path, "%s/objects/pack/pack-x.idx", folder);
+    write_file(path, index.bytes, index.len);
+    free(index.bytes);
+    free(w->bytes);
+    free(w->objects);
+}
+
+#endif

@@ -1,0 +1,426 @@
+/* Reachability beside git rev-list, and first commits beside a search through every commit's whole tree. */
+#include "git/walk.h"
+
+#include "objects.h"
+
+/* ---- reachability ---- */
+
+static struct ts_git_graph *read_graph(struct ts_git_repo *repo, unsigned threads,
+                                       struct fault_list *faults) {
+    struct ts_git_graph_options options = {.threads = threads};
+    if (faults != NULL)
+        options.faults = (struct ts_git_fault_sink){fault_take, faults};
+    struct ts_git_graph *graph = NULL;
+    assert_int_equal(ts_git_graph_new(repo, &options, &graph, NULL), TS_GIT_OK);
+    return graph;
+}
+
+/* The set is what a command lists, one id at the start of each line. */
+static void assert_set_is(struct ts_git_repo *repo, const struct ts_git_set *set, const char *command) {
+    char *text = output_of(NULL, "%s", command);
+    size_t hex = 2 * ts_git_hash_len(ts_git_repo_hash(repo));
+    struct ts_git_set *expected = NULL;
+    assert_int_equal(ts_git_set_new(repo, &expected, NULL), TS_GIT_OK);
+    char *rest = text;
+    for (char *line; (line = strsep(&rest, "\n")) != NULL;) {
+        struct ts_git_oid oid;
+        if (line[0] == '\0')
+            continue;
+        assert_true(ts_git_oid_parse(ts_git_repo_hash(repo), ts_bytes_of(line, hex), &oid));
+        assert_true(ts_git_set_add(expected, &oid));
+        if (!ts_git_set_has(set, &oid))
+            fail_msg("not reached: %s", line);
+    }
+    assert_int_equal(ts_git_set_count(expected), ts_git_set_count(set));
+    ts_git_set_free(expected);
+    free(text);
+}
+
+static struct ts_git_oid oid_of(struct ts_git_repo *repo, const char *name) {
+    struct ts_git_oid oid;
+    assert_int_equal(ts_git_repo_resolve(repo, name, &oid, NULL), TS_GIT_OK);
+    return oid;
+}
+
+static void check_reach(const char *folder, unsigned threads) {
+    struct ts_git_repo *repo = open_repo(folder);
+    struct ts_git_graph *graph = read_graph(repo, threads, NULL);
+    struct ts_git_set *set = NULL;
+    struct ts_git_reach_stats stats;
+    char command[256];
+
+    struct ts_git_selection all = {.all_refs = true};
+    assert_int_equal(ts_git_graph_reach(graph, &all, &set, &stats, NULL), TS_GIT_OK);
+    snprintf(command, sizeof command, "git -C %s rev-list --objects --all --no-object-names", folder);
+    assert_set_is(repo, set, command);
+    assert_int_equal(stats.missing, 0);
+    assert_int_equal(stats.commits + stats.trees + stats.blobs + stats.tags, ts_git_set_count(set));
+    ts_git_set_free(set);
+
+    struct ts_git_oid main_ = oid_of(repo, "main");
+    struct ts_git_oid side = oid_of(repo, "side");
+    struct ts_git_oid old = {{0}};
+    char *text = output_of(NULL, "git -C %s rev-parse main~8", folder);
+    assert_true(ts_git_oid_parse(ts_git_repo_hash(repo),
+                                 ts_bytes_of(text, 2 * ts_git_hash_len(ts_git_repo_hash(repo))), &old));
+    free(text);
+
+    struct ts_git_selection one = {.from = &side, .from_count = 1};
+    assert_int_equal(ts_git_graph_reach(graph, &one, &set, NULL, NULL), TS_GIT_OK);
+    snprintf(command, sizeof command, "git -C %s rev-list --objects side --no-object-names", folder);
+    assert_set_is(repo, set, command);
+    ts_git_set_free(set);
+
+    struct ts_git_selection without = {.from = &main_, .from_count = 1, .exclude = &old, .exclude_count = 1};
+    assert_int_equal(ts_git_graph_reach(graph, &without, &set, NULL, NULL), TS_GIT_OK);
+    /* Plain rev-list is content with the edge; what it must leave out is what main~8 reaches at all. */
+    snprintf(command, sizeof command,
+             "cd %s && git rev-list --objects main~8 --no-object-names | sort >../old && git rev-list "
+             "--objects main "
+             "--no-object-names | sort | comm -23 - ../old",
+             folder);
+    assert_set_is(repo, set, command);
+    ts_git_set_free(set);
+
+    struct ts_git_selection tip = {.from = &main_, .from_count = 1, .tips_only = true};
+    assert_int_equal(ts_git_graph_reach(graph, &tip, &set, NULL, NULL), TS_GIT_OK);
+    snprintf(command, sizeof command, "git -C %s rev-list --objects --no-walk main --no-object-names",
+             folder);
+    assert_set_is(repo, set, command);
+    ts_git_set_free(set);
+
+    ts_git_graph_free(graph);
+    ts_git_repo_free(repo);
+}
+
+static void what_is_reachable_is_what_git_lists(void **state) {
+    (void)state;
+    sh("git init -q r");
+    maker_history("r", 150, 21);
+    sh("cd r && git notes --ref=review add -m 'a note' main && git branch -f loose main~20 && echo x | git "
+       "hash-object "
+       "-w --stdin >/dev/null");
+    check_reach("r", 1);
+    sh("git -C r repack -q -adf --depth=60 --window=40");
+    check_reach("r", 1);
+    check_reach("r", 3);
+}
+
+static void sha256_histories_are_walked(void **state) {
+    (void)state;
+    sh("git init -q --object-format=sha256 r");
+    maker_history("r", 60, 22);
+    sh("git -C r repack -q -adf");
+    check_reach("r", 2);
+}
+
+static void unreachable_objects_are_what_is_left(void **state) {
+    (void)state;
+    sh("git init -q r");
+    maker_history("r", 30, 23);
+    sh("cd r && git repack -q -adf && git update-ref -d refs/heads/side && echo x | git hash-object -w "
+       "--stdin "
+       ">/dev/null");
+    struct ts_git_repo *repo = open_repo("r");
+    struct ts_git_graph *graph = read_graph(repo, 2, NULL);
+    struct ts_git_set *set = NULL;
+    struct ts_git_selection all = {.all_refs = true};
+    assert_int_equal(ts_git_graph_reach(graph, &all, &set, NULL, NULL), TS_GIT_OK);
+    ts_git_set_invert(set);
+    assert_set_is(repo, set, "git -C r fsck --unreachable --no-reflogs 2>/dev/null | awk '{ print $3 }'");
+    ts_git_set_free(set);
+    ts_git_graph_free(graph);
+    ts_git_repo_free(repo);
+}
+
+static void commits_since_a_time_bring_what_their_parents_had_not(void **state) {
+    (void)state;
+    sh("git init -q r && cd r && for i in 1 2 3 4; do echo $i >f$i; git add .; GIT_COMMITTER_DATE=\"@${i}000 "
+       "+0000\" git "
+       "commit -qm $i; done");
+    struct ts_git_repo *repo = open_repo("r");
+    struct ts_git_graph *graph = read_graph(repo, 1, NULL);
+    struct ts_git_selection since = {.all_refs = true, .has_since = true, .since_s = 3000, .new_only = true};
+    struct ts_git_set *set = NULL;
+    struct ts_git_reach_stats stats;
+    assert_int_equal(ts_git_graph_reach(graph, &since, &set, &stats, NULL), TS_GIT_OK);
+    assert_int_equal(stats.commits, 2);
+    assert_int_equal(stats.blobs, 2);
+    assert_set_is(repo, set,
+                  "cd r && git rev-parse main main~1 'main^{tree}' 'main~1^{tree}' main:f3 main:f4");
+    ts_git_set_free(set);
+    since.new_only = false;
+    assert_int_equal(ts_git_graph_reach(graph, &since, &set, &stats, NULL), TS_GIT_OK);
+    assert_int_equal(stats.blobs, 4);
+    ts_git_set_free(set);
+    ts_git_graph_free(graph);
+    ts_git_repo_free(repo);
+}
+
+static void missing_objects_are_named_and_the_rest_is_reached(void **state) {
+    (void)state;
+    sh("git init -q r && cd r && mkdir d && echo 1 >a && echo 2 >d/b && git add . && git commit -qm 1 && git "
+       "rev-parse "
+       "main:a >../gone && f=$(cat ../gone) && rm -f .git/objects/$(echo $f | cut -c1-2)/$(echo $f | cut "
+       "-c3-)");
+    struct ts_git_repo *repo = open_repo("r");
+    struct fault_list *faults = calloc(1, sizeof *faults);
+    struct ts_git_graph *graph = read_graph(repo, 1, faults);
+    struct ts_git_selection all = {.all_refs = true};
+    struct ts_git_set *set = NULL;
+    struct ts_git_reach_stats stats;
+    assert_int_equal(ts_git_graph_reach(graph, &all, &set, &stats, NULL), TS_GIT_OK);
+    assert_int_equal(stats.missing, 1);
+    assert_int_equal(stats.blobs, 1);
+    assert_int_equal(faults->count, 1);
+    char *gone = output_of(NULL, "cat gone");
+    char text[512];
+    gone[40] = '\0';
+    assert_non_null(strstr(ts_git_fault_describe(&faults->items[0], text, sizeof text), gone));
+    free(gone);
+    free(faults);
+    ts_git_set_free(set);
+    ts_git_graph_free(graph);
+    ts_git_repo_free(repo);
+}
+
+static void what_shallow_and_partial_clones_leave_out_is_counted(void **state) {
+    (void)state;
+    sh("git init -q r");
+    maker_history("r", 20, 24);
+    sh("cd r && git config uploadpack.allowFilter true && git checkout -q main && cd .. && git clone -q "
+       "--depth 2 "
+       "--no-single-branch file://$PWD/r shallow && git clone -q --bare --filter=blob:none file://$PWD/r "
+       "partial.git");
+    struct ts_git_selection all = {.all_refs = true};
+    struct ts_git_set *set = NULL;
+    struct ts_git_reach_stats stats;
+
+    struct fault_list *faults = calloc(1, sizeof *faults);
+    struct ts_git_repo *repo = open_repo("shallow");
+    assert_true(ts_git_repo_is_shallow(repo));
+    struct ts_git_graph *graph = read_graph(repo, 1, faults);
+    assert_int_equal(ts_git_graph_reach(graph, &all, &set, &stats, NULL), TS_GIT_OK);
+    assert_true(stats.cut_commits > 0);
+    assert_int_equal(stats.missing, 0);
+    assert_int_equal(faults->count, 0);
+    assert_set_is(repo, set, "git -C shallow rev-list --objects --all --no-object-names");
+    ts_git_set_free(set);
+    ts_git_graph_free(graph);
+    ts_git_repo_free(repo);
+
+    repo = open_repo("partial.git");
+    assert_true(ts_git_repo_is_partial(repo));
+    graph = read_graph(repo, 1, faults);
+    assert_int_equal(ts_git_graph_reach(graph, &all, &set, &stats, NULL), TS_GIT_OK);
+    assert_int_equal(stats.missing, 0);
+    assert_int_equal(stats.blobs, 0);
+    assert_true(stats.missing_by_design > 20);
+    assert_int_equal(faults->count, 0);
+    ts_git_set_free(set);
+    ts_git_graph_free(graph);
+    ts_git_repo_free(repo);
+    free(faults);
+}
+
+/* ---- first commits ---- */
+
+struct place {
+    char line[200]; /* "blob path" */
+};
+
+struct old_commit {
+    char hex[80];
+    long long time_s;
+    char parents[8][80];
+    size_t parent_count;
+    struct place *places; /* sorted */
+    size_t place_count;
+};
+
+static int compare_places(const void *a, const void *b) {
+    return strcmp(((const struct place *)a)->line, ((const struct place *)b)->line);
+}
+
+static int compare_old(const void *a, const void *b) {
+    const struct old_commit *x = a;
+    const struct old_commit *y = b;
+    if (x->time_s != y->time_s)
+        return x->time_s > y->time_s ? 1 : -1;
+    return strcmp(x->hex, y->hex);
+}
+
+static bool has_place(const struct old_commit *commit, const struct place *place) {
+    return commit->place_count > 0 &&
+           bsearch(place, commit->places, commit->place_count, sizeof *place, compare_places) != NULL;
+}
+
+static void read_places(const char *folder, struct old_commit *commit) {
+    char *text =
+        output_of(NULL, "git -C %s -c core.quotePath=false ls-tree -r --full-tree %s", folder, commit->hex);
+    char *rest = text;
+    commit->places = calloc(MAKER_FILES + 1, sizeof *commit->places);
+    for (char *line; (line = strsep(&rest, "\n")) != NULL && line[0] != '\0';) {
+        const char *blob = line + strlen("100644 blob ");
+        const char *path = strchr(line, '\t') + 1;
+        snprintf(commit->places[commit->place_count++].line, sizeof commit->places[0].line, "%.40s %s", blob,
+                 path);
+    }
+    free(text);
+    qsort(commit->places, commit->place_count, sizeof *commit->places, compare_places);
+}
+
+/* All commits by time and id, each with the whole of its tree. */
+static struct old_commit *read_commits(const char *folder, size_t *ret_count) {
+    char *text = output_of(NULL, "git -C %s log --all --format='%%H %%ct %%P'", folder);
+    struct old_commit *commits = calloc(1000, sizeof *commits);
+    size_t count = 0;
+    char *rest = text;
+    for (char *line; (line = strsep(&rest, "\n")) != NULL && line[0] != '\0';) {
+        struct old_commit *commit = &commits[count++];
+        snprintf(commit->hex, sizeof commit->hex, "%s", strsep(&line, " "));
+        commit->time_s = strtoll(strsep(&line, " "), NULL, 10);
+        for (char *parent; line != NULL && (parent = strsep(&line, " ")) != NULL && parent[0] != '\0';)
+            snprintf(commit->parents[commit->parent_count++], sizeof commit->parents[0], "%s", parent);
+        read_places(folder, commit);
+    }
+    free(text);
+    qsort(commits, count, sizeof *commits, compare_old);
+    *ret_count = count;
+    return commits;
+}
+
+static bool a_parent_has(const struct old_commit *commits, size_t count, const struct old_commit *commit,
+                         const struct place *place) {
+    for (size_t p = 0; p < commit->parent_count; p++)
+        for (size_t i = 0; i < count; i++)
+            if (strcmp(commits[i].hex, commit->parents[p]) == 0 && has_place(&commits[i], place))
+                return true;
+    return false;
+}
+
+struct first {
+    struct place place;
+    const struct old_commit *commit;
+};
+
+static size_t find_firsts(const struct old_commit *commits, size_t count, struct first *firsts) {
+    size_t found = 0;
+    for (size_t c = 0; c < count; c++)
+        for (size_t i = 0; i < commits[c].place_count; i++) {
+            const struct place *place = &commits[c].places[i];
+            bool is_known = false;
+            for (size_t k = 0; k < found && !is_known; k++)
+                is_known = strcmp(firsts[k].place.line, place->line) == 0;
+            if (!is_known && !a_parent_has(commits, count, &commits[c], place))
+                firsts[found++] = (struct first){*place, &commits[c]};
+        }
+    return found;
+}
+
+static void check_firsts(const char *folder, unsigned threads, unsigned every) {
+    size_t count;
+    struct old_commit *commits = read_commits(folder, &count);
+    struct first *firsts = calloc(4000, sizeof *firsts);
+    size_t found = find_firsts(commits, count, firsts);
+    assert_true(found > count / 2);
+
+    struct ts_git_repo *repo = open_repo(folder);
+    struct ts_git_graph *graph = read_graph(repo, threads, NULL);
+    struct ts_git_set *blobs = NULL;
+    assert_int_equal(ts_git_set_new(repo, &blobs, NULL), TS_GIT_OK);
+    size_t expected = 0;
+    for (size_t i = 0; i < found; i++) {
+        struct ts_git_oid oid;
+        assert_true(ts_git_oid_parse(TS_GIT_SHA1, ts_bytes_of(firsts[i].place.line, 40), &oid));
+        if (oid.bytes[5] % every == 0)
+            assert_true(ts_git_set_add(blobs, &oid));
+    }
+    for (size_t i = 0; i < found; i++) {
+        struct ts_git_oid oid;
+        assert_true(ts_git_oid_parse(TS_GIT_SHA1, ts_bytes_of(firsts[i].place.line, 40), &oid));
+        expected += ts_git_set_has(blobs, &oid);
+    }
+    struct ts_git_selection all = {.all_refs = true};
+    struct ts_git_occurrences occurrences;
+    assert_int_equal(ts_git_graph_attribute(graph, &all, blobs, 0, &occurrences, NULL), TS_GIT_OK);
+    assert_int_equal(occurrences.count, expected);
+    assert_false(occurrences.is_cut);
+    for (size_t i = 0; i < occurrences.count; i++) {
+        const struct ts_git_occurrence *o = &occurrences.items[i];
+        char hex[TS_GIT_OID_HEX_SIZE];
+        char line[300];
+        snprintf(line, sizeof line, "%s %s", ts_git_oid_format(TS_GIT_SHA1, &o->blob, hex), o->path);
+        const struct first *first = NULL;
+        for (size_t k = 0; k < found && first == NULL; k++)
+            if (strcmp(firsts[k].place.line, line) == 0)
+                first = &firsts[k];
+        assert_non_null(first);
+        assert_string_equal(ts_git_oid_format(TS_GIT_SHA1, &occurrences.commits[o->commit].oid, hex),
+                            first->commit->hex);
+        assert_string_equal(occurrences.commits[o->commit].author_name, "A");
+        assert_string_equal(occurrences.commits[o->commit].author_mail, "a@x");
+        assert_int_equal(occurrences.commits[o->commit].commit_time_s, first->commit->time_s);
+        assert_int_equal(o->mode, 0100644);
+    }
+    ts_git_occurrences_release(&occurrences);
+    ts_git_set_free(blobs);
+    ts_git_graph_free(graph);
+    ts_git_repo_free(repo);
+    for (size_t i = 0; i < count; i++)
+        free(commits[i].places);
+    free(commits);
+    free(firsts);
+}
+
+static void the_first_commit_of_each_path_is_found(void **state) {
+    (void)state;
+    sh("git init -q r");
+    maker_history("r", 120, 31);
+    sh("git -C r repack -q -adf --depth=60 --window=40");
+    check_firsts("r", 1, 1);
+    check_firsts("r", 3, 1);
+    check_firsts("r", 2, 7);
+}
+
+/* Ten folders in ten folders in ... with one blob at the end: 10^8 paths. */
+static void more_paths_than_anyone_can_print_are_cut(void **state) {
+    (void)state;
+    sh("git init -q r && cd r && o=$(echo x | git hash-object -w --stdin) && t=$(printf '100644 blob "
+       "%%s\\tf\\n' $o | git "
+       "mktree) && for i in 1 2 3 4 5 6 7 8; do t=$(for k in 0 1 2 3 4 5 6 7 8 9; do printf '040000 tree "
+       "%%s\\t%%s\\n' $t "
+       "$k; done | git mktree); done && c=$(git commit-tree -m bomb $t) && git update-ref refs/heads/main "
+       "$c");
+    struct ts_git_repo *repo = open_repo("r");
+    struct ts_git_graph *graph = read_graph(repo, 1, NULL);
+    struct ts_git_set *set = NULL;
+    struct ts_git_reach_stats stats;
+    struct ts_git_selection all = {.all_refs = true};
+    assert_int_equal(ts_git_graph_reach(graph, &all, &set, &stats, NULL), TS_GIT_OK);
+    assert_int_equal(stats.blobs, 1);
+    assert_int_equal(stats.trees, 9);
+    struct ts_git_occurrences occurrences;
+    assert_int_equal(ts_git_graph_attribute(graph, &all, set, 1000, &occurrences, NULL), TS_GIT_OK);
+    assert_int_equal(occurrences.count, 1000);
+    assert_true(occurrences.is_cut);
+    ts_git_occurrences_release(&occurrences);
+    ts_git_set_free(set);
+    ts_git_graph_free(graph);
+    ts_git_repo_free(repo);
+}
+
+int main(void) {
+#define TEST(name) cmocka_unit_test_setup_teardown(name, maker_setup, maker_teardown)
+    const struct CMUnitTest tests[] = {
+        TEST(what_is_reachable_is_what_git_lists),
+        TEST(sha256_histories_are_walked),
+        TEST(unreachable_objects_are_what_is_left),
+        TEST(commits_since_a_time_bring_what_their_parents_had_not),
+        TEST(missing_objects_are_named_and_the_rest_is_reached),
+        TEST(what_shallow_and_partial_clones_leave_out_is_counted),
+        TEST(the_first_commit_of_each_path_is_found),
+        TEST(more_paths_than_anyone_can_print_are_cut),
+    };
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}
