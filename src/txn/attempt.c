@@ -150,9 +150,10 @@ static void keep_cause(const struct ts_coordinator *coordinator, struct txn__ses
     enum ts_timeout_phase over = ts_timeout_over(&coordinator->config.timeouts, &watch, txn__now_us());
     if (session->deadlocked)
         session->cause.kind = TS_CAUSE_DEADLOCK;
-    else if (in_vain && over != TS_TIMEOUT_NONE)
+    else if (in_vain && over != TS_TIMEOUT_NONE) {
         session->cause = ts_txn_cause_of_timeout(over);
-    else
+        session->cause.unanswered = call->error.result == TS_STORE_UNKNOWN;
+    } else
         session->cause = ts_txn_cause_of_store(call);
     memcpy(session->text, session->deadlocked ? session->deadlock_text : call->error.text,
            sizeof session->text);

@@ -177,7 +177,7 @@ struct ts_error_verdict ts_error_classify(const struct ts_txn_cause *cause) {
     case TS_CAUSE_STORE:
         return verdict_of_result(cause);
     case TS_CAUSE_TIMEOUT:
-        return verdict_of_phase(cause->phase);
+        return cause->unanswered ? lost : verdict_of_phase(cause->phase);
     case TS_CAUSE_ADMISSION:
     case TS_CAUSE_BREAKER:
     case TS_CAUSE_REPLICATION_LAG:

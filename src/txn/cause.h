@@ -42,6 +42,7 @@ enum ts_txn_cause_kind {
 struct ts_txn_cause {
     enum ts_txn_cause_kind kind;
     enum ts_timeout_phase phase; /* TIMEOUT */
+    bool unanswered; /* TIMEOUT: the store said nothing at all, not even that it waited for a lock */
     enum ts_store_result result; /* STORE */
     enum ts_call_kind call;      /* STORE */
     char sqlstate[6];            /* STORE: as the store gave it; may be empty */

@@ -214,7 +214,7 @@ else:
         keys = [f"k{i}" for i in range(12)]
         lines = "".join(json.dumps({"op": "put", "key": key, "value": "1"}) + "\n" for key in keys)
         equal(run(*cluster.command("txn"), stdin=lines).status, 0)
-        # Someone else holds every row of each store; the prepares wait for that, and their client dies.
+        # Someone else holds every row of each store; the prepares wait for that, and their client never sees them again.
         blockers = [blocker(home, name) for home, name in zip(cluster.homes, cluster.names)]
         process = subprocess.Popen([PROGRAM, *cluster.command("txn"), "--set", "timeouts.prepare=60s", "--set",
                                     "timeouts.total=120s"], stdin=subprocess.PIPE, stdout=subprocess.DEVNULL,
@@ -225,8 +225,8 @@ else:
         end = time.monotonic() + 30
         while sum(int(server.sql("postgres", waiting)) for server in Cluster.servers) < 2 and time.monotonic() < end:
             time.sleep(0.05)
-        process.kill()
-        process.wait()
+        # Stopped, not killed: a connection that breaks may take the prepare with it.
+        process.send_signal(signal.SIGSTOP)
         cluster.ends("store", "recover", 0)
         equal(cluster.status()["promises"], [])
         for one in blockers:
@@ -237,6 +237,8 @@ else:
         while not cluster.status()["promises"] and time.monotonic() < end:
             time.sleep(0.2)
         holds(cluster.status()["promises"], "the late prepare never came")
+        process.kill()
+        process.wait()
         cluster.ends("store", "recover", 0)
         equal(cluster.status()["promises"], [])
 

@@ -196,6 +196,9 @@ static void causes_report_what_they_say_about_the_stores(void **state) {
     assert_int_equal(ts_breaker_report_of(&cause), TS_BREAKER_FAILURE);
     cause = ts_txn_cause_of_timeout(TS_TIMEOUT_LOCK_VALIDATE);
     assert_int_equal(ts_breaker_report_of(&cause), TS_BREAKER_TURNED_AWAY);
+    /* A store that hangs says nothing; one that waits for a lock says so. */
+    cause.unanswered = true;
+    assert_int_equal(ts_breaker_report_of(&cause), TS_BREAKER_FAILURE);
 }
 
 int main(void) {
