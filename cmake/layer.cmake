@@ -83,7 +83,7 @@ function(ts_check_headers name exposed)
     endif()
     set(sources)
     foreach(header IN LISTS exposed)
-        get_filename_component(id ${header} NAME)
+        string(REPLACE "${CMAKE_SOURCE_DIR}/" "" id ${header}) # two folders may have a header of one name
         string(MAKE_C_IDENTIFIER ${id} id)
         set(source ${CMAKE_BINARY_DIR}/headers/${name}/${id}.c)
         file(CONFIGURE OUTPUT ${source} CONTENT "#include \"@header@\"\n#include \"@header@\"\ntypedef int @id@_alone;\n" @ONLY)

@@ -152,6 +152,9 @@ TS_API void ts_rows_release(struct ts_rows *rows);
  * promises that are not finished, ordered by gid: key is the gid, version the store's time at PREPARE, the
  * value empty. NOW       The store's time: the only clock that decides about leases. Never goes back for one
  * process. SYNC      Everything that ended well before this call is durable.
+ *   LAG       How far, in ms, the slowest standby that is connected is behind in replaying what this store has
+ *             written: 0 on engines that have no standbys, without standbys, and when all have replayed
+ *             everything. BAD_CONFIGURATION when the server does not let this role see its standbys.
  *
  * A gid has 1 to TS_STORE_GID_MAX printable ASCII characters.
  */
@@ -165,6 +168,7 @@ enum ts_call_kind {
     TS_CALL_PREPARED,
     TS_CALL_NOW,
     TS_CALL_SYNC,
+    TS_CALL_LAG,
 };
 
 struct ts_store;
@@ -189,6 +193,7 @@ struct ts_call {
     bool done;
     struct ts_store_error error;
     uint64_t time_ms;      /* NOW; also the store's time at the end of READ, SCAN and PREPARED */
+    uint64_t lag_ms;       /* LAG */
     uint64_t lock_wait_us; /* time spent waiting for locks, where the engine can tell */
     uint64_t stall_us;     /* time spent in write stalls, where the engine can tell */
 

@@ -24,8 +24,8 @@
 extern "C" {
 #endif
 
-struct ts_cluster;     /* an ordered list of open stores and the router over them */
-struct ts_txn_config;  /* timeouts, limits and policies of seed 003 */
+struct ts_cluster;     /* an ordered list of open stores and the router over them: turnstone/cluster.h */
+struct ts_txn_config;  /* timeouts, limits and policies: turnstone/config.h */
 struct ts_coordinator; /* this process's end of the protocol */
 
 /* Stores that one transaction may touch, and so stores of a cluster. */

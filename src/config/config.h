@@ -10,21 +10,11 @@
 #define TS_CONFIG_CONFIG_H
 
 #include "os/out.h"
+#include "turnstone/config.h"
 #include "txn/txn_config.h"
 
 #include <stdbool.h>
 #include <stddef.h>
-
-enum ts_config_result {
-    TS_CONFIG_OK,
-    TS_CONFIG_UNREADABLE, /* the file cannot be read, or is not there though it was asked for */
-    TS_CONFIG_INVALID,    /* the file or an override is wrong */
-    TS_CONFIG_NO_MEMORY,
-};
-
-struct ts_config_error {
-    char text[512]; /* one line */
-};
 
 /* Where files are looked for when none is named. An empty or relative variable counts as unset. */
 struct ts_config_places {

@@ -192,6 +192,7 @@ enum ts_store_result store__check_call(const struct ts_call *call, struct ts_sto
     case TS_CALL_PREPARED:
     case TS_CALL_NOW:
     case TS_CALL_SYNC:
+    case TS_CALL_LAG:
         return TS_STORE_OK;
     }
     return store__error(ret_error, TS_STORE_BAD_BATCH, SIZE_MAX, "no such kind of call");

@@ -348,6 +348,8 @@ enum ts_store_result ts_cluster_open_over(struct ts_store *const *stores, size_t
 enum ts_store_result ts_cluster_init(const char *urls, const char *routing,
                                      const struct ts_cluster_options *options,
                                      struct ts_cluster **ret_cluster, struct ts_store_error *ret_error) {
+    static const struct ts_cluster_options defaults;
+    options = options == NULL ? &defaults : options;
     struct store_url_list list = {0};
     enum ts_store_result result = store__url_list_parse(urls, &list, ret_error);
     if (result != TS_STORE_OK)

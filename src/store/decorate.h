@@ -24,6 +24,7 @@ static inline void store__call_copy_request(const struct ts_call *outer, struct 
 static inline void store__call_copy_answer(const struct ts_call *inner, struct ts_call *outer) {
     outer->error = inner->error;
     outer->time_ms = inner->time_ms;
+    outer->lag_ms = inner->lag_ms;
     outer->lock_wait_us = inner->lock_wait_us;
     outer->stall_us = inner->stall_us;
 }

@@ -343,6 +343,8 @@ static void start(struct ts_store *head, struct ts_call *call) {
     case TS_CALL_SYNC:
         (void)local->backend->ops->sync(local->backend, &call->error);
         break;
+    case TS_CALL_LAG:
+        break; /* a local engine has no standbys */
     }
     call->done = true;
 }

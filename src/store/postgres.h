@@ -39,7 +39,8 @@ enum ts_store_result store__postgres_open(const struct store_url *url, const str
 /* The rest is for the files of the engine. */
 
 /* Statements that a session prepares when it first needs them. X(SUFFIX) */
-#define POSTGRES_STATEMENTS(X)          X(UNUSED) X(APPLY) X(SWEEP) X(READ) X(SCAN) X(SCAN_TO_END) X(PREPARED) X(NOW)
+#define POSTGRES_STATEMENTS(X)                                                                               \
+    X(UNUSED) X(APPLY) X(SWEEP) X(READ) X(SCAN) X(SCAN_TO_END) X(PREPARED) X(NOW) X(LAG)
 
 #define POSTGRES_STATEMENT_ENUM(suffix) POSTGRES_##suffix,
 enum postgres_statement { POSTGRES_STATEMENTS(POSTGRES_STATEMENT_ENUM) POSTGRES_STATEMENT_COUNT };

@@ -1,7 +1,8 @@
 /*
  * What each kind of call sends, and what it makes of the answers.
  *
- *   READ, SCAN, PREPARED, NOW   statement, sync
+ *   READ, SCAN, PREPARED,       statement, sync
+ *   NOW, LAG
  *   APPLY                       apply [sweep] sync                               the sync commits
  *   PREPARE                     BEGIN unused apply [sweep] PREPARE TRANSACTION sync
  *   COMMIT, ABORT               COMMIT PREPARED or ROLLBACK PREPARED, sync       alone, as the server wants
@@ -197,6 +198,8 @@ static bool send_statements(struct postgres_job *job) {
         return send_simple(job, POSTGRES_PREPARED);
     case TS_CALL_NOW:
         return send_simple(job, POSTGRES_NOW);
+    case TS_CALL_LAG:
+        return send_simple(job, POSTGRES_LAG);
     case TS_CALL_SYNC:
         break;
     }
@@ -243,6 +246,17 @@ static void take_rows(struct postgres_job *job, PGresult *result) {
     }
 }
 
+/* Of a standby that this role may not see there is a row without its state. */
+static void take_lag(struct postgres_job *job, PGresult *result) {
+    if (number_at(result, 0, 2) > 0)
+        (void)store__error(
+            &job->error, TS_STORE_BAD_CONFIGURATION, SIZE_MAX,
+            "%.120s: this role may not see how far standbys are behind; GRANT pg_monitor to it",
+            job->store->base.name);
+    else
+        job->call->lag_ms = number_at(result, 0, 1);
+}
+
 static void take_call(struct postgres_job *job, enum postgres_item item, PGresult *result) {
     struct ts_call *call = job->call;
     if (item == POSTGRES_ITEM_LAST) {
@@ -264,6 +278,9 @@ static void take_call(struct postgres_job *job, enum postgres_item item, PGresul
         return;
     case TS_CALL_NOW:
         call->time_ms = time_ms;
+        return;
+    case TS_CALL_LAG:
+        take_lag(job, result);
         return;
     case TS_CALL_APPLY:
     case TS_CALL_PREPARE:

@@ -147,6 +147,20 @@ static const Oid prepared_types[] = {BYTEA, INT8, TEXT};
 static const char now_sql[] = "WITH " GUARD "SELECT guard.ms FROM guard";
 static const Oid now_types[] = {BYTEA, INT8};
 
+/*
+ * The slowest standby, and how many this role may not see. What the server remembers of a standby's lag stays
+ * until the standby's next report but one, so that one that has replayed everything is asked for first.
+ * Backups and logical subscribers, which always have a slot, are no standbys.
+ */
+static const char lag_sql[] =
+    "WITH " GUARD "SELECT guard.ms, r.ms, r.hidden FROM guard, (SELECT coalesce(max(CASE "
+    "WHEN w.replay_lsn >= pg_catalog.pg_current_wal_flush_lsn() THEN 0 "
+    "ELSE ceil(extract(epoch FROM w.replay_lag) * 1000) END), 0)::bigint AS ms, "
+    "count(*) FILTER (WHERE w.state IS NULL) AS hidden FROM pg_catalog.pg_stat_replication w "
+    "WHERE w.state IS DISTINCT FROM 'backup' AND NOT EXISTS (SELECT 1 FROM pg_catalog.pg_replication_slots s "
+    "WHERE s.active_pid = w.pid AND s.slot_type = 'logical')) r";
+static const Oid lag_types[] = {BYTEA, INT8};
+
 const struct postgres_statement_text *postgres__statement(enum postgres_statement statement) {
 #define ENTRY(name, lower)                                                                                   \
     [POSTGRES_##name] = {                                                                                    \
@@ -158,7 +172,7 @@ const struct postgres_statement_text *postgres__statement(enum postgres_statemen
     static const struct postgres_statement_text texts[POSTGRES_STATEMENT_COUNT] = {
         ENTRY(UNUSED, unused),     ENTRY(APPLY, apply), ENTRY(SWEEP, sweep),
         ENTRY(READ, read),         ENTRY(SCAN, scan),   ENTRY(SCAN_TO_END, scan_to_end),
-        ENTRY(PREPARED, prepared), ENTRY(NOW, now),
+        ENTRY(PREPARED, prepared), ENTRY(NOW, now),     ENTRY(LAG, lag),
     };
 #undef ENTRY
     return &texts[statement];

@@ -104,6 +104,7 @@ void ts_store_start(struct ts_store *store, struct ts_call *call) {
     call->done = false;
     (void)store__error(&call->error, TS_STORE_OK, SIZE_MAX, "%s", "");
     call->time_ms = 0;
+    call->lag_ms = 0;
     call->lock_wait_us = 0;
     call->stall_us = 0;
     call->store = store;

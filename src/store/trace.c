@@ -97,10 +97,11 @@ static void add_gid(struct text *text, const char *gid) {
 }
 
 static void add_call(struct text *text, const struct ts_call *call) {
-    static const char *const names[] = {
-        [TS_CALL_READ] = "read",         [TS_CALL_SCAN] = "scan",     [TS_CALL_APPLY] = "apply",
-        [TS_CALL_PREPARE] = "prepare",   [TS_CALL_COMMIT] = "commit", [TS_CALL_ABORT] = "abort",
-        [TS_CALL_PREPARED] = "prepared", [TS_CALL_NOW] = "now",       [TS_CALL_SYNC] = "sync"};
+    static const char *const names[] = {[TS_CALL_READ] = "read",         [TS_CALL_SCAN] = "scan",
+                                        [TS_CALL_APPLY] = "apply",       [TS_CALL_PREPARE] = "prepare",
+                                        [TS_CALL_COMMIT] = "commit",     [TS_CALL_ABORT] = "abort",
+                                        [TS_CALL_PREPARED] = "prepared", [TS_CALL_NOW] = "now",
+                                        [TS_CALL_SYNC] = "sync",         [TS_CALL_LAG] = "lag"};
     add(text, "%s", names[call->kind]);
     switch (call->kind) {
     case TS_CALL_READ:
@@ -127,6 +128,7 @@ static void add_call(struct text *text, const struct ts_call *call) {
     case TS_CALL_PREPARED:
     case TS_CALL_NOW:
     case TS_CALL_SYNC:
+    case TS_CALL_LAG:
         break;
     }
 }

@@ -82,6 +82,7 @@ static bool changes_nothing(enum ts_call_kind call) {
     case TS_CALL_PREPARED:
     case TS_CALL_NOW:
     case TS_CALL_SYNC:
+    case TS_CALL_LAG:
         return true;
     case TS_CALL_APPLY:
     case TS_CALL_PREPARE:

@@ -50,6 +50,7 @@ static void free_coordinator(struct ts_coordinator *coordinator) {
     pthread_mutex_destroy(&coordinator->metrics_lock);
     free(coordinator->conflicts);
     free(coordinator->adaptive);
+    free(coordinator->lag_ms);
     free(coordinator->metrics);
     free(coordinator->store_metrics);
     free(coordinator);
@@ -62,11 +63,12 @@ static bool fill(struct ts_coordinator *coordinator) {
     uint64_t seed;
     coordinator->conflicts = calloc(places, sizeof *coordinator->conflicts);
     coordinator->adaptive = calloc(places, sizeof *coordinator->adaptive);
+    coordinator->lag_ms = calloc(places, sizeof *coordinator->lag_ms);
     coordinator->metrics = calloc(1, sizeof *coordinator->metrics);
     coordinator->store_metrics = calloc(places, sizeof *coordinator->store_metrics);
-    if (coordinator->conflicts == NULL || coordinator->adaptive == NULL || coordinator->metrics == NULL ||
-        coordinator->store_metrics == NULL || !ts_entropy_fill(&seed, sizeof seed) ||
-        txn__incarnation_current(coordinator) == NULL)
+    if (coordinator->conflicts == NULL || coordinator->adaptive == NULL || coordinator->lag_ms == NULL ||
+        coordinator->metrics == NULL || coordinator->store_metrics == NULL ||
+        !ts_entropy_fill(&seed, sizeof seed) || txn__incarnation_current(coordinator) == NULL)
         return false;
     ts_prng_init(&coordinator->prng, seed);
     ts_admission_init(&coordinator->admission, &coordinator->config.admission);
@@ -110,6 +112,22 @@ static enum ts_txn_error fail(struct ts_txn_error_detail *ret_detail, enum ts_tx
     return error;
 }
 
+/* Once before the first transaction. A store that does not answer is no reason not to open. */
+static enum ts_txn_error ask_for_lag(struct ts_coordinator *coordinator,
+                                     struct ts_txn_error_detail *ret_detail) {
+    if (!ts_lag_is_limited(&coordinator->config.replication))
+        return TS_TXN_ERROR_OK;
+    uint32_t place;
+    struct ts_store_error store_error;
+    enum ts_txn_error error =
+        txn__lag_ask(coordinator, coordinator->config.timeouts.shard_rpc_us, &place, &store_error);
+    if (error == TS_TXN_ERROR_BAD_CONFIG)
+        txn__fail(ret_detail, error, place, &store_error);
+    else if (error != TS_TXN_ERROR_OK)
+        fail(ret_detail, error, "out of memory");
+    return error;
+}
+
 enum ts_txn_error ts_coordinator_open(struct ts_cluster *cluster, const struct ts_txn_config *config,
                                       struct ts_coordinator **ret_coordinator,
                                       struct ts_txn_error_detail *ret_detail) {
@@ -134,6 +152,11 @@ enum ts_txn_error ts_coordinator_open(struct ts_cluster *cluster, const struct t
     if (!fill(coordinator)) {
         free_coordinator(coordinator);
         return fail(ret_detail, TS_TXN_ERROR_NO_MEMORY, "out of memory, or no entropy from the system");
+    }
+    enum ts_txn_error error = ask_for_lag(coordinator, ret_detail);
+    if (error != TS_TXN_ERROR_OK) {
+        free_coordinator(coordinator);
+        return error;
     }
     if (!start_threads(coordinator)) {
         free_coordinator(coordinator);

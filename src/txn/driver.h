@@ -20,6 +20,7 @@
 #include "txn/cause.h"
 #include "txn/conflict.h"
 #include "txn/deadlock.h"
+#include "txn/lag.h"
 #include "txn/latency.h"
 #include "txn/metrics.h"
 #include "txn/retry.h"
@@ -130,6 +131,7 @@ struct ts_coordinator {
     struct ts_deadlock_detector detector;
     struct ts_conflict_tracker *conflicts; /* by place */
     struct ts_adaptive *adaptive;          /* by place */
+    uint64_t *lag_ms;                      /* by place: what the store said last */
     pthread_cond_t care_wake;
     pthread_cond_t heart_wake;
     bool nudged;   /* a batch was blocked by a promise */
@@ -176,6 +178,14 @@ void txn__attempt(struct ts_coordinator *coordinator, struct txn__session *sessi
 /* Calls that are not a transaction's: each with its deadline, all at once, until all are done. */
 void txn__calls_run(struct ts_call *const *calls, size_t count);
 uint64_t txn__deadline_ns(uint64_t timeout_us);
+
+/*
+ * lag_ask.c: asks all stores at once and keeps what they say; what does not answer within the timeout stays
+ * as it was. BAD_CONFIG, with the place and the store's own error, when a store cannot be asked by its
+ * configuration.
+ */
+enum ts_txn_error txn__lag_ask(struct ts_coordinator *coordinator, uint64_t timeout_us, uint32_t *ret_place,
+                               struct ts_store_error *ret_error);
 
 /* heart.c, care.c: the two threads, and what closing does last. */
 void *txn__heart(void *context);

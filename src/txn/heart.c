@@ -3,6 +3,8 @@
  * clock. It is in a thread of its own, so that a store that does not answer, or a long pass of the resolver,
  * does not make the process look dead elsewhere. A heart that finds its registration replaced knows that it
  * was fenced.
+ *
+ * Where the lag of standbys is limited, the same thread asks for it every second.
  */
 #include "driver.h"
 #include "resolve.h"
@@ -101,12 +103,30 @@ static bool wait_for_beat(struct ts_coordinator *coordinator, uint64_t until_us)
     return go_on;
 }
 
+/* The next beat, or before it the next question about standbys. */
+static uint64_t wake_at_us(const struct ts_coordinator *coordinator, uint64_t beat_us) {
+    uint64_t ask_us = txn__now_us() + TS_LAG_INTERVAL_US;
+    return ts_lag_is_limited(&coordinator->config.replication) && ask_us < beat_us ? ask_us : beat_us;
+}
+
+/* Must not hold up the heart: a store that is slow to answer keeps the lag that it told before. */
+static void ask_for_lag(struct ts_coordinator *coordinator) {
+    uint32_t place;
+    struct ts_store_error error;
+    if (ts_lag_is_limited(&coordinator->config.replication))
+        (void)txn__lag_ask(coordinator, TS_LAG_INTERVAL_US / 2, &place, &error);
+}
+
 void *txn__heart(void *context) {
     struct ts_coordinator *coordinator = context;
     struct beat *beats = calloc(coordinator->place_count, sizeof *beats);
     struct ts_call **calls = calloc(coordinator->place_count, sizeof(struct ts_call *));
-    while (beats != NULL && calls != NULL &&
-           wait_for_beat(coordinator, txn__now_us() + (uint64_t)TXN__HEARTBEAT_MS * 1000)) {
+    uint64_t beat_us = txn__now_us() + (uint64_t)TXN__HEARTBEAT_MS * 1000;
+    while (beats != NULL && calls != NULL && wait_for_beat(coordinator, wake_at_us(coordinator, beat_us))) {
+        ask_for_lag(coordinator);
+        if (txn__now_us() < beat_us)
+            continue;
+        beat_us = txn__now_us() + (uint64_t)TXN__HEARTBEAT_MS * 1000;
         struct txn__incarnation *incarnation = NULL;
         while ((incarnation = next_one(coordinator, incarnation)) != NULL)
             beat_all(coordinator, incarnation, beats, calls);

@@ -1,8 +1,9 @@
 /*
  * Running a transaction: classify, admit, attempt, perhaps again, and say what became of it.
  *
- * Local transactions go straight to their store. Global ones pass the breaker and admission first, and keep
- * their place through their retries.
+ * No transaction goes to a store whose standbys are too far behind. Apart from that, local transactions go
+ * straight to their store. Global ones pass the breaker and admission first, and keep their place through
+ * their retries.
  */
 #include "driver.h"
 
@@ -10,6 +11,7 @@
 #include "base/redact.h"
 
 #include <errno.h>
+#include <inttypes.h>
 #include <stddef.h>
 #include <time.h>
 
@@ -97,6 +99,26 @@ static enum ts_waiter_state queue_up(struct ts_coordinator *coordinator, struct 
         state = waiter->state;
     }
     return state;
+}
+
+/* Where standbys count: false, with the cause, when one of a store of the transaction is too far behind. */
+static bool standbys_keep_up(struct ts_coordinator *coordinator, struct txn__session *session) {
+    const struct ts_replication_config *config = &coordinator->config.replication;
+    if (!ts_lag_is_limited(config))
+        return true;
+    pthread_mutex_lock(&coordinator->lock);
+    size_t place = ts_lag_find(config, coordinator->lag_ms, session->stores, session->plan.part_count);
+    uint64_t lag_ms = place == SIZE_MAX ? 0 : coordinator->lag_ms[place];
+    pthread_mutex_unlock(&coordinator->lock);
+    if (place == SIZE_MAX)
+        return true;
+    session->cause.kind = TS_CAUSE_REPLICATION_LAG;
+    snprintf(session->text, sizeof session->text,
+             "%.100s: a standby is %" PRIu64 " ms behind and replication.max_replication_lag_ms is %" PRIu64
+             "; try again when it has caught up",
+             ts_store_name(ts_cluster_store(coordinator->cluster, place)), lag_ms,
+             config->max_replication_lag_ms);
+    return false;
 }
 
 /* Breaker and admission. False, with the cause, when it is turned away. */
@@ -515,7 +537,8 @@ static void run_planned(struct ts_coordinator *coordinator, struct txn__session 
     session->run.count = 0;
     session->run.outcome = TS_TXN_REFUSED;
     session->retries = 0;
-    bool admitted = !txn__plan_is_global(&session->plan) || admit(coordinator, session, &permit);
+    bool admitted = standbys_keep_up(coordinator, session) &&
+                    (!txn__plan_is_global(&session->plan) || admit(coordinator, session, &permit));
     if (admitted)
         run_attempts(coordinator, session, options->once, result);
     ts_latency_add(&session->latency, TS_LATENCY_GC_IMPACT, session->stall_us);

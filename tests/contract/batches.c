@@ -242,6 +242,16 @@ static void sync_succeeds(void **state) {
     expect_result(&call, TS_STORE_OK);
 }
 
+static void nothing_lags_without_standbys(void **state) {
+    struct contract_world *world = *state;
+    expect_apply(world->store, TS_STORE_OK, contract_put("a", "1"));
+    struct ts_call call = {
+        .kind = TS_CALL_LAG, .deadline_ns = contract_deadline_ns(CONTRACT_LONG_MS), .lag_ms = 7};
+    (void)ts_store_run(world->store, &call);
+    expect_result(&call, TS_STORE_OK);
+    assert_int_equal(call.lag_ms, 0);
+}
+
 const struct CMUnitTest contract_batch_tests[] = {
     contract_test(an_absent_key_has_version_0),
     contract_test(every_write_gives_a_version_that_the_key_never_had),
@@ -264,5 +274,6 @@ const struct CMUnitTest contract_batch_tests[] = {
     contract_test(bad_pairs_are_found_among_many),
     contract_test(a_deadline_that_is_over_changes_nothing),
     contract_test(sync_succeeds),
+    contract_test(nothing_lags_without_standbys),
     {0},
 };

@@ -180,7 +180,8 @@ static void make_template(void) {
     snprintf(hba, sizeof hba, "%s/pg_hba.conf", data);
     FILE *file = fopen(hba, "we");
     assert_non_null(file);
-    fputs("host all " SUPPORT_PG_LOCKED_USER " 127.0.0.1/32 scram-sha-256\nhost all all 127.0.0.1/32 trust\n",
+    fputs("host all " SUPPORT_PG_LOCKED_USER " 127.0.0.1/32 scram-sha-256\nhost all all 127.0.0.1/32 trust\n"
+          "host replication turnstone 127.0.0.1/32 trust\n",
           file);
     assert_int_equal(fclose(file), 0);
 }
@@ -219,17 +220,47 @@ void support_pg_resume(struct support_pg *pg) {
     fail_msg("the PostgreSQL server did not start");
 }
 
-struct support_pg *support_pg_start(const struct support_pg_options *options) {
+/* A name and a port for a server that has no files yet. */
+static struct support_pg *new_server(void) {
     static unsigned number;
-    make_template();
     struct support_pg *pg = calloc(1, sizeof *pg);
     assert_non_null(pg);
+    snprintf(pg->folder, sizeof pg->folder, "%.490s/%u", base, ++number);
+    pg->port = free_port();
+    return pg;
+}
+
+struct support_pg *support_pg_standby(const struct support_pg *pg) {
+    struct support_pg *standby = new_server();
+    char program[PATH_SIZE + 16], from[100], settings[100];
+    snprintf(program, sizeof program, "%s/pg_basebackup", bin);
+    snprintf(from, sizeof from, "host=127.0.0.1 port=%d user=turnstone", pg->port);
+    char *const arguments[] = {program,
+                               (char[]){"-d"},
+                               from,
+                               (char[]){"-D"},
+                               standby->folder,
+                               (char[]){"-R"},
+                               (char[]){"-X"},
+                               (char[]){"stream"},
+                               (char[]){"-c"},
+                               (char[]){"fast"},
+                               NULL};
+    run(true, arguments);
+    snprintf(settings, sizeof settings, "port = %d\nhot_standby = on\nwal_receiver_status_interval = 1s\n",
+             standby->port);
+    append(standby->folder, "postgresql.conf", settings);
+    support_pg_resume(standby);
+    return standby;
+}
+
+struct support_pg *support_pg_start(const struct support_pg_options *options) {
+    make_template();
+    struct support_pg *pg = new_server();
     char template[PATH_SIZE + 16];
     snprintf(template, sizeof template, "%s/template", base);
-    snprintf(pg->folder, sizeof pg->folder, "%.490s/%u", base, ++number);
     char *const copy[] = {(char[]){"/bin/cp"}, (char[]){"-a"}, template, pg->folder, NULL};
     run(false, copy);
-    pg->port = free_port();
     char settings[600];
     snprintf(settings, sizeof settings,
              "listen_addresses = '127.0.0.1'\nport = %d\nunix_socket_directories = ''\n"

@@ -34,20 +34,26 @@ def everything_is_there():
     holds(output(os.path.join(prefix, "bin/turnstone"), "--version").startswith("turnstone "), "the program runs")
 
 
+EXAMPLES = ("42 is in store 3\n", "committed on 2 stores\n")  # what those of docs/library.md print, in their order
+
+
 @test
-def the_example_of_the_documentation_links_both_ways():
+def the_examples_of_the_documentation_link_both_ways():
     prefix = install(os.getcwd())
     with open(os.path.join(ROOT, "docs", "library.md")) as file:
-        example = re.search(r"```c\n(.*?)```", file.read(), re.DOTALL).group(1)
-    with open("example.c", "w") as file:
-        file.write(example)
+        examples = re.findall(r"```c\n(.*?)```", file.read(), re.DOTALL)
+    equal(len(examples), len(EXAMPLES))
     where = {"PKG_CONFIG_PATH": os.path.join(prefix, "lib", "pkgconfig")}
-    flags = output("pkg-config", "--cflags", "--libs", "turnstone", **where).split()
-    output("gcc", "example.c", *flags, "-o", "shared")
-    equal(output("./shared", LD_LIBRARY_PATH=os.path.join(prefix, "lib")), "42 is in store 3\n")
-    flags = output("pkg-config", "--cflags", "--libs", "--static", "turnstone", **where).split()
-    output("gcc", "example.c", *[f.replace("-lturnstone", "-l:libturnstone.a") for f in flags], "-o", "static")
-    equal(output("./static"), "42 is in store 3\n")
+    shared = output("pkg-config", "--cflags", "--libs", "turnstone", **where).split()
+    static = [flag.replace("-lturnstone", "-l:libturnstone.a")
+              for flag in output("pkg-config", "--cflags", "--libs", "--static", "turnstone", **where).split()]
+    for example, printed in zip(examples, EXAMPLES):
+        with open("example.c", "w") as file:
+            file.write(example)
+        output("gcc", "-Wall", "-Wextra", "-Werror", "example.c", *shared, "-o", "shared")
+        equal(output("./shared", LD_LIBRARY_PATH=os.path.join(prefix, "lib")), printed)
+        output("gcc", "-Wall", "-Wextra", "-Werror", "example.c", *static, "-o", "static")
+        equal(output("./static"), printed)  # over what the other one has left
 
 
 @test

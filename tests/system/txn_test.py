@@ -4,8 +4,10 @@ import json
 import os
 import re
 import sys
+import time
 
 sys.path.insert(0, os.path.join(os.path.dirname(os.path.abspath(__file__)), "..", "support", "python"))
+from pg import Server  # noqa: E402
 from program import complains, run  # noqa: E402
 from tap import equal, holds, main, test  # noqa: E402
 
@@ -184,6 +186,56 @@ def settings_change_behaviour_and_wrong_ones_are_named():
         file.write("timeouts:\n  prepare: nonsense\n")
     complains(2, ["config.yml", "timeouts.prepare"], "txn", "--cluster", cluster, "--config", "config.yml",
               stdin=json.dumps(put("k")) + "\n")
+
+
+def until(wanted, cluster, *ops, options):
+    """The same transaction until its SQLSTATE is the wanted one: what a server knows of its standbys comes late."""
+    for _ in range(600):
+        result, said = txn(cluster, *ops, options=options)
+        if said["sqlstate"] == wanted:
+            return result, said
+        time.sleep(0.1)
+    raise AssertionError(f"never {wanted}: {result}")
+
+
+def limit(lag_ms):
+    return ("--set", f"replication.max_replication_lag_ms={lag_ms}")
+
+
+@test
+def a_standby_that_is_too_far_behind_keeps_transactions_out():
+    with Server(max_prepared_transactions=10) as server, server.standby() as standby:
+        server.create("a")
+        cluster = f"{server.url('a')},rocksdb:{os.getcwd()}/b"
+        equal(run("store", "init", "--cluster", cluster).status, 0)
+        both = [put(f"k{i}") for i in range(12)]
+        until("00000", cluster, *both, options=limit(1000))
+        standby.sql("postgres", "SELECT pg_wal_replay_pause()")
+        equal(txn(cluster, *both)[1]["sqlstate"], "00000")  # nobody asks
+        result, said = until("53301", cluster, *both, options=limit(1))
+        equal((said["outcome"], said["id"]), ("refused", ""))
+        text = re.fullmatch(r"(\S+): a standby is (\d+) ms behind and replication.max_replication_lag_ms is 1; try .*",
+                            said["text"])
+        holds(text and text[1] == server.url("a") and int(text[2]) > 1, said)
+        equal(txn(cluster, *both, options=limit(3600000))[1]["sqlstate"], "00000")
+        local = {json.loads(run("txn", "--cluster", cluster, "--json", *limit(1), stdin=json.dumps(op) + "\n").out)["sqlstate"]
+                 for op in both}
+        equal(local, {"00000", "53301"})  # those of the other store go on
+        standby.sql("postgres", "SELECT pg_wal_replay_resume()")
+        until("00000", cluster, *both, options=limit(1))
+
+
+@test
+def a_role_that_may_not_see_standbys_is_told_what_to_grant():
+    with Server(max_prepared_transactions=10) as server, server.standby():
+        server.sql("postgres", "CREATE ROLE plain LOGIN")
+        server.sql("postgres", "CREATE DATABASE a OWNER plain")
+        cluster = server.url("a", "plain")
+        equal(run("store", "init", "--cluster", cluster).status, 0)
+        equal(txn(cluster, put("k"))[0].status, 0)
+        complains(6, "GRANT pg_monitor", "txn", "--cluster", cluster, *limit(1000), stdin=json.dumps(put("k")) + "\n")
+        server.sql("postgres", "GRANT pg_monitor TO plain")
+        until("00000", cluster, put("k"), options=limit(1000))
 
 
 main()

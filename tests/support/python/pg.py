@@ -4,6 +4,8 @@
         server.create("a")
         url = server.url("a")
         server.kill(); server.resume()
+        with server.standby() as standby:
+            standby.sql("postgres", "SELECT pg_wal_replay_pause()")
 
 The server that the package itself may have started is never touched. Every server ends with this process, however that
 ends.
@@ -78,7 +80,8 @@ def _make_template():
     subprocess.run([os.path.join(_binaries(), "initdb"), "-D", data, "-U", USER, "-A", "trust", "-E", "UTF8", "--no-locale",
                     "-N"], check=True, stdout=subprocess.DEVNULL, cwd="/", **user)
     with open(os.path.join(data, "pg_hba.conf"), "w") as file:
-        file.write(f"host all {LOCKED_USER} 127.0.0.1/32 scram-sha-256\nhost all all 127.0.0.1/32 trust\n")
+        file.write(f"host all {LOCKED_USER} 127.0.0.1/32 scram-sha-256\nhost all all 127.0.0.1/32 trust\n"
+                   f"host replication {USER} 127.0.0.1/32 trust\n")
     _template = data
     return data
 
@@ -104,6 +107,20 @@ class Server:
                        f"fsync = {'on' if fsync else 'off'}\nshared_buffers = 32MB\nlog_min_messages = fatal\n{settings}\n")
         atexit.register(self.stop)
         self.resume()
+
+    def standby(self):
+        """Another server, that streams from this one and can be read. It reports every second what it has replayed."""
+        other = Server.__new__(Server)
+        Server._count += 1
+        other.folder = os.path.join(os.path.dirname(self.folder), str(Server._count))
+        other.port = _free_port()
+        other.process = None
+        subprocess.run([os.path.join(_binaries(), "pg_basebackup"), "-h", "127.0.0.1", "-p", str(self.port), "-U", USER, "-D",
+                        other.folder, "-R", "-X", "stream", "-c", "fast"], check=True, cwd="/", **_server_user())
+        other.configure(f"port = {other.port}\nhot_standby = on\nwal_receiver_status_interval = 1s\n")
+        atexit.register(other.stop)
+        other.resume()
+        return other
 
     def __enter__(self):
         return self

@@ -62,14 +62,15 @@ static void every_call_is_one_line(void **state) {
     assert_string_equal(lines[5],
                         "scan from [0 bytes #e999] to [0 bytes #e999] limit 0 -> ok, 0 rows and more, 0 us");
     ts_rows_release(&rows);
-    static const enum ts_call_kind kinds[] = {TS_CALL_NOW, TS_CALL_SYNC};
-    for (size_t i = 0; i < 2; i++) {
+    static const enum ts_call_kind kinds[] = {TS_CALL_NOW, TS_CALL_SYNC, TS_CALL_LAG};
+    for (size_t i = 0; i < 3; i++) {
         struct ts_call other = {.kind = kinds[i]};
         assert_int_equal(ts_store_run(store, &other), TS_STORE_OK);
     }
     assert_string_equal(lines[6], "now -> ok, 0 us");
     assert_string_equal(lines[7], "sync -> ok, 0 us");
-    assert_int_equal(line_count, 8);
+    assert_string_equal(lines[8], "lag -> ok, 0 us");
+    assert_int_equal(line_count, 9);
 }
 
 static void a_call_is_told_when_it_ends_with_how_long_it_took(void **state) {
