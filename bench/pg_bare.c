@@ -71,7 +71,7 @@ static PGconn *connect_to(const char *url, bool upsert) {
         complain(connection);
         return NULL;
     }
-    const struct postgres_statement_text *apply = postgres__statement(POSTGRES_APPLY);
+    const struct postgres_statement_text *apply = postgres__statement(POSTGRES_PUTS);
     PGresult *result = upsert ? PQprepare(connection, "apply", upsert_sql, 0, NULL)
                               : PQprepare(connection, "apply", apply->sql, apply->type_count, apply->types);
     bool good = PQresultStatus(result) == PGRES_COMMAND_OK;
@@ -235,7 +235,7 @@ static void print_script(void) {
     };
     printf("\\set k random(0, %d)\n", LOOP_KEYS - 1);
     enum { OUTSIDE, PLAIN, ESCAPED } quote = OUTSIDE;
-    for (const char *at = postgres__statement(POSTGRES_APPLY)->sql; *at != '\0';) {
+    for (const char *at = postgres__statement(POSTGRES_PUTS)->sql; *at != '\0';) {
         char *after = NULL;
         unsigned long number = quote == OUTSIDE && *at == '$' ? strtoul(at + 1, &after, 10) : 0;
         if (number >= 1 && number <= PARAMETERS) {
@@ -264,7 +264,7 @@ static void print_script(void) {
 int main(int argc, char **argv) {
     const char *mode = argc > 1 ? argv[1] : "";
     struct shared shared = {.upsert = strcmp(mode, "upsert") == 0};
-    if (postgres__statement(POSTGRES_APPLY)->type_count != PARAMETERS) {
+    if (postgres__statement(POSTGRES_PUTS)->type_count != PARAMETERS) {
         fprintf(stderr, "pg_bare: the engine's statement has changed, and its parameters here have not\n");
         return STATUS_USAGE;
     }

@@ -40,7 +40,8 @@ enum ts_store_result store__postgres_open(const struct store_url *url, const str
 
 /* Statements that a session prepares when it first needs them. X(SUFFIX) */
 #define POSTGRES_STATEMENTS(X)                                                                               \
-    X(UNUSED) X(APPLY) X(SWEEP) X(READ) X(SCAN) X(SCAN_TO_END) X(PREPARED) X(NOW) X(LAG)
+    X(UNUSED)                                                                                                \
+    X(APPLY) X(PUTS) X(CHECKED_PUTS) X(SWEEP) X(READ) X(SCAN) X(SCAN_TO_END) X(PREPARED) X(NOW) X(LAG)
 
 #define POSTGRES_STATEMENT_ENUM(suffix) POSTGRES_##suffix,
 enum postgres_statement { POSTGRES_STATEMENTS(POSTGRES_STATEMENT_ENUM) POSTGRES_STATEMENT_COUNT };
@@ -189,6 +190,8 @@ struct pollfd postgres__connection_wait_for(const struct postgres_job *job);
 /* The operations of a batch, one entry for each key, in the order of the keys, as arrays of PostgreSQL. */
 struct postgres_batch {
     uint8_t *memory;
+    bool has_checks;           /* also of a key that is written */
+    bool has_more;             /* counters or deletions */
     struct ts_bytes arrays[7]; /* keys, checks, kinds, values, deltas, limits, gates */
     struct ts_bytes swept;     /* the keys of all deletions, or empty */
     uint64_t before_ms;        /* UINT64_MAX: none */

@@ -187,8 +187,12 @@ bool postgres__batch_encode(const struct ts_batch *batch, struct postgres_batch 
         encoded.arrays[array] = ts_bytes_of(start, (size_t)(to - start));
     }
     size_t swept = 0;
-    for (size_t i = 0; i < count; i++)
-        swept += kind_of(&entries[i]) == KIND_DEL;
+    for (size_t i = 0; i < count; i++) {
+        uint16_t kind = kind_of(&entries[i]);
+        swept += kind == KIND_DEL;
+        encoded.has_checks |= entries[i].check != NULL;
+        encoded.has_more |= kind == KIND_DEL || kind == KIND_ADD;
+    }
     if (swept > 0) {
         uint8_t *start = to;
         to = put_head(to, BYTEA_TYPE, swept);

@@ -100,7 +100,10 @@ static bool send_batch(struct postgres_job *job) {
     add_u64(&list, atomic_load(&job->store->latest_ms));
     add_u32(&list, call->kind == TS_CALL_PREPARE ? 1 : 0);
     add_bytes(&list, batch.arrays[gates]);
-    bool sent = execute(job, POSTGRES_ITEM_MAIN, POSTGRES_APPLY, &list);
+    enum postgres_statement statement = batch.has_more     ? POSTGRES_APPLY
+                                        : batch.has_checks ? POSTGRES_CHECKED_PUTS
+                                                           : POSTGRES_PUTS;
+    bool sent = execute(job, POSTGRES_ITEM_MAIN, statement, &list);
     if (sent && batch.swept.len > 0) {
         struct list swept = {.count = 0};
         add_bytes(&swept, batch.swept);
