@@ -112,6 +112,10 @@ static enum cli_exit read_request(const struct cli_arguments *arguments, struct 
         status = cli__cluster_options("bench xs", arguments, &ret_request->cluster);
     if (status == CLI_EXIT_DONE)
         status = cli__config_read("bench xs", arguments, XS_CONFIG, XS_SET, &ret_request->config);
+    if (status == CLI_EXIT_DONE)
+        status = cli__metrics_check("bench xs", arguments->values[XS_METRICS]);
+    if (status == CLI_EXIT_DONE)
+        cli__cluster_options_timeout(&ret_request->config, &ret_request->cluster);
     if (status == CLI_EXIT_DONE && ret_request->scenario == BENCH_FAULTS)
         bench__faults_shorten(
             &ret_request->config,

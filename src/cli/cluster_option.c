@@ -44,6 +44,10 @@ enum cli_exit cli__cluster_options(const char *verb, const struct cli_arguments 
     return CLI_EXIT_DONE;
 }
 
+void cli__cluster_options_timeout(const struct ts_txn_config *config, struct ts_cluster_options *options) {
+    options->store.connect_timeout_ms = (config->timeouts.shard_rpc_us + 999) / 1000;
+}
+
 /* Whether a result comes from how the command was called, rather than from the world. */
 enum cli_exit cli__complain_store(const char *verb, const struct ts_store_error *error) {
     enum cli_exit status = CLI_EXIT_INFRASTRUCTURE;
@@ -82,7 +86,7 @@ enum cli_exit cli__complain_store(const char *verb, const struct ts_store_error 
 }
 
 enum cli_exit cli__cluster_open(const char *verb, const struct cli_arguments *arguments, bool any_step,
-                                struct ts_cluster **ret_cluster) {
+                                const struct ts_txn_config *config, struct ts_cluster **ret_cluster) {
     const char *urls = cli__cluster_urls(verb, arguments);
     if (!urls)
         return CLI_EXIT_USAGE;
@@ -92,6 +96,8 @@ enum cli_exit cli__cluster_open(const char *verb, const struct cli_arguments *ar
         return status;
     options.any_step = any_step;
     options.store.must_exist = true;
+    if (config)
+        cli__cluster_options_timeout(config, &options);
     struct ts_store_error error;
     if (ts_cluster_open(urls, &options, ret_cluster, &error) != TS_STORE_OK)
         return cli__complain_store(verb, &error);

@@ -7,6 +7,7 @@
 #include "verb.h"
 
 #include "store/cluster.h"
+#include "txn/txn_config.h"
 
 /* These stand first in the option table of such a verb. */
 enum { CLUSTER_URLS, CLUSTER_WAIT, CLUSTER_JSON, CLUSTER_OPTIONS };
@@ -34,9 +35,15 @@ const char *cli__cluster_urls(const char *verb, const struct cli_arguments *argu
 enum cli_exit cli__cluster_options(const char *verb, const struct cli_arguments *arguments,
                                    struct ts_cluster_options *ret_options);
 
-/* Opens the cluster, or says why not. `any_step`: also when its stores are in different steps of changing the epoch. */
+/* Lets timeouts.shard_rpc bound connecting, as it bounds every other call that is no phase of its own. */
+void cli__cluster_options_timeout(const struct ts_txn_config *config, struct ts_cluster_options *options);
+
+/*
+ * Opens the cluster, or says why not. `any_step`: also when its stores are in different steps of changing the epoch. The
+ * configuration may be NULL: the defaults.
+ */
 enum cli_exit cli__cluster_open(const char *verb, const struct cli_arguments *arguments, bool any_step,
-                                struct ts_cluster **ret_cluster);
+                                const struct ts_txn_config *config, struct ts_cluster **ret_cluster);
 
 /* The status that a store's answer ends a verb with, after saying it. */
 enum cli_exit cli__complain_store(const char *verb, const struct ts_store_error *error);

@@ -14,7 +14,7 @@
 __attribute__((format(printf, 2, 3))) enum cli_exit cli__complain(enum cli_exit status, const char *format,
                                                                   ...);
 
-/* A value as it may stand in such a line: printable and at most some eighty characters. */
+/* A value as it may stand in such a line: printable, at most some eighty characters, and of a URL only the scheme. */
 struct cli_quoted {
     char text[96];
 };

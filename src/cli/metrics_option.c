@@ -12,6 +12,17 @@ static bool write_part(void *context, struct ts_bytes text) {
     return fwrite(text.data, 1, text.len, context) == text.len;
 }
 
+enum cli_exit cli__metrics_check(const char *verb, const char *path) {
+    if (!path || strcmp(path, "-") == 0)
+        return CLI_EXIT_DONE;
+    FILE *file = fopen(path, "ae");
+    if (!file)
+        return cli__complain(CLI_EXIT_USAGE, "%s: cannot write the metrics to '%s': %s", verb,
+                             cli__quote_text(path).text, strerror(errno));
+    (void)fclose(file);
+    return CLI_EXIT_DONE;
+}
+
 enum cli_exit cli__metrics_write(const char *verb, const char *path, struct ts_coordinator *coordinator) {
     if (!path)
         return CLI_EXIT_DONE;

@@ -64,7 +64,8 @@ static enum cli_exit run_init(const struct cli_arguments *arguments) {
                                (json_int_t)ts_cluster_count(cluster), "epoch", (json_int_t)meta->epoch,
                                "routing", meta->routing));
     else
-        printf("cluster %s: %zu stores by %s, epoch %llu\n", id, ts_cluster_count(cluster), meta->routing,
+        printf("cluster %s: %zu %s by %s, epoch %llu\n", id, ts_cluster_count(cluster),
+               ts_cluster_count(cluster) == 1 ? "store" : "stores", meta->routing,
                (unsigned long long)meta->epoch);
     ts_cluster_close(cluster);
     return cli__finish_stdout(CLI_EXIT_DONE);
@@ -95,12 +96,14 @@ static void print_status_json(const struct ts_cluster *cluster, const struct ts_
         json_array_append_new(stores, store_object(cluster, &status->stores[i]));
     for (size_t i = 0; i < status->coordinator_count; i++) {
         const struct ts_cluster_status_coordinator *c = &status->coordinators[i];
-        json_array_append_new(coordinators,
-                              json_pack("{s:s, s:I, s:b, s:I, s:I, s:I}", "coordinator", c->uuid, "store",
-                                        (json_int_t)c->place, "fenced", c->fenced, "heartbeat_age_ms",
-                                        (json_int_t)c->heartbeat_age_ms, "low_water_mark",
-                                        (json_int_t)c->low_water_mark, "total_timeout_ms",
-                                        (json_int_t)c->total_timeout_ms));
+        json_t *object = json_pack("{s:s, s:I, s:b}", "coordinator", c->uuid, "store", (json_int_t)c->place,
+                                   "fenced", c->fenced);
+        if (!c->fenced) {
+            json_object_set_new(object, "heartbeat_age_ms", json_integer((json_int_t)c->heartbeat_age_ms));
+            json_object_set_new(object, "low_water_mark", json_integer((json_int_t)c->low_water_mark));
+            json_object_set_new(object, "total_timeout_ms", json_integer((json_int_t)c->total_timeout_ms));
+        }
+        json_array_append_new(coordinators, object);
     }
     for (size_t i = 0; i < status->promise_count; i++) {
         const struct ts_cluster_status_promise *p = &status->promises[i];
@@ -120,7 +123,8 @@ static void print_status_text(const struct ts_cluster *cluster, const struct ts_
     const struct ts_meta *meta = ts_cluster_meta(cluster, 0);
     char id[33];
     cluster_hex(meta, id);
-    printf("cluster %s, %zu stores by %s\n", id, status->store_count, meta->routing);
+    printf("cluster %s, %zu %s by %s\n", id, status->store_count,
+           status->store_count == 1 ? "store" : "stores", meta->routing);
     for (size_t i = 0; i < status->store_count; i++) {
         const struct ts_cluster_status_store *s = &status->stores[i];
         printf("store %u %s: ", s->place, ts_store_name(ts_cluster_store(cluster, s->place)));
@@ -136,8 +140,11 @@ static void print_status_text(const struct ts_cluster *cluster, const struct ts_
     }
     for (size_t i = 0; i < status->coordinator_count; i++) {
         const struct ts_cluster_status_coordinator *c = &status->coordinators[i];
-        printf("coordinator %s on store %u: %s%llu ms since its heartbeat\n", c->uuid, c->place,
-               c->fenced ? "fenced, " : "", (unsigned long long)c->heartbeat_age_ms);
+        if (c->fenced)
+            printf("coordinator %s on store %u: fenced\n", c->uuid, c->place);
+        else
+            printf("coordinator %s on store %u: %llu ms since its heartbeat\n", c->uuid, c->place,
+                   (unsigned long long)c->heartbeat_age_ms);
     }
     for (size_t i = 0; i < status->promise_count; i++) {
         const struct ts_cluster_status_promise *p = &status->promises[i];
@@ -152,7 +159,7 @@ static void print_status_text(const struct ts_cluster *cluster, const struct ts_
 
 static enum cli_exit run_status(const struct cli_arguments *arguments) {
     struct ts_cluster *cluster = NULL;
-    enum cli_exit exit = cli__cluster_open("store status", arguments, true, &cluster);
+    enum cli_exit exit = cli__cluster_open("store status", arguments, true, NULL, &cluster);
     if (exit != CLI_EXIT_DONE)
         return exit;
     struct ts_cluster_status status = {0};
@@ -232,7 +239,7 @@ static enum cli_exit run_recover(const struct cli_arguments *arguments) {
     struct ts_cluster *cluster = NULL;
     enum cli_exit exit = timeout_of("store recover", arguments, &timeout_ms);
     if (exit == CLI_EXIT_DONE)
-        exit = cli__cluster_open("store recover", arguments, true, &cluster);
+        exit = cli__cluster_open("store recover", arguments, true, NULL, &cluster);
     if (exit != CLI_EXIT_DONE)
         return exit;
     struct ts_txn_settled settled = {0};
@@ -251,7 +258,7 @@ static enum cli_exit run_fence(const struct cli_arguments *arguments) {
     struct ts_cluster *cluster = NULL;
     enum cli_exit exit = timeout_of("store fence", arguments, &timeout_ms);
     if (exit == CLI_EXIT_DONE)
-        exit = cli__cluster_open("store fence", arguments, true, &cluster);
+        exit = cli__cluster_open("store fence", arguments, true, NULL, &cluster);
     if (exit != CLI_EXIT_DONE)
         return exit;
     struct ts_txn_settled settled = {0};

@@ -126,9 +126,11 @@ static enum cli_exit run_txn(const struct cli_arguments *arguments) {
     struct ts_cluster *cluster = NULL;
     enum cli_exit status = cli__config_read("txn", arguments, TXN_CONFIG, TXN_SET, &config);
     if (status == CLI_EXIT_DONE)
+        status = cli__metrics_check("txn", arguments->values[TXN_METRICS]);
+    if (status == CLI_EXIT_DONE)
         status = cli__ops_read("txn", stdin, &ops);
     if (status == CLI_EXIT_DONE)
-        status = cli__cluster_open("txn", arguments, false, &cluster);
+        status = cli__cluster_open("txn", arguments, false, &config, &cluster);
     if (status == CLI_EXIT_DONE)
         status = run_transaction(arguments, cluster, &config, &ops);
     ts_cluster_close(cluster);
@@ -180,7 +182,7 @@ static enum cli_exit run_status(const struct cli_arguments *arguments) {
     if (arguments->operand_count != 1)
         return cli__complain(CLI_EXIT_USAGE, "txn status: give one transaction id");
     struct ts_cluster *cluster = NULL;
-    enum cli_exit status = cli__cluster_open("txn status", arguments, true, &cluster);
+    enum cli_exit status = cli__cluster_open("txn status", arguments, true, NULL, &cluster);
     if (status != CLI_EXIT_DONE)
         return status;
     struct ts_txn_status answer;

@@ -37,16 +37,29 @@ static bool cut(struct ts_bytes *rest, char c, struct ts_bytes *ret_before) {
  * and its last at sign, or among its options, so that these are left out.
  */
 static const char *shown(struct ts_bytes text, char ret_text[static SHOWN_SIZE]) {
-    struct ts_bytes rest = text, head = {0};
-    if (cut(&rest, '?', &head))
-        text = head;
-    const uint8_t *at = text.len == 0 ? NULL : memrchr(text.data, '@', text.len);
-    if (at == NULL)
-        return ts_text_escape(text, ret_text, SHOWN_SIZE);
-    struct ts_bytes behind = ts_bytes_skip(text, (size_t)(at - text.data));
-    const char *scheme = ts_bytes_starts_with(text, TS_BYTES("postgres")) ? "postgresql://" : "";
     char escaped[SHOWN_SIZE];
-    snprintf(ret_text, SHOWN_SIZE, "%s...%s", scheme, ts_text_escape(behind, escaped, SHOWN_SIZE - 20));
+    const uint8_t *at = text.len == 0 ? NULL : memrchr(text.data, '@', text.len);
+    if (at != NULL) {
+        struct ts_bytes behind = ts_bytes_skip(text, (size_t)(at - text.data));
+        struct ts_bytes rest = behind, head = {0};
+        if (cut(&rest, '?', &head))
+            behind = head;
+        const char *scheme = ts_bytes_starts_with(text, TS_BYTES("postgres")) ? "postgresql://" : "";
+        snprintf(ret_text, SHOWN_SIZE, "%s...%s", scheme, ts_text_escape(behind, escaped, SHOWN_SIZE - 20));
+        return ret_text;
+    }
+    /* Without an at sign a password may still have been meant: a comma or a question mark in it cut the URL short. */
+    const uint8_t *slashes = text.len == 0 ? NULL : memmem(text.data, text.len, "://", 3);
+    if (slashes == NULL)
+        return ts_text_escape(text, ret_text, SHOWN_SIZE);
+    size_t scheme_len = (size_t)(slashes - text.data) + 3;
+    struct ts_bytes rest = ts_bytes_skip(text, scheme_len);
+    size_t shown_len = 0;
+    while (shown_len < rest.len && rest.data[shown_len] != ':' && rest.data[shown_len] != '?')
+        shown_len++;
+    snprintf(ret_text, SHOWN_SIZE, "%s%s",
+             ts_text_escape(ts_bytes_first(text, scheme_len + shown_len), escaped, SHOWN_SIZE - 20),
+             shown_len < rest.len ? "..." : "");
     return ret_text;
 }
 

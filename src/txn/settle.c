@@ -234,6 +234,10 @@ static bool finish_commit(struct txn__settle *settle, const struct txn__gid *gid
         enum ts_store_result result = finish(settle, place, TS_CALL_COMMIT, text);
         if (result != TS_STORE_OK && result != TS_STORE_NO_SUCH_PROMISE)
             return false;
+        if (result == TS_STORE_OK) {
+            settle->counts.seen++;
+            settle->counts.committed++;
+        }
         txn__places_add(touched, place);
     }
     return true;

@@ -2,6 +2,7 @@
 """turnstone store: making a cluster, looking at it, and what bad configuration gets."""
 import json
 import os
+import socket
 import subprocess
 import sys
 import time
@@ -132,6 +133,35 @@ def malformed_lists_are_usage_errors():
 
 
 @test
+def passwords_never_reach_a_message():
+    for words in (["store", "status", "--cluster", "postgresql://u:ge,heim@h1/db"],
+                  ["store", "status", "--cluster", "postgresql://u:ge?heim@h1/db"],
+                  ["store", "status", "--cluster", "postgresql://u:geheim@h1:x/db"],
+                  ["store", "status", "--cluster", "postgresql://u:geheim@h1,h2/db"],
+                  ["store", "status", "--cluster", "mysql://u:geheim@h1/db"],
+                  ["store", "status", "--cluster", "postgresql://u:geheim@127.0.0.1:1/db"],
+                  ["store", "status", "postgresql://u:geheim@h1/db"], ["postgresql://u:geheim@h1/db"],
+                  ["store", "postgresql://u:geheim@h1/db"],
+                  ["store", "status", "--wait", "postgresql://u:geheim@h1/db", "--cluster", "rocksdb:x"]):
+        result = run(*words)
+        holds(result.status in (2, 6), f"{words}: {result}")
+        holds("heim" not in result.err + result.out and "u:ge" not in result.err, f"{words}: {result}")
+
+
+@test
+def connecting_ends_at_its_timeout():
+    with socket.socket() as silent:
+        silent.bind(("127.0.0.1", 0))
+        silent.listen()
+        url = f"postgresql://u@127.0.0.1:{silent.getsockname()[1]}/db"
+        begun = time.monotonic()
+        result = run("txn", "--cluster", url, "--set", "timeouts.shard_rpc=300ms",
+                     stdin='{"op":"put","key":"k","value":"1"}\n')
+        equal(result.status, 6, result)
+        holds(time.monotonic() - begun < 8, "it waited for longer than it was told to")
+
+
+@test
 def the_environment_names_the_cluster_too():
     cluster = rocksdb("a")
     init(cluster)
@@ -179,6 +209,7 @@ def fence_raises_the_epoch_and_recover_settles():
     equal(result.status, 0)
     seen = status(cluster)
     equal((seen["promises"], [c for c in seen["coordinators"] if not c["fenced"]]), ([], []))
+    holds(all("heartbeat_age_ms" not in c for c in seen["coordinators"]), seen)
     put(cluster, after="1")
 
 

@@ -176,6 +176,14 @@ def metrics_are_written_as_prometheus_reads_them():
 
 
 @test
+def metrics_that_cannot_be_written_are_told_before_anything_is_done():
+    cluster = made("a")
+    complains(2, "nowhere/m.prom", "txn", "--cluster", cluster, "--metrics", "nowhere/m.prom",
+              stdin=json.dumps(put("k")) + "\n")
+    equal(get(cluster, "k")["version"], 0)
+
+
+@test
 def settings_change_behaviour_and_wrong_ones_are_named():
     cluster = made("a", "b")
     complains(2, ["timeouts.prepar", "timeouts.prepare"], "txn", "--cluster", cluster, "--set", "timeouts.prepar=1s",
