@@ -248,9 +248,30 @@ static const struct ts_engine engine = {
     .close = close_store,
 };
 
+/* Options that libpq does not know are a mistake in the URL, and are told before anyone is connected to. */
+static enum ts_store_result check_options(const struct store_url *url, struct ts_store_error *ret_error) {
+    PQconninfoOption *known = PQconndefaults();
+    enum ts_store_result result = TS_STORE_OK;
+    for (size_t i = 0; known != NULL && i < url->option_count && result == TS_STORE_OK; i++) {
+        const PQconninfoOption *option = known;
+        while (option->keyword != NULL && strcmp(option->keyword, url->options[i].name) != 0)
+            option++;
+        if (option->keyword == NULL)
+            result = store__error(
+                ret_error, TS_STORE_BAD_USAGE, SIZE_MAX,
+                "%.120s: \"%.40s\" is no option of a PostgreSQL URL; see libpq's parameter key words",
+                url->name, url->options[i].name);
+    }
+    PQconninfoFree(known);
+    return result;
+}
+
 enum ts_store_result store__postgres_open(const struct store_url *url, const struct ts_store_options *options,
                                           struct ts_store **ret_store, struct ts_store_error *ret_error) {
     ts_assert(url->kind == STORE_URL_POSTGRES);
+    enum ts_store_result known = check_options(url, ret_error);
+    if (known != TS_STORE_OK)
+        return known;
     size_t connections_max =
         options->connections_max != 0 ? options->connections_max : POSTGRES_CONNECTIONS_DEFAULT;
     struct postgres_store *store = calloc(1, sizeof *store);

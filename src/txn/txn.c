@@ -183,7 +183,9 @@ static struct txn__incarnation *take_incarnation(struct ts_coordinator *coordina
         pthread_mutex_unlock(&coordinator->lock);
         if (!registered && error.result != TS_STORE_OK) {
             struct ts_call call = {.kind = TS_CALL_READ, .error = error};
-            session->cause = ts_txn_cause_of_store(&call);
+            session->cause = error.result == TS_STORE_TIMED_OUT || error.result == TS_STORE_UNKNOWN
+                                 ? ts_txn_cause_of_timeout(TS_TIMEOUT_SHARD_RPC)
+                                 : ts_txn_cause_of_store(&call);
             memcpy(session->text, error.text, sizeof session->text);
             return NULL;
         }

@@ -126,7 +126,7 @@ def a_store_that_is_not_initialised_names_the_cure():
 def malformed_lists_are_usage_errors():
     for cluster, part in (("", "empty"), ("a", "rocksdb:"), ("rocksdb:", "rocksdb:"), ("mysql://h/d", "mysql"),
                           ("rocksdb:x,rocksdb:x", "twice"), ("rocksdb:x,,rocksdb:y", ""),
-                          ("postgresql://h1,h2/d", "one host"), ("postgresql://h:x/d", "port")):
+                          ("postgresql://h/d?passwordd=x", "passwordd"), ("postgresql://h1,h2/d", "one host"), ("postgresql://h:x/d", "port")):
         complains(2, part, "store", "status", "--cluster", cluster)
     complains(2, "TURNSTONE_CLUSTER", "store", "status", env={"TURNSTONE_CLUSTER": None})
     complains(2, "memory:", "store", "init", "--cluster", "memory:a")
