@@ -96,7 +96,26 @@ static void a_commit_tells_where_its_time_went(void **state) {
     assert_true(result.global);
     assert_int_equal(result.place_count, 3);
     expect_numbers(1, 1, 1);
+
+    /* Each phase is slow on one store, and the time is found where it was spent. */
+    static const struct {
+        size_t place;
+        enum ts_call_kind call;
+        uint64_t delay_ms;
+    } slow[] = {{1, TS_CALL_PREPARE, 40}, {0, TS_CALL_APPLY, 30}, {2, TS_CALL_COMMIT, 20}};
+    for (size_t i = 0; i < sizeof slow / sizeof slow[0]; i++)
+        ts_fault_add(stage.faults[slow[i].place],
+                     &(struct ts_fault_rule){.kind = TS_FAULT_DELAY,
+                                             .calls = TS_FAULT_CALL(slow[i].call),
+                                             .times = 1,
+                                             .delay_ms = slow[i].delay_ms});
+    run(3, NULL);
+    expect_outcome(TS_TXN_COMMITTED, "00000");
     const struct ts_txn_latency *l = &result.latency;
+    assert_true(l->prepare_wal_us >= 40000);
+    assert_true(l->commit_barrier_us >= 30000);
+    assert_true(l->commit_wal_us >= 20000);
+    assert_true(result.places[1].rpc_us >= 40000);
     uint64_t sum = l->coord_queue_us + l->route_plan_us + l->shard_rpc_max_us + l->read_phase_us +
                    l->lock_validate_us + l->prepare_wal_us + l->commit_barrier_us + l->commit_wal_us +
                    l->replication_ack_us + l->gc_impact_us + l->retry_backoff_us;
