@@ -99,7 +99,7 @@ static bool time_turn(struct world *world, size_t places, bool (*run)(struct wor
     for (int i = 0; i < TURN; i++)
         if (!run(world, places))
             return false;
-    *ret_ns = (double)(busy_ns() - before) / TURN;
+    *ret_ns = (double)(busy_ns() - before) / (double)TURN;
     return true;
 }
 

@@ -182,7 +182,7 @@ void detect__cache_write(const struct ts_detector *detector, const struct detect
     size_t used = 0;
     for (size_t i = 0; i < DETECT_DATABASES; i++) {
         size_t len = (size_t)ts_le64_load(head + LENGTHS_AT + 8 * i);
-        if (len > 0)
+        if (parts[i] != NULL && len > 0)
             memcpy(all + used, parts[i], len);
         used += len;
     }

@@ -37,7 +37,7 @@ static void frequencies_follow_the_law(void **state) {
         sum += weight(rank);
     draw_all(1);
     for (size_t i = 0; i < sizeof ranks / sizeof ranks[0]; i++) {
-        double share = weight(ranks[i]) / sum, expected = share * DRAWS;
+        double share = weight(ranks[i]) / sum, expected = share * (double)DRAWS;
         double deviation = sqrt(expected * (1 - share));
         double found = (double)seen[ranks[i] - 1];
         if (fabs(found - expected) > 5 * deviation)
