@@ -215,9 +215,10 @@ const struct cli_verb cli__verb_txn_status = {
     .summary = "tell what became of a transaction",
     .operands = "ID",
     .description =
-        "Asks the stores about a transaction by its id, from any process: committed, aborted, pending (promised "
-        "and not decided yet), or unknown, which is the answer for a transaction that is finished and was not "
-        "given --record. Unknown ends with status 5.",
+        "Asks the stores about a transaction by its id, from any process: committed, aborted (also when a resolver or "
+        "'store recover' did it), pending (promised and not decided yet), or unknown. Unknown is the answer for a "
+        "transaction that is finished and was not given --record, and for one that was and whose write has not "
+        "arrived; it ends with status 5. A damaged record about it is an error, status 6. Nothing is changed.",
     .options = status_options,
     .option_count = sizeof status_options / sizeof status_options[0],
     .run = run_status,

@@ -6,7 +6,8 @@ void txn__marks_init(struct txn__marks *marks, struct txn__mark_list *deciders, 
     *marks = (struct txn__marks){.next_sequence = 1, .deciders = deciders, .place_count = place_count};
 }
 
-uint64_t txn__marks_next_sequence(struct txn__marks *marks) {
+uint64_t txn__marks_next_sequence(struct txn__marks *marks, bool recorded_global) {
+    marks->next_sequence += (marks->next_sequence & 1) != (recorded_global ? 1 : 0);
     return marks->next_sequence++;
 }
 

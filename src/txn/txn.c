@@ -224,7 +224,7 @@ static bool begin_attempt(struct ts_coordinator *coordinator, struct txn__sessio
     memcpy(session->gid.cluster, coordinator->cluster_id, sizeof session->gid.cluster);
     session->gid.coordinator = incarnation->uuid;
     session->gid.decider = session->plan.parts[decider].place;
-    session->gid.sequence = txn__marks_next_sequence(&incarnation->marks);
+    session->gid.sequence = txn__marks_next_sequence(&incarnation->marks, global && session->record);
     session->entry = global ? txn__entry_take(coordinator) : NULL;
     if (session->entry != NULL)
         txn__marks_begin(&incarnation->marks, session->entry, session->gid.sequence, session->gid.decider);

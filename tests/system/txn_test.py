@@ -3,6 +3,7 @@
 import json
 import os
 import re
+import signal
 import sys
 import time
 
@@ -116,6 +117,22 @@ def a_recorded_transaction_can_be_asked_about():
     _, said = txn(cluster, *(put(f"k{i}") for i in range(12)), {"op": "check", "key": "k", "version": version + 1},
                   options=["--record"])
     equal(run("txn", "status", "--cluster", cluster, said["id"]).out, "aborted\n")
+
+
+@test
+def a_recorded_transaction_that_recovery_aborted_is_aborted():
+    """The coordinator is killed before its decision, so that nobody wrote an outcome down."""
+    cluster = made("a", "b", "c")
+    for options, said in ((["--record"], (0, "aborted\n")), ([], (5, "unknown\n"))):
+        killed = run("txn", "--cluster", cluster, *options, stdin="".join(json.dumps(put(f"k{i}")) + "\n" for i in range(12)),
+                     env={"TURNSTONE_FAILPOINT": "before-commit-point"})
+        equal(killed.status, -signal.SIGKILL, killed)
+        promises = json.loads(run("store", "status", "--cluster", cluster, "--json").out)["promises"]
+        transaction, = {promise["id"] for promise in promises}
+        equal(run("txn", "status", "--cluster", cluster, transaction).out, "pending\n")
+        equal(run("store", "recover", "--cluster", cluster).status, 0)
+        result = run("txn", "status", "--cluster", cluster, transaction)
+        equal((result.status, result.out), said)
 
 
 @test
