@@ -29,7 +29,7 @@ static void print_object(json_t *object) {
     json_decref(object);
 }
 
-/* "xxh64", or "range:LIST". */
+/* "xxh64", or "range:LIST", or nothing when none is asked for. */
 static enum cli_exit routing_of(const struct cli_arguments *arguments, char *ret_routing, size_t size) {
     const char *strategy = arguments->values[INIT_STRATEGY];
     const char *ranges = arguments->values[INIT_RANGES];
@@ -37,7 +37,7 @@ static enum cli_exit routing_of(const struct cli_arguments *arguments, char *ret
     if (by_range != (ranges != NULL))
         return cli__complain(CLI_EXIT_USAGE, "store init: --ranges and --strategy range go together");
     int length = by_range ? snprintf(ret_routing, size, "range:%s", ranges)
-                          : snprintf(ret_routing, size, "%s", strategy ? strategy : "xxh64");
+                          : snprintf(ret_routing, size, "%s", strategy ? strategy : "");
     if (length < 0 || (size_t)length >= size)
         return cli__complain(CLI_EXIT_USAGE, "store init: --ranges is longer than a cluster can remember");
     return CLI_EXIT_DONE;
@@ -275,10 +275,11 @@ static enum cli_exit run_fence(const struct cli_arguments *arguments) {
 
 static const struct cli_option init_options[] = {
     CLI_CLUSTER_OPTIONS,
-    [INIT_STRATEGY] = {.name = "strategy",
-                       .argument = "NAME",
-                       .choices = "single|xxh64|fnv1a|jump|range",
-                       .help = "how keys become stores, which the cluster remembers; xxh64 unless given"},
+    [INIT_STRATEGY] =
+        {.name = "strategy",
+         .argument = "NAME",
+         .choices = "single|xxh64|fnv1a|jump|range",
+         .help = "how keys become stores, which the cluster remembers; xxh64 for a new cluster unless given"},
     [INIT_RANGES] =
         {.name = "ranges",
          .argument = "LIST",

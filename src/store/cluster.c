@@ -18,6 +18,7 @@
 #include "base/hash64.h"
 #include "os/clock.h"
 #include "os/entropy.h"
+#include "same.h"
 #include "url.h"
 
 #include <stdio.h>
@@ -144,6 +145,21 @@ static enum ts_store_result build_router(struct ts_cluster *cluster, const char 
     return TS_STORE_OK;
 }
 
+/* The routing in the one way that it is remembered: "hash" is another name of the default. It is one that a
+ * router was built from. */
+static const char *canonical(const char *routing) {
+    enum ts_router_strategy strategy;
+    return ts_router_strategy_from_name(routing, &strategy) ? ts_router_strategy_name(strategy) : routing;
+}
+
+/* What an empty routing means: what the stores remember, and the default for new ones. */
+static const char *remembered(const struct ts_cluster *cluster) {
+    for (size_t i = 0; i < cluster->count; i++)
+        if (cluster->metas[i].present)
+            return cluster->metas[i].routing;
+    return ts_router_strategy_name(TS_ROUTER_STRATEGY_DEFAULT);
+}
+
 /* Comparing the stores with the list, and with one another. */
 
 static enum ts_store_result not_initialised(const struct ts_cluster *cluster, size_t place,
@@ -152,6 +168,43 @@ static enum ts_store_result not_initialised(const struct ts_cluster *cluster, si
         ret_error, TS_STORE_BAD_CONFIGURATION, SIZE_MAX,
         "%.120s is not initialised; run 'turnstone store init --cluster ...' with all its stores",
         name_of(cluster, place));
+}
+
+/* Two stores of one cluster with the same place in it are one store by two names, or copies. */
+static enum ts_store_result compare_names(const struct ts_cluster *cluster,
+                                          struct ts_store_error *ret_error) {
+    for (size_t i = 1; i < cluster->count; i++) {
+        for (size_t j = 0; j < i; j++) {
+            const struct ts_meta *a = &cluster->metas[j], *b = &cluster->metas[i];
+            if (!a->present || !b->present || a->place != b->place ||
+                memcmp(a->cluster, b->cluster, sizeof a->cluster) != 0)
+                continue;
+            return store__error(
+                ret_error, TS_STORE_BAD_USAGE, SIZE_MAX,
+                "store %zu and store %zu are the same, in the list twice as %.60s and %.60s, or one is a copy of "
+                "the other; list each once",
+                j, i, name_of(cluster, j), name_of(cluster, i));
+        }
+    }
+    return TS_STORE_OK;
+}
+
+/* Before stores are made a cluster: no two are one by what they say of themselves. */
+static enum ts_store_result compare_identities(const struct ts_cluster *cluster, uint64_t deadline_ns,
+                                               struct ts_store_error *ret_error) {
+    char(*identities)[STORE_IDENTITY_SIZE] = calloc(cluster->count, sizeof *identities);
+    if (identities == NULL)
+        return no_memory(ret_error);
+    enum ts_store_result result = TS_STORE_OK;
+    for (size_t i = 0; cluster->count > 1 && result == TS_STORE_OK && i < cluster->count; i++) {
+        result = store__identify(cluster->stores[i], deadline_ns, identities[i], ret_error);
+        for (size_t j = 0; result == TS_STORE_OK && identities[i][0] != '\0' && j < i; j++)
+            if (strcmp(identities[i], identities[j]) == 0)
+                result = store__same_error(
+                    &(struct store__twice){j, i, name_of(cluster, j), name_of(cluster, i)}, ret_error);
+    }
+    free(identities);
+    return result;
 }
 
 static enum ts_store_result compare_places(const struct ts_cluster *cluster,
@@ -174,7 +227,7 @@ static enum ts_store_result compare_places(const struct ts_cluster *cluster,
                 ret_error, TS_STORE_FOREIGN, SIZE_MAX,
                 "%.120s is store %u of its cluster, listed as store %zu; list the stores in the order of "
                 "'store init'",
-                name_of(cluster, i), meta->place + 1, i + 1);
+                name_of(cluster, i), meta->place, i);
         if (strcmp(meta->routing, first->routing) != 0 ||
             memcmp(meta->secret, first->secret, sizeof meta->secret) != 0)
             return store__error(
@@ -205,7 +258,9 @@ static enum ts_store_result compare_steps(const struct ts_cluster *cluster,
 
 static enum ts_store_result settle(struct ts_cluster *cluster, const struct ts_cluster_options *options,
                                    struct ts_store_error *ret_error) {
-    enum ts_store_result result = compare_places(cluster, ret_error);
+    enum ts_store_result result = compare_names(cluster, ret_error);
+    if (result == TS_STORE_OK)
+        result = compare_places(cluster, ret_error);
     if (result == TS_STORE_OK && !options->any_step)
         result = compare_steps(cluster, ret_error);
     if (result == TS_STORE_OK)
@@ -235,12 +290,14 @@ static enum ts_store_result compare_for_init(const struct ts_cluster *cluster, c
             meta->place_count != cluster->count)
             return store__error(
                 ret_error, TS_STORE_FOREIGN, SIZE_MAX,
-                "%.120s belongs to a cluster already, as store %u of %u; use other stores, or its own list",
-                name_of(cluster, i), meta->place + 1, meta->place_count);
+                "%.120s belongs to a cluster of %u already, as store %u; use other stores, or its own list",
+                name_of(cluster, i), meta->place_count, meta->place);
         if (strcmp(meta->routing, routing) != 0)
-            return store__error(ret_error, TS_STORE_FOREIGN, SIZE_MAX,
-                                "%.120s was initialised with the routing %.60s; what is stored lies by that",
-                                name_of(cluster, i), meta->routing);
+            return store__error(
+                ret_error, TS_STORE_FOREIGN, SIZE_MAX,
+                "%.100s was initialised with the routing %.60s, by which what is stored lies; "
+                "leave --strategy out to keep it",
+                name_of(cluster, i), meta->routing);
     }
     for (size_t i = 0; some_open && some_absent && i < cluster->count; i++)
         if (!cluster->metas[i].present)
@@ -303,6 +360,13 @@ static enum ts_store_result make(struct ts_cluster *cluster, const char *routing
     return result;
 }
 
+static enum ts_store_result check_routing(struct ts_cluster *cluster, const char *routing,
+                                          struct ts_store_error *ret_error) {
+    if (strlen(routing) >= TS_META_ROUTING_SIZE)
+        return bad_routing(ret_error, "the list of ranges is too long to be remembered; at most 511 bytes");
+    return build_router(cluster, routing, ret_error);
+}
+
 /* Stores, from URLs or from the caller. */
 
 enum ts_store_result ts_cluster_init_over(struct ts_store *const *stores, size_t count, const char *routing,
@@ -318,17 +382,19 @@ enum ts_store_result ts_cluster_init_over(struct ts_store *const *stores, size_t
     memcpy(cluster->stores, stores, count * sizeof(struct ts_store *));
     uint64_t deadline_ns = deadline_of(cluster, options);
     enum ts_store_result result = TS_STORE_OK;
-    if (routing != NULL) {
-        if (strlen(routing) >= TS_META_ROUTING_SIZE)
-            result =
-                bad_routing(ret_error, "the list of ranges is too long to be remembered; at most 511 bytes");
-        if (result == TS_STORE_OK)
-            result = build_router(cluster, routing, ret_error);
-    }
+    if (routing != NULL && routing[0] != '\0')
+        result = check_routing(cluster, routing, ret_error);
     if (result == TS_STORE_OK)
         result = read_metas(cluster, deadline_ns, ret_error);
     if (result == TS_STORE_OK && routing != NULL)
-        result = make(cluster, routing, deadline_ns, ret_error);
+        result = compare_names(cluster, ret_error);
+    if (result == TS_STORE_OK && routing != NULL)
+        result = compare_identities(cluster, deadline_ns, ret_error);
+    if (result == TS_STORE_OK && routing != NULL) {
+        char kept[TS_META_ROUTING_SIZE];
+        snprintf(kept, sizeof kept, "%s", routing[0] != '\0' ? canonical(routing) : remembered(cluster));
+        result = make(cluster, kept, deadline_ns, ret_error);
+    }
     if (result == TS_STORE_OK)
         result = settle(cluster, options, ret_error);
     if (result != TS_STORE_OK) {
@@ -354,6 +420,11 @@ enum ts_store_result ts_cluster_init(const char *urls, const char *routing,
     enum ts_store_result result = store__url_list_parse(urls, &list, ret_error);
     if (result != TS_STORE_OK)
         return result;
+    result = store__same_directories(&list, ret_error);
+    if (result != TS_STORE_OK) {
+        store__url_list_release(&list);
+        return result;
+    }
     struct ts_store **stores = calloc(list.count, sizeof(struct ts_store *));
     if (stores == NULL) {
         store__url_list_release(&list);

@@ -227,6 +227,9 @@ void postgres__error_of_deadline(struct postgres_job *job);
 void postgres__identity(const struct ts_meta *meta, uint8_t ret_identity[static POSTGRES_IDENTITY_LEN]);
 enum ts_store_result postgres__meta_read(struct ts_store *base, uint64_t deadline_ns,
                                          struct ts_meta *ret_meta, struct ts_store_error *ret_error);
+enum ts_store_result postgres__identify(struct ts_store *base, uint64_t deadline_ns,
+                                        char ret_text[static STORE_IDENTITY_SIZE],
+                                        struct ts_store_error *ret_error);
 enum ts_store_result postgres__meta_write(struct ts_store *base, uint64_t deadline_ns,
                                           const struct ts_meta *meta, struct ts_store_error *ret_error);
 

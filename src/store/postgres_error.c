@@ -274,7 +274,7 @@ static void sqlstate_in(const char *text, char ret_sqlstate[static 6]) {
     }
 }
 
-/* libpq did not even try: an option that it does not know. */
+/* libpq did not even try: an option, here or in its environment, whose value it does not know. */
 static bool was_not_tried(const struct postgres_job *job, const char *sqlstate, const char *text) {
     return sqlstate[0] == '\0' && PQsocket(job->slot->conn) < 0 &&
            strstr(text, "connection to server") == NULL && strstr(text, "host name") == NULL;
@@ -302,18 +302,20 @@ void postgres__error_of_connect(struct postgres_job *job) {
     } else if (is(sqlstate, "57P03")) {
         what = "the server is starting up or shutting down; try again";
     } else if (is_of_class(sqlstate, "42") || is_of_class(sqlstate, "28") || is(sqlstate, "55000") ||
-               is_of_class(sqlstate, "22") || was_not_tried(job, sqlstate, text)) {
+               is_of_class(sqlstate, "22")) {
         result = TS_STORE_BAD_CONFIGURATION;
+    } else if (was_not_tried(job, sqlstate, text)) {
+        result = TS_STORE_BAD_USAGE;
     }
     if (what != NULL)
         (void)store__error(&job->error, result, SIZE_MAX, "%.110s: %s", job->store->base.name, what);
-    else if (result == TS_STORE_BAD_CONFIGURATION)
+    else if (result == TS_STORE_BAD_CONFIGURATION || result == TS_STORE_BAD_USAGE)
         (void)store__error(&job->error, result, SIZE_MAX, "%.90s: %s; correct the URL", job->store->base.name,
                            reason_of(job, text, reason));
     else
         (void)store__error(&job->error, result, SIZE_MAX,
                            "%.90s: the server cannot be reached: %s; start it, or correct the URL",
                            job->store->base.name, reason_of(job, text, reason));
-    if (result != TS_STORE_BAD_CONFIGURATION || sqlstate[0] != '\0')
+    if ((result != TS_STORE_BAD_CONFIGURATION && result != TS_STORE_BAD_USAGE) || sqlstate[0] != '\0')
         set_sqlstate(job, sqlstate);
 }

@@ -100,10 +100,11 @@ static enum ts_txn_state state_of(const struct txn__gid *gid, const struct txn__
 static enum ts_txn_error damaged(const struct txn__settle *settle, uint32_t place,
                                  struct ts_txn_error_detail *ret_detail) {
     struct ts_store_error error;
-    (void)store__error(&error, TS_STORE_DAMAGED, SIZE_MAX,
-                       "%.100s: a record about this transaction is damaged, or of a newer version; use that, or "
-                       "restore the store from a backup",
-                       ts_store_name(ts_cluster_store(settle->cluster, place)));
+    (void)store__error(
+        &error, TS_STORE_DAMAGED, SIZE_MAX,
+        "%.100s: a record about this transaction is damaged, or of a newer version; use that, or "
+        "restore the store from a backup",
+        ts_store_name(ts_cluster_store(settle->cluster, place)));
     return txn__fail(ret_detail, TS_TXN_ERROR_STORE, place, &error);
 }
 
