@@ -97,6 +97,8 @@ struct ts_txn_result {
     bool global;                 /* of several stores */
     size_t op;                   /* index of the operation that failed, as the caller counts, or SIZE_MAX */
     enum ts_store_result reason; /* what the store said, for outcomes other than committed */
+    const char *cause;           /* what ended it, when that was no answer of a store: "timeout", "deadlock",
+                                    "admission", "circuit_breaker", "replication_lag", "resolver", "fenced" */
     const char *timeout;         /* the phase whose timeout ended it, such as "Prepare"; NULL when none did */
     uint32_t attempts;           /* 0: refused before the first */
     struct ts_txn_latency latency;

@@ -224,8 +224,7 @@ static void start(struct ts_coordinator *coordinator, struct txn__session *sessi
     ts_store_start(ts_cluster_store(coordinator->cluster, session->members[member].place), call);
 }
 
-/* Whoever has waited too long is told so, by whoever finds it. */
-static void find_deadlocks(struct ts_coordinator *coordinator, uint64_t now_us) {
+void txn__find_deadlocks(struct ts_coordinator *coordinator, uint64_t now_us) {
     struct ts_deadlock_report report;
     while (ts_deadlock_next(&coordinator->detector, now_us, &report)) {
         struct txn__session *other =
@@ -286,7 +285,7 @@ static void wait_for_some(struct ts_coordinator *coordinator, struct txn__sessio
     if (txn__now_us() < stall_us)
         return;
     pthread_mutex_lock(&coordinator->lock);
-    find_deadlocks(coordinator, txn__now_us());
+    txn__find_deadlocks(coordinator, txn__now_us());
     bool abort = node->abort_wanted && !session->deadlocked;
     pthread_mutex_unlock(&coordinator->lock);
     if (abort)

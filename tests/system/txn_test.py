@@ -50,6 +50,45 @@ def one_store_is_local_and_several_are_global():
     holds("committed" in text and "local" in text and "00000" in text and WATERFALL.search(text), text)
 
 
+FIELDS = ["coord_queue_us", "route_plan_us", "shard_rpc_us", "shard_rpc_max_us", "read_phase_us", "lock_validate_us",
+          "prepare_wal_us", "commit_barrier_us", "commit_wal_us", "replication_ack_us", "gc_impact_us",
+          "retry_backoff_us", "total_us"]
+
+
+@test
+def the_breakdown_has_every_field_and_says_what_the_waterfall_says():
+    cluster = made("a", "b", "c")
+    for ops, stores in (([put("k")], 1), ([put(f"k{i}") for i in range(12)], 3)):
+        _, said = txn(cluster, *ops)
+        latency = said["latency"]
+        equal(list(latency), FIELDS)
+        equal(len(latency["shard_rpc_us"]), stores)
+        holds(all(us > 0 for us in latency["shard_rpc_us"]), said)
+        shown = dict(part.split("=") for part in said["waterfall"].split("|"))
+        equal([int(shown[name]) for name in ("queue", "prep", "barrier", "commit", "total")],
+              [latency[name + "_us"] for name in ("coord_queue", "prepare_wal", "commit_barrier", "commit_wal", "total")])
+        phases = {name: us for name, us in latency.items() if name not in ("total_us", "shard_rpc_us")}
+        most = max(phases, key=phases.get)
+        equal(said["dominant_phase"], "shard_rpc_us" if most == "shard_rpc_max_us" else most)
+
+
+@test
+def what_no_store_said_has_a_reason_of_its_own():
+    """Somebody else's promise holds the keys; the detector ends the wait for them."""
+    with Server(max_prepared_transactions=20, fsync=False) as server:
+        server.create("one", "two", "three")
+        cluster = ",".join(server.url(name) for name in ("one", "two", "three"))
+        equal(run("store", "init", "--cluster", cluster).status, 0)
+        ops = [put(f"k{i}") for i in range(12)]
+        server.sql("three", "BEGIN; LOCK TABLE turnstone.item; PREPARE TRANSACTION 'of somebody else'")
+        result, said = txn(cluster, *ops, options=["--set", "deadlock.timeout=300ms", "--set", "retry.max_retries=0"])
+        equal((result.status, said["outcome"], said["sqlstate"], said["reason"]), (3, "aborted", "40000", "deadlock"))
+        holds("ShardLockWait(" in said["text"], said)
+        result, said = txn(cluster, *ops, options=["--set", "timeouts.prepare=200ms", "--set", "retry.max_retries=0"])
+        equal((result.status, said["reason"], said["timeout"]), (3, "timeout", "Prepare"))
+        server.sql("three", "ROLLBACK PREPARED 'of somebody else'")
+
+
 @test
 def a_check_that_fails_changes_nothing_on_any_store():
     cluster = made("a", "b", "c")
