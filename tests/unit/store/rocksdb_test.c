@@ -289,7 +289,7 @@ static void a_write_that_stalls_is_busy_at_its_deadline_and_told(void **state) {
     ts_store_close(store);
 }
 
-/* A small file system of our own; where that cannot be had, nothing is shown. */
+/* A small file system of our own; where that cannot be had, rocksdb_full_test shows the same without one. */
 static void a_full_disk_is_told_and_loses_nothing(void **state) {
     (void)state;
     if (mount("none", directory, "tmpfs", 0, "size=24m") != 0)
