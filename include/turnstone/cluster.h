@@ -39,6 +39,8 @@ struct ts_cluster_options {
     struct ts_store_options store;
     uint64_t timeout_ms; /* for all stores together; 0: 10 s. Waiting for a directory comes on top */
     bool any_step;       /* accept stores in different epochs and steps: for fence, recover and status */
+    bool some_down;      /* accept servers that do not answer, while one of the stores does: for recover and
+                            status. timeout_ms is then for each */
 };
 
 /*

@@ -154,7 +154,7 @@ static enum cli_exit run_txn(const struct cli_arguments *arguments) {
     if (status == CLI_EXIT_DONE)
         status = cli__ops_read("txn", stdin, &ops);
     if (status == CLI_EXIT_DONE)
-        status = cli__cluster_open("txn", arguments, false, &config, &cluster);
+        status = cli__cluster_open("txn", arguments, CLUSTER_NEED_OPEN, &config, &cluster);
     if (status == CLI_EXIT_DONE)
         status = run_transaction(arguments, cluster, &config, &ops);
     ts_cluster_close(cluster);
@@ -195,6 +195,8 @@ const struct cli_verb cli__verb_txn = {
         "transactions that were given --record. Keys that begin with a zero byte are the system's.",
     .options = txn_options,
     .option_count = sizeof txn_options / sizeof txn_options[0],
+    .variables = cli__cluster_variables,
+    .variable_count = CLI_CLUSTER_VARIABLES,
     .examples = txn_examples,
     .example_count = sizeof txn_examples / sizeof txn_examples[0],
     .run = run_txn,
@@ -206,7 +208,7 @@ static enum cli_exit run_status(const struct cli_arguments *arguments) {
     if (arguments->operand_count != 1)
         return cli__complain(CLI_EXIT_USAGE, "txn status: give one transaction id");
     struct ts_cluster *cluster = NULL;
-    enum cli_exit status = cli__cluster_open("txn status", arguments, true, NULL, &cluster);
+    enum cli_exit status = cli__cluster_open("txn status", arguments, CLUSTER_NEED_SOME, NULL, &cluster);
     if (status != CLI_EXIT_DONE)
         return status;
     struct ts_txn_status answer;
@@ -225,6 +227,11 @@ static enum cli_exit run_status(const struct cli_arguments *arguments) {
         json_decref(object);
     } else {
         printf("%s\n", ts_txn_state_text(answer.state));
+        if (answer.unreachable > 0 && answer.state == TS_TXN_STATE_UNKNOWN)
+            cli__complain(
+                CLI_EXIT_UNKNOWN,
+                "txn status: %u of the stores did not answer and may hold a promise; ask again when they do",
+                answer.unreachable);
     }
     ts_cluster_close(cluster);
     if (status == CLI_EXIT_DONE && answer.state == TS_TXN_STATE_UNKNOWN)
@@ -245,5 +252,7 @@ const struct cli_verb cli__verb_txn_status = {
         "arrived; it ends with status 5. A damaged record about it is an error, status 6. Nothing is changed.",
     .options = status_options,
     .option_count = sizeof status_options / sizeof status_options[0],
+    .variables = cli__cluster_variables,
+    .variable_count = CLI_CLUSTER_VARIABLES,
     .run = run_status,
 };

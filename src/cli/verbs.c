@@ -84,7 +84,7 @@ static enum cli_exit complain_unknown_option(const char *word) {
 enum cli_exit cli__verb_complain_unknown(size_t count, const char *const *words) {
     if (words[0][0] == '-')
         return complain_unknown_option(words[0]);
-    if (count > 1 && cli__verb_find(1, words))
+    if (count > 1 && cli__verb_find(1, words) && !cli__verb_is_group(words[0]))
         return cli__complain(CLI_EXIT_USAGE, "there is no verb '%s %s'; '%s' is one word too many", words[0],
                              cli__quote_text(words[1]).text, cli__quote_text(words[1]).text);
     const char *group = cli__verb_is_group(words[0]) ? words[0] : NULL;

@@ -75,16 +75,51 @@ static uint64_t deadline_of(const struct ts_cluster *cluster, const struct ts_cl
     return clock->monotonic_ns(clock->context) + timeout_ms * 1000000;
 }
 
-static enum ts_store_result read_metas(struct ts_cluster *cluster, uint64_t deadline_ns,
-                                       struct ts_store_error *ret_error) {
+static bool does_not_answer(enum ts_store_result result) {
+    return result == TS_STORE_UNAVAILABLE || result == TS_STORE_TIMED_OUT || result == TS_STORE_BUSY ||
+           result == TS_STORE_UNKNOWN;
+}
+
+/* For stores that did not answer, what the others say of the cluster. */
+static void assume_metas(struct ts_cluster *cluster, const bool *answered) {
+    size_t known = 0;
+    while (!answered[known])
+        known++;
     for (size_t i = 0; i < cluster->count; i++) {
-        struct ts_store *store = cluster->stores[i];
-        enum ts_store_result result =
-            store->engine->meta_read(store, deadline_ns, &cluster->metas[i], ret_error);
-        if (result != TS_STORE_OK)
-            return result;
+        if (answered[i])
+            continue;
+        cluster->metas[i] = cluster->metas[known];
+        cluster->metas[i].place = (uint32_t)i;
+        cluster->metas[i].version = 0;
     }
-    return TS_STORE_OK;
+}
+
+static enum ts_store_result read_metas(struct ts_cluster *cluster, const struct ts_cluster_options *options,
+                                       struct ts_store_error *ret_error) {
+    uint64_t deadline_ns = deadline_of(cluster, options);
+    bool *answered = calloc(cluster->count, sizeof *answered);
+    if (answered == NULL)
+        return no_memory(ret_error);
+    struct ts_store_error error = {0};
+    enum ts_store_result result = TS_STORE_OK;
+    size_t answers = 0;
+    for (size_t i = 0; result == TS_STORE_OK && i < cluster->count; i++) {
+        struct ts_store *store = cluster->stores[i];
+        /* One that is silent must not take the others' time. */
+        if (options->some_down)
+            deadline_ns = deadline_of(cluster, options);
+        result = store->engine->meta_read(store, deadline_ns, &cluster->metas[i], &error);
+        answered[i] = result == TS_STORE_OK;
+        answers += answered[i];
+        if (options->some_down && does_not_answer(result) && i + 1 - answers < cluster->count)
+            result = TS_STORE_OK;
+    }
+    if (result != TS_STORE_OK)
+        *ret_error = error;
+    else if (answers < cluster->count)
+        assume_metas(cluster, answered);
+    free(answered);
+    return result;
 }
 
 /* Routing. */
@@ -220,7 +255,7 @@ static enum ts_store_result compare_places(const struct ts_cluster *cluster,
                                 name_of(cluster, 0), name_of(cluster, i));
         if (meta->place_count != cluster->count)
             return store__error(ret_error, TS_STORE_FOREIGN, SIZE_MAX,
-                                "%.120s is of a cluster of %u stores, and %zu are listed; list all of them",
+                                "%.120s is of a cluster of %u, and the list has %zu; list all of its stores",
                                 name_of(cluster, i), meta->place_count, cluster->count);
         if (meta->place != i)
             return store__error(
@@ -286,8 +321,15 @@ static enum ts_store_result compare_for_init(const struct ts_cluster *cluster, c
         some_open = some_open || meta->state != TS_META_INITIALISING;
         if (known == NULL)
             known = meta;
-        if (memcmp(known->cluster, meta->cluster, sizeof meta->cluster) != 0 || meta->place != i ||
-            meta->place_count != cluster->count)
+        bool fits = memcmp(known->cluster, meta->cluster, sizeof meta->cluster) == 0 && meta->place == i &&
+                    meta->place_count == cluster->count;
+        if (!fits && meta->state == TS_META_INITIALISING)
+            return store__error(
+                ret_error, TS_STORE_FOREIGN, SIZE_MAX,
+                "%.90s is to be store %u of a cluster of %u, whose 'store init' has not ended; repeat "
+                "that with its own list, or take a new store",
+                name_of(cluster, i), meta->place, meta->place_count);
+        if (!fits)
             return store__error(
                 ret_error, TS_STORE_FOREIGN, SIZE_MAX,
                 "%.120s belongs to a cluster of %u already, as store %u; use other stores, or its own list",
@@ -385,7 +427,7 @@ enum ts_store_result ts_cluster_init_over(struct ts_store *const *stores, size_t
     if (routing != NULL && routing[0] != '\0')
         result = check_routing(cluster, routing, ret_error);
     if (result == TS_STORE_OK)
-        result = read_metas(cluster, deadline_ns, ret_error);
+        result = read_metas(cluster, options, ret_error);
     if (result == TS_STORE_OK && routing != NULL)
         result = compare_names(cluster, ret_error);
     if (result == TS_STORE_OK && routing != NULL)

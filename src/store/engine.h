@@ -61,7 +61,8 @@ struct ts_engine {
 
     /*
      * What tells this store from every other, however it is called; an empty text when that is not to be
-     * had. NULL for engines whose names are enough. Blocks, within the deadline.
+     * had. NULL for engines whose names are enough. For one of several stores that are to become a cluster:
+     * BAD_CONFIGURATION when it cannot be one. Blocks, within the deadline.
      */
     enum ts_store_result (*identify)(struct ts_store *store, uint64_t deadline_ns,
                                      char ret_text[static STORE_IDENTITY_SIZE],

@@ -310,8 +310,10 @@ void postgres__error_of_connect(struct postgres_job *job) {
     if (what != NULL)
         (void)store__error(&job->error, result, SIZE_MAX, "%.110s: %s", job->store->base.name, what);
     else if (result == TS_STORE_BAD_CONFIGURATION || result == TS_STORE_BAD_USAGE)
-        (void)store__error(&job->error, result, SIZE_MAX, "%.90s: %s; correct the URL", job->store->base.name,
-                           reason_of(job, text, reason));
+        (void)store__error(&job->error, result, SIZE_MAX, "%.90s: %s; correct the URL%s",
+                           job->store->base.name, reason_of(job, text, reason),
+                           result == TS_STORE_BAD_USAGE ? ", or libpq's variables (PGSSLMODE and others)"
+                                                        : "");
     else
         (void)store__error(&job->error, result, SIZE_MAX,
                            "%.90s: the server cannot be reached: %s; start it, or correct the URL",

@@ -185,9 +185,14 @@ static const struct postgres_work identifying = {.send = send_identify, .take = 
 enum ts_store_result postgres__identify(struct ts_store *base, uint64_t deadline_ns,
                                         char ret_text[static STORE_IDENTITY_SIZE],
                                         struct ts_store_error *ret_error) {
+    struct postgres_store *store = (struct postgres_store *)base;
     struct meta_work work = {.prepared_max = -1};
-    enum ts_store_result result =
-        run((struct postgres_store *)base, deadline_ns, &identifying, &work, ret_error);
+    enum ts_store_result result = run(store, deadline_ns, &asking_prepared_max, &work, ret_error);
+    if (result == TS_STORE_OK)
+        result = check_prepared_max(store, &work, 2, ret_error);
+    if (result != TS_STORE_OK)
+        return result;
+    result = run(store, deadline_ns, &identifying, &work, ret_error);
     if (result != TS_STORE_OK && strncmp(ret_error->sqlstate, "42", 2) != 0 &&
         strncmp(ret_error->sqlstate, "0A", 2) != 0)
         return result;

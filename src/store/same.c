@@ -32,7 +32,8 @@ static void step_up(char *path, char *rest) {
         ts_assert(1 + step_len + rest_len < PATH_SIZE);
         memmove(rest + 1 + step_len, rest, rest_len + 1);
         rest[0] = '/';
-        memcpy(rest + 1, step, step_len);
+        for (size_t i = 0; i < step_len; i++)
+            rest[1 + i] = step[i];
     }
     if (slash == NULL)
         memcpy(path, ".", 2);

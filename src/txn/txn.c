@@ -404,7 +404,7 @@ static void fill_result(struct txn__session *session, bool admitted, struct ts_t
     result->op = admitted ? failed_op(session) : SIZE_MAX;
     memcpy(result->text, session->text, sizeof result->text);
     if (session->cause.kind == TS_CAUSE_TIMEOUT && admitted)
-        snprintf(result->text, sizeof result->text, "took longer than %s: %.150s",
+        snprintf(result->text, sizeof result->text, "took longer than %s: %.190s",
                  ts_timeout_phase_setting(session->cause.phase), session->text);
 }
 

@@ -119,7 +119,7 @@ def a_store_by_two_names_is_one():
 @test
 def a_part_of_a_cluster_is_refused():
     init(rocksdb("a", "b"))
-    complains(6, "2 stores", "store", "get", "--cluster", rocksdb("a"), "k")
+    complains(6, "of a cluster of 2, and the list has 1", "store", "get", "--cluster", rocksdb("a"), "k")
 
 
 @test

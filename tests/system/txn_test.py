@@ -175,6 +175,31 @@ def a_recorded_transaction_that_recovery_aborted_is_aborted():
 
 
 @test
+def a_server_that_is_down_leaves_the_rest_to_be_seen_and_settled():
+    with Server(max_prepared_transactions=20, fsync=False) as one, Server(max_prepared_transactions=20, fsync=False) as two:
+        one.create("first")
+        cluster = f"{one.url('first')},{one.url()},{two.url()}"
+        equal(run("store", "init", "--cluster", cluster).status, 0)
+        lines = "".join(json.dumps(put(f"k{i}")) + "\n" for i in range(12))
+        run("txn", "--cluster", cluster, "--record", stdin=lines, env={"TURNSTONE_FAILPOINT": "before-commit-point"})
+        transaction = json.loads(run("store", "status", "--cluster", cluster, "--json").out)["promises"][0]["id"]
+        two.kill()
+        result = run("store", "status", "--cluster", cluster, "--json")
+        stores = json.loads(result.out)["stores"]
+        equal((result.status, [store.get("promises") for store in stores]), (6, [0, 1, None]))
+        holds("cannot be reached" in stores[2]["error"] and "store 2" in result.err, result)
+        told = json.loads(run("txn", "status", "--cluster", cluster, "--json", transaction).out)
+        equal((told["status"], told["promises"], told["unreachable"]), ("pending", 1, 1))
+        result = run("store", "recover", "--cluster", cluster, "--json")
+        equal((result.status, json.loads(result.out)["aborted"]), (4, 1))
+        equal(run("txn", "status", "--cluster", cluster, transaction).out, "aborted\n")
+        complains(6, "cannot be reached", "store", "fence", "--cluster", cluster)
+        two.resume()
+        result = run("store", "recover", "--cluster", cluster, "--json")
+        equal((result.status, json.loads(result.out)["aborted"]), (0, 1))
+
+
+@test
 def without_a_record_the_answer_is_unknown():
     cluster = made("a")
     _, said = txn(cluster, put("k"))
