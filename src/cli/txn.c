@@ -113,11 +113,11 @@ static void print_json(const struct ts_txn_result *result, const struct cli_ops 
 static void print_text(const struct ts_txn_result *result) {
     char waterfall[TS_TXN_WATERFALL_SIZE];
     ts_txn_latency_waterfall(&result->latency, waterfall);
-    printf("%s %s (%s on", result->id[0] ? result->id : "-", ts_txn_outcome_text(result->outcome),
-           result->global ? "global" : "local");
+    printf("%s %s ", result->id[0] ? result->id : "-", ts_txn_outcome_text(result->outcome));
     for (size_t i = 0; i < result->place_count; i++)
-        printf("%s %u", i ? "," : (result->place_count > 1 ? " stores" : " store"), result->places[i].place);
-    printf(") %s\n%s\n", result->sqlstate, waterfall);
+        printf(i ? ", %u" : (result->global ? "(global on stores %u" : "(local on store %u"),
+               result->places[i].place);
+    printf("%s%s\n%s\n", result->place_count > 0 ? ") " : "", result->sqlstate, waterfall);
 }
 
 static enum cli_exit run_transaction(const struct cli_arguments *arguments, struct ts_cluster *cluster,

@@ -453,6 +453,16 @@ enum ts_store_result ts_cluster_open_over(struct ts_store *const *stores, size_t
     return ts_cluster_init_over(stores, count, NULL, options, ret_cluster, ret_error);
 }
 
+/* Before any store is opened, which would make its directory. */
+static enum ts_store_result try_routing(size_t count, const char *routing, struct ts_store_error *ret_error) {
+    struct ts_cluster *cluster = cluster_new(count);
+    if (cluster == NULL)
+        return no_memory(ret_error);
+    enum ts_store_result result = check_routing(cluster, routing, ret_error);
+    ts_cluster_close(cluster);
+    return result;
+}
+
 enum ts_store_result ts_cluster_init(const char *urls, const char *routing,
                                      const struct ts_cluster_options *options,
                                      struct ts_cluster **ret_cluster, struct ts_store_error *ret_error) {
@@ -463,6 +473,8 @@ enum ts_store_result ts_cluster_init(const char *urls, const char *routing,
     if (result != TS_STORE_OK)
         return result;
     result = store__same_directories(&list, ret_error);
+    if (result == TS_STORE_OK && routing != NULL && routing[0] != '\0')
+        result = try_routing(list.count, routing, ret_error);
     if (result != TS_STORE_OK) {
         store__url_list_release(&list);
         return result;

@@ -65,6 +65,9 @@ def ranges_route_as_they_say():
     equal(made["routing"], "range:1:0-9223372036854775808,0:9223372036854775808-max")
     complains(2, "--ranges", "store", "init", "--cluster", rocksdb("c", "d"), "--strategy", "range")
     complains(2, "--ranges", "store", "init", "--cluster", rocksdb("c", "d"), "--ranges", "0:0-max")
+    complains(2, "gap", "store", "init", "--cluster", rocksdb("c", "d"), "--strategy", "range", "--ranges", "0:0-10,1:20-max")
+    holds(not os.path.exists("c"), "stores were made for a routing that cannot be")
+    complains(6, "make that first", "store", "init", "--cluster", rocksdb("not/there"))
 
 
 @test

@@ -47,7 +47,9 @@ def one_store_is_local_and_several_are_global():
     holds(re.search(r"\|prep=[1-9]\d*\|barrier=[1-9]\d*\|commit=[1-9]", said["waterfall"]), said)
     holds(re.fullmatch(r"ts\.[0-9a-f]+\.[0-9a-f]+\.\d+\.\d+\w*", said["id"]), said)
     text = run("txn", "--cluster", cluster, stdin=json.dumps(put("k")) + "\n").out
-    holds("committed" in text and "local" in text and "00000" in text and WATERFALL.search(text), text)
+    holds("committed (local on store " in text and "00000" in text and WATERFALL.search(text), text)
+    text = run("txn", "--cluster", cluster, stdin=json.dumps(put("0x00aa")) + "\n").out
+    holds(text.startswith("- refused 22023\n"), text)
 
 
 FIELDS = ["coord_queue_us", "route_plan_us", "shard_rpc_us", "shard_rpc_max_us", "read_phase_us", "lock_validate_us",
