@@ -246,6 +246,7 @@ static const char *run_seed(uint64_t seed, struct txn__taken taken) {
         .calm = chance(50),
     };
     world_init(&world, taken);
+    world.flaky = seed % 2 == 1;
     const char *what = NULL;
     for (int i = 0; i < STEPS && what == NULL; i++) {
         uint64_t touched = world.touched;

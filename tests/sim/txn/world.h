@@ -13,6 +13,7 @@
 
 #include "batches.h"
 #include "marks.h"
+#include "removal.h"
 #include "resolve.h"
 #include "run.h"
 #include "store/memory.h"
@@ -109,7 +110,9 @@ struct world {
     struct world_coordinator coordinators[COORDINATORS];
     struct world_resolver resolvers[RESOLVERS];
     uint64_t turns;
-    uint64_t touched; /* calls that may have changed a store */
+    uint64_t touched;  /* calls that may have changed a store */
+    bool flaky;        /* stores do not always answer those who clean up */
+    bool away[STORES]; /* they never do */
     uint8_t uuids;
     char trouble[160];
 };
