@@ -89,6 +89,31 @@ static void a_decision_stays_while_a_participant_does_not_answer_a_sweep(void **
     assert_int_equal(decisions(), 0);
 }
 
+/* Two decisions, of which a sweep could finish only one at the first try: whoever comes to the other's promise
+ * still finds its decision. */
+static void a_decision_stays_whose_commit_failed_where_another_one_succeeded(void **state) {
+    (void)state;
+    stage_open(&stage);
+    away(1, TS_CALL_COMMIT);
+    struct ts_op ops[] = {stage_add(key[0], 1), stage_add(key[1], 1)};
+    char second[40];
+    stage_key(stage.cluster, 1, "second", second);
+    for (int i = 0; i < 2; i++) {
+        ts_txn_run(stage.coordinator, ops, 2, NULL, &result);
+        assert_int_equal(result.outcome, TS_TXN_COMMITTED_PENDING);
+        ops[1] = stage_add(second, 1);
+    }
+    stage_close(&stage);
+    stage_no_faults(&stage);
+    assert_int_equal(decisions(), 2);
+    stage_fault(&stage, 1, TS_CALL_COMMIT, TS_FAULT_ERROR, TS_STORE_LOCK_CONFLICT, 1);
+    assert_int_equal(recover(), TS_TXN_ERROR_OK);
+    assert_int_equal(stage_number(stage.cluster, 0, key[0]), 2);
+    assert_int_equal(stage_number(stage.cluster, 1, key[1]), 1);
+    assert_int_equal(stage_number(stage.cluster, 1, second), 1);
+    assert_int_equal(decisions(), 0);
+}
+
 /* The commit that a sweep makes is a promise again when power is lost before it was synced. */
 static void a_decision_stays_until_a_sweep_has_synced_its_participants(void **state) {
     (void)state;
@@ -284,6 +309,7 @@ int main(void) {
 #define CARE(test) cmocka_unit_test_setup_teardown(test, set_up, tear_down)
     const struct CMUnitTest tests[] = {
         CARE(a_decision_stays_while_a_participant_does_not_answer_a_sweep),
+        CARE(a_decision_stays_whose_commit_failed_where_another_one_succeeded),
         CARE(a_decision_stays_until_a_sweep_has_synced_its_participants),
         CARE(a_coordinator_keeps_its_decision_until_its_participants_have_synced),
         CARE(an_abort_decision_stays_while_its_coordinator_is_registered),

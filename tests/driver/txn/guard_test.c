@@ -27,19 +27,39 @@ static int set_up(void **state) {
     return 0;
 }
 
-static int tear_down(void **state) {
-    (void)state;
-    stage_no_faults(&stage);
-    stage_release(&stage);
-    return 0;
-}
-
 /* A transaction over two keys, in a thread or not, in one attempt. */
 struct job {
     const char *keys[2];
     struct ts_txn_result result;
     pthread_t thread;
+    bool started;
 };
+
+static bool held;
+static struct job blocked, first, second;
+
+static void join(struct job *job) {
+    if (job->started)
+        pthread_join(job->thread, NULL);
+    job->started = false;
+}
+
+static void let_go(void) {
+    if (held)
+        stage_let_go(&stage, 1);
+    held = false;
+}
+
+static int tear_down(void **state) {
+    (void)state;
+    stage_no_faults(&stage);
+    let_go();
+    join(&blocked);
+    join(&first);
+    join(&second);
+    stage_release(&stage);
+    return 0;
+}
 
 static void run(struct job *job) {
     const struct ts_txn_options once = {.once = true};
@@ -54,6 +74,7 @@ static void *run_in_thread(void *context) {
 
 static void start(struct job *job) {
     assert_int_equal(pthread_create(&job->thread, NULL, run_in_thread, job), 0);
+    job->started = true;
 }
 
 static void expect(const struct job *job, enum ts_txn_outcome outcome, const char *sqlstate) {
@@ -72,17 +93,18 @@ static bool one_waiting(void) {
 }
 
 /* One that is blocked on store 1 and has its place on stores 0 and 1 until the key is let go. */
-static void block(struct job *job) {
+static void block(void) {
     stage_hold(&stage, 1, key[1]);
-    *job = (struct job){.keys = {key[0], key[1]}};
-    start(job);
+    held = true;
+    blocked = (struct job){.keys = {key[0], key[1]}};
+    start(&blocked);
     stage_wait_until(one_in_flight);
 }
 
-static void unblock(struct job *job) {
-    stage_let_go(&stage, 1);
-    pthread_join(job->thread, NULL);
-    expect(job, TS_TXN_COMMITTED, "00000");
+static void unblock(void) {
+    let_go();
+    join(&blocked);
+    expect(&blocked, TS_TXN_COMMITTED, "00000");
 }
 
 /* H2PC-4: a probe that admission turned away has said nothing about the stores, and another may go. */
@@ -93,8 +115,7 @@ static void the_breakers_probe_is_given_back_when_admission_refuses(void **state
     stage.config.admission.soft_limit = stage.config.admission.hard_limit; /* nobody waits */
     stage.config.adaptive.min_concurrency = stage.config.adaptive.max_concurrency = 1;
     stage_open(&stage);
-    static struct job blocked;
-    block(&blocked);
+    block();
     stage_fault(&stage, 3, TS_CALL_PREPARE, TS_FAULT_ERROR, TS_STORE_UNAVAILABLE, 1);
     struct job elsewhere = {.keys = {key[2], key[3]}};
     run(&elsewhere);
@@ -109,7 +130,7 @@ static void the_breakers_probe_is_given_back_when_admission_refuses(void **state
     assert_non_null(strstr(probe.result.text, "admission.hard_limit"));
     run(&elsewhere);
     expect(&elsewhere, TS_TXN_COMMITTED, "00000");
-    unblock(&blocked);
+    unblock();
 }
 
 /* H2PC-3: the first in line goes ahead when the queue overflows, and is answered at its commit point. */
@@ -120,21 +141,18 @@ static void degrade_answers_the_first_in_line_at_its_commit_point(void **state) 
     stage.config.admission.overflow = TS_OVERFLOW_DEGRADE;
     stage.config.timeouts.coord_queue_us = 20000000;
     stage_open(&stage);
-    static struct job blocked;
-    static struct job first;
-    static struct job second;
-    block(&blocked);
+    block();
     first = (struct job){.keys = {other[0], other[1]}};
     start(&first);
     stage_wait_until(one_waiting);
     second = (struct job){.keys = {other[2], other[3]}};
     start(&second);
-    pthread_join(first.thread, NULL);
+    join(&first);
     expect(&first, TS_TXN_COMMITTED_PENDING, "00000");
     assert_true(first.result.places[1].pending);
     assert_true(stage_shows(&stage, "turnstone_xs_coord_degraded 1\n"));
-    unblock(&blocked);
-    pthread_join(second.thread, NULL);
+    unblock();
+    join(&second);
     expect(&second, TS_TXN_COMMITTED, "00000");
 }
 
@@ -156,23 +174,22 @@ static void conflicts_on_a_store_lower_what_admission_lets_onto_it(void **state)
     assert_int_equal(job.result.outcome, TS_TXN_ABORTED);
     assert_true(stage_shows(&stage, "turnstone_xs_shard_concurrency_limit{store=\"1\"} 1\n"));
     assert_true(stage_shows(&stage, "turnstone_xs_shard_concurrency_limit{store=\"0\"} 8\n"));
-    static struct job blocked;
-    block(&blocked);
+    block();
     run(&job);
     expect(&job, TS_TXN_REFUSED, "53300");
     struct job past = {.keys = {other[0], other[2]}};
     run(&past);
     expect(&past, TS_TXN_COMMITTED, "00000");
-    unblock(&blocked);
+    unblock();
     for (int i = 0; i < 30; i++) {
         run(&job);
         expect(&job, TS_TXN_COMMITTED, "00000");
     }
     assert_true(stage_shows(&stage, "turnstone_xs_shard_concurrency_limit{store=\"1\"} 8\n"));
-    block(&blocked);
+    block();
     run(&job);
     expect(&job, TS_TXN_COMMITTED, "00000");
-    unblock(&blocked);
+    unblock();
 }
 
 enum { PASS_US = 2000000 }; /* how often the resolver looks for promises by itself */
@@ -186,6 +203,7 @@ static void a_blocked_batch_nudges_the_resolver(void **state) {
     uint64_t begun_ns = ts_clock_monotonic_ns();
     stage_open(&stage);
     stage_hold(&stage, 1, key[1]);
+    held = true;
     struct job job = {.keys = {key[0], key[1]}};
     bool nudged = false;
     for (int i = 0; i < 100 && !nudged; i++) {
@@ -195,7 +213,6 @@ static void a_blocked_batch_nudges_the_resolver(void **state) {
         nudged = ts_fault_count(stage.faults[3]) > by_the_clock + 1;
     }
     assert_true(nudged);
-    stage_let_go(&stage, 1);
 }
 
 int main(void) {

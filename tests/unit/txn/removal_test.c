@@ -176,6 +176,26 @@ static void a_sweep_keeps_the_commits_of_a_participant_that_did_not_answer(void 
     assert_string_equal(swept(true, 2, NOBODY), "2");
 }
 
+/* The store that did not commit the first is synced for the sake of the second. */
+static void a_sweep_keeps_a_commit_that_failed_where_another_succeeded(void **state) {
+    (void)state;
+    add_commit(1, 2);
+    add_commit(1, 2);
+    struct txn__sweep sweep;
+    struct txn__round round;
+    struct txn__gid gid = {.decider = 0};
+    txn__sweep_init(&sweep, &page, true, none);
+    assert_true(txn__sweep_next(&sweep, &gid, &round));
+    ask_all(&round, 1);
+    txn__sweep_finished(&sweep, &round);
+    assert_true(txn__sweep_next(&sweep, &gid, &round));
+    ask_all(&round, NOBODY);
+    txn__sweep_finished(&sweep, &round);
+    txn__sweep_syncs(&sweep, &round);
+    ask_all(&round, NOBODY);
+    assert_string_equal(deleted(txn__sweep_dels(&sweep, &round, ops)), "2");
+}
+
 static void a_sweep_keeps_the_commits_of_a_participant_that_did_not_sync(void **state) {
     (void)state;
     add_commit(1, 2);
@@ -256,6 +276,7 @@ int main(void) {
         cmocka_unit_test(the_dead_are_fenced_the_living_left_and_what_is_fenced_is_swept),
         cmocka_unit_test_setup(a_sweep_removes_what_is_finished_and_synced, fresh),
         cmocka_unit_test_setup(a_sweep_keeps_the_commits_of_a_participant_that_did_not_answer, fresh),
+        cmocka_unit_test_setup(a_sweep_keeps_a_commit_that_failed_where_another_succeeded, fresh),
         cmocka_unit_test_setup(a_sweep_keeps_the_commits_of_a_participant_that_did_not_sync, fresh),
         cmocka_unit_test_setup(a_sweep_touches_nothing_of_one_that_is_not_fenced_and_nothing_damaged, fresh),
         cmocka_unit_test_setup(a_mark_takes_commits_along_and_leaves_aborts, fresh),
