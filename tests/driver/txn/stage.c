@@ -116,6 +116,23 @@ struct ts_cluster *stage_open_rocksdb(const struct stage *stage, bool any_step) 
     return cluster;
 }
 
+void stage_open_rocksdb_with_faults(struct stage *stage) {
+    const struct ts_store_options options = {.wait_ms = 10000};
+    struct ts_store_error error;
+    for (size_t i = 0; i < stage->count; i++) {
+        char url[300];
+        struct ts_store *store = NULL;
+        snprintf(url, sizeof url, "rocksdb:%s/%zu", stage->directory, i);
+        if (ts_store_open(url, &options, &store, &error) != TS_STORE_OK)
+            fail_msg("%s", error.text);
+        stage->faults[i] = ts_fault_new(store, i);
+        assert_non_null(stage->faults[i]);
+    }
+    const struct ts_cluster_options cluster = {0};
+    if (ts_cluster_open_over(stage->faults, stage->count, &cluster, &stage->cluster, &error) != TS_STORE_OK)
+        fail_msg("%s", error.text);
+}
+
 void stage_key(const struct ts_cluster *cluster, size_t place, const char *name, char ret_key[40]) {
     for (unsigned i = 0;; i++) {
         snprintf(ret_key, 40, "%s%u", name, i);

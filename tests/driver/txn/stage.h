@@ -41,6 +41,8 @@ struct ts_cluster *stage_other_process(struct stage *stage);
 void stage_init_rocksdb(struct stage *stage, size_t count);
 void stage_name_rocksdb(struct stage *stage, size_t count); /* without making the stores */
 struct ts_cluster *stage_open_rocksdb(const struct stage *stage, bool any_step);
+/* The same as the stage's cluster, each store behind a fault decorator. */
+void stage_open_rocksdb_with_faults(struct stage *stage);
 
 /* A key that routes to the store: "<name><a number>". */
 void stage_key(const struct ts_cluster *cluster, size_t place, const char *name, char ret_key[40]);
