@@ -260,7 +260,7 @@ void txn__take_back(struct ts_coordinator *coordinator, struct txn__incarnation 
     txn__settle_init(&tick.settle, coordinator->cluster, coordinator->config.timeouts.shard_rpc_us, false);
     for (uint32_t place = 0; place < coordinator->place_count; place++) {
         struct txn__seat *seat = &incarnation->seats[place];
-        struct txn__standing standing = {seat->registered, seat->fenced, seat->dirty};
+        struct txn__standing standing = {seat->registered, seat->fenced, seat->dirty, .taken = {0}};
         if (!txn__may_deregister(&standing, &incarnation->marks, place))
             continue;
         struct txn__own own;

@@ -143,6 +143,8 @@ size_t txn__abort_dels(const struct ts_rows *rows, struct ts_op *ret_ops) {
 
 bool txn__may_deregister(const struct txn__standing *standing, const struct txn__marks *marks,
                          uint32_t decider) {
-    return standing->registered && !standing->fenced && !standing->dirty &&
-           marks->deciders[decider].first == NULL;
+    if (!standing->registered || standing->fenced)
+        return false;
+    return (!standing->dirty && marks->deciders[decider].first == NULL) ||
+           txn__is_taken(standing->taken, TXN__RULE_LEAVE);
 }

@@ -110,6 +110,7 @@ struct txn__standing {
     bool registered;
     bool fenced;
     bool dirty; /* something has ended since the mark was moved */
+    struct txn__taken taken;
 };
 bool txn__may_deregister(const struct txn__standing *standing, const struct txn__marks *marks,
                          uint32_t decider);

@@ -229,6 +229,17 @@ static const char *half_finished(struct txn__taken taken) {
     return end();
 }
 
+/* Decided, and A has not heard of it when C leaves. */
+static const char *leave(struct txn__taken taken) {
+    start(taken);
+    a_prepares();
+    answered(c_sends(TXN__WISH_DECIDE));
+    message_give_up(&world, c_sends(TXN__WISH_COMMIT));
+    assert_false(world.coordinators[C].runs[RUN].used);
+    coordinator_leave(&world, C);
+    return end();
+}
+
 #define HISTORY(name, function, rule, trouble)                                                               \
     static void name(void **state) {                                                                         \
         (void)state;                                                                                         \
@@ -258,6 +269,8 @@ HISTORY(rmlow_an_abort_decision_stays_when_the_mark_passes_it, rmlow, TXN__RULE_
         "said aborted, but applied")
 HISTORY(half_finished_a_sweep_keeps_what_a_participant_did_not_answer_for, half_finished,
         TXN__RULE_HALF_FINISHED, "half applied")
+HISTORY(leave_who_has_something_under_way_stays_registered, leave, TXN__RULE_LEAVE,
+        "a decision that nobody will remove")
 
 int main(void) {
     const struct CMUnitTest tests[] = {
@@ -274,6 +287,7 @@ int main(void) {
         cmocka_unit_test(resend_a_prepare_is_sent_once),
         cmocka_unit_test(rmlow_an_abort_decision_stays_when_the_mark_passes_it),
         cmocka_unit_test(half_finished_a_sweep_keeps_what_a_participant_did_not_answer_for),
+        cmocka_unit_test(leave_who_has_something_under_way_stays_registered),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

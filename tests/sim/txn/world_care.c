@@ -121,6 +121,38 @@ void coordinator_clean(struct world *world, size_t index) {
     }
 }
 
+static void remove_aborts(struct world *world, uint32_t place, const struct txn__uuid *uuid) {
+    struct ts_rows rows = {0};
+    struct txn__uuid found;
+    uint64_t from = 0;
+    do {
+        scan_decisions(world, place, uuid, (uint64_t[]){from, UINT64_MAX}, &rows);
+        struct ts_op ops[PAGE];
+        size_t count = txn__abort_dels(&rows, ops);
+        if (count > 0)
+            (void)world_apply(world, place, ops, count);
+        if (rows.count > 0 && txn__key_is_decision(rows.rows[rows.count - 1].key, &found, &from))
+            from++;
+    } while (rows.more);
+    ts_rows_release(&rows);
+}
+
+void coordinator_leave(struct world *world, size_t index) {
+    struct world_coordinator *coordinator = &world->coordinators[index];
+    coordinator_clean(world, index);
+    for (uint32_t place = 0; place < STORES; place++) {
+        struct txn__standing standing = {
+            .registered = true, .dirty = coordinator->dirty[place], .taken = world->taken};
+        struct txn__own own;
+        if (!txn__may_deregister(&standing, &coordinator->marks, place))
+            continue;
+        txn__own_deregister(&coordinator->uuid, coordinator->registered[place], &own);
+        if (world_apply(world, place, own.ops, own.count) == TS_STORE_OK)
+            remove_aborts(world, place, &coordinator->uuid);
+    }
+    coordinator_crash(world, index);
+}
+
 void fence(struct world *world, const struct txn__uuid *uuid, uint32_t place) {
     struct txn__gid gid = {.coordinator = *uuid, .sequence = 1, .decider = place};
     struct txn__look look;
@@ -224,6 +256,8 @@ static const char *broken_txn(struct world *world, size_t number, bool at_end) {
         return trouble(world, "half applied", number);
     struct txn__look look;
     world_look(world, &txn->gid, &look);
+    if (at_end && look.decision != TXN__DECISION_NONE && look.registration.state == TXN__NOT_REGISTERED)
+        return trouble(world, "a decision that nobody will remove", number);
     if (look.decision == TXN__DECISION_ABORT && most > 0)
         return trouble(world, "an abort decision for a committed transaction", number);
     return NULL;
