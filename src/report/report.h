@@ -79,10 +79,10 @@ struct ts_report_finding {
     bool is_new;                   /* not in the baseline; true when there is none */
     const char *redacted;          /* "ghp_…9f3a", for a line of text */
     struct ts_bytes secret;        /* empty unless the report shows secrets */
-    struct ts_bytes excerpt;       /* the line of the first occurrence, its secrets masked unless shown; cut */
-    uint8_t depth;                 /* encodings that its first occurrence is in, from the outside in */
+    struct ts_bytes excerpt; /* the line of the first occurrence, its secrets masked unless shown; cut */
+    uint8_t depth;           /* encodings that its first occurrence is in, from the outside in */
     enum ts_encoding encodings[TS_ENCODING_DEPTH];
-    uint64_t occurrence_count;                       /* exact */
+    uint64_t occurrence_count;                      /* exact */
     const struct ts_report_occurrence *occurrences; /* the first of them; at least one */
     size_t listed_count;
 };
@@ -131,12 +131,12 @@ struct ts_report {
     const char **notes; /* what a reader should know and is no fault, one line each, safe to print */
     size_t note_count;
     bool shows_secrets;
-    bool is_stopped;             /* by a signal: incomplete */
-    bool has_public_salt;        /* ids are keyed by the public salt */
-    size_t rule_count;           /* rules that were looked for */
-    uint64_t limits_hit;         /* patterns that were given up: incomplete */
-    uint64_t baseline_known;     /* findings that the baseline has; they are not in findings */
-    uint64_t baseline_gone;      /* of the baseline, not found any more */
+    bool is_stopped;         /* by a signal: incomplete */
+    bool has_public_salt;    /* ids are keyed by the public salt */
+    size_t rule_count;       /* rules that were looked for */
+    uint64_t limits_hit;     /* patterns that were given up: incomplete */
+    uint64_t baseline_known; /* findings that the baseline has; they are not in findings */
+    uint64_t baseline_gone;  /* of the baseline, not found any more */
     uint64_t took_ns;
     void *memory; /* owner of all of the above */
 };
