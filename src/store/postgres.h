@@ -41,9 +41,8 @@ enum ts_store_result store__postgres_open(const struct store_url *url, const str
 /* Statements that a session prepares when it first needs them. X(SUFFIX) */
 #define POSTGRES_STATEMENTS(X)                                                                               \
     X(BEGIN)                                                                                                 \
-    X(UNUSED)                                                                                                \
-    X(APPLY) X(PUTS) X(SWEEP) X(GUARD) X(FIRST_PUT) X(PUT) X(MAKE) X(CHANGE) X(CHECK) X(LATE) X(READ)        \
-        X(SCAN) X(SCAN_TO_END) X(PREPARED) X(NOW) X(LAG)
+    X(CLAIM) X(UNUSED) X(APPLY) X(PUTS) X(SWEEP) X(GUARD) X(FIRST_PUT) X(PUT) X(MAKE) X(CHANGE) X(CHECK)     \
+        X(LATE) X(READ) X(SCAN) X(SCAN_TO_END) X(PREPARED) X(NOW) X(LAG)
 
 #define POSTGRES_STATEMENT_ENUM(suffix) POSTGRES_##suffix,
 enum postgres_statement { POSTGRES_STATEMENTS(POSTGRES_STATEMENT_ENUM) POSTGRES_STATEMENT_COUNT };
@@ -135,7 +134,8 @@ struct postgres_job {
     bool can_take_effect; /* what is sent changes something on the server */
     bool main_done;       /* MAIN has answered well */
     bool last_done;       /* LAST has */
-    bool again;           /* an insert met one that had just been committed: the same again */
+    bool again;           /* the same again: an insert met one that had just been committed, for one */
+    bool must_look;       /* the promise's name may be taken */
     bool done;
     struct ts_store_error error;
 };

@@ -4,7 +4,7 @@
  *   READ, SCAN, PREPARED,       statement, sync
  *   NOW, LAG
  *   APPLY                       batch sync                                       the sync commits
- *   PREPARE                     BEGIN unused batch PREPARE TRANSACTION sync
+ *   PREPARE                     BEGIN claim batch PREPARE TRANSACTION sync
  *   COMMIT, ABORT               COMMIT PREPARED or ROLLBACK PREPARED, sync       alone, as the server wants it
  *
  * A batch of few keys, and nothing but checks and puts, is a statement for each key, in the order of the keys:
@@ -21,6 +21,7 @@
 #include "base/bytes.h"
 #include "base/checked.h"
 #include "base/endian.h"
+#include "base/hash64.h"
 #include "rows.h"
 
 #include <stdio.h>
@@ -190,8 +191,14 @@ static bool send_unused(struct postgres_job *job) {
     char name[PROMISE_NAME_SIZE];
     promise_name(job, name);
     struct list list = {.count = 0};
-    add_bytes(&list, ts_bytes_of_cstring(name));
-    return execute(job, POSTGRES_ITEM_MINOR, POSTGRES_UNUSED, &list);
+    if (job->must_look || atomic_load(&job->store->is_gateless)) {
+        add_bytes(&list, ts_bytes_of_cstring(name));
+        return execute(job, POSTGRES_ITEM_MINOR, POSTGRES_UNUSED, &list);
+    }
+    uint64_t hash = ts_xxh64_of_bytes(ts_bytes_of_cstring(name));
+    add_u32(&list, (uint32_t)(hash >> 32));
+    add_u32(&list, (uint32_t)hash);
+    return execute(job, POSTGRES_ITEM_MINOR, POSTGRES_CLAIM, &list);
 }
 
 /* VERB 'name': the name cannot be a parameter. */

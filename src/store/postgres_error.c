@@ -134,6 +134,10 @@ static bool take_tag(struct postgres_job *job, const char *message) {
         job->again = true;
         (void)store__error(error, TS_STORE_LOCK_CONFLICT, SIZE_MAX,
                            "%s: other batches made the same keys again and again", store);
+    } else if (is(name, "claimed")) {
+        job->must_look = job->again = true;
+        (void)store__error(error, TS_STORE_LOCK_CONFLICT, SIZE_MAX,
+                           "%s: another session is making a promise of this name", store);
     } else if (is(name, "large")) {
         (void)store__error(error, TS_STORE_TOO_LARGE, SIZE_MAX,
                            "the values exceed %zu bytes; read fewer keys at once", TS_STORE_ANSWER_BYTES_MAX);
