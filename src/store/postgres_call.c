@@ -9,7 +9,7 @@
  *
  * A batch of few keys, and nothing but checks and puts, is a statement for each key, in the order of the keys:
  *
- *   guard, or first-put         the epoch, which also draws the version
+ *   guard                       the epoch, and the version is drawn; a first put or check does it by itself
  *   then for each key           put; make for absence checked and put; change for version checked and put; check
  *   late                        with `before`: the time, when all locks are held
  *
@@ -104,19 +104,24 @@ static void add_guard(struct list *list, const struct postgres_job *job) {
     add_u32(list, job->call->kind == TS_CALL_PREPARE ? 1 : 0);
 }
 
-/* Key, gate, then what the statement wants of value, version and number. */
+static enum postgres_statement statement_of(const struct postgres_entry *entry, bool is_first) {
+    if (entry->write == NULL)
+        return is_first ? POSTGRES_FIRST_CHECK : POSTGRES_CHECK;
+    if (entry->check == NULL)
+        return is_first ? POSTGRES_FIRST_PUT : POSTGRES_PUT;
+    ts_assert(!is_first);
+    return entry->check->version == 0 ? POSTGRES_MAKE : POSTGRES_CHANGE;
+}
+
+/* Adds key and gate, then what the statement wants of value, version and number. */
 static bool send_entry(struct postgres_job *job, enum postgres_item item, const struct postgres_entry *entry,
                        struct list *list) {
-    enum postgres_statement statement = list->count > 0              ? POSTGRES_FIRST_PUT
-                                        : entry->write == NULL       ? POSTGRES_CHECK
-                                        : entry->check == NULL       ? POSTGRES_PUT
-                                        : entry->check->version == 0 ? POSTGRES_MAKE
-                                                                     : POSTGRES_CHANGE;
+    enum postgres_statement statement = statement_of(entry, list->count > 0);
     add_bytes(list, postgres__entry_key(entry));
     add_i64(list, postgres__entry_gate(entry));
     if (entry->write != NULL)
         add_bytes(list, entry->write->value);
-    if (statement == POSTGRES_CHECK || statement == POSTGRES_CHANGE) {
+    if (entry->check != NULL && statement != POSTGRES_MAKE) {
         add_i64(list, postgres__entry_want(entry));
         add_u64(list, list->entry);
     }
@@ -127,7 +132,7 @@ static bool send_few(struct postgres_job *job, const struct postgres_entry *entr
     uint64_t before_ms = postgres__batch_before_ms(&job->call->batch);
     struct list list = {.count = 0};
     add_guard(&list, job);
-    bool guarded = entries[0].check != NULL; /* a put can do it by itself */
+    bool guarded = entries[0].check != NULL && entries[0].write != NULL; /* one of them can do it by itself */
     bool sent = !guarded || execute(job, POSTGRES_ITEM_MINOR, POSTGRES_GUARD, &list);
     for (size_t i = 0; i < count && sent; i++) {
         if (guarded || i > 0)

@@ -349,6 +349,8 @@ bool postgres__connection_exchange(struct postgres_job *job) {
         int left = PQflush(slot->conn);
         is_lost = left < 0;
         slot->is_flushed = left == 0;
+        if (slot->is_flushed) /* no answer can be there yet */
+            return false;
     }
     if (PQconsumeInput(slot->conn) != 1)
         is_lost = true;

@@ -5,7 +5,7 @@
  * to a number, and postgres_error.c reads the tag back from the message.
  * - What a statement can do costs whenever it runs, needed or not: the server builds its plan's nodes anew each
  * time. So a batch of few keys is a row of statements without arrays, one for each key, in one transaction.
- * Their version is drawn by the first (GUARD or FIRST_PUT), and currval() is the same for the others.
+ * Their version is drawn by the first (GUARD or a FIRST), and currval() is the same for the others.
  * - Row locks are taken in the order of the keys, each key once and at once in the mode that it needs, so that
  * batches cannot deadlock one another; a lock gives the newest row, not the snapshot's. That is so of the
  * statements for each key, and of APPLY's two lateral joins, in READ COMMITTED. What APPLY finds absent in its
@@ -68,8 +68,8 @@ static const Oid unused_types[] = {TEXT};
     "WHEN m.state = 1 AND " is_prepare " = 1 THEN ('turnstone:closing:' || m.epoch)::integer "
 
 /*
- * A batch of few keys. Parameters of GUARD: identity, epoch, whether it is for a promise; of FIRST_PUT the same
- * and those of PUT; of the others: key, gate, value where one is written, version and number where one is
+ * A batch of few keys. Parameters of GUARD: identity, epoch, whether it is for a promise; of FIRST_PUT and
+ * FIRST_CHECK the same and those of PUT or CHECK; of the others: key, gate, value where one is written, version and number where one is
  * checked. The gates are cases that are never met, in front of what they guard.
  */
 #define QUEUE(gate)        "WHEN pg_advisory_xact_lock(" gate ") IS NULL THEN 0 "
@@ -110,9 +110,15 @@ static const char change_sql[] = CHANGE(QUEUE("$2"));
 static const char change_gateless[] = CHANGE("");
 static const Oid change_types[] = {BYTEA, INT8, BYTEA, INT8, INT8};
 
-#define CHECK(queue)                                                                                         \
-    "SELECT CASE " queue "WHEN (SELECT i.version FROM turnstone.item i WHERE i.key = $1 FOR SHARE) "         \
-    "IS DISTINCT FROM $3 THEN ('turnstone:check:' || $4)::integer END"
+#define DIFFERS(key, version, number)                                                                        \
+    "WHEN (SELECT i.version FROM turnstone.item i WHERE i.key = " key " FOR SHARE) "                         \
+    "IS DISTINCT FROM " version " THEN ('turnstone:check:' || " number ")::integer "
+#define FIRST_CHECK(queue) DRAW(queue DIFFERS("$4", "$6", "$7"), "")
+static const char first_check_sql[] = FIRST_CHECK(QUEUE_SHARED("$5"));
+static const char first_check_gateless[] = FIRST_CHECK("");
+static const Oid first_check_types[] = {BYTEA, INT8, INT4, BYTEA, INT8, INT8, INT8};
+
+#define CHECK(queue) "SELECT CASE " queue DIFFERS("$1", "$3", "$4") "END"
 static const char check_sql[] = CHECK(QUEUE_SHARED("$2"));
 static const char check_gateless[] = CHECK("");
 static const Oid check_types[] = {BYTEA, INT8, INT8, INT8};
@@ -272,6 +278,7 @@ const struct postgres_statement_text *postgres__statement(enum postgres_statemen
         ENTRY(SWEEP, sweep),
         ENTRY(GUARD, guard),
         GATED(FIRST_PUT, first_put),
+        GATED(FIRST_CHECK, first_check),
         GATED(PUT, put),
         GATED(MAKE, make),
         GATED(CHANGE, change),
