@@ -45,8 +45,11 @@ enum ts_store_result store__postgres_open(const struct store_url *url, const str
     X(UNUSED)                                                                                                \
     X(APPLY)                                                                                                 \
     X(PUTS)                                                                                                  \
-    X(SWEEP) X(GUARD) X(FIRST_PUT) X(FIRST_CHECK) X(PUT) X(MAKE) X(CHANGE) X(CHECK) X(LATE) X(READ) X(SCAN)  \
-        X(SCAN_TO_END) X(PREPARED) X(NOW) X(LAG)
+    X(SWEEP)                                                                                                 \
+    X(GUARD)                                                                                                 \
+    X(FIRST_PUT)                                                                                             \
+    X(FIRST_CHECK)                                                                                           \
+    X(PUT) X(MAKE) X(CHANGE) X(CHECK) X(LATE) X(READ) X(SCAN) X(SCAN_TO_END) X(PREPARED) X(NOW) X(LAG)
 
 #define POSTGRES_STATEMENT_ENUM(suffix) POSTGRES_##suffix,
 enum postgres_statement { POSTGRES_STATEMENTS(POSTGRES_STATEMENT_ENUM) POSTGRES_STATEMENT_COUNT };
