@@ -80,6 +80,33 @@ static void foreign(struct postgres_job *job, const char *why) {
     (void)store__error(&job->error, TS_STORE_FOREIGN, SIZE_MAX, "%.120s %s", job->store->base.name, why);
 }
 
+static void check_failed(struct postgres_job *job, uint64_t entry) {
+    size_t op = postgres__batch_op_of(&job->call->batch, entry, true);
+    (void)store__error(&job->error, TS_STORE_CHECK_FAILED, op, "operation %zu: the key has another version",
+                       op);
+}
+
+/* An insert that met a key, which is what its check for absence fails by. False: it is none. */
+static bool take_duplicate(struct postgres_job *job, const char *sqlstate) {
+    const struct postgres_sent *sent = &job->slot->items[job->slot->item_at];
+    if (!is(sqlstate, "23505") || sent->statement != POSTGRES_MAKE)
+        return false;
+    check_failed(job, sent->entry);
+    return true;
+}
+
+/* A server that speaks the protocol and has no advisory locks: from now on without, this call too. */
+static bool take_gateless(struct postgres_job *job, const char *sqlstate, const char *message) {
+    bool is_unknown = is(sqlstate, "42883") || is(sqlstate, "0A000");
+    if (!is_unknown || message == NULL || strstr(message, "advisory") == NULL)
+        return false;
+    atomic_store(&job->store->is_gateless, true);
+    job->again = true;
+    (void)store__error(&job->error, TS_STORE_FAILED, SIZE_MAX, "%s: the server has no advisory locks",
+                       job->store->base.name);
+    return true;
+}
+
 /* False: no tag of ours. */
 static bool take_tag(struct postgres_job *job, const char *message) {
     char name[24];
@@ -90,9 +117,7 @@ static bool take_tag(struct postgres_job *job, const char *message) {
     const char *store = job->store->base.name;
     struct ts_store_error *error = &job->error;
     if (is(name, "check")) {
-        size_t op = postgres__batch_op_of(batch, n, true);
-        (void)store__error(error, TS_STORE_CHECK_FAILED, op, "operation %zu: the key has another version",
-                           op);
+        check_failed(job, n);
     } else if (is(name, "text")) {
         size_t op = postgres__batch_op_of(batch, n, false);
         (void)store__error(error, TS_STORE_NOT_A_COUNTER, op, "operation %zu: the value is not a counter",
@@ -109,6 +134,10 @@ static bool take_tag(struct postgres_job *job, const char *message) {
         job->again = true;
         (void)store__error(error, TS_STORE_LOCK_CONFLICT, SIZE_MAX,
                            "%s: other batches made the same keys again and again", store);
+    } else if (is(name, "claimed")) {
+        job->must_look = job->again = true;
+        (void)store__error(error, TS_STORE_LOCK_CONFLICT, SIZE_MAX,
+                           "%s: another session is making a promise of this name", store);
     } else if (is(name, "large")) {
         (void)store__error(error, TS_STORE_TOO_LARGE, SIZE_MAX,
                            "the values exceed %zu bytes; read fewer keys at once", TS_STORE_ANSWER_BYTES_MAX);
@@ -201,6 +230,8 @@ void postgres__error_of_result(struct postgres_job *job, enum postgres_item item
     const char *sqlstate = PQresultErrorField(result, PG_DIAG_SQLSTATE);
     const char *message = PQresultErrorField(result, PG_DIAG_MESSAGE_PRIMARY);
     if (is(sqlstate, "22P02") && take_tag(job, message))
+        return;
+    if (take_duplicate(job, sqlstate) || take_gateless(job, sqlstate, message))
         return;
     if (is(sqlstate, "55000") && is_finishing(job)) {
         (void)store__error(&job->error, TS_STORE_LOCK_CONFLICT, SIZE_MAX,
