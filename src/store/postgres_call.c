@@ -286,6 +286,8 @@ static void take_call(struct postgres_job *job, enum postgres_item item, PGresul
         take_lag(job, result);
         return;
     case TS_CALL_APPLY:
+        call->version = number_at(result, 0, 1);
+        return;
     case TS_CALL_PREPARE:
     case TS_CALL_COMMIT:
     case TS_CALL_ABORT:

@@ -54,11 +54,11 @@ static const Oid unused_types[] = {TEXT};
 
 #define CLOSING           "WHEN m.state = 1 AND $11 = 1 THEN ('turnstone:closing:' || m.epoch)::integer "
 
-/* The answer: the time, unless something was not written, or it is too late. */
+/* The answer: the time, unless something was not written, or it is too late; and the version of what was. */
 #define ANSWER(written, wanted)                                                                              \
     "SELECT CASE WHEN " written " <> " wanted " THEN ('turnstone:raced:' || did.made)::bigint "              \
     "WHEN greatest(did.ms, $10) >= $9 THEN ('turnstone:late:' || did.ms)::bigint "                           \
-    "ELSE did.ms END "
+    "ELSE did.ms END, go.version "
 
 /*
  * Most batches need less than APPLY can do, and what a statement can do costs even when it is not needed: by pgbench with one
@@ -75,7 +75,7 @@ static const char puts_sql[] = "WITH go AS MATERIALIZED (SELECT CASE " FOREIGN("
             "ON CONFLICT (key) DO UPDATE SET value = excluded.value, version = excluded.version RETURNING 1"
             ") " ANSWER("did.made",
                         "cardinality($3)") "FROM (SELECT (SELECT count(*) FROM made) AS made, " TIME_MS
-                                           " AS ms) did";
+                                           " AS ms) did, go";
 
 static const char checked_puts_sql[] =
     "WITH held AS MATERIALIZED ("
