@@ -11,12 +11,6 @@
 
 enum { SHORT_OID_LEN = 10, OCCURRENCES_SHOWN = 20 };
 
-static void put_count(struct ts_out *out, uint64_t count, const char *one, const char *many) {
-    ts_out_put_u64(out, count);
-    ts_out_put_char(out, ' ');
-    ts_out_put_cstring(out, count == 1 ? one : many);
-}
-
 static void put_head(const struct report_job *job) {
     struct ts_out *out = job->out;
     ts_out_put_cstring(
@@ -29,17 +23,10 @@ static void put_head(const struct report_job *job) {
                        "'; base-uri 'none'; form-action 'none'\">\n"
                        "<meta name=\"referrer\" content=\"no-referrer\">\n"
                        "<meta name=\"viewport\" content=\"width=device-width, initial-scale=1\">\n<title>");
-    put_count(out, job->totals.findings, "finding", "findings");
+    report__put_count(out, job->totals.findings, "finding", "findings");
     ts_out_put_cstring(out, " - Turnstone</title>\n<style>");
     ts_out_put(out, report__page_style);
     ts_out_put_cstring(out, "</style>\n</head>\n<body>\n<main>\n");
-}
-
-static bool looked_at_nothing(const struct ts_report *report) {
-    for (size_t i = 0; i < report->target_count; i++)
-        if (report->targets[i].commits + report->targets[i].tags + report->targets[i].blobs > 0)
-            return false;
-    return true;
 }
 
 static void put_verdict(const struct report_job *job) {
@@ -47,7 +34,7 @@ static void put_verdict(const struct report_job *job) {
     const char *new = job->report->has_baseline ? "new " : "";
     ts_out_put_cstring(out, "<h1>");
     if (job->totals.findings > 0) {
-        ts_out_put_u64(out, job->totals.findings);
+        report__put_grouped(out, job->totals.findings);
         ts_out_put_char(out, ' ');
         ts_out_put_cstring(out, new);
         ts_out_put_cstring(out, job->totals.findings == 1 ? "finding" : "findings");
@@ -55,13 +42,13 @@ static void put_verdict(const struct report_job *job) {
             if (job->totals.by_severity[i] == 0)
                 continue;
             const char *name = ts_severity_name((enum ts_severity)i);
-            ts_out_put_cstring(out, " <span class=\"");
+            ts_out_put_cstring(out, " <span class=\"by ");
             ts_out_put_cstring(out, name);
             ts_out_put_cstring(out, "\">");
-            put_count(out, job->totals.by_severity[i], name, name);
+            report__put_count(out, job->totals.by_severity[i], name, name);
             ts_out_put_cstring(out, "</span>");
         }
-    } else if (looked_at_nothing(job->report)) {
+    } else if (report__looked_at_nothing(job->report)) {
         ts_out_put_cstring(out, "Nothing was scanned");
     } else {
         ts_out_put_cstring(out,
@@ -87,12 +74,12 @@ static void put_faults(const struct report_job *job) {
     }
     if (report->fault_total > report->fault_count) {
         ts_out_put_cstring(out, "<li>");
-        put_count(out, report->fault_total - report->fault_count, "more fault", "more faults");
+        report__put_count(out, report->fault_total - report->fault_count, "more fault", "more faults");
         ts_out_put_cstring(out, "</li>");
     }
     if (report->limits_hit > 0) {
         ts_out_put_cstring(out, "<li>");
-        put_count(out, report->limits_hit, "match", "matches");
+        report__put_count(out, report->limits_hit, "match", "matches");
         ts_out_put_cstring(out, " given up at the step limit of patterns</li>");
     }
     if (report->is_stopped)
@@ -111,32 +98,32 @@ static void put_targets(const struct report_job *job) {
             ts_out_put_cstring(out, "</code> ");
         }
         ts_out_put_cstring(out, ts_target_kind_name(target->kind));
-        if (target->commits + target->tags + target->blobs == 0) {
+        if (report__is_empty(target)) {
             ts_out_put_cstring(out, ": <strong class=\"medium\">nothing there to scan</strong></dd>\n");
             continue;
         }
         ts_out_put_cstring(out, ": ");
         if (target->kind == TS_TARGET_KIND_REPOSITORY) {
-            put_count(out, target->commits, "commit", "commits");
+            report__put_count(out, target->commits, "commit", "commits");
             ts_out_put_cstring(out, ", ");
         }
-        put_count(out, target->blobs, target->kind == TS_TARGET_KIND_REPOSITORY ? "blob" : "file",
-                  target->kind == TS_TARGET_KIND_REPOSITORY ? "blobs" : "files");
+        report__put_count(out, target->blobs, target->kind == TS_TARGET_KIND_REPOSITORY ? "blob" : "file",
+                          target->kind == TS_TARGET_KIND_REPOSITORY ? "blobs" : "files");
         ts_out_put_cstring(out, ", ");
-        put_count(out, target->bytes, "byte", "bytes");
+        report__put_size(out, target->bytes);
         if (target->blobs_known > 0) {
             ts_out_put_cstring(out, "; ");
-            put_count(out, target->blobs_known, "blob", "blobs");
+            report__put_count(out, target->blobs_known, "blob", "blobs");
             ts_out_put_cstring(out, " known from before");
         }
         if (target->missing_by_design > 0) {
             ts_out_put_cstring(out, "; ");
-            put_count(out, target->missing_by_design, "object", "objects");
+            report__put_count(out, target->missing_by_design, "object", "objects");
             ts_out_put_cstring(out, " left out by a partial clone");
         }
         if (target->cut_commits > 0) {
             ts_out_put_cstring(out, "; shallow before ");
-            put_count(out, target->cut_commits, "commit", "commits");
+            report__put_count(out, target->cut_commits, "commit", "commits");
         }
         ts_out_put_cstring(out, "</dd>\n");
     }
@@ -155,7 +142,7 @@ static void put_summary(const struct report_job *job) {
     for (size_t i = 0; i < report->suppression_count; i++) {
         const struct ts_report_suppression *by = &report->suppressions[i];
         ts_out_put_cstring(out, i == 0 ? "<dt>Suppressed</dt><dd>" : "<dt></dt><dd>");
-        put_count(out, by->findings, "finding", "findings");
+        report__put_count(out, by->findings, "finding", "findings");
         ts_out_put_cstring(out, " by <code>");
         report__put_markup_text(out, by->source);
         ts_out_put_cstring(out, "</code> ");
@@ -164,7 +151,7 @@ static void put_summary(const struct report_job *job) {
     }
     if (report->has_baseline) {
         ts_out_put_cstring(out, "<dt>Baseline</dt><dd>");
-        put_count(out, report->baseline_known, "finding", "findings");
+        report__put_count(out, report->baseline_known, "finding", "findings");
         ts_out_put_cstring(out, " known, ");
         ts_out_put_u64(out, report->gone_count);
         ts_out_put_cstring(out, " not found any more</dd>\n");
@@ -184,15 +171,12 @@ static void put_summary(const struct report_job *job) {
     ts_out_put_cstring(out, "</dl>\n");
 }
 
-/* Each rule once: findings of a severity and confidence are sorted by rule, so a rule's first finding follows one of another. A rule
- * that has findings of several confidences would come again; it is left out then. */
+/* Findings are sorted by severity, so that another one of the same rule is near. */
 static bool is_first_of_rule(const struct ts_report *report, size_t number) {
     const struct ts_rule *rule = report->findings[number].rule;
-    for (size_t i = number; i-- > 0;)
+    for (size_t i = number; i-- > 0 && report->findings[i].rule->severity == rule->severity;)
         if (report->findings[i].rule == rule)
             return false;
-        else if (report->findings[i].rule->severity != rule->severity)
-            return true;
     return true;
 }
 
@@ -264,13 +248,13 @@ static void put_place_cell(const struct report_job *job, const struct ts_report_
     ts_out_put_cstring(out, "</code>");
     if (finding->excerpt.len > 0) {
         ts_out_put_cstring(out, "<code class=\"excerpt\">");
-        report__put_markup(out, finding->excerpt, REPORT_BACKSLASH_KEPT);
+        report__put_markup(out, report__trimmed(finding->excerpt), REPORT_BACKSLASH_KEPT);
         ts_out_put_cstring(out, "</code>");
     }
     size_t shown = finding->listed_count < OCCURRENCES_SHOWN ? finding->listed_count : OCCURRENCES_SHOWN;
     if (finding->occurrence_count > 1) {
         ts_out_put_cstring(out, "<details><summary>");
-        put_count(out, finding->occurrence_count - 1, "more place", "more places");
+        report__put_count(out, finding->occurrence_count - 1, "more place", "more places");
         ts_out_put_cstring(out, "</summary><ul>");
         for (size_t i = 1; i < shown; i++) {
             ts_out_put_cstring(out, "<li>");
@@ -327,14 +311,14 @@ static void put_row(const struct report_job *job, const struct ts_report_finding
     ts_out_put_cstring(out, severity);
     ts_out_put_cstring(out, "\">");
     ts_out_put_cstring(out, severity);
-    ts_out_put_cstring(out, "<br><span class=\"tag\" title=\"confidence\">");
+    ts_out_put_cstring(out, "<br><span class=\"confidence\">");
     ts_out_put_cstring(out, ts_confidence_name(finding->confidence));
-    ts_out_put_cstring(out, "</span></td>");
+    ts_out_put_cstring(out, " confidence</span></td>");
     put_finding_cell(job, finding);
     put_place_cell(job, finding);
     put_commit_cell(out, commit);
     ts_out_put_cstring(out, "<td class=\"count\">");
-    ts_out_put_u64(out, finding->occurrence_count);
+    report__put_grouped(out, finding->occurrence_count);
     ts_out_put_cstring(out, "</td></tr>\n");
 }
 

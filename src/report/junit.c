@@ -16,10 +16,6 @@ static bool has_fault(const struct ts_report *report, size_t target) {
     return false;
 }
 
-static bool is_empty(const struct ts_report_target *target) {
-    return target->commits + target->tags + target->blobs == 0;
-}
-
 struct counts {
     uint64_t findings;
     uint64_t errors;
@@ -34,7 +30,7 @@ static struct counts count(const struct report_job *job) {
     for (size_t i = 0; i < report->target_count; i++) {
         if (has_fault(report, i))
             counts.errors++;
-        else if (is_empty(&report->targets[i]))
+        else if (report__is_empty(&report->targets[i]))
             counts.skipped++;
     }
     return counts;
@@ -79,7 +75,7 @@ static void put_target(const struct report_job *job, size_t number) {
             ts_out_put_char(out, '\n');
         }
         ts_out_put_cstring(out, "</error>\n");
-    } else if (is_empty(target)) {
+    } else if (report__is_empty(target)) {
         ts_out_put_cstring(out, "      <skipped message=\"nothing there to scan\"/>\n");
     }
     ts_out_put_cstring(out, "      <system-out>");

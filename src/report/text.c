@@ -11,7 +11,7 @@
 
 #include <string.h>
 
-enum { SHORT_OID_LEN = 10 };
+enum { SHORT_OID_LEN = 10, ROOM_OF_DETAILS = 100 };
 
 /* Where needle is in bytes, or an empty span behind them. */
 static struct ts_span find(struct ts_bytes bytes, struct ts_bytes needle) {
@@ -19,15 +19,6 @@ static struct ts_span find(struct ts_bytes bytes, struct ts_bytes needle) {
         if (memcmp(bytes.data + from, needle.data, needle.len) == 0)
             return (struct ts_span){.from = from, .len = needle.len};
     return (struct ts_span){.from = bytes.len, .len = 0};
-}
-
-static struct ts_bytes without_blanks_around(struct ts_bytes line) {
-    while (line.len > 0 && (line.data[0] == ' ' || line.data[0] == '\t'))
-        line = ts_bytes_skip(line, 1);
-    while (line.len > 0 && strchr(" \t\r\n", line.data[line.len - 1]) != NULL &&
-           line.data[line.len - 1] != '\0')
-        line.len--;
-    return line;
 }
 
 /* Drops characters from the front until at most room cells are left. */
@@ -45,7 +36,7 @@ static struct ts_bytes last_cells(struct ts_bytes bytes, size_t room) {
 
 /* The line, with the secret in it at sight: what stands before it is cut when there is no room for all. */
 static void put_excerpt(const struct report_job *job, const struct ts_report_finding *finding) {
-    struct ts_bytes line = without_blanks_around(finding->excerpt);
+    struct ts_bytes line = report__trimmed(finding->excerpt);
     if (line.len == 0)
         return;
     report__text_margin(job, TEXT_PLAIN, "");
@@ -154,9 +145,10 @@ static void put_commit(const struct report_job *job, const struct ts_report_find
 
 static void put_details(const struct report_job *job, const struct ts_report_finding *finding) {
     struct ts_out *out = job->out;
+    struct ts_bytes rule = ts_bytes_of_cstring(finding->rule->id);
     report__text_margin(job, TEXT_PLAIN, "");
     report__text_style(job, TEXT_DIM);
-    report__text_put_count(out, finding->occurrence_count, "occurrence", "occurrences");
+    report__put_count(out, finding->occurrence_count, "occurrence", "occurrences");
     ts_out_put_cstring(out, " · ");
     ts_out_put_cstring(out, ts_confidence_name(finding->confidence));
     ts_out_put_cstring(out, " confidence");
@@ -164,8 +156,14 @@ static void put_details(const struct report_job *job, const struct ts_report_fin
         ts_out_put_cstring(out, i == 0 ? " · " : " in ");
         ts_out_put_cstring(out, ts_encoding_name(finding->encodings[finding->depth - 1 - i]));
     }
-    ts_out_put_cstring(out, " · ");
-    report__put_shown(out, ts_bytes_of_cstring(finding->rule->id), REPORT_BACKSLASH_KEPT);
+    /* Rule and id, to copy, are together in one line of their own on terminals that may be too narrow for all. */
+    if (report__text_room(job) < ROOM_OF_DETAILS) {
+        ts_out_put_char(out, '\n');
+        report__text_margin(job, TEXT_PLAIN, "");
+    } else {
+        ts_out_put_cstring(out, " · ");
+    }
+    report__put_shown(out, rule, REPORT_BACKSLASH_KEPT);
     ts_out_put_cstring(out, " · ");
     ts_out_put_cstring(out, finding->id.text);
     report__text_style(job, TEXT_PLAIN);

@@ -47,10 +47,6 @@ void report__text_put_cut(const struct report_job *job, struct ts_bytes bytes,
  * text is safe to print, apart from control bytes, which are shown. */
 void report__text_put_wrapped(const struct report_job *job, const char *text);
 
-/* "1,234 blobs", "1 blob". */
-void report__text_put_count(struct ts_out *out, uint64_t count, const char *one, const char *many);
-void report__text_put_grouped(struct ts_out *out, uint64_t number);
-
 enum text_style report__text_style_of(enum ts_severity severity);
 
 void report__text_put_summary(const struct report_job *job);

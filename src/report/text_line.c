@@ -138,22 +138,6 @@ void report__text_put_wrapped(const struct report_job *job, const char *text) {
     ts_out_put_char(job->out, '\n');
 }
 
-void report__text_put_grouped(struct ts_out *out, uint64_t number) {
-    char digits[TS_NUMBER_TEXT_SIZE];
-    size_t len = ts_u64_format(number, digits);
-    for (size_t i = 0; i < len; i++) {
-        if (i > 0 && (len - i) % 3 == 0)
-            ts_out_put_char(out, ',');
-        ts_out_put_char(out, digits[i]);
-    }
-}
-
-void report__text_put_count(struct ts_out *out, uint64_t count, const char *one, const char *many) {
-    report__text_put_grouped(out, count);
-    ts_out_put_char(out, ' ');
-    ts_out_put_cstring(out, count == 1 ? one : many);
-}
-
 enum text_style report__text_style_of(enum ts_severity severity) {
     switch (severity) {
     case TS_SEVERITY_CRITICAL:

@@ -8,24 +8,6 @@
 #include <stdio.h>
 #include <string.h>
 
-/* "91.4 MB" */
-static void put_size(struct ts_out *out, uint64_t bytes) {
-    static const char *const units[] = {"kB", "MB", "GB", "TB", "PB", "EB"};
-    if (bytes < 1000) {
-        report__text_put_count(out, bytes, "byte", "bytes");
-        return;
-    }
-    double size = (double)bytes / 1000;
-    size_t unit = 0;
-    while (size >= 999.95 && unit + 1 < sizeof units / sizeof units[0]) {
-        size /= 1000;
-        unit++;
-    }
-    char text[32];
-    snprintf(text, sizeof text, "%.1f %s", size, units[unit]);
-    ts_out_put_cstring(out, text);
-}
-
 static void put_duration(struct ts_out *out, uint64_t took_ns) {
     char text[64];
     uint64_t seconds = took_ns / 1000000000;
@@ -43,10 +25,6 @@ static void begin(const struct report_job *job, const char *heading, bool is_fir
     report__text_margin(job, TEXT_BOLD, is_first ? heading : "");
 }
 
-static bool is_empty(const struct ts_report_target *target) {
-    return target->commits + target->tags + target->blobs == 0;
-}
-
 static void put_target(const struct report_job *job, const struct ts_report_target *target) {
     struct ts_out *out = job->out;
     if (target->kind == TS_TARGET_KIND_INPUT) {
@@ -57,29 +35,30 @@ static void put_target(const struct report_job *job, const struct ts_report_targ
         ts_out_put_cstring(out, ts_target_kind_name(target->kind));
         ts_out_put_cstring(out, "): ");
     }
-    if (is_empty(target)) {
+    if (report__is_empty(target)) {
         report__text_put(job, TEXT_MEDIUM, "nothing there to scan");
         ts_out_put_char(out, '\n');
         return;
     }
     if (target->kind == TS_TARGET_KIND_REPOSITORY) {
-        report__text_put_count(out, target->commits, "commit", "commits");
+        report__put_count(out, target->commits, "commit", "commits");
         ts_out_put_cstring(out, ", ");
-        report__text_put_count(out, target->blobs, "blob", "blobs");
+        report__put_count(out, target->blobs, "blob", "blobs");
         ts_out_put_cstring(out, ", ");
     } else if (target->kind == TS_TARGET_KIND_DIRECTORY) {
-        report__text_put_count(out, target->blobs, "file", "files");
+        report__put_count(out, target->blobs, "file", "files");
         ts_out_put_cstring(out, ", ");
     }
-    put_size(out, target->bytes);
+    report__put_size(out, target->bytes);
     if (target->bytes_looked_at != target->bytes || target->blobs_known > 0) {
-        ts_out_put_cstring(out, "; ");
-        put_size(out, target->bytes_looked_at);
+        ts_out_put_char(out, '\n');
+        report__text_margin(job, TEXT_PLAIN, "");
+        report__put_size(out, target->bytes_looked_at);
         ts_out_put_cstring(out, " looked at");
     }
     if (target->blobs_known > 0) {
         ts_out_put_cstring(out, ", ");
-        report__text_put_count(out, target->blobs_known, "blob", "blobs");
+        report__put_count(out, target->blobs_known, "blob", "blobs");
         ts_out_put_cstring(out, " known from before");
     }
     ts_out_put_char(out, '\n');
@@ -95,7 +74,7 @@ static void put_targets(const struct report_job *job) {
         report__text_put(job, TEXT_MEDIUM, "nothing\n");
     }
     begin(job, "rules", true);
-    report__text_put_grouped(job->out, job->report->rule_count);
+    report__put_grouped(job->out, job->report->rule_count);
     ts_out_put_char(job->out, '\n');
 }
 
@@ -103,9 +82,9 @@ static void put_suppressions(const struct report_job *job) {
     for (size_t i = 0; i < job->report->suppression_count; i++) {
         const struct ts_report_suppression *by = &job->report->suppressions[i];
         begin(job, "suppressed", i == 0);
-        report__text_put_count(job->out, by->findings, "finding", "findings");
+        report__put_count(job->out, by->findings, "finding", "findings");
         ts_out_put_cstring(job->out, " (");
-        report__text_put_count(job->out, by->occurrences, "occurrence", "occurrences");
+        report__put_count(job->out, by->occurrences, "occurrence", "occurrences");
         ts_out_put_cstring(job->out, ") by ");
         report__put_shown(job->out, ts_bytes_of_cstring(by->source), REPORT_BACKSLASH_KEPT);
         if (by->reason[0] != '\0') {
@@ -121,9 +100,9 @@ static void put_baseline(const struct report_job *job) {
     if (!report->has_baseline)
         return;
     begin(job, "baseline", true);
-    report__text_put_count(job->out, report->baseline_known, "finding", "findings");
+    report__put_count(job->out, report->baseline_known, "finding", "findings");
     ts_out_put_cstring(job->out, " known, ");
-    report__text_put_grouped(job->out, report->gone_count);
+    report__put_grouped(job->out, report->gone_count);
     ts_out_put_cstring(job->out,
                        ts_report_is_incomplete(report) ? " not found by this incomplete scan\n" : " gone\n");
     for (size_t i = 0; job->options->lists_gone && i < report->gone_count; i++) {
@@ -148,21 +127,21 @@ static void put_left_out(const struct report_job *job) {
     bool is_first = true;
     if (missing > 0) {
         begin(job, "left out", is_first);
-        report__text_put_count(job->out, missing, "object", "objects");
+        report__put_count(job->out, missing, "object", "objects");
         ts_out_put_cstring(job->out, " that the partial clone does not have\n");
         is_first = false;
     }
     if (cut > 0) {
         begin(job, "left out", is_first);
         ts_out_put_cstring(job->out, "what came before ");
-        report__text_put_count(job->out, cut, "commit", "commits");
+        report__put_count(job->out, cut, "commit", "commits");
         ts_out_put_cstring(job->out, ": the clone is shallow\n");
         is_first = false;
     }
     if (skipped > 0) {
         begin(job, "left out", is_first);
-        report__text_put_count(job->out, skipped, "path that is neither file nor folder",
-                               "paths that are neither file nor folder");
+        report__put_count(job->out, skipped, "path that is neither file nor folder",
+                          "paths that are neither file nor folder");
         ts_out_put_char(job->out, '\n');
     }
 }
@@ -185,14 +164,14 @@ static void put_faults(const struct report_job *job) {
     if (report->fault_total > report->fault_count) {
         report__text_margin(job, TEXT_MEDIUM, heading);
         ts_out_put_cstring(job->out, report->fault_count == 0 ? "" : "and ");
-        report__text_put_grouped(job->out, report->fault_total - report->fault_count);
+        report__put_grouped(job->out, report->fault_total - report->fault_count);
         ts_out_put_cstring(job->out,
                            report->fault_count == 0 ? " things that could not be read\n" : " more\n");
         heading = "";
     }
     if (report->limits_hit > 0) {
         report__text_margin(job, TEXT_MEDIUM, heading);
-        report__text_put_count(job->out, report->limits_hit, "match", "matches");
+        report__put_count(job->out, report->limits_hit, "match", "matches");
         ts_out_put_cstring(job->out, " given up at the step limit of patterns\n");
         heading = "";
     }
@@ -209,19 +188,12 @@ static void put_findings_by_severity(const struct report_job *job) {
             continue;
         ts_out_put_cstring(job->out, between);
         report__text_style(job, report__text_style_of((enum ts_severity)i));
-        report__text_put_grouped(job->out, job->totals.by_severity[i]);
+        report__put_grouped(job->out, job->totals.by_severity[i]);
         ts_out_put_char(job->out, ' ');
         ts_out_put_cstring(job->out, ts_severity_name((enum ts_severity)i));
         report__text_style(job, TEXT_PLAIN);
         between = ", ";
     }
-}
-
-static bool looked_at_nothing(const struct ts_report *report) {
-    for (size_t i = 0; i < report->target_count; i++)
-        if (!is_empty(&report->targets[i]))
-            return false;
-    return true;
 }
 
 static void put_verdict(const struct report_job *job) {
@@ -230,15 +202,15 @@ static void put_verdict(const struct report_job *job) {
     ts_out_put_char(job->out, '\n');
     if (job->totals.findings > 0) {
         report__text_style(job, TEXT_BOLD);
-        report__text_put_grouped(job->out, job->totals.findings);
+        report__put_grouped(job->out, job->totals.findings);
         ts_out_put_char(job->out, ' ');
         ts_out_put_cstring(job->out, new);
         ts_out_put_cstring(job->out, job->totals.findings == 1 ? "finding" : "findings");
         report__text_style(job, TEXT_PLAIN);
         put_findings_by_severity(job);
         ts_out_put_cstring(job->out, "; ");
-        report__text_put_count(job->out, job->totals.occurrences, "occurrence", "occurrences");
-    } else if (looked_at_nothing(report)) {
+        report__put_count(job->out, job->totals.occurrences, "occurrence", "occurrences");
+    } else if (report__looked_at_nothing(report)) {
         report__text_put(job, TEXT_MEDIUM, "Nothing was scanned");
     } else {
         report__text_style(job, ts_report_is_incomplete(report) ? TEXT_BOLD : TEXT_GOOD);
@@ -252,8 +224,10 @@ static void put_verdict(const struct report_job *job) {
     ts_out_put_cstring(job->out, " (");
     put_duration(job->out, report->took_ns);
     ts_out_put_cstring(job->out, ")\n");
-    if (ts_report_is_incomplete(report))
-        report__text_put(job, TEXT_CRITICAL, "INCOMPLETE: not everything was scanned, see above\n");
+    if (!ts_report_is_incomplete(report))
+        return;
+    report__text_put(job, TEXT_CRITICAL, "INCOMPLETE: not everything was scanned, see above");
+    ts_out_put_char(job->out, '\n');
 }
 
 void report__text_put_summary(const struct report_job *job) {

@@ -121,6 +121,67 @@ struct report_place report__place_of(const struct ts_report_occurrence *occurren
     return place;
 }
 
+void report__put_grouped(struct ts_out *out, uint64_t number) {
+    char digits[TS_NUMBER_TEXT_SIZE];
+    size_t len = ts_u64_format(number, digits);
+    for (size_t i = 0; i < len; i++) {
+        if (i > 0 && (len - i) % 3 == 0)
+            ts_out_put_char(out, ',');
+        ts_out_put_char(out, digits[i]);
+    }
+}
+
+void report__put_count(struct ts_out *out, uint64_t count, const char *one, const char *many) {
+    report__put_grouped(out, count);
+    ts_out_put_char(out, ' ');
+    ts_out_put_cstring(out, count == 1 ? one : many);
+}
+
+void report__put_size(struct ts_out *out, uint64_t bytes) {
+    static const char *const units[] = {"kB", "MB", "GB", "TB", "PB", "EB"};
+    if (bytes < 1000) {
+        report__put_count(out, bytes, "byte", "bytes");
+        return;
+    }
+    /* In tenths of a unit, rounded. */
+    uint64_t unit_bytes = 1000;
+    size_t unit = 0;
+    while (unit + 1 < sizeof units / sizeof units[0] && bytes / unit_bytes >= 1000) {
+        unit_bytes *= 1000;
+        unit++;
+    }
+    uint64_t tenths = bytes / (unit_bytes / 10) + (bytes % (unit_bytes / 10) >= unit_bytes / 20 ? 1 : 0);
+    if (tenths >= 10000 && unit + 1 < sizeof units / sizeof units[0]) {
+        tenths /= 1000;
+        unit++;
+    }
+    ts_out_put_u64(out, tenths / 10);
+    ts_out_put_char(out, '.');
+    ts_out_put_u64(out, tenths % 10);
+    ts_out_put_char(out, ' ');
+    ts_out_put_cstring(out, units[unit]);
+}
+
+struct ts_bytes report__trimmed(struct ts_bytes line) {
+    while (line.len > 0 && (line.data[0] == ' ' || line.data[0] == '\t'))
+        line = ts_bytes_skip(line, 1);
+    while (line.len > 0 && (line.data[line.len - 1] == ' ' || line.data[line.len - 1] == '\t' ||
+                            line.data[line.len - 1] == '\r' || line.data[line.len - 1] == '\n'))
+        line.len--;
+    return line;
+}
+
+bool report__is_empty(const struct ts_report_target *target) {
+    return target->commits + target->tags + target->blobs == 0;
+}
+
+bool report__looked_at_nothing(const struct ts_report *report) {
+    for (size_t i = 0; i < report->target_count; i++)
+        if (!report__is_empty(&report->targets[i]))
+            return false;
+    return true;
+}
+
 /* The civil time at an offset from UTC; false outside the years 0 to 9999. */
 static bool civil_time(int64_t time_s, int32_t zone_minutes, struct tm *ret) {
     const int64_t year_0_s = -62167219200;

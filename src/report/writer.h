@@ -48,6 +48,18 @@ struct report_place {
 };
 struct report_place report__place_of(const struct ts_report_occurrence *occurrence);
 
+/* For people: "1,234", "1,234 blobs" and "1 blob", "91.4 MB". */
+void report__put_grouped(struct ts_out *out, uint64_t number);
+void report__put_count(struct ts_out *out, uint64_t count, const char *one, const char *many);
+void report__put_size(struct ts_out *out, uint64_t bytes);
+
+/* A line without blanks and line breaks at its ends. */
+struct ts_bytes report__trimmed(struct ts_bytes line);
+
+/* Whether there is nothing in it that could be scanned, and whether that is so of all targets. */
+bool report__is_empty(const struct ts_report_target *target);
+bool report__looked_at_nothing(const struct ts_report *report);
+
 /* Room for any of the dates. */
 #define REPORT_DATE_SIZE 32
 
