@@ -105,7 +105,7 @@ def a_stale_fence_an_expired_lease_and_a_cursor_that_goes_back_are_told_apart():
     c.refused("CursorOutOfBounds", "lease", "checkpoint", "--lease", old["lease"], "--key", "x")
     c.refused("CheckpointMissingKey", "lease", "checkpoint", "--lease", old["lease"])
     answer = c.refused("AlreadyLeased", *words, "w2")
-    equal(answer["deadline"], T0 + 30000)
+    equal(answer["lease_deadline"], T0 + 30000)
     c.now = T0 + 30000
     answer = c.refused("LeaseExpired", "lease", "renew", "--lease", old["lease"])
     equal((answer["deadline"], answer["now"]), (T0 + 30000, T0 + 30000))
@@ -247,7 +247,7 @@ def mistakes_are_told_before_anything_is_done():
         result = c.run(*words)
         equal((result.status, part in result.err), (2, True), f"{words}: {result}")
     for line, part in (("{", "not JSON"), ("[]", "not an object"), ('{"begin":"a"}', '"begin" is not a member'),
-                       ('{"start":1}', '"start" must be a string'), ('{"start":"0xz"}', "hexadecimal"),
+                       ('{"start":1}', '"start" must be a string'), ('{"start":"0xzz"}', "hexadecimal"),
                        ('{"id":-1}', '"id"'), ('{"start":"' + "k" * 4097 + '"}', "longer than 4096 bytes")):
         result = c.run("run", "create", "--run", "1", "--shards", "-", stdin="\n" + line + "\n")
         equal((result.status, part in result.err, "line 2" in result.err), (2, True, True), f"{line}: {result}")
