@@ -32,6 +32,7 @@ static enum cli_exit open_cluster(struct cli_coord *coord, const struct cli_argu
         return status;
     options.store.must_exist = true;
     options.store.now_ms = now_ms;
+    coord->time_stands_still = now_ms != 0;
     struct ts_store_error error;
     if (ts_cluster_open(urls, &options, &coord->cluster, &error) != TS_STORE_OK)
         return cli__complain_store(coord->verb, &error);
@@ -42,7 +43,8 @@ static enum cli_exit open_coordination(struct cli_coord *coord) {
     struct ts_txn_error_detail detail;
     if (ts_coordinator_open(coord->cluster, NULL, &coord->coordinator, &detail) != TS_TXN_ERROR_OK)
         return cli__complain(CLI_EXIT_INFRASTRUCTURE, "%s: %s", coord->verb, detail.text);
-    coord->coord = ts_coord_new(coord->cluster, coord->coordinator, NULL);
+    const struct ts_coord_options options = {.time_stands_still = coord->time_stands_still};
+    coord->coord = ts_coord_new(coord->cluster, coord->coordinator, &options);
     if (!coord->coord)
         return cli__complain(CLI_EXIT_INFRASTRUCTURE, "%s: out of memory", coord->verb);
     return CLI_EXIT_DONE;

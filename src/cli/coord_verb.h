@@ -41,6 +41,7 @@ enum { COORD_TENANT = CLUSTER_OPTIONS, COORD_NOW, COORD_OPTIONS };
 struct cli_coord {
     const char *verb;
     bool json;
+    bool time_stands_still;
     bool has_tenant; /* given, not only the default */
     struct ts_tenant_id tenant;
     struct ts_cluster *cluster;

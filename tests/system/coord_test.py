@@ -255,7 +255,7 @@ def mistakes_are_told_before_anything_is_done():
     c.refused("RunNotFound", "run", "show", "--run", "1")
     answer = c.refused("RegisterShardsFailed", "run", "create", "--run", "1", "--shards", "-",
                        stdin='{"start":"a","end":"c"}\n{"start":"b","end":"d"}\n')
-    holds("ManifestInvalid" in answer.values(), answer)
+    equal((answer["reason"], answer["entry"], answer["other"]), ("OverlappingRanges", 1, 0))
     c.refused("RunNotFound", "run", "show", "--run", "1")
     complains(2, "memory:", "run", "list", "--cluster", "memory:")
 
