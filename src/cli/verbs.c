@@ -24,6 +24,7 @@ const struct cli_verb *const cli__verbs[] = {
     &cli__verb_route,
     &cli__verb_bench_route,
     &cli__verb_bench_xs,
+    &cli__verb_bench_coord,
     &cli__verb_run_create,
     &cli__verb_run_register,
     &cli__verb_run_list,

@@ -15,6 +15,7 @@ extern const struct cli_verb cli__verb_store_scan;
 extern const struct cli_verb cli__verb_route;
 extern const struct cli_verb cli__verb_bench_route;
 extern const struct cli_verb cli__verb_bench_xs;
+extern const struct cli_verb cli__verb_bench_coord;
 extern const struct cli_verb cli__verb_rules_list;
 extern const struct cli_verb cli__verb_rules_check;
 extern const struct cli_verb cli__verb_rules_explain;

@@ -56,7 +56,8 @@ static void what_is_no_token_is_refused(void **state) {
     ts_lease_token_make(secret, &lease, text);
     assert_false(reads(secret, ""));
     assert_false(reads(secret, "tsl1"));
-    strcat(text, "0");
+    text[TS_LEASE_TOKEN_SIZE - 1] = '0';
+    text[TS_LEASE_TOKEN_SIZE] = '\0';
     assert_false(reads(secret, text));
     text[TS_LEASE_TOKEN_SIZE - 2] = '\0';
     assert_false(reads(secret, text));
