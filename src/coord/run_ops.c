@@ -94,11 +94,11 @@ static void plan_birth(struct coord__plan *plan, const struct ts_run_record *run
     const struct coord__key listed = coord__key_tenant_run(&run->tenant, run->run);
     coord__plan_put(plan, 0, &listed, (struct ts_bytes){0});
     for (uint32_t place = 0; place < plan->place_count; place++) {
-        for (uint8_t stripe = 0; stripe < COORD__STRIPES; stripe++) {
+        for (size_t i = 0; i < COORD__STRIPES; i++) {
             /* Those that get their first shards in the same transaction are made by that addition. */
-            const struct coord__stripe active = {TS_SHARD_ACTIVE, stripe};
+            const struct coord__stripe active = {TS_SHARD_ACTIVE, (uint8_t)i};
             const struct coord__key key = coord__key_counter(run->run, active);
-            if (plan->counts[((size_t)place * 4 + TS_SHARD_ACTIVE) * COORD__STRIPES + stripe] == 0)
+            if (plan->counts[(size_t)place * COORD__COUNTERS + coord__stripe_index(active)] == 0)
                 coord__plan_put(plan, place, &key, TS_BYTES("0"));
         }
     }
@@ -121,7 +121,7 @@ static enum coord__end create(struct ts_coord *coord, struct coord__work *work,
     struct coord__tries tries = {0};
     *ret_error = TS_CREATE_RUN_OK;
     for (;;) {
-        struct run_seen seen;
+        struct run_seen seen = {0};
         enum coord__end end = read_run(coord, work, &query, &tries, &seen, detail);
         if (end != COORD__END_DONE || is_ours(&tries, &seen, step))
             return end;
@@ -309,7 +309,7 @@ static enum coord__end register_all(struct registration *mine) {
     const struct ts_coord_run_query query = {mine->op->tenant, mine->op->run};
     struct ts_event last = {0};
     for (;;) {
-        struct run_seen seen;
+        struct run_seen seen = {0};
         enum coord__end end = read_run(mine->coord, mine->work, &query, &mine->tries, &seen, &mine->detail);
         if (end == COORD__END_DONE)
             end = decide(mine, &seen);
@@ -408,10 +408,10 @@ struct ending {
 /* The active shards of all stores; calls 0 to place_count - 1 hold the counters afterwards. */
 static enum coord__end count_active(struct ending *mine, uint64_t *ret_active) {
     const uint32_t places = mine->coord->io.place_count;
-    for (uint8_t stripe = 0; stripe < COORD__STRIPES; stripe++) {
-        mine->stripe_keys[stripe] =
-            coord__key_counter(mine->op->run, (struct coord__stripe){TS_SHARD_ACTIVE, stripe});
-        mine->stripe_bytes[stripe] = coord__key_bytes(&mine->stripe_keys[stripe]);
+    for (size_t i = 0; i < COORD__STRIPES; i++) {
+        mine->stripe_keys[i] =
+            coord__key_counter(mine->op->run, (struct coord__stripe){TS_SHARD_ACTIVE, (uint8_t)i});
+        mine->stripe_bytes[i] = coord__key_bytes(&mine->stripe_keys[i]);
     }
     for (uint32_t place = 0; place < places; place++)
         (void)coord__call_read(mine->work, place, place, mine->stripe_bytes, COORD__STRIPES);
@@ -465,7 +465,7 @@ static bool has_stripes(const struct ending *mine) {
 static enum coord__end end_run(struct ending *mine) {
     const struct ts_coord_run_query query = {mine->op->tenant, mine->op->run};
     for (;;) {
-        struct run_seen seen;
+        struct run_seen seen = {0};
         uint64_t active = 0;
         enum coord__end end = read_run(mine->coord, mine->work, &query, &mine->tries, &seen, &mine->detail);
         if (end == COORD__END_DONE && seen.has_run && mine->op->kind == TS_RUN_OP_COMPLETE_RUN) {
