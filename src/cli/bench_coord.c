@@ -44,15 +44,15 @@ static enum cli_exit read_number(const struct cli_arguments *arguments, size_t o
 }
 
 static enum cli_exit read_request(const struct cli_arguments *arguments, struct request *ret_request) {
-    struct request request = {.urls = arguments->values[CLUSTER_URLS]};
-    if (!request.urls)
-        request.urls = getenv("TURNSTONE_CLUSTER");
-    if (!request.urls)
+    const char *urls = arguments->values[CLUSTER_URLS];
+    if (!urls)
+        urls = getenv("TURNSTONE_CLUSTER");
+    if (!urls)
         return cli__complain(CLI_EXIT_USAGE,
                              "bench coord: which cluster? --cluster URL,… or TURNSTONE_CLUSTER says it");
+    struct request request = {.urls = urls, .shards = SHARDS_DEFAULT};
     uint64_t workers = WORKERS_DEFAULT;
     uint64_t seconds = SECONDS_DEFAULT;
-    request.shards = SHARDS_DEFAULT;
     enum cli_exit status = read_number(arguments, COORD_WORKERS, "workers",
                                        (struct ts_span){1, BENCH_COORD_WORKERS_MAX}, &workers);
     if (status == CLI_EXIT_DONE)
@@ -151,7 +151,7 @@ static enum cli_exit measure(const struct cli_arguments *arguments, const struct
 }
 
 static enum cli_exit run_bench(const struct cli_arguments *arguments) {
-    struct request request = {0};
+    struct request request = {.urls = ""};
     struct ts_cluster *cluster = NULL;
     enum cli_exit status = read_request(arguments, &request);
     if (status == CLI_EXIT_DONE)

@@ -99,7 +99,7 @@ static enum cli_exit run_claim(const struct cli_arguments *arguments) {
     static const char verb[] = "lease claim";
     static struct ts_acquire_scratch scratch;
     struct ts_coord_claim_op op = {0};
-    struct cli_coord coord;
+    struct cli_coord coord = {0};
     enum cli_exit status = cli__number_required(verb, arguments, GET_RUN, "run", &op.run.v);
     if (status == CLI_EXIT_DONE)
         status = read_worker(verb, arguments, &op.worker);
@@ -123,7 +123,7 @@ static enum cli_exit run_acquire(const struct cli_arguments *arguments) {
     static const char verb[] = "lease acquire";
     static struct ts_acquire_scratch scratch;
     struct ts_acquire_op op = {0};
-    struct cli_coord coord;
+    struct cli_coord coord = {0};
     enum cli_exit status = cli__number_required(verb, arguments, GET_RUN, "run", &op.shard.run.v);
     if (status == CLI_EXIT_DONE)
         status = cli__number_required(verb, arguments, GET_SHARD, "shard", &op.shard.shard.v);
@@ -185,8 +185,8 @@ static void print_outcome(struct cli_coord *coord, const struct ts_coord_outcome
 }
 
 static enum cli_exit run_renew(const struct cli_arguments *arguments) {
-    struct cli_coord coord;
-    struct ts_lease_op by;
+    struct cli_coord coord = {0};
+    struct ts_lease_op by = {0};
     enum cli_exit status = open_with_lease("lease renew", arguments, &coord, &by);
     if (status != CLI_EXIT_DONE)
         return status;
@@ -273,8 +273,8 @@ static enum cli_exit do_complete(struct cli_coord *coord, const struct ts_cursor
 static enum cli_exit with_cursor(const char *verb, const struct cli_arguments *arguments,
                                  enum cli_exit (*operate)(struct cli_coord *coord,
                                                           const struct ts_cursor_op *op)) {
-    struct cli_coord coord;
-    struct ts_cursor_op op;
+    struct cli_coord coord = {0};
+    struct ts_cursor_op op = {0};
     struct cursor_memory memory = {0};
     enum cli_exit status = read_cursor(verb, arguments, &op.cursor, &memory);
     if (status == CLI_EXIT_DONE)
@@ -294,7 +294,7 @@ static enum cli_exit run_complete(const struct cli_arguments *arguments) {
 }
 
 static enum cli_exit run_park(const struct cli_arguments *arguments) {
-    struct cli_coord coord;
+    struct cli_coord coord = {0};
     struct ts_park_op op = {.reason = TS_PARK_OTHER};
     const char *reason = arguments->values[PARK_REASON];
     /* The parser has let only names of reasons through. */
@@ -336,7 +336,7 @@ static void print_split(struct cli_coord *coord, const struct ts_coord_outcome *
 
 static enum cli_exit run_split_replace(const struct cli_arguments *arguments) {
     static const char verb[] = "lease split-replace";
-    struct cli_coord coord;
+    struct cli_coord coord = {0};
     struct cli_shards children = {0};
     struct ts_split_replace_op op = {0};
     const char *path = arguments->values[REPLACE_CHILDREN];
@@ -386,7 +386,7 @@ static enum cli_exit do_split_residual(struct cli_coord *coord, const struct ts_
 
 static enum cli_exit run_split_residual(const struct cli_arguments *arguments) {
     static const char verb[] = "lease split-residual";
-    struct cli_coord coord;
+    struct cli_coord coord = {0};
     struct ts_split_residual_op op = {0};
     uint8_t *at_memory = NULL;
     uint8_t *metadata_memory = NULL;
