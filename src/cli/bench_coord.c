@@ -61,9 +61,10 @@ static enum cli_exit read_request(const struct cli_arguments *arguments, struct 
     if (status == CLI_EXIT_DONE)
         status = read_number(arguments, COORD_SECONDS, "seconds", (struct ts_span){1, SECONDS_MAX}, &seconds);
     if (status == CLI_EXIT_DONE && request.shards < 2 * workers)
-        status = cli__complain(CLI_EXIT_USAGE,
-                               "bench coord: %llu workers need at least %llu shards; --shards says how many",
-                               (unsigned long long)workers, (unsigned long long)(2 * workers));
+        status = cli__complain(
+            CLI_EXIT_USAGE,
+            "bench coord: %llu workers need at least twice as many shards; --shards says how many",
+            (unsigned long long)workers);
     if (status == CLI_EXIT_DONE)
         status = cli__cluster_options("bench coord", arguments, &request.cluster);
     request.workers = (uint32_t)workers;
