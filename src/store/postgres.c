@@ -174,6 +174,8 @@ static void end_if_done(struct ts_call *call) {
     if (!job->done)
         return;
     call->error = job->error;
+    if (call->error.result != TS_STORE_OK)
+        call->version = 0;
     if (call->error.result != TS_STORE_OK && call->rows != NULL)
         ts_rows_clear(call->rows);
     call->engine_state = NULL;
@@ -320,6 +322,10 @@ static enum ts_store_result check_options(const struct store_url *url, struct ts
 enum ts_store_result store__postgres_open(const struct store_url *url, const struct ts_store_options *options,
                                           struct ts_store **ret_store, struct ts_store_error *ret_error) {
     ts_assert(url->kind == STORE_URL_POSTGRES);
+    if (options->now_ms != 0)
+        return store__error(ret_error, TS_STORE_BAD_USAGE, SIZE_MAX,
+                            "%.120s: the time of a server cannot be fixed; only an embedded store's can",
+                            url->name);
     enum ts_store_result known = check_options(url, ret_error);
     if (known != TS_STORE_OK)
         return known;

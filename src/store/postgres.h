@@ -72,6 +72,7 @@ enum postgres_item {
     POSTGRES_ITEM_SETTING, /* its errors are no matter */
     POSTGRES_ITEM_PLACE,   /* the row has the number of the database */
     POSTGRES_ITEM_PARSE,   /* prepares the statement */
+    POSTGRES_ITEM_DRAWN,   /* the first statement of a small batch: the row has the version that it drew */
     POSTGRES_ITEM_MINOR,   /* part of the call, with an answer that says nothing */
     POSTGRES_ITEM_MAIN,    /* the statement of the call, or the last of them */
     POSTGRES_ITEM_LAST, /* what makes it take effect, where that has a statement: PREPARE TRANSACTION, COMMIT

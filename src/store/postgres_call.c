@@ -133,13 +133,16 @@ static bool send_few(struct postgres_job *job, const struct postgres_entry *entr
     struct list list = {.count = 0};
     add_guard(&list, job);
     bool guarded = entries[0].check != NULL && entries[0].write != NULL; /* one of them can do it by itself */
-    bool sent = !guarded || execute(job, POSTGRES_ITEM_MINOR, POSTGRES_GUARD, &list);
+    bool sent = !guarded || execute(job, POSTGRES_ITEM_DRAWN, POSTGRES_GUARD, &list);
     for (size_t i = 0; i < count && sent; i++) {
         if (guarded || i > 0)
             list.count = 0;
         list.entry = i + 1;
-        bool is_last = i + 1 == count && before_ms == UINT64_MAX;
-        sent = send_entry(job, is_last ? POSTGRES_ITEM_MAIN : POSTGRES_ITEM_MINOR, &entries[i], &list);
+        enum postgres_item item =
+            i + 1 == count && before_ms == UINT64_MAX ? POSTGRES_ITEM_MAIN : POSTGRES_ITEM_MINOR;
+        if (list.count > 0)
+            item = POSTGRES_ITEM_DRAWN;
+        sent = send_entry(job, item, &entries[i], &list);
     }
     if (!sent || before_ms == UINT64_MAX)
         return sent;
@@ -338,6 +341,13 @@ static void take_lag(struct postgres_job *job, PGresult *result) {
         job->call->lag_ms = number_at(result, 0, 1);
 }
 
+static bool writes(const struct ts_batch *batch) {
+    for (size_t i = 0; i < batch->count; i++)
+        if (batch->ops[i].kind != TS_OP_CHECK && batch->ops[i].kind != TS_OP_BEFORE)
+            return true;
+    return false;
+}
+
 static void take_call(struct postgres_job *job, enum postgres_item item, PGresult *result) {
     struct ts_call *call = job->call;
     if (item == POSTGRES_ITEM_LAST) {
@@ -349,6 +359,10 @@ static void take_call(struct postgres_job *job, enum postgres_item item, PGresul
     }
     if (PQntuples(result) == 0)
         return;
+    if (item == POSTGRES_ITEM_DRAWN) {
+        call->version = call->kind == TS_CALL_APPLY && writes(&call->batch) ? number_at(result, 0, 0) : 0;
+        return;
+    }
     uint64_t time_ms = postgres__time_seen(job->store, number_at(result, 0, 0));
     switch (call->kind) {
     case TS_CALL_READ:
@@ -364,6 +378,10 @@ static void take_call(struct postgres_job *job, enum postgres_item item, PGresul
         take_lag(job, result);
         return;
     case TS_CALL_APPLY:
+        /* Of small batches the first statement has told it. */
+        if (PQnfields(result) > 1)
+            call->version = number_at(result, 0, 1);
+        return;
     case TS_CALL_PREPARE:
     case TS_CALL_COMMIT:
     case TS_CALL_ABORT:

@@ -269,6 +269,12 @@ static void take_place(struct postgres_slot *slot, PGresult *result) {
         snprintf(slot->prefix, sizeof slot->prefix, "turnstone/%.16s/", PQgetvalue(result, 0, 0));
 }
 
+/* What is being answered is the last of the call's own statements. */
+static bool is_last_statement(const struct postgres_slot *slot) {
+    const enum postgres_item next = slot->items[slot->item_at + 1].item;
+    return next == POSTGRES_ITEM_SYNC || next == POSTGRES_ITEM_LAST;
+}
+
 static void take_good(struct postgres_job *job, enum postgres_item item, PGresult *result) {
     switch (item) {
     case POSTGRES_ITEM_PLACE:
@@ -276,6 +282,10 @@ static void take_good(struct postgres_job *job, enum postgres_item item, PGresul
         return;
     case POSTGRES_ITEM_PARSE:
         job->slot->is_parsed[job->slot->items[job->slot->item_at].statement] = true;
+        return;
+    case POSTGRES_ITEM_DRAWN:
+        job->main_done = is_last_statement(job->slot);
+        job->work->take(job, item, result);
         return;
     case POSTGRES_ITEM_MAIN:
         job->main_done = true;

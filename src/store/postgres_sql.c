@@ -86,7 +86,7 @@ static const Oid guard_types[] = {BYTEA, INT8, INT4};
 #define OVERWRITE        " ON CONFLICT (key) DO UPDATE SET value = excluded.value, version = excluded.version"
 #define VERSION          "currval('turnstone.version')"
 
-#define FIRST_PUT(queue) INSERT_ITEM DRAW(queue, ", $4, $6") OVERWRITE
+#define FIRST_PUT(queue) INSERT_ITEM DRAW(queue, ", $4, $6") OVERWRITE " RETURNING version"
 static const char first_put_sql[] = FIRST_PUT(QUEUE("$5"));
 static const char first_put_gateless[] = FIRST_PUT("");
 static const Oid first_put_types[] = {BYTEA, INT8, INT4, BYTEA, INT8, BYTEA};
@@ -130,11 +130,11 @@ static const Oid late_types[] = {INT8, INT8};
 
 /* Any other batch. */
 
-/* The answer: the time, unless something was not written, or it is too late. */
+/* The answer: the time, unless something was not written, or it is too late; and the version of what was. */
 #define ANSWER(written, wanted)                                                                              \
     "SELECT CASE WHEN " written " <> " wanted " THEN ('turnstone:raced:' || did.made)::bigint "              \
     "WHEN greatest(did.ms, $10) >= $9 THEN ('turnstone:late:' || did.ms)::bigint "                           \
-    "ELSE did.ms END "
+    "ELSE did.ms END, go.version "
 
 /* All that many puts need; with the parameters of APPLY. */
 #define NOT_OURS FOREIGN("$1", "$2") CLOSING("$11")
@@ -150,7 +150,7 @@ static const Oid late_types[] = {INT8, INT8};
     "FROM go, unnest($3, $6, $12) WITH ORDINALITY AS op (key, value, gate, n) " gate                         \
     "WHERE g.passed >= 0 ORDER BY op.n "                                                                     \
     "ON CONFLICT (key) DO UPDATE SET value = excluded.value, version = excluded.version RETURNING 1"         \
-    ") " ALL_PUT "FROM (SELECT (SELECT count(*) FROM made) AS made, " TIME_MS " AS ms) did"
+    ") " ALL_PUT "FROM (SELECT (SELECT count(*) FROM made) AS made, " TIME_MS " AS ms) did, go"
 static const char puts_sql[] = PUTS(GATE(""));
 static const char puts_gateless[] = PUTS(NO_GATE);
 

@@ -217,6 +217,7 @@ static enum ts_store_result open_backend(struct rocksdb__backend *backend, const
 }
 
 static void free_local(void *local) {
+    store__local_keep_time(local);
     store__local_free(local);
 }
 
@@ -236,6 +237,12 @@ enum ts_store_result store__rocksdb_open(const char *directory, const char *name
     result = store__local_new(&backend->head, clock, name, &local, ret_error);
     if (result != TS_STORE_OK)
         return result;
+    if (options->now_ms != 0)
+        result = store__local_fix_time(local, options->now_ms, ret_error);
+    if (result != TS_STORE_OK) {
+        store__local_free(local);
+        return result;
+    }
     struct ts_store *store = store__local_store_new(local, free_local, local);
     if (store == NULL) {
         store__local_free(local);

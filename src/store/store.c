@@ -103,6 +103,7 @@ static bool is_past(const struct ts_store *store, uint64_t deadline_ns) {
 void ts_store_start(struct ts_store *store, struct ts_call *call) {
     call->done = false;
     (void)store__error(&call->error, TS_STORE_OK, SIZE_MAX, "%s", "");
+    call->version = 0;
     call->time_ms = 0;
     call->lag_ms = 0;
     call->lock_wait_us = 0;

@@ -26,6 +26,26 @@ static void every_write_gives_a_version_that_the_key_never_had(void **state) {
     }
 }
 
+static void an_apply_tells_the_version_that_it_gave(void **state) {
+    struct contract_world *world = *state;
+    const struct ts_op ops[] = {contract_put("a", "1"), contract_add("n", 1, 10)};
+    const struct ts_call call = contract_run_apply(world->store, ops, 2, 0);
+    expect_result(&call, TS_STORE_OK);
+    assert_int_not_equal(call.version, 0);
+    assert_int_equal(contract_version(world, "a"), call.version);
+    assert_int_equal(contract_version(world, "n"), call.version);
+
+    const struct ts_op checked[] = {contract_check("a", call.version), contract_put("a", "2"),
+                                    contract_before(UINT64_MAX)};
+    const struct ts_call next = contract_run_apply(world->store, checked, 3, 0);
+    expect_result(&next, TS_STORE_OK);
+    assert_int_equal(contract_version(world, "a"), next.version);
+
+    const struct ts_call late = contract_run_apply(world->store, checked, 3, 0);
+    expect_result(&late, TS_STORE_CHECK_FAILED);
+    assert_int_equal(late.version, 0);
+}
+
 static void versions_are_new_after_a_reopen_too(void **state) {
     struct contract_world *world = *state;
     expect_apply(world->store, TS_STORE_OK, contract_put("k", "1"));
@@ -318,6 +338,7 @@ static void nothing_lags_without_standbys(void **state) {
 const struct CMUnitTest contract_batch_tests[] = {
     contract_test(an_absent_key_has_version_0),
     contract_test(every_write_gives_a_version_that_the_key_never_had),
+    contract_test(an_apply_tells_the_version_that_it_gave),
     contract_test(versions_are_new_after_a_reopen_too),
     contract_test(what_was_applied_is_there_after_a_reopen),
     contract_test(a_check_passes_only_for_the_very_version),
