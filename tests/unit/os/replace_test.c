@@ -21,7 +21,7 @@ static const char *in_folder(const char *name) {
 
 static int make_folder(void **state) {
     (void)state;
-    strcpy(folder, "/tmp/replace_test.XXXXXX");
+    snprintf(folder, sizeof folder, "/tmp/replace_test.XXXXXX");
     return mkdtemp(folder) == NULL ? -1 : 0;
 }
 
