@@ -5,7 +5,7 @@ import subprocess
 import sys
 
 sys.path.insert(0, os.path.join(os.path.dirname(os.path.abspath(__file__)), "..", "support", "python"))
-from browser import Browser  # noqa: E402
+from browser import tab  # noqa: E402
 from tap import equal, holds, main, test  # noqa: E402
 
 SAMPLE = os.path.abspath(sys.argv[1])
@@ -39,7 +39,7 @@ def click(browser, key):
 
 @test
 def a_hostile_repository_runs_nothing_and_asks_for_nothing():
-    with Browser() as browser:
+    with tab() as browser:
         address = page()
         browser.open(address)
         settle(browser)
@@ -62,7 +62,7 @@ def the_policy_stops_a_script_that_got_in():
         text = file.read()
     with open("report.html", "w", encoding="utf-8") as file:
         file.write(text.replace("<main>", "<main><script>alert('in')</script><img src='data:x' onerror='alert(1)'>", 1))
-    with Browser() as browser:
+    with tab() as browser:
         browser.open(address)
         settle(browser)
         equal(browser.dialogs, [])
@@ -72,7 +72,7 @@ def the_policy_stops_a_script_that_got_in():
 
 @test
 def words_severities_and_rules_filter():
-    with Browser() as browser:
+    with tab() as browser:
         browser.open(page())
         shown = "document.querySelector('output').value"
         equal(browser.ask(shown), "3 shown")
@@ -94,7 +94,7 @@ def words_severities_and_rules_filter():
 
 @test
 def every_column_sorts_both_ways():
-    with Browser() as browser:
+    with tab() as browser:
         browser.open(page())
         for key, first in (("severity", ALL), ("finding", [ALL[2], ALL[0], ALL[1]]), ("count", ALL)):
             click(browser, key)
@@ -111,7 +111,7 @@ def every_column_sorts_both_ways():
 
 @test
 def without_scripts_it_is_a_plain_table():
-    with Browser() as browser:
+    with tab() as browser:
         browser.without_scripts()
         browser.open(page())
         outline = browser.outline()
@@ -123,7 +123,7 @@ def without_scripts_it_is_a_plain_table():
 
 @test
 def five_thousand_findings_filter_and_sort():
-    with Browser() as browser:
+    with tab() as browser:
         browser.open(page("many", "5000"))
         equal(browser.ask(f"{SHOWN}.length"), 5000)
         type_into(browser, ":4999:")
@@ -140,7 +140,7 @@ def five_thousand_findings_filter_and_sort():
 
 @test
 def nothing_sticks_out_of_a_narrow_window_and_both_schemes_can_be_read():
-    with Browser() as browser:
+    with tab() as browser:
         for width in (360, 1280):
             browser.size(width, 900)
             browser.open(page())

@@ -1,12 +1,17 @@
 """A real browser, driven through its debugging protocol over a pair of pipes: nothing but Chromium and Python is needed.
 
-    with Browser() as browser:
+    with tab() as browser:
         browser.open("file:///tmp/page.html")
         browser.ask("document.title")
+
+One process serves all tests of a file, each with a tab of its own.
 
 `requests` has every address that a page asked for, `complaints` what the browser and the page wrote to the console, refused
 scripts among them, `dialogs` the text of every alert: a hostile page shows itself there.
 """
+import atexit
+import base64
+import contextlib
 import fcntl
 import json
 import os
@@ -16,14 +21,39 @@ import tempfile
 import time
 
 
+_browser = None
+
+
+def pipe():
+    """Above the numbers that the browser uses, and closed in it."""
+    ends = []
+    for fd in os.pipe():
+        ends.append(fcntl.fcntl(fd, fcntl.F_DUPFD_CLOEXEC, 20))
+        os.close(fd)
+    return ends
+
+
+@contextlib.contextmanager
+def tab():
+    global _browser
+    if _browser is None:
+        _browser = Browser()
+        atexit.register(_browser.end)
+    _browser.begin_tab()
+    try:
+        yield _browser
+    finally:
+        _browser.end_tab()
+
+
 class Browser:
     def __init__(self, timeout_s=60):
         self.requests, self.complaints, self.dialogs = [], [], []
-        self._number, self._rest, self._loaded = 0, b"", False
+        self._number, self._rest, self._loaded, self._session = 0, b"", False, None
         self._timeout_s = timeout_s
         self._profile = tempfile.mkdtemp(prefix="browser.")
-        child_reads, self._to = (fcntl.fcntl(fd, fcntl.F_DUPFD_CLOEXEC, 20) for fd in os.pipe())
-        self._from, child_writes = (fcntl.fcntl(fd, fcntl.F_DUPFD_CLOEXEC, 20) for fd in os.pipe())
+        child_reads, self._to = pipe()
+        self._from, child_writes = pipe()
 
         def numbers():  # Chromium reads descriptor 3 and writes descriptor 4
             os.dup2(child_reads, 3)
@@ -37,21 +67,23 @@ class Browser:
             close_fds=False, preexec_fn=numbers, stdin=subprocess.DEVNULL, stdout=self._log, stderr=self._log)
         os.close(child_reads)
         os.close(child_writes)
-        target = self._call("Target.createTarget", url="about:blank")["targetId"]
-        self._session = self._call("Target.attachToTarget", targetId=target, flatten=True)["sessionId"]
+
+    def end(self):
+        self._process.kill()
+        self._process.wait()
+        self._log.close()
+        shutil.rmtree(self._profile, ignore_errors=True)
+
+    def begin_tab(self):
+        self.requests, self.complaints, self.dialogs = [], [], []
+        self._target = self._call("Target.createTarget", url="about:blank")["targetId"]
+        self._session = self._call("Target.attachToTarget", targetId=self._target, flatten=True)["sessionId"]
         for domain in ("Page", "Runtime", "Network", "Log"):
             self._call(f"{domain}.enable")
 
-    def __enter__(self):
-        return self
-
-    def __exit__(self, *_):
-        self._process.kill()
-        self._process.wait()
-        os.close(self._to)
-        os.close(self._from)
-        self._log.close()
-        shutil.rmtree(self._profile, ignore_errors=True)
+    def end_tab(self):
+        self._session = None
+        self._call("Target.closeTarget", targetId=self._target)
 
     def _receive(self):
         while b"\0" not in self._rest:
@@ -85,7 +117,7 @@ class Browser:
     def _send(self, method, **values):
         self._number += 1
         message = {"id": self._number, "method": method, "params": values}
-        if hasattr(self, "_session"):
+        if self._session:
             message["sessionId"] = self._session
         data = json.dumps(message).encode() + b"\0"
         while data:
@@ -131,6 +163,5 @@ class Browser:
         return [(node.get("role", {}).get("value"), node.get("name", {}).get("value")) for node in nodes if not node["ignored"]]
 
     def picture(self, path):
-        import base64
         with open(path, "wb") as file:
             file.write(base64.b64decode(self._call("Page.captureScreenshot", format="png")["data"]))
