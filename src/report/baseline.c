@@ -11,7 +11,7 @@
  * understood by half would let a secret pass.
  */
 #include "baseline.h"
-#include "baseline_check.h"
+#include "baseline_entries.h"
 
 #include "base/blake3.h"
 #include "base/redact.h"
@@ -190,8 +190,7 @@ static int compare_entries(const void *left, const void *right) {
     return order != 0 ? order : strcmp(a->rule, b->rule);
 }
 
-/* By id, each once. Returns how many there are. */
-static size_t sort_entries(struct ts_report_gone *entries, size_t count) {
+size_t report__baseline_sort(struct ts_report_gone *entries, size_t count) {
     if (count < 2)
         return count;
     qsort(entries, count, sizeof *entries, compare_entries);
@@ -206,9 +205,9 @@ bool ts_baseline_parse(const char *file, struct ts_bytes text, struct ts_baselin
                        struct ts_baseline_error *ret_error) {
     char shown[200];
     (void)ts_text_escape(ts_bytes_of_cstring(file), shown, sizeof shown);
-    struct ts_baseline baseline = {.memory = malloc(text.len + 1)};
+    struct ts_baseline baseline = {.memory = text.len <= TS_BASELINE_SIZE_MAX ? malloc(text.len + 1) : NULL};
     struct reader reader = {.file = shown, .baseline = &baseline, .error = ret_error};
-    bool good = baseline.memory != NULL && text.len <= TS_BASELINE_SIZE_MAX;
+    bool good = baseline.memory != NULL;
     if (text.len > TS_BASELINE_SIZE_MAX)
         (void)fail(ret_error, TS_BASELINE_TOO_LARGE, 0, "%s: larger than %zu bytes", shown,
                    TS_BASELINE_SIZE_MAX);
@@ -220,7 +219,7 @@ bool ts_baseline_parse(const char *file, struct ts_bytes text, struct ts_baselin
         good = read_lines(&reader, baseline.memory, text.len);
     }
     if (good) {
-        baseline.count = sort_entries(baseline.entries, baseline.count);
+        baseline.count = report__baseline_sort(baseline.entries, baseline.count);
         baseline.gone = calloc(baseline.count + 1, sizeof *baseline.gone);
         good = baseline.gone != NULL || fail(ret_error, TS_BASELINE_NO_MEMORY, 0, "%s: out of memory", shown);
     }

@@ -2,7 +2,7 @@
  * Writing baselines: the layout is in baseline.c.
  */
 #include "baseline.h"
-#include "baseline_check.h"
+#include "baseline_entries.h"
 
 #include "base/redact.h"
 #include "os/replace.h"
@@ -11,12 +11,6 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-
-static int compare_findings(const void *left, const void *right) {
-    const struct ts_report_finding *const *a = left;
-    const struct ts_report_finding *const *b = right;
-    return strcmp((*a)->id.text, (*b)->id.text);
-}
 
 static void put_salt(struct ts_out *out, const struct ts_baseline *baseline) {
     static const char digits[] = "0123456789abcdef";
@@ -30,13 +24,13 @@ static void put_salt(struct ts_out *out, const struct ts_baseline *baseline) {
 
 bool ts_baseline_write(const struct ts_baseline *baseline, const struct ts_finding_key *key,
                        const struct ts_report *report, struct ts_out *out) {
-    const struct ts_report_finding **sorted = calloc(report->finding_count + 1, sizeof *sorted);
-    if (sorted == NULL)
+    struct ts_report_gone *entries = calloc(report->finding_count + 1, sizeof *entries);
+    if (entries == NULL)
         return false;
     for (size_t i = 0; i < report->finding_count; i++)
-        sorted[i] = &report->findings[i];
-    if (report->finding_count > 1)
-        qsort(sorted, report->finding_count, sizeof *sorted, compare_findings);
+        entries[i] =
+            (struct ts_report_gone){.id = report->findings[i].id, .rule = report->findings[i].rule->id};
+    size_t count = report__baseline_sort(entries, report->finding_count);
     char check[TS_BASELINE_CHECK_LEN + 1];
     report__baseline_check(key, check);
     ts_out_put_cstring(
@@ -47,13 +41,13 @@ bool ts_baseline_write(const struct ts_baseline *baseline, const struct ts_findi
     ts_out_put_cstring(out, "key ");
     ts_out_put_cstring(out, check);
     ts_out_put_char(out, '\n');
-    for (size_t i = 0; i < report->finding_count; i++) {
-        ts_out_put_cstring(out, sorted[i]->id.text);
+    for (size_t i = 0; i < count; i++) {
+        ts_out_put_cstring(out, entries[i].id.text);
         ts_out_put_char(out, ' ');
-        ts_out_put_cstring(out, sorted[i]->rule->id);
+        ts_out_put_cstring(out, entries[i].rule);
         ts_out_put_char(out, '\n');
     }
-    free((void *)sorted);
+    free(entries);
     return true;
 }
 
