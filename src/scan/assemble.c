@@ -154,7 +154,8 @@ static struct ts_report_occurrence occurrence_of(struct assembly *a, const struc
     };
 }
 
-static void fill_first(const struct assembly *a, const struct scan_hit *hit, struct ts_report_finding *finding) {
+static void fill_first(const struct assembly *a, const struct scan_hit *hit,
+                       struct ts_report_finding *finding) {
     const struct scan_finding *kept = &scan__hits_findings(&a->session->hits)[hit->finding];
     finding->id = kept->id;
     finding->rule = kept->rule;
@@ -177,7 +178,8 @@ static bool add_finding(struct assembly *a, const struct sighting *items, size_t
         enum ts_confidence confidence = (enum ts_confidence)hits[items[i].hit].confidence;
         finding->confidence = confidence > finding->confidence ? confidence : finding->confidence;
     }
-    size_t most = finding->occurrence_count < a->listed_max ? (size_t)finding->occurrence_count : a->listed_max;
+    size_t most =
+        finding->occurrence_count < a->listed_max ? (size_t)finding->occurrence_count : a->listed_max;
     struct ts_report_occurrence *listed = scan__arena_take(a->arena, most * sizeof *listed);
     if (listed == NULL)
         return false;
@@ -242,7 +244,8 @@ static bool add_targets(struct assembly *a) {
 static void add_faults(struct assembly *a) {
     struct scan_session *session = a->session;
     if (session->hits.is_over)
-        scan__fault(&session->faults, "more than %zu findings: the others are left out; give it more --memory",
+        scan__fault(&session->faults,
+                    "more than %zu findings: the others are left out; give it more --memory",
                     session->hits.findings_max);
     if (session->hits.no_memory || session->no_memory || session->faults.no_memory)
         scan__fault(&session->faults, "out of memory for findings: some are left out; give it more --memory");
@@ -276,9 +279,10 @@ static struct assembly begin(struct scan_session *session, struct scan_arena *ar
 bool scan__assemble(struct scan_session *session, struct scan_arena *arena, struct ts_report *ret_report) {
     struct assembly a = begin(session, arena);
     struct scan_profile *const *profiles = session->profiles;
-    bool done = scan__suppressed_init(&a.suppressed, &session->hits, profiles, session->profile_count) &&
-                see_all(&a) && add_findings(&a) && add_targets(&a) &&
-                scan__suppressed_rows(&a.suppressed, arena, &a.report.suppressions, &a.report.suppression_count);
+    bool done =
+        scan__suppressed_init(&a.suppressed, &session->hits, profiles, session->profile_count) &&
+        see_all(&a) && add_findings(&a) && add_targets(&a) &&
+        scan__suppressed_rows(&a.suppressed, arena, &a.report.suppressions, &a.report.suppression_count);
     if (done) {
         add_faults(&a);
         ts_report_sort(&a.report);

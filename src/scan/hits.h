@@ -55,11 +55,12 @@ enum scan_content_kind {
 };
 
 struct scan_content {
-    struct ts_git_oid oid; /* of blobs, commits, tags and what is staged */
+    struct ts_git_oid oid;    /* of blobs, commits, tags and what is staged */
     struct ts_git_oid commit; /* of a tag: what it names in the end */
     uint32_t target;
-    struct ts_bytes name; /* given to scan__hits_add, which keeps it as path: of a file its path, of a tag its name */
-    uint32_t path;        /* text */
+    struct ts_bytes
+        name; /* given to scan__hits_add, which keeps it as path: of a file its path, of a tag its name */
+    uint32_t path; /* text */
     enum scan_content_kind kind;
     uint32_t hit_count;
     uint64_t first_hit;
@@ -90,8 +91,8 @@ struct scan_hits {
     struct scan_table finding_table;
     struct scan_table text_table;
     atomic_uint_fast64_t finding_count;
-    bool no_memory;  /* something was lost */
-    bool is_over;    /* there are more findings than findings_max */
+    bool no_memory; /* something was lost */
+    bool is_over;   /* there are more findings than findings_max */
 };
 
 struct scan_hits_options {
@@ -122,7 +123,8 @@ void scan__hits_add(struct scan_hits *hits, const struct scan_content *content, 
 /* What follows is for one thread, when all are done. */
 struct ts_bytes scan__hits_text_at(const struct scan_hits *hits, uint32_t text);
 
-static inline const struct scan_content *scan__hits_contents(const struct scan_hits *hits, size_t *ret_count) {
+static inline const struct scan_content *scan__hits_contents(const struct scan_hits *hits,
+                                                             size_t *ret_count) {
     *ret_count = hits->contents.len / sizeof(struct scan_content);
     return (const struct scan_content *)(const void *)hits->contents.bytes;
 }

@@ -112,7 +112,8 @@ static void carry(struct scan_look *look, struct ts_bytes bytes, const struct sc
 }
 
 /* Everything that is not one of the copies, and an empty span where two of them meet. False when there is no memory. */
-static bool find_changed(struct scan_look *look, size_t size, const struct scan_base *base, size_t *ret_count) {
+static bool find_changed(struct scan_look *look, size_t size, const struct scan_base *base,
+                         size_t *ret_count) {
     if (!SCAN_GROW(look->spans, look->span_capacity, base->copy_count + 1))
         return false;
     size_t count = 0;
@@ -234,7 +235,8 @@ static void choose_masks(const struct scan_look *look, struct scan_excerpt *exce
             high = middle;
     }
     excerpt->secrets = look->masks + low;
-    while (low + excerpt->secret_count < look->mask_count && excerpt->secrets[excerpt->secret_count].from < to)
+    while (low + excerpt->secret_count < look->mask_count &&
+           excerpt->secrets[excerpt->secret_count].from < to)
         excerpt->secret_count++;
 }
 
@@ -260,11 +262,12 @@ static void judge(struct scan_look *look, struct ts_bytes bytes, const struct ts
                                          .secret = match->secret,
                                          .lines = ts_bytes_slice(bytes, lines),
                                          .line_before = ts_bytes_slice(bytes, ts_line_before(bytes, lines))};
-    size_t count =
-        profile->has_config ? ts_config_consider(&profile->config, &question, look->allows) : 0;
-    hit->allows = scan__hits_text(look->options.hits, ts_bytes_of(look->allows, count * sizeof *look->allows));
+    size_t count = profile->has_config ? ts_config_consider(&profile->config, &question, look->allows) : 0;
+    hit->allows =
+        scan__hits_text(look->options.hits, ts_bytes_of(look->allows, count * sizeof *look->allows));
     const char *mark = ts_pragma_find(question.lines, question.line_before, question.rule);
-    hit->pragma = mark != NULL ? scan__hits_text(look->options.hits, ts_bytes_of_cstring(mark)) : SCAN_NO_TEXT;
+    hit->pragma =
+        mark != NULL ? scan__hits_text(look->options.hits, ts_bytes_of_cstring(mark)) : SCAN_NO_TEXT;
 }
 
 bool scan__look_judge(struct scan_look *look, struct ts_bytes bytes, const struct ts_match *match,

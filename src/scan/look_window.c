@@ -101,7 +101,8 @@ static void advance(struct scan_windows *windows, const struct scan_window *wind
     windows->line_start = windows->next_at - (next.column - 1);
 }
 
-static bool judge_all(struct scan_look *look, const struct scan_window *window, struct scan_windows *windows) {
+static bool judge_all(struct scan_look *look, const struct scan_window *window,
+                      struct scan_windows *windows) {
     size_t margin = margin_of(look->options.profile);
     if (look->raw_count == 0)
         return true;

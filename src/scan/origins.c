@@ -47,13 +47,14 @@ static bool find_blobs(const struct scan_origins *origins, struct refs *ret_refs
 
 static struct ref *find_ref(const struct refs *refs, const struct ts_git_oid *oid) {
     struct ref key = {.oid = *oid};
-    return refs->count == 0 ? NULL : bsearch(&key, refs->items, refs->count, sizeof *refs->items, compare_refs);
+    return refs->count == 0 ? NULL
+                            : bsearch(&key, refs->items, refs->count, sizeof *refs->items, compare_refs);
 }
 
 /* ---- blobs ---- */
 
-static enum ts_git_error set_of(struct scan_origins *origins, const struct refs *refs, struct ts_git_set **ret_set,
-                                struct ts_git_fault *ret_fault) {
+static enum ts_git_error set_of(struct scan_origins *origins, const struct refs *refs,
+                                struct ts_git_set **ret_set, struct ts_git_fault *ret_fault) {
     enum ts_git_error error = ts_git_set_new(origins->repo, ret_set, ret_fault);
     for (size_t i = 0; error == TS_GIT_OK && i < refs->count; i++)
         (void)ts_git_set_add(*ret_set, &refs->items[i].oid);
@@ -133,21 +134,24 @@ static enum ts_git_error attribute(const struct placing *placing, const struct t
     struct scan_origins *origins = placing->origins;
     struct ts_git_occurrences found;
     size_t max = (size_t)(origins->session->memory_bytes / MEMORY_SHARE / OCCURRENCE_BYTES);
-    enum ts_git_error error = ts_git_graph_attribute(origins->graph, selection, blobs, max, &found, ret_fault);
+    enum ts_git_error error =
+        ts_git_graph_attribute(origins->graph, selection, blobs, max, &found, ret_fault);
     if (error != TS_GIT_OK)
         return error;
     if (!place_all(placing, &found))
         origins->session->no_memory = true;
     if (found.is_cut)
-        scan__fault(&origins->session->faults,
-                    "more than %zu places of findings, or too much history between them: not all of them are counted; "
-                    "give it more --memory, or select less",
-                    max);
+        scan__fault(
+            &origins->session->faults,
+            "more than %zu places of findings, or too much history between them: not all of them are counted; "
+            "give it more --memory, or select less",
+            max);
     ts_git_occurrences_release(&found);
     return TS_GIT_OK;
 }
 
-static enum ts_git_error place_blobs(struct scan_origins *origins, struct refs *refs, struct ts_git_fault *ret_fault) {
+static enum ts_git_error place_blobs(struct scan_origins *origins, struct refs *refs,
+                                     struct ts_git_fault *ret_fault) {
     struct ts_git_set *blobs = NULL;
     struct ts_git_set *notes = NULL;
     struct placing placing = {.origins = origins, .refs = refs, .place = TS_PLACE_FILE};
@@ -158,7 +162,8 @@ static enum ts_git_error place_blobs(struct scan_origins *origins, struct refs *
     if (error == TS_GIT_OK)
         error = attribute(&placing, origins->selection, blobs, ret_fault);
     if (error == TS_GIT_OK && origins->reached != NULL && origins->lost_count > 0) {
-        struct ts_git_selection lost = {.from = origins->lost, .from_count = origins->lost_count, .tips_only = true};
+        struct ts_git_selection lost = {
+            .from = origins->lost, .from_count = origins->lost_count, .tips_only = true};
         ts_git_set_subtract(blobs, origins->reached);
         placing.notes = NULL;
         placing.place = TS_PLACE_UNREACHABLE;
@@ -189,8 +194,9 @@ static uint32_t read_commit(struct scan_origins *origins, const struct ts_git_oi
     uint32_t index = TS_REPORT_NONE;
     if (ts_git_object_read(origins->repo, oid, COMMIT_BYTES_MAX, &content, NULL) != TS_GIT_OK)
         return TS_REPORT_NONE;
-    if (content.type == TS_GIT_COMMIT && ts_git_commit_parse(ts_git_repo_hash(origins->repo),
-                                                             ts_bytes_of(content.bytes, content.len), &parsed)) {
+    if (content.type == TS_GIT_COMMIT &&
+        ts_git_commit_parse(ts_git_repo_hash(origins->repo), ts_bytes_of(content.bytes, content.len),
+                            &parsed)) {
         struct scan_commit commit = {.oid = *oid,
                                      .time_s = parsed.committer.time_s,
                                      .author_time_s = parsed.author.time_s,

@@ -64,8 +64,9 @@ static bool to_file(struct scan_pile *pile, size_t capacity) {
 }
 
 static bool to_memory(struct scan_pile *pile, size_t capacity) {
-    void *bytes = pile->bytes == NULL ? mmap(NULL, capacity, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0)
-                                      : mremap(pile->bytes, pile->capacity, capacity, MREMAP_MAYMOVE);
+    void *bytes = pile->bytes == NULL
+                      ? mmap(NULL, capacity, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0)
+                      : mremap(pile->bytes, pile->capacity, capacity, MREMAP_MAYMOVE);
     if (bytes == MAP_FAILED)
         return false;
     pile->bytes = bytes;

@@ -16,7 +16,7 @@
 #define REPO_RULE_FILES_MAX 16
 #define REPO_RULE_FILE_MAX  ((size_t)1 << 20)
 
-#define CURE "; --no-repo-config scans without it"
+#define CURE                "; --no-repo-config scans without it"
 
 __attribute__((format(printf, 2, 3))) static bool fail(struct ts_scan_error *ret_error, const char *format,
                                                        ...) {
@@ -106,7 +106,8 @@ static bool read_own(struct scan_profile *profile, const struct scan_profile_sou
     case SCAN_PROFILE_READ:
         break;
     }
-    bool done = ts_config_parse(SCAN_CONFIG_NAME, ts_bytes_of(file.bytes, file.len), &profile->config, &error);
+    bool done =
+        ts_config_parse(SCAN_CONFIG_NAME, ts_bytes_of(file.bytes, file.len), &profile->config, &error);
     free(file.bytes);
     if (!done)
         return fail(ret_error, "%s/%s" CURE, shown, error.text);
@@ -131,7 +132,8 @@ static bool add_own_files(struct scan_profile *profile, const struct scan_profil
         if (!is_inside(path))
             return fail(ret_error, SCAN_CONFIG_NAME ": rule file '%s' is not inside the target" CURE, shown);
         if (source->read(source->ctx, path, REPO_RULE_FILE_MAX, &file) != SCAN_PROFILE_READ)
-            return fail(ret_error, SCAN_CONFIG_NAME ": rule file '%s' is not there, or larger than %zu bytes" CURE,
+            return fail(ret_error,
+                        SCAN_CONFIG_NAME ": rule file '%s' is not there, or larger than %zu bytes" CURE,
                         shown, REPO_RULE_FILE_MAX);
         bool done = ts_ruleset_add(&profile->rules, path, ts_bytes_of(file.bytes, file.len), &error);
         free(file.bytes);
@@ -160,9 +162,9 @@ static bool read_rules(struct scan_profile *profile, const struct ts_scan_option
     if (!options->no_builtin_rules && !(profile->has_config && profile->config.without_builtin) &&
         !ts_ruleset_add_builtin(&profile->rules, &error))
         return fail(ret_error, "rules: %s", error.text);
-    if (profile->has_config && !(options->config_file != NULL
-                                     ? add_given_files(profile, options->config_file, ret_error)
-                                     : add_own_files(profile, source, ret_error)))
+    if (profile->has_config &&
+        !(options->config_file != NULL ? add_given_files(profile, options->config_file, ret_error)
+                                       : add_own_files(profile, source, ret_error)))
         return false;
     for (size_t i = 0; i < options->rule_file_count; i++)
         if (!ts_ruleset_add_file(&profile->rules, options->rule_files[i], &error))
@@ -177,8 +179,8 @@ bool scan__profile_init(struct scan_profile *profile, const struct ts_scan_optio
     *profile = (struct scan_profile){.has_config = false};
     ts_ruleset_init(&profile->rules);
     struct ts_detect_error error;
-    bool done = read_config(profile, options, source, ret_error) &&
-                read_rules(profile, options, source, ret_error);
+    bool done =
+        read_config(profile, options, source, ret_error) && read_rules(profile, options, source, ret_error);
     if (done) {
         struct ts_detector_options detector = {.cache_folder = options->cache_folder};
         profile->detector = ts_detector_new(&profile->rules, &detector, &error);

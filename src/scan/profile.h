@@ -31,7 +31,7 @@ typedef enum scan_profile_read scan_profile_reader(void *ctx, const char *path, 
                                                    struct scan_profile_file *ret_file);
 
 struct scan_profile_source {
-    const char *name; /* what messages call the target */
+    const char *name;          /* what messages call the target */
     scan_profile_reader *read; /* NULL: the target has no configuration of its own */
     void *ctx;
 };

@@ -41,7 +41,8 @@ static enum ts_scan_outcome choose(struct ts_git_repo *repo, struct chosen *chos
     }
     if (error != TS_GIT_OK) {
         char line[400];
-        return scan__fail(ret_error, TS_SCAN_BAD_TARGET, "%s", ts_git_fault_describe(&fault, line, sizeof line));
+        return scan__fail(ret_error, TS_SCAN_BAD_TARGET, "%s",
+                          ts_git_fault_describe(&fault, line, sizeof line));
     }
     chosen->count++;
     return TS_SCAN_DONE;
@@ -211,8 +212,8 @@ static bool visit_object(void *ctx, unsigned worker, const struct ts_git_object 
     return !scan__is_stopped(visit->session);
 }
 
-static enum ts_git_error visit_all(struct visit *visit, const struct ts_git_set *wanted, uint64_t memory_bytes,
-                                   struct ts_git_fault *ret_fault) {
+static enum ts_git_error visit_all(struct visit *visit, const struct ts_git_set *wanted,
+                                   uint64_t memory_bytes, struct ts_git_fault *ret_fault) {
     struct scan_session *session = visit->session;
     struct ts_git_visit_options options = {
         .threads = session->jobs,
@@ -273,7 +274,8 @@ static enum ts_scan_outcome git_failure(const struct ts_git_fault *fault, struct
 }
 
 static enum ts_git_error scan_graph(struct visit *visit, struct ts_git_graph *graph,
-                                    const struct ts_git_selection *selection, struct ts_git_fault *ret_fault) {
+                                    const struct ts_git_selection *selection,
+                                    struct ts_git_fault *ret_fault) {
     struct scan_session *session = visit->session;
     struct ts_git_set *wanted = NULL;
     struct ts_git_set *reached = NULL;
@@ -281,7 +283,8 @@ static enum ts_git_error scan_graph(struct visit *visit, struct ts_git_graph *gr
     visit->reached = reached;
     if (error == TS_GIT_OK) {
         atomic_store(&session->progress->stage, TS_SCAN_STAGE_CONTENT);
-        error = visit_all(visit, wanted, scan__session_visit_memory(session, ts_git_graph_bytes(graph)), ret_fault);
+        error = visit_all(visit, wanted, scan__session_visit_memory(session, ts_git_graph_bytes(graph)),
+                          ret_fault);
     }
     if (error == TS_GIT_OK) {
         atomic_store(&session->progress->stage, TS_SCAN_STAGE_ORIGINS);

@@ -17,12 +17,11 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
-
 /* Of the memory: what was found, and what each thread needs beside the visit. */
-#define HITS_SHARE          8
-#define FIXED_BYTES         (UINT64_C(24) << 20)
-#define THREAD_BYTES        (UINT64_C(2) << 20)
-#define FINDING_BYTES       1024 /* of memory for each finding that may be kept */
+#define HITS_SHARE    8
+#define FIXED_BYTES   (UINT64_C(24) << 20)
+#define THREAD_BYTES  (UINT64_C(2) << 20)
+#define FINDING_BYTES 1024 /* of memory for each finding that may be kept */
 
 /* What a report lives on. */
 struct memory {
@@ -32,8 +31,8 @@ struct memory {
 
 /* ---- what targets share ---- */
 
-enum ts_scan_outcome scan__fail(struct ts_scan_error *ret_error, enum ts_scan_outcome outcome, const char *format,
-                                ...) {
+enum ts_scan_outcome scan__fail(struct ts_scan_error *ret_error, enum ts_scan_outcome outcome,
+                                const char *format, ...) {
     va_list arguments;
     va_start(arguments, format);
     vsnprintf(ret_error->text, sizeof ret_error->text, format, arguments);
@@ -64,8 +63,8 @@ void scan__session_outcome(struct scan_session *session, enum scan_outcome outco
     case SCAN_OK:
         return;
     case SCAN_TOO_MANY:
-        scan__fault(&session->faults, "%s: more than %zu matches; what comes after them is not reported", name,
-                    SCAN_MATCHES_MAX);
+        scan__fault(&session->faults, "%s: more than %zu matches; what comes after them is not reported",
+                    name, SCAN_MATCHES_MAX);
         return;
     case SCAN_NO_MEMORY:
         scan__fault(&session->faults, "%s: out of memory; give it more, or fewer --jobs", name);
@@ -75,12 +74,14 @@ void scan__session_outcome(struct scan_session *session, enum scan_outcome outco
 }
 
 uint64_t scan__session_visit_memory(const struct scan_session *session, uint64_t taken) {
-    uint64_t reserved = session->memory_bytes / HITS_SHARE + FIXED_BYTES + session->jobs * THREAD_BYTES + taken;
+    uint64_t reserved =
+        session->memory_bytes / HITS_SHARE + FIXED_BYTES + session->jobs * THREAD_BYTES + taken;
     uint64_t least = session->memory_bytes / 4;
     return session->memory_bytes > reserved + least ? session->memory_bytes - reserved : least;
 }
 
-bool scan__looks_init(struct scan_looks *looks, struct scan_session *session, const struct scan_profile *profile) {
+bool scan__looks_init(struct scan_looks *looks, struct scan_session *session,
+                      const struct scan_profile *profile) {
     struct scan_look_options options = {.profile = profile,
                                         .hits = &session->hits,
                                         .ungated = session->options->ungated,
@@ -94,7 +95,8 @@ bool scan__looks_init(struct scan_looks *looks, struct scan_session *session, co
     return done;
 }
 
-void scan__looks_finish(struct scan_looks *looks, struct scan_session *session, struct ts_report_target *row) {
+void scan__looks_finish(struct scan_looks *looks, struct scan_session *session,
+                        struct ts_report_target *row) {
     for (unsigned i = 0; i < looks->count; i++) {
         struct ts_scan_counts counts = ts_scanner_counts(looks->items[i].scanner);
         row->bytes_looked_at += counts.bytes;
@@ -105,7 +107,8 @@ void scan__looks_finish(struct scan_looks *looks, struct scan_session *session, 
     *looks = (struct scan_looks){.items = NULL};
 }
 
-struct scan_profile *scan__session_profile(struct scan_session *session, const struct scan_profile_source *source,
+struct scan_profile *scan__session_profile(struct scan_session *session,
+                                           const struct scan_profile_source *source,
                                            struct ts_scan_error *ret_error) {
     if (session->plain != NULL && source->read == NULL)
         return session->plain;
@@ -162,8 +165,8 @@ static enum ts_scan_outcome scan_repository(struct scan_session *session, struct
     ts_unreachable("every extent is scanned");
 }
 
-static enum ts_scan_outcome scan_path(struct scan_session *session, struct scan_target *target, const char *path,
-                                      struct ts_scan_error *ret_error) {
+static enum ts_scan_outcome scan_path(struct scan_session *session, struct scan_target *target,
+                                      const char *path, struct ts_scan_error *ret_error) {
     char shown[300];
     struct stat status;
     (void)ts_text_escape(ts_bytes_of_cstring(path), shown, sizeof shown);
@@ -185,15 +188,16 @@ static enum ts_scan_outcome scan_path(struct scan_session *session, struct scan_
                           "'%s' is not a git repository; --dir scans the files of a folder", shown);
     if (error != TS_GIT_OK) {
         char line[400];
-        return scan__fail(ret_error, TS_SCAN_BAD_TARGET, "%s", ts_git_fault_describe(&fault, line, sizeof line));
+        return scan__fail(ret_error, TS_SCAN_BAD_TARGET, "%s",
+                          ts_git_fault_describe(&fault, line, sizeof line));
     }
     enum ts_scan_outcome outcome = scan_repository(session, target, repo, ret_error);
     ts_git_repo_free(repo);
     return outcome;
 }
 
-static enum ts_scan_outcome scan_folder(struct scan_session *session, struct scan_target *target, const char *path,
-                                        struct ts_scan_error *ret_error) {
+static enum ts_scan_outcome scan_folder(struct scan_session *session, struct scan_target *target,
+                                        const char *path, struct ts_scan_error *ret_error) {
     struct scan_tree tree = {.folder = path};
     target->row.kind = TS_TARGET_KIND_DIRECTORY;
     enum ts_scan_outcome outcome = with_profile(session, target, &tree, ret_error);
@@ -275,7 +279,8 @@ enum ts_scan_outcome ts_scan_run(const struct ts_scan_options *options, struct t
     enum ts_scan_outcome outcome = session_init(session, options)
                                        ? TS_SCAN_DONE
                                        : scan__fail(ret_error, TS_SCAN_FAILED, "out of memory");
-    for (size_t i = 0; i < options->target_count && outcome == TS_SCAN_DONE && !scan__is_stopped(session); i++)
+    for (size_t i = 0; i < options->target_count && outcome == TS_SCAN_DONE && !scan__is_stopped(session);
+         i++)
         outcome = scan_target(session, &options->targets[i], ret_error);
     if (outcome == TS_SCAN_DONE && !scan__assemble(session, &memory->arena, &report))
         outcome = scan__fail(ret_error, TS_SCAN_FAILED, "out of memory for the report; select less");

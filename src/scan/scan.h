@@ -41,7 +41,7 @@ enum ts_scan_extent {
 
 /* Read and written by any thread while the scan runs. {0} at its start. */
 struct ts_scan_progress {
-    atomic_uint_fast64_t objects; /* looked at: blobs, messages, files */
+    atomic_uint_fast64_t objects;       /* looked at: blobs, messages, files */
     atomic_uint_fast64_t objects_total; /* 0 while it is not known */
     atomic_uint_fast64_t bytes;
     atomic_uint_fast64_t findings;
@@ -49,7 +49,12 @@ struct ts_scan_progress {
     atomic_bool stop;  /* set it to end the scan early, from a signal handler, too */
 };
 
-enum ts_scan_stage { TS_SCAN_STAGE_START, TS_SCAN_STAGE_HISTORY, TS_SCAN_STAGE_CONTENT, TS_SCAN_STAGE_ORIGINS };
+enum ts_scan_stage {
+    TS_SCAN_STAGE_START,
+    TS_SCAN_STAGE_HISTORY,
+    TS_SCAN_STAGE_CONTENT,
+    TS_SCAN_STAGE_ORIGINS
+};
 
 struct ts_scan_options {
     const struct ts_scan_target *targets;
@@ -66,9 +71,9 @@ struct ts_scan_options {
     int64_t since_s;
     bool unreachable; /* what no ref reaches, too */
 
-    bool full;      /* every byte of every blob */
-    bool ungated;   /* every rule everywhere: slow, for comparison */
-    unsigned jobs;  /* threads; 0: as many as there are processors */
+    bool full;             /* every byte of every blob */
+    bool ungated;          /* every rule everywhere: slow, for comparison */
+    unsigned jobs;         /* threads; 0: as many as there are processors */
     uint64_t memory_bytes; /* 0 is TS_SCAN_MEMORY_DEFAULT; at least TS_SCAN_MEMORY_MIN */
     const char *spill_dir; /* NULL: TMPDIR, or /tmp */
 
@@ -81,7 +86,7 @@ struct ts_scan_options {
     struct ts_bytes salt;     /* a baseline's: comes before that of a configuration */
 
     bool shows_secrets;
-    size_t occurrences_max; /* listed for each finding; 0 is 100 */
+    size_t occurrences_max;            /* listed for each finding; 0 is 100 */
     struct ts_scan_progress *progress; /* NULL: none, and no way to stop */
 };
 

@@ -64,7 +64,8 @@ static inline bool scan__is_stopped(const struct scan_session *session) {
 }
 
 /* The profile for a target, kept by the session. NULL with a line that says what is wrong. */
-struct scan_profile *scan__session_profile(struct scan_session *session, const struct scan_profile_source *source,
+struct scan_profile *scan__session_profile(struct scan_session *session,
+                                           const struct scan_profile_source *source,
                                            struct ts_scan_error *ret_error);
 
 /* Says what is wrong. Returns the outcome. */
@@ -83,7 +84,8 @@ struct scan_looks {
     struct scan_look *items;
     unsigned count;
 };
-bool scan__looks_init(struct scan_looks *looks, struct scan_session *session, const struct scan_profile *profile);
+bool scan__looks_init(struct scan_looks *looks, struct scan_session *session,
+                      const struct scan_profile *profile);
 
 /* Adds to the target's row what they counted, and releases them. */
 void scan__looks_finish(struct scan_looks *looks, struct scan_session *session, struct ts_report_target *row);

@@ -41,7 +41,8 @@ size_t scan__excerpt(const struct scan_excerpt *excerpt, char ret_text[static SC
 struct scan_lines {
     struct ts_bytes content;
     uint64_t line; /* of the place `at`, from 1 */
-    uint64_t bytes_before; /* of this line before the content, when that is a window and no line began in it yet */
+    uint64_t
+        bytes_before; /* of this line before the content, when that is a window and no line began in it yet */
     size_t at;
     size_t line_start; /* in the content; 0 while bytes_before counts */
 };

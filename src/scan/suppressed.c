@@ -19,7 +19,8 @@ struct scan_suppressed_item {
 
 bool scan__suppressed_init(struct scan_suppressed *suppressed, const struct scan_hits *hits,
                            struct scan_profile *const *profiles, size_t profile_count) {
-    *suppressed = (struct scan_suppressed){.hits = hits, .profiles = profiles, .profile_count = profile_count};
+    *suppressed =
+        (struct scan_suppressed){.hits = hits, .profiles = profiles, .profile_count = profile_count};
     return SCAN_GROW(suppressed->items, suppressed->capacity, MERGE_FIRST);
 }
 
@@ -80,7 +81,8 @@ bool scan__suppressed_take(struct scan_suppressed *suppressed, const struct scan
         memcpy(&entry, entries.data + i * sizeof entry, sizeof entry);
         if (!ts_allow_has_path(&profile->config.allows[entry], path))
             continue;
-        add(suppressed, (struct scan_suppressed_item){number_of(suppressed, profile), entry, hit->finding, 1});
+        add(suppressed,
+            (struct scan_suppressed_item){number_of(suppressed, profile), entry, hit->finding, 1});
         return true;
     }
     if (hit->pragma == SCAN_NO_TEXT)

@@ -144,7 +144,8 @@ bool scan__tree_has(struct scan_tree *tree, const char *path) {
     return true;
 }
 
-enum scan_profile_read scan__tree_read(void *ctx, const char *path, size_t max, struct scan_profile_file *ret_file) {
+enum scan_profile_read scan__tree_read(void *ctx, const char *path, size_t max,
+                                       struct scan_profile_file *ret_file) {
     struct scan_tree *tree = ctx;
     return tree->folder != NULL ? read_below(tree->folder, path, max, ret_file)
                                 : read_in_head(tree->repo, path, max, ret_file);

@@ -18,6 +18,7 @@ struct scan_tree {
 bool scan__tree_has(struct scan_tree *tree, const char *path);
 
 /* A scan_profile_reader; ctx is a struct scan_tree. */
-enum scan_profile_read scan__tree_read(void *ctx, const char *path, size_t max, struct scan_profile_file *ret_file);
+enum scan_profile_read scan__tree_read(void *ctx, const char *path, size_t max,
+                                       struct scan_profile_file *ret_file);
 
 #endif
