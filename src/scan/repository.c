@@ -16,6 +16,9 @@
 #include <stdio.h>
 #include <stdlib.h>
 
+/* Of the memory, what the graph may hold. */
+#define GRAPH_SHARE 3
+
 /* ---- what is selected ---- */
 
 struct chosen {
@@ -132,6 +135,9 @@ static void count_object(struct visit *visit, const struct ts_git_object *object
     }
     atomic_fetch_add_explicit(&progress->objects, object->is_last, memory_order_relaxed);
     atomic_fetch_add_explicit(&progress->bytes, object->content.len - object->overlap, memory_order_relaxed);
+    uint_fast64_t findings = atomic_load_explicit(&visit->session->hits.finding_count, memory_order_relaxed);
+    if (findings != atomic_load_explicit(&progress->findings, memory_order_relaxed))
+        atomic_store_explicit(&progress->findings, findings, memory_order_relaxed);
 }
 
 static void look_at_blob(struct visit *visit, struct scan_look *look, const struct ts_git_object *object,
@@ -303,6 +309,20 @@ static enum ts_git_error scan_graph(struct visit *visit, struct ts_git_graph *gr
     return error;
 }
 
+/* The history is too large to be held: everything in the repository is looked at, and paths remain unknown. */
+static enum ts_git_error scan_without_graph(struct visit *visit, struct ts_git_fault *ret_fault) {
+    struct scan_session *session = visit->session;
+    scan__fault(
+        &session->faults,
+        "the history needs more memory than it may have: everything in the repository is scanned, whatever was "
+        "selected, and paths and commits are left out; give it more --memory");
+    atomic_store(&session->progress->stage, TS_SCAN_STAGE_CONTENT);
+    enum ts_git_error error = visit_all(visit, NULL, scan__session_visit_memory(session, 0), ret_fault);
+    struct scan_origins origins = {
+        .session = session, .target_index = visit->target_index, .repo = visit->repo};
+    return error == TS_GIT_OK ? scan__origins(&origins, ret_fault) : error;
+}
+
 enum ts_scan_outcome scan__repository(struct scan_session *session, struct scan_target *target,
                                       struct ts_git_repo *repo, struct ts_scan_error *ret_error) {
     struct chosen chosen;
@@ -322,12 +342,15 @@ enum ts_scan_outcome scan__repository(struct scan_session *session, struct scan_
     }
     atomic_store(&session->progress->stage, TS_SCAN_STAGE_HISTORY);
     struct ts_git_graph_options options = {.threads = session->jobs,
-                                           .memory_bytes = scan__session_visit_memory(session, 0),
+                                           .memory_bytes = session->memory_bytes / 4,
+                                           .table_bytes_max = session->memory_bytes / GRAPH_SHARE,
                                            .spill_dir = session->spill_dir,
                                            .faults = scan__faults_sink(&session->faults)};
     enum ts_git_error error = ts_git_graph_new(repo, &options, &graph, &fault);
     if (error == TS_GIT_OK)
         error = scan_graph(&visit, graph, &chosen.selection, &fault);
+    else if (error == TS_GIT_NO_MEMORY)
+        error = scan_without_graph(&visit, &fault);
     if (error != TS_GIT_OK)
         outcome = git_failure(&fault, ret_error);
 done:
