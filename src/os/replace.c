@@ -24,6 +24,11 @@ static int open_beside(struct ts_replace *file, mode_t mode) {
     return -1;
 }
 
+bool ts_replace_is_direct(const char *path) {
+    struct stat status;
+    return stat(path, &status) == 0 && !S_ISREG(status.st_mode) && !S_ISDIR(status.st_mode);
+}
+
 bool ts_replace_open(struct ts_replace *file, const char *path, mode_t mode) {
     struct stat status;
     bool is_there = stat(path, &status) == 0;

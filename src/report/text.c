@@ -43,7 +43,7 @@ static void put_excerpt(const struct report_job *job, const struct ts_report_fin
     report__text_put(job, TEXT_DIM, "│ ");
     size_t room = report__text_room(job);
     room = room == SIZE_MAX ? room : room - 2;
-    struct ts_span mask = find(line, report__secret_of(job->report, finding));
+    struct ts_span mask = find(line, job->report->shows_secrets ? finding->secret : TS_BYTES(TS_REPORT_MASK));
     struct ts_bytes before = ts_bytes_first(line, mask.from);
     struct ts_bytes masked = ts_bytes_slice(line, mask);
     struct ts_bytes behind = ts_bytes_skip(line, mask.from + mask.len);

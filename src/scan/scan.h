@@ -84,6 +84,7 @@ struct ts_scan_options {
     bool no_builtin_rules;
     const char *cache_folder; /* of compiled rules; as in struct ts_detector_options */
     struct ts_bytes salt;     /* a baseline's: comes before that of a configuration */
+    struct ts_bytes new_salt; /* comes before the public one: for a baseline that is being made */
 
     bool shows_secrets;
     size_t occurrences_max;            /* listed for each finding; 0 is 100 */
