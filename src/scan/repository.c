@@ -274,9 +274,11 @@ static enum ts_git_error find_wanted(struct visit *visit, struct ts_git_graph *g
     return TS_GIT_OK;
 }
 
+/* What is missing and no fault of the repository was asked for by its id. */
 static enum ts_scan_outcome git_failure(const struct ts_git_fault *fault, struct ts_scan_error *ret_error) {
     char line[400];
-    return scan__fail(ret_error, TS_SCAN_FAILED, "%s", ts_git_fault_describe(fault, line, sizeof line));
+    enum ts_scan_outcome outcome = fault->error == TS_GIT_MISSING ? TS_SCAN_BAD_TARGET : TS_SCAN_FAILED;
+    return scan__fail(ret_error, outcome, "%s", ts_git_fault_describe(fault, line, sizeof line));
 }
 
 static enum ts_git_error scan_graph(struct visit *visit, struct ts_git_graph *graph,
