@@ -51,7 +51,8 @@ class Browser:
         self.requests, self.complaints, self.dialogs = [], [], []
         self._number, self._rest, self._loaded, self._session = 0, b"", False, None
         self._timeout_s = timeout_s
-        self._profile = tempfile.mkdtemp(prefix="browser.")
+        # It makes sockets in TMPDIR, and their paths must be short.
+        self._profile = tempfile.mkdtemp(prefix="browser.", dir="/tmp")
         child_reads, self._to = pipe()
         self._from, child_writes = pipe()
 
@@ -64,7 +65,7 @@ class Browser:
             ["chromium", "--headless", "--no-sandbox", "--disable-gpu", "--disable-dev-shm-usage", "--no-first-run",
              "--disable-background-networking", "--disable-component-update", "--disable-sync",
              f"--user-data-dir={self._profile}", "--remote-debugging-pipe", "about:blank"],
-            close_fds=False, preexec_fn=numbers, stdin=subprocess.DEVNULL, stdout=self._log, stderr=self._log)
+            close_fds=False, preexec_fn=numbers, env={**os.environ, "TMPDIR": self._profile}, stdin=subprocess.DEVNULL, stdout=self._log, stderr=self._log)
         os.close(child_reads)
         os.close(child_writes)
 
