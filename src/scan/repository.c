@@ -343,9 +343,11 @@ enum ts_scan_outcome scan__repository(struct scan_session *session, struct scan_
         goto done;
     }
     atomic_store(&session->progress->stage, TS_SCAN_STAGE_HISTORY);
+    uint64_t table_bytes_max = session->memory_bytes / GRAPH_SHARE;
     struct ts_git_graph_options options = {.threads = session->jobs,
-                                           .memory_bytes = session->memory_bytes / 4,
-                                           .table_bytes_max = session->memory_bytes / GRAPH_SHARE,
+                                           .memory_bytes =
+                                               scan__session_visit_memory(session, table_bytes_max),
+                                           .table_bytes_max = table_bytes_max,
                                            .spill_dir = session->spill_dir,
                                            .faults = scan__faults_sink(&session->faults)};
     enum ts_git_error error = ts_git_graph_new(repo, &options, &graph, &fault);

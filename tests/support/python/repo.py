@@ -1,6 +1,7 @@
 """Git repositories in temporary folders, and made-up secrets that are put together here, so that none stands in a file."""
 import os
 import random
+import shutil
 import subprocess
 import zlib
 
@@ -43,6 +44,7 @@ class Repo:
     def __init__(self, path, *options):
         self.path = path
         self.clock = 1700000000
+        shutil.rmtree(path, ignore_errors=True)
         subprocess.run(["git", "init", "-q", "-b", "main", *options, path], check=True, env=self.environment())
 
     def environment(self):
