@@ -67,8 +67,8 @@ struct ts_scan_options {
     size_t branch_count;
     const char *const *commits; /* these commits alone: what they brought */
     size_t commit_count;
-    bool has_since;
     int64_t since_s;
+    bool has_since;
     bool unreachable; /* what no ref reaches, too */
 
     bool full;             /* every byte of every blob */
@@ -79,9 +79,9 @@ struct ts_scan_options {
 
     const char *config_file; /* instead of the target's own */
     bool no_repo_config;
+    bool no_builtin_rules;
     const char *const *rule_files;
     size_t rule_file_count;
-    bool no_builtin_rules;
     const char *cache_folder; /* of compiled rules; as in struct ts_detector_options */
     struct ts_bytes salt;     /* a baseline's: comes before that of a configuration */
     struct ts_bytes new_salt; /* comes before the public one: for a baseline that is being made */

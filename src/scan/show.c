@@ -96,8 +96,9 @@ static struct ts_span shown_part(struct ts_bytes part, const bool *masked, size_
 }
 
 static size_t put(char *text, size_t len, const char *more) {
-    memcpy(text + len, more, strlen(more));
-    return len + strlen(more);
+    struct ts_bytes bytes = ts_bytes_of_cstring(more);
+    memcpy(text + len, bytes.data, bytes.len);
+    return len + bytes.len;
 }
 
 size_t scan__excerpt(const struct scan_excerpt *excerpt, char ret_text[static SCAN_EXCERPT_SIZE]) {
