@@ -46,8 +46,9 @@ static int columns(const char *text) {
 /* "--strategy NAME", as it stands in lists. Returns its width. */
 static int print_option(const struct cli_option *option) {
     const char *takes = option->choices ? option->choices : option->argument;
-    printf("  --%s%s%s", option->name, takes ? " " : "", takes ? takes : "");
-    return 4 + columns(option->name) + (takes ? 1 + columns(takes) : 0);
+    char letter[] = {'-', option->letter, ',', ' ', '\0'};
+    printf("  %s--%s%s%s", option->letter ? letter : "", option->name, takes ? " " : "", takes ? takes : "");
+    return (option->letter ? 8 : 4) + columns(option->name) + (takes ? 1 + columns(takes) : 0);
 }
 
 static void print_verb(const struct cli_verb *verb) {
