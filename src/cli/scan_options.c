@@ -10,41 +10,73 @@
 #include <string.h>
 #include <time.h>
 
+#define COMMON_OPTIONS                                                                                       \
+    [SCAN_DIR] = {.name = "dir", .help = "the targets are folders: scan their files as they are"},           \
+    [SCAN_REF] = {.name = "ref",                                                                             \
+                  .argument = "REF",                                                                         \
+                  .help = "only what this ref, tag or commit reaches, instead of all refs",                  \
+                  .many = true},                                                                             \
+    [SCAN_BRANCH] = {.name = "branch",                                                                       \
+                     .argument = "NAME",                                                                     \
+                     .help = "only what this branch reaches",                                                \
+                     .many = true},                                                                          \
+    [SCAN_COMMIT] =                                                                                          \
+        {.name = "commit",                                                                                   \
+         .argument = "ID",                                                                                   \
+         .help = "only what this commit brought: files that none of its parents has, and its message",       \
+         .many = true},                                                                                      \
+    [SCAN_SINCE] =                                                                                           \
+        {.name = "since",                                                                                    \
+         .argument = "DATE",                                                                                 \
+         .help =                                                                                             \
+             "only what commits of this time or later brought: 2026-01-31, 2026-01-31T12:00:00Z, or @ and "  \
+             "seconds; by the committer's clock"},                                                           \
+    [SCAN_STAGED] = {.name = "staged", .help = "only what is staged and not in HEAD"},                       \
+    [SCAN_WORKING_TREE] =                                                                                    \
+        {.name = "working-tree",                                                                             \
+         .help = "only the files of the work tree as they are, ignored and untracked ones, too"},            \
+    [SCAN_UNREACHABLE] = {.name = "unreachable", .help = "also what no ref reaches any more"},               \
+    [SCAN_RULES] = {.name = "rules",                                                                         \
+                    .argument = "FILE",                                                                      \
+                    .help = "add the rules of this file; one with the id of another takes its place",        \
+                    .many = true},                                                                           \
+    [SCAN_NO_BUILTIN_RULES] = {.name = "no-builtin-rules", .help = "leave the built-in rules out"},          \
+    [SCAN_CONFIG] = {.name = "config",                                                                       \
+                     .argument = "FILE",                                                                     \
+                     .help = "use this configuration instead of the .turnstone.yml of each target"},         \
+    [SCAN_NO_REPO_CONFIG] = {.name = "no-repo-config",                                                       \
+                             .help = "ignore what .turnstone.yml of a target says about itself"},            \
+    [SCAN_FULL] =                                                                                            \
+        {.name = "full",                                                                                     \
+         .help =                                                                                             \
+             "look at every byte of every blob, also where it is known from an earlier version; finds the "  \
+             "same, slower"},                                                                                \
+    [SCAN_UNGATED] = {.name = "ungated", .help = "try every rule everywhere; finds the same, much slower"},  \
+    [SCAN_JOBS] = {.name = "jobs",                                                                           \
+                   .argument = "COUNT",                                                                      \
+                   .help = "threads; by default as many as there are processors",                            \
+                   .letter = 'j'},                                                                           \
+    [SCAN_MEMORY] = {.name = "memory",                                                                       \
+                     .argument = "SIZE",                                                                     \
+                     .help =                                                                                 \
+                         "memory to use beside mapped packs, as 512M or 2G; 1G by default, 64M at least"},   \
+    [SCAN_NO_PROGRESS] = {.name = "no-progress", .help = "show no progress on a terminal"}
+
 const struct cli_option cli__scan_option_table[SCAN_OPTION_COUNT] = {
-    [SCAN_DIR] = {.name = "dir", .help = "the targets are folders: scan their files as they are"},
-    [SCAN_REF] = {.name = "ref",
-                  .argument = "REF",
-                  .help = "only what this ref, tag or commit reaches, instead of all refs",
-                  .many = true},
-    [SCAN_BRANCH] = {.name = "branch",
-                     .argument = "NAME",
-                     .help = "only what this branch reaches",
-                     .many = true},
-    [SCAN_COMMIT] = {.name = "commit",
-                     .argument = "ID",
-                     .help =
-                         "only what this commit brought: files that none of its parents has, and its message",
-                     .many = true},
-    [SCAN_SINCE] =
-        {.name = "since",
-         .argument = "DATE",
+    COMMON_OPTIONS,
+    [SCAN_OUTPUT] =
+        {.name = "output",
+         .argument = "FILE",
          .help =
-             "only what commits of this time or later brought: 2026-01-31, 2026-01-31T12:00:00Z, or @ and "
-             "seconds; by the committer's clock"},
-    [SCAN_STAGED] = {.name = "staged", .help = "only what is staged and not in HEAD"},
-    [SCAN_WORKING_TREE] =
-        {.name = "working-tree",
-         .help = "only the files of the work tree as they are, ignored and untracked ones, too"},
-    [SCAN_UNREACHABLE] = {.name = "unreachable", .help = "also what no ref reaches any more"},
+             "write the report to this file instead of standard output, all of it or not at all; several times for several formats",
+         .many = true,
+         .letter = 'o'},
     [SCAN_FORMAT] =
         {.name = "format",
          .argument = "FORMAT",
          .choices = "text|json|jsonl|sarif|csv|junit|html",
-         .help = "how the report is written; by default as the name of the output file says, else text"},
-    [SCAN_OUTPUT] = {.name = "output",
-                     .argument = "FILE",
-                     .help = "write the report to this file instead of standard output",
-                     .letter = 'o'},
+         .help =
+             "how the report is written; by default as the extension of the output file says (.txt, .json, .jsonl, .sarif, .csv, .xml, .html), else text"},
     [SCAN_OCCURRENCES] =
         {.name = "occurrences",
          .argument = "COUNT",
@@ -55,35 +87,26 @@ const struct cli_option cli__scan_option_table[SCAN_OPTION_COUNT] = {
                       .argument = "SEVERITY",
                       .choices = "low|medium|high|critical",
                       .help = "status 1 only for findings of this severity or graver; by default for any"},
-    [SCAN_RULES] = {.name = "rules",
-                    .argument = "FILE",
-                    .help = "add the rules of this file; one with the id of another takes its place",
-                    .many = true},
-    [SCAN_NO_BUILTIN_RULES] = {.name = "no-builtin-rules", .help = "leave the built-in rules out"},
-    [SCAN_CONFIG] = {.name = "config",
-                     .argument = "FILE",
-                     .help = "use this configuration instead of the .turnstone.yml of each target"},
-    [SCAN_NO_REPO_CONFIG] = {.name = "no-repo-config",
-                             .help = "ignore what .turnstone.yml of a target says about itself"},
-    [SCAN_FULL] =
-        {.name = "full",
+    [SCAN_BASELINE] =
+        {.name = "baseline",
+         .argument = "FILE",
          .help =
-             "look at every byte of every blob, also where it is known from an earlier version; finds the "
-             "same, slower"},
-    [SCAN_UNGATED] = {.name = "ungated", .help = "try every rule everywhere; finds the same, much slower"},
-    [SCAN_JOBS] = {.name = "jobs",
-                   .argument = "COUNT",
-                   .help = "threads; by default as many as there are processors",
-                   .letter = 'j'},
-    [SCAN_MEMORY] = {.name = "memory",
-                     .argument = "SIZE",
-                     .help = "memory to use beside mapped packs, as 512M or 2G; 1G by default, 64M at least"},
-    [SCAN_NO_PROGRESS] = {.name = "no-progress", .help = "show no progress on a terminal"},
+             "leave out what this baseline has, which turnstone baseline made: only what is new is shown, and counts for the status"},
+    [SCAN_DIFF_BASELINE] = {.name = "diff-baseline",
+                            .help = "with --baseline: also list what it has and the scan did not find"},
 };
 
-static enum cli_exit refuse(size_t option, const char *value, const char *wants) {
-    return cli__complain(CLI_EXIT_USAGE, "scan: --%s takes %s, not '%s'", cli__scan_option_table[option].name,
-                         wants, cli__quote_text(value).text);
+const struct cli_option cli__baseline_option_table[SCAN_COMMON_COUNT] = {
+    COMMON_OPTIONS,
+    [SCAN_OUTPUT] = {.name = "output",
+                     .argument = "FILE",
+                     .help = "the baseline: made, or brought up to date when it is there",
+                     .letter = 'o'},
+};
+
+static enum cli_exit refuse(const char *verb, size_t option, const char *value, const char *wants) {
+    return cli__complain(CLI_EXIT_USAGE, "%s: --%s takes %s, not '%s'", verb,
+                         cli__scan_option_table[option].name, wants, cli__quote_text(value).text);
 }
 
 /* ---- values ---- */
@@ -193,29 +216,36 @@ static enum cli_exit read_numbers(const struct cli_arguments *arguments, struct 
     if (values[SCAN_JOBS]) {
         if (ts_u32_parse(ts_bytes_of_cstring(values[SCAN_JOBS]), &number) != TS_NUMBER_OK || number < 1 ||
             number > TS_SCAN_THREADS_MAX)
-            return refuse(SCAN_JOBS, values[SCAN_JOBS], "a number from 1 to 256");
+            return refuse(options->verb, SCAN_JOBS, values[SCAN_JOBS], "a number from 1 to 256");
         options->scan.jobs = number;
     }
     if (values[SCAN_MEMORY] && (!read_size(values[SCAN_MEMORY], &options->scan.memory_bytes) ||
                                 options->scan.memory_bytes < TS_SCAN_MEMORY_MIN))
-        return refuse(SCAN_MEMORY, values[SCAN_MEMORY], "a size of 64M or more");
+        return refuse(options->verb, SCAN_MEMORY, values[SCAN_MEMORY], "a size of 64M or more");
     const char *occurrences = values[SCAN_OCCURRENCES];
     if (occurrences && strcmp(occurrences, "all") == 0) {
         options->scan.occurrences_max = TS_SCAN_OCCURRENCES_ALL;
     } else if (occurrences) {
         if (ts_u32_parse(ts_bytes_of_cstring(occurrences), &number) != TS_NUMBER_OK || number < 1)
-            return refuse(SCAN_OCCURRENCES, occurrences, "a number from 1, or all");
+            return refuse(options->verb, SCAN_OCCURRENCES, occurrences, "a number from 1, or all");
         options->scan.occurrences_max = number;
     }
     if (values[SCAN_SINCE] && !read_date(values[SCAN_SINCE], &options->scan.since_s))
-        return refuse(SCAN_SINCE, values[SCAN_SINCE],
+        return refuse(options->verb, SCAN_SINCE, values[SCAN_SINCE],
                       "a date as 2026-01-31, 2026-01-31T12:00:00Z or @1769860800");
     options->scan.has_since = values[SCAN_SINCE] != NULL;
     return CLI_EXIT_DONE;
 }
 
+static size_t count_given(const struct cli_arguments *arguments, size_t option) {
+    size_t count = 0;
+    for (size_t i = 0; i < arguments->given_count; i++)
+        count += arguments->given[i].option == option;
+    return count;
+}
+
 /* What cannot be had together. */
-static enum cli_exit check_together(const struct cli_arguments *arguments) {
+static enum cli_exit check_together(const char *verb, const struct cli_arguments *arguments) {
     static const size_t extents[] = {SCAN_DIR, SCAN_STAGED, SCAN_WORKING_TREE};
     static const size_t history[] = {SCAN_REF, SCAN_BRANCH, SCAN_COMMIT, SCAN_SINCE, SCAN_UNREACHABLE};
     const char *const *values = arguments->values;
@@ -223,20 +253,29 @@ static enum cli_exit check_together(const struct cli_arguments *arguments) {
     for (size_t i = 0; i < 3; i++) {
         for (size_t k = i + 1; values[extents[i]] && k < 3; k++)
             if (values[extents[k]])
-                return cli__complain(CLI_EXIT_USAGE, "scan: --%s and --%s exclude each other",
+                return cli__complain(CLI_EXIT_USAGE, "%s: --%s and --%s exclude each other", verb,
                                      table[extents[i]].name, table[extents[k]].name);
         for (size_t k = 0; values[extents[i]] && k < sizeof history / sizeof history[0]; k++)
             if (values[history[k]])
                 return cli__complain(CLI_EXIT_USAGE,
-                                     "scan: --%s selects from the history, which --%s leaves out",
+                                     "%s: --%s selects from the history, which --%s leaves out", verb,
                                      table[history[k]].name, table[extents[i]].name);
     }
     if (values[SCAN_COMMIT] && (values[SCAN_REF] || values[SCAN_BRANCH] || values[SCAN_SINCE]))
         return cli__complain(CLI_EXIT_USAGE,
-                             "scan: --commit names commits; --ref, --branch and --since exclude it");
+                             "%s: --commit names commits; --ref, --branch and --since exclude it", verb);
     if (values[SCAN_CONFIG] && values[SCAN_NO_REPO_CONFIG])
-        return cli__complain(CLI_EXIT_USAGE, "scan: with --config no other configuration is read; leave out "
-                                             "--no-repo-config");
+        return cli__complain(CLI_EXIT_USAGE,
+                             "%s: with --config no other configuration is read; leave out "
+                             "--no-repo-config",
+                             verb);
+    if (values[SCAN_DIFF_BASELINE] && !values[SCAN_BASELINE])
+        return cli__complain(CLI_EXIT_USAGE,
+                             "%s: --diff-baseline compares with a baseline: give it with --baseline", verb);
+    if (values[SCAN_FORMAT] && count_given(arguments, SCAN_OUTPUT) > 1)
+        return cli__complain(
+            CLI_EXIT_USAGE, "%s: with several --output files their names say the formats; leave out --format",
+            verb);
     return CLI_EXIT_DONE;
 }
 
@@ -284,35 +323,49 @@ static void read_flags(const struct cli_arguments *arguments, struct cli_scan_op
     scan->no_repo_config = values[SCAN_NO_REPO_CONFIG] != NULL;
     scan->no_builtin_rules = values[SCAN_NO_BUILTIN_RULES] != NULL;
     scan->shows_secrets = values[SCAN_SHOW_SECRETS] != NULL;
-    options->output = values[SCAN_OUTPUT];
+    options->baseline = values[SCAN_BASELINE];
+    options->lists_gone = values[SCAN_DIFF_BASELINE] != NULL;
     if (values[SCAN_FAIL_ON])
         (void)ts_severity_parse(ts_bytes_of_cstring(values[SCAN_FAIL_ON]), &options->fail_on);
     if (values[SCAN_FORMAT])
         (void)ts_report_format_parse(ts_bytes_of_cstring(values[SCAN_FORMAT]), &options->format);
-    else if (options->output)
-        (void)ts_report_format_of_file(ts_bytes_of_cstring(options->output), &options->format);
 }
 
-enum cli_exit cli__scan_options_read(const struct cli_arguments *arguments,
+/* What the name of a file does not say is text. */
+static void read_outputs(const struct cli_arguments *arguments, struct cli_scan_options *options) {
+    for (size_t i = 0; i < arguments->given_count; i++) {
+        if (arguments->given[i].option != SCAN_OUTPUT)
+            continue;
+        struct cli_scan_output *output = &options->outputs[options->output_count++];
+        *output = (struct cli_scan_output){.path = arguments->given[i].value, .format = options->format};
+        if (!arguments->values[SCAN_FORMAT])
+            (void)ts_report_format_of_file(ts_bytes_of_cstring(output->path), &output->format);
+    }
+}
+
+enum cli_exit cli__scan_options_read(const char *verb, const struct cli_arguments *arguments,
                                      struct cli_scan_options *ret_options) {
-    struct cli_scan_options options = {.format = TS_REPORT_FORMAT_TEXT, .fail_on = TS_SEVERITY_LOW};
+    struct cli_scan_options options = {
+        .verb = verb, .format = TS_REPORT_FORMAT_TEXT, .fail_on = TS_SEVERITY_LOW};
     if (arguments->operand_count == 0)
         return cli__complain(
             CLI_EXIT_USAGE,
-            "scan: what? Give a repository, a file, or '-' for standard input; --dir for a folder");
-    enum cli_exit status = check_together(arguments);
+            "%s: what? Give a repository, a file, or '-' for standard input; --dir for a folder", verb);
+    enum cli_exit status = check_together(verb, arguments);
     if (status == CLI_EXIT_DONE)
         status = read_numbers(arguments, &options);
     if (status != CLI_EXIT_DONE)
         return status;
     options.texts = calloc(arguments->given_count + 1, sizeof *options.texts);
     options.targets = calloc(arguments->operand_count, sizeof *options.targets);
-    if (!options.texts || !options.targets) {
+    options.outputs = calloc(arguments->given_count + 1, sizeof *options.outputs);
+    if (!options.texts || !options.targets || !options.outputs) {
         cli__scan_options_release(&options);
         return cli__complain(CLI_EXIT_INFRASTRUCTURE, "out of memory");
     }
     read_texts(arguments, &options);
     read_flags(arguments, &options);
+    read_outputs(arguments, &options);
     *ret_options = options;
     return CLI_EXIT_DONE;
 }
@@ -320,5 +373,6 @@ enum cli_exit cli__scan_options_read(const struct cli_arguments *arguments,
 void cli__scan_options_release(struct cli_scan_options *options) {
     free(options->texts);
     free(options->targets);
+    free(options->outputs);
     *options = (struct cli_scan_options){.texts = NULL};
 }

@@ -10,7 +10,7 @@
 #include "os/out_json.h"
 
 static void put_base64(struct ts_out *out, struct ts_bytes bytes) {
-    static const char alphabet[] = "ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789+/";
+    static const char alphabet[] = "ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789+/=";
     for (size_t i = 0; i < bytes.len; i += 3) {
         size_t left = bytes.len - i;
         uint32_t bits = (uint32_t)bytes.data[i] << 16;
@@ -20,8 +20,8 @@ static void put_base64(struct ts_out *out, struct ts_bytes bytes) {
             bits |= bytes.data[i + 2];
         ts_out_put_char(out, alphabet[bits >> 18]);
         ts_out_put_char(out, alphabet[bits >> 12 & 63]);
-        ts_out_put_char(out, left > 1 ? alphabet[bits >> 6 & 63] : '=');
-        ts_out_put_char(out, left > 2 ? alphabet[bits & 63] : '=');
+        ts_out_put_char(out, alphabet[left > 1 ? bits >> 6 & 63 : 64]);
+        ts_out_put_char(out, alphabet[left > 2 ? bits & 63 : 64]);
     }
 }
 

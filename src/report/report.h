@@ -21,6 +21,8 @@
 #include <stddef.h>
 #include <stdint.h>
 
+/* What stands in an excerpt where a secret was. */
+#define TS_REPORT_MASK    "********"
 #define TS_REPORT_NONE    UINT32_MAX
 #define TS_SEVERITY_COUNT 4
 
@@ -138,10 +140,12 @@ struct ts_report {
     const char **notes; /* what a reader should know and is no fault, one line each, safe to print */
     size_t note_count;
     bool shows_secrets;
-    bool is_stopped;      /* by a signal: incomplete */
-    bool has_public_salt; /* ids are keyed by the public salt */
-    size_t rule_count;    /* rules that were looked for */
-    uint64_t limits_hit;  /* patterns that were given up: incomplete */
+    bool is_stopped;           /* by a signal: incomplete */
+    bool has_public_salt;      /* ids are keyed by the public salt */
+    struct ts_finding_key key; /* of the ids; of the first target's when there are several */
+    bool has_several_keys;     /* targets have different salts: their ids cannot be compared */
+    size_t rule_count;         /* rules that were looked for */
+    uint64_t limits_hit;       /* patterns that were given up: incomplete */
     bool has_baseline;
     uint64_t baseline_known;           /* findings that the baseline has: their is_new is false */
     const struct ts_report_gone *gone; /* what the baseline has and the scan did not find, sorted by id */

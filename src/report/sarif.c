@@ -107,15 +107,19 @@ static void put_base_id(struct ts_out *out, size_t target) {
 
 /* --- rules --- */
 
+struct rule_of_run {
+    const struct ts_rule *rule;
+};
+
 struct rules {
-    const struct ts_rule **rules; /* by id, each once */
+    struct rule_of_run *rules; /* by id, each once */
     size_t count;
 };
 
 static int compare_rules(const void *left, const void *right) {
-    const struct ts_rule *const *a = left;
-    const struct ts_rule *const *b = right;
-    return strcmp((*a)->id, (*b)->id);
+    const struct rule_of_run *a = left;
+    const struct rule_of_run *b = right;
+    return strcmp(a->rule->id, b->rule->id);
 }
 
 /* The rules that found something. False when there is no memory. */
@@ -129,7 +133,7 @@ static bool rules_init(const struct report_job *job, struct rules *ret) {
         return false;
     for (size_t i = 0; i < report->finding_count; i++)
         if (report__is_listed(job, &report->findings[i]))
-            ret->rules[ret->count++] = report->findings[i].rule;
+            ret->rules[ret->count++].rule = report->findings[i].rule;
     if (ret->count > 1)
         qsort(ret->rules, ret->count, sizeof *ret->rules, compare_rules);
     size_t kept = 0;
@@ -141,8 +145,9 @@ static bool rules_init(const struct report_job *job, struct rules *ret) {
 }
 
 static size_t rule_index(const struct rules *rules, const struct ts_rule *rule) {
-    const struct ts_rule *const *found =
-        bsearch(&rule, rules->rules, rules->count, sizeof *rules->rules, compare_rules);
+    const struct rule_of_run wanted = {rule};
+    const struct rule_of_run *found =
+        bsearch(&wanted, rules->rules, rules->count, sizeof *rules->rules, compare_rules);
     return (size_t)(found - rules->rules);
 }
 
@@ -166,7 +171,7 @@ static void put_tool(const struct report_job *job, const struct rules *rules) {
     ts_out_put_cstring(out, ", \"rules\": [");
     for (size_t i = 0; i < rules->count; i++) {
         ts_out_put_cstring(out, i == 0 ? "\n        " : ",\n        ");
-        put_rule(out, rules->rules[i]);
+        put_rule(out, rules->rules[i].rule);
     }
     ts_out_put_cstring(out, "\n      ]}},\n");
 }
@@ -391,5 +396,5 @@ void report__write_sarif(const struct report_job *job) {
         is_first = false;
     }
     ts_out_put_cstring(out, "\n      ]\n    }\n  ]\n}\n");
-    free((void *)rules.rules);
+    free(rules.rules);
 }

@@ -43,7 +43,7 @@ static void put_excerpt(const struct report_job *job, const struct ts_report_fin
     report__text_put(job, TEXT_DIM, "│ ");
     size_t room = report__text_room(job);
     room = room == SIZE_MAX ? room : room - 2;
-    struct ts_span mask = find(line, report__secret_of(job->report, finding));
+    struct ts_span mask = find(line, job->report->shows_secrets ? finding->secret : TS_BYTES(TS_REPORT_MASK));
     struct ts_bytes before = ts_bytes_first(line, mask.from);
     struct ts_bytes masked = ts_bytes_slice(line, mask);
     struct ts_bytes behind = ts_bytes_skip(line, mask.from + mask.len);
@@ -153,7 +153,7 @@ static void put_details(const struct report_job *job, const struct ts_report_fin
     ts_out_put_cstring(out, ts_confidence_name(finding->confidence));
     ts_out_put_cstring(out, " confidence");
     for (size_t i = 0; i < finding->depth; i++) {
-        ts_out_put_cstring(out, i == 0 ? " · " : " in ");
+        ts_out_put_cstring(out, i == 0 ? " · in " : " in ");
         ts_out_put_cstring(out, ts_encoding_name(finding->encodings[finding->depth - 1 - i]));
     }
     /* Rule and id, to copy, are together in one line of their own on terminals that may be too narrow for all. */

@@ -50,7 +50,7 @@ static void put_target(const struct report_job *job, const struct ts_report_targ
         ts_out_put_cstring(out, ", ");
     }
     report__put_size(out, target->bytes);
-    if (target->bytes_looked_at != target->bytes || target->blobs_known > 0) {
+    if (target->bytes_looked_at < target->bytes || target->blobs_known > 0) {
         ts_out_put_char(out, '\n');
         report__text_margin(job, TEXT_PLAIN, "");
         report__put_size(out, target->bytes_looked_at);

@@ -228,6 +228,7 @@ static bool add_targets(struct assembly *a) {
     a->report.targets = scan__arena_take(a->arena, session->target_count * sizeof *a->report.targets);
     if (a->report.targets == NULL)
         return false;
+    bool has_key = false;
     for (size_t i = 0; i < session->target_count; i++) {
         const struct scan_target *target = &session->targets[i];
         a->report.targets[i] = target->row;
@@ -239,6 +240,11 @@ static bool add_targets(struct assembly *a) {
         if (target->profile == NULL)
             continue;
         a->report.has_public_salt = a->report.has_public_salt || target->profile->has_public_salt;
+        if (!has_key)
+            a->report.key = target->profile->key;
+        has_key = true;
+        if (memcmp(a->report.key.key, target->profile->key.key, sizeof a->report.key.key) != 0)
+            a->report.has_several_keys = true;
         if (target->profile->rules.count > a->report.rule_count)
             a->report.rule_count = target->profile->rules.count;
     }

@@ -193,6 +193,8 @@ bool scan__profile_init(struct scan_profile *profile, const struct ts_scan_optio
     struct ts_bytes salt = options->salt;
     if (salt.len == 0 && profile->has_config)
         salt = profile->config.salt;
+    if (salt.len == 0)
+        salt = options->new_salt;
     profile->has_public_salt = salt.len == 0;
     profile->key = ts_finding_key_of(salt);
     return true;

@@ -73,6 +73,7 @@ struct ts_scan_options {
     size_t rule_file_count;
     const char *cache_folder; /* of compiled rules; as in struct ts_detector_options */
     struct ts_bytes salt;     /* a baseline's: comes before that of a configuration */
+    struct ts_bytes new_salt; /* comes before the public one: for a baseline that is being made */
 
     uint64_t memory_bytes;             /* 0 is TS_SCAN_MEMORY_DEFAULT; at least TS_SCAN_MEMORY_MIN */
     const char *spill_dir;             /* NULL: TMPDIR, or /tmp */

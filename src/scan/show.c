@@ -2,13 +2,14 @@
 
 #include "base/assert.h"
 #include "base/redact.h"
+#include "report/report.h"
 
 #include <stdio.h>
 #include <string.h>
 
 #define SIDE_MAX  4
 #define SIDE_PART 6
-#define MASK      "********"
+#define MASK      TS_REPORT_MASK
 #define CUT       "…"
 
 const char *scan__redact(struct ts_bytes secret, char ret_text[static SCAN_REDACTED_SIZE]) {

@@ -7,7 +7,7 @@ static void findings_are_sorted_gravest_first(void **state) {
     struct ts_report report = sample_report();
     assert_string_equal(report.findings[0].rule->id, "github-pat");
     assert_string_equal(report.findings[1].rule->id, "generic-password");
-    assert_string_equal(report.findings[2].rule->id, "team.odd");
+    assert_string_equal(report.findings[2].rule->id, "team-odd");
 }
 
 static void equal_severity_is_sorted_by_confidence_rule_place_and_id(void **state) {

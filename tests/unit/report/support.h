@@ -27,7 +27,7 @@ static const struct ts_rule sample_rules[] = {
      .description = "A password in an assignment.",
      .severity = TS_SEVERITY_MEDIUM,
      .confidence = TS_CONFIDENCE_LOW},
-    {.id = "team.odd",
+    {.id = "team-odd",
      .name = "</script><script>alert(1)</script>",
      .description = "",
      .severity = TS_SEVERITY_LOW,
@@ -121,7 +121,7 @@ static const struct ts_report_occurrence sample_odd_places[] = {
 
 #define SAMPLE_LONG_LINE                                                                                     \
     "    const settings = { first: 'one', second: 'two', third: 'three', fourth: 'four' }; password = "      \
-    "'hunt…er12'; // and more \\ text\tbehind \x1b[31mred\x07 </script><script>alert(2)</script>"
+    "'********'; // and more \\ text\tbehind \x1b[31mred\x07 </script><script>alert(2)</script>"
 
 static struct ts_report_finding sample_findings[] = {
     {.id = {"11111111111111111111111111111111"},
@@ -138,7 +138,7 @@ static struct ts_report_finding sample_findings[] = {
      .confidence = TS_CONFIDENCE_HIGH,
      .is_new = true,
      .redacted = "ghp_…9f3a",
-     .excerpt = TS_BYTES_INIT("TOKEN=ghp_…9f3a"),
+     .excerpt = TS_BYTES_INIT("TOKEN=********"),
      .depth = 2,
      .encodings = {TS_ENCODING_PERCENT, TS_ENCODING_BASE64},
      .occurrence_count = 31,
