@@ -46,7 +46,7 @@ bench: ## run the benchmarks beside bare loops, with servers of their own, and p
 	$(Q)build/release/turnstone bench route
 	$(Q)tools/bench build/release $(BENCH)
 
-corpus: ## fetch and build the histories that bench-scan reads (2 GB of downloads; TURNSTONE_CORPUS=FOLDER)
+corpus: ## fetch and build the histories that bench-scan reads (1.8 GB of downloads; TURNSTONE_CORPUS=FOLDER)
 	$(Q)tools/install-packages corpus
 	$(Q)tools/corpus
 
