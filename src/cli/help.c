@@ -38,7 +38,9 @@ static void print_wrapped(const char *text, int indent, int column) {
 /* "--strategy NAME", as it stands in lists. Returns its width. */
 static int print_option(const struct cli_option *option) {
     const char *takes = option->choices ? option->choices : option->argument;
-    return printf("  --%s%s%s", option->name, takes ? " " : "", takes ? takes : "");
+    char letter[] = {'-', option->letter, ',', ' ', '\0'};
+    return printf("  %s--%s%s%s", option->letter ? letter : "", option->name, takes ? " " : "",
+                  takes ? takes : "");
 }
 
 static void print_verb(const struct cli_verb *verb) {

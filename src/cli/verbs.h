@@ -4,6 +4,7 @@
 
 #include "verb.h"
 
+extern const struct cli_verb cli__verb_scan;
 extern const struct cli_verb cli__verb_txn;
 extern const struct cli_verb cli__verb_txn_status;
 extern const struct cli_verb cli__verb_store_init;

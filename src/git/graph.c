@@ -372,3 +372,13 @@ void ts_git_graph_free(struct ts_git_graph *graph) {
     ts_git_set_free(graph->cut);
     free(graph);
 }
+
+uint64_t ts_git_graph_bytes(const struct ts_git_graph *graph) {
+    uint64_t bytes = (uint64_t)graph->total * sizeof *graph->edges +
+                     (uint64_t)graph->tree_count * sizeof *graph->trees +
+                     (uint64_t)graph->absent.capacity * sizeof *graph->absent.oids +
+                     (uint64_t)graph->absent.slot_count * sizeof *graph->absent.slots;
+    for (unsigned i = 0; i < graph->list_count; i++)
+        bytes += (uint64_t)graph->lists[i].capacity * sizeof *graph->lists[i].items;
+    return bytes;
+}

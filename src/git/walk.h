@@ -26,6 +26,9 @@ enum ts_git_error ts_git_graph_new(struct ts_git_repo *repo, const struct ts_git
                                    struct ts_git_graph **ret_graph, struct ts_git_fault *ret_fault);
 void ts_git_graph_free(struct ts_git_graph *graph);
 
+/* Bytes that it holds. */
+uint64_t ts_git_graph_bytes(const struct ts_git_graph *graph);
+
 /*
  * What is asked about. The selected commits are those that `all_refs` and `from` reach, without those that
  * `exclude` reaches, and without those before `since_s`. Ids may be of commits, tags, trees or blobs.

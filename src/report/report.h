@@ -21,7 +21,8 @@
 #include <stddef.h>
 #include <stdint.h>
 
-#define TS_REPORT_NONE UINT32_MAX
+#define TS_REPORT_NONE    UINT32_MAX
+#define TS_SEVERITY_COUNT 4
 
 /* What was given to be scanned. */
 #define TS_TARGET_KINDS(X)                                                                                   \
@@ -79,10 +80,10 @@ struct ts_report_finding {
     bool is_new;                   /* not in the baseline; true when there is none */
     const char *redacted;          /* "ghp_…9f3a", for a line of text */
     struct ts_bytes secret;        /* empty unless the report shows secrets */
-    struct ts_bytes excerpt;       /* the line of the first occurrence, its secrets masked unless shown; cut */
-    uint8_t depth;                 /* encodings that its first occurrence is in, from the outside in */
+    struct ts_bytes excerpt; /* the line of the first occurrence, its secrets masked unless shown; cut */
+    uint8_t depth;           /* encodings that its first occurrence is in, from the outside in */
     enum ts_encoding encodings[TS_ENCODING_DEPTH];
-    uint64_t occurrence_count;                       /* exact */
+    uint64_t occurrence_count;                      /* exact */
     const struct ts_report_occurrence *occurrences; /* the first of them; at least one */
     size_t listed_count;
 };
@@ -116,6 +117,12 @@ struct ts_report_suppression {
     uint64_t occurrences;
 };
 
+/* An entry of the baseline that was not found any more. */
+struct ts_report_gone {
+    struct ts_finding_id id;
+    const char *rule;
+};
+
 struct ts_report {
     struct ts_report_target *targets;
     size_t target_count;
@@ -131,25 +138,29 @@ struct ts_report {
     const char **notes; /* what a reader should know and is no fault, one line each, safe to print */
     size_t note_count;
     bool shows_secrets;
-    bool is_stopped;             /* by a signal: incomplete */
-    bool has_public_salt;        /* ids are keyed by the public salt */
-    size_t rule_count;           /* rules that were looked for */
-    uint64_t limits_hit;         /* patterns that were given up: incomplete */
-    uint64_t baseline_known;     /* findings that the baseline has; they are not in findings */
-    uint64_t baseline_gone;      /* of the baseline, not found any more */
+    bool is_stopped;      /* by a signal: incomplete */
+    bool has_public_salt; /* ids are keyed by the public salt */
+    size_t rule_count;    /* rules that were looked for */
+    uint64_t limits_hit;  /* patterns that were given up: incomplete */
+    bool has_baseline;
+    uint64_t baseline_known;           /* findings that the baseline has: their is_new is false */
+    const struct ts_report_gone *gone; /* what the baseline has and the scan did not find, sorted by id */
+    size_t gone_count;
     uint64_t took_ns;
     void *memory; /* owner of all of the above */
 };
 
-/* Sums over all targets. */
+/* Sums over all targets, and over the findings that are new. */
 struct ts_report_totals {
     uint64_t commits;
     uint64_t blobs;
     uint64_t bytes;
     uint64_t bytes_looked_at;
     uint64_t blobs_known;
+    uint64_t findings;
     uint64_t occurrences;
-    size_t by_severity[4]; /* findings */
+    uint64_t suppressed;                     /* findings */
+    uint64_t by_severity[TS_SEVERITY_COUNT]; /* findings */
 };
 
 struct ts_report_totals ts_report_totals(const struct ts_report *report);
