@@ -76,6 +76,13 @@ static int compare(const void *a, const void *b) {
 }
 
 void scan__faults_sort(struct scan_faults *faults) {
-    if (faults->count > 0)
-        qsort(faults->items, faults->count, sizeof *faults->items, compare);
+    if (faults->count == 0)
+        return;
+    qsort(faults->items, faults->count, sizeof *faults->items, compare);
+    size_t kept = 1;
+    for (size_t i = 1; i < faults->count; i++)
+        if (compare(&faults->items[kept - 1], &faults->items[i]) != 0)
+            faults->items[kept++] = faults->items[i];
+    faults->total -= faults->count - kept;
+    faults->count = kept;
 }

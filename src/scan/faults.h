@@ -37,7 +37,7 @@ __attribute__((format(printf, 2, 3))) void scan__note(struct scan_faults *faults
 
 struct ts_git_fault_sink scan__faults_sink(struct scan_faults *faults);
 
-/* In an order that does not depend on threads. */
+/* In an order that does not depend on threads; what is said twice goes: an object may be met by two visits. */
 void scan__faults_sort(struct scan_faults *faults);
 
 #endif

@@ -223,8 +223,8 @@ static bool find_masks(struct scan_look *look, size_t *ret_count) {
 
 /* Those that an excerpt around a secret may show. */
 static void choose_masks(const struct scan_look *look, struct scan_excerpt *excerpt) {
-    size_t from = excerpt->at.from > SCAN_EXCERPT_LEAD ? excerpt->at.from - SCAN_EXCERPT_LEAD : 0;
-    size_t to = excerpt->at.from + SCAN_EXCERPT_MAX;
+    size_t from = excerpt->at.from > SCAN_EXCERPT_BEFORE ? excerpt->at.from - SCAN_EXCERPT_BEFORE : 0;
+    size_t to = excerpt->at.from + SCAN_EXCERPT_BEHIND;
     size_t low = 0;
     size_t high = look->mask_count;
     while (low < high) {

@@ -150,7 +150,7 @@ static enum ts_git_error attribute(const struct placing *placing, const struct t
     return TS_GIT_OK;
 }
 
-static enum ts_git_error place_blobs(struct scan_origins *origins, struct refs *refs,
+static enum ts_git_error trace_blobs(struct scan_origins *origins, struct refs *refs,
                                      struct ts_git_fault *ret_fault) {
     struct ts_git_set *blobs = NULL;
     struct ts_git_set *notes = NULL;
@@ -169,7 +169,22 @@ static enum ts_git_error place_blobs(struct scan_origins *origins, struct refs *
         placing.place = TS_PLACE_UNREACHABLE;
         error = attribute(&placing, &lost, blobs, ret_fault);
     }
-    /* What a tag names directly, or no commit at all. */
+    ts_git_set_free(blobs);
+    ts_git_set_free(notes);
+    return error;
+}
+
+static enum ts_git_error place_blobs(struct scan_origins *origins, struct refs *refs,
+                                     struct ts_git_fault *ret_fault) {
+    enum ts_git_error error = origins->graph != NULL ? trace_blobs(origins, refs, ret_fault) : TS_GIT_OK;
+    if (error == TS_GIT_NO_MEMORY) {
+        scan__fault(
+            &origins->session->faults,
+            "finding the paths of findings needs more memory than it may have: some are left out; give it more "
+            "--memory, or select less");
+        error = TS_GIT_OK;
+    }
+    /* What a tag names directly, what no commit has, and what could not be traced. */
     for (size_t i = 0; error == TS_GIT_OK && i < refs->count; i++) {
         const struct ref *ref = &refs->items[i];
         bool is_reached = origins->reached == NULL || ts_git_set_has(origins->reached, &ref->oid);
@@ -179,8 +194,6 @@ static enum ts_git_error place_blobs(struct scan_origins *origins, struct refs *
         if (!ref->has_stand)
             scan__session_stand(origins->session, &stand);
     }
-    ts_git_set_free(blobs);
-    ts_git_set_free(notes);
     return error;
 }
 

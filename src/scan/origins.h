@@ -12,7 +12,7 @@ struct scan_origins {
     struct scan_session *session;
     uint32_t target_index;
     struct ts_git_repo *repo;
-    struct ts_git_graph *graph;
+    struct ts_git_graph *graph; /* NULL: nothing is known but ids */
     const struct ts_git_selection *selection;
     const struct ts_git_set *reached; /* NULL: everything that was looked at is reached */
     const struct ts_git_oid *lost;    /* commits that are not */

@@ -16,6 +16,9 @@
 #include <stdio.h>
 #include <stdlib.h>
 
+/* Of the memory, what the graph may hold. */
+#define GRAPH_SHARE 3
+
 /* ---- what is selected ---- */
 
 struct chosen {
@@ -132,6 +135,9 @@ static void count_object(struct visit *visit, const struct ts_git_object *object
     }
     atomic_fetch_add_explicit(&progress->objects, object->is_last, memory_order_relaxed);
     atomic_fetch_add_explicit(&progress->bytes, object->content.len - object->overlap, memory_order_relaxed);
+    uint_fast64_t findings = atomic_load_explicit(&visit->session->hits.finding_count, memory_order_relaxed);
+    if (findings != atomic_load_explicit(&progress->findings, memory_order_relaxed))
+        atomic_store_explicit(&progress->findings, findings, memory_order_relaxed);
 }
 
 static void look_at_blob(struct visit *visit, struct scan_look *look, const struct ts_git_object *object,
@@ -268,9 +274,11 @@ static enum ts_git_error find_wanted(struct visit *visit, struct ts_git_graph *g
     return TS_GIT_OK;
 }
 
+/* What is missing and no fault of the repository was asked for by its id. */
 static enum ts_scan_outcome git_failure(const struct ts_git_fault *fault, struct ts_scan_error *ret_error) {
     char line[400];
-    return scan__fail(ret_error, TS_SCAN_FAILED, "%s", ts_git_fault_describe(fault, line, sizeof line));
+    enum ts_scan_outcome outcome = fault->error == TS_GIT_MISSING ? TS_SCAN_BAD_TARGET : TS_SCAN_FAILED;
+    return scan__fail(ret_error, outcome, "%s", ts_git_fault_describe(fault, line, sizeof line));
 }
 
 static enum ts_git_error scan_graph(struct visit *visit, struct ts_git_graph *graph,
@@ -303,6 +311,20 @@ static enum ts_git_error scan_graph(struct visit *visit, struct ts_git_graph *gr
     return error;
 }
 
+/* The history is too large to be held: everything in the repository is looked at, and paths remain unknown. */
+static enum ts_git_error scan_without_graph(struct visit *visit, struct ts_git_fault *ret_fault) {
+    struct scan_session *session = visit->session;
+    scan__fault(
+        &session->faults,
+        "the history needs more memory than it may have: everything in the repository is scanned, whatever was "
+        "selected, and paths and commits are left out; give it more --memory");
+    atomic_store(&session->progress->stage, TS_SCAN_STAGE_CONTENT);
+    enum ts_git_error error = visit_all(visit, NULL, scan__session_visit_memory(session, 0), ret_fault);
+    struct scan_origins origins = {
+        .session = session, .target_index = visit->target_index, .repo = visit->repo};
+    return error == TS_GIT_OK ? scan__origins(&origins, ret_fault) : error;
+}
+
 enum ts_scan_outcome scan__repository(struct scan_session *session, struct scan_target *target,
                                       struct ts_git_repo *repo, struct ts_scan_error *ret_error) {
     struct chosen chosen;
@@ -321,13 +343,18 @@ enum ts_scan_outcome scan__repository(struct scan_session *session, struct scan_
         goto done;
     }
     atomic_store(&session->progress->stage, TS_SCAN_STAGE_HISTORY);
+    uint64_t table_bytes_max = session->memory_bytes / GRAPH_SHARE;
     struct ts_git_graph_options options = {.threads = session->jobs,
-                                           .memory_bytes = scan__session_visit_memory(session, 0),
+                                           .memory_bytes =
+                                               scan__session_visit_memory(session, table_bytes_max),
+                                           .table_bytes_max = table_bytes_max,
                                            .spill_dir = session->spill_dir,
                                            .faults = scan__faults_sink(&session->faults)};
     enum ts_git_error error = ts_git_graph_new(repo, &options, &graph, &fault);
     if (error == TS_GIT_OK)
         error = scan_graph(&visit, graph, &chosen.selection, &fault);
+    else if (error == TS_GIT_NO_MEMORY)
+        error = scan_without_graph(&visit, &fault);
     if (error != TS_GIT_OK)
         outcome = git_failure(&fault, ret_error);
 done:

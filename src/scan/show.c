@@ -30,23 +30,14 @@ static bool is_inside_character(uint8_t byte) {
     return (byte & 0xc0) == 0x80;
 }
 
-/* The part of the line that is shown. */
-static struct ts_span shown_part(struct ts_bytes content, struct ts_span at, bool *ret_cut_before,
-                                 bool *ret_cut_after) {
+/* The part of the line that is near enough. */
+static struct ts_span near_part(struct ts_bytes content, struct ts_span at) {
     size_t from = at.from;
-    while (from > 0 && at.from - from < SCAN_EXCERPT_LEAD && content.data[from - 1] != '\n')
-        from--;
     size_t to = at.from;
-    while (to < content.len && to - from < SCAN_EXCERPT_MAX && content.data[to] != '\n')
+    while (from > 0 && at.from - from < SCAN_EXCERPT_BEFORE && content.data[from - 1] != '\n')
+        from--;
+    while (to < content.len && to - at.from < SCAN_EXCERPT_BEHIND && content.data[to] != '\n')
         to++;
-    *ret_cut_before = from > 0 && content.data[from - 1] != '\n';
-    *ret_cut_after = to < content.len && content.data[to] != '\n';
-    while (*ret_cut_before && from < at.from && is_inside_character(content.data[from]))
-        from++;
-    while (*ret_cut_after && to > from + 1 && is_inside_character(content.data[to]))
-        to--;
-    if (!*ret_cut_after && to > from && content.data[to - 1] == '\r')
-        to--;
     return (struct ts_span){from, to - from};
 }
 
@@ -58,7 +49,7 @@ static void mask_span(bool *masked, struct ts_span part, struct ts_span secret) 
         masked[i - part.from] = true;
 }
 
-/* Elsewhere in the line, where no rule looked for it: a cut may hide a part of it, so the whole line is not needed. */
+/* Elsewhere in the line, where no rule looked for it. */
 static void mask_same(bool *masked, struct ts_bytes part, struct ts_bytes same) {
     for (size_t from = 0; same.len >= 4 && part.len - from >= same.len;) {
         const uint8_t *found = memmem(part.data + from, part.len - from, same.data, same.len);
@@ -70,34 +61,64 @@ static void mask_same(bool *masked, struct ts_bytes part, struct ts_bytes same) 
     }
 }
 
-size_t scan__excerpt(const struct scan_excerpt *excerpt, char ret_text[static SCAN_EXCERPT_SIZE]) {
-    bool cut_before;
-    bool cut_after;
-    struct ts_span part = shown_part(excerpt->content, excerpt->at, &cut_before, &cut_after);
-    struct ts_bytes bytes = ts_bytes_slice(excerpt->content, part);
-    bool masked[SCAN_EXCERPT_MAX + 1] = {false};
-    for (size_t i = 0; !excerpt->shown && i < excerpt->secret_count; i++)
+static void find_masked(const struct scan_excerpt *excerpt, struct ts_span part, bool *masked) {
+    if (excerpt->shown)
+        return;
+    for (size_t i = 0; i < excerpt->secret_count; i++)
         mask_span(masked, part, excerpt->secrets[i]);
-    if (!excerpt->shown)
-        mask_same(masked, bytes, excerpt->same);
-    size_t len = 0;
-    if (cut_before) {
-        memcpy(ret_text, CUT, sizeof CUT - 1);
-        len += sizeof CUT - 1;
+    mask_same(masked, ts_bytes_slice(excerpt->content, part), excerpt->same);
+}
+
+/* How much of the line a byte takes when it is shown: a run of masked ones is one mask, counted at its last byte. */
+static size_t width_at(const bool *masked, size_t i, size_t len) {
+    if (!masked[i])
+        return 1;
+    return i + 1 == len || !masked[i + 1] ? sizeof MASK - 1 : 0;
+}
+
+/* What of the part is shown, as places in it. */
+static struct ts_span shown_part(struct ts_bytes part, const bool *masked, size_t secret_at) {
+    size_t from = secret_at;
+    size_t width = 0;
+    while (from > 0 && width + width_at(masked, from - 1, part.len) <= SCAN_EXCERPT_LEAD)
+        width += width_at(masked, --from, part.len);
+    while (from > 0 && masked[from] && masked[from - 1]) /* a mask is shown whole or not at all */
+        from--;
+    size_t to = from;
+    for (width = 0; to < part.len && width + width_at(masked, to, part.len) <= SCAN_EXCERPT_MAX; to++)
+        width += width_at(masked, to, part.len);
+    while (from > 0 && from < secret_at && is_inside_character(part.data[from]))
+        from++;
+    while (to < part.len && to > from + 1 && is_inside_character(part.data[to]))
+        to--;
+    return (struct ts_span){from, to - from};
+}
+
+static size_t put(char *text, size_t len, const char *more) {
+    memcpy(text + len, more, strlen(more));
+    return len + strlen(more);
+}
+
+size_t scan__excerpt(const struct scan_excerpt *excerpt, char ret_text[static SCAN_EXCERPT_SIZE]) {
+    bool masked[SCAN_EXCERPT_BEFORE + SCAN_EXCERPT_BEHIND] = {false};
+    struct ts_bytes content = excerpt->content;
+    struct ts_span near = near_part(content, excerpt->at);
+    struct ts_bytes part = ts_bytes_slice(content, near);
+    find_masked(excerpt, near, masked);
+    struct ts_span shown = shown_part(part, masked, excerpt->at.from - near.from);
+    size_t begin = near.from + shown.from;
+    size_t end = begin + shown.len;
+    bool is_cut = end < content.len && content.data[end] != '\n';
+    if (!is_cut && shown.len > 0 && content.data[end - 1] == '\r')
+        shown.len--;
+    size_t len = begin > 0 && content.data[begin - 1] != '\n' ? put(ret_text, 0, CUT) : 0;
+    for (size_t i = shown.from; i < shown.from + shown.len; i++) {
+        if (!masked[i])
+            ret_text[len++] = (char)part.data[i];
+        else if (i == shown.from || !masked[i - 1])
+            len = put(ret_text, len, MASK);
     }
-    for (size_t i = 0; i < bytes.len; i++) {
-        if (!masked[i]) {
-            ret_text[len++] = (char)bytes.data[i];
-        } else if (i == 0 || !masked[i - 1]) {
-            memcpy(ret_text + len, MASK, sizeof MASK - 1);
-            len += sizeof MASK - 1;
-        }
-    }
-    if (cut_after) {
-        memcpy(ret_text + len, CUT, sizeof CUT - 1);
-        len += sizeof CUT - 1;
-    }
-    return len;
+    return is_cut ? put(ret_text, len, CUT) : len;
 }
 
 /* ---- lines ---- */

@@ -17,10 +17,13 @@
  * terminator. Returns ret_text. */
 const char *scan__redact(struct ts_bytes secret, char ret_text[static SCAN_REDACTED_SIZE]);
 
-/* Of a line as much as this is shown, some of it before the secret. A cut is shown as "…". */
-#define SCAN_EXCERPT_MAX  200
-#define SCAN_EXCERPT_LEAD 72
-#define SCAN_EXCERPT_SIZE (8 * SCAN_EXCERPT_MAX + 16)
+/* Of a line as much as this is shown, masks counted, some of it before the secret. A cut is shown as "…". */
+#define SCAN_EXCERPT_MAX    200
+#define SCAN_EXCERPT_LEAD   72
+#define SCAN_EXCERPT_SIZE   (SCAN_EXCERPT_MAX + 32)
+/* No byte farther away from the start of the secret is looked at. */
+#define SCAN_EXCERPT_BEFORE 512
+#define SCAN_EXCERPT_BEHIND 1024
 
 /*
  * The line in which `at` begins, cut. Every byte that is in a span of `secrets` (in any order, overlapping or not) is
