@@ -66,6 +66,7 @@ static const struct cli_variable variables[] = {
     {"NO_COLOR", "when set, and not empty, no colours are used on a terminal"},
     {"TMPDIR", "where temporary files go, such as parts of very large objects; /tmp by default"},
     {"XDG_CACHE_HOME", "where compiled rules are kept; ~/.cache by default"},
+    {"XDG_STATE_HOME", "where what scans learnt is kept; ~/.local/state by default"},
 };
 
 static const struct cli_example examples[] = {

@@ -2,6 +2,7 @@
 
 #include "look_impl.h"
 #include "session.h"
+#include "state.h"
 #include "tree_file.h"
 
 #include "base/assert.h"
@@ -208,6 +209,7 @@ static enum ts_scan_outcome scan_target(struct scan_session *session, const stru
                                         struct ts_scan_error *ret_error) {
     struct scan_target *target = &session->targets[session->target_count];
     session->faults.target = (uint32_t)session->target_count++;
+    target->faults_before = session->faults.total;
     target->row.name = ts_bytes_of_cstring(given->path);
     enum ts_scan_outcome outcome = TS_SCAN_DONE;
     switch (given->kind) {
@@ -282,6 +284,8 @@ enum ts_scan_outcome ts_scan_run(const struct ts_scan_options *options, struct t
     for (size_t i = 0; i < options->target_count && outcome == TS_SCAN_DONE && !scan__is_stopped(session);
          i++)
         outcome = scan_target(session, &options->targets[i], ret_error);
+    scan__state_close(session->state);
+    session->state = NULL;
     if (outcome == TS_SCAN_DONE && !scan__assemble(session, &memory->arena, &report))
         outcome = scan__fail(ret_error, TS_SCAN_FAILED, "out of memory for the report; select less");
     if (outcome != TS_SCAN_DONE) {

@@ -76,6 +76,9 @@ struct ts_scan_options {
     unsigned jobs;         /* threads; 0: as many as there are processors */
     uint64_t memory_bytes; /* 0 is TS_SCAN_MEMORY_DEFAULT; at least TS_SCAN_MEMORY_MIN */
     const char *spill_dir; /* NULL: TMPDIR, or /tmp */
+    /* What earlier scans of a repository learnt is taken from here, and what this one learns goes here; made when it is not
+     * there. NULL: none. Scans with full or ungated do without. */
+    const char *state_folder;
 
     const char *config_file; /* instead of the target's own */
     bool no_repo_config;
