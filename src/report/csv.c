@@ -40,6 +40,11 @@ static void put_field(struct ts_out *out, struct ts_bytes text, enum report_back
     if (begins_formula(text))
         ts_out_put_char(out, '\'');
     while (text.len > 0) {
+        size_t plain = report__plain_len(text);
+        ts_out_put(out, ts_bytes_first(text, plain));
+        text = ts_bytes_skip(text, plain);
+        if (text.len == 0)
+            break;
         char piece[TS_TEXT_PIECE_MAX];
         size_t piece_len;
         size_t taken = report__show_one(text, backslash, piece, &piece_len);

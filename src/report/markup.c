@@ -37,6 +37,11 @@ static void put_hex(struct ts_out *out, struct ts_bytes bytes) {
 
 void report__put_markup(struct ts_out *out, struct ts_bytes bytes, enum report_backslash backslash) {
     while (bytes.len > 0) {
+        size_t plain = report__plain_len(bytes);
+        ts_out_put(out, ts_bytes_first(bytes, plain));
+        bytes = ts_bytes_skip(bytes, plain);
+        if (bytes.len == 0)
+            return;
         char piece[TS_TEXT_PIECE_MAX];
         size_t piece_len;
         size_t taken = report__show_one(bytes, backslash, piece, &piece_len);

@@ -153,7 +153,7 @@ static void put_details(const struct report_job *job, const struct ts_report_fin
     ts_out_put_cstring(out, ts_confidence_name(finding->confidence));
     ts_out_put_cstring(out, " confidence");
     for (size_t i = 0; i < finding->depth; i++) {
-        ts_out_put_cstring(out, i == 0 ? " · " : " in ");
+        ts_out_put_cstring(out, i == 0 ? " · in " : " in ");
         ts_out_put_cstring(out, ts_encoding_name(finding->encodings[finding->depth - 1 - i]));
     }
     /* Rule and id, to copy, are together in one line of their own on terminals that may be too narrow for all. */

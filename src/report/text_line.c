@@ -90,6 +90,11 @@ static struct shown show(struct ts_bytes bytes, enum report_backslash backslash)
 size_t report__text_cells(struct ts_bytes bytes, enum report_backslash backslash) {
     size_t cells = 0;
     while (bytes.len > 0) {
+        size_t plain = report__plain_len(bytes);
+        cells += plain;
+        bytes = ts_bytes_skip(bytes, plain);
+        if (bytes.len == 0)
+            break;
         struct shown shown = show(bytes, backslash);
         cells += shown.cells;
         bytes = ts_bytes_skip(bytes, shown.taken);
@@ -99,18 +104,21 @@ size_t report__text_cells(struct ts_bytes bytes, enum report_backslash backslash
 
 void report__text_put_cut(const struct report_job *job, struct ts_bytes bytes,
                           enum report_backslash backslash, size_t room) {
-    bool is_cut = room < SIZE_MAX && report__text_cells(bytes, backslash) > room;
-    size_t left = is_cut && room > 0 ? room - 1 : room;
-    while (bytes.len > 0) {
+    if (room == SIZE_MAX || report__text_cells(bytes, backslash) <= room) {
+        report__put_shown(job->out, bytes, backslash);
+        return;
+    }
+    if (room == 0)
+        return;
+    for (size_t left = room - 1; bytes.len > 0;) {
         struct shown shown = show(bytes, backslash);
-        if (is_cut && shown.cells > left)
+        if (shown.cells > left)
             break;
         ts_out_put(job->out, ts_bytes_of(shown.piece, shown.len));
         left -= shown.cells;
         bytes = ts_bytes_skip(bytes, shown.taken);
     }
-    if (is_cut && room > 0)
-        ts_out_put_cstring(job->out, "…");
+    ts_out_put_cstring(job->out, "…");
 }
 
 void report__text_put_wrapped(const struct report_job *job, const char *text) {

@@ -80,8 +80,16 @@ size_t report__show_one(struct ts_bytes bytes, enum report_backslash backslash,
     return ts_text_escape_one(bytes, ret_piece, ret_piece_len);
 }
 
+const bool report__is_special[256] = {
+    ['\\'] = true, ['"'] = true, ['&'] = true, ['<'] = true, ['>'] = true, ['\''] = true};
+
 void report__put_shown(struct ts_out *out, struct ts_bytes bytes, enum report_backslash backslash) {
     while (bytes.len > 0) {
+        size_t plain = report__plain_len(bytes);
+        ts_out_put(out, ts_bytes_first(bytes, plain));
+        bytes = ts_bytes_skip(bytes, plain);
+        if (bytes.len == 0)
+            return;
         char piece[TS_TEXT_PIECE_MAX];
         size_t piece_len;
         size_t taken = report__show_one(bytes, backslash, piece, &piece_len);
@@ -108,7 +116,7 @@ struct report_place report__place_of(const struct ts_report_occurrence *occurren
         place.before = "tag ";
         break;
     case TS_PLACE_NOTE:
-        place.before = "note ";
+        place.before = "note on ";
         break;
     case TS_PLACE_UNREACHABLE:
         place.before = "unreachable object ";

@@ -36,6 +36,18 @@ enum report_backslash { REPORT_BACKSLASH_DOUBLED, REPORT_BACKSLASH_KEPT };
 size_t report__show_one(struct ts_bytes bytes, enum report_backslash backslash,
                         char ret_piece[static TS_TEXT_PIECE_MAX], size_t *ret_piece_len);
 
+/* What some format writes in another way: \\ " & < > ' */
+extern const bool report__is_special[256];
+
+/* How many characters at the start of bytes are shown as they are, whatever the format is: most of everything. */
+static inline size_t report__plain_len(struct ts_bytes bytes) {
+    size_t len = 0;
+    while (len < bytes.len && bytes.data[len] >= ' ' && bytes.data[len] < 0x7f &&
+           !report__is_special[bytes.data[len]])
+        len++;
+    return len;
+}
+
 /* All of them. */
 void report__put_shown(struct ts_out *out, struct ts_bytes bytes, enum report_backslash backslash);
 

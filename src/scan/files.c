@@ -29,14 +29,10 @@ struct listing {
 
 /* "" and a name is the name. Owned by the arena. */
 static char *join(struct scan_arena *arena, const char *below, const char *name) {
-    size_t below_len = strlen(below);
-    size_t name_len = strlen(name);
-    char *path = scan__arena_take(arena, below_len + name_len + 2);
-    if (path == NULL)
-        return NULL;
-    memcpy(path, below, below_len);
-    path[below_len] = '/';
-    memcpy(path + (below_len > 0 ? below_len + 1 : 0), name, name_len);
+    size_t size = strlen(below) + strlen(name) + 2;
+    char *path = scan__arena_take(arena, size);
+    if (path != NULL)
+        snprintf(path, size, "%s%s%s", below, below[0] == '\0' ? "" : "/", name);
     return path;
 }
 

@@ -24,7 +24,7 @@ bool scan__hits_init(struct scan_hits *hits, const struct scan_hits_options *opt
     scan__pile_init(&hits->texts, options->held_max / TEXTS_SHARE, options->spill_dir);
     scan__pile_init(&hits->findings, options->held_max / TEXTS_SHARE, options->spill_dir);
     /* The empty text, so that no other has place 0. */
-    if (ts_entropy_fill(hits->key, sizeof hits->key) && scan__pile_grow(&hits->texts, 2 * TEXT_ALIGN))
+    if (ts_entropy_fill(hits->key, sizeof hits->key) && scan__pile_grow(&hits->texts, (size_t)2 * TEXT_ALIGN))
         return true;
     scan__hits_release(hits);
     return false;

@@ -111,24 +111,37 @@ static void carry(struct scan_look *look, struct ts_bytes bytes, const struct sc
     }
 }
 
-/* Everything that is not one of the copies, and an empty span where two of them meet. False when there is no memory. */
+static void add_changed(struct scan_look *look, size_t *count, struct ts_span span) {
+    struct ts_span *last = *count > 0 ? &look->spans[*count - 1] : NULL;
+    if (last != NULL && span.from < last->from + last->len)
+        last->len = span.from + span.len - last->from;
+    else
+        look->spans[(*count)++] = span;
+}
+
+/*
+ * Everything that is not one of the copies, and an empty span where two of them meet. A match that says that it depends on
+ * the start or end of the base may only have happened to reach up to there, and so stand here unchanged: where the start or
+ * end of the base is copied to elsewhere, a byte of it counts as changed, too. False when there is no memory.
+ */
 static bool find_changed(struct scan_look *look, size_t size, const struct scan_base *base,
                          size_t *ret_count) {
     if (!SCAN_GROW(look->spans, look->span_capacity, base->copy_count + 1))
         return false;
     size_t count = 0;
-    size_t end = 0;
+    size_t end = 0;         /* of the copies so far */
+    bool ends_base = false; /* the last of them ends where the base does */
     for (size_t i = 0; i < base->copy_count; i++) {
         const struct ts_git_copy *copy = &base->copies[i];
-        bool same_start = copy->at == 0 && copy->from == 0;
-        if (!same_start)
-            look->spans[count++] = (struct ts_span){end, (size_t)copy->at - end};
+        size_t from = end - ends_base;
+        size_t to = (size_t)copy->at + (copy->from == 0);
+        if (copy->at != 0 || copy->from != 0)
+            add_changed(look, &count, (struct ts_span){from, to - from});
         end = (size_t)(copy->at + copy->len);
+        ends_base = copy->from + copy->len == base->size;
     }
-    const struct ts_git_copy *last = base->copy_count > 0 ? &base->copies[base->copy_count - 1] : NULL;
-    bool same_end = last != NULL && end == size && last->from + last->len == base->size;
-    if (!same_end)
-        look->spans[count++] = (struct ts_span){end, size - end};
+    if (end != size || !ends_base)
+        add_changed(look, &count, (struct ts_span){end - ends_base, size - end + ends_base});
     *ret_count = count;
     return true;
 }

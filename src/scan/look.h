@@ -18,8 +18,8 @@
 #include "detect/scanner.h"
 #include "git/copy.h"
 
-/* Raw matches that one content may have: 36 MiB a thread. */
-#define SCAN_MATCHES_MAX ((size_t)1 << 18)
+/* Raw matches that one content may have: 9 MiB a thread. */
+#define SCAN_MATCHES_MAX ((size_t)1 << 16)
 
 struct scan_look_options {
     const struct scan_profile *profile;

@@ -36,7 +36,7 @@ struct scan_windows {
 };
 
 static size_t margin_of(const struct scan_profile *profile) {
-    return ts_detector_reach(profile->detector) + 2 * TS_LINES_MAX + SCAN_EXCERPT_BEHIND;
+    return ts_detector_reach(profile->detector) + (size_t)2 * TS_LINES_MAX + SCAN_EXCERPT_BEHIND;
 }
 
 size_t scan__look_overlap(const struct scan_profile *profile) {

@@ -60,13 +60,13 @@ struct ts_scan_options {
     const struct ts_scan_target *targets;
     size_t target_count;
 
-    enum ts_scan_extent extent;
     const char *const *refs; /* as users write them; none: all refs */
     size_t ref_count;
     const char *const *branches; /* names below refs/heads or refs/remotes */
     size_t branch_count;
     const char *const *commits; /* these commits alone: what they brought */
     size_t commit_count;
+<<<<<<< HEAD
     int64_t since_s;
     bool has_since;
     bool unreachable; /* what no ref reaches, too */
@@ -84,14 +84,31 @@ struct ts_scan_options {
     bool no_repo_config;
     bool no_builtin_rules;
     const char *const *rule_files;
+=======
+    int64_t since_s; /* with has_since: what commits of this time or later brought */
+
+    const char *config_file;       /* instead of the target's own */
+    const char *const *rule_files; /* added to the built-in rules */
+>>>>>>> scan
     size_t rule_file_count;
     const char *cache_folder; /* of compiled rules; as in struct ts_detector_options */
     struct ts_bytes salt;     /* a baseline's: comes before that of a configuration */
     struct ts_bytes new_salt; /* comes before the public one: for a baseline that is being made */
 
-    bool shows_secrets;
+    uint64_t memory_bytes;             /* 0 is TS_SCAN_MEMORY_DEFAULT; at least TS_SCAN_MEMORY_MIN */
+    const char *spill_dir;             /* NULL: TMPDIR, or /tmp */
     size_t occurrences_max;            /* listed for each finding; 0 is 100 */
     struct ts_scan_progress *progress; /* NULL: none, and no way to stop */
+
+    enum ts_scan_extent extent;
+    unsigned jobs; /* threads; 0: as many as there are processors */
+    bool has_since;
+    bool unreachable; /* what no ref reaches, too */
+    bool full;        /* every byte of every blob */
+    bool ungated;     /* every rule everywhere: slow, for comparison */
+    bool no_repo_config;
+    bool no_builtin_rules;
+    bool shows_secrets;
 };
 
 enum ts_scan_outcome {

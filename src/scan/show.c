@@ -95,10 +95,9 @@ static struct ts_span shown_part(struct ts_bytes part, const bool *masked, size_
     return (struct ts_span){from, to - from};
 }
 
-static size_t put(char *text, size_t len, const char *more) {
-    struct ts_bytes bytes = ts_bytes_of_cstring(more);
-    memcpy(text + len, bytes.data, bytes.len);
-    return len + bytes.len;
+static size_t put(char *text, size_t len, struct ts_bytes more) {
+    memcpy(text + len, more.data, more.len);
+    return len + more.len;
 }
 
 size_t scan__excerpt(const struct scan_excerpt *excerpt, char ret_text[static SCAN_EXCERPT_SIZE]) {
@@ -113,14 +112,14 @@ size_t scan__excerpt(const struct scan_excerpt *excerpt, char ret_text[static SC
     bool is_cut = end < content.len && content.data[end] != '\n';
     if (!is_cut && shown.len > 0 && content.data[end - 1] == '\r')
         shown.len--;
-    size_t len = begin > 0 && content.data[begin - 1] != '\n' ? put(ret_text, 0, CUT) : 0;
+    size_t len = begin > 0 && content.data[begin - 1] != '\n' ? put(ret_text, 0, TS_BYTES(CUT)) : 0;
     for (size_t i = shown.from; i < shown.from + shown.len; i++) {
         if (!masked[i])
             ret_text[len++] = (char)part.data[i];
         else if (i == shown.from || !masked[i - 1])
-            len = put(ret_text, len, MASK);
+            len = put(ret_text, len, TS_BYTES(MASK));
     }
-    return is_cut ? put(ret_text, len, CUT) : len;
+    return is_cut ? put(ret_text, len, TS_BYTES(CUT)) : len;
 }
 
 /* ---- lines ---- */

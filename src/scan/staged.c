@@ -45,16 +45,17 @@ static int compare_known(const void *a, const void *b) {
     return ts_bytes_compare(((const struct known *)a)->path, ((const struct known *)b)->path);
 }
 
-static bool join(struct scan_arena *arena, struct ts_bytes folder, struct ts_bytes name, const char *end,
+static bool join(struct scan_arena *arena, struct ts_bytes folder, struct ts_bytes name, struct ts_bytes end,
                  struct ts_bytes *ret_path) {
-    size_t len = folder.len + name.len + strlen(end);
-    char *path = scan__arena_take(arena, len + 1);
+    size_t len = folder.len + name.len + end.len;
+    char *path = scan__arena_take(arena, len);
     if (path == NULL)
         return false;
     if (folder.len > 0)
         memcpy(path, folder.data, folder.len);
     memcpy(path + folder.len, name.data, name.len);
-    memcpy(path + folder.len + name.len, end, strlen(end));
+    if (end.len > 0)
+        memcpy(path + folder.len + name.len, end.data, end.len);
     *ret_path = ts_bytes_of(path, len);
     return true;
 }
@@ -87,7 +88,7 @@ static bool list_tree(struct staged *s, struct trees *trees, const struct pendin
     while (ts_git_tree_next(s->target->hash, &content, &entry) == TS_GIT_TREE_ENTRY) {
         struct ts_bytes path;
         bool is_tree = ts_git_mode_is_tree(entry.mode);
-        if (!join(&s->arena, tree->path, entry.name, is_tree ? "/" : "", &path))
+        if (!join(&s->arena, tree->path, entry.name, is_tree ? TS_BYTES("/") : TS_BYTES(""), &path))
             return false;
         if (!is_tree) {
             if (!SCAN_GROW(s->known, s->known_capacity, s->known_count + 1))
