@@ -232,6 +232,11 @@ static bool add_targets(struct assembly *a) {
     for (size_t i = 0; i < session->target_count; i++) {
         const struct scan_target *target = &session->targets[i];
         a->report.targets[i] = target->row;
+        const char *name =
+            scan__arena_copy(a->arena, target->row.name); /* the caller's may be gone before the report */
+        if (name == NULL)
+            return false;
+        a->report.targets[i].name = ts_bytes_of_cstring(name);
         if (target->profile == NULL)
             continue;
         a->report.has_public_salt = a->report.has_public_salt || target->profile->has_public_salt;

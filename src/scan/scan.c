@@ -113,13 +113,8 @@ struct scan_profile *scan__session_profile(struct scan_session *session,
                                            struct ts_scan_error *ret_error) {
     if (session->plain != NULL && source->read == NULL)
         return session->plain;
-    struct scan_profile **grown =
-        realloc(session->profiles, (session->profile_count + 1) * sizeof *session->profiles);
     struct scan_profile *profile = calloc(1, sizeof *profile);
-    if (grown != NULL)
-        session->profiles = grown;
-    if (grown == NULL || profile == NULL) {
-        free(profile);
+    if (profile == NULL) {
         (void)scan__fail(ret_error, TS_SCAN_FAILED, "out of memory");
         return NULL;
     }
@@ -246,7 +241,8 @@ static bool session_init(struct scan_session *session, const struct ts_scan_opti
                                      .findings_max = (size_t)(session->memory_bytes / FINDING_BYTES),
                                      .spill_dir = session->spill_dir};
     session->targets = calloc(options->target_count + 1, sizeof *session->targets);
-    return scan__hits_init(&session->hits, &hits) && session->targets != NULL;
+    session->profiles = calloc(options->target_count + 1, sizeof(void *)); /* one for each target at most */
+    return scan__hits_init(&session->hits, &hits) && session->targets != NULL && session->profiles != NULL;
 }
 
 static void session_release(struct scan_session *session) {
