@@ -30,8 +30,8 @@ static int look_at(struct dl_phdr_info *info, size_t size, void *context) {
     for (size_t i = 0; i < info->dlpi_phnum && found->len == 0; i++) {
         const ElfW(Phdr) *part = &info->dlpi_phdr[i];
         if (part->p_type == PT_NOTE)
-            *found = find_in(
-                ts_bytes_of((const void *)(info->dlpi_addr + part->p_vaddr), (size_t)part->p_memsz));
+            *found =
+                find_in(ts_bytes_of((const void *)(info->dlpi_addr + part->p_vaddr), (size_t)part->p_memsz));
     }
     return 1;
 }

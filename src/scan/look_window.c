@@ -160,8 +160,8 @@ enum scan_outcome scan__look_window(struct scan_look *look, const struct scan_co
     bool done = ts_scanner_scan(look->scanner, &scan, scan__look_found, look) && !look->no_memory;
     w->too_many = w->too_many || look->too_many;
     done = judge_all(look, window, w) && done;
-    w->is_lacking = w->is_lacking || !done || w->too_many ||
-                    ts_scanner_counts(look->scanner).limits_hit != limits_hit;
+    w->is_lacking =
+        w->is_lacking || !done || w->too_many || ts_scanner_counts(look->scanner).limits_hit != limits_hit;
     look->is_whole = window->is_last && !w->is_lacking;
     look->is_clean = look->is_whole && w->count == 0;
     scan__arena_clear(&look->decoded);

@@ -394,10 +394,10 @@ static void write_parts(struct scan_recall *recall, struct ts_bytes all) {
     for (size_t i = 0; i < SNAPSHOT_PARTS; i++) {
         struct ts_bytes rest = ts_bytes_skip(all, i * SNAPSHOT_PART < all.len ? i * SNAPSHOT_PART : all.len);
         keys[i] = page_key(&recall->snapshot_prefix, i);
-        ops[i] = (struct ts_op){.kind = rest.len > 0 ? TS_OP_PUT : TS_OP_DEL,
-                                .key = bytes_of(&keys[i]),
-                                .value =
-                                    ts_bytes_first(rest, rest.len < SNAPSHOT_PART ? rest.len : SNAPSHOT_PART)};
+        ops[i] = (struct ts_op){
+            .kind = rest.len > 0 ? TS_OP_PUT : TS_OP_DEL,
+            .key = bytes_of(&keys[i]),
+            .value = ts_bytes_first(rest, rest.len < SNAPSHOT_PART ? rest.len : SNAPSHOT_PART)};
     }
     (void)scan__state_apply(recall->session->state, ops, SNAPSHOT_PARTS);
 }
@@ -460,8 +460,8 @@ static bool take_part(void *ctx, struct ts_bytes key, struct ts_bytes value) {
 
 static bool use_snapshot(struct scan_recall *recall, struct ts_bytes all) {
     struct ts_report_target row = *row_of(recall);
-    uint64_t *const numbers[] = {&row.commits, &row.trees,             &row.tags,       &row.blobs,
-                                 &row.bytes,   &row.missing_by_design, &row.cut_commits};
+    uint64_t *const numbers[] = {&row.commits,           &row.trees,      &row.tags, &row.blobs, &row.bytes,
+                                 &row.missing_by_design, &row.cut_commits};
     struct ts_bytes rest = ts_bytes_skip(all, sizeof recall->fingerprint);
     for (size_t i = 0; i < sizeof numbers / sizeof numbers[0]; i++)
         if (!scan__number_decode(&rest, numbers[i]))

@@ -49,10 +49,11 @@ struct scan_recall {
     size_t stands_before;
     struct scan_recall_worker *workers;
     unsigned worker_count;
-    pthread_mutex_t lock;  /* guards the following and the state while threads look; taken before that of hits */
-    uint64_t next_page;    /* the number of the next page of either kind */
-    size_t pages;          /* of known objects, that there are */
-    size_t contents_kept;  /* contents of the session before this one are written, or are not this target's */
+    pthread_mutex_t
+        lock;           /* guards the following and the state while threads look; taken before that of hits */
+    uint64_t next_page; /* the number of the next page of either kind */
+    size_t pages;       /* of known objects, that there are */
+    size_t contents_kept; /* contents of the session before this one are written, or are not this target's */
 };
 
 /* recall is usable in any case. repo may be changed on disk by others meanwhile. */

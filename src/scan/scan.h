@@ -66,37 +66,20 @@ struct ts_scan_options {
     size_t branch_count;
     const char *const *commits; /* these commits alone: what they brought */
     size_t commit_count;
-<<<<<<< HEAD
-    int64_t since_s;
-    bool has_since;
-    bool unreachable; /* what no ref reaches, too */
-
-    bool full;             /* every byte of every blob */
-    bool ungated;          /* every rule everywhere: slow, for comparison */
-    unsigned jobs;         /* threads; 0: as many as there are processors */
-    uint64_t memory_bytes; /* 0 is TS_SCAN_MEMORY_DEFAULT; at least TS_SCAN_MEMORY_MIN */
-    const char *spill_dir; /* NULL: TMPDIR, or /tmp */
-    /* What earlier scans of a repository learnt is taken from here, and what this one learns goes here; made when it is not
-     * there. NULL: none. Scans with full or ungated do without. */
-    const char *state_folder;
-
-    const char *config_file; /* instead of the target's own */
-    bool no_repo_config;
-    bool no_builtin_rules;
-    const char *const *rule_files;
-=======
     int64_t since_s; /* with has_since: what commits of this time or later brought */
 
     const char *config_file;       /* instead of the target's own */
     const char *const *rule_files; /* added to the built-in rules */
->>>>>>> scan
     size_t rule_file_count;
     const char *cache_folder; /* of compiled rules; as in struct ts_detector_options */
     struct ts_bytes salt;     /* a baseline's: comes before that of a configuration */
     struct ts_bytes new_salt; /* comes before the public one: for a baseline that is being made */
 
-    uint64_t memory_bytes;             /* 0 is TS_SCAN_MEMORY_DEFAULT; at least TS_SCAN_MEMORY_MIN */
-    const char *spill_dir;             /* NULL: TMPDIR, or /tmp */
+    uint64_t memory_bytes; /* 0 is TS_SCAN_MEMORY_DEFAULT; at least TS_SCAN_MEMORY_MIN */
+    const char *spill_dir; /* NULL: TMPDIR, or /tmp */
+    /* What earlier scans of a repository learnt is taken from here, and what this one learns goes here; made when it is not
+     * there. NULL: none. Scans with full or ungated do without. */
+    const char *state_folder;
     size_t occurrences_max;            /* listed for each finding; 0 is 100 */
     struct ts_scan_progress *progress; /* NULL: none, and no way to stop */
 

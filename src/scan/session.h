@@ -56,7 +56,7 @@ struct scan_session {
     struct scan_profile **profiles;
     size_t profile_count;
     struct scan_profile *plain; /* of targets without a configuration; one of profiles, or NULL */
-    struct scan_state *state; /* opened when it is first asked for; NULL: none */
+    struct scan_state *state;   /* opened when it is first asked for; NULL: none */
     bool has_tried_state;
     uint64_t limits_hit;
     bool no_memory;

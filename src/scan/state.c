@@ -121,8 +121,7 @@ struct scan_state *scan__state_open(const char *folder, struct scan_faults *faul
     int len = snprintf(own, sizeof own, "%s", folder);
     int all = snprintf(state->folder, sizeof state->folder, "%s/" STORE_NAME, folder);
     errno = ENAMETOOLONG;
-    bool is_made =
-        len > 0 && all > 0 && (size_t)all < sizeof state->folder && make_folders(own);
+    bool is_made = len > 0 && all > 0 && (size_t)all < sizeof state->folder && make_folders(own);
     if (!is_made)
         scan__note(faults, "state: cannot make its folder: %s; everything is read, and nothing kept",
                    strerror(errno));
@@ -175,11 +174,8 @@ bool scan__state_each(struct scan_state *state, struct ts_bytes prefix, scan_sta
     uint8_t end[PREFIX_MAX];
     uint8_t next[TS_STORE_KEY_MAX + 1];
     struct ts_rows rows = {.count = 0};
-    struct ts_call call = {.kind = TS_CALL_SCAN,
-                           .from = prefix,
-                           .to = behind(prefix, end),
-                           .limit = ROWS_MAX,
-                           .rows = &rows};
+    struct ts_call call = {
+        .kind = TS_CALL_SCAN, .from = prefix, .to = behind(prefix, end), .limit = ROWS_MAX, .rows = &rows};
     bool is_sound = true;
     bool has_more = state->store != NULL;
     while (has_more && is_sound) {

@@ -125,9 +125,8 @@ bool scan__known_decode(const uint8_t *bytes, enum ts_git_hash hash, struct scan
     uint64_t both = ts_le64_load(number);
     if (!is_kind(both & 3))
         return false;
-    *ret_known = (struct scan_known){.oid = ts_git_oid_of(hash, bytes),
-                                     .size = both >> 2,
-                                     .kind = (enum scan_content_kind)(both & 3)};
+    *ret_known = (struct scan_known){
+        .oid = ts_git_oid_of(hash, bytes), .size = both >> 2, .kind = (enum scan_content_kind)(both & 3)};
     return true;
 }
 
@@ -289,9 +288,8 @@ static void put_stands(struct writer *writer) {
         const uint32_t *found = bsearch(&stand->content, material->contents, material->content_count,
                                         sizeof *material->contents, compare_places);
         scan__buffer_put_number(writer->buffer, (uint64_t)(found - material->contents));
-        scan__buffer_put_number(writer->buffer, stand->commit == TS_REPORT_NONE
-                                                    ? 0
-                                                    : stand->commit - material->first_commit + 1);
+        scan__buffer_put_number(
+            writer->buffer, stand->commit == TS_REPORT_NONE ? 0 : stand->commit - material->first_commit + 1);
         put_text(writer, stand->path);
         scan__buffer_put_number(writer->buffer, (uint64_t)stand->place);
     }
@@ -322,7 +320,7 @@ void scan__material_encode(const struct scan_material *material, struct scan_buf
 
 /* ---- reading material ---- */
 
-#define NOT_YET UINT32_MAX
+#define NOT_YET     UINT32_MAX
 /* A number is a byte at least. */
 #define HIT_LEN_MIN (12 + TS_ENCODING_DEPTH)
 
