@@ -40,15 +40,41 @@ static bool make_folders(char *path) {
     return mkdir(path, 0700) == 0 || errno == EEXIST;
 }
 
-/* Only files, which are all that a store has, and only inside its own folder. */
+static bool is_of_store(const char *name) {
+    static const char *const begins[] = {"CURRENT",   "IDENTITY", "LOCK",          "LOG",
+                                         "MANIFEST-", "OPTIONS-", "turnstone.lock"};
+    static const char *const ends[] = {".sst", ".log", ".blob", ".dbtmp"};
+    size_t len = strlen(name);
+    for (size_t i = 0; i < sizeof begins / sizeof begins[0]; i++)
+        if (strncmp(name, begins[i], strlen(begins[i])) == 0)
+            return true;
+    for (size_t i = 0; i < sizeof ends / sizeof ends[0]; i++)
+        if (len > strlen(ends[i]) && strcmp(name + len - strlen(ends[i]), ends[i]) == 0)
+            return true;
+    return false;
+}
+
+/* Only what a store makes: the user may have given any folder. */
 static void remove_store(const char *folder) {
     DIR *dir = opendir(folder);
     if (dir == NULL)
         return;
     for (const struct dirent *entry = readdir(dir); entry != NULL; entry = readdir(dir))
-        (void)unlinkat(dirfd(dir), entry->d_name, 0);
+        if (is_of_store(entry->d_name))
+            (void)unlinkat(dirfd(dir), entry->d_name, 0);
     (void)closedir(dir);
     (void)rmdir(folder);
+}
+
+/* Whether there was a store of ours that nobody has open. */
+static bool is_ours_alone(const char *folder) {
+    char path[2048 + 32];
+    snprintf(path, sizeof path, "%s/turnstone.lock", folder);
+    int fd = open(path, O_RDWR | O_CLOEXEC | O_NOFOLLOW);
+    bool is_alone = fd >= 0 && flock(fd, LOCK_EX | LOCK_NB) == 0;
+    if (fd >= 0)
+        close(fd);
+    return is_alone;
 }
 
 /* ---- opening ---- */
@@ -81,14 +107,16 @@ static enum ts_store_result open_store(struct scan_state *state, struct ts_store
 }
 
 /* Damage is no reason to do without it. */
-static void remake(struct scan_state *state, const char *reason) {
+static void remake(struct scan_state *state) {
     struct ts_store_error error;
-    scan__note(state->faults, "state: %s: it was removed and is made anew", reason);
     ts_store_close(state->store);
     state->store = NULL;
     remove_store(state->folder);
-    if (open_store(state, &error) != TS_STORE_OK)
-        state->store = NULL;
+    if (open_store(state, &error) == TS_STORE_OK)
+        scan__note(state->faults, "state: it was damaged, and is made anew");
+    else
+        scan__note(state->faults, "state: it is damaged: %s; everything is read, and nothing kept",
+                   error.text);
 }
 
 static void give_up(struct scan_state *state, const char *what, const char *reason) {
@@ -130,9 +158,11 @@ struct scan_state *scan__state_open(const char *folder, struct scan_faults *faul
         return NULL;
     }
     struct ts_store_error error;
+    bool was_ours = is_ours_alone(state->folder);
     enum ts_store_result result = open_store(state, &error);
-    if (result == TS_STORE_DAMAGED)
-        remake(state, "damaged");
+    /* RocksDB has many words for files of its own that do not fit together. */
+    if (result == TS_STORE_DAMAGED || (result == TS_STORE_BAD_CONFIGURATION && was_ours))
+        remake(state);
     else if (result != TS_STORE_OK)
         scan__note(faults, "state: %s; everything is read, and nothing kept", error.text);
     if (state->store == NULL) {
@@ -188,7 +218,7 @@ bool scan__state_each(struct scan_state *state, struct ts_bytes prefix, scan_sta
     }
     ts_rows_release(&rows);
     if (!is_sound)
-        remake(state, "damaged");
+        remake(state);
     return is_sound;
 }
 

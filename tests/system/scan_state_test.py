@@ -149,13 +149,13 @@ def another_rule_set_reads_everything_again():
 def another_allow_list_or_salt_reads_only_blobs_with_findings():
     repo = varied()
     total = compare("repo")["blobs"]
-    repo.write(".turnstone.yml", "version: 1\n")
+    repo.write(".turnstone.yml", "allow: []\n")
     repo.commit()
     ids = [one["id"] for one in report("repo", "--no-state")[0]["findings"]]
     compare("repo")
-    for number, text in enumerate((f"version: 1\nallow:\n  - findings: [{ids[0]}]\n",
-                                   "version: 1\nallow:\n  - paths: ['a.txt']\n    reason: because\n",
-                                   f"version: 1\nsalt: {made_up(24, 'salt')}\n")):
+    for number, text in enumerate((f"allow:\n  - findings: [{ids[0]}]\n",
+                                   "allow:\n  - paths: ['a.txt']\n    reason: because\n",
+                                   f"salt: {made_up(24, 'salt')}\n")):
         # Not committed: the configuration of a work tree counts as it stands.
         repo.write(".turnstone.yml", text)
         changed = compare("repo")
@@ -260,7 +260,7 @@ def what_is_no_state_is_left_alone():
     with open("file", "w") as file:
         file.write("mine")
     summary = compare("repo", state="file", notes=("state: ",))
-    holds("state: cannot make its folder" in summary["notes"][0], summary)
+    holds("state: cannot" in summary["notes"][0], summary)
     equal(open("file").read(), "mine")
     os.makedirs("state/scan")
     with open("state/scan/mine.txt", "w") as file:
