@@ -352,6 +352,7 @@ static void read_flags(const struct cli_arguments *arguments, struct cli_scan_op
     scan->no_repo_config = values[SCAN_NO_REPO_CONFIG] != NULL;
     scan->no_builtin_rules = values[SCAN_NO_BUILTIN_RULES] != NULL;
     scan->shows_secrets = values[SCAN_SHOW_SECRETS] != NULL;
+    options->no_progress = values[SCAN_NO_PROGRESS] != NULL;
     options->baseline = values[SCAN_BASELINE];
     options->lists_gone = values[SCAN_DIFF_BASELINE] != NULL;
     if (values[SCAN_FAIL_ON])

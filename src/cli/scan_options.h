@@ -64,6 +64,7 @@ struct cli_scan_options {
     const char **texts; /* owned: what scan points to */
     struct ts_scan_target *targets;
     char *state_folder; /* owned; the user's own */
+    bool no_progress;
 };
 
 /* CLI_EXIT_DONE, or it has been said what is wrong and there is nothing to release. */

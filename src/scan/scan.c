@@ -175,7 +175,8 @@ static enum ts_scan_outcome scan_path(struct scan_session *session, struct scan_
         enum ts_scan_outcome outcome = with_profile(session, target, NULL, ret_error);
         return outcome == TS_SCAN_DONE ? scan__file(session, target, path, ret_error) : outcome;
     }
-    struct ts_git_open_options open = {.faults = scan__faults_sink(&session->faults)};
+    struct ts_git_open_options open = {.search_upward = session->options->search_upward,
+                                       .faults = scan__faults_sink(&session->faults)};
     struct ts_git_repo *repo = NULL;
     struct ts_git_fault fault;
     enum ts_git_error error = ts_git_repo_open(path, &open, &repo, &fault);
@@ -254,6 +255,7 @@ static void session_release(struct scan_session *session) {
         scan__profile_release(session->profiles[i]);
         free(session->profiles[i]);
     }
+    free(session->old_ids);
     free(session->profiles);
     free(session->targets);
 }

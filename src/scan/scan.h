@@ -68,6 +68,8 @@ struct ts_scan_options {
     size_t commit_count;
     int64_t since_s; /* with has_since: what commits of this time or later brought */
 
+    const char *index_file; /* of what is staged: instead of the repository's own; NULL: that */
+
     const char *config_file;       /* instead of the target's own */
     const char *const *rule_files; /* added to the built-in rules */
     size_t rule_file_count;
@@ -86,9 +88,11 @@ struct ts_scan_options {
     enum ts_scan_extent extent;
     unsigned jobs; /* threads; 0: as many as there are processors */
     bool has_since;
-    bool unreachable; /* what no ref reaches, too */
-    bool full;        /* every byte of every blob */
-    bool ungated;     /* every rule everywhere: slow, for comparison */
+    bool unreachable;   /* what no ref reaches, too */
+    bool only_changes;  /* of what is staged, without findings that the files it changes had before */
+    bool search_upward; /* a folder in a work tree stands for the repository */
+    bool full;          /* every byte of every blob */
+    bool ungated;       /* every rule everywhere: slow, for comparison */
     bool no_repo_config;
     bool no_builtin_rules;
     bool shows_secrets;

@@ -50,6 +50,8 @@ struct scan_session {
     struct scan_hits hits;
     struct scan_faults faults;
     struct scan_pile stands;
+    struct ts_finding_id *old_ids; /* findings that were there before, sorted: not reported */
+    size_t old_id_count;
     struct scan_pile commits;
     struct scan_target *targets;
     size_t target_count; /* begun */
