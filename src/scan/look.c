@@ -291,8 +291,9 @@ bool scan__look_judge(struct scan_look *look, struct ts_bytes bytes, const struc
     struct scan_finding_new finding = {
         .id = ts_finding_id_of(&profile->key, rule->id, match->secret),
         .rule = rule,
-        .redacted = ts_bytes_of_cstring(scan__redact(match->secret, redacted)),
     };
+    const char *block = scan__redact_block(match->secret, &finding.id, redacted);
+    finding.redacted = ts_bytes_of_cstring(block != NULL ? block : scan__redact(match->secret, redacted));
     if (look->options.shows_secrets)
         finding.secret = match->secret;
     struct scan_hit hit = {.at = match->secret_span.from,
