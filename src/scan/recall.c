@@ -14,9 +14,6 @@
 #include <stdlib.h>
 #include <string.h>
 
-/* Of the layouts and of what keys mean; in every key. */
-#define FORMAT         1
-#define ID_LEN         16
 /* A page of known objects is written when it has so many bytes, or so long after the last one. */
 #define PAGE_BYTES     ((size_t)1 << 20)
 #define PAGE_NS        UINT64_C(5000000000)
@@ -30,14 +27,12 @@
 
 /* ---- keys ---- */
 
-enum kind { KIND_KNOWN = 'k', KIND_HITS = 'h', KIND_SNAPSHOT = 's' };
-
 static void add_digest(struct ts_blake3 *hasher, const uint8_t digest[static 32]) {
     ts_blake3_update(hasher, ts_bytes_of(digest, 32));
 }
 
 /* What decides whether anything is found in an object. */
-static void digest_rules(const struct scan_profile *profile, uint8_t ret_digest[static 32]) {
+static void digest_rules(const struct scan_profile *profile, uint8_t ret_id[static SCAN_STATE_ID_LEN]) {
     struct ts_blake3 hasher;
     uint8_t rules[TS_RULESET_DIGEST_LEN];
     ts_detector_digest(profile->detector, rules);
@@ -45,61 +40,32 @@ static void digest_rules(const struct scan_profile *profile, uint8_t ret_digest[
     add_digest(&hasher, rules);
     ts_blake3_update(&hasher, ts_build_id());
     ts_blake3_update(&hasher, ts_bytes_of_cstring(ts_version()));
-    ts_blake3_output(&hasher, 0, ret_digest, 32);
+    ts_blake3_output(&hasher, 0, ret_id, SCAN_STATE_ID_LEN);
 }
 
 /* What decides what is said of it. */
-static void digest_judging(const struct scan_profile *profile, uint8_t ret_digest[static 32]) {
+static void digest_judging(const struct scan_profile *profile, uint8_t ret_id[static SCAN_STATE_ID_LEN]) {
     struct ts_blake3 hasher;
     ts_blake3_init_derive_key(&hasher, TS_BYTES("turnstone 2026 state of scans: judging"));
     add_digest(&hasher, profile->key.key);
     add_digest(&hasher, profile->config_digest);
-    ts_blake3_output(&hasher, 0, ret_digest, 32);
+    ts_blake3_output(&hasher, 0, ret_id, SCAN_STATE_ID_LEN);
 }
 
-static bool digest_repo(struct ts_git_repo *repo, uint8_t ret_digest[static 32]) {
+static void digest_repo(enum ts_git_hash hash, const char *path, uint8_t ret_id[static SCAN_STATE_ID_LEN]) {
     struct ts_blake3 hasher;
-    uint8_t hash = (uint8_t)ts_git_repo_hash(repo);
-    char *path = realpath(ts_git_repo_common_dir(repo), NULL);
-    if (path == NULL)
-        return false;
+    uint8_t kind = (uint8_t)hash;
     ts_blake3_init_derive_key(&hasher, TS_BYTES("turnstone 2026 state of scans: repository"));
-    ts_blake3_update(&hasher, ts_bytes_of(&hash, 1));
+    ts_blake3_update(&hasher, ts_bytes_of(&kind, 1));
     ts_blake3_update(&hasher, ts_bytes_of_cstring(path));
-    ts_blake3_output(&hasher, 0, ret_digest, 32);
-    free(path);
-    return true;
+    ts_blake3_output(&hasher, 0, ret_id, SCAN_STATE_ID_LEN);
 }
 
-static void extend(struct scan_recall_key *key, const void *bytes, size_t len) {
-    memcpy(key->bytes + key->len, bytes, len);
-    key->len += len;
-}
-
-static struct scan_recall_key key_of(const uint8_t *repo, enum kind kind, const uint8_t *rules,
-                                     const uint8_t *judging) {
-    struct scan_recall_key key = {.len = 0};
-    const uint8_t head[] = {FORMAT};
-    const uint8_t tag[] = {(uint8_t)kind};
-    extend(&key, head, sizeof head);
-    extend(&key, repo, ID_LEN);
-    extend(&key, tag, sizeof tag);
-    extend(&key, rules, ID_LEN);
-    if (judging != NULL)
-        extend(&key, judging, ID_LEN);
+static struct scan_state_key page_key(const struct scan_state_key *prefix, uint64_t number) {
+    struct scan_state_key key = *prefix;
+    ts_be64_store(number, key.bytes + key.len);
+    key.len += 8;
     return key;
-}
-
-static struct scan_recall_key page_key(const struct scan_recall_key *prefix, uint64_t number) {
-    struct scan_recall_key key = *prefix;
-    uint8_t bytes[8];
-    ts_be64_store(number, bytes);
-    extend(&key, bytes, sizeof bytes);
-    return key;
-}
-
-static struct ts_bytes bytes_of(const struct scan_recall_key *key) {
-    return ts_bytes_of(key->bytes, key->len);
 }
 
 /* ---- beginning and end ---- */
@@ -109,27 +75,26 @@ void scan__recall_init(struct scan_recall *recall, struct scan_session *session,
     *recall = (struct scan_recall){.repo = repo};
     pthread_mutex_init(&recall->lock, NULL);
     const struct ts_scan_options *options = session->options;
-    uint8_t of_repo[32];
-    uint8_t of_rules[32];
-    uint8_t of_judging[32];
     /* Scans for comparison are to look at everything. */
-    if (options->state_folder == NULL || options->full || options->ungated || !digest_repo(repo, of_repo))
+    if (options->state_folder == NULL || options->full || options->ungated)
         return;
     if (session->state == NULL && !session->has_tried_state)
         session->state = scan__state_open(options->state_folder, &session->faults);
     session->has_tried_state = true;
     struct scan_recall_worker *workers = calloc(session->jobs, sizeof *workers);
-    if (session->state == NULL || workers == NULL) {
+    recall->path = realpath(ts_git_repo_common_dir(repo), NULL);
+    if (session->state == NULL || workers == NULL || recall->path == NULL) {
         free(workers);
         return;
     }
-    digest_rules(target->profile, of_rules);
-    digest_judging(target->profile, of_judging);
+    digest_repo(target->hash, recall->path, recall->use.repo);
+    digest_rules(target->profile, recall->use.rules);
+    digest_judging(target->profile, recall->use.judging);
     recall->session = session;
     recall->target = (uint32_t)(target - session->targets);
-    recall->known_prefix = key_of(of_repo, KIND_KNOWN, of_rules, NULL);
-    recall->hits_prefix = key_of(of_repo, KIND_HITS, of_rules, of_judging);
-    recall->snapshot_prefix = key_of(of_repo, KIND_SNAPSHOT, of_rules, of_judging);
+    recall->known_prefix = scan__state_key(SCAN_STATE_KNOWN, &recall->use);
+    recall->hits_prefix = scan__state_key(SCAN_STATE_HITS, &recall->use);
+    recall->snapshot_prefix = scan__state_key(SCAN_STATE_SNAPSHOT, &recall->use);
     recall->has_hits = !options->shows_secrets;
     recall->faults_before = target->faults_before;
     recall->commits_before = session->commits.len / sizeof(struct scan_commit);
@@ -147,6 +112,7 @@ void scan__recall_release(struct scan_recall *recall) {
     for (unsigned i = 0; i < recall->worker_count; i++)
         scan__buffer_release(&recall->workers[i].known);
     free(recall->workers);
+    free(recall->path);
     pthread_mutex_destroy(&recall->lock);
 }
 
@@ -226,21 +192,28 @@ void scan__recall_known(struct scan_recall *recall, struct ts_git_set *wanted, s
     struct scan_session *session = recall->session;
     struct taking taking = {recall, wanted, commit, ctx};
     /* What was taken before damage was met is as sound as ever: each page has its own checksum. */
-    if (scan__state_each(session->state, bytes_of(&recall->known_prefix), take_known_page, &taking) &&
+    if (scan__state_each(session->state, scan__state_key_bytes(&recall->known_prefix), take_known_page,
+                         &taking) &&
         recall->has_hits)
-        (void)scan__state_each(session->state, bytes_of(&recall->hits_prefix), take_hits_page, &taking);
+        (void)scan__state_each(session->state, scan__state_key_bytes(&recall->hits_prefix), take_hits_page,
+                               &taking);
     (void)scan__hits_contents(&session->hits, &recall->contents_kept);
 }
 
 /* ---- writing ---- */
 
-/* With the lock. */
-static void put_page(struct scan_recall *recall, const struct scan_recall_key *prefix,
+/* With the lock. Before the first page it is noted whose it is, so that none outlives its repository for good. */
+static void put_page(struct scan_recall *recall, const struct scan_state_key *prefix,
                      const struct scan_buffer *page) {
-    struct scan_recall_key key = page_key(prefix, recall->next_page++);
-    struct ts_op op = {.kind = TS_OP_PUT, .key = bytes_of(&key), .value = scan__buffer_bytes(page)};
-    if (page->len > 0 && !page->no_memory)
-        (void)scan__state_apply(recall->session->state, &op, 1);
+    if (page->len == 0 || page->no_memory)
+        return;
+    if (!recall->has_noted_use)
+        scan__use_note(recall->session->state, &recall->use, recall->path);
+    recall->has_noted_use = true;
+    struct scan_state_key key = page_key(prefix, recall->next_page++);
+    struct ts_op op = {
+        .kind = TS_OP_PUT, .key = scan__state_key_bytes(&key), .value = scan__buffer_bytes(page)};
+    (void)scan__state_apply(recall->session->state, &op, 1);
 }
 
 /* With the lock, and that of the hits. In halves when they do not fit into a page; what does not fit alone is read again. */
@@ -323,11 +296,12 @@ static bool merge_page(void *ctx, struct ts_bytes key, struct ts_bytes value) {
         if (ts_git_set_has(merging->all, &oid))
             scan__buffer_put(&merging->page, ts_bytes_of(value.data + at, len));
     }
-    struct scan_recall_key added = page_key(&recall->known_prefix, recall->next_page);
+    struct scan_state_key added = page_key(&recall->known_prefix, recall->next_page);
     bool is_full = merging->page.len >= PAGE_BYTES;
-    struct ts_op ops[] = {
-        {.kind = TS_OP_DEL, .key = key},
-        {.kind = TS_OP_PUT, .key = bytes_of(&added), .value = scan__buffer_bytes(&merging->page)}};
+    struct ts_op ops[] = {{.kind = TS_OP_DEL, .key = key},
+                          {.kind = TS_OP_PUT,
+                           .key = scan__state_key_bytes(&added),
+                           .value = scan__buffer_bytes(&merging->page)}};
     /* What was taken from this page and is not written yet is known no more if the process ends here. */
     (void)scan__state_apply(recall->session->state, ops, is_full ? 2 : 1);
     if (is_full) {
@@ -343,7 +317,8 @@ static void merge_pages(struct scan_recall *recall) {
     if (recall->pages <= PAGES_MAX || ts_git_set_new(recall->repo, &merging.all, &fault) != TS_GIT_OK)
         return;
     ts_git_set_invert(merging.all);
-    if (scan__state_each(recall->session->state, bytes_of(&recall->known_prefix), merge_page, &merging))
+    if (scan__state_each(recall->session->state, scan__state_key_bytes(&recall->known_prefix), merge_page,
+                         &merging))
         put_page(recall, &recall->known_prefix, &merging.page);
     scan__buffer_release(&merging.page);
     ts_git_set_free(merging.all);
@@ -389,14 +364,14 @@ static bool is_faultless(const struct scan_recall *recall) {
 }
 
 static void write_parts(struct scan_recall *recall, struct ts_bytes all) {
-    struct scan_recall_key keys[SNAPSHOT_PARTS];
+    struct scan_state_key keys[SNAPSHOT_PARTS];
     struct ts_op ops[SNAPSHOT_PARTS];
     for (size_t i = 0; i < SNAPSHOT_PARTS; i++) {
         struct ts_bytes rest = ts_bytes_skip(all, i * SNAPSHOT_PART < all.len ? i * SNAPSHOT_PART : all.len);
         keys[i] = page_key(&recall->snapshot_prefix, i);
         ops[i] = (struct ts_op){
             .kind = rest.len > 0 ? TS_OP_PUT : TS_OP_DEL,
-            .key = bytes_of(&keys[i]),
+            .key = scan__state_key_bytes(&keys[i]),
             .value = ts_bytes_first(rest, rest.len < SNAPSHOT_PART ? rest.len : SNAPSHOT_PART)};
     }
     (void)scan__state_apply(recall->session->state, ops, SNAPSHOT_PARTS);
@@ -480,10 +455,10 @@ bool scan__recall_all(struct scan_recall *recall) {
         session->faults.total != recall->faults_before)
         return false;
     struct snapshot snapshot = {.recall = recall};
-    bool is_done =
-        scan__state_each(session->state, bytes_of(&recall->snapshot_prefix), take_part, &snapshot) &&
-        !snapshot.is_other && snapshot.all.len > 0 && !snapshot.all.no_memory &&
-        use_snapshot(recall, scan__buffer_bytes(&snapshot.all));
+    bool is_done = scan__state_each(session->state, scan__state_key_bytes(&recall->snapshot_prefix),
+                                    take_part, &snapshot) &&
+                   !snapshot.is_other && snapshot.all.len > 0 && !snapshot.all.no_memory &&
+                   use_snapshot(recall, scan__buffer_bytes(&snapshot.all));
     scan__buffer_release(&snapshot.all);
     return is_done;
 }

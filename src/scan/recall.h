@@ -17,16 +17,10 @@
 #define TS_SCAN_RECALL_H
 
 #include "state_codec.h"
+#include "usage.h"
 
 #include "git/fingerprint.h"
 #include "git/set.h"
-
-#define SCAN_RECALL_KEY_MAX 96
-
-struct scan_recall_key {
-    uint8_t bytes[SCAN_RECALL_KEY_MAX];
-    size_t len;
-};
 
 /* Objects that one thread has looked at and that are not written yet. */
 struct scan_recall_worker {
@@ -38,9 +32,12 @@ struct scan_recall {
     struct scan_session *session; /* NULL: nothing is recalled or kept */
     uint32_t target;
     struct ts_git_repo *repo;
-    struct scan_recall_key known_prefix;
-    struct scan_recall_key hits_prefix;
-    struct scan_recall_key snapshot_prefix;
+    struct scan_use use;
+    char *path; /* of the repository */
+    bool has_noted_use;
+    struct scan_state_key known_prefix;
+    struct scan_state_key hits_prefix;
+    struct scan_state_key snapshot_prefix;
     bool has_hits; /* hits may be used and kept: no secrets are shown */
     uint8_t fingerprint[32];
     bool has_fingerprint;

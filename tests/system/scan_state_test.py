@@ -308,6 +308,29 @@ def damage_of_the_repository_after_a_scan_is_still_reported():
 
 
 @test
+def what_belongs_to_repositories_that_are_gone_is_removed():
+    varied("first")
+    varied("second")
+    compare("first")
+    compare("second")
+    kept = report("first", "--state", "state")[1]
+    equal(kept["blobs_known"], kept["blobs"])
+    shutil.move("first", "away")
+    repo = varied("third")
+    compare("third", known=0)
+    shutil.move("away", "first")
+    compare("first", known=0)
+    compare("second", known=kept["blobs"])
+    # Of one repository only the latest few ways of scanning are kept.
+    for number in range(8):
+        repo.write(".turnstone.yml", f"salt: {made_up(24, number)}\n")
+        compare("third")
+    compare("third", known=kept["blobs"])
+    repo.write(".turnstone.yml", f"salt: {made_up(24, 0)}\n")
+    holds(0 < compare("third")["blobs_known"] < kept["blobs"], "the oldest is gone, what is clean is still known")
+
+
+@test
 def scans_for_comparison_do_without():
     varied()
     total = compare("repo")["blobs"]
