@@ -15,10 +15,11 @@
 #include <string.h>
 
 /* A page of known objects is written when it has so many bytes, or so long after the last one. */
-#define PAGE_BYTES     ((size_t)1 << 20)
+#define PAGE_BYTES     ((size_t)128 << 10)
 #define PAGE_NS        UINT64_C(5000000000)
-/* More pages than this are made into few. */
-#define PAGES_MAX      48
+/* More pages than this are made into few large ones. */
+#define PAGES_MAX      32
+#define MERGED_BYTES   ((size_t)1 << 20)
 #define HITS_PAGE_MAX  ((size_t)4 << 20)
 #define CONTENTS_MAX   4096
 #define SNAPSHOT_MAX   ((size_t)40 << 20)
@@ -297,7 +298,7 @@ static bool merge_page(void *ctx, struct ts_bytes key, struct ts_bytes value) {
             scan__buffer_put(&merging->page, ts_bytes_of(value.data + at, len));
     }
     struct scan_state_key added = page_key(&recall->known_prefix, recall->next_page);
-    bool is_full = merging->page.len >= PAGE_BYTES;
+    bool is_full = merging->page.len >= MERGED_BYTES;
     struct ts_op ops[] = {{.kind = TS_OP_DEL, .key = key},
                           {.kind = TS_OP_PUT,
                            .key = scan__state_key_bytes(&added),

@@ -210,6 +210,38 @@ def a_scan_that_is_killed_leaves_nothing_wrong():
     compare("repo", known=compare("repo")["blobs"])
 
 
+def many_files(path, count):
+    """A commit with so many small files, some with secrets, made fast."""
+    repo = Repo(path)
+    lines = ["commit refs/heads/main", "committer Cy <cy@example.org> 1700000000 +0000", "data 5", "files"]
+    for i in range(count):
+        text = f"{made_up(40, i)}\n" + (f"{github_token(i)}\n" if i % 500 == 0 else "")
+        lines += [f"M 100644 inline d{i % 50}/f{i}.txt", f"data {len(text)}", text]
+    repo.git("fast-import", "--quiet", stdin="\n".join(lines) + "\n")
+    return repo
+
+
+@test
+def a_long_scan_that_is_killed_leaves_what_it_had_looked_at():
+    many_files("repo", 20000)
+    chance = random.Random(3)
+    most = 0
+    for attempt in range(20):
+        shutil.rmtree("state", ignore_errors=True)
+        scan = subprocess.Popen([PROGRAM, "scan", "repo", "--state", "state", "--jobs", "2"], stdout=subprocess.DEVNULL,
+                                stderr=subprocess.DEVNULL)
+        time.sleep(0.1 + attempt * 0.05 * chance.random())
+        scan.send_signal(signal.SIGKILL)
+        if scan.wait() == 1:
+            continue
+        summary = compare("repo")
+        if 0 < summary["blobs_known"] < summary["blobs"]:
+            most = max(most, summary["blobs_known"])
+            if attempt >= 6:
+                break
+    holds(most > 0, "no scan was killed while it had written a part")
+
+
 @test
 def an_interrupted_scan_keeps_what_it_looked_at():
     repo = Repo("repo")
