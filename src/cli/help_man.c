@@ -66,7 +66,10 @@ static void put_verb(FILE *out, const struct cli_verb *verb) {
     put_paragraphs(out, verb->description);
     for (size_t i = 0; i < verb->option_count; i++) {
         const struct cli_option *option = &verb->options[i];
-        fputs(".TP\n\\fB\\-\\-", out);
+        fputs(".TP\n", out);
+        if (option->letter)
+            fprintf(out, "\\fB\\-%c\\fR, ", option->letter);
+        fputs("\\fB\\-\\-", out);
         put_roff(out, option->name);
         fputs("\\fR", out);
         if (option->argument) {

@@ -104,9 +104,9 @@ static bool is_inside_character(uint8_t byte) {
 /* The part of the line that is near enough. */
 static struct ts_span near_part(struct ts_bytes content, struct ts_span at) {
     size_t from = at.from;
-    size_t to = at.from;
     while (from > 0 && at.from - from < SCAN_EXCERPT_BEFORE && content.data[from - 1] != '\n')
         from--;
+    size_t to = at.from;
     while (to < content.len && to - at.from < SCAN_EXCERPT_BEHIND && content.data[to] != '\n')
         to++;
     return (struct ts_span){from, to - from};
