@@ -55,8 +55,7 @@ static enum cli_exit save(const char *path, struct ts_baseline *old, const struc
     return cli__finish_stdout(CLI_EXIT_DONE);
 }
 
-static enum cli_exit make(const char *path, struct cli_scan_options *options,
-                          const struct cli_arguments *arguments) {
+static enum cli_exit make(const char *path, struct cli_scan_options *options) {
     struct ts_baseline old = {.count = 0};
     struct ts_baseline drawn = {.count = 0};
     struct ts_baseline_error error;
@@ -69,7 +68,7 @@ static enum cli_exit make(const char *path, struct cli_scan_options *options,
     if (status == CLI_EXIT_DONE) {
         options->scan.salt = ts_baseline_salt(&old, TS_BYTES(""));
         options->scan.new_salt = ts_baseline_salt(&drawn, TS_BYTES(""));
-        status = cli__scan_run(options, arguments, &report);
+        status = cli__scan_run(options, &report);
     }
     if (status == CLI_EXIT_DONE) {
         status = save(path, &old, &drawn, &report);
@@ -88,7 +87,7 @@ static enum cli_exit run_baseline(const struct cli_arguments *arguments) {
         return status;
     status = cli__scan_check_outputs(&options);
     if (status == CLI_EXIT_DONE)
-        status = make(arguments->values[SCAN_OUTPUT], &options, arguments);
+        status = make(arguments->values[SCAN_OUTPUT], &options);
     cli__scan_options_release(&options);
     return status;
 }

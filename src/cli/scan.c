@@ -7,38 +7,15 @@
 
 #include "report/baseline.h"
 
-static enum cli_exit status_of(const struct ts_report *report, enum ts_severity fail_on) {
-    if (ts_report_is_incomplete(report))
-        return CLI_EXIT_INCOMPLETE;
-    for (size_t i = 0; i < report->finding_count; i++)
-        if (report->findings[i].is_new && report->findings[i].rule->severity >= fail_on)
-            return CLI_EXIT_FINDINGS;
-    return CLI_EXIT_DONE;
-}
-
-/* Ids of targets with different salts have nothing in common, and those of another salt than the baseline's neither. */
-static enum cli_exit compare(const char *file, struct ts_baseline *baseline, struct ts_report *report) {
-    struct ts_baseline_error error;
-    if (report->has_several_keys)
-        return cli__complain(
-            CLI_EXIT_USAGE,
-            "scan: the targets have salts of their own, and one baseline cannot serve them: scan them one by one");
-    if (!ts_baseline_fits(baseline, &report->key, file, &error))
-        return cli__complain(CLI_EXIT_USAGE, "scan: %s", error.text);
-    ts_baseline_apply(baseline, report);
-    return CLI_EXIT_DONE;
-}
-
-static enum cli_exit scan_and_write(struct cli_scan_options *options, const struct cli_arguments *arguments,
-                                    struct ts_baseline *baseline) {
+static enum cli_exit scan_and_write(struct cli_scan_options *options, struct ts_baseline *baseline) {
     struct ts_report report;
-    enum cli_exit status = cli__scan_run(options, arguments, &report);
+    enum cli_exit status = cli__scan_run(options, &report);
     if (status != CLI_EXIT_DONE)
         return status;
     if (baseline)
-        status = compare(options->baseline, baseline, &report);
+        status = cli__scan_compare(options, baseline, &report);
     if (status == CLI_EXIT_DONE)
-        status = cli__scan_write(options, &report, status_of(&report, options->fail_on));
+        status = cli__scan_write(options, &report, cli__scan_status(&report, options->fail_on));
     ts_scan_release(&report);
     return status;
 }
@@ -55,7 +32,7 @@ static enum cli_exit run_scan(const struct cli_arguments *arguments) {
         status = cli__complain(CLI_EXIT_USAGE, "scan: %s", error.text);
     if (status == CLI_EXIT_DONE) {
         options.scan.salt = ts_baseline_salt(&baseline, TS_BYTES(""));
-        status = scan_and_write(&options, arguments, options.baseline ? &baseline : NULL);
+        status = scan_and_write(&options, options.baseline ? &baseline : NULL);
     }
     ts_baseline_release(&baseline);
     cli__scan_options_release(&options);
@@ -66,6 +43,7 @@ static const struct cli_variable variables[] = {
     {"NO_COLOR", "when set, and not empty, no colours are used on a terminal"},
     {"TMPDIR", "where temporary files go, such as parts of very large objects; /tmp by default"},
     {"XDG_CACHE_HOME", "where compiled rules are kept; ~/.cache by default"},
+    {"XDG_STATE_HOME", "where what scans learnt is kept; ~/.local/state by default"},
 };
 
 static const struct cli_example examples[] = {

@@ -60,6 +60,11 @@
                      .argument = "SIZE",                                                                     \
                      .help =                                                                                 \
                          "memory to use beside mapped packs, as 512M or 2G; 1G by default, 64M at least"},   \
+    [SCAN_STATE] = {.name = "state",                                                                         \
+                    .argument = "DIR",                                                                       \
+                    .help = "keep in this folder what scans of repositories learn, so that the next one "    \
+                            "reads only what is new; turnstone in XDG_STATE_HOME by default"},               \
+    [SCAN_NO_STATE] = {.name = "no-state", .help = "use no state of earlier scans, and keep none"},          \
     [SCAN_NO_PROGRESS] = {.name = "no-progress", .help = "show no progress on a terminal"}
 
 const struct cli_option cli__scan_option_table[SCAN_OPTION_COUNT] = {
@@ -269,6 +274,8 @@ static enum cli_exit check_together(const char *verb, const struct cli_arguments
                              "%s: with --config no other configuration is read; leave out "
                              "--no-repo-config",
                              verb);
+    if (values[SCAN_STATE] && values[SCAN_NO_STATE])
+        return cli__complain(CLI_EXIT_USAGE, "%s: --state and --no-state exclude each other", verb);
     if (values[SCAN_DIFF_BASELINE] && !values[SCAN_BASELINE])
         return cli__complain(CLI_EXIT_USAGE,
                              "%s: --diff-baseline compares with a baseline: give it with --baseline", verb);
@@ -310,6 +317,28 @@ static void read_texts(const struct cli_arguments *arguments, struct cli_scan_op
     scan->target_count = arguments->operand_count;
 }
 
+/* Where the user's state is, or NULL: there is no place for it. */
+static char *find_state_folder(void) {
+    const char *state = getenv("XDG_STATE_HOME");
+    const char *home = getenv("HOME");
+    char *folder = NULL;
+    int len = -1;
+    if (state && state[0] == '/')
+        len = asprintf(&folder, "%s/turnstone", state);
+    else if (home && home[0] == '/')
+        len = asprintf(&folder, "%s/.local/state/turnstone", home);
+    return len < 0 ? NULL : folder;
+}
+
+static void read_state(const struct cli_arguments *arguments, struct cli_scan_options *options) {
+    if (arguments->values[SCAN_NO_STATE])
+        return;
+    if (!arguments->values[SCAN_STATE])
+        options->state_folder = find_state_folder();
+    options->scan.state_folder =
+        arguments->values[SCAN_STATE] ? arguments->values[SCAN_STATE] : options->state_folder;
+}
+
 static void read_flags(const struct cli_arguments *arguments, struct cli_scan_options *options) {
     const char *const *values = arguments->values;
     struct ts_scan_options *scan = &options->scan;
@@ -323,6 +352,7 @@ static void read_flags(const struct cli_arguments *arguments, struct cli_scan_op
     scan->no_repo_config = values[SCAN_NO_REPO_CONFIG] != NULL;
     scan->no_builtin_rules = values[SCAN_NO_BUILTIN_RULES] != NULL;
     scan->shows_secrets = values[SCAN_SHOW_SECRETS] != NULL;
+    options->no_progress = values[SCAN_NO_PROGRESS] != NULL;
     options->baseline = values[SCAN_BASELINE];
     options->lists_gone = values[SCAN_DIFF_BASELINE] != NULL;
     if (values[SCAN_FAIL_ON])
@@ -365,6 +395,7 @@ enum cli_exit cli__scan_options_read(const char *verb, const struct cli_argument
     }
     read_texts(arguments, &options);
     read_flags(arguments, &options);
+    read_state(arguments, &options);
     read_outputs(arguments, &options);
     *ret_options = options;
     return CLI_EXIT_DONE;
@@ -374,5 +405,6 @@ void cli__scan_options_release(struct cli_scan_options *options) {
     free(options->texts);
     free(options->targets);
     free(options->outputs);
+    free(options->state_folder);
     *options = (struct cli_scan_options){.texts = NULL};
 }

@@ -28,6 +28,8 @@ enum {
     SCAN_UNGATED,
     SCAN_JOBS,
     SCAN_MEMORY,
+    SCAN_STATE,
+    SCAN_NO_STATE,
     SCAN_NO_PROGRESS,
     SCAN_COMMON_COUNT,
     SCAN_FORMAT = SCAN_COMMON_COUNT,
@@ -61,6 +63,8 @@ struct cli_scan_options {
     enum ts_severity fail_on;
     const char **texts; /* owned: what scan points to */
     struct ts_scan_target *targets;
+    char *state_folder; /* owned; the user's own */
+    bool no_progress;
 };
 
 /* CLI_EXIT_DONE, or it has been said what is wrong and there is nothing to release. */

@@ -36,19 +36,42 @@ static void catch_signals(void) {
     sigaction(SIGTERM, &action, NULL);
 }
 
-enum cli_exit cli__scan_run(struct cli_scan_options *options, const struct cli_arguments *arguments,
-                            struct ts_report *ret_report) {
+enum cli_exit cli__scan_run(struct cli_scan_options *options, struct ts_report *ret_report) {
     struct ts_scan_error error;
     struct cli_scan_progress drawer;
     options->scan.progress = &progress;
     catch_signals();
-    cli__scan_progress_begin(&drawer, &progress, !arguments->values[SCAN_NO_PROGRESS]);
+    cli__scan_progress_begin(&drawer, &progress, !options->no_progress);
     enum ts_scan_outcome outcome = ts_scan_run(&options->scan, ret_report, &error);
     cli__scan_progress_end(&drawer);
     if (outcome == TS_SCAN_DONE)
         return CLI_EXIT_DONE;
     return cli__complain(outcome == TS_SCAN_FAILED ? CLI_EXIT_INFRASTRUCTURE : CLI_EXIT_USAGE, "%s: %s",
                          options->verb, error.text);
+}
+
+enum cli_exit cli__scan_status(const struct ts_report *report, enum ts_severity fail_on) {
+    if (ts_report_is_incomplete(report))
+        return CLI_EXIT_INCOMPLETE;
+    for (size_t i = 0; i < report->finding_count; i++)
+        if (report->findings[i].is_new && report->findings[i].rule->severity >= fail_on)
+            return CLI_EXIT_FINDINGS;
+    return CLI_EXIT_DONE;
+}
+
+/* Ids of targets with different salts have nothing in common, and those of another salt than the baseline's neither. */
+enum cli_exit cli__scan_compare(const struct cli_scan_options *options, struct ts_baseline *baseline,
+                                struct ts_report *report) {
+    struct ts_baseline_error error;
+    if (report->has_several_keys)
+        return cli__complain(
+            CLI_EXIT_USAGE,
+            "%s: the targets have salts of their own, and one baseline cannot serve them: scan them one by one",
+            options->verb);
+    if (!ts_baseline_fits(baseline, &report->key, options->baseline, &error))
+        return cli__complain(CLI_EXIT_USAGE, "%s: %s", options->verb, error.text);
+    ts_baseline_apply(baseline, report);
+    return CLI_EXIT_DONE;
 }
 
 void cli__scan_complain_incomplete(const char *verb, const struct ts_report *report) {

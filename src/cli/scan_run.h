@@ -6,10 +6,18 @@
 
 #include "scan_options.h"
 
+#include "report/baseline.h"
+
 /* Scans, with progress on a terminal, until it is done or a signal stops it. CLI_EXIT_DONE: there is a report, which the
  * caller releases with ts_scan_release; else it has been said what is wrong. */
-enum cli_exit cli__scan_run(struct cli_scan_options *options, const struct cli_arguments *arguments,
-                            struct ts_report *ret_report);
+enum cli_exit cli__scan_run(struct cli_scan_options *options, struct ts_report *ret_report);
+
+/* Marks what the baseline has. CLI_EXIT_DONE, or it has been said why they cannot be compared. */
+enum cli_exit cli__scan_compare(const struct cli_scan_options *options, struct ts_baseline *baseline,
+                                struct ts_report *report);
+
+/* Status 0, 1 or 4, as the report has it. */
+enum cli_exit cli__scan_status(const struct ts_report *report, enum ts_severity fail_on);
 
 /* Says on standard error why a report is incomplete. */
 void cli__scan_complain_incomplete(const char *verb, const struct ts_report *report);

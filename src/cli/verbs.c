@@ -11,6 +11,7 @@
 /* In the order in which help lists them. */
 const struct cli_verb *const cli__verbs[] = {
     &cli__verb_scan,
+    &cli__verb_protect,
     &cli__verb_baseline,
     &cli__verb_rules_list,
     &cli__verb_rules_check,

@@ -5,6 +5,7 @@
 #include "verb.h"
 
 extern const struct cli_verb cli__verb_scan;
+extern const struct cli_verb cli__verb_protect;
 extern const struct cli_verb cli__verb_baseline;
 extern const struct cli_verb cli__verb_txn;
 extern const struct cli_verb cli__verb_txn_status;

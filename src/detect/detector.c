@@ -3,6 +3,8 @@
 #include "error.h"
 #include "set_cache.h"
 
+#include "base/blake3.h"
+
 #include <stdlib.h>
 
 static uint32_t larger(uint32_t a, uint32_t b) {
@@ -94,6 +96,25 @@ void ts_detector_free(struct ts_detector *detector) {
 
 const struct ts_ruleset *ts_detector_rules(const struct ts_detector *detector) {
     return detector->rules;
+}
+
+void ts_detector_digest(const struct ts_detector *detector,
+                        uint8_t ret_digest[static TS_RULESET_DIGEST_LEN]) {
+    struct ts_blake3 hasher;
+    uint8_t rules[TS_RULESET_DIGEST_LEN];
+    char pcre2[64] = "";
+    ts_ruleset_digest(detector->rules, rules);
+    (void)pcre2_config(PCRE2_CONFIG_VERSION, pcre2);
+    ts_blake3_init_derive_key(&hasher, TS_BYTES("turnstone 2026 what a detector finds"));
+    ts_blake3_update(&hasher, ts_bytes_of(rules, sizeof rules));
+    for (size_t i = 0; i < detector->rules->count; i++) {
+        ts_blake3_update(&hasher, ts_bytes_of_cstring(detector->rules->rules[i].id));
+        ts_blake3_update(&hasher, TS_BYTES("\n"));
+    }
+    ts_blake3_update(&hasher, ts_bytes_of_cstring(hs_version()));
+    ts_blake3_update(&hasher, TS_BYTES("\n"));
+    ts_blake3_update(&hasher, ts_bytes_of_cstring(pcre2));
+    ts_blake3_output(&hasher, 0, ret_digest, TS_RULESET_DIGEST_LEN);
 }
 
 enum ts_detector_cache ts_detector_cache_state(const struct ts_detector *detector) {

@@ -40,6 +40,9 @@ void ts_detector_free(struct ts_detector *detector);
 const struct ts_ruleset *ts_detector_rules(const struct ts_detector *detector);
 enum ts_detector_cache ts_detector_cache_state(const struct ts_detector *detector);
 
+/* The same for the same rules, ids included, and libraries: what decides, beside this program, what is found. */
+void ts_detector_digest(const struct ts_detector *detector, uint8_t ret_digest[static TS_RULESET_DIGEST_LEN]);
+
 /* The largest number of bytes on which one match can depend: windows of a large input overlap by this much.
  */
 size_t ts_detector_reach(const struct ts_detector *detector);

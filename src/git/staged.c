@@ -166,12 +166,9 @@ bool ts_git_staged_parse(enum ts_git_hash hash, struct ts_bytes file, struct ts_
     return true;
 }
 
-enum ts_git_error ts_git_staged_read(struct ts_git_repo *repo, struct ts_git_staged *ret_staged,
-                                     struct ts_git_fault *ret_fault) {
-    char *path = git__path_join(repo->git_dir, "index");
+enum ts_git_error ts_git_staged_read_file(struct ts_git_repo *repo, const char *path,
+                                          struct ts_git_staged *ret_staged, struct ts_git_fault *ret_fault) {
     struct git__map map = {{NULL, 0}};
-    if (path == NULL)
-        return git__fault(TS_GIT_NO_MEMORY, repo->git_dir, ret_fault);
     enum ts_git_error error = git__map_open(path, &map, ret_fault);
     if (error == TS_GIT_MISSING) {
         *ret_staged = (struct ts_git_staged){NULL, 0};
@@ -180,6 +177,15 @@ enum ts_git_error ts_git_staged_read(struct ts_git_repo *repo, struct ts_git_sta
         error = git__fault(TS_GIT_BAD_FILE, path, ret_fault);
     }
     git__map_release(&map);
+    return error;
+}
+
+enum ts_git_error ts_git_staged_read(struct ts_git_repo *repo, struct ts_git_staged *ret_staged,
+                                     struct ts_git_fault *ret_fault) {
+    char *path = git__path_join(repo->git_dir, "index");
+    if (path == NULL)
+        return git__fault(TS_GIT_NO_MEMORY, repo->git_dir, ret_fault);
+    enum ts_git_error error = ts_git_staged_read_file(repo, path, ret_staged, ret_fault);
     free(path);
     return error;
 }

@@ -29,6 +29,10 @@ struct ts_git_staged {
 enum ts_git_error ts_git_staged_read(struct ts_git_repo *repo, struct ts_git_staged *ret_staged,
                                      struct ts_git_fault *ret_fault);
 
+/* Another file than the repository's own: git makes one for a commit of some files only, and names it to hooks. */
+enum ts_git_error ts_git_staged_read_file(struct ts_git_repo *repo, const char *path,
+                                          struct ts_git_staged *ret_staged, struct ts_git_fault *ret_fault);
+
 /* The same on bytes. False when they are no index. */
 bool ts_git_staged_parse(enum ts_git_hash hash, struct ts_bytes file, struct ts_git_staged *ret_staged);
 void ts_git_staged_release(struct ts_git_staged *staged);

@@ -194,6 +194,17 @@ static bool add_finding(struct assembly *a, const struct sighting *items, size_t
     return true;
 }
 
+static int compare_ids(const void *x, const void *y) {
+    return memcmp(x, y, sizeof(struct ts_finding_id));
+}
+
+/* It was there before what is scanned. */
+static bool is_old(const struct assembly *a, uint32_t finding) {
+    const struct ts_finding_id *id = &scan__hits_findings(&a->session->hits)[finding].id;
+    return a->session->old_id_count > 0 &&
+           bsearch(id, a->session->old_ids, a->session->old_id_count, sizeof *id, compare_ids) != NULL;
+}
+
 static bool add_findings(struct assembly *a) {
     const struct sighting *items = (const struct sighting *)(const void *)a->sightings.bytes;
     size_t count = a->sightings.len / sizeof *items;
@@ -211,7 +222,7 @@ static bool add_findings(struct assembly *a) {
         size_t to = from + 1;
         while (to < count && items[to].finding == items[from].finding)
             to++;
-        if (!add_finding(a, items + from, to - from))
+        if (!is_old(a, items[from].finding) && !add_finding(a, items + from, to - from))
             return false;
         from = to;
     }

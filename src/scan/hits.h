@@ -62,6 +62,8 @@ struct scan_content {
         name; /* given to scan__hits_add, which keeps it as path: of a file its path, of a tag its name */
     uint32_t path; /* text */
     enum scan_content_kind kind;
+    bool is_whole; /* every byte was looked at, and every hit is kept */
+    uint64_t size; /* of the object */
     uint32_t hit_count;
     uint64_t first_hit;
 };

@@ -291,8 +291,9 @@ bool scan__look_judge(struct scan_look *look, struct ts_bytes bytes, const struc
     struct scan_finding_new finding = {
         .id = ts_finding_id_of(&profile->key, rule->id, match->secret),
         .rule = rule,
-        .redacted = ts_bytes_of_cstring(scan__redact(match->secret, redacted)),
     };
+    const char *block = scan__redact_block(match->secret, &finding.id, redacted);
+    finding.redacted = ts_bytes_of_cstring(block != NULL ? block : scan__redact(match->secret, redacted));
     if (look->options.shows_secrets)
         finding.secret = match->secret;
     struct scan_hit hit = {.at = match->secret_span.from,
@@ -321,6 +322,7 @@ bool scan__look_prepare(struct scan_look *look) {
 }
 
 static bool report(struct scan_look *look, const struct scan_content *content, struct ts_bytes bytes) {
+    struct scan_content kept_content = *content;
     if (!SCAN_GROW(look->settled, look->settled_capacity, look->raw_count) || !scan__look_prepare(look))
         return false;
     memcpy(look->settled, look->raw, look->raw_count * sizeof *look->raw);
@@ -332,8 +334,9 @@ static bool report(struct scan_look *look, const struct scan_content *content, s
     size_t kept = 0;
     for (size_t i = 0; i < count; i++)
         kept += scan__look_judge(look, bytes, &look->settled[i], &lines, &look->found[kept]);
+    kept_content.is_whole = look->is_whole && !look->too_many && !look->no_memory && kept == count;
     if (kept > 0)
-        scan__hits_add(look->options.hits, content, look->found, kept);
+        scan__hits_add(look->options.hits, &kept_content, look->found, kept);
     return true;
 }
 
@@ -343,7 +346,10 @@ enum scan_outcome scan__look_whole(struct scan_look *look, const struct scan_con
     look->raw_count = 0;
     look->no_memory = false;
     look->too_many = false;
+    uint64_t limits_hit = ts_scanner_counts(look->scanner).limits_hit;
     bool done = find_raw(look, bytes, base) && !look->no_memory;
+    look->is_whole = done && ts_scanner_counts(look->scanner).limits_hit == limits_hit;
+    look->is_clean = look->is_whole && look->raw_count == 0;
     if (look->raw_count > 0)
         done = report(look, content, bytes) && done;
     if (ret_raw != NULL)

@@ -47,6 +47,8 @@ struct scan_look {
     uint32_t *allows;
     bool no_memory; /* something was lost since it was last asked */
     bool too_many;
+    bool is_whole; /* of the content that was looked at last: all of it was, with every rule */
+    bool is_clean; /* and nothing was found */
 };
 
 bool scan__look_init(struct scan_look *look, const struct scan_look_options *options);

@@ -32,6 +32,7 @@ struct scan_windows {
     uint64_t line;       /* of that place */
     uint64_t line_start; /* of that line, in the content */
     bool too_many;
+    bool is_lacking; /* something of it was not looked at, or not kept */
 };
 
 static size_t margin_of(const struct scan_profile *profile) {
@@ -113,9 +114,12 @@ static bool judge_all(struct scan_look *look, const struct scan_window *window,
     bool done = true;
     for (size_t i = 0; i < look->raw_count && done; i++) {
         struct scan_hit hit;
-        if (belongs(&look->raw[i], window, margin) &&
-            scan__look_judge(look, window->bytes, &look->raw[i], &lines, &hit))
+        if (!belongs(&look->raw[i], window, margin))
+            continue;
+        if (scan__look_judge(look, window->bytes, &look->raw[i], &lines, &hit))
             done = keep(windows, &look->raw[i], &hit, window->at);
+        else
+            windows->is_lacking = true;
     }
     return done;
 }
@@ -128,7 +132,9 @@ static bool report(struct scan_look *look, const struct scan_content *content, s
         return false;
     for (size_t i = 0; i < count; i++)
         look->found[i] = windows->hits[windows->matches[i].depends.from];
-    scan__hits_add(look->options.hits, content, look->found, count);
+    struct scan_content kept = *content;
+    kept.is_whole = look->is_whole;
+    scan__hits_add(look->options.hits, &kept, look->found, count);
     return true;
 }
 
@@ -150,9 +156,14 @@ enum scan_outcome scan__look_window(struct scan_look *look, const struct scan_co
     look->raw_count = 0;
     look->no_memory = false;
     look->too_many = false;
+    uint64_t limits_hit = ts_scanner_counts(look->scanner).limits_hit;
     bool done = ts_scanner_scan(look->scanner, &scan, scan__look_found, look) && !look->no_memory;
     w->too_many = w->too_many || look->too_many;
     done = judge_all(look, window, w) && done;
+    w->is_lacking =
+        w->is_lacking || !done || w->too_many || ts_scanner_counts(look->scanner).limits_hit != limits_hit;
+    look->is_whole = window->is_last && !w->is_lacking;
+    look->is_clean = look->is_whole && w->count == 0;
     scan__arena_clear(&look->decoded);
     if (window->is_last)
         done = report(look, content, w) && done;

@@ -1,5 +1,6 @@
 #include "profile.h"
 
+#include "base/blake3.h"
 #include "base/redact.h"
 
 #include <errno.h>
@@ -41,6 +42,8 @@ static bool read_given(struct scan_profile *profile, const char *path, struct ts
     bool is_read = bytes != NULL && ferror(file) == 0;
     (void)fclose(file);
     bool done = is_read && ts_config_parse(path, ts_bytes_of(bytes, len), &profile->config, &error);
+    if (done)
+        ts_blake3_hash(ts_bytes_of(bytes, len), profile->config_digest);
     free(bytes);
     if (!is_read)
         return fail(ret_error, "%s: cannot be read", shown);
@@ -108,6 +111,7 @@ static bool read_own(struct scan_profile *profile, const struct scan_profile_sou
     }
     bool done =
         ts_config_parse(SCAN_CONFIG_NAME, ts_bytes_of(file.bytes, file.len), &profile->config, &error);
+    ts_blake3_hash(ts_bytes_of(file.bytes, file.len), profile->config_digest);
     free(file.bytes);
     if (!done)
         return fail(ret_error, "%s/%s" CURE, shown, error.text);

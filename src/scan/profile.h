@@ -19,6 +19,7 @@ struct scan_profile {
     bool has_config;
     struct ts_finding_key key;
     bool has_public_salt;
+    uint8_t config_digest[32]; /* of the text of the configuration; zeros when there is none */
 };
 
 /* A file of the target, by its path from the top. The caller frees bytes. */

@@ -9,6 +9,7 @@
 #include "origins.h"
 
 #include "look_impl.h"
+#include "recall.h"
 
 #include "base/assert.h"
 #include "git/walk.h"
@@ -86,6 +87,7 @@ struct visit {
     uint32_t target_index;
     struct ts_git_repo *repo;
     struct scan_looks looks;
+    struct scan_recall recall;
     const struct ts_git_set *reached; /* by refs; NULL unless what is not is looked at, too */
     pthread_mutex_t lock;             /* guards lost; taken alone */
     struct ts_git_oid *lost;          /* commits that no ref reaches */
@@ -115,7 +117,8 @@ static void release_result(void *ctx, void *result) {
 
 static struct scan_content content_of(const struct visit *visit, const struct ts_git_object *object,
                                       enum scan_content_kind kind) {
-    return (struct scan_content){.oid = object->oid, .target = visit->target_index, .kind = kind};
+    return (struct scan_content){
+        .oid = object->oid, .target = visit->target_index, .kind = kind, .size = object->size};
 }
 
 static void note_outcome(struct visit *visit, enum scan_outcome outcome, const struct ts_git_object *object) {
@@ -140,8 +143,16 @@ static void count_object(struct visit *visit, const struct ts_git_object *object
         atomic_store_explicit(&progress->findings, findings, memory_order_relaxed);
 }
 
-static void look_at_blob(struct visit *visit, struct scan_look *look, const struct ts_git_object *object,
+/* Nothing was found in it, and need not be looked for again. */
+static void keep_clean(struct visit *visit, unsigned worker, const struct ts_git_object *object,
+                       enum scan_content_kind kind) {
+    struct scan_known known = {.oid = object->oid, .size = object->size, .kind = kind};
+    scan__recall_keep(&visit->recall, worker, &known);
+}
+
+static void look_at_blob(struct visit *visit, unsigned worker, const struct ts_git_object *object,
                          void **result) {
+    struct scan_look *look = &visit->looks.items[worker];
     struct scan_content content = content_of(visit, object, SCAN_CONTENT_BLOB);
     if (object->content.len == object->size) {
         struct scan_base base;
@@ -155,6 +166,8 @@ static void look_at_blob(struct visit *visit, struct scan_look *look, const stru
         note_outcome(visit, scan__look_whole(look, &content, object->content, is_delta ? &base : NULL, &raw),
                      object);
         *result = raw;
+        if (look->is_clean)
+            keep_clean(visit, worker, object, SCAN_CONTENT_BLOB);
         return;
     }
     struct scan_window window = {
@@ -165,21 +178,26 @@ static void look_at_blob(struct visit *visit, struct scan_look *look, const stru
         note_outcome(visit, outcome, object);
     *result = mark_windows(windows);
     if (object->is_last) {
+        if (look->is_clean)
+            keep_clean(visit, worker, object, SCAN_CONTENT_BLOB);
         scan__windows_free(windows);
         *result = scan__raw_unknown();
     }
 }
 
-static void remember_lost(struct visit *visit, const struct ts_git_object *object) {
-    if (visit->reached == NULL || ts_git_set_has(visit->reached, &object->oid))
+static void remember_lost(void *ctx, const struct ts_git_oid *commit) {
+    struct visit *visit = ctx;
+    if (visit->reached == NULL || ts_git_set_has(visit->reached, commit))
         return;
     pthread_mutex_lock(&visit->lock);
     if (SCAN_GROW(visit->lost, visit->lost_capacity, visit->lost_count + 1))
-        visit->lost[visit->lost_count++] = object->oid;
+        visit->lost[visit->lost_count++] = *commit;
     pthread_mutex_unlock(&visit->lock);
 }
 
-static void look_at_message(struct visit *visit, struct scan_look *look, const struct ts_git_object *object) {
+static void look_at_message(struct visit *visit, unsigned worker, const struct ts_git_object *object) {
+    struct scan_look *look = &visit->looks.items[worker];
+    bool is_read = false;
     bool is_commit = object->type == TS_GIT_COMMIT;
     struct scan_content content =
         content_of(visit, object, is_commit ? SCAN_CONTENT_COMMIT : SCAN_CONTENT_TAG);
@@ -190,26 +208,29 @@ static void look_at_message(struct visit *visit, struct scan_look *look, const s
         return; /* the graph has made a fault of it */
     if (is_commit && ts_git_commit_parse(visit->target->hash, object->content, &commit)) {
         message = commit.message;
-        remember_lost(visit, object);
+        is_read = true;
+        remember_lost(visit, &object->oid);
     } else if (!is_commit && ts_git_tag_parse(visit->target->hash, object->content, &tag)) {
         message = tag.message;
         content.commit = tag.target;
         content.name = tag.name;
+        is_read = true;
     }
     if (message.len > 0)
         note_outcome(visit, scan__look_whole(look, &content, message, NULL, NULL), object);
+    if (is_read && (message.len == 0 || look->is_clean))
+        keep_clean(visit, worker, object, content.kind);
 }
 
 static bool visit_object(void *ctx, unsigned worker, const struct ts_git_object *object, void **result) {
     struct visit *visit = ctx;
-    struct scan_look *look = &visit->looks.items[worker];
     switch (object->type) {
     case TS_GIT_BLOB:
-        look_at_blob(visit, look, object, result);
+        look_at_blob(visit, worker, object, result);
         break;
     case TS_GIT_COMMIT:
     case TS_GIT_TAG:
-        look_at_message(visit, look, object);
+        look_at_message(visit, worker, object);
         break;
     case TS_GIT_TREE:
         break;
@@ -232,8 +253,9 @@ static enum ts_git_error visit_all(struct visit *visit, const struct ts_git_set 
     };
     struct ts_git_visitor visitor = {.visit = visit_object, .release = release_result, .ctx = visit};
     enum ts_git_error error = ts_git_visit(visit->repo, &options, &visitor, NULL, ret_fault);
-    visit->target->row.blobs = atomic_load(&visit->blobs);
-    visit->target->row.bytes = atomic_load(&visit->bytes);
+    visit->target->row.blobs += atomic_load(&visit->blobs);
+    visit->target->row.bytes += atomic_load(&visit->bytes);
+    scan__recall_flush(&visit->recall);
     return error == TS_GIT_STOPPED ? TS_GIT_OK : error;
 }
 
@@ -290,6 +312,9 @@ static enum ts_git_error scan_graph(struct visit *visit, struct ts_git_graph *gr
     enum ts_git_error error = find_wanted(visit, graph, selection, &wanted, &reached, ret_fault);
     visit->reached = reached;
     if (error == TS_GIT_OK) {
+        size_t before = ts_git_set_count(wanted);
+        scan__recall_known(&visit->recall, wanted, remember_lost, visit);
+        atomic_fetch_add(&session->progress->objects, before - ts_git_set_count(wanted));
         atomic_store(&session->progress->stage, TS_SCAN_STAGE_CONTENT);
         error = visit_all(visit, wanted, scan__session_visit_memory(session, ts_git_graph_bytes(graph)),
                           ret_fault);
@@ -325,6 +350,36 @@ static enum ts_git_error scan_without_graph(struct visit *visit, struct ts_git_f
     return error == TS_GIT_OK ? scan__origins(&origins, ret_fault) : error;
 }
 
+static enum ts_scan_outcome scan_history(struct visit *visit, const struct ts_git_selection *selection,
+                                         struct ts_scan_error *ret_error) {
+    struct scan_session *session = visit->session;
+    struct ts_git_graph *graph = NULL;
+    struct ts_git_fault fault;
+    if (!scan__looks_init(&visit->looks, session, visit->target->profile)) {
+        scan__looks_finish(&visit->looks, session, &visit->target->row);
+        return scan__fail(ret_error, TS_SCAN_FAILED, "out of memory; give it fewer --jobs");
+    }
+    atomic_store(&session->progress->stage, TS_SCAN_STAGE_HISTORY);
+    uint64_t table_bytes_max = session->memory_bytes / GRAPH_SHARE;
+    struct ts_git_graph_options options = {.threads = session->jobs,
+                                           .memory_bytes =
+                                               scan__session_visit_memory(session, table_bytes_max),
+                                           .table_bytes_max = table_bytes_max,
+                                           .spill_dir = session->spill_dir,
+                                           .faults = scan__faults_sink(&session->faults)};
+    enum ts_git_error error = ts_git_graph_new(visit->repo, &options, &graph, &fault);
+    if (error == TS_GIT_OK)
+        error = scan_graph(visit, graph, selection, &fault);
+    else if (error == TS_GIT_NO_MEMORY)
+        error = scan_without_graph(visit, &fault);
+    scan__looks_finish(&visit->looks, session, &visit->target->row);
+    ts_git_graph_free(graph);
+    if (error != TS_GIT_OK)
+        return git_failure(&fault, ret_error);
+    scan__recall_finish(&visit->recall);
+    return TS_SCAN_DONE;
+}
+
 enum ts_scan_outcome scan__repository(struct scan_session *session, struct scan_target *target,
                                       struct ts_git_repo *repo, struct ts_scan_error *ret_error) {
     struct chosen chosen;
@@ -335,31 +390,11 @@ enum ts_scan_outcome scan__repository(struct scan_session *session, struct scan_
                           .target = target,
                           .target_index = (uint32_t)(target - session->targets),
                           .repo = repo};
-    struct ts_git_graph *graph = NULL;
-    struct ts_git_fault fault;
     pthread_mutex_init(&visit.lock, NULL);
-    if (!scan__looks_init(&visit.looks, session, target->profile)) {
-        outcome = scan__fail(ret_error, TS_SCAN_FAILED, "out of memory; give it fewer --jobs");
-        goto done;
-    }
-    atomic_store(&session->progress->stage, TS_SCAN_STAGE_HISTORY);
-    uint64_t table_bytes_max = session->memory_bytes / GRAPH_SHARE;
-    struct ts_git_graph_options options = {.threads = session->jobs,
-                                           .memory_bytes =
-                                               scan__session_visit_memory(session, table_bytes_max),
-                                           .table_bytes_max = table_bytes_max,
-                                           .spill_dir = session->spill_dir,
-                                           .faults = scan__faults_sink(&session->faults)};
-    enum ts_git_error error = ts_git_graph_new(repo, &options, &graph, &fault);
-    if (error == TS_GIT_OK)
-        error = scan_graph(&visit, graph, &chosen.selection, &fault);
-    else if (error == TS_GIT_NO_MEMORY)
-        error = scan_without_graph(&visit, &fault);
-    if (error != TS_GIT_OK)
-        outcome = git_failure(&fault, ret_error);
-done:
-    scan__looks_finish(&visit.looks, session, &target->row);
-    ts_git_graph_free(graph);
+    scan__recall_init(&visit.recall, session, target, repo);
+    if (!scan__recall_all(&visit.recall))
+        outcome = scan_history(&visit, &chosen.selection, ret_error);
+    scan__recall_release(&visit.recall);
     pthread_mutex_destroy(&visit.lock);
     free(visit.lost);
     free(chosen.oids);

@@ -2,6 +2,7 @@
 
 #include "look_impl.h"
 #include "session.h"
+#include "state.h"
 #include "tree_file.h"
 
 #include "base/assert.h"
@@ -174,7 +175,8 @@ static enum ts_scan_outcome scan_path(struct scan_session *session, struct scan_
         enum ts_scan_outcome outcome = with_profile(session, target, NULL, ret_error);
         return outcome == TS_SCAN_DONE ? scan__file(session, target, path, ret_error) : outcome;
     }
-    struct ts_git_open_options open = {.faults = scan__faults_sink(&session->faults)};
+    struct ts_git_open_options open = {.search_upward = session->options->search_upward,
+                                       .faults = scan__faults_sink(&session->faults)};
     struct ts_git_repo *repo = NULL;
     struct ts_git_fault fault;
     enum ts_git_error error = ts_git_repo_open(path, &open, &repo, &fault);
@@ -203,6 +205,7 @@ static enum ts_scan_outcome scan_target(struct scan_session *session, const stru
                                         struct ts_scan_error *ret_error) {
     struct scan_target *target = &session->targets[session->target_count];
     session->faults.target = (uint32_t)session->target_count++;
+    target->faults_before = session->faults.total;
     target->row.name = ts_bytes_of_cstring(given->path);
     enum ts_scan_outcome outcome = TS_SCAN_DONE;
     switch (given->kind) {
@@ -252,6 +255,7 @@ static void session_release(struct scan_session *session) {
         scan__profile_release(session->profiles[i]);
         free(session->profiles[i]);
     }
+    free(session->old_ids);
     free(session->profiles);
     free(session->targets);
 }
@@ -278,6 +282,8 @@ enum ts_scan_outcome ts_scan_run(const struct ts_scan_options *options, struct t
     for (size_t i = 0; i < options->target_count && outcome == TS_SCAN_DONE && !scan__is_stopped(session);
          i++)
         outcome = scan_target(session, &options->targets[i], ret_error);
+    scan__state_close(session->state);
+    session->state = NULL;
     if (outcome == TS_SCAN_DONE && !scan__assemble(session, &memory->arena, &report))
         outcome = scan__fail(ret_error, TS_SCAN_FAILED, "out of memory for the report; select less");
     if (outcome != TS_SCAN_DONE) {

@@ -68,6 +68,8 @@ struct ts_scan_options {
     size_t commit_count;
     int64_t since_s; /* with has_since: what commits of this time or later brought */
 
+    const char *index_file; /* of what is staged: instead of the repository's own; NULL: that */
+
     const char *config_file;       /* instead of the target's own */
     const char *const *rule_files; /* added to the built-in rules */
     size_t rule_file_count;
@@ -75,17 +77,22 @@ struct ts_scan_options {
     struct ts_bytes salt;     /* a baseline's: comes before that of a configuration */
     struct ts_bytes new_salt; /* comes before the public one: for a baseline that is being made */
 
-    uint64_t memory_bytes;             /* 0 is TS_SCAN_MEMORY_DEFAULT; at least TS_SCAN_MEMORY_MIN */
-    const char *spill_dir;             /* NULL: TMPDIR, or /tmp */
+    uint64_t memory_bytes; /* 0 is TS_SCAN_MEMORY_DEFAULT; at least TS_SCAN_MEMORY_MIN */
+    const char *spill_dir; /* NULL: TMPDIR, or /tmp */
+    /* What earlier scans of a repository learnt is taken from here, and what this one learns goes here; made when it is not
+     * there. NULL: none. Scans with full or ungated do without. */
+    const char *state_folder;
     size_t occurrences_max;            /* listed for each finding; 0 is 100 */
     struct ts_scan_progress *progress; /* NULL: none, and no way to stop */
 
     enum ts_scan_extent extent;
     unsigned jobs; /* threads; 0: as many as there are processors */
     bool has_since;
-    bool unreachable; /* what no ref reaches, too */
-    bool full;        /* every byte of every blob */
-    bool ungated;     /* every rule everywhere: slow, for comparison */
+    bool unreachable;   /* what no ref reaches, too */
+    bool only_changes;  /* of what is staged, without findings that the files it changes had before */
+    bool search_upward; /* a folder in a work tree stands for the repository */
+    bool full;          /* every byte of every blob */
+    bool ungated;       /* every rule everywhere: slow, for comparison */
     bool no_repo_config;
     bool no_builtin_rules;
     bool shows_secrets;

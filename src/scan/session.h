@@ -37,6 +37,7 @@ struct scan_target {
     struct ts_report_target row;
     struct scan_profile *profile;
     enum ts_git_hash hash;
+    uint64_t faults_before; /* faults of all targets when this one began */
 };
 
 struct scan_session {
@@ -49,12 +50,16 @@ struct scan_session {
     struct scan_hits hits;
     struct scan_faults faults;
     struct scan_pile stands;
+    struct ts_finding_id *old_ids; /* findings that were there before, sorted: not reported */
+    size_t old_id_count;
     struct scan_pile commits;
     struct scan_target *targets;
     size_t target_count; /* begun */
     struct scan_profile **profiles;
     size_t profile_count;
     struct scan_profile *plain; /* of targets without a configuration; one of profiles, or NULL */
+    struct scan_state *state;   /* opened when it is first asked for; NULL: none */
+    bool has_tried_state;
     uint64_t limits_hit;
     bool no_memory;
 };

@@ -2,6 +2,7 @@
 
 #include "base/assert.h"
 #include "base/redact.h"
+#include "base/utf8.h"
 #include "report/report.h"
 
 #include <stdio.h>
@@ -11,6 +12,11 @@
 #define SIDE_PART 6
 #define MASK      TS_REPORT_MASK
 #define CUT       "…"
+
+static size_t put(char *text, size_t len, struct ts_bytes more) {
+    memcpy(text + len, more.data, more.len);
+    return len + more.len;
+}
 
 const char *scan__redact(struct ts_bytes secret, char ret_text[static SCAN_REDACTED_SIZE]) {
     size_t side = secret.len / SIDE_PART;
@@ -23,6 +29,70 @@ const char *scan__redact(struct ts_bytes secret, char ret_text[static SCAN_REDAC
     (void)ts_text_escape(ts_bytes_skip(secret, secret.len - side), last, sizeof last);
     snprintf(ret_text, SCAN_REDACTED_SIZE, "%s" CUT "%s", first, last);
     return ret_text;
+}
+
+#define LABEL_MAX 40
+#define ID_SHOWN  8
+
+const char *scan__redact_block(struct ts_bytes secret, const struct ts_finding_id *id,
+                               char ret_text[static SCAN_REDACTED_SIZE]) {
+    const struct ts_bytes begin = TS_BYTES("-----BEGIN ");
+    if (!ts_bytes_starts_with(secret, begin))
+        return NULL;
+    struct ts_bytes rest = ts_bytes_skip(secret, begin.len);
+    size_t len = 0;
+    while (len < rest.len && len <= LABEL_MAX &&
+           ((rest.data[len] >= 'A' && rest.data[len] <= 'Z') ||
+            (rest.data[len] >= '0' && rest.data[len] <= '9') || rest.data[len] == ' '))
+        len++;
+    if (len == 0 || len > LABEL_MAX || len == rest.len || rest.data[len] != '-')
+        return NULL;
+    snprintf(ret_text, SCAN_REDACTED_SIZE, "%.*s (%.*s)", (int)len, (const char *)rest.data, ID_SHOWN,
+             id->text);
+    return ret_text;
+}
+
+/* ---- what is no text ---- */
+
+#define BINARY "·"
+
+/* How long the character that begins here is; 0 when none does that could be shown. */
+static size_t text_at(struct ts_bytes bytes) {
+    if (bytes.data[0] == '\t' || (bytes.data[0] >= 0x20 && bytes.data[0] < 0x7f))
+        return 1;
+    uint32_t point;
+    return bytes.data[0] < 0x80 ? 0 : ts_utf8_decode(bytes, &point);
+}
+
+static bool is_wide(struct ts_bytes text) {
+    size_t zeros = 0;
+    for (size_t i = 0; i < text.len; i++)
+        zeros += text.data[i] == 0;
+    return zeros >= 4 && zeros >= text.len / 4;
+}
+
+/* In place: it never becomes longer, since what takes two bytes stands for two at least. */
+static size_t drop_binary(char *text, size_t len) {
+    struct ts_bytes rest = ts_bytes_of(text, len);
+    bool wide = is_wide(rest);
+    size_t kept = 0;
+    while (rest.len > 0) {
+        size_t run = text_at(rest);
+        if (run > 0) {
+            memmove(text + kept, rest.data, run);
+            kept += run;
+        } else {
+            while (run < rest.len && text_at(ts_bytes_skip(rest, run)) == 0)
+                run++;
+            bool is_between = wide && run == 1 && rest.data[0] == 0;
+            if (!is_between && run > 1)
+                kept = put(text, kept, TS_BYTES(BINARY));
+            else if (!is_between)
+                text[kept++] = (char)rest.data[0];
+        }
+        rest = ts_bytes_skip(rest, run);
+    }
+    return kept;
 }
 
 /* ---- the line ---- */
@@ -95,11 +165,6 @@ static struct ts_span shown_part(struct ts_bytes part, const bool *masked, size_
     return (struct ts_span){from, to - from};
 }
 
-static size_t put(char *text, size_t len, struct ts_bytes more) {
-    memcpy(text + len, more.data, more.len);
-    return len + more.len;
-}
-
 size_t scan__excerpt(const struct scan_excerpt *excerpt, char ret_text[static SCAN_EXCERPT_SIZE]) {
     bool masked[SCAN_EXCERPT_BEFORE + SCAN_EXCERPT_BEHIND] = {false};
     struct ts_bytes content = excerpt->content;
@@ -119,7 +184,8 @@ size_t scan__excerpt(const struct scan_excerpt *excerpt, char ret_text[static SC
         else if (i == shown.from || !masked[i - 1])
             len = put(ret_text, len, TS_BYTES(MASK));
     }
-    return is_cut ? put(ret_text, len, TS_BYTES(CUT)) : len;
+    len = is_cut ? put(ret_text, len, TS_BYTES(CUT)) : len;
+    return drop_binary(ret_text, len);
 }
 
 /* ---- lines ---- */

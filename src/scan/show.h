@@ -5,6 +5,7 @@
 #define TS_SCAN_SHOW_H
 
 #include "base/bytes.h"
+#include "detect/finding_id.h"
 
 #include <stdbool.h>
 #include <stddef.h>
@@ -17,6 +18,11 @@
  * terminator. Returns ret_text. */
 const char *scan__redact(struct ts_bytes secret, char ret_text[static SCAN_REDACTED_SIZE]);
 
+/* "RSA PRIVATE KEY (51a0e1e7)" for what stands between lines of dashes, whose ends are all alike: its label, and the beginning
+ * of its finding's id, which is keyed. NULL when it is no such block. */
+const char *scan__redact_block(struct ts_bytes secret, const struct ts_finding_id *id,
+                               char ret_text[static SCAN_REDACTED_SIZE]);
+
 /* Of a line as much as this is shown, masks counted, some of it before the secret. A cut is shown as "…". */
 #define SCAN_EXCERPT_MAX    200
 #define SCAN_EXCERPT_LEAD   72
@@ -27,8 +33,9 @@ const char *scan__redact(struct ts_bytes secret, char ret_text[static SCAN_REDAC
 
 /*
  * The line in which `at` begins, cut. Every byte that is in a span of `secrets` (in any order, overlapping or not) is
- * masked, and so is every other place in it that reads as `same`; neither is masked when shown is true. Raw bytes, no
- * terminator. Returns how many there are.
+ * masked, and so is every other place in it that reads as `same`; neither is masked when shown is true. Of what is no text,
+ * zeros between characters (UTF-16) are left out, and each run of other bytes is one "·". No terminator. Returns how many
+ * bytes there are.
  */
 struct scan_excerpt {
     struct ts_bytes content;

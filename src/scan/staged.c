@@ -208,6 +208,75 @@ static void look_at_entry(struct staged *s, const struct ts_git_staged_entry *en
     atomic_fetch_add_explicit(&s->session->progress->bytes, stats.bytes, memory_order_relaxed);
 }
 
+/* ---- what was there before ---- */
+
+static int compare_path(const void *a, const void *b) {
+    const struct ts_git_staged_entry *x = a;
+    const struct ts_git_staged_entry *y = b;
+    return ts_bytes_compare(ts_bytes_of(x->path, x->path_len), ts_bytes_of(y->path, y->path_len));
+}
+
+static bool is_staged(const struct ts_git_staged *staged, const struct known *known) {
+    struct ts_git_staged_entry key = {.path_len = known->path.len};
+    char path[4096];
+    if (known->path.len > sizeof path)
+        return false;
+    memcpy(path, known->path.data, known->path.len);
+    key.path = path;
+    const struct ts_git_staged_entry *found =
+        staged->count == 0 ? NULL
+                           : bsearch(&key, staged->items, staged->count, sizeof *staged->items, compare_path);
+    return found != NULL && ts_git_oid_equal(&found->oid, &known->oid);
+}
+
+static int compare_ids(const void *a, const void *b) {
+    return memcmp(a, b, sizeof(struct ts_finding_id));
+}
+
+static bool keep_old(struct staged *s, const struct scan_hits *old) {
+    size_t count = old->finding_table.count;
+    s->session->old_ids = calloc(count + 1, sizeof *s->session->old_ids);
+    if (s->session->old_ids == NULL)
+        return false;
+    for (size_t i = 0; i < count; i++)
+        s->session->old_ids[i] = scan__hits_findings(old)[i].id;
+    if (count > 0)
+        qsort(s->session->old_ids, count, sizeof *s->session->old_ids, compare_ids);
+    s->session->old_id_count = count;
+    return true;
+}
+
+/* Findings of the files that change or go, as HEAD has them: a commit does not bring what it moves or leaves. What cannot be
+ * read has none. */
+static bool find_old(struct staged *s, const struct ts_git_staged *staged) {
+    struct scan_hits old;
+    struct scan_look look;
+    struct scan_hits_options hits = {.held_max = (size_t)(s->session->memory_bytes / 16),
+                                     .findings_max = s->session->hits.findings_max,
+                                     .spill_dir = s->session->spill_dir};
+    struct scan_look_options options = {.profile = s->target->profile, .hits = &old};
+    if (!scan__hits_init(&old, &hits))
+        return false;
+    bool done = scan__look_init(&look, &options);
+    for (size_t i = 0; done && i < s->known_count && !scan__is_stopped(s->session); i++) {
+        struct scan_content content = {.oid = s->known[i].oid, .kind = SCAN_CONTENT_STAGED};
+        struct ts_git_content blob;
+        if (is_staged(staged, &s->known[i]) ||
+            ts_git_object_read(s->repo, &s->known[i].oid, BLOB_BYTES_MAX, &blob, NULL) != TS_GIT_OK)
+            continue;
+        (void)scan__look_whole(&look, &content, ts_bytes_of(blob.bytes, blob.len), NULL, NULL);
+        free(blob.bytes);
+    }
+    if (done) {
+        scan__look_release(&look);
+        done = keep_old(s, &old);
+    }
+    scan__hits_release(&old);
+    return done;
+}
+
+/* ---- all of it ---- */
+
 static void place_contents(struct staged *s) {
     size_t count;
     const struct scan_content *contents = scan__hits_contents(&s->session->hits, &count);
@@ -229,7 +298,10 @@ enum ts_scan_outcome scan__staged(struct scan_session *session, struct scan_targ
                        .repo = repo};
     struct ts_git_staged staged;
     struct ts_git_fault fault;
-    if (ts_git_staged_read(repo, &staged, &fault) != TS_GIT_OK) {
+    const char *file = session->options->index_file;
+    enum ts_git_error error = file != NULL ? ts_git_staged_read_file(repo, file, &staged, &fault)
+                                           : ts_git_staged_read(repo, &staged, &fault);
+    if (error != TS_GIT_OK) {
         char line[400];
         return scan__fail(ret_error, TS_SCAN_BAD_TARGET, "%s",
                           ts_git_fault_describe(&fault, line, sizeof line));
@@ -244,6 +316,8 @@ enum ts_scan_outcome scan__staged(struct scan_session *session, struct scan_targ
         if (!entry->is_intent_to_add && !ts_git_mode_is_submodule(entry->mode) && !is_in_head(&s, entry))
             look_at_entry(&s, entry);
     }
+    if (done && session->options->only_changes && session->hits.contents.len > 0)
+        done = find_old(&s, &staged);
     if (done)
         place_contents(&s);
     scan__looks_finish(&s.looks, session, &target->row);

@@ -19,6 +19,25 @@ static void little_of_a_secret_is_shown(void **state) {
     assert_string_equal(redacted("\x1b[2Jefghijklmnopqrst\n\r\x07\x80"), "\\x1b[2J…\\x0a\\x0d\\x07\\x80");
 }
 
+static void keys_are_told_apart_by_their_kind_and_finding(void **state) {
+    (void)state;
+    char shown[SCAN_REDACTED_SIZE];
+    const struct ts_finding_id id = {"51a0e1e7d7b2f6948ce1a4e5c9e597c8"};
+    static const char *const others[] = {
+        "ghp_x",
+        "-----BEGIN ",
+        "-----BEGIN RSA",
+        "-----BEGIN \x1b[2J-----\n",
+        "-----BEGIN -----",
+        "-----BEGIN A LABEL THAT IS MUCH TOO LONG FOR A KEY OF ANY KIND-----"};
+    assert_string_equal(scan__redact_block(TS_BYTES("-----BEGIN RSA PRIVATE "
+                                                    "KEY-----\nabc"),
+                                           &id, shown),
+                        "RSA PRIVATE KEY (51a0e1e7)");
+    for (size_t i = 0; i < sizeof others / sizeof others[0]; i++)
+        assert_null(scan__redact_block(ts_bytes_of_cstring(others[i]), &id, shown));
+}
+
 static char text[SCAN_EXCERPT_SIZE + 1];
 
 static const char *excerpt(struct scan_excerpt from) {
@@ -42,6 +61,25 @@ static void the_line_is_shown_with_its_secrets_masked(void **state) {
     assert_string_equal(excerpt(from), "a=******** and b=********, c=SECRET");
     from.shown = true;
     assert_string_equal(excerpt(from), "a=SECRET and b=MORE, c=SECRET");
+}
+
+static void what_is_no_text_is_shown_shortly(void **state) {
+    (void)state;
+    struct ts_span wide = {16, 12};
+    struct scan_excerpt from = {
+        .content = TS_BYTES("\0t\0o\0k\0e\0n\0 \0=\0 S\0E\0C\0R\0E\0T\0;\0.\0"),
+        .at = wide,
+        .secrets = &wide,
+        .secret_count = 1,
+    };
+    assert_string_equal(excerpt(from), "token = ********;.");
+    struct ts_span at = {20, 6};
+    from = (struct scan_excerpt){
+        .content = TS_BYTES("ab\1\2\3\0\0\0\0\0\0\0\0\0\0\0\xff\xfe\x80=SECRET\0\0\0z\xe9z caf\xc3\xa9"),
+        .at = at,
+        .secrets = &at,
+        .secret_count = 1};
+    assert_string_equal(excerpt(from), "ab·=********·z\xe9z caf\xc3\xa9");
 }
 
 static void long_lines_are_cut_and_masks_count_as_what_is_shown(void **state) {
@@ -123,6 +161,8 @@ static void a_window_goes_on_in_the_middle_of_a_line(void **state) {
 int main(void) {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(little_of_a_secret_is_shown),
+        cmocka_unit_test(keys_are_told_apart_by_their_kind_and_finding),
+        cmocka_unit_test(what_is_no_text_is_shown_shortly),
         cmocka_unit_test(the_line_is_shown_with_its_secrets_masked),
         cmocka_unit_test(long_lines_are_cut_and_masks_count_as_what_is_shown),
         cmocka_unit_test(no_byte_of_a_secret_is_shown),

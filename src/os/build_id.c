@@ -1,0 +1,43 @@
+#include "os/build_id.h"
+
+#include <link.h>
+#include <string.h>
+
+#define ALIGNED(size) (((size_t)(size) + 3) & ~(size_t)3)
+
+/* Notes are a head, a name and a description, each filled up to four bytes. */
+static struct ts_bytes find_in(struct ts_bytes notes) {
+    ElfW(Nhdr) head;
+    while (notes.len >= sizeof head) {
+        memcpy(&head, notes.data, sizeof head);
+        notes = ts_bytes_skip(notes, sizeof head);
+        size_t name_len = ALIGNED(head.n_namesz);
+        size_t len = ALIGNED(head.n_descsz);
+        if (name_len > notes.len || len > notes.len - name_len)
+            break;
+        if (head.n_type == NT_GNU_BUILD_ID && head.n_namesz == sizeof "GNU" &&
+            memcmp(notes.data, "GNU", sizeof "GNU") == 0)
+            return ts_bytes_of(notes.data + name_len, head.n_descsz);
+        notes = ts_bytes_skip(notes, name_len + len);
+    }
+    return (struct ts_bytes){NULL, 0};
+}
+
+/* The program itself comes first, and is the only one that is looked at. */
+static int look_at(struct dl_phdr_info *info, size_t size, void *context) {
+    struct ts_bytes *found = context;
+    (void)size;
+    for (size_t i = 0; i < info->dlpi_phnum && found->len == 0; i++) {
+        const ElfW(Phdr) *part = &info->dlpi_phdr[i];
+        if (part->p_type == PT_NOTE)
+            *found =
+                find_in(ts_bytes_of((const void *)(info->dlpi_addr + part->p_vaddr), (size_t)part->p_memsz));
+    }
+    return 1;
+}
+
+struct ts_bytes ts_build_id(void) {
+    struct ts_bytes found = {NULL, 0};
+    (void)dl_iterate_phdr(look_at, &found);
+    return found;
+}

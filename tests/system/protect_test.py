@@ -1,0 +1,194 @@
+#!/usr/bin/env python3
+"""turnstone protect: commits that would bring secrets are refused, by git itself through a hook."""
+import os
+import shutil
+import subprocess
+import sys
+
+sys.path.insert(0, os.path.join(os.path.dirname(os.path.abspath(__file__)), "..", "support", "python"))
+from program import PROGRAM, complains, run  # noqa: E402
+from repo import Repo, github_token, private_key  # noqa: E402
+from tap import Skip, equal, holds, main, test  # noqa: E402
+
+TOP = os.path.join(os.path.dirname(os.path.abspath(__file__)), "..", "..")
+
+
+def hooked(*arguments, path="repo"):
+    """A repository whose commits go through the program."""
+    repo = Repo(path)
+    os.makedirs("hooks", exist_ok=True)
+    with open("hooks/pre-commit", "w") as hook:
+        hook.write(f"#!/bin/sh\nexec '{PROGRAM}' protect {' '.join(arguments)}\n")
+    os.chmod("hooks/pre-commit", 0o755)
+    repo.write("readme", "nothing\n")
+    repo.commit()
+    repo.git("config", "core.hooksPath", os.path.abspath("hooks"))
+    return repo
+
+
+def commit(repo, *arguments, cwd=None):
+    repo.clock += 60
+    return subprocess.run(["git", "-C", cwd or repo.path, "commit", "-m", "change", *arguments], capture_output=True, text=True,
+                          env=repo.environment(), check=False)
+
+
+def refused(done, *parts):
+    said = done.stdout + done.stderr
+    holds(done.returncode != 0 and "protect: refused" in said, done)
+    for part in parts:
+        holds(part in said, (part, said))
+
+
+@test
+def a_commit_that_brings_a_secret_is_refused_and_others_pass():
+    repo = hooked()
+    head = repo.git("rev-parse", "HEAD")
+    repo.write("conf/a.txt", f"x\ntoken = {github_token(1)}\n")
+    repo.git("add", "-A")
+    done = commit(repo)
+    refused(done, "conf/a.txt:2", "turnstone:allow", "--no-verify")
+    holds(github_token(1) not in done.stdout + done.stderr, "the secret itself is not shown")
+    equal(repo.git("rev-parse", "HEAD"), head)
+    repo.write("conf/a.txt", "x\ntoken = from the environment\n")
+    repo.git("add", "-A")
+    done = commit(repo)
+    equal(done.returncode, 0, done)
+    holds("turnstone" not in done.stdout + done.stderr and "finding" not in done.stdout + done.stderr, done)
+
+
+@test
+def only_what_is_staged_counts():
+    repo = hooked()
+    repo.write("a.txt", "fine\n")
+    repo.git("add", "-A")
+    repo.write("a.txt", f"{github_token(1)}\n")
+    repo.write("untracked.txt", f"{github_token(2)}\n")
+    equal(commit(repo).returncode, 0)
+    repo.git("add", "-A")
+    repo.write("a.txt", "fine again\n")
+    refused(commit(repo), "a.txt:1", "untracked.txt:1")
+
+
+@test
+def commits_of_some_files_and_of_all_changes_are_judged_by_what_they_bring():
+    """git makes another index for these, which it names to the hook."""
+    repo = hooked()
+    repo.write("a.txt", "fine\n")
+    repo.write("b.txt", "fine\n")
+    repo.git("add", "-A")
+    equal(commit(repo).returncode, 0)
+    repo.write("a.txt", f"{github_token(1)}\n")
+    repo.write("b.txt", "better\n")
+    equal(commit(repo, "b.txt").returncode, 0)
+    refused(commit(repo, "a.txt"), "a.txt:1")
+    refused(commit(repo, "-a"), "a.txt:1")
+
+
+@test
+def what_was_there_before_does_not_stand_in_the_way():
+    repo = hooked()
+    repo.write("old.txt", f"{github_token(1)}\n")
+    repo.write("key.pem", private_key(1))
+    repo.git("add", "-A")
+    equal(commit(repo, "--no-verify").returncode, 0)
+    repo.write("old.txt", f"a line\n{github_token(1)}\n")
+    repo.git("mv", "key.pem", "moved.pem")
+    repo.git("add", "-A")
+    equal(commit(repo).returncode, 0)
+    repo.write("old.txt", f"a line\n{github_token(1)}\n{github_token(2)}\n")
+    repo.git("add", "-A")
+    done = commit(repo)
+    refused(done, "old.txt:3")
+    holds("1 finding" in done.stdout + done.stderr, done)
+    repo.write("old.txt", f"a line\n{github_token(1)}\n")
+    repo.write("copy.txt", f"{github_token(1)}\n")  # old.txt is not changed: this is a new place
+    repo.git("add", "-A")
+    refused(commit(repo), "copy.txt:1")
+
+
+@test
+def the_first_commit_is_looked_at_too():
+    repo = Repo("repo")
+    repo.write("a.txt", github_token(1))
+    repo.git("add", "-A")
+    equal(run("protect", "repo").status, 1)
+    equal(run("protect", cwd="repo").status, 1)
+    repo.git("rm", "-q", "--cached", "a.txt")
+    result = run("protect", cwd="repo")
+    equal((result.status, result.out, result.err), (0, "", ""))
+
+
+@test
+def configuration_marks_baseline_and_severity_are_respected():
+    repo = hooked("--baseline", os.path.abspath("known.baseline"))
+    run("baseline", "repo", "-o", "known.baseline")
+    repo.write("a.txt", f"{github_token(1)} # turnstone:allow\n")
+    repo.git("add", "-A")
+    equal(commit(repo).returncode, 0)
+    repo.write("docs/b.txt", f"{github_token(2)}\n")
+    repo.git("add", "-A")
+    refused(commit(repo), "docs/b.txt:1")
+    repo.write(".turnstone.yml", "allow:\n  - paths: ['docs/**']\n")
+    equal(commit(repo).returncode, 0)
+    repo.write("c.txt", f"{github_token(3)}\n")
+    repo.git("add", "-A")
+    refused(commit(repo), "c.txt:1")
+    run("baseline", "repo", "--staged", "-o", "known.baseline")
+    equal(commit(repo).returncode, 0)
+    repo.write("d.txt", "password = \"Zeb" + "ra-42-piano\"\n")
+    repo.git("add", "-A")
+    equal(run("protect", "repo", "--fail-on", "critical").status, 0)
+
+
+@test
+def it_works_in_folders_and_linked_work_trees():
+    repo = hooked()
+    os.makedirs("repo/deep/down")
+    repo.write("deep/down/a.txt", github_token(1))
+    repo.git("add", "-A")
+    holds("deep/down/a.txt:1" in run("protect", cwd="repo/deep/down").out, "the whole repository, by its own paths")
+    refused(commit(repo, cwd="repo/deep/down"), "deep/down/a.txt:1")
+    repo.git("reset", "-q", "--hard")
+    repo.git("worktree", "add", "-q", "../tree")
+    with open("tree/b.txt", "w") as file:
+        file.write(github_token(2))
+    subprocess.run(["git", "-C", "tree", "add", "-A"], check=True)
+    refused(commit(repo, cwd="tree"), "b.txt:1")
+
+
+@test
+def what_is_wrong_is_said():
+    complains(2, "not a git repository", "protect", "/")
+    Repo("repo")
+    complains(2, "one repository at a time", "protect", "repo", "repo")
+    complains(2, "known.baseline", "protect", "repo", "--baseline", "known.baseline")
+    repo = Repo("broken")
+    repo.write("a.txt", "x\n")
+    repo.git("add", "-A")
+    blob = repo.git("rev-parse", ":a.txt")
+    os.unlink(f"broken/.git/objects/{blob[:2]}/{blob[2:]}")
+    complains(4, blob, "protect", "broken")
+
+
+@test
+def the_pre_commit_framework_runs_it():
+    if shutil.which("pre-commit") is None:
+        raise Skip("pre-commit is not installed")
+    repo = Repo("repo")
+    repo.write("a.txt", github_token(1))
+    repo.git("add", "-A")
+    done = subprocess.run(["pre-commit", "try-repo", os.path.abspath(TOP), "turnstone"], cwd="repo", capture_output=True,
+                          text=True, check=False,
+                          env={**repo.environment(), "PATH": os.path.dirname(PROGRAM) + ":" + os.environ["PATH"]})
+    holds(done.returncode == 1 and "a.txt:1" in done.stdout, done)
+
+
+@test
+def the_hook_for_the_framework_names_the_verb():
+    with open(os.path.join(TOP, ".pre-commit-hooks.yaml")) as file:
+        text = file.read()
+    holds("entry: turnstone protect" in text and "pass_filenames: false" in text, text)
+
+
+if __name__ == "__main__":
+    main()

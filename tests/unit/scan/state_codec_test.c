@@ -1,0 +1,192 @@
+#include "state_session.h"
+#include "support/cmocka.h"
+
+static struct state_session from;
+static struct state_session to;
+static struct scan_buffer page;
+
+static int begin(void **state) {
+    (void)state;
+    page = (struct scan_buffer){.data = NULL};
+    bool is_made = state_session_init(&from) && state_session_init(&to) && state_session_fill(&from);
+    state_session_encode(&from, &page);
+    return is_made && !page.no_memory ? 0 : -1;
+}
+
+static int end(void **state) {
+    (void)state;
+    scan__buffer_release(&page);
+    state_session_release(&from);
+    state_session_release(&to);
+    return 0;
+}
+
+static bool decode(struct ts_bytes bytes) {
+    struct scan_material_sink sink = {.session = &to.session};
+    return scan__material_decode(bytes, &sink);
+}
+
+static size_t content_count(const struct state_session *made) {
+    size_t count;
+    (void)scan__hits_contents(&made->session.hits, &count);
+    return count;
+}
+
+static struct ts_bytes text(const struct state_session *made, uint32_t place) {
+    return scan__hits_text_at(&made->session.hits, place);
+}
+
+static void assert_same_text(uint32_t a, uint32_t b) {
+    assert_true(ts_bytes_equal(text(&from, a), text(&to, b)));
+}
+
+static void assert_same_hit(const struct scan_hit *a, const struct scan_hit *b) {
+    const struct scan_finding *x = &scan__hits_findings(&from.session.hits)[a->finding];
+    const struct scan_finding *y = &scan__hits_findings(&to.session.hits)[b->finding];
+    assert_string_equal(x->id.text, y->id.text);
+    assert_string_equal(x->rule->id, y->rule->id);
+    assert_same_text(x->redacted, y->redacted);
+    assert_same_text(a->excerpt, b->excerpt);
+    assert_same_text(a->allows, b->allows);
+    assert_same_text(a->pragma, b->pragma);
+    assert_memory_equal(&a->line, &b->line, sizeof *a - offsetof(struct scan_hit, line));
+}
+
+static void what_is_read_is_what_was_written(void **state) {
+    (void)state;
+    size_t count;
+    assert_true(decode(scan__buffer_bytes(&page)));
+    const struct scan_content *a = scan__hits_contents(&from.session.hits, &count);
+    const struct scan_content *b = scan__hits_contents(&to.session.hits, &count);
+    assert_int_equal(count, 3);
+    for (size_t i = 0; i < count; i++) {
+        assert_true(ts_git_oid_equal(&a[i].oid, &b[i].oid));
+        assert_true(ts_git_oid_equal(&a[i].commit, &b[i].commit));
+        assert_int_equal(a[i].kind, b[i].kind);
+        assert_int_equal(a[i].size, b[i].size);
+        assert_true(b[i].is_whole);
+        assert_same_text(a[i].path, b[i].path);
+        assert_int_equal(a[i].hit_count, b[i].hit_count);
+        for (uint64_t k = 0; k < a[i].hit_count; k++)
+            assert_same_hit(&scan__hits_items(&from.session.hits)[a[i].first_hit + k],
+                            &scan__hits_items(&to.session.hits)[b[i].first_hit + k]);
+    }
+    const struct scan_commit *commit = (const void *)to.session.commits.bytes;
+    assert_int_equal(to.session.commits.len, sizeof *commit);
+    assert_true(commit->time_s == -5 && commit->author_time_s == 1700000000);
+    assert_int_equal(commit->author_zone_minutes, -330);
+    assert_string_equal((const char *)text(&to, commit->author_name).data, "Ada");
+    const struct scan_stand *stands = (const void *)to.session.stands.bytes;
+    assert_int_equal(to.session.stands.len, 3 * sizeof *stands);
+    assert_true(stands[0].commit == 0 && stands[1].commit == TS_REPORT_NONE && stands[2].content == 2);
+    assert_int_equal(stands[2].place, TS_PLACE_TAG_MESSAGE);
+}
+
+static bool wants_second(void *ctx, const struct scan_known *known) {
+    unsigned *asked = ctx;
+    (*asked)++;
+    return known->size == 1001 && known->kind == SCAN_CONTENT_BLOB;
+}
+
+static void only_what_is_wanted_is_taken(void **state) {
+    (void)state;
+    unsigned asked = 0;
+    struct scan_material_sink sink = {.session = &to.session, .wants = wants_second, .ctx = &asked};
+    assert_true(scan__material_decode(scan__buffer_bytes(&page), &sink));
+    assert_int_equal(asked, 3);
+    assert_int_equal(content_count(&to), 1);
+    assert_int_equal(to.session.stands.len, sizeof(struct scan_stand));
+}
+
+static void a_page_that_was_cut_is_refused_whole(void **state) {
+    (void)state;
+    for (size_t len = 0; len < page.len; len++)
+        assert_false(decode(ts_bytes_of(page.data, len)));
+    scan__buffer_put(&page, TS_BYTES("x"));
+    assert_false(decode(scan__buffer_bytes(&page)));
+    assert_int_equal(content_count(&to), 0);
+    assert_int_equal(to.session.commits.len + to.session.stands.len, 0);
+    assert_int_equal(to.session.hits.finding_table.count, 0);
+}
+
+static void a_rule_that_is_not_there_refuses_the_page(void **state) {
+    (void)state;
+    uint8_t *id = memmem(page.data, page.len, "team", 4);
+    assert_non_null(id);
+    id[0] = 'x';
+    assert_false(decode(scan__buffer_bytes(&page)));
+    assert_int_equal(content_count(&to), 0);
+}
+
+static void any_changed_byte_is_refused_or_read_in_bounds(void **state) {
+    (void)state;
+    size_t refused = 0;
+    for (size_t at = 0; at < page.len; at++) {
+        for (unsigned bit = 0; bit < 8; bit++) {
+            size_t before = content_count(&to);
+            page.data[at] = (uint8_t)(page.data[at] ^ 1u << bit);
+            bool is_read = decode(scan__buffer_bytes(&page));
+            refused += !is_read;
+            assert_true(is_read || content_count(&to) == before);
+            page.data[at] = (uint8_t)(page.data[at] ^ 1u << bit);
+        }
+    }
+    assert_true(refused > page.len);
+}
+
+static void known_objects_are_ids_sizes_and_kinds(void **state) {
+    (void)state;
+    static const struct scan_known objects[] = {
+        {.oid = {{1, 2, 3}}, .size = 0, .kind = SCAN_CONTENT_BLOB},
+        {.oid = {{255, 2, 3}}, .size = SCAN_KNOWN_SIZE_MAX, .kind = SCAN_CONTENT_TAG},
+        {.oid = {{9}}, .size = 77, .kind = SCAN_CONTENT_COMMIT}};
+    for (enum ts_git_hash hash = TS_GIT_SHA1; hash <= TS_GIT_SHA256; hash++) {
+        struct scan_buffer ids = {.data = NULL};
+        size_t len = scan__known_len(hash);
+        for (size_t i = 0; i < 3; i++)
+            scan__known_encode(&ids, hash, &objects[i]);
+        assert_int_equal(ids.len, 3 * len);
+        for (size_t i = 0; i < 3; i++) {
+            struct scan_known known;
+            assert_true(scan__known_decode(ids.data + i * len, hash, &known));
+            assert_true(ts_git_oid_equal(&known.oid, &objects[i].oid));
+            assert_true(known.size == objects[i].size && known.kind == objects[i].kind);
+        }
+        ids.data[len - 5] |= 3;
+        struct scan_known none;
+        assert_false(scan__known_decode(ids.data, hash, &none));
+        scan__buffer_release(&ids);
+    }
+}
+
+static void numbers_take_as_many_bytes_as_they_need(void **state) {
+    (void)state;
+    static const uint64_t numbers[] = {0, 1, 127, 128, 300, UINT32_MAX, UINT64_MAX - 1, UINT64_MAX};
+    struct scan_buffer buffer = {.data = NULL};
+    for (size_t i = 0; i < sizeof numbers / sizeof numbers[0]; i++)
+        scan__buffer_put_number(&buffer, numbers[i]);
+    struct ts_bytes rest = scan__buffer_bytes(&buffer);
+    for (size_t i = 0; i < sizeof numbers / sizeof numbers[0]; i++) {
+        uint64_t number;
+        assert_true(scan__number_decode(&rest, &number));
+        assert_true(number == numbers[i]);
+    }
+    uint64_t none;
+    assert_false(scan__number_decode(&rest, &none));
+    rest = TS_BYTES("\xff\xff\xff\xff\xff\xff\xff\xff\xff\x02");
+    assert_false(scan__number_decode(&rest, &none));
+    scan__buffer_release(&buffer);
+}
+
+int main(void) {
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test_setup_teardown(what_is_read_is_what_was_written, begin, end),
+        cmocka_unit_test_setup_teardown(only_what_is_wanted_is_taken, begin, end),
+        cmocka_unit_test_setup_teardown(a_page_that_was_cut_is_refused_whole, begin, end),
+        cmocka_unit_test_setup_teardown(a_rule_that_is_not_there_refuses_the_page, begin, end),
+        cmocka_unit_test_setup_teardown(any_changed_byte_is_refused_or_read_in_bounds, begin, end),
+        cmocka_unit_test(known_objects_are_ids_sizes_and_kinds),
+        cmocka_unit_test(numbers_take_as_many_bytes_as_they_need),
+    };
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}
