@@ -24,6 +24,7 @@ enum { CANDIDATES_MAX = 64, LEASES_AT_ONCE = 64 };
 struct offer {
     size_t count; /* candidates */
     struct ts_shard_id ids[CANDIDATES_MAX];
+    bool more;         /* there may be others that are free */
     bool has_earliest; /* the first deadline that is still to come */
     struct ts_logical_time earliest;
 };
@@ -50,6 +51,7 @@ static void take_free(const struct ts_rows *rows, struct offer *offer) {
         if (coord__key_shard_of(rows->rows[i].key, &shard))
             offer->ids[offer->count++] = shard.shard;
     }
+    offer->more = offer->more || rows->more;
 }
 
 static void take_leased(const struct ts_rows *rows, struct ts_logical_time now, struct offer *offer) {
@@ -156,9 +158,7 @@ static bool try_all(struct claim *mine, const struct offer *offer, enum ts_claim
         const enum ts_acquire_error error =
             coord__acquire(mine->coord, &op, mine->seen, mine->ret_lease, &mine->detail);
         if (!ts_claim_consider(&mine->scan, error, &mine->detail, ret_error)) {
-            mine->available += offer->count - i;
-            if (error == TS_ACQUIRE_OK)
-                mine->available--;
+            mine->available += offer->more ? TS_CAPACITY_MAX : offer->count - i - 1;
             return true;
         }
     }

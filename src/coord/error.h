@@ -303,19 +303,19 @@ struct ts_coord_detail {
     } detail__private; /* OpIdConflict; for tests of this layer, never for callers */
 };
 
-enum ts_error_class {
+enum ts_coord_class {
     TS_ERROR_CLASS_NONE,      /* no error */
     TS_ERROR_CLASS_RETRYABLE, /* back off, then try again; LeaseExpired after a new acquire */
     TS_ERROR_CLASS_FATAL,     /* stop: for shard operations work on the shard, otherwise this call */
     TS_ERROR_CLASS_ESCALATE,  /* a bug, a wrong configuration or damage: tell someone */
 };
 
-const char *ts_error_class_name(enum ts_error_class error_class);
+const char *ts_coord_class_name(enum ts_coord_class error_class);
 
 /* The variant as the specification spells it, "ShardNotFound"; "Ok" for NONE. */
 const char *ts_error_variant_name(enum ts_error_variant variant);
 
-enum ts_error_class ts_error_class_of(enum ts_error_variant variant, const struct ts_coord_detail *detail);
+enum ts_coord_class ts_error_class_of(enum ts_error_variant variant, const struct ts_coord_detail *detail);
 
 /* Both write one line like snprintf and return the length of the whole. Debug: "StaleFence { presented: 3,
  * current: 4
@@ -376,7 +376,7 @@ size_t ts_error_fields(enum ts_error_variant variant, const struct ts_coord_deta
     static inline const char *ts_##op##_error_name(enum ts_##op##_error error) {                             \
         return ts_error_variant_name(ts_##op##_error_variant(error));                                        \
     }                                                                                                        \
-    static inline enum ts_error_class ts_##op##_error_class(enum ts_##op##_error error,                      \
+    static inline enum ts_coord_class ts_##op##_error_class(enum ts_##op##_error error,                      \
                                                             const struct ts_coord_detail *detail) {          \
         return ts_error_class_of(ts_##op##_error_variant(error), detail);                                    \
     }
