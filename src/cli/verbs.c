@@ -13,7 +13,7 @@ const struct cli_verb *const cli__verbs[] = {
     &cli__verb_rules_list,  &cli__verb_rules_check, &cli__verb_rules_explain, &cli__verb_txn,
     &cli__verb_txn_status,  &cli__verb_store_init,  &cli__verb_store_status,  &cli__verb_store_recover,
     &cli__verb_store_fence, &cli__verb_store_get,   &cli__verb_store_scan,    &cli__verb_route,
-    &cli__verb_bench_route, &cli__verb_bench_xs,    &cli__verb_help,
+    &cli__verb_bench_route, &cli__verb_bench_xs,    &cli__verb_sim,           &cli__verb_help,
 };
 const size_t cli__verb_count = sizeof cli__verbs / sizeof cli__verbs[0];
 

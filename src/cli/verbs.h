@@ -18,6 +18,7 @@ extern const struct cli_verb cli__verb_bench_xs;
 extern const struct cli_verb cli__verb_rules_list;
 extern const struct cli_verb cli__verb_rules_check;
 extern const struct cli_verb cli__verb_rules_explain;
+extern const struct cli_verb cli__verb_sim;
 extern const struct cli_verb cli__verb_help;
 
 #endif

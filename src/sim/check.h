@@ -58,7 +58,7 @@ struct sim__op {
     enum sim__mistake mistake;
     enum ts_run_op_kind end;
 
-    bool under_way;
+    uint32_t under_way;
     uint32_t applied;  /* how often it was seen to be done */
     uint32_t executed; /* how often it was said to be done for the first time */
     bool refused;      /* it was said that nothing was changed, and nothing was */
@@ -130,6 +130,7 @@ struct sim__model {
     uint64_t tenant_limits[SIM_TENANTS];
     uint64_t global_limit;
     uint64_t checks;
+    bool ranges_changed; /* since the coverage was looked at */
     struct ts_rows rows;
 };
 
@@ -152,6 +153,14 @@ struct sim__key {
 struct sim__key sim__key_of(uint32_t number);
 /* Of a bound of a range or a cursor; an empty one is `empty`. */
 uint32_t sim__key_number(struct ts_bytes key, uint32_t empty);
+
+/* What a registered shard covered when it was registered; both 0 for one that nobody registered. */
+struct sim__bounds {
+    uint32_t from;
+    uint32_t to;
+};
+struct sim__bounds sim__registered_bounds(const struct sim__world *world, uint32_t run, uint64_t id);
+uint64_t sim__registered_id(const struct sim__op *op, size_t index);
 
 /* ---- looking (check_store.c) ---- */
 

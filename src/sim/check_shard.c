@@ -430,4 +430,10 @@ void sim__check_new(struct sim__world *world, struct sim__shard *shard) {
         sim__broken(world, "tenant", "shard %llx was born into another tenant", id_of(&change));
     if (record->has_parent != ((shard->id >> 63) != 0))
         sim__broken(world, "record", "shard %llx has no parent, or one too many", id_of(&change));
+    if (record->has_parent)
+        return;
+    const struct sim__bounds bounds = sim__registered_bounds(world, shard->run, shard->id);
+    if (bounds.to == 0 || sim__key_number(record->spec.range.start, 0) != bounds.from ||
+        sim__key_number(record->spec.range.end, SIM_KEYS) != bounds.to)
+        sim__broken(world, "shards", "shard %llx is not one that was registered", id_of(&change));
 }

@@ -87,6 +87,7 @@ static void changed_shard(struct sim__world *world, struct sim__shard *shard, co
     shard->now = image;
     shard->by = NULL;
     shard->undoable = tally->settled;
+    world->model->ranges_changed = true;
     sim__hash_bytes(world, row->value);
     const struct ts_run_guard *guard = &world->model->runs[shard->run].guards[tally->place];
     if (ts_run_status_is_terminal(guard->status))
@@ -114,6 +115,7 @@ static void undo(struct sim__world *world, struct sim__shard *shard) {
     shard->before = (struct sim__image){0};
     shard->by = NULL;
     shard->undoable = false;
+    world->model->ranges_changed = true;
 }
 
 static void look_at_shard(struct sim__world *world, const struct ts_row *row, struct tally *tally) {
@@ -448,10 +450,20 @@ static void forget_cooldowns(struct sim__world *world, uint32_t place) {
     }
 }
 
+static void forget_limits(struct sim__model *model) {
+    model->global_limit = 0;
+    for (uint32_t i = 0; i < SIM_TENANTS; i++)
+        model->tenant_limits[i] = 0;
+    for (uint32_t i = 0; i < SIM_RUNS; i++)
+        model->runs[i].limit_count = 0;
+}
+
 static void look(struct sim__world *world, struct tally *tally) {
     struct sim__model *model = world->model;
     read_rows(world, tally->place);
     forget_cooldowns(world, tally->place);
+    if (tally->place == 0)
+        forget_limits(model);
     for (size_t i = 0; i < model->rows.count && !sim__is_broken(world); i++)
         look_at_row(world, &model->rows.rows[i], tally);
     if (!sim__is_broken(world)) {

@@ -2,6 +2,7 @@
 
 #include "base/assert.h"
 
+#include <stdint.h>
 #include <stdlib.h>
 #include <sys/mman.h>
 #include <ucontext.h>
@@ -98,6 +99,18 @@ static void enter(unsigned high, unsigned low) {
     ts_unreachable("a fiber that has ended is not resumed");
 }
 
+/* A function of its own, because getcontext returns like setjmp. */
+static bool prepare(struct sim__fiber *fiber) {
+    if (getcontext(&fiber->inside) != 0)
+        return false;
+    fiber->inside.uc_stack.ss_sp = stack_of(fiber);
+    fiber->inside.uc_stack.ss_size = STACK_SIZE;
+    fiber->inside.uc_link = NULL;
+    const uintptr_t address = (uintptr_t)fiber;
+    makecontext(&fiber->inside, (void (*)(void))enter, 2, (unsigned)(address >> 32), (unsigned)address);
+    return true;
+}
+
 struct sim__fiber *sim__fiber_new(void (*run)(void *context), void *context) {
     struct sim__fiber *fiber = calloc(1, sizeof *fiber);
     if (fiber == NULL)
@@ -110,16 +123,11 @@ struct sim__fiber *sim__fiber_new(void (*run)(void *context), void *context) {
         free(fiber);
         return NULL;
     }
-    if (mprotect(fiber->memory, GUARD_SIZE, PROT_NONE) != 0 || getcontext(&fiber->inside) != 0) {
+    if (mprotect(fiber->memory, GUARD_SIZE, PROT_NONE) != 0 || !prepare(fiber)) {
         munmap(fiber->memory, STACK_SIZE + GUARD_SIZE);
         free(fiber);
         return NULL;
     }
-    fiber->inside.uc_stack.ss_sp = stack_of(fiber);
-    fiber->inside.uc_stack.ss_size = STACK_SIZE;
-    fiber->inside.uc_link = NULL;
-    const uintptr_t address = (uintptr_t)fiber;
-    makecontext(&fiber->inside, (void (*)(void))enter, 2, (unsigned)(address >> 32), (unsigned)address);
 #ifdef SIM_TSAN
     fiber->tsan_inside = __tsan_create_fiber(0);
 #endif

@@ -142,3 +142,28 @@ uint32_t sim__key_number(struct ts_bytes key, uint32_t empty) {
     }
     return number;
 }
+
+/* The first registration of a run numbers its shards from 1; later ones have ids of their own. */
+#define LATER_ID_BASE   UINT64_C(0x100000000)
+#define LATER_IDS_OF_OP 16
+
+uint64_t sim__registered_id(const struct sim__op *op, size_t index) {
+    return op->kind == TS_SIM_OP_CREATE_RUN
+               ? index + 1
+               : LATER_ID_BASE + (op->id - OP_ID_BASE) * LATER_IDS_OF_OP + index;
+}
+
+struct sim__bounds sim__registered_bounds(const struct sim__world *world, uint32_t run, uint64_t id) {
+    const uint64_t shards = world->options.shards;
+    if (id >= 1 && id <= shards)
+        return (struct sim__bounds){(uint32_t)((id - 1) * SIM_KEYS / shards),
+                                    (uint32_t)(id * SIM_KEYS / shards)};
+    if (id < LATER_ID_BASE || id >= UINT64_C(1) << 63)
+        return (struct sim__bounds){0};
+    const struct sim__op *op =
+        sim__op_find(world->model, OP_ID_BASE + (id - LATER_ID_BASE) / LATER_IDS_OF_OP);
+    const size_t index = (size_t)((id - LATER_ID_BASE) % LATER_IDS_OF_OP);
+    if (op == NULL || op->kind != TS_SIM_OP_REGISTER || op->run != run || index + 1 >= op->cut_count)
+        return (struct sim__bounds){0};
+    return (struct sim__bounds){op->cuts[index], op->cuts[index + 1]};
+}

@@ -162,14 +162,12 @@ void sim__messages_poll(struct sim__world *world) {
     }
 }
 
-void sim__message_return(struct sim__world *world, struct sim__message *message) {
+void sim__message_return(struct sim__message *message) {
     struct sim__actor *owner = message->owner;
     *message->outer = message->call;
     message->outer->store = NULL;
     message->state = SIM_MESSAGE_FREE;
-    owner->woken = true;
     sim__actor_resume(owner);
-    (void)world;
 }
 
 void sim__messages_orphan(struct sim__world *world, struct sim__actor *actor) {
@@ -183,6 +181,18 @@ void sim__messages_orphan(struct sim__world *world, struct sim__actor *actor) {
             ts_store_cancel(&message->call);
             replied(world, message);
         }
+        end_unheard(message->outer);
+        message->state = SIM_MESSAGE_FREE;
+    }
+}
+
+void sim__messages_drop(struct sim__world *world, struct sim__actor *actor) {
+    for (size_t i = 0; i < world->message_count; i++) {
+        struct sim__message *message = &world->messages[i];
+        if (message->state == SIM_MESSAGE_FREE || message->owner != actor)
+            continue;
+        if (message->state == SIM_MESSAGE_WAITING)
+            ts_store_cancel(&message->call);
         end_unheard(message->outer);
         message->state = SIM_MESSAGE_FREE;
     }
@@ -222,7 +232,6 @@ bool sim__actor_begin(struct sim__actor *actor, void (*run)(void *context), void
 
 void sim__actor_resume(struct sim__actor *actor) {
     actor->state = SIM_ACTOR_READY;
-    actor->woken = false;
     sim__fiber_resume(actor->fiber);
     if (sim__fiber_has_ended(actor->fiber))
         actor->state = SIM_ACTOR_ENDED;

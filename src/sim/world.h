@@ -67,7 +67,6 @@ struct sim__actor {
     uint32_t number;
     struct sim__fiber *fiber;
     enum sim__actor_state state;
-    bool woken;            /* CALLING: a reply has returned */
     uint64_t wake_ms;      /* SLEEPING */
     uint64_t paused_until; /* nothing returns to it, and it does not wake */
     bool dead;             /* unwinding after a crash */
@@ -113,6 +112,7 @@ struct sim__world {
     uint32_t place_count;
     struct ts_tenant_id tenants[SIM_TENANTS];
     struct sim__run runs[SIM_RUNS];
+    uint32_t run_count; /* that somebody works for */
     struct sim__message *messages;
     size_t message_count; /* slots */
     struct sim__worker *workers;
@@ -172,11 +172,13 @@ void sim__wait(struct sim__actor *actor, const struct sim__wait *wait);
 void sim__sleep(struct sim__actor *actor, uint64_t ms);
 
 void sim__message_deliver(struct sim__world *world, struct sim__message *message);
-void sim__message_return(struct sim__world *world, struct sim__message *message);
+void sim__message_return(struct sim__message *message);
 /* Lets the messages that wait for locks or deadlines go on. */
 void sim__messages_poll(struct sim__world *world);
 /* The owner has crashed: what is under way arrives now, or never; nobody hears of it. */
 void sim__messages_orphan(struct sim__world *world, struct sim__actor *actor);
+/* The world ends for it: nothing arrives any more. */
+void sim__messages_drop(struct sim__world *world, struct sim__actor *actor);
 
 /* ---- actors ---- */
 
