@@ -187,7 +187,7 @@ struct coord__job {
 
     /* The operation's own step, which keeps its typed answer: true when it is OK. */
     bool (*step)(struct coord__job *job, const struct ts_shard_record *record, const struct ts_step_env *env);
-    /* More to read before the step, or NULL. */
+    /* More to read before the step, or NULL. Sets half_seen when other stores are ahead of the record. */
     enum coord__end (*gather)(struct coord__job *job);
     /* More to write with the step, or NULL. */
     void (*extend)(struct coord__job *job);
@@ -196,6 +196,7 @@ struct coord__job {
     enum coord__end (*recognise)(struct coord__job *job);
 
     struct coord__tries tries;
+    bool half_seen; /* this very operation is done on other stores, and will be on this one: read again */
     struct ts_shard_step result;
     struct ts_logical_time now; /* of the last step */
     struct ts_event attempted;  /* of the last try whose reply was lost */

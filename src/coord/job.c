@@ -247,6 +247,15 @@ enum coord__end coord__job_run(struct coord__job *job, bool try_seen) {
             end = job->gather(job);
         if (end != COORD__END_DONE)
             return end;
+        if (job->half_seen) {
+            static const struct coord__result ahead = {.result = TS_STORE_UNKNOWN,
+                                                       .text = "the operation is being committed; repeat it"};
+            job->half_seen = false;
+            remembered = false;
+            if (!coord__again(job->coord, &job->tries, &ahead, &end, &job->detail))
+                return end;
+            continue;
+        }
         if (job->recognised) {
             coord__tell(job->coord, &job->attempted);
             return COORD__END_DONE;

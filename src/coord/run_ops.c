@@ -402,7 +402,8 @@ struct ending {
     struct ts_logical_time now;
     struct ts_coord_detail detail;
     struct coord__key stripe_keys[COORD__STRIPES];
-    struct ts_bytes stripe_bytes[COORD__STRIPES];
+    struct coord__key guard_key;
+    struct ts_bytes key_bytes[COORD__STRIPES + 1]; /* of both, in this order */
 };
 
 /* The active shards of all stores; calls 0 to place_count - 1 hold the counters afterwards. */
@@ -411,10 +412,12 @@ static enum coord__end count_active(struct ending *mine, uint64_t *ret_active) {
     for (uint8_t stripe = 0; stripe < COORD__STRIPES; stripe++) {
         mine->stripe_keys[stripe] =
             coord__key_counter(mine->op->run, (struct coord__stripe){TS_SHARD_ACTIVE, stripe});
-        mine->stripe_bytes[stripe] = coord__key_bytes(&mine->stripe_keys[stripe]);
+        mine->key_bytes[stripe] = coord__key_bytes(&mine->stripe_keys[stripe]);
     }
+    mine->guard_key = coord__key_guard(mine->op->run);
+    mine->key_bytes[COORD__STRIPES] = coord__key_bytes(&mine->guard_key);
     for (uint32_t place = 0; place < places; place++)
-        (void)coord__call_read(mine->work, place, place, mine->stripe_bytes, COORD__STRIPES);
+        (void)coord__call_read(mine->work, place, place, mine->key_bytes, COORD__STRIPES + 1);
     const struct coord__result result = coord__read(mine->coord, mine->work, places);
     if (result.result != TS_STORE_OK)
         return coord__failed(&mine->tries, &result, &mine->detail);
@@ -453,14 +456,28 @@ static void plan_ending(struct ending *mine, const struct run_seen *seen) {
     coord__plan_add(plan, 0, &global, fewer, COORD__TAG_COUNTER);
 }
 
-/* A counter of active shards that is not there cannot be checked, and was never made: damage. */
-static bool has_stripes(const struct ending *mine) {
-    for (uint32_t place = 0; place < mine->coord->io.place_count; place++)
+/*
+ * Whether the counters are there on all stores. They are made with the guard, so that a store that has neither has yet
+ * to commit what the first store has committed already; a guard without counters is damage.
+ */
+enum made { MADE_EVERYWHERE, MADE_SOMEWHERE, MADE_DAMAGED };
+static enum made find_stripes(const struct ending *mine) {
+    enum made made = MADE_EVERYWHERE;
+    for (uint32_t place = 0; place < mine->coord->io.place_count; place++) {
+        const struct ts_row *rows = mine->work->rows[place].rows;
+        if (rows[COORD__STRIPES].version == 0) {
+            made = MADE_SOMEWHERE;
+            continue;
+        }
         for (size_t i = 0; i < COORD__STRIPES; i++)
-            if (mine->work->rows[place].rows[i].version == 0)
-                return false;
-    return true;
+            if (rows[i].version == 0)
+                return MADE_DAMAGED;
+    }
+    return made;
 }
+
+static const struct coord__result half_made = {.result = TS_STORE_LOCK_CONFLICT,
+                                               .text = "the run is being made; try again"};
 
 static enum coord__end end_run(struct ending *mine) {
     const struct ts_coord_run_query query = {mine->op->tenant, mine->op->run};
@@ -470,8 +487,14 @@ static enum coord__end end_run(struct ending *mine) {
         enum coord__end end = read_run(mine->coord, mine->work, &query, &mine->tries, &seen, &mine->detail);
         if (end == COORD__END_DONE && seen.has_run && mine->op->kind == TS_RUN_OP_COMPLETE_RUN) {
             end = count_active(mine, &active);
-            if (end == COORD__END_DONE && !has_stripes(mine))
+            const enum made made = end == COORD__END_DONE ? find_stripes(mine) : MADE_EVERYWHERE;
+            if (made == MADE_DAMAGED)
                 end = coord__damaged(TS_RECORD_BAD_FIELD, "a counter of active shards", &mine->detail);
+            if (made == MADE_SOMEWHERE) {
+                if (!coord__again(mine->coord, &mine->tries, &half_made, &end, &mine->detail))
+                    return end;
+                continue;
+            }
         }
         if (end != COORD__END_DONE)
             return end;

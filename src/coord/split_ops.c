@@ -52,6 +52,16 @@ static size_t call_children(struct split_job *mine) {
     return calls;
 }
 
+/*
+ * An id that is derived from this parent and op id belongs to this very operation, done by an earlier try or by another
+ * process: the transaction is committed, and the parent's store has yet to hear of it, or did so since it was read.
+ */
+static bool is_own_child(const struct split_job *mine, const struct ts_row *row) {
+    struct ts_shard_record child;
+    return ts_shard_record_decode(row->value, &child) == TS_RECORD_OK && child.has_parent &&
+           child.parent.v == mine->job.shard.shard.v;
+}
+
 static void find_taken(struct split_job *mine, size_t calls) {
     size_t at = 0;
     mine->env.taken = mine->taken;
@@ -59,8 +69,10 @@ static void find_taken(struct split_job *mine, size_t calls) {
     for (size_t call = 0; call < calls; call++) {
         const struct ts_rows *rows = &mine->job.work->rows[call];
         for (size_t i = 0; i < rows->count; i++, at++)
-            if (rows->rows[i].version != 0)
+            if (rows->rows[i].version != 0) {
                 mine->taken[mine->env.taken_count++] = mine->ids[mine->key_of[at]];
+                mine->job.half_seen = mine->job.half_seen || is_own_child(mine, &rows->rows[i]);
+            }
     }
 }
 
