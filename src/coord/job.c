@@ -236,6 +236,15 @@ static enum coord__end recognise(struct coord__job *job) {
     return job->recognise(job);
 }
 
+/* As if a store had said so. */
+static struct coord__result half_seen(enum coord__ahead ahead) {
+    if (ahead == COORD__AHEAD_SAME)
+        return (struct coord__result){.result = TS_STORE_UNKNOWN,
+                                      .text = "the operation is being committed; repeat it"};
+    return (struct coord__result){.result = TS_STORE_LOCK_CONFLICT,
+                                  .text = "the run is being made; try again"};
+}
+
 enum coord__end coord__job_run(struct coord__job *job, bool try_seen) {
     struct coord__seen *seen = job->seen;
     bool remembered = try_seen && seen->known && seen->has_record && seen->has_guard;
@@ -247,12 +256,11 @@ enum coord__end coord__job_run(struct coord__job *job, bool try_seen) {
             end = job->gather(job);
         if (end != COORD__END_DONE)
             return end;
-        if (job->half_seen) {
-            static const struct coord__result ahead = {.result = TS_STORE_UNKNOWN,
-                                                       .text = "the operation is being committed; repeat it"};
-            job->half_seen = false;
+        if (job->ahead != COORD__AHEAD_NOT) {
+            const struct coord__result half = half_seen(job->ahead);
+            job->ahead = COORD__AHEAD_NOT;
             remembered = false;
-            if (!coord__again(job->coord, &job->tries, &ahead, &end, &job->detail))
+            if (!coord__again(job->coord, &job->tries, &half, &end, &job->detail))
                 return end;
             continue;
         }

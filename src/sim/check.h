@@ -61,7 +61,8 @@ struct sim__op {
     uint32_t under_way;
     uint32_t applied;  /* how often it was seen to be done */
     uint32_t executed; /* how often it was said to be done for the first time */
-    bool refused;      /* it was said that nothing was changed, and nothing was */
+    bool perhaps;      /* some call of it may have done it: it said so, does not know, or never came back */
+    bool refused;      /* every call of it has said that nothing was changed, and nothing was */
     uint64_t children[SIM_CUTS_MAX];
     size_t child_count;
     bool answered; /* its children were told */

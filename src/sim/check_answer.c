@@ -49,7 +49,7 @@ void sim__check_answer(struct sim__world *world, struct sim__op *op, const struc
         check_done(world, op, answer);
     else if (op->applied > 0)
         check_remembered(world, op, answer);
-    else if (!answer->unknown && op->under_way == 0)
+    else if (!op->perhaps && op->under_way == 0)
         op->refused = true;
 }
 

@@ -471,6 +471,7 @@ bool sim__issue(struct sim__worker *worker, struct sim__op *op) {
     op->refused = false;
     const struct sim__answer answer = ask(worker, op, &children);
     op->under_way--;
+    op->perhaps = op->perhaps || worker->actor.dead || answer.ok || answer.unknown;
     if (worker->actor.dead)
         return false;
     count_answer(worker, op->kind, &answer);
