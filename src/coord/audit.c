@@ -26,10 +26,6 @@ bool ts_coord_audit_is_clean(const struct ts_coord_audit *audit) {
            audit->extra_index == 0 && audit->wrong_guards == 0 && !audit->wrong_limits;
 }
 
-static size_t stripe_at(uint32_t place, struct coord__stripe stripe) {
-    return ((size_t)place * 4 + (size_t)stripe.status) * COORD__STRIPES + stripe.stripe;
-}
-
 static bool count_shard(void *context, const struct ts_coord_shard_view *shard) {
     struct audit *mine = context;
     const struct ts_shard_record *record = shard->record;
@@ -37,7 +33,7 @@ static bool count_shard(void *context, const struct ts_coord_shard_view *shard) 
     if (ts_coord_place_of_shard(mine->coord, record->key.shard) != shard->place)
         mine->found.wrong_places++;
     const struct coord__stripe stripe = {record->status, coord__stripe_of(record->key.shard)};
-    mine->stripes[stripe_at(shard->place, stripe)]++;
+    mine->stripes[(size_t)shard->place * COORD__COUNTERS + coord__stripe_index(stripe)]++;
     struct coord__key key;
     switch (ts_shard_record_claim_place(record)) {
     case TS_CLAIM_PLACE_NONE:
@@ -85,33 +81,30 @@ static enum coord__end count_index(struct audit *mine, uint32_t place, enum coor
 
 /* Counters and guard of a store. */
 static enum coord__end check_store(struct audit *mine, uint32_t place) {
-    struct coord__key keys[4 * COORD__STRIPES + 1];
-    struct ts_bytes bytes[4 * COORD__STRIPES + 1];
-    const uint8_t stripes = 4 * COORD__STRIPES;
-    for (uint8_t i = 0; i < stripes; i++)
-        keys[i] = coord__key_counter(
-            mine->query.run,
-            (struct coord__stripe){(enum ts_shard_status)(i / COORD__STRIPES), i % COORD__STRIPES});
-    keys[stripes] = coord__key_guard(mine->query.run);
-    for (size_t i = 0; i <= stripes; i++)
+    struct coord__key keys[COORD__COUNTERS + 1];
+    struct ts_bytes bytes[COORD__COUNTERS + 1];
+    for (size_t i = 0; i < COORD__COUNTERS; i++)
+        keys[i] = coord__key_counter(mine->query.run, coord__stripe_at(i));
+    keys[COORD__COUNTERS] = coord__key_guard(mine->query.run);
+    for (size_t i = 0; i <= COORD__COUNTERS; i++)
         bytes[i] = coord__key_bytes(&keys[i]);
-    (void)coord__call_read(mine->work, 0, place, bytes, stripes + 1U);
+    (void)coord__call_read(mine->work, 0, place, bytes, COORD__COUNTERS + 1);
     const struct coord__result result = coord__read(mine->coord, mine->work, 1);
     if (result.result != TS_STORE_OK)
         return fail(mine, &result);
     const struct ts_row *rows = mine->work->rows[0].rows;
-    for (uint8_t i = 0; i < stripes; i++) {
+    for (size_t i = 0; i < COORD__COUNTERS; i++) {
         uint64_t value;
         enum coord__end end = coord__decode_counter(&rows[i], &value, &mine->detail);
         if (end != COORD__END_DONE)
             return end;
-        if (value != mine->stripes[(size_t)place * stripes + i])
+        if (value != mine->stripes[(size_t)place * COORD__COUNTERS + i])
             mine->found.wrong_counters++;
     }
     bool has_guard;
     struct ts_run_guard guard;
     enum coord__end end =
-        coord__decode_guard(&rows[stripes], mine->query.run, &has_guard, &guard, &mine->detail);
+        coord__decode_guard(&rows[COORD__COUNTERS], mine->query.run, &has_guard, &guard, &mine->detail);
     if (end == COORD__END_DONE && (!has_guard || guard.status != mine->run.status ||
                                    !ts_tenant_id_equal(&guard.tenant, &mine->run.tenant) ||
                                    !ts_run_config_equal(&guard.config, &mine->run.config)))
@@ -166,7 +159,7 @@ enum ts_get_run_error ts_coord_audit_run(struct ts_coord *coord, const struct ts
                                          struct ts_coord_audit *ret_audit,
                                          struct ts_coord_detail *ret_detail) {
     struct audit mine = {.coord = coord, .query = *query, .work = coord__work_take(coord)};
-    mine.stripes = calloc((size_t)coord->io.place_count * 4 * COORD__STRIPES, sizeof *mine.stripes);
+    mine.stripes = calloc((size_t)coord->io.place_count * COORD__COUNTERS, sizeof *mine.stripes);
     enum ts_get_run_error error = TS_GET_RUN_BACKEND_ERROR;
     if (mine.work == NULL || mine.stripes == NULL)
         (void)coord__no_memory(&mine.detail);

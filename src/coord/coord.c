@@ -94,7 +94,7 @@ static struct coord__work *new_work(uint32_t place_count) {
     work->rows = calloc(calls, sizeof *work->rows);
     work->plan.place_count = place_count;
     work->plan.parts = calloc(place_count, sizeof *work->plan.parts);
-    work->plan.counts = calloc((size_t)place_count * 4 * COORD__STRIPES, sizeof *work->plan.counts);
+    work->plan.counts = calloc((size_t)place_count * COORD__COUNTERS, sizeof *work->plan.counts);
     if (work->calls == NULL || work->rows == NULL || work->plan.parts == NULL || work->plan.counts == NULL) {
         free_work(work, place_count);
         return NULL;

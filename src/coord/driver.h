@@ -204,6 +204,7 @@ struct coord__job {
 
     struct coord__tries tries;
     enum coord__ahead ahead;
+    uint64_t promised_version; /* of the record, when a transaction over it ended UNKNOWN; 0: none did */
     struct ts_shard_step result;
     struct ts_logical_time now; /* of the last step */
     struct ts_event attempted;  /* of the last try whose reply was lost */

@@ -5,10 +5,11 @@
 
 #include <string.h>
 
-enum { HEAD = 3, NUMBER = 8 };
+#define HEAD   ((size_t)3)
+#define NUMBER ((size_t)8)
 
 static struct coord__key begin(char kind) {
-    return (struct coord__key){.bytes = {TS_TXN_RESERVED_BYTE, 'c', (uint8_t)kind}, .len = HEAD};
+    return (struct coord__key){.bytes = {TS_TXN_RESERVED_BYTE, 'c', (uint8_t)kind}, .len = (uint8_t)HEAD};
 }
 
 static void add_number(struct coord__key *key, uint64_t number) {

@@ -8,7 +8,11 @@
 #include "base/bytes.h"
 #include "coord/ids.h"
 
-enum { COORD__KEY_MAX = 3 + 2 * TS_NAME_ID_LEN, COORD__STRIPES = 8 };
+enum {
+    COORD__KEY_MAX = 3 + 2 * TS_NAME_ID_LEN,
+    COORD__STRIPES = 8,
+    COORD__COUNTERS = 4 * COORD__STRIPES, /* of a run on a store: one for each status and stripe */
+};
 
 struct coord__key {
     uint8_t bytes[COORD__KEY_MAX];
@@ -35,6 +39,15 @@ struct coord__stripe {
     uint8_t stripe; /* below COORD__STRIPES */
 };
 uint8_t coord__stripe_of(struct ts_shard_id shard);
+
+/* The counters of a run on a store in an order: index is below COORD__COUNTERS. */
+static inline struct coord__stripe coord__stripe_at(size_t index) {
+    return (struct coord__stripe){(enum ts_shard_status)(index / COORD__STRIPES),
+                                  (uint8_t)(index % COORD__STRIPES)};
+}
+static inline size_t coord__stripe_index(struct coord__stripe stripe) {
+    return (size_t)stripe.status * COORD__STRIPES + stripe.stripe;
+}
 struct coord__key coord__key_counter(struct ts_run_id run, struct coord__stripe stripe);
 
 /* On the shard's store. */

@@ -58,7 +58,7 @@ void coord__arena_release(struct coord__arena *arena) {
 }
 
 static size_t counts_of(const struct coord__plan *plan) {
-    return (size_t)plan->place_count * 4 * COORD__STRIPES;
+    return (size_t)plan->place_count * COORD__COUNTERS;
 }
 
 void coord__plan_clear(struct coord__plan *plan) {
@@ -126,7 +126,7 @@ void coord__plan_add(struct coord__plan *plan, uint32_t place, const struct coor
 }
 
 static int64_t *count_at(struct coord__plan *plan, uint32_t place, struct coord__stripe stripe) {
-    return &plan->counts[((size_t)place * 4 + (size_t)stripe.status) * COORD__STRIPES + stripe.stripe];
+    return &plan->counts[(size_t)place * COORD__COUNTERS + coord__stripe_index(stripe)];
 }
 
 void coord__plan_count(struct coord__plan *plan, uint32_t place, struct ts_shard_id shard,
@@ -145,9 +145,8 @@ void coord__plan_counts(struct coord__plan *plan, struct ts_run_id run) {
     if (!plan->counted)
         return;
     for (uint32_t place = 0; place < plan->place_count; place++) {
-        for (uint8_t at = 0; at < 4 * COORD__STRIPES; at++) {
-            const struct coord__stripe stripe = {(enum ts_shard_status)(at / COORD__STRIPES),
-                                                 at % COORD__STRIPES};
+        for (size_t i = 0; i < COORD__COUNTERS; i++) {
+            const struct coord__stripe stripe = coord__stripe_at(i);
             const int64_t delta = *count_at(plan, place, stripe);
             if (delta == 0)
                 continue;

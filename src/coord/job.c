@@ -225,6 +225,8 @@ static bool write_step(struct coord__job *job, enum coord__end *ret_end) {
     if (result.result == TS_STORE_UNKNOWN) {
         job->attempted = job->result.event;
         job->has_attempted = true;
+        if (job->extend != NULL)
+            job->promised_version = job->seen->version;
     }
     return !coord__again(job->coord, &job->tries, &result, ret_end, &job->detail);
 }
@@ -234,6 +236,16 @@ static enum coord__end recognise(struct coord__job *job) {
     if (job->recognise == NULL || !job->tries.unknown || !job->seen->has_record || !job->seen->has_guard)
         return COORD__END_DONE;
     return job->recognise(job);
+}
+
+/*
+ * Whether a transaction of an earlier try may be committed, with the record as a promise that is not seen yet: then a
+ * refusal, such as that of a lease that has ended since, does not say that nothing was done. A record that has changed
+ * has no promise of ours any more.
+ */
+static bool may_be_promised(const struct coord__job *job) {
+    return job->promised_version != 0 && job->seen->has_record &&
+           job->seen->version == job->promised_version;
 }
 
 /* As if a store had said so. */
@@ -280,6 +292,8 @@ enum coord__end coord__job_run(struct coord__job *job, bool try_seen) {
                 return end;
         } else if (!ok && remembered) {
             remembered = false;
+        } else if (!ok && may_be_promised(job)) {
+            return coord__failed(&job->tries, &(struct coord__result){.result = TS_STORE_UNKNOWN}, &job->detail);
         } else {
             if (ok && job->has_attempted)
                 coord__tell(job->coord, &job->attempted);

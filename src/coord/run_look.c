@@ -70,15 +70,14 @@ static uint64_t *count_of(struct ts_shard_counts *counts, enum ts_shard_status s
 static enum ts_get_run_error read_counts(struct ts_coord *coord, struct coord__work *work,
                                          struct ts_run_id run, struct ts_shard_counts *ret_counts,
                                          struct ts_coord_detail *detail) {
-    struct coord__key keys[4 * COORD__STRIPES];
-    struct ts_bytes key_bytes[4 * COORD__STRIPES];
-    for (uint8_t i = 0; i < 4 * COORD__STRIPES; i++) {
-        keys[i] = coord__key_counter(
-            run, (struct coord__stripe){(enum ts_shard_status)(i / COORD__STRIPES), i % COORD__STRIPES});
+    struct coord__key keys[COORD__COUNTERS];
+    struct ts_bytes key_bytes[COORD__COUNTERS];
+    for (size_t i = 0; i < COORD__COUNTERS; i++) {
+        keys[i] = coord__key_counter(run, coord__stripe_at(i));
         key_bytes[i] = coord__key_bytes(&keys[i]);
     }
     for (uint32_t place = 0; place < coord->io.place_count; place++)
-        (void)coord__call_read(work, place, place, key_bytes, (size_t)4 * COORD__STRIPES);
+        (void)coord__call_read(work, place, place, key_bytes, COORD__COUNTERS);
     const struct coord__result result = coord__read(coord, work, coord->io.place_count);
     if (result.result != TS_STORE_OK) {
         (void)coord__failed(&no_tries, &result, detail);
@@ -86,11 +85,11 @@ static enum ts_get_run_error read_counts(struct ts_coord *coord, struct coord__w
     }
     struct ts_shard_counts counts = {0};
     for (uint32_t place = 0; place < coord->io.place_count; place++) {
-        for (size_t i = 0; i < (size_t)4 * COORD__STRIPES; i++) {
+        for (size_t i = 0; i < COORD__COUNTERS; i++) {
             uint64_t value;
             if (coord__decode_counter(&work->rows[place].rows[i], &value, detail) != COORD__END_DONE)
                 return TS_GET_RUN_BACKEND_ERROR;
-            *count_of(&counts, (enum ts_shard_status)(i / COORD__STRIPES)) += value;
+            *count_of(&counts, coord__stripe_at(i).status) += value;
         }
     }
     *ret_counts = counts;

@@ -94,11 +94,11 @@ static void plan_birth(struct coord__plan *plan, const struct ts_run_record *run
     const struct coord__key listed = coord__key_tenant_run(&run->tenant, run->run);
     coord__plan_put(plan, 0, &listed, (struct ts_bytes){0});
     for (uint32_t place = 0; place < plan->place_count; place++) {
-        for (uint8_t stripe = 0; stripe < COORD__STRIPES; stripe++) {
+        for (size_t i = 0; i < COORD__STRIPES; i++) {
             /* Those that get their first shards in the same transaction are made by that addition. */
-            const struct coord__stripe active = {TS_SHARD_ACTIVE, stripe};
+            const struct coord__stripe active = {TS_SHARD_ACTIVE, (uint8_t)i};
             const struct coord__key key = coord__key_counter(run->run, active);
-            if (plan->counts[((size_t)place * 4 + TS_SHARD_ACTIVE) * COORD__STRIPES + stripe] == 0)
+            if (plan->counts[(size_t)place * COORD__COUNTERS + coord__stripe_index(active)] == 0)
                 coord__plan_put(plan, place, &key, TS_BYTES("0"));
         }
     }
@@ -121,7 +121,7 @@ static enum coord__end create(struct ts_coord *coord, struct coord__work *work,
     struct coord__tries tries = {0};
     *ret_error = TS_CREATE_RUN_OK;
     for (;;) {
-        struct run_seen seen;
+        struct run_seen seen = {0};
         enum coord__end end = read_run(coord, work, &query, &tries, &seen, detail);
         if (end != COORD__END_DONE || is_ours(&tries, &seen, step))
             return end;
@@ -163,13 +163,19 @@ enum ts_create_run_error ts_coord_create_run(struct ts_coord *coord, const struc
 
 /* ---- register_shards, alone or with create_run ---- */
 
+/* The first store has committed what another has yet to. */
+static const struct coord__result half_made = {.result = TS_STORE_LOCK_CONFLICT,
+                                               .text = "the run is being made; try again"};
+
 struct registration {
     struct ts_coord *coord;
     struct coord__work *work;
     const struct ts_create_run_op *create; /* NULL: the run is there */
     const struct ts_register_op *op;
     struct ts_manifest_memory *memory;
-    bool *present; /* of op->shards: is there already */
+    bool *present;    /* of op->shards: is there already */
+    uint64_t *guards; /* by place: the guard's version where shards go, as it was read with them */
+    bool half_made;   /* the run is there, and one of its guards is not yet */
     struct coord__tries tries;
     enum ts_create_run_error create_error;
     enum ts_register_shards_error error;
@@ -184,15 +190,19 @@ struct registration {
 static enum coord__end compare(struct registration *mine, const struct ts_run_record *run, uint32_t place,
                                const size_t *indexes, size_t count, size_t *already_there) {
     struct coord__key keys[READ_AT_ONCE];
-    struct ts_bytes key_bytes[READ_AT_ONCE] = {0};
+    const struct coord__key guard = coord__key_guard(run->run);
+    struct ts_bytes key_bytes[READ_AT_ONCE + 1] = {0};
     for (size_t i = 0; i < count; i++) {
         keys[i] = coord__key_shard((struct ts_shard_key){run->run, mine->memory->ids[indexes[i]]});
         key_bytes[i] = coord__key_bytes(&keys[i]);
     }
-    (void)coord__call_read(mine->work, 0, place, key_bytes, count);
+    key_bytes[count] = coord__key_bytes(&guard);
+    (void)coord__call_read(mine->work, 0, place, key_bytes, count + 1);
     const struct coord__result result = coord__read(mine->coord, mine->work, 1);
     if (result.result != TS_STORE_OK)
         return coord__failed(&mine->tries, &result, &mine->detail);
+    mine->guards[place] = mine->work->rows[0].rows[count].version;
+    mine->half_made = mine->half_made || mine->guards[place] == 0;
     for (size_t i = 0; i < count; i++) {
         const struct ts_row *row = &mine->work->rows[0].rows[i];
         mine->present[indexes[i]] = row->version != 0;
@@ -289,6 +299,13 @@ static void plan_registration(struct registration *mine, const struct run_seen *
     plan_run(plan, &mine->step, seen->version);
     if (added == 0)
         return;
+    /* A run does not end on a store that has yet to make its shards. */
+    for (uint32_t place = 0; !mine->step.write_guard && place < plan->place_count; place++) {
+        if (mine->guards[place] == 0)
+            continue;
+        const struct coord__key guard = coord__key_guard(run->run);
+        coord__plan_check(plan, place, &guard, mine->guards[place]);
+    }
     const struct ts_coord_options *options = &mine->coord->options;
     const struct coord__key tenant = coord__key_tenant_limit(&run->tenant),
                             global = coord__key_global_limit(), of_run = coord__key_run_shards(run->run);
@@ -309,7 +326,7 @@ static enum coord__end register_all(struct registration *mine) {
     const struct ts_coord_run_query query = {mine->op->tenant, mine->op->run};
     struct ts_event last = {0};
     for (;;) {
-        struct run_seen seen;
+        struct run_seen seen = {0};
         enum coord__end end = read_run(mine->coord, mine->work, &query, &mine->tries, &seen, &mine->detail);
         if (end == COORD__END_DONE)
             end = decide(mine, &seen);
@@ -320,6 +337,12 @@ static enum coord__end register_all(struct registration *mine) {
             if (mine->attempted)
                 coord__tell(mine->coord, &last);
             return COORD__END_DONE;
+        }
+        if (seen.has_run && mine->half_made) {
+            mine->half_made = false;
+            if (!coord__again(mine->coord, &mine->tries, &half_made, &end, &mine->detail))
+                return end;
+            continue;
         }
         plan_registration(mine, &seen);
         const struct coord__result result = coord__apply(mine->coord, mine->work);
@@ -340,8 +363,9 @@ static enum coord__end register_all(struct registration *mine) {
 static void run_registration(struct registration *mine, struct ts_coord_outcome *ret_outcome) {
     mine->work = coord__work_take(mine->coord);
     mine->present = calloc(mine->op->shards.count + 1, sizeof *mine->present);
+    mine->guards = calloc(mine->coord->io.place_count, sizeof *mine->guards);
     enum coord__end end;
-    if (mine->work == NULL || mine->present == NULL)
+    if (mine->work == NULL || mine->present == NULL || mine->guards == NULL)
         end = coord__no_memory(&mine->detail);
     else
         end = register_all(mine);
@@ -356,6 +380,7 @@ static void run_registration(struct registration *mine, struct ts_coord_outcome 
                                                                   mine->attempted,
                                                  .at = mine->now};
     free(mine->present);
+    free(mine->guards);
     if (mine->work != NULL)
         coord__work_give(mine->coord, mine->work);
 }
@@ -409,10 +434,10 @@ struct ending {
 /* The active shards of all stores; calls 0 to place_count - 1 hold the counters afterwards. */
 static enum coord__end count_active(struct ending *mine, uint64_t *ret_active) {
     const uint32_t places = mine->coord->io.place_count;
-    for (uint8_t stripe = 0; stripe < COORD__STRIPES; stripe++) {
-        mine->stripe_keys[stripe] =
-            coord__key_counter(mine->op->run, (struct coord__stripe){TS_SHARD_ACTIVE, stripe});
-        mine->key_bytes[stripe] = coord__key_bytes(&mine->stripe_keys[stripe]);
+    for (size_t i = 0; i < COORD__STRIPES; i++) {
+        mine->stripe_keys[i] =
+            coord__key_counter(mine->op->run, (struct coord__stripe){TS_SHARD_ACTIVE, (uint8_t)i});
+        mine->key_bytes[i] = coord__key_bytes(&mine->stripe_keys[i]);
     }
     mine->guard_key = coord__key_guard(mine->op->run);
     mine->key_bytes[COORD__STRIPES] = coord__key_bytes(&mine->guard_key);
@@ -476,13 +501,10 @@ static enum made find_stripes(const struct ending *mine) {
     return made;
 }
 
-static const struct coord__result half_made = {.result = TS_STORE_LOCK_CONFLICT,
-                                               .text = "the run is being made; try again"};
-
 static enum coord__end end_run(struct ending *mine) {
     const struct ts_coord_run_query query = {mine->op->tenant, mine->op->run};
     for (;;) {
-        struct run_seen seen;
+        struct run_seen seen = {0};
         uint64_t active = 0;
         enum coord__end end = read_run(mine->coord, mine->work, &query, &mine->tries, &seen, &mine->detail);
         if (end == COORD__END_DONE && seen.has_run && mine->op->kind == TS_RUN_OP_COMPLETE_RUN) {

@@ -21,8 +21,9 @@ TS_ERROR_ENUMS(SEEN)
     X(checkpoint)                                                                                            \
     X(complete)                                                                                              \
     X(park)                                                                                                  \
-    X(unpark) X(split_replace) X(split_residual) X(register_shards) X(complete_run) X(fail_run)              \
-        X(cancel_run) X(create_run_with_shards)
+    X(unpark)                                                                                                \
+    X(split_replace)                                                                                         \
+    X(split_residual) X(register_shards) X(complete_run) X(fail_run) X(cancel_run) X(create_run_with_shards)
 #define OUTCOME_SEEN(name) static unsigned outcome_##name[2];
 IDEMPOTENT(OUTCOME_SEEN)
 
