@@ -129,9 +129,14 @@ static bool changes(enum ts_call_kind kind) {
 
 /* The store has answered, or the deadline has. */
 static void replied(struct sim__world *world, struct sim__message *message) {
+    const enum ts_store_result result = message->call.error.result;
     message->state = SIM_MESSAGE_REPLIED;
+    if (result == TS_STORE_TIMED_OUT)
+        world->result->counts.troubles[TS_SIM_TROUBLE_TIMED_OUT]++;
+    if (result != TS_STORE_OK && result != TS_STORE_CHECK_FAILED)
+        message->owner->struck++;
     sim__event(world, "answered", message->owner->number, message->place, (uint64_t)message->call.kind,
-               (uint64_t)message->call.error.result);
+               (uint64_t)result);
     if (changes(message->call.kind))
         sim__check_place(world, message->place);
 }
@@ -141,10 +146,8 @@ void sim__message_deliver(struct sim__world *world, struct sim__message *message
     const uint64_t struck = ts_fault_count(store);
     message->state = SIM_MESSAGE_WAITING;
     ts_store_start(store, &message->call);
-    if (ts_fault_count(store) != struck) {
+    if (ts_fault_count(store) != struck)
         world->result->counts.troubles[TS_SIM_TROUBLE_STRUCK]++;
-        message->owner->struck++;
-    }
     if (message->call.done)
         replied(world, message);
 }
@@ -154,10 +157,6 @@ void sim__messages_poll(struct sim__world *world) {
         struct sim__message *message = &world->messages[i];
         if (message->state != SIM_MESSAGE_WAITING || !ts_store_poll(&message->call))
             continue;
-        if (message->call.error.result == TS_STORE_TIMED_OUT) {
-            world->result->counts.troubles[TS_SIM_TROUBLE_TIMED_OUT]++;
-            message->owner->struck++;
-        }
         replied(world, message);
     }
 }

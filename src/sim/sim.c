@@ -214,7 +214,8 @@ static struct sim__actor *actor_at(struct sim__world *world, uint32_t index) {
 static void move_message(struct sim__world *world, struct sim__message *message) {
     if (message->state == SIM_MESSAGE_SENT) {
         sim__message_deliver(world, message);
-        if (message->state != SIM_MESSAGE_REPLIED || !can_move(world, message) || sim__chance(world, 35))
+        if (message->state != SIM_MESSAGE_REPLIED || !can_move(world, message) ||
+            sim__chance(world, world->temper.slow))
             return;
     }
     if (!sim__is_broken(world))
@@ -433,6 +434,10 @@ static bool begin_world(struct sim__world *world) {
              TS_ROUTER_OK)
         ts_unreachable("a router over a few stores");
     world->weather = weather_of(options->faults);
+    world->temper = (struct sim__temper){.split = sim__chance(world, 30) ? 30 : 10,
+                                         .end = sim__chance(world, 20) ? 10 : 2,
+                                         .fail = sim__chance(world, 20) ? 50 : 4,
+                                         .slow = sim__chance(world, 30) ? 80 : 30};
     for (uint32_t run = 0; run < SIM_RUNS; run++)
         choose_run(world, run);
     world->message_count = (size_t)(options->workers + 1) * (2 * options->stores + 4);

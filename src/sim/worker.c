@@ -305,19 +305,22 @@ static bool is_founded(const struct sim__world *world, uint32_t run) {
 
 static void wild_turn_holding(struct sim__worker *worker) {
     struct sim__world *world = worker->actor.world;
+    if (sim__chance(world, world->temper.split)) {
+        if (sim__chance(world, 50))
+            split_replace(worker, SIM_MISTAKE_NONE);
+        else
+            split_residual(worker);
+        return;
+    }
     const uint64_t what = sim__below(world, 100);
-    if (what < 42)
+    if (what < 50)
         checkpoint(worker);
-    else if (what < 52)
-        sim__renew(worker, &worker->lease);
-    else if (what < 58)
-        complete(worker);
     else if (what < 61)
-        park(worker);
-    else if (what < 66)
-        split_replace(worker, SIM_MISTAKE_NONE);
+        sim__renew(worker, &worker->lease);
+    else if (what < 68)
+        complete(worker);
     else if (what < 72)
-        split_residual(worker);
+        park(worker);
     else if (what < 78)
         cursor_mistake(worker);
     else if (what < 81)
@@ -338,6 +341,10 @@ static void wild_turn_free(struct sim__worker *worker) {
     enum ts_error_variant variant;
     if (!is_founded(world, worker->run)) {
         sim__create_run(worker, worker->run);
+    } else if (sim__chance(world, world->temper.end)) {
+        end_run(worker, !sim__chance(world, world->temper.fail) ? TS_RUN_OP_COMPLETE_RUN
+                        : sim__chance(world, 50)                ? TS_RUN_OP_FAIL_RUN
+                                                                : TS_RUN_OP_CANCEL_RUN);
     } else if (what < 55) {
         sim__claim(worker, worker->run, &variant);
     } else if (what < 70) {
@@ -356,12 +363,8 @@ static void wild_turn_free(struct sim__worker *worker) {
         const struct sim__shard *shard = parked_shard(world, worker->run);
         if (shard != NULL)
             unpark(worker, shard);
-    } else if (what < 98) {
-        register_more(worker);
     } else {
-        end_run(worker, sim__chance(world, 92)   ? TS_RUN_OP_COMPLETE_RUN
-                        : sim__chance(world, 50) ? TS_RUN_OP_FAIL_RUN
-                                                 : TS_RUN_OP_CANCEL_RUN);
+        register_more(worker);
     }
 }
 

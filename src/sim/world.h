@@ -90,6 +90,14 @@ struct sim__weather {
     uint64_t beat_skipped;
 };
 
+/* What a seed is like, so that different seeds go to different corners. In percent. */
+struct sim__temper {
+    uint64_t split; /* of the turns with a shard */
+    uint64_t end;   /* of the turns without one: the run is failed, cancelled or completed */
+    uint64_t fail;  /* of those that are not completed */
+    uint64_t slow;  /* of the replies that do not return at once */
+};
+
 struct sim__run {
     struct ts_run_id id;
     uint32_t tenant;
@@ -107,6 +115,7 @@ struct sim__world {
     bool calm; /* faults are off: everybody works towards the end */
     bool over; /* everybody goes home */
     struct sim__weather weather;
+    struct sim__temper temper;
     struct ts_router router;
     struct sim__place places[TS_SIM_STORES_MAX];
     uint32_t place_count;
