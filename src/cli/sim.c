@@ -81,10 +81,9 @@ static bool read_number(const struct cli_arguments *arguments, size_t option, co
 
 static void read_plant(const struct cli_arguments *arguments, struct request *request) {
 #ifdef TS_TEST_BUILD
-    static const char *const names[] = {
-        "",
+    static const char *const names[] = {"",
 #define PLANT_NAME(suffix, name, text) name,
-        TS_COORD_PLANTS(PLANT_NAME)
+                                        TS_COORD_PLANTS(PLANT_NAME)
 #undef PLANT_NAME
     };
     request->plant = arguments->values[SIM_PLANT];
@@ -170,12 +169,13 @@ static void print_json_counts(const struct ts_sim_counts *counts) {
 
 static void print_json(const struct request *request, const struct summary *summary) {
     const struct ts_sim_counts *counts = &summary->counts;
-    printf("{\"sim\":\"coord\",\"first_seed\":%llu,\"seeds\":%llu,\"faults\":\"%s\",\"workers\":%u,\"shards\":%u,"
-           "\"stores\":%u,\"holds\":%s,\"trace_hash\":\"%016llx\"",
-           (unsigned long long)request->options.seed, (unsigned long long)summary->seeds,
-           fault_names[request->options.faults], (unsigned)request->options.workers,
-           (unsigned)request->options.shards, (unsigned)request->options.stores,
-           summary->broken == NULL ? "true" : "false", (unsigned long long)summary->trace_hash);
+    printf(
+        "{\"sim\":\"coord\",\"first_seed\":%llu,\"seeds\":%llu,\"faults\":\"%s\",\"workers\":%u,\"shards\":%u,"
+        "\"stores\":%u,\"holds\":%s,\"trace_hash\":\"%016llx\"",
+        (unsigned long long)request->options.seed, (unsigned long long)summary->seeds,
+        fault_names[request->options.faults], (unsigned)request->options.workers,
+        (unsigned)request->options.shards, (unsigned)request->options.stores,
+        summary->broken == NULL ? "true" : "false", (unsigned long long)summary->trace_hash);
     if (summary->broken != NULL) {
         char again[240];
         format_again(request, summary->seed, again, sizeof again);
@@ -215,13 +215,14 @@ static void print_counts(const struct ts_sim_counts *counts) {
 static void print_text(const struct request *request, const struct summary *summary) {
     const struct ts_sim_counts *counts = &summary->counts;
     const uint64_t steps = counts->steps + counts->calm_steps;
-    printf("%llu seed%s from %llu, %s: %llu steps, %llu s of virtual time, %llu calls, %llu transactions, %llu "
-           "checks\n",
-           (unsigned long long)summary->seeds, summary->seeds == 1 ? "" : "s",
-           (unsigned long long)request->options.seed, fault_names[request->options.faults],
-           (unsigned long long)steps, (unsigned long long)(counts->virtual_ms / 1000),
-           (unsigned long long)counts->calls, (unsigned long long)counts->transactions,
-           (unsigned long long)counts->checks);
+    printf(
+        "%llu seed%s from %llu, %s: %llu steps, %llu s of virtual time, %llu calls, %llu transactions, %llu "
+        "checks\n",
+        (unsigned long long)summary->seeds, summary->seeds == 1 ? "" : "s",
+        (unsigned long long)request->options.seed, fault_names[request->options.faults],
+        (unsigned long long)steps, (unsigned long long)(counts->virtual_ms / 1000),
+        (unsigned long long)counts->calls, (unsigned long long)counts->transactions,
+        (unsigned long long)counts->checks);
     print_counts(counts);
     printf("%.2f s, %llu steps a second, trace hash %016llx\n", (double)summary->took_ns / 1e9,
            (unsigned long long)per_second(steps, summary->took_ns), (unsigned long long)summary->trace_hash);
@@ -274,12 +275,16 @@ static enum cli_exit run_sim(const struct cli_arguments *arguments) {
 
 static const struct cli_option sim_options[] = {
     [SIM_SEED] = {.name = "seed", .argument = "N", .help = "the first seed; 1 unless given"},
-    [SIM_COUNT] = {.name = "count", .argument = "N", .help = "how many seeds, one after the other; 1 unless given"},
+    [SIM_COUNT] = {.name = "count",
+                   .argument = "N",
+                   .help = "how many seeds, one after the other; 1 unless given"},
     [SIM_STEPS] = {.name = "steps",
                    .argument = "N",
                    .help = "steps with faults, before the faults stop; 1500 unless given"},
     [SIM_WORKERS] = {.name = "workers", .argument = "N", .help = "workers, 1 to 64; 5 unless given"},
-    [SIM_SHARDS] = {.name = "shards", .argument = "N", .help = "shards of each run, 1 to 1000; 8 unless given"},
+    [SIM_SHARDS] = {.name = "shards",
+                    .argument = "N",
+                    .help = "shards of each run, 1 to 1000; 8 unless given"},
     [SIM_STORES] = {.name = "stores", .argument = "N", .help = "stores, 1 to 16; 3 unless given"},
     [SIM_FAULTS] = {.name = "faults",
                     .argument = "LEVEL",

@@ -244,8 +244,7 @@ static enum coord__end recognise(struct coord__job *job) {
  * has no promise of ours any more.
  */
 static bool may_be_promised(const struct coord__job *job) {
-    return job->promised_version != 0 && job->seen->has_record &&
-           job->seen->version == job->promised_version;
+    return job->promised_version != 0 && job->seen->has_record && job->seen->version == job->promised_version;
 }
 
 /* As if a store had said so. */
@@ -293,7 +292,8 @@ enum coord__end coord__job_run(struct coord__job *job, bool try_seen) {
         } else if (!ok && remembered) {
             remembered = false;
         } else if (!ok && may_be_promised(job)) {
-            return coord__failed(&job->tries, &(struct coord__result){.result = TS_STORE_UNKNOWN}, &job->detail);
+            return coord__failed(&job->tries, &(struct coord__result){.result = TS_STORE_UNKNOWN},
+                                 &job->detail);
         } else {
             if (ok && job->has_attempted)
                 coord__tell(job->coord, &job->attempted);

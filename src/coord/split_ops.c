@@ -19,11 +19,12 @@ struct split_job {
     struct ts_shard_id taken[TS_SPLIT_CHILD_MAX];
     struct coord__key keys[TS_SPLIT_CHILD_MAX];
     struct coord__key guard_key;
-    struct ts_bytes key_bytes[2 * TS_SPLIT_CHILD_MAX]; /* place by place, each with the guard behind its children */
-    size_t key_of[TS_SPLIT_CHILD_MAX];                 /* which child, place by place */
-    size_t call_count;                                 /* one for each place with children */
-    uint32_t places[TS_SPLIT_CHILD_MAX];               /* of the calls */
-    uint64_t guards[TS_SPLIT_CHILD_MAX];               /* versions there */
+    struct ts_bytes
+        key_bytes[2 * TS_SPLIT_CHILD_MAX]; /* place by place, each with the guard behind its children */
+    size_t key_of[TS_SPLIT_CHILD_MAX];     /* which child, place by place */
+    size_t call_count;                     /* one for each place with children */
+    uint32_t places[TS_SPLIT_CHILD_MAX];   /* of the calls */
+    uint64_t guards[TS_SPLIT_CHILD_MAX];   /* versions there */
 
     enum ts_split_error error;
     const struct ts_split_replace_op *replace;

@@ -104,7 +104,7 @@ struct sim__promise {
 struct sim__run_model {
     uint64_t version;
     struct ts_run_record record; /* has no pointers */
-    uint64_t seen_in; /* number of the check */
+    uint64_t seen_in;            /* number of the check */
     uint64_t guards_seen_in[TS_SIM_STORES_MAX];
     uint64_t guard_versions[TS_SIM_STORES_MAX];
     struct ts_run_guard guards[TS_SIM_STORES_MAX];

@@ -136,8 +136,7 @@ static void check_acquire(const struct change *change) {
         sim__broken(world, "lease", "shard %llx was given for longer than its run says", id_of(change));
     if (after->attempts != before->attempts + 1 ||
         (config->attempts != 0 && after->attempts > config->attempts))
-        sim__broken(world, "record", "shard %llx was acquired more often than its run allows",
-                    id_of(change));
+        sim__broken(world, "record", "shard %llx was acquired more often than its run allows", id_of(change));
     if (before->status != TS_SHARD_ACTIVE || !same_spec(before, after) ||
         !same_cursor(&before->cursor, &after->cursor))
         sim__broken(world, "record", "an acquire changed shard %llx", id_of(change));
@@ -159,8 +158,8 @@ static void check_renew(const struct change *change) {
         sim__broken(world, "lease", "the lease of shard %llx was renewed after its end", id_of(change));
     if (after->holder.deadline.ms < before->holder.deadline.ms)
         sim__broken(world, "lease", "the lease of shard %llx was made shorter", id_of(change));
-    if (after->status != before->status || after->attempts != before->attempts ||
-        !same_spec(before, after) || !same_cursor(&before->cursor, &after->cursor) ||
+    if (after->status != before->status || after->attempts != before->attempts || !same_spec(before, after) ||
+        !same_cursor(&before->cursor, &after->cursor) ||
         !ts_bytes_equal(before->spawned.bytes, after->spawned.bytes))
         sim__broken(world, "op-log", "shard %llx changed without an operation in its log", id_of(change));
     struct sim__grant *grant = sim__grant_find(change->shard, after->fence.v);
@@ -212,14 +211,12 @@ static void check_lease_of(const struct change *change) {
     const struct sim__grant *grant = sim__grant_find(change->shard, ts_lease_fence(&op->lease).v);
     if (ts_lease_fence(&op->lease).v != before->fence.v)
         sim__broken(world, "fence", "shard %llx is at fence %llu and obeyed %llu", id_of(change),
-                    (unsigned long long)before->fence.v,
-                    (unsigned long long)ts_lease_fence(&op->lease).v);
-    if (!before->has_holder || grant == NULL ||
-        worker_named(world, &before->holder.owner) != grant->worker)
+                    (unsigned long long)before->fence.v, (unsigned long long)ts_lease_fence(&op->lease).v);
+    if (!before->has_holder || grant == NULL || worker_named(world, &before->holder.owner) != grant->worker)
         sim__broken(world, "lease", "shard %llx obeyed a worker that does not hold it", id_of(change));
     else if (change->at_ms >= before->holder.deadline.ms)
-        sim__broken(world, "lease", "shard %llx was changed %llu ms after the lease had ended",
-                    id_of(change), (unsigned long long)(change->at_ms - before->holder.deadline.ms));
+        sim__broken(world, "lease", "shard %llx was changed %llu ms after the lease had ended", id_of(change),
+                    (unsigned long long)(change->at_ms - before->holder.deadline.ms));
     if (change->after->fence.v != before->fence.v)
         sim__broken(world, "fence", "the fence of shard %llx rose for no reason", id_of(change));
 }
@@ -250,8 +247,7 @@ static void check_status(const struct change *change, enum ts_shard_status expec
 /* The list of spawned shards has grown at its end; the new ones are the operation's children. */
 static void check_spawned(const struct change *change, size_t expected) {
     const struct ts_bytes old = change->before->spawned.bytes, now = change->after->spawned.bytes;
-    if (now.len != old.len + 8 * expected ||
-        (old.len > 0 && memcmp(old.data, now.data, old.len) != 0)) {
+    if (now.len != old.len + 8 * expected || (old.len > 0 && memcmp(old.data, now.data, old.len) != 0)) {
         sim__broken(change->world, "split", "shard %llx has other children than it was split into",
                     id_of(change));
         return;
@@ -383,8 +379,8 @@ static void check_entry(struct change *change) {
     if (op->kind != TS_SIM_OP_UNPARK)
         check_lease_of(change);
     if (op->applied > 0 && !may_be_again(change))
-        sim__broken(world, "op-log", "operation %llu on shard %llx was done twice", (unsigned long long)op->id,
-                    id_of(change));
+        sim__broken(world, "op-log", "operation %llu on shard %llx was done twice",
+                    (unsigned long long)op->id, id_of(change));
     if (op->refused)
         sim__broken(world, "op-log", "operation %llu on shard %llx was refused, and then done",
                     (unsigned long long)op->id, id_of(change));

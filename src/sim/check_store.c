@@ -156,8 +156,7 @@ static void look_at_shard(struct sim__world *world, const struct ts_row *row, st
 static void find_lost(struct sim__world *world, const struct tally *tally) {
     for (size_t i = 0; i < world->model->shard_count && !sim__is_broken(world); i++) {
         struct sim__shard *shard = world->model->shards[i];
-        if (shard->place != tally->place || shard->now.version == 0 ||
-            shard->seen_in == world->model->checks)
+        if (shard->place != tally->place || shard->now.version == 0 || shard->seen_in == world->model->checks)
             continue;
         if (tally->restarted && shard->before.version == 0)
             undo(world, shard);
@@ -421,8 +420,8 @@ static uint64_t look_at_promises(struct sim__world *world, uint32_t place, bool 
     }
     model->promise_count[place] = model->rows.count;
     for (size_t i = 0; i < model->rows.count; i++)
-        model->promises[place][i] = (struct sim__promise){ts_xxh64_of_bytes(model->rows.rows[i].key),
-                                                          model->rows.rows[i].version};
+        model->promises[place][i] =
+            (struct sim__promise){ts_xxh64_of_bytes(model->rows.rows[i].key), model->rows.rows[i].version};
     return at_ms;
 }
 

@@ -59,8 +59,8 @@ static void check_tiles(struct sim__world *world, const struct leaf *leaves, siz
     for (size_t i = 0; i < count && !sim__is_broken(world); i++) {
         const bool first =
             i == 0 || leaves[i - 1].root != leaves[i].root || leaves[i - 1].run != leaves[i].run;
-        const bool last = i + 1 == count || leaves[i + 1].root != leaves[i].root ||
-                          leaves[i + 1].run != leaves[i].run;
+        const bool last =
+            i + 1 == count || leaves[i + 1].root != leaves[i].root || leaves[i + 1].run != leaves[i].run;
         const struct sim__bounds bounds = sim__registered_bounds(world, leaves[i].run, leaves[i].root);
         const uint32_t should_begin = first ? bounds.from : leaves[i - 1].to;
         if (leaves[i].from != should_begin || (last && leaves[i].to != bounds.to))

@@ -148,9 +148,8 @@ uint32_t sim__key_number(struct ts_bytes key, uint32_t empty) {
 #define LATER_IDS_OF_OP 16
 
 uint64_t sim__registered_id(const struct sim__op *op, size_t index) {
-    return op->kind == TS_SIM_OP_CREATE_RUN
-               ? index + 1
-               : LATER_ID_BASE + (op->id - OP_ID_BASE) * LATER_IDS_OF_OP + index;
+    return op->kind == TS_SIM_OP_CREATE_RUN ? index + 1
+                                            : LATER_ID_BASE + (op->id - OP_ID_BASE) * LATER_IDS_OF_OP + index;
 }
 
 struct sim__bounds sim__registered_bounds(const struct sim__world *world, uint32_t run, uint64_t id) {

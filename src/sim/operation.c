@@ -46,8 +46,7 @@ static struct sim__answer done(const struct ts_coord_outcome *outcome) {
 /* A record or a counter that cannot be used is never an answer here: nothing damages them. */
 static void check_sound(struct sim__world *world, const struct sim__answer *answer,
                         const struct ts_coord_detail *detail) {
-    if (!answer->ok && answer->variant == TS_VARIANT_BACKEND_ERROR &&
-        detail->infra.kind == TS_INFRA_DAMAGED)
+    if (!answer->ok && answer->variant == TS_VARIANT_BACKEND_ERROR && detail->infra.kind == TS_INFRA_DAMAGED)
         sim__broken(world, "record", "an operation met damage: %.150s", detail->infra.text);
 }
 
@@ -101,8 +100,8 @@ void sim__claim(struct sim__worker *worker, uint32_t run, enum ts_error_variant 
     *ret_variant = ts_claim_error_variant(error);
     if (worker->actor.dead)
         return;
-    const struct sim__answer answer = error == TS_CLAIM_OK ? (struct sim__answer){.ok = true}
-                                                           : refused(*ret_variant, &detail);
+    const struct sim__answer answer =
+        error == TS_CLAIM_OK ? (struct sim__answer){.ok = true} : refused(*ret_variant, &detail);
     count_answer(worker, TS_SIM_OP_CLAIM, &answer);
     check_sound(world, &answer, &detail);
     if (!answer.ok)
@@ -136,8 +135,7 @@ void sim__acquire(struct sim__worker *worker, uint32_t run, uint64_t shard) {
 }
 
 static bool is_session_lease(const struct sim__worker *worker, const struct ts_lease *lease) {
-    const struct ts_lease *held =
-        worker->session == NULL ? NULL : ts_coord_session_lease(worker->session);
+    const struct ts_lease *held = worker->session == NULL ? NULL : ts_coord_session_lease(worker->session);
     return held != NULL && ts_lease_shard(held).shard.v == ts_lease_shard(lease).shard.v &&
            ts_lease_fence(held).v == ts_lease_fence(lease).v;
 }
@@ -171,9 +169,8 @@ void sim__renew(struct sim__worker *worker, const struct ts_lease *lease) {
     }
     if (worker->actor.dead)
         return;
-    const struct sim__answer answer = error == TS_RENEW_OK
-                                          ? (struct sim__answer){.ok = true}
-                                          : refused(ts_renew_error_variant(error), &detail);
+    const struct sim__answer answer = error == TS_RENEW_OK ? (struct sim__answer){.ok = true}
+                                                           : refused(ts_renew_error_variant(error), &detail);
     count_answer(worker, TS_SIM_OP_RENEW, &answer);
     check_sound(world, &answer, &detail);
     if (answer.ok) {
@@ -203,8 +200,7 @@ static void fill_cursor(const struct sim__op *op, struct payload *payload) {
                                          .last_key = ts_bytes_of(payload->keys[0].text, SIM_KEY_LEN),
                                          .has_token = op->has_token};
     if (op->has_token) {
-        const int len =
-            snprintf(payload->token, sizeof payload->token, "t%u", (unsigned)op->token);
+        const int len = snprintf(payload->token, sizeof payload->token, "t%u", (unsigned)op->token);
         payload->cursor.token = ts_bytes_of(payload->token, (size_t)len);
     }
 }
@@ -222,8 +218,9 @@ static void fill_children(const struct sim__op *op, struct payload *payload) {
             to--;
         payload->keys[2 * i] = sim__key_of(from);
         payload->keys[2 * i + 1] = sim__key_of(to);
-        payload->shards[i] = (struct ts_new_shard){
-            .spec = {.range = {start_of(&payload->keys[2 * i], from), end_of(&payload->keys[2 * i + 1], to)}}};
+        payload->shards[i] =
+            (struct ts_new_shard){.spec = {.range = {start_of(&payload->keys[2 * i], from),
+                                                     end_of(&payload->keys[2 * i + 1], to)}}};
     }
 }
 
@@ -237,18 +234,18 @@ static struct sim__answer of_checkpoint(struct sim__worker *worker, const struct
     bool ok;
     if (op->kind == TS_SIM_OP_CHECKPOINT) {
         const enum ts_checkpoint_error error =
-            by_session ? ts_coord_session_checkpoint(worker->session, by->op_id, &payload.cursor, &outcome,
-                                                     &detail)
-                       : ts_coord_checkpoint(worker->coord,
-                                             &(struct ts_cursor_op){*by, payload.cursor}, &outcome, &detail);
+            by_session
+                ? ts_coord_session_checkpoint(worker->session, by->op_id, &payload.cursor, &outcome, &detail)
+                : ts_coord_checkpoint(worker->coord, &(struct ts_cursor_op){*by, payload.cursor}, &outcome,
+                                      &detail);
         variant = ts_checkpoint_error_variant(error);
         ok = error == TS_CHECKPOINT_OK;
     } else {
         const enum ts_complete_error error =
-            by_session ? ts_coord_session_complete(worker->session, by->op_id, &payload.cursor, &outcome,
-                                                   &detail)
-                       : ts_coord_complete(worker->coord, &(struct ts_cursor_op){*by, payload.cursor},
-                                           &outcome, &detail);
+            by_session
+                ? ts_coord_session_complete(worker->session, by->op_id, &payload.cursor, &outcome, &detail)
+                : ts_coord_complete(worker->coord, &(struct ts_cursor_op){*by, payload.cursor}, &outcome,
+                                    &detail);
         variant = ts_complete_error_variant(error);
         ok = error == TS_COMPLETE_OK;
     }
@@ -292,11 +289,11 @@ static struct sim__answer of_split(struct sim__worker *worker, const struct sim_
         const struct ts_new_shard residual = {
             .spec = {.range = {.start = ts_bytes_of(payload.keys[0].text, SIM_KEY_LEN)}}};
         struct ts_split_residual_result result = {{0}};
-        error = by_session ? ts_coord_session_split_residual(worker->session, by->op_id, &residual, &result,
-                                                             &outcome, &detail)
-                           : ts_coord_split_residual(worker->coord,
-                                                     &(struct ts_split_residual_op){*by, residual}, &result,
-                                                     &outcome, &detail);
+        error = by_session
+                    ? ts_coord_session_split_residual(worker->session, by->op_id, &residual, &result,
+                                                      &outcome, &detail)
+                    : ts_coord_split_residual(worker->coord, &(struct ts_split_residual_op){*by, residual},
+                                              &result, &outcome, &detail);
         children->count = 1;
         children->children[0] = result.residual;
     }
@@ -347,8 +344,7 @@ static struct ts_register_op registration(struct sim__worker *worker, const stru
                                           struct sim__key (*keys)[2], size_t count) {
     const struct sim__world *world = worker->actor.world;
     for (size_t i = 0; i < count; i++) {
-        const struct sim__bounds bounds =
-            sim__registered_bounds(world, op->run, sim__registered_id(op, i));
+        const struct sim__bounds bounds = sim__registered_bounds(world, op->run, sim__registered_id(op, i));
         keys[i][0] = sim__key_of(bounds.from);
         keys[i][1] = sim__key_of(bounds.to);
         worker->shards[i] = (struct ts_new_shard){
@@ -389,8 +385,8 @@ static struct sim__answer of_create(struct sim__worker *worker, const struct sim
     if (sim__chance(world, 70)) {
         const enum ts_create_run_error error = ts_coord_create_run_with_shards(
             worker->coord, &create, &shards, worker->manifest, &outcome, &detail);
-        answer = error == TS_CREATE_RUN_OK ? done(&outcome)
-                                           : refused(ts_create_run_error_variant(error), &detail);
+        answer =
+            error == TS_CREATE_RUN_OK ? done(&outcome) : refused(ts_create_run_error_variant(error), &detail);
     } else {
         (void)ts_coord_create_run(worker->coord, &create, NULL, &detail);
         const enum ts_register_shards_error error =
@@ -505,8 +501,8 @@ void sim__look(struct sim__worker *worker, uint32_t run) {
         error = ts_coord_run_counts(worker->coord, &query, &counts, &detail);
         break;
     default:
-        error = ts_coord_list_shards(worker->coord, &(struct ts_coord_shard_query){.run = query},
-                                     count_shard, &shards, &detail);
+        error = ts_coord_list_shards(worker->coord, &(struct ts_coord_shard_query){.run = query}, count_shard,
+                                     &shards, &detail);
         break;
     }
     if (worker->actor.dead)
@@ -529,8 +525,9 @@ void sim__audit(struct sim__worker *worker, uint32_t run) {
     if (error != TS_GET_RUN_OK)
         sim__broken(world, "liveness", "a run cannot be audited: %s", ts_get_run_error_name(error));
     else if (!ts_coord_audit_is_clean(&audit))
-        sim__broken(world, "counters", "the audit of a run is not clean: %llu counters, %llu places, %llu "
-                                       "missing, %llu extra, %llu guards, limits %s",
+        sim__broken(world, "counters",
+                    "the audit of a run is not clean: %llu counters, %llu places, %llu "
+                    "missing, %llu extra, %llu guards, limits %s",
                     (unsigned long long)audit.wrong_counters, (unsigned long long)audit.wrong_places,
                     (unsigned long long)audit.missing_index, (unsigned long long)audit.extra_index,
                     (unsigned long long)audit.wrong_guards, audit.wrong_limits ? "wrong" : "right");

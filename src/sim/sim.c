@@ -288,6 +288,17 @@ static void beat_hearts(struct sim__world *world) {
     }
 }
 
+/* Somebody changes a store behind everybody's back. */
+static void let_meddle(struct sim__world *world) {
+    struct ts_store *stores[TS_SIM_STORES_MAX];
+    for (uint32_t i = 0; i < world->place_count; i++)
+        stores[i] = world->places[i].direct;
+    if (!world->options.meddle(world->options.meddle_context, world->step, stores, world->place_count))
+        return;
+    for (uint32_t i = 0; i < world->place_count; i++)
+        sim__check_place(world, i);
+}
+
 static void step(struct sim__world *world) {
     world->step++;
     world->now_ms += sim__below(world, 10);
@@ -297,6 +308,8 @@ static void step(struct sim__world *world) {
         disturb(world);
     if (!sim__is_broken(world))
         move(world);
+    if (world->options.meddle != NULL && !sim__is_broken(world))
+        let_meddle(world);
 }
 
 /* ---- the end ---- */
@@ -444,8 +457,7 @@ static bool begin_world(struct sim__world *world) {
     world->messages = calloc(world->message_count, sizeof *world->messages);
     world->workers = calloc(options->workers, sizeof *world->workers);
     world->model = sim__model_new(options->workers);
-    if (world->messages == NULL || world->workers == NULL || world->model == NULL ||
-        !sim__places_open(world))
+    if (world->messages == NULL || world->workers == NULL || world->model == NULL || !sim__places_open(world))
         return false;
     sim__places_set_weather(world);
     for (uint32_t i = 0; i < options->workers; i++) {

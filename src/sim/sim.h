@@ -25,6 +25,8 @@ enum ts_sim_faults { TS_SIM_FAULTS(TS_SIM__FAULT_ENUM) };
 #undef TS_SIM__FAULT_ENUM
 #define TS_SIM_FAULT_LEVELS 3
 
+struct ts_store;
+
 enum {
     TS_SIM_WORKERS_MAX = 64,
     TS_SIM_SHARDS_MAX = 1000, /* registered; splits make more */
@@ -39,6 +41,11 @@ struct ts_sim_options {
     uint32_t stores;
     enum ts_sim_faults faults;
     enum ts_coord_plant plant; /* test builds: a rule that is broken on purpose */
+
+    /* After every step, before the stores are looked at: for tests of the checkers, which change something in a store
+     * and say true. NULL: nobody does. */
+    bool (*meddle)(void *context, uint64_t step, struct ts_store *const *stores, size_t count);
+    void *meddle_context;
 
     /* Every event as a line of text, without its end; NULL: nobody is told. */
     void (*trace)(void *context, const char *line);
@@ -70,8 +77,8 @@ enum ts_sim_operation { TS_SIM_OPERATIONS(TS_SIM__OPERATION_ENUM) TS_SIM_OPERATI
 
 /* What happens to them. X(SUFFIX, name) */
 #define TS_SIM_TROUBLES(X)                                                                                   \
-    X(STRUCK, "call struck")         /* an error, a lost request, a lost reply, a delay, a late call */      \
-    X(DELIVERED_LATE, "late call")   /* carried out when nobody waited any more */                           \
+    X(STRUCK, "call struck")       /* an error, a lost request, a lost reply, a delay, a late call */        \
+    X(DELIVERED_LATE, "late call") /* carried out when nobody waited any more */                             \
     X(TIMED_OUT, "call timed out")                                                                           \
     X(PAUSE, "worker paused")                                                                                \
     X(CRASH, "worker crashed")                                                                               \

@@ -103,8 +103,8 @@ static enum ts_store_result take_seat(struct ts_txn_virtual *coordinator, uint32
         return result;
     if (look.registration_version == 0) {
         struct txn__own own;
-        txn__own_register(
-            &(struct txn__register){&coordinator->uuid, coordinator->total_ms, look.now_ms}, &own);
+        txn__own_register(&(struct txn__register){&coordinator->uuid, coordinator->total_ms, look.now_ms},
+                          &own);
         struct ts_call call = {.kind = TS_CALL_APPLY, .batch = txn__own_batch(&own)};
         const enum ts_store_result applied = run_call(&coordinator->io, place, &call);
         result = look_at(&coordinator->io, &gid, &look, NULL);
@@ -257,8 +257,7 @@ static void drive(struct attempt *attempt, struct ts_txn_result *result) {
         if (collect(attempt, result) || txn__run_is_done(run))
             continue;
         for (size_t i = 0; i < attempt->count; i++)
-            attempt->waiting[i] =
-                attempt->members[i].flying != TXN__WISH_NONE ? &attempt->own[i].call : NULL;
+            attempt->waiting[i] = attempt->members[i].flying != TXN__WISH_NONE ? &attempt->own[i].call : NULL;
         io->wait(io->context, attempt->waiting, attempt->count);
     }
 }
@@ -311,13 +310,12 @@ void ts_txn_virtual_run(struct ts_txn_virtual *coordinator, const struct ts_txn_
     if (count > 1 && !coordinator->seats[place].registered) {
         ret_result->reason = take_seat(coordinator, place);
         if (ret_result->reason != TS_STORE_OK) {
-            snprintf(ret_result->text, sizeof ret_result->text, "store %u: the coordinator could not register",
-                     (unsigned)place);
+            snprintf(ret_result->text, sizeof ret_result->text,
+                     "store %u: the coordinator could not register", (unsigned)place);
             return;
         }
     }
-    struct attempt attempt = {
-        .coordinator = coordinator, .parts = parts, .count = count, .decider = decider};
+    struct attempt attempt = {.coordinator = coordinator, .parts = parts, .count = count, .decider = decider};
     if (reserve(&attempt)) {
         begin(&attempt);
         memcpy(ret_result->id, attempt.id, sizeof attempt.id);
@@ -353,9 +351,9 @@ static void resolve_one(const struct ts_txn_virtual_io *io, struct txn__resolve 
                                                       look->mark_version, .by_resolver = true},
                                 &own);
             } else if (resolve->wish == TXN__WISH_FENCE) {
-                txn__own_fence(&(struct txn__fence){&resolve->gid.coordinator, look->registration_version,
-                                                    look->now_ms},
-                               &own);
+                txn__own_fence(
+                    &(struct txn__fence){&resolve->gid.coordinator, look->registration_version, look->now_ms},
+                    &own);
             } else {
                 call.kind = resolve->wish == TXN__WISH_COMMIT ? TS_CALL_COMMIT : TS_CALL_ABORT;
                 place = resolve->place;
