@@ -417,8 +417,10 @@ void sim__worker_main(void *context) {
             wild_turn_free(worker);
         sim__sleep(&worker->actor, sim__below(world, world->calm ? 20 : 120));
     }
-    for (uint32_t run = 0; run < world->run_count && worker->number == 0 && !sim__is_broken(world); run++)
-        sim__audit(worker, run);
+    if (worker->number == 0 && (worker->coord != NULL || open_process(worker))) {
+        for (uint32_t run = 0; run < world->run_count && !sim__is_broken(world); run++)
+            sim__audit(worker, run);
+    }
     sim__let_go(worker);
     sim__worker_close(worker);
 }

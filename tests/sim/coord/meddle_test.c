@@ -240,8 +240,7 @@ static bool is_noticed(size_t index) {
             continue;
         printf("# seed %llu, step %llu: %s: %s\n", (unsigned long long)seed, (unsigned long long)result.step,
                result.broken ? result.property : "nothing", result.text);
-        return result.broken &&
-               (cases[index].property == NULL || strcmp(result.property, cases[index].property) == 0);
+        return result.broken && strcmp(result.property, cases[index].property) == 0;
     }
     return false;
 }
