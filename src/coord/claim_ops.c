@@ -286,7 +286,9 @@ enum ts_claim_error coord__claim(struct ts_coord *coord, const struct ts_coord_c
         return TS_CLAIM_BACKEND_ERROR;
     }
     prepare_hint(&mine);
-    mine.start = op->has_start ? (struct ts_shard_id){op->start.v + 1} : ts_claim_start(op->run, &op->worker);
+    mine.start = ts_claim_start(op->run, &op->worker);
+    if (op->has_start)
+        mine.start.v = op->start.v + 1;
     uint32_t looked_at = 0;
     const enum ts_claim_error error = claim(&mine, &looked_at);
     if (error == TS_CLAIM_OK) {
