@@ -163,10 +163,6 @@ enum ts_create_run_error ts_coord_create_run(struct ts_coord *coord, const struc
 
 /* ---- register_shards, alone or with create_run ---- */
 
-/* The first store has committed what another has yet to. */
-static const struct coord__result half_made = {.result = TS_STORE_LOCK_CONFLICT,
-                                               .text = "the run is being made; try again"};
-
 struct registration {
     struct ts_coord *coord;
     struct coord__work *work;
@@ -175,7 +171,6 @@ struct registration {
     struct ts_manifest_memory *memory;
     bool *present;    /* of op->shards: is there already */
     uint64_t *guards; /* by place: the guard's version where shards go, as it was read with them */
-    bool half_made;   /* the run is there, and one of its guards is not yet */
     struct coord__tries tries;
     enum ts_create_run_error create_error;
     enum ts_register_shards_error error;
@@ -202,7 +197,6 @@ static enum coord__end compare(struct registration *mine, const struct ts_run_re
     if (result.result != TS_STORE_OK)
         return coord__failed(&mine->tries, &result, &mine->detail);
     mine->guards[place] = mine->work->rows[0].rows[count].version;
-    mine->half_made = mine->half_made || mine->guards[place] == 0;
     for (size_t i = 0; i < count; i++) {
         const struct ts_row *row = &mine->work->rows[0].rows[i];
         mine->present[indexes[i]] = row->version != 0;
@@ -299,7 +293,8 @@ static void plan_registration(struct registration *mine, const struct run_seen *
     plan_run(plan, &mine->step, seen->version);
     if (added == 0)
         return;
-    /* A run does not end on a store that has yet to make its shards. */
+    /* A run does not end on a store that has yet to make its shards. Where there is no guard yet the run is still being
+     * made, and its counters are locked. */
     for (uint32_t place = 0; !mine->step.write_guard && place < plan->place_count; place++) {
         if (mine->guards[place] == 0)
             continue;
@@ -337,12 +332,6 @@ static enum coord__end register_all(struct registration *mine) {
             if (mine->attempted)
                 coord__tell(mine->coord, &last);
             return COORD__END_DONE;
-        }
-        if (seen.has_run && mine->half_made) {
-            mine->half_made = false;
-            if (!coord__again(mine->coord, &mine->tries, &half_made, &end, &mine->detail))
-                return end;
-            continue;
         }
         plan_registration(mine, &seen);
         const struct coord__result result = coord__apply(mine->coord, mine->work);
@@ -500,6 +489,10 @@ static enum made find_stripes(const struct ending *mine) {
     }
     return made;
 }
+
+/* The first store has committed what another has yet to. */
+static const struct coord__result half_made = {.result = TS_STORE_LOCK_CONFLICT,
+                                               .text = "the run is being made; try again"};
 
 static enum coord__end end_run(struct ending *mine) {
     const struct ts_coord_run_query query = {mine->op->tenant, mine->op->run};

@@ -127,6 +127,7 @@ static const struct ts_new_shard shards[SHARDS] = {
 static void create(void) {
     struct ts_create_run_op op = {.tenant = tenant, .run = run, .config = ts_run_config_default()};
     op.config.lease_duration_ms = LEASE_MS;
+    op.config.attempts = 0;
     const struct ts_register_op list = {
         .tenant = tenant, .run = run, .op_id = new_op(), .shards = {shards, SHARDS}};
     assert_int_equal(ts_coord_create_run_with_shards(coord, &op, &list, &memory, &outcome, &detail),
