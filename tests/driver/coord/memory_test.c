@@ -11,7 +11,7 @@ static struct ts_cluster *open_cluster(void) {
 }
 
 static const struct suite_fixture fixture = {
-    .name = "coord on memory", .open = open_cluster, .pass_ms = time_pass_ms};
+    .name = "coord on memory", .open = open_cluster, .lease_ms = 60000, .pass_ms = time_pass_ms};
 
 int main(void) {
     return suite_main(&fixture);

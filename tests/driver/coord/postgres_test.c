@@ -37,7 +37,7 @@ static void clean(void) {
 }
 
 static const struct suite_fixture fixture = {
-    .name = "coord on postgres", .open = open_cluster, .pass_ms = pass_ms, .clean = clean};
+    .name = "coord on postgres", .open = open_cluster, .lease_ms = 2000, .pass_ms = pass_ms, .clean = clean};
 
 int main(void) {
     return suite_main(&fixture);

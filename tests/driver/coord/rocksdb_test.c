@@ -36,8 +36,11 @@ static void clean(void) {
     (void)waitpid(pid, NULL, 0);
 }
 
-static const struct suite_fixture fixture = {
-    .name = "coord on rocksdb", .open = open_cluster, .pass_ms = time_pass_ms, .clean = clean};
+static const struct suite_fixture fixture = {.name = "coord on rocksdb",
+                                             .open = open_cluster,
+                                             .lease_ms = 60000,
+                                             .pass_ms = time_pass_ms,
+                                             .clean = clean};
 
 int main(int argc, char **argv) {
     stores = argc > 1 ? argv[1][0] - (int)'0' : 1;

@@ -133,8 +133,19 @@ struct ts_shard_key suite_shard(uint64_t number) {
 
 struct ts_run_config suite_config(void) {
     struct ts_run_config config = ts_run_config_default();
-    config.lease_duration_ms = SUITE_LEASE_MS;
+    config.lease_duration_ms = 600000;
     return config;
+}
+
+struct ts_run_config suite_short_config(void) {
+    struct ts_run_config config = ts_run_config_default();
+    config.lease_duration_ms = suite.fixture->lease_ms;
+    return config;
+}
+
+void suite_make_short_run(void) {
+    const struct ts_run_config config = suite_short_config();
+    suite_make_run_with(&config);
 }
 
 void suite_make_run_with(const struct ts_run_config *config) {

@@ -22,6 +22,8 @@ struct suite_fixture {
     const char *name;
     /* A new, empty cluster; fails the test when there is none to be had. */
     struct ts_cluster *(*open)(void);
+    /* Of leases that tests let end: long enough for what is done under one, and not longer than one likes to wait. */
+    uint64_t lease_ms;
     /* Lets the stores' time pass. */
     void (*pass_ms)(uint64_t ms);
     /* After the cluster was closed; or NULL. */
@@ -32,7 +34,7 @@ int suite_main(const struct suite_fixture *fixture);
 
 /* The rest is for the files of the suite. */
 
-enum { SUITE_LEASE_MS = 1500, SUITE_EVENTS_MAX = 4096 };
+enum { SUITE_EVENTS_MAX = 4096 };
 
 struct suite {
     const struct suite_fixture *fixture;
@@ -75,9 +77,11 @@ struct ts_worker_id suite_worker(const char *name); /* "oWnEr-" and the name */
 struct ts_op_id suite_op(void);                     /* a new one */
 struct ts_shard_key suite_shard(uint64_t number);
 
-/* The test's run with the shards 1 [b, h), 2 [h, p), 3 [p, x), lease duration SUITE_LEASE_MS. */
+/* The test's run with the shards 1 [b, h), 2 [h, p), 3 [p, x); leases last for ten minutes, or for the fixture's time. */
 struct ts_run_config suite_config(void);
+struct ts_run_config suite_short_config(void);
 void suite_make_run(void);
+void suite_make_short_run(void);
 void suite_make_run_with(const struct ts_run_config *config);
 
 /* Another coordination over the same cluster, with other options; the caller frees it. */

@@ -30,11 +30,11 @@ static void claims_take_each_shard_once(void **state) {
 
 static void claims_find_leases_that_have_expired(void **state) {
     (void)state;
-    suite_make_run();
+    suite_make_short_run();
     for (int i = 0; i < 3; i++)
         EXPECT(claim, suite_claim("a", NULL), TS_CLAIM_OK);
     EXPECT(claim, suite_claim("b", NULL), TS_CLAIM_NONE_AVAILABLE);
-    suite.fixture->pass_ms(SUITE_LEASE_MS);
+    suite.fixture->pass_ms(suite.fixture->lease_ms);
     for (int i = 0; i < 3; i++) {
         struct ts_lease lease;
         EXPECT(claim, suite_claim("b", &lease), TS_CLAIM_OK);
@@ -63,14 +63,14 @@ static void finished_shards_are_not_claimed(void **state) {
 
 static void a_worker_in_its_cooldown_is_throttled(void **state) {
     (void)state;
-    struct ts_run_config config = suite_config();
-    config.cooldown_ms = 1200;
+    struct ts_run_config config = suite_short_config();
+    config.cooldown_ms = suite.fixture->lease_ms;
     suite_make_run_with(&config);
     EXPECT(claim, suite_claim("cool", NULL), TS_CLAIM_OK);
     EXPECT(claim, suite_claim("cool", NULL), TS_CLAIM_THROTTLED);
     assert_true(suite.detail.retry_after.ms > 0);
     EXPECT(claim, suite_claim("other", NULL), TS_CLAIM_OK);
-    suite.fixture->pass_ms(1300);
+    suite.fixture->pass_ms(suite.fixture->lease_ms);
     EXPECT(claim, suite_claim("cool", NULL), TS_CLAIM_OK);
     suite_audit();
 }

@@ -27,9 +27,9 @@ static void acquire_gives_what_the_shard_is(void **state) {
 
 static void an_expired_lease_can_be_taken_and_is_stale_then(void **state) {
     (void)state;
-    suite_make_run();
+    suite_make_short_run();
     struct ts_lease first = suite_must_acquire(1, "a");
-    suite.fixture->pass_ms(SUITE_LEASE_MS);
+    suite.fixture->pass_ms(suite.fixture->lease_ms);
     /* Nobody has taken it yet, and it has ended all the same. */
     EXPECT(renew, suite_renew(&first), TS_RENEW_LEASE_EXPIRED);
     assert_true(suite.detail.now.ms >= suite.detail.deadline.ms);
@@ -80,7 +80,7 @@ static void renewing_moves_the_deadline_and_keeps_the_fence(void **state) {
 
 static void a_checkpoint_is_done_once_and_replayed(void **state) {
     (void)state;
-    suite_make_run();
+    suite_make_short_run();
     const struct ts_lease lease = suite_must_acquire(1, "a");
     const struct ts_op_id op = suite_op();
     struct ts_cursor cursor = KEY("c");
@@ -100,7 +100,7 @@ static void a_checkpoint_is_done_once_and_replayed(void **state) {
     const struct ts_shard_record *record = suite_record(suite_shard(1));
     assert_true(ts_bytes_equal(record->cursor.last_key, TS_BYTES("kEy-e")));
     /* After the lease, too. */
-    suite.fixture->pass_ms(SUITE_LEASE_MS);
+    suite.fixture->pass_ms(suite.fixture->lease_ms);
     EXPECT(checkpoint, suite_checkpoint(&lease, op, cursor), TS_CHECKPOINT_OK);
     expect_replayed();
     const struct ts_lease next = suite_must_acquire(1, "b");

@@ -79,7 +79,7 @@ static void a_session_splits(void **state) {
 /* What a session remembers is never the reason of a refusal, nor of something that is not true any more. */
 static void a_session_notices_what_others_have_done(void **state) {
     (void)state;
-    suite_make_run();
+    suite_make_short_run();
     struct ts_coord_session *session = new_session("a");
     EXPECT(acquire, ts_coord_session_acquire(session, suite_shard(1), &suite.view, &suite.detail),
            TS_ACQUIRE_OK);
@@ -96,13 +96,13 @@ static void a_session_notices_what_others_have_done(void **state) {
            TS_CHECKPOINT_OK);
     /* A lease that was extended past the session holds longer than the session thinks. */
     struct ts_lease longer = lease;
-    suite.fixture->pass_ms(SUITE_LEASE_MS * 2 / 3);
+    suite.fixture->pass_ms(suite.fixture->lease_ms * 2 / 3);
     EXPECT(renew, suite_renew(&longer), TS_RENEW_OK);
-    suite.fixture->pass_ms(SUITE_LEASE_MS * 2 / 3);
+    suite.fixture->pass_ms(suite.fixture->lease_ms * 2 / 3);
     EXPECT(checkpoint,
            ts_coord_session_checkpoint(session, suite_op(), &cursor, &suite.outcome, &suite.detail),
            TS_CHECKPOINT_OK);
-    suite.fixture->pass_ms(SUITE_LEASE_MS);
+    suite.fixture->pass_ms(suite.fixture->lease_ms);
     EXPECT(checkpoint,
            ts_coord_session_checkpoint(session, suite_op(), &cursor, &suite.outcome, &suite.detail),
            TS_CHECKPOINT_LEASE_EXPIRED);

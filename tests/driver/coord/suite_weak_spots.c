@@ -49,12 +49,12 @@ static void weak_spot_3_a_run_with_active_shards_cannot_be_completed(void **stat
 
 static void weak_spot_4_attempts_without_progress_are_limited(void **state) {
     (void)state;
-    struct ts_run_config config = suite_config();
+    struct ts_run_config config = suite_short_config();
     config.attempts = 2;
     suite_make_run_with(&config);
     for (int i = 0; i < 2; i++) {
         (void)suite_must_acquire(1, "a");
-        suite.fixture->pass_ms(SUITE_LEASE_MS);
+        suite.fixture->pass_ms(suite.fixture->lease_ms);
     }
     EXPECT(acquire, suite_acquire(1, "a", NULL), TS_ACQUIRE_SHARD_TERMINAL);
     const struct ts_shard_record *record = suite_record(suite_shard(1));
@@ -117,15 +117,15 @@ static size_t count_cooldowns(void) {
 
 static void weak_spot_7_cooldowns_are_dropped_once_over(void **state) {
     (void)state;
-    struct ts_run_config config = suite_config();
-    config.cooldown_ms = 1000;
+    struct ts_run_config config = suite_short_config();
+    config.cooldown_ms = suite.fixture->lease_ms;
     suite_make_run_with(&config);
     EXPECT(claim, suite_claim("a", NULL), TS_CLAIM_OK);
     assert_int_equal(count_cooldowns(), 1);
     EXPECT(run_transition, suite_end(TS_RUN_OP_CANCEL_RUN, suite_op()), TS_RUN_TRANSITION_OK);
     EXPECT(claim, suite_claim("a", NULL), TS_CLAIM_THROTTLED);
     assert_int_equal(count_cooldowns(), 1);
-    suite.fixture->pass_ms(1100);
+    suite.fixture->pass_ms(suite.fixture->lease_ms);
     EXPECT(claim, suite_claim("a", NULL), TS_CLAIM_NONE_AVAILABLE);
     assert_int_equal(count_cooldowns(), 0);
 }
