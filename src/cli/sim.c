@@ -301,7 +301,7 @@ static const struct cli_option sim_options[] = {
 };
 
 static const struct cli_example sim_examples[] = {
-    {"turnstone sim --seed 1 --count 100", "a hundred worlds in stormy weather"},
+    {"turnstone sim --seed 1 --count 20", "twenty worlds in stormy weather"},
     {"turnstone sim --seed 42 --faults radioactive --json", "one world, with its trace hash"},
 };
 
