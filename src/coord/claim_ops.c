@@ -81,6 +81,8 @@ struct claim {
     struct ts_run_guard guard;
     struct ts_logical_time own_now; /* of the worker's own store */
     uint64_t own_at_ms;             /* by elapsed_ms */
+    struct scans scans;
+    bool has_looked; /* the scans of the own store are in the work */
     struct ts_claim_scan scan;
     uint64_t available; /* candidates seen on the stores that were looked at */
     struct ts_lease *ret_lease;
@@ -116,37 +118,49 @@ static void consider_earliest(struct claim *mine, const struct offer *offer) {
     }
 }
 
-/* Both indexes of a store. */
-static enum ts_claim_error look(struct claim *mine, uint32_t place, struct offer *offer) {
-    struct scans scans;
-    set_ranges(mine->op->run, mine->start, leased_from(mine, place), &scans);
-    (void)coord__call_scan(mine->work, 0, place, &scans.free_range, CANDIDATES_MAX);
-    const struct ts_call *leased =
-        coord__call_scan(mine->work, 1, place, &scans.leased_range, LEASES_AT_ONCE);
-    struct coord__result result = coord__read(mine->coord, mine->work, 2);
-    if (result.result != TS_STORE_OK)
-        return backend_error(mine, &result);
+/* Calls of a claim, by their index: the scans of the worker's own store run beside what the gate reads. */
+enum { FREE_CALL, LEASED_CALL, SCAN_CALLS, GATE_CALL = SCAN_CALLS };
+
+static void begin_look(struct claim *mine, uint32_t place) {
+    set_ranges(mine->op->run, mine->start, leased_from(mine, place), &mine->scans);
+    (void)coord__call_scan(mine->work, FREE_CALL, place, &mine->scans.free_range, CANDIDATES_MAX);
+    (void)coord__call_scan(mine->work, LEASED_CALL, place, &mine->scans.leased_range, LEASES_AT_ONCE);
+}
+
+/* What both scans of a store have found, and what lies before the worker's point. */
+static enum ts_claim_error end_look(struct claim *mine, uint32_t place, struct offer *offer) {
     *offer = (struct offer){0};
     struct offer leases = {0};
-    const struct ts_logical_time now = {leased->time_ms};
-    take_leased(&mine->work->rows[1], now, &leases);
+    const struct ts_logical_time now = {mine->work->calls[LEASED_CALL].call.time_ms};
+    take_leased(&mine->work->rows[LEASED_CALL], now, &leases);
     remember_leases(mine, place, &leases, now);
-    take_free(&mine->work->rows[0], offer);
+    take_free(&mine->work->rows[FREE_CALL], offer);
     if (offer->count < CANDIDATES_MAX && mine->start.v > 0) {
-        /* Wrapping. */
         struct coord__range wrapped = coord__range_of_run(COORD__KIND_FREE, mine->op->run);
-        wrapped.to = scans.free_range.from;
-        (void)coord__call_scan(mine->work, 0, place, &wrapped, CANDIDATES_MAX - offer->count);
-        result = coord__read(mine->coord, mine->work, 1);
+        wrapped.to = mine->scans.free_range.from;
+        (void)coord__call_scan(mine->work, FREE_CALL, place, &wrapped, CANDIDATES_MAX - offer->count);
+        const struct coord__result result = coord__read(mine->coord, mine->work, 1);
         if (result.result != TS_STORE_OK)
             return backend_error(mine, &result);
-        take_free(&mine->work->rows[0], offer);
+        take_free(&mine->work->rows[FREE_CALL], offer);
     }
     for (size_t i = 0; i < leases.count && offer->count < CANDIDATES_MAX; i++)
         offer->ids[offer->count++] = leases.ids[i];
     offer->has_earliest = leases.has_earliest;
     offer->earliest = leases.earliest;
     return TS_CLAIM_OK;
+}
+
+/* The worker's own store was looked at with the gate, the first time. */
+static enum ts_claim_error look(struct claim *mine, uint32_t place, struct offer *offer) {
+    if (place != mine->own || !mine->has_looked) {
+        begin_look(mine, place);
+        const struct coord__result result = coord__read(mine->coord, mine->work, SCAN_CALLS);
+        if (result.result != TS_STORE_OK)
+            return backend_error(mine, &result);
+    }
+    mine->has_looked = false;
+    return end_look(mine, place, offer);
 }
 
 /* Tries the candidates of a store. True: ret_error is the answer. */
@@ -170,11 +184,13 @@ static enum ts_claim_error pass_gate(struct claim *mine) {
     const struct coord__key guard = coord__key_guard(mine->op->run),
                             cooldown = coord__key_cooldown(&mine->op->tenant, &mine->op->worker);
     const struct ts_bytes keys[] = {coord__key_bytes(&guard), coord__key_bytes(&cooldown)};
-    const struct ts_call *call = coord__call_read(mine->work, 0, mine->own, keys, 2);
-    const struct coord__result result = coord__read(mine->coord, mine->work, 1);
+    begin_look(mine, mine->own);
+    const struct ts_call *call = coord__call_read(mine->work, GATE_CALL, mine->own, keys, 2);
+    const struct coord__result result = coord__read(mine->coord, mine->work, GATE_CALL + 1);
     if (result.result != TS_STORE_OK)
         return backend_error(mine, &result);
-    const struct ts_row *rows = mine->work->rows[0].rows;
+    mine->has_looked = true;
+    const struct ts_row *rows = mine->work->rows[GATE_CALL].rows;
     mine->own_now = (struct ts_logical_time){call->time_ms};
     mine->own_at_ms = coord__elapsed_ms(mine->coord);
     bool found;

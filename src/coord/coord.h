@@ -43,7 +43,9 @@ struct ts_coord_options {
     uint64_t global_shard_max; /* 0: TS_GLOBAL_SHARD_MAX */
     size_t record_max;         /* bytes that a record may grow to; 0: TS_RECORD_MAX */
     uint32_t tries_max;        /* rounds of read, decide and write of one operation; 0: 32 */
-    uint64_t call_timeout_ms;  /* of one call to a store; 0: 10 s. Transactions have timeouts of their own */
+    uint64_t
+        call_timeout_ms; /* of one call to a store; 0: 10 s. Transactions have timeouts of their own. No new
+                                  round begins twice that long after the first that failed */
     uint64_t
         seed; /* ts_coord_new_over: what marks an acquire as one's own is drawn from it; different for each */
 

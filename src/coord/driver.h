@@ -157,7 +157,8 @@ enum coord__end {
 struct coord__tries {
     uint32_t count;
     uint32_t lates;
-    bool unknown; /* one of them may have been done */
+    bool unknown;      /* one of them may have been done */
+    uint64_t since_ms; /* when the first has failed, by elapsed_ms */
 };
 
 /*

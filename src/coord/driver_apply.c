@@ -23,6 +23,9 @@
 
 enum { LATES_MAX = 3, PAUSE_MAX_MS = 64, READ_TRIES = 5, FREE_OF_PAUSE = 3 };
 
+/* How many calls' timeouts an operation goes on for after its first failure. */
+#define PATIENCE UINT64_C(2)
+
 struct ts_call *coord__call_read(struct coord__work *work, size_t index, uint32_t place,
                                  const struct ts_bytes *keys, size_t key_count) {
     struct ts_coord_call *call = &work->calls[index];
@@ -261,12 +264,16 @@ static bool may_help(const struct coord__result *result, const struct coord__tri
 
 bool coord__again(struct ts_coord *coord, struct coord__tries *tries, const struct coord__result *result,
                   enum coord__end *ret_end, struct ts_coord_detail *ret_detail) {
-    tries->count++;
+    const uint64_t now_ms = coord__elapsed_ms(coord);
+    if (tries->count++ == 0)
+        tries->since_ms = now_ms;
     if (result->result == TS_STORE_UNKNOWN)
         tries->unknown = true;
     if (result->result == TS_STORE_LATE)
         tries->lates++;
-    if (tries->count >= coord->options.tries_max || !may_help(result, tries)) {
+    /* Tries that take long are fewer: a transaction has its own retries and timeouts. */
+    const bool patient = now_ms - tries->since_ms < PATIENCE * coord->options.call_timeout_ms;
+    if (tries->count >= coord->options.tries_max || !patient || !may_help(result, tries)) {
         *ret_end = coord__failed(tries, result, ret_detail);
         return false;
     }

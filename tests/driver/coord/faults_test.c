@@ -543,6 +543,21 @@ static void one_that_may_have_been_done_is_unknown_however_it_ends(void **state)
     audit();
 }
 
+static void time_runs_on(void) {
+    now_ms += 15000;
+    world.between = time_runs_on;
+}
+
+static void what_takes_long_is_tried_less_often(void **state) {
+    (void)state;
+    assert_int_equal(make_run(coord, new_op()), TS_CREATE_RUN_OK);
+    strike_with(TS_STORE_BUSY, 1000);
+    world.between = time_runs_on;
+    assert_int_equal(acquire(coord, 1), TS_ACQUIRE_BACKEND_ERROR);
+    assert_int_equal(detail.infra.kind, TS_INFRA_RETRYABLE);
+    assert_int_equal(world.applies, 3);
+}
+
 static void busy_stores_are_tried_again(void **state) {
     (void)state;
     assert_int_equal(make_run(coord, new_op()), TS_CREATE_RUN_OK);
@@ -573,6 +588,7 @@ int main(void) {
         TEST(failures_have_their_kinds),
         TEST(one_that_may_have_been_done_is_unknown_however_it_ends),
         TEST(busy_stores_are_tried_again),
+        TEST(what_takes_long_is_tried_less_often),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -1,6 +1,9 @@
 /* Runs: made, given shards, looked at, ended. */
 #include "suite.h"
 
+#include "base/endian.h"
+#include "turnstone/txn.h"
+
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -300,6 +303,19 @@ static void ended_runs_stay_ended(void **state) {
     }
 }
 
+static void users_cannot_write_what_coordination_keeps(void **state) {
+    (void)state;
+    suite_make_run();
+    uint8_t key[11] = {0, 'c', 'g'};
+    ts_be64_store(suite.run.v, key + 3);
+    const struct ts_op ops[] = {{.kind = TS_OP_DEL, .key = ts_bytes_of(key, sizeof key)}};
+    static struct ts_txn_result result;
+    ts_txn_run(suite.coordinator, ops, 1, NULL, &result);
+    assert_int_equal(result.outcome, TS_TXN_REFUSED);
+    (void)suite_must_acquire(1, "a");
+    suite_audit();
+}
+
 static bool count_runs(void *context, const struct ts_run_record *run) {
     size_t *count = context;
     assert_true(ts_tenant_id_equal(&run->tenant, &suite.tenant));
@@ -414,6 +430,7 @@ const struct CMUnitTest suite_run_tests[] = {
     suite_test(records_above_their_limit_are_refused),
     suite_test(a_registration_of_ten_thousand_shards_is_one_transaction),
     suite_test(ended_runs_stay_ended),
+    suite_test(users_cannot_write_what_coordination_keeps),
     suite_test(a_tenant_lists_its_own_runs),
     suite_test(shards_are_listed_in_order_and_counted),
     {0},
