@@ -50,7 +50,8 @@ static void begin(const struct ts_shard_record *record, struct ts_logical_time b
 
 /* What is done under a lease is written before this time. */
 static struct ts_logical_time end_of_lease(const struct ts_shard_record *record) {
-    return coord__is_planted(TS_COORD_PLANT_EXPIRY) ? (struct ts_logical_time){0} : record->holder.deadline;
+    const struct ts_logical_time never = {0};
+    return coord__is_planted(TS_COORD_PLANT_EXPIRY) ? never : record->holder.deadline;
 }
 
 void coord__execute(const struct ts_shard_record *record, const struct ts_step_env *env,

@@ -229,10 +229,13 @@ static void check_cursor_op(const struct change *change) {
                     id_of(change));
 }
 
-static void check_nothing_else(const struct change *change, bool cursor_may, bool spec_may) {
+/* What an operation may change beside status, holder and log. */
+enum may_change { MAY_CHANGE_NOTHING, MAY_CHANGE_CURSOR, MAY_CHANGE_RANGE };
+
+static void check_nothing_else(const struct change *change, enum may_change may) {
     const struct ts_shard_record *before = change->before, *after = change->after;
-    if ((!cursor_may && !same_cursor(&before->cursor, &after->cursor)) ||
-        (!spec_may &&
+    if ((may != MAY_CHANGE_CURSOR && !same_cursor(&before->cursor, &after->cursor)) ||
+        (may != MAY_CHANGE_RANGE &&
          (!same_spec(before, after) || !ts_bytes_equal(before->spawned.bytes, after->spawned.bytes))))
         sim__broken(change->world, "record", "an operation changed more of shard %llx than it should",
                     id_of(change));
@@ -284,7 +287,7 @@ static void check_unpark(const struct change *change) {
         sim__broken(change->world, "fence", "an unpark did not make shard %llx free under a new fence",
                     id_of(change));
     check_status(change, TS_SHARD_ACTIVE);
-    check_nothing_else(change, false, false);
+    check_nothing_else(change, MAY_CHANGE_NOTHING);
 }
 
 static void check_split(const struct change *change) {
@@ -311,22 +314,22 @@ static void check_effect(const struct change *change) {
         check_status(change, TS_SHARD_ACTIVE);
         check_cursor_op(change);
         check_holder_stays(change);
-        check_nothing_else(change, true, false);
+        check_nothing_else(change, MAY_CHANGE_CURSOR);
         return;
     case TS_SHARD_OP_COMPLETE:
         check_status(change, TS_SHARD_DONE);
         check_cursor_op(change);
-        check_nothing_else(change, true, false);
+        check_nothing_else(change, MAY_CHANGE_CURSOR);
         end_grants(change);
         return;
     case TS_SHARD_OP_PARK:
         check_status(change, TS_SHARD_PARKED);
-        check_nothing_else(change, false, false);
+        check_nothing_else(change, MAY_CHANGE_NOTHING);
         end_grants(change);
         return;
     case TS_SHARD_OP_SPLIT_REPLACE:
     case TS_SHARD_OP_SPLIT_RESIDUAL:
-        check_nothing_else(change, false, true);
+        check_nothing_else(change, MAY_CHANGE_RANGE);
         check_split(change);
         return;
     case TS_SHARD_OP_UNPARK:
@@ -348,7 +351,7 @@ static void check_parked_by_itself(const struct change *change, const struct ts_
         sim__broken(change->world, "mutual exclusion", "shard %llx was parked while it was held",
                     id_of(change));
     check_status(change, TS_SHARD_PARKED);
-    check_nothing_else(change, false, false);
+    check_nothing_else(change, MAY_CHANGE_NOTHING);
     end_grants(change);
 }
 

@@ -409,7 +409,7 @@ static uint64_t look_at_promises(struct sim__world *world, uint32_t place, bool 
         }
     }
     if (model->rows.count > model->promise_capacity[place]) {
-        const size_t capacity = 2 * model->rows.count;
+        const size_t capacity = 2 * model->rows.count + 8;
         struct sim__promise *grown = realloc(model->promises[place], capacity * sizeof *grown);
         if (grown == NULL) {
             sim__broken(world, "memory", "there is none left");

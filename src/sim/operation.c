@@ -6,11 +6,11 @@
 #include <string.h>
 
 static struct ts_bytes start_of(const struct sim__key *key, uint32_t number) {
-    return number == 0 ? (struct ts_bytes){0} : ts_bytes_of(key->text, SIM_KEY_LEN);
+    return ts_bytes_of(key->text, number == 0 ? 0 : SIM_KEY_LEN);
 }
 
 static struct ts_bytes end_of(const struct sim__key *key, uint32_t number) {
-    return number == SIM_KEYS ? (struct ts_bytes){0} : ts_bytes_of(key->text, SIM_KEY_LEN);
+    return ts_bytes_of(key->text, number == SIM_KEYS ? 0 : SIM_KEY_LEN);
 }
 
 /* ---- books ---- */
@@ -37,6 +37,11 @@ static struct sim__answer refused(enum ts_error_variant variant, const struct ts
     const bool backend = (nested ? detail->nested : variant) == TS_VARIANT_BACKEND_ERROR;
     return (struct sim__answer){.variant = variant,
                                 .unknown = backend && detail->infra.kind == TS_INFRA_UNKNOWN};
+}
+
+/* Of operations without an op id. */
+static struct sim__answer accepted(void) {
+    return (struct sim__answer){.ok = true};
 }
 
 static struct sim__answer done(const struct ts_coord_outcome *outcome) {
@@ -100,8 +105,7 @@ void sim__claim(struct sim__worker *worker, uint32_t run, enum ts_error_variant 
     *ret_variant = ts_claim_error_variant(error);
     if (worker->actor.dead)
         return;
-    const struct sim__answer answer =
-        error == TS_CLAIM_OK ? (struct sim__answer){.ok = true} : refused(*ret_variant, &detail);
+    const struct sim__answer answer = error == TS_CLAIM_OK ? accepted() : refused(*ret_variant, &detail);
     count_answer(worker, TS_SIM_OP_CLAIM, &answer);
     check_sound(world, &answer, &detail);
     if (!answer.ok)
@@ -125,9 +129,8 @@ void sim__acquire(struct sim__worker *worker, uint32_t run, uint64_t shard) {
     }
     if (worker->actor.dead)
         return;
-    const struct sim__answer answer = error == TS_ACQUIRE_OK
-                                          ? (struct sim__answer){.ok = true}
-                                          : refused(ts_acquire_error_variant(error), &detail);
+    const struct sim__answer answer =
+        error == TS_ACQUIRE_OK ? accepted() : refused(ts_acquire_error_variant(error), &detail);
     count_answer(worker, TS_SIM_OP_ACQUIRE, &answer);
     check_sound(world, &answer, &detail);
     if (answer.ok)
@@ -169,8 +172,8 @@ void sim__renew(struct sim__worker *worker, const struct ts_lease *lease) {
     }
     if (worker->actor.dead)
         return;
-    const struct sim__answer answer = error == TS_RENEW_OK ? (struct sim__answer){.ok = true}
-                                                           : refused(ts_renew_error_variant(error), &detail);
+    const struct sim__answer answer =
+        error == TS_RENEW_OK ? accepted() : refused(ts_renew_error_variant(error), &detail);
     count_answer(worker, TS_SIM_OP_RENEW, &answer);
     check_sound(world, &answer, &detail);
     if (answer.ok) {
@@ -507,9 +510,8 @@ void sim__look(struct sim__worker *worker, uint32_t run) {
     }
     if (worker->actor.dead)
         return;
-    const struct sim__answer answer = error == TS_GET_RUN_OK
-                                          ? (struct sim__answer){.ok = true}
-                                          : refused(ts_get_run_error_variant(error), &detail);
+    const struct sim__answer answer =
+        error == TS_GET_RUN_OK ? accepted() : refused(ts_get_run_error_variant(error), &detail);
     count_answer(worker, TS_SIM_OP_LOOK, &answer);
     check_sound(world, &answer, &detail);
     if (answer.ok && worker->tenant != world->runs[run].tenant)

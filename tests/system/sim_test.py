@@ -95,5 +95,4 @@ def what_is_out_of_range_is_bad_usage():
     complains(2, "sim: --seed must be a number from 0 to 18446744073709551615; got 'x'", "sim", "--seed", "x")
 
 
-
 main()
