@@ -205,9 +205,12 @@ static void print_counts(const struct ts_sim_counts *counts) {
                    (unsigned long long)counts->errors[i]);
     }
     printf(" (unknown %llu)\ntroubles:", (unsigned long long)counts->unknown);
+    const char *comma = "";
     for (size_t i = 0; i < TS_SIM_TROUBLE_COUNT; i++) {
-        if (counts->troubles[i] != 0)
-            printf("%s %s %llu", i > 0 ? "," : "", trouble_names[i], (unsigned long long)counts->troubles[i]);
+        if (counts->troubles[i] == 0)
+            continue;
+        printf("%s %s %llu", comma, trouble_names[i], (unsigned long long)counts->troubles[i]);
+        comma = ",";
     }
     printf("\n");
 }

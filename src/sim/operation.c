@@ -480,6 +480,26 @@ bool sim__issue(struct sim__worker *worker, struct sim__op *op) {
     return answer.ok;
 }
 
+void sim__reuse_id(struct sim__worker *worker, const struct sim__op *op) {
+    struct sim__world *world = worker->actor.world;
+    struct sim__op other = *op;
+    struct ts_split_replace_result children;
+    other.has_token = true;
+    other.token = op->token + 1;
+    other.tenant = worker->tenant;
+    world->result->counts.troubles[TS_SIM_TROUBLE_MISTAKE]++;
+    const struct sim__answer answer = ask(worker, &other, &children);
+    if (worker->actor.dead)
+        return;
+    count_answer(worker, op->kind, &answer);
+    if (answer.ok)
+        sim__broken(world, "op-log", "the id of operation %llu was good for another one",
+                    (unsigned long long)op->id);
+    else if (answer.variant != TS_VARIANT_OP_ID_CONFLICT && answer.variant != TS_VARIANT_BACKEND_ERROR)
+        sim__broken(world, "op-log", "the id of operation %llu was used again, and the answer was %s",
+                    (unsigned long long)op->id, ts_error_variant_name(answer.variant));
+}
+
 /* ---- looking ---- */
 
 static bool count_shard(void *context, const struct ts_coord_shard_view *shard) {

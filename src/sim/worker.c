@@ -252,6 +252,18 @@ static void repeat_something(struct sim__worker *worker) {
     (void)sim__issue(worker, op);
 }
 
+/* An op id that the log knows, for something else. */
+static void reuse_an_id(struct sim__worker *worker) {
+    const struct sim__model *model = worker->actor.world->model;
+    const struct sim__shard *shard = sim__shard_find(model, worker->run, worker->shard);
+    if (shard == NULL || shard->now.version == 0 || ts_ring_count(&shard->now.record.op_log) == 0)
+        return;
+    const struct sim__op *op =
+        sim__op_find(model, ts_ring_from_newest(&shard->now.record.op_log, 0)->op_id.v);
+    if (op != NULL && (op->kind == TS_SIM_OP_CHECKPOINT || op->kind == TS_SIM_OP_COMPLETE))
+        sim__reuse_id(worker, op);
+}
+
 /* ---- without a shard ---- */
 
 static void unpark(struct sim__worker *worker, const struct sim__shard *shard) {
@@ -327,8 +339,10 @@ static void wild_turn_holding(struct sim__worker *worker) {
         split_replace(worker, (enum sim__mistake)(1 + sim__below(world, 3)));
     else if (what < 87)
         use_old_lease(worker);
-    else if (what < 92)
+    else if (what < 90)
         repeat_something(worker);
+    else if (what < 92)
+        reuse_an_id(worker);
     else if (what < 96)
         sim__sleep(&worker->actor, sim__below(world, 2 * world->runs[worker->run].config.lease_duration_ms));
     else

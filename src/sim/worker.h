@@ -58,6 +58,8 @@ void sim__acquire(struct sim__worker *worker, uint32_t run, uint64_t shard);
 void sim__renew(struct sim__worker *worker, const struct ts_lease *lease);
 /* Begins, or repeats, an operation with an op id. True when it is done. */
 bool sim__issue(struct sim__worker *worker, struct sim__op *op);
+/* The id of an operation that is done, for another one: never done. */
+void sim__reuse_id(struct sim__worker *worker, const struct sim__op *op);
 void sim__look(struct sim__worker *worker, uint32_t run);
 /* The counters and indexes of a run, by the driver's own audit, when nobody is at work. */
 void sim__audit(struct sim__worker *worker, uint32_t run);

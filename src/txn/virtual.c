@@ -169,13 +169,10 @@ static void fill_call(const struct attempt *attempt, size_t member, enum txn__wi
     struct part *part = &attempt->own[member];
     const uint64_t registration = attempt->coordinator->seats[attempt->gid.decider].registration;
     part->own.count = 0;
-    part->call = (struct ts_call){.kind = TS_CALL_APPLY, .gid = attempt->id};
+    part->call = (struct ts_call){.kind = txn__wish_call(wish), .gid = attempt->id};
     switch (wish) {
     case TXN__WISH_APPLY:
-        part->call.batch = attempt->parts[member].batch;
-        return;
     case TXN__WISH_PREPARE:
-        part->call.kind = TS_CALL_PREPARE;
         part->call.batch = attempt->parts[member].batch;
         return;
     case TXN__WISH_DECIDE:
@@ -189,13 +186,9 @@ static void fill_call(const struct attempt *attempt, size_t member, enum txn__wi
         part->call.batch = txn__own_batch(&part->own);
         return;
     case TXN__WISH_COMMIT:
-        part->call.kind = TS_CALL_COMMIT;
-        return;
     case TXN__WISH_ABORT:
-        part->call.kind = TS_CALL_ABORT;
         return;
     case TXN__WISH_LOOK:
-        part->call.kind = TS_CALL_READ;
         txn__look_keys_init(&part->look_keys, &attempt->gid);
         part->call.keys = part->look_keys.bytes;
         part->call.key_count = TXN__LOOK_KEYS;
@@ -344,7 +337,7 @@ static void resolve_one(const struct ts_txn_virtual_io *io, struct txn__resolve 
             char id[TS_TXN_ID_SIZE];
             txn__gid_format(&resolve->gid, id);
             struct txn__own own = {.count = 0};
-            struct ts_call call = {.kind = TS_CALL_APPLY, .gid = id};
+            struct ts_call call = {.kind = txn__wish_call(resolve->wish), .gid = id};
             uint32_t place = resolve->gid.decider;
             if (resolve->wish == TXN__WISH_REFUSE) {
                 txn__own_refuse(&(struct txn__refuse){&resolve->gid, look->registration_version,
@@ -355,7 +348,6 @@ static void resolve_one(const struct ts_txn_virtual_io *io, struct txn__resolve 
                     &(struct txn__fence){&resolve->gid.coordinator, look->registration_version, look->now_ms},
                     &own);
             } else {
-                call.kind = resolve->wish == TXN__WISH_COMMIT ? TS_CALL_COMMIT : TS_CALL_ABORT;
                 place = resolve->place;
             }
             call.batch = txn__own_batch(&own);
