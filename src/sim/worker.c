@@ -406,7 +406,7 @@ static void calm_turn(struct sim__worker *worker) {
             unpark(worker, parked);
         else
             sim__claim(worker, worker->run, &variant);
-        if (variant == TS_VARIANT_NONE_AVAILABLE && parked == NULL)
+        if (variant == TS_VARIANT_NONE_AVAILABLE && (parked == NULL || sim__chance(world, 40)))
             end_run(worker, TS_RUN_OP_COMPLETE_RUN);
         if (variant == TS_VARIANT_THROTTLED || variant == TS_VARIANT_NONE_AVAILABLE)
             sim__sleep(&worker->actor, 200 + sim__below(world, 800));
