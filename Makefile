@@ -50,6 +50,15 @@ bench: ## run the benchmarks beside bare loops, with servers of their own, and p
 	$(Q)build/release/turnstone bench route
 	$(Q)tools/bench build/release $(BENCH)
 
+corpus: ## fetch and build the histories that bench-scan reads (1.8 GB of downloads; TURNSTONE_CORPUS=FOLDER)
+	$(Q)tools/install-packages corpus
+	$(Q)tools/corpus
+
+bench-scan: ## time whole-history scans beside git cat-file, compare their findings, and print the table
+	$(Q)tools/install-packages build corpus
+	$(call build,release)
+	$(Q)tools/bench-scan build/release/turnstone $(BENCH)
+
 install: release ## install program, libraries, headers, man page and completions (DESTDIR, PREFIX)
 	$(Q)cmake --install build/release --prefix "$(PREFIX)" $(if $(VERBOSE),,>/dev/null)
 
@@ -62,4 +71,4 @@ clean: ## remove everything that was built
 help: ## list these targets
 	$(Q)sed -n 's/^\([a-z-]*\):[^#]*## /\1\t/p' Makefile | awk -F '\t' '{ printf "make %-10s %s\n", $$1, $$2 }'
 
-.PHONY: release deps demo check tsan fuzz soak bench install format clean help
+.PHONY: release deps demo check tsan fuzz soak bench corpus bench-scan install format clean help

@@ -31,4 +31,10 @@ const char *ts_redact_option(bool is_some, size_t len, char *ret_text, size_t si
  */
 const char *ts_text_escape(struct ts_bytes bytes, char *ret_text, size_t size);
 
+/* The same for the first character only, without a terminator, for text of any length. bytes are not empty;
+ * returns how many of them it is. */
+#define TS_TEXT_PIECE_MAX 16
+size_t ts_text_escape_one(struct ts_bytes bytes, char ret_piece[static TS_TEXT_PIECE_MAX],
+                          size_t *ret_piece_len);
+
 #endif

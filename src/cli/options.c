@@ -17,6 +17,13 @@ static const struct cli_option *find_option(const struct cli_verb *verb, const c
     return NULL;
 }
 
+static const struct cli_option *find_letter(const struct cli_verb *verb, char letter) {
+    for (size_t i = 0; i < verb->option_count; i++)
+        if (verb->options[i].letter != 0 && verb->options[i].letter == letter)
+            return &verb->options[i];
+    return NULL;
+}
+
 static void complain_unknown_option(const struct cli_verb *verb, const char *word, size_t length) {
     const char *names[CLI_OPTIONS_MAX] = {NULL};
     for (size_t i = 0; i < verb->option_count; i++)
@@ -80,8 +87,9 @@ static enum cli_parse parse_option(const struct cli_verb *verb, const char *word
     if (!equals && (strcmp(word, "--help") == 0 || strcmp(word, "-h") == 0))
         return CLI_PARSE_HELP;
 
-    const struct cli_option *option =
-        length > 2 && word[1] == '-' ? find_option(verb, word + 2, length - 2) : NULL;
+    const struct cli_option *option = length > 2 && word[1] == '-' ? find_option(verb, word + 2, length - 2)
+                                      : length == 2 && !equals     ? find_letter(verb, word[1])
+                                                                   : NULL;
     if (!option) {
         complain_unknown_option(verb, word, length);
         return CLI_PARSE_WRONG;

@@ -19,8 +19,8 @@ struct cli_parse_room {
 };
 
 /*
- * Options stand anywhere before "--", as "--name value" or "--name=value", each once unless the table says
- * otherwise. A word that begins with "-" and a digit is an operand (ids may be negative), and so is "-". What
+ * Options stand anywhere before "--", as "--name value" or "--name=value", or "-n value" for one that has a letter, each once
+ * unless the table says otherwise. A word that begins with "-" and a digit is an operand (ids may be negative), and so is "-". What
  * ret_arguments points to lies in the room.
  */
 enum cli_parse cli__options_parse(const struct cli_verb *verb, int count, const char *const *words,

@@ -2,7 +2,6 @@
  * turnstone rules list, check and explain: what there is to be found, and whether a rule file is sound.
  */
 #include "complain.h"
-#include "json_text.h"
 #include "nearest.h"
 #include "output.h"
 #include "verbs.h"
@@ -11,6 +10,7 @@
 #include "detect/rules_check.h"
 #include "detect/ruleset.h"
 #include "os/out.h"
+#include "os/out_json.h"
 
 #include <stdio.h>
 #include <stdlib.h>
@@ -45,26 +45,26 @@ static const char *gate_name(const struct ts_rule *rule) {
 
 static void put_json_field(const char *name, const char *text) {
     ts_out_put_char(&out, ',');
-    cli__put_json_text(&out, ts_bytes_of_cstring(name));
+    ts_out_put_json(&out, ts_bytes_of_cstring(name));
     ts_out_put_char(&out, ':');
-    cli__put_json_text(&out, ts_bytes_of_cstring(text));
+    ts_out_put_json(&out, ts_bytes_of_cstring(text));
 }
 
 static void put_json_texts(const char *name, const struct ts_rule_texts *texts) {
     ts_out_put_char(&out, ',');
-    cli__put_json_text(&out, ts_bytes_of_cstring(name));
+    ts_out_put_json(&out, ts_bytes_of_cstring(name));
     ts_out_put_cstring(&out, ":[");
     for (size_t i = 0; i < texts->count; i++) {
         if (i > 0)
             ts_out_put_char(&out, ',');
-        cli__put_json_text(&out, ts_bytes_of_cstring(texts->texts[i]));
+        ts_out_put_json(&out, ts_bytes_of_cstring(texts->texts[i]));
     }
     ts_out_put_char(&out, ']');
 }
 
 static void put_json_rule(const struct ts_rule *rule) {
     ts_out_put_cstring(&out, "{\"id\":");
-    cli__put_json_text(&out, ts_bytes_of_cstring(rule->id));
+    ts_out_put_json(&out, ts_bytes_of_cstring(rule->id));
     put_json_field("name", rule->name);
     put_json_field("description", rule->description);
     put_json_field("severity", ts_severity_name(rule->severity));
@@ -82,7 +82,7 @@ static void put_json_rule(const struct ts_rule *rule) {
     for (size_t i = 0; i < rule->validator_count; i++) {
         if (i > 0)
             ts_out_put_char(&out, ',');
-        cli__put_json_text(&out, ts_bytes_of_cstring(ts_validator_name(rule->validators[i])));
+        ts_out_put_json(&out, ts_bytes_of_cstring(ts_validator_name(rule->validators[i])));
     }
     put_number("],\"reach\":", rule->reach);
     ts_out_put_cstring(&out, rule->generic ? ",\"generic\":true" : ",\"generic\":false");
@@ -143,7 +143,7 @@ static void put_problem(void *context, const struct ts_detect_error *problem) {
     bool json = *(bool *)context;
     if (json) {
         ts_out_put_cstring(&out, "{\"rule\":");
-        cli__put_json_text(&out, ts_bytes_of_cstring(problem->rule));
+        ts_out_put_json(&out, ts_bytes_of_cstring(problem->rule));
         put_json_field("field", problem->field);
         put_number(",\"line\":", problem->line);
         put_json_field("text", problem->text);

@@ -11,14 +11,15 @@
 #include <stdbool.h>
 #include <stddef.h>
 
-enum { CLI_OPTIONS_MAX = 24 };
+enum { CLI_OPTIONS_MAX = 40 };
 
 struct cli_option {
     const char *name;     /* without the dashes */
     const char *argument; /* what it takes, in capitals, or NULL for a flag */
     const char *choices;  /* the only values it takes, "a|b|c", or NULL */
     const char *help;
-    bool many; /* may be given more than once */
+    bool many;   /* may be given more than once */
+    char letter; /* "-o" for "--output"; 0: none */
 };
 
 struct cli_example {

@@ -4,6 +4,8 @@
 
 #include "verb.h"
 
+extern const struct cli_verb cli__verb_scan;
+extern const struct cli_verb cli__verb_baseline;
 extern const struct cli_verb cli__verb_txn;
 extern const struct cli_verb cli__verb_txn_status;
 extern const struct cli_verb cli__verb_store_init;
@@ -15,9 +17,29 @@ extern const struct cli_verb cli__verb_store_scan;
 extern const struct cli_verb cli__verb_route;
 extern const struct cli_verb cli__verb_bench_route;
 extern const struct cli_verb cli__verb_bench_xs;
+extern const struct cli_verb cli__verb_bench_coord;
 extern const struct cli_verb cli__verb_rules_list;
 extern const struct cli_verb cli__verb_rules_check;
 extern const struct cli_verb cli__verb_rules_explain;
+extern const struct cli_verb cli__verb_run_create;
+extern const struct cli_verb cli__verb_run_register;
+extern const struct cli_verb cli__verb_run_list;
+extern const struct cli_verb cli__verb_run_show;
+extern const struct cli_verb cli__verb_run_watch;
+extern const struct cli_verb cli__verb_run_complete;
+extern const struct cli_verb cli__verb_run_fail;
+extern const struct cli_verb cli__verb_run_cancel;
+extern const struct cli_verb cli__verb_shard_list;
+extern const struct cli_verb cli__verb_shard_show;
+extern const struct cli_verb cli__verb_shard_unpark;
+extern const struct cli_verb cli__verb_lease_claim;
+extern const struct cli_verb cli__verb_lease_acquire;
+extern const struct cli_verb cli__verb_lease_renew;
+extern const struct cli_verb cli__verb_lease_checkpoint;
+extern const struct cli_verb cli__verb_lease_complete;
+extern const struct cli_verb cli__verb_lease_park;
+extern const struct cli_verb cli__verb_lease_split_replace;
+extern const struct cli_verb cli__verb_lease_split_residual;
 extern const struct cli_verb cli__verb_sim;
 extern const struct cli_verb cli__verb_help;
 

@@ -44,8 +44,10 @@ struct ts_coord *ts_coord_new(struct ts_cluster *cluster, struct ts_coordinator 
     struct ts_coord *coord = new_with(options, seed);
     if (coord == NULL)
         return NULL;
-    coord->cluster_io = (struct coord__cluster_io){
-        .cluster = cluster, .coordinator = coordinator, .call_timeout_ms = coord->options.call_timeout_ms};
+    coord->cluster_io = (struct coord__cluster_io){.cluster = cluster,
+                                                   .coordinator = coordinator,
+                                                   .call_timeout_ms = coord->options.call_timeout_ms,
+                                                   .time_stands_still = coord->options.time_stands_still};
     coord->io = coord__io_over_cluster(&coord->cluster_io);
     return coord;
 }

@@ -44,8 +44,10 @@ struct ts_coord_options {
     size_t record_max;         /* bytes that a record may grow to; 0: TS_RECORD_MAX */
     uint32_t tries_max;        /* rounds of read, decide and write of one operation; 0: 32 */
     uint64_t
-        call_timeout_ms; /* of one call to a store; 0: 10 s. Transactions have timeouts of their own. No new
-                                  round begins twice that long after the first that failed */
+        call_timeout_ms; /* of one call to a store; 0: 10 s. Transactions have timeouts of their own. No new round
+                            begins twice that long after the first that failed */
+    bool
+        time_stands_still; /* ts_coord_new: the stores were opened at a fixed time, and nothing is added to it */
     uint64_t
         seed; /* ts_coord_new_over: what marks an acquire as one's own is drawn from it; different for each */
 

@@ -8,6 +8,7 @@ struct coord__cluster_io {
     struct ts_cluster *cluster;
     struct ts_coordinator *coordinator;
     uint64_t call_timeout_ms;
+    bool time_stands_still;
 };
 
 /* What it gives borrows `own`, which stays in place. */

@@ -227,13 +227,35 @@ static bool has_pattern(const struct ts_allow_patterns *patterns, struct ts_byte
     return found;
 }
 
+bool ts_allow_has_path(const struct ts_allow *allow, const char *path) {
+    return has_path(&allow->paths, path);
+}
+
+/* Patterns last: they cost most. */
+static bool allows_but_for_path(const struct ts_allow *allow, const struct ts_allow_question *question) {
+    return has_text(&allow->rules, question->rule) && has_text(&allow->findings, question->finding) &&
+           has_pattern(&allow->secrets, question->secret) && has_pattern(&allow->lines, question->lines);
+}
+
+size_t ts_config_consider(const struct ts_config *config, const struct ts_allow_question *question,
+                          uint32_t *ret_entries) {
+    size_t count = 0;
+    for (size_t i = 0; i < config->allow_count; i++) {
+        const struct ts_allow *allow = &config->allows[i];
+        if (!allows_but_for_path(allow, question))
+            continue;
+        ret_entries[count++] = (uint32_t)i;
+        if (allow->paths.count == 0)
+            break;
+    }
+    return count;
+}
+
 struct ts_allow_answer ts_config_judge(const struct ts_config *config,
                                        const struct ts_allow_question *question) {
     for (size_t i = 0; config && i < config->allow_count; i++) {
         const struct ts_allow *allow = &config->allows[i];
-        if (has_text(&allow->rules, question->rule) && has_text(&allow->findings, question->finding) &&
-            has_path(&allow->paths, question->path) && has_pattern(&allow->secrets, question->secret) &&
-            has_pattern(&allow->lines, question->lines))
+        if (has_path(&allow->paths, question->path) && allows_but_for_path(allow, question))
             return (struct ts_allow_answer){.allowed = TS_ALLOWED_BY_CONFIG, .by = allow};
     }
     const char *pragma = ts_pragma_find(question->lines, question->line_before, question->rule);

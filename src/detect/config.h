@@ -11,6 +11,7 @@
 
 #include <stdbool.h>
 #include <stddef.h>
+#include <stdint.h>
 
 #define TS_CONFIG_SIZE_MAX ((size_t)4 << 20)
 #define TS_CONFIG_SALT_MIN 16
@@ -70,5 +71,15 @@ struct ts_allow_answer {
  */
 struct ts_allow_answer ts_config_judge(const struct ts_config *config,
                                        const struct ts_allow_question *question);
+
+/*
+ * The same in two steps, for who learns the path last: entries, by their place in allows, that allow it if
+ * its path is one of theirs; path in the question is not looked at. Behind the first of them that has no
+ * paths there are no others. ret_entries has room for allow_count. Returns how many there are. The first of
+ * them with ts_allow_has_path, else ts_pragma_find, is the answer of ts_config_judge.
+ */
+size_t ts_config_consider(const struct ts_config *config, const struct ts_allow_question *question,
+                          uint32_t *ret_entries);
+bool ts_allow_has_path(const struct ts_allow *allow, const char *path);
 
 #endif

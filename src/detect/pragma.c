@@ -35,19 +35,37 @@ static bool is_word(uint8_t c) {
     return isalnum(c) || c == '_' || c == '-' || c == ':';
 }
 
-/* Behind the next occurrence of a mark, in any case and as a word of its own; NULL when there is none. */
+/* The next byte from `at` that is c, a letter in either case; NULL when there is none before end. */
+static const uint8_t *next_byte(const uint8_t *at, const uint8_t *end, char c) {
+    if (!isalpha((unsigned char)c))
+        return memchr(at, c, (size_t)(end - at));
+    uint8_t lower = (uint8_t)tolower((unsigned char)c);
+    while (at < end && (*at | 0x20) != lower)
+        at++;
+    return at < end ? at : NULL;
+}
+
+static bool is_mark(struct ts_bytes text, const uint8_t *at, const char *mark, size_t len) {
+    const uint8_t *end = text.data + text.len;
+    for (size_t i = 0; i < len; i++)
+        if (!same_letter(at[i], mark[i]))
+            return false;
+    return (at == text.data || !is_word(at[-1])) && (at + len == end || !is_word(at[len]));
+}
+
+/* Behind the next occurrence of a mark, in any case and as a word of its own; NULL when there is none. Looks for its
+ * colon first, which is rare: a finding may stand in a line of many kilobytes. */
 static const uint8_t *behind(struct ts_bytes text, const uint8_t *from, const char *mark) {
     size_t len = strlen(mark);
+    const char *colon = strchr(mark, ':');
+    size_t pivot = colon != NULL ? (size_t)(colon - mark) : 0;
     const uint8_t *end = text.data + text.len;
-    for (const uint8_t *at = from; (size_t)(end - at) >= len; at++) {
-        size_t i = 0;
-        while (i < len && same_letter(at[i], mark[i]))
-            i++;
-        bool begins = at == text.data || !is_word(at[-1]);
-        bool ends = at + len == end || !is_word(at[len]);
-        if (i == len && begins && ends)
-            return at + len;
-    }
+    if ((size_t)(end - from) < len)
+        return NULL;
+    const uint8_t *last = end - (len - pivot) + 1; /* behind the last place where the pivot can be */
+    for (const uint8_t *at = from + pivot; at < last && (at = next_byte(at, last, mark[pivot])) != NULL; at++)
+        if (is_mark(text, at - pivot, mark, len))
+            return at - pivot + len;
     return NULL;
 }
 

@@ -59,6 +59,7 @@ struct tracing {
     struct digest *digests;   /* by dense number */
     uint32_t *dense;          /* by tree: which digest; GIT__NONE for none */
     struct digest_worker *workers;
+    atomic_uint_fast64_t digest_bytes; /* of all of them */
     size_t max;
     uint64_t steps;
     bool is_cut;
@@ -131,6 +132,13 @@ static bool keep_leading(struct digest_worker *worker, const struct ts_git_tree_
     return true;
 }
 
+/* As keeps_limit of graph.c. */
+static bool keeps_limit(struct tracing *t, size_t added) {
+    uint64_t grown = (uint64_t)added * 2;
+    uint64_t bytes = atomic_fetch_add_explicit(&t->digest_bytes, grown, memory_order_relaxed) + grown;
+    return t->graph->options.table_bytes_max == 0 || bytes <= t->graph->options.table_bytes_max;
+}
+
 static bool take(void *ctx, unsigned index, const struct ts_git_object *object, void **result) {
     (void)result;
     struct tracing *t = ctx;
@@ -138,6 +146,7 @@ static bool take(void *ctx, unsigned index, const struct ts_git_object *object, 
     if (object->content.len != object->size)
         return true;
     struct digest digest = {.worker = index, .first = worker->count};
+    size_t names_before = worker->names_len;
     struct ts_bytes rest = object->content;
     struct ts_git_tree_entry entry;
     while (ts_git_tree_next(t->graph->repo->hash, &rest, &entry) == TS_GIT_TREE_ENTRY) {
@@ -148,6 +157,11 @@ static bool take(void *ctx, unsigned index, const struct ts_git_object *object, 
             worker->no_memory = true;
             return false;
         }
+    }
+    if (!keeps_limit(t, (worker->count - digest.first) * sizeof *worker->items + worker->names_len -
+                            names_before)) {
+        worker->no_memory = true;
+        return false;
     }
     digest.count = (uint32_t)(worker->count - digest.first);
     t->digests[t->dense[object->number]] = digest;

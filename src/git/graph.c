@@ -40,6 +40,12 @@ static bool absent_grow(struct ts_git_graph *graph) {
     return true;
 }
 
+/* A third of what the graph may hold: each is in the list once and in slots twice or more. */
+static bool absent_has_room(const struct ts_git_graph *graph) {
+    uint64_t max = graph->options.table_bytes_max;
+    return max == 0 || (uint64_t)graph->absent.count * (sizeof *graph->absent.oids + 16) < max / 3;
+}
+
 /* The number that stands for it; GIT__NONE when there is no memory. */
 static uint32_t absent_number(struct ts_git_graph *graph, const struct ts_git_oid *oid) {
     struct git__absent *absent = &graph->absent;
@@ -47,7 +53,7 @@ static uint32_t absent_number(struct ts_git_graph *graph, const struct ts_git_oi
     pthread_mutex_lock(&absent->lock);
     if (absent->count * 2 < absent->slot_count || absent_grow(graph)) {
         size_t slot = absent_slot(graph, oid);
-        if (absent->slots[slot] == GIT__NONE && absent->count < GIT__NONE / 4 &&
+        if (absent->slots[slot] == GIT__NONE && absent->count < GIT__NONE / 4 && absent_has_room(graph) &&
             GIT__GROW(absent->oids, absent->capacity, absent->count + 1)) {
             absent->oids[absent->count] = *oid;
             absent->slots[slot] = (uint32_t)absent->count++;
@@ -213,6 +219,15 @@ static enum outcome read_object(struct ts_git_graph *graph, struct reader_worker
     ts_unreachable("every type of object is read");
 }
 
+/* Whether what the lists hold, with rows of all objects, is still within the limit. Lists have room for up to twice as
+ * much; what counts is what follows from the repository alone, so that the number of threads does not decide. */
+static bool keeps_limit(struct ts_git_graph *graph, size_t added) {
+    uint64_t grown = (uint64_t)added * 2 * sizeof(uint32_t);
+    uint64_t bytes = atomic_fetch_add_explicit(&graph->list_bytes, grown, memory_order_relaxed) + grown +
+                     (uint64_t)graph->total * sizeof *graph->edges;
+    return graph->options.table_bytes_max == 0 || bytes <= graph->options.table_bytes_max;
+}
+
 /* Each number is visited once, by one thread, so its row needs no lock. */
 static bool take(void *ctx, unsigned index, const struct ts_git_object *object, void **result) {
     (void)result;
@@ -228,6 +243,8 @@ static bool take(void *ctx, unsigned index, const struct ts_git_object *object, 
     struct git__edges edges = {
         .base = GIT__NONE, .worker = (uint16_t)index, .type = (uint16_t)object->type, .start = list->count};
     enum outcome outcome = read_object(graph, worker, list, object, &edges);
+    if (!keeps_limit(graph, list->count - (size_t)edges.start))
+        outcome = NO_MEMORY;
     if (outcome == NO_MEMORY) {
         worker->problems.no_memory = true;
         return false;
@@ -336,6 +353,7 @@ enum ts_git_error ts_git_graph_new(struct ts_git_repo *repo, const struct ts_git
     unsigned threads = graph->options.threads == 0 ? 1 : graph->options.threads;
     graph->list_count = threads > 256 ? 256 : threads;
     pthread_mutex_init(&graph->absent.lock, NULL);
+    atomic_init(&graph->list_bytes, 0);
     graph->edges = calloc((size_t)graph->total + 1, sizeof *graph->edges);
     graph->lists = calloc(graph->list_count, sizeof *graph->lists);
     struct reader reader = {.graph = graph, .workers = calloc(graph->list_count, sizeof *reader.workers)};
@@ -371,4 +389,14 @@ void ts_git_graph_free(struct ts_git_graph *graph) {
     pthread_mutex_destroy(&graph->absent.lock);
     ts_git_set_free(graph->cut);
     free(graph);
+}
+
+uint64_t ts_git_graph_bytes(const struct ts_git_graph *graph) {
+    uint64_t bytes = (uint64_t)graph->total * sizeof *graph->edges +
+                     (uint64_t)graph->tree_count * sizeof *graph->trees +
+                     (uint64_t)graph->absent.capacity * sizeof *graph->absent.oids +
+                     (uint64_t)graph->absent.slot_count * sizeof *graph->absent.slots;
+    for (unsigned i = 0; i < graph->list_count; i++)
+        bytes += (uint64_t)graph->lists[i].capacity * sizeof *graph->lists[i].items;
+    return bytes;
 }

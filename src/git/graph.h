@@ -15,6 +15,7 @@
 #include "plan.h"
 
 #include <pthread.h>
+#include <stdatomic.h>
 
 struct git__edges {
     uint32_t base;   /* of a tree: GIT__NONE for none */
@@ -47,7 +48,8 @@ struct ts_git_graph {
     struct git__edges *edges;
     struct git__list *lists; /* one for each thread */
     unsigned list_count;
-    uint32_t *trees; /* bases before what is made from them */
+    atomic_uint_fast64_t list_bytes; /* of all of them, while it is read */
+    uint32_t *trees;                 /* bases before what is made from them */
     uint32_t tree_count;
     struct git__absent absent;
     struct ts_git_set *cut; /* commits whose parents a shallow clone leaves out */

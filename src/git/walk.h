@@ -17,6 +17,9 @@ struct ts_git_graph;
 struct ts_git_graph_options {
     unsigned threads;
     uint64_t memory_bytes; /* for the visits; as in struct ts_git_visit_options */
+    /* What the graph itself may hold, and as much again what attribution works with; 0 is no limit. Beyond it the
+     * answer is NO_MEMORY: a small hostile repository can have an enormous history. */
+    uint64_t table_bytes_max;
     const char *spill_dir;
     struct ts_git_fault_sink faults; /* must stay valid as long as the graph */
 };
@@ -25,6 +28,9 @@ struct ts_git_graph_options {
 enum ts_git_error ts_git_graph_new(struct ts_git_repo *repo, const struct ts_git_graph_options *options,
                                    struct ts_git_graph **ret_graph, struct ts_git_fault *ret_fault);
 void ts_git_graph_free(struct ts_git_graph *graph);
+
+/* Bytes that it holds. */
+uint64_t ts_git_graph_bytes(const struct ts_git_graph *graph);
 
 /*
  * What is asked about. The selected commits are those that `all_refs` and `from` reach, without those that

@@ -48,9 +48,15 @@ static enum ts_store_result make_directory(const char *directory, const char *na
         return store__error(
             ret_error, TS_STORE_BAD_CONFIGURATION, SIZE_MAX,
             "%.120s: there is no store in this directory; check its name, or run `store init`", name);
-    if (mkdir(directory, 0700) != 0 && errno != EEXIST)
-        return cannot(name, "make the directory", errno, ret_error);
-    return TS_STORE_OK;
+    if (mkdir(directory, 0700) == 0 || errno == EEXIST)
+        return TS_STORE_OK;
+    if (errno == ENOENT)
+        return store__error(
+            ret_error, TS_STORE_BAD_CONFIGURATION, SIZE_MAX,
+            "%.120s: the directory that it is to be made in is not there; make that first, with mkdir "
+            "-p, or correct the URL",
+            name);
+    return cannot(name, "make the directory", errno, ret_error);
 }
 
 /* The process that has the lock, as it wrote it down itself: "process 123", or a word for it. */

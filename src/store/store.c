@@ -207,3 +207,12 @@ void ts_store_close(struct ts_store *store) {
     if (store != NULL)
         store->engine->close(store);
 }
+
+enum ts_store_result store__identify(struct ts_store *store, uint64_t deadline_ns,
+                                     char ret_text[static STORE_IDENTITY_SIZE],
+                                     struct ts_store_error *ret_error) {
+    if (store->engine->identify != NULL)
+        return store->engine->identify(store, deadline_ns, ret_text, ret_error);
+    ret_text[0] = '\0';
+    return TS_STORE_OK;
+}

@@ -1,6 +1,10 @@
 /* Workers' sessions. */
 #include "suite.h"
 
+#include <inttypes.h>
+#include <pthread.h>
+#include <stdatomic.h>
+#include <stdio.h>
 #include <string.h>
 
 static struct ts_coord_session *new_session(const char *name) {
@@ -135,10 +139,88 @@ static void a_session_stops_when_the_run_ends(void **state) {
     suite_audit();
 }
 
+enum { THREADS = 8, THREAD_SHARDS = 40, THREAD_CHECKPOINTS = 5 };
+
+struct thread {
+    pthread_t thread;
+    struct ts_coord *coord;
+    uint64_t number;
+    uint64_t completed, wrong;
+};
+
+static bool work_on_shard(struct thread *mine, struct ts_coord_session *session,
+                          const struct ts_cursor *cursor) {
+    struct ts_coord_outcome outcome;
+    struct ts_coord_detail detail;
+    static _Atomic uint64_t last_op = 1000000;
+    for (int i = 0; i < THREAD_CHECKPOINTS; i++)
+        if (ts_coord_session_checkpoint(session, (struct ts_op_id){++last_op}, cursor, &outcome, &detail) !=
+                TS_CHECKPOINT_OK ||
+            outcome.outcome != TS_OUTCOME_EXECUTED)
+            return false;
+    if (ts_coord_session_complete(session, (struct ts_op_id){++last_op}, cursor, &outcome, &detail) !=
+        TS_COMPLETE_OK)
+        return false;
+    mine->completed++;
+    return true;
+}
+
+static void *run_thread(void *context) {
+    struct thread *mine = context;
+    char name[8];
+    snprintf(name, sizeof name, "t%" PRIu64, mine->number);
+    struct ts_coord_worker worker = {.tenant = suite.tenant};
+    mine->wrong += !ts_worker_id_from_text(ts_bytes_of_cstring(name), &worker.worker);
+    struct ts_coord_session *session = ts_coord_session_new(mine->coord, &worker);
+    struct ts_acquire_result_view view;
+    struct ts_coord_detail detail;
+    enum ts_claim_error error;
+    while ((error = ts_coord_session_claim(session, suite.run, &view, &detail)) == TS_CLAIM_OK) {
+        const struct ts_cursor cursor = {.has_key = true, .last_key = view.snapshot.spec.range.start};
+        if (!work_on_shard(mine, session, &cursor)) {
+            mine->wrong++;
+            break;
+        }
+    }
+    mine->wrong += error != TS_CLAIM_NONE_AVAILABLE;
+    ts_coord_session_free(session);
+    return NULL;
+}
+
+static void threads_share_a_coordination_and_a_run(void **state) {
+    (void)state;
+    static struct ts_new_shard shards[THREAD_SHARDS];
+    static char keys[THREAD_SHARDS + 1][12];
+    for (size_t i = 0; i <= THREAD_SHARDS; i++)
+        snprintf(keys[i], sizeof keys[i], "kEy-%06zu", i);
+    for (size_t i = 0; i < THREAD_SHARDS; i++)
+        shards[i].spec.range =
+            (struct ts_key_range){ts_bytes_of_cstring(keys[i]), ts_bytes_of_cstring(keys[i + 1])};
+    const struct ts_run_config config = suite_config();
+    EXPECT(create_run, suite_create_with(&config, suite_op(), shards, THREAD_SHARDS), TS_CREATE_RUN_OK);
+    struct ts_coord *quiet = ts_coord_new(suite.cluster, suite.coordinator, NULL);
+    assert_non_null(quiet);
+    struct thread threads[THREADS] = {0};
+    for (size_t i = 0; i < THREADS; i++) {
+        threads[i].coord = quiet;
+        threads[i].number = i;
+        assert_int_equal(pthread_create(&threads[i].thread, NULL, run_thread, &threads[i]), 0);
+    }
+    uint64_t completed = 0, wrong = 0;
+    for (size_t i = 0; i < THREADS; i++) {
+        assert_int_equal(pthread_join(threads[i].thread, NULL), 0);
+        completed += threads[i].completed;
+        wrong += threads[i].wrong;
+    }
+    ts_coord_free(quiet);
+    assert_int_equal(wrong, 0);
+    assert_int_equal(completed, THREAD_SHARDS);
+    suite_audit();
+    EXPECT(run_transition, suite_end(TS_RUN_OP_COMPLETE_RUN, suite_op()), TS_RUN_TRANSITION_OK);
+}
+
 const struct CMUnitTest suite_session_tests[] = {
-    suite_test(a_session_works_through_a_run),
-    suite_test(a_session_splits),
-    suite_test(a_session_notices_what_others_have_done),
-    suite_test(a_session_stops_when_the_run_ends),
-    {0},
+    suite_test(a_session_works_through_a_run),           suite_test(a_session_splits),
+    suite_test(a_session_notices_what_others_have_done), suite_test(a_session_stops_when_the_run_ends),
+    suite_test(threads_share_a_coordination_and_a_run),  {0},
 };

@@ -224,7 +224,8 @@ size_t coordinator_begin(struct world *world, size_t index, const uint32_t *plac
     *txn = (struct world_txn){.used = true, .count = count, .decider = places[0]};
     memcpy(txn->gid.cluster, world->cluster, sizeof world->cluster);
     txn->gid.coordinator = coordinator->uuid;
-    txn->gid.sequence = txn__marks_next_sequence(&coordinator->marks);
+    txn->gid.sequence =
+        txn__marks_next_sequence(&coordinator->marks, (coordinator->marks.next_sequence & 1) != 0);
     txn->gid.decider = places[0];
     run->entry = free_entry(coordinator);
     txn__marks_begin(&coordinator->marks, run->entry, txn->gid.sequence, places[0]);

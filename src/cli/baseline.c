@@ -1,0 +1,115 @@
+/*
+ * turnstone baseline: the findings of today as those that are known.
+ */
+#include "complain.h"
+#include "output.h"
+#include "scan_run.h"
+#include "verbs.h"
+
+#include "report/baseline.h"
+
+#include <errno.h>
+#include <stdio.h>
+#include <string.h>
+#include <sys/stat.h>
+
+static enum cli_exit complain(const struct ts_baseline_error *error) {
+    bool is_ours = error->kind == TS_BASELINE_NO_MEMORY || error->kind == TS_BASELINE_NO_ENTROPY ||
+                   error->kind == TS_BASELINE_UNWRITABLE;
+    return cli__complain(is_ours ? CLI_EXIT_INFRASTRUCTURE : CLI_EXIT_USAGE, "baseline: %s", error->text);
+}
+
+static bool is_there(const char *path) {
+    struct stat status;
+    return stat(path, &status) == 0 || errno != ENOENT;
+}
+
+/* Salted by itself, by the project, or not at all: which of them it was is seen by the key of the ids. */
+static const struct ts_baseline *salt_of(const struct ts_baseline *old, const struct ts_baseline *drawn,
+                                         const struct ts_report *report) {
+    if (old->salt_len > 0)
+        return old;
+    struct ts_finding_key key = ts_finding_key_of(ts_baseline_salt(drawn, TS_BYTES("")));
+    return memcmp(key.key, report->key.key, sizeof key.key) == 0 ? drawn : NULL;
+}
+
+static enum cli_exit save(const char *path, struct ts_baseline *old, const struct ts_baseline *drawn,
+                          struct ts_report *report) {
+    struct ts_baseline_error error;
+    if (ts_report_is_incomplete(report)) {
+        cli__scan_complain_incomplete("baseline", report);
+        return cli__complain(
+            CLI_EXIT_INCOMPLETE,
+            "baseline: the scan is incomplete, and what it did not see would be new or gone: '%s' is as it was",
+            cli__quote_text(path).text);
+    }
+    if (report->has_several_keys)
+        return cli__complain(CLI_EXIT_USAGE,
+                             "baseline: the targets have salts of their own; make a baseline for each");
+    ts_baseline_apply(old, report);
+    if (!ts_baseline_save(salt_of(old, drawn, report), &report->key, report, path, &error))
+        return complain(&error);
+    printf("%s: %zu finding%s, %llu added, %zu removed\n", cli__quote_text(path).text, report->finding_count,
+           report->finding_count == 1 ? "" : "s", (unsigned long long)ts_report_totals(report).findings,
+           report->gone_count);
+    return cli__finish_stdout(CLI_EXIT_DONE);
+}
+
+static enum cli_exit make(const char *path, struct cli_scan_options *options,
+                          const struct cli_arguments *arguments) {
+    struct ts_baseline old = {.count = 0};
+    struct ts_baseline drawn = {.count = 0};
+    struct ts_baseline_error error;
+    struct ts_report report;
+    if (is_there(path) && !ts_baseline_read(path, &old, &error))
+        return complain(&error);
+    enum cli_exit status = CLI_EXIT_DONE;
+    if (!ts_baseline_new_salt(&drawn, &error))
+        status = complain(&error);
+    if (status == CLI_EXIT_DONE) {
+        options->scan.salt = ts_baseline_salt(&old, TS_BYTES(""));
+        options->scan.new_salt = ts_baseline_salt(&drawn, TS_BYTES(""));
+        status = cli__scan_run(options, arguments, &report);
+    }
+    if (status == CLI_EXIT_DONE) {
+        status = save(path, &old, &drawn, &report);
+        ts_scan_release(&report);
+    }
+    ts_baseline_release(&old);
+    return status;
+}
+
+static enum cli_exit run_baseline(const struct cli_arguments *arguments) {
+    struct cli_scan_options options;
+    if (!arguments->values[SCAN_OUTPUT])
+        return cli__complain(CLI_EXIT_USAGE, "baseline: where to? Give a file with --output");
+    enum cli_exit status = cli__scan_options_read("baseline", arguments, &options);
+    if (status != CLI_EXIT_DONE)
+        return status;
+    status = cli__scan_check_outputs(&options);
+    if (status == CLI_EXIT_DONE)
+        status = make(arguments->values[SCAN_OUTPUT], &options, arguments);
+    cli__scan_options_release(&options);
+    return status;
+}
+
+static const struct cli_example examples[] = {
+    {"printf 'nothing here' | turnstone baseline - -o known.baseline", "a baseline without findings"},
+};
+
+const struct cli_verb cli__verb_baseline = {
+    .name = "baseline",
+    .summary = "note the findings of today as known",
+    .operands = "TARGET…",
+    .description =
+        "Scans as turnstone scan does and writes the ids and rules of all findings to a file, for turnstone scan --baseline. It has no "
+        "secrets, dates, paths or lines, so that it can be committed and changes only when findings come and go. A file that is "
+        "there already is brought up to date and keeps its salt; nothing is written when the scan is incomplete.\n\n"
+        "Ids are keyed by the salt of the project (.turnstone.yml). Without one, a new baseline draws a salt and keeps it, and scans "
+        "with that baseline use it: their ids differ from those of other scans. docs/formats/baseline.md says what that protects.",
+    .options = cli__baseline_option_table,
+    .option_count = SCAN_COMMON_COUNT,
+    .examples = examples,
+    .example_count = sizeof examples / sizeof examples[0],
+    .run = run_baseline,
+};

@@ -1,0 +1,101 @@
+/*
+ * turnstone scan: secrets in repositories, folders, files and standard input.
+ */
+#include "complain.h"
+#include "scan_run.h"
+#include "verbs.h"
+
+#include "report/baseline.h"
+
+static enum cli_exit status_of(const struct ts_report *report, enum ts_severity fail_on) {
+    if (ts_report_is_incomplete(report))
+        return CLI_EXIT_INCOMPLETE;
+    for (size_t i = 0; i < report->finding_count; i++)
+        if (report->findings[i].is_new && report->findings[i].rule->severity >= fail_on)
+            return CLI_EXIT_FINDINGS;
+    return CLI_EXIT_DONE;
+}
+
+/* Ids of targets with different salts have nothing in common, and those of another salt than the baseline's neither. */
+static enum cli_exit compare(const char *file, struct ts_baseline *baseline, struct ts_report *report) {
+    struct ts_baseline_error error;
+    if (report->has_several_keys)
+        return cli__complain(
+            CLI_EXIT_USAGE,
+            "scan: the targets have salts of their own, and one baseline cannot serve them: scan them one by one");
+    if (!ts_baseline_fits(baseline, &report->key, file, &error))
+        return cli__complain(CLI_EXIT_USAGE, "scan: %s", error.text);
+    ts_baseline_apply(baseline, report);
+    return CLI_EXIT_DONE;
+}
+
+static enum cli_exit scan_and_write(struct cli_scan_options *options, const struct cli_arguments *arguments,
+                                    struct ts_baseline *baseline) {
+    struct ts_report report;
+    enum cli_exit status = cli__scan_run(options, arguments, &report);
+    if (status != CLI_EXIT_DONE)
+        return status;
+    if (baseline)
+        status = compare(options->baseline, baseline, &report);
+    if (status == CLI_EXIT_DONE)
+        status = cli__scan_write(options, &report, status_of(&report, options->fail_on));
+    ts_scan_release(&report);
+    return status;
+}
+
+static enum cli_exit run_scan(const struct cli_arguments *arguments) {
+    struct cli_scan_options options;
+    struct ts_baseline baseline = {.count = 0};
+    struct ts_baseline_error error;
+    enum cli_exit status = cli__scan_options_read("scan", arguments, &options);
+    if (status != CLI_EXIT_DONE)
+        return status;
+    status = cli__scan_check_outputs(&options);
+    if (status == CLI_EXIT_DONE && options.baseline && !ts_baseline_read(options.baseline, &baseline, &error))
+        status = cli__complain(CLI_EXIT_USAGE, "scan: %s", error.text);
+    if (status == CLI_EXIT_DONE) {
+        options.scan.salt = ts_baseline_salt(&baseline, TS_BYTES(""));
+        status = scan_and_write(&options, arguments, options.baseline ? &baseline : NULL);
+    }
+    ts_baseline_release(&baseline);
+    cli__scan_options_release(&options);
+    return status;
+}
+
+static const struct cli_variable variables[] = {
+    {"NO_COLOR", "when set, and not empty, no colours are used on a terminal"},
+    {"TMPDIR", "where temporary files go, such as parts of very large objects; /tmp by default"},
+    {"XDG_CACHE_HOME", "where compiled rules are kept; ~/.cache by default"},
+};
+
+static const struct cli_example examples[] = {
+    {"printf 'nothing here' | turnstone scan -", "standard input"},
+    {"printf 'nothing here' | turnstone scan - --format json", "for programs"},
+};
+
+const struct cli_verb cli__verb_scan = {
+    .name = "scan",
+    .summary = "find secrets in repositories, folders and files",
+    .operands = "TARGET…",
+    .description =
+        "Looks for secrets in each target: every file of every commit that a ref of a git repository reaches, with the messages "
+        "of commits and tags, and notes; or a file; or '-' for standard input. Each secret is reported once for a rule, with "
+        "where it stands: up to 100 occurrences, each a path and a version of a file with the first commit that had it.\n\n"
+        "A repository is a work tree, a bare repository, or its .git folder. Nothing in it is executed, and nothing is written "
+        "to it. What a shallow or partial clone leaves out is counted; what cannot be read is named, and everything else is "
+        "scanned.\n\n"
+        "The .turnstone.yml at the top of a target, of a bare repository that of HEAD, may allow findings and add rules; the "
+        "report says what it suppressed.\n\n"
+        "With --baseline only findings that it does not have are shown and count; turnstone baseline makes it. Formats, and "
+        "what finding ids are, are described in docs/formats.\n\n"
+        "Status 0 is clean, 1 findings, 2 a target or option that is wrong, and 4 a scan that is incomplete, with or without "
+        "findings: something could not be read, or it was interrupted. A first Ctrl-C ends it with a report of what was found, "
+        "a second one at once.",
+    .options = cli__scan_option_table,
+    .option_count = SCAN_OPTION_COUNT,
+    .variables = variables,
+    .variable_count = sizeof variables / sizeof variables[0],
+    .examples = examples,
+    .example_count = sizeof examples / sizeof examples[0],
+    .run = run_scan,
+};

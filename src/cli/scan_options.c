@@ -1,0 +1,378 @@
+#include "scan_options.h"
+
+#include "complain.h"
+
+#include "base/checked.h"
+#include "base/number.h"
+
+#include <ctype.h>
+#include <stdlib.h>
+#include <string.h>
+#include <time.h>
+
+#define COMMON_OPTIONS                                                                                       \
+    [SCAN_DIR] = {.name = "dir", .help = "the targets are folders: scan their files as they are"},           \
+    [SCAN_REF] = {.name = "ref",                                                                             \
+                  .argument = "REF",                                                                         \
+                  .help = "only what this ref, tag or commit reaches, instead of all refs",                  \
+                  .many = true},                                                                             \
+    [SCAN_BRANCH] = {.name = "branch",                                                                       \
+                     .argument = "NAME",                                                                     \
+                     .help = "only what this branch reaches",                                                \
+                     .many = true},                                                                          \
+    [SCAN_COMMIT] =                                                                                          \
+        {.name = "commit",                                                                                   \
+         .argument = "ID",                                                                                   \
+         .help = "only what this commit brought: files that none of its parents has, and its message",       \
+         .many = true},                                                                                      \
+    [SCAN_SINCE] =                                                                                           \
+        {.name = "since",                                                                                    \
+         .argument = "DATE",                                                                                 \
+         .help =                                                                                             \
+             "only what commits of this time or later brought: 2026-01-31, 2026-01-31T12:00:00Z, or @ and "  \
+             "seconds; by the committer's clock"},                                                           \
+    [SCAN_STAGED] = {.name = "staged", .help = "only what is staged and not in HEAD"},                       \
+    [SCAN_WORKING_TREE] =                                                                                    \
+        {.name = "working-tree",                                                                             \
+         .help = "only the files of the work tree as they are, ignored and untracked ones, too"},            \
+    [SCAN_UNREACHABLE] = {.name = "unreachable", .help = "also what no ref reaches any more"},               \
+    [SCAN_RULES] = {.name = "rules",                                                                         \
+                    .argument = "FILE",                                                                      \
+                    .help = "add the rules of this file; one with the id of another takes its place",        \
+                    .many = true},                                                                           \
+    [SCAN_NO_BUILTIN_RULES] = {.name = "no-builtin-rules", .help = "leave the built-in rules out"},          \
+    [SCAN_CONFIG] = {.name = "config",                                                                       \
+                     .argument = "FILE",                                                                     \
+                     .help = "use this configuration instead of the .turnstone.yml of each target"},         \
+    [SCAN_NO_REPO_CONFIG] = {.name = "no-repo-config",                                                       \
+                             .help = "ignore what .turnstone.yml of a target says about itself"},            \
+    [SCAN_FULL] =                                                                                            \
+        {.name = "full",                                                                                     \
+         .help =                                                                                             \
+             "look at every byte of every blob, also where it is known from an earlier version; finds the "  \
+             "same, slower"},                                                                                \
+    [SCAN_UNGATED] = {.name = "ungated", .help = "try every rule everywhere; finds the same, much slower"},  \
+    [SCAN_JOBS] = {.name = "jobs",                                                                           \
+                   .argument = "COUNT",                                                                      \
+                   .help = "threads; by default as many as there are processors",                            \
+                   .letter = 'j'},                                                                           \
+    [SCAN_MEMORY] = {.name = "memory",                                                                       \
+                     .argument = "SIZE",                                                                     \
+                     .help =                                                                                 \
+                         "memory to use beside mapped packs, as 512M or 2G; 1G by default, 64M at least"},   \
+    [SCAN_NO_PROGRESS] = {.name = "no-progress", .help = "show no progress on a terminal"}
+
+const struct cli_option cli__scan_option_table[SCAN_OPTION_COUNT] = {
+    COMMON_OPTIONS,
+    [SCAN_OUTPUT] =
+        {.name = "output",
+         .argument = "FILE",
+         .help =
+             "write the report to this file instead of standard output, all of it or not at all; several times for several formats",
+         .many = true,
+         .letter = 'o'},
+    [SCAN_FORMAT] =
+        {.name = "format",
+         .argument = "FORMAT",
+         .choices = "text|json|jsonl|sarif|csv|junit|html",
+         .help =
+             "how the report is written; by default as the extension of the output file says (.txt, .json, .jsonl, .sarif, .csv, .xml, .html), else text"},
+    [SCAN_OCCURRENCES] =
+        {.name = "occurrences",
+         .argument = "COUNT",
+         .help = "list this many occurrences of each finding, or all; 100 by default. The count is "
+                 "always exact"},
+    [SCAN_SHOW_SECRETS] = {.name = "show-secrets", .help = "show secrets as they are, instead of redacted"},
+    [SCAN_FAIL_ON] = {.name = "fail-on",
+                      .argument = "SEVERITY",
+                      .choices = "low|medium|high|critical",
+                      .help = "status 1 only for findings of this severity or graver; by default for any"},
+    [SCAN_BASELINE] =
+        {.name = "baseline",
+         .argument = "FILE",
+         .help =
+             "leave out what this baseline has, which turnstone baseline made: only what is new is shown, and counts for the status"},
+    [SCAN_DIFF_BASELINE] = {.name = "diff-baseline",
+                            .help = "with --baseline: also list what it has and the scan did not find"},
+};
+
+const struct cli_option cli__baseline_option_table[SCAN_COMMON_COUNT] = {
+    COMMON_OPTIONS,
+    [SCAN_OUTPUT] = {.name = "output",
+                     .argument = "FILE",
+                     .help = "the baseline: made, or brought up to date when it is there",
+                     .letter = 'o'},
+};
+
+static enum cli_exit refuse(const char *verb, size_t option, const char *value, const char *wants) {
+    return cli__complain(CLI_EXIT_USAGE, "%s: --%s takes %s, not '%s'", verb,
+                         cli__scan_option_table[option].name, wants, cli__quote_text(value).text);
+}
+
+/* ---- values ---- */
+
+/* Days from 1970-01-01, in the Gregorian calendar. */
+static int64_t days_of(int64_t year, int64_t month, int64_t day) {
+    year -= month <= 2;
+    int64_t era = (year >= 0 ? year : year - 399) / 400;
+    int64_t year_of_era = year - era * 400;
+    int64_t day_of_year = (153 * (month + (month > 2 ? -3 : 9)) + 2) / 5 + day - 1;
+    return era * 146097 + year_of_era * 365 + year_of_era / 4 - year_of_era / 100 + day_of_year - 719468;
+}
+
+/* Exactly `count` digits from *at, which is moved behind them. -1 when there are none. */
+static int64_t digits(const char **at, int count) {
+    int64_t value = 0;
+    for (int i = 0; i < count; i++, (*at)++) {
+        if (!isdigit((unsigned char)**at))
+            return -1;
+        value = value * 10 + (**at - '0');
+    }
+    return value;
+}
+
+static bool take(const char **at, char c) {
+    bool is_there = **at == c;
+    *at += is_there;
+    return is_there;
+}
+
+/* "", "Z" or "+01:30" to the end. */
+static bool read_zone(const char *at, int64_t *ret_seconds) {
+    int64_t sign = *at == '-' ? -1 : 1;
+    int64_t seconds = 0;
+    if (take(&at, 'Z') || *at == '\0') {
+        seconds = 0;
+    } else if (take(&at, '+') || take(&at, '-')) {
+        int64_t hours = digits(&at, 2);
+        (void)take(&at, ':');
+        int64_t minutes = hours < 0 ? -1 : digits(&at, 2);
+        if (hours < 0 || hours > 23 || minutes < 0 || minutes > 59)
+            return false;
+        seconds = sign * (hours * 3600 + minutes * 60);
+    }
+    *ret_seconds = seconds;
+    return *at == '\0';
+}
+
+static bool read_date(const char *text, int64_t *ret_seconds) {
+    const char *at = text;
+    if (take(&at, '@'))
+        return ts_i64_parse(ts_bytes_of_cstring(at), ret_seconds) == TS_NUMBER_OK;
+    int64_t year = digits(&at, 4);
+    int64_t month = year >= 0 && take(&at, '-') ? digits(&at, 2) : -1;
+    int64_t day = month >= 0 && take(&at, '-') ? digits(&at, 2) : -1;
+    if (month < 1 || month > 12 || day < 1 || day > 31)
+        return false;
+    int64_t seconds = days_of(year, month, day) * 86400;
+    int64_t zone = 0;
+    if (take(&at, 'T') || take(&at, ' ')) {
+        int64_t hour = digits(&at, 2);
+        int64_t minute = hour >= 0 && take(&at, ':') ? digits(&at, 2) : -1;
+        int64_t second = minute >= 0 && take(&at, ':') ? digits(&at, 2) : 0;
+        if (hour < 0 || hour > 23 || minute < 0 || minute > 59 || second < 0 || second > 60)
+            return false;
+        seconds += hour * 3600 + minute * 60 + second;
+    }
+    if (!read_zone(at, &zone))
+        return false;
+    *ret_seconds = seconds - zone;
+    return true;
+}
+
+static bool read_size(const char *text, uint64_t *ret_bytes) {
+    size_t len = strlen(text);
+    unsigned shift = 0;
+    if (len > 1 && toupper((unsigned char)text[len - 1]) == 'B' && isalpha((unsigned char)text[len - 2]))
+        len--;
+    if (len > 2 && text[len - 1] == 'i')
+        len--;
+    switch (len > 0 ? toupper((unsigned char)text[len - 1]) : 0) {
+    case 'K':
+        shift = 10;
+        break;
+    case 'M':
+        shift = 20;
+        break;
+    case 'G':
+        shift = 30;
+        break;
+    case 'T':
+        shift = 40;
+        break;
+    default:
+        break;
+    }
+    uint64_t number;
+    return ts_u64_parse(ts_bytes_of(text, len - (shift > 0)), &number) == TS_NUMBER_OK &&
+           ts_checked_mul_u64(number, UINT64_C(1) << shift, ret_bytes);
+}
+
+/* ---- all of them ---- */
+
+static enum cli_exit read_numbers(const struct cli_arguments *arguments, struct cli_scan_options *options) {
+    const char *const *values = arguments->values;
+    uint32_t number;
+    if (values[SCAN_JOBS]) {
+        if (ts_u32_parse(ts_bytes_of_cstring(values[SCAN_JOBS]), &number) != TS_NUMBER_OK || number < 1 ||
+            number > TS_SCAN_THREADS_MAX)
+            return refuse(options->verb, SCAN_JOBS, values[SCAN_JOBS], "a number from 1 to 256");
+        options->scan.jobs = number;
+    }
+    if (values[SCAN_MEMORY] && (!read_size(values[SCAN_MEMORY], &options->scan.memory_bytes) ||
+                                options->scan.memory_bytes < TS_SCAN_MEMORY_MIN))
+        return refuse(options->verb, SCAN_MEMORY, values[SCAN_MEMORY], "a size of 64M or more");
+    const char *occurrences = values[SCAN_OCCURRENCES];
+    if (occurrences && strcmp(occurrences, "all") == 0) {
+        options->scan.occurrences_max = TS_SCAN_OCCURRENCES_ALL;
+    } else if (occurrences) {
+        if (ts_u32_parse(ts_bytes_of_cstring(occurrences), &number) != TS_NUMBER_OK || number < 1)
+            return refuse(options->verb, SCAN_OCCURRENCES, occurrences, "a number from 1, or all");
+        options->scan.occurrences_max = number;
+    }
+    if (values[SCAN_SINCE] && !read_date(values[SCAN_SINCE], &options->scan.since_s))
+        return refuse(options->verb, SCAN_SINCE, values[SCAN_SINCE],
+                      "a date as 2026-01-31, 2026-01-31T12:00:00Z or @1769860800");
+    options->scan.has_since = values[SCAN_SINCE] != NULL;
+    return CLI_EXIT_DONE;
+}
+
+static size_t count_given(const struct cli_arguments *arguments, size_t option) {
+    size_t count = 0;
+    for (size_t i = 0; i < arguments->given_count; i++)
+        count += arguments->given[i].option == option;
+    return count;
+}
+
+/* What cannot be had together. */
+static enum cli_exit check_together(const char *verb, const struct cli_arguments *arguments) {
+    static const size_t extents[] = {SCAN_DIR, SCAN_STAGED, SCAN_WORKING_TREE};
+    static const size_t history[] = {SCAN_REF, SCAN_BRANCH, SCAN_COMMIT, SCAN_SINCE, SCAN_UNREACHABLE};
+    const char *const *values = arguments->values;
+    const struct cli_option *table = cli__scan_option_table;
+    for (size_t i = 0; i < 3; i++) {
+        for (size_t k = i + 1; values[extents[i]] && k < 3; k++)
+            if (values[extents[k]])
+                return cli__complain(CLI_EXIT_USAGE, "%s: --%s and --%s exclude each other", verb,
+                                     table[extents[i]].name, table[extents[k]].name);
+        for (size_t k = 0; values[extents[i]] && k < sizeof history / sizeof history[0]; k++)
+            if (values[history[k]])
+                return cli__complain(CLI_EXIT_USAGE,
+                                     "%s: --%s selects from the history, which --%s leaves out", verb,
+                                     table[history[k]].name, table[extents[i]].name);
+    }
+    if (values[SCAN_COMMIT] && (values[SCAN_REF] || values[SCAN_BRANCH] || values[SCAN_SINCE]))
+        return cli__complain(CLI_EXIT_USAGE,
+                             "%s: --commit names commits; --ref, --branch and --since exclude it", verb);
+    if (values[SCAN_CONFIG] && values[SCAN_NO_REPO_CONFIG])
+        return cli__complain(CLI_EXIT_USAGE,
+                             "%s: with --config no other configuration is read; leave out "
+                             "--no-repo-config",
+                             verb);
+    if (values[SCAN_DIFF_BASELINE] && !values[SCAN_BASELINE])
+        return cli__complain(CLI_EXIT_USAGE,
+                             "%s: --diff-baseline compares with a baseline: give it with --baseline", verb);
+    if (values[SCAN_FORMAT] && count_given(arguments, SCAN_OUTPUT) > 1)
+        return cli__complain(
+            CLI_EXIT_USAGE, "%s: with several --output files their names say the formats; leave out --format",
+            verb);
+    return CLI_EXIT_DONE;
+}
+
+/* All values of an option that may be given several times; they stand in texts from *at. */
+static const char *const *collect(const struct cli_arguments *arguments, size_t option, const char **texts,
+                                  size_t *at, size_t *ret_count) {
+    size_t first = *at;
+    for (size_t i = 0; i < arguments->given_count; i++)
+        if (arguments->given[i].option == option)
+            texts[(*at)++] = arguments->given[i].value;
+    *ret_count = *at - first;
+    return texts + first;
+}
+
+static void read_texts(const struct cli_arguments *arguments, struct cli_scan_options *options) {
+    struct ts_scan_options *scan = &options->scan;
+    size_t at = 0;
+    scan->refs = collect(arguments, SCAN_REF, options->texts, &at, &scan->ref_count);
+    scan->branches = collect(arguments, SCAN_BRANCH, options->texts, &at, &scan->branch_count);
+    scan->commits = collect(arguments, SCAN_COMMIT, options->texts, &at, &scan->commit_count);
+    scan->rule_files = collect(arguments, SCAN_RULES, options->texts, &at, &scan->rule_file_count);
+    for (size_t i = 0; i < arguments->operand_count; i++) {
+        const char *path = arguments->operands[i];
+        bool is_input = strcmp(path, "-") == 0;
+        options->targets[i] =
+            (struct ts_scan_target){.path = path,
+                                    .kind = is_input                      ? TS_SCAN_TARGET_INPUT
+                                            : arguments->values[SCAN_DIR] ? TS_SCAN_TARGET_FOLDER
+                                                                          : TS_SCAN_TARGET_ANY};
+    }
+    scan->targets = options->targets;
+    scan->target_count = arguments->operand_count;
+}
+
+static void read_flags(const struct cli_arguments *arguments, struct cli_scan_options *options) {
+    const char *const *values = arguments->values;
+    struct ts_scan_options *scan = &options->scan;
+    scan->extent = values[SCAN_STAGED]         ? TS_SCAN_STAGED
+                   : values[SCAN_WORKING_TREE] ? TS_SCAN_WORKING_TREE
+                                               : TS_SCAN_HISTORY;
+    scan->unreachable = values[SCAN_UNREACHABLE] != NULL;
+    scan->full = values[SCAN_FULL] != NULL;
+    scan->ungated = values[SCAN_UNGATED] != NULL;
+    scan->config_file = values[SCAN_CONFIG];
+    scan->no_repo_config = values[SCAN_NO_REPO_CONFIG] != NULL;
+    scan->no_builtin_rules = values[SCAN_NO_BUILTIN_RULES] != NULL;
+    scan->shows_secrets = values[SCAN_SHOW_SECRETS] != NULL;
+    options->baseline = values[SCAN_BASELINE];
+    options->lists_gone = values[SCAN_DIFF_BASELINE] != NULL;
+    if (values[SCAN_FAIL_ON])
+        (void)ts_severity_parse(ts_bytes_of_cstring(values[SCAN_FAIL_ON]), &options->fail_on);
+    if (values[SCAN_FORMAT])
+        (void)ts_report_format_parse(ts_bytes_of_cstring(values[SCAN_FORMAT]), &options->format);
+}
+
+/* What the name of a file does not say is text. */
+static void read_outputs(const struct cli_arguments *arguments, struct cli_scan_options *options) {
+    for (size_t i = 0; i < arguments->given_count; i++) {
+        if (arguments->given[i].option != SCAN_OUTPUT)
+            continue;
+        struct cli_scan_output *output = &options->outputs[options->output_count++];
+        *output = (struct cli_scan_output){.path = arguments->given[i].value, .format = options->format};
+        if (!arguments->values[SCAN_FORMAT])
+            (void)ts_report_format_of_file(ts_bytes_of_cstring(output->path), &output->format);
+    }
+}
+
+enum cli_exit cli__scan_options_read(const char *verb, const struct cli_arguments *arguments,
+                                     struct cli_scan_options *ret_options) {
+    struct cli_scan_options options = {
+        .verb = verb, .format = TS_REPORT_FORMAT_TEXT, .fail_on = TS_SEVERITY_LOW};
+    if (arguments->operand_count == 0)
+        return cli__complain(
+            CLI_EXIT_USAGE,
+            "%s: what? Give a repository, a file, or '-' for standard input; --dir for a folder", verb);
+    enum cli_exit status = check_together(verb, arguments);
+    if (status == CLI_EXIT_DONE)
+        status = read_numbers(arguments, &options);
+    if (status != CLI_EXIT_DONE)
+        return status;
+    options.texts = calloc(arguments->given_count + 1, sizeof *options.texts);
+    options.targets = calloc(arguments->operand_count, sizeof *options.targets);
+    options.outputs = calloc(arguments->given_count + 1, sizeof *options.outputs);
+    if (!options.texts || !options.targets || !options.outputs) {
+        cli__scan_options_release(&options);
+        return cli__complain(CLI_EXIT_INFRASTRUCTURE, "out of memory");
+    }
+    read_texts(arguments, &options);
+    read_flags(arguments, &options);
+    read_outputs(arguments, &options);
+    *ret_options = options;
+    return CLI_EXIT_DONE;
+}
+
+void cli__scan_options_release(struct cli_scan_options *options) {
+    free(options->texts);
+    free(options->targets);
+    free(options->outputs);
+    *options = (struct cli_scan_options){.texts = NULL};
+}

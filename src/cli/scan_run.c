@@ -1,0 +1,150 @@
+#include "scan_run.h"
+
+#include "complain.h"
+#include "output.h"
+#include "scan_progress.h"
+
+#include "os/out.h"
+#include "os/replace.h"
+#include "turnstone/version.h"
+
+#include <errno.h>
+#include <signal.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/ioctl.h>
+#include <unistd.h>
+
+#define FAULTS_SHOWN 10
+
+static struct ts_out out;
+static struct ts_scan_progress progress;
+
+/* ---- scanning ---- */
+
+/* The second signal ends the program: the action is the default one again. */
+static void stop(int number) {
+    (void)number;
+    atomic_store(&progress.stop, true);
+}
+
+static void catch_signals(void) {
+    struct sigaction action = {.sa_handler = stop, .sa_flags = (int)SA_RESETHAND};
+    sigemptyset(&action.sa_mask);
+    sigaction(SIGINT, &action, NULL);
+    sigaction(SIGTERM, &action, NULL);
+}
+
+enum cli_exit cli__scan_run(struct cli_scan_options *options, const struct cli_arguments *arguments,
+                            struct ts_report *ret_report) {
+    struct ts_scan_error error;
+    struct cli_scan_progress drawer;
+    options->scan.progress = &progress;
+    catch_signals();
+    cli__scan_progress_begin(&drawer, &progress, !arguments->values[SCAN_NO_PROGRESS]);
+    enum ts_scan_outcome outcome = ts_scan_run(&options->scan, ret_report, &error);
+    cli__scan_progress_end(&drawer);
+    if (outcome == TS_SCAN_DONE)
+        return CLI_EXIT_DONE;
+    return cli__complain(outcome == TS_SCAN_FAILED ? CLI_EXIT_INFRASTRUCTURE : CLI_EXIT_USAGE, "%s: %s",
+                         options->verb, error.text);
+}
+
+void cli__scan_complain_incomplete(const char *verb, const struct ts_report *report) {
+    if (report->is_stopped)
+        cli__complain(CLI_EXIT_INCOMPLETE, "%s: stopped before the end", verb);
+    for (size_t i = 0; i < report->fault_count && i < FAULTS_SHOWN; i++)
+        cli__complain(CLI_EXIT_INCOMPLETE, "%s: %s", verb, report->faults[i].text);
+    if (report->fault_total > FAULTS_SHOWN)
+        cli__complain(CLI_EXIT_INCOMPLETE, "%s: and %llu more that could not be read", verb,
+                      (unsigned long long)(report->fault_total - FAULTS_SHOWN));
+    if (report->limits_hit > 0)
+        cli__complain(CLI_EXIT_INCOMPLETE, "%s: %llu patterns needed too many steps and were given up", verb,
+                      (unsigned long long)report->limits_hit);
+}
+
+/* ---- writing ---- */
+
+static unsigned terminal_width(int fd) {
+    struct winsize size;
+    return ioctl(fd, TIOCGWINSZ, &size) == 0 ? size.ws_col : 0;
+}
+
+static bool wants_colour(int fd) {
+    const char *no_colour = getenv("NO_COLOR");
+    const char *terminal = getenv("TERM");
+    return isatty(fd) == 1 && (!no_colour || no_colour[0] == '\0') && terminal &&
+           strcmp(terminal, "dumb") != 0;
+}
+
+/* A report with secrets is nobody else's business. */
+static mode_t mode_of(const struct cli_scan_options *options) {
+    return options->scan.shows_secrets ? 0600 : 0666;
+}
+
+static enum cli_exit complain_unwritable(const struct cli_scan_options *options, enum cli_exit status,
+                                         const char *path, int error) {
+    return cli__complain(status, "%s: cannot write '%s': %s", options->verb, cli__quote_text(path).text,
+                         strerror(error));
+}
+
+enum cli_exit cli__scan_check_outputs(const struct cli_scan_options *options) {
+    for (size_t i = 0; i < options->output_count; i++) {
+        struct ts_replace file;
+        /* A pipe may wait for its reader: it is opened when there is something to write. */
+        if (ts_replace_is_direct(options->outputs[i].path))
+            continue;
+        if (!ts_replace_open(&file, options->outputs[i].path, mode_of(options)))
+            return complain_unwritable(options, CLI_EXIT_USAGE, options->outputs[i].path, errno);
+        ts_replace_abandon(&file);
+    }
+    return CLI_EXIT_DONE;
+}
+
+static void write_to(const struct cli_scan_options *options, const struct ts_report *report,
+                     enum ts_report_format format, int fd) {
+    char *folder = getcwd(NULL, 0);
+    struct ts_report_options how = {.format = format,
+                                    .version = ts_version(),
+                                    .folder = folder,
+                                    .only_new = true,
+                                    .lists_gone = options->lists_gone,
+                                    .colour = wants_colour(fd),
+                                    .width = terminal_width(fd)};
+    ts_out_init(&out, fd);
+    ts_report_write(report, &how, &out);
+    free(folder);
+}
+
+static enum cli_exit write_file(const struct cli_scan_options *options, const struct ts_report *report,
+                                const struct cli_scan_output *output) {
+    struct ts_replace file;
+    if (!ts_replace_open(&file, output->path, mode_of(options)))
+        return complain_unwritable(options, CLI_EXIT_INFRASTRUCTURE, output->path, errno);
+    write_to(options, report, output->format, file.fd);
+    if (!ts_out_flush(&out)) {
+        ts_replace_abandon(&file);
+        return complain_unwritable(options, CLI_EXIT_INFRASTRUCTURE, output->path, ts_out_error(&out));
+    }
+    return ts_replace_commit(&file)
+               ? CLI_EXIT_DONE
+               : complain_unwritable(options, CLI_EXIT_INFRASTRUCTURE, output->path, errno);
+}
+
+enum cli_exit cli__scan_write(const struct cli_scan_options *options, const struct ts_report *report,
+                              enum cli_exit status) {
+    /* Formats for programs may have no place for it, and nobody should take an incomplete scan for a clean one. */
+    if (options->output_count > 0 || options->format != TS_REPORT_FORMAT_TEXT)
+        cli__scan_complain_incomplete(options->verb, report);
+    if (options->output_count == 0) {
+        write_to(options, report, options->format, STDOUT_FILENO);
+        return cli__finish_out(&out, status);
+    }
+    for (size_t i = 0; i < options->output_count; i++) {
+        enum cli_exit written = write_file(options, report, &options->outputs[i]);
+        if (written != CLI_EXIT_DONE)
+            status = written;
+    }
+    return status;
+}

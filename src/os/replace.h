@@ -1,0 +1,39 @@
+/*
+ * A file that is written anew, all of it or not at all: beside the old one under a name of its own, and then put in its place.
+ *
+ *     struct ts_replace file;
+ *     if (!ts_replace_open(&file, path, 0666))      errno says why
+ *         ...
+ *     ts_out_init(&out, file.fd);
+ *     ...
+ *     if (ts_out_flush(&out))
+ *         ts_replace_commit(&file)                  false: errno says why, and the old file is as it was
+ *     else
+ *         ts_replace_abandon(&file);
+ *
+ * A link is followed, and the file that it names is replaced. What is no file (a pipe, /dev/stdout) is written into
+ * directly. A file that is replaced keeps its permissions; a new one has those given, less the process's mask.
+ */
+#ifndef TS_OS_REPLACE_H
+#define TS_OS_REPLACE_H
+
+#include <limits.h>
+#include <stdbool.h>
+#include <sys/types.h>
+
+struct ts_replace {
+    int fd;
+    bool is_direct; /* there is no other name */
+    char path[PATH_MAX];
+    char temporary[PATH_MAX];
+};
+
+/* Whether there is something at path that is no file, and would be written into directly. */
+bool ts_replace_is_direct(const char *path);
+
+__attribute__((warn_unused_result)) bool ts_replace_open(struct ts_replace *file, const char *path,
+                                                         mode_t mode);
+__attribute__((warn_unused_result)) bool ts_replace_commit(struct ts_replace *file);
+void ts_replace_abandon(struct ts_replace *file);
+
+#endif

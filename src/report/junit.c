@@ -1,0 +1,158 @@
+/*
+ * JUnit XML: a test case for each target, which fails with an error when not all of it could be read and is skipped when there is
+ * nothing in it, and a failed one for each finding.
+ */
+#include "markup.h"
+
+/* What happens to the scan as a whole, and not to one of the targets whose faults are listed. */
+static bool has_common_trouble(const struct ts_report *report) {
+    return report->is_stopped || report->limits_hit > 0 || report->fault_total > report->fault_count;
+}
+
+static bool has_fault(const struct ts_report *report, size_t target) {
+    for (size_t i = 0; i < report->fault_count; i++)
+        if (report->faults[i].target == target)
+            return true;
+    return false;
+}
+
+struct counts {
+    uint64_t findings;
+    uint64_t errors;
+    uint64_t skipped;
+};
+
+static struct counts count(const struct report_job *job) {
+    const struct ts_report *report = job->report;
+    struct counts counts = {.errors = has_common_trouble(report) ? 1 : 0};
+    for (size_t i = 0; i < report->finding_count; i++)
+        counts.findings += report__is_listed(job, &report->findings[i]) ? 1 : 0;
+    for (size_t i = 0; i < report->target_count; i++) {
+        if (has_fault(report, i))
+            counts.errors++;
+        else if (report__is_empty(&report->targets[i]))
+            counts.skipped++;
+    }
+    return counts;
+}
+
+static void put_number(struct ts_out *out, const char *name, uint64_t number) {
+    ts_out_put_char(out, ' ');
+    ts_out_put_cstring(out, name);
+    ts_out_put_cstring(out, "=\"");
+    ts_out_put_u64(out, number);
+    ts_out_put_char(out, '"');
+}
+
+static void put_suite(const struct report_job *job, const char *element) {
+    struct counts counts = count(job);
+    uint64_t tests = counts.findings + job->report->target_count + (has_common_trouble(job->report) ? 1 : 0);
+    ts_out_put_char(job->out, '<');
+    ts_out_put_cstring(job->out, element);
+    ts_out_put_cstring(job->out, " name=\"turnstone\"");
+    put_number(job->out, "tests", tests);
+    put_number(job->out, "failures", counts.findings);
+    put_number(job->out, "errors", counts.errors);
+    put_number(job->out, "skipped", counts.skipped);
+    ts_out_put_cstring(job->out, ">\n");
+}
+
+static void put_target(const struct report_job *job, size_t number) {
+    struct ts_out *out = job->out;
+    const struct ts_report_target *target = &job->report->targets[number];
+    ts_out_put_cstring(out, "    <testcase classname=\"turnstone.scan\" name=\"");
+    ts_out_put_cstring(out, ts_target_kind_name(target->kind));
+    ts_out_put_char(out, ' ');
+    report__put_markup(out, target->name, REPORT_BACKSLASH_DOUBLED);
+    ts_out_put_cstring(out, "\">\n");
+    if (has_fault(job->report, number)) {
+        ts_out_put_cstring(out,
+                           "      <error type=\"incomplete\" message=\"not everything could be scanned\">");
+        for (size_t i = 0; i < job->report->fault_count; i++) {
+            if (job->report->faults[i].target != number)
+                continue;
+            report__put_markup_text(out, job->report->faults[i].text);
+            ts_out_put_char(out, '\n');
+        }
+        ts_out_put_cstring(out, "</error>\n");
+    } else if (report__is_empty(target)) {
+        ts_out_put_cstring(out, "      <skipped message=\"nothing there to scan\"/>\n");
+    }
+    ts_out_put_cstring(out, "      <system-out>");
+    ts_out_put_u64(out, target->commits);
+    ts_out_put_cstring(out, " commits, ");
+    ts_out_put_u64(out, target->blobs);
+    ts_out_put_cstring(out, " blobs, ");
+    ts_out_put_u64(out, target->bytes);
+    ts_out_put_cstring(out, " bytes</system-out>\n    </testcase>\n");
+}
+
+static void put_common_trouble(const struct report_job *job) {
+    struct ts_out *out = job->out;
+    ts_out_put_cstring(out, "    <testcase classname=\"turnstone.scan\" name=\"completeness\">\n"
+                            "      <error type=\"incomplete\" message=\"not everything could be scanned\">");
+    if (job->report->is_stopped)
+        ts_out_put_cstring(out, "stopped by a signal\n");
+    ts_out_put_u64(out, job->report->fault_total);
+    ts_out_put_cstring(out, " faults, ");
+    ts_out_put_u64(out, job->report->limits_hit);
+    ts_out_put_cstring(out, " matches given up at the step limit of patterns</error>\n    </testcase>\n");
+}
+
+static void put_commit(struct ts_out *out, const struct ts_report_commit *commit) {
+    char date_text[REPORT_DATE_SIZE];
+    const char *date = report__date_utc(commit, date_text);
+    ts_out_put_cstring(out, "\ncommit ");
+    ts_out_put_cstring(out, commit->oid);
+    ts_out_put_cstring(out, ", ");
+    ts_out_put_cstring(out, date != NULL ? date : "date unknown");
+    ts_out_put_cstring(out, ", ");
+    report__put_markup(out, commit->author_name, REPORT_BACKSLASH_DOUBLED);
+    ts_out_put_cstring(out, " &lt;");
+    report__put_markup(out, commit->author_mail, REPORT_BACKSLASH_DOUBLED);
+    ts_out_put_cstring(out, "&gt;");
+}
+
+static void put_finding(const struct report_job *job, const struct ts_report_finding *finding) {
+    struct ts_out *out = job->out;
+    const struct ts_report_occurrence *first = &finding->occurrences[0];
+    const struct ts_report_commit *commit = report__commit_of(job->report, first);
+    ts_out_put_cstring(out, "    <testcase classname=\"");
+    report__put_markup_text(out, finding->rule->id);
+    ts_out_put_cstring(out, "\" name=\"");
+    report__put_markup_place(out, first);
+    ts_out_put_cstring(out, " ");
+    ts_out_put_cstring(out, finding->id.text);
+    ts_out_put_cstring(out, "\">\n      <failure type=\"");
+    ts_out_put_cstring(out, ts_severity_name(finding->rule->severity));
+    ts_out_put_cstring(out, "\" message=\"");
+    report__put_markup_text(out, finding->rule->name);
+    ts_out_put_cstring(out, ": ");
+    report__put_markup(out, report__secret_of(job->report, finding), REPORT_BACKSLASH_DOUBLED);
+    ts_out_put_cstring(out, "\">");
+    report__put_markup_place(out, first);
+    ts_out_put_char(out, '\n');
+    report__put_markup(out, finding->excerpt, REPORT_BACKSLASH_KEPT);
+    if (commit != NULL)
+        put_commit(out, commit);
+    ts_out_put_cstring(out, "\n");
+    ts_out_put_u64(out, finding->occurrence_count);
+    ts_out_put_cstring(out, finding->occurrence_count == 1 ? " occurrence, " : " occurrences, ");
+    ts_out_put_cstring(out, ts_confidence_name(finding->confidence));
+    ts_out_put_cstring(out, " confidence</failure>\n    </testcase>\n");
+}
+
+void report__write_junit(const struct report_job *job) {
+    ts_out_put_cstring(job->out, "<?xml version=\"1.0\" encoding=\"UTF-8\"?>\n");
+    put_suite(job, "testsuites");
+    ts_out_put_cstring(job->out, "  ");
+    put_suite(job, "testsuite");
+    for (size_t i = 0; i < job->report->target_count; i++)
+        put_target(job, i);
+    if (has_common_trouble(job->report))
+        put_common_trouble(job);
+    for (size_t i = 0; i < job->report->finding_count; i++)
+        if (report__is_listed(job, &job->report->findings[i]))
+            put_finding(job, &job->report->findings[i]);
+    ts_out_put_cstring(job->out, "  </testsuite>\n</testsuites>\n");
+}

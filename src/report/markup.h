@@ -1,0 +1,19 @@
+/*
+ * Text in XML and HTML.
+ */
+#ifndef TS_REPORT_MARKUP_H
+#define TS_REPORT_MARKUP_H
+
+#include "writer.h"
+
+/* Bytes as they are shown (write.h), with & < > " ' as references: for text and for quoted attributes. What XML cannot hold is
+ * \xNN already. */
+void report__put_markup(struct ts_out *out, struct ts_bytes bytes, enum report_backslash backslash);
+
+/* A text of our own, or one that is safe to print. */
+void report__put_markup_text(struct ts_out *out, const char *text);
+
+/* Where an occurrence is, with line and column. */
+void report__put_markup_place(struct ts_out *out, const struct ts_report_occurrence *occurrence);
+
+#endif

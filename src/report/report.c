@@ -1,0 +1,81 @@
+#include "report.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+_Static_assert((int)TS_SEVERITY_CRITICAL + 1 == TS_SEVERITY_COUNT, "a count for each severity");
+
+#define NAME_OF(suffix, text) text,
+
+const char *ts_target_kind_name(enum ts_target_kind kind) {
+    static const char *const names[] = {TS_TARGET_KINDS(NAME_OF)};
+    return names[kind];
+}
+
+const char *ts_place_name(enum ts_place place) {
+    static const char *const names[] = {TS_PLACES(NAME_OF)};
+    return names[place];
+}
+
+#undef NAME_OF
+
+struct ts_report_totals ts_report_totals(const struct ts_report *report) {
+    struct ts_report_totals totals = {0};
+    for (size_t i = 0; i < report->target_count; i++) {
+        const struct ts_report_target *target = &report->targets[i];
+        totals.commits += target->commits;
+        totals.blobs += target->blobs;
+        totals.bytes += target->bytes;
+        totals.bytes_looked_at += target->bytes_looked_at;
+        totals.blobs_known += target->blobs_known;
+    }
+    for (size_t i = 0; i < report->finding_count; i++) {
+        const struct ts_report_finding *finding = &report->findings[i];
+        if (!finding->is_new)
+            continue;
+        totals.findings++;
+        totals.occurrences += finding->occurrence_count;
+        totals.by_severity[finding->rule->severity]++;
+    }
+    for (size_t i = 0; i < report->suppression_count; i++)
+        totals.suppressed += report->suppressions[i].findings;
+    return totals;
+}
+
+bool ts_report_is_incomplete(const struct ts_report *report) {
+    return report->fault_total > 0 || report->limits_hit > 0 || report->is_stopped;
+}
+
+static int compare_numbers(uint64_t a, uint64_t b) {
+    return (a > b) - (a < b);
+}
+
+static int compare_occurrences(const struct ts_report_occurrence *a, const struct ts_report_occurrence *b) {
+    int order = compare_numbers(a->target, b->target);
+    if (order == 0)
+        order = ts_bytes_compare(a->path, b->path);
+    if (order == 0)
+        order = compare_numbers(a->line, b->line);
+    if (order == 0)
+        order = compare_numbers(a->column, b->column);
+    return order != 0 ? order : strcmp(a->object, b->object);
+}
+
+/* An id is of one rule and secret, so that no two findings are equal. */
+static int compare_findings(const void *left, const void *right) {
+    const struct ts_report_finding *a = left;
+    const struct ts_report_finding *b = right;
+    int order = compare_numbers(b->rule->severity, a->rule->severity);
+    if (order == 0)
+        order = compare_numbers(b->confidence, a->confidence);
+    if (order == 0)
+        order = strcmp(a->rule->id, b->rule->id);
+    if (order == 0)
+        order = compare_occurrences(a->occurrences, b->occurrences);
+    return order != 0 ? order : strcmp(a->id.text, b->id.text);
+}
+
+void ts_report_sort(struct ts_report *report) {
+    if (report->finding_count > 1)
+        qsort(report->findings, report->finding_count, sizeof *report->findings, compare_findings);
+}

@@ -1,0 +1,179 @@
+/*
+ * What a scan found, as every format shows it.
+ *
+ * Nothing in a report is a secret unless `shows_secrets`: `redacted` and `excerpt` are made safe by the scan,
+ * and so a writer cannot show what nobody asked for. Paths, names, mails and excerpts are bytes of a stranger's
+ * repository: a writer escapes them for where they go.
+ *
+ * Everything is in its final order (ts_report_sort): two scans of the same thing give equal reports, apart from
+ * `took_ns`, whatever the number of threads was.
+ */
+#ifndef TS_REPORT_REPORT_H
+#define TS_REPORT_REPORT_H
+
+#include "detect/finding_id.h"
+#include "detect/matches.h"
+#include "detect/rule.h"
+
+#include "base/bytes.h"
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+/* What stands in an excerpt where a secret was. */
+#define TS_REPORT_MASK    "********"
+#define TS_REPORT_NONE    UINT32_MAX
+#define TS_SEVERITY_COUNT 4
+
+/* What was given to be scanned. */
+#define TS_TARGET_KINDS(X)                                                                                   \
+    X(REPOSITORY, "repository")                                                                              \
+    X(DIRECTORY, "directory")                                                                                \
+    X(FILE, "file")                                                                                          \
+    X(INPUT, "standard input")
+
+#define TS_TARGET_KIND_ENUM(suffix, text) TS_TARGET_KIND_##suffix,
+enum ts_target_kind { TS_TARGET_KINDS(TS_TARGET_KIND_ENUM) };
+#undef TS_TARGET_KIND_ENUM
+
+/* Where an occurrence stands. */
+#define TS_PLACES(X)                                                                                         \
+    X(FILE, "file") /* of a commit, or of a folder */                                                        \
+    X(STAGED, "staged")                                                                                      \
+    X(WORKING_TREE, "working tree")                                                                          \
+    X(COMMIT_MESSAGE, "commit message")                                                                      \
+    X(TAG_MESSAGE, "tag message")                                                                            \
+    X(NOTE, "note")                                                                                          \
+    X(UNREACHABLE, "unreachable object")                                                                     \
+    X(INPUT, "standard input")
+
+#define TS_PLACE_ENUM(suffix, text) TS_PLACE_##suffix,
+enum ts_place { TS_PLACES(TS_PLACE_ENUM) };
+#undef TS_PLACE_ENUM
+
+const char *ts_target_kind_name(enum ts_target_kind kind);
+const char *ts_place_name(enum ts_place place);
+
+struct ts_report_commit {
+    const char *oid; /* hexadecimal */
+    struct ts_bytes author_name;
+    struct ts_bytes author_mail;
+    int64_t author_time_s;
+    int32_t author_zone_minutes;
+};
+
+struct ts_report_occurrence {
+    uint32_t target; /* in targets */
+    uint32_t commit; /* in commits, the first one that has it here; or TS_REPORT_NONE */
+    enum ts_place place;
+    const char *object;   /* id of the blob, commit or tag, hexadecimal; "" when it is no object */
+    struct ts_bytes path; /* relative to the target; of a tag its name; empty for messages and input */
+    uint64_t line;        /* from 1; where the secret begins */
+    uint64_t column;      /* from 1, in bytes */
+    uint64_t end_line;
+    uint64_t end_column; /* behind its last byte */
+};
+
+struct ts_report_finding {
+    struct ts_finding_id id;
+    const struct ts_rule *rule;
+    enum ts_confidence confidence; /* the highest of its occurrences */
+    bool is_new;                   /* not in the baseline; true when there is none */
+    const char *redacted;          /* "ghp_…9f3a", for a line of text */
+    struct ts_bytes secret;        /* empty unless the report shows secrets */
+    struct ts_bytes excerpt; /* the line of the first occurrence, its secrets masked unless shown; cut */
+    uint8_t depth;           /* encodings that its first occurrence is in, from the outside in */
+    enum ts_encoding encodings[TS_ENCODING_DEPTH];
+    uint64_t occurrence_count;                      /* exact */
+    const struct ts_report_occurrence *occurrences; /* the first of them; at least one */
+    size_t listed_count;
+};
+
+/* Something that could not be read: the scan is incomplete. One line, safe to print. */
+struct ts_report_fault {
+    uint32_t target;
+    const char *text;
+};
+
+struct ts_report_target {
+    struct ts_bytes name; /* as it was given */
+    enum ts_target_kind kind;
+    uint64_t commits;
+    uint64_t trees;
+    uint64_t tags;
+    uint64_t blobs; /* of a folder: its files */
+    uint64_t bytes; /* of these blobs, expanded */
+    uint64_t bytes_looked_at;
+    uint64_t blobs_known;       /* of an earlier scan, not read again */
+    uint64_t missing_by_design; /* left out by a partial clone */
+    uint64_t cut_commits;       /* whose parents a shallow clone leaves out */
+    uint64_t skipped;           /* neither file nor folder: sockets, devices */
+};
+
+/* Who suppressed how many matches: an entry of a configuration, or the marks in lines. */
+struct ts_report_suppression {
+    const char *source; /* "FILE:LINE", or the mark, such as "turnstone:allow" */
+    const char *reason; /* "" when none is given */
+    uint64_t findings;
+    uint64_t occurrences;
+};
+
+/* An entry of the baseline that was not found any more. */
+struct ts_report_gone {
+    struct ts_finding_id id;
+    const char *rule;
+};
+
+struct ts_report {
+    struct ts_report_target *targets;
+    size_t target_count;
+    struct ts_report_commit *commits;
+    size_t commit_count;
+    struct ts_report_finding *findings;
+    size_t finding_count;
+    struct ts_report_fault *faults; /* as many as are kept */
+    size_t fault_count;
+    uint64_t fault_total; /* above 0: incomplete */
+    struct ts_report_suppression *suppressions;
+    size_t suppression_count;
+    const char **notes; /* what a reader should know and is no fault, one line each, safe to print */
+    size_t note_count;
+    bool shows_secrets;
+    bool is_stopped;           /* by a signal: incomplete */
+    bool has_public_salt;      /* ids are keyed by the public salt */
+    struct ts_finding_key key; /* of the ids; of the first target's when there are several */
+    bool has_several_keys;     /* targets have different salts: their ids cannot be compared */
+    size_t rule_count;         /* rules that were looked for */
+    uint64_t limits_hit;       /* patterns that were given up: incomplete */
+    bool has_baseline;
+    uint64_t baseline_known;           /* findings that the baseline has: their is_new is false */
+    const struct ts_report_gone *gone; /* what the baseline has and the scan did not find, sorted by id */
+    size_t gone_count;
+    uint64_t took_ns;
+    void *memory; /* owner of all of the above */
+};
+
+/* Sums over all targets, and over the findings that are new. */
+struct ts_report_totals {
+    uint64_t commits;
+    uint64_t blobs;
+    uint64_t bytes;
+    uint64_t bytes_looked_at;
+    uint64_t blobs_known;
+    uint64_t findings;
+    uint64_t occurrences;
+    uint64_t suppressed;                     /* findings */
+    uint64_t by_severity[TS_SEVERITY_COUNT]; /* findings */
+};
+
+struct ts_report_totals ts_report_totals(const struct ts_report *report);
+
+/* Anything that was to be scanned and was not. */
+bool ts_report_is_incomplete(const struct ts_report *report);
+
+/* Findings by severity, the gravest first, then by confidence, rule, first occurrence and id. The occurrences of
+ * each are in order already. */
+void ts_report_sort(struct ts_report *report);
+
+#endif

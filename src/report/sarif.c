@@ -1,0 +1,400 @@
+/*
+ * SARIF 2.1.0: one run, a result for each finding. Its first occurrence is the location, the others that are listed
+ * are related locations; the finding's id is the fingerprint, so that viewers follow a finding through moves and rebases.
+ *
+ * A target is a base of URIs, TARGET0 and so on. It has a URI of its own only when its absolute path is known: SARIF allows no
+ * relative ones there. Columns count bytes; SARIF counts characters, which is the same up to the first one of a line outside
+ * ASCII.
+ */
+#include "writer.h"
+
+#include "os/out_json.h"
+
+#include <errno.h>
+#include <stdlib.h>
+#include <string.h>
+
+static void put_json_text(struct ts_out *out, const char *text) {
+    ts_out_put_json(out, ts_bytes_of_cstring(text));
+}
+
+/* "before" and a string. */
+static void put_member(struct ts_out *out, const char *before, const char *text) {
+    ts_out_put_cstring(out, before);
+    put_json_text(out, text);
+}
+
+static const char *level_of(enum ts_severity severity) {
+    switch (severity) {
+    case TS_SEVERITY_CRITICAL:
+    case TS_SEVERITY_HIGH:
+        return "error";
+    case TS_SEVERITY_MEDIUM:
+        return "warning";
+    case TS_SEVERITY_LOW:
+        return "note";
+    }
+    return "none";
+}
+
+/* The scale of CVSS, which is what code hosts sort alerts by. */
+static const char *security_severity_of(enum ts_severity severity) {
+    switch (severity) {
+    case TS_SEVERITY_CRITICAL:
+        return "9.5";
+    case TS_SEVERITY_HIGH:
+        return "8.0";
+    case TS_SEVERITY_MEDIUM:
+        return "5.5";
+    case TS_SEVERITY_LOW:
+        return "3.0";
+    }
+    return "0.0";
+}
+
+/* --- URIs --- */
+
+static void put_percent(struct ts_out *out, struct ts_bytes path) {
+    static const char digits[] = "0123456789ABCDEF";
+    for (size_t i = 0; i < path.len; i++) {
+        uint8_t c = path.data[i];
+        bool is_letter = (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z') || (c >= '0' && c <= '9');
+        if (is_letter || c == '/' || c == '-' || c == '.' || c == '_' || c == '~') {
+            ts_out_put_char(out, (char)c);
+        } else {
+            ts_out_put_char(out, '%');
+            ts_out_put_char(out, digits[c >> 4]);
+            ts_out_put_char(out, digits[c & 15]);
+        }
+    }
+}
+
+static bool is_absolute(struct ts_bytes name) {
+    return name.len > 0 && name.data[0] == '/';
+}
+
+static bool has_uri(const struct report_job *job, const struct ts_report_target *target) {
+    return target->kind != TS_TARGET_KIND_INPUT &&
+           (is_absolute(target->name) || job->options->folder != NULL);
+}
+
+/* "file:///srv/app/", quoted. Folders end with a slash, as a base must. */
+static void put_target_uri(const struct report_job *job, const struct ts_report_target *target) {
+    struct ts_bytes name = target->name;
+    ts_out_put_cstring(job->out, "\"file://");
+    if (!is_absolute(name)) {
+        struct ts_bytes folder = ts_bytes_of_cstring(job->options->folder);
+        put_percent(job->out, folder);
+        if (folder.len == 0 || folder.data[folder.len - 1] != '/')
+            ts_out_put_char(job->out, '/');
+        while (ts_bytes_starts_with(name, TS_BYTES("./")))
+            name = ts_bytes_skip(name, 2);
+        if (ts_bytes_equal(name, TS_BYTES(".")))
+            name = TS_BYTES("");
+    }
+    put_percent(job->out, name);
+    bool is_folder = target->kind != TS_TARGET_KIND_FILE;
+    if (is_folder && name.len > 0 && name.data[name.len - 1] != '/')
+        ts_out_put_char(job->out, '/');
+    ts_out_put_char(job->out, '"');
+}
+
+static void put_base_id(struct ts_out *out, size_t target) {
+    ts_out_put_cstring(out, "\"TARGET");
+    ts_out_put_u64(out, target);
+    ts_out_put_char(out, '"');
+}
+
+/* --- rules --- */
+
+struct rule_of_run {
+    const struct ts_rule *rule;
+};
+
+struct rules {
+    struct rule_of_run *rules; /* by id, each once */
+    size_t count;
+};
+
+static int compare_rules(const void *left, const void *right) {
+    const struct rule_of_run *a = left;
+    const struct rule_of_run *b = right;
+    return strcmp(a->rule->id, b->rule->id);
+}
+
+/* The rules that found something. False when there is no memory. */
+static bool rules_init(const struct report_job *job, struct rules *ret) {
+    const struct ts_report *report = job->report;
+    *ret = (struct rules){0};
+    if (report->finding_count == 0)
+        return true;
+    ret->rules = calloc(report->finding_count, sizeof *ret->rules);
+    if (ret->rules == NULL)
+        return false;
+    for (size_t i = 0; i < report->finding_count; i++)
+        if (report__is_listed(job, &report->findings[i]))
+            ret->rules[ret->count++].rule = report->findings[i].rule;
+    if (ret->count > 1)
+        qsort(ret->rules, ret->count, sizeof *ret->rules, compare_rules);
+    size_t kept = 0;
+    for (size_t i = 0; i < ret->count; i++)
+        if (kept == 0 || compare_rules(&ret->rules[kept - 1], &ret->rules[i]) != 0)
+            ret->rules[kept++] = ret->rules[i];
+    ret->count = kept;
+    return true;
+}
+
+static size_t rule_index(const struct rules *rules, const struct ts_rule *rule) {
+    const struct rule_of_run wanted = {rule};
+    const struct rule_of_run *found =
+        bsearch(&wanted, rules->rules, rules->count, sizeof *rules->rules, compare_rules);
+    return (size_t)(found - rules->rules);
+}
+
+static void put_rule(struct ts_out *out, const struct ts_rule *rule) {
+    put_member(out, "{\"id\": ", rule->id);
+    put_member(out, ", \"shortDescription\": {\"text\": ", rule->name);
+    if (rule->description[0] != '\0')
+        put_member(out, "}, \"fullDescription\": {\"text\": ", rule->description);
+    put_member(out, "}, \"defaultConfiguration\": {\"level\": ", level_of(rule->severity));
+    put_member(out, "}, \"properties\": {\"tags\": [\"security\", \"secret\"], \"security-severity\": ",
+               security_severity_of(rule->severity));
+    put_member(out, ", \"severity\": ", ts_severity_name(rule->severity));
+    ts_out_put_cstring(out, "}}");
+}
+
+static void put_tool(const struct report_job *job, const struct rules *rules) {
+    struct ts_out *out = job->out;
+    put_member(out,
+               "      \"tool\": {\"driver\": {\"name\": \"turnstone\", \"version\": ", job->options->version);
+    put_member(out, ", \"semanticVersion\": ", job->options->version);
+    ts_out_put_cstring(out, ", \"rules\": [");
+    for (size_t i = 0; i < rules->count; i++) {
+        ts_out_put_cstring(out, i == 0 ? "\n        " : ",\n        ");
+        put_rule(out, rules->rules[i].rule);
+    }
+    ts_out_put_cstring(out, "\n      ]}},\n");
+}
+
+/* --- what was scanned, and how it went --- */
+
+static void put_targets(const struct report_job *job) {
+    struct ts_out *out = job->out;
+    ts_out_put_cstring(out, "      \"originalUriBaseIds\": {");
+    for (size_t i = 0; i < job->report->target_count; i++) {
+        const struct ts_report_target *target = &job->report->targets[i];
+        ts_out_put_cstring(out, i == 0 ? "\n        " : ",\n        ");
+        put_base_id(out, i);
+        ts_out_put_cstring(out, ": {");
+        if (has_uri(job, target) && target->kind != TS_TARGET_KIND_FILE) {
+            ts_out_put_cstring(out, "\"uri\": ");
+            put_target_uri(job, target);
+            ts_out_put_cstring(out, ", ");
+        }
+        ts_out_put_cstring(out, "\"description\": {\"text\": ");
+        ts_out_put_json(out, target->name);
+        ts_out_put_cstring(out, "}}");
+    }
+    ts_out_put_cstring(out, "\n      },\n      \"versionControlProvenance\": [");
+    bool is_first = true;
+    for (size_t i = 0; i < job->report->target_count; i++) {
+        const struct ts_report_target *target = &job->report->targets[i];
+        if (target->kind != TS_TARGET_KIND_REPOSITORY || !has_uri(job, target))
+            continue;
+        ts_out_put_cstring(out,
+                           is_first ? "\n        {\"repositoryUri\": " : ",\n        {\"repositoryUri\": ");
+        put_target_uri(job, target);
+        ts_out_put_cstring(out, ", \"mappedTo\": {\"uriBaseId\": ");
+        put_base_id(out, i);
+        ts_out_put_cstring(out, "}}");
+        is_first = false;
+    }
+    ts_out_put_cstring(out, "\n      ],\n");
+}
+
+static void put_notification(struct ts_out *out, bool *is_first, const char *level, const char *text) {
+    ts_out_put_cstring(out, *is_first ? "\n          " : ",\n          ");
+    put_member(out, "{\"level\": ", level);
+    put_member(out, ", \"message\": {\"text\": ", text);
+    ts_out_put_cstring(out, "}}");
+    *is_first = false;
+}
+
+static void put_invocation(const struct report_job *job) {
+    struct ts_out *out = job->out;
+    const struct ts_report *report = job->report;
+    const struct ts_report_totals *totals = &job->totals;
+    ts_out_put_cstring(out, "      \"invocations\": [{\"executionSuccessful\": ");
+    ts_out_put_cstring(out, ts_report_is_incomplete(report) ? "false" : "true");
+    ts_out_put_cstring(out, ",\n        \"toolExecutionNotifications\": [");
+    bool is_first = true;
+    for (size_t i = 0; i < report->fault_count; i++)
+        put_notification(out, &is_first, "error", report->faults[i].text);
+    if (report->fault_total > report->fault_count)
+        put_notification(out, &is_first, "error", "there are more faults than are listed here");
+    if (report->limits_hit > 0)
+        put_notification(out, &is_first, "error", "matches were given up at the step limit of patterns");
+    if (report->is_stopped)
+        put_notification(out, &is_first, "error", "the scan was stopped by a signal");
+    for (size_t i = 0; i < report->note_count; i++)
+        put_notification(out, &is_first, "note", report->notes[i]);
+    ts_out_put_cstring(out, "\n        ],\n        \"properties\": {\"commits\": ");
+    ts_out_put_u64(out, totals->commits);
+    ts_out_put_cstring(out, ", \"blobs\": ");
+    ts_out_put_u64(out, totals->blobs);
+    ts_out_put_cstring(out, ", \"bytes\": ");
+    ts_out_put_u64(out, totals->bytes);
+    ts_out_put_cstring(out, ", \"rules\": ");
+    ts_out_put_u64(out, report->rule_count);
+    ts_out_put_cstring(out, ", \"suppressed\": ");
+    ts_out_put_u64(out, totals->suppressed);
+    ts_out_put_cstring(out, ", \"baselineKnown\": ");
+    ts_out_put_u64(out, report->baseline_known);
+    ts_out_put_cstring(out, "}}],\n");
+}
+
+/* --- results --- */
+
+static void put_region(struct ts_out *out, const struct ts_report_occurrence *occurrence,
+                       const struct ts_bytes *excerpt) {
+    ts_out_put_cstring(out, "{\"startLine\": ");
+    ts_out_put_u64(out, occurrence->line);
+    ts_out_put_cstring(out, ", \"startColumn\": ");
+    ts_out_put_u64(out, occurrence->column);
+    ts_out_put_cstring(out, ", \"endLine\": ");
+    ts_out_put_u64(out, occurrence->end_line);
+    ts_out_put_cstring(out, ", \"endColumn\": ");
+    ts_out_put_u64(out, occurrence->end_column);
+    if (excerpt != NULL) {
+        ts_out_put_cstring(out, ", \"snippet\": {\"text\": ");
+        ts_out_put_json(out, *excerpt);
+        ts_out_put_char(out, '}');
+    }
+    ts_out_put_char(out, '}');
+}
+
+static void put_physical(const struct report_job *job, const struct ts_report_occurrence *occurrence,
+                         const struct ts_bytes *excerpt) {
+    struct ts_out *out = job->out;
+    ts_out_put_cstring(out, "\"physicalLocation\": {\"artifactLocation\": {\"uri\": \"");
+    put_percent(out, occurrence->path);
+    ts_out_put_char(out, '"');
+    if (job->report->targets[occurrence->target].kind != TS_TARGET_KIND_FILE) {
+        ts_out_put_cstring(out, ", \"uriBaseId\": ");
+        put_base_id(out, occurrence->target);
+    }
+    ts_out_put_cstring(out, "}, \"region\": ");
+    put_region(out, occurrence, excerpt);
+    ts_out_put_cstring(out, "}, ");
+}
+
+/* Commit and place: the only location of what stands in no file. */
+static void put_logical(const struct report_job *job, const struct ts_report_occurrence *occurrence) {
+    struct ts_out *out = job->out;
+    const struct ts_report_commit *commit = report__commit_of(job->report, occurrence);
+    put_member(out, "\"logicalLocations\": [{\"kind\": ", ts_place_name(occurrence->place));
+    ts_out_put_cstring(out, ", \"name\": ");
+    if (occurrence->path.len > 0)
+        ts_out_put_json(out, occurrence->path);
+    else
+        put_json_text(out, occurrence->object[0] != '\0' ? occurrence->object : "-");
+    if (commit != NULL) {
+        put_member(out, "}, {\"kind\": \"commit\", \"name\": ", commit->oid);
+    }
+    ts_out_put_cstring(out, "}]");
+}
+
+static void put_origin(const struct report_job *job, const struct ts_report_occurrence *occurrence) {
+    struct ts_out *out = job->out;
+    const struct ts_report_commit *commit = report__commit_of(job->report, occurrence);
+    put_member(out, ", \"properties\": {\"place\": ", ts_place_name(occurrence->place));
+    ts_out_put_cstring(out, ", \"line\": ");
+    ts_out_put_u64(out, occurrence->line);
+    ts_out_put_cstring(out, ", \"column\": ");
+    ts_out_put_u64(out, occurrence->column);
+    if (occurrence->object[0] != '\0')
+        put_member(out, ", \"object\": ", occurrence->object);
+    if (commit != NULL) {
+        char date_text[REPORT_DATE_SIZE];
+        const char *date = report__date_iso(commit, date_text);
+        put_member(out, ", \"commit\": ", commit->oid);
+        ts_out_put_cstring(out, ", \"author\": ");
+        ts_out_put_json(out, commit->author_name);
+        ts_out_put_cstring(out, ", \"email\": ");
+        ts_out_put_json(out, commit->author_mail);
+        if (date != NULL)
+            put_member(out, ", \"date\": ", date);
+    }
+    ts_out_put_char(out, '}');
+}
+
+static void put_location(const struct report_job *job, const struct ts_report_occurrence *occurrence,
+                         const struct ts_bytes *excerpt) {
+    bool is_in_file = occurrence->place == TS_PLACE_FILE || occurrence->place == TS_PLACE_STAGED ||
+                      occurrence->place == TS_PLACE_WORKING_TREE;
+    ts_out_put_char(job->out, '{');
+    if (is_in_file && occurrence->path.len > 0)
+        put_physical(job, occurrence, excerpt);
+    put_logical(job, occurrence);
+    put_origin(job, occurrence);
+    ts_out_put_char(job->out, '}');
+}
+
+static void put_result(const struct report_job *job, const struct rules *rules,
+                       const struct ts_report_finding *finding) {
+    struct ts_out *out = job->out;
+    put_member(out, "{\"ruleId\": ", finding->rule->id);
+    ts_out_put_cstring(out, ", \"ruleIndex\": ");
+    ts_out_put_u64(out, rule_index(rules, finding->rule));
+    put_member(out, ", \"level\": ", level_of(finding->rule->severity));
+    ts_out_put_cstring(out, ", \"message\": {\"text\": \"");
+    ts_out_put_json_part(out, ts_bytes_of_cstring(finding->rule->name));
+    ts_out_put_cstring(out, ": ");
+    ts_out_put_json_part(out, report__secret_of(job->report, finding));
+    ts_out_put_cstring(out, "\"");
+    put_member(out, "}, \"partialFingerprints\": {\"turnstoneFindingId/v1\": ", finding->id.text);
+    ts_out_put_cstring(out, "}, \"occurrenceCount\": ");
+    ts_out_put_u64(out, finding->occurrence_count);
+    if (job->report->has_baseline)
+        put_member(out, ", \"baselineState\": ", finding->is_new ? "new" : "unchanged");
+    ts_out_put_cstring(out, ",\n         \"locations\": [");
+    put_location(job, &finding->occurrences[0], &finding->excerpt);
+    ts_out_put_char(out, ']');
+    for (size_t i = 1; i < finding->listed_count; i++) {
+        ts_out_put_cstring(out, i == 1 ? ",\n         \"relatedLocations\": [" : ", ");
+        put_location(job, &finding->occurrences[i], NULL);
+    }
+    ts_out_put_cstring(out, finding->listed_count > 1 ? "]" : "");
+    put_member(out, ",\n         \"properties\": {\"confidence\": ", ts_confidence_name(finding->confidence));
+    ts_out_put_cstring(out, ", \"secret\": ");
+    ts_out_put_json(out, report__secret_of(job->report, finding));
+    ts_out_put_cstring(out, ", \"encodings\": [");
+    for (size_t i = 0; i < finding->depth; i++)
+        put_member(out, i == 0 ? "" : ", ", ts_encoding_name(finding->encodings[i]));
+    ts_out_put_cstring(out, "]}}");
+}
+
+void report__write_sarif(const struct report_job *job) {
+    struct ts_out *out = job->out;
+    struct rules rules;
+    if (!rules_init(job, &rules)) {
+        out->error = ENOMEM;
+        return;
+    }
+    ts_out_put_cstring(out, "{\n  \"$schema\": \"https://json.schemastore.org/sarif-2.1.0.json\",\n"
+                            "  \"version\": \"2.1.0\",\n  \"runs\": [\n    {\n");
+    put_tool(job, &rules);
+    put_invocation(job);
+    put_targets(job);
+    ts_out_put_cstring(out, "      \"columnKind\": \"unicodeCodePoints\",\n      \"results\": [");
+    bool is_first = true;
+    for (size_t i = 0; i < job->report->finding_count; i++) {
+        if (!report__is_listed(job, &job->report->findings[i]))
+            continue;
+        ts_out_put_cstring(out, is_first ? "\n        " : ",\n        ");
+        put_result(job, &rules, &job->report->findings[i]);
+        is_first = false;
+    }
+    ts_out_put_cstring(out, "\n      ]\n    }\n  ]\n}\n");
+    free(rules.rules);
+}

@@ -1,0 +1,185 @@
+/*
+ * A finding as a block:
+ *
+ *     critical    GitHub personal access token  ghp_…9f3a
+ *                 config/deploy.env:12:14
+ *                 │ TOKEN=ghp_…9f3a
+ *                 1a2b3c4d5e  2024-03-01 13:22 UTC  Ada Lovelace <ada@example.org>
+ *                 3 occurrences · high confidence · in base64 · github-pat · 5f2c…
+ */
+#include "text.h"
+
+#include <string.h>
+
+enum { SHORT_OID_LEN = 10, ROOM_OF_DETAILS = 100 };
+
+/* Where needle is in bytes, or an empty span behind them. */
+static struct ts_span find(struct ts_bytes bytes, struct ts_bytes needle) {
+    for (size_t from = 0; needle.len > 0 && needle.len <= bytes.len && from <= bytes.len - needle.len; from++)
+        if (memcmp(bytes.data + from, needle.data, needle.len) == 0)
+            return (struct ts_span){.from = from, .len = needle.len};
+    return (struct ts_span){.from = bytes.len, .len = 0};
+}
+
+/* Drops characters from the front until at most room cells are left. */
+static struct ts_bytes last_cells(struct ts_bytes bytes, size_t room) {
+    size_t cells = report__text_cells(bytes, REPORT_BACKSLASH_KEPT);
+    while (cells > room) {
+        size_t len = 1;
+        while (len < bytes.len && (bytes.data[len] & 0xc0) == 0x80)
+            len++;
+        cells -= report__text_cells(ts_bytes_first(bytes, len), REPORT_BACKSLASH_KEPT);
+        bytes = ts_bytes_skip(bytes, len);
+    }
+    return bytes;
+}
+
+/* The line, with the secret in it at sight: what stands before it is cut when there is no room for all. */
+static void put_excerpt(const struct report_job *job, const struct ts_report_finding *finding) {
+    struct ts_bytes line = report__trimmed(finding->excerpt);
+    if (line.len == 0)
+        return;
+    report__text_margin(job, TEXT_PLAIN, "");
+    report__text_put(job, TEXT_DIM, "│ ");
+    size_t room = report__text_room(job);
+    room = room == SIZE_MAX ? room : room - 2;
+    struct ts_span mask = find(line, job->report->shows_secrets ? finding->secret : TS_BYTES(TS_REPORT_MASK));
+    struct ts_bytes before = ts_bytes_first(line, mask.from);
+    struct ts_bytes masked = ts_bytes_slice(line, mask);
+    struct ts_bytes behind = ts_bytes_skip(line, mask.from + mask.len);
+    size_t masked_cells = report__text_cells(masked, REPORT_BACKSLASH_KEPT);
+    if (room < SIZE_MAX && mask.len > 0) {
+        size_t before_room = masked_cells + 2 >= room ? 0 : room - masked_cells - 2;
+        size_t behind_cells = report__text_cells(behind, REPORT_BACKSLASH_KEPT);
+        /* Half of it stays for what stands behind, unless that needs less. */
+        size_t kept = behind_cells < before_room / 2 ? behind_cells : before_room / 2;
+        struct ts_bytes shown = last_cells(before, before_room - kept);
+        if (shown.len < before.len) {
+            ts_out_put_cstring(job->out, "…");
+            room--;
+        }
+        before = shown;
+    }
+    size_t before_cells = report__text_cells(before, REPORT_BACKSLASH_KEPT);
+    report__text_put_cut(job, before, REPORT_BACKSLASH_KEPT, room);
+    room = room == SIZE_MAX ? room : room > before_cells ? room - before_cells : 0;
+    if (mask.len > 0) {
+        report__text_style(job, TEXT_BOLD);
+        report__text_put_cut(job, masked, REPORT_BACKSLASH_KEPT, room);
+        report__text_style(job, TEXT_PLAIN);
+        room = room == SIZE_MAX ? room : room > masked_cells ? room - masked_cells : 0;
+        report__text_put_cut(job, behind, REPORT_BACKSLASH_KEPT, room);
+    }
+    ts_out_put_char(job->out, '\n');
+}
+
+static void put_title(const struct report_job *job, const struct ts_report_finding *finding) {
+    struct ts_bytes secret = report__secret_of(job->report, finding);
+    struct ts_bytes name = ts_bytes_of_cstring(finding->rule->name);
+    size_t room = report__text_room(job);
+    size_t secret_cells = report__text_cells(secret, REPORT_BACKSLASH_KEPT) + 2;
+    report__text_margin(job, report__text_style_of(finding->rule->severity),
+                        ts_severity_name(finding->rule->severity));
+    report__text_style(job, TEXT_BOLD);
+    report__text_put_cut(job, name, REPORT_BACKSLASH_KEPT,
+                         room == SIZE_MAX || secret_cells >= room ? room : room - secret_cells);
+    report__text_style(job, TEXT_PLAIN);
+    ts_out_put_cstring(job->out, "  ");
+    report__put_shown(job->out, secret, REPORT_BACKSLASH_KEPT);
+    if (!finding->is_new)
+        report__text_put(job, TEXT_DIM, "  known");
+    ts_out_put_char(job->out, '\n');
+}
+
+static void put_first_place(const struct report_job *job, const struct ts_report_finding *finding) {
+    struct ts_out *out = job->out;
+    const struct ts_report_occurrence *first = &finding->occurrences[0];
+    struct report_place place = report__place_of(first);
+    report__text_margin(job, TEXT_PLAIN, "");
+    if (job->report->target_count > 1) {
+        report__text_style(job, TEXT_DIM);
+        report__put_shown(out, job->report->targets[first->target].name, REPORT_BACKSLASH_DOUBLED);
+        ts_out_put_cstring(out, "  ");
+        report__text_style(job, TEXT_PLAIN);
+    }
+    report__text_style(job, TEXT_PLACE);
+    ts_out_put_cstring(out, place.before);
+    report__put_shown(out, place.subject, REPORT_BACKSLASH_DOUBLED);
+    ts_out_put_char(out, ':');
+    ts_out_put_u64(out, first->line);
+    ts_out_put_char(out, ':');
+    ts_out_put_u64(out, first->column);
+    ts_out_put_cstring(out, place.after);
+    report__text_style(job, TEXT_PLAIN);
+    ts_out_put_char(out, '\n');
+}
+
+static void put_commit(const struct report_job *job, const struct ts_report_finding *finding) {
+    const struct ts_report_commit *commit = report__commit_of(job->report, &finding->occurrences[0]);
+    if (commit == NULL)
+        return;
+    struct ts_out *out = job->out;
+    char date_text[REPORT_DATE_SIZE];
+    const char *date = report__date_utc(commit, date_text);
+    struct ts_bytes oid = ts_bytes_of_cstring(commit->oid);
+    size_t room = report__text_room(job);
+    report__text_margin(job, TEXT_PLAIN, "");
+    report__text_style(job, TEXT_MEDIUM);
+    ts_out_put(out, ts_bytes_first(oid, oid.len < SHORT_OID_LEN ? oid.len : SHORT_OID_LEN));
+    report__text_style(job, TEXT_PLAIN);
+    ts_out_put_cstring(out, "  ");
+    ts_out_put_cstring(out, date != NULL ? date : "date unknown");
+    ts_out_put_cstring(out, "  ");
+    size_t used = SHORT_OID_LEN + 2 + strlen("2024-03-01 13:22 UTC") + 2;
+    room = room == SIZE_MAX ? room : room > used ? room - used : 0;
+    size_t name_cells = report__text_cells(commit->author_name, REPORT_BACKSLASH_KEPT);
+    report__text_put_cut(job, commit->author_name, REPORT_BACKSLASH_KEPT, room);
+    size_t mail_cells = report__text_cells(commit->author_mail, REPORT_BACKSLASH_KEPT);
+    if (commit->author_mail.len > 0 && (room == SIZE_MAX || name_cells + mail_cells + 3 <= room)) {
+        ts_out_put_cstring(out, commit->author_name.len > 0 ? " <" : "<");
+        report__put_shown(out, commit->author_mail, REPORT_BACKSLASH_KEPT);
+        ts_out_put_char(out, '>');
+    }
+    ts_out_put_char(out, '\n');
+}
+
+static void put_details(const struct report_job *job, const struct ts_report_finding *finding) {
+    struct ts_out *out = job->out;
+    struct ts_bytes rule = ts_bytes_of_cstring(finding->rule->id);
+    report__text_margin(job, TEXT_PLAIN, "");
+    report__text_style(job, TEXT_DIM);
+    report__put_count(out, finding->occurrence_count, "occurrence", "occurrences");
+    ts_out_put_cstring(out, " · ");
+    ts_out_put_cstring(out, ts_confidence_name(finding->confidence));
+    ts_out_put_cstring(out, " confidence");
+    for (size_t i = 0; i < finding->depth; i++) {
+        ts_out_put_cstring(out, i == 0 ? " · in " : " in ");
+        ts_out_put_cstring(out, ts_encoding_name(finding->encodings[finding->depth - 1 - i]));
+    }
+    /* Rule and id, to copy, are together in one line of their own on terminals that may be too narrow for all. */
+    if (report__text_room(job) < ROOM_OF_DETAILS) {
+        ts_out_put_char(out, '\n');
+        report__text_margin(job, TEXT_PLAIN, "");
+    } else {
+        ts_out_put_cstring(out, " · ");
+    }
+    report__put_shown(out, rule, REPORT_BACKSLASH_KEPT);
+    ts_out_put_cstring(out, " · ");
+    ts_out_put_cstring(out, finding->id.text);
+    report__text_style(job, TEXT_PLAIN);
+    ts_out_put_cstring(out, "\n\n");
+}
+
+void report__write_text(const struct report_job *job) {
+    for (size_t i = 0; i < job->report->finding_count; i++) {
+        const struct ts_report_finding *finding = &job->report->findings[i];
+        if (!report__is_listed(job, finding))
+            continue;
+        put_title(job, finding);
+        put_first_place(job, finding);
+        put_excerpt(job, finding);
+        put_commit(job, finding);
+        put_details(job, finding);
+    }
+    report__text_put_summary(job);
+}

@@ -1,0 +1,161 @@
+/*
+ * Lines of text: styles, cells, cutting and wrapping.
+ */
+#include "text.h"
+
+#include "base/utf8.h"
+
+#include <string.h>
+
+void report__text_style(const struct report_job *job, enum text_style style) {
+    static const char *const codes[] = {
+        [TEXT_PLAIN] = "\x1b[0m",  [TEXT_BOLD] = "\x1b[1m",    [TEXT_DIM] = "\x1b[2m",
+        [TEXT_PLACE] = "\x1b[36m", [TEXT_GOOD] = "\x1b[1;32m", [TEXT_CRITICAL] = "\x1b[1;31m",
+        [TEXT_HIGH] = "\x1b[31m",  [TEXT_MEDIUM] = "\x1b[33m", [TEXT_LOW] = "\x1b[34m",
+    };
+    if (job->options->colour)
+        ts_out_put_cstring(job->out, codes[style]);
+}
+
+void report__text_put(const struct report_job *job, enum text_style style, const char *text) {
+    if (style != TEXT_PLAIN)
+        report__text_style(job, style);
+    ts_out_put_cstring(job->out, text);
+    if (style != TEXT_PLAIN)
+        report__text_style(job, TEXT_PLAIN);
+}
+
+void report__text_margin(const struct report_job *job, enum text_style style, const char *heading) {
+    if (heading[0] != '\0')
+        report__text_put(job, style, heading);
+    for (size_t len = strlen(heading); len < TEXT_MARGIN; len++)
+        ts_out_put_char(job->out, ' ');
+}
+
+size_t report__text_room(const struct report_job *job) {
+    const size_t narrowest = 20;
+    size_t width = job->options->width;
+    if (width == 0)
+        return SIZE_MAX;
+    return width < TEXT_MARGIN + narrowest ? narrowest : width - TEXT_MARGIN;
+}
+
+struct range {
+    uint32_t first;
+    uint32_t last;
+};
+
+static bool is_in(const struct range *ranges, size_t count, uint32_t point) {
+    for (size_t i = 0; i < count; i++)
+        if (point >= ranges[i].first && point <= ranges[i].last)
+            return true;
+    return false;
+}
+
+/* Terminals agree on these; what they disagree about costs at most a line that is a cell too long. */
+static size_t cells_of_point(uint32_t point) {
+    static const struct range none[] = {
+        {0x300, 0x36f}, {0x483, 0x489}, {0x591, 0x5bd},   {0x610, 0x61a},   {0x64b, 0x65f},
+        {0x93c, 0x93c}, {0x94d, 0x94d}, {0x20d0, 0x20ff}, {0xfe00, 0xfe0f}, {0xfe20, 0xfe2f},
+    };
+    static const struct range wide[] = {
+        {0x1100, 0x115f}, {0x2e80, 0x303e},   {0x3041, 0x33ff},   {0x3400, 0x4dbf},   {0x4e00, 0x9fff},
+        {0xa000, 0xa4cf}, {0xac00, 0xd7a3},   {0xf900, 0xfaff},   {0xfe30, 0xfe6f},   {0xff00, 0xff60},
+        {0xffe0, 0xffe6}, {0x1f300, 0x1f64f}, {0x1f680, 0x1f6ff}, {0x1f900, 0x1f9ff}, {0x20000, 0x3fffd},
+    };
+    if (point < 0x300)
+        return 1;
+    if (is_in(none, sizeof none / sizeof none[0], point))
+        return 0;
+    return is_in(wide, sizeof wide / sizeof wide[0], point) ? 2 : 1;
+}
+
+/* The first character as it is shown, its cells, and how many bytes it is. */
+struct shown {
+    char piece[TS_TEXT_PIECE_MAX];
+    size_t len;
+    size_t cells;
+    size_t taken;
+};
+
+static struct shown show(struct ts_bytes bytes, enum report_backslash backslash) {
+    struct shown shown;
+    shown.taken = report__show_one(bytes, backslash, shown.piece, &shown.len);
+    uint32_t point;
+    size_t whole = ts_utf8_decode(ts_bytes_of(shown.piece, shown.len), &point);
+    shown.cells = whole == shown.len ? cells_of_point(point) : shown.len;
+    return shown;
+}
+
+size_t report__text_cells(struct ts_bytes bytes, enum report_backslash backslash) {
+    size_t cells = 0;
+    while (bytes.len > 0) {
+        size_t plain = report__plain_len(bytes);
+        cells += plain;
+        bytes = ts_bytes_skip(bytes, plain);
+        if (bytes.len == 0)
+            break;
+        struct shown shown = show(bytes, backslash);
+        cells += shown.cells;
+        bytes = ts_bytes_skip(bytes, shown.taken);
+    }
+    return cells;
+}
+
+void report__text_put_cut(const struct report_job *job, struct ts_bytes bytes,
+                          enum report_backslash backslash, size_t room) {
+    if (room == SIZE_MAX || report__text_cells(bytes, backslash) <= room) {
+        report__put_shown(job->out, bytes, backslash);
+        return;
+    }
+    if (room == 0)
+        return;
+    for (size_t left = room - 1; bytes.len > 0;) {
+        struct shown shown = show(bytes, backslash);
+        if (shown.cells > left)
+            break;
+        ts_out_put(job->out, ts_bytes_of(shown.piece, shown.len));
+        left -= shown.cells;
+        bytes = ts_bytes_skip(bytes, shown.taken);
+    }
+    ts_out_put_cstring(job->out, "…");
+}
+
+void report__text_put_wrapped(const struct report_job *job, const char *text) {
+    size_t room = report__text_room(job);
+    size_t used = 0;
+    while (*text != '\0') {
+        size_t len = strcspn(text, " ");
+        struct ts_bytes word = ts_bytes_of(text, len);
+        size_t cells = report__text_cells(word, REPORT_BACKSLASH_KEPT);
+        if (used > 0 && (room - used < cells + 1)) {
+            ts_out_put_char(job->out, '\n');
+            report__text_margin(job, TEXT_PLAIN, "");
+            used = 0;
+        }
+        if (used > 0)
+            ts_out_put_char(job->out, ' ');
+        report__put_shown(job->out, word, REPORT_BACKSLASH_KEPT);
+        used += cells + (used > 0 ? 1 : 0);
+        /* A word that is longer than the line leaves nothing. */
+        if (used > room)
+            used = room;
+        text += len;
+        text += strspn(text, " ");
+    }
+    ts_out_put_char(job->out, '\n');
+}
+
+enum text_style report__text_style_of(enum ts_severity severity) {
+    switch (severity) {
+    case TS_SEVERITY_CRITICAL:
+        return TEXT_CRITICAL;
+    case TS_SEVERITY_HIGH:
+        return TEXT_HIGH;
+    case TS_SEVERITY_MEDIUM:
+        return TEXT_MEDIUM;
+    case TS_SEVERITY_LOW:
+        return TEXT_LOW;
+    }
+    return TEXT_PLAIN;
+}

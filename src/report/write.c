@@ -1,0 +1,227 @@
+#include "writer.h"
+
+#include <stdio.h>
+#include <string.h>
+#include <time.h>
+
+const char *ts_report_format_name(enum ts_report_format format) {
+#define NAME_OF(suffix, name, extension, writer) name,
+    static const char *const names[] = {TS_REPORT_FORMATS(NAME_OF)};
+#undef NAME_OF
+    return names[format];
+}
+
+bool ts_report_format_parse(struct ts_bytes name, enum ts_report_format *ret) {
+#define TRY(suffix, its_name, extension, writer)                                                             \
+    if (ts_bytes_equal(name, TS_BYTES(its_name))) {                                                          \
+        *ret = TS_REPORT_FORMAT_##suffix;                                                                    \
+        return true;                                                                                         \
+    }
+    TS_REPORT_FORMATS(TRY)
+#undef TRY
+    return false;
+}
+
+static bool ends_with(struct ts_bytes text, const char *tail) {
+    size_t len = strlen(tail);
+    return text.len > len && memcmp(text.data + text.len - len, tail, len) == 0;
+}
+
+bool ts_report_format_of_file(struct ts_bytes path, enum ts_report_format *ret) {
+    if (ends_with(path, ".sarif.json")) {
+        *ret = TS_REPORT_FORMAT_SARIF;
+        return true;
+    }
+#define TRY(suffix, name, extension, writer)                                                                 \
+    if (ends_with(path, "." extension)) {                                                                    \
+        *ret = TS_REPORT_FORMAT_##suffix;                                                                    \
+        return true;                                                                                         \
+    }
+    TS_REPORT_FORMATS(TRY)
+#undef TRY
+    return false;
+}
+
+void ts_report_write(const struct ts_report *report, const struct ts_report_options *options,
+                     struct ts_out *out) {
+#define WRITER_OF(suffix, name, extension, writer) report__write_##writer,
+    static void (*const writers[])(const struct report_job *job) = {TS_REPORT_FORMATS(WRITER_OF)};
+#undef WRITER_OF
+    const struct report_job job = {
+        .report = report,
+        .options = options,
+        .out = out,
+        .totals = ts_report_totals(report),
+    };
+    writers[options->format](&job);
+}
+
+bool report__is_listed(const struct report_job *job, const struct ts_report_finding *finding) {
+    return finding->is_new || !job->options->only_new;
+}
+
+const struct ts_report_commit *report__commit_of(const struct ts_report *report,
+                                                 const struct ts_report_occurrence *occurrence) {
+    return occurrence->commit == TS_REPORT_NONE ? NULL : &report->commits[occurrence->commit];
+}
+
+struct ts_bytes report__secret_of(const struct ts_report *report, const struct ts_report_finding *finding) {
+    return report->shows_secrets ? finding->secret : ts_bytes_of_cstring(finding->redacted);
+}
+
+size_t report__show_one(struct ts_bytes bytes, enum report_backslash backslash,
+                        char ret_piece[static TS_TEXT_PIECE_MAX], size_t *ret_piece_len) {
+    uint8_t first = bytes.data[0];
+    if (backslash == REPORT_BACKSLASH_KEPT && (first == '\\' || first == '\t')) {
+        ret_piece[0] = first == '\t' ? ' ' : '\\';
+        *ret_piece_len = 1;
+        return 1;
+    }
+    return ts_text_escape_one(bytes, ret_piece, ret_piece_len);
+}
+
+const bool report__is_special[256] = {
+    ['\\'] = true, ['"'] = true, ['&'] = true, ['<'] = true, ['>'] = true, ['\''] = true};
+
+void report__put_shown(struct ts_out *out, struct ts_bytes bytes, enum report_backslash backslash) {
+    while (bytes.len > 0) {
+        size_t plain = report__plain_len(bytes);
+        ts_out_put(out, ts_bytes_first(bytes, plain));
+        bytes = ts_bytes_skip(bytes, plain);
+        if (bytes.len == 0)
+            return;
+        char piece[TS_TEXT_PIECE_MAX];
+        size_t piece_len;
+        size_t taken = report__show_one(bytes, backslash, piece, &piece_len);
+        ts_out_put(out, ts_bytes_of(piece, piece_len));
+        bytes = ts_bytes_skip(bytes, taken);
+    }
+}
+
+struct report_place report__place_of(const struct ts_report_occurrence *occurrence) {
+    struct report_place place = {.before = "", .subject = occurrence->path, .after = ""};
+    switch (occurrence->place) {
+    case TS_PLACE_FILE:
+        break;
+    case TS_PLACE_STAGED:
+        place.after = " (staged)";
+        break;
+    case TS_PLACE_WORKING_TREE:
+        place.after = " (working tree)";
+        break;
+    case TS_PLACE_COMMIT_MESSAGE:
+        place.before = "commit message";
+        break;
+    case TS_PLACE_TAG_MESSAGE:
+        place.before = "tag ";
+        break;
+    case TS_PLACE_NOTE:
+        place.before = "note on ";
+        break;
+    case TS_PLACE_UNREACHABLE:
+        place.before = "unreachable object ";
+        place.subject = ts_bytes_of_cstring(occurrence->object);
+        break;
+    case TS_PLACE_INPUT:
+        place.before = "standard input";
+        break;
+    }
+    return place;
+}
+
+void report__put_grouped(struct ts_out *out, uint64_t number) {
+    char digits[TS_NUMBER_TEXT_SIZE];
+    size_t len = ts_u64_format(number, digits);
+    for (size_t i = 0; i < len; i++) {
+        if (i > 0 && (len - i) % 3 == 0)
+            ts_out_put_char(out, ',');
+        ts_out_put_char(out, digits[i]);
+    }
+}
+
+void report__put_count(struct ts_out *out, uint64_t count, const char *one, const char *many) {
+    report__put_grouped(out, count);
+    ts_out_put_char(out, ' ');
+    ts_out_put_cstring(out, count == 1 ? one : many);
+}
+
+void report__put_size(struct ts_out *out, uint64_t bytes) {
+    static const char *const units[] = {"kB", "MB", "GB", "TB", "PB", "EB"};
+    if (bytes < 1000) {
+        report__put_count(out, bytes, "byte", "bytes");
+        return;
+    }
+    /* In tenths of a unit, rounded. */
+    uint64_t unit_bytes = 1000;
+    size_t unit = 0;
+    while (unit + 1 < sizeof units / sizeof units[0] && bytes / unit_bytes >= 1000) {
+        unit_bytes *= 1000;
+        unit++;
+    }
+    uint64_t tenths = bytes / (unit_bytes / 10) + (bytes % (unit_bytes / 10) >= unit_bytes / 20 ? 1 : 0);
+    if (tenths >= 10000 && unit + 1 < sizeof units / sizeof units[0]) {
+        tenths /= 1000;
+        unit++;
+    }
+    ts_out_put_u64(out, tenths / 10);
+    ts_out_put_char(out, '.');
+    ts_out_put_u64(out, tenths % 10);
+    ts_out_put_char(out, ' ');
+    ts_out_put_cstring(out, units[unit]);
+}
+
+struct ts_bytes report__trimmed(struct ts_bytes line) {
+    while (line.len > 0 && (line.data[0] == ' ' || line.data[0] == '\t'))
+        line = ts_bytes_skip(line, 1);
+    while (line.len > 0 && (line.data[line.len - 1] == ' ' || line.data[line.len - 1] == '\t' ||
+                            line.data[line.len - 1] == '\r' || line.data[line.len - 1] == '\n'))
+        line.len--;
+    return line;
+}
+
+bool report__is_empty(const struct ts_report_target *target) {
+    return target->commits + target->tags + target->blobs == 0;
+}
+
+bool report__looked_at_nothing(const struct ts_report *report) {
+    for (size_t i = 0; i < report->target_count; i++)
+        if (!report__is_empty(&report->targets[i]))
+            return false;
+    return true;
+}
+
+/* The civil time at an offset from UTC; false outside the years 0 to 9999. */
+static bool civil_time(int64_t time_s, int32_t zone_minutes, struct tm *ret) {
+    const int64_t year_0_s = -62167219200;
+    const int64_t year_10000_s = 253402300800;
+    if (time_s < year_0_s || time_s >= year_10000_s)
+        return false;
+    time_t shifted = (time_t)(time_s + (int64_t)zone_minutes * 60);
+    return shifted >= year_0_s && shifted < year_10000_s && gmtime_r(&shifted, ret) != NULL;
+}
+
+const char *report__date_iso(const struct ts_report_commit *commit, char ret_text[static REPORT_DATE_SIZE]) {
+    /* A zone that is none, such as +9959, says nothing. */
+    int32_t zone = commit->author_zone_minutes;
+    if (zone <= -24 * 60 || zone >= 24 * 60)
+        zone = 0;
+    struct tm at;
+    if (!civil_time(commit->author_time_s, zone, &at))
+        return NULL;
+    unsigned offset = (unsigned)(zone < 0 ? -zone : zone);
+    snprintf(ret_text, REPORT_DATE_SIZE, "%04u-%02u-%02uT%02u:%02u:%02u%c%02u:%02u",
+             ((unsigned)at.tm_year + 1900) % 10000, ((unsigned)at.tm_mon + 1) % 100,
+             (unsigned)at.tm_mday % 100, (unsigned)at.tm_hour % 100, (unsigned)at.tm_min % 100,
+             (unsigned)at.tm_sec % 100, zone < 0 ? '-' : '+', offset / 60 % 100, offset % 60);
+    return ret_text;
+}
+
+const char *report__date_utc(const struct ts_report_commit *commit, char ret_text[static REPORT_DATE_SIZE]) {
+    struct tm at;
+    if (!civil_time(commit->author_time_s, 0, &at))
+        return NULL;
+    snprintf(ret_text, REPORT_DATE_SIZE, "%04u-%02u-%02u %02u:%02u UTC",
+             ((unsigned)at.tm_year + 1900) % 10000, ((unsigned)at.tm_mon + 1) % 100,
+             (unsigned)at.tm_mday % 100, (unsigned)at.tm_hour % 100, (unsigned)at.tm_min % 100);
+    return ret_text;
+}

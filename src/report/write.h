@@ -1,0 +1,56 @@
+/*
+ * Reports as text, JSON, SARIF, CSV, JUnit XML and HTML.
+ *
+ * What is written is a function of the report and the options: no clock, no time zone and no locale of the machine, so that
+ * reports of the same scan are equal anywhere. Only text tells how long it took.
+ *
+ * Everything that comes from a repository is escaped for where it goes. In formats other than JSON, and in SARIF's texts,
+ * that begins with \xNN for each byte that is not shown as it is and with a doubled backslash (base/redact.h), so that paths can
+ * be told apart; the backslashes of excerpts stay single.
+ */
+#ifndef TS_REPORT_WRITE_H
+#define TS_REPORT_WRITE_H
+
+#include "report/report.h"
+
+#include "os/out.h"
+
+#include <stdbool.h>
+
+/* Name, and the extension of files. */
+#define TS_REPORT_FORMATS(X)                                                                                 \
+    X(TEXT, "text", "txt", text)                                                                             \
+    X(JSON, "json", "json", json)                                                                            \
+    X(JSONL, "jsonl", "jsonl", jsonl)                                                                        \
+    X(SARIF, "sarif", "sarif", sarif)                                                                        \
+    X(CSV, "csv", "csv", csv)                                                                                \
+    X(JUNIT, "junit", "xml", junit)                                                                          \
+    X(HTML, "html", "html", html)
+
+#define TS_REPORT_FORMAT_ENUM(suffix, name, extension, writer) TS_REPORT_FORMAT_##suffix,
+enum ts_report_format { TS_REPORT_FORMATS(TS_REPORT_FORMAT_ENUM) };
+#undef TS_REPORT_FORMAT_ENUM
+
+const char *ts_report_format_name(enum ts_report_format format);
+
+/* By its name; false when there is none of it. */
+bool ts_report_format_parse(struct ts_bytes name, enum ts_report_format *ret);
+
+/* By the extension of a file's name: "out/scan.sarif". "scan.sarif.json", as some call it, is SARIF, too. */
+bool ts_report_format_of_file(struct ts_bytes path, enum ts_report_format *ret);
+
+struct ts_report_options {
+    enum ts_report_format format;
+    const char *version; /* of the program */
+    const char *folder;  /* absolute, what relative targets stand in: for the URIs of SARIF; NULL: unknown */
+    bool only_new;       /* leave out what the baseline has */
+    bool lists_gone;     /* list what the baseline has and the scan did not find */
+    bool colour;         /* text only */
+    unsigned width;      /* text only: columns; 0: lines are as long as they are */
+};
+
+/* Errors stick to `out`, which the caller flushes. */
+void ts_report_write(const struct ts_report *report, const struct ts_report_options *options,
+                     struct ts_out *out);
+
+#endif

@@ -1,0 +1,84 @@
+/*
+ * What the writers share.
+ */
+#ifndef TS_REPORT_WRITER_H
+#define TS_REPORT_WRITER_H
+
+#include "write.h"
+
+#include "base/redact.h"
+
+/* What a writer writes, with what. */
+struct report_job {
+    const struct ts_report *report;
+    const struct ts_report_options *options;
+    struct ts_out *out;
+    struct ts_report_totals totals;
+};
+
+#define REPORT_WRITER_DECLARE(suffix, name, extension, writer)                                               \
+    void report__write_##writer(const struct report_job *job);
+TS_REPORT_FORMATS(REPORT_WRITER_DECLARE)
+#undef REPORT_WRITER_DECLARE
+
+bool report__is_listed(const struct report_job *job, const struct ts_report_finding *finding);
+
+/* The first commit of an occurrence, or NULL. */
+const struct ts_report_commit *report__commit_of(const struct ts_report *report,
+                                                 const struct ts_report_occurrence *occurrence);
+
+/* The secret when the report shows secrets, else what is redacted of it. */
+struct ts_bytes report__secret_of(const struct ts_report *report, const struct ts_report_finding *finding);
+
+enum report_backslash { REPORT_BACKSLASH_DOUBLED, REPORT_BACKSLASH_KEPT };
+
+/* One character of bytes as it is shown; see write.h. A tab of an excerpt is a blank. Returns how many bytes it is. */
+size_t report__show_one(struct ts_bytes bytes, enum report_backslash backslash,
+                        char ret_piece[static TS_TEXT_PIECE_MAX], size_t *ret_piece_len);
+
+/* What some format writes in another way: \\ " & < > ' */
+extern const bool report__is_special[256];
+
+/* How many characters at the start of bytes are shown as they are, whatever the format is: most of everything. */
+static inline size_t report__plain_len(struct ts_bytes bytes) {
+    size_t len = 0;
+    while (len < bytes.len && bytes.data[len] >= ' ' && bytes.data[len] < 0x7f &&
+           !report__is_special[bytes.data[len]])
+        len++;
+    return len;
+}
+
+/* All of them. */
+void report__put_shown(struct ts_out *out, struct ts_bytes bytes, enum report_backslash backslash);
+
+/* Where an occurrence is, for people: before, subject, ":LINE:COLUMN", after. "src/a.c:12:4 (staged)", "commit message:3:1",
+ * "tag v1.0:2:1". Only the subject needs escaping. */
+struct report_place {
+    const char *before;
+    struct ts_bytes subject;
+    const char *after;
+};
+struct report_place report__place_of(const struct ts_report_occurrence *occurrence);
+
+/* For people: "1,234", "1,234 blobs" and "1 blob", "91.4 MB". */
+void report__put_grouped(struct ts_out *out, uint64_t number);
+void report__put_count(struct ts_out *out, uint64_t count, const char *one, const char *many);
+void report__put_size(struct ts_out *out, uint64_t bytes);
+
+/* A line without blanks and line breaks at its ends. */
+struct ts_bytes report__trimmed(struct ts_bytes line);
+
+/* Whether there is nothing in it that could be scanned, and whether that is so of all targets. */
+bool report__is_empty(const struct ts_report_target *target);
+bool report__looked_at_nothing(const struct ts_report *report);
+
+/* Room for any of the dates. */
+#define REPORT_DATE_SIZE 32
+
+/* "2024-03-01T14:22:07+01:00", in the author's zone. NULL for a time outside the years 0 to 9999. */
+const char *report__date_iso(const struct ts_report_commit *commit, char ret_text[static REPORT_DATE_SIZE]);
+
+/* "2024-03-01 13:22 UTC". */
+const char *report__date_utc(const struct ts_report_commit *commit, char ret_text[static REPORT_DATE_SIZE]);
+
+#endif

@@ -1,0 +1,88 @@
+#include "faults.h"
+
+#include "look_impl.h"
+
+#include <stdarg.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#define LINE_SIZE 600
+
+void scan__faults_init(struct scan_faults *faults) {
+    *faults = (struct scan_faults){.items = NULL};
+    pthread_mutex_init(&faults->lock, NULL);
+}
+
+void scan__faults_release(struct scan_faults *faults) {
+    free(faults->items);
+    free(faults->notes);
+    scan__arena_release(&faults->arena);
+    pthread_mutex_destroy(&faults->lock);
+}
+
+/* With the lock. */
+static const char *keep(struct scan_faults *faults, const char *line) {
+    const char *kept = scan__arena_copy(&faults->arena, ts_bytes_of_cstring(line));
+    faults->no_memory = faults->no_memory || kept == NULL;
+    return kept;
+}
+
+static void add(struct scan_faults *faults, const char *line) {
+    pthread_mutex_lock(&faults->lock);
+    faults->total++;
+    const char *text = faults->count < SCAN_FAULTS_MAX ? keep(faults, line) : NULL;
+    if (text != NULL && SCAN_GROW(faults->items, faults->capacity, faults->count + 1))
+        faults->items[faults->count++] = (struct ts_report_fault){.target = faults->target, .text = text};
+    pthread_mutex_unlock(&faults->lock);
+}
+
+void scan__fault(struct scan_faults *faults, const char *format, ...) {
+    char line[LINE_SIZE];
+    va_list arguments;
+    va_start(arguments, format);
+    vsnprintf(line, sizeof line, format, arguments);
+    va_end(arguments);
+    add(faults, line);
+}
+
+void scan__note(struct scan_faults *faults, const char *format, ...) {
+    char line[LINE_SIZE];
+    va_list arguments;
+    va_start(arguments, format);
+    vsnprintf(line, sizeof line, format, arguments);
+    va_end(arguments);
+    pthread_mutex_lock(&faults->lock);
+    const char *text = keep(faults, line);
+    if (text != NULL && SCAN_GROW(faults->notes, faults->note_capacity, faults->note_count + 1))
+        faults->notes[faults->note_count++] = text;
+    pthread_mutex_unlock(&faults->lock);
+}
+
+static void take(void *ctx, const struct ts_git_fault *fault) {
+    char line[LINE_SIZE];
+    add(ctx, ts_git_fault_describe(fault, line, sizeof line));
+}
+
+struct ts_git_fault_sink scan__faults_sink(struct scan_faults *faults) {
+    return (struct ts_git_fault_sink){.take = take, .ctx = faults};
+}
+
+static int compare(const void *a, const void *b) {
+    const struct ts_report_fault *x = a;
+    const struct ts_report_fault *y = b;
+    int order = (x->target > y->target) - (x->target < y->target);
+    return order != 0 ? order : strcmp(x->text, y->text);
+}
+
+void scan__faults_sort(struct scan_faults *faults) {
+    if (faults->count == 0)
+        return;
+    qsort(faults->items, faults->count, sizeof *faults->items, compare);
+    size_t kept = 1;
+    for (size_t i = 1; i < faults->count; i++)
+        if (compare(&faults->items[kept - 1], &faults->items[i]) != 0)
+            faults->items[kept++] = faults->items[i];
+    faults->total -= faults->count - kept;
+    faults->count = kept;
+}

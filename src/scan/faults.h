@@ -1,0 +1,43 @@
+/*
+ * What could not be read, and what a reader should know besides, as lines for the report.
+ */
+#ifndef TS_SCAN_FAULTS_H
+#define TS_SCAN_FAULTS_H
+
+#include "arena.h"
+
+#include "git/error.h"
+#include "report/report.h"
+
+#include <pthread.h>
+
+/* More are counted, not kept. */
+#define SCAN_FAULTS_MAX 1000
+
+struct scan_faults {
+    pthread_mutex_t lock; /* guards everything; taken alone */
+    struct scan_arena arena;
+    struct ts_report_fault *items;
+    size_t count;
+    size_t capacity;
+    uint64_t total;
+    const char **notes;
+    size_t note_count;
+    size_t note_capacity;
+    bool no_memory;
+    uint32_t target; /* whose faults come now; set between targets */
+};
+
+void scan__faults_init(struct scan_faults *faults);
+void scan__faults_release(struct scan_faults *faults);
+
+/* One line, safe to print. From any thread. */
+__attribute__((format(printf, 2, 3))) void scan__fault(struct scan_faults *faults, const char *format, ...);
+__attribute__((format(printf, 2, 3))) void scan__note(struct scan_faults *faults, const char *format, ...);
+
+struct ts_git_fault_sink scan__faults_sink(struct scan_faults *faults);
+
+/* In an order that does not depend on threads; what is said twice goes: an object may be met by two visits. */
+void scan__faults_sort(struct scan_faults *faults);
+
+#endif

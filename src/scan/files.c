@@ -1,0 +1,211 @@
+#include "files.h"
+
+#include "look_impl.h"
+
+#include "base/redact.h"
+
+#include <dirent.h>
+#include <errno.h>
+#include <fcntl.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#define WINDOW_BYTES ((size_t)8 << 20)
+
+/* ---- the list ---- */
+
+struct listing {
+    struct scan_files *files;
+    const char *folder;
+    bool without_git;
+    struct scan_faults *faults;
+    char **folders; /* to look into, from the folder */
+    size_t folder_count;
+    size_t folder_capacity;
+};
+
+/* "" and a name is the name. Owned by the arena. */
+static char *join(struct scan_arena *arena, const char *below, const char *name) {
+    size_t size = strlen(below) + strlen(name) + 2;
+    char *path = scan__arena_take(arena, size);
+    if (path != NULL)
+        snprintf(path, size, "%s%s%s", below, below[0] == '\0' ? "" : "/", name);
+    return path;
+}
+
+static void cannot_read(struct scan_faults *faults, const char *path, int error) {
+    char shown[300];
+    (void)ts_text_escape(ts_bytes_of_cstring(path), shown, sizeof shown);
+    scan__fault(faults, "'%s': cannot be read: %s", shown, strerror(error));
+}
+
+static bool list_entry(struct listing *l, int dir, const char *below, const char *name) {
+    struct stat status;
+    if (strcmp(name, ".") == 0 || strcmp(name, "..") == 0 || (l->without_git && strcmp(name, ".git") == 0))
+        return true;
+    char *path = join(&l->files->arena, below, name);
+    if (path == NULL)
+        return false;
+    if (fstatat(dir, name, &status, AT_SYMLINK_NOFOLLOW) != 0) {
+        if (errno != ENOENT) /* it went while we looked */
+            cannot_read(l->faults, path, errno);
+        return true;
+    }
+    if (S_ISDIR(status.st_mode)) {
+        if (!SCAN_GROW(l->folders, l->folder_capacity, l->folder_count + 1))
+            return false;
+        l->folders[l->folder_count++] = path;
+    } else if (S_ISREG(status.st_mode)) {
+        if (!SCAN_GROW(l->files->paths, l->files->capacity, l->files->count + 1))
+            return false;
+        l->files->paths[l->files->count++] = path;
+    } else if (!S_ISLNK(status.st_mode)) {
+        l->files->skipped++;
+    }
+    return true;
+}
+
+static int open_folder(int root, const char *below) {
+    int flags = O_RDONLY | O_DIRECTORY | O_CLOEXEC;
+    return below[0] == '\0' ? fcntl(root, F_DUPFD_CLOEXEC, 0) : openat(root, below, flags | O_NOFOLLOW);
+}
+
+static bool list_folder(struct listing *l, int root, const char *below) {
+    int fd = open_folder(root, below);
+    DIR *dir = fd >= 0 ? fdopendir(fd) : NULL;
+    if (dir == NULL) {
+        cannot_read(l->faults, below, errno);
+        if (fd >= 0)
+            close(fd);
+        return true;
+    }
+    bool done = true;
+    const struct dirent *entry;
+    while (done && (errno = 0, entry = readdir(dir)) != NULL)
+        done = list_entry(l, fd, below, entry->d_name);
+    if (done && errno != 0)
+        cannot_read(l->faults, below, errno);
+    closedir(dir);
+    return done;
+}
+
+static int compare_paths(const void *a, const void *b) {
+    return strcmp(*(char *const *)a, *(char *const *)b);
+}
+
+bool scan__files_list(struct scan_files *files, const char *folder, bool without_git,
+                      struct scan_faults *faults) {
+    *files = (struct scan_files){.paths = NULL};
+    struct listing l = {.files = files, .folder = folder, .without_git = without_git, .faults = faults};
+    int root = open(folder, O_RDONLY | O_DIRECTORY | O_CLOEXEC);
+    if (root < 0)
+        return false;
+    bool done = list_folder(&l, root, "");
+    while (done && l.folder_count > 0)
+        done = list_folder(&l, root, l.folders[--l.folder_count]);
+    close(root);
+    free(l.folders);
+    if (!done) {
+        scan__files_release(files);
+        errno = ENOMEM;
+        return false;
+    }
+    if (files->count > 0)
+        qsort(files->paths, files->count, sizeof *files->paths, compare_paths);
+    return true;
+}
+
+void scan__files_release(struct scan_files *files) {
+    free(files->paths);
+    scan__arena_release(&files->arena);
+    *files = (struct scan_files){.paths = NULL};
+}
+
+/* ---- reading ---- */
+
+/* Until the buffer is full or nothing more comes. */
+static bool fill(int fd, uint8_t *buffer, size_t size, size_t *ret_len, bool *ret_at_end) {
+    size_t len = 0;
+    while (len < size) {
+        ssize_t got = read(fd, buffer + len, size - len);
+        if (got < 0 && errno == EINTR)
+            continue;
+        if (got < 0)
+            return false;
+        if (got == 0)
+            break;
+        len += (size_t)got;
+    }
+    *ret_at_end = len < size;
+    *ret_len = len;
+    return true;
+}
+
+static void note_outcome(struct scan_reader *reader, const struct scan_content *content,
+                         enum scan_outcome outcome) {
+    char shown[300];
+    if (outcome == SCAN_OK)
+        return;
+    (void)ts_text_escape(content->name, shown, sizeof shown);
+    scan__session_outcome(reader->session, outcome, content->name.len > 0 ? shown : "standard input");
+}
+
+static void count_bytes(struct scan_reader *reader, size_t len) {
+    atomic_fetch_add_explicit(&reader->session->progress->bytes, len, memory_order_relaxed);
+    atomic_store_explicit(&reader->session->progress->findings,
+                          atomic_load_explicit(&reader->session->hits.finding_count, memory_order_relaxed),
+                          memory_order_relaxed);
+}
+
+/* With the first window in the buffer. */
+static bool read_windows(struct scan_reader *reader, const struct scan_content *content, int fd,
+                         uint64_t *ret_bytes) {
+    size_t overlap = scan__look_overlap(reader->look->options.profile);
+    struct scan_window window = {.bytes = ts_bytes_of(reader->buffer, reader->size)};
+    struct scan_windows *windows = NULL;
+    enum scan_outcome outcome = SCAN_OK;
+    bool done = true;
+    for (;;) {
+        outcome = scan__look_window(reader->look, content, &window, &windows);
+        if (window.is_last || windows == NULL || scan__is_stopped(reader->session))
+            break;
+        size_t len;
+        window.at += window.bytes.len - overlap;
+        memmove(reader->buffer, reader->buffer + window.bytes.len - overlap, overlap);
+        done = fill(fd, reader->buffer + overlap, reader->size - overlap, &len, &window.is_last);
+        if (!done)
+            break;
+        count_bytes(reader, len);
+        *ret_bytes += len;
+        window.bytes.len = overlap + len;
+    }
+    int error = errno;
+    scan__windows_free(windows);
+    note_outcome(reader, content, outcome);
+    errno = error;
+    return done;
+}
+
+bool scan__read_fd(struct scan_reader *reader, const struct scan_content *content, int fd,
+                   uint64_t *ret_bytes) {
+    size_t len;
+    bool at_end;
+    if (reader->buffer == NULL) {
+        reader->size = WINDOW_BYTES;
+        reader->buffer = malloc(reader->size);
+        if (reader->buffer == NULL)
+            return false;
+    }
+    if (!fill(fd, reader->buffer, reader->size, &len, &at_end))
+        return false;
+    *ret_bytes = len;
+    count_bytes(reader, len);
+    if (!at_end)
+        return read_windows(reader, content, fd, ret_bytes);
+    note_outcome(reader, content,
+                 scan__look_whole(reader->look, content, ts_bytes_of(reader->buffer, len), NULL, NULL));
+    return true;
+}

@@ -1,0 +1,35 @@
+/*
+ * The files below a folder, and looking at bytes from a descriptor.
+ */
+#ifndef TS_SCAN_FILES_H
+#define TS_SCAN_FILES_H
+
+#include "session.h"
+
+struct scan_files {
+    char **paths; /* from the folder, sorted by bytes; no symbolic links, none followed */
+    size_t count;
+    size_t capacity;
+    uint64_t skipped; /* neither file, folder nor link */
+    struct scan_arena arena;
+};
+
+/* Folders that cannot be read are faults. without_git leaves out everything named .git. False when there is no memory or the
+ * folder itself cannot be read: errno says why. */
+bool scan__files_list(struct scan_files *files, const char *folder, bool without_git,
+                      struct scan_faults *faults);
+void scan__files_release(struct scan_files *files);
+
+/* A buffer of one thread. */
+struct scan_reader {
+    struct scan_session *session;
+    struct scan_look *look;
+    uint8_t *buffer;
+    size_t size;
+};
+
+/* Whole when it fits, otherwise in windows. Counts bytes in ret_bytes. False when it cannot be read: errno says why. */
+bool scan__read_fd(struct scan_reader *reader, const struct scan_content *content, int fd,
+                   uint64_t *ret_bytes);
+
+#endif

@@ -1,0 +1,177 @@
+/*
+ * Targets that are no repository: the files of a folder, one file, standard input. The files of a work tree are a folder's.
+ */
+#include "files.h"
+
+#include "base/redact.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+/* What the threads of a folder share. */
+struct folder {
+    struct scan_session *session;
+    uint32_t target_index;
+    enum ts_place place;
+    int root;
+    struct scan_files files;
+    atomic_size_t next;
+    atomic_uint_fast64_t blobs;
+    atomic_uint_fast64_t bytes;
+};
+
+struct folder_worker {
+    struct folder *folder;
+    struct scan_reader reader;
+    pthread_t thread;
+    bool has_thread;
+};
+
+static void cannot_read(struct scan_session *session, const char *path) {
+    char shown[300];
+    int error = errno;
+    (void)ts_text_escape(ts_bytes_of_cstring(path), shown, sizeof shown);
+    scan__fault(&session->faults, "'%s': cannot be read: %s", shown, strerror(error));
+}
+
+static void look_at_file(struct folder_worker *worker, const char *path) {
+    struct folder *folder = worker->folder;
+    struct scan_content content = {.target = folder->target_index,
+                                   .kind = folder->place == TS_PLACE_WORKING_TREE ? SCAN_CONTENT_WORKING_TREE
+                                                                                  : SCAN_CONTENT_FILE,
+                                   .name = ts_bytes_of_cstring(path)};
+    uint64_t bytes = 0;
+    int fd = openat(folder->root, path, O_RDONLY | O_CLOEXEC | O_NOFOLLOW | O_NONBLOCK | O_NOCTTY);
+    if (fd < 0 && errno == ENOENT)
+        return; /* it went while we looked */
+    if (fd < 0 || !scan__read_fd(&worker->reader, &content, fd, &bytes))
+        cannot_read(folder->session, path);
+    if (fd >= 0)
+        close(fd);
+    atomic_fetch_add(&folder->blobs, 1);
+    atomic_fetch_add(&folder->bytes, bytes);
+    atomic_fetch_add_explicit(&folder->session->progress->objects, 1, memory_order_relaxed);
+}
+
+static void *work(void *argument) {
+    struct folder_worker *worker = argument;
+    struct folder *folder = worker->folder;
+    while (!scan__is_stopped(folder->session)) {
+        size_t index = atomic_fetch_add(&folder->next, 1);
+        if (index >= folder->files.count)
+            break;
+        look_at_file(worker, folder->files.paths[index]);
+    }
+    free(worker->reader.buffer);
+    worker->reader.buffer = NULL;
+    return NULL;
+}
+
+static bool look_at_all(struct folder *folder, struct scan_looks *looks) {
+    unsigned count = looks->count;
+    if (count > folder->files.count)
+        count = folder->files.count > 0 ? (unsigned)folder->files.count : 1;
+    struct folder_worker *workers = calloc(count, sizeof *workers);
+    if (workers == NULL)
+        return false;
+    for (unsigned i = 0; i < count; i++) {
+        workers[i].folder = folder;
+        workers[i].reader = (struct scan_reader){.session = folder->session, .look = &looks->items[i]};
+        workers[i].has_thread = i > 0 && pthread_create(&workers[i].thread, NULL, work, &workers[i]) == 0;
+    }
+    (void)work(&workers[0]);
+    for (unsigned i = 1; i < count; i++)
+        if (workers[i].has_thread)
+            pthread_join(workers[i].thread, NULL);
+    free(workers);
+    return true;
+}
+
+/* Each content of this target stands where its name says. */
+static void place_contents(struct scan_session *session, uint32_t target_index, enum ts_place place) {
+    size_t count;
+    const struct scan_content *contents = scan__hits_contents(&session->hits, &count);
+    for (size_t i = 0; i < count; i++) {
+        struct scan_stand stand = {
+            .content = (uint32_t)i, .commit = TS_REPORT_NONE, .path = contents[i].path, .place = place};
+        if (contents[i].target == target_index)
+            scan__session_stand(session, &stand);
+    }
+}
+
+enum ts_scan_outcome scan__folder(struct scan_session *session, struct scan_target *target, const char *path,
+                                  enum ts_place place, struct ts_scan_error *ret_error) {
+    struct folder folder = {
+        .session = session, .target_index = (uint32_t)(target - session->targets), .place = place};
+    struct scan_looks looks = {.items = NULL};
+    char shown[300];
+    (void)ts_text_escape(ts_bytes_of_cstring(path), shown, sizeof shown);
+    if (!scan__files_list(&folder.files, path, place == TS_PLACE_WORKING_TREE, &session->faults))
+        return scan__fail(ret_error, TS_SCAN_BAD_TARGET, "'%s': cannot be read as a folder: %s", shown,
+                          strerror(errno));
+    atomic_store(&session->progress->objects_total, folder.files.count);
+    atomic_store(&session->progress->stage, TS_SCAN_STAGE_CONTENT);
+    folder.root = open(path, O_RDONLY | O_DIRECTORY | O_CLOEXEC);
+    bool done = folder.root >= 0 && scan__looks_init(&looks, session, target->profile) &&
+                look_at_all(&folder, &looks);
+    if (done)
+        place_contents(session, folder.target_index, place);
+    target->row.blobs = atomic_load(&folder.blobs);
+    target->row.bytes = atomic_load(&folder.bytes);
+    target->row.skipped = folder.files.skipped;
+    scan__looks_finish(&looks, session, &target->row);
+    scan__files_release(&folder.files);
+    if (folder.root >= 0)
+        close(folder.root);
+    return done ? TS_SCAN_DONE : scan__fail(ret_error, TS_SCAN_FAILED, "'%s': out of memory", shown);
+}
+
+/* One content from a descriptor. */
+static enum ts_scan_outcome scan_fd(struct scan_session *session, struct scan_target *target, int fd,
+                                    const struct scan_content *content, struct ts_scan_error *ret_error) {
+    struct scan_looks looks = {.items = NULL};
+    unsigned jobs = session->jobs;
+    session->jobs = 1;
+    bool done = scan__looks_init(&looks, session, target->profile);
+    session->jobs = jobs;
+    if (done) {
+        struct scan_reader reader = {.session = session, .look = &looks.items[0]};
+        atomic_store(&session->progress->stage, TS_SCAN_STAGE_CONTENT);
+        if (!scan__read_fd(&reader, content, fd, &target->row.bytes))
+            cannot_read(session, (const char *)target->row.name.data);
+        free(reader.buffer);
+        target->row.blobs = 1;
+        place_contents(session, content->target,
+                       content->kind == SCAN_CONTENT_INPUT ? TS_PLACE_INPUT : TS_PLACE_FILE);
+    }
+    scan__looks_finish(&looks, session, &target->row);
+    return done ? TS_SCAN_DONE : scan__fail(ret_error, TS_SCAN_FAILED, "out of memory");
+}
+
+enum ts_scan_outcome scan__file(struct scan_session *session, struct scan_target *target, const char *path,
+                                struct ts_scan_error *ret_error) {
+    struct scan_content content = {.target = (uint32_t)(target - session->targets),
+                                   .kind = SCAN_CONTENT_FILE,
+                                   .name = ts_bytes_of_cstring(path)};
+    int fd = open(path, O_RDONLY | O_CLOEXEC | O_NOCTTY);
+    if (fd < 0) {
+        char shown[300];
+        int error = errno;
+        (void)ts_text_escape(content.name, shown, sizeof shown);
+        return scan__fail(ret_error, TS_SCAN_BAD_TARGET, "'%s': cannot be read: %s", shown, strerror(error));
+    }
+    enum ts_scan_outcome outcome = scan_fd(session, target, fd, &content, ret_error);
+    close(fd);
+    return outcome;
+}
+
+enum ts_scan_outcome scan__input(struct scan_session *session, struct scan_target *target, int fd,
+                                 struct ts_scan_error *ret_error) {
+    struct scan_content content = {.target = (uint32_t)(target - session->targets),
+                                   .kind = SCAN_CONTENT_INPUT};
+    return scan_fd(session, target, fd, &content, ret_error);
+}

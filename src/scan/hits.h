@@ -1,0 +1,140 @@
+/*
+ * Everything that was found, until a report is made of it: findings, contents that have hits, and the hits.
+ *
+ *   content (a blob, a message, a file) ──> its hits, by place ──> finding (a rule and a secret)
+ *                                                             └──> texts: excerpt, allow entries
+ *
+ * Texts and findings are kept once, however often they occur: a secret that lives through a thousand versions of a file
+ * costs a hit for each of them, and no more. No secret is kept unless secrets are to be shown. What a content has is
+ * enough to be stored and brought back: nothing in it depends on where the content stands.
+ *
+ * The order of contents, findings and texts is that of their coming, which threads make different each time; whoever
+ * makes a report sorts.
+ */
+#ifndef TS_SCAN_HITS_H
+#define TS_SCAN_HITS_H
+
+#include "pile.h"
+
+#include "base/bytes.h"
+#include "detect/finding_id.h"
+#include "detect/matches.h"
+#include "git/oid.h"
+
+#include <pthread.h>
+#include <stdatomic.h>
+#include <stdbool.h>
+#include <stdint.h>
+
+#define SCAN_NO_TEXT 0u
+
+struct scan_hit {
+    uint32_t finding;
+    uint32_t excerpt; /* text */
+    uint32_t allows;  /* text of uint32_t: entries of the configuration that may allow it, by path */
+    uint32_t pragma;  /* text: the mark that allows it */
+    uint64_t line;
+    uint64_t column;
+    uint64_t end_line;
+    uint64_t end_column;
+    uint64_t at; /* where the secret begins and how long it is */
+    uint64_t len;
+    uint8_t confidence; /* enum ts_confidence */
+    uint8_t depth;
+    uint8_t encodings[TS_ENCODING_DEPTH];
+};
+
+enum scan_content_kind {
+    SCAN_CONTENT_BLOB,
+    SCAN_CONTENT_COMMIT, /* its message */
+    SCAN_CONTENT_TAG,    /* its message */
+    SCAN_CONTENT_STAGED,
+    SCAN_CONTENT_WORKING_TREE,
+    SCAN_CONTENT_FILE,
+    SCAN_CONTENT_INPUT,
+};
+
+struct scan_content {
+    struct ts_git_oid oid;    /* of blobs, commits, tags and what is staged */
+    struct ts_git_oid commit; /* of a tag: what it names in the end */
+    uint32_t target;
+    struct ts_bytes
+        name; /* given to scan__hits_add, which keeps it as path: of a file its path, of a tag its name */
+    uint32_t path; /* text */
+    enum scan_content_kind kind;
+    uint32_t hit_count;
+    uint64_t first_hit;
+};
+
+struct scan_finding {
+    struct ts_finding_id id;
+    const struct ts_rule *rule;
+    uint32_t redacted; /* text */
+    uint32_t secret;   /* text; SCAN_NO_TEXT unless secrets are shown */
+};
+
+/* A table of places in a pile. */
+struct scan_table {
+    uint32_t *slots;
+    size_t slot_count;
+    size_t count;
+};
+
+struct scan_hits {
+    pthread_mutex_t lock; /* guards everything; taken alone */
+    uint8_t key[32];      /* nobody can foresee which texts collide */
+    size_t findings_max;
+    struct scan_pile hits;
+    struct scan_pile contents;
+    struct scan_pile findings;
+    struct scan_pile texts; /* uint32_t length, bytes, a zero; 4-aligned; the first is empty */
+    struct scan_table finding_table;
+    struct scan_table text_table;
+    atomic_uint_fast64_t finding_count;
+    bool no_memory; /* something was lost */
+    bool is_over;   /* there are more findings than findings_max */
+};
+
+struct scan_hits_options {
+    size_t held_max; /* bytes in memory; the rest goes to files */
+    size_t findings_max;
+    const char *spill_dir;
+};
+
+bool scan__hits_init(struct scan_hits *hits, const struct scan_hits_options *options);
+void scan__hits_release(struct scan_hits *hits);
+
+/* From any thread. SCAN_NO_TEXT for an empty text, or when there is no memory. */
+uint32_t scan__hits_text(struct scan_hits *hits, struct ts_bytes text);
+
+/* The finding of this id; made when it is new. False when it cannot be kept. From any thread. */
+struct scan_finding_new {
+    struct ts_finding_id id;
+    const struct ts_rule *rule;
+    struct ts_bytes redacted;
+    struct ts_bytes secret; /* empty unless it is to be kept */
+};
+bool scan__hits_finding(struct scan_hits *hits, const struct scan_finding_new *finding, uint32_t *ret_index);
+
+/* A content with its hits, in order of place. From any thread. */
+void scan__hits_add(struct scan_hits *hits, const struct scan_content *content, const struct scan_hit *items,
+                    size_t count);
+
+/* What follows is for one thread, when all are done. */
+struct ts_bytes scan__hits_text_at(const struct scan_hits *hits, uint32_t text);
+
+static inline const struct scan_content *scan__hits_contents(const struct scan_hits *hits,
+                                                             size_t *ret_count) {
+    *ret_count = hits->contents.len / sizeof(struct scan_content);
+    return (const struct scan_content *)(const void *)hits->contents.bytes;
+}
+
+static inline const struct scan_hit *scan__hits_items(const struct scan_hits *hits) {
+    return (const struct scan_hit *)(const void *)hits->hits.bytes;
+}
+
+static inline const struct scan_finding *scan__hits_findings(const struct scan_hits *hits) {
+    return (const struct scan_finding *)(const void *)hits->findings.bytes;
+}
+
+#endif

@@ -1,0 +1,354 @@
+#include "look_impl.h"
+
+#include "base/assert.h"
+#include "base/checked.h"
+#include "detect/pragma.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+/* Above it, matches of a base beside copies of it are too many to compare each with each. */
+#define CARRY_STEPS_MAX ((size_t)1 << 20)
+/* What is left for deltas: half a MiB for each base that is held. */
+#define RAW_MAX         4096
+
+struct scan_raw {
+    bool is_unknown;
+    size_t count;
+    struct ts_match items[]; /* secrets of encoded ones stand behind them */
+};
+
+bool scan__grow(void **array, size_t *capacity, size_t count, size_t element_size) {
+    if (count <= *capacity)
+        return true;
+    size_t larger = *capacity < 16 ? 16 : *capacity;
+    while (larger < count)
+        larger *= 2;
+    size_t bytes;
+    void *grown = ts_checked_mul_size(larger, element_size, &bytes) ? realloc(*array, bytes) : NULL;
+    if (grown == NULL)
+        return false;
+    *array = grown;
+    *capacity = larger;
+    return true;
+}
+
+bool scan__look_init(struct scan_look *look, const struct scan_look_options *options) {
+    *look = (struct scan_look){.options = *options, .scanner = ts_scanner_new(options->profile->detector)};
+    size_t entries = options->profile->has_config ? options->profile->config.allow_count : 0;
+    look->allows = calloc(entries + 1, sizeof *look->allows);
+    if (look->scanner != NULL && look->allows != NULL)
+        return true;
+    scan__look_release(look);
+    return false;
+}
+
+void scan__look_release(struct scan_look *look) {
+    ts_scanner_free(look->scanner);
+    scan__arena_release(&look->decoded);
+    free(look->raw);
+    free(look->settled);
+    free(look->spans);
+    free(look->masks);
+    free(look->found);
+    free(look->allows);
+    *look = (struct scan_look){.scanner = NULL};
+}
+
+/* ---- raw matches ---- */
+
+static void add_raw(struct scan_look *look, const struct ts_match *match) {
+    if (look->raw_count >= SCAN_MATCHES_MAX)
+        look->too_many = true;
+    else if (!SCAN_GROW(look->raw, look->raw_capacity, look->raw_count + 1))
+        look->no_memory = true;
+    else
+        look->raw[look->raw_count++] = *match;
+}
+
+void scan__look_found(void *context, const struct ts_match *match) {
+    struct scan_look *look = context;
+    struct ts_match kept = *match;
+    if (match->depth > 0) {
+        kept.secret.data = (const uint8_t *)scan__arena_copy(&look->decoded, match->secret);
+        if (kept.secret.data == NULL) {
+            look->no_memory = true;
+            return;
+        }
+    }
+    add_raw(look, &kept);
+}
+
+static bool is_copied(const struct ts_match *match, const struct ts_git_copy *copy, uint64_t base_size,
+                      size_t size) {
+    size_t end = match->depends.from + match->depends.len;
+    if (match->depends.from < copy->from || end > copy->from + copy->len)
+        return false;
+    if (match->depends_on_start && (copy->from != 0 || copy->at != 0))
+        return false;
+    return !match->depends_on_end || (copy->from + copy->len == base_size && copy->at + copy->len == size);
+}
+
+static void move_span(struct ts_span *span, const struct ts_git_copy *copy) {
+    span->from = span->from - (size_t)copy->from + (size_t)copy->at;
+}
+
+/* Matches of the base that stand unchanged in these bytes, wherever they were copied to. */
+static void carry(struct scan_look *look, struct ts_bytes bytes, const struct scan_base *base) {
+    for (size_t i = 0; base->raw != NULL && i < base->raw->count; i++) {
+        for (size_t k = 0; k < base->copy_count; k++) {
+            const struct ts_git_copy *copy = &base->copies[k];
+            if (!is_copied(&base->raw->items[i], copy, base->size, bytes.len))
+                continue;
+            struct ts_match moved = base->raw->items[i];
+            move_span(&moved.span, copy);
+            move_span(&moved.secret_span, copy);
+            move_span(&moved.depends, copy);
+            if (moved.depth == 0)
+                moved.secret = ts_bytes_slice(bytes, moved.secret_span);
+            add_raw(look, &moved);
+        }
+    }
+}
+
+static void add_changed(struct scan_look *look, size_t *count, struct ts_span span) {
+    struct ts_span *last = *count > 0 ? &look->spans[*count - 1] : NULL;
+    if (last != NULL && span.from < last->from + last->len)
+        last->len = span.from + span.len - last->from;
+    else
+        look->spans[(*count)++] = span;
+}
+
+/*
+ * Everything that is not one of the copies, and an empty span where two of them meet. A match that says that it depends on
+ * the start or end of the base may only have happened to reach up to there, and so stand here unchanged: where the start or
+ * end of the base is copied to elsewhere, a byte of it counts as changed, too. False when there is no memory.
+ */
+static bool find_changed(struct scan_look *look, size_t size, const struct scan_base *base,
+                         size_t *ret_count) {
+    if (!SCAN_GROW(look->spans, look->span_capacity, base->copy_count + 1))
+        return false;
+    size_t count = 0;
+    size_t end = 0;         /* of the copies so far */
+    bool ends_base = false; /* the last of them ends where the base does */
+    for (size_t i = 0; i < base->copy_count; i++) {
+        const struct ts_git_copy *copy = &base->copies[i];
+        size_t from = end - ends_base;
+        size_t to = (size_t)copy->at + (copy->from == 0);
+        if (copy->at != 0 || copy->from != 0)
+            add_changed(look, &count, (struct ts_span){from, to - from});
+        end = (size_t)(copy->at + copy->len);
+        ends_base = copy->from + copy->len == base->size;
+    }
+    if (end != size || !ends_base)
+        add_changed(look, &count, (struct ts_span){end - ends_base, size - end + ends_base});
+    *ret_count = count;
+    return true;
+}
+
+static bool is_worth_carrying(const struct scan_base *base) {
+    if (base == NULL || base->copy_count == 0)
+        return false;
+    if (base->raw == NULL)
+        return true;
+    return !base->raw->is_unknown && base->raw->count <= CARRY_STEPS_MAX / base->copy_count;
+}
+
+static bool find_raw(struct scan_look *look, struct ts_bytes bytes, const struct scan_base *base) {
+    struct ts_scan scan = {.bytes = bytes, .ungated = look->options.ungated};
+    if (is_worth_carrying(base)) {
+        if (!find_changed(look, bytes.len, base, &scan.changed_count))
+            return false;
+        carry(look, bytes, base);
+        if (scan.changed_count == 0)
+            return true;
+        scan.changed = look->spans;
+    }
+    return ts_scanner_scan(look->scanner, &scan, scan__look_found, look);
+}
+
+/* ---- what is left for deltas ---- */
+
+static struct scan_raw unknown = {.is_unknown = true};
+
+struct scan_raw *scan__raw_unknown(void) {
+    return &unknown;
+}
+
+void scan__raw_free(struct scan_raw *raw) {
+    if (raw != &unknown)
+        free(raw);
+}
+
+/* Secrets of plain matches are not kept: a delta has the bytes. */
+static struct scan_raw *keep_raw(const struct scan_look *look) {
+    if (look->raw_count == 0)
+        return NULL;
+    if (look->raw_count > RAW_MAX)
+        return &unknown;
+    size_t size = sizeof(struct scan_raw) + look->raw_count * sizeof *look->raw;
+    size_t secrets = size;
+    for (size_t i = 0; i < look->raw_count; i++)
+        size += look->raw[i].depth > 0 ? look->raw[i].secret.len : 0;
+    struct scan_raw *raw = malloc(size);
+    if (raw == NULL)
+        return &unknown;
+    *raw = (struct scan_raw){.count = look->raw_count};
+    uint8_t *at = (uint8_t *)raw + secrets;
+    for (size_t i = 0; i < look->raw_count; i++) {
+        raw->items[i] = look->raw[i];
+        size_t len = look->raw[i].depth > 0 ? look->raw[i].secret.len : 0;
+        if (len > 0)
+            memcpy(at, look->raw[i].secret.data, len);
+        raw->items[i].secret = ts_bytes_of(at, len);
+        at += len;
+    }
+    return raw;
+}
+
+/* ---- judging ---- */
+
+static int compare_spans(const void *a, const void *b) {
+    const struct ts_span *x = a;
+    const struct ts_span *y = b;
+    return (x->from > y->from) - (x->from < y->from);
+}
+
+/* Where secrets stand, settled or not, as runs that do not overlap. Returns how many. */
+static bool find_masks(struct scan_look *look, size_t *ret_count) {
+    if (!SCAN_GROW(look->masks, look->mask_capacity, look->raw_count))
+        return false;
+    for (size_t i = 0; i < look->raw_count; i++)
+        look->masks[i] = look->raw[i].secret_span;
+    qsort(look->masks, look->raw_count, sizeof *look->masks, compare_spans);
+    size_t count = 0;
+    for (size_t i = 0; i < look->raw_count; i++) {
+        struct ts_span *last = count > 0 ? &look->masks[count - 1] : NULL;
+        struct ts_span span = look->masks[i];
+        if (last == NULL || span.from > last->from + last->len)
+            look->masks[count++] = span;
+        else if (span.from + span.len > last->from + last->len)
+            last->len = span.from + span.len - last->from;
+    }
+    *ret_count = count;
+    return true;
+}
+
+/* Those that an excerpt around a secret may show. */
+static void choose_masks(const struct scan_look *look, struct scan_excerpt *excerpt) {
+    size_t from = excerpt->at.from > SCAN_EXCERPT_BEFORE ? excerpt->at.from - SCAN_EXCERPT_BEFORE : 0;
+    size_t to = excerpt->at.from + SCAN_EXCERPT_BEHIND;
+    size_t low = 0;
+    size_t high = look->mask_count;
+    while (low < high) {
+        size_t middle = low + (high - low) / 2;
+        if (look->masks[middle].from + look->masks[middle].len <= from)
+            low = middle + 1;
+        else
+            high = middle;
+    }
+    excerpt->secrets = look->masks + low;
+    while (low + excerpt->secret_count < look->mask_count &&
+           excerpt->secrets[excerpt->secret_count].from < to)
+        excerpt->secret_count++;
+}
+
+static uint32_t excerpt_of(struct scan_look *look, struct ts_bytes bytes, const struct ts_match *match) {
+    char text[SCAN_EXCERPT_SIZE];
+    struct scan_excerpt excerpt = {.content = bytes,
+                                   .at = match->secret_span,
+                                   .same = match->secret,
+                                   .shown = look->options.shows_secrets};
+    choose_masks(look, &excerpt);
+    size_t len = scan__excerpt(&excerpt, text);
+    return scan__hits_text(look->options.hits, ts_bytes_of(text, len));
+}
+
+/* What speaks for it: entries of the configuration, a mark in its lines. */
+static void judge(struct scan_look *look, struct ts_bytes bytes, const struct ts_match *match,
+                  const struct ts_finding_id *id, struct scan_hit *hit) {
+    const struct scan_profile *profile = look->options.profile;
+    struct ts_span lines = ts_lines_of(bytes, match->span);
+    struct ts_allow_question question = {.path = "",
+                                         .rule = profile->rules.rules[match->rule].id,
+                                         .finding = id->text,
+                                         .secret = match->secret,
+                                         .lines = ts_bytes_slice(bytes, lines),
+                                         .line_before = ts_bytes_slice(bytes, ts_line_before(bytes, lines))};
+    size_t count = profile->has_config ? ts_config_consider(&profile->config, &question, look->allows) : 0;
+    hit->allows =
+        scan__hits_text(look->options.hits, ts_bytes_of(look->allows, count * sizeof *look->allows));
+    const char *mark = ts_pragma_find(question.lines, question.line_before, question.rule);
+    hit->pragma =
+        mark != NULL ? scan__hits_text(look->options.hits, ts_bytes_of_cstring(mark)) : SCAN_NO_TEXT;
+}
+
+bool scan__look_judge(struct scan_look *look, struct ts_bytes bytes, const struct ts_match *match,
+                      struct scan_lines *lines, struct scan_hit *ret_hit) {
+    const struct scan_profile *profile = look->options.profile;
+    const struct ts_rule *rule = &profile->rules.rules[match->rule];
+    char redacted[SCAN_REDACTED_SIZE];
+    struct scan_finding_new finding = {
+        .id = ts_finding_id_of(&profile->key, rule->id, match->secret),
+        .rule = rule,
+        .redacted = ts_bytes_of_cstring(scan__redact(match->secret, redacted)),
+    };
+    if (look->options.shows_secrets)
+        finding.secret = match->secret;
+    struct scan_hit hit = {.at = match->secret_span.from,
+                           .len = match->secret_span.len,
+                           .confidence = (uint8_t)match->confidence,
+                           .depth = match->depth};
+    for (size_t i = 0; i < TS_ENCODING_DEPTH; i++)
+        hit.encodings[i] = i < match->depth ? (uint8_t)match->encodings[i] : 0;
+    if (!scan__hits_finding(look->options.hits, &finding, &hit.finding))
+        return false;
+    struct scan_position begin = scan__lines_find(lines, match->secret_span.from);
+    struct scan_lines ahead = *lines;
+    struct scan_position end = scan__lines_find(&ahead, match->secret_span.from + match->secret_span.len);
+    hit.line = begin.line;
+    hit.column = begin.column;
+    hit.end_line = end.line;
+    hit.end_column = end.column;
+    hit.excerpt = excerpt_of(look, bytes, match);
+    judge(look, bytes, match, &finding.id, &hit);
+    *ret_hit = hit;
+    return true;
+}
+
+bool scan__look_prepare(struct scan_look *look) {
+    return find_masks(look, &look->mask_count);
+}
+
+static bool report(struct scan_look *look, const struct scan_content *content, struct ts_bytes bytes) {
+    if (!SCAN_GROW(look->settled, look->settled_capacity, look->raw_count) || !scan__look_prepare(look))
+        return false;
+    memcpy(look->settled, look->raw, look->raw_count * sizeof *look->raw);
+    size_t count = ts_matches_settle(&look->options.profile->rules, look->settled, look->raw_count);
+    if (!SCAN_GROW(look->found, look->found_capacity, count))
+        return false;
+    struct scan_lines lines;
+    scan__lines_init(&lines, bytes);
+    size_t kept = 0;
+    for (size_t i = 0; i < count; i++)
+        kept += scan__look_judge(look, bytes, &look->settled[i], &lines, &look->found[kept]);
+    if (kept > 0)
+        scan__hits_add(look->options.hits, content, look->found, kept);
+    return true;
+}
+
+enum scan_outcome scan__look_whole(struct scan_look *look, const struct scan_content *content,
+                                   struct ts_bytes bytes, const struct scan_base *base,
+                                   struct scan_raw **ret_raw) {
+    look->raw_count = 0;
+    look->no_memory = false;
+    look->too_many = false;
+    bool done = find_raw(look, bytes, base) && !look->no_memory;
+    if (look->raw_count > 0)
+        done = report(look, content, bytes) && done;
+    if (ret_raw != NULL)
+        *ret_raw = done && !look->too_many ? keep_raw(look) : &unknown;
+    if (look->raw_count > 0)
+        scan__arena_clear(&look->decoded);
+    return !done ? SCAN_NO_MEMORY : look->too_many ? SCAN_TOO_MANY : SCAN_OK;
+}

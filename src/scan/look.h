@@ -1,0 +1,98 @@
+/*
+ * Looking at one content: bytes in, hits out.
+ *
+ * Raw matches of a content are all that its bytes have, found or carried over from its delta base; they are settled and
+ * judged here where they stand, and left for the deltas of this content as they were found. Judging works without the
+ * path, which is not known yet: a hit names the entries of the configuration that allow it at some path.
+ *
+ * A look belongs to one thread.
+ */
+#ifndef TS_SCAN_LOOK_H
+#define TS_SCAN_LOOK_H
+
+#include "arena.h"
+#include "hits.h"
+#include "profile.h"
+#include "show.h"
+
+#include "detect/scanner.h"
+#include "git/copy.h"
+
+/* Raw matches that one content may have: 9 MiB a thread. */
+#define SCAN_MATCHES_MAX ((size_t)1 << 16)
+
+struct scan_look_options {
+    const struct scan_profile *profile;
+    struct scan_hits *hits;
+    bool ungated;
+    bool shows_secrets;
+};
+
+struct scan_look {
+    struct scan_look_options options;
+    struct ts_scanner *scanner;
+    struct scan_arena decoded; /* secrets of raw matches that are not bytes of the content */
+    struct ts_match *raw;
+    size_t raw_count;
+    size_t raw_capacity;
+    struct ts_match *settled;
+    size_t settled_capacity;
+    struct ts_span *spans; /* changed ones */
+    size_t span_capacity;
+    struct ts_span *masks;
+    size_t mask_capacity;
+    size_t mask_count;
+    struct scan_hit *found;
+    size_t found_capacity;
+    uint32_t *allows;
+    bool no_memory; /* something was lost since it was last asked */
+    bool too_many;
+};
+
+bool scan__look_init(struct scan_look *look, const struct scan_look_options *options);
+void scan__look_release(struct scan_look *look);
+
+/* What is known of a content when its deltas are looked at: NULL for no match at all. */
+struct scan_raw;
+void scan__raw_free(struct scan_raw *raw);
+
+/* A delta base: what is known of it, its size, and what was copied from it. */
+struct scan_base {
+    const struct scan_raw *raw;
+    uint64_t size;
+    const struct ts_git_copy *copies;
+    size_t copy_count;
+};
+
+enum scan_outcome {
+    SCAN_OK,
+    SCAN_TOO_MANY, /* more matches than SCAN_MATCHES_MAX: some are lost */
+    SCAN_NO_MEMORY,
+};
+
+/* A whole content. base may be NULL, and then everything is looked at. ret_raw may be NULL; it is set in any case. */
+enum scan_outcome scan__look_whole(struct scan_look *look, const struct scan_content *content,
+                                   struct ts_bytes bytes, const struct scan_base *base,
+                                   struct scan_raw **ret_raw);
+
+/* A content in windows, from front to back, that overlap by scan__look_overlap exactly. */
+struct scan_windows;
+size_t scan__look_overlap(const struct scan_profile *profile);
+
+struct scan_window {
+    struct ts_bytes bytes;
+    uint64_t at; /* in the content */
+    bool is_last;
+};
+
+/* *windows is NULL for the first of them. */
+enum scan_outcome scan__look_window(struct scan_look *look, const struct scan_content *content,
+                                    const struct scan_window *window, struct scan_windows **windows);
+
+/* When no window comes any more, also when the last one did not. */
+void scan__windows_free(struct scan_windows *windows);
+
+/* For what is known of a content in windows: its deltas are looked at whole. Not to be freed. */
+struct scan_raw *scan__raw_unknown(void);
+
+#endif

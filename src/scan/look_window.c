@@ -1,0 +1,162 @@
+/*
+ * Contents that are too large to be held, in windows.
+ *
+ *      |<------------- window k ------------->|
+ *      |<- M ->|                       |<- M ->|
+ *                         |<------------- window k+1 ------------->|
+ *                         |<- M ->|     ...
+ *
+ * A match belongs to a window when at least M bytes of it lie on either side, unless the content begins or ends there.
+ * M is enough for what judging looks at: the lines around the match, and whole secrets that reach into its excerpt.
+ * Windows overlap by 2 M and the reach of a match, so each match belongs to one of them at least; what belongs to two is
+ * found twice, the same, and settling removes one.
+ *
+ * Matches are judged while their window is there and settled when all are known. In between, `depends` of a match, which
+ * only deltas need, is the place of its hit.
+ */
+#include "look_impl.h"
+
+#include "base/assert.h"
+#include "detect/pragma.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+struct scan_windows {
+    struct ts_match *matches;
+    size_t count;
+    size_t match_capacity;
+    struct scan_hit *hits;
+    size_t hit_capacity;
+    uint64_t next_at;    /* where the next window begins */
+    uint64_t line;       /* of that place */
+    uint64_t line_start; /* of that line, in the content */
+    bool too_many;
+};
+
+static size_t margin_of(const struct scan_profile *profile) {
+    return ts_detector_reach(profile->detector) + (size_t)2 * TS_LINES_MAX + SCAN_EXCERPT_BEHIND;
+}
+
+size_t scan__look_overlap(const struct scan_profile *profile) {
+    return 2 * margin_of(profile) + ts_detector_reach(profile->detector);
+}
+
+void scan__windows_free(struct scan_windows *windows) {
+    if (windows == NULL)
+        return;
+    free(windows->matches);
+    free(windows->hits);
+    free(windows);
+}
+
+static bool belongs(const struct ts_match *match, const struct scan_window *window, size_t margin) {
+    size_t end = match->span.from + match->span.len;
+    return (window->at == 0 || match->span.from >= margin) &&
+           (window->is_last || end + margin <= window->bytes.len);
+}
+
+static int compare_places(const void *a, const void *b) {
+    const struct ts_match *x = a;
+    const struct ts_match *y = b;
+    return (x->secret_span.from > y->secret_span.from) - (x->secret_span.from < y->secret_span.from);
+}
+
+/* Settling needs the match's place in the content, and no secret. */
+static bool keep(struct scan_windows *windows, const struct ts_match *match, const struct scan_hit *hit,
+                 uint64_t at) {
+    if (windows->count >= SCAN_MATCHES_MAX) {
+        windows->too_many = true;
+        return true;
+    }
+    if (!SCAN_GROW(windows->matches, windows->match_capacity, windows->count + 1) ||
+        !SCAN_GROW(windows->hits, windows->hit_capacity, windows->count + 1))
+        return false;
+    struct ts_match kept = *match;
+    kept.span.from += (size_t)at;
+    kept.secret_span.from += (size_t)at;
+    kept.secret = (struct ts_bytes){NULL, 0};
+    kept.depends = (struct ts_span){windows->count, 0};
+    windows->hits[windows->count] = *hit;
+    windows->hits[windows->count].at += at;
+    windows->matches[windows->count++] = kept;
+    return true;
+}
+
+static struct scan_lines lines_at(const struct scan_windows *windows, const struct scan_window *window) {
+    struct scan_lines lines;
+    scan__lines_init(&lines, window->bytes);
+    lines.line = windows->line;
+    lines.bytes_before = window->at - windows->line_start;
+    return lines;
+}
+
+/* To where the next window begins. */
+static void advance(struct scan_windows *windows, const struct scan_window *window, size_t overlap) {
+    size_t step = window->bytes.len > overlap ? window->bytes.len - overlap : 0;
+    struct scan_lines lines = lines_at(windows, window);
+    struct scan_position next = scan__lines_find(&lines, step);
+    windows->next_at = window->at + step;
+    windows->line = next.line;
+    windows->line_start = windows->next_at - (next.column - 1);
+}
+
+static bool judge_all(struct scan_look *look, const struct scan_window *window,
+                      struct scan_windows *windows) {
+    size_t margin = margin_of(look->options.profile);
+    if (look->raw_count == 0)
+        return true;
+    if (!scan__look_prepare(look))
+        return false;
+    qsort(look->raw, look->raw_count, sizeof *look->raw, compare_places);
+    struct scan_lines lines = lines_at(windows, window);
+    bool done = true;
+    for (size_t i = 0; i < look->raw_count && done; i++) {
+        struct scan_hit hit;
+        if (belongs(&look->raw[i], window, margin) &&
+            scan__look_judge(look, window->bytes, &look->raw[i], &lines, &hit))
+            done = keep(windows, &look->raw[i], &hit, window->at);
+    }
+    return done;
+}
+
+static bool report(struct scan_look *look, const struct scan_content *content, struct scan_windows *windows) {
+    size_t count = ts_matches_settle(&look->options.profile->rules, windows->matches, windows->count);
+    if (count == 0)
+        return true;
+    if (!SCAN_GROW(look->found, look->found_capacity, count))
+        return false;
+    for (size_t i = 0; i < count; i++)
+        look->found[i] = windows->hits[windows->matches[i].depends.from];
+    scan__hits_add(look->options.hits, content, look->found, count);
+    return true;
+}
+
+enum scan_outcome scan__look_window(struct scan_look *look, const struct scan_content *content,
+                                    const struct scan_window *window, struct scan_windows **windows) {
+    if (*windows == NULL) {
+        ts_assert(window->at == 0);
+        *windows = calloc(1, sizeof **windows);
+        if (*windows == NULL)
+            return SCAN_NO_MEMORY;
+        (*windows)->line = 1;
+    }
+    struct scan_windows *w = *windows;
+    ts_assert(window->at == w->next_at);
+    struct ts_scan scan = {.bytes = window->bytes,
+                           .ungated = look->options.ungated,
+                           .continues_before = window->at > 0,
+                           .continues_after = !window->is_last};
+    look->raw_count = 0;
+    look->no_memory = false;
+    look->too_many = false;
+    bool done = ts_scanner_scan(look->scanner, &scan, scan__look_found, look) && !look->no_memory;
+    w->too_many = w->too_many || look->too_many;
+    done = judge_all(look, window, w) && done;
+    scan__arena_clear(&look->decoded);
+    if (window->is_last)
+        done = report(look, content, w) && done;
+    else
+        advance(w, window, scan__look_overlap(look->options.profile));
+    return !done ? SCAN_NO_MEMORY : w->too_many ? SCAN_TOO_MANY : SCAN_OK;
+}

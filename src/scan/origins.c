@@ -1,0 +1,252 @@
+#include "origins.h"
+
+#include "look_impl.h"
+
+#include "base/assert.h"
+#include "git/repo.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+#define COMMIT_BYTES_MAX ((size_t)64 << 20)
+/* What one place of a blob takes while they are collected, about. */
+#define OCCURRENCE_BYTES 192
+#define MEMORY_SHARE     4
+
+/* A content of this target with hits, by its id. */
+struct ref {
+    struct ts_git_oid oid;
+    uint32_t content;
+    bool has_stand;
+};
+
+struct refs {
+    struct ref *items; /* blobs, by id */
+    size_t count;
+};
+
+static int compare_refs(const void *a, const void *b) {
+    return ts_git_oid_compare(&((const struct ref *)a)->oid, &((const struct ref *)b)->oid);
+}
+
+static bool find_blobs(const struct scan_origins *origins, struct refs *ret_refs) {
+    size_t total;
+    const struct scan_content *contents = scan__hits_contents(&origins->session->hits, &total);
+    struct ref *items = calloc(total + 1, sizeof *items);
+    if (items == NULL)
+        return false;
+    size_t count = 0;
+    for (size_t i = 0; i < total; i++)
+        if (contents[i].target == origins->target_index && contents[i].kind == SCAN_CONTENT_BLOB)
+            items[count++] = (struct ref){.oid = contents[i].oid, .content = (uint32_t)i};
+    if (count > 0)
+        qsort(items, count, sizeof *items, compare_refs);
+    *ret_refs = (struct refs){items, count};
+    return true;
+}
+
+static struct ref *find_ref(const struct refs *refs, const struct ts_git_oid *oid) {
+    struct ref key = {.oid = *oid};
+    return refs->count == 0 ? NULL
+                            : bsearch(&key, refs->items, refs->count, sizeof *refs->items, compare_refs);
+}
+
+/* ---- blobs ---- */
+
+static enum ts_git_error set_of(struct scan_origins *origins, const struct refs *refs,
+                                struct ts_git_set **ret_set, struct ts_git_fault *ret_fault) {
+    enum ts_git_error error = ts_git_set_new(origins->repo, ret_set, ret_fault);
+    for (size_t i = 0; error == TS_GIT_OK && i < refs->count; i++)
+        (void)ts_git_set_add(*ret_set, &refs->items[i].oid);
+    return error;
+}
+
+/* Commits of notes: their files are notes. NULL when there are none. */
+static enum ts_git_error find_notes(struct scan_origins *origins, struct ts_git_set **ret_notes,
+                                    struct ts_git_fault *ret_fault) {
+    static const char prefix[] = "refs/notes/";
+    struct ts_git_refs refs;
+    enum ts_git_error error = ts_git_refs_list(origins->repo, NULL, &refs, ret_fault);
+    if (error != TS_GIT_OK)
+        return error;
+    struct ts_git_oid *tips = calloc(refs.count + 1, sizeof *tips);
+    size_t count = 0;
+    for (size_t i = 0; tips != NULL && i < refs.count; i++)
+        if (strncmp(refs.items[i].name, prefix, sizeof prefix - 1) == 0)
+            tips[count++] = refs.items[i].oid;
+    struct ts_git_selection selection = {.from = tips, .from_count = count};
+    if (count > 0 && ts_git_graph_reach(origins->graph, &selection, ret_notes, NULL, NULL) != TS_GIT_OK)
+        *ret_notes = NULL; /* a tip is missing, which is a fault already: called files then */
+    free(tips);
+    ts_git_refs_release(&refs);
+    return TS_GIT_OK;
+}
+
+static uint32_t keep_commit(struct scan_session *session, const struct ts_git_commit_info *info) {
+    struct scan_commit commit = {
+        .oid = info->oid,
+        .time_s = info->commit_time_s,
+        .author_time_s = info->author_time_s,
+        .author_zone_minutes = info->author_zone_minutes,
+        .author_name = scan__hits_text(&session->hits, ts_bytes_of_cstring(info->author_name)),
+        .author_mail = scan__hits_text(&session->hits, ts_bytes_of_cstring(info->author_mail)),
+    };
+    return scan__session_commit(session, &commit);
+}
+
+struct placing {
+    struct scan_origins *origins;
+    struct refs *refs;
+    const struct ts_git_set *notes;
+    enum ts_place place;
+};
+
+static bool place_all(const struct placing *placing, const struct ts_git_occurrences *found) {
+    struct scan_session *session = placing->origins->session;
+    uint32_t *commits = calloc(found->commit_count + 1, sizeof *commits);
+    bool *are_notes = calloc(found->commit_count + 1, sizeof *are_notes);
+    bool done = commits != NULL && are_notes != NULL;
+    for (size_t i = 0; done && i < found->commit_count; i++) {
+        commits[i] = keep_commit(session, &found->commits[i]);
+        are_notes[i] = placing->notes != NULL && ts_git_set_has(placing->notes, &found->commits[i].oid);
+    }
+    for (size_t i = 0; done && i < found->count; i++) {
+        const struct ts_git_occurrence *item = &found->items[i];
+        struct ref *ref = find_ref(placing->refs, &item->blob);
+        if (ref == NULL)
+            continue;
+        ref->has_stand = true;
+        struct scan_stand stand = {
+            .content = ref->content,
+            .commit = commits[item->commit],
+            .path = scan__hits_text(&session->hits, ts_bytes_of(item->path, item->path_len)),
+            .place = are_notes[item->commit] ? TS_PLACE_NOTE : placing->place,
+        };
+        scan__session_stand(session, &stand);
+    }
+    free(commits);
+    free(are_notes);
+    return done;
+}
+
+static enum ts_git_error attribute(const struct placing *placing, const struct ts_git_selection *selection,
+                                   const struct ts_git_set *blobs, struct ts_git_fault *ret_fault) {
+    struct scan_origins *origins = placing->origins;
+    struct ts_git_occurrences found;
+    size_t max = (size_t)(origins->session->memory_bytes / MEMORY_SHARE / OCCURRENCE_BYTES);
+    enum ts_git_error error =
+        ts_git_graph_attribute(origins->graph, selection, blobs, max, &found, ret_fault);
+    if (error != TS_GIT_OK)
+        return error;
+    if (!place_all(placing, &found))
+        origins->session->no_memory = true;
+    if (found.is_cut)
+        scan__fault(
+            &origins->session->faults,
+            "more than %zu places of findings, or too much history between them: not all of them are counted; "
+            "give it more --memory, or select less",
+            max);
+    ts_git_occurrences_release(&found);
+    return TS_GIT_OK;
+}
+
+static enum ts_git_error trace_blobs(struct scan_origins *origins, struct refs *refs,
+                                     struct ts_git_fault *ret_fault) {
+    struct ts_git_set *blobs = NULL;
+    struct ts_git_set *notes = NULL;
+    struct placing placing = {.origins = origins, .refs = refs, .place = TS_PLACE_FILE};
+    enum ts_git_error error = set_of(origins, refs, &blobs, ret_fault);
+    if (error == TS_GIT_OK)
+        error = find_notes(origins, &notes, ret_fault);
+    placing.notes = notes;
+    if (error == TS_GIT_OK)
+        error = attribute(&placing, origins->selection, blobs, ret_fault);
+    if (error == TS_GIT_OK && origins->reached != NULL && origins->lost_count > 0) {
+        struct ts_git_selection lost = {
+            .from = origins->lost, .from_count = origins->lost_count, .tips_only = true};
+        ts_git_set_subtract(blobs, origins->reached);
+        placing.notes = NULL;
+        placing.place = TS_PLACE_UNREACHABLE;
+        error = attribute(&placing, &lost, blobs, ret_fault);
+    }
+    ts_git_set_free(blobs);
+    ts_git_set_free(notes);
+    return error;
+}
+
+static enum ts_git_error place_blobs(struct scan_origins *origins, struct refs *refs,
+                                     struct ts_git_fault *ret_fault) {
+    enum ts_git_error error = origins->graph != NULL ? trace_blobs(origins, refs, ret_fault) : TS_GIT_OK;
+    if (error == TS_GIT_NO_MEMORY) {
+        scan__fault(
+            &origins->session->faults,
+            "finding the paths of findings needs more memory than it may have: some are left out; give it more "
+            "--memory, or select less");
+        error = TS_GIT_OK;
+    }
+    /* What a tag names directly, what no commit has, and what could not be traced. */
+    for (size_t i = 0; error == TS_GIT_OK && i < refs->count; i++) {
+        const struct ref *ref = &refs->items[i];
+        bool is_reached = origins->reached == NULL || ts_git_set_has(origins->reached, &ref->oid);
+        struct scan_stand stand = {.content = ref->content,
+                                   .commit = TS_REPORT_NONE,
+                                   .place = is_reached ? TS_PLACE_FILE : TS_PLACE_UNREACHABLE};
+        if (!ref->has_stand)
+            scan__session_stand(origins->session, &stand);
+    }
+    return error;
+}
+
+/* ---- messages ---- */
+
+/* TS_REPORT_NONE when it is no commit, or cannot be read. */
+static uint32_t read_commit(struct scan_origins *origins, const struct ts_git_oid *oid) {
+    struct ts_git_content content;
+    struct ts_git_commit parsed;
+    struct scan_session *session = origins->session;
+    uint32_t index = TS_REPORT_NONE;
+    if (ts_git_object_read(origins->repo, oid, COMMIT_BYTES_MAX, &content, NULL) != TS_GIT_OK)
+        return TS_REPORT_NONE;
+    if (content.type == TS_GIT_COMMIT &&
+        ts_git_commit_parse(ts_git_repo_hash(origins->repo), ts_bytes_of(content.bytes, content.len),
+                            &parsed)) {
+        struct scan_commit commit = {.oid = *oid,
+                                     .time_s = parsed.committer.time_s,
+                                     .author_time_s = parsed.author.time_s,
+                                     .author_zone_minutes = parsed.author.zone_minutes,
+                                     .author_name = scan__hits_text(&session->hits, parsed.author.name),
+                                     .author_mail = scan__hits_text(&session->hits, parsed.author.mail)};
+        index = scan__session_commit(session, &commit);
+    }
+    free(content.bytes);
+    return index;
+}
+
+static void place_message(struct scan_origins *origins, size_t index, const struct scan_content *content) {
+    struct scan_stand stand = {.content = (uint32_t)index, .commit = TS_REPORT_NONE, .path = content->path};
+    struct ts_git_oid peeled = content->oid;
+    stand.place = content->kind == SCAN_CONTENT_TAG ? TS_PLACE_TAG_MESSAGE : TS_PLACE_COMMIT_MESSAGE;
+    if (content->kind == SCAN_CONTENT_COMMIT ||
+        ts_git_object_peel(origins->repo, &content->commit, &peeled, NULL) == TS_GIT_OK)
+        stand.commit = read_commit(origins, &peeled);
+    scan__session_stand(origins->session, &stand);
+}
+
+enum ts_git_error scan__origins(struct scan_origins *origins, struct ts_git_fault *ret_fault) {
+    struct refs refs;
+    if (!find_blobs(origins, &refs)) {
+        origins->session->no_memory = true;
+        return TS_GIT_OK;
+    }
+    enum ts_git_error error = refs.count > 0 ? place_blobs(origins, &refs, ret_fault) : TS_GIT_OK;
+    free(refs.items);
+    size_t total;
+    (void)scan__hits_contents(&origins->session->hits, &total);
+    for (size_t i = 0; i < total && error == TS_GIT_OK; i++) {
+        struct scan_content content = scan__hits_contents(&origins->session->hits, &total)[i];
+        if (content.target == origins->target_index &&
+            (content.kind == SCAN_CONTENT_COMMIT || content.kind == SCAN_CONTENT_TAG))
+            place_message(origins, i, &content);
+    }
+    return error;
+}

@@ -1,0 +1,46 @@
+/*
+ * What a target is scanned with: rules, the target's own configuration, and the key of finding ids.
+ *
+ * A configuration that comes with a target is a stranger's: it may name rule files of the target only, and of
+ * everything no more than the limits in profile.c, so that scanning a repository costs no more than its content says.
+ */
+#ifndef TS_SCAN_PROFILE_H
+#define TS_SCAN_PROFILE_H
+
+#include "detect/config.h"
+#include "detect/detector.h"
+#include "detect/finding_id.h"
+#include "scan/scan.h"
+
+struct scan_profile {
+    struct ts_ruleset rules;
+    struct ts_detector *detector;
+    struct ts_config config;
+    bool has_config;
+    struct ts_finding_key key;
+    bool has_public_salt;
+};
+
+/* A file of the target, by its path from the top. The caller frees bytes. */
+struct scan_profile_file {
+    uint8_t *bytes;
+    size_t len;
+};
+enum scan_profile_read { SCAN_PROFILE_READ, SCAN_PROFILE_ABSENT, SCAN_PROFILE_UNREADABLE };
+typedef enum scan_profile_read scan_profile_reader(void *ctx, const char *path, size_t max,
+                                                   struct scan_profile_file *ret_file);
+
+struct scan_profile_source {
+    const char *name;          /* what messages call the target */
+    scan_profile_reader *read; /* NULL: the target has no configuration of its own */
+    void *ctx;
+};
+
+#define SCAN_CONFIG_NAME ".turnstone.yml"
+
+/* False with a line that says what is wrong. */
+bool scan__profile_init(struct scan_profile *profile, const struct ts_scan_options *options,
+                        const struct scan_profile_source *source, struct ts_scan_error *ret_error);
+void scan__profile_release(struct scan_profile *profile);
+
+#endif

@@ -1,0 +1,367 @@
+/*
+ * A repository: what is selected of its history.
+ *
+ *   graph ──reach──> wanted ──visit──> hits ──attribute──> stands
+ *
+ * The graph is read first, so that only what a ref reaches is looked at, and asked again at the end for the paths and
+ * commits of blobs that have hits.
+ */
+#include "origins.h"
+
+#include "look_impl.h"
+
+#include "base/assert.h"
+#include "git/walk.h"
+
+#include <stdio.h>
+#include <stdlib.h>
+
+/* Of the memory, what the graph may hold. */
+#define GRAPH_SHARE 3
+
+/* ---- what is selected ---- */
+
+struct chosen {
+    struct ts_git_oid *oids;
+    size_t count;
+    size_t capacity;
+    struct ts_git_selection selection;
+};
+
+static enum ts_scan_outcome choose(struct ts_git_repo *repo, struct chosen *chosen, const char *name,
+                                   const char *const *below, size_t below_count,
+                                   struct ts_scan_error *ret_error) {
+    struct ts_git_fault fault = {.error = TS_GIT_OK};
+    enum ts_git_error error = TS_GIT_NO_SUCH_REF;
+    for (size_t i = 0; i < below_count && error != TS_GIT_OK; i++) {
+        char full[1024];
+        int len = snprintf(full, sizeof full, "%s%s", below[i], name);
+        if (len < 0 || (size_t)len >= sizeof full)
+            break;
+        if (!SCAN_GROW(chosen->oids, chosen->capacity, chosen->count + 1))
+            return scan__fail(ret_error, TS_SCAN_FAILED, "out of memory");
+        error = ts_git_repo_resolve(repo, full, &chosen->oids[chosen->count], &fault);
+    }
+    if (error != TS_GIT_OK) {
+        char line[400];
+        return scan__fail(ret_error, TS_SCAN_BAD_TARGET, "%s",
+                          ts_git_fault_describe(&fault, line, sizeof line));
+    }
+    chosen->count++;
+    return TS_SCAN_DONE;
+}
+
+static enum ts_scan_outcome select_commits(const struct ts_scan_options *options, struct ts_git_repo *repo,
+                                           struct chosen *ret_chosen, struct ts_scan_error *ret_error) {
+    static const char *const any[] = {""};
+    static const char *const branch[] = {"refs/heads/", "refs/remotes/", "refs/remotes/origin/"};
+    struct chosen chosen = {.oids = NULL};
+    enum ts_scan_outcome outcome = TS_SCAN_DONE;
+    for (size_t i = 0; i < options->ref_count && outcome == TS_SCAN_DONE; i++)
+        outcome = choose(repo, &chosen, options->refs[i], any, 1, ret_error);
+    for (size_t i = 0; i < options->branch_count && outcome == TS_SCAN_DONE; i++)
+        outcome = choose(repo, &chosen, options->branches[i], branch, 3, ret_error);
+    for (size_t i = 0; i < options->commit_count && outcome == TS_SCAN_DONE; i++)
+        outcome = choose(repo, &chosen, options->commits[i], any, 1, ret_error);
+    if (outcome != TS_SCAN_DONE) {
+        free(chosen.oids);
+        return outcome;
+    }
+    chosen.selection = (struct ts_git_selection){.all_refs = chosen.count == 0,
+                                                 .from = chosen.oids,
+                                                 .from_count = chosen.count,
+                                                 .tips_only = options->commit_count > 0,
+                                                 .has_since = options->has_since,
+                                                 .since_s = options->since_s,
+                                                 .new_only = options->commit_count > 0 || options->has_since};
+    *ret_chosen = chosen;
+    return TS_SCAN_DONE;
+}
+
+/* ---- the visit ---- */
+
+struct visit {
+    struct scan_session *session;
+    struct scan_target *target;
+    uint32_t target_index;
+    struct ts_git_repo *repo;
+    struct scan_looks looks;
+    const struct ts_git_set *reached; /* by refs; NULL unless what is not is looked at, too */
+    pthread_mutex_t lock;             /* guards lost; taken alone */
+    struct ts_git_oid *lost;          /* commits that no ref reaches */
+    size_t lost_count;
+    size_t lost_capacity;
+    atomic_uint_fast64_t blobs;
+    atomic_uint_fast64_t bytes;
+};
+
+/* Results that the visit keeps are what is known of a whole content, or, with the lowest bit set, windows. */
+static void *mark_windows(struct scan_windows *windows) {
+    return windows == NULL ? NULL : (char *)windows + 1;
+}
+
+static struct scan_windows *windows_of(void *result) {
+    return ((uintptr_t)result & 1) != 0 ? (struct scan_windows *)(void *)((char *)result - 1) : NULL;
+}
+
+static void release_result(void *ctx, void *result) {
+    (void)ctx;
+    struct scan_windows *windows = windows_of(result);
+    if (windows != NULL)
+        scan__windows_free(windows);
+    else
+        scan__raw_free(result);
+}
+
+static struct scan_content content_of(const struct visit *visit, const struct ts_git_object *object,
+                                      enum scan_content_kind kind) {
+    return (struct scan_content){.oid = object->oid, .target = visit->target_index, .kind = kind};
+}
+
+static void note_outcome(struct visit *visit, enum scan_outcome outcome, const struct ts_git_object *object) {
+    if (outcome == SCAN_OK)
+        return;
+    char hex[TS_GIT_OID_HEX_SIZE];
+    char name[TS_GIT_OID_HEX_SIZE + 16];
+    snprintf(name, sizeof name, "object %s", ts_git_oid_format(visit->target->hash, &object->oid, hex));
+    scan__session_outcome(visit->session, outcome, name);
+}
+
+static void count_object(struct visit *visit, const struct ts_git_object *object) {
+    struct ts_scan_progress *progress = visit->session->progress;
+    if (object->is_last && object->type == TS_GIT_BLOB) {
+        atomic_fetch_add_explicit(&visit->blobs, 1, memory_order_relaxed);
+        atomic_fetch_add_explicit(&visit->bytes, object->size, memory_order_relaxed);
+    }
+    atomic_fetch_add_explicit(&progress->objects, object->is_last, memory_order_relaxed);
+    atomic_fetch_add_explicit(&progress->bytes, object->content.len - object->overlap, memory_order_relaxed);
+    uint_fast64_t findings = atomic_load_explicit(&visit->session->hits.finding_count, memory_order_relaxed);
+    if (findings != atomic_load_explicit(&progress->findings, memory_order_relaxed))
+        atomic_store_explicit(&progress->findings, findings, memory_order_relaxed);
+}
+
+static void look_at_blob(struct visit *visit, struct scan_look *look, const struct ts_git_object *object,
+                         void **result) {
+    struct scan_content content = content_of(visit, object, SCAN_CONTENT_BLOB);
+    if (object->content.len == object->size) {
+        struct scan_base base;
+        struct scan_raw *raw = NULL;
+        bool is_delta = object->base != NULL && !visit->session->options->full;
+        if (is_delta)
+            base = (struct scan_base){.raw = object->base->result,
+                                      .size = object->base->size,
+                                      .copies = object->base->copies,
+                                      .copy_count = object->base->copy_count};
+        note_outcome(visit, scan__look_whole(look, &content, object->content, is_delta ? &base : NULL, &raw),
+                     object);
+        *result = raw;
+        return;
+    }
+    struct scan_window window = {
+        .bytes = object->content, .at = object->content_at, .is_last = object->is_last};
+    struct scan_windows *windows = windows_of(*result);
+    enum scan_outcome outcome = scan__look_window(look, &content, &window, &windows);
+    if (outcome != SCAN_OK && object->is_last)
+        note_outcome(visit, outcome, object);
+    *result = mark_windows(windows);
+    if (object->is_last) {
+        scan__windows_free(windows);
+        *result = scan__raw_unknown();
+    }
+}
+
+static void remember_lost(struct visit *visit, const struct ts_git_object *object) {
+    if (visit->reached == NULL || ts_git_set_has(visit->reached, &object->oid))
+        return;
+    pthread_mutex_lock(&visit->lock);
+    if (SCAN_GROW(visit->lost, visit->lost_capacity, visit->lost_count + 1))
+        visit->lost[visit->lost_count++] = object->oid;
+    pthread_mutex_unlock(&visit->lock);
+}
+
+static void look_at_message(struct visit *visit, struct scan_look *look, const struct ts_git_object *object) {
+    bool is_commit = object->type == TS_GIT_COMMIT;
+    struct scan_content content =
+        content_of(visit, object, is_commit ? SCAN_CONTENT_COMMIT : SCAN_CONTENT_TAG);
+    struct ts_git_commit commit;
+    struct ts_git_tag tag;
+    struct ts_bytes message = {NULL, 0};
+    if (object->content.len != object->size)
+        return; /* the graph has made a fault of it */
+    if (is_commit && ts_git_commit_parse(visit->target->hash, object->content, &commit)) {
+        message = commit.message;
+        remember_lost(visit, object);
+    } else if (!is_commit && ts_git_tag_parse(visit->target->hash, object->content, &tag)) {
+        message = tag.message;
+        content.commit = tag.target;
+        content.name = tag.name;
+    }
+    if (message.len > 0)
+        note_outcome(visit, scan__look_whole(look, &content, message, NULL, NULL), object);
+}
+
+static bool visit_object(void *ctx, unsigned worker, const struct ts_git_object *object, void **result) {
+    struct visit *visit = ctx;
+    struct scan_look *look = &visit->looks.items[worker];
+    switch (object->type) {
+    case TS_GIT_BLOB:
+        look_at_blob(visit, look, object, result);
+        break;
+    case TS_GIT_COMMIT:
+    case TS_GIT_TAG:
+        look_at_message(visit, look, object);
+        break;
+    case TS_GIT_TREE:
+        break;
+    }
+    count_object(visit, object);
+    return !scan__is_stopped(visit->session);
+}
+
+static enum ts_git_error visit_all(struct visit *visit, const struct ts_git_set *wanted,
+                                   uint64_t memory_bytes, struct ts_git_fault *ret_fault) {
+    struct scan_session *session = visit->session;
+    struct ts_git_visit_options options = {
+        .threads = session->jobs,
+        .types = TS_GIT_TYPE_BIT(TS_GIT_BLOB) | TS_GIT_TYPE_BIT(TS_GIT_COMMIT) | TS_GIT_TYPE_BIT(TS_GIT_TAG),
+        .wanted = wanted,
+        .memory_bytes = memory_bytes,
+        .overlap_bytes = scan__look_overlap(visit->target->profile),
+        .spill_dir = session->spill_dir,
+        .faults = scan__faults_sink(&session->faults),
+    };
+    struct ts_git_visitor visitor = {.visit = visit_object, .release = release_result, .ctx = visit};
+    enum ts_git_error error = ts_git_visit(visit->repo, &options, &visitor, NULL, ret_fault);
+    visit->target->row.blobs = atomic_load(&visit->blobs);
+    visit->target->row.bytes = atomic_load(&visit->bytes);
+    return error == TS_GIT_STOPPED ? TS_GIT_OK : error;
+}
+
+/* ---- all of it ---- */
+
+/* What is to be visited; and, when what is not reachable is among it, what is. */
+static enum ts_git_error find_wanted(struct visit *visit, struct ts_git_graph *graph,
+                                     const struct ts_git_selection *selection, struct ts_git_set **ret_wanted,
+                                     struct ts_git_set **ret_reached, struct ts_git_fault *ret_fault) {
+    struct ts_git_reach_stats stats;
+    struct ts_git_set *wanted = NULL;
+    struct ts_git_set *reached = NULL;
+    enum ts_git_error error = ts_git_graph_reach(graph, selection, &wanted, &stats, ret_fault);
+    if (error != TS_GIT_OK)
+        return error;
+    struct ts_report_target *row = &visit->target->row;
+    row->commits = stats.commits;
+    row->trees = stats.trees;
+    row->tags = stats.tags;
+    row->missing_by_design = stats.missing_by_design;
+    row->cut_commits = stats.cut_commits;
+    atomic_store(&visit->session->progress->objects_total, stats.blobs + stats.commits + stats.tags);
+    if (visit->session->options->unreachable) {
+        struct ts_git_selection all = {.all_refs = true};
+        error = ts_git_graph_reach(graph, &all, &reached, NULL, ret_fault);
+        if (error != TS_GIT_OK) {
+            ts_git_set_free(wanted);
+            return error;
+        }
+        /* What is wanted, and what is not reached: everything but what is reached and not wanted. */
+        ts_git_set_invert(wanted);
+        ts_git_set_intersect(wanted, reached);
+        ts_git_set_invert(wanted);
+        atomic_store(&visit->session->progress->objects_total, 0);
+    }
+    *ret_wanted = wanted;
+    *ret_reached = reached;
+    return TS_GIT_OK;
+}
+
+/* What is missing and no fault of the repository was asked for by its id. */
+static enum ts_scan_outcome git_failure(const struct ts_git_fault *fault, struct ts_scan_error *ret_error) {
+    char line[400];
+    enum ts_scan_outcome outcome = fault->error == TS_GIT_MISSING ? TS_SCAN_BAD_TARGET : TS_SCAN_FAILED;
+    return scan__fail(ret_error, outcome, "%s", ts_git_fault_describe(fault, line, sizeof line));
+}
+
+static enum ts_git_error scan_graph(struct visit *visit, struct ts_git_graph *graph,
+                                    const struct ts_git_selection *selection,
+                                    struct ts_git_fault *ret_fault) {
+    struct scan_session *session = visit->session;
+    struct ts_git_set *wanted = NULL;
+    struct ts_git_set *reached = NULL;
+    enum ts_git_error error = find_wanted(visit, graph, selection, &wanted, &reached, ret_fault);
+    visit->reached = reached;
+    if (error == TS_GIT_OK) {
+        atomic_store(&session->progress->stage, TS_SCAN_STAGE_CONTENT);
+        error = visit_all(visit, wanted, scan__session_visit_memory(session, ts_git_graph_bytes(graph)),
+                          ret_fault);
+    }
+    if (error == TS_GIT_OK) {
+        atomic_store(&session->progress->stage, TS_SCAN_STAGE_ORIGINS);
+        struct scan_origins origins = {.session = session,
+                                       .target_index = visit->target_index,
+                                       .repo = visit->repo,
+                                       .graph = graph,
+                                       .selection = selection,
+                                       .reached = reached,
+                                       .lost = visit->lost,
+                                       .lost_count = visit->lost_count};
+        error = scan__origins(&origins, ret_fault);
+    }
+    ts_git_set_free(wanted);
+    ts_git_set_free(reached);
+    return error;
+}
+
+/* The history is too large to be held: everything in the repository is looked at, and paths remain unknown. */
+static enum ts_git_error scan_without_graph(struct visit *visit, struct ts_git_fault *ret_fault) {
+    struct scan_session *session = visit->session;
+    scan__fault(
+        &session->faults,
+        "the history needs more memory than it may have: everything in the repository is scanned, whatever was "
+        "selected, and paths and commits are left out; give it more --memory");
+    atomic_store(&session->progress->stage, TS_SCAN_STAGE_CONTENT);
+    enum ts_git_error error = visit_all(visit, NULL, scan__session_visit_memory(session, 0), ret_fault);
+    struct scan_origins origins = {
+        .session = session, .target_index = visit->target_index, .repo = visit->repo};
+    return error == TS_GIT_OK ? scan__origins(&origins, ret_fault) : error;
+}
+
+enum ts_scan_outcome scan__repository(struct scan_session *session, struct scan_target *target,
+                                      struct ts_git_repo *repo, struct ts_scan_error *ret_error) {
+    struct chosen chosen;
+    enum ts_scan_outcome outcome = select_commits(session->options, repo, &chosen, ret_error);
+    if (outcome != TS_SCAN_DONE)
+        return outcome;
+    struct visit visit = {.session = session,
+                          .target = target,
+                          .target_index = (uint32_t)(target - session->targets),
+                          .repo = repo};
+    struct ts_git_graph *graph = NULL;
+    struct ts_git_fault fault;
+    pthread_mutex_init(&visit.lock, NULL);
+    if (!scan__looks_init(&visit.looks, session, target->profile)) {
+        outcome = scan__fail(ret_error, TS_SCAN_FAILED, "out of memory; give it fewer --jobs");
+        goto done;
+    }
+    atomic_store(&session->progress->stage, TS_SCAN_STAGE_HISTORY);
+    uint64_t table_bytes_max = session->memory_bytes / GRAPH_SHARE;
+    struct ts_git_graph_options options = {.threads = session->jobs,
+                                           .memory_bytes =
+                                               scan__session_visit_memory(session, table_bytes_max),
+                                           .table_bytes_max = table_bytes_max,
+                                           .spill_dir = session->spill_dir,
+                                           .faults = scan__faults_sink(&session->faults)};
+    enum ts_git_error error = ts_git_graph_new(repo, &options, &graph, &fault);
+    if (error == TS_GIT_OK)
+        error = scan_graph(&visit, graph, &chosen.selection, &fault);
+    else if (error == TS_GIT_NO_MEMORY)
+        error = scan_without_graph(&visit, &fault);
+    if (error != TS_GIT_OK)
+        outcome = git_failure(&fault, ret_error);
+done:
+    scan__looks_finish(&visit.looks, session, &target->row);
+    ts_git_graph_free(graph);
+    pthread_mutex_destroy(&visit.lock);
+    free(visit.lost);
+    free(chosen.oids);
+    return outcome;
+}

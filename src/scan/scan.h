@@ -1,0 +1,110 @@
+/*
+ * A scan: targets and options in, a report out.
+ *
+ * Of a repository, every blob and message that is selected is looked at once, changed bytes only where it is kept as a
+ * delta; paths and commits are worked out afterwards for what has findings. Reports of the same target are equal
+ * whatever the number of threads is, with and without `full`.
+ */
+#ifndef TS_SCAN_SCAN_H
+#define TS_SCAN_SCAN_H
+
+#include "base/bytes.h"
+#include "report/report.h"
+
+#include <stdatomic.h>
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#define TS_SCAN_MEMORY_MIN      (UINT64_C(64) << 20)
+#define TS_SCAN_MEMORY_DEFAULT  (UINT64_C(1) << 30)
+#define TS_SCAN_OCCURRENCES_ALL SIZE_MAX
+#define TS_SCAN_THREADS_MAX     256
+
+enum ts_scan_target_kind {
+    TS_SCAN_TARGET_ANY,    /* a repository, or a file */
+    TS_SCAN_TARGET_FOLDER, /* the files of a folder, whatever else it may be */
+    TS_SCAN_TARGET_INPUT,  /* standard input */
+};
+
+struct ts_scan_target {
+    const char *path;
+    enum ts_scan_target_kind kind;
+};
+
+/* What of a repository is scanned. */
+enum ts_scan_extent {
+    TS_SCAN_HISTORY,      /* what refs reach */
+    TS_SCAN_STAGED,       /* what is staged and not in HEAD */
+    TS_SCAN_WORKING_TREE, /* the files of the work tree as they are */
+};
+
+/* Read and written by any thread while the scan runs. {0} at its start. */
+struct ts_scan_progress {
+    atomic_uint_fast64_t objects;       /* looked at: blobs, messages, files */
+    atomic_uint_fast64_t objects_total; /* 0 while it is not known */
+    atomic_uint_fast64_t bytes;
+    atomic_uint_fast64_t findings;
+    atomic_uint stage; /* enum ts_scan_stage */
+    atomic_bool stop;  /* set it to end the scan early, from a signal handler, too */
+};
+
+enum ts_scan_stage {
+    TS_SCAN_STAGE_START,
+    TS_SCAN_STAGE_HISTORY,
+    TS_SCAN_STAGE_CONTENT,
+    TS_SCAN_STAGE_ORIGINS
+};
+
+struct ts_scan_options {
+    const struct ts_scan_target *targets;
+    size_t target_count;
+
+    const char *const *refs; /* as users write them; none: all refs */
+    size_t ref_count;
+    const char *const *branches; /* names below refs/heads or refs/remotes */
+    size_t branch_count;
+    const char *const *commits; /* these commits alone: what they brought */
+    size_t commit_count;
+    int64_t since_s; /* with has_since: what commits of this time or later brought */
+
+    const char *config_file;       /* instead of the target's own */
+    const char *const *rule_files; /* added to the built-in rules */
+    size_t rule_file_count;
+    const char *cache_folder; /* of compiled rules; as in struct ts_detector_options */
+    struct ts_bytes salt;     /* a baseline's: comes before that of a configuration */
+    struct ts_bytes new_salt; /* comes before the public one: for a baseline that is being made */
+
+    uint64_t memory_bytes;             /* 0 is TS_SCAN_MEMORY_DEFAULT; at least TS_SCAN_MEMORY_MIN */
+    const char *spill_dir;             /* NULL: TMPDIR, or /tmp */
+    size_t occurrences_max;            /* listed for each finding; 0 is 100 */
+    struct ts_scan_progress *progress; /* NULL: none, and no way to stop */
+
+    enum ts_scan_extent extent;
+    unsigned jobs; /* threads; 0: as many as there are processors */
+    bool has_since;
+    bool unreachable; /* what no ref reaches, too */
+    bool full;        /* every byte of every blob */
+    bool ungated;     /* every rule everywhere: slow, for comparison */
+    bool no_repo_config;
+    bool no_builtin_rules;
+    bool shows_secrets;
+};
+
+enum ts_scan_outcome {
+    TS_SCAN_DONE,       /* there is a report; it may be incomplete */
+    TS_SCAN_BAD_TARGET, /* not there, no repository, or a ref that it has not */
+    TS_SCAN_BAD_CONFIG, /* rules or configuration */
+    TS_SCAN_FAILED,     /* memory, threads, temporary files */
+};
+
+struct ts_scan_error {
+    char text[600]; /* one line that says what, why and what helps; safe to print */
+};
+
+/* With DONE the caller releases the report with ts_scan_release. */
+enum ts_scan_outcome ts_scan_run(const struct ts_scan_options *options, struct ts_report *ret_report,
+                                 struct ts_scan_error *ret_error);
+void ts_scan_release(struct ts_report *report);
+
+#endif

@@ -1,0 +1,115 @@
+/*
+ * A scan under way: what its targets share.
+ *
+ * Each target is scanned on its own, one after the other: contents are looked at (hits.h), then it is worked out where those
+ * with hits stand, which is kept here as stands; when all are done, assemble.c makes the report. What a target had open is
+ * closed before the next one begins.
+ */
+#ifndef TS_SCAN_SESSION_H
+#define TS_SCAN_SESSION_H
+
+#include "faults.h"
+#include "hits.h"
+#include "look.h"
+#include "profile.h"
+
+#include "scan/scan.h"
+
+/* A commit as a report shows it. */
+struct scan_commit {
+    struct ts_git_oid oid;
+    int64_t time_s; /* committer's: what the first is the first by */
+    int64_t author_time_s;
+    int32_t author_zone_minutes;
+    uint32_t author_name; /* texts */
+    uint32_t author_mail;
+};
+
+/* Where a content stands. */
+struct scan_stand {
+    uint32_t content;
+    uint32_t commit; /* TS_REPORT_NONE: none */
+    uint32_t path;   /* text */
+    enum ts_place place;
+};
+
+struct scan_target {
+    struct ts_report_target row;
+    struct scan_profile *profile;
+    enum ts_git_hash hash;
+};
+
+struct scan_session {
+    const struct ts_scan_options *options;
+    unsigned jobs;
+    uint64_t memory_bytes;
+    const char *spill_dir;
+    struct ts_scan_progress *progress; /* never NULL */
+    struct ts_scan_progress own_progress;
+    struct scan_hits hits;
+    struct scan_faults faults;
+    struct scan_pile stands;
+    struct scan_pile commits;
+    struct scan_target *targets;
+    size_t target_count; /* begun */
+    struct scan_profile **profiles;
+    size_t profile_count;
+    struct scan_profile *plain; /* of targets without a configuration; one of profiles, or NULL */
+    uint64_t limits_hit;
+    bool no_memory;
+};
+
+static inline bool scan__is_stopped(const struct scan_session *session) {
+    return atomic_load_explicit(&session->progress->stop, memory_order_relaxed);
+}
+
+/* The profile for a target, kept by the session. NULL with a line that says what is wrong. */
+struct scan_profile *scan__session_profile(struct scan_session *session,
+                                           const struct scan_profile_source *source,
+                                           struct ts_scan_error *ret_error);
+
+/* Says what is wrong. Returns the outcome. */
+__attribute__((format(printf, 3, 4))) enum ts_scan_outcome
+scan__fail(struct ts_scan_error *ret_error, enum ts_scan_outcome outcome, const char *format, ...);
+
+/* TS_REPORT_NONE when there is no memory. */
+uint32_t scan__session_commit(struct scan_session *session, const struct scan_commit *commit);
+void scan__session_stand(struct scan_session *session, const struct scan_stand *stand);
+
+/* What remains of a content that could not be looked at in full. `name` is safe to print. */
+void scan__session_outcome(struct scan_session *session, enum scan_outcome outcome, const char *name);
+
+/* The looks of all threads of a target. */
+struct scan_looks {
+    struct scan_look *items;
+    unsigned count;
+};
+bool scan__looks_init(struct scan_looks *looks, struct scan_session *session,
+                      const struct scan_profile *profile);
+
+/* Adds to the target's row what they counted, and releases them. */
+void scan__looks_finish(struct scan_looks *looks, struct scan_session *session, struct ts_report_target *row);
+
+/* What is to be looked at in windows, and how large these are. */
+uint64_t scan__session_visit_memory(const struct scan_session *session, uint64_t taken);
+
+/* ---- kinds of targets; each fills in its row ---- */
+
+struct ts_git_repo;
+enum ts_scan_outcome scan__repository(struct scan_session *session, struct scan_target *target,
+                                      struct ts_git_repo *repo, struct ts_scan_error *ret_error);
+enum ts_scan_outcome scan__staged(struct scan_session *session, struct scan_target *target,
+                                  struct ts_git_repo *repo, struct ts_scan_error *ret_error);
+enum ts_scan_outcome scan__folder(struct scan_session *session, struct scan_target *target, const char *path,
+                                  enum ts_place place, struct ts_scan_error *ret_error);
+enum ts_scan_outcome scan__file(struct scan_session *session, struct scan_target *target, const char *path,
+                                struct ts_scan_error *ret_error);
+enum ts_scan_outcome scan__input(struct scan_session *session, struct scan_target *target, int fd,
+                                 struct ts_scan_error *ret_error);
+
+/* ---- the end ---- */
+
+/* False when there is no memory. On success the report owns the session's texts. */
+bool scan__assemble(struct scan_session *session, struct scan_arena *arena, struct ts_report *ret_report);
+
+#endif

@@ -1,0 +1,154 @@
+#include "suppressed.h"
+
+#include "look_impl.h"
+
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+/* Who allowed which finding, how often: merged when there are many, so that it stays as small as the answer. */
+struct scan_suppressed_item {
+    uint32_t profile; /* its number; MARK for marks */
+    uint32_t source;  /* entry, or text of the mark */
+    uint32_t finding;
+    uint64_t times;
+};
+
+#define MARK        UINT32_MAX
+#define MERGE_FIRST 65536
+
+bool scan__suppressed_init(struct scan_suppressed *suppressed, const struct scan_hits *hits,
+                           struct scan_profile *const *profiles, size_t profile_count) {
+    *suppressed =
+        (struct scan_suppressed){.hits = hits, .profiles = profiles, .profile_count = profile_count};
+    return SCAN_GROW(suppressed->items, suppressed->capacity, MERGE_FIRST);
+}
+
+void scan__suppressed_release(struct scan_suppressed *suppressed) {
+    free(suppressed->items);
+    suppressed->items = NULL;
+}
+
+static int compare(const void *a, const void *b) {
+    const struct scan_suppressed_item *x = a;
+    const struct scan_suppressed_item *y = b;
+    if (x->profile != y->profile)
+        return x->profile < y->profile ? -1 : 1;
+    if (x->source != y->source)
+        return x->source < y->source ? -1 : 1;
+    return (x->finding > y->finding) - (x->finding < y->finding);
+}
+
+static void merge(struct scan_suppressed *suppressed) {
+    if (suppressed->count == 0)
+        return;
+    qsort(suppressed->items, suppressed->count, sizeof *suppressed->items, compare);
+    size_t kept = 1;
+    for (size_t i = 1; i < suppressed->count; i++) {
+        struct scan_suppressed_item *last = &suppressed->items[kept - 1];
+        if (compare(last, &suppressed->items[i]) == 0)
+            last->times += suppressed->items[i].times;
+        else
+            suppressed->items[kept++] = suppressed->items[i];
+    }
+    suppressed->count = kept;
+}
+
+static void add(struct scan_suppressed *suppressed, struct scan_suppressed_item item) {
+    if (suppressed->count == suppressed->capacity) {
+        merge(suppressed);
+        if (suppressed->count > suppressed->capacity / 2 &&
+            !SCAN_GROW(suppressed->items, suppressed->capacity, suppressed->capacity + 1)) {
+            suppressed->no_memory = true;
+            return;
+        }
+    }
+    suppressed->items[suppressed->count++] = item;
+}
+
+static uint32_t number_of(const struct scan_suppressed *suppressed, const struct scan_profile *profile) {
+    uint32_t number = 0;
+    while (suppressed->profiles[number] != profile)
+        number++;
+    return number;
+}
+
+bool scan__suppressed_take(struct scan_suppressed *suppressed, const struct scan_profile *profile,
+                           const struct scan_hit *hit, const char *path) {
+    struct ts_bytes entries = scan__hits_text_at(suppressed->hits, hit->allows);
+    for (size_t i = 0; i < entries.len / sizeof(uint32_t); i++) {
+        uint32_t entry;
+        memcpy(&entry, entries.data + i * sizeof entry, sizeof entry);
+        if (!ts_allow_has_path(&profile->config.allows[entry], path))
+            continue;
+        add(suppressed,
+            (struct scan_suppressed_item){number_of(suppressed, profile), entry, hit->finding, 1});
+        return true;
+    }
+    if (hit->pragma == SCAN_NO_TEXT)
+        return false;
+    add(suppressed, (struct scan_suppressed_item){MARK, hit->pragma, hit->finding, 1});
+    return true;
+}
+
+static struct ts_report_suppression row_of(const struct scan_suppressed *suppressed, struct scan_arena *arena,
+                                           const struct scan_suppressed_item *item) {
+    if (item->profile == MARK)
+        return (struct ts_report_suppression){
+            .source = (const char *)scan__hits_text_at(suppressed->hits, item->source).data, .reason = ""};
+    const struct ts_config *config = &suppressed->profiles[item->profile]->config;
+    char number[32];
+    int len = snprintf(number, sizeof number, ":%u", config->allows[item->source].line);
+    size_t file_len = strlen(config->file);
+    char *source = scan__arena_take(arena, file_len + (size_t)len + 1);
+    if (source != NULL) {
+        memcpy(source, config->file, file_len);
+        memcpy(source + file_len, number, (size_t)len);
+    }
+    return (struct ts_report_suppression){.source = source, .reason = config->allows[item->source].reason};
+}
+
+static bool is_mark(const struct scan_suppressed_item *item) {
+    return item->profile == MARK;
+}
+
+/* Entries stand in order already; the numbers of marks do not say anything. */
+static void sort_marks(struct ts_report_suppression *rows, size_t count) {
+    for (size_t i = 1; i < count; i++)
+        for (size_t k = i; k > 0 && strcmp(rows[k - 1].source, rows[k].source) > 0; k--) {
+            struct ts_report_suppression row = rows[k];
+            rows[k] = rows[k - 1];
+            rows[k - 1] = row;
+        }
+}
+
+bool scan__suppressed_rows(struct scan_suppressed *suppressed, struct scan_arena *arena,
+                           struct ts_report_suppression **ret_rows, size_t *ret_count) {
+    merge(suppressed);
+    size_t sources = 0;
+    size_t marks = 0;
+    const struct scan_suppressed_item *items = suppressed->items;
+    for (size_t i = 0; i < suppressed->count; i++) {
+        bool is_new =
+            i == 0 || items[i].profile != items[i - 1].profile || items[i].source != items[i - 1].source;
+        sources += is_new;
+        marks += is_new && is_mark(&items[i]);
+    }
+    struct ts_report_suppression *rows = scan__arena_take(arena, sources * sizeof *rows);
+    if (rows == NULL)
+        return false;
+    size_t count = 0;
+    for (size_t i = 0; i < suppressed->count; i++) {
+        if (i == 0 || items[i].profile != items[i - 1].profile || items[i].source != items[i - 1].source) {
+            rows[count++] = row_of(suppressed, arena, &items[i]);
+            if (rows[count - 1].source == NULL)
+                return false;
+        }
+        rows[count - 1].findings++;
+        rows[count - 1].occurrences += items[i].times;
+    }
+    sort_marks(rows + (count - marks), marks);
+    *ret_rows = rows;
+    *ret_count = count;
+    return true;
+}

@@ -1,0 +1,33 @@
+/*
+ * What is known and not reported, and who said so: an entry of a configuration, or a mark in a line.
+ */
+#ifndef TS_SCAN_SUPPRESSED_H
+#define TS_SCAN_SUPPRESSED_H
+
+#include "arena.h"
+#include "hits.h"
+#include "profile.h"
+
+struct scan_suppressed {
+    const struct scan_hits *hits;
+    struct scan_profile *const *profiles;
+    size_t profile_count;
+    struct scan_suppressed_item *items;
+    size_t count;
+    size_t capacity;
+    bool no_memory;
+};
+
+bool scan__suppressed_init(struct scan_suppressed *suppressed, const struct scan_hits *hits,
+                           struct scan_profile *const *profiles, size_t profile_count);
+void scan__suppressed_release(struct scan_suppressed *suppressed);
+
+/* Whether the hit is allowed where it stands; if so, it is counted. The profile is one of the profiles. */
+bool scan__suppressed_take(struct scan_suppressed *suppressed, const struct scan_profile *profile,
+                           const struct scan_hit *hit, const char *path);
+
+/* A row for each that allowed something: configurations by line, then marks. False when there is no memory. */
+bool scan__suppressed_rows(struct scan_suppressed *suppressed, struct scan_arena *arena,
+                           struct ts_report_suppression **ret_rows, size_t *ret_count);
+
+#endif

@@ -1,0 +1,152 @@
+#include "tree_file.h"
+
+#include "git/repo.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#define TREE_BYTES_MAX ((size_t)64 << 20)
+
+/* ---- in a folder ---- */
+
+/* The part of a path before the next slash, which is moved behind it. Empty parts and dots are passed over. */
+static struct ts_bytes next_part(const char **path) {
+    for (;;) {
+        const char *begin = *path;
+        size_t len = strcspn(begin, "/");
+        *path = begin + len + (begin[len] == '/');
+        if (len > 1 || (len == 1 && begin[0] != '.') || begin[len] == '\0')
+            return ts_bytes_of(begin, len);
+    }
+}
+
+static int open_below(const char *folder, const char *path) {
+    int at = open(folder, O_RDONLY | O_DIRECTORY | O_CLOEXEC);
+    while (at >= 0) {
+        struct ts_bytes part = next_part(&path);
+        char name[256];
+        if (part.len == 0 || part.len >= sizeof name) {
+            close(at);
+            errno = ENOENT;
+            return -1;
+        }
+        memcpy(name, part.data, part.len);
+        name[part.len] = '\0';
+        bool is_last = *path == '\0';
+        int flags = O_RDONLY | O_CLOEXEC | O_NOFOLLOW | O_NONBLOCK | O_NOCTTY | (is_last ? 0 : O_DIRECTORY);
+        int next = openat(at, name, flags);
+        int error = errno;
+        close(at);
+        errno = error;
+        if (is_last || next < 0)
+            return next;
+        at = next;
+    }
+    return -1;
+}
+
+static bool is_regular(int fd) {
+    struct stat status;
+    return fstat(fd, &status) == 0 && S_ISREG(status.st_mode);
+}
+
+static enum scan_profile_read read_below(const char *folder, const char *path, size_t max,
+                                         struct scan_profile_file *ret_file) {
+    int fd = open_below(folder, path);
+    if (fd < 0)
+        return errno == ENOENT || errno == ENOTDIR ? SCAN_PROFILE_ABSENT : SCAN_PROFILE_UNREADABLE;
+    uint8_t *bytes = is_regular(fd) ? malloc(max + 1) : NULL;
+    size_t len = 0;
+    ssize_t got = bytes != NULL ? 1 : -1;
+    while (got > 0 && len <= max) {
+        got = read(fd, bytes + len, max + 1 - len);
+        len += got > 0 ? (size_t)got : 0;
+        if (got < 0 && errno == EINTR)
+            got = 1;
+    }
+    close(fd);
+    if (got < 0 || len > max) {
+        free(bytes);
+        return SCAN_PROFILE_UNREADABLE;
+    }
+    *ret_file = (struct scan_profile_file){bytes, len};
+    return SCAN_PROFILE_READ;
+}
+
+/* ---- in HEAD's tree ---- */
+
+static bool find_entry(enum ts_git_hash hash, struct ts_bytes tree, struct ts_bytes name,
+                       struct ts_git_tree_entry *ret_entry) {
+    while (ts_git_tree_next(hash, &tree, ret_entry) == TS_GIT_TREE_ENTRY)
+        if (ts_bytes_equal(ret_entry->name, name))
+            return true;
+    return false;
+}
+
+/* The blob that has this path in HEAD. */
+static bool find_in_head(struct ts_git_repo *repo, const char *path, struct ts_git_oid *ret_oid) {
+    enum ts_git_hash hash = ts_git_repo_hash(repo);
+    struct ts_git_content content;
+    struct ts_git_commit commit;
+    struct ts_git_oid at;
+    if (ts_git_repo_resolve(repo, "HEAD", &at, NULL) != TS_GIT_OK ||
+        ts_git_object_read(repo, &at, TREE_BYTES_MAX, &content, NULL) != TS_GIT_OK)
+        return false;
+    bool done = content.type == TS_GIT_COMMIT &&
+                ts_git_commit_parse(hash, ts_bytes_of(content.bytes, content.len), &commit);
+    at = done ? commit.tree : at;
+    free(content.bytes);
+    while (done) {
+        struct ts_bytes part = next_part(&path);
+        struct ts_git_tree_entry entry;
+        if (ts_git_object_read(repo, &at, TREE_BYTES_MAX, &content, NULL) != TS_GIT_OK)
+            return false;
+        done = content.type == TS_GIT_TREE &&
+               find_entry(hash, ts_bytes_of(content.bytes, content.len), part, &entry);
+        free(content.bytes);
+        if (done && *path == '\0') {
+            *ret_oid = entry.oid;
+            return (entry.mode & 0170000u) == 0100000u;
+        }
+        done = done && ts_git_mode_is_tree(entry.mode);
+        at = done ? entry.oid : at;
+    }
+    return false;
+}
+
+static enum scan_profile_read read_in_head(struct ts_git_repo *repo, const char *path, size_t max,
+                                           struct scan_profile_file *ret_file) {
+    struct ts_git_oid oid;
+    struct ts_git_content content;
+    if (!find_in_head(repo, path, &oid))
+        return SCAN_PROFILE_ABSENT;
+    if (ts_git_object_read(repo, &oid, max, &content, NULL) != TS_GIT_OK)
+        return SCAN_PROFILE_UNREADABLE;
+    *ret_file = (struct scan_profile_file){content.bytes, content.len};
+    return SCAN_PROFILE_READ;
+}
+
+/* ---- either ---- */
+
+bool scan__tree_has(struct scan_tree *tree, const char *path) {
+    if (tree->folder == NULL) {
+        struct ts_git_oid oid;
+        return find_in_head(tree->repo, path, &oid);
+    }
+    int fd = open_below(tree->folder, path);
+    if (fd < 0)
+        return errno != ENOENT && errno != ENOTDIR;
+    close(fd);
+    return true;
+}
+
+enum scan_profile_read scan__tree_read(void *ctx, const char *path, size_t max,
+                                       struct scan_profile_file *ret_file) {
+    struct scan_tree *tree = ctx;
+    return tree->folder != NULL ? read_below(tree->folder, path, max, ret_file)
+                                : read_in_head(tree->repo, path, max, ret_file);
+}

@@ -1,0 +1,24 @@
+/*
+ * Files of a target by their path from its top: in a folder, or, of a bare repository, in the tree of HEAD. Symbolic links
+ * are not followed, on the way neither.
+ */
+#ifndef TS_SCAN_TREE_FILE_H
+#define TS_SCAN_TREE_FILE_H
+
+#include "profile.h"
+
+struct ts_git_repo;
+
+struct scan_tree {
+    const char *folder; /* NULL: HEAD's tree */
+    struct ts_git_repo *repo;
+};
+
+/* Whether there is something of this name, readable or not. */
+bool scan__tree_has(struct scan_tree *tree, const char *path);
+
+/* A scan_profile_reader; ctx is a struct scan_tree. */
+enum scan_profile_read scan__tree_read(void *ctx, const char *path, size_t max,
+                                       struct scan_profile_file *ret_file);
+
+#endif

@@ -1,0 +1,78 @@
+"""Git repositories in temporary folders, and made-up secrets that are put together here, so that none stands in a file."""
+import os
+import random
+import shutil
+import subprocess
+import zlib
+
+ALPHABET = "0123456789ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz"
+
+# Nothing of the machine's own configuration, and the same ids in every run.
+ENVIRONMENT = {
+    "GIT_CONFIG_GLOBAL": "/dev/null", "GIT_CONFIG_SYSTEM": "/dev/null", "GIT_TERMINAL_PROMPT": "0", "LC_ALL": "C", "TZ": "UTC",
+    "GIT_AUTHOR_NAME": "Ada", "GIT_AUTHOR_EMAIL": "ada@example.org",
+    "GIT_COMMITTER_NAME": "Cy", "GIT_COMMITTER_EMAIL": "cy@example.org",
+}
+
+
+def made_up(count, seed):
+    """Characters that look random and follow from the seed."""
+    random_one = random.Random(f"characters {seed}")
+    return "".join(random_one.choice(ALPHABET) for _ in range(count))
+
+
+def github_token(seed=0, kind="p"):
+    """A token with a checksum that is right."""
+    body = made_up(30, f"github {seed}")
+    value, check = zlib.crc32(body.encode()), ""
+    for _ in range(6):
+        value, digit = divmod(value, 62)
+        check = ALPHABET[digit] + check
+    return "gh" + kind + "_" + body + check
+
+
+def private_key(seed=0, lines=12):
+    """A key of several lines."""
+    body = "".join(made_up(64, f"key {seed} {i}") + "\n" for i in range(lines))
+    dashes = "-" * 5
+    return f"{dashes}BEGIN RSA PRIVATE KEY{dashes}\n{body}{dashes}END RSA PRIVATE KEY{dashes}\n"
+
+
+class Repo:
+    """A repository whose commits are a minute apart."""
+
+    def __init__(self, path, *options):
+        self.path = path
+        self.clock = 1700000000
+        shutil.rmtree(path, ignore_errors=True)
+        subprocess.run(["git", "init", "-q", "-b", "main", *options, path], check=True, env=self.environment())
+
+    def environment(self):
+        date = f"{self.clock} +0100"
+        return {**os.environ, **ENVIRONMENT, "GIT_AUTHOR_DATE": date, "GIT_COMMITTER_DATE": date}
+
+    def git(self, *arguments, stdin=None, check=True):
+        done = subprocess.run(["git", "-C", self.path, *arguments], input=stdin, stdout=subprocess.PIPE, stderr=subprocess.PIPE,
+                              text=not isinstance(stdin, bytes), env=self.environment(), check=False)
+        if check and done.returncode != 0:
+            raise AssertionError(f"git {arguments}: {done.stderr}")
+        return done.stdout.strip()
+
+    def write(self, name, content):
+        path = os.path.join(os.fsencode(self.path), os.fsencode(name))
+        os.makedirs(os.path.dirname(path), exist_ok=True)
+        with open(path, "wb") as file:
+            file.write(content if isinstance(content, bytes) else content.encode())
+
+    def remove(self, name):
+        os.unlink(os.path.join(os.fsencode(self.path), os.fsencode(name)))
+
+    def commit(self, message="change"):
+        """Everything that is there. Returns the commit."""
+        self.clock += 60
+        self.git("add", "-A")
+        self.git("commit", "-q", "--allow-empty", "-F", "-", stdin=message)
+        return self.git("rev-parse", "HEAD")
+
+    def repack(self, *options):
+        self.git("repack", "-adfq", *options)

@@ -1,0 +1,191 @@
+#!/usr/bin/env python3
+"""report_formats_test.py SAMPLE: what each format promises, judged by other readers than ours. SAMPLE writes the made-up report."""
+import base64
+import csv
+import io
+import json
+import os
+import re
+import subprocess
+import sys
+import urllib.parse
+import xml.etree.ElementTree as xml
+
+sys.path.insert(0, os.path.join(os.path.dirname(os.path.abspath(__file__)), "..", "support", "python"))
+from tap import equal, holds, main, test  # noqa: E402
+
+SAMPLE = os.path.abspath(sys.argv[1])
+
+
+def written(*words):
+    return subprocess.run([SAMPLE, *words], stdout=subprocess.PIPE, check=True).stdout
+
+
+HOSTILE_PATH = b"a\\b\n\"c\", <b>\xff\xe2\x80\xae.txt"
+
+
+def text_of_shown(text):
+    """Paths in formats that are not JSON, read back as docs/formats/findings.md says."""
+    return re.sub(rb"\\(\\|x[0-9a-f]{2})", lambda m: b"\\" if m[1] == b"\\" else bytes([int(m[1][1:], 16)]), text.encode())
+
+
+@test
+def json_lines_and_json_have_the_same_findings():
+    lines = [json.loads(line) for line in written("jsonl").splitlines()]
+    whole = json.loads(written("json"))
+    equal(whole["findings"], lines)
+    equal([finding["rule"] for finding in lines], ["github-pat", "generic-password", "team-odd"])
+    equal(whole["summary"]["findings"], 3)
+    equal(whole["summary"]["is_incomplete"], True)
+    equal(whole["summary"]["by_severity"], {"critical": 1, "high": 0, "medium": 1, "low": 1})
+    for name in ("id", "rule", "severity", "confidence", "secret", "occurrence_count", "occurrences"):
+        holds(name in lines[0], name)
+    for name in ("repo", "commit", "path", "line", "column", "author", "date"):
+        holds(name in lines[0]["occurrences"][0], name)
+    equal(lines[0]["occurrences"][0]["date"], "2024-03-01T14:22:07+01:00")
+
+
+@test
+def every_byte_of_a_path_can_be_had_from_json():
+    place = json.loads(written("jsonl").splitlines()[0])["occurrences"][2]
+    equal(base64.b64decode(place["path_base64"]), HOSTILE_PATH)
+    equal(place["path"], HOSTILE_PATH.replace(b"\xff", "\ufffd".encode()).decode())
+    plain = json.loads(written("jsonl").splitlines()[0])["occurrences"][0]
+    holds("path_base64" not in plain, "a path that is UTF-8 stands there once")
+
+
+@test
+def a_line_of_csv_is_an_occurrence_and_never_a_formula():
+    data = written("csv")
+    equal(data.count(b"\r\n"), data.count(b"\n"))
+    rows = list(csv.DictReader(io.StringIO(data.decode(), newline=""), strict=True))
+    equal(len(rows), data.count(b"\n") - 1, "no field breaks a line")
+    equal([row["rule"] for row in rows], ["github-pat"] * 3 + ["generic-password", "team-odd"])
+    for row in rows:
+        for name, value in row.items():
+            holds(not re.match("[=+@\t\r\uff1d\uff0b\uff0d\uff20-]", value), f"{name}: {value}")
+    equal(text_of_shown(rows[2]["path"]), HOSTILE_PATH)
+    equal(rows[3]["author"].removeprefix("'"), "=cmd()|'/c calc'!A0, \"M\u00fcller\"")
+    equal(rows[3]["path"].removeprefix("'"), '=HYPERLINK("http://evil")/<img src=x onerror=alert(1)>.py')
+
+
+@test
+def junit_has_a_failure_for_each_finding_and_an_error_when_incomplete():
+    root = xml.fromstring(written("junit"))
+    equal(root.tag, "testsuites")
+    suite = root.find("testsuite")
+    cases = suite.findall("testcase")
+    for element in (root, suite):
+        equal(int(element.get("tests")), len(cases))
+        equal(int(element.get("failures")), len(suite.findall("testcase/failure")))
+        equal(int(element.get("errors")), len(suite.findall("testcase/error")))
+        equal(int(element.get("skipped")), len(suite.findall("testcase/skipped")))
+    equal([case.get("classname") for case in cases if case.find("failure") is not None],
+          ["github-pat", "generic-password", "team-odd"])
+    holds("damaged" in suite.find("testcase/error").text, "the fault is told")
+    clean = xml.fromstring(written("junit", "clean"))
+    equal((clean.get("failures"), clean.get("errors")), ("0", "0"))
+    equal(len(clean.findall("testsuite/testcase")), 1, "a clean scan is a test that passed")
+
+
+# SARIF 2.1.0, as far as it is used: object, its properties, those that must be there. A value is a type, a list of one, a
+# mapping with any names, or the name of an object.
+SARIF = {
+    "log": ({"$schema": str, "version": str, "runs": ["run"]}, {"version", "runs"}),
+    "run": ({"tool": "tool", "invocations": ["invocation"], "originalUriBaseIds": {"": "artifactLocation"},
+             "versionControlProvenance": ["provenance"], "columnKind": str, "results": ["result"]}, {"tool"}),
+    "tool": ({"driver": "component"}, {"driver"}),
+    "component": ({"name": str, "version": str, "semanticVersion": str, "rules": ["rule"]}, {"name"}),
+    "rule": ({"id": str, "shortDescription": "text", "fullDescription": "text", "defaultConfiguration": "configuration",
+              "properties": {"": object}}, {"id"}),
+    "configuration": ({"level": str}, set()),
+    "text": ({"text": str}, {"text"}),
+    "invocation": ({"executionSuccessful": bool, "toolExecutionNotifications": ["notification"],
+                    "properties": {"": object}}, {"executionSuccessful"}),
+    "notification": ({"level": str, "message": "text"}, {"message"}),
+    "artifactLocation": ({"uri": str, "uriBaseId": str, "description": "text"}, set()),
+    "provenance": ({"repositoryUri": str, "mappedTo": "artifactLocation"}, {"repositoryUri"}),
+    "result": ({"ruleId": str, "ruleIndex": int, "level": str, "message": "text", "partialFingerprints": {"": str},
+                "occurrenceCount": int, "baselineState": str, "locations": ["location"], "relatedLocations": ["location"],
+                "properties": {"": object}}, {"message"}),
+    "location": ({"physicalLocation": "physical", "logicalLocations": ["logical"], "properties": {"": object}}, set()),
+    "physical": ({"artifactLocation": "artifactLocation", "region": "region"}, {"artifactLocation"}),
+    "region": ({"startLine": int, "startColumn": int, "endLine": int, "endColumn": int, "snippet": "text"}, set()),
+    "logical": ({"name": str, "kind": str}, set()),
+}
+LEVELS = {"none", "note", "warning", "error"}
+
+
+def faults_of(value, kind, where="log"):
+    """What is wrong with a value, as texts."""
+    if isinstance(kind, list):
+        if not isinstance(value, list):
+            return [f"{where}: no array"]
+        return [fault for i, item in enumerate(value) for fault in faults_of(item, kind[0], f"{where}[{i}]")]
+    if isinstance(kind, dict):
+        return [fault for name, item in value.items() for fault in faults_of(item, kind[""], f"{where}.{name}")]
+    if isinstance(kind, str):
+        names, needed = SARIF[kind]
+        faults = [f"{where}: no {name}" for name in sorted(needed - set(value))]
+        faults += [f"{where}: {name} is no property of it" for name in sorted(set(value) - set(names))]
+        return faults + [fault for name in set(value) & set(names)
+                         for fault in faults_of(value[name], names[name], f"{where}.{name}")]
+    good = isinstance(value, kind) and not (kind is int and isinstance(value, bool))
+    faults = [] if good else [f"{where}: {value!r} is no {kind.__name__}"]
+    last = where.rsplit(".", 1)[-1]
+    if last == "level" and value not in LEVELS:
+        faults.append(f"{where}: {value!r}")
+    if last in ("startLine", "startColumn", "endLine", "endColumn", "occurrenceCount") and value < 1:
+        faults.append(f"{where}: {value!r} is below 1")
+    if last in ("uri", "repositoryUri") and not re.fullmatch(r"[A-Za-z0-9._~:/?#@!$&'()*+,;=%-]*", value):
+        faults.append(f"{where}: {value!r} is no URI")
+    if last == "baselineState" and value not in ("new", "unchanged", "updated", "absent"):
+        faults.append(f"{where}: {value!r}")
+    return faults
+
+
+@test
+def sarif_is_as_the_standard_has_it():
+    for words in ((), ("clean",), ("many", "300")):
+        log = json.loads(written("sarif", *words))
+        equal(faults_of(log, "log"), [])
+        equal(log["version"], "2.1.0")
+        run = log["runs"][0]
+        rules = run["tool"]["driver"]["rules"]
+        for result in run["results"]:
+            equal(rules[result["ruleIndex"]]["id"], result["ruleId"])
+            equal(len(result["locations"]), 1)
+        equal(len({rule["id"] for rule in rules}), len(rules), "each rule once")
+
+
+@test
+def the_check_of_sarif_can_fail():
+    def broken(change):
+        log = json.loads(written("sarif"))
+        change(log["runs"][0])
+        return len(faults_of(log, "log"))
+    equal(broken(lambda run: None), 0)
+    equal(broken(lambda run: run.pop("tool")), 1)
+    equal(broken(lambda run: run["results"][0].update(level="critical")), 1)
+    equal(broken(lambda run: run["results"][0].update(colour="red")), 1)
+    equal(broken(lambda run: run["results"][0]["locations"][0]["physicalLocation"]["region"].update(startLine=0)), 1)
+    equal(broken(lambda run: run["results"][0]["locations"][0]["physicalLocation"]["artifactLocation"].update(uri="a b")), 1)
+
+
+@test
+def sarif_says_where_and_how_it_went():
+    run = json.loads(written("sarif"))["runs"][0]
+    result = run["results"][0]
+    equal(result["partialFingerprints"], {"turnstoneFindingId/v1": "2" * 32})
+    equal(result["locations"][0]["physicalLocation"]["artifactLocation"], {"uri": "config/deploy.env", "uriBaseId": "TARGET0"})
+    hostile = result["relatedLocations"][1]["physicalLocation"]["artifactLocation"]["uri"]
+    equal(urllib.parse.unquote_to_bytes(hostile), HOSTILE_PATH)
+    equal(run["originalUriBaseIds"]["TARGET0"]["uri"], "file:///srv/app/")
+    equal(run["versionControlProvenance"], [{"repositoryUri": "file:///srv/app/", "mappedTo": {"uriBaseId": "TARGET0"}}])
+    equal(run["invocations"][0]["executionSuccessful"], False)
+    holds("damaged" in run["invocations"][0]["toolExecutionNotifications"][0]["message"]["text"], "the fault is told")
+    clean = json.loads(written("sarif", "clean"))["runs"][0]
+    equal(clean["invocations"][0]["executionSuccessful"], True)
+
+
+main()

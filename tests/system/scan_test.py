@@ -1,0 +1,559 @@
+#!/usr/bin/env python3
+"""turnstone scan: what it finds where, in repositories made by git."""
+import base64
+import json
+import os
+import shutil
+import signal
+import subprocess
+import sys
+import urllib.parse
+
+sys.path.insert(0, os.path.join(os.path.dirname(os.path.abspath(__file__)), "..", "support", "python"))
+from program import PROGRAM, complains, run  # noqa: E402
+from repo import Repo, github_token, private_key  # noqa: E402
+from tap import equal, holds, main, test  # noqa: E402
+
+CLEAN, FINDINGS, USAGE, INCOMPLETE = 0, 1, 2, 4
+
+
+def scan(*arguments, status=None, err="", **options):
+    """The findings, as objects."""
+    result = run("scan", *arguments, "--format", "jsonl", **options)
+    findings = [json.loads(line) for line in result.out.splitlines()]
+    expected = status if status is not None else FINDINGS if findings else CLEAN
+    equal((result.status, result.err), (expected, err), f"{arguments}: {result.out}")
+    return findings
+
+
+def places(findings):
+    """(secret as it is shown, place, path, line) of every occurrence."""
+    return sorted((finding["secret"], one["place"], one["path"], one["line"])
+                  for finding in findings for one in finding["occurrences"])
+
+
+def shown(secret):
+    return f"{secret[:4]}…{secret[-4:]}"
+
+
+def one_file(token, name="a.txt"):
+    repo = Repo("repo")
+    repo.write(name, f"first\ntoken = {token}\n")
+    repo.commit("first")
+    return repo
+
+
+@test
+def a_clean_repository_is_clean():
+    repo = Repo("repo")
+    repo.write("a.txt", "nothing to see\n")
+    repo.commit()
+    equal(scan("repo"), [])
+    text = run("scan", "repo")
+    equal((text.status, text.err), (CLEAN, ""))
+    holds("1 commit, 1 blob, 15 bytes" in text.out, text.out)
+
+
+@test
+def an_empty_repository_is_scanned_and_says_that_there_is_nothing():
+    Repo("repo")
+    text = run("scan", "repo")
+    holds("Nothing was scanned" in text.out, text)
+
+
+@test
+def an_occurrence_says_where_and_who():
+    token = github_token()
+    repo = one_file(token, "folder/a.txt")
+    [finding] = scan("repo")
+    equal(finding["rule"], "github-pat")
+    equal((finding["severity"], finding["secret"], finding["occurrence_count"]), ("critical", shown(token), 1))
+    equal(finding["excerpt"], "token = ********")
+    [one] = finding["occurrences"]
+    equal((one["repo"], one["path"], one["place"]), ("repo", "folder/a.txt", "file"))
+    equal((one["line"], one["column"], one["end_line"], one["end_column"]), (2, 9, 2, 49))
+    equal((one["author"], one["email"], one["date"]), ("Ada", "ada@example.org", "2023-11-14T23:14:20+01:00"))
+    equal(one["commit"], repo.git("rev-parse", "HEAD"))
+    equal(one["object"], repo.git("rev-parse", "HEAD:folder/a.txt"))
+
+
+@test
+def a_secret_that_was_deleted_is_found_with_the_commit_that_brought_it():
+    token = github_token()
+    repo = one_file(token)
+    brought = repo.git("rev-parse", "HEAD")
+    repo.write("a.txt", "first\n")
+    repo.commit("gone")
+    repo.repack("--depth=50")
+    [finding] = scan("repo")
+    equal(finding["occurrences"][0]["commit"], brought)
+
+
+@test
+def versions_of_a_file_and_copies_of_it_are_occurrences_of_one_finding():
+    token = github_token()
+    repo = one_file(token)
+    repo.write("a.txt", f"zeroth\nfirst\ntoken = {token}\n")
+    second = repo.commit()
+    repo.write("copy.txt", f"zeroth\nfirst\ntoken = {token}\n")
+    third = repo.commit()
+    repo.git("mv", "a.txt", "moved.txt")
+    fourth = repo.commit()
+    [finding] = scan("repo")
+    equal(finding["occurrence_count"], 4)
+    equal([(one["path"], one["line"]) for one in finding["occurrences"]],
+          [("a.txt", 2), ("a.txt", 3), ("copy.txt", 3), ("moved.txt", 3)])
+    equal([one["commit"] for one in finding["occurrences"]][1:], [second, third, fourth])
+
+
+@test
+def a_secret_twice_in_a_file_is_one_occurrence_and_two_secrets_are_two_findings():
+    one, two = github_token(1), github_token(2)
+    repo = Repo("repo")
+    repo.write("a.txt", f"{one}\n{two}\n{one}\n")
+    repo.commit()
+    equal(places(scan("repo")), sorted([(shown(one), "file", "a.txt", 1), (shown(two), "file", "a.txt", 2)]))
+    for finding in scan("repo"):
+        equal(finding["excerpt"], "********")
+
+
+@test
+def every_secret_in_a_line_is_masked():
+    tokens = [github_token(i) for i in range(3)]
+    repo = Repo("repo")
+    repo.write("a.txt", f"x {tokens[0]} y {tokens[1]} z {tokens[2]} turnstone:allow=jwt\n")
+    repo.commit()
+    result = run("scan", "repo", "--format", "json")
+    for token in tokens:
+        holds(token not in result.out, result.out)
+    for finding in json.loads(result.out)["findings"]:
+        equal(finding["excerpt"], "x ******** y ******** z ******** turnstone:allow=jwt")
+
+
+@test
+def a_merge_is_looked_into():
+    token = github_token()
+    repo = Repo("repo")
+    repo.write("a.txt", "base\n")
+    repo.commit()
+    repo.git("checkout", "-qb", "side")
+    repo.write("b.txt", "side\n")
+    repo.commit()
+    repo.git("checkout", "-q", "main")
+    repo.write("c.txt", "main\n")
+    repo.commit()
+    repo.git("merge", "-q", "--no-commit", "--no-ff", "side")
+    repo.write("evil.txt", f"only in the merge: {token}\n")
+    merge = repo.commit("merge")
+    equal(len(repo.git("rev-list", "--parents", "-1", merge).split()), 3)
+    [finding] = scan("repo")
+    equal([(one["path"], one["commit"]) for one in finding["occurrences"]], [("evil.txt", merge)])
+
+
+@test
+def messages_of_commits_and_tags_and_notes_are_looked_at():
+    tokens = [github_token(i) for i in range(3)]
+    repo = Repo("repo")
+    repo.write("a.txt", "a\n")
+    commit = repo.commit(f"subject\n\nbody with {tokens[0]}\n")
+    repo.git("tag", "-a", "v1.0", "-m", f"release\n\n{tokens[1]}")
+    repo.git("notes", "add", "-m", f"note: {tokens[2]}")
+    found = scan("repo")
+    equal(places(found), sorted([(shown(tokens[0]), "commit message", "", 3), (shown(tokens[1]), "tag message", "v1.0", 3),
+                                 (shown(tokens[2]), "note", commit, 1)]))
+    by_place = {finding["occurrences"][0]["place"]: finding["occurrences"][0] for finding in found}
+    equal(by_place["commit message"]["commit"], commit)
+    equal(by_place["tag message"]["commit"], commit)
+    equal(by_place["tag message"]["object"], repo.git("rev-parse", "v1.0"))
+
+
+@test
+def encoded_secrets_are_found():
+    token = github_token()
+    encoded = {"b64.txt": base64.b64encode(f"token={token};".encode()),
+               "percent.txt": ("https://x.example/?t=" + "".join(f"%{ord(c):02x}" for c in token) + "&x=1").encode(),
+               "utf16.txt": f"token = {token}\r\n".encode("utf-16-le"),
+               "twice.txt": base64.b64encode(urllib.parse.quote(f"a b {token} c").encode())}
+    repo = Repo("repo")
+    for name, content in encoded.items():
+        repo.write(name, b"line before\n" + content + b"\n")
+    repo.commit()
+    [finding] = [one for one in scan("repo") if one["rule"] == "github-pat"]
+    equal({one["path"] for one in finding["occurrences"]}, set(encoded))
+    for name in encoded:
+        holds(token not in run("scan", "repo", "--format", "json").out, name)
+
+
+@test
+def a_key_of_several_lines_has_where_it_ends():
+    key = private_key()
+    repo = Repo("repo")
+    repo.write("key.pem", "x\n" + key)
+    repo.commit()
+    [finding] = [one for one in scan("repo") if one["rule"] == "private-key"]
+    one = finding["occurrences"][0]
+    equal((one["line"], one["column"], one["end_line"]), (2, 1, 1 + len(key.splitlines())))
+    equal(finding["excerpt"], "********")
+
+
+# ---- selection ----
+
+
+def history():
+    """main: a, b; side: c; a tag; each with a secret of its own."""
+    repo = Repo("repo")
+    commits = {}
+    for name in ("a", "b"):
+        repo.write(f"{name}.txt", f"{github_token(name)}\n")
+        commits[name] = repo.commit(name)
+    repo.git("tag", "v1")
+    repo.git("checkout", "-qb", "side", commits["a"])
+    repo.write("c.txt", f"{github_token('c')}\n")
+    commits["c"] = repo.commit("c")
+    repo.git("checkout", "-q", "main")
+    return repo, commits
+
+
+def found_names(*arguments):
+    secrets = {shown(github_token(name)): name for name in "abcde"}
+    return "".join(sorted(secrets[finding["secret"]] for finding in scan(*arguments)))
+
+
+@test
+def all_refs_is_the_default_and_others_select():
+    _, commits = history()
+    equal(found_names("repo"), "abc")
+    equal(found_names("repo", "--ref", "main"), "ab")
+    equal(found_names("repo", "--ref", "v1"), "ab")
+    equal(found_names("repo", "--ref", commits["a"][:12]), "a")
+    equal(found_names("repo", "--branch", "side"), "ac")
+    equal(found_names("repo", "--branch", "side", "--branch", "main"), "abc")
+    equal(found_names("repo", "--commit", commits["b"]), "b")
+    equal(found_names("repo", "--commit", commits["c"], "--commit", commits["a"]), "ac")
+    complains(USAGE, "no such ref", "scan", "repo", "--branch", "v1")
+    complains(USAGE, "no such ref", "scan", "repo", "--ref", "nothing")
+    complains(USAGE, "not in the repository", "scan", "repo", "--commit", "0" * 40)
+
+
+@test
+def since_selects_by_the_committers_clock():
+    repo, commits = history()
+    seconds = repo.git("show", "-s", "--format=%ct", commits["b"])
+    equal(found_names("repo", "--since", f"@{seconds}"), "bc")
+    equal(found_names("repo", "--since", f"@{int(seconds) + 1}"), "c")
+    equal(found_names("repo", "--since", "2023-11-14"), "abc")
+    equal(found_names("repo", "--since", "2023-11-14T23:15:20+01:00"), "bc")
+    equal(found_names("repo", "--since", "2023-11-14T22:15:21Z"), "c")
+    equal(found_names("repo", "--since", "2024-01-01"), "")
+    complains(USAGE, ["--since", "yesterday"], "scan", "repo", "--since", "yesterday")
+
+
+@test
+def staged_is_what_the_next_commit_would_bring():
+    repo, _ = history()
+    repo.write("a.txt", "changed\n")
+    repo.write("new/d.txt", f"{github_token('d')}\n")
+    repo.git("add", "-A")
+    repo.write("e.txt", f"{github_token('e')}\n")
+    found = scan("repo", "--staged")
+    equal(places(found), [(shown(github_token("d")), "staged", "new/d.txt", 1)])
+    equal(found[0]["occurrences"][0]["commit"], None)
+    repo.git("rm", "-q", "--cached", "new/d.txt")
+    equal(scan("repo", "--staged"), [])
+
+
+@test
+def the_working_tree_is_what_lies_there():
+    repo, _ = history()
+    repo.write("a.txt", "changed\n")
+    repo.write("new/d.txt", f"{github_token('d')}\n")
+    os.symlink("/etc/passwd", "repo/link")
+    found = scan("repo", "--working-tree")
+    equal({one[1:3] for one in places(found)}, {("working tree", "b.txt"), ("working tree", "new/d.txt")})
+    repo.git("clone", "-q", "--bare", ".", "../bare.git")
+    complains(USAGE, "no work tree", "scan", "bare.git", "--working-tree")
+
+
+@test
+def unreachable_objects_only_when_asked_for():
+    repo, commits = history()
+    repo.git("branch", "-qD", "side")
+    repo.git("reflog", "expire", "--expire=now", "--all")
+    repo.git("hash-object", "-w", "--stdin", stdin=f"loose {github_token('d')}\n")
+    equal(found_names("repo"), "ab")
+    equal(found_names("repo", "--unreachable"), "abcd")
+    lost = [one for finding in scan("repo", "--unreachable") for one in finding["occurrences"]
+            if one["place"] == "unreachable object"]
+    equal(sorted((one["path"], one["commit"]) for one in lost), sorted([("c.txt", commits["c"]), ("", None)], key=str))
+
+
+@test
+def bare_repositories_work_trees_and_linked_ones_are_the_same_history():
+    repo, _ = history()
+    repo.git("clone", "-q", "--mirror", ".", "../bare.git")
+    repo.git("worktree", "add", "-q", "../linked", "side")
+    expected = found_names("repo")
+    for target in ("bare.git", "linked", "repo/.git"):
+        equal(found_names(target), expected, target)
+    complains(USAGE, "not a git repository", "scan", "repo/..")
+
+
+@test
+def sha256_repositories_are_read():
+    repo = Repo("repo", "--object-format=sha256")
+    repo.write("a.txt", github_token())
+    commit = repo.commit()
+    equal(len(commit), 64)
+    equal(scan("repo")[0]["occurrences"][0]["commit"], commit)
+
+
+@test
+def shallow_and_partial_clones_say_what_they_leave_out():
+    repo, _ = history()
+    repo.git("config", "uploadpack.allowFilter", "true")
+    url = "file://" + os.path.abspath("repo")
+    repo.git("clone", "-q", "--bare", "--depth=1", "--branch=main", url, "../shallow")
+    repo.git("clone", "-q", "--bare", "--filter=blob:none", url, "../partial")
+    text = run("scan", "shallow")
+    equal((text.status, text.err), (FINDINGS, ""))
+    holds("shallow" in text.out, text.out)
+    text = run("scan", "partial")
+    equal((text.status, text.err), (CLEAN, ""))
+    holds("3 objects that the partial clone does not have" in text.out, text.out)
+
+
+# ---- other targets ----
+
+
+@test
+def folders_files_and_standard_input():
+    token = github_token()
+    os.makedirs("folder/sub")
+    with open("folder/sub/a.txt", "w") as file:
+        file.write(f"x\n {token}\n")
+    os.mkfifo("folder/pipe")
+    os.symlink("sub", "folder/loop")
+    equal(places(scan("--dir", "folder")), [(shown(token), "file", "sub/a.txt", 2)])
+    holds("1 " in run("scan", "--dir", "folder").out, "the pipe is counted")
+    equal(places(scan("folder/sub/a.txt")), [(shown(token), "file", "folder/sub/a.txt", 2)])
+    equal(places(scan("-", stdin=f"a\nb\n{token}")), [(shown(token), "standard input", "", 3)])
+    complains(USAGE, ["folder", "--dir"], "scan", "folder")
+    complains(USAGE, ["nowhere"], "scan", "nowhere")
+    complains(USAGE, ["nowhere"], "scan", "--dir", "nowhere")
+    complains(USAGE, ["what?"], "scan")
+
+
+@test
+def several_targets_are_one_report():
+    one_file(github_token(1))
+    with open("other.txt", "w") as file:
+        file.write(f"{github_token(1)}\n{github_token(2)}\n")
+    found = scan("repo", "other.txt")
+    equal(sorted(finding["occurrence_count"] for finding in found), [1, 2])
+    complains(USAGE, "nowhere", "scan", "repo", "nowhere")
+
+
+@test
+def large_files_are_read_in_windows_and_nothing_is_lost():
+    """Secrets at and around every seam of windows of 8 MiB, and lines as long as a window."""
+    size, tokens, content = 20 << 20, {}, bytearray(b"a" * (20 << 20))
+    for i in range(0, size, 4096):
+        content[i:i + 1] = b"\n"
+    for number, at in enumerate([0, (8 << 20) - 20, (8 << 20) - 60000, (8 << 20) - 100000, 9 << 20, (16 << 20) - 30000, size - 41]):
+        token = github_token(f"large {number}")
+        content[at:at + 42] = f" {token} ".encode()
+        tokens[shown(token)] = at + 1
+    with open("large.bin", "wb") as file:
+        file.write(content)
+    found = {one["secret"]: one["occurrences"][0] for one in scan("large.bin")}
+    equal(set(found), set(tokens))
+    for secret, at in tokens.items():
+        before = bytes(content[:at])
+        equal((found[secret]["line"], found[secret]["column"]), (before.count(b"\n") + 1, at - before.rfind(b"\n")))
+    key = private_key(1)
+    with open("key.bin", "wb") as file:
+        file.write(b"\n" * ((8 << 20) - 400) + key.encode() + b"\n" * 100)
+    equal([one["rule"] for one in scan("key.bin")], ["private-key"])
+
+
+@test
+def a_blob_larger_than_what_may_be_held_is_scanned_in_windows():
+    repo = Repo("repo")
+    line = b"filling " * 15 + b"\n"
+    content = line * 60000 + github_token("middle").encode() + b"\n" + line * 60000
+    repo.write("large.txt", content)
+    repo.commit()
+    repo.write("large.txt", b"changed\n" + content + github_token("end").encode())
+    repo.commit()
+    repo.repack("--depth=50")
+    small = scan("repo", "--memory", "64M")
+    equal(small, scan("repo"))
+    equal(sorted(finding["occurrence_count"] for finding in small), [1, 2])
+    repo.write("staged.txt", content[:9 << 20] + b"x" * (9 << 20))
+    repo.git("add", "-A")
+    [finding] = scan("repo", "--staged", "--memory", "64M")
+    equal([(one["path"], one["line"]) for one in finding["occurrences"]], [("staged.txt", 60001)])
+
+
+# ---- judging ----
+
+
+@test
+def marks_and_configuration_allow_and_are_counted():
+    tokens = [github_token(i) for i in range(4)]
+    repo = Repo("repo")
+    repo.write("a.txt", f"{tokens[0]} # turnstone:allow\n{tokens[1]}\n")
+    repo.write("tests/b.txt", f"{tokens[2]}\n")
+    repo.write(".turnstone.yml", "allow:\n  - paths: ['tests/**']\n    reason: made up\n")
+    repo.commit()
+    equal([one["secret"] for one in scan("repo")], [shown(tokens[1])])
+    summary = json.loads(run("scan", "repo", "--format", "json").out)["summary"]["suppressions"]
+    equal([(one["source"], one["reason"], one["findings"], one["occurrences"]) for one in summary],
+          [(".turnstone.yml:2", "made up", 1, 1), ("turnstone:allow", "", 1, 1)])
+    equal(len(scan("repo", "--no-repo-config")), 2)
+    # The same blob where it is not allowed.
+    repo.write("c.txt", f"{tokens[2]}\n")
+    repo.commit()
+    equal(places(scan("repo"))[0][2:] in [("a.txt", 2), ("c.txt", 1)], True)
+    equal({one[2] for one in places(scan("repo"))}, {"a.txt", "c.txt"})
+
+
+@test
+def a_mark_counts_where_it_stands_and_not_in_other_versions():
+    token = github_token()
+    repo = Repo("repo")
+    filling = "".join(f"line {i} of a file that is long enough for deltas\n" for i in range(200))
+    for mark in ("", " # turnstone:allow", "", " # nosec"):
+        repo.write("a.txt", f"{filling}{token}{mark}\n{filling}")
+        repo.commit()
+        repo.write("a.txt", f"{filling}{filling}x\n")
+        repo.commit()
+    repo.repack("--depth=50", "--window=250")
+    [finding] = scan("repo")
+    equal(finding["occurrence_count"], 1)
+    equal(scan("repo"), scan("repo", "--full"))
+
+
+@test
+def the_configuration_of_a_bare_repository_is_that_of_head():
+    repo = one_file(github_token())
+    repo.write(".turnstone.yml", "allow:\n  - rules: [github-pat]\n")
+    repo.commit()
+    repo.git("clone", "-q", "--bare", ".", "../bare.git")
+    equal(scan("bare.git"), [])
+    equal(len(scan("bare.git", "--no-repo-config")), 1)
+
+
+@test
+def a_given_configuration_takes_the_place_of_the_targets():
+    repo = one_file(github_token())
+    repo.write(".turnstone.yml", "allow:\n  - rules: [github-pat]\n")
+    repo.commit()
+    with open("mine.yml", "w") as file:
+        file.write("salt: 0123456789abcdef0123456789abcdef\n")
+    [finding] = scan("repo", "--config", "mine.yml")
+    holds(finding["id"] != scan("repo", "--no-repo-config")[0]["id"], "ids are keyed by the salt")
+    with open("mine.yml", "w") as file:
+        file.write(f"allow:\n  - findings: [{scan('repo', '--no-repo-config')[0]['id']}]\n")
+    equal(scan("repo", "--config", "mine.yml"), [])
+    complains(USAGE, ["missing.yml"], "scan", "repo", "--config", "missing.yml")
+
+
+@test
+def rules_of_users_merge_or_replace():
+    with open("team.yml", "w") as file:
+        file.write("""rules:
+  - id: team-token
+    name: Token of the team
+    pattern: '\\b(?<secret>team_[a-z0-9]{20})\\b'
+    gate: [team_]
+    severity: low
+    reach: 25
+""")
+    repo = one_file(github_token())
+    repo.write("b.txt", "team_4fake7turnstone2only\n")
+    repo.commit()
+    equal({one["rule"] for one in scan("repo")}, {"github-pat"})
+    equal({one["rule"] for one in scan("repo", "--rules", "team.yml")}, {"github-pat", "team-token"})
+    equal({one["rule"] for one in scan("repo", "--rules", "team.yml", "--no-builtin-rules")}, {"team-token"})
+    complains(USAGE, "no rules", "scan", "repo", "--no-builtin-rules")
+    shutil.copy("team.yml", "repo/team.yml")
+    repo.write(".turnstone.yml", "rules:\n  files: [team.yml]\n")
+    repo.commit()
+    equal({one["rule"] for one in scan("repo")}, {"github-pat", "team-token"})
+    low = run("scan", "repo", "--fail-on", "critical", "--rules", "team.yml", "--no-builtin-rules")
+    equal(low.status, CLEAN)
+
+
+# ---- reports ----
+
+
+@test
+def occurrences_are_cut_and_counted():
+    token = github_token()
+    repo = Repo("repo")
+    for i in range(120):
+        repo.write(f"file{i:03}.txt", f"{i} {token}\n")
+    repo.commit()
+    for arguments, listed in (((), 100), (("--occurrences", "7"), 7), (("--occurrences", "all"), 120)):
+        [finding] = scan("repo", *arguments)
+        equal((finding["occurrence_count"], len(finding["occurrences"])), (120, listed))
+    complains(USAGE, "--occurrences", "scan", "repo", "--occurrences", "none")
+
+
+@test
+def secrets_are_shown_on_purpose_only():
+    token = github_token()
+    one_file(token)
+    for form in ("text", "json", "jsonl", "sarif", "csv", "junit", "html"):
+        result = run("scan", "repo", "--format", form)
+        equal((result.status, result.err), (FINDINGS, ""), form)
+        holds(token not in result.out and token[4:20] not in result.out, form)
+    [finding] = scan("repo", "--show-secrets")
+    equal((finding["secret"], finding["excerpt"]), (token, f"token = {token}"))
+
+
+@test
+def the_output_file_decides_the_format():
+    one_file(github_token())
+    result = run("scan", "repo", "-o", "out.sarif")
+    equal((result.status, result.out, result.err), (FINDINGS, "", ""))
+    with open("out.sarif") as file:
+        equal(json.load(file)["version"], "2.1.0")
+    complains(USAGE, "nowhere", "scan", "repo", "-o", "nowhere/out.json")
+
+
+@test
+def fail_on_decides_the_status():
+    one_file(github_token())
+    equal(run("scan", "repo", "--fail-on", "critical").status, FINDINGS)
+    repo = Repo("other")
+    repo.write("a.txt", "db_password = \"Fak3-" + "Tu4nst0ne\"\n")
+    repo.commit()
+    equal(run("scan", "other", "--fail-on", "high").status, CLEAN)
+    equal(run("scan", "other").status, FINDINGS)
+
+
+@test
+def options_that_exclude_each_other_are_refused():
+    one_file(github_token())
+    for arguments in (("--staged", "--working-tree"), ("--dir", "--staged"), ("--staged", "--ref", "main"),
+                      ("--commit", "HEAD", "--since", "2020-01-01"), ("--jobs", "0"), ("--memory", "1M"), ("--memory", "lots")):
+        complains(USAGE, "scan: ", "scan", "repo", *arguments)
+
+
+@test
+def an_interrupted_scan_reports_what_it_has_and_is_incomplete():
+    child = subprocess.Popen([PROGRAM, "scan", "-", "--format", "json"], stdin=subprocess.PIPE, stdout=subprocess.PIPE,
+                             stderr=subprocess.PIPE)
+    child.stdin.write(b"x" * (9 << 20))
+    child.stdin.flush()
+    child.send_signal(signal.SIGINT)
+    out, err = child.communicate()
+    equal(child.returncode, INCOMPLETE, err)
+    holds(b"stopped" in err, err)
+    holds(json.loads(out)["summary"]["is_stopped"], out)
+
+
+if __name__ == "__main__":
+    main()

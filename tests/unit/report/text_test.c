@@ -1,0 +1,150 @@
+#include "support.h"
+#include "text.h"
+
+#include "support/cmocka.h"
+
+static char *text_of(const struct ts_report *report, unsigned width, bool colour) {
+    struct ts_report_options options = sample_options(TS_REPORT_FORMAT_TEXT);
+    options.width = width;
+    options.colour = colour;
+    size_t len;
+    return written(report, &options, &len);
+}
+
+static void expect(const struct ts_report *report, const char *part) {
+    char *text = text_of(report, 0, false);
+    if (strstr(text, part) == NULL)
+        fail_msg("there is no '%s' in:\n%s", part, text);
+    free(text);
+}
+
+static size_t longest_line(const char *text, const char *without) {
+    size_t longest = 0;
+    while (*text != '\0') {
+        size_t len = strcspn(text, "\n");
+        size_t cells = report__text_cells(ts_bytes_of(text, len), REPORT_BACKSLASH_KEPT);
+        bool is_left_out = memmem(text, len, without, strlen(without)) != NULL;
+        if (cells > longest && !is_left_out)
+            longest = cells;
+        text += len + (text[len] == '\n' ? 1 : 0);
+    }
+    return longest;
+}
+
+static void lines_fit_the_terminal_apart_from_paths(void **state) {
+    (void)state;
+    struct ts_report report = sample_report();
+    for (unsigned width = 80; width < 130; width += 7) {
+        char *text = text_of(&report, width, false);
+        assert_true(longest_line(text, "HYPERLINK") <= width);
+        free(text);
+    }
+}
+
+static void the_secret_of_a_long_line_stays_in_sight(void **state) {
+    (void)state;
+    struct ts_report report = sample_report();
+    char *text = text_of(&report, 60, false);
+    const char *line = strstr(text, "│ …");
+    assert_non_null(line);
+    assert_true(strstr(line, TS_REPORT_MASK) != NULL && strstr(line, TS_REPORT_MASK) < strchr(line, '\n'));
+    free(text);
+}
+
+/* Everything between ESC and m, away. */
+static void strip_colour(char *text) {
+    char *to = text;
+    for (const char *from = text; *from != '\0'; from++) {
+        if (*from == '\x1b')
+            from = strchr(from, 'm');
+        else
+            *to++ = *from;
+    }
+    *to = '\0';
+}
+
+static void colour_changes_nothing_but_colour(void **state) {
+    (void)state;
+    struct ts_report report = sample_report();
+    char *plain = text_of(&report, 90, false);
+    char *colour = text_of(&report, 90, true);
+    assert_null(strchr(plain, '\x1b'));
+    assert_non_null(strchr(colour, '\x1b'));
+    strip_colour(colour);
+    assert_string_equal(colour, plain);
+    free(plain);
+    free(colour);
+}
+
+static void a_clean_scan_says_what_it_scanned(void **state) {
+    (void)state;
+    struct ts_report report = clean_report();
+    expect(&report, "/srv/app (repository): 1,204 commits, 8,113 blobs, 91.4 MB\n");
+    expect(&report, "\nNo findings (75.0 s)\n");
+}
+
+static void a_scan_of_nothing_does_not_look_clean(void **state) {
+    (void)state;
+    struct ts_report_target nothing = {.name = TS_BYTES_INIT("typo"), .kind = TS_TARGET_KIND_DIRECTORY};
+    struct ts_report report = clean_report();
+    report.targets = &nothing;
+    expect(&report, "typo (directory): nothing there to scan\n");
+    expect(&report, "\nNothing was scanned (");
+    report.target_count = 0;
+    expect(&report, "scanned     nothing\n");
+}
+
+static void an_incomplete_scan_does_not_look_clean(void **state) {
+    (void)state;
+    struct ts_report report = clean_report();
+    report.is_stopped = true;
+    expect(&report, "not scanned what was left when a signal stopped the scan\n");
+    expect(&report, "No findings in what could be scanned (");
+    expect(&report, "INCOMPLETE: not everything was scanned, see above\n");
+    report.is_stopped = false;
+    report.fault_total = 5;
+    expect(&report, "not scanned 5 things that could not be read\n");
+}
+
+static void a_baseline_is_told_of(void **state) {
+    (void)state;
+    struct ts_report report = clean_report();
+    report.has_baseline = true;
+    report.baseline_known = 12;
+    report.gone = sample_gone;
+    report.gone_count = 1;
+    expect(&report, "baseline    12 findings known, 1 gone\n");
+    expect(&report, "No new findings (");
+    struct ts_report_options options = sample_options(TS_REPORT_FORMAT_TEXT);
+    options.lists_gone = true;
+    size_t len;
+    char *text = written(&report, &options, &len);
+    assert_non_null(strstr(text, "gone        44444444444444444444444444444444  aws-key\n"));
+    free(text);
+    report.limits_hit = 1;
+    expect(&report, "1 not found by this incomplete scan\n");
+}
+
+static void wide_and_combining_characters_are_counted_in_cells(void **state) {
+    (void)state;
+    assert_int_equal(report__text_cells(TS_BYTES("abc"), REPORT_BACKSLASH_KEPT), 3);
+    assert_int_equal(report__text_cells(TS_BYTES("gr\xc3\xbc\xc3\x9f"), REPORT_BACKSLASH_KEPT), 4);
+    assert_int_equal(report__text_cells(TS_BYTES("\xe6\xbc\xa2\xe5\xad\x97"), REPORT_BACKSLASH_KEPT), 4);
+    assert_int_equal(report__text_cells(TS_BYTES("e\xcc\x81"), REPORT_BACKSLASH_KEPT), 1);
+    assert_int_equal(report__text_cells(TS_BYTES("\x1b\\"), REPORT_BACKSLASH_KEPT), 5);
+    assert_int_equal(report__text_cells(TS_BYTES("\x1b\\"), REPORT_BACKSLASH_DOUBLED), 6);
+}
+
+int main(void) {
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(lines_fit_the_terminal_apart_from_paths),
+        cmocka_unit_test(the_secret_of_a_long_line_stays_in_sight),
+        cmocka_unit_test(colour_changes_nothing_but_colour),
+        cmocka_unit_test(a_clean_scan_says_what_it_scanned),
+        cmocka_unit_test(a_scan_of_nothing_does_not_look_clean),
+        cmocka_unit_test(an_incomplete_scan_does_not_look_clean),
+        cmocka_unit_test(a_baseline_is_told_of),
+        cmocka_unit_test(wide_and_combining_characters_are_counted_in_cells),
+    };
+    return cmocka_run_group_tests_name("text", tests, NULL, NULL);
+}

@@ -1,0 +1,113 @@
+/* A content in windows has the hits that it has whole. */
+#include "kit.h"
+
+#include "base/prng.h"
+
+static struct kit kit;
+
+static int begin(void **state) {
+    (void)state;
+    kit_init(&kit, NULL);
+    return 0;
+}
+
+static int end(void **state) {
+    (void)state;
+    kit_release(&kit);
+    return 0;
+}
+
+static enum scan_outcome look_in_windows(struct ts_bytes bytes, size_t window_size) {
+    struct scan_content content = {.kind = SCAN_CONTENT_FILE};
+    struct scan_windows *windows = NULL;
+    size_t overlap = scan__look_overlap(&kit.profile);
+    enum scan_outcome outcome = SCAN_OK;
+    assert_true(window_size > overlap);
+    for (size_t at = 0;; at += window_size - overlap) {
+        bool is_last = bytes.len - at <= window_size;
+        struct scan_window window = {.bytes =
+                                         ts_bytes_of(bytes.data + at, is_last ? bytes.len - at : window_size),
+                                     .at = at,
+                                     .is_last = is_last};
+        outcome = scan__look_window(&kit.look, &content, &window, &windows);
+        if (is_last)
+            break;
+    }
+    scan__windows_free(windows);
+    return outcome;
+}
+
+static bool is_same(const struct scan_hit *a, const struct scan_hit *b) {
+    return a->finding == b->finding && a->excerpt == b->excerpt && a->pragma == b->pragma &&
+           a->line == b->line && a->column == b->column && a->end_line == b->end_line &&
+           a->end_column == b->end_column && a->at == b->at && a->len == b->len && a->depth == b->depth;
+}
+
+static void windows_and_the_whole_have_the_same_hits(void **state) {
+    (void)state;
+    static const char *const pieces[] = {"tok_q7w3e9r1t5y2 ",
+                                         "tok_k4j8h2g6f1d3",
+                                         " ",
+                                         "\n",
+                                         "BEGIN\nabcdefghij0123456789\nEND",
+                                         "pass=abcdefgh1",
+                                         "turnstone:allow",
+                                         "word ",
+                                         "word word word word word word\n"};
+    static uint8_t bytes[300000];
+    size_t overlap = scan__look_overlap(&kit.profile);
+    struct ts_prng prng;
+    struct scan_content content = {.kind = SCAN_CONTENT_FILE};
+    for (uint64_t seed = 0; seed < 12; seed++) {
+        size_t len = 0;
+        ts_prng_init(&prng, seed);
+        while (len + 64 < sizeof bytes) {
+            const char *piece =
+                pieces[seed % 2 == 0 ? ts_prng_below(&prng, 9) : 7 - 7 * (ts_prng_below(&prng, 80) == 0)];
+            memcpy(bytes + len, piece, strlen(piece));
+            len += strlen(piece);
+        }
+        size_t before = kit_content_count(&kit);
+        assert_int_equal(scan__look_whole(&kit.look, &content, ts_bytes_of(bytes, len), NULL, NULL), SCAN_OK);
+        assert_int_equal(look_in_windows(ts_bytes_of(bytes, len), overlap + 1 + ts_prng_below(&prng, 60000)),
+                         SCAN_OK);
+        assert_int_equal(kit_content_count(&kit), before + 2);
+        const struct scan_content *whole = kit_content(&kit, before);
+        assert_int_equal(kit_content(&kit, before + 1)->hit_count, whole->hit_count);
+        assert_true(whole->hit_count > 10);
+        for (size_t i = 0; i < whole->hit_count; i++)
+            assert_true(is_same(kit_hit(&kit, before, i), kit_hit(&kit, before + 1, i)));
+    }
+}
+
+static void a_content_that_ends_with_a_window_is_not_cut(void **state) {
+    (void)state;
+    static uint8_t bytes[200000];
+    memset(bytes, ' ', sizeof bytes);
+    memcpy(bytes + sizeof bytes - 16, "tok_q7w3e9r1t5y2", 16);
+    assert_int_equal(look_in_windows(ts_bytes_of(bytes, sizeof bytes), 100000), SCAN_OK);
+    assert_int_equal(kit_content_count(&kit), 1);
+    assert_int_equal(kit_hit(&kit, 0, 0)->at, sizeof bytes - 16);
+}
+
+static void windows_that_end_early_leave_nothing(void **state) {
+    (void)state;
+    struct scan_content content = {.kind = SCAN_CONTENT_FILE};
+    struct scan_windows *windows = NULL;
+    static uint8_t bytes[200000];
+    memset(bytes, ' ', sizeof bytes);
+    memcpy(bytes + 100, "tok_q7w3e9r1t5y2", 16);
+    struct scan_window window = {.bytes = ts_bytes_of(bytes, sizeof bytes)};
+    assert_int_equal(scan__look_window(&kit.look, &content, &window, &windows), SCAN_OK);
+    scan__windows_free(windows);
+    assert_int_equal(kit_content_count(&kit), 0);
+}
+
+int main(void) {
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test_setup_teardown(windows_and_the_whole_have_the_same_hits, begin, end),
+        cmocka_unit_test_setup_teardown(a_content_that_ends_with_a_window_is_not_cut, begin, end),
+        cmocka_unit_test_setup_teardown(windows_that_end_early_leave_nothing, begin, end),
+    };
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}

@@ -1,0 +1,134 @@
+#include "show.h"
+#include "support/cmocka.h"
+
+#include <stdio.h>
+#include <string.h>
+
+static const char *redacted(const char *secret) {
+    static char text[SCAN_REDACTED_SIZE];
+    return scan__redact(ts_bytes_of_cstring(secret), text);
+}
+
+static void little_of_a_secret_is_shown(void **state) {
+    (void)state;
+    assert_string_equal(redacted("abcdefghijklmnopqrstuvwxyz0123456789"), "abcd…6789");
+    assert_string_equal(redacted("abcdefghijklmnopqr"), "abc…pqr");
+    assert_string_equal(redacted("abcdefghijkl"), "ab…kl");
+    assert_string_equal(redacted("abcdefghijk"), "[11 bytes]");
+    assert_string_equal(redacted("x"), "[1 bytes]");
+    assert_string_equal(redacted("\x1b[2Jefghijklmnopqrst\n\r\x07\x80"), "\\x1b[2J…\\x0a\\x0d\\x07\\x80");
+}
+
+static char text[SCAN_EXCERPT_SIZE + 1];
+
+static const char *excerpt(struct scan_excerpt from) {
+    size_t len = scan__excerpt(&from, text);
+    assert_true(len < sizeof text);
+    text[len] = '\0';
+    return text;
+}
+
+static void the_line_is_shown_with_its_secrets_masked(void **state) {
+    (void)state;
+    struct ts_span secrets[] = {{8, 6}, {20, 4}};
+    struct ts_bytes content = TS_BYTES("before\na=SECRET and b=MORE, c=SECRET\r\nafter");
+    struct scan_excerpt from = {
+        .content = content, .at = {9, 6}, .secrets = secrets, .secret_count = 0, .same = TS_BYTES("SECRET")};
+    assert_string_equal(excerpt(from), "a=******** and b=MORE, c=********");
+    secrets[0] = (struct ts_span){9, 6};
+    secrets[1] = (struct ts_span){22, 4};
+    from.secret_count = 2;
+    from.same = (struct ts_bytes){NULL, 0};
+    assert_string_equal(excerpt(from), "a=******** and b=********, c=SECRET");
+    from.shown = true;
+    assert_string_equal(excerpt(from), "a=SECRET and b=MORE, c=SECRET");
+}
+
+static void long_lines_are_cut_and_masks_count_as_what_is_shown(void **state) {
+    (void)state;
+    static char line[5000];
+    memset(line, 'x', sizeof line);
+    struct ts_span secrets[] = {{1000, 300}, {1301, 40}};
+    struct scan_excerpt from = {
+        .content = ts_bytes_of(line, sizeof line), .at = secrets[1], .secrets = secrets, .secret_count = 2};
+    const char *shown = excerpt(from);
+    assert_non_null(strstr(shown, "xxx********x********xxx"));
+    assert_int_equal(strncmp(shown, "…", strlen("…")), 0);
+    assert_string_equal(shown + strlen(shown) - strlen("…"), "…");
+    assert_true(strlen(shown) <= SCAN_EXCERPT_MAX + 2 * strlen("…") + 8);
+    assert_true(strlen(shown) >= SCAN_EXCERPT_MAX);
+}
+
+/* Every byte of a secret, wherever it begins and ends around the cuts. */
+static void no_byte_of_a_secret_is_shown(void **state) {
+    (void)state;
+    static char line[3000];
+    for (size_t from = 0; from < 2900; from += 13) {
+        for (size_t len = 1; len < 1500 && from + len < sizeof line; len = len * 3 + 1) {
+            memset(line, '.', sizeof line);
+            memset(line + from, 'S', len);
+            struct ts_span secrets[] = {{from, len}, {1500, 20}};
+            struct scan_excerpt one = {.content = ts_bytes_of(line, sizeof line),
+                                       .at = {1500, 20},
+                                       .secrets = secrets,
+                                       .secret_count = 2};
+            assert_null(strchr(excerpt(one), 'S'));
+        }
+    }
+}
+
+static void characters_are_not_cut_in_two(void **state) {
+    (void)state;
+    static char line[1200];
+    for (size_t i = 0; i + 2 <= sizeof line; i += 2)
+        memcpy(line + i, "é", 2);
+    struct ts_span secret = {601, 4};
+    struct scan_excerpt from = {
+        .content = ts_bytes_of(line, sizeof line), .at = secret, .secrets = &secret, .secret_count = 1};
+    const char *shown = excerpt(from);
+    assert_int_equal((unsigned char)shown[strlen("…")], 0xc3);
+    assert_int_equal((unsigned char)shown[strlen(shown) - strlen("…") - 2], 0xc3);
+}
+
+static void lines_and_columns_are_counted(void **state) {
+    (void)state;
+    struct scan_lines lines;
+    scan__lines_init(&lines, TS_BYTES("ab\n\ncd\n"));
+    static const struct {
+        size_t at;
+        struct scan_position position;
+    } expected[] = {{0, {1, 1}}, {1, {1, 2}}, {2, {1, 3}}, {2, {1, 3}},
+                    {3, {2, 1}}, {5, {3, 2}}, {7, {4, 1}}};
+    for (size_t i = 0; i < sizeof expected / sizeof expected[0]; i++) {
+        struct scan_position found = scan__lines_find(&lines, expected[i].at);
+        assert_int_equal(found.line, expected[i].position.line);
+        assert_int_equal(found.column, expected[i].position.column);
+    }
+}
+
+static void a_window_goes_on_in_the_middle_of_a_line(void **state) {
+    (void)state;
+    struct scan_lines lines;
+    scan__lines_init(&lines, TS_BYTES("xy\nz"));
+    lines.line = 7;
+    lines.bytes_before = 100;
+    struct scan_position found = scan__lines_find(&lines, 1);
+    assert_int_equal(found.line, 7);
+    assert_int_equal(found.column, 102);
+    found = scan__lines_find(&lines, 3);
+    assert_int_equal(found.line, 8);
+    assert_int_equal(found.column, 1);
+}
+
+int main(void) {
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(little_of_a_secret_is_shown),
+        cmocka_unit_test(the_line_is_shown_with_its_secrets_masked),
+        cmocka_unit_test(long_lines_are_cut_and_masks_count_as_what_is_shown),
+        cmocka_unit_test(no_byte_of_a_secret_is_shown),
+        cmocka_unit_test(characters_are_not_cut_in_two),
+        cmocka_unit_test(lines_and_columns_are_counted),
+        cmocka_unit_test(a_window_goes_on_in_the_middle_of_a_line),
+    };
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}

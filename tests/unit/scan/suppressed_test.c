@@ -1,0 +1,74 @@
+#include "kit.h"
+#include "suppressed.h"
+
+static struct kit kit;
+static struct scan_suppressed suppressed;
+static struct scan_profile *profiles[] = {&kit.profile};
+
+static int begin(void **state) {
+    (void)state;
+    kit_init(&kit, "allow:\n  - {paths: ['a/**'], reason: first}\n  - {paths: [b], reason: second}\n");
+    return scan__suppressed_init(&suppressed, &kit.hits, profiles, 1) ? 0 : -1;
+}
+
+static int end(void **state) {
+    (void)state;
+    scan__suppressed_release(&suppressed);
+    kit_release(&kit);
+    return 0;
+}
+
+static struct scan_hit hit_of(uint32_t finding, bool with_entries, const char *mark) {
+    uint32_t entries[] = {0, 1};
+    struct scan_hit hit = {.finding = finding};
+    if (with_entries)
+        hit.allows = scan__hits_text(&kit.hits, ts_bytes_of(entries, sizeof entries));
+    if (mark != NULL)
+        hit.pragma = scan__hits_text(&kit.hits, ts_bytes_of_cstring(mark));
+    return hit;
+}
+
+static bool take(struct scan_hit hit, const char *path) {
+    return scan__suppressed_take(&suppressed, &kit.profile, &hit, path);
+}
+
+static void the_path_decides_and_then_the_mark(void **state) {
+    (void)state;
+    assert_false(take(hit_of(0, false, NULL), "a/x"));
+    assert_false(take(hit_of(0, true, NULL), "c"));
+    assert_true(take(hit_of(0, true, NULL), "a/x"));
+    assert_true(take(hit_of(0, true, NULL), "b"));
+    assert_true(take(hit_of(0, true, "nosec"), "c"));
+}
+
+static void each_source_has_a_row_in_order(void **state) {
+    (void)state;
+    struct scan_arena arena = {NULL};
+    struct ts_report_suppression *rows;
+    size_t count;
+    for (uint32_t round = 0; round < 70000; round++) { /* more than are kept apart */
+        assert_true(take(hit_of(round % 3, true, NULL), "b"));
+        assert_true(take(hit_of(round % 2, false, "turnstone:allow"), "x"));
+    }
+    assert_true(take(hit_of(9, true, "nosec"), "a/1"));
+    assert_true(take(hit_of(9, false, "nosec"), "x"));
+    assert_true(scan__suppressed_rows(&suppressed, &arena, &rows, &count));
+    assert_int_equal(count, 4);
+    assert_string_equal(rows[0].source, "kit:2");
+    assert_string_equal(rows[0].reason, "first");
+    assert_string_equal(rows[1].source, "kit:3");
+    assert_int_equal(rows[1].findings, 3);
+    assert_int_equal(rows[1].occurrences, 70000);
+    assert_string_equal(rows[2].source, "nosec");
+    assert_string_equal(rows[3].source, "turnstone:allow");
+    assert_int_equal(rows[3].findings, 2);
+    scan__arena_release(&arena);
+}
+
+int main(void) {
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test_setup_teardown(the_path_decides_and_then_the_mark, begin, end),
+        cmocka_unit_test_setup_teardown(each_source_has_a_row_in_order, begin, end),
+    };
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}
