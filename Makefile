@@ -39,6 +39,10 @@ fuzz: ## run every fuzz target for a bounded time (SECONDS=30)
 	$(Q)tools/install-packages build check
 	$(Q)tools/fuzz $(or $(SECONDS),30)
 
+soak: ## run simulated worlds of coordination with fresh seeds until one breaks, or for so long (SECONDS=60)
+	$(call build,release)
+	$(Q)tools/soak build/release/turnstone $(or $(SECONDS),60)
+
 bench: ## run the benchmarks beside bare loops, with servers of their own, and print the ratios
 	$(Q)tools/install-packages build check
 	$(call build,release)
@@ -67,4 +71,4 @@ clean: ## remove everything that was built
 help: ## list these targets
 	$(Q)sed -n 's/^\([a-z-]*\):[^#]*## /\1\t/p' Makefile | awk -F '\t' '{ printf "make %-10s %s\n", $$1, $$2 }'
 
-.PHONY: release deps demo check tsan fuzz bench corpus bench-scan install format clean help
+.PHONY: release deps demo check tsan fuzz soak bench corpus bench-scan install format clean help

@@ -47,6 +47,7 @@ const struct cli_verb *const cli__verbs[] = {
     &cli__verb_lease_park,
     &cli__verb_lease_split_replace,
     &cli__verb_lease_split_residual,
+    &cli__verb_sim,
     &cli__verb_help,
 };
 const size_t cli__verb_count = sizeof cli__verbs / sizeof cli__verbs[0];

@@ -41,6 +41,7 @@ extern const struct cli_verb cli__verb_lease_complete;
 extern const struct cli_verb cli__verb_lease_park;
 extern const struct cli_verb cli__verb_lease_split_replace;
 extern const struct cli_verb cli__verb_lease_split_residual;
+extern const struct cli_verb cli__verb_sim;
 extern const struct cli_verb cli__verb_help;
 
 #endif

@@ -178,6 +178,13 @@ enum coord__end coord__no_memory(struct ts_coord_detail *ret_detail);
 
 /* ---- operations on one shard ---- */
 
+/* A transaction that is committed is not seen on all stores at once. Whoever finds one ahead of another reads again. */
+enum coord__ahead {
+    COORD__AHEAD_NOT,
+    COORD__AHEAD_SAME,  /* this very operation is done there, and will be on the shard's own store */
+    COORD__AHEAD_OTHER, /* the run is being made */
+};
+
 struct coord__job {
     struct ts_coord *coord;
     struct coord__work *work;
@@ -188,7 +195,7 @@ struct coord__job {
 
     /* The operation's own step, which keeps its typed answer: true when it is OK. */
     bool (*step)(struct coord__job *job, const struct ts_shard_record *record, const struct ts_step_env *env);
-    /* More to read before the step, or NULL. */
+    /* More to read before the step, or NULL. Sets `ahead` when other stores know more than the record. */
     enum coord__end (*gather)(struct coord__job *job);
     /* More to write with the step, or NULL. */
     void (*extend)(struct coord__job *job);
@@ -197,6 +204,8 @@ struct coord__job {
     enum coord__end (*recognise)(struct coord__job *job);
 
     struct coord__tries tries;
+    enum coord__ahead ahead;
+    uint64_t promised_version; /* of the record, when a transaction over it ended UNKNOWN; 0: none did */
     struct ts_shard_step result;
     struct ts_logical_time now; /* of the last step */
     struct ts_event attempted;  /* of the last try whose reply was lost */

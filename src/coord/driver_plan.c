@@ -3,6 +3,7 @@
 
 #include "base/assert.h"
 #include "base/checked.h"
+#include "coord/plant.h"
 
 #include <stdlib.h>
 #include <string.h>
@@ -135,7 +136,7 @@ void coord__plan_count(struct coord__plan *plan, uint32_t place, struct ts_shard
     if (from != NULL && *from == to)
         return;
     plan->counted = true;
-    if (from != NULL)
+    if (from != NULL && !coord__is_planted(TS_COORD_PLANT_COUNTER))
         --*count_at(plan, place, (struct coord__stripe){*from, stripe});
     ++*count_at(plan, place, (struct coord__stripe){to, stripe});
 }

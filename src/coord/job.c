@@ -225,6 +225,8 @@ static bool write_step(struct coord__job *job, enum coord__end *ret_end) {
     if (result.result == TS_STORE_UNKNOWN) {
         job->attempted = job->result.event;
         job->has_attempted = true;
+        if (job->extend != NULL)
+            job->promised_version = job->seen->version;
     }
     return !coord__again(job->coord, &job->tries, &result, ret_end, &job->detail);
 }
@@ -234,6 +236,24 @@ static enum coord__end recognise(struct coord__job *job) {
     if (job->recognise == NULL || !job->tries.unknown || !job->seen->has_record || !job->seen->has_guard)
         return COORD__END_DONE;
     return job->recognise(job);
+}
+
+/*
+ * Whether a transaction of an earlier try may be committed, with the record as a promise that is not seen yet: then a
+ * refusal, such as that of a lease that has ended since, does not say that nothing was done. A record that has changed
+ * has no promise of ours any more.
+ */
+static bool may_be_promised(const struct coord__job *job) {
+    return job->promised_version != 0 && job->seen->has_record && job->seen->version == job->promised_version;
+}
+
+/* As if a store had said so. */
+static struct coord__result half_seen(enum coord__ahead ahead) {
+    if (ahead == COORD__AHEAD_SAME)
+        return (struct coord__result){.result = TS_STORE_UNKNOWN,
+                                      .text = "the operation is being committed; repeat it"};
+    return (struct coord__result){.result = TS_STORE_LOCK_CONFLICT,
+                                  .text = "the run is being made; try again"};
 }
 
 enum coord__end coord__job_run(struct coord__job *job, bool try_seen) {
@@ -247,6 +267,14 @@ enum coord__end coord__job_run(struct coord__job *job, bool try_seen) {
             end = job->gather(job);
         if (end != COORD__END_DONE)
             return end;
+        if (job->ahead != COORD__AHEAD_NOT) {
+            const struct coord__result half = half_seen(job->ahead);
+            job->ahead = COORD__AHEAD_NOT;
+            remembered = false;
+            if (!coord__again(job->coord, &job->tries, &half, &end, &job->detail))
+                return end;
+            continue;
+        }
         if (job->recognised) {
             coord__tell(job->coord, &job->attempted);
             return COORD__END_DONE;
@@ -263,6 +291,9 @@ enum coord__end coord__job_run(struct coord__job *job, bool try_seen) {
                 return end;
         } else if (!ok && remembered) {
             remembered = false;
+        } else if (!ok && may_be_promised(job)) {
+            return coord__failed(&job->tries, &(struct coord__result){.result = TS_STORE_UNKNOWN},
+                                 &job->detail);
         } else {
             if (ok && job->has_attempted)
                 coord__tell(job->coord, &job->attempted);

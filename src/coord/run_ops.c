@@ -169,7 +169,8 @@ struct registration {
     const struct ts_create_run_op *create; /* NULL: the run is there */
     const struct ts_register_op *op;
     struct ts_manifest_memory *memory;
-    bool *present; /* of op->shards: is there already */
+    bool *present;    /* of op->shards: is there already */
+    uint64_t *guards; /* by place: the guard's version where shards go, as it was read with them */
     struct coord__tries tries;
     enum ts_create_run_error create_error;
     enum ts_register_shards_error error;
@@ -184,15 +185,18 @@ struct registration {
 static enum coord__end compare(struct registration *mine, const struct ts_run_record *run, uint32_t place,
                                const size_t *indexes, size_t count, size_t *already_there) {
     struct coord__key keys[READ_AT_ONCE];
-    struct ts_bytes key_bytes[READ_AT_ONCE] = {0};
+    const struct coord__key guard = coord__key_guard(run->run);
+    struct ts_bytes key_bytes[READ_AT_ONCE + 1] = {0};
     for (size_t i = 0; i < count; i++) {
         keys[i] = coord__key_shard((struct ts_shard_key){run->run, mine->memory->ids[indexes[i]]});
         key_bytes[i] = coord__key_bytes(&keys[i]);
     }
-    (void)coord__call_read(mine->work, 0, place, key_bytes, count);
+    key_bytes[count] = coord__key_bytes(&guard);
+    (void)coord__call_read(mine->work, 0, place, key_bytes, count + 1);
     const struct coord__result result = coord__read(mine->coord, mine->work, 1);
     if (result.result != TS_STORE_OK)
         return coord__failed(&mine->tries, &result, &mine->detail);
+    mine->guards[place] = mine->work->rows[0].rows[count].version;
     for (size_t i = 0; i < count; i++) {
         const struct ts_row *row = &mine->work->rows[0].rows[i];
         mine->present[indexes[i]] = row->version != 0;
@@ -289,6 +293,14 @@ static void plan_registration(struct registration *mine, const struct run_seen *
     plan_run(plan, &mine->step, seen->version);
     if (added == 0)
         return;
+    /* A run does not end on a store that has yet to make its shards. Where there is no guard yet the run is still being
+     * made, and its counters are locked. */
+    for (uint32_t place = 0; !mine->step.write_guard && place < plan->place_count; place++) {
+        if (mine->guards[place] == 0)
+            continue;
+        const struct coord__key guard = coord__key_guard(run->run);
+        coord__plan_check(plan, place, &guard, mine->guards[place]);
+    }
     const struct ts_coord_options *options = &mine->coord->options;
     const struct coord__key tenant = coord__key_tenant_limit(&run->tenant),
                             global = coord__key_global_limit(), of_run = coord__key_run_shards(run->run);
@@ -340,8 +352,9 @@ static enum coord__end register_all(struct registration *mine) {
 static void run_registration(struct registration *mine, struct ts_coord_outcome *ret_outcome) {
     mine->work = coord__work_take(mine->coord);
     mine->present = calloc(mine->op->shards.count + 1, sizeof *mine->present);
+    mine->guards = calloc(mine->coord->io.place_count, sizeof *mine->guards);
     enum coord__end end;
-    if (mine->work == NULL || mine->present == NULL)
+    if (mine->work == NULL || mine->present == NULL || mine->guards == NULL)
         end = coord__no_memory(&mine->detail);
     else
         end = register_all(mine);
@@ -356,6 +369,7 @@ static void run_registration(struct registration *mine, struct ts_coord_outcome 
                                                                   mine->attempted,
                                                  .at = mine->now};
     free(mine->present);
+    free(mine->guards);
     if (mine->work != NULL)
         coord__work_give(mine->coord, mine->work);
 }
@@ -402,7 +416,8 @@ struct ending {
     struct ts_logical_time now;
     struct ts_coord_detail detail;
     struct coord__key stripe_keys[COORD__STRIPES];
-    struct ts_bytes stripe_bytes[COORD__STRIPES];
+    struct coord__key guard_key;
+    struct ts_bytes key_bytes[COORD__STRIPES + 1]; /* of both, in this order */
 };
 
 /* The active shards of all stores; calls 0 to place_count - 1 hold the counters afterwards. */
@@ -411,10 +426,12 @@ static enum coord__end count_active(struct ending *mine, uint64_t *ret_active) {
     for (size_t i = 0; i < COORD__STRIPES; i++) {
         mine->stripe_keys[i] =
             coord__key_counter(mine->op->run, (struct coord__stripe){TS_SHARD_ACTIVE, (uint8_t)i});
-        mine->stripe_bytes[i] = coord__key_bytes(&mine->stripe_keys[i]);
+        mine->key_bytes[i] = coord__key_bytes(&mine->stripe_keys[i]);
     }
+    mine->guard_key = coord__key_guard(mine->op->run);
+    mine->key_bytes[COORD__STRIPES] = coord__key_bytes(&mine->guard_key);
     for (uint32_t place = 0; place < places; place++)
-        (void)coord__call_read(mine->work, place, place, mine->stripe_bytes, COORD__STRIPES);
+        (void)coord__call_read(mine->work, place, place, mine->key_bytes, COORD__STRIPES + 1);
     const struct coord__result result = coord__read(mine->coord, mine->work, places);
     if (result.result != TS_STORE_OK)
         return coord__failed(&mine->tries, &result, &mine->detail);
@@ -453,14 +470,29 @@ static void plan_ending(struct ending *mine, const struct run_seen *seen) {
     coord__plan_add(plan, 0, &global, fewer, COORD__TAG_COUNTER);
 }
 
-/* A counter of active shards that is not there cannot be checked, and was never made: damage. */
-static bool has_stripes(const struct ending *mine) {
-    for (uint32_t place = 0; place < mine->coord->io.place_count; place++)
+/*
+ * Whether the counters are there on all stores. They are made with the guard, so that a store that has neither has yet
+ * to commit what the first store has committed already; a guard without counters is damage.
+ */
+enum made { MADE_EVERYWHERE, MADE_SOMEWHERE, MADE_DAMAGED };
+static enum made find_stripes(const struct ending *mine) {
+    enum made made = MADE_EVERYWHERE;
+    for (uint32_t place = 0; place < mine->coord->io.place_count; place++) {
+        const struct ts_row *rows = mine->work->rows[place].rows;
+        if (rows[COORD__STRIPES].version == 0) {
+            made = MADE_SOMEWHERE;
+            continue;
+        }
         for (size_t i = 0; i < COORD__STRIPES; i++)
-            if (mine->work->rows[place].rows[i].version == 0)
-                return false;
-    return true;
+            if (rows[i].version == 0)
+                return MADE_DAMAGED;
+    }
+    return made;
 }
+
+/* The first store has committed what another has yet to. */
+static const struct coord__result half_made = {.result = TS_STORE_LOCK_CONFLICT,
+                                               .text = "the run is being made; try again"};
 
 static enum coord__end end_run(struct ending *mine) {
     const struct ts_coord_run_query query = {mine->op->tenant, mine->op->run};
@@ -470,8 +502,14 @@ static enum coord__end end_run(struct ending *mine) {
         enum coord__end end = read_run(mine->coord, mine->work, &query, &mine->tries, &seen, &mine->detail);
         if (end == COORD__END_DONE && seen.has_run && mine->op->kind == TS_RUN_OP_COMPLETE_RUN) {
             end = count_active(mine, &active);
-            if (end == COORD__END_DONE && !has_stripes(mine))
+            const enum made made = end == COORD__END_DONE ? find_stripes(mine) : MADE_EVERYWHERE;
+            if (made == MADE_DAMAGED)
                 end = coord__damaged(TS_RECORD_BAD_FIELD, "a counter of active shards", &mine->detail);
+            if (made == MADE_SOMEWHERE) {
+                if (!coord__again(mine->coord, &mine->tries, &half_made, &end, &mine->detail))
+                    return end;
+                continue;
+            }
         }
         if (end != COORD__END_DONE)
             return end;

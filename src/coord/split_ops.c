@@ -18,8 +18,13 @@ struct split_job {
     struct ts_shard_id ids[TS_SPLIT_CHILD_MAX];
     struct ts_shard_id taken[TS_SPLIT_CHILD_MAX];
     struct coord__key keys[TS_SPLIT_CHILD_MAX];
-    struct ts_bytes key_bytes[TS_SPLIT_CHILD_MAX + 2]; /* place by place, then the limits */
-    size_t key_of[TS_SPLIT_CHILD_MAX];                 /* which child, place by place */
+    struct coord__key guard_key;
+    struct ts_bytes
+        key_bytes[2 * TS_SPLIT_CHILD_MAX]; /* place by place, each with the guard behind its children */
+    size_t key_of[TS_SPLIT_CHILD_MAX];     /* which child, place by place */
+    size_t call_count;                     /* one for each place with children */
+    uint32_t places[TS_SPLIT_CHILD_MAX];   /* of the calls */
+    uint64_t guards[TS_SPLIT_CHILD_MAX];   /* versions there */
 
     enum ts_split_error error;
     const struct ts_split_replace_op *replace;
@@ -28,8 +33,8 @@ struct split_job {
     struct ts_split_residual_result split_off;
 };
 
-/* One read for each place that would get children. Returns how many calls there are. */
-static size_t call_children(struct split_job *mine) {
+/* One read for each place that would get children. */
+static void call_children(struct split_job *mine) {
     struct coord__job *job = &mine->job;
     const struct ts_shard_record *record = &job->seen->record;
     const size_t spawned = ts_spawned_count(record->spawned);
@@ -37,30 +42,52 @@ static size_t call_children(struct split_job *mine) {
         mine->ids[i] = ts_derived_shard_id(record->key, mine->by->op_id, mine->kind, (uint32_t)(spawned + i));
         mine->keys[i] = coord__key_shard((struct ts_shard_key){record->key.run, mine->ids[i]});
     }
-    size_t at = 0, calls = 0;
+    mine->guard_key = coord__key_guard(record->key.run);
+    mine->call_count = 0;
+    size_t at = 0, child = 0;
     for (uint32_t place = 0; place < job->coord->io.place_count; place++) {
         const size_t from = at;
         for (size_t i = 0; i < mine->want; i++) {
             if (ts_coord_place_of_shard(job->coord, mine->ids[i]) != place)
                 continue;
-            mine->key_of[at] = i;
+            mine->key_of[child++] = i;
             mine->key_bytes[at++] = coord__key_bytes(&mine->keys[i]);
         }
-        if (at > from)
-            (void)coord__call_read(job->work, calls++, place, mine->key_bytes + from, at - from);
+        if (at == from)
+            continue;
+        mine->key_bytes[at++] = coord__key_bytes(&mine->guard_key);
+        mine->places[mine->call_count] = place;
+        (void)coord__call_read(job->work, mine->call_count++, place, mine->key_bytes + from, at - from);
     }
-    return calls;
 }
 
-static void find_taken(struct split_job *mine, size_t calls) {
+/*
+ * An id that is derived from this parent and op id belongs to this very operation, done by an earlier try or by another
+ * process: the transaction is committed, and the parent's store has yet to hear of it, or did so since it was read.
+ */
+static bool is_own_child(const struct split_job *mine, const struct ts_row *row) {
+    struct ts_shard_record child;
+    return ts_shard_record_decode(row->value, &child) == TS_RECORD_OK && child.has_parent &&
+           child.parent.v == mine->job.shard.shard.v;
+}
+
+static void find_taken(struct split_job *mine) {
     size_t at = 0;
     mine->env.taken = mine->taken;
     mine->env.taken_count = 0;
-    for (size_t call = 0; call < calls; call++) {
+    for (size_t call = 0; call < mine->call_count; call++) {
         const struct ts_rows *rows = &mine->job.work->rows[call];
-        for (size_t i = 0; i < rows->count; i++, at++)
-            if (rows->rows[i].version != 0)
+        const size_t children = rows->count - 1;
+        for (size_t i = 0; i < children; i++, at++) {
+            if (rows->rows[i].version != 0) {
                 mine->taken[mine->env.taken_count++] = mine->ids[mine->key_of[at]];
+                if (is_own_child(mine, &rows->rows[i]))
+                    mine->job.ahead = COORD__AHEAD_SAME;
+            }
+        }
+        mine->guards[call] = rows->rows[children].version;
+        if (mine->guards[call] == 0)
+            mine->job.ahead = COORD__AHEAD_OTHER;
     }
 }
 
@@ -70,16 +97,16 @@ static enum coord__end gather(struct coord__job *job) {
     /* Nothing to look for: the step refuses before it comes to this. */
     if (!job->seen->has_record || mine->want > TS_SPLIT_CHILD_MAX)
         return COORD__END_DONE;
-    const size_t calls = call_children(mine);
+    call_children(mine);
     const struct coord__key tenant = coord__key_tenant_limit(&job->seen->record.tenant);
     const struct coord__key global = coord__key_global_limit();
     const struct ts_bytes limits[] = {coord__key_bytes(&tenant), coord__key_bytes(&global)};
-    (void)coord__call_read(job->work, calls, 0, limits, 2);
-    const struct coord__result result = coord__read(job->coord, job->work, calls + 1);
+    (void)coord__call_read(job->work, mine->call_count, 0, limits, 2);
+    const struct coord__result result = coord__read(job->coord, job->work, mine->call_count + 1);
     if (result.result != TS_STORE_OK)
         return coord__failed(&job->tries, &result, &job->detail);
-    find_taken(mine, calls);
-    const struct ts_rows *rows = &job->work->rows[calls];
+    find_taken(mine);
+    const struct ts_rows *rows = &job->work->rows[mine->call_count];
     mine->env.limits.tenant.max = job->coord->options.tenant_shard_max;
     mine->env.limits.global.max = job->coord->options.global_shard_max;
     enum coord__end end =
@@ -101,6 +128,10 @@ static void extend(struct coord__job *job) {
             ts_split_residual_child(parent, mine->residual, &mine->split_off, &child);
         coord__plan_new_shard(job->coord, job->work, &child);
     }
+    /* A run does not end on a store that has yet to make its children. The parent's own guard is checked already. */
+    for (size_t i = 0; i < mine->call_count; i++)
+        if (mine->places[i] != job->place)
+            coord__plan_check(plan, mine->places[i], &mine->guard_key, mine->guards[i]);
     const struct coord__key tenant = coord__key_tenant_limit(&parent->tenant);
     const struct coord__key global = coord__key_global_limit();
     const struct coord__key of_run = coord__key_run_shards(parent->key.run);
