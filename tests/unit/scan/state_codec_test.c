@@ -1,5 +1,5 @@
-#include "state_session.h"
 #include "support/cmocka.h"
+#include "support/state_session.h"
 
 static struct state_session from;
 static struct state_session to;
