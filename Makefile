@@ -40,12 +40,25 @@ fuzz: ## run every fuzz target for a bounded time (SECONDS=30)
 	$(Q)tools/install-packages build check
 	$(Q)tools/fuzz $(or $(SECONDS),30)
 
+soak: ## run simulated worlds of coordination with fresh seeds until one breaks, or for so long (SECONDS=60)
+	$(call build,release)
+	$(Q)tools/soak build/release/turnstone $(or $(SECONDS),60)
+
 bench: ## run the benchmarks beside bare loops, with servers of their own, and print the ratios
 	$(Q)tools/install-packages build check
 	$(call build,release)
 	$(Q)cmake --build build/release --target comparisons $(if $(VERBOSE),,>/dev/null)
 	$(Q)build/release/turnstone bench route
 	$(Q)tools/bench build/release $(BENCH)
+
+corpus: ## fetch and build the histories that bench-scan reads (1.8 GB of downloads; TURNSTONE_CORPUS=FOLDER)
+	$(Q)tools/install-packages corpus
+	$(Q)tools/corpus
+
+bench-scan: ## time whole-history scans beside git cat-file, compare their findings, and print the table
+	$(Q)tools/install-packages build corpus
+	$(call build,release)
+	$(Q)tools/bench-scan build/release/turnstone $(BENCH)
 
 install: release ## install program, libraries, headers, man page and completions (DESTDIR, PREFIX)
 	$(Q)cmake --install build/release --prefix "$(PREFIX)" $(if $(VERBOSE),,>/dev/null)
@@ -59,4 +72,4 @@ clean: ## remove everything that was built
 help: ## list these targets
 	$(Q)sed -n 's/^\([a-z-]*\):[^#]*## /\1\t/p' Makefile | awk -F '\t' '{ printf "make %-10s %s\n", $$1, $$2 }'
 
-.PHONY: release deps demo check tsan fuzz bench install format clean help
+.PHONY: release deps demo check tsan fuzz soak bench corpus bench-scan install format clean help

@@ -1,14 +1,15 @@
 /*
  * pg_bare local URL THREADS SECONDS
- *     the statement by which Turnstone applies a batch, with one put, in autocommit
+ *     the statement by which Turnstone puts one key, in autocommit
  * pg_bare two URL URL THREADS SECONDS
  *     the same statement in a hand-written two-phase commit on two servers:
- *         one     BEGIN, statement, PREPARE TRANSACTION, in one round trip
- *         other   statement with two puts (its own, and a decision), which commits
+ *         one     BEGIN, put, PREPARE TRANSACTION, in one round trip
+ *         other   two puts (a decision, and its own), which commit, in one round trip
  *         one     COMMIT PREPARED
  *     the two change places every time
  * pg_bare upsert URL URL THREADS SECONDS
- *     as two, with a plain INSERT … ON CONFLICT instead of the statement
+ *     as two, with a plain INSERT … ON CONFLICT instead of Turnstone's statements: no epoch, no version of the
+ *     store's, no queue for a key
  * pg_bare script
  *     prints the statement as a script for pgbench, one put of a random key
  *
@@ -20,6 +21,7 @@
 
 #include "base/bytes.h"
 #include "base/endian.h"
+#include "base/hash64.h"
 #include "base/prng.h"
 
 #include <libpq-fe.h>
@@ -27,7 +29,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-enum { STATUS_USAGE = 2, SERVERS = 2, PARAMETERS = 12, GATES = 6, NAME_SIZE = 64 };
+enum { STATUS_USAGE = 2, SERVERS = 2, PARAMETERS = 6, NAME_SIZE = 64 };
 
 struct shared {
     const char *urls[SERVERS];
@@ -65,17 +67,24 @@ static bool answered(PGconn *connection) {
     return good;
 }
 
+static bool prepare(PGconn *connection, const char *name, const char *sql, const Oid *types, int type_count) {
+    PGresult *result = PQprepare(connection, name, sql, type_count, types);
+    bool good = PQresultStatus(result) == PGRES_COMMAND_OK;
+    PQclear(result);
+    return good;
+}
+
 static PGconn *connect_to(const char *url, bool upsert) {
     PGconn *connection = PQconnectdb(url);
     if (PQstatus(connection) != CONNECTION_OK) {
         complain(connection);
         return NULL;
     }
-    const struct postgres_statement_text *apply = postgres__statement(POSTGRES_PUTS);
-    PGresult *result = upsert ? PQprepare(connection, "apply", upsert_sql, 0, NULL)
-                              : PQprepare(connection, "apply", apply->sql, apply->type_count, apply->types);
-    bool good = PQresultStatus(result) == PGRES_COMMAND_OK;
-    PQclear(result);
+    const struct postgres_statement_text *first = postgres__statement(POSTGRES_FIRST_PUT);
+    const struct postgres_statement_text *put = postgres__statement(POSTGRES_PUT);
+    bool good = upsert ? prepare(connection, "upsert", upsert_sql, NULL, 0)
+                       : prepare(connection, "first", first->sql, first->types, first->type_count) &&
+                             prepare(connection, "put", put->sql, put->types, put->type_count);
     if (!good || !PQenterPipelineMode(connection)) {
         complain(connection);
         return NULL;
@@ -103,40 +112,36 @@ static bool send_upsert(PGconn *connection, const struct ts_op *op) {
     const char *const values[] = {(const char *)op->key.data, (const char *)op->value.data};
     const int lengths[] = {(int)op->key.len, (int)op->value.len};
     static const int binary[] = {1, 1};
-    return PQsendQueryPrepared(connection, "apply", 2, values, lengths, binary, 1) == 1;
+    return PQsendQueryPrepared(connection, "upsert", 2, values, lengths, binary, 1) == 1;
 }
 
-/* As the engine sends it: nulls for identity, epoch and time limit. */
-static bool send_apply(PGconn *connection, const struct ts_batch *batch, bool is_prepare) {
-    static const int binary[PARAMETERS] = {1, 1, 1, 1, 1, 1, 1, 1, 1, 1, 1, 1};
-    const char *values[PARAMETERS] = {NULL};
-    int lengths[PARAMETERS] = {0};
-    uint8_t zero[8] = {0}, prepare[4];
-    struct postgres_batch encoded;
-    if (!postgres__batch_encode(batch, &encoded))
-        return false;
-    for (size_t i = 0; i <= GATES; i++) {
-        size_t at = i < GATES ? 2 + i : PARAMETERS - 1;
-        values[at] = (const char *)encoded.arrays[i].data;
-        lengths[at] = (int)encoded.arrays[i].len;
-    }
-    ts_be32_store(is_prepare, prepare);
-    values[9] = (const char *)zero;
-    lengths[9] = sizeof zero;
-    values[10] = (const char *)prepare;
-    lengths[10] = sizeof prepare;
-    bool sent = PQsendQueryPrepared(connection, "apply", PARAMETERS, values, lengths, binary, 1) == 1;
-    postgres__batch_release(&encoded);
-    return sent;
+/* As the engine sends them, with nulls for identity and epoch. */
+static bool send_put(PGconn *connection, const struct ts_op *op, bool is_first, bool is_prepare) {
+    static const int binary[PARAMETERS] = {1, 1, 1, 1, 1, 1};
+    uint8_t prepare_flag[4], gate[8];
+    ts_be32_store(is_prepare, prepare_flag);
+    ts_be64_store(ts_xxh64_of_bytes(op->key), gate);
+    const char *const values[PARAMETERS] = {NULL,
+                                            NULL,
+                                            (const char *)prepare_flag,
+                                            (const char *)op->key.data,
+                                            (const char *)gate,
+                                            (const char *)op->value.data};
+    const int lengths[PARAMETERS] = {
+        0, 0, sizeof prepare_flag, (int)op->key.len, sizeof gate, (int)op->value.len};
+    int skipped = is_first ? 0 : 3;
+    return PQsendQueryPrepared(connection, is_first ? "first" : "put", PARAMETERS - skipped, values + skipped,
+                               lengths + skipped, binary, 1) == 1;
 }
 
 static bool send_batch(struct mine *mine, size_t server, const struct ts_batch *batch, bool is_prepare) {
     PGconn *connection = mine->connections[server];
-    if (!mine->shared->upsert)
-        return send_apply(connection, batch, is_prepare);
-    for (size_t i = 0; i < batch->count; i++)
-        if (!send_upsert(connection, &batch->ops[i]))
+    for (size_t i = 0; i < batch->count; i++) {
+        bool sent = mine->shared->upsert ? send_upsert(connection, &batch->ops[i])
+                                         : send_put(connection, &batch->ops[i], i == 0, is_prepare);
+        if (!sent)
             return false;
+    }
     return true;
 }
 
@@ -196,8 +201,7 @@ static bool step_two(struct mine *mine, uint64_t turn) {
 
     make_put(mine, &puts);
     add_decision(mine, name, &puts);
-    size_t answers = mine->shared->upsert ? 2 : 1;
-    if (!send_batch(mine, other, &puts.batch, false) || !finish(mine->connections[other], answers))
+    if (!send_batch(mine, other, &puts.batch, false) || !finish(mine->connections[other], puts.batch.count))
         return false;
 
     snprintf(sql, sizeof sql, "COMMIT PREPARED '%s'", name);
@@ -220,22 +224,13 @@ static void end(void *context) {
  * they are given as, tools/bench says. */
 static void print_script(void) {
     static const char *const values[PARAMETERS] = {
-        ":identity::bytea",
-        ":epoch::bigint",
-        "ARRAY[convert_to('bench/' || lpad(to_hex(:k::bigint), 8, '0'), 'UTF8')]",
-        ":want::bigint[]",
-        ":kind::smallint[]",
-        ":value::bytea[]",
-        ":delta::bigint[]",
-        ":most::bigint[]",
-        ":before::bigint",
-        ":latest::bigint",
-        ":prepare::integer",
-        "ARRAY[:k::bigint]",
+        ":identity::bytea",  ":epoch::bigint",
+        ":prepare::integer", "convert_to('bench/' || lpad(to_hex(:k::bigint), 8, '0'), 'UTF8')",
+        ":k::bigint",        ":value::bytea",
     };
     printf("\\set k random(0, %d)\n", LOOP_KEYS - 1);
     enum { OUTSIDE, PLAIN, ESCAPED } quote = OUTSIDE;
-    for (const char *at = postgres__statement(POSTGRES_PUTS)->sql; *at != '\0';) {
+    for (const char *at = postgres__statement(POSTGRES_FIRST_PUT)->sql; *at != '\0';) {
         char *after = NULL;
         unsigned long number = quote == OUTSIDE && *at == '$' ? strtoul(at + 1, &after, 10) : 0;
         if (number >= 1 && number <= PARAMETERS) {
@@ -264,7 +259,7 @@ static void print_script(void) {
 int main(int argc, char **argv) {
     const char *mode = argc > 1 ? argv[1] : "";
     struct shared shared = {.upsert = strcmp(mode, "upsert") == 0};
-    if (postgres__statement(POSTGRES_PUTS)->type_count != PARAMETERS) {
+    if (postgres__statement(POSTGRES_FIRST_PUT)->type_count != PARAMETERS) {
         fprintf(stderr, "pg_bare: the engine's statement has changed, and its parameters here have not\n");
         return STATUS_USAGE;
     }

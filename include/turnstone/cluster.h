@@ -30,6 +30,8 @@ struct ts_store_options {
     bool must_exist;        /* rocksdb: a directory without a store is an error instead of a new store */
     size_t connections_max; /* postgresql: of this process to this store; 0: 32. Calls beyond wait in order */
     uint64_t connect_timeout_ms; /* postgresql: for one connection, within the call's deadline; 0: 10 s */
+    uint64_t now_ms; /* rocksdb, memory: the store's time stands still at this; 0: it is the real one. Never
+                        earlier than a store has seen: BAD_USAGE */
     const struct ts_store_clock
         *clock; /* NULL: the real ones. Others are for simulations inside the library */
 };
@@ -39,13 +41,15 @@ struct ts_cluster_options {
     struct ts_store_options store;
     uint64_t timeout_ms; /* for all stores together; 0: 10 s. Waiting for a directory comes on top */
     bool any_step;       /* accept stores in different epochs and steps: for fence, recover and status */
+    bool some_down;      /* accept servers that do not answer, while one of the stores does: for recover and
+                            status. timeout_ms is then for each */
 };
 
 /*
  * Opens the stores of a list, which must be all stores of one cluster in its order, in the same epoch and
  * open, and lets each of them expect that from now on. The caller closes the cluster. options may be NULL.
  *
- * BAD_CONFIGURATION: the list, a store that is not initialised, or what the stores' own opening says.
+ * BAD_USAGE: the list, or one store in it twice, by whatever names. BAD_CONFIGURATION: a store that is not initialised, or what the stores' own opening says.
  * FOREIGN: a store of another cluster, place or epoch, or of a cluster that is being fenced. The error names
  * store and cure, and never has a password in it.
  */
@@ -55,7 +59,7 @@ TS_API enum ts_store_result ts_cluster_open(const char *urls, const struct ts_cl
 
 /*
  * Makes stores a cluster and opens it. routing is "xxh64", "single", "fnv1a", "jump" or "range:LIST"; the
- * cluster remembers it. Repeating an init that was interrupted, with the same list and routing, finishes it;
+ * cluster remembers it. Empty, it is what the stores remember, and "xxh64" for new ones. Repeating an init that was interrupted, with the same list and routing, finishes it;
  * on a cluster that is there already it changes nothing. Stores that belong to another cluster are refused as
  * FOREIGN. options may be NULL.
  */

@@ -192,9 +192,10 @@ struct ts_call {
 
     bool done;
     struct ts_store_error error;
+    uint64_t version;      /* APPLY: of every key that it has put or added to; 0 when it wrote nothing */
     uint64_t time_ms;      /* NOW; also the store's time at the end of READ, SCAN and PREPARED */
     uint64_t lag_ms;       /* LAG */
-    uint64_t lock_wait_us; /* time spent waiting for locks, where the engine can tell */
+    uint64_t lock_wait_us; /* time spent waiting for locks; 0 on postgres, which does not tell */
     uint64_t stall_us;     /* time spent in write stalls, where the engine can tell */
 
     struct ts_store *store;

@@ -97,6 +97,8 @@ struct ts_txn_result {
     bool global;                 /* of several stores */
     size_t op;                   /* index of the operation that failed, as the caller counts, or SIZE_MAX */
     enum ts_store_result reason; /* what the store said, for outcomes other than committed */
+    const char *cause;           /* what ended it, when that was no answer of a store: "timeout", "deadlock",
+                                    "admission", "circuit_breaker", "replication_lag", "resolver", "fenced" */
     const char *timeout;         /* the phase whose timeout ended it, such as "Prepare"; NULL when none did */
     uint32_t attempts;           /* 0: refused before the first */
     struct ts_txn_latency latency;
@@ -187,7 +189,7 @@ TS_API bool ts_coordinator_metrics(struct ts_coordinator *coordinator,
     X(ABORTED, "aborted")                                                                                    \
     /* promised somewhere and not decided yet */                                                             \
     X(PENDING, "pending")                                                                                    \
-    /* no trace of it is left, or none was ever kept */                                                      \
+    /* no trace of it is left, or none was ever kept, or it is not decided yet */                            \
     X(UNKNOWN, "unknown")
 
 #define TS_TXN_STATE_ENUM(suffix, text) TS_TXN_STATE_##suffix,
@@ -198,12 +200,13 @@ TS_API const char *ts_txn_state_text(enum ts_txn_state state);
 
 struct ts_txn_status {
     enum ts_txn_state state;
-    bool recorded;        /* told by an outcome record */
+    bool recorded;        /* its outcome is kept: the state is certain, or will be */
     uint32_t promises;    /* stores that still hold a promise of it */
     uint32_t unreachable; /* stores that could not be asked for one */
 };
 
-/* Asks the stores about an id. timeout_ms bounds each call. */
+/* Asks the stores about an id, and changes nothing. timeout_ms bounds each call. STORE when the store that knows
+ * does not answer, or when what it keeps about the transaction is damaged. */
 TS_API enum ts_txn_error ts_txn_status(struct ts_cluster *cluster, const char *id, uint64_t timeout_ms,
                                        struct ts_txn_status *ret_status,
                                        struct ts_txn_error_detail *ret_detail);

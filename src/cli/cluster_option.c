@@ -85,8 +85,9 @@ enum cli_exit cli__complain_store(const char *verb, const struct ts_store_error 
     return cli__complain(status, "%s: %s", verb, error->text);
 }
 
-enum cli_exit cli__cluster_open(const char *verb, const struct cli_arguments *arguments, bool any_step,
-                                const struct ts_txn_config *config, struct ts_cluster **ret_cluster) {
+enum cli_exit cli__cluster_open(const char *verb, const struct cli_arguments *arguments,
+                                enum cluster_need need, const struct ts_txn_config *config,
+                                struct ts_cluster **ret_cluster) {
     const char *urls = cli__cluster_urls(verb, arguments);
     if (!urls)
         return CLI_EXIT_USAGE;
@@ -94,7 +95,8 @@ enum cli_exit cli__cluster_open(const char *verb, const struct cli_arguments *ar
     enum cli_exit status = cli__cluster_options(verb, arguments, &options);
     if (status != CLI_EXIT_DONE)
         return status;
-    options.any_step = any_step;
+    options.any_step = need != CLUSTER_NEED_OPEN;
+    options.some_down = need == CLUSTER_NEED_SOME;
     options.store.must_exist = true;
     if (config)
         cli__cluster_options_timeout(config, &options);

@@ -39,11 +39,15 @@ enum cli_exit cli__cluster_options(const char *verb, const struct cli_arguments 
 void cli__cluster_options_timeout(const struct ts_txn_config *config, struct ts_cluster_options *options);
 
 /*
- * Opens the cluster, or says why not. `any_step`: also when its stores are in different steps of changing the epoch. The
- * configuration may be NULL: the defaults.
+ * How much of the cluster must be there: all stores and open; all, in whatever steps of changing the epoch; or, in
+ * whatever steps, as many of its servers as answer, but one.
  */
-enum cli_exit cli__cluster_open(const char *verb, const struct cli_arguments *arguments, bool any_step,
-                                const struct ts_txn_config *config, struct ts_cluster **ret_cluster);
+enum cluster_need { CLUSTER_NEED_OPEN, CLUSTER_NEED_ALL, CLUSTER_NEED_SOME };
+
+/* Opens the cluster, or says why not. The configuration may be NULL: the defaults. */
+enum cli_exit cli__cluster_open(const char *verb, const struct cli_arguments *arguments,
+                                enum cluster_need need, const struct ts_txn_config *config,
+                                struct ts_cluster **ret_cluster);
 
 /* The status that a store's answer ends a verb with, after saying it. */
 enum cli_exit cli__complain_store(const char *verb, const struct ts_store_error *error);

@@ -35,12 +35,20 @@ static void print_wrapped(const char *text, int indent, int column) {
     putchar('\n');
 }
 
+/* Bytes that only continue a character take no column. */
+static int columns(const char *text) {
+    int count = 0;
+    for (; *text; text++)
+        count += ((unsigned char)*text & 0xc0) != 0x80;
+    return count;
+}
+
 /* "--strategy NAME", as it stands in lists. Returns its width. */
 static int print_option(const struct cli_option *option) {
     const char *takes = option->choices ? option->choices : option->argument;
     char letter[] = {'-', option->letter, ',', ' ', '\0'};
-    return printf("  %s--%s%s%s", option->letter ? letter : "", option->name, takes ? " " : "",
-                  takes ? takes : "");
+    printf("  %s--%s%s%s", option->letter ? letter : "", option->name, takes ? " " : "", takes ? takes : "");
+    return (option->letter ? 8 : 4) + columns(option->name) + (takes ? 1 + columns(takes) : 0);
 }
 
 static void print_verb(const struct cli_verb *verb) {

@@ -1,9 +1,9 @@
 #include "key.h"
 
 #include "base/bytes.h"
-#include "base/redact.h"
+#include "base/utf8.h"
+#include "os/out_json.h"
 
-#include <stdio.h>
 #include <string.h>
 
 static int digit_of(char c) {
@@ -20,41 +20,80 @@ static bool is_hex(const char *text, size_t length) {
     return length >= 2 && text[0] == '0' && text[1] == 'x';
 }
 
-static const char *parse_hex(const char *digits, size_t length, struct cli_key *ret_key) {
+/* Limits are few, and each is said in words. */
+static const char *too_long(size_t max) {
+    switch (max) {
+    case 1024:
+        return "is longer than 1024 bytes";
+    case 4096:
+        return "is longer than 4096 bytes";
+    case 16384:
+        return "is longer than 16384 bytes";
+    default:
+        return "is too long";
+    }
+}
+
+static const char *parse_hex(const char *text, size_t length, uint8_t *ret_bytes) {
     if (length == 0)
         return "has no digits behind 0x";
     if (length % 2 != 0)
         return "has an odd number of digits behind 0x";
-    if (length / 2 > TS_STORE_KEY_MAX)
-        return "is longer than 1024 bytes";
     for (size_t i = 0; i < length; i++)
-        if (digit_of(digits[i]) < 0)
+        if (digit_of(text[i]) < 0)
             return "has something else than hexadecimal digits behind 0x";
     for (size_t i = 0; i < length / 2; i++)
-        ret_key->bytes[i] = (uint8_t)(digit_of(digits[2 * i]) * 16 + digit_of(digits[2 * i + 1]));
-    ret_key->len = length / 2;
+        ret_bytes[i] = (uint8_t)(digit_of(text[2 * i]) * 16 + digit_of(text[2 * i + 1]));
+    return NULL;
+}
+
+const char *cli__bytes_parse(const char *text, size_t length, struct cli_bytes_rule rule, uint8_t *ret_bytes,
+                             size_t *ret_len) {
+    bool hex = is_hex(text, length);
+    size_t len = hex ? (length - 2) / 2 : length;
+    if (len > rule.max)
+        return too_long(rule.max);
+    if (length == 0 && !rule.may_be_empty)
+        return "is empty";
+    const char *why = hex ? parse_hex(text + 2, length - 2, ret_bytes) : NULL;
+    if (why)
+        return why;
+    if (!hex && len > 0)
+        memcpy(ret_bytes, text, len);
+    *ret_len = len;
     return NULL;
 }
 
 const char *cli__key_parse(const char *text, size_t length, struct cli_key *ret_key) {
-    if (is_hex(text, length))
-        return parse_hex(text + 2, length - 2, ret_key);
-    if (length == 0)
-        return "is empty";
-    if (length > TS_STORE_KEY_MAX)
-        return "is longer than 1024 bytes";
-    memcpy(ret_key->bytes, text, length);
-    ret_key->len = length;
-    return NULL;
+    return cli__bytes_parse(text, length, (struct cli_bytes_rule){.max = TS_STORE_KEY_MAX}, ret_key->bytes,
+                            &ret_key->len);
 }
 
 bool cli__key_is_text(struct ts_bytes key) {
     if (key.len == 0 || is_hex((const char *)key.data, key.len))
         return false;
-    /* What needs no escape is what can be shown as it is. */
-    char escaped[4 * TS_STORE_KEY_MAX + 1];
-    ts_text_escape(key, escaped, sizeof escaped);
-    return strlen(escaped) == key.len && memcmp(escaped, key.data, key.len) == 0;
+    while (key.len > 0) {
+        uint32_t point = 0;
+        size_t length = ts_utf8_decode(key, &point);
+        if (length == 0 || !ts_utf8_is_shown(point))
+            return false;
+        key = ts_bytes_skip(key, length);
+    }
+    return true;
+}
+
+void cli__put_key_json(struct ts_out *out, struct ts_bytes key) {
+    if (key.len == 0 || cli__key_is_text(key)) {
+        ts_out_put_json(out, key);
+        return;
+    }
+    static const char digits[] = "0123456789abcdef";
+    ts_out_put_cstring(out, "\"0x");
+    for (size_t i = 0; i < key.len; i++) {
+        ts_out_put_char(out, digits[key.data[i] >> 4]);
+        ts_out_put_char(out, digits[key.data[i] & 15]);
+    }
+    ts_out_put_char(out, '"');
 }
 
 void cli__key_format(struct ts_bytes key, struct cli_key_text *ret_text) {

@@ -4,6 +4,7 @@
 #ifndef TS_CLI_KEY_H
 #define TS_CLI_KEY_H
 
+#include "os/out.h"
 #include "turnstone/store.h"
 
 #include <stdbool.h>
@@ -14,11 +15,25 @@ struct cli_key {
     size_t len;
 };
 
+/* Bytes that may be given as such text. */
+struct cli_bytes_rule {
+    bool may_be_empty;
+    size_t max;
+};
+
+/* NULL when the text stands for bytes that the rule allows; otherwise what is wrong: "is empty", "is longer than 4096
+ * bytes", … ret_bytes has room for as many bytes as the text has. */
+const char *cli__bytes_parse(const char *text, size_t length, struct cli_bytes_rule rule, uint8_t *ret_bytes,
+                             size_t *ret_len);
+
 /* NULL when it is a key, otherwise what is wrong with it: "is empty", "is longer than 1024 bytes", … */
 const char *cli__key_parse(const char *text, size_t length, struct cli_key *ret_key);
 
 /* Whether these bytes can be shown as the text that reads back as them: valid UTF-8 that is printable and not 0x…. */
 bool cli__key_is_text(struct ts_bytes key);
+
+/* That text, or 0x and digits, in quotes as a string of JSON. Empty bytes are an empty string. */
+void cli__put_key_json(struct ts_out *out, struct ts_bytes key);
 
 /* The text of a key, or 0x and its digits. */
 struct cli_key_text {

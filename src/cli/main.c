@@ -34,7 +34,10 @@ static enum cli_exit run(int argc, char **argv) {
     }
     if (!verb && count == 2 && cli__verb_is_group(words[0]) && asks_for_help(words[1]))
         return cli__help_text(1, words);
-    if (!verb)
+    /* "txn statsu ID": the verb itself takes no operands, so that a second word was meant as one of the verb. */
+    bool second_is_wrong = verb && taken == 1 && count >= 2 && !verb->operands && words[1][0] != '-' &&
+                           cli__verb_is_group(words[0]);
+    if (!verb || second_is_wrong)
         return cli__verb_complain_unknown((size_t)count, words);
 
     struct cli_parse_room room = {

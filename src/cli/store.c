@@ -29,7 +29,7 @@ static void print_object(json_t *object) {
     json_decref(object);
 }
 
-/* "xxh64", or "range:LIST". */
+/* "xxh64", or "range:LIST", or nothing when none is asked for. */
 static enum cli_exit routing_of(const struct cli_arguments *arguments, char *ret_routing, size_t size) {
     const char *strategy = arguments->values[INIT_STRATEGY];
     const char *ranges = arguments->values[INIT_RANGES];
@@ -37,7 +37,7 @@ static enum cli_exit routing_of(const struct cli_arguments *arguments, char *ret
     if (by_range != (ranges != NULL))
         return cli__complain(CLI_EXIT_USAGE, "store init: --ranges and --strategy range go together");
     int length = by_range ? snprintf(ret_routing, size, "range:%s", ranges)
-                          : snprintf(ret_routing, size, "%s", strategy ? strategy : "xxh64");
+                          : snprintf(ret_routing, size, "%s", strategy ? strategy : "");
     if (length < 0 || (size_t)length >= size)
         return cli__complain(CLI_EXIT_USAGE, "store init: --ranges is longer than a cluster can remember");
     return CLI_EXIT_DONE;
@@ -132,8 +132,8 @@ static void print_status_text(const struct ts_cluster *cluster, const struct ts_
             printf("%s\n", s->text);
         else
             printf(
-                "epoch %llu, %s, %llu promises, %llu commit and %llu abort decisions, %llu coordinators, %llu fence "
-                "marks\n",
+                "epoch %llu, %s; promises %llu, commit decisions %llu, abort decisions %llu, coordinators %llu, fence "
+                "marks %llu\n",
                 (unsigned long long)s->epoch, s->state, (unsigned long long)s->promises,
                 (unsigned long long)s->commit_decisions, (unsigned long long)s->abort_decisions,
                 (unsigned long long)s->coordinators, (unsigned long long)s->fence_marks);
@@ -159,7 +159,7 @@ static void print_status_text(const struct ts_cluster *cluster, const struct ts_
 
 static enum cli_exit run_status(const struct cli_arguments *arguments) {
     struct ts_cluster *cluster = NULL;
-    enum cli_exit exit = cli__cluster_open("store status", arguments, true, NULL, &cluster);
+    enum cli_exit exit = cli__cluster_open("store status", arguments, CLUSTER_NEED_SOME, NULL, &cluster);
     if (exit != CLI_EXIT_DONE)
         return exit;
     struct ts_cluster_status status = {0};
@@ -228,7 +228,7 @@ static void print_settled(const struct cli_arguments *arguments, const struct ts
     if (epoch)
         printf("epoch %llu: ", (unsigned long long)*epoch);
     printf(
-        "%llu promises committed, %llu aborted, %llu left; %llu coordinators fenced, %llu records removed\n",
+        "promises committed %llu, aborted %llu, left %llu; coordinators fenced %llu, records removed %llu\n",
         (unsigned long long)settled->committed, (unsigned long long)settled->aborted,
         (unsigned long long)settled->left + settled->stuck, (unsigned long long)settled->fenced,
         (unsigned long long)settled->removed);
@@ -239,16 +239,16 @@ static enum cli_exit run_recover(const struct cli_arguments *arguments) {
     struct ts_cluster *cluster = NULL;
     enum cli_exit exit = timeout_of("store recover", arguments, &timeout_ms);
     if (exit == CLI_EXIT_DONE)
-        exit = cli__cluster_open("store recover", arguments, true, NULL, &cluster);
+        exit = cli__cluster_open("store recover", arguments, CLUSTER_NEED_SOME, NULL, &cluster);
     if (exit != CLI_EXIT_DONE)
         return exit;
     struct ts_txn_settled settled = {0};
     struct ts_txn_error_detail detail;
     enum ts_txn_error error = ts_txn_recover(cluster, timeout_ms, &settled, &detail);
+    if (error == TS_TXN_ERROR_OK || error == TS_TXN_ERROR_UNSETTLED)
+        print_settled(arguments, &settled, NULL);
     if (error != TS_TXN_ERROR_OK)
         exit = cli__complain(exit_of_error(error), "store recover: %s", detail.text);
-    else
-        print_settled(arguments, &settled, NULL);
     ts_cluster_close(cluster);
     return cli__finish_stdout(exit);
 }
@@ -258,7 +258,7 @@ static enum cli_exit run_fence(const struct cli_arguments *arguments) {
     struct ts_cluster *cluster = NULL;
     enum cli_exit exit = timeout_of("store fence", arguments, &timeout_ms);
     if (exit == CLI_EXIT_DONE)
-        exit = cli__cluster_open("store fence", arguments, true, NULL, &cluster);
+        exit = cli__cluster_open("store fence", arguments, CLUSTER_NEED_ALL, NULL, &cluster);
     if (exit != CLI_EXIT_DONE)
         return exit;
     struct ts_txn_settled settled = {0};
@@ -275,10 +275,11 @@ static enum cli_exit run_fence(const struct cli_arguments *arguments) {
 
 static const struct cli_option init_options[] = {
     CLI_CLUSTER_OPTIONS,
-    [INIT_STRATEGY] = {.name = "strategy",
-                       .argument = "NAME",
-                       .choices = "single|xxh64|fnv1a|jump|range",
-                       .help = "how keys become stores, which the cluster remembers; xxh64 unless given"},
+    [INIT_STRATEGY] =
+        {.name = "strategy",
+         .argument = "NAME",
+         .choices = "single|xxh64|fnv1a|jump|range",
+         .help = "how keys become stores, which the cluster remembers; xxh64 for a new cluster unless given"},
     [INIT_RANGES] =
         {.name = "ranges",
          .argument = "LIST",
@@ -315,7 +316,7 @@ const struct cli_verb cli__verb_store_status = {
     .description =
         "Shows every store with its epoch and counts, every coordinator with the age of its heartbeat, and every "
         "promise that is not finished with its age and decision. Works on a cluster that is being fenced, too. A "
-        "store that does not answer is named, and the status is 6.",
+        "server that does not answer is named, and the status is 6.",
     .options = status_options,
     .option_count = sizeof status_options / sizeof status_options[0],
     .variables = cli__cluster_variables,
@@ -329,7 +330,7 @@ const struct cli_verb cli__verb_store_recover = {
     .description =
         "Fences every coordinator and commits or aborts every promise by its decision. A process that was under way "
         "finds itself fenced, answers 'unknown' for what it had begun, and goes on under a new name. What cannot "
-        "be settled because a store does not answer is status 4; repeat it then.",
+        "be settled because a store does not answer is status 4, after all the rest was; repeat it then.",
     .options = settle_options,
     .option_count = sizeof settle_options / sizeof settle_options[0],
     .variables = cli__cluster_variables,

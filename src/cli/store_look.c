@@ -97,7 +97,7 @@ static enum cli_exit run_get(const struct cli_arguments *arguments) {
     struct ts_cluster *cluster = NULL;
     enum cli_exit status = read_key("store get", arguments->operands[0], &key);
     if (status == CLI_EXIT_DONE)
-        status = cli__cluster_open("store get", arguments, false, NULL, &cluster);
+        status = cli__cluster_open("store get", arguments, CLUSTER_NEED_OPEN, NULL, &cluster);
     bool given = false;
     size_t place = 0;
     if (status == CLI_EXIT_DONE)
@@ -185,7 +185,7 @@ static enum cli_exit run_scan(const struct cli_arguments *arguments) {
         status = cli__complain(CLI_EXIT_USAGE, "store scan: --limit must be a number; got '%s'",
                                cli__quote_text(limit).text);
     if (status == CLI_EXIT_DONE)
-        status = cli__cluster_open("store scan", arguments, false, NULL, &cluster);
+        status = cli__cluster_open("store scan", arguments, CLUSTER_NEED_OPEN, NULL, &cluster);
     bool given = false;
     size_t place = 0;
     if (status == CLI_EXIT_DONE)

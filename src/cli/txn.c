@@ -62,19 +62,43 @@ static bool is_committed(const struct ts_txn_result *result) {
     return result->outcome == TS_TXN_COMMITTED || result->outcome == TS_TXN_COMMITTED_PENDING;
 }
 
+static json_t *microseconds(uint64_t us) {
+    return json_integer((json_int_t)us);
+}
+
+/* Every field of the specification, by its name; shard_rpc_us in the order of "stores". */
+static json_t *latency_object(const struct ts_txn_result *result) {
+    const struct ts_txn_latency *latency = &result->latency;
+    json_t *calls = json_array();
+    for (size_t i = 0; i < result->place_count; i++)
+        json_array_append_new(calls, microseconds(result->places[i].rpc_us));
+    return json_pack(
+        "{s:o, s:o, s:o, s:o, s:o, s:o, s:o, s:o, s:o, s:o, s:o, s:o, s:o}", "coord_queue_us",
+        microseconds(latency->coord_queue_us), "route_plan_us", microseconds(latency->route_plan_us),
+        "shard_rpc_us", calls, "shard_rpc_max_us", microseconds(latency->shard_rpc_max_us), "read_phase_us",
+        microseconds(latency->read_phase_us), "lock_validate_us", microseconds(latency->lock_validate_us),
+        "prepare_wal_us", microseconds(latency->prepare_wal_us), "commit_barrier_us",
+        microseconds(latency->commit_barrier_us), "commit_wal_us", microseconds(latency->commit_wal_us),
+        "replication_ack_us", microseconds(latency->replication_ack_us), "gc_impact_us",
+        microseconds(latency->gc_impact_us), "retry_backoff_us", microseconds(latency->retry_backoff_us),
+        "total_us", microseconds(latency->total_us));
+}
+
 static void print_json(const struct ts_txn_result *result, const struct cli_ops *ops) {
     char waterfall[TS_TXN_WATERFALL_SIZE];
     ts_txn_latency_waterfall(&result->latency, waterfall);
     json_t *stores = json_array();
     for (size_t i = 0; i < result->place_count; i++)
         json_array_append_new(stores, json_integer((json_int_t)result->places[i].place));
-    json_t *object = json_pack("{s:s, s:s, s:o, s:s, s:s, s:i, s:s, s:s}", "id", result->id, "class",
+    json_t *object = json_pack("{s:s, s:s, s:o, s:s, s:s, s:i, s:s, s:s, s:o}", "id", result->id, "class",
                                result->global ? "global" : "local", "stores", stores, "outcome",
                                ts_txn_outcome_text(result->outcome), "sqlstate", result->sqlstate, "attempts",
                                (int)result->attempts, "waterfall", waterfall, "dominant_phase",
-                               ts_txn_latency_dominant(&result->latency));
+                               ts_txn_latency_dominant(&result->latency), "latency", latency_object(result));
     if (!is_committed(result)) {
-        json_object_set_new(object, "reason", json_string(ts_store_result_text(result->reason)));
+        json_object_set_new(
+            object, "reason",
+            json_string(result->cause ? result->cause : ts_store_result_text(result->reason)));
         json_object_set_new(object, "text", json_string(result->text));
         if (result->op < ops->count)
             json_object_set_new(object, "line", json_integer((json_int_t)ops->lines[result->op]));
@@ -89,11 +113,11 @@ static void print_json(const struct ts_txn_result *result, const struct cli_ops 
 static void print_text(const struct ts_txn_result *result) {
     char waterfall[TS_TXN_WATERFALL_SIZE];
     ts_txn_latency_waterfall(&result->latency, waterfall);
-    printf("%s %s (%s on", result->id[0] ? result->id : "-", ts_txn_outcome_text(result->outcome),
-           result->global ? "global" : "local");
+    printf("%s %s ", result->id[0] ? result->id : "-", ts_txn_outcome_text(result->outcome));
     for (size_t i = 0; i < result->place_count; i++)
-        printf("%s %u", i ? "," : (result->place_count > 1 ? " stores" : " store"), result->places[i].place);
-    printf(") %s\n%s\n", result->sqlstate, waterfall);
+        printf(i ? ", %u" : (result->global ? "(global on stores %u" : "(local on store %u"),
+               result->places[i].place);
+    printf("%s%s\n%s\n", result->place_count > 0 ? ") " : "", result->sqlstate, waterfall);
 }
 
 static enum cli_exit run_transaction(const struct cli_arguments *arguments, struct ts_cluster *cluster,
@@ -130,7 +154,7 @@ static enum cli_exit run_txn(const struct cli_arguments *arguments) {
     if (status == CLI_EXIT_DONE)
         status = cli__ops_read("txn", stdin, &ops);
     if (status == CLI_EXIT_DONE)
-        status = cli__cluster_open("txn", arguments, false, &config, &cluster);
+        status = cli__cluster_open("txn", arguments, CLUSTER_NEED_OPEN, &config, &cluster);
     if (status == CLI_EXIT_DONE)
         status = run_transaction(arguments, cluster, &config, &ops);
     ts_cluster_close(cluster);
@@ -162,7 +186,7 @@ const struct cli_verb cli__verb_txn = {
     .description =
         "Reads operations as JSON lines from standard input and applies all of them or none, wherever their keys route. "
         "Prints the transaction's id, its class (local for one store, global for several), the outcome, the SQLSTATE and "
-        "how long each phase took, in microseconds.\n\n"
+        "how long each phase took, in microseconds; --json has each phase by its name, too.\n\n"
         "Operations are {\"op\":\"put\",\"key\":\"a\",\"value\":\"1\"} (or \"value_hex\"), {\"op\":\"del\",\"key\":\"a\"}, "
         "{\"op\":\"add\",\"key\":\"n\",\"delta\":1,\"max\":10}, {\"op\":\"check\",\"key\":\"a\",\"version\":7} (version 0 "
         "is absent, and goes with a put of the key) and {\"op\":\"before\",\"time_ms\":N}. Keys are text, or any bytes as "
@@ -171,6 +195,8 @@ const struct cli_verb cli__verb_txn = {
         "transactions that were given --record. Keys that begin with a zero byte are the system's.",
     .options = txn_options,
     .option_count = sizeof txn_options / sizeof txn_options[0],
+    .variables = cli__cluster_variables,
+    .variable_count = CLI_CLUSTER_VARIABLES,
     .examples = txn_examples,
     .example_count = sizeof txn_examples / sizeof txn_examples[0],
     .run = run_txn,
@@ -182,7 +208,7 @@ static enum cli_exit run_status(const struct cli_arguments *arguments) {
     if (arguments->operand_count != 1)
         return cli__complain(CLI_EXIT_USAGE, "txn status: give one transaction id");
     struct ts_cluster *cluster = NULL;
-    enum cli_exit status = cli__cluster_open("txn status", arguments, true, NULL, &cluster);
+    enum cli_exit status = cli__cluster_open("txn status", arguments, CLUSTER_NEED_SOME, NULL, &cluster);
     if (status != CLI_EXIT_DONE)
         return status;
     struct ts_txn_status answer;
@@ -201,6 +227,11 @@ static enum cli_exit run_status(const struct cli_arguments *arguments) {
         json_decref(object);
     } else {
         printf("%s\n", ts_txn_state_text(answer.state));
+        if (answer.unreachable > 0 && answer.state == TS_TXN_STATE_UNKNOWN)
+            cli__complain(
+                CLI_EXIT_UNKNOWN,
+                "txn status: %u of the stores did not answer and may hold a promise; ask again when they do",
+                answer.unreachable);
     }
     ts_cluster_close(cluster);
     if (status == CLI_EXIT_DONE && answer.state == TS_TXN_STATE_UNKNOWN)
@@ -215,10 +246,13 @@ const struct cli_verb cli__verb_txn_status = {
     .summary = "tell what became of a transaction",
     .operands = "ID",
     .description =
-        "Asks the stores about a transaction by its id, from any process: committed, aborted, pending (promised "
-        "and not decided yet), or unknown, which is the answer for a transaction that is finished and was not "
-        "given --record. Unknown ends with status 5.",
+        "Asks the stores about a transaction by its id, from any process: committed, aborted (also when a resolver or "
+        "'store recover' did it), pending (promised and not decided yet), or unknown. Unknown is the answer for a "
+        "transaction that is finished and was not given --record, and for one that was and whose write has not "
+        "arrived; it ends with status 5. A damaged record about it is an error, status 6. Nothing is changed.",
     .options = status_options,
     .option_count = sizeof status_options / sizeof status_options[0],
+    .variables = cli__cluster_variables,
+    .variable_count = CLI_CLUSTER_VARIABLES,
     .run = run_status,
 };

@@ -10,11 +10,45 @@
 
 /* In the order in which help lists them. */
 const struct cli_verb *const cli__verbs[] = {
-    &cli__verb_scan,        &cli__verb_protect,       &cli__verb_baseline,      &cli__verb_rules_list,
-    &cli__verb_rules_check, &cli__verb_rules_explain, &cli__verb_txn,           &cli__verb_txn_status,
-    &cli__verb_store_init,  &cli__verb_store_status,  &cli__verb_store_recover, &cli__verb_store_fence,
-    &cli__verb_store_get,   &cli__verb_store_scan,    &cli__verb_route,         &cli__verb_bench_route,
-    &cli__verb_bench_xs,    &cli__verb_help,
+    &cli__verb_scan,
+    &cli__verb_protect,
+    &cli__verb_baseline,
+    &cli__verb_rules_list,
+    &cli__verb_rules_check,
+    &cli__verb_rules_explain,
+    &cli__verb_txn,
+    &cli__verb_txn_status,
+    &cli__verb_store_init,
+    &cli__verb_store_status,
+    &cli__verb_store_recover,
+    &cli__verb_store_fence,
+    &cli__verb_store_get,
+    &cli__verb_store_scan,
+    &cli__verb_route,
+    &cli__verb_bench_route,
+    &cli__verb_bench_xs,
+    &cli__verb_bench_coord,
+    &cli__verb_run_create,
+    &cli__verb_run_register,
+    &cli__verb_run_list,
+    &cli__verb_run_show,
+    &cli__verb_run_watch,
+    &cli__verb_run_complete,
+    &cli__verb_run_fail,
+    &cli__verb_run_cancel,
+    &cli__verb_shard_list,
+    &cli__verb_shard_show,
+    &cli__verb_shard_unpark,
+    &cli__verb_lease_claim,
+    &cli__verb_lease_acquire,
+    &cli__verb_lease_renew,
+    &cli__verb_lease_checkpoint,
+    &cli__verb_lease_complete,
+    &cli__verb_lease_park,
+    &cli__verb_lease_split_replace,
+    &cli__verb_lease_split_residual,
+    &cli__verb_sim,
+    &cli__verb_help,
 };
 const size_t cli__verb_count = sizeof cli__verbs / sizeof cli__verbs[0];
 
@@ -85,7 +119,7 @@ static enum cli_exit complain_unknown_option(const char *word) {
 enum cli_exit cli__verb_complain_unknown(size_t count, const char *const *words) {
     if (words[0][0] == '-')
         return complain_unknown_option(words[0]);
-    if (count > 1 && cli__verb_find(1, words))
+    if (count > 1 && cli__verb_find(1, words) && !cli__verb_is_group(words[0]))
         return cli__complain(CLI_EXIT_USAGE, "there is no verb '%s %s'; '%s' is one word too many", words[0],
                              cli__quote_text(words[1]).text, cli__quote_text(words[1]).text);
     const char *group = cli__verb_is_group(words[0]) ? words[0] : NULL;

@@ -97,6 +97,7 @@ DEFINE_VARIANT(acquire, ACQUIRE, TS_ACQUIRE_ERRORS(OWN_ROW))
 DEFINE_VARIANT(create_run, CREATE_RUN, TS_CREATE_RUN_ERRORS(OWN_ROW))
 DEFINE_VARIANT(register_shards, REGISTER_SHARDS, TS_REGISTER_SHARDS_ERRORS(OWN_ROW))
 DEFINE_VARIANT(get_run, GET_RUN, TS_GET_RUN_ERRORS(OWN_ROW))
+DEFINE_VARIANT(get_shard, GET_SHARD, TS_GET_SHARD_ERRORS(OWN_ROW))
 DEFINE_VARIANT(run_transition, RUN_TRANSITION, TS_RUN_TRANSITION_ERRORS(OWN_ROW))
 DEFINE_VARIANT(unpark, UNPARK, TS_UNPARK_ERRORS(OWN_ROW))
 DEFINE_VARIANT(claim, CLAIM, TS_CLAIM_ERRORS(OWN_ROW))
@@ -148,7 +149,7 @@ enum ts_claim_error ts_claim_error_from_get_run(enum ts_get_run_error error) {
     ts_unreachable("every error of get_run is one of claim");
 }
 
-const char *ts_error_class_name(enum ts_error_class error_class) {
+const char *ts_coord_class_name(enum ts_coord_class error_class) {
     switch (error_class) {
     case TS_ERROR_CLASS_NONE:
         return "none";
@@ -162,7 +163,7 @@ const char *ts_error_class_name(enum ts_error_class error_class) {
     ts_unreachable("every class has a name");
 }
 
-static enum ts_error_class class_of_infra(enum ts_infra_kind kind) {
+static enum ts_coord_class class_of_infra(enum ts_infra_kind kind) {
     switch (kind) {
     case TS_INFRA_RETRYABLE:
     case TS_INFRA_UNKNOWN:
@@ -176,13 +177,13 @@ static enum ts_error_class class_of_infra(enum ts_infra_kind kind) {
 }
 
 /* A failure inside a failure is at most one deep: neither of the two that hold one can be held. */
-static enum ts_error_class class_of_nested(const struct ts_coord_detail *detail) {
+static enum ts_coord_class class_of_nested(const struct ts_coord_detail *detail) {
     ts_assert(detail->nested != TS_VARIANT_REGISTER_SHARDS_FAILED &&
               detail->nested != TS_VARIANT_GET_RUN_FAILED);
     return ts_error_class_of(detail->nested, detail);
 }
 
-enum ts_error_class ts_error_class_of(enum ts_error_variant variant, const struct ts_coord_detail *detail) {
+enum ts_coord_class ts_error_class_of(enum ts_error_variant variant, const struct ts_coord_detail *detail) {
     switch (variant) {
     case TS_VARIANT_NONE:
         return TS_ERROR_CLASS_NONE;

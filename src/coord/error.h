@@ -90,6 +90,11 @@
     X(GET_RUN, TENANT_MISMATCH)                                                                              \
     X(GET_RUN, BACKEND_ERROR)
 
+#define TS_GET_SHARD_ERRORS(X)                                                                               \
+    X(GET_SHARD, SHARD_NOT_FOUND)                                                                            \
+    X(GET_SHARD, TENANT_MISMATCH)                                                                            \
+    X(GET_SHARD, BACKEND_ERROR)
+
 #define TS_RUN_TRANSITION_ERRORS(X)                                                                          \
     X(RUN_TRANSITION, RUN_NOT_FOUND)                                                                         \
     X(RUN_TRANSITION, TENANT_MISMATCH)                                                                       \
@@ -163,6 +168,7 @@ enum ts_acquire_error { TS_ACQUIRE_OK, TS_ACQUIRE_ERRORS(TS_ERROR__MEMBER) };
 enum ts_create_run_error { TS_CREATE_RUN_OK, TS_CREATE_RUN_ERRORS(TS_ERROR__MEMBER) };
 enum ts_register_shards_error { TS_REGISTER_SHARDS_OK, TS_REGISTER_SHARDS_ERRORS(TS_ERROR__MEMBER) };
 enum ts_get_run_error { TS_GET_RUN_OK, TS_GET_RUN_ERRORS(TS_ERROR__MEMBER) };
+enum ts_get_shard_error { TS_GET_SHARD_OK, TS_GET_SHARD_ERRORS(TS_ERROR__MEMBER) };
 enum ts_run_transition_error { TS_RUN_TRANSITION_OK, TS_RUN_TRANSITION_ERRORS(TS_ERROR__MEMBER) };
 enum ts_unpark_error { TS_UNPARK_OK, TS_UNPARK_ERRORS(TS_ERROR__MEMBER) };
 enum ts_claim_error { TS_CLAIM_OK, TS_CLAIM_ERRORS(TS_ERROR__MEMBER) };
@@ -297,19 +303,19 @@ struct ts_coord_detail {
     } detail__private; /* OpIdConflict; for tests of this layer, never for callers */
 };
 
-enum ts_error_class {
+enum ts_coord_class {
     TS_ERROR_CLASS_NONE,      /* no error */
     TS_ERROR_CLASS_RETRYABLE, /* back off, then try again; LeaseExpired after a new acquire */
     TS_ERROR_CLASS_FATAL,     /* stop: for shard operations work on the shard, otherwise this call */
     TS_ERROR_CLASS_ESCALATE,  /* a bug, a wrong configuration or damage: tell someone */
 };
 
-const char *ts_error_class_name(enum ts_error_class error_class);
+const char *ts_coord_class_name(enum ts_coord_class error_class);
 
 /* The variant as the specification spells it, "ShardNotFound"; "Ok" for NONE. */
 const char *ts_error_variant_name(enum ts_error_variant variant);
 
-enum ts_error_class ts_error_class_of(enum ts_error_variant variant, const struct ts_coord_detail *detail);
+enum ts_coord_class ts_error_class_of(enum ts_error_variant variant, const struct ts_coord_detail *detail);
 
 /* Both write one line like snprintf and return the length of the whole. Debug: "StaleFence { presented: 3,
  * current: 4
@@ -346,7 +352,8 @@ struct ts_error_field {
 size_t ts_error_fields(enum ts_error_variant variant, const struct ts_coord_detail *detail,
                        struct ts_error_field ret_fields[static TS_ERROR_FIELDS_MAX]);
 
-/* Every error enum: Y(name, PREFIX, last member, number of variants in the specification). */
+/* Every error enum: Y(name, PREFIX, last member, number of variants in the specification). get_shard is ours:
+ * looking at one shard. */
 #define TS_ERROR_ENUMS(Y)                                                                                    \
     Y(coord, COORD, TS_COORD_CHECKPOINT_MISSING_KEY, 12)                                                     \
     Y(acquire, ACQUIRE, TS_ACQUIRE_BACKEND_ERROR, 5)                                                         \
@@ -358,6 +365,7 @@ size_t ts_error_fields(enum ts_error_variant variant, const struct ts_coord_deta
     Y(create_run, CREATE_RUN, TS_CREATE_RUN_BACKEND_ERROR, 6)                                                \
     Y(register_shards, REGISTER_SHARDS, TS_REGISTER_SHARDS_BACKEND_ERROR, 8)                                 \
     Y(get_run, GET_RUN, TS_GET_RUN_BACKEND_ERROR, 3)                                                         \
+    Y(get_shard, GET_SHARD, TS_GET_SHARD_BACKEND_ERROR, 3)                                                   \
     Y(run_transition, RUN_TRANSITION, TS_RUN_TRANSITION_BACKEND_ERROR, 6)                                    \
     Y(unpark, UNPARK, TS_UNPARK_BACKEND_ERROR, 6)                                                            \
     Y(claim, CLAIM, TS_CLAIM_BACKEND_ERROR, 5)
@@ -368,7 +376,7 @@ size_t ts_error_fields(enum ts_error_variant variant, const struct ts_coord_deta
     static inline const char *ts_##op##_error_name(enum ts_##op##_error error) {                             \
         return ts_error_variant_name(ts_##op##_error_variant(error));                                        \
     }                                                                                                        \
-    static inline enum ts_error_class ts_##op##_error_class(enum ts_##op##_error error,                      \
+    static inline enum ts_coord_class ts_##op##_error_class(enum ts_##op##_error error,                      \
                                                             const struct ts_coord_detail *detail) {          \
         return ts_error_class_of(ts_##op##_error_variant(error), detail);                                    \
     }

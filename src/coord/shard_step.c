@@ -3,6 +3,7 @@
 #include "base/assert.h"
 #include "base/checked.h"
 #include "coord/hash.h"
+#include "coord/plant.h"
 #include "coord/validate.h"
 #include "gate.h"
 
@@ -47,11 +48,18 @@ static void begin(const struct ts_shard_record *record, struct ts_logical_time b
     ret_step->record = *record;
 }
 
+/* What is done under a lease is written before this time. */
+static struct ts_logical_time end_of_lease(const struct ts_shard_record *record) {
+    const struct ts_logical_time never = {0};
+    return coord__is_planted(TS_COORD_PLANT_EXPIRY) ? never : record->holder.deadline;
+}
+
 void coord__execute(const struct ts_shard_record *record, const struct ts_step_env *env,
                     const struct ts_lease_op *by, enum ts_shard_op_kind kind, struct ts_payload_hash hash,
                     struct ts_shard_step *ret_step) {
-    begin(record, record->holder.deadline, ret_step);
-    ts_op_log_record(&ret_step->record.op_log, kind, by->op_id, hash, env->now);
+    begin(record, end_of_lease(record), ret_step);
+    if (!coord__is_planted(TS_COORD_PLANT_OPLOG) || ts_op_log_find(&record->op_log, by->op_id) == NULL)
+        ts_op_log_record(&ret_step->record.op_log, kind, by->op_id, hash, env->now);
 }
 
 void coord__end(struct ts_shard_record *record, enum ts_shard_status status) {
@@ -93,7 +101,7 @@ static enum ts_acquire_error acquire_refused(const struct ts_shard_record *recor
     if (record == NULL || env->guard == NULL)
         return TS_ACQUIRE_SHARD_NOT_FOUND;
     ts_assert(record->key.run.v == op->shard.run.v && record->key.shard.v == op->shard.shard.v);
-    if (!ts_tenant_id_equal(&record->tenant, &op->tenant)) {
+    if (!ts_tenant_id_equal(&record->tenant, &op->tenant) && !coord__is_planted(TS_COORD_PLANT_TENANT)) {
         ret_detail->expected_tenant = op->tenant;
         return TS_ACQUIRE_TENANT_MISMATCH;
     }
@@ -152,7 +160,7 @@ enum ts_renew_error ts_renew_step(const struct ts_shard_record *record, const st
     if (error != TS_COORD_OK)
         return ts_renew_error_from_coord(error);
 
-    begin(record, record->holder.deadline, ret_step);
+    begin(record, end_of_lease(record), ret_step);
     struct ts_shard_record *next = &ret_step->record;
     struct ts_logical_time deadline = deadline_from(env);
     if (deadline.ms > next->holder.deadline.ms)

@@ -1,13 +1,15 @@
 #include "coord/validate.h"
 
 #include "base/assert.h"
+#include "coord/plant.h"
 
 enum ts_coord_error ts_check_op_idempotency(const ts_op_log *log, struct ts_op_id op_id,
                                             struct ts_payload_hash hash,
                                             const struct ts_op_log_entry **ret_entry,
                                             struct ts_coord_detail *ret_detail) {
     ts_assert(hash.v != 0);
-    const struct ts_op_log_entry *entry = ts_op_log_find(log, op_id);
+    const struct ts_op_log_entry *entry =
+        coord__is_planted(TS_COORD_PLANT_OPLOG) ? NULL : ts_op_log_find(log, op_id);
     if (entry != NULL && entry->payload_hash.v != hash.v) {
         ret_detail->op_id = op_id;
         ret_detail->detail__private.expected_hash = entry->payload_hash;
@@ -38,7 +40,9 @@ enum ts_coord_error ts_validate_lease(const struct ts_shard_record *record, cons
     ts_assert(now.ms != 0);
     ts_assert(ts_lease_shard(lease).run.v == record->key.run.v);
     ts_assert(ts_lease_shard(lease).shard.v == record->key.shard.v);
-    if (!ts_tenant_id_equal(&record->tenant, tenant) || !ts_tenant_id_equal(ts_lease_tenant(lease), tenant)) {
+    if ((!ts_tenant_id_equal(&record->tenant, tenant) ||
+         !ts_tenant_id_equal(ts_lease_tenant(lease), tenant)) &&
+        !coord__is_planted(TS_COORD_PLANT_TENANT)) {
         ret_detail->expected_tenant = *tenant;
         return TS_COORD_TENANT_MISMATCH;
     }
@@ -46,9 +50,10 @@ enum ts_coord_error ts_validate_lease(const struct ts_shard_record *record, cons
         return terminal(record, TS_SHARD_PARKED, ret_detail);
     if (ts_shard_status_is_terminal(record->status))
         return terminal(record, record->status, ret_detail);
-    if (ts_lease_fence(lease).v != record->fence.v || !record->has_holder)
+    if ((ts_lease_fence(lease).v != record->fence.v && !coord__is_planted(TS_COORD_PLANT_FENCE)) ||
+        !record->has_holder)
         return stale(record, lease, ret_detail);
-    if (now.ms >= record->holder.deadline.ms) {
+    if (now.ms >= record->holder.deadline.ms && !coord__is_planted(TS_COORD_PLANT_EXPIRY)) {
         ret_detail->deadline = record->holder.deadline;
         ret_detail->now = now;
         return TS_COORD_LEASE_EXPIRED;
@@ -74,7 +79,8 @@ enum ts_coord_error ts_validate_cursor_update(const struct ts_cursor *old_cursor
         ret_detail->max = TS_TOKEN_MAX;
         return TS_COORD_CURSOR_TOKEN_TOO_LARGE;
     }
-    if (old_cursor->has_key && ts_bytes_compare(key, old_cursor->last_key) < 0) {
+    if (old_cursor->has_key && ts_bytes_compare(key, old_cursor->last_key) < 0 &&
+        !coord__is_planted(TS_COORD_PLANT_CURSOR)) {
         ret_detail->old_key = (struct ts_optional_len){true, old_cursor->last_key.len};
         ret_detail->new_key = (struct ts_optional_len){true, key.len};
         return TS_COORD_CURSOR_REGRESSION;

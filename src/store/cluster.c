@@ -18,6 +18,7 @@
 #include "base/hash64.h"
 #include "os/clock.h"
 #include "os/entropy.h"
+#include "same.h"
 #include "url.h"
 
 #include <stdio.h>
@@ -74,16 +75,51 @@ static uint64_t deadline_of(const struct ts_cluster *cluster, const struct ts_cl
     return clock->monotonic_ns(clock->context) + timeout_ms * 1000000;
 }
 
-static enum ts_store_result read_metas(struct ts_cluster *cluster, uint64_t deadline_ns,
-                                       struct ts_store_error *ret_error) {
+static bool does_not_answer(enum ts_store_result result) {
+    return result == TS_STORE_UNAVAILABLE || result == TS_STORE_TIMED_OUT || result == TS_STORE_BUSY ||
+           result == TS_STORE_UNKNOWN;
+}
+
+/* For stores that did not answer, what the others say of the cluster. */
+static void assume_metas(struct ts_cluster *cluster, const bool *answered) {
+    size_t known = 0;
+    while (!answered[known])
+        known++;
     for (size_t i = 0; i < cluster->count; i++) {
-        struct ts_store *store = cluster->stores[i];
-        enum ts_store_result result =
-            store->engine->meta_read(store, deadline_ns, &cluster->metas[i], ret_error);
-        if (result != TS_STORE_OK)
-            return result;
+        if (answered[i])
+            continue;
+        cluster->metas[i] = cluster->metas[known];
+        cluster->metas[i].place = (uint32_t)i;
+        cluster->metas[i].version = 0;
     }
-    return TS_STORE_OK;
+}
+
+static enum ts_store_result read_metas(struct ts_cluster *cluster, const struct ts_cluster_options *options,
+                                       struct ts_store_error *ret_error) {
+    uint64_t deadline_ns = deadline_of(cluster, options);
+    bool *answered = calloc(cluster->count, sizeof *answered);
+    if (answered == NULL)
+        return no_memory(ret_error);
+    struct ts_store_error error = {0};
+    enum ts_store_result result = TS_STORE_OK;
+    size_t answers = 0;
+    for (size_t i = 0; result == TS_STORE_OK && i < cluster->count; i++) {
+        struct ts_store *store = cluster->stores[i];
+        /* One that is silent must not take the others' time. */
+        if (options->some_down)
+            deadline_ns = deadline_of(cluster, options);
+        result = store->engine->meta_read(store, deadline_ns, &cluster->metas[i], &error);
+        answered[i] = result == TS_STORE_OK;
+        answers += answered[i];
+        if (options->some_down && does_not_answer(result) && i + 1 - answers < cluster->count)
+            result = TS_STORE_OK;
+    }
+    if (result != TS_STORE_OK)
+        *ret_error = error;
+    else if (answers < cluster->count)
+        assume_metas(cluster, answered);
+    free(answered);
+    return result;
 }
 
 /* Routing. */
@@ -144,6 +180,21 @@ static enum ts_store_result build_router(struct ts_cluster *cluster, const char 
     return TS_STORE_OK;
 }
 
+/* The routing in the one way that it is remembered: "hash" is another name of the default. It is one that a
+ * router was built from. */
+static const char *canonical(const char *routing) {
+    enum ts_router_strategy strategy;
+    return ts_router_strategy_from_name(routing, &strategy) ? ts_router_strategy_name(strategy) : routing;
+}
+
+/* What an empty routing means: what the stores remember, and the default for new ones. */
+static const char *remembered(const struct ts_cluster *cluster) {
+    for (size_t i = 0; i < cluster->count; i++)
+        if (cluster->metas[i].present)
+            return cluster->metas[i].routing;
+    return ts_router_strategy_name(TS_ROUTER_STRATEGY_DEFAULT);
+}
+
 /* Comparing the stores with the list, and with one another. */
 
 static enum ts_store_result not_initialised(const struct ts_cluster *cluster, size_t place,
@@ -152,6 +203,43 @@ static enum ts_store_result not_initialised(const struct ts_cluster *cluster, si
         ret_error, TS_STORE_BAD_CONFIGURATION, SIZE_MAX,
         "%.120s is not initialised; run 'turnstone store init --cluster ...' with all its stores",
         name_of(cluster, place));
+}
+
+/* Two stores of one cluster with the same place in it are one store by two names, or copies. */
+static enum ts_store_result compare_names(const struct ts_cluster *cluster,
+                                          struct ts_store_error *ret_error) {
+    for (size_t i = 1; i < cluster->count; i++) {
+        for (size_t j = 0; j < i; j++) {
+            const struct ts_meta *a = &cluster->metas[j], *b = &cluster->metas[i];
+            if (!a->present || !b->present || a->place != b->place ||
+                memcmp(a->cluster, b->cluster, sizeof a->cluster) != 0)
+                continue;
+            return store__error(
+                ret_error, TS_STORE_BAD_USAGE, SIZE_MAX,
+                "store %zu and store %zu are the same, in the list twice as %.60s and %.60s, or one is a copy of "
+                "the other; list each once",
+                j, i, name_of(cluster, j), name_of(cluster, i));
+        }
+    }
+    return TS_STORE_OK;
+}
+
+/* Before stores are made a cluster: no two are one by what they say of themselves. */
+static enum ts_store_result compare_identities(const struct ts_cluster *cluster, uint64_t deadline_ns,
+                                               struct ts_store_error *ret_error) {
+    char(*identities)[STORE_IDENTITY_SIZE] = calloc(cluster->count, sizeof *identities);
+    if (identities == NULL)
+        return no_memory(ret_error);
+    enum ts_store_result result = TS_STORE_OK;
+    for (size_t i = 0; cluster->count > 1 && result == TS_STORE_OK && i < cluster->count; i++) {
+        result = store__identify(cluster->stores[i], deadline_ns, identities[i], ret_error);
+        for (size_t j = 0; result == TS_STORE_OK && identities[i][0] != '\0' && j < i; j++)
+            if (strcmp(identities[i], identities[j]) == 0)
+                result = store__same_error(
+                    &(struct store__twice){j, i, name_of(cluster, j), name_of(cluster, i)}, ret_error);
+    }
+    free(identities);
+    return result;
 }
 
 static enum ts_store_result compare_places(const struct ts_cluster *cluster,
@@ -167,14 +255,14 @@ static enum ts_store_result compare_places(const struct ts_cluster *cluster,
                                 name_of(cluster, 0), name_of(cluster, i));
         if (meta->place_count != cluster->count)
             return store__error(ret_error, TS_STORE_FOREIGN, SIZE_MAX,
-                                "%.120s is of a cluster of %u stores, and %zu are listed; list all of them",
+                                "%.120s is of a cluster of %u, and the list has %zu; list all of its stores",
                                 name_of(cluster, i), meta->place_count, cluster->count);
         if (meta->place != i)
             return store__error(
                 ret_error, TS_STORE_FOREIGN, SIZE_MAX,
                 "%.120s is store %u of its cluster, listed as store %zu; list the stores in the order of "
                 "'store init'",
-                name_of(cluster, i), meta->place + 1, i + 1);
+                name_of(cluster, i), meta->place, i);
         if (strcmp(meta->routing, first->routing) != 0 ||
             memcmp(meta->secret, first->secret, sizeof meta->secret) != 0)
             return store__error(
@@ -205,7 +293,9 @@ static enum ts_store_result compare_steps(const struct ts_cluster *cluster,
 
 static enum ts_store_result settle(struct ts_cluster *cluster, const struct ts_cluster_options *options,
                                    struct ts_store_error *ret_error) {
-    enum ts_store_result result = compare_places(cluster, ret_error);
+    enum ts_store_result result = compare_names(cluster, ret_error);
+    if (result == TS_STORE_OK)
+        result = compare_places(cluster, ret_error);
     if (result == TS_STORE_OK && !options->any_step)
         result = compare_steps(cluster, ret_error);
     if (result == TS_STORE_OK)
@@ -231,16 +321,25 @@ static enum ts_store_result compare_for_init(const struct ts_cluster *cluster, c
         some_open = some_open || meta->state != TS_META_INITIALISING;
         if (known == NULL)
             known = meta;
-        if (memcmp(known->cluster, meta->cluster, sizeof meta->cluster) != 0 || meta->place != i ||
-            meta->place_count != cluster->count)
+        bool fits = memcmp(known->cluster, meta->cluster, sizeof meta->cluster) == 0 && meta->place == i &&
+                    meta->place_count == cluster->count;
+        if (!fits && meta->state == TS_META_INITIALISING)
             return store__error(
                 ret_error, TS_STORE_FOREIGN, SIZE_MAX,
-                "%.120s belongs to a cluster already, as store %u of %u; use other stores, or its own list",
-                name_of(cluster, i), meta->place + 1, meta->place_count);
+                "%.90s is to be store %u of a cluster of %u, whose 'store init' has not ended; repeat "
+                "that with its own list, or take a new store",
+                name_of(cluster, i), meta->place, meta->place_count);
+        if (!fits)
+            return store__error(
+                ret_error, TS_STORE_FOREIGN, SIZE_MAX,
+                "%.120s belongs to a cluster of %u already, as store %u; use other stores, or its own list",
+                name_of(cluster, i), meta->place_count, meta->place);
         if (strcmp(meta->routing, routing) != 0)
-            return store__error(ret_error, TS_STORE_FOREIGN, SIZE_MAX,
-                                "%.120s was initialised with the routing %.60s; what is stored lies by that",
-                                name_of(cluster, i), meta->routing);
+            return store__error(
+                ret_error, TS_STORE_FOREIGN, SIZE_MAX,
+                "%.100s was initialised with the routing %.60s, by which what is stored lies; "
+                "leave --strategy out to keep it",
+                name_of(cluster, i), meta->routing);
     }
     for (size_t i = 0; some_open && some_absent && i < cluster->count; i++)
         if (!cluster->metas[i].present)
@@ -303,6 +402,13 @@ static enum ts_store_result make(struct ts_cluster *cluster, const char *routing
     return result;
 }
 
+static enum ts_store_result check_routing(struct ts_cluster *cluster, const char *routing,
+                                          struct ts_store_error *ret_error) {
+    if (strlen(routing) >= TS_META_ROUTING_SIZE)
+        return bad_routing(ret_error, "the list of ranges is too long to be remembered; at most 511 bytes");
+    return build_router(cluster, routing, ret_error);
+}
+
 /* Stores, from URLs or from the caller. */
 
 enum ts_store_result ts_cluster_init_over(struct ts_store *const *stores, size_t count, const char *routing,
@@ -318,17 +424,19 @@ enum ts_store_result ts_cluster_init_over(struct ts_store *const *stores, size_t
     memcpy(cluster->stores, stores, count * sizeof(struct ts_store *));
     uint64_t deadline_ns = deadline_of(cluster, options);
     enum ts_store_result result = TS_STORE_OK;
-    if (routing != NULL) {
-        if (strlen(routing) >= TS_META_ROUTING_SIZE)
-            result =
-                bad_routing(ret_error, "the list of ranges is too long to be remembered; at most 511 bytes");
-        if (result == TS_STORE_OK)
-            result = build_router(cluster, routing, ret_error);
-    }
+    if (routing != NULL && routing[0] != '\0')
+        result = check_routing(cluster, routing, ret_error);
     if (result == TS_STORE_OK)
-        result = read_metas(cluster, deadline_ns, ret_error);
+        result = read_metas(cluster, options, ret_error);
     if (result == TS_STORE_OK && routing != NULL)
-        result = make(cluster, routing, deadline_ns, ret_error);
+        result = compare_names(cluster, ret_error);
+    if (result == TS_STORE_OK && routing != NULL)
+        result = compare_identities(cluster, deadline_ns, ret_error);
+    if (result == TS_STORE_OK && routing != NULL) {
+        char kept[TS_META_ROUTING_SIZE];
+        snprintf(kept, sizeof kept, "%s", routing[0] != '\0' ? canonical(routing) : remembered(cluster));
+        result = make(cluster, kept, deadline_ns, ret_error);
+    }
     if (result == TS_STORE_OK)
         result = settle(cluster, options, ret_error);
     if (result != TS_STORE_OK) {
@@ -345,6 +453,16 @@ enum ts_store_result ts_cluster_open_over(struct ts_store *const *stores, size_t
     return ts_cluster_init_over(stores, count, NULL, options, ret_cluster, ret_error);
 }
 
+/* Before any store is opened, which would make its directory. */
+static enum ts_store_result try_routing(size_t count, const char *routing, struct ts_store_error *ret_error) {
+    struct ts_cluster *cluster = cluster_new(count);
+    if (cluster == NULL)
+        return no_memory(ret_error);
+    enum ts_store_result result = check_routing(cluster, routing, ret_error);
+    ts_cluster_close(cluster);
+    return result;
+}
+
 enum ts_store_result ts_cluster_init(const char *urls, const char *routing,
                                      const struct ts_cluster_options *options,
                                      struct ts_cluster **ret_cluster, struct ts_store_error *ret_error) {
@@ -354,6 +472,13 @@ enum ts_store_result ts_cluster_init(const char *urls, const char *routing,
     enum ts_store_result result = store__url_list_parse(urls, &list, ret_error);
     if (result != TS_STORE_OK)
         return result;
+    result = store__same_directories(&list, ret_error);
+    if (result == TS_STORE_OK && routing != NULL && routing[0] != '\0')
+        result = try_routing(list.count, routing, ret_error);
+    if (result != TS_STORE_OK) {
+        store__url_list_release(&list);
+        return result;
+    }
     struct ts_store **stores = calloc(list.count, sizeof(struct ts_store *));
     if (stores == NULL) {
         store__url_list_release(&list);

@@ -23,6 +23,7 @@ static inline void store__call_copy_request(const struct ts_call *outer, struct 
 /* The answer of the store inside; does not end the outer call. */
 static inline void store__call_copy_answer(const struct ts_call *inner, struct ts_call *outer) {
     outer->error = inner->error;
+    outer->version = inner->version;
     outer->time_ms = inner->time_ms;
     outer->lag_ms = inner->lag_ms;
     outer->lock_wait_us = inner->lock_wait_us;

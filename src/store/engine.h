@@ -21,6 +21,8 @@ struct ts_store_clock {
 };
 extern const struct ts_store_clock store__real_clock;
 
+enum { STORE_IDENTITY_SIZE = 96 };
+
 struct ts_engine {
     const char *name;
 
@@ -57,6 +59,15 @@ struct ts_engine {
     enum ts_store_result (*meta_write)(struct ts_store *store, uint64_t deadline_ns,
                                        const struct ts_meta *meta, struct ts_store_error *ret_error);
 
+    /*
+     * What tells this store from every other, however it is called; an empty text when that is not to be
+     * had. NULL for engines whose names are enough. For one of several stores that are to become a cluster:
+     * BAD_CONFIGURATION when it cannot be one. Blocks, within the deadline.
+     */
+    enum ts_store_result (*identify)(struct ts_store *store, uint64_t deadline_ns,
+                                     char ret_text[static STORE_IDENTITY_SIZE],
+                                     struct ts_store_error *ret_error);
+
     /* The cluster and epoch that this process believes in: calls are refused as FOREIGN when the store has
      * another. */
     void (*expect)(struct ts_store *store, const struct ts_meta *meta);
@@ -64,6 +75,11 @@ struct ts_engine {
     /* Waits for nothing: calls under way have ended before. */
     void (*close)(struct ts_store *store);
 };
+
+/* engine->identify, with an empty text where there is none. */
+enum ts_store_result store__identify(struct ts_store *store, uint64_t deadline_ns,
+                                     char ret_text[static STORE_IDENTITY_SIZE],
+                                     struct ts_store_error *ret_error);
 
 /* The head of every engine's own struct. */
 struct ts_store {

@@ -366,6 +366,12 @@ static enum ts_store_result meta_write(struct ts_store *head, uint64_t deadline_
     return inside->engine->meta_write(inside, deadline_ns, meta, ret_error);
 }
 
+static enum ts_store_result identify(struct ts_store *head, uint64_t deadline_ns,
+                                     char ret_text[static STORE_IDENTITY_SIZE],
+                                     struct ts_store_error *ret_error) {
+    return store__identify(((struct fault_store *)head)->inside, deadline_ns, ret_text, ret_error);
+}
+
 static void expect(struct ts_store *head, const struct ts_meta *meta) {
     struct ts_store *inside = ((struct fault_store *)head)->inside;
     inside->engine->expect(inside, meta);
@@ -393,6 +399,7 @@ static const struct ts_engine engine = {
     .wait_for = wait_for,
     .meta_read = meta_read,
     .meta_write = meta_write,
+    .identify = identify,
     .expect = expect,
     .close = close_store,
 };

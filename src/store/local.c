@@ -22,7 +22,7 @@ enum ts_store_result local__no_memory(const struct store__local *local, struct t
 }
 
 uint64_t local__now_ms(struct store__local *local) {
-    uint64_t now_ms = local->clock->wall_ms(local->clock->context);
+    uint64_t now_ms = local->fixed_ms != 0 ? local->fixed_ms : local->clock->wall_ms(local->clock->context);
     pthread_mutex_lock(&local->mutex);
     if (local->last_ms < now_ms)
         local->last_ms = now_ms;
@@ -92,6 +92,49 @@ static enum ts_store_result use_meta(struct store__local *local, const struct st
     return TS_STORE_OK;
 }
 
+static enum ts_store_result use_time(struct store__local *local, const struct store__record *record,
+                                     struct ts_store_error *ret_error) {
+    (void)ret_error;
+    local->kept_ms = record->number;
+    if (local->last_ms < record->number)
+        local->last_ms = record->number;
+    return TS_STORE_OK;
+}
+
+static enum ts_store_result keep_time(struct store__local *local, uint64_t time_ms, bool sync,
+                                      struct ts_store_error *ret_error) {
+    struct store__write write = {.space = STORE_SPACE_TIME};
+    store__record_seal(&write, time_ms);
+    enum ts_store_result result = local->backend->ops->write(
+        local->backend, &write, 1, (struct store__write_options){.sync = sync}, ret_error);
+    if (result == TS_STORE_OK)
+        local->kept_ms = time_ms;
+    return result;
+}
+
+enum ts_store_result store__local_fix_time(struct store__local *local, uint64_t now_ms,
+                                           struct ts_store_error *ret_error) {
+    if (now_ms < local->last_ms)
+        return store__error(
+            ret_error, TS_STORE_BAD_USAGE, SIZE_MAX,
+            "%.120s: the time %llu is earlier than %llu, which the store has seen; time never "
+            "goes back, give a later one",
+            local->name, (unsigned long long)now_ms, (unsigned long long)local->last_ms);
+    if (local->kept_ms != now_ms) {
+        enum ts_store_result result = keep_time(local, now_ms, true, ret_error);
+        if (result != TS_STORE_OK)
+            return result;
+    }
+    local->last_ms = local->fixed_ms = now_ms;
+    return TS_STORE_OK;
+}
+
+void store__local_keep_time(struct store__local *local) {
+    struct ts_store_error ignored;
+    if (local->last_ms > local->kept_ms)
+        (void)keep_time(local, local->last_ms, false, &ignored);
+}
+
 struct reload {
     struct store__local *local;
     struct ts_store_error *ret_error;
@@ -154,6 +197,8 @@ static enum ts_store_result reload(struct store__local *local, struct ts_store_e
         read_own(local, STORE_SPACE_COUNTER, "the version counter", use_version_bound, ret_error);
     if (result == TS_STORE_OK)
         result = read_own(local, STORE_SPACE_META, "the store's identity", use_meta, ret_error);
+    if (result == TS_STORE_OK)
+        result = read_own(local, STORE_SPACE_TIME, "the time", use_time, ret_error);
     if (result != TS_STORE_OK)
         return result;
     struct reload promises = {.local = local, .ret_error = ret_error, .result = TS_STORE_OK};

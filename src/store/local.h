@@ -34,6 +34,8 @@ struct store__local {
     uint64_t next_version;
     uint64_t version_bound; /* written down: at most this was given out */
     uint64_t last_ms;
+    uint64_t kept_ms;          /* written down: it was this late before */
+    uint64_t fixed_ms;         /* the time, when it stands still; 0: it does not */
     struct local__call *calls; /* that wait for a lock */
 };
 
@@ -56,6 +58,14 @@ enum ts_store_result store__local_new(struct store__backend *backend, const stru
                                       const char *name, struct store__local **ret_local,
                                       struct ts_store_error *ret_error);
 void store__local_free(struct store__local *local);
+
+/* Writes down how late it is, so that the next process does not begin earlier; when that fails, it may. */
+void store__local_keep_time(struct store__local *local);
+
+/* Lets the time stand still at this, in this process. BAD_USAGE when the store has seen a later one. Before
+ * anybody else uses it. */
+enum ts_store_result store__local_fix_time(struct store__local *local, uint64_t now_ms,
+                                           struct ts_store_error *ret_error);
 
 /*
  * As if the process had ended and come back, without closing the backend: calls that wait end as UNAVAILABLE,

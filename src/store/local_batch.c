@@ -237,7 +237,10 @@ static enum ts_store_result run_apply(struct store__local *local, struct ts_call
     if (result != TS_STORE_OK)
         return result;
     seal_all(writes, version);
-    return write_all(local, call, writes, true);
+    result = write_all(local, call, writes, true);
+    if (result == TS_STORE_OK)
+        call->version = version;
+    return result;
 }
 
 /* The body of a promise's record; the caller frees it. Checks are kept for their locks. */

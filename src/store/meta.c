@@ -100,8 +100,8 @@ enum ts_store_result store__meta_compare(const struct ts_meta *actual, const str
     if (actual->place != expected->place || actual->place_count != expected->place_count)
         return store__error(
             ret_error, TS_STORE_FOREIGN, SIZE_MAX,
-            "%s is store %u of %u, not %u of %u; list the stores in the order of 'store init'", store_name,
-            actual->place + 1, actual->place_count, expected->place + 1, expected->place_count);
+            "%s is store %u of a cluster of %u, not store %u of %u; list the stores in the order of 'store init'",
+            store_name, actual->place, actual->place_count, expected->place, expected->place_count);
     if (actual->epoch != expected->epoch)
         return store__error(
             ret_error, TS_STORE_FOREIGN, SIZE_MAX,

@@ -1,6 +1,7 @@
 #include "store/open.h"
 
 #include "base/bytes.h"
+#include "local.h"
 #include "postgres.h"
 #include "rocksdb.h"
 #include "store/memory.h"
@@ -11,6 +12,8 @@ static enum ts_store_result open_memory(const struct store_url *url, const struc
     struct ts_store *store = ts_memory_open_new(url->name, options->clock);
     if (store == NULL)
         return store__error(ret_error, TS_STORE_FAILED, SIZE_MAX, "%.120s: out of memory", url->name);
+    if (options->now_ms != 0)
+        (void)store__local_fix_time(((struct store__local_store *)store)->local, options->now_ms, ret_error);
     *ret_store = store;
     return TS_STORE_OK;
 }

@@ -1,6 +1,8 @@
 #include "postgres.h"
 
 #include "base/assert.h"
+#include "base/bytes.h"
+#include "base/number.h"
 
 #include <stdio.h>
 #include <stdlib.h>
@@ -172,6 +174,8 @@ static void end_if_done(struct ts_call *call) {
     if (!job->done)
         return;
     call->error = job->error;
+    if (call->error.result != TS_STORE_OK)
+        call->version = 0;
     if (call->error.result != TS_STORE_OK && call->rows != NULL)
         ts_rows_clear(call->rows);
     call->engine_state = NULL;
@@ -244,9 +248,56 @@ static const struct ts_engine engine = {
     .wait_for = wait_for,
     .meta_read = postgres__meta_read,
     .meta_write = postgres__meta_write,
+    .identify = postgres__identify,
     .expect = expect,
     .close = close_store,
 };
+
+/* Values that libpq would find wrong only when it connects. NULL: a whole number. */
+static const struct {
+    const char *name;
+    const char *values; /* with bars around each */
+} option_values[] = {
+    {"sslmode", "|disable|allow|prefer|require|verify-ca|verify-full|"},
+    {"gssencmode", "|disable|prefer|require|"},
+    {"channel_binding", "|disable|prefer|require|"},
+    {"target_session_attrs", "|any|read-write|read-only|primary|standby|prefer-standby|"},
+    {"ssl_min_protocol_version", "|TLSv1|TLSv1.1|TLSv1.2|TLSv1.3|"},
+    {"ssl_max_protocol_version", "|TLSv1|TLSv1.1|TLSv1.2|TLSv1.3|"},
+    {"sslcompression", "|0|1|"},
+    {"sslsni", "|0|1|"},
+    {"keepalives", "|0|1|"},
+    {"connect_timeout", NULL},
+    {"keepalives_idle", NULL},
+    {"keepalives_interval", NULL},
+    {"keepalives_count", NULL},
+    {"tcp_user_timeout", NULL},
+};
+
+static bool is_among(const char *value, const char *values) {
+    char with_bars[64];
+    int len = snprintf(with_bars, sizeof with_bars, "|%s|", value);
+    return len > 2 && (size_t)len < sizeof with_bars && strchr(value, '|') == NULL &&
+           strstr(values, with_bars) != NULL;
+}
+
+static enum ts_store_result check_value(const struct store_url *url, const struct store_url_option *option,
+                                        struct ts_store_error *ret_error) {
+    for (size_t i = 0; i < sizeof option_values / sizeof option_values[0]; i++) {
+        const char *values = option_values[i].values;
+        uint32_t number;
+        if (strcmp(option_values[i].name, option->name) != 0)
+            continue;
+        if (values == NULL ? ts_u32_parse(ts_bytes_of_cstring(option->value), &number) == TS_NUMBER_OK
+                           : is_among(option->value, values))
+            return TS_STORE_OK;
+        return store__error(ret_error, TS_STORE_BAD_USAGE, SIZE_MAX,
+                            "%.100s: the value of the option %s must be %.*s", url->name, option->name,
+                            values == NULL ? 14 : (int)strlen(values) - 2,
+                            values == NULL ? "a whole number" : values + 1);
+    }
+    return TS_STORE_OK;
+}
 
 /* Options that libpq does not know are a mistake in the URL, and are told before anyone is connected to. */
 static enum ts_store_result check_options(const struct store_url *url, struct ts_store_error *ret_error) {
@@ -261,6 +312,8 @@ static enum ts_store_result check_options(const struct store_url *url, struct ts
                 ret_error, TS_STORE_BAD_USAGE, SIZE_MAX,
                 "%.120s: \"%.40s\" is no option of a PostgreSQL URL; see libpq's parameter key words",
                 url->name, url->options[i].name);
+        else
+            result = check_value(url, &url->options[i], ret_error);
     }
     PQconninfoFree(known);
     return result;
@@ -269,6 +322,10 @@ static enum ts_store_result check_options(const struct store_url *url, struct ts
 enum ts_store_result store__postgres_open(const struct store_url *url, const struct ts_store_options *options,
                                           struct ts_store **ret_store, struct ts_store_error *ret_error) {
     ts_assert(url->kind == STORE_URL_POSTGRES);
+    if (options->now_ms != 0)
+        return store__error(ret_error, TS_STORE_BAD_USAGE, SIZE_MAX,
+                            "%.120s: the time of a server cannot be fixed; only an embedded store's can",
+                            url->name);
     enum ts_store_result known = check_options(url, ret_error);
     if (known != TS_STORE_OK)
         return known;

@@ -40,8 +40,16 @@ enum ts_store_result store__postgres_open(const struct store_url *url, const str
 
 /* Statements that a session prepares when it first needs them. X(SUFFIX) */
 #define POSTGRES_STATEMENTS(X)                                                                               \
+    X(BEGIN)                                                                                                 \
+    X(CLAIM)                                                                                                 \
     X(UNUSED)                                                                                                \
-    X(APPLY) X(PUTS) X(CHECKED_PUTS) X(SWEEP) X(READ) X(SCAN) X(SCAN_TO_END) X(PREPARED) X(NOW) X(LAG)
+    X(APPLY)                                                                                                 \
+    X(PUTS)                                                                                                  \
+    X(SWEEP)                                                                                                 \
+    X(GUARD)                                                                                                 \
+    X(FIRST_PUT)                                                                                             \
+    X(FIRST_CHECK)                                                                                           \
+    X(PUT) X(MAKE) X(CHANGE) X(CHECK) X(LATE) X(READ) X(SCAN) X(SCAN_TO_END) X(PREPARED) X(NOW) X(LAG)
 
 #define POSTGRES_STATEMENT_ENUM(suffix) POSTGRES_##suffix,
 enum postgres_statement { POSTGRES_STATEMENTS(POSTGRES_STATEMENT_ENUM) POSTGRES_STATEMENT_COUNT };
@@ -50,6 +58,7 @@ enum postgres_statement { POSTGRES_STATEMENTS(POSTGRES_STATEMENT_ENUM) POSTGRES_
 struct postgres_statement_text {
     const char *name;
     const char *sql;
+    const char *gateless_sql; /* for servers without advisory locks; NULL when sql takes none */
     const Oid *types;
     int type_count;
 };
@@ -62,9 +71,10 @@ extern const char *const postgres__schema[];
 enum postgres_item {
     POSTGRES_ITEM_SETTING, /* its errors are no matter */
     POSTGRES_ITEM_PLACE,   /* the row has the number of the database */
-    POSTGRES_ITEM_PARSE,   /* the lowest statement in `parsing` */
+    POSTGRES_ITEM_PARSE,   /* prepares the statement */
+    POSTGRES_ITEM_DRAWN,   /* the first statement of a small batch: the row has the version that it drew */
     POSTGRES_ITEM_MINOR,   /* part of the call, with an answer that says nothing */
-    POSTGRES_ITEM_MAIN,    /* the statement of the call */
+    POSTGRES_ITEM_MAIN,    /* the statement of the call, or the last of them */
     POSTGRES_ITEM_LAST, /* what makes it take effect, where that has a statement: PREPARE TRANSACTION, COMMIT
                          */
     POSTGRES_ITEM_SYNC,
@@ -72,19 +82,26 @@ enum postgres_item {
 
 enum { POSTGRES_ITEMS_MAX = 48, POSTGRES_PREFIX_SIZE = 32, POSTGRES_IDENTITY_LEN = 24 };
 
+struct postgres_sent {
+    enum postgres_item item;
+    enum postgres_statement statement; /* of PARSE, and of what was prepared */
+    size_t entry;                      /* which key of a batch it is about, from 1; 0: none alone */
+};
+
 struct postgres_slot {
     struct postgres_slot *next; /* in the list of free ones */
     PGconn *conn;               /* NULL: none yet, or lost */
     PostgresPollingStatusType polling;
     uint64_t connect_until_ns;
     bool is_set_up;
-    bool in_block; /* an explicit transaction that failed is still to be closed */
+    bool is_gateless; /* what it has prepared is without gates */
+    bool in_block;    /* an explicit transaction that failed is still to be closed */
     bool is_parsed[POSTGRES_STATEMENT_COUNT];
-    unsigned parsing;                  /* a bit for each statement whose preparation is on its way */
-    uint64_t statement_timeout_ms;     /* as the session has it; UINT64_MAX when that is not known */
-    char prefix[POSTGRES_PREFIX_SIZE]; /* of the names of promises in this database */
+    bool is_parsing[POSTGRES_STATEMENT_COUNT]; /* their preparation is on its way */
+    uint64_t statement_timeout_ms;             /* as the session has it; UINT64_MAX when that is not known */
+    char prefix[POSTGRES_PREFIX_SIZE];         /* of the names of promises in this database */
 
-    enum postgres_item items[POSTGRES_ITEMS_MAX];
+    struct postgres_sent items[POSTGRES_ITEMS_MAX];
     size_t item_count;
     size_t item_at;
     bool item_answered; /* the item at hand has had its result; what follows is its end */
@@ -125,7 +142,8 @@ struct postgres_job {
     bool can_take_effect; /* what is sent changes something on the server */
     bool main_done;       /* MAIN has answered well */
     bool last_done;       /* LAST has */
-    bool again;           /* an insert met one that had just been committed: the same again */
+    bool again;           /* the same again: an insert met one that had just been committed, for one */
+    bool must_look;       /* the promise's name may be taken */
     bool done;
     struct ts_store_error error;
 };
@@ -136,6 +154,7 @@ struct postgres_store {
     size_t connections_max;
     uint64_t connect_timeout_ms;
     _Atomic uint64_t latest_ms; /* the latest time that this process has seen */
+    atomic_bool is_gateless;    /* the server has no advisory locks */
 
     pthread_mutex_t lock; /* guards what follows */
     struct postgres_slot *free_slots;
@@ -174,8 +193,9 @@ struct postgres_parameters {
     const char *const *values;
     const int *lengths;
     int count;
+    size_t entry; /* as in struct postgres_sent */
 };
-bool postgres__connection_execute(struct postgres_slot *slot, enum postgres_item item,
+bool postgres__connection_execute(struct postgres_job *job, enum postgres_item item,
                                   enum postgres_statement statement, struct postgres_parameters parameters);
 bool postgres__connection_sync(struct postgres_slot *slot);
 /* Before a job's own statements: closes what failed before, and sets how long the server may take. */
@@ -187,16 +207,32 @@ struct pollfd postgres__connection_wait_for(const struct postgres_job *job);
 
 /* postgres_batch.c */
 
+/* One key of a batch. */
+struct postgres_entry {
+    const struct ts_op *check; /* or NULL */
+    const struct ts_op *write; /* or NULL */
+};
+struct ts_bytes postgres__entry_key(const struct postgres_entry *entry);
+/* Versions come from a sequence of 63 bits; one beyond is no version that a key can have. -1: any. */
+int64_t postgres__entry_want(const struct postgres_entry *entry);
+/* The number for which everyone queues who wants the key. */
+int64_t postgres__entry_gate(const struct postgres_entry *entry);
+
+/* A batch of this many keys at most, with nothing but checks and puts, is sent as a statement for each key. */
+enum { POSTGRES_FEW_MAX = 8 };
+/* The entries of such a batch, in the order of the keys, and how many; 0 for any other batch. */
+size_t postgres__batch_few(const struct ts_batch *batch,
+                           struct postgres_entry ret_entries[static POSTGRES_FEW_MAX]);
+
 /* The operations of a batch, one entry for each key, in the order of the keys, as arrays of PostgreSQL. */
 struct postgres_batch {
     uint8_t *memory;
-    bool has_checks;           /* also of a key that is written */
-    bool has_more;             /* counters or deletions */
+    bool is_puts;              /* nothing else */
     struct ts_bytes arrays[7]; /* keys, checks, kinds, values, deltas, limits, gates */
     struct ts_bytes swept;     /* the keys of all deletions, or empty */
-    uint64_t before_ms;        /* UINT64_MAX: none */
-    size_t before_op;
 };
+/* The earliest time that the batch must be before, UINT64_MAX for none. */
+uint64_t postgres__batch_before_ms(const struct ts_batch *batch);
 /* False without memory. */
 bool postgres__batch_encode(const struct ts_batch *batch, struct postgres_batch *ret_batch);
 void postgres__batch_release(struct postgres_batch *batch);
@@ -227,6 +263,9 @@ void postgres__error_of_deadline(struct postgres_job *job);
 void postgres__identity(const struct ts_meta *meta, uint8_t ret_identity[static POSTGRES_IDENTITY_LEN]);
 enum ts_store_result postgres__meta_read(struct ts_store *base, uint64_t deadline_ns,
                                          struct ts_meta *ret_meta, struct ts_store_error *ret_error);
+enum ts_store_result postgres__identify(struct ts_store *base, uint64_t deadline_ns,
+                                        char ret_text[static STORE_IDENTITY_SIZE],
+                                        struct ts_store_error *ret_error);
 enum ts_store_result postgres__meta_write(struct ts_store *base, uint64_t deadline_ns,
                                           const struct ts_meta *meta, struct ts_store_error *ret_error);
 

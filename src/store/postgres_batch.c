@@ -1,6 +1,6 @@
 /*
- * A batch as PostgreSQL's arrays in binary form: all seven have one element for each key, in the order of the
- * keys.
+ * The keys of a batch in their order; and a batch as PostgreSQL's arrays in binary form: all seven have one
+ * element for each key, in the order of the keys.
  *
  * An array is, in big-endian numbers of 4 bytes: dimensions (1, or 0 when empty), whether there are nulls,
  * the type of an element, then count and first index; then for each element its length, -1 for a null, and
@@ -24,13 +24,12 @@ enum { ARRAY_HEAD = 20, BYTEA_TYPE = 17, INT8_TYPE = 20, INT2_TYPE = 21 };
 /* What the statement calls the kinds. */
 enum { KIND_CHECK = 0, KIND_PUT = 1, KIND_DEL = 2, KIND_ADD = 3 };
 
-struct entry {
-    const struct ts_op *check; /* or NULL */
-    const struct ts_op *write; /* or NULL */
-};
-
-static struct ts_bytes key_of(const struct entry *entry) {
+struct ts_bytes postgres__entry_key(const struct postgres_entry *entry) {
     return entry->check != NULL ? entry->check->key : entry->write->key;
+}
+
+int64_t postgres__entry_gate(const struct postgres_entry *entry) {
+    return (int64_t)ts_xxh64_of_bytes(postgres__entry_key(entry));
 }
 
 /* By key, and by place among equal keys. */
@@ -41,9 +40,9 @@ static int compare_ops(const void *a, const void *b) {
 }
 
 /* One entry for each key, in order; NULL without memory. The caller frees it. */
-static struct entry *entries_of(const struct ts_batch *batch, size_t *ret_count) {
+static struct postgres_entry *entries_of(const struct ts_batch *batch, size_t *ret_count) {
     const struct ts_op **sorted = malloc((batch->count + 1) * sizeof(struct ts_op *));
-    struct entry *entries = calloc(batch->count + 1, sizeof *entries);
+    struct postgres_entry *entries = calloc(batch->count + 1, sizeof *entries);
     if (sorted == NULL || entries == NULL) {
         free(sorted);
         free(entries);
@@ -100,7 +99,7 @@ static uint8_t *put_i64(uint8_t *to, int64_t value) {
     return to + 8;
 }
 
-static uint16_t kind_of(const struct entry *entry) {
+static uint16_t kind_of(const struct postgres_entry *entry) {
     if (entry->write == NULL)
         return KIND_CHECK;
     switch (entry->write->kind) {
@@ -117,17 +116,16 @@ static uint16_t kind_of(const struct entry *entry) {
     ts_unreachable("a write that is none");
 }
 
-/* Versions come from a sequence of 63 bits; one beyond is no version that a key can have. */
-static int64_t want_of(const struct entry *entry) {
+int64_t postgres__entry_want(const struct postgres_entry *entry) {
     if (entry->check == NULL)
         return -1;
     return entry->check->version > INT64_MAX ? INT64_MAX : (int64_t)entry->check->version;
 }
 
-static size_t size_of(const struct entry *entries, size_t count) {
+static size_t size_of(const struct postgres_entry *entries, size_t count) {
     size_t size = (size_t)8 * ARRAY_HEAD;
     for (size_t i = 0; i < count; i++) {
-        size += 2 * (4 + key_of(&entries[i]).len); /* once more for the swept ones */
+        size += 2 * (4 + postgres__entry_key(&entries[i]).len); /* once more for the swept ones */
         size += 4 * (4 + 8) + (4 + 2) + 4;
         if (entries[i].write != NULL && entries[i].write->kind == TS_OP_PUT)
             size += entries[i].write->value.len;
@@ -135,23 +133,55 @@ static size_t size_of(const struct entry *entries, size_t count) {
     return size;
 }
 
-static void find_before(const struct ts_batch *batch, struct postgres_batch *encoded) {
-    encoded->before_ms = UINT64_MAX;
-    encoded->before_op = SIZE_MAX;
+uint64_t postgres__batch_before_ms(const struct ts_batch *batch) {
+    uint64_t before_ms = UINT64_MAX;
+    for (size_t i = 0; i < batch->count; i++)
+        if (batch->ops[i].kind == TS_OP_BEFORE && batch->ops[i].time_ms < before_ms)
+            before_ms = batch->ops[i].time_ms;
+    return before_ms;
+}
+
+/* Where the key stands, or where it would go. */
+static size_t place_of(const struct postgres_entry *entries, size_t count, struct ts_bytes key) {
+    size_t at = 0;
+    while (at < count && ts_bytes_compare(postgres__entry_key(&entries[at]), key) < 0)
+        at++;
+    return at;
+}
+
+size_t postgres__batch_few(const struct ts_batch *batch,
+                           struct postgres_entry ret_entries[static POSTGRES_FEW_MAX]) {
+    size_t count = 0;
+    if (batch->count > 3 * (size_t)POSTGRES_FEW_MAX)
+        return 0;
     for (size_t i = 0; i < batch->count; i++) {
-        if (batch->ops[i].kind != TS_OP_BEFORE || batch->ops[i].time_ms >= encoded->before_ms)
+        const struct ts_op *op = &batch->ops[i];
+        if (op->kind == TS_OP_BEFORE)
             continue;
-        encoded->before_ms = batch->ops[i].time_ms;
-        encoded->before_op = i;
+        if (op->kind != TS_OP_CHECK && op->kind != TS_OP_PUT)
+            return 0;
+        size_t at = place_of(ret_entries, count, op->key);
+        if (at == count || !ts_bytes_equal(postgres__entry_key(&ret_entries[at]), op->key)) {
+            if (count == POSTGRES_FEW_MAX)
+                return 0;
+            memmove(&ret_entries[at + 1], &ret_entries[at], (count - at) * sizeof ret_entries[0]);
+            ret_entries[at] = (struct postgres_entry){0};
+            count++;
+        }
+        if (op->kind == TS_OP_CHECK)
+            ret_entries[at].check = op;
+        else
+            ret_entries[at].write = op;
     }
+    return count;
 }
 
 bool postgres__batch_encode(const struct ts_batch *batch, struct postgres_batch *ret_batch) {
     size_t count;
-    struct entry *entries = entries_of(batch, &count);
+    struct postgres_entry *entries = entries_of(batch, &count);
     if (entries == NULL)
         return false;
-    struct postgres_batch encoded = {.memory = malloc(size_of(entries, count))};
+    struct postgres_batch encoded = {.memory = malloc(size_of(entries, count)), .is_puts = true};
     if (encoded.memory == NULL) {
         free(entries);
         return false;
@@ -163,12 +193,12 @@ bool postgres__batch_encode(const struct ts_batch *batch, struct postgres_batch 
         uint8_t *start = to;
         to = put_head(to, types[array], count);
         for (size_t i = 0; i < count; i++) {
-            const struct entry *entry = &entries[i];
+            const struct postgres_entry *entry = &entries[i];
             const struct ts_op *write = entry->write;
             if (array == 0) {
-                to = put_bytes(to, key_of(entry));
+                to = put_bytes(to, postgres__entry_key(entry));
             } else if (array == 1) {
-                to = put_i64(to, want_of(entry));
+                to = put_i64(to, postgres__entry_want(entry));
             } else if (array == 2) {
                 to = put_u32(to, 2);
                 ts_be16_store(kind_of(entry), to);
@@ -176,8 +206,7 @@ bool postgres__batch_encode(const struct ts_batch *batch, struct postgres_batch 
             } else if (array == 3) {
                 to = write != NULL && write->kind == TS_OP_PUT ? put_bytes(to, write->value) : put_null(to);
             } else if (array == 6) {
-                to = count <= GATES_MAX ? put_i64(to, (int64_t)ts_xxh64_of_bytes(key_of(entry)))
-                                        : put_null(to);
+                to = count <= GATES_MAX ? put_i64(to, postgres__entry_gate(entry)) : put_null(to);
             } else if (write != NULL && write->kind == TS_OP_ADD) {
                 to = put_i64(to, array == 4 ? write->delta : (int64_t)write->max);
             } else {
@@ -190,19 +219,17 @@ bool postgres__batch_encode(const struct ts_batch *batch, struct postgres_batch 
     for (size_t i = 0; i < count; i++) {
         uint16_t kind = kind_of(&entries[i]);
         swept += kind == KIND_DEL;
-        encoded.has_checks |= entries[i].check != NULL;
-        encoded.has_more |= kind == KIND_DEL || kind == KIND_ADD;
+        encoded.is_puts &= entries[i].check == NULL && kind == KIND_PUT;
     }
     if (swept > 0) {
         uint8_t *start = to;
         to = put_head(to, BYTEA_TYPE, swept);
         for (size_t i = 0; i < count; i++)
             if (kind_of(&entries[i]) == KIND_DEL)
-                to = put_bytes(to, key_of(&entries[i]));
+                to = put_bytes(to, postgres__entry_key(&entries[i]));
         encoded.swept = ts_bytes_of(start, (size_t)(to - start));
     }
     free(entries);
-    find_before(batch, &encoded);
     *ret_batch = encoded;
     return true;
 }
@@ -232,7 +259,7 @@ bool postgres__keys_encode(const struct ts_bytes *keys, size_t count, uint8_t **
 
 size_t postgres__batch_op_of(const struct ts_batch *batch, uint64_t n, bool is_check) {
     size_t count = 0, op = SIZE_MAX;
-    struct entry *entries = entries_of(batch, &count);
+    struct postgres_entry *entries = entries_of(batch, &count);
     if (entries != NULL && n > 0 && n <= count) {
         const struct ts_op *found = is_check ? entries[n - 1].check : entries[n - 1].write;
         if (found != NULL)

@@ -3,10 +3,17 @@
  *
  *   READ, SCAN, PREPARED,       statement, sync
  *   NOW, LAG
- *   APPLY                       apply [sweep] sync                               the sync commits
- *   PREPARE                     BEGIN unused apply [sweep] PREPARE TRANSACTION sync
- *   COMMIT, ABORT               COMMIT PREPARED or ROLLBACK PREPARED, sync       alone, as the server wants
- * it
+ *   APPLY                       batch sync                                       the sync commits
+ *   PREPARE                     BEGIN claim batch PREPARE TRANSACTION sync
+ *   COMMIT, ABORT               COMMIT PREPARED or ROLLBACK PREPARED, sync       alone, as the server wants it
+ *
+ * A batch of few keys, and nothing but checks and puts, is a statement for each key, in the order of the keys:
+ *
+ *   guard                       the epoch, and the version is drawn; a first put or check does it by itself
+ *   then for each key           put; make for absence checked and put; change for version checked and put; check
+ *   late                        with `before`: the time, when all locks are held
+ *
+ * any other one is arrays: puts, or apply [sweep].
  */
 #include "postgres.h"
 
@@ -14,6 +21,7 @@
 #include "base/bytes.h"
 #include "base/checked.h"
 #include "base/endian.h"
+#include "base/hash64.h"
 #include "rows.h"
 
 #include <stdio.h>
@@ -29,6 +37,7 @@ struct list {
     uint8_t numbers[PARAMETERS_MAX][8];
     uint8_t identity[POSTGRES_IDENTITY_LEN];
     int count;
+    size_t entry; /* the key that the statement is about, from 1 */
 };
 
 static void add_bytes(struct list *list, struct ts_bytes bytes) {
@@ -74,7 +83,8 @@ static void add_expected(struct list *list, struct postgres_store *store) {
 static bool execute(struct postgres_job *job, enum postgres_item item, enum postgres_statement statement,
                     const struct list *list) {
     return postgres__connection_execute(
-        job->slot, item, statement, (struct postgres_parameters){list->values, list->lengths, list->count});
+        job, item, statement,
+        (struct postgres_parameters){list->values, list->lengths, list->count, list->entry});
 }
 
 static bool no_memory(struct postgres_job *job) {
@@ -83,8 +93,71 @@ static bool no_memory(struct postgres_job *job) {
     return false;
 }
 
+static void add_i64(struct list *list, int64_t value) {
+    uint8_t *at = list->numbers[list->count];
+    ts_be64_store((uint64_t)value, at);
+    add_bytes(list, ts_bytes_of(at, 8));
+}
+
+static void add_guard(struct list *list, const struct postgres_job *job) {
+    add_expected(list, job->store);
+    add_u32(list, job->call->kind == TS_CALL_PREPARE ? 1 : 0);
+}
+
+static enum postgres_statement statement_of(const struct postgres_entry *entry, bool is_first) {
+    if (entry->write == NULL)
+        return is_first ? POSTGRES_FIRST_CHECK : POSTGRES_CHECK;
+    if (entry->check == NULL)
+        return is_first ? POSTGRES_FIRST_PUT : POSTGRES_PUT;
+    ts_assert(!is_first);
+    return entry->check->version == 0 ? POSTGRES_MAKE : POSTGRES_CHANGE;
+}
+
+/* Adds key and gate, then what the statement wants of value, version and number. */
+static bool send_entry(struct postgres_job *job, enum postgres_item item, const struct postgres_entry *entry,
+                       struct list *list) {
+    enum postgres_statement statement = statement_of(entry, list->count > 0);
+    add_bytes(list, postgres__entry_key(entry));
+    add_i64(list, postgres__entry_gate(entry));
+    if (entry->write != NULL)
+        add_bytes(list, entry->write->value);
+    if (entry->check != NULL && statement != POSTGRES_MAKE) {
+        add_i64(list, postgres__entry_want(entry));
+        add_u64(list, list->entry);
+    }
+    return execute(job, item, statement, list);
+}
+
+static bool send_few(struct postgres_job *job, const struct postgres_entry *entries, size_t count) {
+    uint64_t before_ms = postgres__batch_before_ms(&job->call->batch);
+    struct list list = {.count = 0};
+    add_guard(&list, job);
+    bool guarded = entries[0].check != NULL && entries[0].write != NULL; /* one of them can do it by itself */
+    bool sent = !guarded || execute(job, POSTGRES_ITEM_DRAWN, POSTGRES_GUARD, &list);
+    for (size_t i = 0; i < count && sent; i++) {
+        if (guarded || i > 0)
+            list.count = 0;
+        list.entry = i + 1;
+        enum postgres_item item =
+            i + 1 == count && before_ms == UINT64_MAX ? POSTGRES_ITEM_MAIN : POSTGRES_ITEM_MINOR;
+        if (list.count > 0)
+            item = POSTGRES_ITEM_DRAWN;
+        sent = send_entry(job, item, &entries[i], &list);
+    }
+    if (!sent || before_ms == UINT64_MAX)
+        return sent;
+    list = (struct list){.count = 0};
+    add_u64(&list, before_ms);
+    add_u64(&list, atomic_load(&job->store->latest_ms));
+    return execute(job, POSTGRES_ITEM_MAIN, POSTGRES_LATE, &list);
+}
+
 static bool send_batch(struct postgres_job *job) {
     const struct ts_call *call = job->call;
+    struct postgres_entry few[POSTGRES_FEW_MAX];
+    size_t few_count = postgres__batch_few(&call->batch, few);
+    if (few_count > 0)
+        return send_few(job, few, few_count);
     struct postgres_batch batch;
     if (!postgres__batch_encode(&call->batch, &batch))
         return no_memory(job);
@@ -93,17 +166,15 @@ static bool send_batch(struct postgres_job *job) {
     const size_t gates = sizeof batch.arrays / sizeof batch.arrays[0] - 1;
     for (size_t i = 0; i < gates; i++)
         add_bytes(&list, batch.arrays[i]);
-    if (batch.before_op != SIZE_MAX)
-        add_u64(&list, batch.before_ms);
+    uint64_t before_ms = postgres__batch_before_ms(&call->batch);
+    if (before_ms != UINT64_MAX)
+        add_u64(&list, before_ms);
     else
         add_null(&list);
     add_u64(&list, atomic_load(&job->store->latest_ms));
     add_u32(&list, call->kind == TS_CALL_PREPARE ? 1 : 0);
     add_bytes(&list, batch.arrays[gates]);
-    enum postgres_statement statement = batch.has_more     ? POSTGRES_APPLY
-                                        : batch.has_checks ? POSTGRES_CHECKED_PUTS
-                                                           : POSTGRES_PUTS;
-    bool sent = execute(job, POSTGRES_ITEM_MAIN, statement, &list);
+    bool sent = execute(job, POSTGRES_ITEM_MAIN, batch.is_puts ? POSTGRES_PUTS : POSTGRES_APPLY, &list);
     if (sent && batch.swept.len > 0) {
         struct list swept = {.count = 0};
         add_bytes(&swept, batch.swept);
@@ -120,12 +191,22 @@ static void promise_name(const struct postgres_job *job, char ret_name[static PR
     snprintf(ret_name, PROMISE_NAME_SIZE, "%s%s", job->slot->prefix, job->call->gid);
 }
 
+static bool send_begin(struct postgres_job *job) {
+    return execute(job, POSTGRES_ITEM_MINOR, POSTGRES_BEGIN, &(struct list){.count = 0});
+}
+
 static bool send_unused(struct postgres_job *job) {
     char name[PROMISE_NAME_SIZE];
     promise_name(job, name);
     struct list list = {.count = 0};
-    add_bytes(&list, ts_bytes_of_cstring(name));
-    return execute(job, POSTGRES_ITEM_MINOR, POSTGRES_UNUSED, &list);
+    if (job->must_look || atomic_load(&job->store->is_gateless)) {
+        add_bytes(&list, ts_bytes_of_cstring(name));
+        return execute(job, POSTGRES_ITEM_MINOR, POSTGRES_UNUSED, &list);
+    }
+    uint64_t hash = ts_xxh64_of_bytes(ts_bytes_of_cstring(name));
+    add_u32(&list, (uint32_t)(hash >> 32));
+    add_u32(&list, (uint32_t)hash);
+    return execute(job, POSTGRES_ITEM_MINOR, POSTGRES_CLAIM, &list);
 }
 
 /* VERB 'name': the name cannot be a parameter. */
@@ -189,8 +270,8 @@ static bool send_statements(struct postgres_job *job) {
         return send_batch(job);
     case TS_CALL_PREPARE:
         job->can_take_effect = true;
-        return postgres__connection_send(job->slot, POSTGRES_ITEM_MINOR, "BEGIN") && send_unused(job) &&
-               send_batch(job) && send_about_promise(job, "PREPARE TRANSACTION");
+        return send_begin(job) && send_unused(job) && send_batch(job) &&
+               send_about_promise(job, "PREPARE TRANSACTION");
     case TS_CALL_COMMIT:
         job->can_take_effect = true;
         return send_about_promise(job, "COMMIT PREPARED");
@@ -260,6 +341,13 @@ static void take_lag(struct postgres_job *job, PGresult *result) {
         job->call->lag_ms = number_at(result, 0, 1);
 }
 
+static bool writes(const struct ts_batch *batch) {
+    for (size_t i = 0; i < batch->count; i++)
+        if (batch->ops[i].kind != TS_OP_CHECK && batch->ops[i].kind != TS_OP_BEFORE)
+            return true;
+    return false;
+}
+
 static void take_call(struct postgres_job *job, enum postgres_item item, PGresult *result) {
     struct ts_call *call = job->call;
     if (item == POSTGRES_ITEM_LAST) {
@@ -271,6 +359,10 @@ static void take_call(struct postgres_job *job, enum postgres_item item, PGresul
     }
     if (PQntuples(result) == 0)
         return;
+    if (item == POSTGRES_ITEM_DRAWN) {
+        call->version = call->kind == TS_CALL_APPLY && writes(&call->batch) ? number_at(result, 0, 0) : 0;
+        return;
+    }
     uint64_t time_ms = postgres__time_seen(job->store, number_at(result, 0, 0));
     switch (call->kind) {
     case TS_CALL_READ:
@@ -286,6 +378,10 @@ static void take_call(struct postgres_job *job, enum postgres_item item, PGresul
         take_lag(job, result);
         return;
     case TS_CALL_APPLY:
+        /* Of small batches the first statement has told it. */
+        if (PQnfields(result) > 1)
+            call->version = number_at(result, 0, 1);
+        return;
     case TS_CALL_PREPARE:
     case TS_CALL_COMMIT:
     case TS_CALL_ABORT:

@@ -51,6 +51,7 @@ void postgres__connection_drop(struct postgres_slot *slot) {
         PQfinish(slot->conn);
     slot->conn = NULL;
     slot->is_set_up = false;
+    slot->is_gateless = false;
     slot->in_block = false;
     slot->item_count = slot->item_at = 0;
     slot->statement_timeout_ms = UINT64_MAX;
@@ -152,9 +153,13 @@ bool postgres__connection_connect(struct postgres_job *job) {
     }
 }
 
-static void add_item(struct postgres_slot *slot, enum postgres_item item) {
+static void add_sent(struct postgres_slot *slot, struct postgres_sent sent) {
     ts_assert(slot->item_count < POSTGRES_ITEMS_MAX);
-    slot->items[slot->item_count++] = item;
+    slot->items[slot->item_count++] = sent;
+}
+
+static void add_item(struct postgres_slot *slot, enum postgres_item item) {
+    add_sent(slot, (struct postgres_sent){.item = item, .statement = POSTGRES_STATEMENT_COUNT});
 }
 
 bool postgres__connection_send(struct postgres_slot *slot, enum postgres_item item, const char *sql) {
@@ -164,21 +169,23 @@ bool postgres__connection_send(struct postgres_slot *slot, enum postgres_item it
     return true;
 }
 
-bool postgres__connection_execute(struct postgres_slot *slot, enum postgres_item item,
+bool postgres__connection_execute(struct postgres_job *job, enum postgres_item item,
                                   enum postgres_statement statement, struct postgres_parameters parameters) {
+    struct postgres_slot *slot = job->slot;
     static const int binary[16] = {1, 1, 1, 1, 1, 1, 1, 1, 1, 1, 1, 1, 1, 1, 1, 1};
     ts_assert(parameters.count <= 16);
     const struct postgres_statement_text *text = postgres__statement(statement);
-    if (!slot->is_parsed[statement]) {
-        if (PQsendPrepare(slot->conn, text->name, text->sql, text->type_count, text->types) != 1)
+    if (!slot->is_parsed[statement] && !slot->is_parsing[statement]) {
+        const char *sql = slot->is_gateless && text->gateless_sql != NULL ? text->gateless_sql : text->sql;
+        if (PQsendPrepare(slot->conn, text->name, sql, text->type_count, text->types) != 1)
             return false;
-        add_item(slot, POSTGRES_ITEM_PARSE);
-        slot->parsing |= 1U << statement;
+        add_sent(slot, (struct postgres_sent){.item = POSTGRES_ITEM_PARSE, .statement = statement});
+        slot->is_parsing[statement] = true;
     }
     if (PQsendQueryPrepared(slot->conn, text->name, parameters.count, parameters.values, parameters.lengths,
                             binary, 1) != 1)
         return false;
-    add_item(slot, item);
+    add_sent(slot, (struct postgres_sent){item, statement, parameters.entry});
     return true;
 }
 
@@ -232,9 +239,17 @@ bool postgres__connection_open_job(struct postgres_job *job) {
     slot->item_count = slot->item_at = 0;
     slot->item_answered = false;
     slot->is_flushed = false;
-    slot->parsing = 0;
+    memset(slot->is_parsing, 0, sizeof slot->is_parsing);
     if (slot->in_block) {
         if (!postgres__connection_send(slot, POSTGRES_ITEM_SETTING, "ROLLBACK") ||
+            !postgres__connection_sync(slot))
+            return false;
+    }
+    bool is_gateless = atomic_load(&job->store->is_gateless);
+    if (is_gateless != slot->is_gateless) {
+        slot->is_gateless = is_gateless;
+        memset(slot->is_parsed, 0, sizeof slot->is_parsed);
+        if (!postgres__connection_send(slot, POSTGRES_ITEM_SETTING, "DEALLOCATE ALL") ||
             !postgres__connection_sync(slot))
             return false;
     }
@@ -254,16 +269,10 @@ static void take_place(struct postgres_slot *slot, PGresult *result) {
         snprintf(slot->prefix, sizeof slot->prefix, "turnstone/%.16s/", PQgetvalue(result, 0, 0));
 }
 
-/* The statement that is prepared first of those under way; they are prepared in the order of their numbers.
- */
-static void take_parsed(struct postgres_slot *slot) {
-    for (unsigned i = 0; i < POSTGRES_STATEMENT_COUNT; i++) {
-        if ((slot->parsing & 1U << i) == 0)
-            continue;
-        slot->parsing &= ~(1U << i);
-        slot->is_parsed[i] = true;
-        return;
-    }
+/* What is being answered is the last of the call's own statements. */
+static bool is_last_statement(const struct postgres_slot *slot) {
+    const enum postgres_item next = slot->items[slot->item_at + 1].item;
+    return next == POSTGRES_ITEM_SYNC || next == POSTGRES_ITEM_LAST;
 }
 
 static void take_good(struct postgres_job *job, enum postgres_item item, PGresult *result) {
@@ -272,7 +281,11 @@ static void take_good(struct postgres_job *job, enum postgres_item item, PGresul
         take_place(job->slot, result);
         return;
     case POSTGRES_ITEM_PARSE:
-        take_parsed(job->slot);
+        job->slot->is_parsed[job->slot->items[job->slot->item_at].statement] = true;
+        return;
+    case POSTGRES_ITEM_DRAWN:
+        job->main_done = is_last_statement(job->slot);
+        job->work->take(job, item, result);
         return;
     case POSTGRES_ITEM_MAIN:
         job->main_done = true;
@@ -292,7 +305,7 @@ static void take_good(struct postgres_job *job, enum postgres_item item, PGresul
 /* Returns whether the connection is still of use. */
 static bool take_result(struct postgres_job *job, PGresult *result) {
     struct postgres_slot *slot = job->slot;
-    enum postgres_item item = slot->items[slot->item_at];
+    enum postgres_item item = slot->items[slot->item_at].item;
     ExecStatusType status = PQresultStatus(result);
     if (status == PGRES_PIPELINE_SYNC) {
         if (item == POSTGRES_ITEM_SYNC)
@@ -346,6 +359,8 @@ bool postgres__connection_exchange(struct postgres_job *job) {
         int left = PQflush(slot->conn);
         is_lost = left < 0;
         slot->is_flushed = left == 0;
+        if (slot->is_flushed) /* no answer can be there yet */
+            return false;
     }
     if (PQconsumeInput(slot->conn) != 1)
         is_lost = true;

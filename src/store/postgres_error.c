@@ -80,6 +80,33 @@ static void foreign(struct postgres_job *job, const char *why) {
     (void)store__error(&job->error, TS_STORE_FOREIGN, SIZE_MAX, "%.120s %s", job->store->base.name, why);
 }
 
+static void check_failed(struct postgres_job *job, uint64_t entry) {
+    size_t op = postgres__batch_op_of(&job->call->batch, entry, true);
+    (void)store__error(&job->error, TS_STORE_CHECK_FAILED, op, "operation %zu: the key has another version",
+                       op);
+}
+
+/* An insert that met a key, which is what its check for absence fails by. False: it is none. */
+static bool take_duplicate(struct postgres_job *job, const char *sqlstate) {
+    const struct postgres_sent *sent = &job->slot->items[job->slot->item_at];
+    if (!is(sqlstate, "23505") || sent->statement != POSTGRES_MAKE)
+        return false;
+    check_failed(job, sent->entry);
+    return true;
+}
+
+/* A server that speaks the protocol and has no advisory locks: from now on without, this call too. */
+static bool take_gateless(struct postgres_job *job, const char *sqlstate, const char *message) {
+    bool is_unknown = is(sqlstate, "42883") || is(sqlstate, "0A000");
+    if (!is_unknown || message == NULL || strstr(message, "advisory") == NULL)
+        return false;
+    atomic_store(&job->store->is_gateless, true);
+    job->again = true;
+    (void)store__error(&job->error, TS_STORE_FAILED, SIZE_MAX, "%s: the server has no advisory locks",
+                       job->store->base.name);
+    return true;
+}
+
 /* False: no tag of ours. */
 static bool take_tag(struct postgres_job *job, const char *message) {
     char name[24];
@@ -90,9 +117,7 @@ static bool take_tag(struct postgres_job *job, const char *message) {
     const char *store = job->store->base.name;
     struct ts_store_error *error = &job->error;
     if (is(name, "check")) {
-        size_t op = postgres__batch_op_of(batch, n, true);
-        (void)store__error(error, TS_STORE_CHECK_FAILED, op, "operation %zu: the key has another version",
-                           op);
+        check_failed(job, n);
     } else if (is(name, "text")) {
         size_t op = postgres__batch_op_of(batch, n, false);
         (void)store__error(error, TS_STORE_NOT_A_COUNTER, op, "operation %zu: the value is not a counter",
@@ -109,6 +134,10 @@ static bool take_tag(struct postgres_job *job, const char *message) {
         job->again = true;
         (void)store__error(error, TS_STORE_LOCK_CONFLICT, SIZE_MAX,
                            "%s: other batches made the same keys again and again", store);
+    } else if (is(name, "claimed")) {
+        job->must_look = job->again = true;
+        (void)store__error(error, TS_STORE_LOCK_CONFLICT, SIZE_MAX,
+                           "%s: another session is making a promise of this name", store);
     } else if (is(name, "large")) {
         (void)store__error(error, TS_STORE_TOO_LARGE, SIZE_MAX,
                            "the values exceed %zu bytes; read fewer keys at once", TS_STORE_ANSWER_BYTES_MAX);
@@ -202,6 +231,8 @@ void postgres__error_of_result(struct postgres_job *job, enum postgres_item item
     const char *message = PQresultErrorField(result, PG_DIAG_MESSAGE_PRIMARY);
     if (is(sqlstate, "22P02") && take_tag(job, message))
         return;
+    if (take_duplicate(job, sqlstate) || take_gateless(job, sqlstate, message))
+        return;
     if (is(sqlstate, "55000") && is_finishing(job)) {
         (void)store__error(&job->error, TS_STORE_LOCK_CONFLICT, SIZE_MAX,
                            "%s: another session is finishing the promise", job->store->base.name);
@@ -274,7 +305,7 @@ static void sqlstate_in(const char *text, char ret_sqlstate[static 6]) {
     }
 }
 
-/* libpq did not even try: an option that it does not know. */
+/* libpq did not even try: an option, here or in its environment, whose value it does not know. */
 static bool was_not_tried(const struct postgres_job *job, const char *sqlstate, const char *text) {
     return sqlstate[0] == '\0' && PQsocket(job->slot->conn) < 0 &&
            strstr(text, "connection to server") == NULL && strstr(text, "host name") == NULL;
@@ -302,18 +333,22 @@ void postgres__error_of_connect(struct postgres_job *job) {
     } else if (is(sqlstate, "57P03")) {
         what = "the server is starting up or shutting down; try again";
     } else if (is_of_class(sqlstate, "42") || is_of_class(sqlstate, "28") || is(sqlstate, "55000") ||
-               is_of_class(sqlstate, "22") || was_not_tried(job, sqlstate, text)) {
+               is_of_class(sqlstate, "22")) {
         result = TS_STORE_BAD_CONFIGURATION;
+    } else if (was_not_tried(job, sqlstate, text)) {
+        result = TS_STORE_BAD_USAGE;
     }
     if (what != NULL)
         (void)store__error(&job->error, result, SIZE_MAX, "%.110s: %s", job->store->base.name, what);
-    else if (result == TS_STORE_BAD_CONFIGURATION)
-        (void)store__error(&job->error, result, SIZE_MAX, "%.90s: %s; correct the URL", job->store->base.name,
-                           reason_of(job, text, reason));
+    else if (result == TS_STORE_BAD_CONFIGURATION || result == TS_STORE_BAD_USAGE)
+        (void)store__error(&job->error, result, SIZE_MAX, "%.90s: %s; correct the URL%s",
+                           job->store->base.name, reason_of(job, text, reason),
+                           result == TS_STORE_BAD_USAGE ? ", or libpq's variables (PGSSLMODE and others)"
+                                                        : "");
     else
         (void)store__error(&job->error, result, SIZE_MAX,
                            "%.90s: the server cannot be reached: %s; start it, or correct the URL",
                            job->store->base.name, reason_of(job, text, reason));
-    if (result != TS_STORE_BAD_CONFIGURATION || sqlstate[0] != '\0')
+    if ((result != TS_STORE_BAD_CONFIGURATION && result != TS_STORE_BAD_USAGE) || sqlstate[0] != '\0')
         set_sqlstate(job, sqlstate);
 }

@@ -29,6 +29,7 @@ struct meta_work {
     uint64_t rows_changed;
     char *sessions;   /* array of those to wait for, as text */
     size_t remaining; /* of them */
+    char identity[STORE_IDENTITY_SIZE];
 };
 
 static const char read_sql[] =
@@ -156,6 +157,47 @@ enum ts_store_result postgres__meta_read(struct ts_store *base, uint64_t deadlin
         *ret_meta = work.found;
     explicit_bzero(&work.found, sizeof work.found);
     return result;
+}
+
+/*
+ * The server's own number, the database's number, and when the server was started: two servers whose files were
+ * copied from one another have the number in common, and are two stores.
+ */
+static bool send_identify(struct postgres_job *job) {
+    return postgres__connection_send(
+               job->slot, POSTGRES_ITEM_MAIN,
+               "SELECT (SELECT c.system_identifier::text FROM pg_catalog.pg_control_system() c) || '.' || "
+               "extract(epoch FROM pg_catalog.pg_postmaster_start_time())::text || '.' || d.oid::text "
+               "FROM pg_catalog.pg_database d WHERE d.datname = current_database()") &&
+           postgres__connection_sync(job->slot);
+}
+
+static void take_identify(struct postgres_job *job, enum postgres_item item, PGresult *result) {
+    (void)item;
+    struct meta_work *work = job->context;
+    if (PQntuples(result) == 1 && !PQgetisnull(result, 0, 0))
+        snprintf(work->identity, sizeof work->identity, "%s", PQgetvalue(result, 0, 0));
+}
+
+static const struct postgres_work identifying = {.send = send_identify, .take = take_identify};
+
+/* A server that does not know the functions, or does not let this user call them, stays without a name. */
+enum ts_store_result postgres__identify(struct ts_store *base, uint64_t deadline_ns,
+                                        char ret_text[static STORE_IDENTITY_SIZE],
+                                        struct ts_store_error *ret_error) {
+    struct postgres_store *store = (struct postgres_store *)base;
+    struct meta_work work = {.prepared_max = -1};
+    enum ts_store_result result = run(store, deadline_ns, &asking_prepared_max, &work, ret_error);
+    if (result == TS_STORE_OK)
+        result = check_prepared_max(store, &work, 2, ret_error);
+    if (result != TS_STORE_OK)
+        return result;
+    result = run(store, deadline_ns, &identifying, &work, ret_error);
+    if (result != TS_STORE_OK && strncmp(ret_error->sqlstate, "42", 2) != 0 &&
+        strncmp(ret_error->sqlstate, "0A", 2) != 0)
+        return result;
+    memcpy(ret_text, work.identity, STORE_IDENTITY_SIZE);
+    return TS_STORE_OK;
 }
 
 static size_t put_hex(char *to, struct ts_bytes bytes) {

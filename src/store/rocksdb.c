@@ -5,6 +5,16 @@
  * A write holds nothing of ours, so that RocksDB can gather the writes of many threads into one sync. It
  * never turns the log (WAL) off: what is written unsynced becomes durable with the next write that is synced,
  * since there is one log and its order is the order of the writes.
+ *
+ * When the log itself cannot be written, the store stops:
+ *
+ *     WRITING ──append fails─► STOPPED   the record is not whole, and is passed over at the next open: FULL
+ *         └─────sync fails───► STOPPED   the record is in the file, may be on the disk, and is not shown; it turns
+ *                                        up at the next open: UNKNOWN
+ *
+ * STOPPED: reads go on; every further write is refused here, for certain, until the store is opened again.
+ * RocksDB would resume by itself when there is room again, and then go on with a log that has seen an error,
+ * which its own assertions end the process for (7.8.3 as Debian builds it).
  */
 #include "rocksdb.h"
 
@@ -23,11 +33,28 @@ static bool begins(const char *message, const char *with) {
     return strncmp(message, with, strlen(with)) == 0;
 }
 
+static bool is_full(const char *message) {
+    return strstr(message, "No space left on device") != NULL ||
+           strstr(message, "Disk quota exceeded") != NULL;
+}
+
+/* The write-ahead log, as RocksDB names it in "While WHAT: DIRECTORY/000004.log: WHY". */
+static bool is_of_log(const char *message) {
+    return begins(message, "IO error") && strstr(message, ".log: ") != NULL;
+}
+
 /* RocksDB's messages name files and offsets, never keys or values. */
 enum ts_store_result rocksdb__error(const char *name, enum rocksdb__purpose purpose, char *message,
                                     struct ts_store_error *ret_error) {
     enum ts_store_result result;
-    if (strstr(message, "No space left on device") != NULL || strstr(message, "Disk quota exceeded") != NULL)
+    bool appended = is_of_log(message) && strstr(message, "While appending") == NULL;
+    if (is_full(message) && purpose == ROCKSDB_WRITES && appended)
+        result = store__error(
+            ret_error, TS_STORE_UNKNOWN, SIZE_MAX,
+            "%.100s: the disk is full, and it is not known whether the write is on it; make room "
+            "and open the store again",
+            name);
+    else if (is_full(message))
         result = store__error(ret_error, TS_STORE_FULL, SIZE_MAX,
                               "%.100s: the disk is full; make room and open the store again", name);
     else if (begins(message, "Corruption"))
@@ -176,6 +203,22 @@ static bool is_stall(const char *message) {
     return message != NULL && strstr(message, "Write stall") != NULL;
 }
 
+/* What is refused here never reached RocksDB. */
+static enum ts_store_result refuse_stopped(const struct rocksdb__backend *backend, int stopped,
+                                           struct ts_store_error *ret_error) {
+    return store__error(ret_error, (enum ts_store_result)stopped, SIZE_MAX,
+                        "%.100s: writes have stopped since %s; %s and open the store again", backend->name,
+                        stopped == TS_STORE_FULL ? "the disk was full" : "its log could not be written",
+                        stopped == TS_STORE_FULL ? "make room" : "see to the disk");
+}
+
+static enum ts_store_result write_error(struct rocksdb__backend *backend, char *message,
+                                        struct ts_store_error *ret_error) {
+    if (is_of_log(message))
+        atomic_store(&backend->stopped, is_full(message) ? TS_STORE_FULL : TS_STORE_FAILED);
+    return rocksdb__error(backend->name, ROCKSDB_WRITES, message, ret_error);
+}
+
 /*
  * Writes are told not to wait inside RocksDB when it cannot keep up (no_slowdown): it waits here, where the
  * time can be counted and a deadline looked at.
@@ -185,6 +228,9 @@ static enum ts_store_result write_batch(struct store__backend *head, const struc
                                         struct ts_store_error *ret_error) {
     struct rocksdb__backend *backend = (struct rocksdb__backend *)head;
     const rocksdb_writeoptions_t *how = options.sync ? backend->synced : backend->unsynced;
+    int stopped = atomic_load(&backend->stopped);
+    if (stopped != TS_STORE_OK)
+        return refuse_stopped(backend, stopped, ret_error);
     rocksdb_writebatch_t *batch = gather(writes, count);
     char *message = NULL;
     rocksdb_write(backend->database, how, batch, &message);
@@ -209,14 +255,17 @@ static enum ts_store_result write_batch(struct store__backend *head, const struc
         return store__error(ret_error, TS_STORE_BUSY, SIZE_MAX,
                             "%.120s: RocksDB cannot keep up with the writes; try again later", backend->name);
     }
-    return message == NULL ? TS_STORE_OK : rocksdb__error(backend->name, ROCKSDB_WRITES, message, ret_error);
+    return message == NULL ? TS_STORE_OK : write_error(backend, message, ret_error);
 }
 
 static enum ts_store_result sync_log(struct store__backend *head, struct ts_store_error *ret_error) {
     struct rocksdb__backend *backend = (struct rocksdb__backend *)head;
+    int stopped = atomic_load(&backend->stopped);
+    if (stopped != TS_STORE_OK)
+        return refuse_stopped(backend, stopped, ret_error);
     char *message = NULL;
     rocksdb_flush_wal(backend->database, 1, &message);
-    return message == NULL ? TS_STORE_OK : rocksdb__error(backend->name, ROCKSDB_WRITES, message, ret_error);
+    return message == NULL ? TS_STORE_OK : write_error(backend, message, ret_error);
 }
 
 static void close_backend(struct store__backend *head) {

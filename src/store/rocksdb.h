@@ -8,6 +8,7 @@
 #include "store/open.h"
 
 #include <rocksdb/c.h>
+#include <stdatomic.h>
 
 /* Opens the store in a directory, which is made when its parent is there. `name` is for messages. */
 enum ts_store_result store__rocksdb_open(const char *directory, const char *name,
@@ -25,6 +26,8 @@ struct rocksdb__backend {
     rocksdb_readoptions_t *read_latest;
     rocksdb_writeoptions_t *synced, *unsynced;
     int lock_fd; /* of the directory; -1 when it is not ours */
+    atomic_int
+        stopped; /* enum ts_store_result: what every write is told since the log failed; OK: it has not */
     char name[256];
 };
 

@@ -48,9 +48,15 @@ static enum ts_store_result make_directory(const char *directory, const char *na
         return store__error(
             ret_error, TS_STORE_BAD_CONFIGURATION, SIZE_MAX,
             "%.120s: there is no store in this directory; check its name, or run `store init`", name);
-    if (mkdir(directory, 0700) != 0 && errno != EEXIST)
-        return cannot(name, "make the directory", errno, ret_error);
-    return TS_STORE_OK;
+    if (mkdir(directory, 0700) == 0 || errno == EEXIST)
+        return TS_STORE_OK;
+    if (errno == ENOENT)
+        return store__error(
+            ret_error, TS_STORE_BAD_CONFIGURATION, SIZE_MAX,
+            "%.120s: the directory that it is to be made in is not there; make that first, with mkdir "
+            "-p, or correct the URL",
+            name);
+    return cannot(name, "make the directory", errno, ret_error);
 }
 
 /* The process that has the lock, as it wrote it down itself: "process 123", or a word for it. */
@@ -211,6 +217,7 @@ static enum ts_store_result open_backend(struct rocksdb__backend *backend, const
 }
 
 static void free_local(void *local) {
+    store__local_keep_time(local);
     store__local_free(local);
 }
 
@@ -230,6 +237,12 @@ enum ts_store_result store__rocksdb_open(const char *directory, const char *name
     result = store__local_new(&backend->head, clock, name, &local, ret_error);
     if (result != TS_STORE_OK)
         return result;
+    if (options->now_ms != 0)
+        result = store__local_fix_time(local, options->now_ms, ret_error);
+    if (result != TS_STORE_OK) {
+        store__local_free(local);
+        return result;
+    }
     struct ts_store *store = store__local_store_new(local, free_local, local);
     if (store == NULL) {
         store__local_free(local);

@@ -103,6 +103,7 @@ static bool is_past(const struct ts_store *store, uint64_t deadline_ns) {
 void ts_store_start(struct ts_store *store, struct ts_call *call) {
     call->done = false;
     (void)store__error(&call->error, TS_STORE_OK, SIZE_MAX, "%s", "");
+    call->version = 0;
     call->time_ms = 0;
     call->lag_ms = 0;
     call->lock_wait_us = 0;
@@ -205,4 +206,13 @@ const char *ts_store_name(const struct ts_store *store) {
 void ts_store_close(struct ts_store *store) {
     if (store != NULL)
         store->engine->close(store);
+}
+
+enum ts_store_result store__identify(struct ts_store *store, uint64_t deadline_ns,
+                                     char ret_text[static STORE_IDENTITY_SIZE],
+                                     struct ts_store_error *ret_error) {
+    if (store->engine->identify != NULL)
+        return store->engine->identify(store, deadline_ns, ret_text, ret_error);
+    ret_text[0] = '\0';
+    return TS_STORE_OK;
 }

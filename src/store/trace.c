@@ -201,7 +201,7 @@ static void tell_meta(const struct trace_store *store, const char *what, const s
     struct text text = {0};
     add(&text, "%s", what);
     if (result == TS_STORE_OK && meta->present)
-        add(&text, " store %" PRIu32 " of %" PRIu32 " epoch %" PRIu64, meta->place + 1, meta->place_count,
+        add(&text, " store %" PRIu32 " of %" PRIu32 " epoch %" PRIu64, meta->place, meta->place_count,
             meta->epoch);
     add(&text, " -> %s", ts_store_result_text(result));
     store->options.line(store->options.context, text.bytes);
@@ -225,6 +225,12 @@ static enum ts_store_result meta_write(struct ts_store *head, uint64_t deadline_
     return result;
 }
 
+static enum ts_store_result identify(struct ts_store *head, uint64_t deadline_ns,
+                                     char ret_text[static STORE_IDENTITY_SIZE],
+                                     struct ts_store_error *ret_error) {
+    return store__identify(((struct trace_store *)head)->inside, deadline_ns, ret_text, ret_error);
+}
+
 static void expect(struct ts_store *head, const struct ts_meta *meta) {
     struct ts_store *inside = ((struct trace_store *)head)->inside;
     inside->engine->expect(inside, meta);
@@ -244,6 +250,7 @@ static const struct ts_engine engine = {
     .wait_for = wait_for,
     .meta_read = meta_read,
     .meta_write = meta_write,
+    .identify = identify,
     .expect = expect,
     .close = close_store,
 };

@@ -354,9 +354,9 @@ static enum ts_store_result add(struct store_url_list *list, struct ts_bytes tex
         if (store__url_same(&list->urls[i], url))
             return store__error(
                 ret_error, TS_STORE_BAD_USAGE, SIZE_MAX,
-                "%.120s is in the list twice, as store %zu and %zu; a cluster is a list of different "
+                "%.120s is in the list twice, as store %zu and store %zu; a cluster is a list of different "
                 "stores%s",
-                url->name, i + 1, list->count, url->kind == STORE_URL_MEMORY ? ": memory:a,memory:b" : "");
+                url->name, i, list->count - 1, url->kind == STORE_URL_MEMORY ? ": memory:a,memory:b" : "");
     return TS_STORE_OK;
 }
 

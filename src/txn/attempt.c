@@ -224,8 +224,7 @@ static void start(struct ts_coordinator *coordinator, struct txn__session *sessi
     ts_store_start(ts_cluster_store(coordinator->cluster, session->members[member].place), call);
 }
 
-/* Whoever has waited too long is told so, by whoever finds it. */
-static void find_deadlocks(struct ts_coordinator *coordinator, uint64_t now_us) {
+void txn__find_deadlocks(struct ts_coordinator *coordinator, uint64_t now_us) {
     struct ts_deadlock_report report;
     while (ts_deadlock_next(&coordinator->detector, now_us, &report)) {
         struct txn__session *other =
@@ -286,7 +285,7 @@ static void wait_for_some(struct ts_coordinator *coordinator, struct txn__sessio
     if (txn__now_us() < stall_us)
         return;
     pthread_mutex_lock(&coordinator->lock);
-    find_deadlocks(coordinator, txn__now_us());
+    txn__find_deadlocks(coordinator, txn__now_us());
     bool abort = node->abort_wanted && !session->deadlocked;
     pthread_mutex_unlock(&coordinator->lock);
     if (abort)
@@ -302,13 +301,14 @@ static void stop_waiting(struct ts_coordinator *coordinator, struct txn__session
     pthread_mutex_unlock(&coordinator->lock);
 }
 
-/* Reports what is done. False when nothing was. */
-static bool collect(struct ts_coordinator *coordinator, struct txn__session *session) {
+/* Reports what is done. False when nothing was. Calls that were only just started are not asked: a server has not
+ * answered yet. */
+static bool collect(struct ts_coordinator *coordinator, struct txn__session *session, bool just_started) {
     bool any = false;
     for (size_t i = 0; i < session->run.count; i++) {
         if (session->members[i].flying == TXN__WISH_NONE)
             continue;
-        if (session->calls[i].done || ts_store_poll(&session->calls[i])) {
+        if (session->calls[i].done || (!just_started && ts_store_poll(&session->calls[i]))) {
             reply(coordinator, session, i);
             any = true;
         }
@@ -334,9 +334,12 @@ void txn__attempt(struct ts_coordinator *coordinator, struct txn__session *sessi
             pause_or_give_up(coordinator, session);
         enum txn__wish wish;
         size_t member;
-        while ((member = txn__run_next(run, &wish)) != SIZE_MAX)
+        bool just_started = false;
+        while ((member = txn__run_next(run, &wish)) != SIZE_MAX) {
             start(coordinator, session, member, wish);
-        if (!collect(coordinator, session) && !txn__run_is_done(run))
+            just_started = true;
+        }
+        if (!collect(coordinator, session, just_started) && !txn__run_is_done(run))
             wait_for_some(coordinator, session);
     }
     stop_waiting(coordinator, session);

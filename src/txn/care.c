@@ -4,6 +4,7 @@
  */
 #include "driver.h"
 #include "failpoint.h"
+#include "removal.h"
 #include "settle.h"
 
 #include <stdlib.h>
@@ -44,13 +45,12 @@ static void push_entry(struct tick *tick, struct txn__entry *entry) {
     char text[TS_TXN_ID_SIZE];
     gid_of(tick, entry, &gid);
     txn__gid_format(&gid, text);
-    struct txn__places places = entry->places;
-    for (uint32_t place = 0; place < tick->coordinator->place_count; place++) {
-        if (!txn__places_have(&places, place))
-            continue;
+    struct txn__round round;
+    txn__round_init(&round, TXN__ERRAND_COMMIT, &entry->places);
+    for (uint32_t place; txn__round_next(&round, &place);) {
         struct ts_call call = {.kind = TS_CALL_COMMIT, .gid = text};
-        enum ts_store_result result = txn__settle_call(&tick->settle, place, &call);
-        if (result != TS_STORE_OK && result != TS_STORE_NO_SUCH_PROMISE)
+        txn__round_reply(&round, place, txn__settle_call(&tick->settle, place, &call));
+        if (!txn__places_have(&round.done, place))
             continue;
         (void)txn__failpoint(TXN__FAILPOINT_AFTER_COMMIT);
         pthread_mutex_lock(&tick->coordinator->lock);
@@ -136,20 +136,17 @@ static void settle_unsettled(struct tick *tick) {
 static void sync_applied(struct tick *tick) {
     struct ts_coordinator *coordinator = tick->coordinator;
     struct txn__places places;
-    struct txn__places synced = {{0}};
+    struct txn__round round;
     pthread_mutex_lock(&coordinator->lock);
     txn__marks_take_applied(&tick->incarnation->marks, &places);
     pthread_mutex_unlock(&coordinator->lock);
     if (txn__places_are_empty(&places))
         return;
-    for (uint32_t place = 0; place < coordinator->place_count; place++) {
-        struct ts_call call = {.kind = TS_CALL_SYNC};
-        if (txn__places_have(&places, place) && txn__settle_call(&tick->settle, place, &call) == TS_STORE_OK)
-            txn__places_add(&synced, place);
-    }
+    txn__round_init(&round, TXN__ERRAND_SYNC, &places);
+    txn__settle_sync(&tick->settle, &round);
     struct txn__entry *gone;
     pthread_mutex_lock(&coordinator->lock);
-    txn__marks_synced(&tick->incarnation->marks, &synced, &gone);
+    txn__marks_synced(&tick->incarnation->marks, &round.done, &gone);
     while (gone != NULL) {
         struct txn__entry *next = gone->next;
         tick->incarnation->seats[gone->decider].dirty = true;
@@ -157,28 +154,6 @@ static void sync_applied(struct tick *tick) {
         gone = next;
     }
     pthread_mutex_unlock(&coordinator->lock);
-}
-
-/* The dels of a page of decisions; only commits go. Returns the sequence that the mark may move to with them.
- */
-static uint64_t page_dels(const struct ts_rows *rows, uint64_t low, struct ts_op *ops, size_t *ret_count) {
-    size_t count = 0;
-    uint64_t upto = low;
-    for (size_t i = 0; i < rows->count; i++) {
-        struct txn__uuid uuid;
-        uint64_t sequence;
-        enum txn__decision decision;
-        struct txn__places participants;
-        if (!txn__key_is_decision(rows->rows[i].key, &uuid, &sequence))
-            continue;
-        if (rows->more && i + 1 == rows->count)
-            upto = sequence + 1;
-        if (txn__decision_decode(rows->rows[i].value, &decision, &participants) &&
-            decision == TXN__DECISION_COMMIT)
-            ops[count++] = (struct ts_op){.kind = TS_OP_DEL, .key = rows->rows[i].key};
-    }
-    *ret_count = count;
-    return upto;
 }
 
 /* Moves the mark, and removes the commit decisions below it in the same batch, one page. Returns where it
@@ -214,8 +189,8 @@ static uint64_t move_mark_once(struct tick *tick, uint32_t place, uint64_t moved
                            .rows = rows};
     if (txn__settle_call(&tick->settle, place, &scan) != TS_STORE_OK)
         return 0;
-    size_t dels;
-    uint64_t upto = page_dels(rows, low, ops + 2, &dels);
+    uint64_t upto;
+    size_t dels = txn__mark_dels(&(struct txn__mark_page){.rows = rows, .low = low}, ops + 2, &upto);
     struct txn__own own;
     txn__own_move(&(struct txn__move){uuid, look.mark_version, upto}, &own);
     memcpy(ops, own.ops, 2 * sizeof ops[0]);
@@ -261,18 +236,20 @@ static void remove_aborts(struct tick *tick, uint32_t place) {
     txn__key_decision(&tick->incarnation->uuid, UINT64_MAX, &to);
     struct ts_rows rows = {0};
     struct ts_op *ops = malloc(PAGE * sizeof *ops);
-    bool more = ops != NULL;
-    while (more) {
+    for (bool more = ops != NULL; more;) {
         struct ts_call scan = {.kind = TS_CALL_SCAN,
                                .from = txn__key_bytes(&from),
                                .to = txn__key_bytes(&to),
                                .limit = PAGE,
                                .rows = &rows};
-        more = txn__settle_call(&tick->settle, place, &scan) == TS_STORE_OK && rows.count > 0;
-        for (size_t i = 0; more && i < rows.count; i++)
-            ops[i] = (struct ts_op){.kind = TS_OP_DEL, .key = rows.rows[i].key};
-        struct ts_call apply = {.kind = TS_CALL_APPLY, .batch = {ops, rows.count}};
-        more = more && txn__settle_call(&tick->settle, place, &apply) == TS_STORE_OK;
+        if (txn__settle_call(&tick->settle, place, &scan) != TS_STORE_OK)
+            break;
+        struct ts_call apply = {.kind = TS_CALL_APPLY, .batch = {ops, txn__abort_dels(&rows, ops)}};
+        more = rows.more && rows.count > 0;
+        if (more)
+            txn__key_behind(rows.rows[rows.count - 1].key, &from);
+        if (apply.batch.count > 0 && txn__settle_call(&tick->settle, place, &apply) != TS_STORE_OK)
+            break;
     }
     free(ops);
     ts_rows_release(&rows);
@@ -283,7 +260,8 @@ void txn__take_back(struct ts_coordinator *coordinator, struct txn__incarnation 
     txn__settle_init(&tick.settle, coordinator->cluster, coordinator->config.timeouts.shard_rpc_us, false);
     for (uint32_t place = 0; place < coordinator->place_count; place++) {
         struct txn__seat *seat = &incarnation->seats[place];
-        if (!seat->registered || seat->fenced || incarnation->deciders[place].first != NULL || seat->dirty)
+        struct txn__standing standing = {seat->registered, seat->fenced, seat->dirty, .taken = {0}};
+        if (!txn__may_deregister(&standing, &incarnation->marks, place))
             continue;
         struct txn__own own;
         txn__own_deregister(&incarnation->uuid, seat->registration, &own);

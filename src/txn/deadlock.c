@@ -126,8 +126,9 @@ const char *ts_deadlock_describe(const struct ts_deadlock_report *report, char *
     ts_assert(size > 0);
     char reason[TS_WAIT_REASON_TEXT_SIZE];
     size_t used = 0;
-    append(ret_text, size, &used, "transaction %s waited %" PRIu64 " us in %s, stores ", report->txn_id,
-           report->wait_duration_us, ts_wait_reason_text(report->wait_reason, reason));
+    append(ret_text, size, &used, "transaction %s waited %" PRIu64 " us in %s, stores ",
+           report->txn_id[0] != '\0' ? report->txn_id : "without an id yet", report->wait_duration_us,
+           ts_wait_reason_text(report->wait_reason, reason));
     for (size_t i = 0; i < report->involved_store_count; i++)
         append(ret_text, size, &used, "%s%" PRIu32, i == 0 ? "" : ",", report->involved_stores[i]);
     append(ret_text, size, &used,

@@ -172,8 +172,17 @@ void txn__entry_give(struct ts_coordinator *coordinator, struct txn__entry *entr
 bool txn__seat_take(struct ts_coordinator *coordinator, struct txn__incarnation *incarnation, uint32_t place,
                     struct ts_store_error *ret_error);
 
+/* admit.c. False, with the cause, when it is turned away. */
+bool txn__standbys_keep_up(struct ts_coordinator *coordinator, struct txn__session *session);
+bool txn__admit(struct ts_coordinator *coordinator, struct txn__session *session,
+                struct ts_breaker_permit *ret_permit);
+/* Wakes those whom admission has let in or turned away. The lock is held. */
+void txn__wake_settled(struct ts_coordinator *coordinator);
+
 /* attempt.c: one attempt from the first call to the last. */
 void txn__attempt(struct ts_coordinator *coordinator, struct txn__session *session);
+/* Whoever has waited too long is told so, by whoever finds it. The lock is held. */
+void txn__find_deadlocks(struct ts_coordinator *coordinator, uint64_t now_us);
 
 /* Calls that are not a transaction's: each with its deadline, all at once, until all are done. */
 void txn__calls_run(struct ts_call *const *calls, size_t count);

@@ -5,6 +5,11 @@
  * place are decimal without leading zeros. A name is never used twice: a coordinator's uuid is random, and it
  * never gives a sequence twice. The same text is the id that users see, the gid of every promise, and says by
  * itself which store to ask for the decision.
+ *
+ * It also says whether its outcome is kept: the sequence of a recorded global transaction is odd, every other
+ * is even. The commit of an odd one puts its outcome in the batch that checks the registration, so that who
+ * finds that it can no longer be committed, and then no outcome, knows that it is aborted. A recorded local
+ * transaction is even: its one write checks no registration, and may come late.
  */
 #ifndef TS_TXN_GID_H
 #define TS_TXN_GID_H
@@ -30,6 +35,10 @@ struct txn__gid {
 
 static inline bool txn__uuid_equal(const struct txn__uuid *a, const struct txn__uuid *b) {
     return memcmp(a->bytes, b->bytes, TXN__UUID_LEN) == 0;
+}
+
+static inline bool txn__gid_is_recorded(const struct txn__gid *gid) {
+    return (gid->sequence & 1) != 0;
 }
 
 /* Returns the length without the terminator. */

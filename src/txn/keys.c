@@ -51,6 +51,13 @@ void txn__key_all_decisions(struct txn__key *ret_from, struct txn__key *ret_to) 
     begin('d' + 1, ret_to);
 }
 
+void txn__key_behind(struct ts_bytes key, struct txn__key *ret_key) {
+    *ret_key = (struct txn__key){.len = (uint8_t)(key.len < TXN__KEY_MAX ? key.len : TXN__KEY_MAX)};
+    memcpy(ret_key->bytes, key.data, ret_key->len);
+    for (uint8_t i = ret_key->len; i > 0 && ++ret_key->bytes[i - 1] == 0; i--)
+        continue;
+}
+
 static bool has_kind(struct ts_bytes key, uint8_t kind) {
     return key.len >= PREFIX_LEN && txn__key_is_ours(key) && key.data[2] == kind;
 }

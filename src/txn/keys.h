@@ -36,6 +36,9 @@ void txn__key_outcome(const struct txn__uuid *uuid, uint64_t sequence, struct tx
 void txn__key_all_coordinators(struct txn__key *ret_from, struct txn__key *ret_to);
 void txn__key_all_decisions(struct txn__key *ret_from, struct txn__key *ret_to);
 
+/* The first key behind this one of the same kind, to go on a scan from: they all have the same length. */
+void txn__key_behind(struct ts_bytes key, struct txn__key *ret_key);
+
 bool txn__key_is_coordinator(struct ts_bytes key, struct txn__uuid *ret_uuid);
 bool txn__key_is_decision(struct ts_bytes key, struct txn__uuid *ret_uuid, uint64_t *ret_sequence);
 

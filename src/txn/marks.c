@@ -6,7 +6,8 @@ void txn__marks_init(struct txn__marks *marks, struct txn__mark_list *deciders, 
     *marks = (struct txn__marks){.next_sequence = 1, .deciders = deciders, .place_count = place_count};
 }
 
-uint64_t txn__marks_next_sequence(struct txn__marks *marks) {
+uint64_t txn__marks_next_sequence(struct txn__marks *marks, bool recorded_global) {
+    marks->next_sequence += (marks->next_sequence & 1) != (recorded_global ? 1 : 0);
     return marks->next_sequence++;
 }
 
@@ -68,19 +69,10 @@ void txn__marks_take_applied(struct txn__marks *marks, struct txn__places *ret_p
             if (entry->state != TXN__ENTRY_APPLIED)
                 continue;
             entry->state = TXN__ENTRY_SYNCING;
-            for (size_t i = 0; i < TS_TXN_PLACES_MAX / 64; i++)
-                places.bits[i] |= entry->participants.bits[i];
+            txn__places_unite(&places, &entry->participants);
         }
     }
     *ret_places = places;
-}
-
-static bool contains(const struct txn__places *all, const struct txn__places *some) {
-    for (size_t i = 0; i < TS_TXN_PLACES_MAX / 64; i++) {
-        if ((some->bits[i] & ~all->bits[i]) != 0)
-            return false;
-    }
-    return true;
 }
 
 void txn__marks_synced(struct txn__marks *marks, const struct txn__places *synced,
@@ -91,7 +83,7 @@ void txn__marks_synced(struct txn__marks *marks, const struct txn__places *synce
             next = entry->next;
             if (entry->state != TXN__ENTRY_SYNCING)
                 continue;
-            if (!contains(synced, &entry->participants)) {
+            if (!txn__places_contain(synced, &entry->participants)) {
                 entry->state = TXN__ENTRY_APPLIED;
                 continue;
             }

@@ -54,8 +54,9 @@ struct txn__marks {
 
 void txn__marks_init(struct txn__marks *marks, struct txn__mark_list *deciders, uint32_t place_count);
 
-/* A sequence that needs no mark: of a local transaction. */
-uint64_t txn__marks_next_sequence(struct txn__marks *marks);
+/* The next sequence, odd for a global transaction that is recorded and even for every other (gid.h). A local
+ * one needs no mark. */
+uint64_t txn__marks_next_sequence(struct txn__marks *marks, bool recorded_global);
 
 /* A global transaction begins: gives it its sequence. The entry's decider is chosen by then. */
 void txn__marks_begin(struct txn__marks *marks, struct txn__entry *entry, uint64_t sequence,

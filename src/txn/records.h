@@ -45,6 +45,18 @@ static inline void txn__places_remove(struct txn__places *places, uint32_t place
     places->bits[place / 64] &= ~(UINT64_C(1) << (place % 64));
 }
 
+static inline void txn__places_unite(struct txn__places *places, const struct txn__places *others) {
+    for (size_t i = 0; i < TS_TXN_PLACES_MAX / 64; i++)
+        places->bits[i] |= others->bits[i];
+}
+
+static inline bool txn__places_contain(const struct txn__places *all, const struct txn__places *some) {
+    uint64_t missing = 0;
+    for (size_t i = 0; i < TS_TXN_PLACES_MAX / 64; i++)
+        missing |= some->bits[i] & ~all->bits[i];
+    return missing == 0;
+}
+
 static inline bool txn__places_are_empty(const struct txn__places *places) {
     uint64_t any = 0;
     for (size_t i = 0; i < TS_TXN_PLACES_MAX / 64; i++)

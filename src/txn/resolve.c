@@ -134,16 +134,3 @@ void txn__resolve_reply(struct txn__resolve *resolve, enum ts_store_result resul
     }
     ts_unreachable("a reply to a resolver that is done");
 }
-
-bool txn__may_remove(const struct txn__removal *removal) {
-    switch (removal->decision) {
-    case TXN__DECISION_COMMIT:
-        return removal->fenced &&
-               (removal->finished_synced || txn__is_taken(removal->taken, TXN__RULE_NOSYNC));
-    case TXN__DECISION_ABORT:
-        return removal->fenced || txn__is_taken(removal->taken, TXN__RULE_RMTOMB);
-    case TXN__DECISION_NONE:
-        return false;
-    }
-    ts_unreachable("a decision of the enum");
-}

@@ -87,17 +87,4 @@ static inline bool txn__resolve_is_done(const struct txn__resolve *resolve) {
 /* Whether its coordinator is dead by the decider's clock. Not for one that is not registered. */
 bool txn__is_dead(const struct txn__look *look);
 
-/*
- * Removal by somebody else than the coordinator: whether a decision record may go. A commit when the
- * coordinator is fenced and every participant has finished its promise and synced since; an abort when the
- * coordinator is fenced. All of what a coordinator that is still registered wrote stays.
- */
-struct txn__removal {
-    enum txn__decision decision;
-    bool fenced;          /* or not registered any more */
-    bool finished_synced; /* COMMIT: on every participant */
-    struct txn__taken taken;
-};
-bool txn__may_remove(const struct txn__removal *removal);
-
 #endif

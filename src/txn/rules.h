@@ -21,7 +21,10 @@
     X(KEEP_BELOW, "keep-below", "a resolver leaves a promise below the mark alone")                          \
     X(NOSYNC, "nosync", "a commit decision goes before its participants have synced")                        \
     X(NO_REREAD, "no-reread", "a resolver that has fenced does not read the decision again")                 \
-    X(RESEND, "resend", "a prepare whose reply was lost is sent again")
+    X(RESEND, "resend", "a prepare whose reply was lost is sent again")                                      \
+    X(RMLOW, "rmlow", "abort decisions below the mark go with the commits")                                  \
+    X(HALF_FINISHED, "half-finished", "a sweep removes a commit that a participant did not answer for")      \
+    X(LEAVE, "leave", "a coordinator deregisters with something under way")
 
 #define TXN__RULE_ENUM(suffix, name, text) TXN__RULE_##suffix,
 enum txn__rule { TXN__RULES(TXN__RULE_ENUM) TXN__RULE_COUNT };

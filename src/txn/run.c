@@ -2,6 +2,29 @@
 
 #include "base/assert.h"
 
+enum ts_call_kind txn__wish_call(enum txn__wish wish) {
+    switch (wish) {
+    case TXN__WISH_APPLY:
+    case TXN__WISH_DECIDE:
+    case TXN__WISH_REFUSE:
+    case TXN__WISH_RECORD:
+    case TXN__WISH_FENCE:
+    case TXN__WISH_FORGET:
+        return TS_CALL_APPLY;
+    case TXN__WISH_PREPARE:
+        return TS_CALL_PREPARE;
+    case TXN__WISH_LOOK:
+        return TS_CALL_READ;
+    case TXN__WISH_COMMIT:
+        return TS_CALL_COMMIT;
+    case TXN__WISH_ABORT:
+        return TS_CALL_ABORT;
+    case TXN__WISH_NONE:
+        break;
+    }
+    ts_unreachable("a wish that can be sent");
+}
+
 bool txn__nothing_happened(enum ts_store_result result) {
     switch (result) {
     case TS_STORE_OK:

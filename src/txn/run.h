@@ -133,6 +133,9 @@ static inline bool txn__run_is_done(const struct txn__run *run) {
 /* After the commit point, or done. */
 bool txn__run_is_decided(const struct txn__run *run);
 
+/* What kind of call a wish is. */
+enum ts_call_kind txn__wish_call(enum txn__wish wish);
+
 /* Whether this result says for sure that the store did nothing, and never will for that call. */
 bool txn__nothing_happened(enum ts_store_result result);
 

@@ -2,6 +2,7 @@
 
 #include "driver.h"
 #include "failpoint.h"
+#include "removal.h"
 #include "resolve.h"
 
 enum { PAGE = 512, FENCE_MARK_KEPT_MS = 24 * 3600 * 1000, FENCE_TRY_US = 100000 };
@@ -215,60 +216,52 @@ void txn__settle_promises(struct txn__settle *settle) {
         settle_promises_of(settle, (uint32_t)place);
 }
 
-/* One page of the decisions of a fenced coordinator: finishes the commits, syncs, and removes what may go. */
-struct leftovers {
-    struct ts_op ops[PAGE];
-    struct txn__key keys[PAGE];
-    size_t count;
-    struct txn__places touched; /* to be synced before anything goes */
-};
-
-/* Commits on every participant; the touched ones need a sync. */
-static bool finish_commit(struct txn__settle *settle, const struct txn__gid *gid,
-                          const struct txn__places *participants, struct txn__places *touched) {
+/* Commits on every participant of a decided transaction. */
+static void finish_commit(struct txn__settle *settle, const struct txn__gid *gid, struct txn__round *round) {
     char text[TS_TXN_ID_SIZE];
     txn__gid_format(gid, text);
-    for (uint32_t place = 0; place < ts_cluster_count(settle->cluster); place++) {
-        if (!txn__places_have(participants, place))
-            continue;
-        enum ts_store_result result = finish(settle, place, TS_CALL_COMMIT, text);
-        if (result != TS_STORE_OK && result != TS_STORE_NO_SUCH_PROMISE)
-            return false;
+    for (uint32_t place; txn__round_next(round, &place);) {
+        enum ts_store_result result = place < ts_cluster_count(settle->cluster)
+                                          ? finish(settle, place, TS_CALL_COMMIT, text)
+                                          : TS_STORE_FAILED;
+        txn__round_reply(round, place, result);
         if (result == TS_STORE_OK) {
             settle->counts.seen++;
             settle->counts.committed++;
         }
-        txn__places_add(touched, place);
     }
-    return true;
 }
 
-static void take_leftover(struct txn__settle *settle, struct leftovers *left, uint32_t decider,
-                          const struct ts_row *row) {
-    struct txn__gid gid = {.decider = decider};
-    enum txn__decision decision;
-    struct txn__places participants;
-    if (!txn__key_is_decision(row->key, &gid.coordinator, &gid.sequence) ||
-        !txn__decision_decode(row->value, &decision, &participants))
-        return;
-    memcpy(gid.cluster, txn__cluster_id(settle->cluster), sizeof gid.cluster);
-    struct txn__removal removal = {decision, .fenced = true};
-    if (decision == TXN__DECISION_COMMIT)
-        removal.finished_synced = finish_commit(settle, &gid, &participants, &left->touched);
-    if (!txn__may_remove(&removal))
-        return;
-    txn__key_decision(&gid.coordinator, gid.sequence, &left->keys[left->count]);
-    left->ops[left->count] =
-        (struct ts_op){.kind = TS_OP_DEL, .key = txn__key_bytes(&left->keys[left->count])};
-    left->count++;
-}
-
-static bool sync_all(struct txn__settle *settle, const struct txn__places *places) {
-    for (uint32_t place = 0; place < ts_cluster_count(settle->cluster); place++) {
+void txn__settle_sync(struct txn__settle *settle, struct txn__round *round) {
+    for (uint32_t place; txn__round_next(round, &place);) {
         struct ts_call call = {.kind = TS_CALL_SYNC};
-        if (txn__places_have(places, place) && txn__settle_call(settle, place, &call) != TS_STORE_OK)
+        txn__round_reply(round, place, txn__settle_call(settle, place, &call));
+    }
+}
+
+/* Finishes the commits of one page of decisions, syncs, and removes what may go. False when that failed. */
+static bool remove_page(struct txn__settle *settle, uint32_t decider, const struct ts_rows *rows,
+                        size_t *ret_removed) {
+    struct txn__gid gid = {.decider = decider};
+    memcpy(gid.cluster, txn__cluster_id(settle->cluster), sizeof gid.cluster);
+    struct txn__sweep sweep;
+    struct txn__round round;
+    txn__sweep_init(&sweep, rows, true, (struct txn__taken){0});
+    while (txn__sweep_next(&sweep, &gid, &round)) {
+        finish_commit(settle, &gid, &round);
+        txn__sweep_finished(&sweep, &round);
+    }
+    txn__sweep_syncs(&sweep, &round);
+    txn__settle_sync(settle, &round);
+    struct ts_op ops[TXN__SWEEP_PAGE];
+    struct ts_call apply = {.kind = TS_CALL_APPLY, .batch = {ops, txn__sweep_dels(&sweep, &round, ops)}};
+    if (apply.batch.count > 0) {
+        (void)txn__failpoint(TXN__FAILPOINT_SWEEP_BEFORE_REMOVE);
+        if (txn__settle_call(settle, decider, &apply) != TS_STORE_OK)
             return false;
     }
+    settle->counts.removed += apply.batch.count;
+    *ret_removed = apply.batch.count;
     return true;
 }
 
@@ -279,29 +272,20 @@ static bool remove_decisions(struct txn__settle *settle, uint32_t decider, const
     txn__key_decision(uuid, 0, &from);
     txn__key_decision(uuid, UINT64_MAX, &to);
     struct ts_rows rows = {0};
-    struct leftovers left;
-    bool none_left = false;
+    bool none_left = true;
     for (bool more = true; more;) {
         struct ts_call scan = {.kind = TS_CALL_SCAN,
                                .from = txn__key_bytes(&from),
                                .to = txn__key_bytes(&to),
-                               .limit = PAGE,
+                               .limit = TXN__SWEEP_PAGE,
                                .rows = &rows};
-        if (txn__settle_call(settle, decider, &scan) != TS_STORE_OK)
-            break;
-        none_left = rows.count == 0;
-        left.count = 0;
-        left.touched = (struct txn__places){{0}};
-        for (size_t i = 0; i < rows.count; i++)
-            take_leftover(settle, &left, decider, &rows.rows[i]);
-        more = rows.count > 0 && left.count == rows.count;
-        if (left.count == 0 || !sync_all(settle, &left.touched))
-            break;
-        (void)txn__failpoint(TXN__FAILPOINT_SWEEP_BEFORE_REMOVE);
-        struct ts_call apply = {.kind = TS_CALL_APPLY, .batch = {left.ops, left.count}};
-        if (txn__settle_call(settle, decider, &apply) != TS_STORE_OK)
-            break;
-        settle->counts.removed += left.count;
+        size_t removed = 0;
+        more = txn__settle_call(settle, decider, &scan) == TS_STORE_OK &&
+               (rows.count == 0 || remove_page(settle, decider, &rows, &removed));
+        none_left = none_left && more && removed == rows.count;
+        more = more && rows.more && rows.count > 0;
+        if (more)
+            txn__key_behind(rows.rows[rows.count - 1].key, &from);
     }
     ts_rows_release(&rows);
     return none_left;
@@ -322,12 +306,12 @@ static void forget_fence(struct txn__settle *settle, uint32_t place, const struc
 static void settle_coordinator(struct txn__settle *settle, uint32_t place, const struct ts_row *row) {
     struct txn__gid gid = {.sequence = 1, .decider = place};
     struct txn__look looked = {0};
-    if (!txn__key_is_coordinator(row->key, &gid.coordinator) || look(settle, &gid, &looked) != TS_STORE_OK ||
-        looked.damaged)
+    if (!txn__key_is_coordinator(row->key, &gid.coordinator) || look(settle, &gid, &looked) != TS_STORE_OK)
         return;
-    if (looked.registration.state == TXN__REGISTERED) {
-        if (!settle->fence_all && !txn__is_dead(&looked))
-            return;
+    switch (txn__sweep_wish(&looked, &(struct txn__sweep_options){.fence_all = settle->fence_all})) {
+    case TXN__SWEEP_LEAVE:
+        return;
+    case TXN__SWEEP_FENCE: {
         struct txn__fence with = {&gid.coordinator, looked.registration_version, looked.now_ms};
         if (fence(settle, place, &with) != TS_STORE_OK) {
             settle->counts.stuck++;
@@ -335,6 +319,10 @@ static void settle_coordinator(struct txn__settle *settle, uint32_t place, const
         }
         settle->counts.fenced++;
         looked.registration = (struct txn__registration){TXN__FENCED, .fenced_at_ms = looked.now_ms};
+        break;
+    }
+    case TXN__SWEEP_REMOVE:
+        break;
     }
     if (remove_decisions(settle, place, &gid.coordinator) && looked.registration.state == TXN__FENCED &&
         looked.registration_version == row->version)
@@ -357,13 +345,8 @@ static void settle_coordinators_of(struct txn__settle *settle, uint32_t place) {
         for (size_t i = 0; i < rows.count; i++)
             settle_coordinator(settle, place, &rows.rows[i]);
         more = rows.more && rows.count > 0;
-        if (more) {
-            /* Just behind the last key: keys of this kind all have the same length. */
-            const struct ts_bytes last = rows.rows[rows.count - 1].key;
-            memcpy(from.bytes, last.data, last.len < TXN__KEY_MAX - 1 ? last.len : TXN__KEY_MAX - 1);
-            from.len = (uint8_t)(last.len < TXN__KEY_MAX - 1 ? last.len : TXN__KEY_MAX - 1);
-            from.bytes[from.len++] = 0;
-        }
+        if (more)
+            txn__key_behind(rows.rows[rows.count - 1].key, &from);
     }
     ts_rows_release(&rows);
 }

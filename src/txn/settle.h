@@ -6,7 +6,7 @@
 #define TS_TXN_SETTLE_H
 
 #include "records.h"
-#include "rules.h"
+#include "removal.h"
 #include "store/cluster.h"
 #include "turnstone/txn.h"
 
@@ -30,6 +30,9 @@ void txn__settle_coordinators(struct txn__settle *settle);
 
 /* A call to a store with the pass's timeout; a store that does not answer is sick from then on. */
 enum ts_store_result txn__settle_call(struct txn__settle *settle, uint32_t place, struct ts_call *call);
+
+/* Syncs every store of the round. */
+void txn__settle_sync(struct txn__settle *settle, struct txn__round *round);
 
 /* The 16 bytes of the cluster. */
 const uint8_t *txn__cluster_id(const struct ts_cluster *cluster);

@@ -64,14 +64,48 @@ static void count_promises(struct txn__settle *settle, struct ts_bytes name, str
     ts_rows_release(&rows);
 }
 
+static enum ts_store_result look_at(struct txn__settle *settle, const struct txn__gid *gid,
+                                    struct txn__look *ret_look) {
+    struct txn__look_keys keys;
+    txn__look_keys_init(&keys, gid);
+    struct ts_rows rows = {0};
+    struct ts_call call = {
+        .kind = TS_CALL_READ, .keys = keys.bytes, .key_count = TXN__LOOK_KEYS, .rows = &rows};
+    enum ts_store_result result = txn__settle_call(settle, gid->decider, &call);
+    if (result == TS_STORE_OK)
+        txn__look_decode(&rows, call.time_ms, ret_look);
+    ts_rows_release(&rows);
+    return result;
+}
+
+/* Nobody can commit it any more, and whoever had would have left an outcome, which was read after the
+ * registration and the mark (look.h). */
+static bool is_shut_out(const struct txn__gid *gid, const struct txn__look *look) {
+    return txn__gid_is_recorded(gid) &&
+           (look->registration.state != TXN__REGISTERED || gid->sequence < look->mark);
+}
+
 /* The kept outcome first: it outlives everything else. Without one, the decision while there is one; a
  * promise that nobody has decided about is pending. */
-static enum ts_txn_state state_of(const struct txn__look *look, const struct ts_txn_status *status) {
+static enum ts_txn_state state_of(const struct txn__gid *gid, const struct txn__look *look,
+                                  const struct ts_txn_status *status) {
     if (look->outcome == TXN__OUTCOME_COMMITTED || look->decision == TXN__DECISION_COMMIT)
         return TS_TXN_STATE_COMMITTED;
-    if (look->outcome == TXN__OUTCOME_ABORTED || look->decision == TXN__DECISION_ABORT)
+    if (look->outcome == TXN__OUTCOME_ABORTED || look->decision == TXN__DECISION_ABORT ||
+        is_shut_out(gid, look))
         return TS_TXN_STATE_ABORTED;
     return status->promises > 0 ? TS_TXN_STATE_PENDING : TS_TXN_STATE_UNKNOWN;
+}
+
+static enum ts_txn_error damaged(const struct txn__settle *settle, uint32_t place,
+                                 struct ts_txn_error_detail *ret_detail) {
+    struct ts_store_error error;
+    (void)store__error(
+        &error, TS_STORE_DAMAGED, SIZE_MAX,
+        "%.100s: a record about this transaction is damaged, or of a newer version; use that, or "
+        "restore the store from a backup",
+        ts_store_name(ts_cluster_store(settle->cluster, place)));
+    return txn__fail(ret_detail, TS_TXN_ERROR_STORE, place, &error);
 }
 
 enum ts_txn_error ts_txn_status(struct ts_cluster *cluster, const char *id, uint64_t timeout_ms,
@@ -91,23 +125,16 @@ enum ts_txn_error ts_txn_status(struct ts_cluster *cluster, const char *id, uint
     struct ts_txn_status status = {0};
     /* Promises before the decision: one that is settled in between is then seen by its decision. */
     count_promises(&settle, ts_bytes_of_cstring(id), &status);
-    struct txn__look_keys keys;
     struct txn__look look;
-    txn__look_keys_init(&keys, &gid);
-    struct ts_rows rows = {0};
-    struct ts_call call = {
-        .kind = TS_CALL_READ, .keys = keys.bytes, .key_count = TXN__LOOK_KEYS, .rows = &rows};
-    enum ts_store_result result = txn__settle_call(&settle, gid.decider, &call);
-    if (result == TS_STORE_OK)
-        txn__look_decode(&rows, call.time_ms, &look);
-    ts_rows_release(&rows);
-    if (result != TS_STORE_OK) {
+    if (look_at(&settle, &gid, &look) != TS_STORE_OK) {
         if (ret_detail != NULL)
             *ret_detail = settle.trouble;
         return TS_TXN_ERROR_STORE;
     }
-    status.recorded = look.outcome != TXN__OUTCOME_NONE;
-    status.state = state_of(&look, &status);
+    if (look.damaged)
+        return damaged(&settle, gid.decider, ret_detail);
+    status.recorded = look.outcome != TXN__OUTCOME_NONE || txn__gid_is_recorded(&gid);
+    status.state = state_of(&gid, &look, &status);
     *ret_status = status;
     return TS_TXN_ERROR_OK;
 }
@@ -178,20 +205,6 @@ static bool visit_decision(void *context, const struct ts_row *row) {
     visitor->store->commit_decisions += decision == TXN__DECISION_COMMIT;
     visitor->store->abort_decisions += decision == TXN__DECISION_ABORT;
     return true;
-}
-
-static enum ts_store_result look_at(struct txn__settle *settle, const struct txn__gid *gid,
-                                    struct txn__look *ret_look) {
-    struct txn__look_keys keys;
-    txn__look_keys_init(&keys, gid);
-    struct ts_rows rows = {0};
-    struct ts_call call = {
-        .kind = TS_CALL_READ, .keys = keys.bytes, .key_count = TXN__LOOK_KEYS, .rows = &rows};
-    enum ts_store_result result = txn__settle_call(settle, gid->decider, &call);
-    if (result == TS_STORE_OK)
-        txn__look_decode(&rows, call.time_ms, ret_look);
-    ts_rows_release(&rows);
-    return result;
 }
 
 static bool visit_coordinator(void *context, const struct ts_row *row) {

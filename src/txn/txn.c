@@ -10,9 +10,6 @@
 #include "base/checked.h"
 #include "base/redact.h"
 
-#include <errno.h>
-#include <inttypes.h>
-#include <stddef.h>
 #include <time.h>
 
 static void set_text(char *ret_text, size_t size, const char *text) {
@@ -34,7 +31,7 @@ static void clear_result(struct ts_txn_result *result) {
     result->global = false;
     result->op = SIZE_MAX;
     result->reason = TS_STORE_OK;
-    result->timeout = NULL;
+    result->cause = result->timeout = NULL;
     result->attempts = 0;
     result->latency = (struct ts_txn_latency){0};
     result->place_count = 0;
@@ -67,92 +64,6 @@ static bool key_is_allowed(struct ts_bytes key, bool system) {
 
 static bool has_key(const struct ts_op *op) {
     return op->kind != TS_OP_BEFORE;
-}
-
-/* Wakes those whom admission has let in or turned away. The lock is held. */
-static void wake_settled(struct ts_coordinator *coordinator) {
-    struct ts_admission_waiter *waiter;
-    while ((waiter = ts_admission_take_settled(&coordinator->admission)) != NULL) {
-        struct txn__session *session =
-            (struct txn__session *)((char *)waiter - offsetof(struct txn__session, waiter));
-        pthread_cond_signal(&session->wake);
-    }
-}
-
-/* Waits in the queue; the lock is held. */
-static enum ts_waiter_state queue_up(struct ts_coordinator *coordinator, struct txn__session *session,
-                                     uint64_t now_us) {
-    struct ts_admission_waiter *waiter = &session->waiter;
-    *waiter =
-        (struct ts_admission_waiter){.stores = session->stores, .store_count = session->plan.part_count};
-    struct ts_timeout_watch watch = {session->begun_us, 0, TS_TIMEOUT_COORD_QUEUE, now_us};
-    waiter->deadline_us = ts_timeout_until_us(&coordinator->config.timeouts, &watch);
-    enum ts_waiter_state state = ts_admission_enter(&coordinator->admission, waiter, now_us);
-    wake_settled(coordinator);
-    while (waiter->state == TS_WAITER_WAITING) {
-        struct timespec until = {.tv_sec = (time_t)(waiter->deadline_us / 1000000),
-                                 .tv_nsec = (long)(waiter->deadline_us % 1000000 * 1000)};
-        if (pthread_cond_timedwait(&session->wake, &coordinator->lock, &until) == ETIMEDOUT) {
-            ts_admission_tick(&coordinator->admission, txn__now_us());
-            wake_settled(coordinator);
-        }
-        state = waiter->state;
-    }
-    return state;
-}
-
-/* Where standbys count: false, with the cause, when one of a store of the transaction is too far behind. */
-static bool standbys_keep_up(struct ts_coordinator *coordinator, struct txn__session *session) {
-    const struct ts_replication_config *config = &coordinator->config.replication;
-    if (!ts_lag_is_limited(config))
-        return true;
-    pthread_mutex_lock(&coordinator->lock);
-    size_t place = ts_lag_find(config, coordinator->lag_ms, session->stores, session->plan.part_count);
-    uint64_t lag_ms = place == SIZE_MAX ? 0 : coordinator->lag_ms[place];
-    pthread_mutex_unlock(&coordinator->lock);
-    if (place == SIZE_MAX)
-        return true;
-    session->cause.kind = TS_CAUSE_REPLICATION_LAG;
-    snprintf(session->text, sizeof session->text,
-             "%.100s: a standby is %" PRIu64 " ms behind and replication.max_replication_lag_ms is %" PRIu64
-             "; try again when it has caught up",
-             ts_store_name(ts_cluster_store(coordinator->cluster, place)), lag_ms,
-             config->max_replication_lag_ms);
-    return false;
-}
-
-/* Breaker and admission. False, with the cause, when it is turned away. */
-static bool admit(struct ts_coordinator *coordinator, struct txn__session *session,
-                  struct ts_breaker_permit *ret_permit) {
-    uint64_t now_us = txn__now_us();
-    pthread_mutex_lock(&coordinator->lock);
-    enum ts_waiter_state state = TS_WAITER_IDLE;
-    if (!ts_breaker_ask(&coordinator->breaker, now_us, ret_permit)) {
-        session->cause.kind = TS_CAUSE_BREAKER;
-        set_text(
-            session->text, sizeof session->text,
-            "the circuit breaker is open after failures of stores; try again after breaker.recovery_timeout");
-    } else {
-        state = queue_up(coordinator, session, now_us);
-    }
-    if (state == TS_WAITER_REJECTED || state == TS_WAITER_SHED) {
-        session->cause.kind = TS_CAUSE_ADMISSION;
-        set_text(session->text, sizeof session->text,
-                 state == TS_WAITER_SHED
-                     ? "dropped from a full queue for transactions with fewer stores; try again later"
-                     : "too many transactions at once; try again later, or raise admission.hard_limit");
-    } else if (state == TS_WAITER_TIMED_OUT) {
-        session->cause = ts_txn_cause_of_timeout(TS_TIMEOUT_COORD_QUEUE);
-        set_text(session->text, sizeof session->text,
-                 "waited in the queue for longer than timeouts.coord_queue; try again later");
-    }
-    if (state != TS_WAITER_ADMITTED)
-        ts_breaker_report(&coordinator->breaker, ret_permit, TS_BREAKER_TURNED_AWAY, txn__now_us());
-    pthread_mutex_unlock(&coordinator->lock);
-    ts_latency_add(&session->latency, TS_LATENCY_COORD_QUEUE, session->waiter.waited_us);
-    if (state == TS_WAITER_ADMITTED && session->waiter.degraded)
-        session->degrade = true;
-    return state == TS_WAITER_ADMITTED;
 }
 
 /* Takes the current incarnation, registered on the store that will decide. NULL, with the cause, when that
@@ -224,7 +135,7 @@ static bool begin_attempt(struct ts_coordinator *coordinator, struct txn__sessio
     memcpy(session->gid.cluster, coordinator->cluster_id, sizeof session->gid.cluster);
     session->gid.coordinator = incarnation->uuid;
     session->gid.decider = session->plan.parts[decider].place;
-    session->gid.sequence = txn__marks_next_sequence(&incarnation->marks);
+    session->gid.sequence = txn__marks_next_sequence(&incarnation->marks, global && session->record);
     session->entry = global ? txn__entry_take(coordinator) : NULL;
     if (session->entry != NULL)
         txn__marks_begin(&incarnation->marks, session->entry, session->gid.sequence, session->gid.decider);
@@ -323,7 +234,7 @@ static void keep_conflicts(struct ts_coordinator *coordinator, const struct txn_
             ts_admission_set_store_limit(&coordinator->admission,
                                          (struct ts_store_limit){place, coordinator->adaptive[place].limit},
                                          now_us);
-            wake_settled(coordinator);
+            txn__wake_settled(coordinator);
         }
     }
 }
@@ -403,6 +314,7 @@ static bool run_attempts(struct ts_coordinator *coordinator, struct txn__session
         session->deadlocked = false;
         session->run.outcome = TS_TXN_ABORTED;
         session->run.count = 0;
+        session->run.reason = TS_STORE_OK;
         session->run.failed_op = SIZE_MAX;
         result->attempts++;
         bool begun = begin_attempt(coordinator, session);
@@ -486,11 +398,13 @@ static void fill_result(struct txn__session *session, bool admitted, struct ts_t
         result->timeout = ts_timeout_phase_name(session->cause.phase);
     if (is_committed(session) && admitted)
         return;
+    if (session->cause.kind != TS_CAUSE_NONE && session->cause.kind != TS_CAUSE_STORE)
+        result->cause = ts_abort_reason_name(ts_txn_cause_reason(&session->cause));
     result->reason = session->cause.kind == TS_CAUSE_STORE ? session->cause.result : session->run.reason;
     result->op = admitted ? failed_op(session) : SIZE_MAX;
     memcpy(result->text, session->text, sizeof result->text);
     if (session->cause.kind == TS_CAUSE_TIMEOUT && admitted)
-        snprintf(result->text, sizeof result->text, "took longer than %s: %.150s",
+        snprintf(result->text, sizeof result->text, "took longer than %s: %.190s",
                  ts_timeout_phase_setting(session->cause.phase), session->text);
 }
 
@@ -521,7 +435,7 @@ static void leave(struct ts_coordinator *coordinator, struct txn__session *sessi
         ts_breaker_report(&coordinator->breaker, permit,
                           ts_breaker_report_of(is_committed(session) ? &none : &session->cause), now_us);
         ts_admission_leave(&coordinator->admission, &session->waiter, now_us);
-        wake_settled(coordinator);
+        txn__wake_settled(coordinator);
     }
     session->next = coordinator->free_sessions;
     coordinator->free_sessions = session;
@@ -538,9 +452,10 @@ static void run_planned(struct ts_coordinator *coordinator, struct txn__session 
         .txn_id = session->id, .stores = session->stores, .store_count = session->plan.part_count};
     session->run.count = 0;
     session->run.outcome = TS_TXN_REFUSED;
+    session->run.reason = TS_STORE_OK;
     session->retries = 0;
-    bool admitted = standbys_keep_up(coordinator, session) &&
-                    (!txn__plan_is_global(&session->plan) || admit(coordinator, session, &permit));
+    bool admitted = txn__standbys_keep_up(coordinator, session) &&
+                    (!txn__plan_is_global(&session->plan) || txn__admit(coordinator, session, &permit));
     if (admitted)
         run_attempts(coordinator, session, options->once, result);
     ts_latency_add(&session->latency, TS_LATENCY_GC_IMPACT, session->stall_us);
@@ -571,7 +486,7 @@ static struct txn__session *begin(struct ts_coordinator *coordinator, const stru
     session->degrade = options->degrade;
     session->lock_us = session->stall_us = session->phase_lock_us = 0;
     session->cause = (struct ts_txn_cause){.kind = TS_CAUSE_NONE};
-    session->text[0] = '\0';
+    session->text[0] = session->id[0] = '\0';
     ts_latency_init(&session->latency);
     return session;
 }

@@ -26,6 +26,26 @@ static void every_write_gives_a_version_that_the_key_never_had(void **state) {
     }
 }
 
+static void an_apply_tells_the_version_that_it_gave(void **state) {
+    struct contract_world *world = *state;
+    const struct ts_op ops[] = {contract_put("a", "1"), contract_add("n", 1, 10)};
+    const struct ts_call call = contract_run_apply(world->store, ops, 2, 0);
+    expect_result(&call, TS_STORE_OK);
+    assert_int_not_equal(call.version, 0);
+    assert_int_equal(contract_version(world, "a"), call.version);
+    assert_int_equal(contract_version(world, "n"), call.version);
+
+    const struct ts_op checked[] = {contract_check("a", call.version), contract_put("a", "2"),
+                                    contract_before(UINT64_MAX)};
+    const struct ts_call next = contract_run_apply(world->store, checked, 3, 0);
+    expect_result(&next, TS_STORE_OK);
+    assert_int_equal(contract_version(world, "a"), next.version);
+
+    const struct ts_call late = contract_run_apply(world->store, checked, 3, 0);
+    expect_result(&late, TS_STORE_CHECK_FAILED);
+    assert_int_equal(late.version, 0);
+}
+
 static void versions_are_new_after_a_reopen_too(void **state) {
     struct contract_world *world = *state;
     expect_apply(world->store, TS_STORE_OK, contract_put("k", "1"));
@@ -83,6 +103,69 @@ static void an_insert_succeeds_once(void **state) {
     expect_apply(world->store, TS_STORE_OK, contract_del("k"));
     expect_apply(world->store, TS_STORE_OK, contract_put("k", "third"), contract_check("k", 0));
     expect_content(world, "k", "third");
+}
+
+enum { MANY_KEYS = 40 };
+
+/* So many puts of keys on both sides of it, then check and put of "changed" and "made", and a check of "seen". */
+struct mixed {
+    char keys[MANY_KEYS][8];
+    struct ts_op ops[MANY_KEYS + 5];
+    size_t puts;
+};
+
+static void mix(size_t puts, const uint64_t versions[static 3], struct mixed *ret_mixed) {
+    ret_mixed->puts = puts;
+    for (size_t i = 0; i < puts; i++) {
+        snprintf(ret_mixed->keys[i], sizeof ret_mixed->keys[i], "%c%zu", i % 2 == 0 ? 'a' : 'z', i);
+        ret_mixed->ops[i] = contract_put(ret_mixed->keys[i], "put");
+    }
+    struct ts_op *rest = ret_mixed->ops + puts;
+    rest[0] = contract_check("changed", versions[0]);
+    rest[1] = contract_put("changed", "new");
+    rest[2] = contract_check("made", versions[1]);
+    rest[3] = contract_put("made", "new");
+    rest[4] = contract_check("seen", versions[2]);
+}
+
+static struct ts_call run_mixed(struct contract_world *world, const struct mixed *mixed) {
+    return contract_run_apply(world->store, mixed->ops, mixed->puts + 5,
+                              contract_deadline_ns(CONTRACT_LONG_MS));
+}
+
+/* An engine may do small batches another way than large ones: nobody can tell. */
+static void a_batch_means_the_same_however_many_keys_it_has(void **state) {
+    struct contract_world *world = *state;
+    static const size_t counts[] = {0, 1, 4, 5, 6, 29, 30, MANY_KEYS};
+    for (size_t i = 0; i < sizeof counts / sizeof counts[0]; i++) {
+        expect_apply(world->store, TS_STORE_OK, contract_put("changed", "old"), contract_put("seen", "old"),
+                     contract_del("made"), contract_del("a0"));
+        const uint64_t changed = contract_version(world, "changed"), seen = contract_version(world, "seen");
+        const uint64_t wrong[][3] = {
+            {changed + 1, 0, seen}, {changed, changed, seen}, {changed, 0, seen + 1}};
+        struct mixed mixed;
+        for (size_t failing = 0; failing < 3; failing++) {
+            mix(counts[i], wrong[failing], &mixed);
+            const struct ts_call call = run_mixed(world, &mixed);
+            expect_result(&call, TS_STORE_CHECK_FAILED);
+            assert_int_equal(call.error.op, counts[i] + 2 * failing);
+            expect_content(world, "a0", NULL);
+            expect_content(world, "changed", "old");
+        }
+        mix(counts[i], (const uint64_t[]){changed, 0, seen}, &mixed);
+        struct ts_call call = run_mixed(world, &mixed);
+        expect_result(&call, TS_STORE_OK);
+        expect_content(world, "changed", "new");
+        expect_content(world, "made", "new");
+        expect_content(world, "a0", counts[i] > 0 ? "put" : NULL);
+        assert_int_equal(contract_version(world, "made"), contract_version(world, "changed"));
+        assert_true(contract_version(world, "changed") > changed);
+        /* Of several that fail, the one of the lowest key is named. */
+        mix(counts[i], (const uint64_t[]){contract_version(world, "changed"), 0, seen + 1}, &mixed);
+        call = run_mixed(world, &mixed);
+        expect_result(&call, TS_STORE_CHECK_FAILED);
+        assert_int_equal(call.error.op, counts[i] + 2);
+    }
 }
 
 static void deleting_what_is_absent_is_no_error(void **state) {
@@ -255,12 +338,14 @@ static void nothing_lags_without_standbys(void **state) {
 const struct CMUnitTest contract_batch_tests[] = {
     contract_test(an_absent_key_has_version_0),
     contract_test(every_write_gives_a_version_that_the_key_never_had),
+    contract_test(an_apply_tells_the_version_that_it_gave),
     contract_test(versions_are_new_after_a_reopen_too),
     contract_test(what_was_applied_is_there_after_a_reopen),
     contract_test(a_check_passes_only_for_the_very_version),
     contract_test(a_check_of_an_absent_key_fails),
     contract_test(a_failed_check_names_its_operation),
     contract_test(an_insert_succeeds_once),
+    contract_test(a_batch_means_the_same_however_many_keys_it_has),
     contract_test(deleting_what_is_absent_is_no_error),
     contract_test(a_checked_delete_removes_that_version_only),
     contract_test(an_empty_batch_succeeds),

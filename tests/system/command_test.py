@@ -129,6 +129,8 @@ def a_word_too_many_says_so():
     complains(2, "'x' is one word too many", "help", "route", "x")
     complains(2, "'x' is one word too many", "--version", "x")
     complains(2, ["'bench'", "second word"], "bench", "--json")
+    complains(2, "unknown verb 'txn statsu'; did you mean 'txn status'?", "txn", "statsu", "x")
+    complains(2, "unknown verb 'txn x'; 'turnstone help txn' lists them", "txn", "x")
     complains(2, "'surplus' is one word too many", "bench", "route", "surplus")
 
 

@@ -11,6 +11,7 @@ import time
 sys.path.insert(0, os.path.join(os.path.dirname(os.path.abspath(__file__)), "..", "support", "python"))
 from pg import Server  # noqa: E402
 from program import PROGRAM, run  # noqa: E402
+from proxy import Proxy  # noqa: E402
 from tap import Skip, equal, holds, main, test  # noqa: E402
 
 ENGINE = sys.argv[2]
@@ -60,6 +61,9 @@ class Cluster:
 
     def status(self):
         return json.loads(self.ends("store", "status", 0, "--json").out)
+
+    def decisions(self, kind="commit"):
+        return sum(store[kind + "_decisions"] for store in self.status()["stores"])
 
     def settle(self):
         """Recovers until no promise is left: a server may still be at work on a prepare whose client is dead."""
@@ -130,6 +134,32 @@ def killed_while_recovering():
 
 
 @test
+def killed_while_removing_the_decisions_of_a_fenced_process():
+    cluster = Cluster()
+    cluster.bank()
+    cluster.bank(seconds="20", status=-signal.SIGKILL, TURNSTONE_FAILPOINT="after-commit-point:5")
+    holds(cluster.decisions(), "no decision was left to remove")
+    cluster.ends("store", "recover", -signal.SIGKILL, TURNSTONE_FAILPOINT="sweep-before-remove")
+    holds(cluster.decisions(), "the decisions went before they were removed")
+    cluster.settle_and_check()
+    equal(cluster.decisions(), 0)
+
+
+@test
+def killed_after_deciding_against_a_promise_that_is_too_old():
+    """The process that made it is dead, but not for long enough to be taken for dead: only the promise's age counts."""
+    cluster = Cluster()
+    cluster.bank()
+    cluster.bank(seconds="20", status=-signal.SIGKILL, options=("--set", "timeouts.total=500ms"),
+                 TURNSTONE_FAILPOINT="before-commit-point")
+    holds(cluster.status()["promises"], "nothing was left to settle")
+    time.sleep(1)
+    cluster.bank(seconds="20", status=-signal.SIGKILL, TURNSTONE_FAILPOINT="resolve-after-refuse")
+    holds(cluster.decisions("abort"), "it was killed without a decision")
+    cluster.settle_and_check()
+
+
+@test
 def killed_while_fencing_can_be_taken_up_again_by_anyone():
     for point in FENCING:
         os.makedirs(point)
@@ -153,9 +183,12 @@ def the_next_process_settles_what_a_killed_one_left_without_being_asked():
     cluster = Cluster()
     cluster.bank()
     cluster.bank(seconds="20", status=-signal.SIGKILL, TURNSTONE_FAILPOINT="before-commit-point:5")
-    holds(cluster.status()["promises"], "nothing was left to settle")
-    cluster.bank(seconds="12")
+    cluster.bank(seconds="20", status=-signal.SIGKILL, TURNSTONE_FAILPOINT="after-commit-point:5")
+    holds(cluster.status()["promises"] and cluster.decisions(), "nothing was left to settle")
+    # Long enough to see that they are dead, and for a pass over the coordinators.
+    cluster.bank(seconds="14")
     equal(cluster.status()["promises"], [])
+    equal(cluster.decisions(), 0)
     cluster.ends("bench", "xs", 0, "--scenario", "bank", "--check")
 
 
@@ -259,6 +292,26 @@ else:
         cluster.settle()
 
     @test
+    def replies_that_are_lost_leave_no_promise_and_keep_the_total():
+        cluster = Cluster()
+        cluster.bank()
+        quick = [word for name in ("prepare", "commit", "lock_validate", "shard_rpc")
+                 for word in ("--set", f"timeouts.{name}=500ms")]
+        with Proxy(Cluster.servers[0].port, 40) as first, Proxy(Cluster.servers[1].port, 50) as second:
+            proxies = {Cluster.servers[0]: first, Cluster.servers[1]: second}
+            urls = ",".join(proxies[home].url(name, "turnstone") for home, name in zip(cluster.homes, cluster.names))
+            done = run("bench", "xs", "--cluster", urls, "--scenario", "bank", "--threads", "4", "--seconds", "5", "--json",
+                       *quick, "--set", "timeouts.total=5s", "--set", "breaker.failure_threshold=1000")
+            holds(first.lost > 5 and second.lost > 5, (first.lost, second.lost))
+        told = json.loads(done.out)
+        holds(told["committed"] > 20, told)
+        cluster.settle_and_check()
+
+    @test
+    def a_deadlock_over_three_stores_is_broken_and_explained_and_the_others_finish():
+        deadlock_over_three_stores()
+
+    @test
     def slots_that_run_out_are_waited_for():
         with Server(max_prepared_transactions=2) as first, Server(max_prepared_transactions=2) as second:
             cluster = Cluster.__new__(Cluster)
@@ -298,15 +351,74 @@ def stopped(pid):
         return file.read().rsplit(")", 1)[1].split()[0] == "T"
 
 
-def blocker(home, database):
-    """A session of psql that has locked all rows of the store."""
+def blocker(home, database, rows="key >= '\\x01'"):
+    """A session of psql that has locked rows of the store, all unless told which."""
     process = subprocess.Popen(["psql", "-X", "-q", "-h", "127.0.0.1", "-p", str(home.port), "-U", "turnstone", database],
                                stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True)
-    process.stdin.write("BEGIN;\nSELECT 1 FROM turnstone.item WHERE key >= '\\x01' FOR UPDATE;\n\\echo locked\n")
+    process.stdin.write("BEGIN;\nSELECT 1 FROM turnstone.item WHERE " + rows + " FOR UPDATE;\n\\echo locked\n")
     process.stdin.flush()
     while "locked" not in process.stdout.readline():
         pass
     return process
+
+
+def deadlock_over_three_stores():
+    """Three processes. Each has promised its own key on one store and waits for the key of the next on another; store 0 has no
+    part in the circle, and decides. Somebody else holds a gate that comes before the second key until all have promised."""
+    server = Server(max_prepared_transactions=16)
+    names = [f"d{i}" for i in range(4)]
+    server.create(*names)
+    cluster = Cluster.__new__(Cluster)
+    cluster.urls = ",".join(server.url(name) for name in names)
+    cluster.ends("store", "init", 0)
+    # Keys of a store are locked in their order: the gate first.
+    keys = [f"bank/{what}{i}" for what in ("account", "a-gate", "decider") for i in range(24)]
+    equal(run(*cluster.command("txn"), stdin=json_lines(add(key, 10) for key in keys)).status, 0)
+    places = {row["key"]: row["store"] for row in scan(cluster, "bank/")}
+    equal(len(places), len(keys))
+    account, gate = ({place: key for key, place in places.items() if what in key} for what in ("account", "gate"))
+    deciders = [key for key, place in places.items() if "decider" in key and place == 0]
+    circle = ((1, 2), (2, 3), (3, 1))
+    blockers = [blocker(server, names[place], f"key = '\\x{gate[place].encode().hex()}'") for place in (1, 2, 3)]
+    processes = []
+    for (own, next_one), decider, timeout in zip(circle, deciders, ("8s", "60s", "60s")):
+        patience = [f"timeouts.{name}=60s" for name in ("prepare", "lock_validate")]
+        patience += ["timeouts.total=100s", "retry.max_retries=0", f"deadlock.timeout={timeout}"]
+        process = subprocess.Popen([PROGRAM, *cluster.command("txn"), "--json", *(word for one in patience for word in ("--set", one))],
+                                   stdin=subprocess.PIPE, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True)
+        process.stdin.write(json_lines((add(account[own], -2), add(gate[next_one], 0), add(account[next_one], 1), add(decider, 1))))
+        process.stdin.close()
+        processes.append(process)
+    end = time.monotonic() + 30
+    while len(cluster.status()["promises"]) < 3 and time.monotonic() < end:
+        time.sleep(0.05)
+    promised = len(cluster.status()["promises"])
+    for one in blockers:
+        one.stdin.write("ROLLBACK;\n")
+        one.stdin.close()
+        one.wait()
+    told = [(process.stdout.read(), process.stderr.read(), process.wait(timeout=100)) for process in processes]
+    equal(promised, 3)
+    out, err, status = told[0]
+    victim = json.loads(out)
+    equal((status, victim["outcome"], victim["sqlstate"]), (3, "aborted", "40000"), told)
+    holds("ShardLockWait(2)" in err and victim["id"] in err, told)
+    for out, err, status in told[1:]:
+        equal((status, err, json.loads(out)["outcome"]), (0, "", "committed"), told)
+    cluster.settle()
+    equal(sum(int(row["value"]) for row in scan(cluster, "bank/")), 10 * len(keys))
+
+
+def add(key, delta):
+    return {"op": "add", "key": key, "delta": delta, "max": 1000}
+
+
+def json_lines(ops):
+    return "".join(json.dumps(op) + "\n" for op in ops)
+
+
+def scan(cluster, prefix):
+    return [json.loads(line) for line in cluster.ends("store", "scan", 0, "--json", prefix).out.splitlines()]
 
 
 main()

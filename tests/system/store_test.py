@@ -51,7 +51,7 @@ def init_again_changes_nothing():
     put(cluster, a="1")
     equal(init(cluster), made)
     holds("1" in run("store", "get", "--cluster", cluster, "a").out, "the value is still there")
-    complains(6, "routing xxh64", "store", "init", "--cluster", cluster, "--strategy", "jump")
+    complains(6, ["routing xxh64", "leave --strategy out"], "store", "init", "--cluster", cluster, "--strategy", "jump")
 
 
 @test
@@ -61,8 +61,13 @@ def ranges_route_as_they_say():
     put(cluster, **{f"k{i}": str(i) for i in range(20)})
     rows = [json.loads(line) for line in run("store", "scan", "--cluster", cluster, "--json").out.splitlines()]
     equal({row["store"] for row in rows}, {0, 1})
+    made = init(cluster)
+    equal(made["routing"], "range:1:0-9223372036854775808,0:9223372036854775808-max")
     complains(2, "--ranges", "store", "init", "--cluster", rocksdb("c", "d"), "--strategy", "range")
     complains(2, "--ranges", "store", "init", "--cluster", rocksdb("c", "d"), "--ranges", "0:0-max")
+    complains(2, "gap", "store", "init", "--cluster", rocksdb("c", "d"), "--strategy", "range", "--ranges", "0:0-10,1:20-max")
+    holds(not os.path.exists("c"), "stores were made for a routing that cannot be")
+    complains(6, "make that first", "store", "init", "--cluster", rocksdb("not/there"))
 
 
 @test
@@ -99,13 +104,25 @@ def any_bytes_are_keys_and_values():
 @test
 def a_cluster_in_another_order_is_refused():
     init(rocksdb("a", "b"))
-    complains(6, ["order"], "store", "get", "--cluster", rocksdb("b", "a"), "k")
+    complains(6, ["order", "/b is store 1 of its cluster, listed as store 0"], "store", "get", "--cluster",
+              rocksdb("b", "a"), "k")
+
+
+@test
+def a_store_by_two_names_is_one():
+    os.symlink("a", "link")
+    for list in ("rocksdb:a,rocksdb:./a", f"rocksdb:a,rocksdb:{os.getcwd()}/a", "rocksdb:a,rocksdb:link"):
+        for words in (["init"], ["status"], ["init", "--wait", "100"]):
+            complains(2, ["store 0 and store 1 are the same", "twice"], "store", *words, "--cluster", list)
+        holds(not os.path.exists("a"), "it was made all the same")
+    init("rocksdb:a")
+    complains(2, "store 0 and store 1 are the same", "store", "init", "--cluster", "rocksdb:link,rocksdb:a")
 
 
 @test
 def a_part_of_a_cluster_is_refused():
     init(rocksdb("a", "b"))
-    complains(6, "2 stores", "store", "get", "--cluster", rocksdb("a"), "k")
+    complains(6, "of a cluster of 2, and the list has 1", "store", "get", "--cluster", rocksdb("a"), "k")
 
 
 @test
@@ -126,9 +143,14 @@ def a_store_that_is_not_initialised_names_the_cure():
 def malformed_lists_are_usage_errors():
     for cluster, part in (("", "empty"), ("a", "rocksdb:"), ("rocksdb:", "rocksdb:"), ("mysql://h/d", "mysql"),
                           ("rocksdb:x,rocksdb:x", "twice"), ("rocksdb:x,,rocksdb:y", ""),
-                          ("postgresql://h/d?passwordd=x", "passwordd"), ("postgresql://h1,h2/d", "one host"), ("postgresql://h:x/d", "port")):
+                          ("postgresql://h/d?passwordd=x", "passwordd"), ("postgresql://h1,h2/d", "one host"), ("postgresql://h:x/d", "port"),
+                          ("postgresql://127.0.0.1:1/d?sslmode=bogus", "sslmode must be disable|allow|"),
+                          ("postgresql://127.0.0.1:1/d?connect_timeout=soon", "connect_timeout must be a whole number"),
+                          ("postgresql://127.0.0.1:1/d?ssl_min_protocol_version=TLSv1.3&ssl_max_protocol_version=TLSv1.2", "SSL protocol"),
+                          ("postgresql://127.0.0.1:1/d?gssencmode=", "gssencmode must be")):
         complains(2, part, "store", "status", "--cluster", cluster)
     complains(2, "TURNSTONE_CLUSTER", "store", "status", env={"TURNSTONE_CLUSTER": None})
+    complains(6, "cannot be reached", "store", "status", "--cluster", "postgresql://127.0.0.1:1/d?sslmode=prefer&connect_timeout=3")
     complains(2, "memory:", "store", "init", "--cluster", "memory:a")
 
 

@@ -3,6 +3,7 @@
 import json
 import os
 import re
+import signal
 import sys
 import time
 
@@ -46,7 +47,48 @@ def one_store_is_local_and_several_are_global():
     holds(re.search(r"\|prep=[1-9]\d*\|barrier=[1-9]\d*\|commit=[1-9]", said["waterfall"]), said)
     holds(re.fullmatch(r"ts\.[0-9a-f]+\.[0-9a-f]+\.\d+\.\d+\w*", said["id"]), said)
     text = run("txn", "--cluster", cluster, stdin=json.dumps(put("k")) + "\n").out
-    holds("committed" in text and "local" in text and "00000" in text and WATERFALL.search(text), text)
+    holds("committed (local on store " in text and "00000" in text and WATERFALL.search(text), text)
+    text = run("txn", "--cluster", cluster, stdin=json.dumps(put("0x00aa")) + "\n").out
+    holds(text.startswith("- refused 22023\n"), text)
+
+
+FIELDS = ["coord_queue_us", "route_plan_us", "shard_rpc_us", "shard_rpc_max_us", "read_phase_us", "lock_validate_us",
+          "prepare_wal_us", "commit_barrier_us", "commit_wal_us", "replication_ack_us", "gc_impact_us",
+          "retry_backoff_us", "total_us"]
+
+
+@test
+def the_breakdown_has_every_field_and_says_what_the_waterfall_says():
+    cluster = made("a", "b", "c")
+    for ops, stores in (([put("k")], 1), ([put(f"k{i}") for i in range(12)], 3)):
+        _, said = txn(cluster, *ops)
+        latency = said["latency"]
+        equal(list(latency), FIELDS)
+        equal(len(latency["shard_rpc_us"]), stores)
+        holds(all(us > 0 for us in latency["shard_rpc_us"]), said)
+        shown = dict(part.split("=") for part in said["waterfall"].split("|"))
+        equal([int(shown[name]) for name in ("queue", "prep", "barrier", "commit", "total")],
+              [latency[name + "_us"] for name in ("coord_queue", "prepare_wal", "commit_barrier", "commit_wal", "total")])
+        phases = {name: us for name, us in latency.items() if name not in ("total_us", "shard_rpc_us")}
+        most = max(phases, key=phases.get)
+        equal(said["dominant_phase"], "shard_rpc_us" if most == "shard_rpc_max_us" else most)
+
+
+@test
+def what_no_store_said_has_a_reason_of_its_own():
+    """Somebody else's promise holds the keys; the detector ends the wait for them."""
+    with Server(max_prepared_transactions=20, fsync=False) as server:
+        server.create("one", "two", "three")
+        cluster = ",".join(server.url(name) for name in ("one", "two", "three"))
+        equal(run("store", "init", "--cluster", cluster).status, 0)
+        ops = [put(f"k{i}") for i in range(12)]
+        server.sql("three", "BEGIN; LOCK TABLE turnstone.item; PREPARE TRANSACTION 'of somebody else'")
+        result, said = txn(cluster, *ops, options=["--set", "deadlock.timeout=300ms", "--set", "retry.max_retries=0"])
+        equal((result.status, said["outcome"], said["sqlstate"], said["reason"]), (3, "aborted", "40000", "deadlock"))
+        holds("ShardLockWait(" in said["text"], said)
+        result, said = txn(cluster, *ops, options=["--set", "timeouts.prepare=200ms", "--set", "retry.max_retries=0"])
+        equal((result.status, said["reason"], said["timeout"]), (3, "timeout", "Prepare"))
+        server.sql("three", "ROLLBACK PREPARED 'of somebody else'")
 
 
 @test
@@ -116,6 +158,47 @@ def a_recorded_transaction_can_be_asked_about():
     _, said = txn(cluster, *(put(f"k{i}") for i in range(12)), {"op": "check", "key": "k", "version": version + 1},
                   options=["--record"])
     equal(run("txn", "status", "--cluster", cluster, said["id"]).out, "aborted\n")
+
+
+@test
+def a_recorded_transaction_that_recovery_aborted_is_aborted():
+    """The coordinator is killed before its decision, so that nobody wrote an outcome down."""
+    cluster = made("a", "b", "c")
+    for options, said in ((["--record"], (0, "aborted\n")), ([], (5, "unknown\n"))):
+        killed = run("txn", "--cluster", cluster, *options, stdin="".join(json.dumps(put(f"k{i}")) + "\n" for i in range(12)),
+                     env={"TURNSTONE_FAILPOINT": "before-commit-point"})
+        equal(killed.status, -signal.SIGKILL, killed)
+        promises = json.loads(run("store", "status", "--cluster", cluster, "--json").out)["promises"]
+        transaction, = {promise["id"] for promise in promises}
+        equal(run("txn", "status", "--cluster", cluster, transaction).out, "pending\n")
+        equal(run("store", "recover", "--cluster", cluster).status, 0)
+        result = run("txn", "status", "--cluster", cluster, transaction)
+        equal((result.status, result.out), said)
+
+
+@test
+def a_server_that_is_down_leaves_the_rest_to_be_seen_and_settled():
+    with Server(max_prepared_transactions=20, fsync=False) as one, Server(max_prepared_transactions=20, fsync=False) as two:
+        one.create("first")
+        cluster = f"{one.url('first')},{one.url()},{two.url()}"
+        equal(run("store", "init", "--cluster", cluster).status, 0)
+        lines = "".join(json.dumps(put(f"k{i}")) + "\n" for i in range(12))
+        run("txn", "--cluster", cluster, "--record", stdin=lines, env={"TURNSTONE_FAILPOINT": "before-commit-point"})
+        transaction = json.loads(run("store", "status", "--cluster", cluster, "--json").out)["promises"][0]["id"]
+        two.kill()
+        result = run("store", "status", "--cluster", cluster, "--json")
+        stores = json.loads(result.out)["stores"]
+        equal((result.status, [store.get("promises") for store in stores]), (6, [0, 1, None]))
+        holds("cannot be reached" in stores[2]["error"] and "store 2" in result.err, result)
+        told = json.loads(run("txn", "status", "--cluster", cluster, "--json", transaction).out)
+        equal((told["status"], told["promises"], told["unreachable"]), ("pending", 1, 1))
+        result = run("store", "recover", "--cluster", cluster, "--json")
+        equal((result.status, json.loads(result.out)["aborted"]), (4, 1))
+        equal(run("txn", "status", "--cluster", cluster, transaction).out, "aborted\n")
+        complains(6, "cannot be reached", "store", "fence", "--cluster", cluster)
+        two.resume()
+        result = run("store", "recover", "--cluster", cluster, "--json")
+        equal((result.status, json.loads(result.out)["aborted"]), (0, 1))
 
 
 @test

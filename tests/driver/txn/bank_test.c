@@ -128,9 +128,8 @@ static void the_total_stays_while_64_threads_move_money_and_two_resolvers_run(vo
     stage_release(&stage);
 }
 
-static void the_total_stays_while_replies_get_lost(void **state) {
-    (void)state;
-    stage_init(&stage, 3);
+/* The cluster is open; afterwards nothing is left in it. */
+static void lose_replies(void) {
     stage.config.timeouts.total_us = 2000000;
     stage.config.timeouts.retry_ceiling_us = 1000000;
     stage.config.timeouts.prepare_us = 200000;
@@ -146,9 +145,17 @@ static void the_total_stays_while_replies_get_lost(void **state) {
             ts_fault_add(stage.faults[i], &(struct ts_fault_rule){.kind = kinds[k], .chance = {2, 100}});
     }
     run_bank(16, 60);
+    for (size_t i = 0; i < 3; i++)
+        assert_true(ts_fault_count(stage.faults[i]) > 10);
     stage_no_faults(&stage);
     assert_true(atomic_load(&outcomes[TS_TXN_COMMITTED]) > 100);
     settle_all(stage.cluster);
+}
+
+static void the_total_stays_while_replies_get_lost(void **state) {
+    (void)state;
+    stage_init(&stage, 3);
+    lose_replies();
     stage_release(&stage);
 }
 
@@ -187,12 +194,26 @@ static void the_total_stays_on_rocksdb(void **state) {
     stage_release(&stage);
 }
 
+static void the_total_stays_while_replies_of_rocksdb_get_lost(void **state) {
+    (void)state;
+    stage_init_rocksdb(&stage, 3);
+    stage_open_rocksdb_with_faults(&stage);
+    lose_replies();
+    stage_close(&stage);
+    ts_cluster_close(stage.cluster);
+    stage.cluster = stage_open_rocksdb(&stage, false);
+    assert_int_equal(stage_promises(stage.cluster), 0);
+    expect_total(stage.cluster);
+    stage_release(&stage);
+}
+
 int main(void) {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(the_total_stays_while_64_threads_move_money_and_two_resolvers_run),
         cmocka_unit_test(the_total_stays_while_replies_get_lost),
         cmocka_unit_test(the_total_stays_while_the_process_is_fenced_again_and_again),
         cmocka_unit_test(the_total_stays_on_rocksdb),
+        cmocka_unit_test(the_total_stays_while_replies_of_rocksdb_get_lost),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -6,7 +6,6 @@
 #include "stage.h"
 
 #include <pthread.h>
-#include <stdlib.h>
 #include <time.h>
 
 static struct stage stage;
@@ -26,12 +25,6 @@ static int tear_down(void **state) {
     stage_no_faults(&stage);
     stage_release(&stage);
     return 0;
-}
-
-static void wait_until(bool (*done)(void)) {
-    for (int i = 0; i < 2000 && !done(); i++)
-        nanosleep(&(struct timespec){.tv_nsec = 5000000}, NULL);
-    assert_true(done());
 }
 
 static bool no_promises(void) {
@@ -282,7 +275,7 @@ static void a_lost_prepare_aborts_and_its_promise_goes(void **state) {
     run(3, &once);
     expect_outcome(TS_TXN_ABORTED, "40000");
     expect_numbers(1, 1, 1);
-    wait_until(no_promises);
+    stage_wait_until(no_promises);
 }
 
 static void a_lost_reply_of_the_commit_point_is_found_committed(void **state) {
@@ -339,7 +332,7 @@ static void a_commit_that_does_not_arrive_is_pending_and_happens_by_itself(void 
     for (size_t i = 0; i < 3; i++)
         pending += result.places[i].pending;
     assert_int_equal(pending, 2);
-    wait_until(no_promises);
+    stage_wait_until(no_promises);
     expect_numbers(1, 1, 1);
 }
 
@@ -349,7 +342,7 @@ static void degraded_transactions_are_answered_at_the_commit_point(void **state)
     struct ts_txn_options degrade = {.degrade = true};
     run(3, &degrade);
     expect_outcome(TS_TXN_COMMITTED_PENDING, "00000");
-    wait_until(no_promises);
+    stage_wait_until(no_promises);
     expect_numbers(1, 1, 1);
 }
 
@@ -373,7 +366,7 @@ static void a_decider_that_is_away_makes_it_unknown_and_it_is_settled_later(void
     run(3, &once);
     expect_outcome(TS_TXN_UNKNOWN, "08006");
     stage_no_faults(&stage);
-    wait_until(no_promises);
+    stage_wait_until(no_promises);
     expect_numbers(4, 4, 4);
 }
 
@@ -401,21 +394,17 @@ static void a_fenced_process_goes_on_under_a_new_uuid(void **state) {
     assert_memory_not_equal(before, result.id, 70);
     assert_int_equal(ts_txn_recover(other, 1000, &settled, NULL), TS_TXN_ERROR_OK);
     ts_cluster_close(other);
-    wait_until(no_promises);
+    stage_wait_until(no_promises);
     assert_int_equal(stage_number(stage.cluster, 0, key[0]), 13 - unknown);
     expect_numbers(13 - unknown, 13 - unknown, 13 - unknown);
 }
 
-/* Somebody else's promise, which holds the key on the second store until it is aborted. */
 static void hold(void) {
-    struct ts_op op = stage_add(key[1], 1);
-    struct ts_call promise = {.kind = TS_CALL_PREPARE, .gid = "held", .batch = {&op, 1}};
-    assert_int_equal(ts_store_run(ts_cluster_store(stage.cluster, 1), &promise), TS_STORE_OK);
+    stage_hold(&stage, 1, key[1]);
 }
 
 static void let_go(void) {
-    struct ts_call abort = {.kind = TS_CALL_ABORT, .gid = "held"};
-    assert_int_equal(ts_store_run(ts_cluster_store(stage.cluster, 1), &abort), TS_STORE_OK);
+    stage_let_go(&stage, 1);
 }
 
 static void *run_in_thread(void *context) {
@@ -425,21 +414,8 @@ static void *run_in_thread(void *context) {
     return NULL;
 }
 
-static bool append(void *context, struct ts_bytes text) {
-    char *all = context;
-    size_t len = strlen(all);
-    assert_true(len + text.len < 200000);
-    memcpy(all + len, text.data, text.len);
-    all[len + text.len] = '\0';
-    return true;
-}
-
 static bool shows(const char *line) {
-    char *all = calloc(1, 200001);
-    assert_true(ts_coordinator_metrics(stage.coordinator, append, all));
-    bool found = strstr(all, line) != NULL;
-    free(all);
-    return found;
+    return stage_shows(&stage, line);
 }
 
 static bool one_in_flight(void) {
@@ -456,7 +432,7 @@ static void admission_refuses_when_it_is_full_and_local_ones_need_no_place(void 
     static struct ts_txn_result other;
     pthread_t thread;
     assert_int_equal(pthread_create(&thread, NULL, run_in_thread, &other), 0);
-    wait_until(one_in_flight);
+    stage_wait_until(one_in_flight);
     run(3, NULL);
     expect_outcome(TS_TXN_REFUSED, "53300");
     assert_int_equal(result.attempts, 0);
@@ -612,7 +588,7 @@ static void decisions_go_in_the_background(void **state) {
     for (int i = 0; i < 3000; i++)
         run(3, NULL);
     expect_outcome(TS_TXN_COMMITTED, "00000");
-    wait_until(few_records);
+    stage_wait_until(few_records);
 }
 
 static void status_shows_coordinators_promises_and_decisions(void **state) {

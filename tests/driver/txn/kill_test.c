@@ -12,6 +12,7 @@
 #include <signal.h>
 #include <stdlib.h>
 #include <sys/wait.h>
+#include <time.h>
 #include <unistd.h>
 
 enum { ACCOUNTS = 6 };
@@ -41,9 +42,9 @@ static void make_accounts(struct ts_cluster *cluster) {
 }
 
 /* In a process of its own: all three stores take part in every transfer. */
-static void move_money(struct ts_cluster *cluster) {
+static void move_money_with(struct ts_cluster *cluster, const struct ts_txn_config *config) {
     struct ts_coordinator *coordinator = NULL;
-    if (ts_coordinator_open(cluster, NULL, &coordinator, NULL) != TS_TXN_ERROR_OK)
+    if (ts_coordinator_open(cluster, config, &coordinator, NULL) != TS_TXN_ERROR_OK)
         _exit(3);
     for (size_t i = 0; i < 12; i++) {
         size_t at = i % ACCOUNTS;
@@ -53,6 +54,23 @@ static void move_money(struct ts_cluster *cluster) {
         ts_txn_run(coordinator, ops, 3, NULL, &result);
     }
     ts_coordinator_close(coordinator);
+}
+
+static void move_money(struct ts_cluster *cluster) {
+    move_money_with(cluster, NULL);
+}
+
+/* Its promises are old soon. */
+static void hurry(struct ts_cluster *cluster) {
+    struct ts_txn_config config;
+    ts_txn_config_init(&config);
+    config.timeouts.total_us = 50000;
+    move_money_with(cluster, &config);
+}
+
+static void resolve(struct ts_cluster *cluster) {
+    if (ts_txn_resolve(cluster, 5000, NULL, NULL) != TS_TXN_ERROR_OK)
+        _exit(10);
 }
 
 static void recover(struct ts_cluster *cluster) {
@@ -87,7 +105,8 @@ static const struct work {
     bool any_step;
     void (*work)(struct ts_cluster *cluster);
 } works[] = {{"make", false, make_accounts}, {"move", true, move_money},        {"recover", true, recover},
-             {"raise", true, raise_epoch},   {"settled", true, expect_settled}, {"open", false, nothing}};
+             {"raise", true, raise_epoch},   {"settled", true, expect_settled}, {"open", false, nothing},
+             {"hurry", true, hurry},         {"resolve", true, resolve}};
 
 static int child(const char *name, const char *urls) {
     snprintf(stage.urls, sizeof stage.urls, "%s", urls);
@@ -189,6 +208,15 @@ static void a_kill_during_recovery_is_recovered_from(void **state) {
     assert_true(reached[TXN__FAILPOINT_SWEEP_BEFORE_REMOVE]);
 }
 
+/* Recovery fences; only a resolver decides against what is merely too old. */
+static void a_kill_after_deciding_against_an_old_promise_is_recovered_from(void **state) {
+    (void)state;
+    assert_true(killed_at("after-prepare", "hurry"));
+    nanosleep(&(struct timespec){.tv_nsec = 100000000}, NULL);
+    assert_true(killed_at("resolve-after-refuse", "resolve"));
+    expect_total_and_no_promise();
+}
+
 static void a_kill_while_the_epoch_is_raised_is_taken_up_by_the_next(void **state) {
     (void)state;
     for (int point = TXN__FAILPOINT_FENCE_AFTER_CLOSE; point <= TXN__FAILPOINT_FENCE_AFTER_OPEN; point++) {
@@ -208,6 +236,8 @@ int main(int argc, char **argv) {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test_setup_teardown(a_kill_while_money_moves_keeps_the_total, set_up, tear_down),
         cmocka_unit_test_setup_teardown(a_kill_during_recovery_is_recovered_from, set_up, tear_down),
+        cmocka_unit_test_setup_teardown(a_kill_after_deciding_against_an_old_promise_is_recovered_from,
+                                        set_up, tear_down),
         cmocka_unit_test_setup_teardown(a_kill_while_the_epoch_is_raised_is_taken_up_by_the_next, set_up,
                                         tear_down),
     };

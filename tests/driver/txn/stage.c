@@ -4,11 +4,13 @@
 
 #include "base/bytes.h"
 #include "base/number.h"
+#include "os/clock.h"
 
 #include <stdio.h>
 #include <stdlib.h>
 #include <sys/stat.h>
 #include <sys/wait.h>
+#include <time.h>
 #include <unistd.h>
 
 void stage_open(struct stage *stage) {
@@ -22,14 +24,25 @@ void stage_close(struct stage *stage) {
     stage->coordinator = NULL;
 }
 
+static uint64_t wall_ms(void *context) {
+    const struct stage *stage = context;
+    return ts_clock_wall_ms() + stage->ahead_ms;
+}
+
+static uint64_t monotonic_ns(void *context) {
+    (void)context;
+    return ts_clock_monotonic_ns();
+}
+
 void stage_init(struct stage *stage, size_t count) {
     memset(stage, 0, sizeof *stage);
     stage->count = count;
+    stage->clock = (struct ts_store_clock){wall_ms, monotonic_ns, stage};
     ts_txn_config_init(&stage->config);
     for (size_t i = 0; i < count; i++) {
         char name[20];
         snprintf(name, sizeof name, "stage%zu", i);
-        stage->memories[i] = ts_memory_new(name, NULL);
+        stage->memories[i] = ts_memory_new(name, &stage->clock);
         assert_non_null(stage->memories[i]);
         stage->faults[i] = ts_fault_new(ts_memory_open(stage->memories[i]), i);
         assert_non_null(stage->faults[i]);
@@ -103,6 +116,23 @@ struct ts_cluster *stage_open_rocksdb(const struct stage *stage, bool any_step) 
     return cluster;
 }
 
+void stage_open_rocksdb_with_faults(struct stage *stage) {
+    const struct ts_store_options options = {.wait_ms = 10000};
+    struct ts_store_error error;
+    for (size_t i = 0; i < stage->count; i++) {
+        char url[300];
+        struct ts_store *store = NULL;
+        snprintf(url, sizeof url, "rocksdb:%s/%zu", stage->directory, i);
+        if (ts_store_open(url, &options, &store, &error) != TS_STORE_OK)
+            fail_msg("%s", error.text);
+        stage->faults[i] = ts_fault_new(store, i);
+        assert_non_null(stage->faults[i]);
+    }
+    const struct ts_cluster_options cluster = {0};
+    if (ts_cluster_open_over(stage->faults, stage->count, &cluster, &stage->cluster, &error) != TS_STORE_OK)
+        fail_msg("%s", error.text);
+}
+
 void stage_key(const struct ts_cluster *cluster, size_t place, const char *name, char ret_key[40]) {
     for (unsigned i = 0;; i++) {
         snprintf(ret_key, 40, "%s%u", name, i);
@@ -162,6 +192,58 @@ size_t stage_records(struct ts_cluster *cluster) {
     }
     ts_rows_release(&rows);
     return count;
+}
+
+size_t stage_keys(struct ts_cluster *cluster, size_t place, char kind, uint64_t *ret_version) {
+    const uint8_t from[] = {0, 'x', (uint8_t)kind};
+    const uint8_t to[] = {0, 'x', (uint8_t)(kind + 1)};
+    struct ts_rows rows = {0};
+    struct ts_call call = {
+        .kind = TS_CALL_SCAN, .from = {from, 3}, .to = {to, 3}, .limit = 10000, .rows = &rows};
+    if (ts_store_run(ts_cluster_store(cluster, place), &call) != TS_STORE_OK)
+        fail_msg("%s", call.error.text);
+    size_t count = rows.count;
+    if (ret_version != NULL)
+        *ret_version = count > 0 ? rows.rows[0].version : 0;
+    ts_rows_release(&rows);
+    return count;
+}
+
+void stage_wait_until(bool (*done)(void)) {
+    for (int i = 0; i < 2000 && !done(); i++)
+        nanosleep(&(struct timespec){.tv_nsec = 5000000}, NULL);
+    assert_true(done());
+}
+
+void stage_hold(struct stage *stage, size_t place, const char *key) {
+    struct ts_op op = stage_add(key, 1);
+    struct ts_call promise = {.kind = TS_CALL_PREPARE, .gid = "held", .batch = {&op, 1}};
+    assert_int_equal(ts_store_run(ts_cluster_store(stage->cluster, place), &promise), TS_STORE_OK);
+}
+
+void stage_let_go(struct stage *stage, size_t place) {
+    struct ts_call abort = {.kind = TS_CALL_ABORT, .gid = "held"};
+    assert_int_equal(ts_store_run(ts_cluster_store(stage->cluster, place), &abort), TS_STORE_OK);
+}
+
+enum { METRICS_MAX = 200000 };
+
+static bool append(void *context, struct ts_bytes text) {
+    char *all = context;
+    size_t len = strlen(all);
+    assert_true(len + text.len < METRICS_MAX);
+    memcpy(all + len, text.data, text.len);
+    all[len + text.len] = '\0';
+    return true;
+}
+
+bool stage_shows(const struct stage *stage, const char *text) {
+    char *all = calloc(1, METRICS_MAX + 1);
+    assert_non_null(all);
+    assert_true(ts_coordinator_metrics(stage->coordinator, append, all));
+    bool found = strstr(all, text) != NULL;
+    free(all);
+    return found;
 }
 
 void stage_fault(struct stage *stage, size_t place, enum ts_call_kind call, enum ts_fault_kind kind,

@@ -11,6 +11,8 @@
 #include "turnstone/txn.h"
 #include "txn/txn_config.h"
 
+#include <stdatomic.h>
+
 enum { STAGE_STORES_MAX = 4 };
 
 struct stage {
@@ -20,7 +22,9 @@ struct stage {
     struct ts_cluster *cluster;
     struct ts_txn_config config;
     struct ts_coordinator *coordinator;
-    char directory[200]; /* rocksdb */
+    struct ts_store_clock clock; /* of the stores in memory: the real one, and ... */
+    _Atomic uint64_t ahead_ms;   /* ... so much later */
+    char directory[200];         /* rocksdb */
     char urls[1000];
 };
 
@@ -37,6 +41,8 @@ struct ts_cluster *stage_other_process(struct stage *stage);
 void stage_init_rocksdb(struct stage *stage, size_t count);
 void stage_name_rocksdb(struct stage *stage, size_t count); /* without making the stores */
 struct ts_cluster *stage_open_rocksdb(const struct stage *stage, bool any_step);
+/* The same as the stage's cluster, each store behind a fault decorator. */
+void stage_open_rocksdb_with_faults(struct stage *stage);
 
 /* A key that routes to the store: "<name><a number>". */
 void stage_key(const struct ts_cluster *cluster, size_t place, const char *name, char ret_key[40]);
@@ -47,6 +53,20 @@ uint64_t stage_version(struct ts_cluster *cluster, size_t place, const char *key
 size_t stage_promises(struct ts_cluster *cluster);
 /* Keys of this layer on all stores, outcomes left out. */
 size_t stage_records(struct ts_cluster *cluster);
+
+/* Keys of this layer of one kind on one store, by their third byte: 'c' coordinators, 'd' decisions,
+ * 'h' heartbeats, 'l' marks. And the version of the first of them, 0 when there is none. */
+size_t stage_keys(struct ts_cluster *cluster, size_t place, char kind, uint64_t *ret_version);
+
+/* Waits for at most ten seconds; fails when it never comes. */
+void stage_wait_until(bool (*done)(void));
+
+/* Somebody else's promise on the store, which holds the key until it is let go. */
+void stage_hold(struct stage *stage, size_t place, const char *key);
+void stage_let_go(struct stage *stage, size_t place);
+
+/* Whether the metrics of the coordinator have this text. */
+bool stage_shows(const struct stage *stage, const char *text);
 
 /* Makes the place's next call of a kind fail; result only for ERROR. */
 void stage_fault(struct stage *stage, size_t place, enum ts_call_kind call, enum ts_fault_kind kind,

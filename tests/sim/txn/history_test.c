@@ -204,6 +204,42 @@ static void expect(const char *(*history)(struct txn__taken), enum txn__rule rul
         fail_msg("expected \"%s\", found \"%s\"", trouble, without);
 }
 
+/* Aborted, and the mark has passed it; then its commit point arrives. */
+static const char *rmlow(struct txn__taken taken) {
+    start(taken);
+    a_prepares();
+    struct message *decision = c_sends(TXN__WISH_DECIDE);
+    message_give_up(&world, decision);
+    c_goes_on();
+    coordinator_clean(&world, C);
+    message_arrive(&world, decision);
+    return end();
+}
+
+/* Decided; a sweep behind the fenced coordinator cannot reach A. */
+static const char *half_finished(struct txn__taken taken) {
+    start(taken);
+    a_prepares();
+    answered(c_sends(TXN__WISH_DECIDE));
+    coordinator_crash(&world, C);
+    fence(&world, &world.txns[0].gid.coordinator, D);
+    world.away[A] = true;
+    sweep(&world, D);
+    world.away[A] = false;
+    return end();
+}
+
+/* Decided, and A has not heard of it when C leaves. */
+static const char *leave(struct txn__taken taken) {
+    start(taken);
+    a_prepares();
+    answered(c_sends(TXN__WISH_DECIDE));
+    message_give_up(&world, c_sends(TXN__WISH_COMMIT));
+    assert_false(world.coordinators[C].runs[RUN].used);
+    coordinator_leave(&world, C);
+    return end();
+}
+
 #define HISTORY(name, function, rule, trouble)                                                               \
     static void name(void **state) {                                                                         \
         (void)state;                                                                                         \
@@ -229,6 +265,12 @@ HISTORY(nosync_a_commit_decision_stays_until_its_participants_have_synced, nosyn
         "half applied")
 HISTORY(no_reread_after_fencing_the_decision_is_read_again, no_reread, TXN__RULE_NO_REREAD, "half applied")
 HISTORY(resend_a_prepare_is_sent_once, resend, TXN__RULE_RESEND, "applied twice")
+HISTORY(rmlow_an_abort_decision_stays_when_the_mark_passes_it, rmlow, TXN__RULE_RMLOW,
+        "said aborted, but applied")
+HISTORY(half_finished_a_sweep_keeps_what_a_participant_did_not_answer_for, half_finished,
+        TXN__RULE_HALF_FINISHED, "half applied")
+HISTORY(leave_who_has_something_under_way_stays_registered, leave, TXN__RULE_LEAVE,
+        "a decision that nobody will remove")
 
 int main(void) {
     const struct CMUnitTest tests[] = {
@@ -243,6 +285,9 @@ int main(void) {
         cmocka_unit_test(nosync_a_commit_decision_stays_until_its_participants_have_synced),
         cmocka_unit_test(no_reread_after_fencing_the_decision_is_read_again),
         cmocka_unit_test(resend_a_prepare_is_sent_once),
+        cmocka_unit_test(rmlow_an_abort_decision_stays_when_the_mark_passes_it),
+        cmocka_unit_test(half_finished_a_sweep_keeps_what_a_participant_did_not_answer_for),
+        cmocka_unit_test(leave_who_has_something_under_way_stays_registered),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -148,35 +148,13 @@ static void append_own(struct message *message, size_t count) {
 static void fill_call(struct message *message, const struct txn__gid *gid) {
     txn__gid_format(gid, message->gid);
     message->call.gid = message->gid;
-    message->call.kind = TS_CALL_APPLY;
-    switch (message->wish) {
-    case TXN__WISH_APPLY:
-    case TXN__WISH_DECIDE:
-    case TXN__WISH_REFUSE:
-    case TXN__WISH_FENCE:
-    case TXN__WISH_FORGET:
-    case TXN__WISH_RECORD:
+    message->call.kind = txn__wish_call(message->wish);
+    if (message->wish != TXN__WISH_LOOK)
         return;
-    case TXN__WISH_PREPARE:
-        message->call.kind = TS_CALL_PREPARE;
-        return;
-    case TXN__WISH_COMMIT:
-        message->call.kind = TS_CALL_COMMIT;
-        return;
-    case TXN__WISH_ABORT:
-        message->call.kind = TS_CALL_ABORT;
-        return;
-    case TXN__WISH_LOOK:
-        message->call.kind = TS_CALL_READ;
-        txn__look_keys_init(&message->look_keys, gid);
-        message->call.keys = message->look_keys.bytes;
-        message->call.key_count = TXN__LOOK_KEYS;
-        message->call.rows = &message->rows;
-        return;
-    case TXN__WISH_NONE:
-        break;
-    }
-    ts_unreachable("a wish that can be sent");
+    txn__look_keys_init(&message->look_keys, gid);
+    message->call.keys = message->look_keys.bytes;
+    message->call.key_count = TXN__LOOK_KEYS;
+    message->call.rows = &message->rows;
 }
 
 static struct txn__entry *free_entry(struct world_coordinator *coordinator) {
@@ -246,7 +224,8 @@ size_t coordinator_begin(struct world *world, size_t index, const uint32_t *plac
     *txn = (struct world_txn){.used = true, .count = count, .decider = places[0]};
     memcpy(txn->gid.cluster, world->cluster, sizeof world->cluster);
     txn->gid.coordinator = coordinator->uuid;
-    txn->gid.sequence = txn__marks_next_sequence(&coordinator->marks);
+    txn->gid.sequence =
+        txn__marks_next_sequence(&coordinator->marks, (coordinator->marks.next_sequence & 1) != 0);
     txn->gid.decider = places[0];
     run->entry = free_entry(coordinator);
     txn__marks_begin(&coordinator->marks, run->entry, txn->gid.sequence, places[0]);

@@ -13,6 +13,7 @@
 
 #include "batches.h"
 #include "marks.h"
+#include "removal.h"
 #include "resolve.h"
 #include "run.h"
 #include "store/memory.h"
@@ -109,7 +110,9 @@ struct world {
     struct world_coordinator coordinators[COORDINATORS];
     struct world_resolver resolvers[RESOLVERS];
     uint64_t turns;
-    uint64_t touched; /* calls that may have changed a store */
+    uint64_t touched;  /* calls that may have changed a store */
+    bool flaky;        /* stores do not always answer those who clean up */
+    bool away[STORES]; /* they never do */
     uint8_t uuids;
     char trouble[160];
 };
@@ -136,6 +139,8 @@ size_t coordinator_begin(struct world *world, size_t coordinator, const uint32_t
 struct message *coordinator_send(struct world *world, size_t coordinator, size_t run);
 /* Syncs the stores of what was applied everywhere, moves the marks and removes decisions below them. */
 void coordinator_clean(struct world *world, size_t coordinator);
+/* Cleans up, deregisters where it may, and is gone: as the driver closes. It has no run under way. */
+void coordinator_leave(struct world *world, size_t coordinator);
 /* Commits what is pending, as the driver does in the background. */
 void coordinator_push(struct world *world, size_t coordinator);
 

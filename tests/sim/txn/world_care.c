@@ -8,6 +8,30 @@
 
 #include <stdio.h>
 
+/* Whether a store does not answer who cleans up: always, or now and then, by the count of what has happened. */
+static bool is_away(const struct world *world, uint32_t place) {
+    return world->away[place] || (world->flaky && (world->touched * 7 + place * 5) % 11 < 3);
+}
+
+static void commit_round(struct world *world, const struct txn__gid *gid, struct txn__round *round) {
+    for (uint32_t place; txn__round_next(round, &place);)
+        txn__round_reply(round, place,
+                         is_away(world, place) ? TS_STORE_UNAVAILABLE
+                                               : world_finish(world, place, TS_CALL_COMMIT, gid));
+}
+
+static enum ts_store_result sync_store(struct world *world, uint32_t place) {
+    struct ts_call call = {.kind = TS_CALL_SYNC};
+    if (txn__is_taken(world->taken, TXN__RULE_NOSYNC))
+        return TS_STORE_OK;
+    return is_away(world, place) ? TS_STORE_UNAVAILABLE : ts_store_run(world->stores[place], &call);
+}
+
+static void sync_round(struct world *world, struct txn__round *round) {
+    for (uint32_t place; txn__round_next(round, &place);)
+        txn__round_reply(round, place, sync_store(world, place));
+}
+
 void coordinator_push(struct world *world, size_t index) {
     struct world_coordinator *coordinator = &world->coordinators[index];
     for (uint32_t decider = 0; decider < STORES; decider++) {
@@ -16,61 +40,74 @@ void coordinator_push(struct world *world, size_t index) {
             struct txn__gid gid = {
                 .coordinator = coordinator->uuid, .sequence = entry->sequence, .decider = decider};
             memcpy(gid.cluster, world->cluster, sizeof gid.cluster);
-            for (uint32_t place = 0; place < STORES && entry->state == TXN__ENTRY_PENDING; place++) {
-                if (!txn__places_have(&entry->places, place))
-                    continue;
-                enum ts_store_result result = world_finish(world, place, TS_CALL_COMMIT, &gid);
-                if (result == TS_STORE_OK || result == TS_STORE_NO_SUCH_PROMISE)
+            struct txn__round round;
+            txn__round_init(&round, TXN__ERRAND_COMMIT, &entry->places);
+            commit_round(world, &gid, &round);
+            for (uint32_t place = 0; place < STORES; place++) {
+                if (txn__places_have(&round.done, place))
                     txn__marks_applied(entry, place);
             }
         }
     }
 }
 
-/* One batch: the mark, and the commit decisions below it. */
-static void move_mark(struct world *world, struct world_coordinator *coordinator, uint32_t place,
-                      uint64_t low) {
+/* A page of the decisions of a coordinator, small enough that there is often more than one. */
+enum { PAGE = 3 };
+
+static void scan_decisions(struct world *world, uint32_t place, const struct txn__uuid *uuid,
+                           const uint64_t sequences[2], struct ts_rows *rows) {
+    struct txn__key from;
+    struct txn__key to;
+    txn__key_decision(uuid, sequences[0], &from);
+    txn__key_decision(uuid, sequences[1], &to);
+    struct ts_call scan = {.kind = TS_CALL_SCAN,
+                           .from = txn__key_bytes(&from),
+                           .to = txn__key_bytes(&to),
+                           .limit = PAGE,
+                           .rows = rows};
+    ts_assert(ts_store_run(world->stores[place], &scan) == TS_STORE_OK);
+}
+
+/* One batch: the mark, and the commit decisions below it. False when it failed. */
+static bool move_mark_once(struct world *world, struct world_coordinator *coordinator, uint32_t place,
+                           uint64_t low, struct ts_rows *rows) {
     struct txn__gid gid = {.coordinator = coordinator->uuid, .sequence = 1, .decider = place};
     struct txn__look look;
     world_look(world, &gid, &look);
     if (look.registration.state != TXN__REGISTERED)
-        return;
+        return false;
+    scan_decisions(world, place, &coordinator->uuid, (uint64_t[]){coordinator->moved[place], low}, rows);
+    struct ts_op ops[2 + PAGE];
+    uint64_t upto;
+    size_t dels = txn__mark_dels(&(struct txn__mark_page){rows, low, world->taken}, ops + 2, &upto);
     struct txn__own own;
-    txn__own_move(&(struct txn__move){&coordinator->uuid, look.mark_version, low}, &own);
-    struct ts_op ops[2 + TXNS];
-    struct txn__key keys[TXNS];
+    txn__own_move(&(struct txn__move){&coordinator->uuid, look.mark_version, upto}, &own);
     memcpy(ops, own.ops, 2 * sizeof ops[0]);
-    size_t count = 2;
-    for (uint64_t sequence = coordinator->moved[place]; sequence < low; sequence++) {
-        gid.sequence = sequence;
-        world_look(world, &gid, &look);
-        if (look.decision != TXN__DECISION_COMMIT)
-            continue;
-        txn__key_decision(&coordinator->uuid, sequence, &keys[count - 2]);
-        ops[count] = (struct ts_op){.kind = TS_OP_DEL, .key = txn__key_bytes(&keys[count - 2])};
-        count++;
-    }
-    if (world_apply(world, place, ops, count) != TS_STORE_OK)
-        return;
-    coordinator->moved[place] = low;
-    coordinator->dirty[place] = false;
+    if (world_apply(world, place, ops, 2 + dels) != TS_STORE_OK)
+        return false;
+    coordinator->moved[place] = upto;
+    return true;
+}
+
+static void move_mark(struct world *world, struct world_coordinator *coordinator, uint32_t place,
+                      uint64_t low) {
+    struct ts_rows rows = {0};
+    bool good = true;
+    while (good && coordinator->moved[place] < low)
+        good = move_mark_once(world, coordinator, place, low, &rows);
+    coordinator->dirty[place] = !good;
+    ts_rows_release(&rows);
 }
 
 void coordinator_clean(struct world *world, size_t index) {
     struct world_coordinator *coordinator = &world->coordinators[index];
     struct txn__places places;
-    struct txn__places synced = {{0}};
+    struct txn__round round;
     txn__marks_take_applied(&coordinator->marks, &places);
-    for (uint32_t place = 0; place < STORES; place++) {
-        if (!txn__places_have(&places, place))
-            continue;
-        struct ts_call call = {.kind = TS_CALL_SYNC};
-        if (txn__is_taken(world->taken, TXN__RULE_NOSYNC) ||
-            ts_store_run(world->stores[place], &call) == TS_STORE_OK)
-            txn__places_add(&synced, place);
-    }
+    txn__round_init(&round, TXN__ERRAND_SYNC, &places);
+    sync_round(world, &round);
     struct txn__entry *gone;
-    txn__marks_synced(&coordinator->marks, &synced, &gone);
+    txn__marks_synced(&coordinator->marks, &round.done, &gone);
     while (gone != NULL) {
         struct txn__entry *next = gone->next;
         coordinator->dirty[gone->decider] = true;
@@ -84,6 +121,38 @@ void coordinator_clean(struct world *world, size_t index) {
     }
 }
 
+static void remove_aborts(struct world *world, uint32_t place, const struct txn__uuid *uuid) {
+    struct ts_rows rows = {0};
+    struct txn__uuid found;
+    uint64_t from = 0;
+    do {
+        scan_decisions(world, place, uuid, (uint64_t[]){from, UINT64_MAX}, &rows);
+        struct ts_op ops[PAGE];
+        size_t count = txn__abort_dels(&rows, ops);
+        if (count > 0)
+            (void)world_apply(world, place, ops, count);
+        if (rows.count > 0 && txn__key_is_decision(rows.rows[rows.count - 1].key, &found, &from))
+            from++;
+    } while (rows.more);
+    ts_rows_release(&rows);
+}
+
+void coordinator_leave(struct world *world, size_t index) {
+    struct world_coordinator *coordinator = &world->coordinators[index];
+    coordinator_clean(world, index);
+    for (uint32_t place = 0; place < STORES; place++) {
+        struct txn__standing standing = {
+            .registered = true, .dirty = coordinator->dirty[place], .taken = world->taken};
+        struct txn__own own;
+        if (!txn__may_deregister(&standing, &coordinator->marks, place))
+            continue;
+        txn__own_deregister(&coordinator->uuid, coordinator->registered[place], &own);
+        if (world_apply(world, place, own.ops, own.count) == TS_STORE_OK)
+            remove_aborts(world, place, &coordinator->uuid);
+    }
+    coordinator_crash(world, index);
+}
+
 void fence(struct world *world, const struct txn__uuid *uuid, uint32_t place) {
     struct txn__gid gid = {.coordinator = *uuid, .sequence = 1, .decider = place};
     struct txn__look look;
@@ -95,40 +164,49 @@ void fence(struct world *world, const struct txn__uuid *uuid, uint32_t place) {
     (void)world_apply(world, place, own.ops, own.count);
 }
 
-/* Commits a decided transaction on every participant and syncs them. */
-static bool finish_everywhere(struct world *world, const struct txn__gid *gid,
-                              const struct txn__places *participants) {
-    for (uint32_t place = 0; place < STORES; place++) {
-        if (!txn__places_have(participants, place))
-            continue;
-        enum ts_store_result result = world_finish(world, place, TS_CALL_COMMIT, gid);
-        if (result != TS_STORE_OK && result != TS_STORE_NO_SUCH_PROMISE)
-            return false;
-        struct ts_call sync = {.kind = TS_CALL_SYNC};
-        if (ts_store_run(world->stores[place], &sync) != TS_STORE_OK)
-            return false;
+static void sweep_page(struct world *world, uint32_t place, const struct ts_rows *rows, bool fenced) {
+    struct txn__gid gid = {.decider = place};
+    memcpy(gid.cluster, world->cluster, sizeof gid.cluster);
+    struct txn__sweep page;
+    struct txn__round round;
+    txn__sweep_init(&page, rows, fenced, world->taken);
+    while (txn__sweep_next(&page, &gid, &round)) {
+        commit_round(world, &gid, &round);
+        txn__sweep_finished(&page, &round);
     }
-    return true;
+    txn__sweep_syncs(&page, &round);
+    sync_round(world, &round);
+    struct ts_op ops[PAGE];
+    size_t count = txn__sweep_dels(&page, &round, ops);
+    if (count > 0)
+        (void)world_apply(world, place, ops, count);
 }
 
 void sweep(struct world *world, uint32_t place) {
-    for (size_t i = 0; i < world->txn_count; i++) {
-        const struct txn__gid *gid = &world->txns[i].gid;
-        if (gid->decider != place)
-            continue;
+    struct ts_rows rows = {0};
+    for (uint8_t number = 1; number <= world->uuids; number++) {
+        struct txn__gid gid = {.sequence = 1, .decider = place};
+        gid.coordinator.bytes[15] = number;
         struct txn__look look;
-        world_look(world, gid, &look);
-        struct txn__removal removal = {look.decision, .fenced = look.registration.state != TXN__REGISTERED,
-                                       .taken = world->taken};
-        if (removal.fenced && look.decision == TXN__DECISION_COMMIT)
-            removal.finished_synced = finish_everywhere(world, gid, &look.participants);
-        if (!txn__may_remove(&removal))
+        world_look(world, &gid, &look);
+        enum txn__sweep_wish wish =
+            txn__sweep_wish(&look, &(struct txn__sweep_options){.taken = world->taken});
+        if (wish == TXN__SWEEP_FENCE) {
+            fence(world, &gid.coordinator, place);
+            world_look(world, &gid, &look);
+        }
+        if (wish == TXN__SWEEP_LEAVE)
             continue;
-        struct txn__key key;
-        txn__key_decision(&gid->coordinator, gid->sequence, &key);
-        struct ts_op op = {.kind = TS_OP_DEL, .key = txn__key_bytes(&key)};
-        (void)world_apply(world, place, &op, 1);
+        uint64_t from = 0;
+        do {
+            scan_decisions(world, place, &gid.coordinator, (uint64_t[]){from, UINT64_MAX}, &rows);
+            sweep_page(world, place, &rows, look.registration.state != TXN__REGISTERED);
+            struct txn__uuid uuid;
+            if (rows.count > 0 && txn__key_is_decision(rows.rows[rows.count - 1].key, &uuid, &from))
+                from++;
+        } while (rows.more);
     }
+    ts_rows_release(&rows);
 }
 
 void resolver_pass(struct world *world, bool fence_all) {
@@ -178,6 +256,8 @@ static const char *broken_txn(struct world *world, size_t number, bool at_end) {
         return trouble(world, "half applied", number);
     struct txn__look look;
     world_look(world, &txn->gid, &look);
+    if (at_end && look.decision != TXN__DECISION_NONE && look.registration.state == TXN__NOT_REGISTERED)
+        return trouble(world, "a decision that nobody will remove", number);
     if (look.decision == TXN__DECISION_ABORT && most > 0)
         return trouble(world, "an abort decision for a committed transaction", number);
     return NULL;

@@ -109,7 +109,7 @@ static void claim_takes_over_what_get_run_says(void **state) {
 /* Section 6 of the specification, and for runs the table in docs/coordination.md. */
 static const struct {
     enum ts_error_variant variant;
-    enum ts_error_class expected;
+    enum ts_coord_class expected;
 } classes[] = {
     {TS_VARIANT_NONE, TS_ERROR_CLASS_NONE},
     {TS_VARIANT_ALREADY_LEASED, TS_ERROR_CLASS_RETRYABLE},
@@ -151,7 +151,7 @@ static void every_variant_has_its_class(void **state) {
 static void an_error_of_the_store_is_as_the_store_says(void **state) {
     (void)state;
     static struct ts_coord_detail detail;
-    static const enum ts_error_class expected[] = {
+    static const enum ts_coord_class expected[] = {
         [TS_INFRA_RETRYABLE] = TS_ERROR_CLASS_RETRYABLE,
         [TS_INFRA_UNKNOWN] = TS_ERROR_CLASS_RETRYABLE,
         [TS_INFRA_PERMANENT] = TS_ERROR_CLASS_FATAL,
@@ -175,7 +175,7 @@ static void a_failure_inside_a_failure_decides_the_class(void **state) {
                      TS_ERROR_CLASS_ESCALATE);
     detail.nested = TS_VARIANT_GET_RUN_FAILED;
     assert_stops("TS_VARIANT_GET_RUN_FAILED", ts_error_class_of(TS_VARIANT_GET_RUN_FAILED, &detail));
-    assert_string_equal(ts_error_class_name(TS_ERROR_CLASS_ESCALATE), "escalate");
+    assert_string_equal(ts_coord_class_name(TS_ERROR_CLASS_ESCALATE), "escalate");
 }
 
 int main(void) {

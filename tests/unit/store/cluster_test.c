@@ -87,20 +87,24 @@ static void what_is_listed_must_be_the_cluster(void **state) {
             TS_STORE_BAD_CONFIGURATION, "store init");
     ts_cluster_close(made("ab", "xxh64"));
     refused(open_as("ba", (struct ts_cluster_options){0}, &cluster, &error), &error, TS_STORE_FOREIGN,
-            "order");
+            "memory:b is store 1 of its cluster, listed as store 0; list the stores in the order");
+    refused(open_as("aa", (struct ts_cluster_options){0}, &cluster, &error), &error, TS_STORE_BAD_USAGE,
+            "store 0 and store 1 are the same");
+    refused(init("bb", "", &cluster, &error), &error, TS_STORE_BAD_USAGE, "store 0 and store 1 are the same");
     refused(open_as("a", (struct ts_cluster_options){0}, &cluster, &error), &error, TS_STORE_FOREIGN,
-            "2 stores");
+            "of a cluster of 2, and the list has");
     refused(open_as("abc", (struct ts_cluster_options){0}, &cluster, &error), &error, TS_STORE_FOREIGN,
-            "2 stores");
+            "of a cluster of 2, and the list has");
     refused(init("ac", "xxh64", &cluster, &error), &error, TS_STORE_FOREIGN, "memory:c is empty");
     refused(init("cb", "xxh64", &cluster, &error), &error, TS_STORE_FOREIGN, "memory:c is empty");
-    refused(init("ca", "xxh64", &cluster, &error), &error, TS_STORE_FOREIGN, "belongs to a cluster already");
-    refused(init("abc", "xxh64", &cluster, &error), &error, TS_STORE_FOREIGN, "belongs to a cluster already");
+    refused(init("ca", "xxh64", &cluster, &error), &error, TS_STORE_FOREIGN,
+            "memory:a belongs to a cluster of 2 already, as store 0");
+    refused(init("abc", "xxh64", &cluster, &error), &error, TS_STORE_FOREIGN, "belongs to a cluster");
     ts_cluster_close(made("c", "single"));
     refused(open_as("ac", (struct ts_cluster_options){0}, &cluster, &error), &error, TS_STORE_FOREIGN,
             "different clusters");
     refused(open_as("cb", (struct ts_cluster_options){.any_step = true}, &cluster, &error), &error,
-            TS_STORE_FOREIGN, "cluster of 1 stores");
+            TS_STORE_FOREIGN, "of a cluster of 1, and the list has 2");
 }
 
 static void bad_routings_are_refused_before_anything_is_written(void **state) {
@@ -130,6 +134,29 @@ static void init_again_changes_nothing(void **state) {
     assert_memory_equal(ts_cluster_meta(second, 1)->secret, secret, sizeof secret);
     ts_cluster_close(second);
     refused(init("ab", "xxh64", &cluster, &error), &error, TS_STORE_FOREIGN, "jump");
+    assert_non_null(strstr(error.text, "leave --strategy out"));
+}
+
+static void without_a_routing_init_goes_by_what_is_remembered(void **state) {
+    (void)state;
+    static const char ranges[] = "range:1:0-5,0:5-max";
+    ts_cluster_close(made("ab", ranges));
+    struct ts_cluster *cluster = made("ab", "");
+    assert_string_equal(ts_cluster_meta(cluster, 0)->routing, ranges);
+    assert_int_equal(ts_router_route(ts_cluster_router(cluster), 3).v, 1);
+    ts_cluster_close(cluster);
+    cluster = made("c", "");
+    assert_string_equal(ts_cluster_meta(cluster, 0)->routing, "xxh64");
+    ts_cluster_close(cluster);
+}
+
+static void another_name_of_a_routing_is_the_same_routing(void **state) {
+    (void)state;
+    struct ts_cluster *cluster = made("ab", "hash");
+    assert_string_equal(ts_cluster_meta(cluster, 1)->routing, "xxh64");
+    ts_cluster_close(cluster);
+    ts_cluster_close(made("ab", "xxh64"));
+    ts_cluster_close(made("ab", "hash"));
 }
 
 /* What a store must hold for an init that ended after `written` of its six writes. */
@@ -199,6 +226,81 @@ static void steps_of_fencing_are_for_those_who_ask_for_them(void **state) {
     ts_cluster_close(cluster);
 }
 
+/* One database by an address and by a name, and a server whose files are a copy of another's. */
+static void a_database_by_two_names_is_found_before_anything_is_written(void **state) {
+    (void)state;
+    const struct support_pg_options options = {.max_prepared_transactions = 10, .without_fsync = true};
+    struct support_pg *one = support_pg_start(&options), *two = support_pg_start(&options);
+    char named[200], urls[400];
+    snprintf(named, sizeof named, "%s", support_pg_url(one, "postgres"));
+    char *address = strstr(named, "127.0.0.1");
+    assert_non_null(address);
+    memcpy(address, "localhost", 9);
+    snprintf(urls, sizeof urls, "%s,%s,%s", support_pg_url(two, "postgres"), support_pg_url(one, "postgres"),
+             named);
+    struct ts_cluster *cluster;
+    struct ts_store_error error;
+    refused(ts_cluster_init(urls, "", NULL, &cluster, &error), &error, TS_STORE_BAD_USAGE,
+            "store 1 and store 2 are the same");
+    /* The servers are as they were: they can still be anything. */
+    snprintf(urls, sizeof urls, "%s,%s", support_pg_url(one, "postgres"), support_pg_url(two, "postgres"));
+    if (ts_cluster_init(urls, "", NULL, &cluster, &error) != TS_STORE_OK)
+        fail_msg("%s", error.text);
+    ts_cluster_close(cluster);
+    snprintf(urls, sizeof urls, "%s,%s", support_pg_url(one, "postgres"), named);
+    refused(ts_cluster_open(urls, NULL, &cluster, &error), &error, TS_STORE_BAD_USAGE,
+            "store 0 and store 1 are the same");
+    support_pg_stop(one);
+    support_pg_stop(two);
+}
+
+/* What cannot be one of several stores is found before any is made one. */
+static void a_server_without_promises_is_found_before_anything_is_written(void **state) {
+    (void)state;
+    struct support_pg *one = support_pg_start(
+        &(struct support_pg_options){.max_prepared_transactions = 10, .without_fsync = true});
+    struct support_pg *two = support_pg_start(&(struct support_pg_options){.without_fsync = true});
+    char urls[400];
+    snprintf(urls, sizeof urls, "%s,%s", support_pg_url(one, "postgres"), support_pg_url(two, "postgres"));
+    struct ts_cluster *cluster;
+    struct ts_store_error error;
+    refused(ts_cluster_init(urls, "", NULL, &cluster, &error), &error, TS_STORE_BAD_CONFIGURATION,
+            "max_prepared_transactions is 0");
+    if (ts_cluster_init(support_pg_url(one, "postgres"), "", NULL, &cluster, &error) != TS_STORE_OK)
+        fail_msg("%s", error.text);
+    ts_cluster_close(cluster);
+    support_pg_stop(one);
+    support_pg_stop(two);
+}
+
+static void servers_that_do_not_answer_are_accepted_by_those_who_say_so(void **state) {
+    (void)state;
+    const struct support_pg_options options = {.max_prepared_transactions = 10, .without_fsync = true};
+    struct support_pg *one = support_pg_start(&options), *two = support_pg_start(&options);
+    char urls[400];
+    snprintf(urls, sizeof urls, "%s,%s", support_pg_url(one, "postgres"), support_pg_url(two, "postgres"));
+    const struct ts_cluster_options some = {.any_step = true, .some_down = true};
+    struct ts_cluster *cluster;
+    struct ts_store_error error;
+    if (ts_cluster_init(urls, "jump", NULL, &cluster, &error) != TS_STORE_OK)
+        fail_msg("%s", error.text);
+    ts_cluster_close(cluster);
+    support_pg_kill(one);
+    refused(ts_cluster_open(urls, NULL, &cluster, &error), &error, TS_STORE_UNAVAILABLE, "cannot be reached");
+    if (ts_cluster_open(urls, &some, &cluster, &error) != TS_STORE_OK)
+        fail_msg("%s", error.text);
+    assert_string_equal(ts_cluster_meta(cluster, 0)->routing, "jump");
+    assert_int_equal(ts_cluster_meta(cluster, 0)->place, 0);
+    apply_expecting(TS_STORE_OK, ts_cluster_store(cluster, 1), PUT("a", "1"));
+    apply_expecting(TS_STORE_UNAVAILABLE, ts_cluster_store(cluster, 0), PUT("a", "1"));
+    ts_cluster_close(cluster);
+    support_pg_kill(two);
+    refused(ts_cluster_open(urls, &some, &cluster, &error), &error, TS_STORE_UNAVAILABLE,
+            "cannot be reached");
+    support_pg_stop(one);
+    support_pg_stop(two);
+}
+
 /* Two servers, and three databases of one of them. */
 static void clusters_of_databases_open_by_their_urls(void **state) {
     (void)state;
@@ -227,7 +329,7 @@ static void clusters_of_databases_open_by_their_urls(void **state) {
     ts_cluster_close(cluster);
     refused(ts_cluster_open(turned, &none, &cluster, &error), &error, TS_STORE_FOREIGN, "order");
     refused(ts_cluster_init(support_pg_url(two, "postgres"), "single", &none, &cluster, &error), &error,
-            TS_STORE_FOREIGN, "belongs to a cluster already");
+            TS_STORE_FOREIGN, "belongs to a cluster of 4 already, as store 3");
     support_pg_do(two, "postgres",
                   "CHECKPOINT"); /* recovery has no promise to read again, which would want its slot */
     support_pg_reconfigure(two, "max_prepared_transactions = 0");
@@ -248,6 +350,11 @@ int main(void) {
         TEST(what_is_listed_must_be_the_cluster),
         TEST(bad_routings_are_refused_before_anything_is_written),
         TEST(init_again_changes_nothing),
+        TEST(without_a_routing_init_goes_by_what_is_remembered),
+        TEST(another_name_of_a_routing_is_the_same_routing),
+        TEST(a_database_by_two_names_is_found_before_anything_is_written),
+        TEST(a_server_without_promises_is_found_before_anything_is_written),
+        TEST(servers_that_do_not_answer_are_accepted_by_those_who_say_so),
         TEST(an_interrupted_init_is_finished_by_another),
         TEST(steps_of_fencing_are_for_those_who_ask_for_them),
         TEST(clusters_of_databases_open_by_their_urls),

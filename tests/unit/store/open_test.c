@@ -34,6 +34,22 @@ static void the_clock_of_the_options_is_used(void **state) {
     ts_store_close(store);
 }
 
+static void a_fixed_time_stands_still_on_embedded_stores_only(void **state) {
+    (void)state;
+    const struct ts_store_options options = {.now_ms = 5000};
+    struct ts_store *store = NULL;
+    struct ts_store_error error;
+    assert_int_equal(ts_store_open("memory:", &options, &store, &error), TS_STORE_OK);
+    struct ts_call call = {.kind = TS_CALL_NOW};
+    assert_int_equal(ts_store_run(store, &call), TS_STORE_OK);
+    assert_int_equal(call.time_ms, 5000);
+    ts_store_close(store);
+    store = NULL;
+    assert_int_equal(ts_store_open("postgresql://u@localhost/d", &options, &store, &error),
+                     TS_STORE_BAD_USAGE);
+    assert_null(store);
+}
+
 static void what_is_no_store_is_refused_without_showing_a_password(void **state) {
     (void)state;
     static const char *const urls[] = {
@@ -53,6 +69,7 @@ int main(void) {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(memory_stores_are_independent_of_each_other),
         cmocka_unit_test(the_clock_of_the_options_is_used),
+        cmocka_unit_test(a_fixed_time_stands_still_on_embedded_stores_only),
         cmocka_unit_test(what_is_no_store_is_refused_without_showing_a_password),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);

@@ -1,7 +1,6 @@
 /* Servers that go, replies that are lost, configurations that cannot work. */
-#include "calls.h"
+#include "pg_store.h"
 #include "store/meta.h"
-#include "support/pg.h"
 
 #include <arpa/inet.h>
 #include <libpq-fe.h>
@@ -11,48 +10,12 @@
 #include <sys/socket.h>
 #include <unistd.h>
 
-static struct support_pg *pg;
-static struct ts_store *store;
-static unsigned database_number;
-static char database[32];
-
-static struct ts_store *open_url(const char *url, struct ts_store_options options) {
-    struct ts_store *opened;
-    struct ts_store_error error;
-    if (ts_store_open(url, &options, &opened, &error) != TS_STORE_OK)
-        fail_msg("%s", error.text);
-    return opened;
-}
-
 static int start_server(void **state) {
     (void)state;
     pg =
         support_pg_start(&(struct support_pg_options){.max_prepared_transactions = 4, .max_connections = 20});
     support_pg_do(pg, "postgres",
                   "CREATE ROLE " SUPPORT_PG_LOCKED_USER " LOGIN SUPERUSER PASSWORD 'open sesame'");
-    return 0;
-}
-
-static int stop_server(void **state) {
-    (void)state;
-    support_pg_stop(pg);
-    return 0;
-}
-
-static int fresh(void **state) {
-    (void)state;
-    char sql[64];
-    snprintf(database, sizeof database, "f%u", ++database_number);
-    snprintf(sql, sizeof sql, "CREATE DATABASE %s", database);
-    support_pg_do(pg, "postgres", sql);
-    store = open_url(support_pg_url(pg, database), (struct ts_store_options){0});
-    write_meta(store, (struct ts_meta){0});
-    return 0;
-}
-
-static int close_it(void **state) {
-    (void)state;
-    ts_store_close(store);
     return 0;
 }
 

@@ -1,51 +1,13 @@
-#include "calls.h"
-#include "support/pg.h"
+#include "pg_store.h"
 
 #include <pthread.h>
 #include <stdlib.h>
 #include <unistd.h>
 
-static struct support_pg *pg;
-static struct ts_store *store;
-static unsigned database_number;
-static char database[32];
-
-static struct ts_store *open_url(const char *url, struct ts_store_options options) {
-    struct ts_store *opened;
-    struct ts_store_error error;
-    if (ts_store_open(url, &options, &opened, &error) != TS_STORE_OK)
-        fail_msg("%s", error.text);
-    return opened;
-}
-
 static int start_server(void **state) {
     (void)state;
     pg = support_pg_start(
         &(struct support_pg_options){.max_prepared_transactions = 20, .without_fsync = true});
-    return 0;
-}
-
-static int stop_server(void **state) {
-    (void)state;
-    support_pg_stop(pg);
-    return 0;
-}
-
-/* A database of its own for each test. */
-static int fresh(void **state) {
-    (void)state;
-    char sql[64];
-    snprintf(database, sizeof database, "t%u", ++database_number);
-    snprintf(sql, sizeof sql, "CREATE DATABASE %s", database);
-    support_pg_do(pg, "postgres", sql);
-    store = open_url(support_pg_url(pg, database), (struct ts_store_options){0});
-    write_meta(store, (struct ts_meta){0});
-    return 0;
-}
-
-static int close_it(void **state) {
-    (void)state;
-    ts_store_close(store);
     return 0;
 }
 
@@ -486,6 +448,31 @@ static void closing_waits_for_prepares_under_way(void **state) {
     finish_expecting(TS_STORE_OK, store, TS_CALL_ABORT, "waiting");
 }
 
+/* As the databases are that speak PostgreSQL's protocol and lack them. */
+static void a_server_without_advisory_locks_will_do(void **state) {
+    (void)state;
+    apply_expecting(TS_STORE_OK, store, PUT("a", "1"));
+    support_pg_do(pg, database,
+                  "ALTER FUNCTION pg_catalog.pg_advisory_xact_lock(bigint) RENAME TO advisory_gone");
+    support_pg_do(
+        pg, database,
+        "ALTER FUNCTION pg_catalog.pg_advisory_xact_lock_shared(bigint) RENAME TO advisory_gone_too");
+    ts_store_close(store);
+    store = open_url(support_pg_url(pg, database), (struct ts_store_options){0});
+    uint64_t version = read_key(store, TS_BYTES("a")).version;
+    apply_expecting(TS_STORE_OK, store, CHECK("a", version), PUT("b", "1"));
+    apply_expecting(TS_STORE_OK, store, CHECK("a", version), PUT("a", "2"), ADD("n", 1, 9), DEL("gone"));
+    apply_expecting(TS_STORE_CHECK_FAILED, store, CHECK("a", version), PUT("a", "3"));
+    apply_expecting(TS_STORE_CHECK_FAILED, store, CHECK("b", 0), PUT("b", "2"));
+    apply_expecting(TS_STORE_CHECK_FAILED, store, CHECK("a", version), PUT("b", "2"));
+    assert_string_equal(read_key(store, TS_BYTES("b")).value, "1");
+    apply_expecting(TS_STORE_OK, store, CHECK("c", 0), PUT("c", "1"));
+    apply_expecting(TS_STORE_OK, store, DEL("c"));
+    prepare_expecting(TS_STORE_OK, store, "g", PUT("b", "1"));
+    prepare_expecting(TS_STORE_PROMISE_EXISTS, store, "g", PUT("b", "1"));
+    finish_expecting(TS_STORE_OK, store, TS_CALL_COMMIT, "g");
+}
+
 static void time_never_goes_back(void **state) {
     (void)state;
     uint64_t last = 0;
@@ -518,6 +505,7 @@ int main(void) {
         TEST(another_epoch_or_cluster_is_foreign),
         TEST(closing_refuses_promises_and_nothing_else),
         TEST(closing_waits_for_prepares_under_way),
+        TEST(a_server_without_advisory_locks_will_do),
         TEST(time_never_goes_back),
     };
     return cmocka_run_group_tests(tests, start_server, stop_server);

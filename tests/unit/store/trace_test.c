@@ -114,8 +114,8 @@ static void meta_is_told_without_its_secret(void **state) {
     struct ts_store_error error;
     assert_int_equal(store->engine->meta_write(store, 0, &meta, &error), TS_STORE_OK);
     assert_int_equal(store->engine->meta_read(store, 0, &meta, &error), TS_STORE_OK);
-    assert_string_equal(lines[0], "meta-write store 2 of 3 epoch 9 -> ok");
-    assert_string_equal(lines[1], "meta-read store 2 of 3 epoch 9 -> ok");
+    assert_string_equal(lines[0], "meta-write store 1 of 3 epoch 9 -> ok");
+    assert_string_equal(lines[1], "meta-read store 1 of 3 epoch 9 -> ok");
 }
 
 static void lines_go_to_a_file(void **state) {

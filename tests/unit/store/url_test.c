@@ -135,7 +135,7 @@ static void list_refused(const char *text, const char *part) {
 static void lists_have_each_store_once(void **state) {
     (void)state;
     list_refused("memory:,memory:", "twice");
-    list_refused("rocksdb:/a,memory:,rocksdb:/a/", "store 1 and 3");
+    list_refused("rocksdb:/a,memory:,rocksdb:/a/", "store 0 and store 2");
     list_refused("postgresql://u:secret@h/d,postgres://v:secret2@H:5432/d", "twice");
     list_refused("memory:,", "it is empty");
     list_refused("", "it is empty");

@@ -31,6 +31,17 @@ static void decisions_sort_by_sequence(void **state) {
     assert_true(ts_bytes_compare(txn__key_bytes(&a), txn__key_bytes(&b)) < 0);
 }
 
+static void a_scan_goes_on_just_behind_a_key(void **state) {
+    (void)state;
+    struct txn__key key;
+    struct txn__key behind;
+    struct txn__key next;
+    txn__key_decision(&uuid, 255, &key);
+    txn__key_decision(&uuid, 256, &next);
+    txn__key_behind(txn__key_bytes(&key), &behind);
+    assert_true(ts_bytes_equal(txn__key_bytes(&behind), txn__key_bytes(&next)));
+}
+
 static void keys_are_recognised_by_their_kind(void **state) {
     (void)state;
     struct txn__key coordinator;
@@ -71,6 +82,7 @@ int main(void) {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(keys_are_as_documented),
         cmocka_unit_test(decisions_sort_by_sequence),
+        cmocka_unit_test(a_scan_goes_on_just_behind_a_key),
         cmocka_unit_test(keys_are_recognised_by_their_kind),
         cmocka_unit_test(ranges_hold_their_kind_and_nothing_else),
     };

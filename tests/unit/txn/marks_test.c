@@ -1,5 +1,6 @@
 #include "support/cmocka.h"
 
+#include "gid.h"
 #include "marks.h"
 
 static struct txn__mark_list lists[3];
@@ -15,7 +16,8 @@ static int fresh(void **state) {
 }
 
 static void begin(size_t i, uint32_t decider, uint32_t participant) {
-    txn__marks_begin(&marks, &entries[i], txn__marks_next_sequence(&marks), decider);
+    bool odd = (marks.next_sequence & 1) != 0;
+    txn__marks_begin(&marks, &entries[i], txn__marks_next_sequence(&marks, odd), decider);
     txn__places_add(&entries[i].participants, participant);
 }
 
@@ -94,8 +96,23 @@ static void unsettled_ones_hold_the_mark_and_can_be_found(void **state) {
     assert_int_equal(entries[1].state, TXN__ENTRY_APPLIED);
 }
 
+/* A name tells whether its outcome is kept. */
+static void recorded_global_transactions_have_odd_sequences_and_no_other_has(void **state) {
+    (void)state;
+    static const bool recorded[] = {false, false, true, true, false, true};
+    uint64_t last = 0;
+    for (size_t i = 0; i < sizeof recorded / sizeof recorded[0]; i++) {
+        struct txn__gid gid = {.sequence = txn__marks_next_sequence(&marks, recorded[i])};
+        assert_true(gid.sequence > last);
+        assert_int_equal(txn__gid_is_recorded(&gid), recorded[i]);
+        last = gid.sequence;
+    }
+    assert_int_equal(txn__marks_low(&marks, 0), last + 1);
+}
+
 int main(void) {
     const struct CMUnitTest tests[] = {
+        cmocka_unit_test_setup(recorded_global_transactions_have_odd_sequences_and_no_other_has, fresh),
         cmocka_unit_test_setup(the_mark_is_the_lowest_unfinished_sequence_of_its_decider, fresh),
         cmocka_unit_test_setup(a_commit_holds_the_mark_until_its_participants_have_synced, fresh),
         cmocka_unit_test_setup(a_sync_covers_only_what_was_applied_before_it, fresh),

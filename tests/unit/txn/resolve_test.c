@@ -159,21 +159,6 @@ static void names_of_others_are_not_touched(void **state) {
     is_done(TXN__VERDICT_FOREIGN);
 }
 
-static void decisions_of_registered_coordinators_stay(void **state) {
-    (void)state;
-    for (int fenced = 0; fenced < 2; fenced++) {
-        for (int finished = 0; finished < 2; finished++) {
-            struct txn__removal removal = {TXN__DECISION_COMMIT, .fenced = fenced,
-                                           .finished_synced = finished};
-            assert_int_equal(txn__may_remove(&removal), fenced && finished);
-            removal.decision = TXN__DECISION_ABORT;
-            assert_int_equal(txn__may_remove(&removal), fenced);
-            removal.decision = TXN__DECISION_NONE;
-            assert_false(txn__may_remove(&removal));
-        }
-    }
-}
-
 int main(void) {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(a_decision_is_followed_whatever_the_age),
@@ -184,7 +169,6 @@ int main(void) {
         cmocka_unit_test(recovery_fences_whoever_it_is),
         cmocka_unit_test(a_decider_that_is_down_or_damaged_leaves_the_promise_as_it_is),
         cmocka_unit_test(names_of_others_are_not_touched),
-        cmocka_unit_test(decisions_of_registered_coordinators_stay),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -1,0 +1,45 @@
+/*
+ * Coordination under load: workers that claim shards of one run, and then checkpoint theirs as fast as they can.
+ *
+ *   1. A run of its own is made, with so many shards.
+ *   2. Workers claim, each one shard after the other, letting go of what they have, until a fixed number of claims is
+ *      done, the same for every number of shards: what a claim costs with few and with many can be compared.
+ *   3. Every worker checkpoints the shard that it holds, renewing the lease in time, for the given time.
+ *   4. The run is cancelled. Its records stay.
+ */
+#ifndef TS_BENCH_COORD_H
+#define TS_BENCH_COORD_H
+
+#include "base/hist.h"
+#include "coord/coord.h"
+
+#include <stdbool.h>
+#include <stdint.h>
+
+enum { BENCH_COORD_WORKERS_MAX = 256, BENCH_COORD_CLAIMS = 256 };
+
+struct bench_coord_options {
+    struct ts_coord *coord; /* whose limits allow that many shards */
+    struct ts_run_id run;   /* not used yet */
+    uint32_t workers;
+    uint64_t shards; /* at least as many as workers */
+    uint64_t duration_ms;
+};
+
+struct bench_coord_result {
+    struct ts_hist claims_ns; /* how long each took */
+    struct ts_hist checkpoints_ns;
+    uint64_t registered_ns;   /* how long making the run and its shards took */
+    uint64_t checkpointed_ns; /* how long the workers were at it */
+    uint64_t renewals;
+};
+
+struct bench_coord_error {
+    char text[512];
+};
+
+/* False with one line. The result is several hundred KiB. */
+bool bench__coord(const struct bench_coord_options *options, struct bench_coord_result *ret_result,
+                  struct bench_coord_error *ret_error);
+
+#endif

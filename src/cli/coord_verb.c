@@ -1,0 +1,250 @@
+#include "coord_verb.h"
+
+#include "complain.h"
+#include "key.h"
+#include "output.h"
+
+#include "base/bytes.h"
+#include "base/endian.h"
+#include "base/number.h"
+#include "base/redact.h"
+#include "os/entropy.h"
+#include "os/out_json.h"
+
+#include <stdarg.h>
+#include <stdio.h>
+#include <string.h>
+#include <unistd.h>
+
+static const char default_tenant[] = "default";
+
+static enum cli_exit open_cluster(struct cli_coord *coord, const struct cli_arguments *arguments) {
+    uint64_t now_ms = 0;
+    struct ts_cluster_options options;
+    const char *urls = cli__cluster_urls(coord->verb, arguments);
+    enum cli_exit status =
+        urls ? cli__number_optional(coord->verb, arguments, COORD_NOW, "now", &now_ms) : CLI_EXIT_USAGE;
+    if (status == CLI_EXIT_DONE && arguments->values[COORD_NOW] && now_ms == 0)
+        status = cli__complain(CLI_EXIT_USAGE, "%s: --now must be at least 1", coord->verb);
+    if (status == CLI_EXIT_DONE)
+        status = cli__cluster_options(coord->verb, arguments, &options);
+    if (status != CLI_EXIT_DONE)
+        return status;
+    options.store.must_exist = true;
+    options.store.now_ms = now_ms;
+    coord->time_stands_still = now_ms != 0;
+    struct ts_store_error error;
+    if (ts_cluster_open(urls, &options, &coord->cluster, &error) != TS_STORE_OK)
+        return cli__complain_store(coord->verb, &error);
+    return CLI_EXIT_DONE;
+}
+
+static enum cli_exit open_coordination(struct cli_coord *coord) {
+    struct ts_txn_error_detail detail;
+    if (ts_coordinator_open(coord->cluster, NULL, &coord->coordinator, &detail) != TS_TXN_ERROR_OK)
+        return cli__complain(CLI_EXIT_INFRASTRUCTURE, "%s: %s", coord->verb, detail.text);
+    const struct ts_coord_options options = {.time_stands_still = coord->time_stands_still};
+    coord->coord = ts_coord_new(coord->cluster, coord->coordinator, &options);
+    if (!coord->coord)
+        return cli__complain(CLI_EXIT_INFRASTRUCTURE, "%s: out of memory", coord->verb);
+    return CLI_EXIT_DONE;
+}
+
+enum cli_exit cli__coord_open(const char *verb, const struct cli_arguments *arguments,
+                              struct cli_coord *ret_coord) {
+    static struct ts_out out;
+    ts_out_init(&out, STDOUT_FILENO);
+    const char *tenant = arguments->values[COORD_TENANT];
+    struct cli_coord coord = {.verb = verb,
+                              .json = arguments->values[CLUSTER_JSON] != NULL,
+                              .has_tenant = tenant != NULL,
+                              .out = &out};
+    if (!ts_tenant_id_from_text(ts_bytes_of_cstring(tenant ? tenant : default_tenant), &coord.tenant))
+        return cli__complain(CLI_EXIT_USAGE, "%s: --tenant must be a name of 1 to 32 bytes; got '%s'", verb,
+                             cli__quote_text(tenant).text);
+    enum cli_exit status = open_cluster(&coord, arguments);
+    if (status == CLI_EXIT_DONE)
+        status = open_coordination(&coord);
+    if (status != CLI_EXIT_DONE) {
+        cli__coord_close(&coord, status);
+        return status;
+    }
+    *ret_coord = coord;
+    return CLI_EXIT_DONE;
+}
+
+enum cli_exit cli__coord_close(struct cli_coord *coord, enum cli_exit status) {
+    ts_coord_free(coord->coord);
+    if (coord->coordinator)
+        ts_coordinator_close(coord->coordinator);
+    ts_cluster_close(coord->cluster);
+    return cli__finish_out(coord->out, status);
+}
+
+enum cli_exit cli__number_optional(const char *verb, const struct cli_arguments *arguments, size_t option,
+                                   const char *name, uint64_t *value) {
+    const char *text = arguments->values[option];
+    if (text && ts_u64_parse(ts_bytes_of_cstring(text), value) != TS_NUMBER_OK)
+        return cli__complain(CLI_EXIT_USAGE, "%s: --%s must be a whole number below 2^64; got '%s'", verb,
+                             name, cli__quote_text(text).text);
+    return CLI_EXIT_DONE;
+}
+
+enum cli_exit cli__number_required(const char *verb, const struct cli_arguments *arguments, size_t option,
+                                   const char *name, uint64_t *ret_value) {
+    if (!arguments->values[option])
+        return cli__complain(CLI_EXIT_USAGE, "%s: --%s ID must be given", verb, name);
+    return cli__number_optional(verb, arguments, option, name, ret_value);
+}
+
+enum cli_exit cli__op_id(const char *verb, const struct cli_arguments *arguments, size_t option,
+                         struct ts_op_id *ret_op_id) {
+    if (arguments->values[option])
+        return cli__number_optional(verb, arguments, option, "op-id", &ret_op_id->v);
+    uint8_t drawn[8];
+    if (!ts_entropy_fill(drawn, sizeof drawn))
+        return cli__complain(CLI_EXIT_INFRASTRUCTURE,
+                             "%s: the system gives no random numbers; give --op-id ID", verb);
+    /* Readers of JSON that keep numbers as doubles keep this one, too. */
+    ret_op_id->v = ts_le64_load(drawn) >> 11;
+    return CLI_EXIT_DONE;
+}
+
+void cli__object_begin(struct cli_coord *coord) {
+    ts_out_put_char(coord->out, '{');
+    coord->first_member = true;
+}
+
+void cli__object_end(struct cli_coord *coord) {
+    ts_out_put_cstring(coord->out, "}\n");
+}
+
+void cli__member(struct cli_coord *coord, const char *name) {
+    if (!coord->first_member)
+        ts_out_put_char(coord->out, ',');
+    coord->first_member = false;
+    ts_out_put_json(coord->out, ts_bytes_of_cstring(name));
+    ts_out_put_char(coord->out, ':');
+}
+
+void cli__member_number(struct cli_coord *coord, const char *name, uint64_t value) {
+    cli__member(coord, name);
+    ts_out_put_u64(coord->out, value);
+}
+
+void cli__member_text(struct cli_coord *coord, const char *name, const char *text) {
+    cli__member(coord, name);
+    ts_out_put_json(coord->out, ts_bytes_of_cstring(text));
+}
+
+void cli__member_bool(struct cli_coord *coord, const char *name, bool value) {
+    cli__member(coord, name);
+    ts_out_put_cstring(coord->out, value ? "true" : "false");
+}
+
+void cli__member_null(struct cli_coord *coord, const char *name) {
+    cli__member(coord, name);
+    ts_out_put_cstring(coord->out, "null");
+}
+
+void cli__member_key(struct cli_coord *coord, const char *name, struct ts_bytes bytes) {
+    cli__member(coord, name);
+    cli__put_key_json(coord->out, bytes);
+}
+
+void cli__say(struct cli_coord *coord, const char *format, ...) {
+    char text[1024];
+    va_list args;
+    va_start(args, format);
+    vsnprintf(text, sizeof text, format, args);
+    va_end(args);
+    ts_out_put_cstring(coord->out, text);
+}
+
+struct cli_key_shown cli__show_key(struct ts_bytes key) {
+    struct cli_key_shown shown;
+    if (cli__key_is_text(key)) {
+        char text[80];
+        snprintf(shown.text, sizeof shown.text, "'%s'", ts_text_escape(key, text, sizeof text));
+        return shown;
+    }
+    size_t at = (size_t)snprintf(shown.text, sizeof shown.text, key.len == 0 ? "none" : "0x");
+    for (size_t i = 0; i < key.len && i < 32; i++)
+        at += (size_t)snprintf(shown.text + at, sizeof shown.text - at, "%02x", key.data[i]);
+    if (key.len > 32)
+        snprintf(shown.text + at, sizeof shown.text - at, "...");
+    return shown;
+}
+
+struct cli_duration cli__show_ms(uint64_t ms) {
+    struct cli_duration shown;
+    if (ms < 1000)
+        snprintf(shown.text, sizeof shown.text, "%llu ms", (unsigned long long)ms);
+    else if (ms < 120000)
+        snprintf(shown.text, sizeof shown.text, "%llu.%llu s", (unsigned long long)(ms / 1000),
+                 (unsigned long long)(ms / 100 % 10));
+    else
+        snprintf(shown.text, sizeof shown.text, "%llu min", (unsigned long long)(ms / 60000));
+    return shown;
+}
+
+void cli__put_outcome(struct cli_coord *coord, const struct ts_coord_outcome *outcome,
+                      struct ts_op_id op_id) {
+    const char *text = outcome->outcome == TS_OUTCOME_EXECUTED ? "executed" : "replayed";
+    if (coord->json) {
+        cli__member_text(coord, "outcome", text);
+        cli__member_number(coord, "op_id", op_id.v);
+        return;
+    }
+    cli__say(coord, "%s (op id %llu)", text, (unsigned long long)op_id.v);
+}
+
+static void put_field(struct cli_coord *coord, const struct ts_error_field *field) {
+    char text[TS_REDACT_TEXT_SIZE];
+    switch (field->kind) {
+    case TS_FIELD_NUMBER:
+    case TS_FIELD_SOME:
+        cli__member_number(coord, field->name, field->number);
+        return;
+    case TS_FIELD_NAME:
+    case TS_FIELD_TEXT:
+    case TS_FIELD_VARIANT:
+        cli__member_text(coord, field->name, field->text);
+        return;
+    case TS_FIELD_REDACTED:
+        cli__member_text(coord, field->name, TS_REDACTED);
+        return;
+    case TS_FIELD_LEN:
+    case TS_FIELD_SOME_LEN:
+        cli__member_text(coord, field->name, ts_redact_len(field->number, text, sizeof text));
+        return;
+    case TS_FIELD_NONE:
+        cli__member_null(coord, field->name);
+        return;
+    }
+}
+
+static enum cli_exit exit_of(enum ts_error_variant variant, const struct ts_coord_detail *detail) {
+    if (variant == TS_VARIANT_REGISTER_SHARDS_FAILED || variant == TS_VARIANT_GET_RUN_FAILED)
+        variant = detail->nested;
+    if (variant != TS_VARIANT_BACKEND_ERROR)
+        return CLI_EXIT_REFUSED;
+    return detail->infra.kind == TS_INFRA_UNKNOWN ? CLI_EXIT_UNKNOWN : CLI_EXIT_INFRASTRUCTURE;
+}
+
+enum cli_exit cli__coord_refuse(struct cli_coord *coord, enum ts_error_variant variant,
+                                const struct ts_coord_detail *detail) {
+    if (coord->json) {
+        struct ts_error_field fields[TS_ERROR_FIELDS_MAX];
+        size_t count = ts_error_fields(variant, detail, fields);
+        cli__object_begin(coord);
+        cli__member_text(coord, "error", ts_error_variant_name(variant));
+        for (size_t i = 0; i < count; i++)
+            put_field(coord, &fields[i]);
+        cli__object_end(coord);
+    }
+    char text[1024];
+    ts_error_display(variant, detail, text, sizeof text);
+    return cli__complain(exit_of(variant, detail), "%s: %s: %s", coord->verb, ts_error_variant_name(variant),
+                         text);
+}

@@ -1,0 +1,102 @@
+/*
+ * What the verbs on runs, shards and leases have in common: their first options, opening what they work on, and how
+ * they answer.
+ *
+ * With --json an answer is one line on standard output, also when an operation is refused:
+ * {"error":"StaleFence","presented":3,"current":4}. Without it, a refusal is a line on standard error only.
+ */
+#ifndef TS_CLI_COORD_VERB_H
+#define TS_CLI_COORD_VERB_H
+
+#include "cluster_option.h"
+#include "verb.h"
+
+#include "coord/coord.h"
+#include "os/out.h"
+
+/* These stand first in the option table of such a verb. */
+enum { COORD_TENANT = CLUSTER_OPTIONS, COORD_NOW, COORD_OPTIONS };
+
+#define CLI_COORD_OPTIONS                                                                                    \
+    CLI_CLUSTER_OPTIONS,                                                                                     \
+        [COORD_TENANT] = {.name = "tenant",                                                                  \
+                          .argument = "NAME",                                                                \
+                          .help = "whose it is, up to 32 bytes; 'default' unless given"},                    \
+        [COORD_NOW] = {.name = "now",                                                                        \
+                       .argument = "MS",                                                                     \
+                       .help = "let the time of rocksdb stores stand still at this, in milliseconds since "  \
+                               "1970, never earlier than before: for scripts that give the same every time"}
+
+#define CLI_RUN_OPTION                                                                                       \
+    { .name = "run", .argument = "ID", .help = "the run, a number" }
+#define CLI_SHARD_OPTION                                                                                     \
+    { .name = "shard", .argument = "ID", .help = "the shard, a number" }
+#define CLI_OP_ID_OPTION                                                                                     \
+    {                                                                                                        \
+        .name = "op-id", .argument = "ID",                                                                   \
+        .help = "the operation's id, a number; the same one again is a repetition, which does nothing "      \
+                "twice. Drawn and printed unless given"                                                      \
+    }
+
+struct cli_coord {
+    const char *verb;
+    bool json;
+    bool time_stands_still;
+    bool has_tenant; /* given, not only the default */
+    struct ts_tenant_id tenant;
+    struct ts_cluster *cluster;
+    struct ts_coordinator *coordinator;
+    struct ts_coord *coord;
+    struct ts_out *out; /* standard output */
+    bool first_member;  /* of the JSON object that is being written */
+};
+
+/* Opens all of it, or says why not. After DONE the caller ends with cli__coord_close. */
+enum cli_exit cli__coord_open(const char *verb, const struct cli_arguments *arguments,
+                              struct cli_coord *ret_coord);
+
+/* Gives the status to end with. */
+enum cli_exit cli__coord_close(struct cli_coord *coord, enum cli_exit status);
+
+/* A number that must be given, may be given, or is drawn. Each complains. */
+enum cli_exit cli__number_required(const char *verb, const struct cli_arguments *arguments, size_t option,
+                                   const char *name, uint64_t *ret_value);
+enum cli_exit cli__number_optional(const char *verb, const struct cli_arguments *arguments, size_t option,
+                                   const char *name, uint64_t *value);
+enum cli_exit cli__op_id(const char *verb, const struct cli_arguments *arguments, size_t option,
+                         struct ts_op_id *ret_op_id);
+
+/* Says that an operation was refused, and gives the status: 3, or 5 and 6 for what the stores said. */
+enum cli_exit cli__coord_refuse(struct cli_coord *coord, enum ts_error_variant variant,
+                                const struct ts_coord_detail *detail);
+
+/* An answer as an object of JSON, a member after the other. */
+void cli__object_begin(struct cli_coord *coord);
+void cli__object_end(struct cli_coord *coord); /* with a line feed */
+void cli__member(struct cli_coord *coord, const char *name);
+void cli__member_number(struct cli_coord *coord, const char *name, uint64_t value);
+void cli__member_text(struct cli_coord *coord, const char *name, const char *text);
+void cli__member_bool(struct cli_coord *coord, const char *name, bool value);
+void cli__member_null(struct cli_coord *coord, const char *name);
+void cli__member_key(struct cli_coord *coord, const char *name,
+                     struct ts_bytes bytes); /* text, or 0x digits */
+
+/* printf to standard output. */
+__attribute__((format(printf, 2, 3))) void cli__say(struct cli_coord *coord, const char *format, ...);
+
+/* A key for people: quoted text or 0x digits, cut where it is long. */
+struct cli_key_shown {
+    char text[96];
+};
+struct cli_key_shown cli__show_key(struct ts_bytes key);
+
+/* "executed" or "replayed" with the op id, as members, or as the beginning of a line. */
+void cli__put_outcome(struct cli_coord *coord, const struct ts_coord_outcome *outcome, struct ts_op_id op_id);
+
+/* Milliseconds for people: "12.3 s". */
+struct cli_duration {
+    char text[32];
+};
+struct cli_duration cli__show_ms(uint64_t ms);
+
+#endif

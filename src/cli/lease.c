@@ -1,0 +1,505 @@
+/*
+ * turnstone lease: what a worker does, by hand.
+ */
+#include "complain.h"
+#include "coord_verb.h"
+#include "key.h"
+#include "shards_file.h"
+#include "verbs.h"
+
+#include "base/bytes.h"
+#include "coord/lease_token.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+enum { GET_RUN = COORD_OPTIONS, GET_WORKER, GET_SHARD };
+enum { USE_LEASE = COORD_OPTIONS, USE_OP_ID, USE_OPTIONS };
+enum { CURSOR_KEY = USE_OPTIONS, CURSOR_TOKEN };
+enum { PARK_REASON = USE_OPTIONS };
+enum { REPLACE_CHILDREN = USE_OPTIONS };
+enum { RESIDUAL_AT = USE_OPTIONS, RESIDUAL_METADATA };
+
+/* ---- claim and acquire ---- */
+
+static void put_lease(struct cli_coord *coord, const struct ts_lease *lease) {
+    char token[TS_LEASE_TOKEN_SIZE];
+    ts_lease_token_make(ts_cluster_meta(coord->cluster, 0)->secret, lease, token);
+    if (coord->json)
+        cli__member_text(coord, "lease", token);
+    else
+        cli__say(coord, "  lease: %s\n", token);
+}
+
+static void put_capacity(struct cli_coord *coord, const struct ts_capacity_hint *capacity) {
+    if (!coord->json) {
+        cli__say(coord, "  capacity: %s%u more to claim\n",
+                 capacity->available_count >= TS_CAPACITY_MAX ? "at least " : "", capacity->available_count);
+        return;
+    }
+    cli__member(coord, "capacity");
+    cli__object_begin(coord);
+    cli__member_number(coord, "available", capacity->available_count);
+    if (capacity->has_earliest_deadline)
+        cli__member_number(coord, "earliest_deadline", capacity->earliest_deadline.ms);
+    else
+        cli__member_null(coord, "earliest_deadline");
+    ts_out_put_char(coord->out, '}');
+}
+
+static void print_acquired(struct cli_coord *coord, const struct ts_acquire_result_view *view) {
+    const struct ts_shard_key shard = ts_lease_shard(&view->lease);
+    const struct ts_shard_spec *spec = &view->snapshot.spec;
+    const struct ts_cursor *cursor = &view->snapshot.cursor;
+    if (coord->json) {
+        cli__object_begin(coord);
+        cli__member_number(coord, "run", shard.run.v);
+        cli__member_number(coord, "shard", shard.shard.v);
+        cli__member_key(coord, "start", spec->range.start);
+        cli__member_key(coord, "end", spec->range.end);
+        cli__member_key(coord, "metadata", spec->metadata);
+        if (cursor->has_key)
+            cli__member_key(coord, "key", cursor->last_key);
+        else
+            cli__member_null(coord, "key");
+        if (cursor->has_token)
+            cli__member_key(coord, "token", cursor->token);
+        else
+            cli__member_null(coord, "token");
+        cli__member_text(coord, "semantics", ts_cursor_semantics_name(view->snapshot.semantics));
+        cli__member_number(coord, "fence", ts_lease_fence(&view->lease).v);
+        cli__member_number(coord, "deadline", ts_lease_deadline(&view->lease).ms);
+        put_capacity(coord, &view->capacity);
+        put_lease(coord, &view->lease);
+        cli__object_end(coord);
+        return;
+    }
+    cli__say(coord, "shard %llu of run %llu: %s to %s\n", (unsigned long long)shard.shard.v,
+             (unsigned long long)shard.run.v,
+             spec->range.start.len ? cli__show_key(spec->range.start).text : "the start",
+             spec->range.end.len ? cli__show_key(spec->range.end).text : "the end");
+    cli__say(coord, "  cursor: %s\n", cursor->has_key ? cli__show_key(cursor->last_key).text : "not begun");
+    if (spec->metadata.len > 0)
+        cli__say(coord, "  metadata: %s\n", cli__show_key(spec->metadata).text);
+    cli__say(coord, "  fence: %llu, until %llu ms\n", (unsigned long long)ts_lease_fence(&view->lease).v,
+             (unsigned long long)ts_lease_deadline(&view->lease).ms);
+    put_capacity(coord, &view->capacity);
+    put_lease(coord, &view->lease);
+}
+
+static enum cli_exit read_worker(const char *verb, const struct cli_arguments *arguments,
+                                 struct ts_worker_id *ret_worker) {
+    const char *text = arguments->values[GET_WORKER];
+    if (!text || !ts_worker_id_from_text(ts_bytes_of_cstring(text), ret_worker))
+        return cli__complain(CLI_EXIT_USAGE, "%s: --worker NAME must be given, 1 to 32 bytes", verb);
+    return CLI_EXIT_DONE;
+}
+
+static enum cli_exit run_claim(const struct cli_arguments *arguments) {
+    static const char verb[] = "lease claim";
+    static struct ts_acquire_scratch scratch;
+    struct ts_coord_claim_op op = {0};
+    struct cli_coord coord = {0};
+    enum cli_exit status = cli__number_required(verb, arguments, GET_RUN, "run", &op.run.v);
+    if (status == CLI_EXIT_DONE)
+        status = read_worker(verb, arguments, &op.worker);
+    if (status == CLI_EXIT_DONE)
+        status = cli__coord_open(verb, arguments, &coord);
+    if (status != CLI_EXIT_DONE)
+        return status;
+    op.tenant = coord.tenant;
+    ts_acquire_scratch_init(&scratch);
+    struct ts_acquire_result_view view;
+    struct ts_coord_detail detail = {0};
+    enum ts_claim_error error = ts_coord_claim_next_available(coord.coord, &op, &scratch, &view, &detail);
+    if (error != TS_CLAIM_OK)
+        status = cli__coord_refuse(&coord, ts_claim_error_variant(error), &detail);
+    else
+        print_acquired(&coord, &view);
+    return cli__coord_close(&coord, status);
+}
+
+static enum cli_exit run_acquire(const struct cli_arguments *arguments) {
+    static const char verb[] = "lease acquire";
+    static struct ts_acquire_scratch scratch;
+    struct ts_acquire_op op = {0};
+    struct cli_coord coord = {0};
+    enum cli_exit status = cli__number_required(verb, arguments, GET_RUN, "run", &op.shard.run.v);
+    if (status == CLI_EXIT_DONE)
+        status = cli__number_required(verb, arguments, GET_SHARD, "shard", &op.shard.shard.v);
+    if (status == CLI_EXIT_DONE)
+        status = read_worker(verb, arguments, &op.worker);
+    if (status == CLI_EXIT_DONE)
+        status = cli__coord_open(verb, arguments, &coord);
+    if (status != CLI_EXIT_DONE)
+        return status;
+    op.tenant = coord.tenant;
+    ts_acquire_scratch_init(&scratch);
+    struct ts_acquire_result_view view;
+    struct ts_coord_detail detail = {0};
+    enum ts_acquire_error error = ts_coord_acquire(coord.coord, &op, &scratch, &view, &detail);
+    if (error != TS_ACQUIRE_OK)
+        status = cli__coord_refuse(&coord, ts_acquire_error_variant(error), &detail);
+    else
+        print_acquired(&coord, &view);
+    return cli__coord_close(&coord, status);
+}
+
+/* ---- with a lease ---- */
+
+/* Opens, reads the lease, and lets it say the tenant when nobody else does. */
+static enum cli_exit open_with_lease(const char *verb, const struct cli_arguments *arguments,
+                                     struct cli_coord *ret_coord, struct ts_lease_op *ret_by) {
+    const char *text = arguments->values[USE_LEASE];
+    if (!text)
+        return cli__complain(CLI_EXIT_USAGE,
+                             "%s: --lease LEASE must be given, as claim or acquire printed it", verb);
+    enum cli_exit status = cli__op_id(verb, arguments, USE_OP_ID, &ret_by->op_id);
+    if (status == CLI_EXIT_DONE)
+        status = cli__coord_open(verb, arguments, ret_coord);
+    if (status != CLI_EXIT_DONE)
+        return status;
+    if (!ts_lease_token_read(ts_cluster_meta(ret_coord->cluster, 0)->secret, ts_bytes_of_cstring(text),
+                             &ret_by->lease))
+        return cli__coord_close(
+            ret_coord,
+            cli__complain(CLI_EXIT_USAGE,
+                          "%s: --lease is no lease of this cluster; give it as claim or acquire printed it",
+                          verb));
+    ret_by->tenant = ret_coord->has_tenant ? ret_coord->tenant : *ts_lease_tenant(&ret_by->lease);
+    return CLI_EXIT_DONE;
+}
+
+/* The answer of an operation that gives nothing else back. */
+static void print_outcome(struct cli_coord *coord, const struct ts_coord_outcome *outcome,
+                          struct ts_op_id op_id) {
+    if (coord->json) {
+        cli__object_begin(coord);
+        cli__put_outcome(coord, outcome, op_id);
+        cli__member_text(coord, "result", ts_op_result_name(outcome->result));
+        cli__object_end(coord);
+        return;
+    }
+    cli__put_outcome(coord, outcome, op_id);
+    cli__say(coord, outcome->result == TS_OP_RESULT_SUPERSEDED ? ": a later cursor has passed it\n" : "\n");
+}
+
+static enum cli_exit run_renew(const struct cli_arguments *arguments) {
+    struct cli_coord coord = {0};
+    struct ts_lease_op by = {0};
+    enum cli_exit status = open_with_lease("lease renew", arguments, &coord, &by);
+    if (status != CLI_EXIT_DONE)
+        return status;
+    const struct ts_renew_op op = {.tenant = by.tenant, .lease = by.lease};
+    struct ts_lease lease;
+    struct ts_renew_result result;
+    struct ts_coord_detail detail = {0};
+    enum ts_renew_error error = ts_coord_renew(coord.coord, &op, &lease, &result, &detail);
+    if (error != TS_RENEW_OK) {
+        status = cli__coord_refuse(&coord, ts_renew_error_variant(error), &detail);
+    } else if (coord.json) {
+        cli__object_begin(&coord);
+        cli__member_text(&coord, "outcome", "executed");
+        cli__member_number(&coord, "deadline", result.new_deadline.ms);
+        put_capacity(&coord, &result.capacity);
+        put_lease(&coord, &lease);
+        cli__object_end(&coord);
+    } else {
+        cli__say(&coord, "executed: until %llu ms\n", (unsigned long long)result.new_deadline.ms);
+        put_capacity(&coord, &result.capacity);
+        put_lease(&coord, &lease);
+    }
+    return cli__coord_close(&coord, status);
+}
+
+/* Bytes given to an option; NULL option means absent. The memory is the caller's, as long as the text and one more. */
+static enum cli_exit read_bytes(const char *verb, const char *name, const char *text,
+                                struct ts_bytes *ret_bytes, uint8_t **ret_memory) {
+    size_t length = strlen(text);
+    uint8_t *bytes = malloc(length + 1);
+    if (!bytes)
+        return cli__complain(CLI_EXIT_INFRASTRUCTURE, "%s: out of memory", verb);
+    size_t len = 0;
+    /* How long it may be is the operation's to say. */
+    const char *why = cli__bytes_parse(
+        text, length, (struct cli_bytes_rule){.may_be_empty = true, .max = SIZE_MAX}, bytes, &len);
+    if (why) {
+        free(bytes);
+        return cli__complain(CLI_EXIT_USAGE, "%s: --%s %s", verb, name, why);
+    }
+    *ret_bytes = ts_bytes_of(bytes, len);
+    *ret_memory = bytes;
+    return CLI_EXIT_DONE;
+}
+
+struct cursor_memory {
+    uint8_t *key;
+    uint8_t *token;
+};
+
+static enum cli_exit read_cursor(const char *verb, const struct cli_arguments *arguments,
+                                 struct ts_cursor *ret_cursor, struct cursor_memory *memory) {
+    const char *key = arguments->values[CURSOR_KEY];
+    const char *token = arguments->values[CURSOR_TOKEN];
+    *ret_cursor = (struct ts_cursor){.has_key = key != NULL, .has_token = token != NULL};
+    enum cli_exit status = CLI_EXIT_DONE;
+    if (key)
+        status = read_bytes(verb, "key", key, &ret_cursor->last_key, &memory->key);
+    if (status == CLI_EXIT_DONE && token)
+        status = read_bytes(verb, "token", token, &ret_cursor->token, &memory->token);
+    return status;
+}
+
+static enum cli_exit do_checkpoint(struct cli_coord *coord, const struct ts_cursor_op *op) {
+    struct ts_coord_outcome outcome;
+    struct ts_coord_detail detail = {0};
+    enum ts_checkpoint_error error = ts_coord_checkpoint(coord->coord, op, &outcome, &detail);
+    if (error != TS_CHECKPOINT_OK)
+        return cli__coord_refuse(coord, ts_checkpoint_error_variant(error), &detail);
+    print_outcome(coord, &outcome, op->by.op_id);
+    return CLI_EXIT_DONE;
+}
+
+static enum cli_exit do_complete(struct cli_coord *coord, const struct ts_cursor_op *op) {
+    struct ts_coord_outcome outcome;
+    struct ts_coord_detail detail = {0};
+    enum ts_complete_error error = ts_coord_complete(coord->coord, op, &outcome, &detail);
+    if (error != TS_COMPLETE_OK)
+        return cli__coord_refuse(coord, ts_complete_error_variant(error), &detail);
+    print_outcome(coord, &outcome, op->by.op_id);
+    return CLI_EXIT_DONE;
+}
+
+static enum cli_exit with_cursor(const char *verb, const struct cli_arguments *arguments,
+                                 enum cli_exit (*operate)(struct cli_coord *coord,
+                                                          const struct ts_cursor_op *op)) {
+    struct cli_coord coord = {0};
+    struct ts_cursor_op op = {0};
+    struct cursor_memory memory = {0};
+    enum cli_exit status = read_cursor(verb, arguments, &op.cursor, &memory);
+    if (status == CLI_EXIT_DONE)
+        status = open_with_lease(verb, arguments, &coord, &op.by);
+    if (status == CLI_EXIT_DONE)
+        status = cli__coord_close(&coord, operate(&coord, &op));
+    free(memory.key);
+    free(memory.token);
+    return status;
+}
+
+static enum cli_exit run_checkpoint(const struct cli_arguments *arguments) {
+    return with_cursor("lease checkpoint", arguments, do_checkpoint);
+}
+static enum cli_exit run_complete(const struct cli_arguments *arguments) {
+    return with_cursor("lease complete", arguments, do_complete);
+}
+
+static enum cli_exit run_park(const struct cli_arguments *arguments) {
+    struct cli_coord coord = {0};
+    struct ts_park_op op = {.reason = TS_PARK_OTHER};
+    const char *reason = arguments->values[PARK_REASON];
+    /* The parser has let only names of reasons through. */
+    if (reason)
+        (void)ts_park_reason_from_name(ts_bytes_of_cstring(reason), &op.reason);
+    enum cli_exit status = open_with_lease("lease park", arguments, &coord, &op.by);
+    if (status != CLI_EXIT_DONE)
+        return status;
+    struct ts_coord_outcome outcome;
+    struct ts_coord_detail detail = {0};
+    enum ts_park_error error = ts_coord_park(coord.coord, &op, &outcome, &detail);
+    if (error != TS_PARK_OK)
+        status = cli__coord_refuse(&coord, ts_park_error_variant(error), &detail);
+    else
+        print_outcome(&coord, &outcome, op.by.op_id);
+    return cli__coord_close(&coord, status);
+}
+
+static void print_split(struct cli_coord *coord, const struct ts_coord_outcome *outcome,
+                        struct ts_op_id op_id, const struct ts_shard_id *made, size_t count) {
+    if (!coord->json) {
+        cli__put_outcome(coord, outcome, op_id);
+        cli__say(coord, ":");
+        for (size_t i = 0; i < count; i++)
+            cli__say(coord, " %llu", (unsigned long long)made[i].v);
+        cli__say(coord, "\n");
+        return;
+    }
+    cli__object_begin(coord);
+    cli__put_outcome(coord, outcome, op_id);
+    cli__member(coord, "shards");
+    for (size_t i = 0; i < count; i++) {
+        ts_out_put_char(coord->out, i == 0 ? '[' : ',');
+        ts_out_put_u64(coord->out, made[i].v);
+    }
+    ts_out_put_char(coord->out, ']');
+    cli__object_end(coord);
+}
+
+static enum cli_exit run_split_replace(const struct cli_arguments *arguments) {
+    static const char verb[] = "lease split-replace";
+    struct cli_coord coord = {0};
+    struct cli_shards children = {0};
+    struct ts_split_replace_op op = {0};
+    const char *path = arguments->values[REPLACE_CHILDREN];
+    enum cli_exit status =
+        path ? cli__shards_read(verb, path, &children)
+             : cli__complain(CLI_EXIT_USAGE, "%s: --children FILE must be given; - is standard input", verb);
+    if (status == CLI_EXIT_DONE)
+        status = open_with_lease(verb, arguments, &coord, &op.by);
+    if (status == CLI_EXIT_DONE) {
+        op.children = (struct ts_new_shards){children.list, children.count};
+        static struct ts_split_replace_result result;
+        struct ts_coord_outcome outcome;
+        struct ts_coord_detail detail = {0};
+        enum ts_split_error error = ts_coord_split_replace(coord.coord, &op, &result, &outcome, &detail);
+        if (error != TS_SPLIT_OK)
+            status = cli__coord_refuse(&coord, ts_split_error_variant(error), &detail);
+        else
+            print_split(&coord, &outcome, op.by.op_id, result.children, result.count);
+        status = cli__coord_close(&coord, status);
+    }
+    cli__shards_release(&children);
+    return status;
+}
+
+/* The parent's metadata, which a shard that is split off has, too, unless it is given its own. */
+static void copy_metadata(void *context, const struct ts_coord_shard_view *view) {
+    struct ts_bytes *metadata = context;
+    size_t len = view->record->spec.metadata.len;
+    uint8_t *copy = malloc(len + 1);
+    if (!copy)
+        return;
+    if (len > 0)
+        memcpy(copy, view->record->spec.metadata.data, len);
+    *metadata = ts_bytes_of(copy, len);
+}
+
+static enum cli_exit do_split_residual(struct cli_coord *coord, const struct ts_split_residual_op *op) {
+    struct ts_split_residual_result result;
+    struct ts_coord_outcome outcome;
+    struct ts_coord_detail detail = {0};
+    enum ts_split_error error = ts_coord_split_residual(coord->coord, op, &result, &outcome, &detail);
+    if (error != TS_SPLIT_OK)
+        return cli__coord_refuse(coord, ts_split_error_variant(error), &detail);
+    print_split(coord, &outcome, op->by.op_id, &result.residual, 1);
+    return CLI_EXIT_DONE;
+}
+
+static enum cli_exit run_split_residual(const struct cli_arguments *arguments) {
+    static const char verb[] = "lease split-residual";
+    struct cli_coord coord = {0};
+    struct ts_split_residual_op op = {0};
+    uint8_t *at_memory = NULL;
+    uint8_t *metadata_memory = NULL;
+    const char *at = arguments->values[RESIDUAL_AT];
+    const char *metadata = arguments->values[RESIDUAL_METADATA];
+    enum cli_exit status =
+        at ? read_bytes(verb, "at", at, &op.residual.spec.range.start, &at_memory)
+           : cli__complain(CLI_EXIT_USAGE, "%s: --at KEY must be given: where the second part begins", verb);
+    if (status == CLI_EXIT_DONE && metadata)
+        status = read_bytes(verb, "metadata", metadata, &op.residual.spec.metadata, &metadata_memory);
+    if (status == CLI_EXIT_DONE)
+        status = open_with_lease(verb, arguments, &coord, &op.by);
+    if (status == CLI_EXIT_DONE) {
+        struct ts_bytes inherited = {0};
+        const struct ts_coord_shard_ref parent = {op.by.tenant, ts_lease_shard(&op.by.lease)};
+        struct ts_coord_detail ignored = {0};
+        /* What is wrong with the shard is the operation's to say. */
+        if (!metadata &&
+            ts_coord_get_shard(coord.coord, &parent, copy_metadata, &inherited, &ignored) == TS_GET_SHARD_OK)
+            op.residual.spec.metadata = inherited;
+        status = cli__coord_close(&coord, do_split_residual(&coord, &op));
+        free((void *)(uintptr_t)inherited.data);
+    }
+    free(at_memory);
+    free(metadata_memory);
+    return status;
+}
+
+/* ---- tables ---- */
+
+#define LEASE_OPTIONS                                                                                        \
+    CLI_COORD_OPTIONS,                                                                                       \
+        [USE_LEASE] = {.name = "lease",                                                                      \
+                       .argument = "LEASE",                                                                  \
+                       .help = "the lease, as claim or acquire printed it"},                                 \
+        [USE_OP_ID] = CLI_OP_ID_OPTION
+
+#define CURSOR_OPTIONS                                                                                       \
+    [CURSOR_KEY] = {.name = "key",                                                                           \
+                    .argument = "KEY",                                                                       \
+                    .help = "how far the shard is; text, or 0x and hexadecimal digits"},                     \
+    [CURSOR_TOKEN] = {.name = "token", .argument = "TOKEN", .help = "what else the next worker must know"}
+
+static const struct cli_option claim_options[] = {
+    CLI_COORD_OPTIONS,
+    [GET_RUN] = CLI_RUN_OPTION,
+    [GET_WORKER] = {.name = "worker", .argument = "NAME", .help = "who works, up to 32 bytes"},
+};
+static const struct cli_option acquire_options[] = {
+    CLI_COORD_OPTIONS,
+    [GET_RUN] = CLI_RUN_OPTION,
+    [GET_WORKER] = {.name = "worker", .argument = "NAME", .help = "who works, up to 32 bytes"},
+    [GET_SHARD] = CLI_SHARD_OPTION,
+};
+static const struct cli_option renew_options[] = {
+    CLI_COORD_OPTIONS,
+    [USE_LEASE] = {.name = "lease", .argument = "LEASE", .help = "the lease, as claim or acquire printed it"},
+};
+static const struct cli_option cursor_options[] = {LEASE_OPTIONS, CURSOR_OPTIONS};
+static const struct cli_option park_options[] = {
+    LEASE_OPTIONS,
+    [PARK_REASON] = {.name = "reason",
+                     .argument = "REASON",
+                     .choices = "PermissionDenied|NotFound|Poisoned|TooManyErrors|Other",
+                     .help = "why nobody should work on it; Other unless given"},
+};
+static const struct cli_option replace_options[] = {
+    LEASE_OPTIONS,
+    [REPLACE_CHILDREN] = {.name = "children",
+                          .argument = "FILE",
+                          .help = "JSON lines like those of run create; - is standard input"},
+};
+static const struct cli_option residual_options[] = {
+    LEASE_OPTIONS,
+    [RESIDUAL_AT] = {.name = "at", .argument = "KEY", .help = "where the new shard begins"},
+    [RESIDUAL_METADATA] = {.name = "metadata",
+                           .argument = "TEXT",
+                           .help = "what the new shard carries; the parent's unless given"},
+};
+
+#define LEASE_VERB(variable, options_, ...)                                                                  \
+    const struct cli_verb cli__verb_lease_##variable = {.options = options_,                                 \
+                                                        .option_count =                                      \
+                                                            sizeof options_ / sizeof options_[0],            \
+                                                        .variables = cli__cluster_variables,                 \
+                                                        .variable_count = CLI_CLUSTER_VARIABLES,             \
+                                                        __VA_ARGS__}
+
+LEASE_VERB(
+    claim, claim_options, .name = "lease claim", .summary = "lease any shard of a run that is free",
+    .description =
+        "Prints the shard, its range, cursor, fence, deadline, how many more there are, and the lease, "
+        "which the other verbs take. NoneAvailable says when the next lease ends.",
+    .run = run_claim);
+LEASE_VERB(acquire, acquire_options, .name = "lease acquire", .summary = "lease one shard",
+           .description = "Like claim, for a shard of one's choice.", .run = run_acquire);
+LEASE_VERB(renew, renew_options, .name = "lease renew", .summary = "let a lease hold longer",
+           .description = "Prints the lease with its new deadline. A lease that has expired is not renewed.",
+           .run = run_renew);
+LEASE_VERB(
+    checkpoint, cursor_options, .name = "lease checkpoint", .summary = "move a shard's cursor forward",
+    .description = "From then on whoever acquires the shard goes on from here. The cursor never goes back.",
+    .run = run_checkpoint);
+LEASE_VERB(complete, cursor_options, .name = "lease complete", .summary = "end a shard as done",
+           .description = "With the last key that was reached.", .run = run_complete);
+LEASE_VERB(park, park_options, .name = "lease park", .summary = "put a shard aside that cannot be worked on",
+           .description = "Nobody claims it until 'shard unpark'.", .run = run_park);
+LEASE_VERB(
+    split_replace, replace_options, .name = "lease split-replace",
+    .summary = "replace a shard by several that cover its range",
+    .description = "The children must cover the shard's range exactly, in order, without gap or overlap.",
+    .run = run_split_replace);
+LEASE_VERB(split_residual, residual_options, .name = "lease split-residual",
+           .summary = "give away the second part of a shard's range",
+           .description = "The shard keeps what lies before --at; a new shard gets the rest.",
+           .run = run_split_residual);

@@ -1,0 +1,384 @@
+/*
+ * turnstone run create, register, list, complete, fail and cancel.
+ */
+#include "complain.h"
+#include "coord_verb.h"
+#include "shards_file.h"
+#include "verbs.h"
+
+#include "base/bytes.h"
+#include "base/number.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+enum {
+    CREATE_RUN = COORD_OPTIONS,
+    CREATE_SHARDS,
+    CREATE_LEASE_MS,
+    CREATE_ATTEMPTS,
+    CREATE_COOLDOWN_MS,
+    CREATE_SEMANTICS,
+    CREATE_SHARD_MAX,
+    CREATE_OP_ID,
+};
+enum { REGISTER_RUN = COORD_OPTIONS, REGISTER_SHARDS, REGISTER_OP_ID };
+enum { LIST_STATUS = COORD_OPTIONS };
+enum { END_RUN = COORD_OPTIONS, END_OP_ID };
+
+/* What a registration is read into. */
+struct registration {
+    struct cli_shards shards;
+    struct ts_register_op op;
+    struct ts_manifest_memory *memory;
+};
+
+static enum cli_exit read_shards(const char *verb, const char *path, struct registration *registration) {
+    enum cli_exit status = cli__shards_read(verb, path, &registration->shards);
+    if (status != CLI_EXIT_DONE)
+        return status;
+    registration->op.shards = (struct ts_new_shards){registration->shards.list, registration->shards.count};
+    registration->memory = malloc(sizeof *registration->memory);
+    return registration->memory ? CLI_EXIT_DONE
+                                : cli__complain(CLI_EXIT_INFRASTRUCTURE, "%s: out of memory", verb);
+}
+
+static void release(struct registration *registration) {
+    cli__shards_release(&registration->shards);
+    free(registration->memory);
+}
+
+static void put_shard_ids(struct cli_coord *coord, const struct registration *registration) {
+    cli__member(coord, "shards");
+    for (size_t i = 0; i < registration->op.shards.count; i++) {
+        ts_out_put_char(coord->out, i == 0 ? '[' : ',');
+        ts_out_put_u64(coord->out, registration->memory->ids[i].v);
+    }
+    ts_out_put_char(coord->out, ']');
+}
+
+static void print_registered(struct cli_coord *coord, const struct registration *registration,
+                             const struct ts_coord_outcome *outcome) {
+    if (coord->json) {
+        cli__object_begin(coord);
+        cli__put_outcome(coord, outcome, registration->op.op_id);
+        cli__member_number(coord, "run", registration->op.run.v);
+        cli__member_text(coord, "status", ts_run_status_name(TS_RUN_ACTIVE));
+        put_shard_ids(coord, registration);
+        cli__object_end(coord);
+        return;
+    }
+    cli__put_outcome(coord, outcome, registration->op.op_id);
+    cli__say(coord, ": run %llu has %zu %s more\n", (unsigned long long)registration->op.run.v,
+             registration->op.shards.count, registration->op.shards.count == 1 ? "shard" : "shards");
+}
+
+static enum cli_exit create_with_shards(struct cli_coord *coord, const struct ts_create_run_op *op,
+                                        struct registration *registration) {
+    struct ts_coord_outcome outcome;
+    struct ts_coord_detail detail = {0};
+    registration->op.tenant = op->tenant;
+    registration->op.run = op->run;
+    enum ts_create_run_error error = ts_coord_create_run_with_shards(coord->coord, op, &registration->op,
+                                                                     registration->memory, &outcome, &detail);
+    if (error != TS_CREATE_RUN_OK)
+        return cli__coord_refuse(coord, ts_create_run_error_variant(error), &detail);
+    print_registered(coord, registration, &outcome);
+    return CLI_EXIT_DONE;
+}
+
+static enum cli_exit create_alone(struct cli_coord *coord, const struct ts_create_run_op *op) {
+    struct ts_run_record run;
+    struct ts_coord_detail detail = {0};
+    enum ts_create_run_error error = ts_coord_create_run(coord->coord, op, &run, &detail);
+    if (error != TS_CREATE_RUN_OK)
+        return cli__coord_refuse(coord, ts_create_run_error_variant(error), &detail);
+    if (coord->json) {
+        cli__object_begin(coord);
+        cli__member_text(coord, "outcome", "executed");
+        cli__member_number(coord, "run", run.run.v);
+        cli__member_text(coord, "status", ts_run_status_name(run.status));
+        cli__object_end(coord);
+    } else {
+        cli__say(coord, "executed: run %llu is %s; 'run register' gives it shards\n",
+                 (unsigned long long)run.run.v, ts_run_status_name(run.status));
+    }
+    return CLI_EXIT_DONE;
+}
+
+static enum cli_exit read_config(const char *verb, const struct cli_arguments *arguments,
+                                 struct ts_run_config *ret_config) {
+    struct ts_run_config config = ts_run_config_default();
+    uint64_t attempts = config.attempts;
+    enum cli_exit status =
+        cli__number_optional(verb, arguments, CREATE_LEASE_MS, "lease-ms", &config.lease_duration_ms);
+    if (status == CLI_EXIT_DONE)
+        status = cli__number_optional(verb, arguments, CREATE_ATTEMPTS, "attempts", &attempts);
+    if (status == CLI_EXIT_DONE)
+        status =
+            cli__number_optional(verb, arguments, CREATE_COOLDOWN_MS, "cooldown-ms", &config.cooldown_ms);
+    if (status == CLI_EXIT_DONE)
+        status = cli__number_optional(verb, arguments, CREATE_SHARD_MAX, "shard-max", &config.shard_max);
+    if (status != CLI_EXIT_DONE)
+        return status;
+    /* What is too large for the field is too large for the run, and the check says so. */
+    config.attempts = attempts < UINT32_MAX ? (uint32_t)attempts : UINT32_MAX;
+    const char *semantics = arguments->values[CREATE_SEMANTICS];
+    if (semantics)
+        config.semantics = strcmp(semantics, "dispatched") == 0 ? TS_CURSOR_DISPATCHED : TS_CURSOR_COMPLETED;
+    *ret_config = config;
+    return CLI_EXIT_DONE;
+}
+
+static enum cli_exit run_create(const struct cli_arguments *arguments) {
+    static const char verb[] = "run create";
+    struct ts_create_run_op op = {0};
+    struct registration registration = {0};
+    const char *shards = arguments->values[CREATE_SHARDS];
+    enum cli_exit status = cli__number_required(verb, arguments, CREATE_RUN, "run", &op.run.v);
+    if (status == CLI_EXIT_DONE)
+        status = read_config(verb, arguments, &op.config);
+    if (status == CLI_EXIT_DONE && !shards && arguments->values[CREATE_OP_ID])
+        status =
+            cli__complain(CLI_EXIT_USAGE, "%s: --op-id goes with --shards: a run alone is made once", verb);
+    if (status == CLI_EXIT_DONE)
+        status = cli__op_id(verb, arguments, CREATE_OP_ID, &registration.op.op_id);
+    if (status == CLI_EXIT_DONE && shards)
+        status = read_shards(verb, shards, &registration);
+    struct cli_coord coord;
+    if (status == CLI_EXIT_DONE)
+        status = cli__coord_open(verb, arguments, &coord);
+    if (status == CLI_EXIT_DONE) {
+        op.tenant = coord.tenant;
+        status = shards ? create_with_shards(&coord, &op, &registration) : create_alone(&coord, &op);
+        status = cli__coord_close(&coord, status);
+    }
+    release(&registration);
+    return status;
+}
+
+static enum cli_exit run_register(const struct cli_arguments *arguments) {
+    static const char verb[] = "run register";
+    struct registration registration = {0};
+    const char *shards = arguments->values[REGISTER_SHARDS];
+    enum cli_exit status = cli__number_required(verb, arguments, REGISTER_RUN, "run", &registration.op.run.v);
+    if (status == CLI_EXIT_DONE && !shards)
+        status = cli__complain(CLI_EXIT_USAGE, "%s: --shards FILE must be given; - is standard input", verb);
+    if (status == CLI_EXIT_DONE)
+        status = cli__op_id(verb, arguments, REGISTER_OP_ID, &registration.op.op_id);
+    if (status == CLI_EXIT_DONE)
+        status = read_shards(verb, shards, &registration);
+    struct cli_coord coord;
+    if (status == CLI_EXIT_DONE)
+        status = cli__coord_open(verb, arguments, &coord);
+    if (status == CLI_EXIT_DONE) {
+        struct ts_coord_outcome outcome;
+        struct ts_coord_detail detail = {0};
+        registration.op.tenant = coord.tenant;
+        enum ts_register_shards_error error =
+            ts_coord_register_shards(coord.coord, &registration.op, registration.memory, &outcome, &detail);
+        if (error != TS_REGISTER_SHARDS_OK)
+            status = cli__coord_refuse(&coord, ts_register_shards_error_variant(error), &detail);
+        else
+            print_registered(&coord, &registration, &outcome);
+        status = cli__coord_close(&coord, status);
+    }
+    release(&registration);
+    return status;
+}
+
+static bool print_run(void *context, const struct ts_run_record *run) {
+    struct cli_coord *coord = context;
+    if (!coord->json) {
+        cli__say(coord, "%20llu  %-12s  %llu registered, lease %s\n", (unsigned long long)run->run.v,
+                 ts_run_status_name(run->status), (unsigned long long)run->registered,
+                 cli__show_ms(run->config.lease_duration_ms).text);
+        return true;
+    }
+    cli__object_begin(coord);
+    cli__member_number(coord, "run", run->run.v);
+    cli__member_text(coord, "status", ts_run_status_name(run->status));
+    cli__member_number(coord, "registered", run->registered);
+    cli__member_number(coord, "created_at", run->created_at.ms);
+    if (run->ended_at.ms != 0)
+        cli__member_number(coord, "ended_at", run->ended_at.ms);
+    cli__object_end(coord);
+    return true;
+}
+
+static enum cli_exit run_list(const struct cli_arguments *arguments) {
+    struct cli_coord coord;
+    enum cli_exit status = cli__coord_open("run list", arguments, &coord);
+    if (status != CLI_EXIT_DONE)
+        return status;
+    struct ts_run_filter filter = {.tenant = coord.tenant};
+    const char *wanted = arguments->values[LIST_STATUS];
+    if (wanted)
+        filter.by_status = ts_run_status_from_name(ts_bytes_of_cstring(wanted), &filter.status);
+    struct ts_coord_detail detail = {0};
+    enum ts_get_run_error error = ts_coord_list_runs(coord.coord, &filter, print_run, &coord, &detail);
+    if (error != TS_GET_RUN_OK)
+        status = cli__coord_refuse(&coord, ts_get_run_error_variant(error), &detail);
+    return cli__coord_close(&coord, status);
+}
+
+static enum cli_exit end_run(const char *verb, const struct cli_arguments *arguments,
+                             enum ts_run_op_kind kind, enum ts_run_status becomes) {
+    struct ts_end_run_op op = {.kind = kind};
+    struct cli_coord coord;
+    enum cli_exit status = cli__number_required(verb, arguments, END_RUN, "run", &op.run.v);
+    if (status == CLI_EXIT_DONE)
+        status = cli__op_id(verb, arguments, END_OP_ID, &op.op_id);
+    if (status == CLI_EXIT_DONE)
+        status = cli__coord_open(verb, arguments, &coord);
+    if (status != CLI_EXIT_DONE)
+        return status;
+    op.tenant = coord.tenant;
+    struct ts_coord_outcome outcome;
+    struct ts_coord_detail detail = {0};
+    enum ts_run_transition_error error = ts_coord_end_run(coord.coord, &op, &outcome, &detail);
+    if (error != TS_RUN_TRANSITION_OK) {
+        status = cli__coord_refuse(&coord, ts_run_transition_error_variant(error), &detail);
+    } else if (coord.json) {
+        cli__object_begin(&coord);
+        cli__put_outcome(&coord, &outcome, op.op_id);
+        cli__member_number(&coord, "run", op.run.v);
+        cli__member_text(&coord, "status", ts_run_status_name(becomes));
+        cli__object_end(&coord);
+    } else {
+        cli__put_outcome(&coord, &outcome, op.op_id);
+        cli__say(&coord, ": run %llu is %s\n", (unsigned long long)op.run.v, ts_run_status_name(becomes));
+    }
+    return cli__coord_close(&coord, status);
+}
+
+static enum cli_exit run_complete(const struct cli_arguments *arguments) {
+    return end_run("run complete", arguments, TS_RUN_OP_COMPLETE_RUN, TS_RUN_DONE);
+}
+static enum cli_exit run_fail(const struct cli_arguments *arguments) {
+    return end_run("run fail", arguments, TS_RUN_OP_FAIL_RUN, TS_RUN_FAILED);
+}
+static enum cli_exit run_cancel(const struct cli_arguments *arguments) {
+    return end_run("run cancel", arguments, TS_RUN_OP_CANCEL_RUN, TS_RUN_CANCELLED);
+}
+
+static const struct cli_option create_options[] = {
+    CLI_COORD_OPTIONS,
+    [CREATE_RUN] = CLI_RUN_OPTION,
+    [CREATE_SHARDS] = {.name = "shards",
+                       .argument = "FILE",
+                       .help = "register these shards in the same transaction; - is standard input"},
+    [CREATE_LEASE_MS] = {.name = "lease-ms",
+                         .argument = "N",
+                         .help = "how long a lease holds, 1000 to 86400000; 30000 unless given"},
+    [CREATE_ATTEMPTS] = {.name = "attempts",
+                         .argument = "N",
+                         .help =
+                             "how often a shard is acquired without progress before it is parked, 0 for no "
+                             "limit, at most 1000; 5 unless given"},
+    [CREATE_COOLDOWN_MS] = {.name = "cooldown-ms",
+                            .argument = "N",
+                            .help = "how long a worker waits between two claims; 0 unless given"},
+    [CREATE_SEMANTICS] = {.name = "semantics",
+                          .argument = "NAME",
+                          .choices = "completed|dispatched",
+                          .help = "what a cursor's key means: done, or handed on; completed unless given"},
+    [CREATE_SHARD_MAX] = {.name = "shard-max",
+                          .argument = "N",
+                          .help = "how many shards may be registered in all; 1000000 unless given"},
+    [CREATE_OP_ID] = CLI_OP_ID_OPTION,
+};
+
+static const struct cli_option register_options[] = {
+    CLI_COORD_OPTIONS,
+    [REGISTER_RUN] = CLI_RUN_OPTION,
+    [REGISTER_SHARDS] = {.name = "shards", .argument = "FILE", .help = "the shards; - is standard input"},
+    [REGISTER_OP_ID] = CLI_OP_ID_OPTION,
+};
+
+static const struct cli_option list_options[] = {
+    CLI_COORD_OPTIONS,
+    [LIST_STATUS] = {.name = "status",
+                     .argument = "STATUS",
+                     .choices = "Initializing|Active|Done|Failed|Cancelled",
+                     .help = "only runs with this status"},
+};
+
+static const struct cli_option end_options[] = {
+    CLI_COORD_OPTIONS,
+    [END_RUN] = CLI_RUN_OPTION,
+    [END_OP_ID] = CLI_OP_ID_OPTION,
+};
+
+#define SHARD_LINES                                                                                                  \
+    "Shards are JSON lines, {\"start\":\"a\",\"end\":\"m\"} with \"metadata\", \"id\", and \"key\" and \"token\" "   \
+    "of a cursor where wanted. Keys are text, or any bytes as 0x and hexadecimal digits; a bound that is not there " \
+    "is no bound. Ids that are not given are drawn from the op id, so that the same call again is a repetition."
+
+const struct cli_verb cli__verb_run_create = {
+    .name = "run create",
+    .summary = "begin a run of work, with or without its shards",
+    .description =
+        "A run is a set of shards that workers lease, work on and end. Without --shards it waits for 'run "
+        "register'.\n\n" SHARD_LINES,
+    .options = create_options,
+    .option_count = sizeof create_options / sizeof create_options[0],
+    .variables = cli__cluster_variables,
+    .variable_count = CLI_CLUSTER_VARIABLES,
+    .run = run_create,
+};
+
+const struct cli_verb cli__verb_run_register = {
+    .name = "run register",
+    .summary = "give a run its shards",
+    .description = "All of them in one transaction, or none.\n\n" SHARD_LINES,
+    .options = register_options,
+    .option_count = sizeof register_options / sizeof register_options[0],
+    .variables = cli__cluster_variables,
+    .variable_count = CLI_CLUSTER_VARIABLES,
+    .run = run_register,
+};
+
+const struct cli_verb cli__verb_run_list = {
+    .name = "run list",
+    .summary = "list the runs of a tenant",
+    .description = "A line for each, in the order of their ids.",
+    .options = list_options,
+    .option_count = sizeof list_options / sizeof list_options[0],
+    .variables = cli__cluster_variables,
+    .variable_count = CLI_CLUSTER_VARIABLES,
+    .run = run_list,
+};
+
+const struct cli_verb cli__verb_run_complete = {
+    .name = "run complete",
+    .summary = "end a run whose shards have all ended",
+    .description = "Refused as WrongStatus while a shard is active. Parked shards do not stop it.",
+    .options = end_options,
+    .option_count = sizeof end_options / sizeof end_options[0],
+    .variables = cli__cluster_variables,
+    .variable_count = CLI_CLUSTER_VARIABLES,
+    .run = run_complete,
+};
+
+const struct cli_verb cli__verb_run_fail = {
+    .name = "run fail",
+    .summary = "end a run as failed, whatever its shards are",
+    .description = "From then on no operation changes a shard of it; workers are told ShardTerminal.",
+    .options = end_options,
+    .option_count = sizeof end_options / sizeof end_options[0],
+    .variables = cli__cluster_variables,
+    .variable_count = CLI_CLUSTER_VARIABLES,
+    .run = run_fail,
+};
+
+const struct cli_verb cli__verb_run_cancel = {
+    .name = "run cancel",
+    .summary = "end a run that nobody wants any more",
+    .description = "From then on no operation changes a shard of it; workers are told ShardTerminal.",
+    .options = end_options,
+    .option_count = sizeof end_options / sizeof end_options[0],
+    .variables = cli__cluster_variables,
+    .variable_count = CLI_CLUSTER_VARIABLES,
+    .run = run_cancel,
+};

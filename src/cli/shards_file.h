@@ -1,0 +1,30 @@
+/*
+ * Shards as JSON lines:
+ *
+ *   {"start":"a","end":"m"}     and, each optional, "metadata":"…", "id":N, "key":"…" and "token":"…" of a cursor
+ *
+ * Keys, tokens and metadata are text, or any bytes as 0x and hexadecimal digits. A bound that is not there, or empty, is
+ * no bound. Empty lines are passed over.
+ */
+#ifndef TS_CLI_SHARDS_FILE_H
+#define TS_CLI_SHARDS_FILE_H
+
+#include "exit_status.h"
+
+#include "coord/hash.h"
+
+/* Zero-initialise it; release it. */
+struct cli_shards {
+    struct ts_new_shard *list;
+    size_t count;
+    size_t capacity;
+    void **memory; /* what the shards point to */
+    size_t memory_count;
+    size_t memory_capacity;
+};
+
+/* Reads a file, or standard input for "-". What is wrong has been said, with its line, unless the answer is DONE. */
+enum cli_exit cli__shards_read(const char *verb, const char *path, struct cli_shards *ret_shards);
+void cli__shards_release(struct cli_shards *shards);
+
+#endif

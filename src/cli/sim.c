@@ -1,0 +1,328 @@
+/*
+ * turnstone sim: coordination in simulated worlds, one after the other, until one breaks or all have held.
+ */
+#include "complain.h"
+#include "output.h"
+#include "verbs.h"
+
+#include "base/number.h"
+#include "coord/error.h"
+#include "os/clock.h"
+#include "sim/sim.h"
+
+#include <stdio.h>
+#include <string.h>
+
+enum {
+    SIM_SEED,
+    SIM_COUNT,
+    SIM_STEPS,
+    SIM_WORKERS,
+    SIM_SHARDS,
+    SIM_STORES,
+    SIM_FAULTS,
+    SIM_TRACE,
+    SIM_JSON,
+#ifdef TS_TEST_BUILD
+    SIM_PLANT,
+#endif
+};
+
+enum { STEPS_MAX = 100000000 };
+
+struct request {
+    struct ts_sim_options options; /* with the first seed */
+    uint64_t count;
+    const char *plant; /* or NULL */
+    bool json;
+};
+
+static const char *const fault_names[] = {
+#define FAULT_NAME(suffix, name) name,
+    TS_SIM_FAULTS(FAULT_NAME)
+#undef FAULT_NAME
+};
+
+static const char *const operation_names[] = {
+#define OPERATION_NAME(suffix, name) name,
+    TS_SIM_OPERATIONS(OPERATION_NAME)
+#undef OPERATION_NAME
+};
+
+static const char *const trouble_names[] = {
+#define TROUBLE_NAME(suffix, name) name,
+    TS_SIM_TROUBLES(TROUBLE_NAME)
+#undef TROUBLE_NAME
+};
+
+/* ---- arguments ---- */
+
+struct bounds {
+    uint64_t min;
+    uint64_t max;
+};
+
+static bool read_number(const struct cli_arguments *arguments, size_t option, const char *name,
+                        struct bounds bounds, uint64_t *number) {
+    const char *text = arguments->values[option];
+    if (text == NULL)
+        return true;
+    uint64_t parsed = 0;
+    if (ts_u64_parse(ts_bytes_of_cstring(text), &parsed) == TS_NUMBER_OK && parsed >= bounds.min &&
+        parsed <= bounds.max) {
+        *number = parsed;
+        return true;
+    }
+    (void)cli__complain(CLI_EXIT_USAGE, "sim: --%s must be a number from %llu to %llu; got '%s'", name,
+                        (unsigned long long)bounds.min, (unsigned long long)bounds.max,
+                        cli__quote_text(text).text);
+    return false;
+}
+
+static void read_plant(const struct cli_arguments *arguments, struct request *request) {
+#ifdef TS_TEST_BUILD
+    static const char *const names[] = {"",
+#define PLANT_NAME(suffix, name, text) name,
+                                        TS_COORD_PLANTS(PLANT_NAME)
+#undef PLANT_NAME
+    };
+    request->plant = arguments->values[SIM_PLANT];
+    for (size_t i = 1; request->plant != NULL && i < sizeof names / sizeof names[0]; i++) {
+        if (strcmp(names[i], request->plant) == 0)
+            request->options.plant = (enum ts_coord_plant)i;
+    }
+#else
+    (void)arguments;
+    (void)request;
+#endif
+}
+
+static bool read_request(const struct cli_arguments *arguments, struct request *ret_request) {
+    struct request request = {.options = ts_sim_options_default(), .count = 1};
+    struct ts_sim_options *options = &request.options;
+    uint64_t workers = options->workers, shards = options->shards, stores = options->stores;
+    if (!read_number(arguments, SIM_SEED, "seed", (struct bounds){0, UINT64_MAX}, &options->seed) ||
+        !read_number(arguments, SIM_COUNT, "count", (struct bounds){1, UINT64_MAX}, &request.count) ||
+        !read_number(arguments, SIM_STEPS, "steps", (struct bounds){1, STEPS_MAX}, &options->steps) ||
+        !read_number(arguments, SIM_WORKERS, "workers", (struct bounds){1, TS_SIM_WORKERS_MAX}, &workers) ||
+        !read_number(arguments, SIM_SHARDS, "shards", (struct bounds){1, TS_SIM_SHARDS_MAX}, &shards) ||
+        !read_number(arguments, SIM_STORES, "stores", (struct bounds){1, TS_SIM_STORES_MAX}, &stores))
+        return false;
+    options->workers = (uint32_t)workers;
+    options->shards = (uint32_t)shards;
+    options->stores = (uint32_t)stores;
+    options->faults = TS_SIM_STORMY;
+    for (size_t i = 0; arguments->values[SIM_FAULTS] != NULL && i < TS_SIM_FAULT_LEVELS; i++) {
+        if (strcmp(arguments->values[SIM_FAULTS], fault_names[i]) == 0)
+            options->faults = (enum ts_sim_faults)i;
+    }
+    read_plant(arguments, &request);
+    request.json = arguments->values[SIM_JSON] != NULL;
+    *ret_request = request;
+    return true;
+}
+
+/* ---- what became of it ---- */
+
+struct summary {
+    uint64_t seeds;      /* that were run */
+    uint64_t seed;       /* the last one */
+    uint64_t trace_hash; /* of the one seed, or over all */
+    uint64_t took_ns;
+    struct ts_sim_counts counts;
+    const struct ts_sim_result *broken; /* or NULL */
+};
+
+static void format_again(const struct request *request, uint64_t seed, char *ret_text, size_t size) {
+    const struct ts_sim_options *options = &request->options;
+    snprintf(ret_text, size,
+             "turnstone sim --seed %llu --steps %llu --workers %u --shards %u --stores %u --faults %s%s%s",
+             (unsigned long long)seed, (unsigned long long)options->steps, (unsigned)options->workers,
+             (unsigned)options->shards, (unsigned)options->stores, fault_names[options->faults],
+             request->plant != NULL ? " --plant " : "", request->plant != NULL ? request->plant : "");
+}
+
+static uint64_t per_second(uint64_t count, uint64_t took_ns) {
+    return (uint64_t)((double)count * 1e9 / (double)(took_ns == 0 ? 1 : took_ns));
+}
+
+static void print_json_counts(const struct ts_sim_counts *counts) {
+    printf(",\"operations\":{");
+    for (size_t i = 0; i < TS_SIM_OPERATION_COUNT; i++)
+        printf("%s\"%s\":{\"executed\":%llu,\"replayed\":%llu,\"refused\":%llu}", i > 0 ? "," : "",
+               operation_names[i], (unsigned long long)counts->executed[i],
+               (unsigned long long)counts->replayed[i], (unsigned long long)counts->refused[i]);
+    printf("},\"errors\":{");
+    const char *comma = "";
+    for (size_t i = 1; i < TS_SIM_ERRORS_MAX; i++) {
+        if (counts->errors[i] == 0)
+            continue;
+        printf("%s\"%s\":%llu", comma, ts_error_variant_name((enum ts_error_variant)i),
+               (unsigned long long)counts->errors[i]);
+        comma = ",";
+    }
+    printf("},\"unknown\":%llu,\"troubles\":{", (unsigned long long)counts->unknown);
+    for (size_t i = 0; i < TS_SIM_TROUBLE_COUNT; i++)
+        printf("%s\"%s\":%llu", i > 0 ? "," : "", trouble_names[i], (unsigned long long)counts->troubles[i]);
+    printf("}");
+}
+
+static void print_json(const struct request *request, const struct summary *summary) {
+    const struct ts_sim_counts *counts = &summary->counts;
+    printf(
+        "{\"sim\":\"coord\",\"first_seed\":%llu,\"seeds\":%llu,\"faults\":\"%s\",\"workers\":%u,\"shards\":%u,"
+        "\"stores\":%u,\"holds\":%s,\"trace_hash\":\"%016llx\"",
+        (unsigned long long)request->options.seed, (unsigned long long)summary->seeds,
+        fault_names[request->options.faults], (unsigned)request->options.workers,
+        (unsigned)request->options.shards, (unsigned)request->options.stores,
+        summary->broken == NULL ? "true" : "false", (unsigned long long)summary->trace_hash);
+    if (summary->broken != NULL) {
+        char again[240];
+        format_again(request, summary->seed, again, sizeof again);
+        printf(",\"seed\":%llu,\"step\":%llu,\"property\":\"%s\",\"text\":\"%s\",\"again\":\"%s\"",
+               (unsigned long long)summary->seed, (unsigned long long)summary->broken->step,
+               summary->broken->property, summary->broken->text, again);
+    }
+    printf(",\"steps\":%llu,\"calm_steps\":%llu,\"virtual_ms\":%llu,\"calls\":%llu,\"transactions\":%llu,"
+           "\"checks\":%llu",
+           (unsigned long long)counts->steps, (unsigned long long)counts->calm_steps,
+           (unsigned long long)counts->virtual_ms, (unsigned long long)counts->calls,
+           (unsigned long long)counts->transactions, (unsigned long long)counts->checks);
+    print_json_counts(counts);
+    printf(",\"seconds\":%.3f,\"steps_per_second\":%llu}\n", (double)summary->took_ns / 1e9,
+           (unsigned long long)per_second(counts->steps + counts->calm_steps, summary->took_ns));
+}
+
+static void print_counts(const struct ts_sim_counts *counts) {
+    printf("%-16s %10s %10s %10s\n", "operation", "executed", "replayed", "refused");
+    for (size_t i = 0; i < TS_SIM_OPERATION_COUNT; i++)
+        printf("%-16s %10llu %10llu %10llu\n", operation_names[i], (unsigned long long)counts->executed[i],
+               (unsigned long long)counts->replayed[i], (unsigned long long)counts->refused[i]);
+    printf("errors:");
+    for (size_t i = 1; i < TS_SIM_ERRORS_MAX; i++) {
+        if (counts->errors[i] != 0)
+            printf(" %s %llu", ts_error_variant_name((enum ts_error_variant)i),
+                   (unsigned long long)counts->errors[i]);
+    }
+    printf(" (unknown %llu)\ntroubles:", (unsigned long long)counts->unknown);
+    const char *comma = "";
+    for (size_t i = 0; i < TS_SIM_TROUBLE_COUNT; i++) {
+        if (counts->troubles[i] == 0)
+            continue;
+        printf("%s %s %llu", comma, trouble_names[i], (unsigned long long)counts->troubles[i]);
+        comma = ",";
+    }
+    printf("\n");
+}
+
+static void print_text(const struct request *request, const struct summary *summary) {
+    const struct ts_sim_counts *counts = &summary->counts;
+    const uint64_t steps = counts->steps + counts->calm_steps;
+    printf(
+        "%llu seed%s from %llu, %s: %llu steps, %llu s of virtual time, %llu calls, %llu transactions, %llu "
+        "checks\n",
+        (unsigned long long)summary->seeds, summary->seeds == 1 ? "" : "s",
+        (unsigned long long)request->options.seed, fault_names[request->options.faults],
+        (unsigned long long)steps, (unsigned long long)(counts->virtual_ms / 1000),
+        (unsigned long long)counts->calls, (unsigned long long)counts->transactions,
+        (unsigned long long)counts->checks);
+    print_counts(counts);
+    printf("%.2f s, %llu steps a second, trace hash %016llx\n", (double)summary->took_ns / 1e9,
+           (unsigned long long)per_second(steps, summary->took_ns), (unsigned long long)summary->trace_hash);
+    if (summary->broken == NULL) {
+        printf("holds\n");
+        return;
+    }
+    char again[240];
+    format_again(request, summary->seed, again, sizeof again);
+    printf("BROKEN: %s: %s\nseed %llu, step %llu; again: %s\n", summary->broken->property,
+           summary->broken->text, (unsigned long long)summary->seed,
+           (unsigned long long)summary->broken->step, again);
+}
+
+/* ---- running ---- */
+
+static void print_trace(void *context, const char *line) {
+    (void)context;
+    (void)fprintf(stderr, "%s\n", line);
+}
+
+static enum cli_exit run_sim(const struct cli_arguments *arguments) {
+    struct request request;
+    if (!read_request(arguments, &request))
+        return CLI_EXIT_USAGE;
+    struct summary summary = {0};
+    struct ts_sim_result result = {0};
+    struct ts_sim_options options = request.options;
+    if (arguments->values[SIM_TRACE] != NULL)
+        options.trace = print_trace;
+    const uint64_t begun = ts_clock_monotonic_ns();
+    for (uint64_t i = 0; i < request.count && summary.broken == NULL; i++) {
+        options.seed = request.options.seed + i;
+        if (!ts_sim_run(&options, &result))
+            return cli__complain(CLI_EXIT_INFRASTRUCTURE, "sim: out of memory");
+        summary.seeds++;
+        summary.seed = options.seed;
+        summary.trace_hash = summary.trace_hash * UINT64_C(0x9e3779b97f4a7c15) + result.trace_hash;
+        ts_sim_counts_add(&summary.counts, &result.counts);
+        if (result.broken)
+            summary.broken = &result;
+    }
+    summary.took_ns = ts_clock_monotonic_ns() - begun;
+    if (request.json)
+        print_json(&request, &summary);
+    else
+        print_text(&request, &summary);
+    return cli__finish_stdout(summary.broken == NULL ? CLI_EXIT_DONE : CLI_EXIT_FINDINGS);
+}
+
+static const struct cli_option sim_options[] = {
+    [SIM_SEED] = {.name = "seed", .argument = "N", .help = "the first seed; 1 unless given"},
+    [SIM_COUNT] = {.name = "count",
+                   .argument = "N",
+                   .help = "how many seeds, one after the other; 1 unless given"},
+    [SIM_STEPS] = {.name = "steps",
+                   .argument = "N",
+                   .help = "steps with faults, before the faults stop; 1500 unless given"},
+    [SIM_WORKERS] = {.name = "workers", .argument = "N", .help = "workers, 1 to 64; 5 unless given"},
+    [SIM_SHARDS] = {.name = "shards",
+                    .argument = "N",
+                    .help = "shards of each run, 1 to 1000; 8 unless given"},
+    [SIM_STORES] = {.name = "stores", .argument = "N", .help = "stores, 1 to 16; 3 unless given"},
+    [SIM_FAULTS] = {.name = "faults",
+                    .argument = "LEVEL",
+                    .choices = "sunny|stormy|radioactive",
+                    .help = "how bad the weather is; stormy unless given"},
+    [SIM_TRACE] = {.name = "trace", .help = "print every event on standard error"},
+    [SIM_JSON] = {.name = "json", .help = "print one JSON object"},
+#ifdef TS_TEST_BUILD
+    [SIM_PLANT] = {.name = "plant",
+                   .argument = "RULE",
+                   .choices = "fence|expiry|oplog|cursor|split|tenant|counter",
+                   .help = "break this rule on purpose: only in test builds"},
+#endif
+};
+
+static const struct cli_example sim_examples[] = {
+    {"turnstone sim --seed 1 --count 20", "twenty worlds in stormy weather"},
+    {"turnstone sim --seed 42 --faults radioactive --json", "one world, with its trace hash"},
+};
+
+const struct cli_verb cli__verb_sim = {
+    .name = "sim",
+    .summary = "run coordination in simulated worlds and check that it holds",
+    .description =
+        "Workers, stores in memory, clocks and a network in one thread, where everything follows from a seed: workers "
+        "pause, crash in the middle of transactions, use leases that have ended and repeat what they did; replies are "
+        "lost, calls arrive late, clocks jump, stores restart. After every step what the stores hold is compared with "
+        "what is allowed: mutual exclusion, fences, cursors, splits, op-logs, runs, counters and limits. Then the "
+        "faults stop, and every shard and run must come to its end.\n"
+        "\n"
+        "The same seed and options give the same trace hash on every machine. When something does not hold it says "
+        "what, at which seed and step, and the command that shows it again, and ends with status 1.",
+    .options = sim_options,
+    .option_count = sizeof sim_options / sizeof sim_options[0],
+    .examples = sim_examples,
+    .example_count = sizeof sim_examples / sizeof sim_examples[0],
+    .run = run_sim,
+};

@@ -1,0 +1,376 @@
+/*
+ * Claiming: finding a shard that can be acquired, over all stores, beginning with the worker's own.
+ *
+ *     own store:  read guard and cooldown | scan free ones from the worker's point | scan the first leases
+ *         -> gate -> candidates: free ones, wrapping, then expired ones; at most 64 of a store
+ *         -> acquire one after the other until one succeeds -> arm the cooldown
+ *     the next store, until there are none -> leases from the very beginning -> NoneAvailable
+ *
+ * Entries of the claim index are written with the records they belong to, and are only where to look: what
+ * counts is the record, which acquire reads.
+ *
+ * Removed entries cost a store time to pass over until it has cleaned up. A session therefore looks for free
+ * shards behind the last one it got, and for leases from the earliest deadline on that it has seen: what is
+ * made later has a later one. Before a claim says that there is nothing, all leases are looked at.
+ */
+#include "driver.h"
+
+#include "base/assert.h"
+#include "base/checked.h"
+
+enum { CANDIDATES_MAX = 64, LEASES_AT_ONCE = 64 };
+
+/* What is known of one store. */
+struct offer {
+    size_t count; /* candidates */
+    struct ts_shard_id ids[CANDIDATES_MAX];
+    bool more;         /* there may be others that are free */
+    bool has_earliest; /* the first deadline that is still to come */
+    struct ts_logical_time earliest;
+};
+
+/* Keys of a scan: they must stay in place while it runs. */
+struct scans {
+    struct coord__range free_range;
+    struct coord__range leased_range;
+};
+
+static void set_ranges(struct ts_run_id run, struct ts_shard_id start, uint64_t leased_from,
+                       struct scans *ret_scans) {
+    ret_scans->free_range = coord__range_of_run(COORD__KIND_FREE, run);
+    ret_scans->free_range.from = coord__key_free((struct ts_shard_key){run, start});
+    ret_scans->leased_range = coord__range_of_run(COORD__KIND_LEASED, run);
+    if (leased_from > 0)
+        ret_scans->leased_range.from =
+            coord__key_leased((struct ts_shard_key){run, {0}}, (struct ts_logical_time){leased_from});
+}
+
+static void take_free(const struct ts_rows *rows, struct offer *offer) {
+    for (size_t i = 0; i < rows->count && offer->count < CANDIDATES_MAX; i++) {
+        struct ts_shard_key shard;
+        if (coord__key_shard_of(rows->rows[i].key, &shard))
+            offer->ids[offer->count++] = shard.shard;
+    }
+    offer->more = offer->more || rows->more;
+}
+
+static void take_leased(const struct ts_rows *rows, struct ts_logical_time now, struct offer *offer) {
+    for (size_t i = 0; i < rows->count; i++) {
+        struct ts_shard_key shard;
+        struct ts_logical_time deadline;
+        if (!coord__key_lease_of(rows->rows[i].key, &shard, &deadline))
+            continue;
+        if (deadline.ms > now.ms) {
+            offer->has_earliest = true;
+            offer->earliest = deadline;
+            return;
+        }
+        if (offer->count < CANDIDATES_MAX)
+            offer->ids[offer->count++] = shard.shard;
+    }
+}
+
+struct claim {
+    struct ts_coord *coord;
+    struct coord__work *work;
+    const struct ts_coord_claim_op *op;
+    struct coord__seen *seen;
+    struct coord__claim_hint *hint; /* or NULL */
+    struct ts_shard_id start;
+    uint32_t own; /* place of the worker */
+    struct ts_run_guard guard;
+    struct ts_logical_time own_now; /* of the worker's own store */
+    uint64_t own_at_ms;             /* by elapsed_ms */
+    struct scans scans;
+    bool has_looked; /* the scans of the own store are in the work */
+    struct ts_claim_scan scan;
+    uint64_t available; /* candidates seen on the stores that were looked at */
+    struct ts_lease *ret_lease;
+    struct ts_coord_detail detail;
+};
+
+static uint64_t leased_from(const struct claim *mine, uint32_t place) {
+    return mine->hint != NULL && mine->hint->run.v == mine->op->run.v ? mine->hint->leased_from[place] : 0;
+}
+
+/* What is made from now on has a deadline of at least now and the run's duration. */
+static void remember_leases(struct claim *mine, uint32_t place, const struct offer *offer,
+                            struct ts_logical_time now) {
+    /* Those that have expired are to be found again. */
+    if (mine->hint == NULL || offer->count > 0)
+        return;
+    uint64_t from = ts_saturating_add_u64(now.ms, mine->guard.config.lease_duration_ms);
+    if (offer->has_earliest && offer->earliest.ms < from)
+        from = offer->earliest.ms;
+    mine->hint->leased_from[place] = from;
+}
+
+static enum ts_claim_error backend_error(struct claim *mine, const struct coord__result *result) {
+    const struct coord__tries no_tries = {0};
+    (void)coord__failed(&no_tries, result, &mine->detail);
+    return TS_CLAIM_BACKEND_ERROR;
+}
+
+static void consider_earliest(struct claim *mine, const struct offer *offer) {
+    if (offer->has_earliest && (!mine->scan.has_earliest || offer->earliest.ms < mine->scan.earliest.ms)) {
+        mine->scan.has_earliest = true;
+        mine->scan.earliest = offer->earliest;
+    }
+}
+
+/* Calls of a claim, by their index: the scans of the worker's own store run beside what the gate reads. */
+enum { FREE_CALL, LEASED_CALL, SCAN_CALLS, GATE_CALL = SCAN_CALLS };
+
+static void begin_look(struct claim *mine, uint32_t place) {
+    set_ranges(mine->op->run, mine->start, leased_from(mine, place), &mine->scans);
+    (void)coord__call_scan(mine->work, FREE_CALL, place, &mine->scans.free_range, CANDIDATES_MAX);
+    (void)coord__call_scan(mine->work, LEASED_CALL, place, &mine->scans.leased_range, LEASES_AT_ONCE);
+}
+
+/* What both scans of a store have found, and what lies before the worker's point. */
+static enum ts_claim_error end_look(struct claim *mine, uint32_t place, struct offer *offer) {
+    *offer = (struct offer){0};
+    struct offer leases = {0};
+    const struct ts_logical_time now = {mine->work->calls[LEASED_CALL].call.time_ms};
+    take_leased(&mine->work->rows[LEASED_CALL], now, &leases);
+    remember_leases(mine, place, &leases, now);
+    take_free(&mine->work->rows[FREE_CALL], offer);
+    if (offer->count < CANDIDATES_MAX && mine->start.v > 0) {
+        struct coord__range wrapped = coord__range_of_run(COORD__KIND_FREE, mine->op->run);
+        wrapped.to = mine->scans.free_range.from;
+        (void)coord__call_scan(mine->work, FREE_CALL, place, &wrapped, CANDIDATES_MAX - offer->count);
+        const struct coord__result result = coord__read(mine->coord, mine->work, 1);
+        if (result.result != TS_STORE_OK)
+            return backend_error(mine, &result);
+        take_free(&mine->work->rows[FREE_CALL], offer);
+    }
+    for (size_t i = 0; i < leases.count && offer->count < CANDIDATES_MAX; i++)
+        offer->ids[offer->count++] = leases.ids[i];
+    offer->has_earliest = leases.has_earliest;
+    offer->earliest = leases.earliest;
+    return TS_CLAIM_OK;
+}
+
+/* The worker's own store was looked at with the gate, the first time. */
+static enum ts_claim_error look(struct claim *mine, uint32_t place, struct offer *offer) {
+    if (place != mine->own || !mine->has_looked) {
+        begin_look(mine, place);
+        const struct coord__result result = coord__read(mine->coord, mine->work, SCAN_CALLS);
+        if (result.result != TS_STORE_OK)
+            return backend_error(mine, &result);
+    }
+    mine->has_looked = false;
+    return end_look(mine, place, offer);
+}
+
+/* Tries the candidates of a store. True: ret_error is the answer. */
+static bool try_all(struct claim *mine, const struct offer *offer, enum ts_claim_error *ret_error) {
+    consider_earliest(mine, offer);
+    for (size_t i = 0; i < offer->count; i++) {
+        const struct ts_acquire_op op = {
+            .tenant = mine->op->tenant, .shard = {mine->op->run, offer->ids[i]}, .worker = mine->op->worker};
+        const enum ts_acquire_error error =
+            coord__acquire(mine->coord, &op, mine->seen, mine->ret_lease, &mine->detail);
+        if (!ts_claim_consider(&mine->scan, error, &mine->detail, ret_error)) {
+            mine->available += offer->more ? TS_CAPACITY_MAX : offer->count - i - 1;
+            return true;
+        }
+    }
+    return false;
+}
+
+/* The worker's own store: whether there is such a run, and whether the worker may claim. */
+static enum ts_claim_error pass_gate(struct claim *mine) {
+    const struct coord__key guard = coord__key_guard(mine->op->run),
+                            cooldown = coord__key_cooldown(&mine->op->tenant, &mine->op->worker);
+    const struct ts_bytes keys[] = {coord__key_bytes(&guard), coord__key_bytes(&cooldown)};
+    begin_look(mine, mine->own);
+    const struct ts_call *call = coord__call_read(mine->work, GATE_CALL, mine->own, keys, 2);
+    const struct coord__result result = coord__read(mine->coord, mine->work, GATE_CALL + 1);
+    if (result.result != TS_STORE_OK)
+        return backend_error(mine, &result);
+    mine->has_looked = true;
+    const struct ts_row *rows = mine->work->rows[GATE_CALL].rows;
+    mine->own_now = (struct ts_logical_time){call->time_ms};
+    mine->own_at_ms = coord__elapsed_ms(mine->coord);
+    bool found;
+    if (coord__decode_guard(&rows[0], mine->op->run, &found, &mine->guard, &mine->detail) != COORD__END_DONE)
+        return TS_CLAIM_BACKEND_ERROR;
+    if (!found)
+        return TS_CLAIM_RUN_NOT_FOUND;
+    if (!ts_tenant_id_equal(&mine->guard.tenant, &mine->op->tenant)) {
+        mine->detail.expected_tenant = mine->op->tenant;
+        return TS_CLAIM_TENANT_MISMATCH;
+    }
+    struct ts_cooldown entry;
+    const uint64_t version = rows[1].version;
+    if (version != 0) {
+        const enum ts_record_error error = ts_cooldown_decode(rows[1].value, &entry);
+        if (error != TS_RECORD_OK) {
+            (void)coord__damaged(error, "the cooldown of a worker", &mine->detail);
+            return TS_CLAIM_BACKEND_ERROR;
+        }
+    }
+    bool drop;
+    const enum ts_claim_error gate =
+        ts_claim_gate(version != 0 ? &entry : NULL, mine->own_now, &drop, &mine->detail);
+    if (gate == TS_CLAIM_OK && drop) {
+        coord__plan_clear(&mine->work->plan);
+        coord__plan_check(&mine->work->plan, mine->own, &cooldown, version);
+        coord__plan_del(&mine->work->plan, mine->own, &cooldown);
+        /* When that fails, somebody else removes it. */
+        (void)coord__apply(mine->coord, mine->work);
+    }
+    return gate;
+}
+
+/* After success. When that fails the next claim is not held up: it is against ping-pong, not a lock. */
+static void arm(struct claim *mine) {
+    struct ts_cooldown entry;
+    const uint64_t passed_ms = coord__elapsed_ms(mine->coord) - mine->own_at_ms;
+    const struct ts_logical_time now = {ts_saturating_add_u64(mine->own_now.ms, passed_ms)};
+    if (!ts_cooldown_arm(&mine->guard, &mine->op->worker, now, &entry))
+        return;
+    uint8_t bytes[TS_COOLDOWN_ENCODED_LEN];
+    ts_cooldown_encode(&entry, bytes);
+    const struct coord__key key = coord__key_cooldown(&mine->op->tenant, &mine->op->worker);
+    coord__plan_clear(&mine->work->plan);
+    coord__plan_put(&mine->work->plan, mine->own, &key, ts_bytes_of(bytes, sizeof bytes));
+    (void)coord__apply(mine->coord, mine->work);
+}
+
+/* All stores, beginning with the worker's own. True: ret_error is the answer. */
+static bool try_stores(struct claim *mine, uint32_t *ret_looked_at, enum ts_claim_error *ret_error) {
+    const uint32_t places = mine->coord->io.place_count;
+    for (uint32_t i = 0; i < places; i++) {
+        struct offer offer;
+        *ret_error = look(mine, (mine->own + i) % places, &offer);
+        *ret_looked_at = i + 1;
+        if (*ret_error != TS_CLAIM_OK || try_all(mine, &offer, ret_error))
+            return true;
+    }
+    return false;
+}
+
+static enum ts_claim_error claim(struct claim *mine, uint32_t *ret_looked_at) {
+    enum ts_claim_error error = pass_gate(mine);
+    if (error != TS_CLAIM_OK)
+        return error;
+    if (ts_run_status_is_terminal(mine->guard.status))
+        return ts_claim_none(&mine->scan, &mine->guard, &mine->detail);
+    if (try_stores(mine, ret_looked_at, &error))
+        return error;
+    /* Leases before those that the session remembers. */
+    bool remembered = false;
+    for (uint32_t place = 0; place < mine->coord->io.place_count && mine->hint != NULL; place++) {
+        remembered = remembered || leased_from(mine, place) > 0;
+        mine->hint->leased_from[place] = 0;
+    }
+    if (remembered && try_stores(mine, ret_looked_at, &error))
+        return error;
+    return ts_claim_none(&mine->scan, &mine->guard, &mine->detail);
+}
+
+static void prepare_hint(struct claim *mine) {
+    if (mine->hint == NULL)
+        return;
+    if (mine->hint->run.v != mine->op->run.v) {
+        for (uint32_t place = 0; place < mine->coord->io.place_count; place++)
+            mine->hint->leased_from[place] = 0;
+        mine->hint->has_start = false;
+    }
+    mine->hint->run = mine->op->run;
+}
+
+static uint64_t capped(uint64_t count) {
+    return count < TS_CAPACITY_MAX ? count : TS_CAPACITY_MAX;
+}
+
+enum ts_claim_error coord__claim(struct ts_coord *coord, const struct ts_coord_claim_op *op,
+                                 struct coord__seen *seen, struct coord__claim_hint *hint,
+                                 struct ts_lease *ret_lease, struct ts_capacity_hint *ret_capacity,
+                                 struct ts_coord_detail *ret_detail) {
+    struct claim mine = {.coord = coord,
+                         .op = op,
+                         .seen = seen,
+                         .hint = hint,
+                         .own = coord__place_of_worker(coord, &op->worker),
+                         .work = coord__work_take(coord),
+                         .ret_lease = ret_lease};
+    if (mine.work == NULL) {
+        (void)coord__no_memory(ret_detail);
+        return TS_CLAIM_BACKEND_ERROR;
+    }
+    prepare_hint(&mine);
+    mine.start = ts_claim_start(op->run, &op->worker);
+    if (op->has_start)
+        mine.start.v = op->start.v + 1;
+    uint32_t looked_at = 0;
+    const enum ts_claim_error error = claim(&mine, &looked_at);
+    if (error == TS_CLAIM_OK) {
+        arm(&mine);
+        if (hint != NULL) {
+            hint->has_start = true;
+            hint->start = ts_lease_shard(ret_lease).shard;
+        }
+        /* What was seen on the way is enough, unless stores that were not looked at may have more. */
+        if (looked_at == coord->io.place_count || mine.available >= TS_CAPACITY_MAX)
+            *ret_capacity = (struct ts_capacity_hint){.available_count = (uint32_t)capped(mine.available),
+                                                      .has_earliest_deadline = mine.scan.has_earliest,
+                                                      .earliest_deadline = mine.scan.earliest};
+        else
+            *ret_capacity = coord__capacity(coord, mine.work, op->run);
+    } else {
+        *ret_detail = mine.detail;
+    }
+    coord__work_give(coord, mine.work);
+    return error;
+}
+
+struct ts_capacity_hint coord__capacity(struct ts_coord *coord, struct coord__work *work,
+                                        struct ts_run_id run) {
+    struct scans scans;
+    set_ranges(run, (struct ts_shard_id){0}, 0, &scans);
+    const uint32_t places = coord->io.place_count;
+    for (uint32_t place = 0; place < places; place++) {
+        (void)coord__call_scan(work, (size_t)2 * place, place, &scans.free_range, TS_CAPACITY_MAX);
+        (void)coord__call_scan(work, (size_t)2 * place + 1, place, &scans.leased_range, TS_CAPACITY_MAX);
+    }
+    struct ts_capacity_hint hint = {0};
+    if (coord__read(coord, work, (size_t)2 * places).result != TS_STORE_OK)
+        return hint;
+    uint64_t available = 0;
+    for (uint32_t place = 0; place < places; place++) {
+        struct offer offer = {0};
+        const struct ts_logical_time now = {work->calls[(size_t)2 * place + 1].call.time_ms};
+        take_free(&work->rows[(size_t)2 * place], &offer);
+        take_leased(&work->rows[(size_t)2 * place + 1], now, &offer);
+        available += offer.count;
+        if (offer.has_earliest &&
+            (!hint.has_earliest_deadline || offer.earliest.ms < hint.earliest_deadline.ms)) {
+            hint.has_earliest_deadline = true;
+            hint.earliest_deadline = offer.earliest;
+        }
+    }
+    hint.available_count = (uint32_t)capped(available);
+    return hint;
+}
+
+enum ts_claim_error ts_coord_claim_next_available(struct ts_coord *coord, const struct ts_coord_claim_op *op,
+                                                  struct ts_acquire_scratch *scratch,
+                                                  struct ts_acquire_result_view *ret_view,
+                                                  struct ts_coord_detail *ret_detail) {
+    struct coord__work *work = coord__work_take(coord);
+    if (work == NULL) {
+        (void)coord__no_memory(ret_detail);
+        return TS_CLAIM_BACKEND_ERROR;
+    }
+    struct ts_lease lease;
+    struct ts_capacity_hint capacity;
+    const enum ts_claim_error error =
+        coord__claim(coord, op, &work->seen, NULL, &lease, &capacity, ret_detail);
+    if (error == TS_CLAIM_OK)
+        ts_acquire_result(scratch, &work->seen.record, &lease, capacity, ret_view);
+    coord__work_give(coord, work);
+    return error;
+}

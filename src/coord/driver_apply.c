@@ -1,0 +1,298 @@
+/*
+ * Calls to stores, and what their answers mean for an operation:
+ *
+ *   OK                               done
+ *   CHECK_FAILED, LIMIT of limits    others were faster: read and decide again
+ *   LATE                             the same; the step then finds the lease expired
+ *   LOCK_CONFLICT, BUSY              the same after a pause
+ *   UNKNOWN                          the same after a pause: the op-log says whether it was done
+ *   TOO_LARGE, FULL                  ResourceExhausted
+ *   DAMAGED, NOT_A_COUNTER, LIMIT    BackendError, damaged
+ *   UNAVAILABLE, TIMED_OUT           BackendError, retryable: whoever asked decides how long to try
+ *   the rest                         BackendError, permanent
+ *
+ * However it ends, an operation of which one try may have been done is UNKNOWN, unless a later try has found
+ * out.
+ */
+#include "driver.h"
+
+#include "base/assert.h"
+
+#include <stdio.h>
+#include <stdlib.h>
+
+enum { LATES_MAX = 3, PAUSE_MAX_MS = 64, READ_TRIES = 5, FREE_OF_PAUSE = 3 };
+
+/* How many calls' timeouts an operation goes on for after its first failure. */
+#define PATIENCE UINT64_C(2)
+
+struct ts_call *coord__call_read(struct coord__work *work, size_t index, uint32_t place,
+                                 const struct ts_bytes *keys, size_t key_count) {
+    struct ts_coord_call *call = &work->calls[index];
+    call->place = place;
+    call->call = (struct ts_call){
+        .kind = TS_CALL_READ, .keys = keys, .key_count = key_count, .rows = &work->rows[index]};
+    return &call->call;
+}
+
+struct ts_call *coord__call_scan(struct coord__work *work, size_t index, uint32_t place,
+                                 const struct coord__range *range, size_t limit) {
+    struct ts_coord_call *call = &work->calls[index];
+    call->place = place;
+    call->call = (struct ts_call){.kind = TS_CALL_SCAN,
+                                  .from = coord__key_bytes(&range->from),
+                                  .to = coord__key_bytes(&range->to),
+                                  .limit = limit,
+                                  .rows = &work->rows[index]};
+    return &call->call;
+}
+
+/* The first pauses are none: others were faster, and are through. */
+static uint64_t pause_after(uint32_t tries) {
+    if (tries <= FREE_OF_PAUSE)
+        return 0;
+    const uint32_t doublings = tries - FREE_OF_PAUSE - 1;
+    return doublings >= 6 ? PAUSE_MAX_MS : UINT64_C(1) << doublings;
+}
+
+static bool read_may_help(enum ts_store_result result) {
+    return result == TS_STORE_LOCK_CONFLICT || result == TS_STORE_BUSY || result == TS_STORE_UNKNOWN;
+}
+
+struct coord__result coord__read(struct ts_coord *coord, struct coord__work *work, size_t count) {
+    struct coord__result result = {.result = TS_STORE_OK};
+    for (uint32_t tries = 1; tries <= READ_TRIES; tries++) {
+        coord->io.call(coord->io.context, work->calls, count);
+        result.result = TS_STORE_OK;
+        for (size_t i = 0; i < count && result.result == TS_STORE_OK; i++) {
+            const struct ts_call *call = &work->calls[i].call;
+            result.result = call->error.result;
+            if (result.result == TS_STORE_OK && call->time_ms == 0) {
+                result.result = TS_STORE_FAILED;
+                snprintf(result.text, sizeof result.text, "a store's clock shows no time; set it");
+            } else if (result.result != TS_STORE_OK) {
+                snprintf(result.text, sizeof result.text, "%s", call->error.text);
+            }
+        }
+        if (!read_may_help(result.result))
+            break;
+        if (tries < READ_TRIES)
+            coord->io.pause_ms(coord->io.context, UINT64_C(1) << tries);
+    }
+    /* Nothing is changed by reading. */
+    if (result.result == TS_STORE_UNKNOWN)
+        result.result = TS_STORE_UNAVAILABLE;
+    return result;
+}
+
+static bool reserve_ops(struct coord__plan *plan) {
+    if (plan->count <= plan->ops_capacity)
+        return true;
+    struct ts_op *ops = realloc(plan->ops, plan->capacity * sizeof *ops);
+    if (ops != NULL)
+        plan->ops = ops;
+    size_t *origins = realloc(plan->origins, plan->capacity * sizeof *origins);
+    if (origins != NULL)
+        plan->origins = origins;
+    if (ops == NULL || origins == NULL)
+        return false;
+    plan->ops_capacity = plan->capacity;
+    return true;
+}
+
+/* Puts the operations in order, place by place. Returns how many places there are. */
+static size_t arrange(struct coord__plan *plan) {
+    size_t parts = 0, at = 0;
+    for (uint32_t place = 0; place < plan->place_count && at < plan->count; place++) {
+        const size_t from = at;
+        for (size_t i = 0; i < plan->count; i++) {
+            if (plan->planned[i].place != place)
+                continue;
+            plan->ops[at] = plan->planned[i].op;
+            plan->origins[at++] = i;
+        }
+        if (at > from)
+            plan->parts[parts++] =
+                (struct ts_txn_part){.place = place, .batch = {plan->ops + from, at - from}};
+    }
+    return parts;
+}
+
+static void blame(const struct coord__plan *plan, size_t op, struct coord__result *result) {
+    if (op >= plan->count)
+        return;
+    result->has_tag = true;
+    result->tag = plan->planned[plan->origins[op]].tag;
+}
+
+static struct coord__result apply_one(struct ts_coord *coord, struct coord__work *work) {
+    struct ts_coord_call call = {.place = work->plan.parts[0].place,
+                                 .call = {.kind = TS_CALL_APPLY, .batch = work->plan.parts[0].batch}};
+    coord->io.call(coord->io.context, &call, 1);
+    struct coord__result result = {.result = call.call.error.result, .version = call.call.version};
+    if (result.result != TS_STORE_OK) {
+        snprintf(result.text, sizeof result.text, "%s", call.call.error.text);
+        blame(&work->plan, call.call.error.op, &result);
+    }
+    return result;
+}
+
+static enum ts_store_result result_of_txn(const struct ts_txn_result *txn) {
+    switch (txn->outcome) {
+    case TS_TXN_COMMITTED:
+    case TS_TXN_COMMITTED_PENDING:
+        return TS_STORE_OK;
+    case TS_TXN_UNKNOWN:
+        return TS_STORE_UNKNOWN;
+    case TS_TXN_ABORTED:
+    case TS_TXN_REFUSED:
+        break;
+    }
+    /* A store's UNKNOWN (a lost prepare) is no longer one: the transaction is certainly aborted. Without a
+     * reason it was turned away or timed out. */
+    return txn->reason == TS_STORE_OK || txn->reason == TS_STORE_UNKNOWN ? TS_STORE_UNAVAILABLE : txn->reason;
+}
+
+static struct coord__result apply_several(struct ts_coord *coord, struct coord__work *work, size_t parts) {
+    coord->io.txn(coord->io.context, work->plan.parts, parts, &work->txn);
+    struct coord__result result = {.result = result_of_txn(&work->txn)};
+    if (result.result != TS_STORE_OK) {
+        snprintf(result.text, sizeof result.text, "%s", work->txn.text);
+        blame(&work->plan, work->txn.op, &result);
+    }
+    return result;
+}
+
+struct coord__result coord__apply(struct ts_coord *coord, struct coord__work *work) {
+    struct coord__plan *plan = &work->plan;
+    if (plan->failed || !reserve_ops(plan))
+        return (struct coord__result){.result = TS_STORE_FAILED, .text = "out of memory"};
+    ts_assert(plan->count > 0);
+    /* Most plans are one store's, in order. */
+    const size_t parts = arrange(plan);
+    return parts == 1 ? apply_one(coord, work) : apply_several(coord, work, parts);
+}
+
+static enum coord__end infra(enum ts_infra_kind kind, const char *text, const struct coord__tries *tries,
+                             struct ts_coord_detail *ret_detail) {
+    ret_detail->infra.kind = tries != NULL && tries->unknown ? TS_INFRA_UNKNOWN : kind;
+    snprintf(ret_detail->infra.text, sizeof ret_detail->infra.text, "%s", text);
+    return COORD__END_INFRA;
+}
+
+static enum coord__end exhausted(const char *resource, const struct coord__result *result,
+                                 const struct coord__tries *tries, struct ts_coord_detail *ret_detail) {
+    (void)infra(TS_INFRA_PERMANENT, result->text, tries, ret_detail);
+    if (ret_detail->infra.kind == TS_INFRA_UNKNOWN)
+        return COORD__END_INFRA;
+    ret_detail->resource = resource;
+    return COORD__END_EXHAUSTED;
+}
+
+enum coord__end coord__failed(const struct coord__tries *tries, const struct coord__result *result,
+                              struct ts_coord_detail *ret_detail) {
+    switch (result->result) {
+    case TS_STORE_TOO_LARGE:
+        return exhausted("batch", result, tries, ret_detail);
+    case TS_STORE_FULL:
+        return exhausted("disk", result, tries, ret_detail);
+    case TS_STORE_LATE:
+        if (!tries->unknown)
+            return COORD__END_LATE;
+        return infra(TS_INFRA_UNKNOWN, result->text, tries, ret_detail);
+    case TS_STORE_DAMAGED:
+        return infra(TS_INFRA_DAMAGED, result->text, tries, ret_detail);
+    case TS_STORE_NOT_A_COUNTER:
+    case TS_STORE_LIMIT:
+        if (result->has_tag && result->tag == COORD__TAG_LIMIT && result->result == TS_STORE_LIMIT)
+            return infra(TS_INFRA_RETRYABLE, result->text, tries, ret_detail);
+        return infra(TS_INFRA_DAMAGED, "a counter of the run is damaged: it does not fit what it counts",
+                     tries, ret_detail);
+    case TS_STORE_CHECK_FAILED:
+    case TS_STORE_LOCK_CONFLICT:
+    case TS_STORE_BUSY:
+    case TS_STORE_UNAVAILABLE:
+    case TS_STORE_TIMED_OUT:
+    case TS_STORE_CLOSING:
+        return infra(TS_INFRA_RETRYABLE, result->text, tries, ret_detail);
+    case TS_STORE_UNKNOWN:
+        return infra(TS_INFRA_UNKNOWN, result->text, tries, ret_detail);
+    case TS_STORE_NO_SUCH_PROMISE:
+    case TS_STORE_PROMISE_EXISTS:
+    case TS_STORE_BAD_BATCH:
+    case TS_STORE_FOREIGN:
+    case TS_STORE_BAD_USAGE:
+    case TS_STORE_BAD_CONFIGURATION:
+    case TS_STORE_FAILED:
+        return infra(TS_INFRA_PERMANENT, result->text, tries, ret_detail);
+    case TS_STORE_OK:
+        break;
+    }
+    ts_unreachable("what went well has not failed");
+}
+
+static bool may_help(const struct coord__result *result, const struct coord__tries *tries) {
+    switch (result->result) {
+    case TS_STORE_CHECK_FAILED:
+    case TS_STORE_LOCK_CONFLICT:
+    case TS_STORE_BUSY:
+    case TS_STORE_UNKNOWN:
+        return true;
+    case TS_STORE_LATE:
+        return tries->lates < LATES_MAX;
+    case TS_STORE_LIMIT:
+        return result->has_tag && result->tag == COORD__TAG_LIMIT;
+    case TS_STORE_OK:
+    case TS_STORE_NOT_A_COUNTER:
+    case TS_STORE_UNAVAILABLE:
+    case TS_STORE_TIMED_OUT:
+    case TS_STORE_NO_SUCH_PROMISE:
+    case TS_STORE_PROMISE_EXISTS:
+    case TS_STORE_BAD_BATCH:
+    case TS_STORE_TOO_LARGE:
+    case TS_STORE_FULL:
+    case TS_STORE_FOREIGN:
+    case TS_STORE_CLOSING:
+    case TS_STORE_BAD_USAGE:
+    case TS_STORE_BAD_CONFIGURATION:
+    case TS_STORE_DAMAGED:
+    case TS_STORE_FAILED:
+        break;
+    }
+    return false;
+}
+
+bool coord__again(struct ts_coord *coord, struct coord__tries *tries, const struct coord__result *result,
+                  enum coord__end *ret_end, struct ts_coord_detail *ret_detail) {
+    const uint64_t now_ms = coord__elapsed_ms(coord);
+    if (tries->count++ == 0)
+        tries->since_ms = now_ms;
+    if (result->result == TS_STORE_UNKNOWN)
+        tries->unknown = true;
+    if (result->result == TS_STORE_LATE)
+        tries->lates++;
+    /* Tries that take long are fewer: a transaction has its own retries and timeouts. */
+    const bool patient = now_ms - tries->since_ms < PATIENCE * coord->options.call_timeout_ms;
+    if (tries->count >= coord->options.tries_max || !patient || !may_help(result, tries)) {
+        *ret_end = coord__failed(tries, result, ret_detail);
+        return false;
+    }
+    const bool raced = result->result == TS_STORE_CHECK_FAILED || result->result == TS_STORE_LATE;
+    const uint64_t pause_ms = raced ? pause_after(tries->count) : pause_after(tries->count + FREE_OF_PAUSE);
+    if (pause_ms > 0)
+        coord->io.pause_ms(coord->io.context, pause_ms);
+    return true;
+}
+
+enum coord__end coord__damaged(enum ts_record_error error, const char *what,
+                               struct ts_coord_detail *ret_detail) {
+    struct ts_infra_error reason;
+    ts_record_error_to_infra(error, &reason);
+    ret_detail->infra.kind = reason.kind;
+    snprintf(ret_detail->infra.text, sizeof ret_detail->infra.text, "%s: %.180s", what, reason.text);
+    return COORD__END_INFRA;
+}
+
+enum coord__end coord__no_memory(struct ts_coord_detail *ret_detail) {
+    return infra(TS_INFRA_RETRYABLE, "out of memory", NULL, ret_detail);
+}

@@ -1,0 +1,319 @@
+/*
+ * One operation on one shard, from reading to the answer.
+ *
+ *     remembered? --no--> READ <--------------------------------------+
+ *         | yes             |                                         |
+ *         +-----> STEP <----+                                         |
+ *                  | refused by what was remembered ------------------+
+ *                  | refused, or a replay --> answer                  |
+ *                  v                                                  |
+ *                WRITE -- changed by others, late, reply lost --------+
+ *                  | OK
+ *                  v
+ *                answer, event
+ *
+ * A batch checks the versions of the record and of the guard, so what the step has decided on is still true
+ * when it is written; of lease-gated operations it carries the deadline. The claim index and the counters
+ * follow from the record before and after, and are written with it.
+ */
+#include "driver.h"
+
+#include "base/assert.h"
+#include "base/endian.h"
+#include "base/number.h"
+
+#include <string.h>
+
+enum coord__end coord__decode_guard(const struct ts_row *row, struct ts_run_id run, bool *ret_found,
+                                    struct ts_run_guard *ret_guard, struct ts_coord_detail *ret_detail) {
+    *ret_found = row->version != 0;
+    if (!*ret_found)
+        return COORD__END_DONE;
+    enum ts_record_error error = ts_run_guard_decode(row->value, ret_guard);
+    if (error == TS_RECORD_OK && ret_guard->run.v != run.v)
+        error = TS_RECORD_BAD_FIELD;
+    return error == TS_RECORD_OK ? COORD__END_DONE : coord__damaged(error, "the guard of a run", ret_detail);
+}
+
+enum coord__end coord__decode_run(const struct ts_row *row, struct ts_run_id run, bool *ret_found,
+                                  struct ts_run_record *ret_run, struct ts_coord_detail *ret_detail) {
+    *ret_found = row->version != 0;
+    if (!*ret_found)
+        return COORD__END_DONE;
+    enum ts_record_error error = ts_run_record_decode(row->value, ret_run);
+    if (error == TS_RECORD_OK && ret_run->run.v != run.v)
+        error = TS_RECORD_BAD_FIELD;
+    return error == TS_RECORD_OK ? COORD__END_DONE : coord__damaged(error, "the record of a run", ret_detail);
+}
+
+enum coord__end coord__decode_shard(const struct ts_row *row, struct ts_shard_key shard,
+                                    struct ts_shard_record *ret_record, struct ts_coord_detail *ret_detail) {
+    enum ts_record_error error = ts_shard_record_decode(row->value, ret_record);
+    if (error == TS_RECORD_OK &&
+        (ret_record->key.run.v != shard.run.v || ret_record->key.shard.v != shard.shard.v))
+        error = TS_RECORD_BAD_FIELD;
+    return error == TS_RECORD_OK ? COORD__END_DONE
+                                 : coord__damaged(error, "the record of a shard", ret_detail);
+}
+
+enum coord__end coord__decode_counter(const struct ts_row *row, uint64_t *ret_value,
+                                      struct ts_coord_detail *ret_detail) {
+    *ret_value = 0;
+    if (row->version == 0 || ts_u64_parse(row->value, ret_value) == TS_NUMBER_OK)
+        return COORD__END_DONE;
+    return coord__damaged(TS_RECORD_BAD_FIELD, "a counter", ret_detail);
+}
+
+/* What was read, into the session's own memory: rows are overwritten by the next call. */
+static enum coord__end keep_seen(struct coord__job *job, const struct ts_rows *rows,
+                                 struct ts_logical_time now) {
+    struct coord__seen *seen = job->seen;
+    const struct ts_row *row = &rows->rows[0];
+    enum coord__end end =
+        coord__decode_guard(&rows->rows[1], job->shard.run, &seen->has_guard, &seen->guard, &job->detail);
+    if (end != COORD__END_DONE)
+        return end;
+    seen->has_record = row->version != 0;
+    if (seen->has_record) {
+        struct ts_row own = *row;
+        uint8_t *buffer = seen->buffers[seen->current];
+        if (row->value.len > TS_RECORD_MAX)
+            return coord__damaged(TS_RECORD_TOO_LARGE, "the record of a shard", &job->detail);
+        memcpy(buffer, row->value.data, row->value.len);
+        own.value = ts_bytes_of(buffer, row->value.len);
+        end = coord__decode_shard(&own, job->shard, &seen->record, &job->detail);
+        if (end != COORD__END_DONE)
+            return end;
+    }
+    seen->version = row->version;
+    seen->guard_version = rows->rows[1].version;
+    seen->now = now;
+    seen->at_ms = coord__elapsed_ms(job->coord);
+    seen->known = true;
+    return COORD__END_DONE;
+}
+
+enum coord__end coord__job_read(struct coord__job *job) {
+    job->seen->known = false;
+    const struct coord__key record = coord__key_shard(job->shard);
+    const struct coord__key guard = coord__key_guard(job->shard.run);
+    const struct ts_bytes keys[] = {coord__key_bytes(&record), coord__key_bytes(&guard)};
+    const struct ts_call *call = coord__call_read(job->work, 0, job->place, keys, 2);
+    const struct coord__result result = coord__read(job->coord, job->work, 1);
+    if (result.result != TS_STORE_OK)
+        return coord__failed(&job->tries, &result, &job->detail);
+    const enum coord__end end = keep_seen(job, &job->work->rows[0], (struct ts_logical_time){call->time_ms});
+    if (end == COORD__END_INFRA && job->tries.unknown)
+        job->detail.infra.kind = TS_INFRA_UNKNOWN;
+    return end;
+}
+
+/* The store's time, from what it was when it was read. Only an estimate: the batch carries the deadline. */
+static struct ts_logical_time now_by(const struct coord__job *job) {
+    const struct coord__seen *seen = job->seen;
+    return (struct ts_logical_time){seen->now.ms + (coord__elapsed_ms(job->coord) - seen->at_ms)};
+}
+
+static bool index_key(const struct ts_shard_record *record, struct coord__key *ret_key) {
+    switch (ts_shard_record_claim_place(record)) {
+    case TS_CLAIM_PLACE_NONE:
+        return false;
+    case TS_CLAIM_PLACE_FREE:
+        *ret_key = coord__key_free(record->key);
+        return true;
+    case TS_CLAIM_PLACE_LEASED:
+        *ret_key = coord__key_leased(record->key, record->holder.deadline);
+        return true;
+    }
+    ts_unreachable("every place is handled");
+}
+
+static void plan_index(struct coord__job *job, const struct ts_shard_record *before,
+                       const struct ts_shard_record *after) {
+    struct coord__plan *plan = &job->work->plan;
+    struct coord__key old, new;
+    const bool was = index_key(before, &old), is = index_key(after, &new);
+    if (was && is && ts_bytes_equal(coord__key_bytes(&old), coord__key_bytes(&new)))
+        return;
+    if (was)
+        coord__plan_del(plan, job->place, &old);
+    if (!is)
+        return;
+    struct ts_bytes value = {0};
+    if (after->has_holder) {
+        uint8_t *nonce = coord__arena_take(&plan->arena, sizeof job->nonce);
+        if (nonce == NULL) {
+            plan->failed = true;
+            return;
+        }
+        ts_le64_store(job->nonce, nonce);
+        value = ts_bytes_of(nonce, sizeof job->nonce);
+    }
+    coord__plan_put(plan, job->place, &new, value);
+}
+
+/* The step's record in the place of the one that was seen. Encoded into the spare buffer. */
+static enum coord__end plan_step(struct coord__job *job, size_t *ret_len) {
+    struct coord__plan *plan = &job->work->plan;
+    struct coord__seen *seen = job->seen;
+    const struct ts_shard_record *after = &job->result.record;
+    uint8_t *spare = seen->buffers[1 - seen->current];
+    enum ts_record_error error = ts_shard_record_encode(after, spare, ret_len);
+    if (error != TS_RECORD_OK)
+        return coord__damaged(error, "the new record of a shard", &job->detail);
+    coord__plan_clear(plan);
+    const struct coord__key guard = coord__key_guard(job->shard.run), record = coord__key_shard(job->shard);
+    coord__plan_check(plan, job->place, &guard, seen->guard_version);
+    coord__plan_check(plan, job->place, &record, seen->version);
+    coord__plan_put(plan, job->place, &record, ts_bytes_of(spare, *ret_len));
+    if (job->result.before.ms != 0)
+        coord__plan_before(plan, job->place, job->result.before);
+    plan_index(job, &seen->record, after);
+    coord__plan_count(plan, job->place, job->shard.shard, &seen->record.status, after->status);
+    if (job->extend != NULL)
+        job->extend(job);
+    coord__plan_counts(plan, job->shard.run);
+    return COORD__END_DONE;
+}
+
+void coord__plan_new_shard(struct ts_coord *coord, struct coord__work *work,
+                           const struct ts_shard_record *record) {
+    struct coord__plan *plan = &work->plan;
+    const uint32_t place = ts_coord_place_of_shard(coord, record->key.shard);
+    uint8_t scratch[TS_RECORD_MAX];
+    size_t len;
+    /* The step has checked all that an invariant asks of a new shard. */
+    ts_assert(ts_shard_record_encode(record, scratch, &len) == TS_RECORD_OK);
+    uint8_t *kept = coord__arena_take(&plan->arena, len);
+    if (kept == NULL) {
+        plan->failed = true;
+        return;
+    }
+    memcpy(kept, scratch, len);
+    const struct coord__key key = coord__key_shard(record->key), free_key = coord__key_free(record->key);
+    coord__plan_check(plan, place, &key, 0);
+    coord__plan_put(plan, place, &key, ts_bytes_of(kept, len));
+    coord__plan_put(plan, place, &free_key, (struct ts_bytes){0});
+    coord__plan_count(plan, place, record->key.shard, NULL, record->status);
+}
+
+/* What was written is what is seen from now on; its version is known when one store has told it. */
+static void remember_written(struct coord__job *job, uint64_t version, size_t len) {
+    struct coord__seen *seen = job->seen;
+    const unsigned spare = 1 - seen->current;
+    struct ts_shard_record record;
+    ts_assert(ts_shard_record_decode(ts_bytes_of(seen->buffers[spare], len), &record) == TS_RECORD_OK);
+    seen->record = record;
+    seen->current = spare;
+    seen->version = version;
+    seen->known = version != 0;
+}
+
+/* True: written, or the end; false: again, from reading. */
+static bool write_step(struct coord__job *job, enum coord__end *ret_end) {
+    size_t len = 0;
+    *ret_end = plan_step(job, &len);
+    if (*ret_end != COORD__END_DONE)
+        return true;
+    const struct coord__result result = coord__apply(job->coord, job->work);
+    if (result.result == TS_STORE_OK) {
+        remember_written(job, result.version, len);
+        coord__tell(job->coord, &job->result.event);
+        return true;
+    }
+    job->seen->known = false;
+    if (result.result == TS_STORE_UNKNOWN) {
+        job->attempted = job->result.event;
+        job->has_attempted = true;
+        if (job->extend != NULL)
+            job->promised_version = job->seen->version;
+    }
+    return !coord__again(job->coord, &job->tries, &result, ret_end, &job->detail);
+}
+
+/* What a try wrote whose reply was lost: the answer stands as it was then. */
+static enum coord__end recognise(struct coord__job *job) {
+    if (job->recognise == NULL || !job->tries.unknown || !job->seen->has_record || !job->seen->has_guard)
+        return COORD__END_DONE;
+    return job->recognise(job);
+}
+
+/*
+ * Whether a transaction of an earlier try may be committed, with the record as a promise that is not seen yet: then a
+ * refusal, such as that of a lease that has ended since, does not say that nothing was done. A record that has changed
+ * has no promise of ours any more.
+ */
+static bool may_be_promised(const struct coord__job *job) {
+    return job->promised_version != 0 && job->seen->has_record && job->seen->version == job->promised_version;
+}
+
+/* As if a store had said so. */
+static struct coord__result half_seen(enum coord__ahead ahead) {
+    if (ahead == COORD__AHEAD_SAME)
+        return (struct coord__result){.result = TS_STORE_UNKNOWN,
+                                      .text = "the operation is being committed; repeat it"};
+    return (struct coord__result){.result = TS_STORE_LOCK_CONFLICT,
+                                  .text = "the run is being made; try again"};
+}
+
+enum coord__end coord__job_run(struct coord__job *job, bool try_seen) {
+    struct coord__seen *seen = job->seen;
+    bool remembered = try_seen && seen->known && seen->has_record && seen->has_guard;
+    for (;;) {
+        enum coord__end end = remembered ? COORD__END_DONE : coord__job_read(job);
+        if (end == COORD__END_DONE)
+            end = recognise(job);
+        if (end == COORD__END_DONE && !job->recognised && job->gather != NULL)
+            end = job->gather(job);
+        if (end != COORD__END_DONE)
+            return end;
+        if (job->ahead != COORD__AHEAD_NOT) {
+            const struct coord__result half = half_seen(job->ahead);
+            job->ahead = COORD__AHEAD_NOT;
+            remembered = false;
+            if (!coord__again(job->coord, &job->tries, &half, &end, &job->detail))
+                return end;
+            continue;
+        }
+        if (job->recognised) {
+            coord__tell(job->coord, &job->attempted);
+            return COORD__END_DONE;
+        }
+        job->now = remembered ? now_by(job) : seen->now;
+        const struct ts_step_env env = {.guard = seen->has_guard ? &seen->guard : NULL,
+                                        .now = job->now,
+                                        .record_max = job->coord->options.record_max};
+        job->result.write = false;
+        const bool ok = job->step(job, seen->has_record ? &seen->record : NULL, &env);
+        if (job->result.write) {
+            remembered = false;
+            if (write_step(job, &end))
+                return end;
+        } else if (!ok && remembered) {
+            remembered = false;
+        } else if (!ok && may_be_promised(job)) {
+            return coord__failed(&job->tries, &(struct coord__result){.result = TS_STORE_UNKNOWN},
+                                 &job->detail);
+        } else {
+            if (ok && job->has_attempted)
+                coord__tell(job->coord, &job->attempted);
+            return COORD__END_DONE;
+        }
+    }
+}
+
+struct ts_coord_outcome coord__job_outcome(const struct coord__job *job) {
+    return (struct ts_coord_outcome){.outcome = job->result.outcome,
+                                     .result = job->result.result,
+                                     .after_unknown =
+                                         job->result.outcome == TS_OUTCOME_REPLAYED && job->has_attempted,
+                                     .at = job->now};
+}
+
+void coord__job_tell_error(struct coord__job *job, enum ts_error_variant error,
+                           struct ts_coord_detail *ret_detail) {
+    *ret_detail = job->detail;
+    struct ts_event event;
+    if (job->lease != NULL && ts_event_of_lost_lease(job->lease, error, job->now, &event))
+        coord__tell(job->coord, &event);
+}

@@ -1,0 +1,556 @@
+/* Operations as workers call them, and what their answers are held against. */
+#include "base/assert.h"
+#include "worker.h"
+
+#include <stdio.h>
+#include <string.h>
+
+static struct ts_bytes start_of(const struct sim__key *key, uint32_t number) {
+    return ts_bytes_of(key->text, number == 0 ? 0 : SIM_KEY_LEN);
+}
+
+static struct ts_bytes end_of(const struct sim__key *key, uint32_t number) {
+    return ts_bytes_of(key->text, number == SIM_KEYS ? 0 : SIM_KEY_LEN);
+}
+
+/* ---- books ---- */
+
+static void count_answer(struct sim__worker *worker, enum ts_sim_operation kind,
+                         const struct sim__answer *answer) {
+    struct sim__world *world = worker->actor.world;
+    struct ts_sim_counts *counts = &world->result->counts;
+    if (answer->ok && answer->outcome.outcome == TS_OUTCOME_REPLAYED)
+        counts->replayed[kind]++;
+    else if (answer->ok)
+        counts->executed[kind]++;
+    else
+        counts->refused[kind]++;
+    if (!answer->ok)
+        counts->errors[answer->variant]++;
+    counts->unknown += answer->unknown;
+    sim__event(world, "is told", worker->number, (uint64_t)kind, (uint64_t)answer->variant,
+               (uint64_t)answer->ok << 1 | (answer->ok && answer->outcome.outcome == TS_OUTCOME_REPLAYED));
+}
+
+static struct sim__answer refused(enum ts_error_variant variant, const struct ts_coord_detail *detail) {
+    const bool nested = variant == TS_VARIANT_REGISTER_SHARDS_FAILED || variant == TS_VARIANT_GET_RUN_FAILED;
+    const bool backend = (nested ? detail->nested : variant) == TS_VARIANT_BACKEND_ERROR;
+    return (struct sim__answer){.variant = variant,
+                                .unknown = backend && detail->infra.kind == TS_INFRA_UNKNOWN};
+}
+
+/* Of operations without an op id. */
+static struct sim__answer accepted(void) {
+    return (struct sim__answer){.ok = true};
+}
+
+static struct sim__answer done(const struct ts_coord_outcome *outcome) {
+    return (struct sim__answer){.ok = true, .outcome = *outcome};
+}
+
+/* A record or a counter that cannot be used is never an answer here: nothing damages them. */
+static void check_sound(struct sim__world *world, const struct sim__answer *answer,
+                        const struct ts_coord_detail *detail) {
+    if (!answer->ok && answer->variant == TS_VARIANT_BACKEND_ERROR && detail->infra.kind == TS_INFRA_DAMAGED)
+        sim__broken(world, "record", "an operation met damage: %.150s", detail->infra.text);
+}
+
+/* ---- leases ---- */
+
+void sim__let_go(struct sim__worker *worker) {
+    if (worker->session != NULL && ts_coord_session_lease(worker->session) != NULL)
+        ts_coord_session_drop(worker->session);
+    if (!worker->holding)
+        return;
+    worker->holding = false;
+    worker->old[worker->old_count++ % SIM_OLD_LEASES] = worker->lease;
+}
+
+static void take_hold(struct sim__worker *worker, const struct ts_acquire_result_view *view) {
+    worker->holding = true;
+    worker->lease = view->lease;
+    worker->shard = ts_lease_shard(&view->lease).shard.v;
+    worker->from = sim__key_number(view->snapshot.spec.range.start, 0);
+    worker->to = sim__key_number(view->snapshot.spec.range.end, SIM_KEYS);
+    worker->has_position = view->snapshot.cursor.has_key;
+    worker->position = worker->has_position ? sim__key_number(view->snapshot.cursor.last_key, 0) : 0;
+    sim__check_lease(worker->actor.world, worker->number, &view->lease);
+}
+
+/* The entry on the worker's own store as it was when the claim began: still running at its end, it was running when the
+ * claim looked at it. */
+static void check_cooldown(struct sim__worker *worker, uint32_t run, const struct sim__cooldown *before) {
+    struct sim__world *world = worker->actor.world;
+    if (before->there && sim__place_now(&world->places[before->place]) < before->until_ms)
+        sim__broken(world, "cooldown", "worker %u was served before its time", (unsigned)worker->number);
+    if (world->runs[run].config.cooldown_ms > 0 && worker->actor.struck == 0 &&
+        !world->model->cooldowns[worker->number].there)
+        sim__broken(world, "cooldown", "worker %u was served and need not wait", (unsigned)worker->number);
+}
+
+void sim__claim(struct sim__worker *worker, uint32_t run, enum ts_error_variant *ret_variant) {
+    struct sim__world *world = worker->actor.world;
+    struct ts_acquire_result_view view;
+    struct ts_coord_detail detail = {0};
+    const struct sim__cooldown cooldown = world->model->cooldowns[worker->number];
+    worker->actor.struck = 0;
+    enum ts_claim_error error;
+    if (worker->session != NULL) {
+        error = ts_coord_session_claim(worker->session, world->runs[run].id, &view, &detail);
+    } else {
+        const struct ts_coord_claim_op op = {
+            .tenant = world->tenants[worker->tenant], .run = world->runs[run].id, .worker = worker->id};
+        error = ts_coord_claim_next_available(worker->coord, &op, worker->scratch, &view, &detail);
+    }
+    *ret_variant = ts_claim_error_variant(error);
+    if (worker->actor.dead)
+        return;
+    const struct sim__answer answer = error == TS_CLAIM_OK ? accepted() : refused(*ret_variant, &detail);
+    count_answer(worker, TS_SIM_OP_CLAIM, &answer);
+    check_sound(world, &answer, &detail);
+    if (!answer.ok)
+        return;
+    check_cooldown(worker, run, &cooldown);
+    take_hold(worker, &view);
+}
+
+void sim__acquire(struct sim__worker *worker, uint32_t run, uint64_t shard) {
+    struct sim__world *world = worker->actor.world;
+    const struct ts_shard_key key = {world->runs[run].id, {shard}};
+    struct ts_acquire_result_view view;
+    struct ts_coord_detail detail = {0};
+    enum ts_acquire_error error;
+    if (worker->session != NULL) {
+        error = ts_coord_session_acquire(worker->session, key, &view, &detail);
+    } else {
+        const struct ts_acquire_op op = {
+            .tenant = world->tenants[worker->tenant], .shard = key, .worker = worker->id};
+        error = ts_coord_acquire(worker->coord, &op, worker->scratch, &view, &detail);
+    }
+    if (worker->actor.dead)
+        return;
+    const struct sim__answer answer =
+        error == TS_ACQUIRE_OK ? accepted() : refused(ts_acquire_error_variant(error), &detail);
+    count_answer(worker, TS_SIM_OP_ACQUIRE, &answer);
+    check_sound(world, &answer, &detail);
+    if (answer.ok)
+        take_hold(worker, &view);
+}
+
+static bool is_session_lease(const struct sim__worker *worker, const struct ts_lease *lease) {
+    const struct ts_lease *held = worker->session == NULL ? NULL : ts_coord_session_lease(worker->session);
+    return held != NULL && ts_lease_shard(held).shard.v == ts_lease_shard(lease).shard.v &&
+           ts_lease_fence(held).v == ts_lease_fence(lease).v;
+}
+
+static bool is_held(const struct sim__worker *worker, const struct ts_lease *lease) {
+    return worker->holding && ts_lease_shard(&worker->lease).shard.v == ts_lease_shard(lease).shard.v &&
+           ts_lease_fence(&worker->lease).v == ts_lease_fence(lease).v;
+}
+
+/* Errors by which a worker knows that its lease is gone. */
+static bool ends_lease(enum ts_error_variant variant) {
+    return variant == TS_VARIANT_STALE_FENCE || variant == TS_VARIANT_LEASE_EXPIRED ||
+           variant == TS_VARIANT_SHARD_TERMINAL || variant == TS_VARIANT_SHARD_NOT_FOUND ||
+           variant == TS_VARIANT_TENANT_MISMATCH;
+}
+
+void sim__renew(struct sim__worker *worker, const struct ts_lease *lease) {
+    struct sim__world *world = worker->actor.world;
+    const struct ts_lease presented = *lease;
+    struct ts_coord_detail detail = {0};
+    struct ts_renew_result result;
+    struct ts_lease renewed = presented;
+    enum ts_renew_error error;
+    if (is_session_lease(worker, &presented)) {
+        error = ts_coord_session_renew(worker->session, &result, &detail);
+        if (error == TS_RENEW_OK)
+            renewed = *ts_coord_session_lease(worker->session);
+    } else {
+        const struct ts_renew_op op = {.tenant = world->tenants[worker->tenant], .lease = presented};
+        error = ts_coord_renew(worker->coord, &op, &renewed, &result, &detail);
+    }
+    if (worker->actor.dead)
+        return;
+    const struct sim__answer answer =
+        error == TS_RENEW_OK ? accepted() : refused(ts_renew_error_variant(error), &detail);
+    count_answer(worker, TS_SIM_OP_RENEW, &answer);
+    check_sound(world, &answer, &detail);
+    if (answer.ok) {
+        if (is_held(worker, &presented)) {
+            worker->lease = renewed;
+            sim__check_lease(world, worker->number, &renewed);
+        }
+    } else if (is_held(worker, &presented) && ends_lease(answer.variant)) {
+        sim__let_go(worker);
+    }
+}
+
+/* ---- operations with an op id ---- */
+
+/* The bytes that an operation is made of; stays in place while it runs. */
+struct payload {
+    struct sim__key keys[2 * SIM_CUTS_MAX + 2];
+    char token[16];
+    struct ts_cursor cursor;
+    struct ts_new_shard shards[SIM_CUTS_MAX + 1];
+    size_t count;
+};
+
+static void fill_cursor(const struct sim__op *op, struct payload *payload) {
+    payload->keys[0] = sim__key_of(op->key);
+    payload->cursor = (struct ts_cursor){.has_key = true,
+                                         .last_key = ts_bytes_of(payload->keys[0].text, SIM_KEY_LEN),
+                                         .has_token = op->has_token};
+    if (op->has_token) {
+        const int len = snprintf(payload->token, sizeof payload->token, "t%u", (unsigned)op->token);
+        payload->cursor.token = ts_bytes_of(payload->token, (size_t)len);
+    }
+}
+
+/* Children between neighbouring cuts, unless a mistake is wanted. */
+static void fill_children(const struct sim__op *op, struct payload *payload) {
+    payload->count = op->cut_count - 1;
+    for (size_t i = 0; i < payload->count; i++) {
+        uint32_t from = op->cuts[i], to = op->cuts[i + 1];
+        if (op->mistake == SIM_MISTAKE_GAP && i == 1)
+            from++;
+        if (op->mistake == SIM_MISTAKE_OVERLAP && i == 1)
+            from--;
+        if (op->mistake == SIM_MISTAKE_SHORT && i + 1 == payload->count)
+            to--;
+        payload->keys[2 * i] = sim__key_of(from);
+        payload->keys[2 * i + 1] = sim__key_of(to);
+        payload->shards[i] =
+            (struct ts_new_shard){.spec = {.range = {start_of(&payload->keys[2 * i], from),
+                                                     end_of(&payload->keys[2 * i + 1], to)}}};
+    }
+}
+
+static struct sim__answer of_checkpoint(struct sim__worker *worker, const struct sim__op *op,
+                                        const struct ts_lease_op *by, bool by_session) {
+    struct payload payload;
+    struct ts_coord_outcome outcome;
+    struct ts_coord_detail detail = {0};
+    fill_cursor(op, &payload);
+    enum ts_error_variant variant;
+    bool ok;
+    if (op->kind == TS_SIM_OP_CHECKPOINT) {
+        const enum ts_checkpoint_error error =
+            by_session
+                ? ts_coord_session_checkpoint(worker->session, by->op_id, &payload.cursor, &outcome, &detail)
+                : ts_coord_checkpoint(worker->coord, &(struct ts_cursor_op){*by, payload.cursor}, &outcome,
+                                      &detail);
+        variant = ts_checkpoint_error_variant(error);
+        ok = error == TS_CHECKPOINT_OK;
+    } else {
+        const enum ts_complete_error error =
+            by_session
+                ? ts_coord_session_complete(worker->session, by->op_id, &payload.cursor, &outcome, &detail)
+                : ts_coord_complete(worker->coord, &(struct ts_cursor_op){*by, payload.cursor}, &outcome,
+                                    &detail);
+        variant = ts_complete_error_variant(error);
+        ok = error == TS_COMPLETE_OK;
+    }
+    const struct sim__answer answer = ok ? done(&outcome) : refused(variant, &detail);
+    if (!worker->actor.dead)
+        check_sound(worker->actor.world, &answer, &detail);
+    return answer;
+}
+
+static struct sim__answer of_park(struct sim__worker *worker, const struct sim__op *op,
+                                  const struct ts_lease_op *by, bool by_session) {
+    struct ts_coord_outcome outcome;
+    struct ts_coord_detail detail = {0};
+    const enum ts_park_error error =
+        by_session ? ts_coord_session_park(worker->session, by->op_id, op->reason, &outcome, &detail)
+                   : ts_coord_park(worker->coord, &(struct ts_park_op){*by, op->reason}, &outcome, &detail);
+    const struct sim__answer answer =
+        error == TS_PARK_OK ? done(&outcome) : refused(ts_park_error_variant(error), &detail);
+    if (!worker->actor.dead)
+        check_sound(worker->actor.world, &answer, &detail);
+    return answer;
+}
+
+/* Children of an answer outlive the call in memory of the caller's. */
+static struct sim__answer of_split(struct sim__worker *worker, const struct sim__op *op,
+                                   const struct ts_lease_op *by, bool by_session,
+                                   struct ts_split_replace_result *children) {
+    struct payload payload;
+    struct ts_coord_outcome outcome;
+    struct ts_coord_detail detail = {0};
+    enum ts_split_error error;
+    if (op->kind == TS_SIM_OP_SPLIT_REPLACE) {
+        fill_children(op, &payload);
+        const struct ts_new_shards list = {payload.shards, payload.count};
+        error = by_session ? ts_coord_session_split_replace(worker->session, by->op_id, list, children,
+                                                            &outcome, &detail)
+                           : ts_coord_split_replace(worker->coord, &(struct ts_split_replace_op){*by, list},
+                                                    children, &outcome, &detail);
+    } else {
+        payload.keys[0] = sim__key_of(op->key);
+        const struct ts_new_shard residual = {
+            .spec = {.range = {.start = ts_bytes_of(payload.keys[0].text, SIM_KEY_LEN)}}};
+        struct ts_split_residual_result result = {{0}};
+        error = by_session
+                    ? ts_coord_session_split_residual(worker->session, by->op_id, &residual, &result,
+                                                      &outcome, &detail)
+                    : ts_coord_split_residual(worker->coord, &(struct ts_split_residual_op){*by, residual},
+                                              &result, &outcome, &detail);
+        children->count = 1;
+        children->children[0] = result.residual;
+    }
+    struct sim__answer answer =
+        error == TS_SPLIT_OK ? done(&outcome) : refused(ts_split_error_variant(error), &detail);
+    if (!worker->actor.dead)
+        check_sound(worker->actor.world, &answer, &detail);
+    if (answer.ok) {
+        answer.children = children->children;
+        answer.child_count = children->count;
+    }
+    return answer;
+}
+
+static struct sim__answer of_unpark(struct sim__worker *worker, const struct sim__op *op) {
+    struct sim__world *world = worker->actor.world;
+    struct ts_coord_outcome outcome;
+    struct ts_coord_detail detail = {0};
+    const struct ts_unpark_op unpark = {.tenant = world->tenants[op->tenant],
+                                        .shard = {world->runs[op->run].id, {op->shard}},
+                                        .op_id = {op->id}};
+    const enum ts_unpark_error error = ts_coord_unpark(worker->coord, &unpark, &outcome, &detail);
+    const struct sim__answer answer =
+        error == TS_UNPARK_OK ? done(&outcome) : refused(ts_unpark_error_variant(error), &detail);
+    if (!worker->actor.dead)
+        check_sound(world, &answer, &detail);
+    return answer;
+}
+
+static struct sim__answer of_end_run(struct sim__worker *worker, const struct sim__op *op) {
+    struct sim__world *world = worker->actor.world;
+    struct ts_coord_outcome outcome;
+    struct ts_coord_detail detail = {0};
+    const struct ts_end_run_op end = {.tenant = world->tenants[op->tenant],
+                                      .run = world->runs[op->run].id,
+                                      .op_id = {op->id},
+                                      .kind = op->end};
+    const enum ts_run_transition_error error = ts_coord_end_run(worker->coord, &end, &outcome, &detail);
+    const struct sim__answer answer = error == TS_RUN_TRANSITION_OK
+                                          ? done(&outcome)
+                                          : refused(ts_run_transition_error_variant(error), &detail);
+    if (!worker->actor.dead)
+        check_sound(world, &answer, &detail);
+    return answer;
+}
+
+static struct ts_register_op registration(struct sim__worker *worker, const struct sim__op *op,
+                                          struct sim__key (*keys)[2], size_t count) {
+    const struct sim__world *world = worker->actor.world;
+    for (size_t i = 0; i < count; i++) {
+        const struct sim__bounds bounds = sim__registered_bounds(world, op->run, sim__registered_id(op, i));
+        keys[i][0] = sim__key_of(bounds.from);
+        keys[i][1] = sim__key_of(bounds.to);
+        worker->shards[i] = (struct ts_new_shard){
+            .has_id = true,
+            .id = {sim__registered_id(op, i)},
+            .spec = {.range = {start_of(&keys[i][0], bounds.from), end_of(&keys[i][1], bounds.to)}}};
+    }
+    return (struct ts_register_op){.tenant = world->tenants[op->tenant],
+                                   .run = world->runs[op->run].id,
+                                   .op_id = {op->id},
+                                   .shards = {worker->shards, count}};
+}
+
+static struct sim__answer of_register(struct sim__worker *worker, const struct sim__op *op) {
+    struct sim__key keys[SIM_CUTS_MAX + 1][2];
+    struct ts_coord_outcome outcome;
+    struct ts_coord_detail detail = {0};
+    const struct ts_register_op op_of = registration(worker, op, keys, op->cut_count - 1);
+    const enum ts_register_shards_error error =
+        ts_coord_register_shards(worker->coord, &op_of, worker->manifest, &outcome, &detail);
+    const struct sim__answer answer = error == TS_REGISTER_SHARDS_OK
+                                          ? done(&outcome)
+                                          : refused(ts_register_shards_error_variant(error), &detail);
+    if (!worker->actor.dead)
+        check_sound(worker->actor.world, &answer, &detail);
+    return answer;
+}
+
+static struct sim__answer of_create(struct sim__worker *worker, const struct sim__op *op) {
+    struct sim__world *world = worker->actor.world;
+    const struct ts_create_run_op create = {.tenant = world->tenants[op->tenant],
+                                            .run = world->runs[op->run].id,
+                                            .config = world->runs[op->run].config};
+    struct ts_coord_outcome outcome = {0};
+    struct ts_coord_detail detail = {0};
+    const struct ts_register_op shards = registration(worker, op, worker->keys, world->options.shards);
+    struct sim__answer answer;
+    if (sim__chance(world, 70)) {
+        const enum ts_create_run_error error = ts_coord_create_run_with_shards(
+            worker->coord, &create, &shards, worker->manifest, &outcome, &detail);
+        answer =
+            error == TS_CREATE_RUN_OK ? done(&outcome) : refused(ts_create_run_error_variant(error), &detail);
+    } else {
+        (void)ts_coord_create_run(worker->coord, &create, NULL, &detail);
+        const enum ts_register_shards_error error =
+            ts_coord_register_shards(worker->coord, &shards, worker->manifest, &outcome, &detail);
+        answer = error == TS_REGISTER_SHARDS_OK ? done(&outcome)
+                                                : refused(ts_register_shards_error_variant(error), &detail);
+    }
+    if (!worker->actor.dead)
+        check_sound(world, &answer, &detail);
+    return answer;
+}
+
+/* What the worker believes after an operation under the lease that it holds. */
+static void learn(struct sim__worker *worker, const struct sim__op *op, const struct sim__answer *answer) {
+    if (!is_held(worker, &op->lease))
+        return;
+    if (!answer->ok) {
+        if (ends_lease(answer->variant))
+            sim__let_go(worker);
+        return;
+    }
+    if (op->kind == TS_SIM_OP_CHECKPOINT) {
+        if (!worker->has_position || op->key > worker->position)
+            worker->position = op->key;
+        worker->has_position = true;
+    } else if (op->kind == TS_SIM_OP_SPLIT_RESIDUAL) {
+        if (op->key < worker->to)
+            worker->to = op->key;
+    } else {
+        sim__let_go(worker);
+    }
+}
+
+static bool is_gated(enum ts_sim_operation kind) {
+    return kind == TS_SIM_OP_CHECKPOINT || kind == TS_SIM_OP_COMPLETE || kind == TS_SIM_OP_PARK ||
+           kind == TS_SIM_OP_SPLIT_REPLACE || kind == TS_SIM_OP_SPLIT_RESIDUAL;
+}
+
+static struct sim__answer ask(struct sim__worker *worker, const struct sim__op *op,
+                              struct ts_split_replace_result *children) {
+    struct sim__world *world = worker->actor.world;
+    const struct ts_lease_op by = {
+        .tenant = world->tenants[op->tenant], .lease = op->lease, .op_id = {op->id}};
+    const bool by_session = is_gated(op->kind) && op->tenant == worker->tenant &&
+                            is_session_lease(worker, &op->lease) && sim__chance(world, 85);
+    switch (op->kind) {
+    case TS_SIM_OP_CHECKPOINT:
+    case TS_SIM_OP_COMPLETE:
+        return of_checkpoint(worker, op, &by, by_session);
+    case TS_SIM_OP_PARK:
+        return of_park(worker, op, &by, by_session);
+    case TS_SIM_OP_SPLIT_REPLACE:
+    case TS_SIM_OP_SPLIT_RESIDUAL:
+        return of_split(worker, op, &by, by_session, children);
+    case TS_SIM_OP_UNPARK:
+        return of_unpark(worker, op);
+    case TS_SIM_OP_END_RUN:
+        return of_end_run(worker, op);
+    case TS_SIM_OP_REGISTER:
+        return of_register(worker, op);
+    case TS_SIM_OP_CREATE_RUN:
+        return of_create(worker, op);
+    case TS_SIM_OP_CLAIM:
+    case TS_SIM_OP_ACQUIRE:
+    case TS_SIM_OP_RENEW:
+    case TS_SIM_OP_LOOK:
+    case TS_SIM_OPERATION_COUNT:
+        break;
+    }
+    ts_unreachable("these have no op id");
+}
+
+bool sim__issue(struct sim__worker *worker, struct sim__op *op) {
+    struct sim__world *world = worker->actor.world;
+    struct ts_split_replace_result children;
+    sim__event(world, "begins", worker->number, (uint64_t)op->kind, op->id, op->shard);
+    op->under_way++;
+    op->refused = false;
+    const struct sim__answer answer = ask(worker, op, &children);
+    op->under_way--;
+    op->perhaps = op->perhaps || worker->actor.dead || answer.ok || answer.unknown;
+    if (worker->actor.dead)
+        return false;
+    count_answer(worker, op->kind, &answer);
+    sim__check_answer(world, op, &answer);
+    if (is_gated(op->kind))
+        learn(worker, op, &answer);
+    return answer.ok;
+}
+
+void sim__reuse_id(struct sim__worker *worker, const struct sim__op *op) {
+    struct sim__world *world = worker->actor.world;
+    struct sim__op other = *op;
+    struct ts_split_replace_result children;
+    other.has_token = true;
+    other.token = op->token + 1;
+    other.tenant = worker->tenant;
+    world->result->counts.troubles[TS_SIM_TROUBLE_MISTAKE]++;
+    const struct sim__answer answer = ask(worker, &other, &children);
+    if (worker->actor.dead)
+        return;
+    count_answer(worker, op->kind, &answer);
+    if (answer.ok)
+        sim__broken(world, "op-log", "the id of operation %llu was good for another one",
+                    (unsigned long long)op->id);
+    else if (answer.variant != TS_VARIANT_OP_ID_CONFLICT && answer.variant != TS_VARIANT_BACKEND_ERROR)
+        sim__broken(world, "op-log", "the id of operation %llu was used again, and the answer was %s",
+                    (unsigned long long)op->id, ts_error_variant_name(answer.variant));
+}
+
+/* ---- looking ---- */
+
+static bool count_shard(void *context, const struct ts_coord_shard_view *shard) {
+    (void)shard;
+    ++*(uint64_t *)context;
+    return true;
+}
+
+void sim__look(struct sim__worker *worker, uint32_t run) {
+    struct sim__world *world = worker->actor.world;
+    const struct ts_coord_run_query query = {world->tenants[worker->tenant], world->runs[run].id};
+    struct ts_coord_detail detail = {0};
+    struct ts_run_progress progress;
+    struct ts_shard_counts counts;
+    uint64_t shards = 0;
+    enum ts_get_run_error error = TS_GET_RUN_OK;
+    switch (sim__below(world, 3)) {
+    case 0:
+        error = ts_coord_run_progress(worker->coord, &query, &progress, &detail);
+        break;
+    case 1:
+        error = ts_coord_run_counts(worker->coord, &query, &counts, &detail);
+        break;
+    default:
+        error = ts_coord_list_shards(worker->coord, &(struct ts_coord_shard_query){.run = query}, count_shard,
+                                     &shards, &detail);
+        break;
+    }
+    if (worker->actor.dead)
+        return;
+    const struct sim__answer answer =
+        error == TS_GET_RUN_OK ? accepted() : refused(ts_get_run_error_variant(error), &detail);
+    count_answer(worker, TS_SIM_OP_LOOK, &answer);
+    check_sound(world, &answer, &detail);
+    if (answer.ok && worker->tenant != world->runs[run].tenant)
+        sim__broken(world, "tenant", "worker %u saw a run of another tenant", (unsigned)worker->number);
+}
+
+void sim__audit(struct sim__worker *worker, uint32_t run) {
+    struct sim__world *world = worker->actor.world;
+    const struct ts_coord_run_query query = {world->tenants[world->runs[run].tenant], world->runs[run].id};
+    struct ts_coord_audit audit;
+    struct ts_coord_detail detail = {0};
+    const enum ts_get_run_error error = ts_coord_audit_run(worker->coord, &query, &audit, &detail);
+    if (error != TS_GET_RUN_OK)
+        sim__broken(world, "liveness", "a run cannot be audited: %s", ts_get_run_error_name(error));
+    else if (!ts_coord_audit_is_clean(&audit))
+        sim__broken(world, "counters",
+                    "the audit of a run is not clean: %llu counters, %llu places, %llu "
+                    "missing, %llu extra, %llu guards, limits %s",
+                    (unsigned long long)audit.wrong_counters, (unsigned long long)audit.wrong_places,
+                    (unsigned long long)audit.missing_index, (unsigned long long)audit.extra_index,
+                    (unsigned long long)audit.wrong_guards, audit.wrong_limits ? "wrong" : "right");
+}

@@ -1,0 +1,130 @@
+/*
+ * Coordination in a simulated world: workers over the real driver, the real protocol of transactions and real stores
+ * in memory, with faults; time, order and luck follow from a seed. After every step what the stores hold is compared
+ * with what is allowed; at the end the faults stop and everything must come to its end.
+ *
+ * The same options give the same steps and the same trace hash on every machine.
+ */
+#ifndef TS_SIM_SIM_H
+#define TS_SIM_SIM_H
+
+#include "coord/plant.h"
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+/* How bad the weather is. X(SUFFIX, name) */
+#define TS_SIM_FAULTS(X)                                                                                     \
+    X(SUNNY, "sunny")             /* calls are slow and overtake each other; workers make mistakes */        \
+    X(STORMY, "stormy")           /* and replies are lost, calls fail, workers crash, stores restart */      \
+    X(RADIOACTIVE, "radioactive") /* the same far more often, and power is lost */
+
+#define TS_SIM__FAULT_ENUM(suffix, name) TS_SIM_##suffix,
+enum ts_sim_faults { TS_SIM_FAULTS(TS_SIM__FAULT_ENUM) };
+#undef TS_SIM__FAULT_ENUM
+#define TS_SIM_FAULT_LEVELS 3
+
+struct ts_store;
+
+enum {
+    TS_SIM_WORKERS_MAX = 64,
+    TS_SIM_SHARDS_MAX = 1000, /* registered; splits make more */
+    TS_SIM_STORES_MAX = 16,
+};
+
+struct ts_sim_options {
+    uint64_t seed;
+    uint64_t steps;
+    uint32_t workers;
+    uint32_t shards;
+    uint32_t stores;
+    enum ts_sim_faults faults;
+    enum ts_coord_plant plant; /* test builds: a rule that is broken on purpose */
+
+    /* After every step, before the stores are looked at: for tests of the checkers, which change something in a store
+     * and say true. NULL: nobody does. */
+    bool (*meddle)(void *context, uint64_t step, struct ts_store *const *stores, size_t count);
+    void *meddle_context;
+
+    /* Every event as a line of text, without its end; NULL: nobody is told. */
+    void (*trace)(void *context, const char *line);
+    void *trace_context;
+};
+
+/* 0 steps, workers, shards or stores stand for these. */
+struct ts_sim_options ts_sim_options_default(void);
+
+/* What workers do. X(SUFFIX, name) */
+#define TS_SIM_OPERATIONS(X)                                                                                 \
+    X(CREATE_RUN, "create_run")                                                                              \
+    X(REGISTER, "register_shards")                                                                           \
+    X(CLAIM, "claim")                                                                                        \
+    X(ACQUIRE, "acquire")                                                                                    \
+    X(RENEW, "renew")                                                                                        \
+    X(CHECKPOINT, "checkpoint")                                                                              \
+    X(COMPLETE, "complete")                                                                                  \
+    X(PARK, "park")                                                                                          \
+    X(SPLIT_REPLACE, "split_replace")                                                                        \
+    X(SPLIT_RESIDUAL, "split_residual")                                                                      \
+    X(UNPARK, "unpark")                                                                                      \
+    X(END_RUN, "end_run")                                                                                    \
+    X(LOOK, "look")
+
+#define TS_SIM__OPERATION_ENUM(suffix, name) TS_SIM_OP_##suffix,
+enum ts_sim_operation { TS_SIM_OPERATIONS(TS_SIM__OPERATION_ENUM) TS_SIM_OPERATION_COUNT };
+#undef TS_SIM__OPERATION_ENUM
+
+/* What happens to them. X(SUFFIX, name) */
+#define TS_SIM_TROUBLES(X)                                                                                   \
+    X(STRUCK, "call struck")       /* an error, a lost request, a lost reply, a delay, a late call */        \
+    X(DELIVERED_LATE, "late call") /* carried out when nobody waited any more */                             \
+    X(TIMED_OUT, "call timed out")                                                                           \
+    X(PAUSE, "worker paused")                                                                                \
+    X(CRASH, "worker crashed")                                                                               \
+    X(CRASH_IN_TXN, "worker crashed in a transaction")                                                       \
+    X(JUMP, "clock jumped")                                                                                  \
+    X(RESTART, "store restarted")                                                                            \
+    X(POWER, "power lost")                                                                                   \
+    X(FENCED, "coordinator fenced")                                                                          \
+    X(SETTLED, "promise settled by a resolver")                                                              \
+    X(ZOMBIE, "old lease used")                                                                              \
+    X(REPLAY, "operation repeated")                                                                          \
+    X(MISTAKE, "mistake made")
+
+#define TS_SIM__TROUBLE_ENUM(suffix, name) TS_SIM_TROUBLE_##suffix,
+enum ts_sim_trouble { TS_SIM_TROUBLES(TS_SIM__TROUBLE_ENUM) TS_SIM_TROUBLE_COUNT };
+#undef TS_SIM__TROUBLE_ENUM
+
+enum { TS_SIM_ERRORS_MAX = 64 };
+
+struct ts_sim_counts {
+    uint64_t steps;
+    uint64_t calm_steps; /* with the faults off, until everything had ended */
+    uint64_t virtual_ms;
+    uint64_t calls;
+    uint64_t transactions;
+    uint64_t checks; /* of stores */
+    uint64_t executed[TS_SIM_OPERATION_COUNT];
+    uint64_t replayed[TS_SIM_OPERATION_COUNT];
+    uint64_t refused[TS_SIM_OPERATION_COUNT];
+    uint64_t errors[TS_SIM_ERRORS_MAX]; /* by enum ts_error_variant */
+    uint64_t unknown;                   /* of the BackendErrors */
+    uint64_t troubles[TS_SIM_TROUBLE_COUNT];
+};
+
+void ts_sim_counts_add(struct ts_sim_counts *counts, const struct ts_sim_counts *more);
+
+struct ts_sim_result {
+    bool broken;
+    uint64_t step;       /* at which it was found */
+    char property[48];   /* what does not hold */
+    char text[240];      /* how */
+    uint64_t trace_hash; /* over every event */
+    struct ts_sim_counts counts;
+};
+
+/* False when there is no memory. */
+bool ts_sim_run(const struct ts_sim_options *options, struct ts_sim_result *ret_result);
+
+#endif

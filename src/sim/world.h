@@ -1,0 +1,204 @@
+/*
+ * The world: stores, their clocks, the network between them and the workers, and who goes on next.
+ *
+ *     actor (fiber) --start--> message SENT --deliver--> WAITING (for a lock, or for nobody) --> REPLIED --return--> actor
+ *
+ * Nothing runs beside anything else. A step of the world is one of: a message is delivered, a reply returns and its
+ * actor goes on to its next wait, a sleeper wakes, or something bad happens. After each the stores that were touched
+ * are looked at (check.h).
+ *
+ * A worker that crashes does not vanish, it unwinds: from that moment nothing that it sends arrives, every call of its
+ * ends UNKNOWN at once, and when it is back at its beginning it starts as a new process.
+ */
+#ifndef TS_SIM_WORLD_H
+#define TS_SIM_WORLD_H
+
+#include "base/prng.h"
+#include "coord/coord.h"
+#include "coord/session.h"
+#include "fiber.h"
+#include "sim/sim.h"
+#include "store/fault.h"
+#include "store/memory.h"
+#include "store/open.h"
+#include "txn/virtual.h"
+
+enum {
+    SIM_CALL_TIMEOUT_MS = 400, /* of a call, and so of a wait for a lock */
+    SIM_TOTAL_MS = 1500,       /* a coordinator's total timeout */
+    SIM_BEAT_MS = 2000,
+    SIM_TENANTS = 2,
+    SIM_RUNS = 2, /* one of each tenant */
+    SIM_OLD_LEASES = 32,
+    SIM_CUTS_MAX = 6,
+};
+
+struct sim__world;
+struct sim__worker;
+struct sim__model;
+
+/* A store with its clock and the network before it. */
+struct sim__place {
+    struct sim__world *world;
+    uint64_t ahead_ms; /* of the world's time */
+    struct ts_store_clock clock;
+    struct ts_memory *memory;
+    struct ts_store *store;  /* what workers use, with faults */
+    struct ts_store *direct; /* what the checkers use */
+    bool touched;
+};
+
+enum sim__message_state { SIM_MESSAGE_FREE, SIM_MESSAGE_SENT, SIM_MESSAGE_WAITING, SIM_MESSAGE_REPLIED };
+
+struct sim__message {
+    enum sim__message_state state;
+    uint32_t place;
+    struct sim__actor *owner;
+    struct ts_call *outer; /* the owner's */
+    struct ts_call call;   /* what the store sees */
+};
+
+enum sim__actor_state { SIM_ACTOR_READY, SIM_ACTOR_CALLING, SIM_ACTOR_SLEEPING, SIM_ACTOR_ENDED };
+
+/* Something with a fiber: a worker or the resolver. */
+struct sim__actor {
+    struct sim__world *world;
+    struct sim__worker *worker; /* NULL: the resolver */
+    uint32_t number;
+    struct sim__fiber *fiber;
+    enum sim__actor_state state;
+    uint64_t wake_ms;      /* SLEEPING */
+    uint64_t paused_until; /* nothing returns to it, and it does not wake */
+    bool dead;             /* unwinding after a crash */
+    uint32_t in_txn;       /* transactions under way: 0 or 1 */
+    uint64_t struck;       /* calls of the current operation that did not end well by themselves */
+};
+
+/* How bad the weather is, in chances out of 10,000 for each step or call. */
+struct sim__weather {
+    uint64_t call_error;
+    uint64_t lost_request;
+    uint64_t lost_reply;
+    uint64_t late;
+    uint64_t delay;
+    uint64_t pause;
+    uint64_t crash;
+    uint64_t jump;
+    uint64_t restart;
+    uint64_t power;
+    uint64_t deliver_late;
+    uint64_t beat_skipped;
+};
+
+/* What a seed is like, so that different seeds go to different corners. In percent. */
+struct sim__temper {
+    uint64_t split; /* of the turns with a shard */
+    uint64_t end;   /* of the turns without one: the run is failed, cancelled or completed */
+    uint64_t fail;  /* of those that are not completed */
+    uint64_t slow;  /* of the replies that do not return at once */
+};
+
+struct sim__run {
+    struct ts_run_id id;
+    uint32_t tenant;
+    struct ts_run_config config;
+    uint64_t create_op; /* of its registration */
+};
+
+struct sim__world {
+    struct ts_sim_options options;
+    struct ts_sim_result *result;
+    struct ts_prng prng;
+    uint64_t now_ms;
+    uint64_t step;
+    uint64_t hash;
+    bool calm; /* faults are off: everybody works towards the end */
+    bool over; /* everybody goes home */
+    struct sim__weather weather;
+    struct sim__temper temper;
+    struct ts_router router;
+    struct sim__place places[TS_SIM_STORES_MAX];
+    uint32_t place_count;
+    struct ts_tenant_id tenants[SIM_TENANTS];
+    struct sim__run runs[SIM_RUNS];
+    uint32_t run_count; /* that somebody works for */
+    struct sim__message *messages;
+    size_t message_count; /* slots */
+    struct sim__worker *workers;
+    uint32_t worker_count;
+    struct sim__actor resolver;
+    struct sim__model *model;
+    uint64_t uuids;
+    uint64_t op_ids;
+};
+
+/* ---- luck and books ---- */
+
+static inline bool sim__chance(struct sim__world *world, uint64_t percent) {
+    return ts_prng_chance(&world->prng, (struct ts_ratio){percent, 100});
+}
+static inline bool sim__odds(struct sim__world *world, uint64_t of_ten_thousand) {
+    return of_ten_thousand > 0 && ts_prng_chance(&world->prng, (struct ts_ratio){of_ten_thousand, 10000});
+}
+static inline uint64_t sim__below(struct sim__world *world, uint64_t count) {
+    return ts_prng_below(&world->prng, count);
+}
+
+/* Into the hash, and as a line to whoever listens. Up to four numbers, by the tag. */
+struct sim__event {
+    const char *what;
+    uint64_t numbers[4];
+};
+void sim__note(struct sim__world *world, const struct sim__event *event);
+#define sim__event(world, what, ...) sim__note((world), &(struct sim__event){(what), {__VA_ARGS__}})
+void sim__hash_bytes(struct sim__world *world, struct ts_bytes bytes);
+
+/* The first thing that is wrong is kept. */
+__attribute__((format(printf, 3, 4))) void sim__broken(struct sim__world *world, const char *property,
+                                                       const char *format, ...);
+static inline bool sim__is_broken(const struct sim__world *world) {
+    return world->result->broken;
+}
+
+/* ---- stores and network (network.c) ---- */
+
+bool sim__places_open(struct sim__world *world);
+void sim__places_close(struct sim__world *world);
+uint64_t sim__place_now(const struct sim__place *place);
+/* The rules of the fault decorators, by the weather. */
+void sim__places_set_weather(struct sim__world *world);
+/* A call by a checker, which nothing disturbs. */
+void sim__direct(struct sim__world *world, uint32_t place, struct ts_call *call);
+
+void sim__start(struct sim__actor *actor, uint32_t place, struct ts_call *call);
+/* Returns when one of the calls is done (all: every one). */
+struct sim__wait {
+    struct ts_call *const *calls;
+    size_t count;
+    bool all;
+};
+void sim__wait(struct sim__actor *actor, const struct sim__wait *wait);
+void sim__sleep(struct sim__actor *actor, uint64_t ms);
+
+void sim__message_deliver(struct sim__world *world, struct sim__message *message);
+void sim__message_return(struct sim__message *message);
+/* Lets the messages that wait for locks or deadlines go on. */
+void sim__messages_poll(struct sim__world *world);
+/* The owner has crashed: what is under way arrives now, or never; nobody hears of it. */
+void sim__messages_orphan(struct sim__world *world, struct sim__actor *actor);
+/* The world ends for it: nothing arrives any more. */
+void sim__messages_drop(struct sim__world *world, struct sim__actor *actor);
+
+/* ---- actors ---- */
+
+const struct ts_worker_id *sim__worker_id(const struct sim__world *world, uint32_t worker);
+uint32_t sim__worker_tenant(const struct sim__world *world, uint32_t worker);
+
+bool sim__actor_begin(struct sim__actor *actor, void (*run)(void *context), void *context);
+void sim__actor_resume(struct sim__actor *actor);
+
+/* What the driver and the protocol are given (worker_io.c). */
+struct ts_coord_io sim__coord_io(struct sim__worker *worker);
+struct ts_txn_virtual_io sim__txn_io(struct sim__actor *actor);
+
+#endif

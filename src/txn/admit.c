@@ -1,0 +1,127 @@
+/*
+ * What a transaction passes before its first attempt: standbys that keep up, the breaker, admission.
+ */
+#include "driver.h"
+
+#include "base/checked.h"
+
+#include <errno.h>
+#include <inttypes.h>
+#include <stddef.h>
+#include <stdio.h>
+#include <time.h>
+
+static void set_text(char *ret_text, size_t size, const char *text) {
+    snprintf(ret_text, size, "%s", text);
+}
+
+/* Wakes those whom admission has let in or turned away. The lock is held. */
+void txn__wake_settled(struct ts_coordinator *coordinator) {
+    struct ts_admission_waiter *waiter;
+    while ((waiter = ts_admission_take_settled(&coordinator->admission)) != NULL) {
+        struct txn__session *session =
+            (struct txn__session *)((char *)waiter - offsetof(struct txn__session, waiter));
+        pthread_cond_signal(&session->wake);
+    }
+}
+
+/* The detector wants a waiting one aborted: it leaves the queue. The lock is held. */
+static void leave_when_stalled(struct ts_coordinator *coordinator, struct txn__session *session,
+                               uint64_t now_us) {
+    txn__find_deadlocks(coordinator, now_us);
+    if (session->deadlock.abort_wanted && session->waiter.state == TS_WAITER_WAITING) {
+        ts_admission_leave(&coordinator->admission, &session->waiter, now_us);
+        txn__wake_settled(coordinator);
+    }
+}
+
+/* Waits in the queue, where the detector sees it as it sees every other wait. IDLE when the detector ended it. The
+ * lock is held. */
+static enum ts_waiter_state queue_up(struct ts_coordinator *coordinator, struct txn__session *session,
+                                     uint64_t now_us) {
+    struct ts_admission_waiter *waiter = &session->waiter;
+    *waiter =
+        (struct ts_admission_waiter){.stores = session->stores, .store_count = session->plan.part_count};
+    struct ts_timeout_watch watch = {session->begun_us, 0, TS_TIMEOUT_COORD_QUEUE, now_us};
+    waiter->deadline_us = ts_timeout_until_us(&coordinator->config.timeouts, &watch);
+    (void)ts_admission_enter(&coordinator->admission, waiter, now_us);
+    txn__wake_settled(coordinator);
+    if (waiter->state != TS_WAITER_WAITING)
+        return waiter->state;
+    struct ts_deadlock_node *node = &session->deadlock;
+    node->reason = (struct ts_wait_reason){TS_WAIT_COORDINATOR_QUEUE, 0};
+    node->may_abort = true;
+    ts_deadlock_begin(&coordinator->detector, node, now_us);
+    while (waiter->state == TS_WAITER_WAITING) {
+        uint64_t stall_us = ts_saturating_add_u64(node->since_us, coordinator->config.deadlock.timeout_us);
+        uint64_t until_us = stall_us < waiter->deadline_us ? stall_us : waiter->deadline_us;
+        struct timespec until = {.tv_sec = (time_t)(until_us / 1000000),
+                                 .tv_nsec = (long)(until_us % 1000000 * 1000)};
+        if (pthread_cond_timedwait(&session->wake, &coordinator->lock, &until) == ETIMEDOUT) {
+            now_us = txn__now_us();
+            ts_admission_tick(&coordinator->admission, now_us);
+            txn__wake_settled(coordinator);
+            leave_when_stalled(coordinator, session, now_us);
+        }
+    }
+    ts_deadlock_end(&coordinator->detector, node);
+    return waiter->state;
+}
+
+/* Where standbys count: false, with the cause, when one of a store of the transaction is too far behind. */
+bool txn__standbys_keep_up(struct ts_coordinator *coordinator, struct txn__session *session) {
+    const struct ts_replication_config *config = &coordinator->config.replication;
+    if (!ts_lag_is_limited(config))
+        return true;
+    pthread_mutex_lock(&coordinator->lock);
+    size_t place = ts_lag_find(config, coordinator->lag_ms, session->stores, session->plan.part_count);
+    uint64_t lag_ms = place == SIZE_MAX ? 0 : coordinator->lag_ms[place];
+    pthread_mutex_unlock(&coordinator->lock);
+    if (place == SIZE_MAX)
+        return true;
+    session->cause.kind = TS_CAUSE_REPLICATION_LAG;
+    snprintf(session->text, sizeof session->text,
+             "%.100s: a standby is %" PRIu64 " ms behind and replication.max_replication_lag_ms is %" PRIu64
+             "; try again when it has caught up",
+             ts_store_name(ts_cluster_store(coordinator->cluster, place)), lag_ms,
+             config->max_replication_lag_ms);
+    return false;
+}
+
+/* Breaker and admission. False, with the cause, when it is turned away. */
+bool txn__admit(struct ts_coordinator *coordinator, struct txn__session *session,
+                struct ts_breaker_permit *ret_permit) {
+    uint64_t now_us = txn__now_us();
+    pthread_mutex_lock(&coordinator->lock);
+    enum ts_waiter_state state = TS_WAITER_IDLE;
+    session->waiter = (struct ts_admission_waiter){.stores = session->stores};
+    if (!ts_breaker_ask(&coordinator->breaker, now_us, ret_permit)) {
+        session->cause.kind = TS_CAUSE_BREAKER;
+        set_text(
+            session->text, sizeof session->text,
+            "the circuit breaker is open after failures of stores; try again after breaker.recovery_timeout");
+    } else {
+        state = queue_up(coordinator, session, now_us);
+    }
+    if (state == TS_WAITER_REJECTED || state == TS_WAITER_SHED) {
+        session->cause.kind = TS_CAUSE_ADMISSION;
+        set_text(session->text, sizeof session->text,
+                 state == TS_WAITER_SHED
+                     ? "dropped from a full queue for transactions with fewer stores; try again later"
+                     : "too many transactions at once; try again later, or raise admission.hard_limit");
+    } else if (state == TS_WAITER_TIMED_OUT) {
+        session->cause = ts_txn_cause_of_timeout(TS_TIMEOUT_COORD_QUEUE);
+        set_text(session->text, sizeof session->text,
+                 "waited in the queue for longer than timeouts.coord_queue; try again later");
+    } else if (state == TS_WAITER_IDLE && session->cause.kind == TS_CAUSE_NONE) {
+        session->cause.kind = TS_CAUSE_DEADLOCK;
+        set_text(session->text, sizeof session->text, session->deadlock_text);
+    }
+    if (state != TS_WAITER_ADMITTED)
+        ts_breaker_report(&coordinator->breaker, ret_permit, TS_BREAKER_TURNED_AWAY, txn__now_us());
+    pthread_mutex_unlock(&coordinator->lock);
+    ts_latency_add(&session->latency, TS_LATENCY_COORD_QUEUE, session->waiter.waited_us);
+    if (state == TS_WAITER_ADMITTED && session->waiter.degraded)
+        session->degrade = true;
+    return state == TS_WAITER_ADMITTED;
+}

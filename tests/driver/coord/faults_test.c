@@ -1,0 +1,594 @@
+/*
+ * What happens between an operation and its answer: replies that are lost, others who are faster, leases that
+ * end on the way, stores that fail. The coordination runs over calls that the test can strike, count, and act
+ * in between of, as a simulation would. Time stands still unless a test moves it.
+ */
+#include "coord/coord.h"
+#include "coord/session.h"
+#include "store/cluster.h"
+#include "support/cmocka.h"
+
+#include <stdio.h>
+#include <string.h>
+
+static uint64_t now_ms;
+
+static uint64_t wall(void *context) {
+    (void)context;
+    return now_ms;
+}
+
+static uint64_t monotonic(void *context) {
+    (void)context;
+    return now_ms * 1000000;
+}
+
+static const struct ts_store_clock test_clock = {.wall_ms = wall, .monotonic_ns = monotonic};
+
+/* What befalls a call that writes. */
+enum strike { NONE, LOST_REPLY, LOST_REQUEST, ERROR };
+
+static struct {
+    struct ts_cluster *cluster;
+    unsigned reads, applies, pauses;
+    enum strike strike;
+    enum ts_store_result result; /* ERROR */
+    unsigned times;              /* writes that are struck */
+    void (*between)(void);       /* once, before the next write */
+    void (*then)(void);          /* once, after the last write that is struck */
+    struct ts_event events[64];
+    size_t event_count;
+} world;
+
+static struct ts_coord *coord;  /* that is struck */
+static struct ts_coord *others; /* that is not */
+static struct ts_tenant_id tenant;
+static struct ts_worker_id worker;
+static const struct ts_run_id run = {7};
+static struct ts_coord_detail detail;
+static struct ts_coord_outcome outcome;
+static struct ts_acquire_scratch scratch;
+static struct ts_acquire_result_view view;
+static struct ts_manifest_memory memory;
+static uint64_t last_op;
+
+#define BYTES(text) TS_BYTES_INIT(text)
+
+static struct ts_op_id new_op(void) {
+    return (struct ts_op_id){++last_op};
+}
+
+static void run_one(struct ts_coord_call *call) {
+    (void)ts_store_run(ts_cluster_store(world.cluster, call->place), &call->call);
+}
+
+static void run_calls(void *context, struct ts_coord_call *calls, size_t count) {
+    (void)context;
+    for (size_t i = 0; i < count; i++) {
+        if (calls[i].call.kind != TS_CALL_APPLY) {
+            world.reads++;
+            run_one(&calls[i]);
+            continue;
+        }
+        world.applies++;
+        void (*between)(void) = world.between;
+        world.between = NULL;
+        if (between != NULL)
+            between();
+        if (world.strike == NONE || world.times == 0) {
+            run_one(&calls[i]);
+            continue;
+        }
+        world.times--;
+        if (world.strike == LOST_REPLY)
+            run_one(&calls[i]);
+        calls[i].call.done = true;
+        calls[i].call.version = 0;
+        calls[i].call.error.result = world.strike == ERROR ? world.result : TS_STORE_UNKNOWN;
+        calls[i].call.error.op = SIZE_MAX;
+        snprintf(calls[i].call.error.text, sizeof calls[i].call.error.text, "struck");
+        void (*then)(void) = world.times == 0 ? world.then : NULL;
+        if (then != NULL) {
+            world.then = NULL;
+            then();
+        }
+    }
+}
+
+static void run_quietly(void *context, struct ts_coord_call *calls, size_t count) {
+    (void)context;
+    for (size_t i = 0; i < count; i++)
+        run_one(&calls[i]);
+}
+
+static void no_txn(void *context, const struct ts_txn_part *parts, size_t count,
+                   struct ts_txn_result *ret_result) {
+    (void)context;
+    (void)parts;
+    (void)count;
+    (void)ret_result;
+    fail_msg("one store needs no transaction");
+}
+
+static uint64_t elapsed(void *context) {
+    (void)context;
+    return now_ms;
+}
+
+static void pause_for(void *context, uint64_t ms) {
+    (void)context;
+    (void)ms;
+    world.pauses++;
+}
+
+static void on_event(void *context, const struct ts_event *event) {
+    (void)context;
+    if (world.event_count < 64)
+        world.events[world.event_count++] = *event;
+}
+
+static size_t count_events(enum ts_event_kind kind) {
+    size_t count = 0;
+    for (size_t i = 0; i < world.event_count; i++)
+        count += world.events[i].kind == kind;
+    return count;
+}
+
+static void strike(enum strike kind, unsigned times) {
+    world.strike = kind;
+    world.times = times;
+    world.reads = world.applies = world.pauses = 0;
+    world.event_count = 0;
+}
+
+static void strike_with(enum ts_store_result result, unsigned times) {
+    strike(ERROR, times);
+    world.result = result;
+}
+
+static struct ts_run_config config(void) {
+    struct ts_run_config made = ts_run_config_default();
+    made.lease_duration_ms = 10000;
+    return made;
+}
+
+static const struct ts_new_shard shards[] = {
+    {.has_id = true, .id = {1}, .spec.range = {BYTES("b"), BYTES("h")}},
+    {.has_id = true, .id = {2}, .spec.range = {BYTES("h"), BYTES("p")}}};
+
+static enum ts_create_run_error make_run(struct ts_coord *by, struct ts_op_id op) {
+    const struct ts_create_run_op create = {tenant, run, config()};
+    const struct ts_register_op registered = {tenant, run, op, {shards, 2}};
+    return ts_coord_create_run_with_shards(by, &create, &registered, &memory, &outcome, &detail);
+}
+
+static enum ts_acquire_error acquire(struct ts_coord *by, uint64_t shard) {
+    const struct ts_acquire_op op = {tenant, {run, {shard}}, worker};
+    return ts_coord_acquire(by, &op, &scratch, &view, &detail);
+}
+
+static struct ts_cursor_op cursor_op(struct ts_op_id op, const char *key) {
+    return (struct ts_cursor_op){{tenant, view.lease, op},
+                                 {.has_key = true, .last_key = ts_bytes_of_cstring(key)}};
+}
+
+static enum ts_checkpoint_error checkpoint(struct ts_coord *by, struct ts_op_id op, const char *key) {
+    const struct ts_cursor_op cursor = cursor_op(op, key);
+    return ts_coord_checkpoint(by, &cursor, &outcome, &detail);
+}
+
+static enum ts_run_transition_error end_run(struct ts_coord *by, enum ts_run_op_kind kind,
+                                            struct ts_op_id op) {
+    const struct ts_end_run_op end = {tenant, run, op, kind};
+    return ts_coord_end_run(by, &end, &outcome, &detail);
+}
+
+static void audit(void) {
+    struct ts_coord_audit found;
+    const struct ts_coord_run_query query = {tenant, run};
+    assert_int_equal(ts_coord_audit_run(others, &query, &found, &detail), TS_GET_RUN_OK);
+    assert_true(ts_coord_audit_is_clean(&found));
+}
+
+static int fresh(void **state) {
+    (void)state;
+    memset(&world, 0, sizeof world);
+    now_ms = 1000000;
+    struct ts_store_error error;
+    const struct ts_cluster_options options = {.store = {.clock = &test_clock}};
+    if (ts_cluster_init("memory:", "xxh64", &options, &world.cluster, &error) != TS_STORE_OK)
+        return 1;
+    struct ts_coord_io io = {.router = ts_cluster_router(world.cluster),
+                             .place_count = 1,
+                             .call = run_calls,
+                             .txn = no_txn,
+                             .elapsed_ms = elapsed,
+                             .pause_ms = pause_for};
+    coord = ts_coord_new_over(&io, &(struct ts_coord_options){.seed = 1, .event = on_event});
+    io.call = run_quietly;
+    others = ts_coord_new_over(&io, &(struct ts_coord_options){.seed = 2});
+    ts_acquire_scratch_init(&scratch);
+    return coord == NULL || others == NULL || !ts_tenant_id_from_text(TS_BYTES("acme"), &tenant) ||
+           !ts_worker_id_from_text(TS_BYTES("w"), &worker);
+}
+
+static int clean(void **state) {
+    (void)state;
+    ts_coord_free(coord);
+    ts_coord_free(others);
+    ts_cluster_close(world.cluster);
+    return 0;
+}
+
+/* ---- calls ---- */
+
+static void a_checkpoint_of_a_session_is_one_call(void **state) {
+    (void)state;
+    assert_int_equal(make_run(coord, new_op()), TS_CREATE_RUN_OK);
+    struct ts_coord_session *session = ts_coord_session_new(coord, &(struct ts_coord_worker){tenant, worker});
+    assert_non_null(session);
+    assert_int_equal(ts_coord_session_acquire(session, (struct ts_shard_key){run, {1}}, &view, &detail),
+                     TS_ACQUIRE_OK);
+    strike(NONE, 0);
+    const struct ts_cursor cursor = {.has_key = true, .last_key = BYTES("c")};
+    for (unsigned i = 1; i <= 20; i++) {
+        now_ms += 10;
+        assert_int_equal(ts_coord_session_checkpoint(session, new_op(), &cursor, &outcome, &detail),
+                         TS_CHECKPOINT_OK);
+        assert_int_equal(world.applies, i);
+        assert_int_equal(world.reads, 0);
+    }
+    /* What it remembers is a replay without a call. */
+    assert_int_equal(
+        ts_coord_session_checkpoint(session, (struct ts_op_id){last_op}, &cursor, &outcome, &detail),
+        TS_CHECKPOINT_OK);
+    assert_int_equal(outcome.outcome, TS_OUTCOME_REPLAYED);
+    assert_int_equal(world.applies, 20);
+    assert_int_equal(ts_coord_session_complete(session, new_op(), &cursor, &outcome, &detail),
+                     TS_COMPLETE_OK);
+    assert_int_equal(world.applies, 21);
+    assert_int_equal(world.reads, 0);
+    ts_coord_session_free(session);
+    audit();
+}
+
+/* ---- lost replies and requests ---- */
+
+static void expect_found_done(enum ts_event_kind event) {
+    assert_int_equal(outcome.outcome, TS_OUTCOME_REPLAYED);
+    assert_true(outcome.after_unknown);
+    assert_int_equal(world.applies, 1);
+    assert_int_equal(count_events(event), 1);
+}
+
+static void an_operation_whose_reply_is_lost_is_found_done(void **state) {
+    (void)state;
+    strike(LOST_REPLY, 1);
+    assert_int_equal(make_run(coord, new_op()), TS_CREATE_RUN_OK);
+    expect_found_done(TS_EVENT_SHARDS_REGISTERED);
+    strike(LOST_REPLY, 1);
+    assert_int_equal(acquire(coord, 1), TS_ACQUIRE_OK);
+    assert_int_equal(ts_lease_fence(&view.lease).v, 1);
+    assert_int_equal(world.applies, 1);
+    assert_int_equal(count_events(TS_EVENT_ACQUIRED), 1);
+    strike(LOST_REPLY, 1);
+    assert_int_equal(checkpoint(coord, new_op(), "c"), TS_CHECKPOINT_OK);
+    expect_found_done(TS_EVENT_CHECKPOINTED);
+    strike(LOST_REPLY, 1);
+    struct ts_split_residual_result residual;
+    const struct ts_split_residual_op cut = {{tenant, view.lease, new_op()},
+                                             {.spec.range.start = BYTES("g")}};
+    assert_int_equal(ts_coord_split_residual(coord, &cut, &residual, &outcome, &detail), TS_SPLIT_OK);
+    expect_found_done(TS_EVENT_SPLIT);
+    strike(LOST_REPLY, 1);
+    struct ts_renew_result renewed;
+    struct ts_lease lease;
+    assert_int_equal(
+        ts_coord_renew(coord, &(struct ts_renew_op){tenant, view.lease}, &lease, &renewed, &detail),
+        TS_RENEW_OK);
+    strike(LOST_REPLY, 1);
+    const struct ts_park_op park = {{tenant, view.lease, new_op()}, TS_PARK_OTHER};
+    assert_int_equal(ts_coord_park(coord, &park, &outcome, &detail), TS_PARK_OK);
+    expect_found_done(TS_EVENT_PARKED);
+    strike(LOST_REPLY, 1);
+    const struct ts_unpark_op unpark = {tenant, {run, {1}}, new_op()};
+    assert_int_equal(ts_coord_unpark(coord, &unpark, &outcome, &detail), TS_UNPARK_OK);
+    expect_found_done(TS_EVENT_UNPARKED);
+    assert_int_equal(acquire(coord, 1), TS_ACQUIRE_OK);
+    strike(LOST_REPLY, 1);
+    const struct ts_new_shard parts[] = {{.spec.range = {BYTES("b"), BYTES("d")}},
+                                         {.spec.range = {BYTES("d"), BYTES("g")}}};
+    struct ts_split_replace_result children;
+    const struct ts_split_replace_op replace = {{tenant, view.lease, new_op()}, {parts, 2}};
+    assert_int_equal(ts_coord_split_replace(coord, &replace, &children, &outcome, &detail), TS_SPLIT_OK);
+    expect_found_done(TS_EVENT_SPLIT);
+    assert_int_equal(acquire(coord, 2), TS_ACQUIRE_OK);
+    strike(LOST_REPLY, 1);
+    const struct ts_cursor_op last = cursor_op(new_op(), "i");
+    assert_int_equal(ts_coord_complete(coord, &last, &outcome, &detail), TS_COMPLETE_OK);
+    expect_found_done(TS_EVENT_COMPLETED);
+    audit();
+    strike(LOST_REPLY, 1);
+    assert_int_equal(end_run(coord, TS_RUN_OP_FAIL_RUN, new_op()), TS_RUN_TRANSITION_OK);
+    expect_found_done(TS_EVENT_RUN_ENDED);
+    audit();
+}
+
+static void a_run_whose_reply_is_lost_is_known_as_ones_own(void **state) {
+    (void)state;
+    strike(LOST_REPLY, 1);
+    struct ts_run_record made;
+    assert_int_equal(
+        ts_coord_create_run(coord, &(struct ts_create_run_op){tenant, run, config()}, &made, &detail),
+        TS_CREATE_RUN_OK);
+    assert_int_equal(count_events(TS_EVENT_RUN_CREATED), 1);
+    audit();
+}
+
+static void an_operation_whose_request_is_lost_is_done_once(void **state) {
+    (void)state;
+    strike(LOST_REQUEST, 2);
+    assert_int_equal(make_run(coord, new_op()), TS_CREATE_RUN_OK);
+    assert_int_equal(outcome.outcome, TS_OUTCOME_EXECUTED);
+    assert_int_equal(world.applies, 3);
+    assert_true(world.pauses >= 2);
+    strike(LOST_REQUEST, 3);
+    assert_int_equal(acquire(coord, 1), TS_ACQUIRE_OK);
+    assert_int_equal(ts_lease_fence(&view.lease).v, 1);
+    strike(LOST_REQUEST, 1);
+    assert_int_equal(checkpoint(coord, new_op(), "c"), TS_CHECKPOINT_OK);
+    assert_int_equal(outcome.outcome, TS_OUTCOME_EXECUTED);
+    assert_int_equal(count_events(TS_EVENT_CHECKPOINTED), 1);
+    audit();
+}
+
+static void namesake_acquires(void) {
+    struct ts_acquire_result_view theirs;
+    static struct ts_acquire_scratch their_scratch;
+    struct ts_coord_detail ignored;
+    const struct ts_acquire_op op = {tenant, {run, {1}}, worker};
+    assert_int_equal(ts_coord_acquire(others, &op, &their_scratch, &theirs, &ignored), TS_ACQUIRE_OK);
+}
+
+/* The same name, the same fence and the same deadline, and yet another's. */
+static void an_acquire_of_a_namesake_is_not_taken_for_ones_own(void **state) {
+    (void)state;
+    assert_int_equal(make_run(coord, new_op()), TS_CREATE_RUN_OK);
+    strike(LOST_REQUEST, 1);
+    world.between = namesake_acquires;
+    assert_int_equal(acquire(coord, 1), TS_ACQUIRE_ALREADY_LEASED);
+    audit();
+}
+
+static void an_unknown_that_stays_is_told(void **state) {
+    (void)state;
+    assert_int_equal(make_run(coord, new_op()), TS_CREATE_RUN_OK);
+    assert_int_equal(acquire(coord, 1), TS_ACQUIRE_OK);
+    const struct ts_op_id op = new_op();
+    strike(LOST_REQUEST, 1000);
+    assert_int_equal(checkpoint(coord, op, "c"), TS_CHECKPOINT_BACKEND_ERROR);
+    assert_int_equal(detail.infra.kind, TS_INFRA_UNKNOWN);
+    assert_int_equal(ts_checkpoint_error_class(TS_CHECKPOINT_BACKEND_ERROR, &detail),
+                     TS_ERROR_CLASS_RETRYABLE);
+    assert_true(world.applies <= 32);
+    strike(NONE, 0);
+    assert_int_equal(checkpoint(coord, op, "c"), TS_CHECKPOINT_OK);
+    assert_int_equal(outcome.outcome, TS_OUTCOME_EXECUTED);
+    audit();
+}
+
+/* ---- others are faster ---- */
+
+static void others_checkpoint(void) {
+    struct ts_coord_outcome theirs;
+    struct ts_coord_detail ignored;
+    const struct ts_cursor_op op = cursor_op((struct ts_op_id){555555}, "d");
+    assert_int_equal(ts_coord_checkpoint(others, &op, &theirs, &ignored), TS_CHECKPOINT_OK);
+}
+
+static void what_others_have_changed_is_read_again(void **state) {
+    (void)state;
+    assert_int_equal(make_run(coord, new_op()), TS_CREATE_RUN_OK);
+    assert_int_equal(acquire(coord, 1), TS_ACQUIRE_OK);
+    strike(NONE, 0);
+    world.between = others_checkpoint;
+    assert_int_equal(checkpoint(coord, new_op(), "e"), TS_CHECKPOINT_OK);
+    assert_int_equal(outcome.outcome, TS_OUTCOME_EXECUTED);
+    assert_int_equal(world.applies, 2);
+    world.between = others_checkpoint; /* a replay by now: changes nothing */
+    assert_int_equal(checkpoint(coord, new_op(), "f"), TS_CHECKPOINT_OK);
+    audit();
+    /* The same op id by two at once: one executes, the other replays. */
+    strike(NONE, 0);
+    assert_int_equal(checkpoint(coord, (struct ts_op_id){555555}, "d"), TS_CHECKPOINT_OK);
+    assert_int_equal(outcome.outcome, TS_OUTCOME_REPLAYED);
+    assert_false(outcome.after_unknown);
+    assert_int_equal(outcome.result, TS_OP_RESULT_SUPERSEDED);
+}
+
+static void others_unpark(void) {
+    struct ts_coord_outcome theirs;
+    struct ts_coord_detail ignored;
+    const struct ts_unpark_op op = {tenant, {run, {1}}, {666666}};
+    assert_int_equal(ts_coord_unpark(others, &op, &theirs, &ignored), TS_UNPARK_OK);
+}
+
+static void nothing_becomes_active_beside_the_end_of_a_run(void **state) {
+    (void)state;
+    assert_int_equal(make_run(coord, new_op()), TS_CREATE_RUN_OK);
+    for (uint64_t shard = 1; shard <= 2; shard++) {
+        assert_int_equal(acquire(coord, shard), TS_ACQUIRE_OK);
+        const struct ts_park_op park = {{tenant, view.lease, new_op()}, TS_PARK_OTHER};
+        assert_int_equal(ts_coord_park(coord, &park, &outcome, &detail), TS_PARK_OK);
+    }
+    world.between = others_unpark;
+    assert_int_equal(end_run(coord, TS_RUN_OP_COMPLETE_RUN, new_op()), TS_RUN_TRANSITION_WRONG_STATUS);
+    audit();
+}
+
+static void others_cancel(void) {
+    struct ts_coord_outcome theirs;
+    struct ts_coord_detail ignored;
+    const struct ts_end_run_op end = {tenant, run, {777777}, TS_RUN_OP_CANCEL_RUN};
+    assert_int_equal(ts_coord_end_run(others, &end, &theirs, &ignored), TS_RUN_TRANSITION_OK);
+}
+
+static void no_shard_moves_once_its_run_has_ended(void **state) {
+    (void)state;
+    assert_int_equal(make_run(coord, new_op()), TS_CREATE_RUN_OK);
+    assert_int_equal(acquire(coord, 1), TS_ACQUIRE_OK);
+    world.between = others_cancel;
+    assert_int_equal(checkpoint(coord, new_op(), "c"), TS_CHECKPOINT_SHARD_TERMINAL);
+    assert_int_equal(detail.shard_status, TS_SHARD_PARKED);
+    audit();
+}
+
+static void others_split(void) {
+    struct ts_coord_outcome theirs;
+    struct ts_split_residual_result residual;
+    struct ts_coord_detail ignored;
+    const struct ts_split_residual_op cut = {{tenant, view.lease, {888888}},
+                                             {.spec.range.start = BYTES("g")}};
+    assert_int_equal(ts_coord_split_residual(others, &cut, &residual, &theirs, &ignored), TS_SPLIT_OK);
+}
+
+static void shards_that_others_make_count_for_who_ends_the_run(void **state) {
+    (void)state;
+    assert_int_equal(make_run(coord, new_op()), TS_CREATE_RUN_OK);
+    assert_int_equal(acquire(coord, 1), TS_ACQUIRE_OK);
+    world.between = others_split;
+    assert_int_equal(end_run(coord, TS_RUN_OP_FAIL_RUN, new_op()), TS_RUN_TRANSITION_OK);
+    struct ts_shard_limits limits;
+    assert_int_equal(ts_coord_limits(coord, &tenant, &limits, &detail), TS_GET_RUN_OK);
+    assert_int_equal(limits.tenant.current, 0);
+    assert_int_equal(limits.global.current, 0);
+    audit();
+}
+
+/* ---- time ---- */
+
+static void time_passes(void) {
+    now_ms += 10000;
+}
+
+static void a_lease_that_ends_on_the_way_is_expired(void **state) {
+    (void)state;
+    assert_int_equal(make_run(coord, new_op()), TS_CREATE_RUN_OK);
+    assert_int_equal(acquire(coord, 1), TS_ACQUIRE_OK);
+    const uint64_t deadline_ms = ts_lease_deadline(&view.lease).ms;
+    world.between = time_passes;
+    assert_int_equal(checkpoint(coord, new_op(), "c"), TS_CHECKPOINT_LEASE_EXPIRED);
+    assert_int_equal(detail.deadline.ms, deadline_ms);
+    assert_true(detail.now.ms >= deadline_ms);
+    assert_int_equal(count_events(TS_EVENT_LEASE_LOST), 1);
+    assert_int_equal(count_events(TS_EVENT_CHECKPOINTED), 0);
+    audit();
+}
+
+/* ---- stores that fail ---- */
+
+static void failures_have_their_kinds(void **state) {
+    (void)state;
+    static const struct {
+        enum ts_store_result result;
+        enum ts_checkpoint_error error;
+        enum ts_infra_kind kind;
+    } cases[] = {
+        {TS_STORE_UNAVAILABLE, TS_CHECKPOINT_BACKEND_ERROR, TS_INFRA_RETRYABLE},
+        {TS_STORE_TIMED_OUT, TS_CHECKPOINT_BACKEND_ERROR, TS_INFRA_RETRYABLE},
+        {TS_STORE_LOCK_CONFLICT, TS_CHECKPOINT_BACKEND_ERROR, TS_INFRA_RETRYABLE},
+        {TS_STORE_FOREIGN, TS_CHECKPOINT_BACKEND_ERROR, TS_INFRA_PERMANENT},
+        {TS_STORE_FAILED, TS_CHECKPOINT_BACKEND_ERROR, TS_INFRA_PERMANENT},
+        {TS_STORE_DAMAGED, TS_CHECKPOINT_BACKEND_ERROR, TS_INFRA_DAMAGED},
+        {TS_STORE_LATE, TS_CHECKPOINT_LEASE_EXPIRED, TS_INFRA_RETRYABLE},
+        {TS_STORE_FULL, TS_CHECKPOINT_RESOURCE_EXHAUSTED, TS_INFRA_PERMANENT},
+        {TS_STORE_TOO_LARGE, TS_CHECKPOINT_RESOURCE_EXHAUSTED, TS_INFRA_PERMANENT},
+    };
+    assert_int_equal(make_run(coord, new_op()), TS_CREATE_RUN_OK);
+    assert_int_equal(acquire(coord, 1), TS_ACQUIRE_OK);
+    for (size_t i = 0; i < sizeof cases / sizeof cases[0]; i++) {
+        memset(&detail, 0, sizeof detail);
+        strike_with(cases[i].result, 1000);
+        assert_int_equal(checkpoint(coord, new_op(), "c"), cases[i].error);
+        if (cases[i].error == TS_CHECKPOINT_BACKEND_ERROR)
+            assert_int_equal(detail.infra.kind, cases[i].kind);
+        assert_true(world.applies <= 32);
+    }
+    /* What has no word for it says BackendError. */
+    strike_with(TS_STORE_FULL, 1000);
+    assert_int_equal(acquire(coord, 2), TS_ACQUIRE_BACKEND_ERROR);
+    const struct ts_register_op more = {
+        tenant, run, new_op(), {&(struct ts_new_shard){.spec.range = {BYTES("p"), BYTES("z")}}, 1}};
+    assert_int_equal(ts_coord_register_shards(coord, &more, &memory, &outcome, &detail),
+                     TS_REGISTER_SHARDS_RESOURCE_EXHAUSTED);
+    assert_string_equal(detail.resource, "disk");
+    strike(NONE, 0);
+    audit();
+}
+
+static void then_unavailable(void) {
+    strike_with(TS_STORE_UNAVAILABLE, 1000);
+}
+
+static void one_that_may_have_been_done_is_unknown_however_it_ends(void **state) {
+    (void)state;
+    assert_int_equal(make_run(coord, new_op()), TS_CREATE_RUN_OK);
+    assert_int_equal(acquire(coord, 1), TS_ACQUIRE_OK);
+    /* The first write gets lost; from the second on the store cannot be reached. */
+    strike(LOST_REQUEST, 1);
+    world.then = then_unavailable;
+    assert_int_equal(checkpoint(coord, new_op(), "c"), TS_CHECKPOINT_BACKEND_ERROR);
+    assert_int_equal(detail.infra.kind, TS_INFRA_UNKNOWN);
+    strike(NONE, 0);
+    audit();
+}
+
+static void time_runs_on(void) {
+    now_ms += 15000;
+    world.between = time_runs_on;
+}
+
+static void what_takes_long_is_tried_less_often(void **state) {
+    (void)state;
+    assert_int_equal(make_run(coord, new_op()), TS_CREATE_RUN_OK);
+    strike_with(TS_STORE_BUSY, 1000);
+    world.between = time_runs_on;
+    assert_int_equal(acquire(coord, 1), TS_ACQUIRE_BACKEND_ERROR);
+    assert_int_equal(detail.infra.kind, TS_INFRA_RETRYABLE);
+    assert_int_equal(world.applies, 3);
+}
+
+static void busy_stores_are_tried_again(void **state) {
+    (void)state;
+    assert_int_equal(make_run(coord, new_op()), TS_CREATE_RUN_OK);
+    strike_with(TS_STORE_BUSY, 4);
+    assert_int_equal(acquire(coord, 1), TS_ACQUIRE_OK);
+    assert_int_equal(world.applies, 5);
+    assert_int_equal(world.pauses, 4);
+    strike_with(TS_STORE_LOCK_CONFLICT, 4);
+    assert_int_equal(checkpoint(coord, new_op(), "c"), TS_CHECKPOINT_OK);
+    audit();
+}
+
+#define TEST(function) cmocka_unit_test_setup_teardown(function, fresh, clean)
+
+int main(void) {
+    const struct CMUnitTest tests[] = {
+        TEST(a_checkpoint_of_a_session_is_one_call),
+        TEST(an_operation_whose_reply_is_lost_is_found_done),
+        TEST(a_run_whose_reply_is_lost_is_known_as_ones_own),
+        TEST(an_operation_whose_request_is_lost_is_done_once),
+        TEST(an_acquire_of_a_namesake_is_not_taken_for_ones_own),
+        TEST(an_unknown_that_stays_is_told),
+        TEST(what_others_have_changed_is_read_again),
+        TEST(nothing_becomes_active_beside_the_end_of_a_run),
+        TEST(no_shard_moves_once_its_run_has_ended),
+        TEST(shards_that_others_make_count_for_who_ends_the_run),
+        TEST(a_lease_that_ends_on_the_way_is_expired),
+        TEST(failures_have_their_kinds),
+        TEST(one_that_may_have_been_done_is_unknown_however_it_ends),
+        TEST(busy_stores_are_tried_again),
+        TEST(what_takes_long_is_tried_less_often),
+    };
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}

@@ -1,0 +1,104 @@
+/* Claims: whichever shard is free, by whoever asks. */
+#include "suite.h"
+
+#include <stdio.h>
+#include <string.h>
+
+static void claims_take_each_shard_once(void **state) {
+    (void)state;
+    EXPECT(claim, suite_claim("a", NULL), TS_CLAIM_RUN_NOT_FOUND);
+    suite_make_run();
+    bool taken[4] = {false};
+    uint64_t earliest_ms = UINT64_MAX;
+    for (int i = 0; i < 3; i++) {
+        char worker[8];
+        snprintf(worker, sizeof worker, "w%d", i);
+        struct ts_lease lease;
+        EXPECT(claim, suite_claim(worker, &lease), TS_CLAIM_OK);
+        const uint64_t shard = ts_lease_shard(&lease).shard.v;
+        assert_true(shard >= 1 && shard <= 3 && !taken[shard]);
+        taken[shard] = true;
+        assert_int_equal(suite.view.capacity.available_count, 2 - i);
+        if (ts_lease_deadline(&lease).ms < earliest_ms)
+            earliest_ms = ts_lease_deadline(&lease).ms;
+    }
+    EXPECT(claim, suite_claim("w9", NULL), TS_CLAIM_NONE_AVAILABLE);
+    assert_true(suite.detail.has_deadline);
+    assert_int_equal(suite.detail.deadline.ms, earliest_ms);
+    suite_audit();
+}
+
+static void claims_find_leases_that_have_expired(void **state) {
+    (void)state;
+    suite_make_short_run();
+    for (int i = 0; i < 3; i++)
+        EXPECT(claim, suite_claim("a", NULL), TS_CLAIM_OK);
+    EXPECT(claim, suite_claim("b", NULL), TS_CLAIM_NONE_AVAILABLE);
+    suite.fixture->pass_ms(suite.fixture->lease_ms);
+    for (int i = 0; i < 3; i++) {
+        struct ts_lease lease;
+        EXPECT(claim, suite_claim("b", &lease), TS_CLAIM_OK);
+        assert_int_equal(ts_lease_fence(&lease).v, 2);
+    }
+    EXPECT(claim, suite_claim("b", NULL), TS_CLAIM_NONE_AVAILABLE);
+    suite_audit();
+}
+
+static void finished_shards_are_not_claimed(void **state) {
+    (void)state;
+    suite_make_run();
+    for (int i = 0; i < 3; i++) {
+        struct ts_lease lease;
+        EXPECT(claim, suite_claim("a", &lease), TS_CLAIM_OK);
+        EXPECT(park, suite_park(&lease, suite_op(), TS_PARK_OTHER), TS_PARK_OK);
+    }
+    EXPECT(claim, suite_claim("a", NULL), TS_CLAIM_NONE_AVAILABLE);
+    assert_false(suite.detail.has_deadline);
+    EXPECT(unpark, suite_unpark(2, suite_op()), TS_UNPARK_OK);
+    struct ts_lease lease;
+    EXPECT(claim, suite_claim("a", &lease), TS_CLAIM_OK);
+    assert_int_equal(ts_lease_shard(&lease).shard.v, 2);
+    suite_audit();
+}
+
+static void a_worker_in_its_cooldown_is_throttled(void **state) {
+    (void)state;
+    struct ts_run_config config = suite_short_config();
+    config.cooldown_ms = suite.fixture->lease_ms;
+    suite_make_run_with(&config);
+    EXPECT(claim, suite_claim("cool", NULL), TS_CLAIM_OK);
+    EXPECT(claim, suite_claim("cool", NULL), TS_CLAIM_THROTTLED);
+    assert_true(suite.detail.retry_after.ms > 0);
+    EXPECT(claim, suite_claim("other", NULL), TS_CLAIM_OK);
+    suite.fixture->pass_ms(suite.fixture->lease_ms + 100);
+    EXPECT(claim, suite_claim("cool", NULL), TS_CLAIM_OK);
+    suite_audit();
+}
+
+static void workers_begin_at_different_points(void **state) {
+    (void)state;
+    enum { MANY = 64 };
+    static struct ts_new_shard shards[MANY];
+    static char keys[MANY + 1][12];
+    for (size_t i = 0; i <= MANY; i++)
+        snprintf(keys[i], sizeof keys[i], "kEy-%06zu", i);
+    for (size_t i = 0; i < MANY; i++)
+        shards[i].spec.range =
+            (struct ts_key_range){ts_bytes_of_cstring(keys[i]), ts_bytes_of_cstring(keys[i + 1])};
+    const struct ts_run_config config = suite_config();
+    EXPECT(create_run, suite_create_with(&config, suite_op(), shards, MANY), TS_CREATE_RUN_OK);
+    for (int i = 0; i < MANY; i++) {
+        char worker[8];
+        snprintf(worker, sizeof worker, "w%d", i);
+        EXPECT(claim, suite_claim(worker, NULL), TS_CLAIM_OK);
+        assert_int_equal(suite.view.capacity.available_count, MANY - 1 - i);
+    }
+    EXPECT(claim, suite_claim("last", NULL), TS_CLAIM_NONE_AVAILABLE);
+    suite_audit();
+}
+
+const struct CMUnitTest suite_claim_tests[] = {
+    suite_test(claims_take_each_shard_once),       suite_test(claims_find_leases_that_have_expired),
+    suite_test(finished_shards_are_not_claimed),   suite_test(a_worker_in_its_cooldown_is_throttled),
+    suite_test(workers_begin_at_different_points), {0},
+};

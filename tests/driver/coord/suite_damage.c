@@ -1,0 +1,172 @@
+/* Records that were changed behind the driver's back are reported as damaged and never used. */
+#include "suite.h"
+
+#include "base/endian.h"
+
+#include <string.h>
+
+/* Changes one byte of a value. The checksum of the store below is right: this is the records' own. */
+static void damage(uint32_t place, struct ts_bytes key, size_t offset) {
+    struct ts_rows rows = {0};
+    struct ts_call read = {.kind = TS_CALL_READ, .keys = &key, .key_count = 1, .rows = &rows};
+    struct ts_store *store = ts_cluster_store(suite.cluster, place);
+    assert_int_equal(ts_store_run(store, &read), TS_STORE_OK);
+    assert_int_not_equal(rows.rows[0].version, 0);
+    static uint8_t bytes[TS_RECORD_MAX];
+    const size_t len = rows.rows[0].value.len;
+    assert_true(offset < len);
+    memcpy(bytes, rows.rows[0].value.data, len);
+    bytes[offset] ^= 0x20;
+    const struct ts_op put = {.kind = TS_OP_PUT, .key = key, .value = ts_bytes_of(bytes, len)};
+    struct ts_call apply = {.kind = TS_CALL_APPLY, .batch = {&put, 1}};
+    assert_int_equal(ts_store_run(store, &apply), TS_STORE_OK);
+    ts_rows_release(&rows);
+}
+
+static void damage_shard(uint64_t shard, size_t offset) {
+    uint8_t key[19] = {0, 'c', 's'};
+    ts_be64_store(suite.run.v, key + 3);
+    ts_be64_store(shard, key + 11);
+    damage(ts_coord_place_of_shard(suite.coord, (struct ts_shard_id){shard}), ts_bytes_of(key, sizeof key),
+           offset);
+}
+
+static void damage_of_run(char kind, size_t offset) {
+    uint8_t key[11] = {0, 'c', (uint8_t)kind};
+    ts_be64_store(suite.run.v, key + 3);
+    if (kind == 'r')
+        damage(0, ts_bytes_of(key, sizeof key), offset);
+    for (uint32_t place = 0; kind == 'g' && place < ts_cluster_count(suite.cluster); place++)
+        damage(place, ts_bytes_of(key, sizeof key), offset);
+}
+
+static void expect_damaged(void) {
+    assert_int_equal(suite.detail.infra.kind, TS_INFRA_DAMAGED);
+    assert_int_equal(ts_error_class_of(TS_VARIANT_BACKEND_ERROR, &suite.detail), TS_ERROR_CLASS_ESCALATE);
+    assert_non_null(strstr(suite.detail.infra.text, "damaged"));
+}
+
+static void a_damaged_shard_is_never_used(void **state) {
+    (void)state;
+    static const struct ts_new_shard halves[] = {{.spec.range = RANGE("b", "d")},
+                                                 {.spec.range = RANGE("d", "h")}};
+    suite_make_run();
+    struct ts_lease lease = suite_must_acquire(1, "a");
+    const struct ts_op_id op = suite_op();
+    EXPECT(checkpoint, suite_checkpoint(&lease, op, KEY("c")), TS_CHECKPOINT_OK);
+    damage_shard(1, 72);
+    EXPECT(renew, suite_renew(&lease), TS_RENEW_BACKEND_ERROR);
+    expect_damaged();
+    EXPECT(checkpoint, suite_checkpoint(&lease, suite_op(), KEY("d")), TS_CHECKPOINT_BACKEND_ERROR);
+    expect_damaged();
+    EXPECT(checkpoint, suite_checkpoint(&lease, op, KEY("c")), TS_CHECKPOINT_BACKEND_ERROR);
+    EXPECT(complete, suite_complete(&lease, suite_op(), KEY("d")), TS_COMPLETE_BACKEND_ERROR);
+    expect_damaged();
+    EXPECT(park, suite_park(&lease, suite_op(), TS_PARK_OTHER), TS_PARK_BACKEND_ERROR);
+    expect_damaged();
+    EXPECT(unpark, suite_unpark(1, suite_op()), TS_UNPARK_BACKEND_ERROR);
+    expect_damaged();
+    EXPECT(split, suite_split_replace(&lease, suite_op(), halves, 2), TS_SPLIT_BACKEND_ERROR);
+    expect_damaged();
+    EXPECT(acquire, suite_acquire(1, "b", NULL), TS_ACQUIRE_BACKEND_ERROR);
+    expect_damaged();
+    EXPECT(get_shard, suite_get_shard(suite_shard(1)), TS_GET_SHARD_BACKEND_ERROR);
+    expect_damaged();
+    const struct ts_coord_run_query query = {suite.tenant, suite.run};
+    static struct ts_run_progress progress;
+    EXPECT(get_run, ts_coord_run_progress(suite.coord, &query, &progress, &suite.detail),
+           TS_GET_RUN_BACKEND_ERROR);
+    /* Others go on. */
+    (void)suite_must_acquire(2, "a");
+}
+
+static void every_byte_of_a_record_counts(void **state) {
+    (void)state;
+    suite_make_run();
+    (void)suite_record(suite_shard(1));
+    const size_t len = ts_shard_record_size(&suite_shard_seen.record);
+    for (size_t offset = 0; offset < len; offset += 7) {
+        damage_shard(1, offset);
+        EXPECT(acquire, suite_acquire(1, "a", NULL), TS_ACQUIRE_BACKEND_ERROR);
+        assert_int_equal(suite.detail.infra.kind, TS_INFRA_DAMAGED);
+        damage_shard(1, offset);
+    }
+    (void)suite_must_acquire(1, "a");
+    suite_audit();
+}
+
+static void a_session_does_not_use_what_is_damaged_behind_it(void **state) {
+    (void)state;
+    suite_make_run();
+    const struct ts_coord_worker worker = {suite.tenant, suite_worker("a")};
+    struct ts_coord_session *session = ts_coord_session_new(suite.coord, &worker);
+    assert_non_null(session);
+    EXPECT(acquire, ts_coord_session_acquire(session, suite_shard(1), &suite.view, &suite.detail),
+           TS_ACQUIRE_OK);
+    damage_shard(1, 20);
+    const struct ts_cursor cursor = KEY("c");
+    EXPECT(checkpoint,
+           ts_coord_session_checkpoint(session, suite_op(), &cursor, &suite.outcome, &suite.detail),
+           TS_CHECKPOINT_BACKEND_ERROR);
+    expect_damaged();
+    ts_coord_session_free(session);
+}
+
+static void a_damaged_run_is_never_used(void **state) {
+    (void)state;
+    static const struct ts_new_shard more[] = {SHARD(31, "x", "z")};
+    suite_make_run();
+    damage_of_run('r', 56);
+    struct ts_run_record run;
+    const struct ts_run_config config = suite_config();
+    EXPECT(get_run, suite_get_run(&run), TS_GET_RUN_BACKEND_ERROR);
+    expect_damaged();
+    EXPECT(create_run, suite_create(&config), TS_CREATE_RUN_BACKEND_ERROR);
+    expect_damaged();
+    EXPECT(register_shards, suite_register(suite_op(), more, 1), TS_REGISTER_SHARDS_BACKEND_ERROR);
+    expect_damaged();
+    EXPECT(run_transition, suite_end(TS_RUN_OP_FAIL_RUN, suite_op()), TS_RUN_TRANSITION_BACKEND_ERROR);
+    expect_damaged();
+}
+
+static void a_damaged_guard_stops_everything_on_its_store(void **state) {
+    (void)state;
+    suite_make_run();
+    const struct ts_lease lease = suite_must_acquire(1, "a");
+    damage_of_run('g', 5);
+    EXPECT(claim, suite_claim("b", NULL), TS_CLAIM_BACKEND_ERROR);
+    expect_damaged();
+    EXPECT(checkpoint, suite_checkpoint(&lease, suite_op(), KEY("c")), TS_CHECKPOINT_BACKEND_ERROR);
+    expect_damaged();
+}
+
+static void a_damaged_counter_is_told(void **state) {
+    (void)state;
+    suite_make_run();
+    /* Whichever stripe shard 1 is counted in: all that are there. */
+    for (uint32_t place = 0; place < ts_cluster_count(suite.cluster); place++) {
+        for (uint8_t stripe = 0; stripe < 8; stripe++) {
+            uint8_t key[13] = {0, 'c', 'n'};
+            ts_be64_store(suite.run.v, key + 3);
+            key[12] = stripe;
+            damage(place, ts_bytes_of(key, sizeof key), 0);
+        }
+    }
+    const struct ts_lease lease = suite_must_acquire(1, "a");
+    EXPECT(complete, suite_complete(&lease, suite_op(), KEY("c")), TS_COMPLETE_BACKEND_ERROR);
+    expect_damaged();
+    EXPECT(run_transition, suite_end(TS_RUN_OP_COMPLETE_RUN, suite_op()), TS_RUN_TRANSITION_BACKEND_ERROR);
+    expect_damaged();
+    /* Nothing of the batch has stayed. */
+    assert_int_equal(suite_record(suite_shard(1))->status, TS_SHARD_ACTIVE);
+}
+
+const struct CMUnitTest suite_damage_tests[] = {
+    suite_test(a_damaged_shard_is_never_used),
+    suite_test(every_byte_of_a_record_counts),
+    suite_test(a_session_does_not_use_what_is_damaged_behind_it),
+    suite_test(a_damaged_run_is_never_used),
+    suite_test(a_damaged_guard_stops_everything_on_its_store),
+    suite_test(a_damaged_counter_is_told),
+    {0},
+};

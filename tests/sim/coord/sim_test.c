@@ -1,0 +1,201 @@
+/*
+ * Simulated worlds of coordination.
+ *
+ *     coord_sim_test seeds LEVEL N     N seeds hold in this weather
+ *     coord_sim_test shapes N          and with other numbers of stores, workers and shards
+ *     coord_sim_test traces            the same seed gives the same trace, here and on every machine
+ *     coord_sim_test plants            each rule that is broken on purpose is found within 200 seeds
+ */
+#include "base/number.h"
+#include "sim/sim.h"
+
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+enum { SEEDS_FOR_PLANTS = 200 };
+
+static const char *const fault_names[] = {
+#define FAULT_NAME(suffix, name) name,
+    TS_SIM_FAULTS(FAULT_NAME)
+#undef FAULT_NAME
+};
+
+static void run(const struct ts_sim_options *options, struct ts_sim_result *ret_result) {
+    if (!ts_sim_run(options, ret_result)) {
+        fprintf(stderr, "out of memory\n");
+        exit(2);
+    }
+}
+
+static uint64_t number_of(const char *text) {
+    uint64_t number = 0;
+    if (ts_u64_parse(ts_bytes_of_cstring(text), &number) != TS_NUMBER_OK) {
+        fprintf(stderr, "%s: not a number\n", text);
+        exit(2);
+    }
+    return number;
+}
+
+static void say_broken(const struct ts_sim_options *options, const struct ts_sim_result *result) {
+    printf(
+        "# %s: %s\n# seed %llu, step %llu; again: turnstone sim --seed %llu --steps %llu --workers %u --shards %u "
+        "--stores %u --faults %s\n",
+        result->property, result->text, (unsigned long long)options->seed, (unsigned long long)result->step,
+        (unsigned long long)options->seed, (unsigned long long)options->steps, (unsigned)options->workers,
+        (unsigned)options->shards, (unsigned)options->stores, fault_names[options->faults]);
+}
+
+static bool holds(struct ts_sim_options options, uint64_t seeds) {
+    for (uint64_t i = 0; i < seeds; i++, options.seed++) {
+        struct ts_sim_result result;
+        run(&options, &result);
+        if (result.broken) {
+            say_broken(&options, &result);
+            return false;
+        }
+    }
+    return true;
+}
+
+static bool test_seeds(const char *level, uint64_t seeds) {
+    struct ts_sim_options options = ts_sim_options_default();
+    for (int i = 0; i < TS_SIM_FAULT_LEVELS; i++) {
+        if (strcmp(level, fault_names[i]) == 0)
+            options.faults = (enum ts_sim_faults)i;
+    }
+    const bool good = holds(options, seeds);
+    printf("1..1\n%s 1 - %llu seeds hold in %s weather\n", good ? "ok" : "not ok", (unsigned long long)seeds,
+           level);
+    return good;
+}
+
+static bool test_shapes(uint64_t seeds) {
+    static const struct {
+        uint32_t stores, workers, shards;
+    } shapes[] = {{1, 3, 3}, {2, 4, 6}, {5, 10, 4}, {3, 1, 2}, {2, 2, 60}};
+    const size_t count = sizeof shapes / sizeof shapes[0];
+    bool good = true;
+    printf("1..%zu\n", count);
+    for (size_t i = 0; i < count; i++) {
+        struct ts_sim_options options = ts_sim_options_default();
+        options.seed = 20000 + 1000 * i;
+        options.stores = shapes[i].stores;
+        options.workers = shapes[i].workers;
+        options.shards = shapes[i].shards;
+        options.faults = (enum ts_sim_faults)(i % TS_SIM_FAULT_LEVELS);
+        const bool held = holds(options, seeds / 9);
+        printf("%s %zu - %u stores, %u workers, %u shards\n", held ? "ok" : "not ok", i + 1,
+               (unsigned)shapes[i].stores, (unsigned)shapes[i].workers, (unsigned)shapes[i].shards);
+        good = good && held;
+    }
+    return good;
+}
+
+/*
+ * Traces of some seeds. They change when the driver, the protocol or the simulation is changed on purpose; then put here
+ * what `turnstone sim --seed N --faults LEVEL` prints.
+ */
+static const struct {
+    enum ts_sim_faults faults;
+    uint64_t seed;
+    uint64_t trace_hash;
+} golden[] = {
+    {TS_SIM_SUNNY, 1, UINT64_C(0x2b99a2658fd8cb8a)},
+    {TS_SIM_STORMY, 2, UINT64_C(0x70dab24f5c30319f)},
+    {TS_SIM_STORMY, 3, UINT64_C(0x6360857bb0662173)},
+    {TS_SIM_RADIOACTIVE, 4, UINT64_C(0x4c4ede82b603e7b7)},
+    {TS_SIM_RADIOACTIVE, 5, UINT64_C(0x42e5fad266a146c3)},
+};
+
+static bool test_traces(void) {
+    const size_t count = sizeof golden / sizeof golden[0];
+    bool good = true;
+    printf("1..%zu\n", count + 1);
+    for (size_t i = 0; i < count; i++) {
+        struct ts_sim_options options = ts_sim_options_default();
+        options.seed = golden[i].seed;
+        options.faults = golden[i].faults;
+        struct ts_sim_result result;
+        run(&options, &result);
+        const bool same = !result.broken && result.trace_hash == golden[i].trace_hash;
+        printf("%s %zu - the trace of seed %llu, %s, is what it was\n", same ? "ok" : "not ok", i + 1,
+               (unsigned long long)golden[i].seed, fault_names[golden[i].faults]);
+        if (!same)
+            printf("# it is 0x%016llx\n", (unsigned long long)result.trace_hash);
+        good = good && same;
+    }
+    struct ts_sim_options options = ts_sim_options_default();
+    options.faults = TS_SIM_RADIOACTIVE;
+    struct ts_sim_result first, again, other;
+    run(&options, &first);
+    run(&options, &again);
+    options.seed++;
+    run(&options, &other);
+    const bool repeats = first.trace_hash == again.trace_hash && first.trace_hash != other.trace_hash &&
+                         memcmp(&first.counts, &again.counts, sizeof first.counts) == 0;
+    printf("%s %zu - a seed repeats exactly, and another one does not\n", repeats ? "ok" : "not ok",
+           count + 1);
+    return good && repeats;
+}
+
+static const struct {
+    enum ts_coord_plant plant;
+    const char *name;
+    const char *property; /* under which it is found */
+} plants[] = {
+    {TS_COORD_PLANT_FENCE, "fence", "fence"},        {TS_COORD_PLANT_EXPIRY, "expiry", "lease"},
+    {TS_COORD_PLANT_OPLOG, "oplog", "op-log"},       {TS_COORD_PLANT_CURSOR, "cursor", "cursor"},
+    {TS_COORD_PLANT_SPLIT, "split", "split"},        {TS_COORD_PLANT_TENANT, "tenant", "tenant"},
+    {TS_COORD_PLANT_COUNTER, "counter", "counters"},
+};
+
+static bool is_found(size_t plant, enum ts_sim_faults faults, struct ts_sim_result *ret_result) {
+    struct ts_sim_options options = ts_sim_options_default();
+    options.plant = plants[plant].plant;
+    options.faults = faults;
+    for (uint64_t i = 0; i < SEEDS_FOR_PLANTS; i++, options.seed++) {
+        run(&options, ret_result);
+        if (ret_result->broken) {
+            printf("# %s, seed %llu, step %llu: %s: %s\n", fault_names[faults],
+                   (unsigned long long)options.seed, (unsigned long long)ret_result->step,
+                   ret_result->property, ret_result->text);
+            return true;
+        }
+    }
+    return false;
+}
+
+static bool test_plants(void) {
+    const size_t count = sizeof plants / sizeof plants[0];
+    bool good = true;
+    printf("1..%zu\n", count);
+    for (size_t i = 0; i < count; i++) {
+        bool found = true;
+        for (int faults = 0; faults < TS_SIM_FAULT_LEVELS; faults++) {
+            struct ts_sim_result result;
+            found = is_found(i, (enum ts_sim_faults)faults, &result) &&
+                    strcmp(result.property, plants[i].property) == 0 && found;
+        }
+        printf("%s %zu - a broken rule of %s is found in every weather\n", found ? "ok" : "not ok", i + 1,
+               plants[i].name);
+        good = good && found;
+    }
+    return good;
+}
+
+int main(int argc, char **argv) {
+    const char *what = argc > 1 ? argv[1] : "";
+    bool good = false;
+    if (strcmp(what, "seeds") == 0 && argc == 4)
+        good = test_seeds(argv[2], number_of(argv[3]));
+    else if (strcmp(what, "shapes") == 0 && argc == 3)
+        good = test_shapes(number_of(argv[2]));
+    else if (strcmp(what, "traces") == 0)
+        good = test_traces();
+    else if (strcmp(what, "plants") == 0)
+        good = test_plants();
+    else
+        fprintf(stderr, "usage: coord_sim_test seeds LEVEL N | shapes N | traces | plants\n");
+    return good ? 0 : 1;
+}

@@ -1,0 +1,315 @@
+#!/usr/bin/env python3
+"""turnstone run, shard and lease: coordination by hand."""
+import json
+import os
+import subprocess
+import sys
+
+sys.path.insert(0, os.path.join(os.path.dirname(os.path.abspath(__file__)), "..", "support", "python"))
+from pg import Server  # noqa: E402
+from program import PROGRAM, complains, run  # noqa: E402
+from tap import equal, holds, main, test  # noqa: E402
+
+T0 = 1_700_000_000_000
+THREE = '{"start":"a","end":"h","metadata":"first"}\n{"start":"h","end":"p"}\n\n{"start":"p","end":"z","id":7}\n'
+
+
+class Cluster:
+    """Verbs on one cluster, at a time that moves only when the test says so."""
+
+    def __init__(self, urls=None, stores=2, now=T0):
+        self.urls = urls or ",".join(f"rocksdb:{os.getcwd()}/store{i}" for i in range(stores))
+        self.now = now
+        equal(run("store", "init", "--cluster", self.urls).status, 0, "store init")
+
+    def run(self, *words, stdin="", **options):
+        time_words = ["--now", str(self.now)] if self.now else []
+        return run(*words, "--cluster", self.urls, *time_words, stdin=stdin, **options)
+
+    def ok(self, *words, stdin=""):
+        result = self.run(*words, "--json", stdin=stdin)
+        equal((result.status, result.err), (0, ""), f"{words}: {result}")
+        lines = [json.loads(line) for line in result.out.splitlines()]
+        return lines[0] if len(lines) == 1 else lines
+
+    def refused(self, error, *words, stdin="", status=3):
+        result = self.run(*words, "--json", stdin=stdin)
+        equal(result.status, status, f"{words}: {result}")
+        holds(result.err.startswith("turnstone: ") and result.err.count("\n") == 1, result)
+        answer = json.loads(result.out)
+        equal(answer["error"], error, f"{words}: {result}")
+        return answer
+
+    def create(self, *options):
+        return self.ok("run", "create", "--run", "1", "--shards", "-", "--op-id", "10", *options, stdin=THREE)
+
+    def claim(self, worker="w1"):
+        return self.ok("lease", "claim", "--run", "1", "--worker", worker)
+
+
+@test
+def a_run_is_made_worked_on_and_completed():
+    c = Cluster()
+    made = c.create()
+    equal((made["outcome"], made["op_id"], made["run"], made["status"]), ("executed", 10, 1, "Active"))
+    equal((len(made["shards"]), made["shards"][2]), (3, 7))
+    seen = set()
+    for i in range(3):
+        lease = c.claim(f"w{i}")
+        seen.add(lease["shard"])
+        equal((lease["fence"], lease["deadline"], lease["key"]), (1, T0 + 30000, None))
+        equal(lease["capacity"]["available"], 2 - i)
+        equal(c.ok("lease", "complete", "--lease", lease["lease"], "--key", lease["start"], "--op-id", "5"),
+              {"outcome": "executed", "op_id": 5, "result": "Completed"})
+    equal(seen, set(made["shards"]))
+    equal(c.refused("NoneAvailable", "lease", "claim", "--run", "1", "--worker", "w9")["earliest_deadline"], None)
+    shown = c.ok("run", "show", "--run", "1")
+    equal((shown["done"], shown["active"], shown["shards"]), (3, 0, 3))
+    equal(c.ok("run", "complete", "--run", "1", "--op-id", "6")["status"], "Done")
+    equal(c.ok("run", "complete", "--run", "1", "--op-id", "6")["outcome"], "replayed")
+    c.refused("RunTerminal", "run", "cancel", "--run", "1")
+    equal([r["run"] for r in [c.ok("run", "list", "--status", "Done")]], [1])
+    equal(c.ok("run", "list", "--status", "Active"), [])
+
+
+@test
+def the_same_call_again_is_a_replay_and_another_one_with_its_id_a_conflict():
+    c = Cluster()
+    first = c.create()
+    again = c.create()
+    equal((again["outcome"], again["shards"]), ("replayed", first["shards"]))
+    answer = c.refused("RegisterShardsFailed", "run", "create", "--run", "1", "--shards", "-", "--op-id", "10",
+                       stdin='{"start":"a","end":"b"}\n')
+    holds("OpIdConflict" in answer.values(), answer)
+    lease = c.claim()["lease"]
+    checkpoint = ("lease", "checkpoint", "--lease", lease, "--op-id", "77", "--key")
+    shard = c.ok("shard", "list", "--run", "1", "--leased")
+    key = shard["start"]
+    equal(c.ok(*checkpoint, key)["outcome"], "executed")
+    equal(c.ok(*checkpoint, key)["outcome"], "replayed")
+    answer = c.refused("OpIdConflict", *checkpoint, key + "x")
+    equal(answer["op_id"], 77)
+    later = c.ok("lease", "checkpoint", "--lease", lease, "--op-id", "78", "--key", key + "y")
+    equal(later["result"], "Completed")
+    equal(c.ok(*checkpoint, key), {"outcome": "replayed", "op_id": 77, "result": "Superseded"})
+
+
+@test
+def a_stale_fence_an_expired_lease_and_a_cursor_that_goes_back_are_told_apart():
+    c = Cluster()
+    made = c.create()
+    words = ("lease", "acquire", "--run", "1", "--shard", str(made["shards"][0]), "--worker")
+    old = c.ok(*words, "w1")
+    c.ok("lease", "checkpoint", "--lease", old["lease"], "--key", "c", "--token", "0x00ff")
+    c.refused("CursorRegression", "lease", "checkpoint", "--lease", old["lease"], "--key", "b")
+    c.refused("CursorOutOfBounds", "lease", "checkpoint", "--lease", old["lease"], "--key", "x")
+    c.refused("CheckpointMissingKey", "lease", "checkpoint", "--lease", old["lease"])
+    answer = c.refused("AlreadyLeased", *words, "w2")
+    equal(answer["lease_deadline"], T0 + 30000)
+    c.now = T0 + 30000
+    answer = c.refused("LeaseExpired", "lease", "renew", "--lease", old["lease"])
+    equal((answer["deadline"], answer["now"]), (T0 + 30000, T0 + 30000))
+    new = c.ok(*words, "w2")
+    equal((new["fence"], new["key"], new["token"], new["metadata"]), (2, "c", "0x00ff", "first"))
+    equal(c.refused("StaleFence", "lease", "complete", "--lease", old["lease"], "--key", "d"),
+          {"error": "StaleFence", "presented": 1, "current": 2})
+    c.now += 20000
+    renewed = c.ok("lease", "renew", "--lease", new["lease"])
+    equal(renewed["deadline"], T0 + 80000)
+    c.now += 20000
+    equal(c.ok("lease", "checkpoint", "--lease", renewed["lease"], "--key", "e")["outcome"], "executed")
+
+
+@test
+def a_lease_cannot_be_edited_or_brought_from_another_cluster():
+    c = Cluster()
+    c.create()
+    lease = c.claim()["lease"]
+    for edited in (lease[:-1] + ("0" if lease[-1] != "0" else "1"), lease[:40] + ("1" if lease[40] != "1" else "2") + lease[41:],
+                   lease + "00", lease[:-2], "x", ""):
+        result = c.run("lease", "renew", "--lease", edited)
+        equal(result.status, 2, result)
+        holds("no lease of this cluster" in result.err, result)
+    other = Cluster(",".join(f"rocksdb:{os.getcwd()}/other{i}" for i in range(2)))
+    other.create()
+    equal(other.run("lease", "renew", "--lease", lease).status, 2)
+
+
+@test
+def tenants_do_not_see_each_other():
+    c = Cluster()
+    c.create("--tenant", "acme")
+    lease = c.ok("lease", "claim", "--run", "1", "--worker", "w", "--tenant", "acme")["lease"]
+    for words in (("run", "show", "--run", "1"), ("shard", "show", "--run", "1", "--shard", "7"),
+                  ("lease", "claim", "--run", "1", "--worker", "w"), ("run", "cancel", "--run", "1"),
+                  ("lease", "renew", "--lease", lease)):
+        result = c.run(*words, "--tenant", "other", "--json")
+        equal(result.status, 3, result)
+        equal(json.loads(result.out)["error"], "TenantMismatch", result)
+        holds("acme" not in result.out + result.err, result)
+    equal(c.ok("run", "list", "--tenant", "other"), [])
+    equal(c.ok("lease", "checkpoint", "--lease", lease, "--key",
+               c.ok("shard", "list", "--run", "1", "--leased", "--tenant", "acme")["start"])["outcome"], "executed")
+
+
+@test
+def parked_shards_are_shown_and_taken_back():
+    c = Cluster()
+    c.create("--attempts", "2")
+    lease = c.claim()
+    shard = str(lease["shard"])
+    equal(c.ok("lease", "park", "--lease", lease["lease"], "--reason", "Poisoned")["outcome"], "executed")
+    equal(c.ok("shard", "list", "--run", "1", "--status", "Parked")["reason"], "Poisoned")
+    c.refused("ShardTerminal", "lease", "renew", "--lease", lease["lease"])
+    equal(c.ok("shard", "unpark", "--run", "1", "--shard", shard, "--op-id", "3")["outcome"], "executed")
+    equal(c.ok("shard", "unpark", "--run", "1", "--shard", shard, "--op-id", "3")["outcome"], "replayed")
+    c.refused("NotParked", "shard", "unpark", "--run", "1", "--shard", shard)
+    acquire = ("lease", "acquire", "--run", "1", "--shard", shard, "--worker", "w")
+    for _ in range(2):
+        c.ok(*acquire)
+        c.now += 30000
+    equal(c.ok("shard", "list", "--run", "1", "--stuck")["shard"], int(shard))
+    holds(shard in c.run("run", "show", "--run", "1").out, "a stuck shard is named")
+    c.refused("ShardTerminal", *acquire)
+    equal(c.ok("shard", "show", "--run", "1", "--shard", shard)["reason"], "TooManyErrors")
+
+
+@test
+def shards_are_split_exactly():
+    c = Cluster()
+    made = c.create()
+    first, second = str(made["shards"][0]), str(made["shards"][1])
+    lease = c.ok("lease", "acquire", "--run", "1", "--shard", first, "--worker", "w")["lease"]
+    gap = '{"start":"a","end":"c"}\n{"start":"d","end":"h"}\n'
+    answer = c.refused("SplitInvalid", "lease", "split-replace", "--lease", lease, "--children", "-", stdin=gap)
+    holds("BoundaryMismatch" in answer.values(), answer)
+    children = '{"start":"a","end":"c"}\n{"start":"c","end":"h"}\n'
+    words = ("lease", "split-replace", "--lease", lease, "--children", "-", "--op-id", "20")
+    split = c.ok(*words, stdin=children)
+    equal((split["outcome"], len(split["shards"])), ("executed", 2))
+    holds(all(s >= 1 << 63 for s in split["shards"]), "derived ids have bit 63")
+    equal(c.ok(*words, stdin=children), {**split, "outcome": "replayed"})
+    equal(c.ok("shard", "show", "--run", "1", "--shard", first)["spawned"], split["shards"])
+    child = c.ok("shard", "show", "--run", "1", "--shard", str(split["shards"][1]))
+    equal((child["start"], child["end"], child["parent"]), ("c", "h", int(first)))
+    lease = c.ok("lease", "acquire", "--run", "1", "--shard", second, "--worker", "w")["lease"]
+    residual = c.ok("lease", "split-residual", "--lease", lease, "--at", "0x6b", "--op-id", "21")
+    equal((residual["outcome"], len(residual["shards"])), ("executed", 1))
+    child = c.ok("shard", "show", "--run", "1", "--shard", str(residual["shards"][0]))
+    equal((child["start"], child["end"]), ("k", "p"))
+    equal(c.ok("shard", "show", "--run", "1", "--shard", second)["end"], "k")
+    equal(c.ok("run", "show", "--run", "1")["shards"], 6)
+
+
+@test
+def a_claim_cools_down_and_a_run_guards_its_end():
+    c = Cluster()
+    c.create("--cooldown-ms", "5000", "--lease-ms", "10000")
+    c.claim()
+    equal(c.refused("Throttled", "lease", "claim", "--run", "1", "--worker", "w1")["retry_after"], T0 + 5000)
+    c.claim("w2")
+    c.now += 5000
+    lease = c.claim()["lease"]
+    answer = c.refused("WrongStatus", "run", "complete", "--run", "1")
+    holds("Active" in answer.values(), answer)
+    c.ok("run", "fail", "--run", "1")
+    answer = c.refused("ShardTerminal", "lease", "renew", "--lease", lease)
+    holds("Parked" in answer.values(), answer)
+    c.refused("NoneAvailable", "lease", "claim", "--run", "1", "--worker", "w3")
+
+
+@test
+def the_time_stands_still_and_never_goes_back():
+    c = Cluster()
+    c.create()
+    c.now = T0 - 1
+    result = c.run("run", "show", "--run", "1")
+    equal(result.status, 2, result)
+    holds(result.err.count("\n") == 1, result)
+    c.now = T0
+    equal(c.ok("run", "show", "--run", "1")["created_at"], T0)
+
+
+@test
+def mistakes_are_told_before_anything_is_done():
+    c = Cluster()
+    for words, part in (
+        (("run", "create"), "--run ID must be given"),
+        (("run", "create", "--run", "x"), "--run must be a whole number"),
+        (("run", "create", "--run", "1", "--shards", "missing"), "cannot open missing"),
+        (("run", "create", "--run", "1", "--op-id", "3"), "--op-id goes with --shards"),
+        (("run", "create", "--run", "1", "--tenant", "x" * 33), "--tenant"),
+        (("run", "register", "--run", "1"), "--shards FILE must be given"),
+        (("lease", "claim", "--run", "1"), "--worker NAME must be given"),
+        (("lease", "renew"), "--lease LEASE must be given"),
+        (("shard", "show", "--run", "1"), "--shard ID must be given"),
+    ):
+        result = c.run(*words)
+        equal((result.status, part in result.err), (2, True), f"{words}: {result}")
+    for line, part in (("{", "not JSON"), ("[]", "not an object"), ('{"begin":"a"}', '"begin" is not a member'),
+                       ('{"start":1}', '"start" must be a string'), ('{"start":"0xzz"}', "hexadecimal"),
+                       ('{"id":-1}', '"id"'), ('{"start":"' + "k" * 4097 + '"}', "longer than 4096 bytes")):
+        result = c.run("run", "create", "--run", "1", "--shards", "-", stdin="\n" + line + "\n")
+        equal((result.status, part in result.err, "line 2" in result.err), (2, True, True), f"{line}: {result}")
+    c.refused("InvalidConfig", "run", "create", "--run", "1", "--lease-ms", "5")
+    c.refused("RunNotFound", "run", "show", "--run", "1")
+    answer = c.refused("RegisterShardsFailed", "run", "create", "--run", "1", "--shards", "-",
+                       stdin='{"start":"a","end":"c"}\n{"start":"b","end":"d"}\n')
+    equal((answer["reason"], answer["entry"], answer["other"]), ("OverlappingRanges", 1, 0))
+    c.refused("RunNotFound", "run", "show", "--run", "1")
+    complains(2, "memory:", "run", "list", "--cluster", "memory:")
+
+
+@test
+def a_run_without_shards_waits_for_them():
+    c = Cluster()
+    equal(c.ok("run", "create", "--run", "1")["status"], "Initializing")
+    c.refused("RunAlreadyExists", "run", "create", "--run", "1")
+    c.refused("WrongStatus", "run", "complete", "--run", "1")
+    with open("shards", "w") as file:
+        file.write(THREE)
+    registered = c.ok("run", "register", "--run", "1", "--shards", "shards")
+    equal((registered["outcome"], len(registered["shards"])), ("executed", 3))
+    shown = c.run("run", "show", "--run", "1").out
+    holds("run 1: Active, 3 shards" in shown and "free 3" in shown, shown)
+
+
+@test
+def secrets_of_a_shard_stay_out_of_refusals():
+    c = Cluster()
+    c.ok("run", "create", "--run", "1", "--shards", "-", stdin='{"start":"KEYSTART","end":"KEYZEND","id":7}\n')
+    lease = c.ok("lease", "acquire", "--run", "1", "--shard", "7", "--worker", "OWNERNAME")["lease"]
+    c.ok("lease", "checkpoint", "--lease", lease, "--key", "KEYTENTH", "--token", "TOKENBYTES", "--op-id", "4")
+    for words in (("lease", "acquire", "--run", "1", "--shard", "7", "--worker", "w2"),
+                  ("lease", "checkpoint", "--lease", lease, "--key", "KEYSTART"),
+                  ("lease", "checkpoint", "--lease", lease, "--key", "XKEYOUT"),
+                  ("lease", "checkpoint", "--lease", lease, "--key", "KEYTENTHA", "--op-id", "4")):
+        for extra in ((), ("--json",)):
+            result = c.run(*words, *extra)
+            equal(result.status, 3, result)
+            for planted in ("KEYSTART", "KEYZEND", "KEYTENTH", "XKEYOUT", "OWNERNAME", "TOKENBYTES"):
+                holds(planted not in result.out + result.err, f"{planted}: {result}")
+
+
+@test
+def watching_shows_changes_and_ends_with_the_run():
+    with Server(max_prepared_transactions=20) as server:
+        server.create("a")
+        server.create("b")
+        c = Cluster(f"{server.url('a')},{server.url('b')}", now=None)
+        c.create()
+        watch = subprocess.Popen([PROGRAM, "run", "watch", "--cluster", c.urls, "--run", "1", "--interval-ms", "50",
+                                  "--json"], stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True)
+        equal(json.loads(watch.stdout.readline())["free"], 3)
+        leases = [c.claim(f"w{i}") for i in range(3)]
+        for lease in leases:
+            c.ok("lease", "complete", "--lease", lease["lease"], "--key", lease["start"])
+        out, err = watch.communicate(timeout=60)
+        equal((watch.returncode, err), (0, ""))
+        last = json.loads(out.splitlines()[-1])
+        equal((last["done"], last["active"]), (3, 0))
+        result = c.run("run", "show", "--run", "1", "--now", str(T0))
+        equal(result.status, 2, result)
+
+
+main()
