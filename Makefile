@@ -19,7 +19,8 @@ release: ## build the release, build/release/turnstone (the default)
 deps: ## install what building needs (NO_INSTALL=1 prints it instead)
 	$(Q)tools/install-packages build
 
-demo: deps ## install what is missing, build, and show the main job
+demo: ## install what is missing, build, and show the main job
+	$(Q)tools/install-packages build demo
 	$(call build,release)
 	$(Q)tools/demo build/release/turnstone
 

@@ -101,8 +101,9 @@ static size_t take_count(struct reader *reader, size_t least_len) {
 }
 
 static struct ts_git_oid take_oid(struct reader *reader, enum ts_git_hash hash) {
+    static const struct ts_git_oid none = {{0}};
     struct ts_bytes bytes = take(reader, ts_git_hash_len(hash));
-    return reader->is_bad ? (struct ts_git_oid){{0}} : ts_git_oid_of(hash, bytes.data);
+    return reader->is_bad ? none : ts_git_oid_of(hash, bytes.data);
 }
 
 /* ---- ids ---- */
@@ -388,6 +389,9 @@ static void take_tables(struct loader *loader) {
     for (size_t i = 0; i < loader->finding_count && !reader->is_bad; i++) {
         struct known_finding *finding = &loader->findings[i];
         struct ts_bytes id = take(reader, TS_FINDING_ID_LEN);
+        if (reader->is_bad)
+            return;
+        memcpy(finding->made.id.text, id.data, TS_FINDING_ID_LEN);
         finding->place = NOT_YET;
         finding->made.rule = find_rule(loader->rules, take(reader, take_number(reader)));
         const struct known_text *redacted = take_text(loader);
@@ -396,7 +400,6 @@ static void take_tables(struct loader *loader) {
             return;
         }
         finding->made.redacted = redacted->bytes;
-        memcpy(finding->made.id.text, id.data, TS_FINDING_ID_LEN);
     }
 }
 

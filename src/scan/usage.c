@@ -6,6 +6,7 @@
 #include "os/clock.h"
 
 #include <errno.h>
+#include <stddef.h>
 #include <stdlib.h>
 #include <string.h>
 #include <unistd.h>
@@ -64,7 +65,7 @@ static int compare(const void *a, const void *b) {
 
 static bool is_needed(const struct entries *kept, const struct scan_use *use) {
     for (size_t i = 0; i < kept->count; i++)
-        if (memcmp(&kept->items[i].use, use, 2 * SCAN_STATE_ID_LEN) == 0)
+        if (memcmp(&kept->items[i].use, use, offsetof(struct scan_use, judging)) == 0)
             return true;
     return false;
 }

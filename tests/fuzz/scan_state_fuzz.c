@@ -1,5 +1,5 @@
 /* Any bytes as a page of a scan's state: refused whole, or taken, and then written and read again to the same. */
-#include "../unit/scan/state_session.h"
+#include "support/state_session.h"
 
 #include <stddef.h>
 #include <stdint.h>

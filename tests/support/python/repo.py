@@ -75,4 +75,5 @@ class Repo:
         return self.git("rev-parse", "HEAD")
 
     def repack(self, *options):
-        self.git("repack", "-adfq", *options)
+        # With several threads git makes other deltas each time.
+        self.git("-c", "pack.threads=1", "repack", "-adfq", *options)

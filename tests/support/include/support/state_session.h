@@ -1,6 +1,6 @@
 /* A session with a target and a rule, and something found in it. */
-#ifndef TS_TESTS_SCAN_STATE_SESSION_H
-#define TS_TESTS_SCAN_STATE_SESSION_H
+#ifndef TS_TESTS_SUPPORT_STATE_SESSION_H
+#define TS_TESTS_SUPPORT_STATE_SESSION_H
 
 #include "state_codec.h"
 
