@@ -7,6 +7,7 @@
 
 #include "classify.h"
 #include "compiled.h"
+#include "landmarks.h"
 #include "scanner.h"
 
 /* Characters of an encoded text that are decoded at a time, and how far beyond them the decoding goes on, so
@@ -65,7 +66,8 @@ struct ts_scanner {
     enum detect_rules rules;
     struct ts_span zone; /* of the input */
     struct detect_frame *frame;
-    size_t scan_origin; /* where the text that Vectorscan looks at begins in the frame */
+    size_t scan_origin;                /* where the text that Vectorscan looks at begins in the frame */
+    struct detect_landmarks landmarks; /* of the input, as far as it was looked at */
 };
 
 /* Runs a rule's pattern at every start of [from, to) that was not tried before. */

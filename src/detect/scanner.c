@@ -3,9 +3,10 @@
  *
  *     whole input                      one zone, all rules
  *     changed bytes                    a zone for each changed span with the margin of the short rules, then
- * a wider one for the few literals of the long rules decoded text                     a frame of its own, one
- * zone, all rules; what depends on too much of the input is dropped, so that the result does not depend on
- * how it was cut
+ *                                      the landmarks in a wider one for the long rules
+ *     decoded text                     a frame of its own, one zone, all rules; what depends on too much of
+ *                                      the input is dropped, so that the result does not depend on how it
+ *                                      was cut
  *
  * In a zone, block by block so that the bytes are still in the cache: Vectorscan finds gates, and each starts
  * its rules at the places at which a match could contain it; the token pass finds runs, and keywords around a
@@ -99,22 +100,28 @@ static bool rule_is_on(const struct ts_scanner *scanner, uint32_t rule) {
     return true;
 }
 
-/* A gate ended at `to`: a match that contains it begins at most `lead` before. */
+/* A gate ended here: a match that contains it begins at most `lead` before. */
+static void start_rules(struct ts_scanner *scanner, struct ts_landmark gate) {
+    const struct detect_entries *gates = &scanner->detector->gates;
+    for (uint32_t i = gates->starts[gate.gate]; i < gates->starts[gate.gate + 1]; i++) {
+        uint32_t rule = gates->rules[i];
+        size_t lead = scanner->detector->ready[rule].rule->lead;
+        if (rule_is_on(scanner, rule))
+            detect__search(scanner, scanner->frame, rule,
+                           (struct detect_starts){below(gate.end, lead), gate.end});
+    }
+}
+
 static int on_gate(unsigned id, unsigned long long from, unsigned long long to, unsigned flags,
                    void *context) {
     (void)from;
     (void)flags;
     struct ts_scanner *scanner = context;
-    const struct detect_entries *gates = &scanner->detector->gates;
-    size_t end = scanner->scan_origin + (size_t)to;
+    struct ts_landmark gate = {scanner->scan_origin + (size_t)to, id};
     scanner->counts.gate_hits++;
-    for (uint32_t i = gates->starts[id]; i < gates->starts[id + 1]; i++) {
-        uint32_t rule = gates->rules[i];
-        if (rule_is_on(scanner, rule))
-            detect__search(
-                scanner, scanner->frame, rule,
-                (struct detect_starts){below(end, scanner->detector->ready[rule].rule->lead), end});
-    }
+    if (scanner->detector->gates.is_long[id] && scanner->frame->depth == 0)
+        detect__landmark_add(&scanner->landmarks, gate);
+    start_rules(scanner, gate);
     return 0;
 }
 
@@ -296,28 +303,66 @@ static bool next_zone(const struct ts_scan *scan, struct margins margins, size_t
     return true;
 }
 
-static void scan_changed(struct ts_scanner *scanner, struct detect_frame *frame) {
-    const struct ts_detector *detector = scanner->detector;
+/* Long rules near changed bytes, where nothing is known of the rest: their gates are looked for again. */
+static void scan_wide(struct ts_scanner *scanner, struct detect_frame *frame, struct margins wide) {
     struct ts_span zone;
-    /* 64 bytes more: for runs that begin a little earlier, and for what decides where an encoded text begins.
-     */
-    struct margins narrow = {detector->short_after + 64U,
-                             detector->short_before + detector->short_after + 64U};
-    scanner->rules = DETECT_SHORT_RULES;
-    for (size_t next = 0; next_zone(scanner->scan, narrow, &next, &zone);)
-        scan_zone(scanner, frame, zone);
-    struct margins wide = {detector->long_after, (size_t)detector->long_before + detector->long_after};
-    scanner->rules = DETECT_LONG_RULES;
-    for (size_t next = 0; detector->long_after > 0 && next_zone(scanner->scan, wide, &next, &zone);) {
-        for (size_t at = zone.from; at < zone.from + zone.len; at += BLOCK) {
-            size_t left = zone.from + zone.len - at;
+    scanner->landmarks.is_lost = true;
+    for (size_t next = 0; next_zone(scanner->scan, wide, &next, &zone);) {
+        for (size_t at = zone.from; at < end_of(zone); at += BLOCK) {
+            size_t left = end_of(zone) - at;
             find_gates(scanner, frame, DETECT_LONG_GATES, (struct ts_span){at, left < BLOCK ? left : BLOCK});
         }
     }
 }
 
+/* The same with landmarks: what is in them, in order, is what the gates would find. */
+static void scan_landmarks(struct ts_scanner *scanner, struct detect_frame *frame, struct margins wide) {
+    const struct detect_landmarks *landmarks = &scanner->landmarks;
+    struct ts_span zone;
+    size_t at = 0;
+    scanner->frame = frame;
+    for (size_t next = 0; at < landmarks->count && next_zone(scanner->scan, wide, &next, &zone);) {
+        while (at < landmarks->count && landmarks->items[at].end < zone.from)
+            at++;
+        for (; at < landmarks->count && landmarks->items[at].end <= end_of(zone); at++)
+            start_rules(scanner, landmarks->items[at]);
+    }
+}
+
+static void scan_changed(struct ts_scanner *scanner, struct detect_frame *frame) {
+    const struct ts_detector *detector = scanner->detector;
+    const struct ts_landmarks *known = &scanner->scan->landmarks;
+    struct ts_span zone;
+    /* 64 bytes more: for runs that begin a little earlier, and for what decides where an encoded text begins. Landmarks
+     * that do not stand unchanged lie inside, too. */
+    struct margins narrow = {detector->short_after + 64U,
+                             detector->short_before + detector->short_after + 64U};
+    if (narrow.after < TS_LANDMARK_BEFORE + 1)
+        narrow.after = TS_LANDMARK_BEFORE + 1;
+    scanner->rules = DETECT_SHORT_RULES;
+    for (size_t next = 0; next_zone(scanner->scan, narrow, &next, &zone);)
+        scan_zone(scanner, frame, zone);
+    struct margins wide = {detector->long_after, (size_t)detector->long_before + detector->long_after};
+    scanner->rules = DETECT_LONG_RULES;
+    if (known->are_known)
+        detect__landmarks_join(&scanner->landmarks, known->items, known->count);
+    if (detector->long_after > 0 && known->are_known && !scanner->landmarks.is_lost)
+        scan_landmarks(scanner, frame, wide);
+    else if (detector->long_after > 0)
+        scan_wide(scanner, frame, wide);
+}
+
+struct ts_landmarks ts_scanner_landmarks(const struct ts_scanner *scanner) {
+    const struct detect_landmarks *landmarks = &scanner->landmarks;
+    if (landmarks->is_lost)
+        return (struct ts_landmarks){.are_known = false};
+    return (struct ts_landmarks){true, landmarks->count, landmarks->items};
+}
+
 bool ts_scanner_scan(struct ts_scanner *scanner, const struct ts_scan *scan, ts_match_found *found,
                      void *context) {
+    scanner->landmarks.count = 0;
+    scanner->landmarks.is_lost = scan->ungated;
     if (scan->bytes.len == 0)
         return true;
     struct detect_frame frame = {

@@ -16,6 +16,10 @@
  * that depend on what is outside are not reported; when windows overlap by ts_detector_reach, another window
  * has them.
  *
+ * Rules with a long reach would make the neighbourhood of changed bytes wide. What starts them is rare, so a scan keeps
+ * where that stands, its landmarks, and the scan of a later version that is given those that stand unchanged looks at
+ * the bytes near changes only. Without them, it looks for them again in the wide neighbourhood.
+ *
  * A scanner belongs to one thread. It is several hundred KiB.
  */
 #ifndef TS_DETECT_SCANNER_H
@@ -32,6 +36,23 @@
 
 struct ts_scanner;
 
+/* Where a literal or anchor of a rule with a long reach ends. */
+struct ts_landmark {
+    size_t end;
+    uint32_t gate;
+};
+
+/* Whether something is a landmark depends on so many bytes before its end, and on one behind it. */
+#define TS_LANDMARK_BEFORE 258
+/* An input with more of them has none that are known. */
+#define TS_LANDMARKS_MAX   1024
+
+struct ts_landmarks {
+    bool are_known;
+    size_t count;
+    const struct ts_landmark *items; /* sorted by end */
+};
+
 struct ts_scan {
     struct ts_bytes bytes;
     bool continues_before;
@@ -40,6 +61,8 @@ struct ts_scan {
     bool not_decoded;              /* leave encoded text alone */
     const struct ts_span *changed; /* sorted, not overlapping; NULL: everything */
     size_t changed_count;
+    /* With changed: those that stand unchanged, all that the changed spans leave whole. */
+    struct ts_landmarks landmarks;
 };
 
 /* The match, and the secret in it, are the caller's only during the call. */
@@ -61,6 +84,10 @@ void ts_scanner_free(struct ts_scanner *scanner);
 /* False when there was no memory for a part of it: what was reported is not all. */
 bool ts_scanner_scan(struct ts_scanner *scanner, const struct ts_scan *scan, ts_match_found *found,
                      void *context);
+
+/* All landmarks of the input of the last scan; valid until the next. Not known when there are too many, without gates, and
+ * when only changed bytes were scanned without knowing those of the rest. */
+struct ts_landmarks ts_scanner_landmarks(const struct ts_scanner *scanner);
 
 struct ts_scan_counts ts_scanner_counts(const struct ts_scanner *scanner);
 
