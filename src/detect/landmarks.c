@@ -11,6 +11,8 @@ static int compare(const struct ts_landmark *a, const struct ts_landmark *b) {
 void detect__landmark_add(struct detect_landmarks *landmarks, struct ts_landmark landmark) {
     size_t at = landmarks->count;
     int order = -1;
+    if (landmarks->is_lost)
+        return;
     while (at > 0 && (order = compare(&landmarks->items[at - 1], &landmark)) > 0)
         at--;
     if (at > 0 && order == 0)

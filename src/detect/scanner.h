@@ -16,9 +16,10 @@
  * that depend on what is outside are not reported; when windows overlap by ts_detector_reach, another window
  * has them.
  *
- * Rules with a long reach would make the neighbourhood of changed bytes wide. What starts them is rare, so a scan keeps
- * where that stands, its landmarks, and the scan of a later version that is given those that stand unchanged looks at
- * the bytes near changes only. Without them, it looks for them again in the wide neighbourhood.
+ * Rules with a long reach make the neighbourhood of changed bytes wide. So a scan keeps where the literals and anchors
+ * of rules stand, its landmarks, and the scan of a later version that is given those that stand unchanged looks for them
+ * in changed bytes only, and runs patterns where one is near enough to a change. Without them, it looks for them again
+ * in the whole neighbourhood.
  *
  * A scanner belongs to one thread. It is several hundred KiB.
  */
@@ -36,16 +37,16 @@
 
 struct ts_scanner;
 
-/* Where a literal or anchor of a rule with a long reach ends. */
+/* Where a literal or anchor of a rule ends. */
 struct ts_landmark {
-    size_t end;
+    uint32_t end;
     uint32_t gate;
 };
 
 /* Whether something is a landmark depends on so many bytes before its end, and on one behind it. */
 #define TS_LANDMARK_BEFORE 258
-/* An input with more of them has none that are known. */
-#define TS_LANDMARKS_MAX   1024
+/* An input with more of them, or of 4 GiB, has none that are known. */
+#define TS_LANDMARKS_MAX   16384
 
 struct ts_landmarks {
     bool are_known;

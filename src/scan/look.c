@@ -132,7 +132,7 @@ static size_t first_landmark(const struct ts_landmarks *landmarks, uint64_t end)
 static struct ts_landmarks carry_landmarks(struct scan_look *look, size_t size,
                                            const struct scan_base *base) {
     struct ts_landmarks none = {.are_known = base->raw == NULL};
-    if (base->raw == NULL || !base->raw->landmarks.are_known)
+    if (base->raw == NULL || !base->raw->landmarks.are_known || size > UINT32_MAX)
         return none;
     const struct ts_landmarks *known = &base->raw->landmarks;
     size_t count = 0;
@@ -146,7 +146,7 @@ static struct ts_landmarks carry_landmarks(struct scan_look *look, size_t size,
             if (count == TS_LANDMARKS_MAX)
                 return none;
             look->carried[count] = known->items[i];
-            look->carried[count++].end = known->items[i].end - (size_t)copy->from + (size_t)copy->at;
+            look->carried[count++].end = (uint32_t)(known->items[i].end - copy->from + copy->at);
         }
     }
     return (struct ts_landmarks){true, count, look->carried};

@@ -25,7 +25,7 @@ static bool has(const struct detect_landmarks *landmarks, struct ts_landmark lan
 }
 
 static struct ts_landmark draw(struct ts_prng *prng) {
-    return (struct ts_landmark){ts_prng_below(prng, 60), (uint32_t)ts_prng_below(prng, 3)};
+    return (struct ts_landmark){(uint32_t)ts_prng_below(prng, 60), (uint32_t)ts_prng_below(prng, 3)};
 }
 
 static void each_is_there_once_and_in_order(void **state) {
@@ -61,7 +61,7 @@ static void too_many_are_lost_and_not_written(void **state) {
     (void)state;
     list.count = 0;
     list.is_lost = false;
-    for (size_t i = 0; i < TS_LANDMARKS_MAX; i++)
+    for (uint32_t i = 0; i < TS_LANDMARKS_MAX; i++)
         detect__landmark_add(&list, (struct ts_landmark){i, 0});
     detect__landmark_add(&list, (struct ts_landmark){TS_LANDMARKS_MAX - 1, 0});
     assert_false(list.is_lost);

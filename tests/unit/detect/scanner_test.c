@@ -255,7 +255,7 @@ static struct ts_landmarks carry_landmarks(const struct change *change) {
     for (size_t i = 0; i < old.count; i++) {
         struct ts_landmark landmark = old.items[i];
         if (landmark.end >= change->from + change->len + TS_LANDMARK_BEFORE)
-            landmark.end += change->inserted - change->len;
+            landmark.end += (uint32_t)(change->inserted - change->len);
         else if (landmark.end >= change->from)
             continue;
         carried[kept.count++] = landmark;
