@@ -9,7 +9,7 @@
 
 /* Above it, matches of a base beside copies of it are too many to compare each with each. */
 #define CARRY_STEPS_MAX ((size_t)1 << 20)
-/* What is left for deltas: half a MiB for each base that is held. */
+/* What is left for deltas: half a MiB for each base that is held, and an eighth for its landmarks. */
 #define RAW_MAX         4096
 
 struct scan_raw {
