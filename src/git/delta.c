@@ -95,13 +95,19 @@ static void note_copy(struct git__copies *copies, struct ts_git_copy copy) {
  * overwritten by the next instruction: that is faster than a call that must look at the length. */
 enum { PIECE = 16, SHORT = 128 };
 
-static inline void copy_bytes(uint8_t *to, size_t room, struct ts_bytes from, size_t len) {
-    if (len > SHORT || room < SHORT || from.len < SHORT) {
-        memcpy(to, from.data, len);
+struct stretch {
+    size_t len;
+    size_t room;      /* where it goes */
+    size_t available; /* where it comes from */
+};
+
+static inline void copy_bytes(uint8_t *to, const uint8_t *from, struct stretch stretch) {
+    if (stretch.len > SHORT || stretch.room < SHORT || stretch.available < SHORT) {
+        memcpy(to, from, stretch.len);
         return;
     }
-    for (size_t i = 0; i < len; i += PIECE)
-        memcpy(to + i, from.data + i, PIECE);
+    for (size_t i = 0; i < stretch.len; i += PIECE)
+        memcpy(to + i, from + i, PIECE);
 }
 
 bool git__delta_apply(struct ts_bytes base, const struct git__delta_head *head, uint8_t *result,
@@ -121,12 +127,13 @@ bool git__delta_apply(struct ts_bytes base, const struct git__delta_head *head, 
         if (!next_instruction(&at, end, &step) || step.len > size - done)
             return false;
         if (step.is_insert) {
-            copy_bytes(result + done, size - done, ts_bytes_of(at, (size_t)(end - at)), step.len);
+            copy_bytes(result + done, at, (struct stretch){step.len, size - done, (size_t)(end - at)});
             at += step.len;
         } else {
             if (step.from > base.len || step.len > base.len - step.from)
                 return false;
-            copy_bytes(result + done, size - done, ts_bytes_skip(base, step.from), step.len);
+            copy_bytes(result + done, base.data + step.from,
+                       (struct stretch){step.len, size - done, base.len - step.from});
             if (copies != NULL)
                 note_copy(copies, (struct ts_git_copy){done, step.from, step.len});
         }
