@@ -7,6 +7,7 @@
 
 #include "classify.h"
 #include "compiled.h"
+#include "landmarks.h"
 #include "scanner.h"
 
 /* Characters of an encoded text that are decoded at a time, and how far beyond them the decoding goes on, so
@@ -44,7 +45,13 @@ struct detect_part {
 };
 
 /* Which rules a gate may start now. */
-enum detect_rules { DETECT_ALL_RULES, DETECT_SHORT_RULES, DETECT_LONG_RULES };
+enum detect_rules {
+    DETECT_ALL_RULES,
+    DETECT_SHORT_RULES,
+    DETECT_LONG_RULES,
+    DETECT_NEAR_RULES,
+    DETECT_NO_RULES
+};
 
 struct ts_scanner {
     struct ts_detector *detector;
@@ -65,7 +72,8 @@ struct ts_scanner {
     enum detect_rules rules;
     struct ts_span zone; /* of the input */
     struct detect_frame *frame;
-    size_t scan_origin; /* where the text that Vectorscan looks at begins in the frame */
+    size_t scan_origin;                /* where the text that Vectorscan looks at begins in the frame */
+    struct detect_landmarks landmarks; /* of the input, as far as it was looked at */
 };
 
 /* Runs a rule's pattern at every start of [from, to) that was not tried before. */
@@ -75,6 +83,9 @@ struct detect_starts {
 };
 void detect__search(struct ts_scanner *scanner, struct detect_frame *frame, uint32_t rule,
                     struct detect_starts starts);
+
+/* Whether what depends on these bytes of the input may touch a changed one. */
+bool detect__is_near_change(const struct ts_scan *scan, struct detect_starts depends);
 
 /* Scans all of a frame. */
 void detect__frame_scan(struct ts_scanner *scanner, struct detect_frame *frame);

@@ -2,10 +2,15 @@
  * A scan: gates over the bytes, patterns where the gates say.
  *
  *     whole input                      one zone, all rules
- *     changed bytes                    a zone for each changed span with the margin of the short rules, then
- * a wider one for the few literals of the long rules decoded text                     a frame of its own, one
- * zone, all rules; what depends on too much of the input is dropped, so that the result does not depend on
- * how it was cut
+ *     changed bytes                    gates around each changed span, as far as they may have changed; rules
+ *                                      by all landmarks that are near enough; then runs and encoded text in
+ *                                      a zone for each changed span with the margin of the rules that have no
+ *                                      landmarks
+ *       without known landmarks        a zone for each changed span with the margin of the short rules, then
+ *                                      a wider one for the few literals of the long rules
+ *     decoded text                     a frame of its own, one zone, all rules; what depends on too much of
+ *                                      the input is dropped, so that the result does not depend on how it
+ *                                      was cut
  *
  * In a zone, block by block so that the bytes are still in the cache: Vectorscan finds gates, and each starts
  * its rules at the places at which a match could contain it; the token pass finds runs, and keywords around a
@@ -90,31 +95,44 @@ static size_t above(size_t at, size_t by, size_t most) {
 static bool rule_is_on(const struct ts_scanner *scanner, uint32_t rule) {
     switch (scanner->rules) {
     case DETECT_ALL_RULES:
+    case DETECT_NEAR_RULES:
         return true;
     case DETECT_SHORT_RULES:
         return !scanner->detector->ready[rule].is_long;
     case DETECT_LONG_RULES:
         return scanner->detector->ready[rule].is_long;
+    case DETECT_NO_RULES:
+        return false;
     }
     return true;
 }
 
-/* A gate ended at `to`: a match that contains it begins at most `lead` before. */
+/* A gate ended here: a match that contains it begins at most `lead` before. */
+static void start_rules(struct ts_scanner *scanner, uint32_t gate, size_t end) {
+    const struct detect_entries *gates = &scanner->detector->gates;
+    for (uint32_t i = gates->starts[gate]; i < gates->starts[gate + 1]; i++) {
+        uint32_t rule = gates->rules[i];
+        const struct detect_ready_rule *ready = &scanner->detector->ready[rule];
+        struct detect_starts starts = {below(end, ready->rule->lead), end};
+        struct detect_starts depends = {below(starts.from, ready->before), end + ready->after};
+        if (!rule_is_on(scanner, rule) ||
+            (scanner->rules == DETECT_NEAR_RULES && !detect__is_near_change(scanner->scan, depends)))
+            continue;
+        detect__search(scanner, scanner->frame, rule, starts);
+    }
+}
+
 static int on_gate(unsigned id, unsigned long long from, unsigned long long to, unsigned flags,
                    void *context) {
     (void)from;
     (void)flags;
     struct ts_scanner *scanner = context;
-    const struct detect_entries *gates = &scanner->detector->gates;
     size_t end = scanner->scan_origin + (size_t)to;
     scanner->counts.gate_hits++;
-    for (uint32_t i = gates->starts[id]; i < gates->starts[id + 1]; i++) {
-        uint32_t rule = gates->rules[i];
-        if (rule_is_on(scanner, rule))
-            detect__search(
-                scanner, scanner->frame, rule,
-                (struct detect_starts){below(end, scanner->detector->ready[rule].rule->lead), end});
-    }
+    if (scanner->frame->depth == 0)
+        detect__landmark_add(&scanner->landmarks, (struct ts_landmark){(uint32_t)end, id});
+    if (scanner->rules != DETECT_NO_RULES)
+        start_rules(scanner, id, end);
     return 0;
 }
 
@@ -232,17 +250,23 @@ static void find_runs(struct ts_scanner *scanner, struct detect_frame *frame, st
         detect__decode_percent(scanner, frame, visit.limits);
 }
 
-static void scan_zone(struct ts_scanner *scanner, struct detect_frame *frame, struct ts_span zone) {
+/* What is looked for in a zone. */
+enum parts { GATES = 1, RUNS = 2 };
+
+static void scan_zone(struct ts_scanner *scanner, struct detect_frame *frame, struct ts_span zone,
+                      unsigned parts) {
     size_t end = zone.from + zone.len;
     for (size_t at = zone.from; at < end;) {
         size_t len = end - at < BLOCK ? end - at : BLOCK;
         struct ts_span block = {at, len};
-        if (!scanner->scan->ungated)
+        if ((parts & GATES) != 0 && !scanner->scan->ungated)
             find_gates(scanner, frame, DETECT_GATES, block);
-        /* A run that lies across two blocks has its 16 bytes in one of them when they overlap. */
-        size_t early = at - zone.from < 32 ? at - zone.from : 32;
-        find_runs(scanner, frame, (struct ts_span){at - early, len + early});
-        scanner->counts.bytes += len;
+        if ((parts & RUNS) != 0) {
+            /* A run that lies across two blocks has its 16 bytes in one of them when they overlap. */
+            size_t early = at - zone.from < 32 ? at - zone.from : 32;
+            find_runs(scanner, frame, (struct ts_span){at - early, len + early});
+            scanner->counts.bytes += len;
+        }
         at += len;
     }
 }
@@ -251,7 +275,7 @@ static void scan_zone(struct ts_scanner *scanner, struct detect_frame *frame, st
 static void scan_ungated(struct ts_scanner *scanner, struct detect_frame *frame) {
     for (uint32_t rule = 0; rule < scanner->detector->rules->count; rule++)
         detect__search(scanner, frame, rule, (struct detect_starts){0, frame->bytes.len});
-    scan_zone(scanner, frame, (struct ts_span){0, frame->bytes.len});
+    scan_zone(scanner, frame, (struct ts_span){0, frame->bytes.len}, GATES | RUNS);
 }
 
 static void begin_frame(struct ts_scanner *scanner, struct detect_frame *frame) {
@@ -267,7 +291,7 @@ void detect__frame_scan(struct ts_scanner *scanner, struct detect_frame *frame) 
     if (scanner->scan->ungated)
         scan_ungated(scanner, frame);
     else
-        scan_zone(scanner, frame, (struct ts_span){0, frame->bytes.len});
+        scan_zone(scanner, frame, (struct ts_span){0, frame->bytes.len}, GATES | RUNS);
     scanner->rules = outer;
 }
 
@@ -296,28 +320,75 @@ static bool next_zone(const struct ts_scan *scan, struct margins margins, size_t
     return true;
 }
 
-static void scan_changed(struct ts_scanner *scanner, struct detect_frame *frame) {
-    const struct ts_detector *detector = scanner->detector;
+static void scan_zones(struct ts_scanner *scanner, struct detect_frame *frame, struct margins margins,
+                       unsigned parts) {
     struct ts_span zone;
-    /* 64 bytes more: for runs that begin a little earlier, and for what decides where an encoded text begins.
-     */
-    struct margins narrow = {detector->short_after + 64U,
-                             detector->short_before + detector->short_after + 64U};
+    for (size_t next = 0; next_zone(scanner->scan, margins, &next, &zone);)
+        scan_zone(scanner, frame, zone, parts);
+}
+
+static struct margins wide_margins(const struct ts_detector *detector) {
+    return (struct margins){detector->long_after, (size_t)detector->long_before + detector->long_after};
+}
+
+/* Where nothing is known of the rest: gates are looked for wherever a rule reaches a changed byte from. */
+static void scan_unknown(struct ts_scanner *scanner, struct detect_frame *frame, struct margins narrow) {
+    struct margins wide = wide_margins(scanner->detector);
+    struct ts_span zone;
+    scanner->landmarks.is_lost = true;
     scanner->rules = DETECT_SHORT_RULES;
-    for (size_t next = 0; next_zone(scanner->scan, narrow, &next, &zone);)
-        scan_zone(scanner, frame, zone);
-    struct margins wide = {detector->long_after, (size_t)detector->long_before + detector->long_after};
+    scan_zones(scanner, frame, narrow, GATES | RUNS);
     scanner->rules = DETECT_LONG_RULES;
-    for (size_t next = 0; detector->long_after > 0 && next_zone(scanner->scan, wide, &next, &zone);) {
-        for (size_t at = zone.from; at < zone.from + zone.len; at += BLOCK) {
-            size_t left = zone.from + zone.len - at;
+    for (size_t next = 0;
+         scanner->detector->long_after > 0 && next_zone(scanner->scan, wide, &next, &zone);) {
+        for (size_t at = zone.from; at < end_of(zone); at += BLOCK) {
+            size_t left = end_of(zone) - at;
             find_gates(scanner, frame, DETECT_LONG_GATES, (struct ts_span){at, left < BLOCK ? left : BLOCK});
         }
     }
 }
 
+/* Those that do not stand unchanged are found here, and joined with those that do. False when they are too many. */
+static bool renew_landmarks(struct ts_scanner *scanner, struct detect_frame *frame) {
+    const struct ts_landmarks *known = &scanner->scan->landmarks;
+    if (!known->are_known)
+        return false;
+    scanner->rules = DETECT_NO_RULES;
+    scan_zones(scanner, frame, (struct margins){2, TS_LANDMARK_BEFORE + 1}, GATES);
+    detect__landmarks_join(&scanner->landmarks, known->items, known->count);
+    return !scanner->landmarks.is_lost;
+}
+
+static void scan_changed(struct ts_scanner *scanner, struct detect_frame *frame) {
+    const struct ts_detector *detector = scanner->detector;
+    const struct detect_landmarks *landmarks = &scanner->landmarks;
+    /* 64 bytes more: for runs that begin a little earlier, and for what decides where an encoded text begins.
+     */
+    struct margins narrow = {detector->short_after + 64U,
+                             detector->short_before + detector->short_after + 64U};
+    if (!renew_landmarks(scanner, frame)) {
+        scan_unknown(scanner, frame, narrow);
+        return;
+    }
+    scanner->rules = DETECT_NEAR_RULES;
+    scanner->frame = frame;
+    for (size_t i = 0; i < landmarks->count; i++)
+        start_rules(scanner, landmarks->items[i].gate, landmarks->items[i].end);
+    scanner->rules = DETECT_ALL_RULES;
+    scan_zones(scanner, frame, narrow, RUNS);
+}
+
+struct ts_landmarks ts_scanner_landmarks(const struct ts_scanner *scanner) {
+    const struct detect_landmarks *landmarks = &scanner->landmarks;
+    if (landmarks->is_lost)
+        return (struct ts_landmarks){.are_known = false};
+    return (struct ts_landmarks){true, landmarks->count, landmarks->items};
+}
+
 bool ts_scanner_scan(struct ts_scanner *scanner, const struct ts_scan *scan, ts_match_found *found,
                      void *context) {
+    scanner->landmarks.count = 0;
+    scanner->landmarks.is_lost = scan->ungated || scan->bytes.len > UINT32_MAX;
     if (scan->bytes.len == 0)
         return true;
     struct detect_frame frame = {

@@ -16,6 +16,11 @@
  * that depend on what is outside are not reported; when windows overlap by ts_detector_reach, another window
  * has them.
  *
+ * Rules with a long reach make the neighbourhood of changed bytes wide. So a scan keeps where the literals and anchors
+ * of rules stand, its landmarks, and the scan of a later version that is given those that stand unchanged looks for them
+ * in changed bytes only, and runs patterns where one is near enough to a change. Without them, it looks for them again
+ * in the whole neighbourhood.
+ *
  * A scanner belongs to one thread. It is several hundred KiB.
  */
 #ifndef TS_DETECT_SCANNER_H
@@ -32,6 +37,23 @@
 
 struct ts_scanner;
 
+/* Where a literal or anchor of a rule ends. */
+struct ts_landmark {
+    uint32_t end;
+    uint32_t gate;
+};
+
+/* Whether something is a landmark depends on so many bytes before its end, and on one behind it. */
+#define TS_LANDMARK_BEFORE 258
+/* An input with more of them, or of 4 GiB, has none that are known. */
+#define TS_LANDMARKS_MAX   16384
+
+struct ts_landmarks {
+    bool are_known;
+    size_t count;
+    const struct ts_landmark *items; /* sorted by end */
+};
+
 struct ts_scan {
     struct ts_bytes bytes;
     bool continues_before;
@@ -40,6 +62,8 @@ struct ts_scan {
     bool not_decoded;              /* leave encoded text alone */
     const struct ts_span *changed; /* sorted, not overlapping; NULL: everything */
     size_t changed_count;
+    /* With changed: those that stand unchanged, all that the changed spans leave whole. */
+    struct ts_landmarks landmarks;
 };
 
 /* The match, and the secret in it, are the caller's only during the call. */
@@ -61,6 +85,10 @@ void ts_scanner_free(struct ts_scanner *scanner);
 /* False when there was no memory for a part of it: what was reported is not all. */
 bool ts_scanner_scan(struct ts_scanner *scanner, const struct ts_scan *scan, ts_match_found *found,
                      void *context);
+
+/* All landmarks of the input of the last scan; valid until the next. Not known when there are too many, without gates, and
+ * when only changed bytes were scanned without knowing those of the rest. */
+struct ts_landmarks ts_scanner_landmarks(const struct ts_scanner *scanner);
 
 struct ts_scan_counts ts_scanner_counts(const struct ts_scanner *scanner);
 

@@ -73,6 +73,20 @@ static bool shows_itself(const struct detect_frame *frame, struct ts_span outer)
     return true;
 }
 
+/* The first changed span that ends at this place, counted as below, or behind it. */
+static size_t first_changed(const struct ts_scan *scan, size_t place) {
+    size_t low = 0;
+    size_t high = scan->changed_count;
+    while (low < high) {
+        size_t middle = (low + high) / 2;
+        if (end_of(scan->changed[middle]) + 1 <= place)
+            low = middle + 1;
+        else
+            high = middle;
+    }
+    return low;
+}
+
 /* Places are counted from one before the input, so that its start and end are places, too: a span at 0 or at
  * the end touches what depends on there being nothing beyond. */
 static bool touches_changed(const struct ts_scan *scan, const struct ts_match *match) {
@@ -80,16 +94,13 @@ static bool touches_changed(const struct ts_scan *scan, const struct ts_match *m
         return true;
     size_t from = match->depends_on_start ? 0 : match->depends.from + 1;
     size_t to = end_of(match->depends) + (match->depends_on_end ? 2 : 1);
-    size_t low = 0;
-    size_t high = scan->changed_count;
-    while (low < high) {
-        size_t middle = (low + high) / 2;
-        if (end_of(scan->changed[middle]) + 1 <= from)
-            low = middle + 1;
-        else
-            high = middle;
-    }
-    return low < scan->changed_count && scan->changed[low].from + 1 < to;
+    size_t first = first_changed(scan, from);
+    return first < scan->changed_count && scan->changed[first].from + 1 < to;
+}
+
+bool detect__is_near_change(const struct ts_scan *scan, struct detect_starts depends) {
+    size_t first = first_changed(scan, depends.from);
+    return first < scan->changed_count && scan->changed[first].from < depends.to + 2;
 }
 
 /* Brings a match in a frame out to the input, and reports it if it is one there. */

@@ -54,9 +54,7 @@ struct walk {
     size_t floor; /* how far back and forth runs are followed */
     size_t ceiling;
     const struct detect_run_visitor *visitor;
-    struct row_state row;
-    struct block block;
-    bool has_block;
+    struct block block; /* when sixteen is 0 there is nothing to visit in it, and the rest means nothing */
 };
 
 /* Bits from `from` to `last`. */
@@ -116,21 +114,34 @@ static void finish_block(struct walk *walk, uint64_t next_token) {
         visit_run(walk, (unsigned)__builtin_ctzll(ends));
 }
 
-static void walk_block(struct walk *walk, size_t at, struct detect_masks masks) {
-    if (walk->has_block)
-        finish_block(walk, masks.token);
-    struct block before = walk->block;
-    walk->block = (struct block){.at = at,
-                                 .token = masks.token,
-                                 .digit = masks.digit,
-                                 .sixteen = ends_of_sixteen(&walk->row, masks.token),
-                                 .before_token = before.token,
-                                 .before_digit = before.digit};
-    walk->has_block = true;
-    if (masks.zero == 0 || !walk->visitor->zeros)
-        return;
-    for (uint64_t at_zeros = alternating_zeros(masks.zero); at_zeros != 0; at_zeros &= at_zeros - 1)
+static void visit_zeros(const struct walk *walk, size_t at, uint64_t zero) {
+    for (uint64_t at_zeros = alternating_zeros(zero); at_zeros != 0; at_zeros &= at_zeros - 1)
         walk->visitor->zeros(walk->visitor->context, at + (size_t)__builtin_ctzll(at_zeros));
+}
+
+/* What is known of the blocks before, in registers: most blocks have nothing to visit. */
+struct before {
+    struct row_state row;
+    uint64_t digit;
+};
+
+static inline void walk_block(struct walk *walk, struct before *before, size_t at,
+                              const struct detect_masks *masks) {
+    if (walk->block.sixteen != 0)
+        finish_block(walk, masks->token);
+    uint64_t before_token = before->row.token;
+    uint64_t sixteen = ends_of_sixteen(&before->row, masks->token);
+    walk->block.sixteen = sixteen;
+    if (sixteen != 0)
+        walk->block = (struct block){.at = at,
+                                     .token = masks->token,
+                                     .digit = masks->digit,
+                                     .sixteen = sixteen,
+                                     .before_token = before_token,
+                                     .before_digit = before->digit};
+    before->digit = masks->digit;
+    if (masks->zero != 0 && walk->visitor->zeros)
+        visit_zeros(walk, at, masks->zero);
 }
 
 void detect__token_runs(detect_classify *classify, struct ts_bytes bytes, struct ts_span within,
@@ -142,6 +153,7 @@ void detect__token_runs(detect_classify *classify, struct ts_bytes bytes, struct
                         .floor = within.from > stretch ? within.from - stretch : 0,
                         .ceiling = bytes.len - end > stretch ? end + stretch : bytes.len,
                         .visitor = visitor};
+    struct before before = {.digit = 0};
     struct detect_masks masks[BATCH];
     size_t at = within.from;
     while (end - at >= 64) {
@@ -150,7 +162,7 @@ void detect__token_runs(detect_classify *classify, struct ts_bytes bytes, struct
             blocks = BATCH;
         classify(bytes.data + at, blocks, masks);
         for (size_t i = 0; i < blocks; i++)
-            walk_block(&walk, at + 64 * i, masks[i]);
+            walk_block(&walk, &before, at + 64 * i, &masks[i]);
         at += 64 * blocks;
     }
     if (at < end) {
@@ -158,9 +170,9 @@ void detect__token_runs(detect_classify *classify, struct ts_bytes bytes, struct
         memset(padded, ' ', sizeof padded);
         memcpy(padded, bytes.data + at, end - at);
         classify(padded, 1, masks);
-        walk_block(&walk, at, masks[0]);
+        walk_block(&walk, &before, at, &masks[0]);
     }
-    if (walk.has_block)
+    if (walk.block.sixteen != 0)
         finish_block(&walk, 0);
 }
 

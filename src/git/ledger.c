@@ -4,6 +4,7 @@
 
 #include <stdlib.h>
 #include <string.h>
+#include <sys/mman.h>
 
 void git__ledger_init(struct git__ledger *ledger, uint64_t limit) {
     *ledger = (struct git__ledger){.limit = limit};
@@ -91,6 +92,30 @@ static unsigned class_of(size_t size) {
     return class;
 }
 
+/* From this size on, straight from the system and in huge pages where it has them: the first touch of each small page
+ * costs more than what is done with it. */
+#define MAPPED_MIN    ((size_t)1 << 20)
+
+/* Classes above the right one in which a buffer is taken, too, before a new one is made: less than twice as large. */
+#define CLASSES_ABOVE 3
+
+static uint8_t *memory_new(size_t capacity) {
+    if (capacity < MAPPED_MIN)
+        return malloc(capacity);
+    void *bytes = mmap(NULL, capacity, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
+    if (bytes == MAP_FAILED)
+        return NULL;
+    (void)madvise(bytes, capacity, MADV_HUGEPAGE); /* without them it is slower, and no less right */
+    return bytes;
+}
+
+static void memory_free(uint8_t *bytes, size_t capacity) {
+    if (capacity < MAPPED_MIN)
+        free(bytes);
+    else
+        (void)munmap(bytes, capacity);
+}
+
 void git__pool_init(struct git__pool *pool, struct git__ledger *ledger, size_t kept_max) {
     memset(pool, 0, sizeof *pool);
     pool->ledger = ledger;
@@ -101,7 +126,7 @@ void git__pool_init(struct git__pool *pool, struct git__ledger *ledger, size_t k
 static bool drop_one_kept(struct git__pool *pool) {
     for (unsigned class = GIT__POOL_CLASSES; class > 0; class --)
         if (pool->counts[class - 1] > 0) {
-            free(pool->free[class - 1][--pool->counts[class - 1]]);
+            memory_free(pool->free[class - 1][--pool->counts[class - 1]], class_size(class - 1));
             pool->kept -= class_size(class - 1);
             git__ledger_give(pool->ledger, class_size(class - 1));
             return true;
@@ -118,9 +143,11 @@ bool git__pool_take(struct git__pool *pool, size_t size, struct git__buffer *ret
     unsigned class = class_of(size);
     ts_assert(class < GIT__POOL_CLASSES);
     size_t capacity = class_size(class);
-    if (pool->counts[class] > 0) {
-        pool->kept -= capacity;
-        *ret_buffer = (struct git__buffer){pool->free[class][--pool->counts[class]], capacity};
+    for (unsigned i = class; i <= class + CLASSES_ABOVE && i < GIT__POOL_CLASSES; i++) {
+        if (pool->counts[i] == 0)
+            continue;
+        pool->kept -= class_size(i);
+        *ret_buffer = (struct git__buffer){pool->free[i][--pool->counts[i]], class_size(i)};
         return true;
     }
     while (!git__ledger_try(pool->ledger, capacity)) {
@@ -129,7 +156,7 @@ bool git__pool_take(struct git__pool *pool, size_t size, struct git__buffer *ret
         git__ledger_wait(pool->ledger, capacity);
         break;
     }
-    uint8_t *bytes = malloc(capacity);
+    uint8_t *bytes = memory_new(capacity);
     if (bytes == NULL) {
         git__ledger_give(pool->ledger, capacity);
         return false;
@@ -141,7 +168,7 @@ bool git__pool_take(struct git__pool *pool, size_t size, struct git__buffer *ret
 void git__pool_drop(struct git__pool *pool, struct git__buffer buffer) {
     if (buffer.bytes == NULL)
         return;
-    free(buffer.bytes);
+    memory_free(buffer.bytes, buffer.capacity);
     git__ledger_give(pool->ledger, buffer.capacity);
 }
 

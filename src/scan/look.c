@@ -9,13 +9,14 @@
 
 /* Above it, matches of a base beside copies of it are too many to compare each with each. */
 #define CARRY_STEPS_MAX ((size_t)1 << 20)
-/* What is left for deltas: half a MiB for each base that is held. */
+/* What is left for deltas: half a MiB for each base that is held, and an eighth for its landmarks. */
 #define RAW_MAX         4096
 
 struct scan_raw {
     bool is_unknown;
+    struct ts_landmarks landmarks; /* stand behind the items */
     size_t count;
-    struct ts_match items[]; /* secrets of encoded ones stand behind them */
+    struct ts_match items[]; /* secrets of encoded ones stand behind the landmarks */
 };
 
 bool scan__grow(void **array, size_t *capacity, size_t count, size_t element_size) {
@@ -37,7 +38,8 @@ bool scan__look_init(struct scan_look *look, const struct scan_look_options *opt
     *look = (struct scan_look){.options = *options, .scanner = ts_scanner_new(options->profile->detector)};
     size_t entries = options->profile->has_config ? options->profile->config.allow_count : 0;
     look->allows = calloc(entries + 1, sizeof *look->allows);
-    if (look->scanner != NULL && look->allows != NULL)
+    look->carried = calloc(TS_LANDMARKS_MAX, sizeof *look->carried);
+    if (look->scanner != NULL && look->allows != NULL && look->carried != NULL)
         return true;
     scan__look_release(look);
     return false;
@@ -49,6 +51,7 @@ void scan__look_release(struct scan_look *look) {
     free(look->raw);
     free(look->settled);
     free(look->spans);
+    free(look->carried);
     free(look->masks);
     free(look->found);
     free(look->allows);
@@ -111,6 +114,44 @@ static void carry(struct scan_look *look, struct ts_bytes bytes, const struct sc
     }
 }
 
+/* The first landmark that ends at `end` or later. */
+static size_t first_landmark(const struct ts_landmarks *landmarks, uint64_t end) {
+    size_t low = 0;
+    size_t high = landmarks->count;
+    while (low < high) {
+        size_t middle = low + (high - low) / 2;
+        if (landmarks->items[middle].end < end)
+            low = middle + 1;
+        else
+            high = middle;
+    }
+    return low;
+}
+
+/* Landmarks of the base that stand unchanged in a content of this size. Not known when there are too many. */
+static struct ts_landmarks carry_landmarks(struct scan_look *look, size_t size,
+                                           const struct scan_base *base) {
+    struct ts_landmarks none = {.are_known = base->raw == NULL};
+    if (base->raw == NULL || !base->raw->landmarks.are_known || size > UINT32_MAX)
+        return none;
+    const struct ts_landmarks *known = &base->raw->landmarks;
+    size_t count = 0;
+    for (size_t k = 0; k < base->copy_count; k++) {
+        const struct ts_git_copy *copy = &base->copies[k];
+        uint64_t to = copy->from + copy->len;
+        bool at_start = copy->from == 0 && copy->at == 0;
+        bool at_end = to == base->size && copy->at + copy->len == size;
+        size_t i = first_landmark(known, at_start ? 0 : copy->from + TS_LANDMARK_BEFORE);
+        for (; i < known->count && known->items[i].end < to + at_end; i++) {
+            if (count == TS_LANDMARKS_MAX)
+                return none;
+            look->carried[count] = known->items[i];
+            look->carried[count++].end = (uint32_t)(known->items[i].end - copy->from + copy->at);
+        }
+    }
+    return (struct ts_landmarks){true, count, look->carried};
+}
+
 static void add_changed(struct scan_look *look, size_t *count, struct ts_span span) {
     struct ts_span *last = *count > 0 ? &look->spans[*count - 1] : NULL;
     if (last != NULL && span.from < last->from + last->len)
@@ -156,44 +197,57 @@ static bool is_worth_carrying(const struct scan_base *base) {
 
 static bool find_raw(struct scan_look *look, struct ts_bytes bytes, const struct scan_base *base) {
     struct ts_scan scan = {.bytes = bytes, .ungated = look->options.ungated};
+    look->landmarks = (struct ts_landmarks){.are_known = false};
     if (is_worth_carrying(base)) {
         if (!find_changed(look, bytes.len, base, &scan.changed_count))
             return false;
         carry(look, bytes, base);
+        scan.landmarks = carry_landmarks(look, bytes.len, base);
+        look->landmarks = scan.landmarks;
         if (scan.changed_count == 0)
             return true;
         scan.changed = look->spans;
     }
-    return ts_scanner_scan(look->scanner, &scan, scan__look_found, look);
+    bool done = ts_scanner_scan(look->scanner, &scan, scan__look_found, look);
+    look->landmarks = ts_scanner_landmarks(look->scanner);
+    return done;
 }
 
 /* ---- what is left for deltas ---- */
 
 static struct scan_raw unknown = {.is_unknown = true};
+static struct scan_raw unmarked; /* no match, and landmarks are not known */
 
 struct scan_raw *scan__raw_unknown(void) {
     return &unknown;
 }
 
 void scan__raw_free(struct scan_raw *raw) {
-    if (raw != &unknown)
+    if (raw != &unknown && raw != &unmarked)
         free(raw);
 }
 
 /* Secrets of plain matches are not kept: a delta has the bytes. */
 static struct scan_raw *keep_raw(const struct scan_look *look) {
-    if (look->raw_count == 0)
-        return NULL;
+    const struct ts_landmarks *landmarks = &look->landmarks;
+    if (look->raw_count == 0 && landmarks->count == 0)
+        return landmarks->are_known ? NULL : &unmarked;
     if (look->raw_count > RAW_MAX)
         return &unknown;
     size_t size = sizeof(struct scan_raw) + look->raw_count * sizeof *look->raw;
+    size_t marks = size;
+    size += landmarks->count * sizeof *landmarks->items;
     size_t secrets = size;
     for (size_t i = 0; i < look->raw_count; i++)
         size += look->raw[i].depth > 0 ? look->raw[i].secret.len : 0;
     struct scan_raw *raw = malloc(size);
     if (raw == NULL)
         return &unknown;
-    *raw = (struct scan_raw){.count = look->raw_count};
+    *raw = (struct scan_raw){.count = look->raw_count, .landmarks = *landmarks};
+    struct ts_landmark *kept = (struct ts_landmark *)(void *)((uint8_t *)raw + marks);
+    if (landmarks->count > 0)
+        memcpy(kept, landmarks->items, landmarks->count * sizeof *kept);
+    raw->landmarks.items = kept;
     uint8_t *at = (uint8_t *)raw + secrets;
     for (size_t i = 0; i < look->raw_count; i++) {
         raw->items[i] = look->raw[i];

@@ -39,6 +39,8 @@ struct scan_look {
     size_t settled_capacity;
     struct ts_span *spans; /* changed ones */
     size_t span_capacity;
+    struct ts_landmark *carried;   /* landmarks of the base that stand unchanged */
+    struct ts_landmarks landmarks; /* of the content */
     struct ts_span *masks;
     size_t mask_capacity;
     size_t mask_count;
@@ -54,7 +56,7 @@ struct scan_look {
 bool scan__look_init(struct scan_look *look, const struct scan_look_options *options);
 void scan__look_release(struct scan_look *look);
 
-/* What is known of a content when its deltas are looked at: NULL for no match at all. */
+/* What is known of a content when its deltas are looked at: NULL for no match and no landmark at all. */
 struct scan_raw;
 void scan__raw_free(struct scan_raw *raw);
 

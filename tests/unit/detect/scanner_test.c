@@ -226,51 +226,135 @@ static void gates_find_the_same_in_files_of_this_machine(void **state) {
     compare_folder("/etc", 300000);
 }
 
-/* Whatever is changed, carrying the rest over gives what a scan of everything gives. */
+/* A part of a text that was replaced by something else. */
+struct change {
+    size_t from;
+    size_t len;
+    size_t inserted;
+};
+
+static void carry_matches(const struct list *before, const struct change *change, struct list *merged) {
+    for (size_t i = 0; i < before->count; i++) {
+        const struct ts_match *match = &before->matches[i];
+        size_t end = match->depends.from + match->depends.len;
+        merged->shift = 0;
+        if (end <= change->from && !match->depends_on_end) {
+            list_add(merged, match);
+        } else if (match->depends.from >= change->from + change->len && !match->depends_on_start) {
+            merged->shift = change->inserted - change->len;
+            list_add(merged, match);
+        }
+    }
+}
+
+/* Of the text that the scanner saw last, in its new version. */
+static struct ts_landmarks carry_landmarks(const struct change *change) {
+    static struct ts_landmark carried[TS_LANDMARKS_MAX];
+    struct ts_landmarks old = ts_scanner_landmarks(kit.scanner);
+    struct ts_landmarks kept = {.are_known = old.are_known, .items = carried};
+    for (size_t i = 0; i < old.count; i++) {
+        struct ts_landmark landmark = old.items[i];
+        if (landmark.end >= change->from + change->len + TS_LANDMARK_BEFORE)
+            landmark.end += (uint32_t)(change->inserted - change->len);
+        else if (landmark.end >= change->from)
+            continue;
+        carried[kept.count++] = landmark;
+    }
+    return kept;
+}
+
+/* Whatever is changed, carrying the rest over gives what a scan of everything gives: also with landmarks, through many
+ * versions, whose landmarks are those of a whole scan again. */
 static void changed_bytes_and_carried_matches_are_a_whole_scan(void **state) {
     (void)state;
     static struct text old;
     static struct text new;
     static struct text inserted;
+    static struct ts_landmark found[TS_LANDMARKS_MAX];
+    size_t landmarks_seen = 0;
     struct ts_prng prng;
     ts_prng_init(&prng, 23);
-    for (int round = 0; round < 150; round++) {
+    for (int round = 0; round < 300; round++) {
         make_text(&old, &prng, 2000 + ts_prng_below(&prng, 40000));
         /* new = old with a part replaced by something else, perhaps nothing. */
-        size_t cut_from = ts_prng_below(&prng, old.len + 1);
-        size_t cut_len =
-            ts_prng_below(&prng, 3) == 0 ? 0 : ts_prng_below(&prng, old.len - cut_from + 1) % 300;
+        struct change change = {.from = ts_prng_below(&prng, old.len + 1)};
+        size_t most = old.len - change.from;
+        change.len = ts_prng_below(&prng, 3) == 0 ? 0 : ts_prng_below(&prng, most + 1) % 300;
         inserted.len = 0;
         while (ts_prng_below(&prng, 2) == 0)
             put_something(&inserted, &prng);
+        change.inserted = inserted.len;
         new.len = 0;
-        put(&new, old.bytes, cut_from);
+        put(&new, old.bytes, change.from);
         put(&new, inserted.bytes, inserted.len);
-        put(&new, old.bytes + cut_from + cut_len, old.len - cut_from - cut_len);
+        put(&new, old.bytes + change.from + change.len, most - change.len);
 
         struct list before = scan_raw(&kit, (struct ts_scan){.bytes = ts_bytes_of(old.bytes, old.len)});
-        struct ts_span changed = {cut_from, inserted.len};
-        struct list merged = scan_raw(&kit, (struct ts_scan){.bytes = ts_bytes_of(new.bytes, new.len),
-                                                             .changed = &changed,
-                                                             .changed_count = 1});
-        for (size_t i = 0; i < before.count; i++) {
-            const struct ts_match *match = &before.matches[i];
-            size_t end = match->depends.from + match->depends.len;
-            merged.shift = 0;
-            if (end <= cut_from && !match->depends_on_end) {
-                list_add(&merged, match);
-            } else if (match->depends.from >= cut_from + cut_len && !match->depends_on_start) {
-                merged.shift = inserted.len - cut_len;
-                list_add(&merged, match);
-            }
-        }
+        struct ts_span changed = {change.from, inserted.len};
+        struct ts_scan scan = {
+            .bytes = ts_bytes_of(new.bytes, new.len), .changed = &changed, .changed_count = 1};
+        if (round % 2 == 0)
+            scan.landmarks = carry_landmarks(&change);
+        struct list merged = scan_raw(&kit, scan);
+        struct ts_landmarks landmarks = ts_scanner_landmarks(kit.scanner);
+        assert_int_equal(landmarks.are_known, round % 2 == 0);
+        if (landmarks.count > 0)
+            memcpy(found, landmarks.items, landmarks.count * sizeof *found);
+        carry_matches(&before, &change, &merged);
         struct list whole = scan_text(&kit, new.bytes, new.len);
         list_settle(&merged, &kit.rules);
         assert_same(&kit, &merged, &whole, "changed and carried");
+        if (landmarks.are_known) {
+            struct ts_landmarks all = ts_scanner_landmarks(kit.scanner);
+            assert_int_equal(landmarks.count, all.count);
+            for (size_t i = 0; i < all.count; i++) {
+                assert_int_equal(found[i].end, all.items[i].end);
+                assert_int_equal(found[i].gate, all.items[i].gate);
+            }
+            landmarks_seen += all.count;
+        }
         list_release(&before);
         list_release(&merged);
         list_release(&whole);
     }
+    assert_true(landmarks_seen > 100);
+}
+
+/* And so can this one: a long rule far from what has changed is found by its landmark alone. */
+static void without_its_landmark_a_long_match_is_not_found(void **state) {
+    (void)state;
+    static struct text text;
+    const struct ts_rule *rule = ts_ruleset_find(&kit.rules, "private-key");
+    struct ts_bytes key = rule->matches[0].text;
+    const uint8_t *end = memchr(key.data + 1, '\n', key.len);
+    size_t head = (size_t)(end - key.data);
+    text.len = 0;
+    put(&text, key.data, head);
+    for (int i = 0; i < 3000; i++)
+        put(&text, "\n", 1);
+    put(&text, end, key.len - head);
+    struct ts_span changed = {text.len - 40, 1};
+    struct ts_scan scan = {
+        .bytes = ts_bytes_of(text.bytes, text.len), .changed = &changed, .changed_count = 1};
+    struct list unknown = scan_raw(&kit, scan);
+    assert_false(ts_scanner_landmarks(kit.scanner).are_known);
+    struct list whole = scan_raw(&kit, (struct ts_scan){.bytes = scan.bytes});
+    struct ts_landmarks all = ts_scanner_landmarks(kit.scanner);
+    assert_true(all.count >= 2);
+    struct ts_landmark landmark = all.items[0];
+    assert_int_equal(landmark.end, head);
+    scan.landmarks = (struct ts_landmarks){.are_known = true, .count = 1, .items = &landmark};
+    struct list known = scan_raw(&kit, scan);
+    scan.landmarks.count = 0;
+    struct list none = scan_raw(&kit, scan);
+    assert_int_equal(unknown.count, whole.count);
+    assert_int_equal(known.count, whole.count);
+    assert_true(whole.count > 0);
+    assert_int_equal(none.count, 0);
+    list_release(&unknown);
+    list_release(&whole);
+    list_release(&known);
+    list_release(&none);
 }
 
 /* The check above can fail: without the changed bytes something is missing. */
@@ -438,6 +522,7 @@ int main(void) {
         cmocka_unit_test(gates_find_the_same_in_generated_texts),
         cmocka_unit_test(gates_find_the_same_in_files_of_this_machine),
         cmocka_unit_test(changed_bytes_and_carried_matches_are_a_whole_scan),
+        cmocka_unit_test(without_its_landmark_a_long_match_is_not_found),
         cmocka_unit_test(what_is_changed_is_not_found_without_looking),
         cmocka_unit_test(windows_with_overlap_find_what_one_scan_finds),
         cmocka_unit_test(threads_share_a_detector),

@@ -1,0 +1,22 @@
+/*
+ * A list of landmarks that is made in nearly the right order: gates come in the order of their ends in a block, blocks
+ * overlap a little, and those that were known before are joined at the end.
+ */
+#ifndef TS_DETECT_LANDMARKS_H
+#define TS_DETECT_LANDMARKS_H
+
+#include "scanner.h"
+
+struct detect_landmarks {
+    bool is_lost; /* too many, or a part was not looked at: what is in it is not all */
+    size_t count;
+    struct ts_landmark items[TS_LANDMARKS_MAX]; /* sorted, each once */
+};
+
+void detect__landmark_add(struct detect_landmarks *landmarks, struct ts_landmark landmark);
+
+/* Adds those of another sorted list. */
+void detect__landmarks_join(struct detect_landmarks *landmarks, const struct ts_landmark *others,
+                            size_t count);
+
+#endif
