@@ -99,8 +99,9 @@ struct ts_txn_result {
     enum ts_store_result reason; /* what the store said, for outcomes other than committed */
     const char *cause;           /* what ended it, when that was no answer of a store: "timeout", "deadlock",
                                     "admission", "circuit_breaker", "replication_lag", "resolver", "fenced" */
-    const char *timeout;         /* the phase whose timeout ended it, such as "Prepare"; NULL when none did */
-    uint32_t attempts;           /* 0: refused before the first */
+    const char *timeout; /* the phase whose timeout ended it, such as "Prepare", or, when it is committed and
+                                    pending, the wait for the stores; NULL when none did */
+    uint32_t attempts;   /* 0: refused before the first */
     struct ts_txn_latency latency;
     size_t place_count;
     struct ts_txn_place places[TS_TXN_PLACES_MAX]; /* the first place_count, ascending */

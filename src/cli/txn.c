@@ -102,9 +102,9 @@ static void print_json(const struct ts_txn_result *result, const struct cli_ops 
         json_object_set_new(object, "text", json_string(result->text));
         if (result->op < ops->count)
             json_object_set_new(object, "line", json_integer((json_int_t)ops->lines[result->op]));
-        if (result->timeout)
-            json_object_set_new(object, "timeout", json_string(result->timeout));
     }
+    if (result->timeout)
+        json_object_set_new(object, "timeout", json_string(result->timeout));
     json_dumpf(object, stdout, JSON_COMPACT);
     putchar('\n');
     json_decref(object);

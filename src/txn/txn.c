@@ -108,7 +108,7 @@ static void prepare_members(struct txn__session *session, size_t decider) {
     session->participants = (struct txn__places){{0}};
     for (size_t i = 0; i < plan->part_count; i++) {
         session->members[i] = (struct txn__member){.place = plan->parts[i].place};
-        session->rpc_us[i] = 0;
+        session->rpc_us[i] = session->lock_wait_us[i] = 0;
         if (i != decider)
             txn__places_add(&session->participants, plan->parts[i].place);
     }
@@ -225,8 +225,7 @@ static void keep_conflicts(struct ts_coordinator *coordinator, const struct txn_
         uint32_t place = session->members[i].place;
         struct ts_conflict_tracker *tracker = &coordinator->conflicts[place];
         ts_conflict_record(
-            tracker, (struct ts_conflict_event){conflict_of(session, i), session->calls[i].lock_wait_us},
-            now_us);
+            tracker, (struct ts_conflict_event){conflict_of(session, i), session->lock_wait_us[i]}, now_us);
         if (now_us < coordinator->adaptive[place].next_us)
             continue;
         struct ts_conflict_view view = ts_conflict_view(tracker, now_us);
@@ -310,6 +309,7 @@ static bool run_attempts(struct ts_coordinator *coordinator, struct txn__session
     ts_retry_init(&retry, session->begun_us);
     for (;;) {
         session->cause = (struct ts_txn_cause){.kind = TS_CAUSE_NONE};
+        session->pending = TS_TIMEOUT_NONE;
         session->text[0] = '\0';
         session->deadlocked = false;
         session->run.outcome = TS_TXN_ABORTED;
@@ -394,10 +394,13 @@ static void fill_result(struct txn__session *session, bool admitted, struct ts_t
     memcpy(result->sqlstate, sqlstate.text, sizeof result->sqlstate);
     if (session->run.count > 0)
         memcpy(result->id, session->id, sizeof session->id);
+    if (is_committed(session) && admitted) {
+        if (result->outcome == TS_TXN_COMMITTED_PENDING && session->pending != TS_TIMEOUT_NONE)
+            result->timeout = ts_timeout_phase_name(session->pending);
+        return;
+    }
     if (session->cause.kind == TS_CAUSE_TIMEOUT)
         result->timeout = ts_timeout_phase_name(session->cause.phase);
-    if (is_committed(session) && admitted)
-        return;
     if (session->cause.kind != TS_CAUSE_NONE && session->cause.kind != TS_CAUSE_STORE)
         result->cause = ts_abort_reason_name(ts_txn_cause_reason(&session->cause));
     result->reason = session->cause.kind == TS_CAUSE_STORE ? session->cause.result : session->run.reason;
@@ -420,7 +423,7 @@ static void keep_metrics(struct ts_coordinator *coordinator, const struct txn__s
         uint32_t place = session->members[i].place;
         ts_txn_metrics_record_rpc(coordinator->metrics, (struct ts_latency_rpc){place, session->rpc_us[i]});
         ts_txn_metrics_record_lock_wait(coordinator->metrics,
-                                        (struct ts_latency_rpc){place, session->calls[i].lock_wait_us});
+                                        (struct ts_latency_rpc){place, session->lock_wait_us[i]});
     }
     pthread_mutex_unlock(&coordinator->metrics_lock);
 }

@@ -283,7 +283,7 @@ static void a_lost_reply_of_the_commit_point_is_found_committed(void **state) {
     stage_open(&stage);
     run(3, NULL);
     for (size_t i = 0; i < 3; i++)
-        stage_fault(&stage, i, TS_CALL_APPLY, TS_FAULT_LOST_REPLY, TS_STORE_OK, 1);
+        stage_fault_decision(&stage, i, TS_FAULT_LOST_REPLY);
     run(3, NULL);
     expect_outcome(TS_TXN_COMMITTED, "00000");
     expect_numbers(2, 2, 2);
@@ -294,7 +294,7 @@ static void a_commit_point_that_never_arrived_is_shut_out_by_an_abort_decision(v
     stage_open(&stage);
     run(3, NULL);
     for (size_t i = 0; i < 3; i++)
-        stage_fault(&stage, i, TS_CALL_APPLY, TS_FAULT_LOST_REQUEST, TS_STORE_OK, 1);
+        stage_fault_decision(&stage, i, TS_FAULT_LOST_REQUEST);
     struct ts_txn_options once = {.once = true};
     run(3, &once);
     assert_int_equal(result.outcome, TS_TXN_ABORTED);
@@ -310,7 +310,7 @@ static void a_late_commit_point_changes_nothing(void **state) {
     stage_open(&stage);
     run(3, NULL);
     for (size_t i = 0; i < 3; i++)
-        stage_fault(&stage, i, TS_CALL_APPLY, TS_FAULT_LATE, TS_STORE_OK, 1);
+        stage_fault_decision(&stage, i, TS_FAULT_LATE);
     struct ts_txn_options once = {.once = true};
     run(3, &once);
     assert_int_equal(result.outcome, TS_TXN_ABORTED);
@@ -569,7 +569,7 @@ static void closing_leaves_no_records(void **state) {
     for (int i = 0; i < 20; i++)
         run(3, NULL);
     for (size_t i = 0; i < 3; i++)
-        stage_fault(&stage, i, TS_CALL_APPLY, TS_FAULT_LOST_REQUEST, TS_STORE_OK, 1);
+        stage_fault_decision(&stage, i, TS_FAULT_LOST_REQUEST);
     struct ts_txn_options once = {.once = true};
     run(3, &once); /* leaves an abort decision */
     stage_no_faults(&stage);
