@@ -494,14 +494,52 @@ static struct txn__session *begin(struct ts_coordinator *coordinator, const stru
     return session;
 }
 
-static void refuse_session(struct ts_coordinator *coordinator, struct txn__session *session, size_t op,
-                           const char *text, struct ts_txn_result *result) {
-    refuse(result, "22023", TS_STORE_BAD_BATCH, text);
+static void refuse_session(struct ts_coordinator *coordinator, struct txn__session *session,
+                           enum ts_store_result reason, size_t op, const char *text,
+                           struct ts_txn_result *result) {
+    refuse(result, ts_store_result_sqlstate(reason), reason, text);
     result->op = op;
     pthread_mutex_lock(&coordinator->lock);
     session->next = coordinator->free_sessions;
     coordinator->free_sessions = session;
     pthread_mutex_unlock(&coordinator->lock);
+}
+
+/*
+ * Whether each store's part is within the limits of a batch. A store would say so itself, but the decider only after
+ * the others have promised. Returns NULL, or what is wrong with the operation *ret_op.
+ */
+static const char *check_sizes(const struct txn__session *session, size_t *ret_op) {
+    size_t counts[TS_TXN_PLACES_MAX] = {0}, bytes[TS_TXN_PLACES_MAX] = {0}, everywhere = 0;
+    for (size_t i = 0; i < session->op_count; i++)
+        everywhere += session->op_places[i] == TXN__EVERYWHERE;
+    for (size_t i = 0; i < session->op_count; i++) {
+        const struct ts_op *op = &session->ops[i];
+        uint32_t place = session->op_places[i];
+        if (place == TXN__EVERYWHERE)
+            continue;
+        *ret_op = i;
+        if (++counts[place] + everywhere > TS_STORE_BATCH_OPS_MAX)
+            return "with this operation a store has more than 100000 of them; make several transactions";
+        bytes[place] += op->key.len + (op->kind == TS_OP_PUT ? op->value.len : 0);
+        if (bytes[place] > TS_STORE_BATCH_BYTES_MAX)
+            return "with this operation the keys and values for a store exceed 64 MiB; make several transactions";
+    }
+    return NULL;
+}
+
+/* The operations and their places are known. */
+static void plan_and_run(struct ts_coordinator *coordinator, struct txn__session *session,
+                         const struct ts_txn_options *options, struct ts_txn_result *ret_result) {
+    size_t op = SIZE_MAX;
+    txn__plan_init(&session->plan, session->op_places, session->op_count);
+    const char *wrong = check_sizes(session, &op);
+    if (wrong != NULL) {
+        refuse_session(coordinator, session, TS_STORE_TOO_LARGE, op, wrong, ret_result);
+        return;
+    }
+    ts_latency_add(&session->latency, TS_LATENCY_ROUTE_PLAN, txn__now_us() - session->begun_us);
+    run_planned(coordinator, session, options, ret_result);
 }
 
 static const char reserved_key[] =
@@ -522,14 +560,12 @@ void ts_txn_run(struct ts_coordinator *coordinator, const struct ts_op *ops, siz
             continue;
         }
         if (!key_is_allowed(ops[i].key, options->system)) {
-            refuse_session(coordinator, session, i, reserved_key, ret_result);
+            refuse_session(coordinator, session, TS_STORE_BAD_BATCH, i, reserved_key, ret_result);
             return;
         }
         session->op_places[i] = (uint32_t)ts_cluster_place_of_key(coordinator->cluster, ops[i].key);
     }
-    txn__plan_init(&session->plan, session->op_places, count);
-    ts_latency_add(&session->latency, TS_LATENCY_ROUTE_PLAN, txn__now_us() - session->begun_us);
-    run_planned(coordinator, session, options, ret_result);
+    plan_and_run(coordinator, session, options, ret_result);
 }
 
 /* Puts parts together. Returns NULL or what is wrong with the operation *ret_op. */
@@ -569,11 +605,9 @@ void ts_txn_run_parts(struct ts_coordinator *coordinator, const struct ts_txn_pa
     size_t op = 0;
     const char *wrong = flatten(coordinator, session, parts, count, options->system, &op);
     if (wrong != NULL) {
-        refuse_session(coordinator, session, op, wrong, ret_result);
+        refuse_session(coordinator, session, TS_STORE_BAD_BATCH, op, wrong, ret_result);
         return;
     }
     session->ops = session->flat;
-    txn__plan_init(&session->plan, session->op_places, session->op_count);
-    ts_latency_add(&session->latency, TS_LATENCY_ROUTE_PLAN, txn__now_us() - session->begun_us);
-    run_planned(coordinator, session, options, ret_result);
+    plan_and_run(coordinator, session, options, ret_result);
 }

@@ -226,6 +226,8 @@ if ENGINE == "rocksdb":
         done = subprocess.run(["unshare", "-rm", "sh", "-c", script], capture_output=True, text=True)
         if done.returncode == 77 or "unshare" in done.stderr:
             raise Skip("no file system can be mounted here")
+        said = open("err").read() + open("out").read()
+        holds("full: 0" not in done.stdout and ("disk is full" in said or "disk was full" in said), (done, said))
         holds("after: 0" in done.stdout and "again: 0" in done.stdout, done)
 
 else:
@@ -268,7 +270,7 @@ else:
         # Someone else holds every row of each store; the prepares wait for that, and their client never sees them again.
         blockers = [blocker(home, name) for home, name in zip(cluster.homes, cluster.names)]
         process = subprocess.Popen([PROGRAM, *cluster.command("txn"), "--set", "timeouts.prepare=60s", "--set",
-                                    "timeouts.total=120s"], stdin=subprocess.PIPE, stdout=subprocess.DEVNULL,
+                                    "timeouts.total=120s", "--set", "breaker.probe_timeout=120s"], stdin=subprocess.PIPE, stdout=subprocess.DEVNULL,
                                    stderr=subprocess.DEVNULL, text=True)
         process.stdin.write(lines)
         process.stdin.close()
@@ -383,7 +385,7 @@ def deadlock_over_three_stores():
     processes = []
     for (own, next_one), decider, timeout in zip(circle, deciders, ("8s", "60s", "60s")):
         patience = [f"timeouts.{name}=60s" for name in ("prepare", "lock_validate")]
-        patience += ["timeouts.total=100s", "retry.max_retries=0", f"deadlock.timeout={timeout}"]
+        patience += ["timeouts.total=100s", "breaker.probe_timeout=100s", "retry.max_retries=0", f"deadlock.timeout={timeout}"]
         process = subprocess.Popen([PROGRAM, *cluster.command("txn"), "--json", *(word for one in patience for word in ("--set", one))],
                                    stdin=subprocess.PIPE, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True)
         process.stdin.write(json_lines((add(account[own], -2), add(gate[next_one], 0), add(account[next_one], 1), add(decider, 1))))

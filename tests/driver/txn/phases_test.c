@@ -29,7 +29,8 @@ static int set_up(void **state) {
     struct ts_timeouts *timeouts = &stage.config.timeouts;
     timeouts->coord_queue_us = timeouts->shard_rpc_us = timeouts->prepare_us = timeouts->commit_us =
         timeouts->lock_validate_us = timeouts->retry_ceiling_us = timeouts->total_us = LONG_US;
-    timeouts->shard_rpc_us = 500000; /* what a call in the background may take, so that closing does not wait */
+    timeouts->shard_rpc_us =
+        500000; /* what a call in the background may take, so that closing does not wait */
     stage.config.breaker.probe_timeout_us = LONG_US;
     stage.config.deadlock.timeout_us = 3 * (uint64_t)LONG_US;
     return 0;
@@ -246,7 +247,7 @@ static atomic_bool fenced;
 static void *recover(void *context) {
     struct ts_cluster *other = context;
     struct ts_txn_settled settled;
-    (void)ts_txn_recover(other, LONG_US / 1000, &settled, NULL);
+    (void)ts_txn_recover(other, 4000, &settled, NULL);
     fenced = true;
     return NULL;
 }
@@ -268,7 +269,7 @@ static void hold_registration(void) {
 /* A fence that waited would be waited for by every later decision: it tries for a moment. */
 static void a_fence_that_cannot_be_had_holds_nobody_up(void **state) {
     (void)state;
-    stage.config.timeouts.lock_validate_us = 5000000;
+    stage.config.timeouts.lock_validate_us = 1000000; /* shorter than what the fence could wait for */
     stage_open(&stage);
     register_first();
     hold_registration();
