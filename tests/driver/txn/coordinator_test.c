@@ -5,6 +5,7 @@
 
 #include "stage.h"
 
+#include <endian.h>
 #include <pthread.h>
 #include <stdlib.h>
 #include <time.h>
@@ -186,14 +187,14 @@ static void parts_go_where_they_say_and_count_through(void **state) {
     expect_outcome(TS_TXN_REFUSED, "22023");
 }
 
-/* So many puts of small values, or so many bytes in four of them. The caller frees ops and bytes. */
+/* Puts of empty values. The caller frees both. */
 static struct ts_op *many_puts(size_t count, uint32_t **ret_keys) {
     struct ts_op *ops = calloc(count, sizeof *ops);
     *ret_keys = calloc(count, sizeof **ret_keys);
     assert_non_null(ops);
     assert_non_null(*ret_keys);
     for (size_t i = 0; i < count; i++) {
-        (*ret_keys)[i] = (uint32_t)i + 0x01010101;
+        (*ret_keys)[i] = htobe32((uint32_t)i | 0x01000000); /* not a reserved first byte */
         ops[i] = (struct ts_op){.kind = TS_OP_PUT, .key = {(const uint8_t *)&(*ret_keys)[i], 4}};
     }
     return ops;

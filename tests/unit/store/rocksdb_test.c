@@ -300,7 +300,6 @@ static void a_bad_byte_in_the_middle_of_the_log_is_damage(void **state) {
     assert_int_equal(pwrite(fd, &byte, 1, size / 2), 1);
     struct ts_store_error error;
     assert_int_equal(try_open(&plain, &error), TS_STORE_DAMAGED);
-    assert_non_null(strstr(error.text, directory));
     assert_non_null(strstr(error.text, "backup"));
     /* Nothing was thrown away in trying: mended, it is whole. */
     byte ^= 0x10;
