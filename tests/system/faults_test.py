@@ -215,6 +215,7 @@ if ENGINE == "rocksdb":
             '{PROGRAM}' store init >/dev/null &&
             '{PROGRAM}' bench xs --scenario bank --threads 2 --seconds 0.3 >/dev/null || exit 1
             dd if=/dev/zero of='{os.getcwd()}/small/filler' bs=64k >/dev/null 2>&1
+            truncate -s -6M '{os.getcwd()}/small/filler'  # enough to open both, not enough to go on
             '{PROGRAM}' bench xs --scenario bank --threads 2 --seconds 3 >out 2>err
             echo "full: $?"
             rm '{os.getcwd()}/small/filler'
@@ -227,7 +228,10 @@ if ENGINE == "rocksdb":
         if done.returncode == 77 or "unshare" in done.stderr:
             raise Skip("no file system can be mounted here")
         said = open("err").read() + open("out").read()
-        holds("full: 0" not in done.stdout and ("disk is full" in said or "disk was full" in said), (done, said))
+        # The disk was full, or this shows nothing. Debian's RocksDB may end the process with an assertion of its own then,
+        # when another thread is writing to the same log: nothing may be lost by that, either.
+        holds("full: 0" not in done.stdout, (done, said))
+        holds(any(word in said for word in ("disk is full", "disk was full", "writable_file_writer.h")), (done, said))
         holds("after: 0" in done.stdout and "again: 0" in done.stdout, done)
 
 else:
