@@ -20,6 +20,9 @@
 extern "C" {
 #endif
 
+/* Stores of one cluster. */
+#define TS_CLUSTER_STORES_MAX 256
+
 struct ts_cluster;
 struct ts_router;
 struct ts_store_clock;
@@ -49,7 +52,7 @@ struct ts_cluster_options {
  * Opens the stores of a list, which must be all stores of one cluster in its order, in the same epoch and
  * open, and lets each of them expect that from now on. The caller closes the cluster. options may be NULL.
  *
- * BAD_USAGE: the list, or one store in it twice, by whatever names. BAD_CONFIGURATION: a store that is not initialised, or what the stores' own opening says.
+ * BAD_USAGE: the list, more than TS_CLUSTER_STORES_MAX stores, one store in it twice, by whatever names, or stores that end with the process (memory:) among others that last. BAD_CONFIGURATION: a store that is not initialised, or what the stores' own opening says.
  * FOREIGN: a store of another cluster, place or epoch, or of a cluster that is being fenced. The error names
  * store and cure, and never has a password in it.
  */

@@ -24,7 +24,8 @@
 extern "C" {
 #endif
 
-/* Limits, the same on every engine. A batch's bytes are those of its keys and values together. */
+/* Limits, the same on every engine. A batch's bytes are those of its keys and values together. What this library adds
+ * to a batch for its own records does not count. */
 #define TS_STORE_KEY_MAX          1024
 #define TS_STORE_VALUE_MAX        ((size_t)16 << 20)
 #define TS_STORE_BATCH_OPS_MAX    100000
@@ -34,23 +35,26 @@ extern "C" {
 /* Keys and values that one READ or SCAN gives back. */
 #define TS_STORE_ANSWER_BYTES_MAX ((size_t)64 << 20)
 
+/* clang-format off: it would run the list together. */
 /*
  * What a batch is made of. A key is checked at most once and written (put, del, add) at most once in a batch;
  * a batch that breaks this is bad. Keys have 1 to TS_STORE_KEY_MAX bytes of any value. No operations at all
  * are a batch that succeeds.
  *
  *   CHECK   Fails with CHECK_FAILED unless the key's version is `version`. A shared lock until the batch or
- *           promise ends. Version 0 is "absent", and stands only together with a PUT of the same key: an
- * insert. BEFORE  Fails with LATE unless the store's time, taken under the locks, is below `time_ms`. Has no
- * key. PUT     The key's value becomes `value`. DEL     The key is gone; no error when it is absent. ADD The
- * key's value, a decimal number of 0 to INT64_MAX as text (absent counts as 0), changes by `delta`. Fails
- * with LIMIT when the result is below 0 or above `max`, and with NOT_A_COUNTER when the value is something
- * else.
+ *           promise ends. Version 0 is "absent", and stands only together with a PUT of the same key: an insert.
+ *   BEFORE  Fails with LATE unless the store's time, taken under the locks, is below `time_ms`. Has no key.
+ *   PUT     The key's value becomes `value`.
+ *   DEL     The key is gone; no error when it is absent.
+ *   ADD     The key's value, a decimal number of 0 to INT64_MAX as text (absent counts as 0), changes by `delta`.
+ *           Fails with LIMIT when the result is below 0 or above `max`, and with NOT_A_COUNTER when the value is
+ *           something else.
  *
  * Every write gives the key a new version, of which nothing is promised but that this key never had it
  * before: versions come from one counter per store, so that this holds for a key that was deleted and made
  * again, too.
  */
+/* clang-format on */
 enum ts_op_kind { TS_OP_CHECK, TS_OP_BEFORE, TS_OP_PUT, TS_OP_DEL, TS_OP_ADD };
 
 struct ts_op {
@@ -138,26 +142,31 @@ struct ts_rows {
 TS_API void ts_rows_clear(struct ts_rows *rows);
 TS_API void ts_rows_release(struct ts_rows *rows);
 
+/* clang-format off: it would run the list together. */
 /*
  * Calls.
  *
- *   READ      One row for each of `keys`, in the order asked for, from one snapshot; an absent key has
- * version 0. TOO_LARGE when the values together exceed TS_STORE_ANSWER_BYTES_MAX. SCAN      Rows with from <=
- * key < to (an empty `to` is the end), ordered, at most `limit` (0: no rows are asked for), from one
- * snapshot. Ends early, with `more`, before the bytes of its rows exceed TS_STORE_ANSWER_BYTES_MAX. APPLY All
- * of the batch or nothing; durable when it is OK. PREPARE   The batch as a promise named `gid`; durable when
- * it is OK. Its checks were made, its BEFORE was looked at, its additions were reckoned: nothing of it can
- * fail any more. COMMIT    Finishes the promise `gid` by applying its batch; durable with the next SYNC or
- * durable call. ABORT     Finishes the promise `gid` by dropping its batch; durable likewise. PREPARED  The
- * promises that are not finished, ordered by gid: key is the gid, version the store's time at PREPARE, the
- * value empty. NOW       The store's time: the only clock that decides about leases. Never goes back for one
- * process. SYNC      Everything that ended well before this call is durable.
+ *   READ      One row for each of `keys`, in the order asked for, from one snapshot; an absent key has version 0.
+ *             TOO_LARGE when the values together exceed TS_STORE_ANSWER_BYTES_MAX.
+ *   SCAN      Rows with from <= key < to (an empty `to` is the end), ordered, at most `limit` (0: no rows are
+ *             asked for), from one snapshot. Ends early, with `more`, before the bytes of its rows exceed
+ *             TS_STORE_ANSWER_BYTES_MAX.
+ *   APPLY     All of the batch or nothing; durable when it is OK.
+ *   PREPARE   The batch as a promise named `gid`; durable when it is OK. Its checks were made, its BEFORE was
+ *             looked at, its additions were reckoned: nothing of it can fail any more.
+ *   COMMIT    Finishes the promise `gid` by applying its batch; durable with the next SYNC or durable call.
+ *   ABORT     Finishes the promise `gid` by dropping its batch; durable likewise.
+ *   PREPARED  The promises that are not finished, ordered by gid: key is the gid, version the store's time at
+ *             PREPARE, the value empty.
+ *   NOW       The store's time: the only clock that decides about leases. Never goes back for one process.
+ *   SYNC      Everything that ended well before this call is durable.
  *   LAG       How far, in ms, the slowest standby that is connected is behind in replaying what this store has
  *             written: 0 on engines that have no standbys, without standbys, and when all have replayed
  *             everything. BAD_CONFIGURATION when the server does not let this role see its standbys.
  *
  * A gid has 1 to TS_STORE_GID_MAX printable ASCII characters.
  */
+/* clang-format on */
 enum ts_call_kind {
     TS_CALL_READ,
     TS_CALL_SCAN,

@@ -8,7 +8,8 @@
  * A coordinator is opened once per process and cluster; any number of threads may run transactions through it
  * at the same time. Every answer is one of five: committed, committed but not yet applied on every store,
  * aborted, refused before anything was tried, or unknown. Unknown is an answer of its own and is never folded
- * into aborted: ask ts_txn_status later, which can always tell for transactions that were recorded.
+ * into aborted: ask ts_txn_status later. For a transaction that was recorded it tells the
+ * outcome once there is one; until then, and when the write of it never arrived, it says unknown as well.
  */
 #ifndef TURNSTONE_TXN_H
 #define TURNSTONE_TXN_H
@@ -60,7 +61,9 @@ TS_API const char *ts_txn_outcome_text(enum ts_txn_outcome outcome);
 struct ts_txn_latency {
     uint64_t coord_queue_us;
     uint64_t route_plan_us;
-    uint64_t shard_rpc_max_us; /* the slowest store; ts_txn_result.places has each */
+    /* Calls that belong to no other phase (registering, looking up a lost reply, cleaning up), on the store where they
+     * took longest. */
+    uint64_t shard_rpc_max_us;
     uint64_t read_phase_us;
     uint64_t lock_validate_us;
     uint64_t prepare_wal_us;
@@ -99,8 +102,9 @@ struct ts_txn_result {
     enum ts_store_result reason; /* what the store said, for outcomes other than committed */
     const char *cause;           /* what ended it, when that was no answer of a store: "timeout", "deadlock",
                                     "admission", "circuit_breaker", "replication_lag", "resolver", "fenced" */
-    const char *timeout;         /* the phase whose timeout ended it, such as "Prepare"; NULL when none did */
-    uint32_t attempts;           /* 0: refused before the first */
+    const char *timeout; /* the phase whose timeout ended it, such as "Prepare", or, when it is committed and
+                                    pending, the wait for the stores; NULL when none did */
+    uint32_t attempts;   /* 0: refused before the first */
     struct ts_txn_latency latency;
     size_t place_count;
     struct ts_txn_place places[TS_TXN_PLACES_MAX]; /* the first place_count, ascending */

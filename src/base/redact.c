@@ -75,3 +75,28 @@ const char *ts_text_escape(struct ts_bytes bytes, char *ret_text, size_t size) {
     ret_text[used] = '\0';
     return ret_text;
 }
+
+static const uint8_t *find(struct ts_bytes bytes, struct ts_bytes what) {
+    for (; bytes.len >= what.len; bytes = ts_bytes_skip(bytes, 1))
+        if (ts_bytes_starts_with(bytes, what))
+            return bytes.data;
+    return NULL;
+}
+
+const char *ts_text_quote(struct ts_bytes bytes, char *ret_text, size_t size) {
+    static const struct ts_bytes scheme_end = TS_BYTES_INIT("://"), password = TS_BYTES_INIT("password");
+    static const char more[] = "...";
+    ts_assert(size >= 2 * sizeof more);
+    const size_t len = bytes.len;
+    const uint8_t *at = find(bytes, scheme_end);
+    if (at != NULL)
+        bytes = ts_bytes_first(bytes, (size_t)(at - bytes.data) + scheme_end.len);
+    at = find(bytes, password);
+    if (at != NULL)
+        bytes = ts_bytes_first(bytes, (size_t)(at - bytes.data));
+    if (bytes.len == len)
+        return ts_text_escape(bytes, ret_text, size);
+    ts_text_escape(bytes, ret_text, size - (sizeof more - 1));
+    memcpy(ret_text + strlen(ret_text), more, sizeof more);
+    return ret_text;
+}

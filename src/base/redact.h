@@ -31,7 +31,14 @@ const char *ts_redact_option(bool is_some, size_t len, char *ret_text, size_t si
  */
 const char *ts_text_escape(struct ts_bytes bytes, char *ret_text, size_t size);
 
-/* The same for the first character only, without a terminator, for text of any length. bytes are not empty;
+/*
+ * The same for a value that a user gave, in a complaint about it. Where somebody put the address of a server in the
+ * wrong place, a password may come with it: of a URL only the scheme is shown, and nothing from the word
+ * "password" on, with "..." for what is left out. size is at least 8.
+ */
+const char *ts_text_quote(struct ts_bytes bytes, char *ret_text, size_t size);
+
+/* The same as ts_text_escape for the first character only, without a terminator, for text of any length. bytes are not empty;
  * returns how many of them it is. */
 #define TS_TEXT_PIECE_MAX 16
 size_t ts_text_escape_one(struct ts_bytes bytes, char ret_piece[static TS_TEXT_PIECE_MAX],

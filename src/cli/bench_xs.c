@@ -11,6 +11,7 @@
 #include "output.h"
 #include "verbs.h"
 
+#include "base/assert.h"
 #include "base/number.h"
 #include "bench/breaker.h"
 #include "bench/run.h"
@@ -131,7 +132,11 @@ static enum ts_store_result open_faulty(const struct request *request, struct be
     struct ts_store_options options = request->cluster.store;
     options.must_exist = !request->in_memory;
     *ret_count = 0;
-    for (const char *at = request->urls; at && *ret_count < TS_TXN_PLACES_MAX;) {
+    enum ts_store_result checked = ts_cluster_check_urls(request->urls, ret_error);
+    if (checked != TS_STORE_OK)
+        return checked;
+    for (const char *at = request->urls; at;) {
+        ts_assert(*ret_count < TS_TXN_PLACES_MAX);
         const char *comma = strchr(at, ',');
         char *url = comma ? strndup(at, (size_t)(comma - at)) : strdup(at);
         if (!url)

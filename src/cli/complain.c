@@ -4,7 +4,6 @@
 
 #include <stdarg.h>
 #include <stdio.h>
-#include <string.h>
 
 enum cli_exit cli__complain(enum cli_exit status, const char *format, ...) {
     va_list arguments;
@@ -18,14 +17,7 @@ enum cli_exit cli__complain(enum cli_exit status, const char *format, ...) {
 
 struct cli_quoted cli__quote(struct ts_bytes value) {
     struct cli_quoted quoted = {""};
-    /* A URL may hold a password; where one stands by mistake, its scheme is enough to see that. */
-    const uint8_t *slashes = value.len == 0 ? NULL : memmem(value.data, value.len, "://", 3);
-    if (slashes != NULL)
-        value = ts_bytes_first(value, (size_t)(slashes - value.data) + 3);
-    static const char more[] = "...";
-    ts_text_escape(value, quoted.text, sizeof quoted.text - sizeof more);
-    if (slashes != NULL)
-        memcpy(quoted.text + strlen(quoted.text), more, sizeof more);
+    ts_text_quote(value, quoted.text, sizeof quoted.text);
     return quoted;
 }
 

@@ -127,7 +127,10 @@ static void print_status_text(const struct ts_cluster *cluster, const struct ts_
            status->store_count == 1 ? "store" : "stores", meta->routing);
     for (size_t i = 0; i < status->store_count; i++) {
         const struct ts_cluster_status_store *s = &status->stores[i];
-        printf("store %u %s: ", s->place, ts_store_name(ts_cluster_store(cluster, s->place)));
+        const char *name = ts_store_name(ts_cluster_store(cluster, s->place));
+        bool is_named =
+            strncmp(s->text, name, strlen(name)) == 0; /* what a store says begins with its name */
+        printf("store %u%s%s: ", s->place, is_named ? "" : " ", is_named ? "" : name);
         if (s->result != TS_STORE_OK)
             printf("%s\n", s->text);
         else

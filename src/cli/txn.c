@@ -102,9 +102,9 @@ static void print_json(const struct ts_txn_result *result, const struct cli_ops 
         json_object_set_new(object, "text", json_string(result->text));
         if (result->op < ops->count)
             json_object_set_new(object, "line", json_integer((json_int_t)ops->lines[result->op]));
-        if (result->timeout)
-            json_object_set_new(object, "timeout", json_string(result->timeout));
     }
+    if (result->timeout)
+        json_object_set_new(object, "timeout", json_string(result->timeout));
     json_dumpf(object, stdout, JSON_COMPACT);
     putchar('\n');
     json_decref(object);
@@ -140,8 +140,11 @@ static enum cli_exit run_transaction(const struct cli_arguments *arguments, stru
         cli__complain(status, "txn: %s", result.text);
     enum cli_exit written = cli__metrics_write("txn", arguments->values[TXN_METRICS], coordinator);
     ts_coordinator_close(coordinator);
-    status = status == CLI_EXIT_DONE ? written : status;
-    return cli__finish_stdout(status);
+    /* The status is the transaction's, whatever became of the report: who saw a failure would repeat it. */
+    if (cli__finish_stdout(written) != CLI_EXIT_DONE && is_committed(&result))
+        cli__complain(status, "txn: %s is %s all the same; do not repeat it", result.id,
+                      ts_txn_outcome_text(result.outcome));
+    return status;
 }
 
 static enum cli_exit run_txn(const struct cli_arguments *arguments) {
@@ -192,7 +195,8 @@ const struct cli_verb cli__verb_txn = {
         "is absent, and goes with a put of the key) and {\"op\":\"before\",\"time_ms\":N}. Keys are text, or any bytes as "
         "0x and hexadecimal digits. A key is written at most once.\n\n"
         "An outcome of 'unknown' (status 5) means that it may have been committed: 'turnstone txn status ID' tells, for "
-        "transactions that were given --record. Keys that begin with a zero byte are the system's.",
+        "transactions that were given --record. The status is that of the transaction also when its report or the metrics "
+        "could not be written: that is complained about on standard error, and a commit is still status 0. Keys that begin with a zero byte are the system's.",
     .options = txn_options,
     .option_count = sizeof txn_options / sizeof txn_options[0],
     .variables = cli__cluster_variables,

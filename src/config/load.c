@@ -29,7 +29,7 @@ static void name_place(const struct loading *loading, struct origin origin, char
     char shown[96];
     if (origin.override != NULL)
         snprintf(ret_text, size, "--set %s",
-                 ts_text_escape(ts_bytes_of_cstring(origin.override), shown, sizeof shown));
+                 ts_text_quote(ts_bytes_of_cstring(origin.override), shown, sizeof shown));
     else
         snprintf(ret_text, size, "%s:%zu", loading->path, origin.line);
 }
@@ -38,7 +38,7 @@ static bool complain(struct loading *loading, struct origin origin, struct ts_by
     char place[300], shown[96];
     name_place(loading, origin, place, sizeof place);
     snprintf(loading->error->text, sizeof loading->error->text, "%s: %s: %s", place,
-             ts_text_escape(name, shown, sizeof shown), why);
+             ts_text_quote(name, shown, sizeof shown), why);
     return false;
 }
 

@@ -30,6 +30,6 @@ enum ts_config_result ts_txn_config_set(struct ts_txn_config *config, const char
         return TS_CONFIG_OK;
     }
     snprintf(ret_error->text, sizeof ret_error->text, "%s: %s",
-             ts_text_escape(ts_bytes_of_cstring(name), shown, sizeof shown), why);
+             ts_text_quote(ts_bytes_of_cstring(name), shown, sizeof shown), why);
     return TS_CONFIG_INVALID;
 }

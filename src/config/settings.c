@@ -67,7 +67,7 @@ const struct config_setting config__settings[] = {
     DURATION("breaker.recovery_timeout", breaker.recovery_timeout_us, US,
              "how long it stays open before a probe may go"),
     DURATION("breaker.probe_timeout", breaker.probe_timeout_us, US,
-             "a probe that has not reported by then is replaced"),
+             "a probe that has not reported by then is replaced; not below timeouts.total"),
     DURATION("conflict.window", conflict.window_us, 10 * MS,
              "how far the conflict and abort rates of a store look back"),
     RATIO("adaptive.high_conflict_rate", adaptive.high_conflict_ppm, 0, TS_PPM,

@@ -120,7 +120,7 @@ bool config__value_parse(const struct config_setting *setting, struct ts_bytes t
                          char *ret_why, size_t size) {
     char why[200], shown[TS_CONFIG_VALUE_SIZE], allowed[2 * TS_CONFIG_VALUE_SIZE];
     uint64_t value;
-    ts_text_escape(text, shown, sizeof shown);
+    ts_text_quote(text, shown, sizeof shown);
     if (!parse_by_kind(setting, text, &value, why, sizeof why)) {
         snprintf(ret_why, size, "\"%s\" %s", shown, why);
         return false;

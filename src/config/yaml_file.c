@@ -69,7 +69,7 @@ static enum ts_config_result read_mapping(struct reader *reader, const struct na
 static enum ts_config_result complain_about(struct reader *reader, const struct name *name, size_t line,
                                             const char *what) {
     char shown[160], text[400];
-    ts_text_escape(ts_bytes_of(name->text, name->len), shown, sizeof shown);
+    ts_text_quote(ts_bytes_of(name->text, name->len), shown, sizeof shown);
     snprintf(text, sizeof text, "%s: %s", shown, what);
     return complain(reader, line, text);
 }
@@ -165,8 +165,9 @@ static enum ts_config_result read_file(const char *path, unsigned char **ret_con
         len += (size_t)got;
     }
     if (fd < 0 || got < 0) {
-        char reason[128];
-        snprintf(ret_error->text, sizeof ret_error->text, "%s: %s", path,
+        char reason[128], shown[160];
+        snprintf(ret_error->text, sizeof ret_error->text, "%s: %s",
+                 ts_text_quote(ts_bytes_of_cstring(path), shown, sizeof shown),
                  strerror_r(errno, reason, sizeof reason));
         goto done;
     }

@@ -139,7 +139,7 @@ size_t ts_router_list_error_describe(const struct ts_router_list_error_detail *d
         printed = snprintf(ret_text, size, "%s", what);
     } else {
         char quoted[72]; /* a line of an error should stay a line */
-        ts_text_escape(ts_bytes_of(text + detail->offset, detail->length), quoted, sizeof quoted);
+        ts_text_quote(ts_bytes_of(text + detail->offset, detail->length), quoted, sizeof quoted);
         printed = snprintf(ret_text, size, "item %zu (\"%s\"): %s", detail->position + 1, quoted, what);
     }
     ts_assert(printed >= 0);

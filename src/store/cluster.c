@@ -463,6 +463,30 @@ static enum ts_store_result try_routing(size_t count, const char *routing, struc
     return result;
 }
 
+/* Before any store is opened, too. */
+static enum ts_store_result check_list(const struct store_url_list *list, struct ts_store_error *ret_error) {
+    if (list->count > TS_CLUSTER_STORES_MAX)
+        return store__error(ret_error, TS_STORE_BAD_USAGE, SIZE_MAX,
+                            "the list has %zu stores; a cluster has at most %d", list->count,
+                            TS_CLUSTER_STORES_MAX);
+    for (size_t i = 1; i < list->count; i++)
+        if ((list->urls[i].kind == STORE_URL_MEMORY) != (list->urls[0].kind == STORE_URL_MEMORY))
+            return store__error(
+                ret_error, TS_STORE_BAD_USAGE, SIZE_MAX,
+                "memory: stores end with the process and would take half of the cluster with them; "
+                "list nothing else beside them, or none of them");
+    return store__same_directories(list, ret_error);
+}
+
+enum ts_store_result ts_cluster_check_urls(const char *urls, struct ts_store_error *ret_error) {
+    struct store_url_list list = {0};
+    enum ts_store_result result = store__url_list_parse(urls, &list, ret_error);
+    if (result == TS_STORE_OK)
+        result = check_list(&list, ret_error);
+    store__url_list_release(&list);
+    return result;
+}
+
 enum ts_store_result ts_cluster_init(const char *urls, const char *routing,
                                      const struct ts_cluster_options *options,
                                      struct ts_cluster **ret_cluster, struct ts_store_error *ret_error) {
@@ -472,7 +496,7 @@ enum ts_store_result ts_cluster_init(const char *urls, const char *routing,
     enum ts_store_result result = store__url_list_parse(urls, &list, ret_error);
     if (result != TS_STORE_OK)
         return result;
-    result = store__same_directories(&list, ret_error);
+    result = check_list(&list, ret_error);
     if (result == TS_STORE_OK && routing != NULL && routing[0] != '\0')
         result = try_routing(list.count, routing, ret_error);
     if (result != TS_STORE_OK) {

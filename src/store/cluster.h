@@ -19,6 +19,9 @@ enum ts_store_result ts_cluster_init_over(struct ts_store *const *stores, size_t
                                           const struct ts_cluster_options *options,
                                           struct ts_cluster **ret_cluster, struct ts_store_error *ret_error);
 
+/* Whether the list can be a cluster's, as far as that can be told without opening a store. */
+enum ts_store_result ts_cluster_check_urls(const char *urls, struct ts_store_error *ret_error);
+
 /* As it was when the cluster was opened, or as ts_cluster_expect has set it since. */
 const struct ts_meta *ts_cluster_meta(const struct ts_cluster *cluster, size_t place);
 

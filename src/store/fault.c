@@ -73,13 +73,26 @@ static uint64_t now_ns(const struct ts_store *store) {
     return store->clock->monotonic_ns(store->clock->context);
 }
 
+static bool is_for(const struct ts_fault_rule *rule, const struct ts_call *call) {
+    if (rule->calls != 0 && (rule->calls & TS_FAULT_CALL(call->kind)) == 0)
+        return false;
+    if (rule->puts.len == 0)
+        return true;
+    if (call->kind != TS_CALL_APPLY && call->kind != TS_CALL_PREPARE)
+        return false;
+    for (size_t i = 0; i < call->batch.count; i++)
+        if (call->batch.ops[i].kind == TS_OP_PUT && ts_bytes_starts_with(call->batch.ops[i].key, rule->puts))
+            return true;
+    return false;
+}
+
 /* The rule that strikes a call, or NULL. The mutex is held. */
-static const struct ts_fault_rule *strike(struct fault_store *store, enum ts_call_kind kind) {
+static const struct ts_fault_rule *strike(struct fault_store *store, const struct ts_call *call) {
     const struct ts_fault_rule *struck = NULL;
     for (size_t i = 0; i < store->rule_count; i++) {
         struct rule *at = &store->rules[i];
         const struct ts_fault_rule *rule = &at->rule;
-        if (rule->calls != 0 && (rule->calls & TS_FAULT_CALL(kind)) == 0)
+        if (!is_for(rule, call))
             continue;
         bool ripe = at->seen++ >= rule->after && (rule->times == 0 || at->struck < rule->times);
         /* Drawn whether or not another rule has struck, so that rules do not change each other's luck. */
@@ -261,7 +274,7 @@ static void start(struct ts_store *head, struct ts_call *call) {
     store__call_copy_request(call, &mine->inner);
     pthread_mutex_lock(&store->mutex);
     bool down = store->down;
-    const struct ts_fault_rule *struck = down ? NULL : strike(store, call->kind);
+    const struct ts_fault_rule *struck = down ? NULL : strike(store, call);
     struct ts_fault_rule rule = {0};
     if (struck != NULL)
         rule = *struck;

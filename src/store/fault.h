@@ -33,6 +33,8 @@ enum ts_fault_kind {
 struct ts_fault_rule {
     enum ts_fault_kind kind;
     uint32_t calls; /* TS_FAULT_CALL of each kind of call that it is for; 0 is for all */
+    struct ts_bytes
+        puts;       /* only batches that put a key that begins so; empty is for all. Kept by the caller */
     uint64_t after; /* calls that are let through first */
     uint64_t times; /* calls that are struck then; 0: without end */
     struct ts_ratio

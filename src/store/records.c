@@ -3,6 +3,7 @@
 #include "base/bytes.h"
 #include "base/endian.h"
 #include "base/hash64.h"
+#include "check.h"
 
 #include <string.h>
 
@@ -59,7 +60,7 @@ bool store__promise_open(struct ts_bytes body, struct store__promise_reader *ret
     if (body.len < STORE_PROMISE_HEAD)
         return false;
     uint32_t count = ts_le32_load(body.data + 8);
-    if (count > TS_STORE_BATCH_OPS_MAX)
+    if (count > TS_STORE_BATCH_OPS_MAX + STORE_OPS_ON_TOP)
         return false;
     *ret_reader = (struct store__promise_reader){
         .rest = ts_bytes_skip(body, STORE_PROMISE_HEAD), .version = ts_le64_load(body.data), .count = count};

@@ -120,6 +120,10 @@ static rocksdb_options_t *make_options(void) {
     rocksdb_options_t *options = rocksdb_options_create();
     rocksdb_options_set_create_if_missing(options, 1);
     rocksdb_options_set_paranoid_checks(options, 1);
+    /* By itself RocksDB opens a log as far as it can be read: one bad byte in its middle would silently drop every
+     * synced write behind it, and half of a transaction. Only a record that was never written to its end is passed
+     * over; anything else is damage. */
+    rocksdb_options_set_wal_recovery_mode(options, rocksdb_tolerate_corrupted_tail_records_recovery);
     rocksdb_options_set_max_background_jobs(options, 4);
     rocksdb_options_set_write_buffer_size(options, (size_t)64 << 20);
     rocksdb_options_set_max_write_buffer_number(options, 4);

@@ -32,34 +32,61 @@ static bool cut(struct ts_bytes *rest, char c, struct ts_bytes *ret_before) {
     return true;
 }
 
+static const struct scheme {
+    struct ts_bytes prefix;
+    enum store_url_kind kind;
+} schemes[] = {{TS_BYTES_INIT("memory:"), STORE_URL_MEMORY},
+               {TS_BYTES_INIT("rocksdb:"), STORE_URL_ROCKSDB},
+               {TS_BYTES_INIT("postgresql://"), STORE_URL_POSTGRES},
+               {TS_BYTES_INIT("postgres://"), STORE_URL_POSTGRES}};
+
+static const struct scheme *scheme_of(struct ts_bytes text) {
+    for (size_t i = 0; i < sizeof schemes / sizeof schemes[0]; i++)
+        if (ts_bytes_starts_with(text, schemes[i].prefix))
+            return &schemes[i];
+    return NULL;
+}
+
+/* As much of the text as comes before the first of these characters. */
+static struct ts_bytes before_any(struct ts_bytes text, const char *stops) {
+    size_t len = 0;
+    while (len < text.len && strchr(stops, text.data[len]) == NULL) /* stops at a zero byte, too */
+        len++;
+    return ts_bytes_first(text, len);
+}
+
 /*
- * A URL that could not be read, fit for a message. It may have a password anywhere between its first colon
- * and its last at sign, or among its options, so that these are left out.
+ * A database's URL that could not be read, fit for a message. A password may stand between the first colon and the
+ * last at sign, or among the options, and may hold a question mark where nobody escaped it.
  */
-static const char *shown(struct ts_bytes text, char ret_text[static SHOWN_SIZE]) {
+static const char *shown_database(struct ts_bytes rest, char ret_text[static SHOWN_SIZE]) {
     char escaped[SHOWN_SIZE];
-    const uint8_t *at = text.len == 0 ? NULL : memrchr(text.data, '@', text.len);
-    if (at != NULL) {
-        struct ts_bytes behind = ts_bytes_skip(text, (size_t)(at - text.data));
-        struct ts_bytes rest = behind, head = {0};
-        if (cut(&rest, '?', &head))
-            behind = head;
-        const char *scheme = ts_bytes_starts_with(text, TS_BYTES("postgres")) ? "postgresql://" : "";
-        snprintf(ret_text, SHOWN_SIZE, "%s...%s", scheme, ts_text_escape(behind, escaped, SHOWN_SIZE - 20));
-        return ret_text;
-    }
-    /* Without an at sign a password may still have been meant: a comma or a question mark in it cut the URL short. */
-    const uint8_t *slashes = text.len == 0 ? NULL : memmem(text.data, text.len, "://", 3);
-    if (slashes == NULL)
+    struct ts_bytes head = before_any(rest, "?"), options = ts_bytes_skip(rest, head.len), shown = {0};
+    const uint8_t *at = head.len == 0 ? NULL : memrchr(head.data, '@', head.len);
+    bool ambiguous = options.len > 0 && memchr(options.data, '@', options.len) != NULL;
+    if (ambiguous) /* which of the at signs ends the password, nobody can tell */
+        at = NULL;
+    else if (at != NULL)
+        shown = before_any(ts_bytes_skip(head, (size_t)(at - head.data)), "=");
+    else
+        shown = before_any(head, ":=");
+    size_t end = at != NULL ? (size_t)(at - rest.data) + shown.len : shown.len;
+    snprintf(ret_text, SHOWN_SIZE, "postgresql://%s%s%s", at != NULL ? "..." : "",
+             ts_text_escape(shown, escaped, SHOWN_SIZE - 20), end < rest.len ? "..." : "");
+    return ret_text;
+}
+
+/* What could not be read, fit for a message: of what has no scheme of ours, at most its first word. */
+static const char *shown(struct ts_bytes text, char ret_text[static SHOWN_SIZE]) {
+    const struct scheme *scheme = scheme_of(text);
+    if (scheme != NULL && scheme->kind == STORE_URL_POSTGRES)
+        return shown_database(ts_bytes_skip(text, scheme->prefix.len), ret_text);
+    if (scheme != NULL)
         return ts_text_escape(text, ret_text, SHOWN_SIZE);
-    size_t scheme_len = (size_t)(slashes - text.data) + 3;
-    struct ts_bytes rest = ts_bytes_skip(text, scheme_len);
-    size_t shown_len = 0;
-    while (shown_len < rest.len && rest.data[shown_len] != ':' && rest.data[shown_len] != '?')
-        shown_len++;
-    snprintf(ret_text, SHOWN_SIZE, "%s%s",
-             ts_text_escape(ts_bytes_first(text, scheme_len + shown_len), escaped, SHOWN_SIZE - 20),
-             shown_len < rest.len ? "..." : "");
+    char escaped[SHOWN_SIZE];
+    struct ts_bytes word = before_any(text, ":=@? \t\r\n");
+    snprintf(ret_text, SHOWN_SIZE, "%s%s", ts_text_escape(word, escaped, SHOWN_SIZE - 4),
+             word.len < text.len ? "..." : "");
     return ret_text;
 }
 
@@ -94,8 +121,13 @@ static const char *decode(struct ts_bytes part, char **to) {
     return start;
 }
 
-static enum ts_store_result bad(struct ts_bytes text, struct ts_store_error *ret_error, const char *why) {
+/* position: in the list, or SIZE_MAX. What has no scheme there may be the rest of a password that a comma cut. */
+static enum ts_store_result bad(struct ts_bytes text, size_t position, const char *why,
+                                struct ts_store_error *ret_error) {
     char escaped[SHOWN_SIZE];
+    if (position != SIZE_MAX && scheme_of(text) == NULL)
+        return store__error(ret_error, TS_STORE_BAD_USAGE, SIZE_MAX, "store %zu of the list: %s", position,
+                            why);
     return store__error(ret_error, TS_STORE_BAD_USAGE, SIZE_MAX, "store URL \"%s\": %s", shown(text, escaped),
                         why);
 }
@@ -201,6 +233,12 @@ static const char *check_postgres(const struct store_url *url) {
     if (url->host[0] == '\0' && address[0] == '\0')
         return "there is no host; write postgresql://USER@HOST/DATABASE, or a folder of sockets as "
                "?host=/FOLDER";
+    /* libpq could take these for URLs of their own, and we would take them for names and show them. */
+    if (strstr(url->host, "://") != NULL || strstr(address, "://") != NULL ||
+        strstr(url->user, "://") != NULL)
+        return "a host or a user is given as a URL; give the parts of one URL";
+    if (strstr(url->database, "://") != NULL || strchr(url->database, '=') != NULL)
+        return "a database's name has no :// and no =; give host, user and password as parts of the URL";
     uint32_t port;
     if (url->port[0] != '\0' && (ts_u32_parse(ts_bytes_of_cstring(url->port), &port) != TS_NUMBER_OK ||
                                  port == 0 || port > UINT16_MAX))
@@ -258,39 +296,29 @@ static void trim_slashes(char *path) {
 }
 
 static const char *read_any(struct ts_bytes text, struct store_url *url, char **to) {
-    static const struct {
-        struct ts_bytes prefix;
-        enum store_url_kind kind;
-    } schemes[] = {{TS_BYTES_INIT("memory:"), STORE_URL_MEMORY},
-                   {TS_BYTES_INIT("rocksdb:"), STORE_URL_ROCKSDB},
-                   {TS_BYTES_INIT("postgresql://"), STORE_URL_POSTGRES},
-                   {TS_BYTES_INIT("postgres://"), STORE_URL_POSTGRES}};
     static const char none[] = "";
     url->path = url->user = url->password = url->host = url->port = url->database = none;
-    for (size_t i = 0; i < sizeof schemes / sizeof schemes[0]; i++) {
-        if (!ts_bytes_starts_with(text, schemes[i].prefix))
-            continue;
-        struct ts_bytes rest = ts_bytes_skip(text, schemes[i].prefix.len);
-        url->kind = schemes[i].kind;
-        if (url->kind == STORE_URL_POSTGRES)
-            return read_postgres(rest, url, to);
-        char *path = *to;
-        url->path = decode(rest, to);
-        if (url->path == NULL)
-            return bad_escape;
-        if (url->kind == STORE_URL_ROCKSDB && path[0] == '\0')
-            return "there is no directory; write rocksdb:DIRECTORY";
-        if (url->kind == STORE_URL_ROCKSDB)
-            trim_slashes(path);
-        return NULL;
-    }
-    if (text.len == 0)
-        return "it is empty; a store is " FORMS;
-    return "a store is " FORMS "; one host each, and a comma inside a URL is written %2C";
+    const struct scheme *scheme = scheme_of(text);
+    if (scheme == NULL)
+        return text.len == 0 ? "it is empty; a store is " FORMS
+                             : "a store is " FORMS "; one host each, and a comma inside a URL is written %2C";
+    struct ts_bytes rest = ts_bytes_skip(text, scheme->prefix.len);
+    url->kind = scheme->kind;
+    if (url->kind == STORE_URL_POSTGRES)
+        return read_postgres(rest, url, to);
+    char *path = *to;
+    url->path = decode(rest, to);
+    if (url->path == NULL)
+        return bad_escape;
+    if (url->kind == STORE_URL_ROCKSDB && path[0] == '\0')
+        return "there is no directory; write rocksdb:DIRECTORY";
+    if (url->kind == STORE_URL_ROCKSDB)
+        trim_slashes(path);
+    return NULL;
 }
 
-enum ts_store_result store__url_parse(struct ts_bytes text, struct store_url *ret_url,
-                                      struct ts_store_error *ret_error) {
+static enum ts_store_result parse(struct ts_bytes text, size_t position, struct store_url *ret_url,
+                                  struct ts_store_error *ret_error) {
     if (text.len > TEXT_MAX)
         return store__error(ret_error, TS_STORE_BAD_CONFIGURATION, SIZE_MAX,
                             "a store URL has %zu bytes; at most %d can be read", text.len, TEXT_MAX);
@@ -306,11 +334,16 @@ enum ts_store_result store__url_parse(struct ts_bytes text, struct store_url *re
     const char *wrong = read_any(text, &url, &to);
     if (wrong != NULL) {
         store__url_release(&url);
-        return bad(text, ret_error, wrong);
+        return bad(text, position, wrong, ret_error);
     }
     make_name(&url);
     *ret_url = url;
     return TS_STORE_OK;
+}
+
+enum ts_store_result store__url_parse(struct ts_bytes text, struct store_url *ret_url,
+                                      struct ts_store_error *ret_error) {
+    return parse(text, SIZE_MAX, ret_url, ret_error);
 }
 
 /* What holds a password is wiped before it goes. */
@@ -343,10 +376,10 @@ bool store__url_same(const struct store_url *a, const struct store_url *b) {
            strcmp(option_of(a, "hostaddr"), option_of(b, "hostaddr")) == 0;
 }
 
-static enum ts_store_result add(struct store_url_list *list, struct ts_bytes text,
+static enum ts_store_result add(struct store_url_list *list, struct ts_bytes text, bool alone,
                                 struct ts_store_error *ret_error) {
     struct store_url *url = &list->urls[list->count];
-    enum ts_store_result result = store__url_parse(text, url, ret_error);
+    enum ts_store_result result = parse(text, alone ? SIZE_MAX : list->count, url, ret_error);
     if (result != TS_STORE_OK)
         return result;
     list->count++;
@@ -374,7 +407,7 @@ enum ts_store_result store__url_list_parse(const char *text, struct store_url_li
     while (more && result == TS_STORE_OK) {
         struct ts_bytes item = rest;
         more = cut(&rest, ',', &item);
-        result = add(&list, item, ret_error);
+        result = add(&list, item, most == 1, ret_error);
     }
     if (result != TS_STORE_OK) {
         store__url_list_release(&list);

@@ -110,9 +110,11 @@ bool txn__admit(struct ts_coordinator *coordinator, struct txn__session *session
                      ? "dropped from a full queue for transactions with fewer stores; try again later"
                      : "too many transactions at once; try again later, or raise admission.hard_limit");
     } else if (state == TS_WAITER_TIMED_OUT) {
-        session->cause = ts_txn_cause_of_timeout(TS_TIMEOUT_COORD_QUEUE);
-        set_text(session->text, sizeof session->text,
-                 "waited in the queue for longer than timeouts.coord_queue; try again later");
+        struct ts_timeout_watch watch = {session->begun_us, 0, TS_TIMEOUT_COORD_QUEUE, now_us};
+        enum ts_timeout_phase over = ts_timeout_over(&coordinator->config.timeouts, &watch, txn__now_us());
+        session->cause = ts_txn_cause_of_timeout(over);
+        snprintf(session->text, sizeof session->text,
+                 "waited in the queue for longer than %s; try again later", ts_timeout_phase_setting(over));
     } else if (state == TS_WAITER_IDLE && session->cause.kind == TS_CAUSE_NONE) {
         session->cause.kind = TS_CAUSE_DEADLOCK;
         set_text(session->text, sizeof session->text, session->deadlock_text);

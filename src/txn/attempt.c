@@ -138,19 +138,30 @@ static void failpoint_after(enum txn__wish wish, enum ts_store_result result) {
         (void)txn__failpoint(TXN__FAILPOINT_AFTER_COMMIT);
 }
 
-/* The first failure of the transaction proper is what its caller is told. */
+/* A call that ended in vain: the phase that was over, or NONE. */
+static enum ts_timeout_phase phase_over(const struct ts_coordinator *coordinator,
+                                        const struct txn__session *session, size_t member) {
+    enum ts_store_result result = session->calls[member].error.result;
+    if (result != TS_STORE_TIMED_OUT && result != TS_STORE_UNKNOWN)
+        return TS_TIMEOUT_NONE;
+    struct ts_timeout_watch watch = watch_of(session, &session->flights[member]);
+    return ts_timeout_over(&coordinator->config.timeouts, &watch, txn__now_us());
+}
+
+/* The first failure of the transaction proper is what its caller is told. A commit that did not come in time is none,
+ * but its caller is told why it is pending. */
 static void keep_cause(const struct ts_coordinator *coordinator, struct txn__session *session, size_t member,
                        enum txn__wish wish) {
     const struct ts_call *call = &session->calls[member];
+    enum ts_timeout_phase over = phase_over(coordinator, session, member);
+    if (wish == TXN__WISH_COMMIT && session->pending == TS_TIMEOUT_NONE)
+        session->pending = over;
     if (call->error.result == TS_STORE_OK || session->cause.kind != TS_CAUSE_NONE ||
         (wish != TXN__WISH_APPLY && wish != TXN__WISH_PREPARE && wish != TXN__WISH_DECIDE))
         return;
-    bool in_vain = call->error.result == TS_STORE_TIMED_OUT || call->error.result == TS_STORE_UNKNOWN;
-    struct ts_timeout_watch watch = watch_of(session, &session->flights[member]);
-    enum ts_timeout_phase over = ts_timeout_over(&coordinator->config.timeouts, &watch, txn__now_us());
     if (session->deadlocked)
         session->cause.kind = TS_CAUSE_DEADLOCK;
-    else if (in_vain && over != TS_TIMEOUT_NONE) {
+    else if (over != TS_TIMEOUT_NONE) {
         session->cause = ts_txn_cause_of_timeout(over);
         session->cause.unanswered = call->error.result == TS_STORE_UNKNOWN;
     } else
@@ -199,6 +210,7 @@ static void reply(struct ts_coordinator *coordinator, struct txn__session *sessi
         session->rpc_us[member] = took;
     if (call->lock_wait_us > session->phase_lock_us)
         session->phase_lock_us = call->lock_wait_us;
+    session->lock_wait_us[member] += call->lock_wait_us;
     session->stall_us += call->stall_us;
     failpoint_after(wish, call->error.result);
     keep_cause(coordinator, session, member, wish);

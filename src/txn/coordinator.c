@@ -8,6 +8,9 @@
 
 #include <stdlib.h>
 
+_Static_assert(TS_TXN_PLACES_MAX == TS_CLUSTER_STORES_MAX,
+               "a transaction may touch every store of a cluster");
+
 static void init_locks(struct ts_coordinator *coordinator) {
     pthread_condattr_t monotonic;
     pthread_condattr_init(&monotonic);

@@ -99,6 +99,8 @@ struct txn__session {
     struct ts_call **waiting;
     struct txn__flight *flights;
     uint64_t *rpc_us;
+    uint64_t
+        *lock_wait_us; /* of each member, all its calls together: the call itself forgets with the next */
     struct txn__own own;
     struct txn__look_keys look_keys;
     struct ts_rows rows;
@@ -109,6 +111,7 @@ struct txn__session {
     uint64_t stall_us;
     struct ts_latency latency;
     struct ts_txn_cause cause;
+    enum ts_timeout_phase pending; /* what ended the wait for a commit, or NONE */
     char text[240];
 };
 

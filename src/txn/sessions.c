@@ -21,6 +21,7 @@ struct txn__session *txn__session_new(struct ts_coordinator *coordinator) {
     session->waiting = calloc(places, sizeof(struct ts_call *));
     session->flights = calloc(places, sizeof *session->flights);
     session->rpc_us = calloc(places, sizeof *session->rpc_us);
+    session->lock_wait_us = calloc(places, sizeof *session->lock_wait_us);
     pthread_condattr_t monotonic;
     pthread_condattr_init(&monotonic);
     pthread_condattr_setclock(&monotonic, CLOCK_MONOTONIC);
@@ -28,7 +29,8 @@ struct txn__session *txn__session_new(struct ts_coordinator *coordinator) {
     pthread_condattr_destroy(&monotonic);
     if (session->stores == NULL || session->part_of_place == NULL || session->part_from == NULL ||
         session->members == NULL || session->calls == NULL || session->waiting == NULL ||
-        session->flights == NULL || session->rpc_us == NULL || !txn__session_reserve(session, 16)) {
+        session->flights == NULL || session->rpc_us == NULL || session->lock_wait_us == NULL ||
+        !txn__session_reserve(session, 16)) {
         txn__session_free(session);
         return NULL;
     }
@@ -52,6 +54,7 @@ void txn__session_free(struct txn__session *session) {
     free(session->waiting); /* NOLINT(bugprone-multi-level-implicit-pointer-conversion) */
     free(session->flights);
     free(session->rpc_us);
+    free(session->lock_wait_us);
     free(session);
 }
 

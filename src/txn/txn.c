@@ -108,7 +108,7 @@ static void prepare_members(struct txn__session *session, size_t decider) {
     session->participants = (struct txn__places){{0}};
     for (size_t i = 0; i < plan->part_count; i++) {
         session->members[i] = (struct txn__member){.place = plan->parts[i].place};
-        session->rpc_us[i] = 0;
+        session->rpc_us[i] = session->lock_wait_us[i] = 0;
         if (i != decider)
             txn__places_add(&session->participants, plan->parts[i].place);
     }
@@ -225,8 +225,7 @@ static void keep_conflicts(struct ts_coordinator *coordinator, const struct txn_
         uint32_t place = session->members[i].place;
         struct ts_conflict_tracker *tracker = &coordinator->conflicts[place];
         ts_conflict_record(
-            tracker, (struct ts_conflict_event){conflict_of(session, i), session->calls[i].lock_wait_us},
-            now_us);
+            tracker, (struct ts_conflict_event){conflict_of(session, i), session->lock_wait_us[i]}, now_us);
         if (now_us < coordinator->adaptive[place].next_us)
             continue;
         struct ts_conflict_view view = ts_conflict_view(tracker, now_us);
@@ -310,6 +309,7 @@ static bool run_attempts(struct ts_coordinator *coordinator, struct txn__session
     ts_retry_init(&retry, session->begun_us);
     for (;;) {
         session->cause = (struct ts_txn_cause){.kind = TS_CAUSE_NONE};
+        session->pending = TS_TIMEOUT_NONE;
         session->text[0] = '\0';
         session->deadlocked = false;
         session->run.outcome = TS_TXN_ABORTED;
@@ -394,10 +394,13 @@ static void fill_result(struct txn__session *session, bool admitted, struct ts_t
     memcpy(result->sqlstate, sqlstate.text, sizeof result->sqlstate);
     if (session->run.count > 0)
         memcpy(result->id, session->id, sizeof session->id);
+    if (is_committed(session) && admitted) {
+        if (result->outcome == TS_TXN_COMMITTED_PENDING && session->pending != TS_TIMEOUT_NONE)
+            result->timeout = ts_timeout_phase_name(session->pending);
+        return;
+    }
     if (session->cause.kind == TS_CAUSE_TIMEOUT)
         result->timeout = ts_timeout_phase_name(session->cause.phase);
-    if (is_committed(session) && admitted)
-        return;
     if (session->cause.kind != TS_CAUSE_NONE && session->cause.kind != TS_CAUSE_STORE)
         result->cause = ts_abort_reason_name(ts_txn_cause_reason(&session->cause));
     result->reason = session->cause.kind == TS_CAUSE_STORE ? session->cause.result : session->run.reason;
@@ -420,7 +423,7 @@ static void keep_metrics(struct ts_coordinator *coordinator, const struct txn__s
         uint32_t place = session->members[i].place;
         ts_txn_metrics_record_rpc(coordinator->metrics, (struct ts_latency_rpc){place, session->rpc_us[i]});
         ts_txn_metrics_record_lock_wait(coordinator->metrics,
-                                        (struct ts_latency_rpc){place, session->calls[i].lock_wait_us});
+                                        (struct ts_latency_rpc){place, session->lock_wait_us[i]});
     }
     pthread_mutex_unlock(&coordinator->metrics_lock);
 }
@@ -491,14 +494,52 @@ static struct txn__session *begin(struct ts_coordinator *coordinator, const stru
     return session;
 }
 
-static void refuse_session(struct ts_coordinator *coordinator, struct txn__session *session, size_t op,
-                           const char *text, struct ts_txn_result *result) {
-    refuse(result, "22023", TS_STORE_BAD_BATCH, text);
+static void refuse_session(struct ts_coordinator *coordinator, struct txn__session *session,
+                           enum ts_store_result reason, size_t op, const char *text,
+                           struct ts_txn_result *result) {
+    refuse(result, ts_store_result_sqlstate(reason), reason, text);
     result->op = op;
     pthread_mutex_lock(&coordinator->lock);
     session->next = coordinator->free_sessions;
     coordinator->free_sessions = session;
     pthread_mutex_unlock(&coordinator->lock);
+}
+
+/*
+ * Whether each store's part is within the limits of a batch. A store would say so itself, but the decider only after
+ * the others have promised. Returns NULL, or what is wrong with the operation *ret_op.
+ */
+static const char *check_sizes(const struct txn__session *session, size_t *ret_op) {
+    size_t counts[TS_TXN_PLACES_MAX] = {0}, bytes[TS_TXN_PLACES_MAX] = {0}, everywhere = 0;
+    for (size_t i = 0; i < session->op_count; i++)
+        everywhere += session->op_places[i] == TXN__EVERYWHERE;
+    for (size_t i = 0; i < session->op_count; i++) {
+        const struct ts_op *op = &session->ops[i];
+        uint32_t place = session->op_places[i];
+        if (place == TXN__EVERYWHERE)
+            continue;
+        *ret_op = i;
+        if (++counts[place] + everywhere > TS_STORE_BATCH_OPS_MAX)
+            return "with this operation a store has more than 100000 of them; make several transactions";
+        bytes[place] += op->key.len + (op->kind == TS_OP_PUT ? op->value.len : 0);
+        if (bytes[place] > TS_STORE_BATCH_BYTES_MAX)
+            return "with this operation the keys and values for a store exceed 64 MiB; make several transactions";
+    }
+    return NULL;
+}
+
+/* The operations and their places are known. */
+static void plan_and_run(struct ts_coordinator *coordinator, struct txn__session *session,
+                         const struct ts_txn_options *options, struct ts_txn_result *ret_result) {
+    size_t op = SIZE_MAX;
+    txn__plan_init(&session->plan, session->op_places, session->op_count);
+    const char *wrong = check_sizes(session, &op);
+    if (wrong != NULL) {
+        refuse_session(coordinator, session, TS_STORE_TOO_LARGE, op, wrong, ret_result);
+        return;
+    }
+    ts_latency_add(&session->latency, TS_LATENCY_ROUTE_PLAN, txn__now_us() - session->begun_us);
+    run_planned(coordinator, session, options, ret_result);
 }
 
 static const char reserved_key[] =
@@ -519,14 +560,12 @@ void ts_txn_run(struct ts_coordinator *coordinator, const struct ts_op *ops, siz
             continue;
         }
         if (!key_is_allowed(ops[i].key, options->system)) {
-            refuse_session(coordinator, session, i, reserved_key, ret_result);
+            refuse_session(coordinator, session, TS_STORE_BAD_BATCH, i, reserved_key, ret_result);
             return;
         }
         session->op_places[i] = (uint32_t)ts_cluster_place_of_key(coordinator->cluster, ops[i].key);
     }
-    txn__plan_init(&session->plan, session->op_places, count);
-    ts_latency_add(&session->latency, TS_LATENCY_ROUTE_PLAN, txn__now_us() - session->begun_us);
-    run_planned(coordinator, session, options, ret_result);
+    plan_and_run(coordinator, session, options, ret_result);
 }
 
 /* Puts parts together. Returns NULL or what is wrong with the operation *ret_op. */
@@ -566,11 +605,9 @@ void ts_txn_run_parts(struct ts_coordinator *coordinator, const struct ts_txn_pa
     size_t op = 0;
     const char *wrong = flatten(coordinator, session, parts, count, options->system, &op);
     if (wrong != NULL) {
-        refuse_session(coordinator, session, op, wrong, ret_result);
+        refuse_session(coordinator, session, TS_STORE_BAD_BATCH, op, wrong, ret_result);
         return;
     }
     session->ops = session->flat;
-    txn__plan_init(&session->plan, session->op_places, session->op_count);
-    ts_latency_add(&session->latency, TS_LATENCY_ROUTE_PLAN, txn__now_us() - session->begun_us);
-    run_planned(coordinator, session, options, ret_result);
+    plan_and_run(coordinator, session, options, ret_result);
 }

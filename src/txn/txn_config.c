@@ -62,6 +62,9 @@ const char *ts_txn_config_conflict(const struct ts_txn_config *config) {
         return "adaptive.low_conflict_rate is above adaptive.high_conflict_rate: lower it or raise the other";
     if (adaptive->min_concurrency > adaptive->max_concurrency)
         return "adaptive.min_concurrency is above adaptive.max_concurrency: lower it or raise the other";
+    if (config->breaker.probe_timeout_us < config->timeouts.total_us)
+        return "breaker.probe_timeout is below timeouts.total, so that a probe could be taken for lost while it still "
+               "runs: raise it or lower the other";
     return NULL;
 }
 

@@ -87,13 +87,14 @@ static void a_batch_has_at_most_100000_operations(void **state) {
     struct contract_world *world = *state;
     const size_t most = TS_STORE_BATCH_OPS_MAX;
     struct ts_op *ops = calloc(most + 1, sizeof *ops);
-    uint8_t *keys = malloc((most + 1) * 4);
+    uint8_t *keys = malloc((most + 1) * 5);
     assert_non_null(ops);
     assert_non_null(keys);
     for (size_t i = 0; i <= most; i++) {
-        /* In an order that is not theirs. */
-        ts_be32_store((uint32_t)(i * 2654435761u), keys + 4 * i);
-        ops[i] = (struct ts_op){.kind = TS_OP_PUT, .key = {keys + 4 * i, 4}, .value = {keys + 4 * i, 4}};
+        /* In an order that is not theirs; none begins with a zero byte, of which some come on top. */
+        keys[5 * i] = 'k';
+        ts_be32_store((uint32_t)(i * 2654435761u), keys + 5 * i + 1);
+        ops[i] = (struct ts_op){.kind = TS_OP_PUT, .key = {keys + 5 * i, 5}, .value = {keys + 5 * i, 5}};
     }
     struct ts_call call =
         contract_run_apply(world->store, ops, most + 1, contract_deadline_ns(CONTRACT_LONG_MS));

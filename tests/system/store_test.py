@@ -155,6 +155,35 @@ def malformed_lists_are_usage_errors():
 
 
 @test
+def a_cluster_has_at_most_256_stores():
+    complains(2, ["257 stores", "at most 256"], "store", "init", "--cluster", rocksdb(*(f"s{i}" for i in range(257))))
+    holds(not os.path.exists("s0"), "nothing was made")
+    complains(2, ["257 stores", "at most 256"], "bench", "xs", "--scenario", "faults", "--seconds", "0.1", "--cluster",
+              ",".join(f"memory:{i}" for i in range(257)))
+
+
+@test
+def stores_that_end_with_the_process_are_not_mixed_with_others():
+    for scenario in ("uniform", "faults"):
+        for cluster in (f"memory:a,{rocksdb('mixed')}", f"{rocksdb('mixed')},memory:a"):
+            complains(2, "memory:", "bench", "xs", "--scenario", scenario, "--seconds", "0.1", "--cluster", cluster)
+    complains(2, "memory:", "bench", "coord", "--cluster", f"memory:a,{rocksdb('mixed')}")
+    holds(not os.path.exists("mixed"), "nothing was made")
+
+
+@test
+def a_store_that_does_not_answer_is_named_once():
+    # A server that takes connections, to be a store of a cluster that is half there, is more than this needs.
+    cluster = rocksdb("named")
+    init(cluster)
+    line = run("store", "status", "--cluster", cluster).out.splitlines()[1]
+    equal(line.count("rocksdb:"), 1, line)
+    result = run("store", "status", "--cluster", f"{cluster},postgresql://u@127.0.0.1:1/db")
+    for line in (result.out + result.err).splitlines():
+        holds(line.count("127.0.0.1:1/db") <= 1, line)
+
+
+@test
 def passwords_never_reach_a_message():
     for words in (["store", "status", "--cluster", "postgresql://u:ge,heim@h1/db"],
                   ["store", "status", "--cluster", "postgresql://u:ge?heim@h1/db"],
@@ -164,6 +193,24 @@ def passwords_never_reach_a_message():
                   ["store", "status", "--cluster", "postgresql://u:geheim@127.0.0.1:1/db"],
                   ["store", "status", "postgresql://u:geheim@h1/db"], ["postgresql://u:geheim@h1/db"],
                   ["store", "postgresql://u:geheim@h1/db"],
+                  ["store", "status", "--cluster", "host=h user=u password=geheim"],
+                  ["store", "status", "--cluster", "postgresql://h/db?password=ge,heim"],
+                  ["store", "status", "--cluster", "postgresql://u@h/db?password=ge@heim&bad"],
+                  ["store", "status", "--cluster", "postgresql://u:a@x?heim@h/db"],
+                  ["store", "status", "--cluster", "postgresql:u:geheim"],
+                  ["store", "status", "--cluster", "postgresql//u:geheim/db"],
+                  ["store", "status", "--cluster", "rocksdb:x,u:geheim"],
+                  ["store", "status", "--cluster", "postgresql://127.0.0.1:1?dbname=postgresql://v:geheim@h2/db"],
+                  ["store", "status", "--cluster", "postgresql://127.0.0.1:1?dbname=password%3Dgeheim"],
+                  ["store", "status", "--cluster", "postgresql:///d?host=postgresql://v:geheim@h2/db"],
+                  ["txn", "--cluster", "rocksdb:x", "--set", "cluster=postgresql://u:geheim@h/d"],
+                  ["txn", "--cluster", "rocksdb:x", "--set", "timeouts.total=postgresql://u:geheim@h/d"],
+                  ["txn", "--cluster", "rocksdb:x", "--set", "postgresql://u:geheim@h/d?a=b"],
+                  ["txn", "--cluster", "rocksdb:x", "--set", "cluster=host=h user=u password=geheim"],
+                  ["txn", "--cluster", "rocksdb:x", "--config", "postgresql://u:geheim@h/d"],
+                  ["store", "init", "--cluster", "rocksdb:x", "--strategy", "range", "--ranges", "postgresql://u:geheim@h/d"],
+                  ["store", "init", "--cluster", "rocksdb:x", "--strategy", "range", "--ranges", "0:0-postgresql://u:geheim@h/d"],
+                  ["route", "k", "--strategy", "range", "--ranges", "postgresql://u:geheim@h/d"],
                   ["store", "status", "--wait", "postgresql://u:geheim@h1/db", "--cluster", "rocksdb:x"]):
         result = run(*words)
         holds(result.status in (2, 6), f"{words}: {result}")

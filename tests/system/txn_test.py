@@ -4,12 +4,13 @@ import json
 import os
 import re
 import signal
+import subprocess
 import sys
 import time
 
 sys.path.insert(0, os.path.join(os.path.dirname(os.path.abspath(__file__)), "..", "support", "python"))
 from pg import Server  # noqa: E402
-from program import complains, run  # noqa: E402
+from program import PROGRAM, complains, run  # noqa: E402
 from tap import equal, holds, main, test  # noqa: E402
 
 WATERFALL = re.compile(r"queue=\d+\|route=\d+\|rpc_max=\d+\|read=\d+\|lock=\d+\|prep=\d+\|barrier=\d+\|commit=\d+"
@@ -327,6 +328,27 @@ def a_role_that_may_not_see_standbys_is_told_what_to_grant():
         complains(6, "GRANT pg_monitor", "txn", "--cluster", cluster, *limit(1000), stdin=json.dumps(put("k")) + "\n")
         server.sql("postgres", "GRANT pg_monitor TO plain")
         until("00000", cluster, put("k"), options=limit(1000))
+
+
+@test
+def what_is_committed_ends_well_whatever_becomes_of_its_report():
+    cluster = f"rocksdb:{os.getcwd()}/report"
+    equal(run("store", "init", "--cluster", cluster).status, 0)
+    line = '{"op":"add","key":"n","delta":1}\n'
+    result = run("txn", "--cluster", cluster, "--metrics", "/dev/full", stdin=line)
+    equal(result.status, 0, result)
+    holds("cannot write the metrics" in result.err and "do not repeat it" in result.err, result)
+    with open("/dev/full", "w", encoding="utf-8") as full:
+        done = subprocess.run([PROGRAM, "txn", "--cluster", cluster], input=line, stdout=full, stderr=subprocess.PIPE,
+                              text=True, check=False)
+    equal(done.returncode, 0, done)
+    holds("cannot write to standard output" in done.stderr and "do not repeat it" in done.stderr, done)
+    holds(": 2" in run("store", "get", "--cluster", cluster, "n").out, "both are counted")
+    # What is not committed keeps its own status.
+    with open("/dev/full", "w", encoding="utf-8") as full:
+        done = subprocess.run([PROGRAM, "txn", "--cluster", cluster], input='{"op":"check","key":"n","version":1}\n',
+                              stdout=full, stderr=subprocess.PIPE, text=True, check=False)
+    holds(done.returncode not in (0, 6) and "do not repeat it" not in done.stderr, done)
 
 
 main()

@@ -75,7 +75,7 @@ static void make_circle(void) {
     for (size_t i = 0; i < COUNT; i++) {
         struct ts_txn_config config = stage.config;
         config.timeouts.prepare_us = config.timeouts.lock_validate_us = 60000000;
-        config.timeouts.total_us = 100000000;
+        config.timeouts.total_us = config.breaker.probe_timeout_us = 100000000;
         config.deadlock.timeout_us = i == 0 ? 2000000 : 60000000;
         parties[i] = (struct party){.number = i, .own = FIRST + i, .next = FIRST + (i + 1) % COUNT};
         assert_int_equal(ts_coordinator_open(stage.cluster, &config, &parties[i].coordinator, NULL),

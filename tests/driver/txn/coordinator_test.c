@@ -5,7 +5,9 @@
 
 #include "stage.h"
 
+#include <endian.h>
 #include <pthread.h>
+#include <stdlib.h>
 #include <time.h>
 
 static struct stage stage;
@@ -185,6 +187,58 @@ static void parts_go_where_they_say_and_count_through(void **state) {
     expect_outcome(TS_TXN_REFUSED, "22023");
 }
 
+/* Puts of empty values. The caller frees both. */
+static struct ts_op *many_puts(size_t count, uint32_t **ret_keys) {
+    struct ts_op *ops = calloc(count, sizeof *ops);
+    *ret_keys = calloc(count, sizeof **ret_keys);
+    assert_non_null(ops);
+    assert_non_null(*ret_keys);
+    for (size_t i = 0; i < count; i++) {
+        (*ret_keys)[i] = htobe32((uint32_t)i | 0x01000000); /* not a reserved first byte */
+        ops[i] = (struct ts_op){.kind = TS_OP_PUT, .key = {(const uint8_t *)&(*ret_keys)[i], 4}};
+    }
+    return ops;
+}
+
+/* The protocol's own operations come on top of the documented limit, of operations and of bytes; one more of the caller's
+ * is found before any store has promised anything. */
+static void the_largest_batch_can_be_recorded_and_one_more_is_refused_at_once(void **state) {
+    (void)state;
+    stage_open(&stage);
+    const struct ts_txn_options record = {.record = true};
+    uint32_t *keys = NULL;
+    struct ts_op *ops = many_puts(TS_STORE_BATCH_OPS_MAX + 1, &keys);
+    struct ts_op other = stage_add("other", 1);
+    struct ts_txn_part parts[] = {{0, {ops, TS_STORE_BATCH_OPS_MAX}}, {1, {&other, 1}}};
+    ts_txn_run_parts(stage.coordinator, parts, 1, &record, &result);
+    expect_outcome(TS_TXN_COMMITTED, "00000");
+    ts_txn_run_parts(stage.coordinator, parts, 2, &record, &result);
+    expect_outcome(TS_TXN_COMMITTED, "00000");
+    parts[0].batch.count++;
+    ts_txn_run_parts(stage.coordinator, parts, 2, &record, &result);
+    assert_int_equal(result.outcome, TS_TXN_REFUSED);
+    assert_int_equal(result.reason, TS_STORE_TOO_LARGE);
+    assert_int_equal(result.op, TS_STORE_BATCH_OPS_MAX);
+    assert_int_equal(result.attempts, 0);
+
+    uint8_t *value = calloc(1, TS_STORE_VALUE_MAX);
+    assert_non_null(value);
+    for (size_t i = 0; i < 4; i++)
+        ops[i].value = (struct ts_bytes){value, TS_STORE_VALUE_MAX - 4};
+    parts[0].batch.count = 4;
+    ts_txn_run_parts(stage.coordinator, parts, 2, &record, &result);
+    expect_outcome(TS_TXN_COMMITTED, "00000");
+    ops[3].value.len++;
+    ts_txn_run_parts(stage.coordinator, parts, 2, &record, &result);
+    assert_int_equal(result.outcome, TS_TXN_REFUSED);
+    assert_int_equal(result.reason, TS_STORE_TOO_LARGE);
+    assert_int_equal(result.op, 3);
+    assert_int_equal(stage_number(stage.cluster, 1, "other"), 2);
+    free(value);
+    free(ops);
+    free(keys);
+}
+
 static void before_holds_on_every_store(void **state) {
     (void)state;
     stage_open(&stage);
@@ -283,7 +337,7 @@ static void a_lost_reply_of_the_commit_point_is_found_committed(void **state) {
     stage_open(&stage);
     run(3, NULL);
     for (size_t i = 0; i < 3; i++)
-        stage_fault(&stage, i, TS_CALL_APPLY, TS_FAULT_LOST_REPLY, TS_STORE_OK, 1);
+        stage_fault_decision(&stage, i, TS_FAULT_LOST_REPLY);
     run(3, NULL);
     expect_outcome(TS_TXN_COMMITTED, "00000");
     expect_numbers(2, 2, 2);
@@ -294,7 +348,7 @@ static void a_commit_point_that_never_arrived_is_shut_out_by_an_abort_decision(v
     stage_open(&stage);
     run(3, NULL);
     for (size_t i = 0; i < 3; i++)
-        stage_fault(&stage, i, TS_CALL_APPLY, TS_FAULT_LOST_REQUEST, TS_STORE_OK, 1);
+        stage_fault_decision(&stage, i, TS_FAULT_LOST_REQUEST);
     struct ts_txn_options once = {.once = true};
     run(3, &once);
     assert_int_equal(result.outcome, TS_TXN_ABORTED);
@@ -310,7 +364,7 @@ static void a_late_commit_point_changes_nothing(void **state) {
     stage_open(&stage);
     run(3, NULL);
     for (size_t i = 0; i < 3; i++)
-        stage_fault(&stage, i, TS_CALL_APPLY, TS_FAULT_LATE, TS_STORE_OK, 1);
+        stage_fault_decision(&stage, i, TS_FAULT_LATE);
     struct ts_txn_options once = {.once = true};
     run(3, &once);
     assert_int_equal(result.outcome, TS_TXN_ABORTED);
@@ -569,7 +623,7 @@ static void closing_leaves_no_records(void **state) {
     for (int i = 0; i < 20; i++)
         run(3, NULL);
     for (size_t i = 0; i < 3; i++)
-        stage_fault(&stage, i, TS_CALL_APPLY, TS_FAULT_LOST_REQUEST, TS_STORE_OK, 1);
+        stage_fault_decision(&stage, i, TS_FAULT_LOST_REQUEST);
     struct ts_txn_options once = {.once = true};
     run(3, &once); /* leaves an abort decision */
     stage_no_faults(&stage);
@@ -656,6 +710,7 @@ int main(void) {
         DRIVER(a_failed_check_aborts_everywhere_and_names_the_operation),
         DRIVER(users_cannot_write_reserved_keys_and_layers_of_ours_can_but_not_this_ones),
         DRIVER(parts_go_where_they_say_and_count_through),
+        DRIVER(the_largest_batch_can_be_recorded_and_one_more_is_refused_at_once),
         DRIVER(before_holds_on_every_store),
         DRIVER(a_recorded_outcome_is_known_to_other_processes),
         DRIVER(without_a_record_the_answer_fades_to_unknown),

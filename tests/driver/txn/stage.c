@@ -237,6 +237,17 @@ static bool append(void *context, struct ts_bytes text) {
     return true;
 }
 
+uint64_t stage_metric(const struct stage *stage, const char *text) {
+    char *all = calloc(1, METRICS_MAX + 1);
+    assert_non_null(all);
+    assert_true(ts_coordinator_metrics(stage->coordinator, append, all));
+    const char *found = strstr(all, text);
+    assert_non_null(found);
+    uint64_t number = strtoull(found + strlen(text), NULL, 10);
+    free(all);
+    return number;
+}
+
 bool stage_shows(const struct stage *stage, const char *text) {
     char *all = calloc(1, METRICS_MAX + 1);
     assert_non_null(all);
@@ -250,6 +261,13 @@ void stage_fault(struct stage *stage, size_t place, enum ts_call_kind call, enum
                  enum ts_store_result result, uint64_t times) {
     struct ts_fault_rule rule = {
         .kind = kind, .calls = TS_FAULT_CALL(call), .times = times, .result = result};
+    ts_fault_add(stage->faults[place], &rule);
+}
+
+void stage_fault_decision(struct stage *stage, size_t place, enum ts_fault_kind kind) {
+    static const uint8_t decision[] = {0, 'x', 'd'};
+    struct ts_fault_rule rule = {
+        .kind = kind, .calls = TS_FAULT_CALL(TS_CALL_APPLY), .puts = {decision, sizeof decision}, .times = 1};
     ts_fault_add(stage->faults[place], &rule);
 }
 

@@ -65,12 +65,15 @@ void stage_wait_until(bool (*done)(void));
 void stage_hold(struct stage *stage, size_t place, const char *key);
 void stage_let_go(struct stage *stage, size_t place);
 
-/* Whether the metrics of the coordinator have this text. */
+/* Whether the metrics of the coordinator have this text; the number behind it, which must be there. */
 bool stage_shows(const struct stage *stage, const char *text);
+uint64_t stage_metric(const struct stage *stage, const char *text);
 
 /* Makes the place's next call of a kind fail; result only for ERROR. */
 void stage_fault(struct stage *stage, size_t place, enum ts_call_kind call, enum ts_fault_kind kind,
                  enum ts_store_result result, uint64_t times);
+/* The same for the next decision that is put there, whoever else writes to the store meanwhile. */
+void stage_fault_decision(struct stage *stage, size_t place, enum ts_fault_kind kind);
 void stage_no_faults(struct stage *stage);
 
 struct ts_op stage_add(const char *key, int64_t delta);

@@ -47,6 +47,23 @@ static void printable_text_stays(void **state) {
                         "gr\xc3\xbc\xc3\x9f \xe2\x82\xac \xf0\x9f\x90\xa6");
 }
 
+static const char *quote(const char *value) {
+    return ts_text_quote(ts_bytes_of_cstring(value), text, sizeof text);
+}
+
+static void a_quoted_value_has_no_password(void **state) {
+    (void)state;
+    assert_string_equal(quote(""), "");
+    assert_string_equal(quote("plain: value"), "plain: value");
+    assert_string_equal(quote("postgresql://u:geheim@h/d"), "postgresql://...");
+    assert_string_equal(quote("a=x://"), "a=x://");
+    assert_string_equal(quote("host=h password=geheim"), "host=h ...");
+    assert_string_equal(quote("password://geheim"), "...");
+    char small[8];
+    assert_string_equal(ts_text_quote(TS_BYTES("abcdefgh://i"), small, sizeof small), "a......");
+    assert_stops("size >=", ts_text_quote(TS_BYTES("a"), small, 7));
+}
+
 static void control_characters_are_spelled_out(void **state) {
     (void)state;
     assert_string_equal(escape(TS_BYTES("a\nb\r\t\0c\x7f")), "a\\x0ab\\x0d\\x09\\x00c\\x7f");
@@ -176,6 +193,7 @@ int main(void) {
         cmocka_unit_test(the_longest_redacted_text_fits),
         cmocka_unit_test(a_redacted_text_never_leaves_a_small_buffer),
         cmocka_unit_test(printable_text_stays),
+        cmocka_unit_test(a_quoted_value_has_no_password),
         cmocka_unit_test(control_characters_are_spelled_out),
         cmocka_unit_test(what_reorders_or_hides_text_is_spelled_out),
         cmocka_unit_test(what_is_hidden_ends_where_it_should),

@@ -4,6 +4,8 @@
 #include "os/clock.h"
 #include "simple.h"
 
+#include <fcntl.h>
+#include <glob.h>
 #include <pthread.h>
 #include <signal.h>
 #include <stdio.h>
@@ -246,6 +248,88 @@ static void a_damaged_promise_counter_or_identity_stops_the_opening(void **state
     }
 }
 
+enum { LOGGED_KEYS = 20 };
+
+/* Puts keys that stand in the log alone; returns the log, open. */
+static int open_log_of_some_keys(off_t *ret_size) {
+    struct ts_store *store = must_open(&plain);
+    for (int i = 0; i < LOGGED_KEYS; i++) {
+        char key[16];
+        snprintf(key, sizeof key, "k%d", i);
+        assert_int_equal(simple_run_put(store, key, "logged value"), TS_STORE_OK);
+    }
+    ts_store_close(store);
+    char pattern[240];
+    snprintf(pattern, sizeof pattern, "%s/*.log", directory);
+    glob_t found;
+    assert_int_equal(glob(pattern, 0, NULL, &found), 0);
+    int fd = open(found.gl_pathv[found.gl_pathc - 1], O_RDWR | O_CLOEXEC);
+    globfree(&found);
+    struct stat info;
+    assert_int_equal(fstat(fd, &info), 0);
+    assert_true(info.st_size > LOGGED_KEYS * 12);
+    *ret_size = info.st_size;
+    return fd;
+}
+
+/* How many of the keys are there, counted from the first; those behind are absent. */
+static int count_logged_keys(void) {
+    struct ts_store *store = must_open(&plain);
+    int count = 0, total = 0;
+    bool behind = false;
+    for (int i = 0; i < LOGGED_KEYS; i++) {
+        char key[16];
+        snprintf(key, sizeof key, "k%d", i);
+        bool there = simple_has(store, key, "logged value");
+        behind = behind || !there;
+        count += !behind;
+        total += there;
+    }
+    ts_store_close(store);
+    assert_int_equal(count, total);
+    return count;
+}
+
+static void a_bad_byte_in_the_middle_of_the_log_is_damage(void **state) {
+    (void)state;
+    off_t size;
+    int fd = open_log_of_some_keys(&size);
+    uint8_t byte;
+    assert_int_equal(pread(fd, &byte, 1, size / 2), 1);
+    byte ^= 0x10;
+    assert_int_equal(pwrite(fd, &byte, 1, size / 2), 1);
+    struct ts_store_error error;
+    assert_int_equal(try_open(&plain, &error), TS_STORE_DAMAGED);
+    assert_non_null(strstr(error.text, "backup"));
+    /* Nothing was thrown away in trying: mended, it is whole. */
+    byte ^= 0x10;
+    assert_int_equal(pwrite(fd, &byte, 1, size / 2), 1);
+    close(fd);
+    assert_int_equal(count_logged_keys(), LOGGED_KEYS);
+}
+
+/* What the last write did not bring to its end, by which nobody was told that it had. */
+static void a_log_whose_tail_is_cut_opens_with_all_before(void **state) {
+    (void)state;
+    off_t size;
+    int fd = open_log_of_some_keys(&size);
+    assert_int_equal(ftruncate(fd, size - 3), 0);
+    close(fd);
+    int count = count_logged_keys();
+    assert_in_range(count, LOGGED_KEYS - 1, LOGGED_KEYS);
+    assert_int_equal(count_logged_keys(), count);
+}
+
+/* A file system that had made the file longer and not written it yet: zeros. */
+static void a_log_with_zeros_behind_it_opens_whole(void **state) {
+    (void)state;
+    off_t size;
+    int fd = open_log_of_some_keys(&size);
+    assert_int_equal(ftruncate(fd, size + 70000), 0);
+    close(fd);
+    assert_int_equal(count_logged_keys(), LOGGED_KEYS);
+}
+
 static void set_option(rocksdb_t *database, const char *name, const char *value) {
     char *message = NULL;
     const char *const names[] = {name}, *const values[] = {value};
@@ -373,6 +457,9 @@ int main(int argc, char **argv) {
         TEST(other_formats_are_refused),
         TEST(damaged_records_are_never_used),
         TEST(a_damaged_promise_counter_or_identity_stops_the_opening),
+        TEST(a_bad_byte_in_the_middle_of_the_log_is_damage),
+        TEST(a_log_whose_tail_is_cut_opens_with_all_before),
+        TEST(a_log_with_zeros_behind_it_opens_whole),
         TEST(a_fixed_time_stands_still_and_is_never_earlier_than_before),
         TEST(a_write_that_stalls_is_busy_at_its_deadline_and_told),
         TEST(a_full_disk_is_told_and_loses_nothing),

@@ -109,6 +109,22 @@ static void what_is_no_url_is_refused_with_the_cure(void **state) {
     refused("postgresql://h/d?password=secret&service=x", "several hosts");
     refused("postgresql://a%2Cb/d?password=secret", "one host");
     refused("postgresql:///d?host=a,b&password=secret", "one host");
+    refused("postgresql://h?dbname=postgresql://v:secret@h2/d", "no :// and no =");
+    refused("postgresql://h/password=secret", "no :// and no =");
+    refused("postgresql:///d?host=postgresql://v:secret@h2", "parts of one URL");
+}
+
+/* Wherever it may stand in what cannot be read. */
+static void no_password_is_shown(void **state) {
+    (void)state;
+    refused("host=h user=u password=secret", "\"host...\"");
+    refused("postgresql://u@h/d?password=se@secret&bad", "\"postgresql://");
+    refused("postgresql://u:a@secret?b@h/d", "\"postgresql://");
+    refused("postgresql://u:x?secret@h/d", "\"postgresql://...\"");
+    refused("postgresql:u:secret", "\"postgresql...\"");
+    refused("postgresql//u:secret/d", "\"postgresql//u...\"");
+    refused("u secret", "\"u...\"");
+    refused("postgresql://u@h:x/d?a=b", "\"postgresql://...@h:x/d...\"");
 }
 
 static void lists_keep_their_order(void **state) {
@@ -140,6 +156,8 @@ static void lists_have_each_store_once(void **state) {
     list_refused("memory:,", "it is empty");
     list_refused("", "it is empty");
     list_refused("postgresql://u:secret@h1,h2/d", "one host each");
+    list_refused("postgresql://h/d?password=se,secret", "store 1 of the list");
+    list_refused("rocksdb:x,u:secret", "store 1 of the list");
     struct store_url_list list = {0};
     struct ts_store_error error;
     assert_int_equal(
@@ -150,9 +168,13 @@ static void lists_have_each_store_once(void **state) {
 
 int main(void) {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(local_stores_have_a_path), cmocka_unit_test(a_database_has_its_parts),
-        cmocka_unit_test(parts_may_be_left_out),    cmocka_unit_test(what_is_no_url_is_refused_with_the_cure),
-        cmocka_unit_test(lists_keep_their_order),   cmocka_unit_test(lists_have_each_store_once),
+        cmocka_unit_test(local_stores_have_a_path),
+        cmocka_unit_test(a_database_has_its_parts),
+        cmocka_unit_test(parts_may_be_left_out),
+        cmocka_unit_test(what_is_no_url_is_refused_with_the_cure),
+        cmocka_unit_test(no_password_is_shown),
+        cmocka_unit_test(lists_keep_their_order),
+        cmocka_unit_test(lists_have_each_store_once),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -66,6 +66,11 @@ static void a_first_backoff_above_the_largest_is_refused(void **state) {
 
 static void adaptive_bounds_in_the_wrong_order_are_refused(void **state) {
     (void)state;
+    ts_txn_config_init(&config);
+    config.breaker.probe_timeout_us = config.timeouts.total_us - 1;
+    expect_conflict("breaker.probe_timeout");
+    config.breaker.probe_timeout_us = config.timeouts.total_us;
+    assert_null(ts_txn_config_conflict(&config));
     config.adaptive.low_conflict_ppm = config.adaptive.high_conflict_ppm + 1;
     expect_conflict("adaptive.low_conflict_rate");
     ts_txn_config_init(&config);
