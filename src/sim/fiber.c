@@ -20,7 +20,10 @@
 #define SIM_ASAN 1
 #endif
 #ifdef SIM_ASAN
+#include <dlfcn.h>
+#include <sanitizer/asan_interface.h>
 #include <sanitizer/common_interface_defs.h>
+#include <string.h>
 #endif
 #ifdef SIM_TSAN
 #include <sanitizer/tsan_interface.h>
@@ -53,6 +56,19 @@ static void *stack_of(const struct sim__fiber *fiber) {
     return (char *)fiber->memory + GUARD_SIZE;
 }
 
+/* AddressSanitizer puts a function of its own in the place of this one, only to warn of what it is told here. */
+static int switch_context(ucontext_t *from, const ucontext_t *to) {
+#ifdef SIM_ASAN
+    void *found = dlsym(RTLD_NEXT, "swapcontext");
+    int (*real)(ucontext_t *, const ucontext_t *);
+    ts_assert(found != NULL);
+    memcpy(&real, &found, sizeof real);
+    return real(from, to);
+#else
+    return swapcontext(from, to);
+#endif
+}
+
 static void go_inside(struct sim__fiber *fiber) {
 #ifdef SIM_ASAN
     __sanitizer_start_switch_fiber(&fiber->fake_outside, stack_of(fiber), STACK_SIZE);
@@ -61,7 +77,7 @@ static void go_inside(struct sim__fiber *fiber) {
     fiber->tsan_outside = __tsan_get_current_fiber();
     __tsan_switch_to_fiber(fiber->tsan_inside, 0);
 #endif
-    const int failed = swapcontext(&fiber->outside, &fiber->inside);
+    const int failed = switch_context(&fiber->outside, &fiber->inside);
     ts_assert(failed == 0);
 #ifdef SIM_ASAN
     __sanitizer_finish_switch_fiber(fiber->fake_outside, NULL, NULL);
@@ -83,7 +99,7 @@ static void go_outside(struct sim__fiber *fiber) {
 #ifdef SIM_TSAN
     __tsan_switch_to_fiber(fiber->tsan_outside, 0);
 #endif
-    const int failed = swapcontext(&fiber->inside, &fiber->outside);
+    const int failed = switch_context(&fiber->inside, &fiber->outside);
     ts_assert(failed == 0);
     arrived_inside(fiber);
 }
@@ -140,6 +156,9 @@ void sim__fiber_free(struct sim__fiber *fiber) {
     ts_assert(fiber->ended || !fiber->begun);
 #ifdef SIM_TSAN
     __tsan_destroy_fiber(fiber->tsan_inside);
+#endif
+#ifdef SIM_ASAN
+    ASAN_UNPOISON_MEMORY_REGION(stack_of(fiber), STACK_SIZE); /* the first frame never returned */
 #endif
     munmap(fiber->memory, STACK_SIZE + GUARD_SIZE);
     free(fiber);

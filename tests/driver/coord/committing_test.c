@@ -151,13 +151,13 @@ struct split_places {
 };
 
 static struct ts_split_replace_op split_op(struct split_places places) {
+    static const char middles[SHARDS] = {'b', 'd', 'f', 'h', 'j', 'l'};
     static struct ts_new_shard children[2];
     for (size_t i = 0; i < SHARDS; i++) {
         if (place_of(shards[i].id) != places.parent)
             continue;
         children[0] = children[1] = (struct ts_new_shard){.spec = shards[i].spec};
-        children[0].spec.range.end = children[1].spec.range.start =
-            i == 0 ? TS_BYTES("b") : ts_bytes_of("d\0f\0h\0j\0l" + 2 * (i - 1), 1);
+        children[0].spec.range.end = children[1].spec.range.start = ts_bytes_of(&middles[i], 1);
         for (;;) {
             const struct ts_split_replace_op op = {.by = acquire(shards[i].id), .children = {children, 2}};
             const struct ts_shard_key parent = {run, shards[i].id};
