@@ -34,7 +34,7 @@ struct ts_store_options {
     size_t connections_max; /* postgresql: of this process to this store; 0: 32. Calls beyond wait in order */
     uint64_t connect_timeout_ms; /* postgresql: for one connection, within the call's deadline; 0: 10 s */
     uint64_t now_ms; /* rocksdb, memory: the store's time stands still at this; 0: it is the real one. Never
-                        earlier than a store has seen: BAD_USAGE */
+                        earlier than a store has seen: BAD_USAGE. It lasts once something was written at it */
     const struct ts_store_clock
         *clock; /* NULL: the real ones. Others are for simulations inside the library */
 };

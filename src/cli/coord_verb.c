@@ -8,6 +8,7 @@
 #include "base/endian.h"
 #include "base/number.h"
 #include "base/redact.h"
+#include "os/clock.h"
 #include "os/entropy.h"
 #include "os/out_json.h"
 
@@ -18,14 +19,53 @@
 
 static const char default_tenant[] = "default";
 
+static void put_backend_error(struct cli_coord *coord, enum ts_infra_kind kind, const char *cause) {
+    cli__object_begin(coord);
+    cli__member_text(coord, "error", ts_error_variant_name(TS_VARIANT_BACKEND_ERROR));
+    cli__member_text(coord, "kind", ts_infra_kind_name(kind));
+    cli__member_text(coord, "cause", cause);
+    cli__object_end(coord);
+}
+
+/* How far --now may be ahead of the machine: time never goes back, so a mistake here would stay. */
+#define NOW_AHEAD_MAX_MS (UINT64_C(24) * 3600 * 1000)
+
+static enum cli_exit read_now(const char *verb, const struct cli_arguments *arguments, uint64_t *now_ms) {
+    enum cli_exit status = cli__number_optional(verb, arguments, COORD_NOW, "now", now_ms);
+    if (status != CLI_EXIT_DONE || !arguments->values[COORD_NOW])
+        return status;
+    if (*now_ms == 0)
+        return cli__complain(CLI_EXIT_USAGE, "%s: --now must be at least 1", verb);
+    const uint64_t real_ms = ts_clock_wall_ms();
+    if (*now_ms > real_ms && *now_ms - real_ms > NOW_AHEAD_MAX_MS)
+        return cli__complain(
+            CLI_EXIT_USAGE,
+            "%s: --now %llu is more than 24 hours after the time of this machine, %llu; the time "
+            "of a store never goes back: give milliseconds since 1970",
+            verb, (unsigned long long)*now_ms, (unsigned long long)real_ms);
+    return CLI_EXIT_DONE;
+}
+
+/* The words of a refusal for a store that could not be opened: a script reads one form only. */
+static enum cli_exit refuse_opening(struct cli_coord *coord, const struct ts_store_error *error) {
+    const enum cli_exit status = cli__complain_store(coord->verb, error);
+    if (!coord->json || (status != CLI_EXIT_INFRASTRUCTURE && status != CLI_EXIT_UNKNOWN))
+        return status;
+    const bool may_pass = error->result == TS_STORE_UNAVAILABLE || error->result == TS_STORE_BUSY ||
+                          error->result == TS_STORE_TIMED_OUT;
+    const enum ts_infra_kind kind = error->result == TS_STORE_DAMAGED   ? TS_INFRA_DAMAGED
+                                    : error->result == TS_STORE_UNKNOWN ? TS_INFRA_UNKNOWN
+                                    : may_pass                          ? TS_INFRA_RETRYABLE
+                                                                        : TS_INFRA_PERMANENT;
+    put_backend_error(coord, kind, error->text);
+    return status;
+}
+
 static enum cli_exit open_cluster(struct cli_coord *coord, const struct cli_arguments *arguments) {
     uint64_t now_ms = 0;
     struct ts_cluster_options options;
     const char *urls = cli__cluster_urls(coord->verb, arguments);
-    enum cli_exit status =
-        urls ? cli__number_optional(coord->verb, arguments, COORD_NOW, "now", &now_ms) : CLI_EXIT_USAGE;
-    if (status == CLI_EXIT_DONE && arguments->values[COORD_NOW] && now_ms == 0)
-        status = cli__complain(CLI_EXIT_USAGE, "%s: --now must be at least 1", coord->verb);
+    enum cli_exit status = urls ? read_now(coord->verb, arguments, &now_ms) : CLI_EXIT_USAGE;
     if (status == CLI_EXIT_DONE)
         status = cli__cluster_options(coord->verb, arguments, &options);
     if (status != CLI_EXIT_DONE)
@@ -35,14 +75,17 @@ static enum cli_exit open_cluster(struct cli_coord *coord, const struct cli_argu
     coord->time_stands_still = now_ms != 0;
     struct ts_store_error error;
     if (ts_cluster_open(urls, &options, &coord->cluster, &error) != TS_STORE_OK)
-        return cli__complain_store(coord->verb, &error);
+        return refuse_opening(coord, &error);
     return CLI_EXIT_DONE;
 }
 
 static enum cli_exit open_coordination(struct cli_coord *coord) {
     struct ts_txn_error_detail detail;
-    if (ts_coordinator_open(coord->cluster, NULL, &coord->coordinator, &detail) != TS_TXN_ERROR_OK)
+    if (ts_coordinator_open(coord->cluster, NULL, &coord->coordinator, &detail) != TS_TXN_ERROR_OK) {
+        if (coord->json)
+            put_backend_error(coord, TS_INFRA_RETRYABLE, detail.text);
         return cli__complain(CLI_EXIT_INFRASTRUCTURE, "%s: %s", coord->verb, detail.text);
+    }
     const struct ts_coord_options options = {.time_stands_still = coord->time_stands_still};
     coord->coord = ts_coord_new(coord->cluster, coord->coordinator, &options);
     if (!coord->coord)
@@ -247,4 +290,10 @@ enum cli_exit cli__coord_refuse(struct cli_coord *coord, enum ts_error_variant v
     ts_error_display(variant, detail, text, sizeof text);
     return cli__complain(exit_of(variant, detail), "%s: %s: %s", coord->verb, ts_error_variant_name(variant),
                          text);
+}
+
+enum cli_exit cli__complain_damaged(struct cli_coord *coord, uint64_t count) {
+    return cli__complain(CLI_EXIT_INFRASTRUCTURE,
+                         "%s: %llu %s damaged and not counted otherwise; restore the store from a backup",
+                         coord->verb, (unsigned long long)count, count == 1 ? "record is" : "records are");
 }

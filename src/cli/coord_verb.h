@@ -22,10 +22,12 @@ enum { COORD_TENANT = CLUSTER_OPTIONS, COORD_NOW, COORD_OPTIONS };
         [COORD_TENANT] = {.name = "tenant",                                                                  \
                           .argument = "NAME",                                                                \
                           .help = "whose it is, up to 32 bytes; 'default' unless given"},                    \
-        [COORD_NOW] = {.name = "now",                                                                        \
-                       .argument = "MS",                                                                     \
-                       .help = "let the time of rocksdb stores stand still at this, in milliseconds since "  \
-                               "1970, never earlier than before: for scripts that give the same every time"}
+        [COORD_NOW] = {                                                                                      \
+            .name = "now",                                                                                   \
+            .argument = "MS",                                                                                \
+            .help = "let the time of rocksdb stores stand still at this, in milliseconds since "             \
+                    "1970, never earlier than what was written before and at most 24 hours from now: for "   \
+                    "scripts that give the same every time"}
 
 #define CLI_RUN_OPTION                                                                                       \
     { .name = "run", .argument = "ID", .help = "the run, a number" }
@@ -69,6 +71,9 @@ enum cli_exit cli__op_id(const char *verb, const struct cli_arguments *arguments
 /* Says that an operation was refused, and gives the status: 3, or 5 and 6 for what the stores said. */
 enum cli_exit cli__coord_refuse(struct cli_coord *coord, enum ts_error_variant variant,
                                 const struct ts_coord_detail *detail);
+
+/* After an answer in which records are missing because they are damaged: says how many, and gives the status, 6. */
+enum cli_exit cli__complain_damaged(struct cli_coord *coord, uint64_t count);
 
 /* An answer as an object of JSON, a member after the other. */
 void cli__object_begin(struct cli_coord *coord);

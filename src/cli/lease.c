@@ -362,15 +362,37 @@ static enum cli_exit run_split_replace(const struct cli_arguments *arguments) {
 }
 
 /* The parent's metadata, which a shard that is split off has, too, unless it is given its own. */
+struct inherited {
+    uint8_t *memory; /* NULL: there was none */
+    size_t len;
+};
+
 static void copy_metadata(void *context, const struct ts_coord_shard_view *view) {
-    struct ts_bytes *metadata = context;
-    size_t len = view->record->spec.metadata.len;
-    uint8_t *copy = malloc(len + 1);
-    if (!copy)
-        return;
-    if (len > 0)
-        memcpy(copy, view->record->spec.metadata.data, len);
-    *metadata = ts_bytes_of(copy, len);
+    struct inherited *inherited = context;
+    inherited->len = view->record->spec.metadata.len;
+    inherited->memory = malloc(inherited->len + 1);
+    if (inherited->memory && inherited->len > 0)
+        memcpy(inherited->memory, view->record->spec.metadata.data, inherited->len);
+}
+
+/* A shard that is not there or not the tenant's is the operation's to tell. */
+static enum cli_exit inherit_metadata(struct cli_coord *coord, const struct ts_lease_op *by,
+                                      struct inherited *inherited) {
+    const struct ts_coord_shard_ref parent = {by->tenant, ts_lease_shard(&by->lease)};
+    struct ts_coord_detail detail = {0};
+    enum ts_get_shard_error error =
+        ts_coord_get_shard(coord->coord, &parent, copy_metadata, inherited, &detail);
+    switch (error) {
+    case TS_GET_SHARD_OK:
+        return inherited->memory ? CLI_EXIT_DONE
+                                 : cli__complain(CLI_EXIT_INFRASTRUCTURE, "%s: out of memory", coord->verb);
+    case TS_GET_SHARD_SHARD_NOT_FOUND:
+    case TS_GET_SHARD_TENANT_MISMATCH:
+        return CLI_EXIT_DONE;
+    case TS_GET_SHARD_BACKEND_ERROR:
+        break;
+    }
+    return cli__coord_refuse(coord, ts_get_shard_error_variant(error), &detail);
 }
 
 static enum cli_exit do_split_residual(struct cli_coord *coord, const struct ts_split_residual_op *op) {
@@ -400,15 +422,15 @@ static enum cli_exit run_split_residual(const struct cli_arguments *arguments) {
     if (status == CLI_EXIT_DONE)
         status = open_with_lease(verb, arguments, &coord, &op.by);
     if (status == CLI_EXIT_DONE) {
-        struct ts_bytes inherited = {0};
-        const struct ts_coord_shard_ref parent = {op.by.tenant, ts_lease_shard(&op.by.lease)};
-        struct ts_coord_detail ignored = {0};
-        /* What is wrong with the shard is the operation's to say. */
-        if (!metadata &&
-            ts_coord_get_shard(coord.coord, &parent, copy_metadata, &inherited, &ignored) == TS_GET_SHARD_OK)
-            op.residual.spec.metadata = inherited;
-        status = cli__coord_close(&coord, do_split_residual(&coord, &op));
-        free((void *)(uintptr_t)inherited.data);
+        struct inherited inherited = {0};
+        if (!metadata) {
+            status = inherit_metadata(&coord, &op.by, &inherited);
+            op.residual.spec.metadata = ts_bytes_of(inherited.memory, inherited.len);
+        }
+        if (status == CLI_EXIT_DONE)
+            status = do_split_residual(&coord, &op);
+        status = cli__coord_close(&coord, status);
+        free(inherited.memory);
     }
     free(at_memory);
     free(metadata_memory);

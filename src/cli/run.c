@@ -310,10 +310,12 @@ static const struct cli_option end_options[] = {
     [END_OP_ID] = CLI_OP_ID_OPTION,
 };
 
-#define SHARD_LINES                                                                                                  \
-    "Shards are JSON lines, {\"start\":\"a\",\"end\":\"m\"} with \"metadata\", \"id\", and \"key\" and \"token\" "   \
-    "of a cursor where wanted. Keys are text, or any bytes as 0x and hexadecimal digits; a bound that is not there " \
-    "is no bound. Ids that are not given are drawn from the op id, so that the same call again is a repetition."
+#define SHARD_LINES                                                                                                     \
+    "Shards are JSON lines, {\"start\":\"a\",\"end\":\"m\"} with \"metadata\", \"id\", and \"key\" and \"token\" "      \
+    "of a cursor where wanted. Keys are text, or any bytes as 0x and hexadecimal digits; a bound that is not there "    \
+    "is no bound. Ids have 64 bits; \"id\" is a number or a string of digits. Those that are not given are drawn from " \
+    "the op id: give --op-id where the call may be repeated. Without it each call draws another, and the same lines "   \
+    "again are more shards over the same ranges."
 
 const struct cli_verb cli__verb_run_create = {
     .name = "run create",

@@ -22,42 +22,49 @@ struct picture {
     uint64_t free;
     size_t stuck_count; /* that are listed */
     struct ts_shard_id stuck[LISTED_MAX];
+    uint64_t damaged;
+    struct ts_shard_id damaged_shards[LISTED_MAX]; /* the first of them */
 };
 
 static struct ts_bytes watermark_of(const struct ts_run_progress *progress) {
     return ts_fixed_buf_read(&progress->watermark);
 }
 
-static bool note_stuck(void *context, const struct ts_coord_shard_view *shard) {
+static bool note_shard(void *context, const struct ts_coord_shard_view *shard) {
+    static const struct ts_shard_filter stuck = {.only_struggling = true};
     struct picture *picture = context;
-    picture->stuck[picture->stuck_count++] = shard->record->key.shard;
-    return picture->stuck_count < LISTED_MAX;
+    ts_run_progress_add(&picture->progress, shard->record, shard->now);
+    if (picture->now.ms == 0)
+        picture->now = shard->now;
+    if (picture->stuck_count < LISTED_MAX && ts_shard_filter_matches(&stuck, shard->record, shard->now))
+        picture->stuck[picture->stuck_count++] = shard->record->key.shard;
+    return true;
 }
 
-/* The time of the store with the run: what leases are compared with. */
-static bool note_now(void *context, const struct ts_coord_shard_view *shard) {
+static bool note_damaged(void *context, struct ts_shard_key shard, const struct ts_infra_error *reason) {
+    (void)reason;
     struct picture *picture = context;
-    picture->now = shard->now;
-    return false;
+    if (picture->damaged < LISTED_MAX)
+        picture->damaged_shards[picture->damaged] = shard.shard;
+    picture->damaged++;
+    return true;
 }
 
 static enum ts_get_run_error read_picture(struct cli_coord *coord, struct ts_run_id run,
                                           struct picture *ret_picture, struct ts_coord_detail *ret_detail) {
-    struct ts_coord_shard_query query = {.run = {.tenant = coord->tenant, .run = run}};
+    const struct ts_coord_shard_query query = {.run = {.tenant = coord->tenant, .run = run},
+                                               .damaged = note_damaged};
     ret_picture->stuck_count = 0;
+    ret_picture->damaged = 0;
     ret_picture->now = (struct ts_logical_time){0};
+    ts_run_progress_clear(&ret_picture->progress);
     enum ts_get_run_error error = ts_coord_get_run(coord->coord, &query.run, &ret_picture->run, ret_detail);
     if (error == TS_GET_RUN_OK)
-        error = ts_coord_run_progress(coord->coord, &query.run, &ret_picture->progress, ret_detail);
-    if (error == TS_GET_RUN_OK)
-        error = ts_coord_list_shards(coord->coord, &query, note_now, ret_picture, ret_detail);
-    if (error == TS_GET_RUN_OK && ret_picture->progress.struggling > 0) {
-        query.filter.only_struggling = true;
-        error = ts_coord_list_shards(coord->coord, &query, note_stuck, ret_picture, ret_detail);
-    }
+        error = ts_coord_list_shards(coord->coord, &query, note_shard, ret_picture, ret_detail);
     if (error == TS_GET_RUN_OK) {
         const struct ts_shard_counts *counts = &ret_picture->progress.counts;
-        ret_picture->total = counts->active + counts->done + counts->split + counts->parked;
+        ret_picture->total =
+            counts->active + counts->done + counts->split + counts->parked + ret_picture->damaged;
         ret_picture->free = counts->active - ret_picture->progress.leased - ret_picture->progress.expired;
     }
     return error;
@@ -69,6 +76,21 @@ static void put_config(struct cli_coord *coord, const struct ts_run_config *conf
     cli__member_number(coord, "cooldown_ms", config->cooldown_ms);
     cli__member_text(coord, "semantics", ts_cursor_semantics_name(config->semantics));
     cli__member_number(coord, "shard_max", config->shard_max);
+}
+
+static void put_ids(struct cli_coord *coord, const char *name, const struct ts_shard_id *ids, size_t count) {
+    cli__member(coord, name);
+    ts_out_put_char(coord->out, '[');
+    for (size_t i = 0; i < count; i++) {
+        if (i > 0)
+            ts_out_put_char(coord->out, ',');
+        ts_out_put_u64(coord->out, ids[i].v);
+    }
+    ts_out_put_char(coord->out, ']');
+}
+
+static size_t damaged_listed(const struct picture *picture) {
+    return picture->damaged < LISTED_MAX ? (size_t)picture->damaged : LISTED_MAX;
 }
 
 static void print_json(struct cli_coord *coord, const struct picture *picture) {
@@ -90,14 +112,9 @@ static void print_json(struct cli_coord *coord, const struct picture *picture) {
     cli__member_number(coord, "leased", progress->leased);
     cli__member_number(coord, "expired", progress->expired);
     cli__member_number(coord, "stuck", progress->struggling);
-    cli__member(coord, "stuck_shards");
-    ts_out_put_char(coord->out, '[');
-    for (size_t i = 0; i < picture->stuck_count; i++) {
-        if (i > 0)
-            ts_out_put_char(coord->out, ',');
-        ts_out_put_u64(coord->out, picture->stuck[i].v);
-    }
-    ts_out_put_char(coord->out, ']');
+    put_ids(coord, "stuck_shards", picture->stuck, picture->stuck_count);
+    cli__member_number(coord, "damaged", picture->damaged);
+    put_ids(coord, "damaged_shards", picture->damaged_shards, damaged_listed(picture));
     if (progress->has_oldest_lease)
         cli__member_number(coord, "oldest_lease", progress->oldest_lease.ms);
     else
@@ -159,6 +176,13 @@ static void print_text(struct cli_coord *coord, const struct picture *picture) {
             cli__say(coord, " %llu", (unsigned long long)picture->stuck[i].v);
         cli__say(coord, progress->struggling > picture->stuck_count ? " …\n" : "\n");
     }
+    if (picture->damaged > 0) {
+        cli__say(coord,
+                 "  damaged: %llu, whose records cannot be read:", (unsigned long long)picture->damaged);
+        for (size_t i = 0; i < damaged_listed(picture); i++)
+            cli__say(coord, " %llu", (unsigned long long)picture->damaged_shards[i].v);
+        cli__say(coord, picture->damaged > damaged_listed(picture) ? " …\n" : "\n");
+    }
     if (progress->has_watermark)
         cli__say(coord, "  watermark: %s\n", cli__show_key(watermark_of(progress)).text);
 }
@@ -185,13 +209,16 @@ static enum cli_exit run_show(const struct cli_arguments *arguments) {
         status = cli__coord_refuse(&coord, ts_get_run_error_variant(error), &detail);
     else
         print_picture(&coord, &picture);
+    if (error == TS_GET_RUN_OK && picture.damaged > 0)
+        status = cli__complain_damaged(&coord, picture.damaged);
     return cli__coord_close(&coord, status);
 }
 
 /* Whether a reader would see a difference. */
 static bool looks_the_same(const struct picture *a, const struct picture *b) {
     return a->run.status == b->run.status && a->progress.leased == b->progress.leased &&
-           a->progress.expired == b->progress.expired && a->progress.struggling == b->progress.struggling &&
+           a->progress.expired == b->progress.expired && a->damaged == b->damaged &&
+           a->progress.struggling == b->progress.struggling &&
            memcmp(&a->progress.counts, &b->progress.counts, sizeof a->progress.counts) == 0 &&
            a->progress.has_watermark == b->progress.has_watermark &&
            ts_bytes_equal(watermark_of(&a->progress), watermark_of(&b->progress));
@@ -215,7 +242,7 @@ static enum cli_exit watch(struct cli_coord *coord, struct ts_run_id run, uint64
             print_picture(coord, picture);
         /* A reader that is gone ends it. */
         if (!ts_out_flush(coord->out) || is_over(picture))
-            return CLI_EXIT_DONE;
+            return picture->damaged > 0 ? cli__complain_damaged(coord, picture->damaged) : CLI_EXIT_DONE;
         const struct timespec pause = {.tv_sec = (time_t)(interval_ms / 1000),
                                        .tv_nsec = (long)(interval_ms % 1000) * 1000000};
         (void)nanosleep(&pause, NULL);
@@ -257,7 +284,8 @@ const struct cli_verb cli__verb_run_show = {
     .summary = "show how far a run is",
     .description =
         "Shards by state, the lease that ends first, shards that are acquired again and again without progress, "
-        "and the watermark: the least key that an active shard has reached. Reads every shard of the run.",
+        "and the watermark: the least key that an active shard has reached. Reads every shard of the run; with damaged "
+        "ones among them the status is 6.",
     .options = show_options,
     .option_count = sizeof show_options / sizeof show_options[0],
     .variables = cli__cluster_variables,

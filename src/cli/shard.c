@@ -15,6 +15,7 @@ enum { SHARD_RUN = COORD_OPTIONS, SHARD_SHARD, SHARD_OP_ID };
 struct listing {
     struct cli_coord *coord;
     uint64_t left;
+    uint64_t damaged;
 };
 
 static void put_optional_key(struct cli_coord *coord, const char *name, bool is_there,
@@ -99,9 +100,25 @@ static bool print_listed(void *context, const struct ts_coord_shard_view *view) 
     return --listing->left > 0;
 }
 
+static bool print_damaged(void *context, struct ts_shard_key shard, const struct ts_infra_error *reason) {
+    struct listing *listing = context;
+    struct cli_coord *coord = listing->coord;
+    listing->damaged++;
+    if (coord->json) {
+        cli__object_begin(coord);
+        cli__member_number(coord, "shard", shard.shard.v);
+        cli__member_text(coord, "status", "damaged");
+        cli__member_text(coord, "cause", reason->text);
+        cli__object_end(coord);
+    } else {
+        cli__say(coord, "%20llu  damaged\n", (unsigned long long)shard.shard.v);
+    }
+    return --listing->left > 0;
+}
+
 static enum cli_exit run_list(const struct cli_arguments *arguments) {
     static const char verb[] = "shard list";
-    struct ts_coord_shard_query query = {0};
+    struct ts_coord_shard_query query = {.damaged = print_damaged};
     struct cli_coord coord;
     struct listing listing = {.coord = &coord, .left = UINT64_MAX};
     enum cli_exit status = cli__number_required(verb, arguments, LIST_RUN, "run", &query.run.run.v);
@@ -123,6 +140,8 @@ static enum cli_exit run_list(const struct cli_arguments *arguments) {
     enum ts_get_run_error error = ts_coord_list_shards(coord.coord, &query, print_listed, &listing, &detail);
     if (error != TS_GET_RUN_OK)
         status = cli__coord_refuse(&coord, ts_get_run_error_variant(error), &detail);
+    else if (listing.damaged > 0)
+        status = cli__complain_damaged(&coord, listing.damaged);
     return cli__coord_close(&coord, status);
 }
 
@@ -237,7 +256,8 @@ const struct cli_verb cli__verb_shard_list = {
     .name = "shard list",
     .summary = "list the shards of a run",
     .description =
-        "A line for each, in the order of their ids, with range, state and cursor. Not one snapshot.",
+        "A line for each, in the order of their ids, with range, state and cursor; with --json also who works on it. A "
+        "record that is damaged is listed as that, and the status is 6 then. Not one snapshot.",
     .options = list_options,
     .option_count = sizeof list_options / sizeof list_options[0],
     .variables = cli__cluster_variables,

@@ -3,6 +3,8 @@
 #include "complain.h"
 #include "key.h"
 
+#include "base/number.h"
+
 #include <errno.h>
 #include <jansson.h>
 #include <stdarg.h>
@@ -73,13 +75,29 @@ static enum cli_exit read_bytes(const struct reader *reader, const char *name, c
     return CLI_EXIT_DONE;
 }
 
+/* A number, or its digits as a string. Numbers with bit 63, which are read as real ones, keep that bit only: they may
+ * not be given, and that is the coordination's to say. */
+static bool read_id(const json_t *value, uint64_t *ret_id) {
+    if (json_is_string(value))
+        return ts_u64_parse(ts_bytes_of((const uint8_t *)json_string_value(value), json_string_length(value)),
+                            ret_id) == TS_NUMBER_OK;
+    if (json_is_real(value)) {
+        const double real = json_real_value(value);
+        *ret_id = UINT64_C(1) << 63;
+        return real >= 0x1p63 && real <= 0x1p64;
+    }
+    if (!json_is_integer(value) || json_integer_value(value) < 0)
+        return false;
+    *ret_id = (uint64_t)json_integer_value(value);
+    return true;
+}
+
 static enum cli_exit read_member(const struct reader *reader, const char *name, const json_t *value,
                                  struct ts_new_shard *shard) {
     if (strcmp(name, "id") == 0) {
-        if (!json_is_integer(value) || json_integer_value(value) < 0)
-            return wrong(reader, "\"id\" must be a whole number from 0 to 2^63 - 1");
         shard->has_id = true;
-        shard->id.v = (uint64_t)json_integer_value(value);
+        if (!read_id(value, &shard->id.v))
+            return wrong(reader, "\"id\" must be a whole number below 2^63, or a string of its digits");
         return CLI_EXIT_DONE;
     }
     if (strcmp(name, "start") == 0)
@@ -103,6 +121,9 @@ static enum cli_exit read_member(const struct reader *reader, const char *name, 
 static enum cli_exit read_line(const struct reader *reader, const char *line, size_t length) {
     json_error_t error;
     json_t *object = json_loadb(line, length, JSON_REJECT_DUPLICATES | JSON_ALLOW_NUL, &error);
+    if (!object && json_error_code(&error) == json_error_numeric_overflow)
+        object = json_loadb(line, length, JSON_REJECT_DUPLICATES | JSON_ALLOW_NUL | JSON_DECODE_INT_AS_REAL,
+                            &error);
     if (!object)
         return wrong(reader, "not JSON: %s", error.text);
     struct ts_new_shard shard = {0};

@@ -168,6 +168,9 @@ struct ts_coord_shard_query {
     struct ts_shard_filter filter;
     bool has_after;
     struct ts_shard_id after; /* those with larger ids */
+    /* Called, with the context of visit, for a record that is damaged, whatever the filter; then the walk goes on, unless
+     * it says false. NULL: the walk ends there, as BackendError. */
+    bool (*damaged)(void *context, struct ts_shard_key shard, const struct ts_infra_error *reason);
 };
 
 /* Visits the shards that match, ordered by id, until visit says false. Not one snapshot. */

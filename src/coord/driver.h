@@ -151,6 +151,7 @@ enum coord__end {
     COORD__END_LATE,      /* the lease ended on the way: LeaseExpired */
     COORD__END_EXHAUSTED, /* ResourceExhausted where the operation has that, otherwise BackendError */
     COORD__END_INFRA,     /* BackendError */
+    COORD__END_FOREIGN,   /* TenantMismatch, found before the step: something that was read is damaged */
 };
 
 /* Tries that an operation has had. Starts as {0}. */
@@ -174,6 +175,11 @@ enum coord__end coord__failed(const struct coord__tries *tries, const struct coo
                               struct ts_coord_detail *ret_detail);
 enum coord__end coord__damaged(enum ts_record_error error, const char *what,
                                struct ts_coord_detail *ret_detail);
+/* The same, with what it is about: ids are not secret, and whoever mends it needs them. */
+enum coord__end coord__damaged_run(enum ts_record_error error, const char *what, struct ts_run_id run,
+                                   struct ts_coord_detail *ret_detail);
+enum coord__end coord__damaged_shard(enum ts_record_error error, const char *what, struct ts_shard_key shard,
+                                     struct ts_coord_detail *ret_detail);
 enum coord__end coord__no_memory(struct ts_coord_detail *ret_detail);
 
 /* ---- operations on one shard ---- */
@@ -188,7 +194,8 @@ enum coord__ahead {
 struct coord__job {
     struct ts_coord *coord;
     struct coord__work *work;
-    struct coord__seen *seen; /* the session's, or the work's */
+    struct coord__seen *seen;          /* the session's, or the work's */
+    const struct ts_tenant_id *tenant; /* who asks */
     struct ts_shard_key shard;
     uint32_t place;
     const struct ts_lease *lease; /* of lease-gated operations, to tell when it is lost; else NULL */

@@ -18,6 +18,7 @@
 
 #include "base/assert.h"
 
+#include <inttypes.h>
 #include <stdio.h>
 #include <stdlib.h>
 
@@ -289,8 +290,23 @@ enum coord__end coord__damaged(enum ts_record_error error, const char *what,
     struct ts_infra_error reason;
     ts_record_error_to_infra(error, &reason);
     ret_detail->infra.kind = reason.kind;
-    snprintf(ret_detail->infra.text, sizeof ret_detail->infra.text, "%s: %.180s", what, reason.text);
+    snprintf(ret_detail->infra.text, sizeof ret_detail->infra.text, "%s: %.140s", what, reason.text);
     return COORD__END_INFRA;
+}
+
+enum coord__end coord__damaged_run(enum ts_record_error error, const char *what, struct ts_run_id run,
+                                   struct ts_coord_detail *ret_detail) {
+    char text[64];
+    snprintf(text, sizeof text, "the %s of run %" PRIu64, what, run.v);
+    return coord__damaged(error, text, ret_detail);
+}
+
+enum coord__end coord__damaged_shard(enum ts_record_error error, const char *what, struct ts_shard_key shard,
+                                     struct ts_coord_detail *ret_detail) {
+    char text[96];
+    snprintf(text, sizeof text, "the %s of shard %" PRIu64 " of run %" PRIu64, what, shard.shard.v,
+             shard.run.v);
+    return coord__damaged(error, text, ret_detail);
 }
 
 enum coord__end coord__no_memory(struct ts_coord_detail *ret_detail) {

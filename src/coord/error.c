@@ -163,6 +163,20 @@ const char *ts_coord_class_name(enum ts_coord_class error_class) {
     ts_unreachable("every class has a name");
 }
 
+const char *ts_infra_kind_name(enum ts_infra_kind kind) {
+    switch (kind) {
+    case TS_INFRA_RETRYABLE:
+        return "retryable";
+    case TS_INFRA_UNKNOWN:
+        return "unknown";
+    case TS_INFRA_PERMANENT:
+        return "permanent";
+    case TS_INFRA_DAMAGED:
+        return "damaged";
+    }
+    ts_unreachable("every kind has a name");
+}
+
 static enum ts_coord_class class_of_infra(enum ts_infra_kind kind) {
     switch (kind) {
     case TS_INFRA_RETRYABLE:

@@ -225,6 +225,8 @@ enum ts_infra_kind {
     TS_INFRA_DAMAGED,   /* a record that cannot be used */
 };
 
+const char *ts_infra_kind_name(enum ts_infra_kind kind); /* "retryable", … */
+
 struct ts_infra_error {
     enum ts_infra_kind kind;
     char text[240]; /* one line for people, without keys, values or passwords: the store's promise */

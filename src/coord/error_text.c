@@ -127,7 +127,8 @@ static void fields_of(enum ts_error_variant variant, const struct ts_coord_detai
 
 static void nested_fields(struct fields *fields, const struct ts_coord_detail *d) {
     ts_assert(d->nested != TS_VARIANT_REGISTER_SHARDS_FAILED && d->nested != TS_VARIANT_GET_RUN_FAILED);
-    add_name(fields, TS_FIELD_VARIANT, "reason", ts_error_variant_name(d->nested));
+    /* A name that no field of the nested one has: forms such as JSON have each name once. */
+    add_name(fields, TS_FIELD_VARIANT, "inner", ts_error_variant_name(d->nested));
     fields_of(d->nested, d, fields);
 }
 
@@ -189,6 +190,7 @@ static void fields_of(enum ts_error_variant variant, const struct ts_coord_detai
         return;
     case TS_VARIANT_BACKEND_ERROR: {
         char shown[TS_ERROR_FIELD_TEXT];
+        add_name(fields, TS_FIELD_NAME, "kind", ts_infra_kind_name(d->infra.kind));
         ts_text_escape(ts_bytes_of_cstring(d->infra.text), shown, sizeof shown);
         add_name(fields, TS_FIELD_TEXT, "cause", shown);
         return;
@@ -326,7 +328,7 @@ static const char *sentence_of(enum ts_error_variant variant) {
     case TS_VARIANT_CHECKPOINT_MISSING_KEY:
         return "a checkpoint needs a key";
     case TS_VARIANT_ALREADY_LEASED:
-        return "another worker holds the shard; wait until its lease ends";
+        return "the shard is leased; wait until the lease ends";
     case TS_VARIANT_RESOURCE_EXHAUSTED:
         return "no room";
     case TS_VARIANT_BACKEND_ERROR:
@@ -348,7 +350,7 @@ static const char *sentence_of(enum ts_error_variant variant) {
     case TS_VARIANT_MANIFEST_INVALID:
         return "the list of shards is not valid";
     case TS_VARIANT_SHARD_LIMIT_EXCEEDED:
-        return "too many shards; end runs that are finished, or raise the limit";
+        return "too many shards; end runs that are finished, whose shards count until then, or make fewer";
     case TS_VARIANT_RUN_TERMINAL:
         return "the run has ended";
     case TS_VARIANT_NOT_PARKED:

@@ -32,7 +32,7 @@ enum coord__end coord__decode_guard(const struct ts_row *row, struct ts_run_id r
     enum ts_record_error error = ts_run_guard_decode(row->value, ret_guard);
     if (error == TS_RECORD_OK && ret_guard->run.v != run.v)
         error = TS_RECORD_BAD_FIELD;
-    return error == TS_RECORD_OK ? COORD__END_DONE : coord__damaged(error, "the guard of a run", ret_detail);
+    return error == TS_RECORD_OK ? COORD__END_DONE : coord__damaged_run(error, "guard", run, ret_detail);
 }
 
 enum coord__end coord__decode_run(const struct ts_row *row, struct ts_run_id run, bool *ret_found,
@@ -43,7 +43,7 @@ enum coord__end coord__decode_run(const struct ts_row *row, struct ts_run_id run
     enum ts_record_error error = ts_run_record_decode(row->value, ret_run);
     if (error == TS_RECORD_OK && ret_run->run.v != run.v)
         error = TS_RECORD_BAD_FIELD;
-    return error == TS_RECORD_OK ? COORD__END_DONE : coord__damaged(error, "the record of a run", ret_detail);
+    return error == TS_RECORD_OK ? COORD__END_DONE : coord__damaged_run(error, "record", run, ret_detail);
 }
 
 enum coord__end coord__decode_shard(const struct ts_row *row, struct ts_shard_key shard,
@@ -52,8 +52,7 @@ enum coord__end coord__decode_shard(const struct ts_row *row, struct ts_shard_ke
     if (error == TS_RECORD_OK &&
         (ret_record->key.run.v != shard.run.v || ret_record->key.shard.v != shard.shard.v))
         error = TS_RECORD_BAD_FIELD;
-    return error == TS_RECORD_OK ? COORD__END_DONE
-                                 : coord__damaged(error, "the record of a shard", ret_detail);
+    return error == TS_RECORD_OK ? COORD__END_DONE : coord__damaged_shard(error, "record", shard, ret_detail);
 }
 
 enum coord__end coord__decode_counter(const struct ts_row *row, uint64_t *ret_value,
@@ -64,26 +63,37 @@ enum coord__end coord__decode_counter(const struct ts_row *row, uint64_t *ret_va
     return coord__damaged(TS_RECORD_BAD_FIELD, "a counter", ret_detail);
 }
 
-/* What was read, into the session's own memory: rows are overwritten by the next call. */
+static enum coord__end keep_record(struct coord__job *job, const struct ts_row *row) {
+    struct coord__seen *seen = job->seen;
+    struct ts_row own = *row;
+    uint8_t *buffer = seen->buffers[seen->current];
+    if (row->value.len > TS_RECORD_MAX)
+        return coord__damaged_shard(TS_RECORD_TOO_LARGE, "record", job->shard, &job->detail);
+    memcpy(buffer, row->value.data, row->value.len);
+    own.value = ts_bytes_of(buffer, row->value.len);
+    return coord__decode_shard(&own, job->shard, &seen->record, &job->detail);
+}
+
+/* What was read, into the session's own memory: rows are overwritten by the next call. Who is of another tenant does not
+ * learn of damage: one of record and guard is enough to see that. */
 static enum coord__end keep_seen(struct coord__job *job, const struct ts_rows *rows,
                                  struct ts_logical_time now) {
     struct coord__seen *seen = job->seen;
     const struct ts_row *row = &rows->rows[0];
-    enum coord__end end =
+    const enum coord__end guard_end =
         coord__decode_guard(&rows->rows[1], job->shard.run, &seen->has_guard, &seen->guard, &job->detail);
-    if (end != COORD__END_DONE)
-        return end;
     seen->has_record = row->version != 0;
-    if (seen->has_record) {
-        struct ts_row own = *row;
-        uint8_t *buffer = seen->buffers[seen->current];
-        if (row->value.len > TS_RECORD_MAX)
-            return coord__damaged(TS_RECORD_TOO_LARGE, "the record of a shard", &job->detail);
-        memcpy(buffer, row->value.data, row->value.len);
-        own.value = ts_bytes_of(buffer, row->value.len);
-        end = coord__decode_shard(&own, job->shard, &seen->record, &job->detail);
-        if (end != COORD__END_DONE)
-            return end;
+    const enum coord__end record_end = seen->has_record ? keep_record(job, row) : COORD__END_DONE;
+    if (guard_end != COORD__END_DONE || record_end != COORD__END_DONE) {
+        const struct ts_tenant_id *tenant = NULL;
+        if (guard_end == COORD__END_DONE && seen->has_guard)
+            tenant = &seen->guard.tenant;
+        else if (record_end == COORD__END_DONE && seen->has_record)
+            tenant = &seen->record.tenant;
+        if (tenant == NULL || ts_tenant_id_equal(tenant, job->tenant))
+            return COORD__END_INFRA;
+        job->detail = (struct ts_coord_detail){.expected_tenant = *job->tenant};
+        return COORD__END_FOREIGN;
     }
     seen->version = row->version;
     seen->guard_version = rows->rows[1].version;
@@ -102,10 +112,7 @@ enum coord__end coord__job_read(struct coord__job *job) {
     const struct coord__result result = coord__read(job->coord, job->work, 1);
     if (result.result != TS_STORE_OK)
         return coord__failed(&job->tries, &result, &job->detail);
-    const enum coord__end end = keep_seen(job, &job->work->rows[0], (struct ts_logical_time){call->time_ms});
-    if (end == COORD__END_INFRA && job->tries.unknown)
-        job->detail.infra.kind = TS_INFRA_UNKNOWN;
-    return end;
+    return keep_seen(job, &job->work->rows[0], (struct ts_logical_time){call->time_ms});
 }
 
 /* The store's time, from what it was when it was read. Only an estimate: the batch carries the deadline. */
@@ -160,7 +167,7 @@ static enum coord__end plan_step(struct coord__job *job, size_t *ret_len) {
     uint8_t *spare = seen->buffers[1 - seen->current];
     enum ts_record_error error = ts_shard_record_encode(after, spare, ret_len);
     if (error != TS_RECORD_OK)
-        return coord__damaged(error, "the new record of a shard", &job->detail);
+        return coord__damaged_shard(error, "new record", job->shard, &job->detail);
     coord__plan_clear(plan);
     const struct coord__key guard = coord__key_guard(job->shard.run), record = coord__key_shard(job->shard);
     coord__plan_check(plan, job->place, &guard, seen->guard_version);
@@ -265,6 +272,8 @@ enum coord__end coord__job_run(struct coord__job *job, bool try_seen) {
             end = recognise(job);
         if (end == COORD__END_DONE && !job->recognised && job->gather != NULL)
             end = job->gather(job);
+        if (end == COORD__END_INFRA && job->tries.unknown)
+            job->detail.infra.kind = TS_INFRA_UNKNOWN;
         if (end != COORD__END_DONE)
             return end;
         if (job->ahead != COORD__AHEAD_NOT) {

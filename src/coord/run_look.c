@@ -299,8 +299,13 @@ static enum coord__end walk_shards(struct ts_coord *coord, struct coord__work *w
         if (!coord__key_shard_of(row->key, &key))
             return coord__damaged(TS_RECORD_BAD_FIELD, "the key of a shard", detail);
         end = coord__decode_shard(row, key, &record, detail);
-        if (end != COORD__END_DONE)
+        if (end != COORD__END_DONE && query->damaged == NULL)
             return end;
+        if (end != COORD__END_DONE) {
+            if (!query->damaged(context, key, &detail->infra))
+                return COORD__END_DONE;
+            continue;
+        }
         const struct ts_coord_shard_view view = {
             .record = &record, .version = row->version, .place = place, .now = walks[place].now};
         if (ts_shard_filter_matches(&query->filter, &record, view.now) && !visit(context, &view))
@@ -364,11 +369,13 @@ enum ts_get_shard_error ts_coord_get_shard(struct ts_coord *coord, const struct 
     struct coord__job job = {.coord = coord,
                              .work = work,
                              .seen = &work->seen,
+                             .tenant = &ref->tenant,
                              .shard = ref->shard,
                              .place = ts_coord_place_of_shard(coord, ref->shard.shard)};
     enum ts_get_shard_error error = TS_GET_SHARD_OK;
-    if (coord__job_read(&job) != COORD__END_DONE) {
-        error = TS_GET_SHARD_BACKEND_ERROR;
+    const enum coord__end end = coord__job_read(&job);
+    if (end != COORD__END_DONE) {
+        error = end == COORD__END_FOREIGN ? TS_GET_SHARD_TENANT_MISMATCH : TS_GET_SHARD_BACKEND_ERROR;
     } else if (!work->seen.has_record || !work->seen.has_guard) {
         job.detail.shard = ref->shard;
         error = TS_GET_SHARD_SHARD_NOT_FOUND;

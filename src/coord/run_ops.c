@@ -45,6 +45,11 @@ static enum coord__end read_run(struct ts_coord *coord, struct coord__work *work
                             .limits = {.tenant = {.max = coord->options.tenant_shard_max},
                                        .global = {.max = coord->options.global_shard_max}}};
     enum coord__end end = coord__decode_run(&rows[0], query->run, &seen.has_run, &seen.run, detail);
+    /* Who is of another tenant is told that by the step, and nothing of the counters. */
+    if (end == COORD__END_DONE && seen.has_run && !ts_tenant_id_equal(&seen.run.tenant, &query->tenant)) {
+        *ret_seen = seen;
+        return COORD__END_DONE;
+    }
     if (end == COORD__END_DONE)
         end = coord__decode_counter(&rows[1], &seen.shards, detail);
     if (end == COORD__END_DONE)
@@ -325,6 +330,8 @@ static enum coord__end register_all(struct registration *mine) {
         enum coord__end end = read_run(mine->coord, mine->work, &query, &mine->tries, &seen, &mine->detail);
         if (end == COORD__END_DONE)
             end = decide(mine, &seen);
+        if (end == COORD__END_INFRA && mine->tries.unknown)
+            mine->detail.infra.kind = TS_INFRA_UNKNOWN;
         if (end != COORD__END_DONE || mine->create_error != TS_CREATE_RUN_OK ||
             mine->error != TS_REGISTER_SHARDS_OK)
             return end;
@@ -500,7 +507,8 @@ static enum coord__end end_run(struct ending *mine) {
         struct run_seen seen = {0};
         uint64_t active = 0;
         enum coord__end end = read_run(mine->coord, mine->work, &query, &mine->tries, &seen, &mine->detail);
-        if (end == COORD__END_DONE && seen.has_run && mine->op->kind == TS_RUN_OP_COMPLETE_RUN) {
+        if (end == COORD__END_DONE && seen.has_run && mine->op->kind == TS_RUN_OP_COMPLETE_RUN &&
+            ts_tenant_id_equal(&seen.run.tenant, &mine->op->tenant)) {
             end = count_active(mine, &active);
             const enum made made = end == COORD__END_DONE ? find_stripes(mine) : MADE_EVERYWHERE;
             if (made == MADE_DAMAGED)
@@ -511,6 +519,8 @@ static enum coord__end end_run(struct ending *mine) {
                 continue;
             }
         }
+        if (end == COORD__END_INFRA && mine->tries.unknown)
+            mine->detail.infra.kind = TS_INFRA_UNKNOWN;
         if (end != COORD__END_DONE)
             return end;
         mine->now = seen.now;

@@ -5,10 +5,11 @@
 #include "base/endian.h"
 
 static void begin(struct coord__job *job, struct ts_coord *coord, struct coord__work *work,
-                  struct coord__seen *seen, struct ts_shard_key shard) {
+                  struct coord__seen *seen, const struct ts_tenant_id *tenant, struct ts_shard_key shard) {
     *job = (struct coord__job){.coord = coord,
                                .work = work,
                                .seen = seen != NULL ? seen : &work->seen,
+                               .tenant = tenant,
                                .shard = shard,
                                .place = ts_coord_place_of_shard(coord, shard.shard)};
 }
@@ -42,16 +43,15 @@ static bool step_acquire(struct coord__job *job, const struct ts_shard_record *r
 }
 
 /*
- * There is no op id. The entry of the claim index has a number that was drawn for this acquire, so that it is
- * not taken for one of another process that works under the same name.
+ * There is no op id. The entry of the claim index has a number that was drawn for this acquire, and only that decides:
+ * another process may work under the same name, and any of several tries may be the one that came through. The lease
+ * is the record's.
  */
 static enum coord__end recognise_acquire(struct coord__job *job) {
     struct acquire_job *mine = (struct acquire_job *)job;
     const struct ts_shard_record *record = &job->seen->record;
-    if (mine->error != TS_ACQUIRE_OK || !record->has_holder ||
-        record->fence.v != ts_lease_fence(&mine->lease).v ||
-        record->holder.deadline.ms != ts_lease_deadline(&mine->lease).ms ||
-        !ts_worker_id_equal(&record->holder.owner, &mine->op->worker))
+    if (!record->has_holder || !ts_worker_id_equal(&record->holder.owner, &mine->op->worker) ||
+        !ts_tenant_id_equal(&record->tenant, &mine->op->tenant))
         return COORD__END_DONE;
     const struct coord__key key = coord__key_leased(job->shard, record->holder.deadline);
     const struct ts_bytes keys[] = {coord__key_bytes(&key)};
@@ -62,6 +62,16 @@ static enum coord__end recognise_acquire(struct coord__job *job) {
     const struct ts_row *row = &job->work->rows[0].rows[0];
     job->recognised = row->version != 0 && row->value.len == sizeof job->nonce &&
                       ts_le64_load(row->value.data) == job->nonce;
+    if (!job->recognised)
+        return COORD__END_DONE;
+    mine->error = TS_ACQUIRE_OK;
+    mine->lease = ts_lease_make(&(struct ts_lease_fields){.tenant = mine->op->tenant,
+                                                          .shard = job->shard,
+                                                          .owner = mine->op->worker,
+                                                          .fence = record->fence,
+                                                          .deadline = record->holder.deadline});
+    job->attempted.fence = record->fence;
+    job->attempted.deadline = record->holder.deadline;
     return COORD__END_DONE;
 }
 
@@ -74,12 +84,13 @@ enum ts_acquire_error coord__acquire(struct ts_coord *coord, const struct ts_acq
         return TS_ACQUIRE_BACKEND_ERROR;
     }
     struct acquire_job mine = {.op = op};
-    begin(&mine.job, coord, work, seen, op->shard);
+    begin(&mine.job, coord, work, seen, &op->tenant, op->shard);
     mine.job.step = step_acquire;
     mine.job.recognise = recognise_acquire;
     mine.job.nonce = coord__draw(coord);
-    if (coord__job_run(&mine.job, false) != COORD__END_DONE)
-        mine.error = TS_ACQUIRE_BACKEND_ERROR;
+    const enum coord__end end = coord__job_run(&mine.job, false);
+    if (end != COORD__END_DONE)
+        mine.error = end == COORD__END_FOREIGN ? TS_ACQUIRE_TENANT_MISMATCH : TS_ACQUIRE_BACKEND_ERROR;
     if (mine.error == TS_ACQUIRE_OK)
         *ret_lease = mine.lease;
     else
@@ -114,7 +125,7 @@ enum ts_renew_error coord__renew(struct ts_coord *coord, const struct ts_renew_o
         return TS_RENEW_BACKEND_ERROR;
     }
     struct renew_job mine = {.op = op};
-    begin(&mine.job, coord, work, seen, ts_lease_shard(&op->lease));
+    begin(&mine.job, coord, work, seen, &op->tenant, ts_lease_shard(&op->lease));
     mine.job.step = step_renew;
     mine.job.lease = &op->lease;
     mine.job.nonce = coord__draw(coord);
@@ -128,6 +139,9 @@ enum ts_renew_error coord__renew(struct ts_coord *coord, const struct ts_renew_o
     case COORD__END_EXHAUSTED:
     case COORD__END_INFRA:
         mine.error = TS_RENEW_BACKEND_ERROR;
+        break;
+    case COORD__END_FOREIGN:
+        mine.error = TS_RENEW_TENANT_MISMATCH;
         break;
     }
     if (mine.error == TS_RENEW_OK) {
@@ -166,7 +180,7 @@ static bool step_complete(struct coord__job *job, const struct ts_shard_record *
 
 static void begin_gated(struct coord__job *job, struct ts_coord *coord, struct coord__work *work,
                         struct coord__seen *seen, const struct ts_lease_op *by) {
-    begin(job, coord, work, seen, ts_lease_shard(&by->lease));
+    begin(job, coord, work, seen, &by->tenant, ts_lease_shard(&by->lease));
     job->lease = &by->lease;
 }
 
@@ -195,6 +209,9 @@ enum ts_checkpoint_error coord__checkpoint(struct ts_coord *coord, const struct 
         break;
     case COORD__END_INFRA:
         mine.checkpoint = TS_CHECKPOINT_BACKEND_ERROR;
+        break;
+    case COORD__END_FOREIGN:
+        mine.checkpoint = TS_CHECKPOINT_TENANT_MISMATCH;
         break;
     }
     if (mine.checkpoint == TS_CHECKPOINT_OK)
@@ -230,6 +247,9 @@ enum ts_complete_error coord__complete(struct ts_coord *coord, const struct ts_c
         break;
     case COORD__END_INFRA:
         mine.complete = TS_COMPLETE_BACKEND_ERROR;
+        break;
+    case COORD__END_FOREIGN:
+        mine.complete = TS_COMPLETE_TENANT_MISMATCH;
         break;
     }
     if (mine.complete == TS_COMPLETE_OK)
@@ -276,6 +296,9 @@ enum ts_park_error coord__park(struct ts_coord *coord, const struct ts_park_op *
     case COORD__END_INFRA:
         mine.error = TS_PARK_BACKEND_ERROR;
         break;
+    case COORD__END_FOREIGN:
+        mine.error = TS_PARK_TENANT_MISMATCH;
+        break;
     }
     if (mine.error == TS_PARK_OK)
         *ret_outcome = coord__job_outcome(&mine.job);
@@ -307,10 +330,11 @@ enum ts_unpark_error ts_coord_unpark(struct ts_coord *coord, const struct ts_unp
         return TS_UNPARK_BACKEND_ERROR;
     }
     struct unpark_job mine = {.op = op};
-    begin(&mine.job, coord, work, NULL, op->shard);
+    begin(&mine.job, coord, work, NULL, &op->tenant, op->shard);
     mine.job.step = step_unpark;
-    if (coord__job_run(&mine.job, false) != COORD__END_DONE)
-        mine.error = TS_UNPARK_BACKEND_ERROR;
+    const enum coord__end end = coord__job_run(&mine.job, false);
+    if (end != COORD__END_DONE)
+        mine.error = end == COORD__END_FOREIGN ? TS_UNPARK_TENANT_MISMATCH : TS_UNPARK_BACKEND_ERROR;
     if (mine.error == TS_UNPARK_OK)
         *ret_outcome = coord__job_outcome(&mine.job);
     else

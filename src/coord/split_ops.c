@@ -95,7 +95,8 @@ static enum coord__end gather(struct coord__job *job) {
     struct split_job *mine = (struct split_job *)job;
     mine->env = (struct ts_split_env){0};
     /* Nothing to look for: the step refuses before it comes to this. */
-    if (!job->seen->has_record || mine->want > TS_SPLIT_CHILD_MAX)
+    if (!job->seen->has_record || mine->want > TS_SPLIT_CHILD_MAX ||
+        !ts_tenant_id_equal(&job->seen->record.tenant, job->tenant))
         return COORD__END_DONE;
     call_children(mine);
     const struct coord__key tenant = coord__key_tenant_limit(&job->seen->record.tenant);
@@ -169,6 +170,7 @@ static void run(struct split_job *mine, struct ts_coord *coord, struct coord__wo
     *job = (struct coord__job){.coord = coord,
                                .work = work,
                                .seen = seen != NULL ? seen : &work->seen,
+                               .tenant = &mine->by->tenant,
                                .shard = shard,
                                .place = ts_coord_place_of_shard(coord, shard.shard),
                                .lease = &mine->by->lease,
@@ -188,6 +190,9 @@ static void run(struct split_job *mine, struct ts_coord *coord, struct coord__wo
         break;
     case COORD__END_INFRA:
         mine->error = TS_SPLIT_BACKEND_ERROR;
+        break;
+    case COORD__END_FOREIGN:
+        mine->error = TS_SPLIT_TENANT_MISMATCH;
         break;
     }
 }

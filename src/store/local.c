@@ -120,18 +120,24 @@ enum ts_store_result store__local_fix_time(struct store__local *local, uint64_t 
             "%.120s: the time %llu is earlier than %llu, which the store has seen; time never "
             "goes back, give a later one",
             local->name, (unsigned long long)now_ms, (unsigned long long)local->last_ms);
-    if (local->kept_ms != now_ms) {
-        enum ts_store_result result = keep_time(local, now_ms, true, ret_error);
-        if (result != TS_STORE_OK)
-            return result;
-    }
     local->last_ms = local->fixed_ms = now_ms;
     return TS_STORE_OK;
 }
 
+enum ts_store_result local__keep_fixed_time(struct store__local *local, struct ts_store_error *ret_error) {
+    if (local->fixed_ms == 0)
+        return TS_STORE_OK;
+    pthread_mutex_lock(&local->mutex);
+    const enum ts_store_result result =
+        local->kept_ms < local->fixed_ms ? keep_time(local, local->fixed_ms, false, ret_error) : TS_STORE_OK;
+    pthread_mutex_unlock(&local->mutex);
+    return result;
+}
+
 void store__local_keep_time(struct store__local *local) {
     struct ts_store_error ignored;
-    if (local->last_ms > local->kept_ms)
+    /* A time that was only looked at, perhaps by mistake, does not last. */
+    if (local->fixed_ms == 0 && local->last_ms > local->kept_ms)
         (void)keep_time(local, local->last_ms, false, &ignored);
 }
 

@@ -63,7 +63,7 @@ void store__local_free(struct store__local *local);
 void store__local_keep_time(struct store__local *local);
 
 /* Lets the time stand still at this, in this process. BAD_USAGE when the store has seen a later one. Before
- * anybody else uses it. */
+ * anybody else uses it. It lasts, for the processes that follow, once something was written at it. */
 enum ts_store_result store__local_fix_time(struct store__local *local, uint64_t now_ms,
                                            struct ts_store_error *ret_error);
 
@@ -91,6 +91,9 @@ void local__batch_drop_all(struct store__local *local);
 
 /* The store's time: never less than what was told before. */
 uint64_t local__now_ms(struct store__local *local);
+
+/* Writes a time that stands still down, before the first batch that is written at it. */
+enum ts_store_result local__keep_fixed_time(struct store__local *local, struct ts_store_error *ret_error);
 
 /* Whether this store may be used as the handle expects. The gate is held. */
 enum ts_store_result local__allowed(const struct store__local_store *store, enum ts_call_kind kind,

@@ -224,6 +224,10 @@ static enum ts_store_result write_all(struct store__local *local, struct ts_call
                                       const struct writes *writes, bool sync) {
     const struct store__write_options options = {
         .sync = sync, .give_up_ns = call->deadline_ns, .stall_us = &call->stall_us};
+    /* Not synced: the backend makes it durable no later than what follows. */
+    const enum ts_store_result result = local__keep_fixed_time(local, &call->error);
+    if (result != TS_STORE_OK)
+        return result;
     return local->backend->ops->write(local->backend, writes->list, writes->count, options, &call->error);
 }
 

@@ -4,6 +4,7 @@ import json
 import os
 import subprocess
 import sys
+import time
 
 sys.path.insert(0, os.path.join(os.path.dirname(os.path.abspath(__file__)), "..", "support", "python"))
 from pg import Server  # noqa: E402
@@ -12,6 +13,14 @@ from tap import equal, holds, main, test  # noqa: E402
 
 T0 = 1_700_000_000_000
 THREE = '{"start":"a","end":"h","metadata":"first"}\n{"start":"h","end":"p"}\n\n{"start":"p","end":"z","id":7}\n'
+
+
+def load(line):
+    """JSON in which a name stands twice is refused: readers differ in which of the two they take."""
+    def once(pairs):
+        holds(len({name for name, _ in pairs}) == len(pairs), f"a name stands twice: {line}")
+        return dict(pairs)
+    return json.loads(line, object_pairs_hook=once)
 
 
 class Cluster:
@@ -29,14 +38,14 @@ class Cluster:
     def ok(self, *words, stdin=""):
         result = self.run(*words, "--json", stdin=stdin)
         equal((result.status, result.err), (0, ""), f"{words}: {result}")
-        lines = [json.loads(line) for line in result.out.splitlines()]
+        lines = [load(line) for line in result.out.splitlines()]
         return lines[0] if len(lines) == 1 else lines
 
     def refused(self, error, *words, stdin="", status=3):
         result = self.run(*words, "--json", stdin=stdin)
         equal(result.status, status, f"{words}: {result}")
         holds(result.err.startswith("turnstone: ") and result.err.count("\n") == 1, result)
-        answer = json.loads(result.out)
+        answer = load(result.out)
         equal(answer["error"], error, f"{words}: {result}")
         return answer
 
@@ -142,10 +151,18 @@ def tenants_do_not_see_each_other():
     lease = c.ok("lease", "claim", "--run", "1", "--worker", "w", "--tenant", "acme")["lease"]
     for words in (("run", "show", "--run", "1"), ("shard", "show", "--run", "1", "--shard", "7"),
                   ("lease", "claim", "--run", "1", "--worker", "w"), ("run", "cancel", "--run", "1"),
+                  ("run", "fail", "--run", "1"), ("run", "complete", "--run", "1"),
+                  ("run", "register", "--run", "1", "--shards", "-"), ("shard", "list", "--run", "1"),
+                  ("shard", "unpark", "--run", "1", "--shard", "7"),
+                  ("lease", "acquire", "--run", "1", "--shard", "7", "--worker", "w"),
+                  ("lease", "checkpoint", "--lease", lease, "--key", "q"),
+                  ("lease", "complete", "--lease", lease, "--key", "q"), ("lease", "park", "--lease", lease),
+                  ("lease", "split-replace", "--lease", lease, "--children", "-"),
+                  ("lease", "split-residual", "--lease", lease, "--at", "q"),
                   ("lease", "renew", "--lease", lease)):
-        result = c.run(*words, "--tenant", "other", "--json")
+        result = c.run(*words, "--tenant", "other", "--json", stdin='{"start":"zz"}\n')
         equal(result.status, 3, result)
-        equal(json.loads(result.out)["error"], "TenantMismatch", result)
+        equal(load(result.out)["error"], "TenantMismatch", result)
         holds("acme" not in result.out + result.err, result)
     equal(c.ok("run", "list", "--tenant", "other"), [])
     equal(c.ok("lease", "checkpoint", "--lease", lease, "--key",
@@ -231,6 +248,105 @@ def the_time_stands_still_and_never_goes_back():
 
 
 @test
+def a_time_far_ahead_is_refused_and_one_that_was_only_looked_at_does_not_last():
+    c = Cluster()
+    c.create()
+    real = int(time.time() * 1000)
+    for ahead in (real * 1000, real + 25 * 3600 * 1000, 2**64 - 1):
+        c.now = ahead
+        result = c.run("run", "show", "--run", "1")
+        equal((result.status, "milliseconds since 1970" in result.err), (2, True), result)
+    c.now = T0 + 1000
+    c.ok("run", "show", "--run", "1")
+    c.ok("shard", "list", "--run", "1")
+    c.refused("RunNotFound", "run", "show", "--run", "9")
+    c.now = T0
+    c.ok("run", "show", "--run", "1")
+    c.now = T0 + 1000
+    c.claim()
+    c.now = T0
+    equal(c.run("run", "show", "--run", "1").status, 2, "what was written at a time makes it last")
+
+
+@test
+def ids_may_be_strings_and_those_with_bit_63_are_refused_by_the_coordination():
+    c = Cluster()
+    made = c.ok("run", "create", "--run", "1", "--shards", "-",
+                stdin='{"start":"a","end":"c","id":"9007199254740993"}\n{"start":"c","id":9223372036854775807}\n')
+    equal(made["shards"], [9007199254740993, 9223372036854775807])
+    for given in ('"9223372036854775808"', "9223372036854775808", "18446744073709551615", '"18446744073709551615"'):
+        answer = c.refused("RegisterShardsFailed", "run", "create", "--run", "2", "--shards", "-",
+                           stdin='{"id":' + given + "}\n")
+        equal((answer["inner"], answer["reason"], answer["entry"]), ("ManifestInvalid", "InvalidSpec", 0))
+    for given in ('"x"', '""', '"-1"', "1.5", "-1", "36893488147419103232", '"18446744073709551616"', "1e3", "null"):
+        result = c.run("run", "create", "--run", "2", "--shards", "-", stdin='{"id":' + given + "}\n")
+        equal((result.status, '"id"' in result.err), (2, True), f"{given}: {result}")
+
+
+def damage(server, run, shard):
+    """Other bytes under the key of a shard's record, on whichever store has it."""
+    key = (b"\x00cs" + run.to_bytes(8, "big") + shard.to_bytes(8, "big")).hex()
+    for database in ("a", "b"):
+        server.sql(database, f"UPDATE turnstone.item SET value = '\\x00' WHERE key = '\\x{key}'")
+
+
+@test
+def a_damaged_record_is_named_and_the_others_are_shown():
+    with Server(max_prepared_transactions=20) as server:
+        server.create("a")
+        server.create("b")
+        c = Cluster(f"{server.url('a')},{server.url('b')}", now=None)
+        made = c.create()
+        lease = c.ok("lease", "acquire", "--run", "1", "--shard", "7", "--worker", "w")["lease"]
+        damage(server, 1, 7)
+        for words in (("lease", "renew", "--lease", lease), ("shard", "show", "--run", "1", "--shard", "7"),
+                      ("lease", "split-residual", "--lease", lease, "--at", "q"),
+                      ("lease", "acquire", "--run", "1", "--shard", "7", "--worker", "w")):
+            answer = c.refused("BackendError", *words, status=6)
+            equal(answer["kind"], "damaged")
+            holds("shard 7 of run 1" in answer["cause"], answer)
+            answer = c.refused("TenantMismatch", *words, "--tenant", "other")
+            equal(answer["expected"], "other")
+        result = c.run("shard", "list", "--run", "1", "--json")
+        equal((result.status, result.err.count("\n")), (6, 1), result)
+        rows = {row["shard"]: row["status"] for row in map(load, result.out.splitlines())}
+        equal(rows, {7: "damaged", made["shards"][0]: "Active", made["shards"][1]: "Active"})
+        holds("7  damaged" in c.run("shard", "list", "--run", "1").out, "for people, too")
+        result = c.run("run", "show", "--run", "1", "--json")
+        shown = load(result.out)
+        equal((result.status, shown["shards"], shown["active"], shown["damaged"], shown["damaged_shards"]),
+              (6, 3, 2, 1, [7]), result)
+        holds("damaged: 1" in c.run("run", "show", "--run", "1").out, "for people, too")
+        c.claim()
+
+
+DIE = """CREATE FUNCTION die() RETURNS trigger LANGUAGE plpgsql AS $$
+BEGIN PERFORM pg_terminate_backend(pg_backend_pid()); RETURN NULL; END $$;
+CREATE CONSTRAINT TRIGGER die AFTER UPDATE ON turnstone.item DEFERRABLE INITIALLY DEFERRED
+FOR EACH ROW EXECUTE FUNCTION die();"""
+
+
+@test
+def an_outcome_that_stays_unknown_and_a_server_that_is_gone_have_their_status_and_their_json():
+    with Server(max_prepared_transactions=20) as server:
+        server.create("a")
+        server.create("b")
+        c = Cluster(f"{server.url('a')},{server.url('b')}", now=None)
+        c.create("--lease-ms", "600000")
+        lease = c.ok("lease", "acquire", "--run", "1", "--shard", "7", "--worker", "w")["lease"]
+        for database in ("a", "b"):
+            server.sql(database, DIE)
+        words = ("lease", "checkpoint", "--lease", lease, "--key", "q", "--op-id", "3")
+        equal(c.refused("BackendError", *words, status=5)["kind"], "unknown")
+        for database in ("a", "b"):
+            server.sql(database, "DROP TRIGGER die ON turnstone.item")
+        equal(c.ok(*words)["op_id"], 3)
+        server.kill()
+        answer = c.refused("BackendError", "run", "show", "--run", "1", status=6)
+        equal(answer["kind"], "retryable")
+
+
+@test
 def mistakes_are_told_before_anything_is_done():
     c = Cluster()
     for words, part in (
@@ -255,7 +371,8 @@ def mistakes_are_told_before_anything_is_done():
     c.refused("RunNotFound", "run", "show", "--run", "1")
     answer = c.refused("RegisterShardsFailed", "run", "create", "--run", "1", "--shards", "-",
                        stdin='{"start":"a","end":"c"}\n{"start":"b","end":"d"}\n')
-    equal((answer["reason"], answer["entry"], answer["other"]), ("OverlappingRanges", 1, 0))
+    equal((answer["inner"], answer["reason"], answer["entry"], answer["other"]),
+          ("ManifestInvalid", "OverlappingRanges", 1, 0))
     c.refused("RunNotFound", "run", "show", "--run", "1")
     complains(2, "memory:", "run", "list", "--cluster", "memory:")
 
@@ -300,13 +417,13 @@ def watching_shows_changes_and_ends_with_the_run():
         c.create()
         watch = subprocess.Popen([PROGRAM, "run", "watch", "--cluster", c.urls, "--run", "1", "--interval-ms", "50",
                                   "--json"], stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True)
-        equal(json.loads(watch.stdout.readline())["free"], 3)
+        equal(load(watch.stdout.readline())["free"], 3)
         leases = [c.claim(f"w{i}") for i in range(3)]
         for lease in leases:
             c.ok("lease", "complete", "--lease", lease["lease"], "--key", lease["start"])
         out, err = watch.communicate(timeout=60)
         equal((watch.returncode, err), (0, ""))
-        last = json.loads(out.splitlines()[-1])
+        last = load(out.splitlines()[-1])
         equal((last["done"], last["active"]), (3, 0))
         result = c.run("run", "show", "--run", "1", "--now", str(T0))
         equal(result.status, 2, result)

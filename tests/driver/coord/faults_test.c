@@ -3,6 +3,7 @@
  * end on the way, stores that fail. The coordination runs over calls that the test can strike, count, and act
  * in between of, as a simulation would. Time stands still unless a test moves it.
  */
+#include "base/endian.h"
 #include "coord/coord.h"
 #include "coord/session.h"
 #include "store/cluster.h"
@@ -26,7 +27,7 @@ static uint64_t monotonic(void *context) {
 static const struct ts_store_clock test_clock = {.wall_ms = wall, .monotonic_ns = monotonic};
 
 /* What befalls a call that writes. */
-enum strike { NONE, LOST_REPLY, LOST_REQUEST, ERROR };
+enum strike { NONE, LOST_REPLY, LOST_REQUEST, HELD_UP, ERROR };
 
 static struct {
     struct ts_cluster *cluster;
@@ -39,6 +40,15 @@ static struct {
     struct ts_event events[64];
     size_t event_count;
 } world;
+
+/* A request that is on its way still, while whoever sent it has given it up: a copy of it. */
+static struct {
+    struct ts_op ops[16];
+    size_t count;
+    uint32_t place;
+    uint8_t bytes[2 * TS_RECORD_MAX];
+    size_t used;
+} held;
 
 static struct ts_coord *coord;  /* that is struck */
 static struct ts_coord *others; /* that is not */
@@ -62,6 +72,32 @@ static void run_one(struct ts_coord_call *call) {
     (void)ts_store_run(ts_cluster_store(world.cluster, call->place), &call->call);
 }
 
+static struct ts_bytes hold_bytes(struct ts_bytes bytes) {
+    assert_true(bytes.len <= sizeof held.bytes - held.used);
+    uint8_t *copy = held.bytes + held.used;
+    if (bytes.len > 0)
+        memcpy(copy, bytes.data, bytes.len);
+    held.used += bytes.len;
+    return ts_bytes_of(copy, bytes.len);
+}
+
+static void hold_up(const struct ts_coord_call *call) {
+    held.count = call->call.batch.count;
+    held.place = call->place;
+    held.used = 0;
+    assert_true(held.count <= sizeof held.ops / sizeof held.ops[0]);
+    for (size_t i = 0; i < held.count; i++) {
+        held.ops[i] = call->call.batch.ops[i];
+        held.ops[i].key = hold_bytes(held.ops[i].key);
+        held.ops[i].value = hold_bytes(held.ops[i].value);
+    }
+}
+
+static void held_request_arrives(void) {
+    struct ts_call call = {.kind = TS_CALL_APPLY, .batch = {held.ops, held.count}};
+    assert_int_equal(ts_store_run(ts_cluster_store(world.cluster, held.place), &call), TS_STORE_OK);
+}
+
 static void run_calls(void *context, struct ts_coord_call *calls, size_t count) {
     (void)context;
     for (size_t i = 0; i < count; i++) {
@@ -82,6 +118,8 @@ static void run_calls(void *context, struct ts_coord_call *calls, size_t count) 
         world.times--;
         if (world.strike == LOST_REPLY)
             run_one(&calls[i]);
+        if (world.strike == HELD_UP)
+            hold_up(&calls[i]);
         calls[i].call.done = true;
         calls[i].call.version = 0;
         calls[i].call.error.result = world.strike == ERROR ? world.result : TS_STORE_UNKNOWN;
@@ -360,6 +398,29 @@ static void an_acquire_of_a_namesake_is_not_taken_for_ones_own(void **state) {
     audit();
 }
 
+static void a_moment_passes(void) {
+    now_ms += 5;
+    world.between = held_request_arrives;
+}
+
+/* The first request arrives while the second is on its way, which has a later deadline in it. */
+static void an_acquire_whose_first_try_arrives_late_is_ones_own(void **state) {
+    (void)state;
+    assert_int_equal(make_run(coord, new_op()), TS_CREATE_RUN_OK);
+    const uint64_t deadline_ms = now_ms + config().lease_duration_ms;
+    strike(HELD_UP, 1);
+    world.then = a_moment_passes;
+    assert_int_equal(acquire(coord, 1), TS_ACQUIRE_OK);
+    assert_int_equal(world.applies, 2);
+    assert_int_equal(ts_lease_fence(&view.lease).v, 1);
+    assert_int_equal(ts_lease_deadline(&view.lease).ms, deadline_ms);
+    assert_int_equal(count_events(TS_EVENT_ACQUIRED), 1);
+    assert_int_equal(world.events[0].deadline.ms, deadline_ms);
+    strike(NONE, 0);
+    assert_int_equal(checkpoint(coord, new_op(), "c"), TS_CHECKPOINT_OK);
+    audit();
+}
+
 static void an_unknown_that_stays_is_told(void **state) {
     (void)state;
     assert_int_equal(make_run(coord, new_op()), TS_CREATE_RUN_OK);
@@ -543,6 +604,151 @@ static void one_that_may_have_been_done_is_unknown_however_it_ends(void **state)
     audit();
 }
 
+/* Writes something that is no record, or no number, under one of the run's keys. */
+static void spoil(const char *kind, uint64_t shard) {
+    uint8_t key[19] = {0, 'c', (uint8_t)kind[0]};
+    ts_be64_store(run.v, key + 3);
+    ts_be64_store(shard, key + 11);
+    const struct ts_op put = {
+        .kind = TS_OP_PUT, .key = ts_bytes_of(key, shard != 0 ? 19 : 11), .value = TS_BYTES("spoilt")};
+    struct ts_call call = {.kind = TS_CALL_APPLY, .batch = {&put, 1}};
+    assert_int_equal(ts_store_run(ts_cluster_store(world.cluster, 0), &call), TS_STORE_OK);
+}
+
+static void then_spoil_the_shard(void) {
+    spoil("s", 1);
+}
+static void then_spoil_the_run(void) {
+    spoil("r", 0);
+}
+static void then_spoil_the_limits(void) {
+    const struct ts_op put = {
+        .kind = TS_OP_PUT, .key = ts_bytes_of((const uint8_t *)"\0cq", 3), .value = TS_BYTES("spoilt")};
+    struct ts_call call = {.kind = TS_CALL_APPLY, .batch = {&put, 1}};
+    assert_int_equal(ts_store_run(ts_cluster_store(world.cluster, 0), &call), TS_STORE_OK);
+}
+
+static void one_that_may_have_been_done_is_unknown_when_damage_hides_it(void **state) {
+    (void)state;
+    assert_int_equal(make_run(coord, new_op()), TS_CREATE_RUN_OK);
+    assert_int_equal(acquire(coord, 1), TS_ACQUIRE_OK);
+    strike(LOST_REQUEST, 1);
+    world.then = then_spoil_the_limits;
+    struct ts_split_residual_result residual;
+    const struct ts_split_residual_op cut = {{tenant, view.lease, new_op()},
+                                             {.spec.range.start = BYTES("g")}};
+    assert_int_equal(ts_coord_split_residual(coord, &cut, &residual, &outcome, &detail),
+                     TS_SPLIT_BACKEND_ERROR);
+    assert_int_equal(detail.infra.kind, TS_INFRA_UNKNOWN);
+    strike(LOST_REQUEST, 1);
+    world.then = then_spoil_the_shard;
+    assert_int_equal(checkpoint(coord, new_op(), "c"), TS_CHECKPOINT_BACKEND_ERROR);
+    assert_int_equal(detail.infra.kind, TS_INFRA_UNKNOWN);
+}
+
+static void the_end_of_a_run_is_unknown_when_damage_hides_it(void **state) {
+    (void)state;
+    assert_int_equal(make_run(coord, new_op()), TS_CREATE_RUN_OK);
+    strike(LOST_REQUEST, 1);
+    world.then = then_spoil_the_run;
+    assert_int_equal(end_run(coord, TS_RUN_OP_FAIL_RUN, new_op()), TS_RUN_TRANSITION_BACKEND_ERROR);
+    assert_int_equal(detail.infra.kind, TS_INFRA_UNKNOWN);
+}
+
+static void expect_late(uint64_t deadline_ms) {
+    assert_int_equal(detail.deadline.ms, deadline_ms);
+    assert_true(detail.now.ms >= deadline_ms);
+    memset(&detail, 0, sizeof detail);
+}
+
+/* The store says late, whatever its time was when it was read. */
+static void what_comes_late_is_told_with_the_deadline(void **state) {
+    (void)state;
+    assert_int_equal(make_run(coord, new_op()), TS_CREATE_RUN_OK);
+    assert_int_equal(acquire(coord, 1), TS_ACQUIRE_OK);
+    const uint64_t deadline_ms = ts_lease_deadline(&view.lease).ms;
+    strike_with(TS_STORE_LATE, 1000);
+    assert_int_equal(checkpoint(coord, new_op(), "c"), TS_CHECKPOINT_LEASE_EXPIRED);
+    expect_late(deadline_ms);
+    const struct ts_cursor_op last = cursor_op(new_op(), "c");
+    assert_int_equal(ts_coord_complete(coord, &last, &outcome, &detail), TS_COMPLETE_LEASE_EXPIRED);
+    expect_late(deadline_ms);
+    const struct ts_park_op park = {{tenant, view.lease, new_op()}, TS_PARK_OTHER};
+    assert_int_equal(ts_coord_park(coord, &park, &outcome, &detail), TS_PARK_LEASE_EXPIRED);
+    expect_late(deadline_ms);
+    struct ts_lease lease = view.lease;
+    struct ts_renew_result renewed;
+    const struct ts_renew_op renew = {tenant, lease};
+    assert_int_equal(ts_coord_renew(coord, &renew, &lease, &renewed, &detail), TS_RENEW_LEASE_EXPIRED);
+    expect_late(deadline_ms);
+    struct ts_split_residual_result residual;
+    const struct ts_split_residual_op cut = {{tenant, view.lease, new_op()},
+                                             {.spec.range.start = BYTES("g")}};
+    assert_int_equal(ts_coord_split_residual(coord, &cut, &residual, &outcome, &detail),
+                     TS_SPLIT_LEASE_EXPIRED);
+    expect_late(deadline_ms);
+    strike(NONE, 0);
+    audit();
+}
+
+static enum ts_claim_error claim(struct ts_coord *by) {
+    const struct ts_coord_claim_op op = {.tenant = tenant, .run = run, .worker = worker};
+    return ts_coord_claim_next_available(by, &op, &scratch, &view, &detail);
+}
+
+static void a_lease_is_claimed_at_its_deadline_and_not_before(void **state) {
+    (void)state;
+    assert_int_equal(make_run(coord, new_op()), TS_CREATE_RUN_OK);
+    assert_int_equal(claim(coord), TS_CLAIM_OK);
+    assert_int_equal(claim(coord), TS_CLAIM_OK);
+    const uint64_t deadline_ms = ts_lease_deadline(&view.lease).ms;
+    now_ms = deadline_ms - 1;
+    assert_int_equal(claim(coord), TS_CLAIM_NONE_AVAILABLE);
+    assert_int_equal(detail.deadline.ms, deadline_ms);
+    now_ms = deadline_ms;
+    assert_int_equal(claim(coord), TS_CLAIM_OK);
+    assert_int_equal(ts_lease_fence(&view.lease).v, 2);
+    assert_int_equal(view.capacity.available_count, 1);
+    audit();
+}
+
+/* Another run of the tenant: nothing but the counter is the same. */
+static void others_take_the_last_place(void) {
+    static const struct ts_new_shard one[] = {{.spec.range = {BYTES("b"), BYTES("c")}}};
+    static struct ts_manifest_memory theirs;
+    struct ts_coord_outcome ignored_outcome;
+    struct ts_coord_detail ignored;
+    const struct ts_create_run_op create = {tenant, {8}, config()};
+    const struct ts_register_op registered = {tenant, {8}, {999999}, {one, 1}};
+    assert_int_equal(
+        ts_coord_create_run_with_shards(others, &create, &registered, &theirs, &ignored_outcome, &ignored),
+        TS_CREATE_RUN_OK);
+}
+
+static void the_last_place_is_given_once(void **state) {
+    (void)state;
+    struct ts_coord *limited =
+        ts_coord_new_over(&(struct ts_coord_io){.router = ts_cluster_router(world.cluster),
+                                                .place_count = 1,
+                                                .call = run_calls,
+                                                .txn = no_txn,
+                                                .elapsed_ms = elapsed,
+                                                .pause_ms = pause_for},
+                          &(struct ts_coord_options){.seed = 3, .tenant_shard_max = 3});
+    assert_non_null(limited);
+    assert_int_equal(make_run(limited, new_op()), TS_CREATE_RUN_OK);
+    world.between = others_take_the_last_place;
+    const struct ts_register_op more = {
+        tenant, run, new_op(), {&(struct ts_new_shard){.spec.range = {BYTES("p"), BYTES("z")}}, 1}};
+    assert_int_equal(ts_coord_register_shards(limited, &more, &memory, &outcome, &detail),
+                     TS_REGISTER_SHARDS_SHARD_LIMIT_EXCEEDED);
+    assert_int_equal(detail.limit.current, 3);
+    ts_coord_free(limited);
+    struct ts_shard_limits limits;
+    assert_int_equal(ts_coord_limits(coord, &tenant, &limits, &detail), TS_GET_RUN_OK);
+    assert_int_equal(limits.tenant.current, 3);
+}
+
 static void time_runs_on(void) {
     now_ms += 15000;
     world.between = time_runs_on;
@@ -587,6 +793,12 @@ int main(void) {
         TEST(a_lease_that_ends_on_the_way_is_expired),
         TEST(failures_have_their_kinds),
         TEST(one_that_may_have_been_done_is_unknown_however_it_ends),
+        TEST(an_acquire_whose_first_try_arrives_late_is_ones_own),
+        TEST(one_that_may_have_been_done_is_unknown_when_damage_hides_it),
+        TEST(the_end_of_a_run_is_unknown_when_damage_hides_it),
+        TEST(what_comes_late_is_told_with_the_deadline),
+        TEST(a_lease_is_claimed_at_its_deadline_and_not_before),
+        TEST(the_last_place_is_given_once),
         TEST(busy_stores_are_tried_again),
         TEST(what_takes_long_is_tried_less_often),
     };

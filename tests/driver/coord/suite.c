@@ -339,6 +339,27 @@ const struct ts_shard_record *suite_record(struct ts_shard_key shard) {
     return &suite_shard_seen.record;
 }
 
+void suite_expect_foreign(struct ts_lease *lease) {
+    static const struct ts_new_shard two[] = {SHARD(21, "b", "d"), SHARD(22, "d", "h")};
+    struct ts_run_record run;
+    EXPECT(get_run, suite_get_run(&run), TS_GET_RUN_TENANT_MISMATCH);
+    EXPECT(register_shards, suite_register(suite_op(), two, 2), TS_REGISTER_SHARDS_TENANT_MISMATCH);
+    EXPECT(run_transition, suite_end(TS_RUN_OP_COMPLETE_RUN, suite_op()), TS_RUN_TRANSITION_TENANT_MISMATCH);
+    EXPECT(run_transition, suite_end(TS_RUN_OP_FAIL_RUN, suite_op()), TS_RUN_TRANSITION_TENANT_MISMATCH);
+    EXPECT(run_transition, suite_end(TS_RUN_OP_CANCEL_RUN, suite_op()), TS_RUN_TRANSITION_TENANT_MISMATCH);
+    EXPECT(acquire, suite_acquire(1, "b", NULL), TS_ACQUIRE_TENANT_MISMATCH);
+    EXPECT(claim, suite_claim("b", NULL), TS_CLAIM_TENANT_MISMATCH);
+    EXPECT(renew, suite_renew(lease), TS_RENEW_TENANT_MISMATCH);
+    EXPECT(checkpoint, suite_checkpoint(lease, suite_op(), KEY("c")), TS_CHECKPOINT_TENANT_MISMATCH);
+    EXPECT(complete, suite_complete(lease, suite_op(), KEY("c")), TS_COMPLETE_TENANT_MISMATCH);
+    EXPECT(park, suite_park(lease, suite_op(), TS_PARK_OTHER), TS_PARK_TENANT_MISMATCH);
+    EXPECT(unpark, suite_unpark(1, suite_op()), TS_UNPARK_TENANT_MISMATCH);
+    EXPECT(split, suite_split_replace(lease, suite_op(), two, 2), TS_SPLIT_TENANT_MISMATCH);
+    EXPECT(split, suite_split_residual(lease, suite_op(), TS_BYTES("kEy-d"), (struct ts_cursor){0}),
+           TS_SPLIT_TENANT_MISMATCH);
+    EXPECT(get_shard, suite_get_shard(suite_shard(1)), TS_GET_SHARD_TENANT_MISMATCH);
+}
+
 struct ts_lease suite_must_acquire(uint64_t shard, const char *worker) {
     struct ts_lease lease;
     EXPECT(acquire, suite_acquire(shard, worker, &lease), TS_ACQUIRE_OK);

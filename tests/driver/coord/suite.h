@@ -121,6 +121,9 @@ struct suite_shard {
 extern struct suite_shard suite_shard_seen;
 const struct ts_shard_record *suite_record(struct ts_shard_key shard); /* must be there */
 
+/* Every operation on the test's run and its shard 1, whose lease this is, answers TenantMismatch. */
+void suite_expect_foreign(struct ts_lease *lease);
+
 /* Leases that must be had. */
 struct ts_lease suite_must_acquire(uint64_t shard, const char *worker);
 

@@ -3,6 +3,7 @@
 
 #include "base/endian.h"
 
+#include <stdio.h>
 #include <string.h>
 
 /* Changes one byte of a value. The checksum of the store below is right: this is the records' own. */
@@ -38,6 +39,36 @@ static void damage_of_run(char kind, size_t offset) {
         damage(0, ts_bytes_of(key, sizeof key), offset);
     for (uint32_t place = 0; kind == 'g' && place < ts_cluster_count(suite.cluster); place++)
         damage(place, ts_bytes_of(key, sizeof key), offset);
+}
+
+/* The counters that count for limits, of the run ('m') and of its tenant ('q'), and those of active shards. */
+static void damage_counters(void) {
+    uint8_t key[35] = {0, 'c', 'm'};
+    ts_be64_store(suite.run.v, key + 3);
+    damage(0, ts_bytes_of(key, 11), 0);
+    key[2] = 'q';
+    memcpy(key + 3, suite.tenant.b, sizeof suite.tenant.b);
+    damage(0, ts_bytes_of(key, sizeof key), 0);
+    for (uint32_t place = 0; place < ts_cluster_count(suite.cluster); place++) {
+        for (uint8_t stripe = 0; stripe < 8; stripe++) {
+            uint8_t counter[13] = {0, 'c', 'n'};
+            ts_be64_store(suite.run.v, counter + 3);
+            counter[12] = stripe;
+            damage(place, ts_bytes_of(counter, sizeof counter), 0);
+        }
+    }
+}
+
+/* One value in the place of another: both are whole, and one lies under the wrong key. */
+static void copy_value(uint32_t from_place, struct ts_bytes from, uint32_t to_place, struct ts_bytes to) {
+    struct ts_rows rows = {0};
+    struct ts_call read = {.kind = TS_CALL_READ, .keys = &from, .key_count = 1, .rows = &rows};
+    assert_int_equal(ts_store_run(ts_cluster_store(suite.cluster, from_place), &read), TS_STORE_OK);
+    assert_int_not_equal(rows.rows[0].version, 0);
+    const struct ts_op put = {.kind = TS_OP_PUT, .key = to, .value = rows.rows[0].value};
+    struct ts_call apply = {.kind = TS_CALL_APPLY, .batch = {&put, 1}};
+    assert_int_equal(ts_store_run(ts_cluster_store(suite.cluster, to_place), &apply), TS_STORE_OK);
+    ts_rows_release(&rows);
 }
 
 static void expect_damaged(void) {
@@ -161,7 +192,115 @@ static void a_damaged_counter_is_told(void **state) {
     assert_int_equal(suite_record(suite_shard(1))->status, TS_SHARD_ACTIVE);
 }
 
+static void a_record_under_the_key_of_another_is_damage(void **state) {
+    (void)state;
+    suite_make_run();
+    uint8_t first[19] = {0, 'c', 's'}, second[19] = {0, 'c', 's'};
+    ts_be64_store(suite.run.v, first + 3);
+    ts_be64_store(1, first + 11);
+    ts_be64_store(suite.run.v, second + 3);
+    ts_be64_store(2, second + 11);
+    copy_value(
+        ts_coord_place_of_shard(suite.coord, (struct ts_shard_id){1}), ts_bytes_of(first, sizeof first),
+        ts_coord_place_of_shard(suite.coord, (struct ts_shard_id){2}), ts_bytes_of(second, sizeof second));
+    EXPECT(acquire, suite_acquire(2, "a", NULL), TS_ACQUIRE_BACKEND_ERROR);
+    expect_damaged();
+    (void)suite_must_acquire(1, "a");
+
+    /* The guard of another run of the tenant. */
+    uint8_t own[11] = {0, 'c', 'g'}, other[11] = {0, 'c', 'g'};
+    ts_be64_store(suite.run.v, own + 3);
+    suite.run.v += 100000;
+    suite_make_run();
+    ts_be64_store(suite.run.v, other + 3);
+    suite.run.v -= 100000;
+    for (uint32_t place = 0; place < ts_cluster_count(suite.cluster); place++)
+        copy_value(place, ts_bytes_of(other, sizeof other), place, ts_bytes_of(own, sizeof own));
+    EXPECT(acquire, suite_acquire(3, "a", NULL), TS_ACQUIRE_BACKEND_ERROR);
+    expect_damaged();
+    EXPECT(claim, suite_claim("b", NULL), TS_CLAIM_BACKEND_ERROR);
+    expect_damaged();
+}
+
+static void damage_is_named(void **state) {
+    (void)state;
+    suite_make_run();
+    char named[80];
+    damage_shard(1, 72);
+    EXPECT(acquire, suite_acquire(1, "a", NULL), TS_ACQUIRE_BACKEND_ERROR);
+    snprintf(named, sizeof named, "the record of shard 1 of run %llu: ", (unsigned long long)suite.run.v);
+    assert_ptr_equal(strstr(suite.detail.infra.text, named), suite.detail.infra.text);
+    damage_of_run('g', 5);
+    EXPECT(acquire, suite_acquire(2, "a", NULL), TS_ACQUIRE_BACKEND_ERROR);
+    snprintf(named, sizeof named, "the guard of run %llu: ", (unsigned long long)suite.run.v);
+    assert_ptr_equal(strstr(suite.detail.infra.text, named), suite.detail.infra.text);
+    damage_of_run('r', 56);
+    struct ts_run_record run;
+    EXPECT(get_run, suite_get_run(&run), TS_GET_RUN_BACKEND_ERROR);
+    snprintf(named, sizeof named, "the record of run %llu: ", (unsigned long long)suite.run.v);
+    assert_ptr_equal(strstr(suite.detail.infra.text, named), suite.detail.infra.text);
+}
+
+/* Who has no business there does not learn that something is broken. */
+static void another_tenant_does_not_learn_of_damage(void **state) {
+    (void)state;
+    suite_make_run();
+    struct ts_lease lease = suite_must_acquire(1, "a");
+    damage_counters();
+    const struct ts_tenant_id own = suite.tenant;
+    suite.tenant = suite_tenant("another");
+    suite_expect_foreign(&lease);
+    damage_shard(1, 72);
+    suite_expect_foreign(&lease);
+    damage_shard(1, 72);
+    /* With the guard gone the shard's record tells. */
+    damage_of_run('g', 5);
+    EXPECT(renew, suite_renew(&lease), TS_RENEW_TENANT_MISMATCH);
+    EXPECT(acquire, suite_acquire(1, "b", NULL), TS_ACQUIRE_TENANT_MISMATCH);
+    suite.tenant = own;
+    EXPECT(renew, suite_renew(&lease), TS_RENEW_BACKEND_ERROR);
+    expect_damaged();
+}
+
+struct walked {
+    unsigned whole, damaged;
+};
+
+static bool count_whole(void *context, const struct ts_coord_shard_view *shard) {
+    (void)shard;
+    ((struct walked *)context)->whole++;
+    return true;
+}
+
+static bool count_damaged(void *context, struct ts_shard_key shard, const struct ts_infra_error *reason) {
+    assert_int_equal(shard.shard.v, 2);
+    assert_int_equal(reason->kind, TS_INFRA_DAMAGED);
+    ((struct walked *)context)->damaged++;
+    return true;
+}
+
+static void a_walk_goes_on_behind_a_damaged_record_when_asked_to(void **state) {
+    (void)state;
+    suite_make_run();
+    damage_shard(2, 72);
+    struct ts_coord_shard_query query = {.run = {suite.tenant, suite.run}};
+    struct walked walked = {0};
+    EXPECT(get_run, ts_coord_list_shards(suite.coord, &query, count_whole, &walked, &suite.detail),
+           TS_GET_RUN_BACKEND_ERROR);
+    assert_int_equal(walked.whole, 1);
+    query.damaged = count_damaged;
+    walked = (struct walked){0};
+    EXPECT(get_run, ts_coord_list_shards(suite.coord, &query, count_whole, &walked, &suite.detail),
+           TS_GET_RUN_OK);
+    assert_int_equal(walked.whole, 2);
+    assert_int_equal(walked.damaged, 1);
+}
+
 const struct CMUnitTest suite_damage_tests[] = {
+    suite_test(a_record_under_the_key_of_another_is_damage),
+    suite_test(damage_is_named),
+    suite_test(another_tenant_does_not_learn_of_damage),
+    suite_test(a_walk_goes_on_behind_a_damaged_record_when_asked_to),
     suite_test(a_damaged_shard_is_never_used),
     suite_test(every_byte_of_a_record_counts),
     suite_test(a_session_does_not_use_what_is_damaged_behind_it),

@@ -33,26 +33,12 @@ static void a_run_is_its_tenants_alone(void **state) {
     (void)state;
     suite_make_run();
     const struct ts_run_config config = suite_config();
-    struct ts_run_record run;
     struct ts_lease lease = suite_must_acquire(1, "a");
     const struct ts_tenant_id own = suite.tenant;
     suite.tenant = suite_tenant("another");
-    EXPECT(get_run, suite_get_run(&run), TS_GET_RUN_TENANT_MISMATCH);
-    EXPECT(register_shards, suite_register(suite_op(), two, 2), TS_REGISTER_SHARDS_TENANT_MISMATCH);
-    EXPECT(run_transition, suite_end(TS_RUN_OP_FAIL_RUN, suite_op()), TS_RUN_TRANSITION_TENANT_MISMATCH);
     EXPECT(create_run, suite_create_with(&config, suite_op(), two, 2), TS_CREATE_RUN_GET_RUN_FAILED);
     assert_int_equal(suite.detail.nested, TS_VARIANT_TENANT_MISMATCH);
-    EXPECT(acquire, suite_acquire(2, "b", NULL), TS_ACQUIRE_TENANT_MISMATCH);
-    EXPECT(claim, suite_claim("b", NULL), TS_CLAIM_TENANT_MISMATCH);
-    EXPECT(renew, suite_renew(&lease), TS_RENEW_TENANT_MISMATCH);
-    EXPECT(checkpoint, suite_checkpoint(&lease, suite_op(), KEY("c")), TS_CHECKPOINT_TENANT_MISMATCH);
-    EXPECT(complete, suite_complete(&lease, suite_op(), KEY("c")), TS_COMPLETE_TENANT_MISMATCH);
-    EXPECT(park, suite_park(&lease, suite_op(), TS_PARK_OTHER), TS_PARK_TENANT_MISMATCH);
-    EXPECT(unpark, suite_unpark(1, suite_op()), TS_UNPARK_TENANT_MISMATCH);
-    EXPECT(split, suite_split_replace(&lease, suite_op(), two, 2), TS_SPLIT_TENANT_MISMATCH);
-    EXPECT(split, suite_split_residual(&lease, suite_op(), TS_BYTES("kEy-d"), (struct ts_cursor){0}),
-           TS_SPLIT_TENANT_MISMATCH);
-    EXPECT(get_shard, suite_get_shard(suite_shard(1)), TS_GET_SHARD_TENANT_MISMATCH);
+    suite_expect_foreign(&lease);
     suite.tenant = own;
     suite_audit();
 }
@@ -63,11 +49,19 @@ static void a_foreign_tenants_name_is_never_shown(void **state) {
     const struct ts_tenant_id own = suite.tenant;
     suite.tenant = suite_tenant("fOrEiGn");
     suite_make_run();
+    struct ts_lease lease = suite_must_acquire(1, "a");
     suite.tenant = own;
-    struct ts_run_record run;
-    EXPECT(get_run, suite_get_run(&run), TS_GET_RUN_TENANT_MISMATCH);
-    EXPECT(acquire, suite_acquire(1, "a", NULL), TS_ACQUIRE_TENANT_MISMATCH);
-    EXPECT(claim, suite_claim("a", NULL), TS_CLAIM_TENANT_MISMATCH);
+    suite_expect_foreign(&lease);
+}
+
+/* Not even that there is nothing to be had. */
+static void a_foreign_claim_learns_nothing_of_a_run(void **state) {
+    (void)state;
+    suite_make_run();
+    for (int i = 0; i < 3; i++)
+        EXPECT(claim, suite_claim("a", NULL), TS_CLAIM_OK);
+    suite.tenant = suite_tenant("another");
+    EXPECT(claim, suite_claim("b", NULL), TS_CLAIM_TENANT_MISMATCH);
 }
 
 static void shards_are_registered_once(void **state) {
@@ -422,6 +416,7 @@ const struct CMUnitTest suite_run_tests[] = {
     suite_test(a_run_is_made_once),
     suite_test(a_run_is_its_tenants_alone),
     suite_test(a_foreign_tenants_name_is_never_shown),
+    suite_test(a_foreign_claim_learns_nothing_of_a_run),
     suite_test(shards_are_registered_once),
     suite_test(ids_that_are_not_given_are_drawn_and_the_same_again),
     suite_test(bad_manifests_are_refused_by_name),

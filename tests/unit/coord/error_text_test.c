@@ -41,9 +41,8 @@ static void an_owner_is_redacted_in_both_forms(void **state) {
     detail.deadline.ms = 900;
     expect_debug(TS_VARIANT_ALREADY_LEASED,
                  "AlreadyLeased { current_owner: <redacted>, lease_deadline: 900 }");
-    expect_display(TS_VARIANT_ALREADY_LEASED,
-                   "another worker holds the shard; wait until its lease ends (current_owner "
-                   "<redacted>, lease_deadline 900)");
+    expect_display(TS_VARIANT_ALREADY_LEASED, "the shard is leased; wait until the lease ends (current_owner "
+                                              "<redacted>, lease_deadline 900)");
 }
 
 static void keys_are_shown_as_lengths(void **state) {
@@ -169,6 +168,38 @@ static void fill_detail(void) {
     snprintf(detail.infra.text, sizeof detail.infra.text, "the server is away");
 }
 
+static void expect_names_once(enum ts_error_variant variant) {
+    struct ts_error_field fields[TS_ERROR_FIELDS_MAX];
+    const size_t count = ts_error_fields(variant, &detail, fields);
+    for (size_t i = 0; i < count; i++)
+        for (size_t j = 0; j < i; j++)
+            assert_string_not_equal(fields[i].name, fields[j].name);
+}
+
+static void no_field_has_the_name_of_another(void **state) {
+    (void)state;
+    fill_detail();
+    for (int variant = TS_VARIANT_NONE; variant < TS_ERROR__VARIANT_END; variant++) {
+        if (variant == TS_VARIANT_REGISTER_SHARDS_FAILED || variant == TS_VARIANT_GET_RUN_FAILED)
+            continue;
+        expect_names_once((enum ts_error_variant)variant);
+        detail.nested = (enum ts_error_variant)variant;
+        expect_names_once(TS_VARIANT_REGISTER_SHARDS_FAILED);
+        expect_names_once(TS_VARIANT_GET_RUN_FAILED);
+    }
+}
+
+static void a_failure_of_a_store_has_its_kind(void **state) {
+    (void)state;
+    static const char *const names[] = {"retryable", "unknown", "permanent", "damaged"};
+    for (int kind = TS_INFRA_RETRYABLE; kind <= TS_INFRA_DAMAGED; kind++) {
+        detail.infra = (struct ts_infra_error){(enum ts_infra_kind)kind, "struck"};
+        char expected[80];
+        snprintf(expected, sizeof expected, "BackendError { kind: %s, cause: \"struck\" }", names[kind]);
+        expect_debug(TS_VARIANT_BACKEND_ERROR, expected);
+    }
+}
+
 static void no_text_of_any_variant_shows_what_is_secret(void **state) {
     (void)state;
     fill_detail();
@@ -266,6 +297,8 @@ int main(void) {
         cmocka_unit_test_setup(plain_fields_are_shown, fresh),
         cmocka_unit_test_setup(nested_errors_are_shown_inside, fresh),
         cmocka_unit_test_setup(a_text_that_does_not_fit_is_cut_and_its_length_told, fresh),
+        cmocka_unit_test_setup(no_field_has_the_name_of_another, fresh),
+        cmocka_unit_test_setup(a_failure_of_a_store_has_its_kind, fresh),
         cmocka_unit_test_setup(no_text_of_any_variant_shows_what_is_secret, fresh),
         cmocka_unit_test_setup(no_text_of_real_operations_shows_what_is_secret, fresh),
     };

@@ -418,11 +418,29 @@ static uint64_t now_of(struct ts_store *store) {
     return call.time_ms;
 }
 
+static void write_something(struct ts_store *store) {
+    const struct ts_op put = {.kind = TS_OP_PUT, .key = TS_BYTES("k"), .value = TS_BYTES("v")};
+    struct ts_call call = {.kind = TS_CALL_APPLY, .batch = {&put, 1}};
+    assert_int_equal(ts_store_run(store, &call), TS_STORE_OK);
+}
+
+static void a_fixed_time_that_was_only_looked_at_does_not_last(void **state) {
+    (void)state;
+    const struct ts_store_options at_5000 = {.now_ms = 5000}, at_4999 = {.now_ms = 4999};
+    struct ts_store *store = must_open(&at_5000);
+    assert_int_equal(now_of(store), 5000);
+    ts_store_close(store);
+    store = must_open(&at_4999);
+    assert_int_equal(now_of(store), 4999);
+    ts_store_close(store);
+}
+
 static void a_fixed_time_stands_still_and_is_never_earlier_than_before(void **state) {
     (void)state;
     const struct ts_store_options at_5000 = {.now_ms = 5000}, at_4999 = {.now_ms = 4999};
     struct ts_store *store = must_open(&at_5000);
     assert_int_equal(now_of(store), 5000);
+    write_something(store);
     ts_store_close(store);
     struct ts_store_error error;
     assert_int_equal(try_open(&at_4999, &error), TS_STORE_BAD_USAGE);
@@ -437,7 +455,9 @@ static void a_fixed_time_stands_still_and_is_never_earlier_than_before(void **st
     ts_store_close(store);
     assert_int_equal(try_open(&at_5000, &error), TS_STORE_BAD_USAGE);
     const struct ts_store_options later = {.now_ms = real_ms + 1000000};
-    ts_store_close(must_open(&later));
+    store = must_open(&later);
+    write_something(store);
+    ts_store_close(store);
     store = must_open(&plain);
     assert_int_equal(now_of(store), real_ms + 1000000);
     ts_store_close(store);
@@ -460,6 +480,7 @@ int main(int argc, char **argv) {
         TEST(a_bad_byte_in_the_middle_of_the_log_is_damage),
         TEST(a_log_whose_tail_is_cut_opens_with_all_before),
         TEST(a_log_with_zeros_behind_it_opens_whole),
+        TEST(a_fixed_time_that_was_only_looked_at_does_not_last),
         TEST(a_fixed_time_stands_still_and_is_never_earlier_than_before),
         TEST(a_write_that_stalls_is_busy_at_its_deadline_and_told),
         TEST(a_full_disk_is_told_and_loses_nothing),
