@@ -23,6 +23,7 @@
 
 #include <stdlib.h>
 #include <string.h>
+#include <sys/statvfs.h>
 #include <time.h>
 #include <unistd.h>
 
@@ -220,6 +221,28 @@ static enum ts_store_result write_error(struct rocksdb__backend *backend, char *
 }
 
 /*
+ * A disk that fills up under RocksDB is the worst case: when there is room again it goes on by itself with a log that
+ * it could not write, and an assertion of Debian's build ends the process. So what is new is refused while there is
+ * still some room, which is left to what is promised already: commits are not synced, and are not asked.
+ */
+static const uint64_t room_kept = UINT64_C(16) << 20;
+static const uint64_t look_every_ns = UINT64_C(20) * 1000000;
+
+static bool has_room(struct rocksdb__backend *backend) {
+    uint64_t now_ns = ts_clock_monotonic_ns();
+    uint64_t seen_ns = atomic_load(&backend->room_seen_ns);
+    if (now_ns - seen_ns >= look_every_ns &&
+        atomic_compare_exchange_strong(&backend->room_seen_ns, &seen_ns, now_ns)) {
+        struct statvfs disk;
+        /* What cannot be asked is no reason to refuse. */
+        bool is_short =
+            fstatvfs(backend->lock_fd, &disk) == 0 && (uint64_t)disk.f_bavail * disk.f_frsize < room_kept;
+        atomic_store(&backend->is_short, is_short);
+    }
+    return !atomic_load(&backend->is_short);
+}
+
+/*
  * Writes are told not to wait inside RocksDB when it cannot keep up (no_slowdown): it waits here, where the
  * time can be counted and a deadline looked at.
  */
@@ -231,6 +254,11 @@ static enum ts_store_result write_batch(struct store__backend *head, const struc
     int stopped = atomic_load(&backend->stopped);
     if (stopped != TS_STORE_OK)
         return refuse_stopped(backend, stopped, ret_error);
+    if (options.sync && !has_room(backend))
+        return store__error(
+            ret_error, TS_STORE_FULL, SIZE_MAX,
+            "%.120s: the disk is full but for the last %u MiB, which are kept for what is promised; make room",
+            backend->name, (unsigned)(room_kept >> 20));
     rocksdb_writebatch_t *batch = gather(writes, count);
     char *message = NULL;
     rocksdb_write(backend->database, how, batch, &message);

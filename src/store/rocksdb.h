@@ -28,6 +28,8 @@ struct rocksdb__backend {
     int lock_fd; /* of the directory; -1 when it is not ours */
     atomic_int
         stopped; /* enum ts_store_result: what every write is told since the log failed; OK: it has not */
+    atomic_uint_least64_t room_seen_ns; /* when the room on the disk was looked at last */
+    atomic_bool is_short;               /* of room, as it was then */
     char name[256];
 };
 
