@@ -82,14 +82,20 @@ static bool choice_holds(const struct cli_verb *verb, const struct cli_option *o
 static enum cli_parse parse_option(const struct cli_verb *verb, const char *word, const char *next,
                                    struct cli_given *given, struct cli_arguments *arguments,
                                    bool *ret_used_next) {
-    const char *equals = strchr(word, '=');
+    bool is_short = word[1] != '-' && word[1] != '\0';
+    const char *attached = is_short && word[2] != '\0' && word[2] != '=' ? word + 2 : NULL;
+    const struct cli_option *lettered = attached ? find_letter(verb, word[1]) : NULL;
+    if (!lettered || !lettered->argument)
+        attached = NULL;
+    const char *equals = attached ? NULL : strchr(word, '=');
     size_t length = equals ? (size_t)(equals - word) : strlen(word);
     if (!equals && (strcmp(word, "--help") == 0 || strcmp(word, "-h") == 0))
         return CLI_PARSE_HELP;
 
-    const struct cli_option *option = length > 2 && word[1] == '-' ? find_option(verb, word + 2, length - 2)
-                                      : length == 2 && !equals     ? find_letter(verb, word[1])
-                                                                   : NULL;
+    const struct cli_option *option = attached                       ? lettered
+                                      : length > 2 && word[1] == '-' ? find_option(verb, word + 2, length - 2)
+                                      : length == 2 && !equals       ? find_letter(verb, word[1])
+                                                                     : NULL;
     if (!option) {
         complain_unknown_option(verb, word, length);
         return CLI_PARSE_WRONG;
@@ -110,8 +116,8 @@ static enum cli_parse parse_option(const struct cli_verb *verb, const char *word
         given[arguments->given_count++] = (struct cli_given){index, *value};
         return CLI_PARSE_OK;
     }
-    *value = equals ? equals + 1 : next;
-    *ret_used_next = !equals;
+    *value = attached ? attached : equals ? equals + 1 : next;
+    *ret_used_next = !attached && !equals;
     if (!*value) {
         cli__complain(CLI_EXIT_USAGE, "%s: --%s needs a value: --%s %s", verb->name, option->name,
                       option->name, option->argument);

@@ -22,8 +22,8 @@
 #define DETECT_SHORT_REACH   512
 /* The longest text that an anchor may match. */
 #define DETECT_ANCHOR_MAX    256
-/* The most bytes of the input that a match in decoded text may depend on. */
-#define DETECT_ENCODED_REACH 2048
+/* The most bytes of the input that a match in decoded text may depend on: enough for a key of 4096 bits in UTF-16. */
+#define DETECT_ENCODED_REACH 8192
 
 /* The group secret is among the first so many of a pattern. */
 #define DETECT_GROUPS_MAX    31

@@ -22,7 +22,14 @@ struct ts_finding_id ts_finding_id_of(const struct ts_finding_key *key, const ch
     ts_blake3_init_keyed(&hasher, key->key);
     ts_blake3_update(&hasher, ts_bytes_of(rule_len, sizeof rule_len));
     ts_blake3_update(&hasher, ts_bytes_of_cstring(rule));
-    ts_blake3_update(&hasher, secret);
+    for (size_t at = 0; at < secret.len;) {
+        const uint8_t *end = memchr(secret.data + at, '\r', secret.len - at);
+        size_t to = end ? (size_t)(end - secret.data) : secret.len;
+        bool ends_line = end && to + 1 < secret.len && secret.data[to + 1] == '\n';
+        size_t taken = end && !ends_line ? to + 1 : to;
+        ts_blake3_update(&hasher, ts_bytes_of(secret.data + at, taken - at));
+        at = ends_line ? to + 1 : taken;
+    }
     ts_blake3_output(&hasher, 0, hash, sizeof hash);
     struct ts_finding_id id;
     for (size_t i = 0; i < sizeof hash; i++)

@@ -2,6 +2,7 @@
  * Finding ids: the same for the same rule and secret, wherever they stand and whoever scans.
  *
  * An id is BLAKE3 over the rule's id and the secret, keyed by the project's salt, as 32 hexadecimal digits.
+ * Line ends of a secret of several lines count as LF, so that a key is the same finding in a checkout with CRLF.
  * Without the salt nobody can try passwords against the ids of a committed baseline. The public salt, which
  * is used when a project has none of its own, does not protect weak passwords; it makes ids comparable
  * everywhere.

@@ -12,7 +12,7 @@
 
 /* Characters of an encoded text that are decoded at a time, and how far beyond them the decoding goes on, so
  * that every match lies whole in one of the parts. */
-#define DETECT_PART_CORE   4096
+#define DETECT_PART_CORE   16384
 #define DETECT_PART_MARGIN (DETECT_ENCODED_REACH + 64)
 #define DETECT_PART_MAX    (DETECT_PART_CORE + 2 * DETECT_PART_MARGIN)
 /* Bytes around a decoded text that decide where it begins and ends. */

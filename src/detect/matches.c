@@ -40,7 +40,15 @@ static size_t end_of(struct ts_span span) {
     return span.from + span.len;
 }
 
-/* Whether b goes because of a. It is transitive, so that the order of removing does not matter. */
+static bool has_key_inside(const struct ts_ruleset *rules, const struct ts_match *match) {
+    const struct ts_rule *rule = &rules->rules[match->rule];
+    for (size_t i = 0; i < rule->validator_count; i++)
+        if (rule->validators[i] == TS_VALIDATOR_PEM_BASE64)
+            return true;
+    return false;
+}
+
+/* Whether b goes because of a. Every two are asked, also about one that goes, so that the order of removing does not matter. */
 static bool stands_for(const struct ts_ruleset *rules, const struct ts_match *a, const struct ts_match *b) {
     struct ts_span x = a->secret_span;
     struct ts_span y = b->secret_span;
@@ -53,6 +61,9 @@ static bool stands_for(const struct ts_ruleset *rules, const struct ts_match *a,
     if (a->rule == b->rule)
         return contains && (!same_span || compare(a, b) < 0);
     if (!a_generic && b_generic)
+        return true;
+    /* A key and the base64 that it was found in are one secret, and the key is the same finding everywhere. */
+    if (a->depth > b->depth && y.from <= x.from && end_of(y) >= end_of(x) && has_key_inside(rules, b))
         return true;
     return a_generic && b_generic && same_span && a->rule < b->rule;
 }

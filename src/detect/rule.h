@@ -47,6 +47,7 @@ enum ts_confidence { TS_CONFIDENCES(TS_CONFIDENCE_ENUM) };
     X(BASE64, "base64")                                                                                      \
     X(SLACK, "slack")                                                                                        \
     X(DISCORD, "discord")                                                                                    \
+    X(NOT_HEX, "not-hex")                                                                                    \
     X(MIXED, "mixed")                                                                                        \
     X(PASSWORD, "password")                                                                                  \
     X(PYPI, "pypi")                                                                                          \

@@ -128,6 +128,24 @@ static void report(struct ts_scanner *scanner, const struct detect_frame *frame,
         scanner->found(scanner->context, match);
 }
 
+/*
+ * Where what decides about a match in decoded text ends. It is the byte behind the match when the pattern, given no more than
+ * that, matches without having asked for what comes next: then no other bytes could change it. Otherwise it is the rule's
+ * reach. What was found in the match data is gone afterwards.
+ */
+static size_t decided_to(struct ts_scanner *scanner, const struct detect_frame *frame,
+                         const struct detect_code *code, struct ts_span match, size_t reach_to) {
+    size_t to = end_of(match) + 1;
+    if (to >= reach_to)
+        return reach_to;
+    uint32_t options =
+        PCRE2_ANCHORED | PCRE2_PARTIAL_HARD | PCRE2_NOTEOL | (frame->open_before ? PCRE2_NOTBOL : 0);
+    int result = pcre2_match(code->code, frame->bytes.data, to, match.from, options, scanner->match_data,
+                             scanner->match_context);
+    const PCRE2_SIZE *ends = pcre2_get_ovector_pointer(scanner->match_data);
+    return result >= 0 && ends[1] == end_of(match) ? to : reach_to;
+}
+
 static void consider(struct ts_scanner *scanner, const struct detect_frame *frame, uint32_t rule,
                      const struct detect_code *code) {
     const struct detect_ready_rule *ready = &scanner->detector->ready[rule];
@@ -155,6 +173,8 @@ static void consider(struct ts_scanner *scanner, const struct detect_frame *fram
         return;
     size_t first = from > ready->before ? from - ready->before : 0;
     size_t last = frame->bytes.len - from > ready->after ? from + ready->after : frame->bytes.len;
+    if (frame->parent)
+        last = decided_to(scanner, frame, code, match.span, last);
     match.depends = (struct ts_span){first, last - first};
     match.depends_on_start = first == 0;
     match.depends_on_end = last == frame->bytes.len;
@@ -199,7 +219,7 @@ void detect__search(struct ts_scanner *scanner, struct detect_frame *frame, uint
             at++;
             continue;
         }
-        consider(scanner, frame, rule, code);
         at = pcre2_get_ovector_pointer(scanner->match_data)[0] + 1;
+        consider(scanner, frame, rule, code);
     }
 }

@@ -149,6 +149,14 @@ static enum detect_verdict validate_hex(struct ts_bytes secret) {
                                                                                   : DETECT_REJECT;
 }
 
+/* For tokens of all letters: what has hexadecimal digits only is a checksum or an object's id. */
+static enum detect_verdict validate_not_hex(struct ts_bytes secret) {
+    for (size_t i = 0; i < secret.len; i++)
+        if (!isxdigit(secret.data[i]))
+            return DETECT_KEEP;
+    return DETECT_REJECT;
+}
+
 static enum detect_verdict validate_base64(struct ts_bytes secret) {
     size_t padding = 0;
     while (padding < 2 && padding < secret.len && secret.data[secret.len - 1 - padding] == '=')
@@ -291,6 +299,8 @@ enum detect_verdict detect__validate(enum ts_validator validator, struct ts_byte
         return validate_slack(secret);
     case TS_VALIDATOR_DISCORD:
         return validate_discord(secret);
+    case TS_VALIDATOR_NOT_HEX:
+        return validate_not_hex(secret);
     case TS_VALIDATOR_MIXED:
         return validate_mixed(secret);
     case TS_VALIDATOR_PASSWORD:

@@ -8,6 +8,9 @@
 #include <stdio.h>
 #include <string.h>
 
+/* Lists and mappings within one another. No file of ours has more than a handful. */
+enum { DEPTH_MAX = 64 };
+
 unsigned detect__yaml_line(const yaml_node_t *node) {
     return (unsigned)node->start_mark.line + 1;
 }
@@ -23,9 +26,54 @@ void detect__yaml_fail(struct detect_yaml *yaml, unsigned line, const char *fiel
     va_end(arguments);
 }
 
+/*
+ * Whether the text nests no deeper than DEPTH_MAX; otherwise the line at which it does. libyaml takes time by the square of the
+ * depth, and a file of a hostile repository may be nothing but brackets, so that this comes before anything is loaded. What is
+ * not YAML is nobody's matter here: loading says so.
+ */
+static bool is_shallow(yaml_parser_t *parser, unsigned *ret_line) {
+    size_t depth = 0;
+    for (bool is_end = false; !is_end && depth <= DEPTH_MAX;) {
+        yaml_token_t token;
+        if (!yaml_parser_scan(parser, &token))
+            return true;
+        is_end = token.type == YAML_STREAM_END_TOKEN;
+        bool opens =
+            token.type == YAML_FLOW_SEQUENCE_START_TOKEN || token.type == YAML_FLOW_MAPPING_START_TOKEN ||
+            token.type == YAML_BLOCK_SEQUENCE_START_TOKEN || token.type == YAML_BLOCK_MAPPING_START_TOKEN;
+        bool closes = token.type == YAML_FLOW_SEQUENCE_END_TOKEN ||
+                      token.type == YAML_FLOW_MAPPING_END_TOKEN || token.type == YAML_BLOCK_END_TOKEN;
+        depth += opens;
+        depth -= closes && depth > 0;
+        *ret_line = (unsigned)token.start_mark.line + 1;
+        yaml_token_delete(&token);
+    }
+    return depth <= DEPTH_MAX;
+}
+
+static bool check_depth(const char *file, struct ts_bytes text, struct ts_detect_error *error) {
+    yaml_parser_t parser;
+    unsigned line = 0;
+    if (!yaml_parser_initialize(&parser)) {
+        detect__error_set(error, TS_DETECT_NO_MEMORY, (struct detect_place){.file = file}, "out of memory");
+        return false;
+    }
+    yaml_parser_set_input_string(&parser, text.data ? text.data : (const unsigned char *)"", text.len);
+    bool is_good = is_shallow(&parser, &line);
+    yaml_parser_delete(&parser);
+    if (!is_good)
+        detect__error_set(error, TS_DETECT_NOT_YAML, (struct detect_place){.file = file, .line = line},
+                          "more than %d lists and mappings within one another; write it flatter", DEPTH_MAX);
+    return is_good;
+}
+
 bool detect__yaml_open(struct detect_yaml *yaml, const char *file, struct ts_bytes text,
                        struct detect_arena *arena, struct ts_detect_error *error, yaml_node_t **ret_root) {
     *yaml = (struct detect_yaml){.file = file, .error = error, .arena = arena};
+    if (!check_depth(file, text, error)) {
+        yaml->failed = true;
+        return false;
+    }
     yaml_parser_t parser;
     if (!yaml_parser_initialize(&parser)) {
         detect__error_set(error, TS_DETECT_NO_MEMORY, (struct detect_place){.file = file}, "out of memory");

@@ -12,6 +12,7 @@
 #include "recall.h"
 
 #include "base/assert.h"
+#include "base/redact.h"
 #include "git/walk.h"
 
 #include <stdio.h>
@@ -42,6 +43,12 @@ static enum ts_scan_outcome choose(struct ts_git_repo *repo, struct chosen *chos
         if (!SCAN_GROW(chosen->oids, chosen->capacity, chosen->count + 1))
             return scan__fail(ret_error, TS_SCAN_FAILED, "out of memory");
         error = ts_git_repo_resolve(repo, full, &chosen->oids[chosen->count], &fault);
+    }
+    if (error == TS_GIT_NO_SUCH_REF && below_count > 1) {
+        char shown[200];
+        ts_text_escape(ts_bytes_of_cstring(name), shown, sizeof shown);
+        return scan__fail(ret_error, TS_SCAN_BAD_TARGET,
+                          "there is no branch '%s'; --ref takes tags and full names", shown);
     }
     if (error != TS_GIT_OK) {
         char line[400];

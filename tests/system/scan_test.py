@@ -230,7 +230,7 @@ def all_refs_is_the_default_and_others_select():
     equal(found_names("repo", "--branch", "side", "--branch", "main"), "abc")
     equal(found_names("repo", "--commit", commits["b"]), "b")
     equal(found_names("repo", "--commit", commits["c"], "--commit", commits["a"]), "ac")
-    complains(USAGE, "no such ref", "scan", "repo", "--branch", "v1")
+    complains(USAGE, "there is no branch 'v1'", "scan", "repo", "--branch", "v1")
     complains(USAGE, "no such ref", "scan", "repo", "--ref", "nothing")
     complains(USAGE, "not in the repository", "scan", "repo", "--commit", "0" * 40)
 

@@ -8,8 +8,8 @@ enum { COLOUR, COUNT, LOUD, TAG };
 
 static const struct cli_option options[] = {
     [COLOUR] = {.name = "colour", .argument = "NAME", .choices = "red|green"},
-    [COUNT] = {.name = "count", .argument = "N"},
-    [LOUD] = {.name = "loud"},
+    [COUNT] = {.name = "count", .argument = "N", .letter = 'c'},
+    [LOUD] = {.name = "loud", .letter = 'l'},
     [TAG] = {.name = "tag", .argument = "T", .many = true},
 };
 
@@ -48,6 +48,23 @@ static void values_stand_behind_a_space_or_an_equals_sign(void **state) {
     assert_int_equal(PARSE(&verb, &arguments, "--count", "--loud"), CLI_PARSE_OK);
     assert_string_equal(arguments.values[COUNT], "--loud");
     assert_null(arguments.values[LOUD]);
+}
+
+static void values_stand_behind_a_letter_too(void **state) {
+    (void)state;
+    struct cli_arguments arguments;
+    assert_int_equal(PARSE(&verb, &arguments, "-c", "3", "-l"), CLI_PARSE_OK);
+    assert_string_equal(arguments.values[COUNT], "3");
+    assert_string_equal(arguments.values[LOUD], "");
+    assert_int_equal(PARSE(&verb, &arguments, "-c12", "thing"), CLI_PARSE_OK);
+    assert_string_equal(arguments.values[COUNT], "12");
+    assert_int_equal(arguments.operand_count, 1);
+    assert_int_equal(PARSE(&verb, &arguments, "-ca=b"), CLI_PARSE_OK);
+    assert_string_equal(arguments.values[COUNT], "a=b");
+    /* A letter without a value has nothing behind it, and an equals sign belongs to names. */
+    assert_int_equal(PARSE(&verb, &arguments, "-l2"), CLI_PARSE_WRONG);
+    assert_int_equal(PARSE(&verb, &arguments, "-c=3"), CLI_PARSE_WRONG);
+    assert_int_equal(PARSE(&verb, &arguments, "-x3"), CLI_PARSE_WRONG);
 }
 
 static void operands_stand_anywhere_and_keep_their_order(void **state) {
@@ -104,6 +121,7 @@ static void help_is_seen_before_mistakes_behind_it(void **state) {
 int main(void) {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(values_stand_behind_a_space_or_an_equals_sign),
+        cmocka_unit_test(values_stand_behind_a_letter_too),
         cmocka_unit_test(operands_stand_anywhere_and_keep_their_order),
         cmocka_unit_test(what_may_be_repeated_is_all_there_in_order),
         cmocka_unit_test(mistakes_leave_the_arguments_as_they_were),

@@ -140,6 +140,30 @@ static void mistakes_are_named(void **state) {
     }
 }
 
+/* It would take libyaml many minutes. */
+static void what_is_nested_deeply_is_refused_soon(void **state) {
+    (void)state;
+    enum { LEN = 200000 };
+    static char text[LEN];
+    static const struct {
+        const char *unit;
+        unsigned line;
+    } cases[] = {{"[", 1}, {"{", 1}, {"- ", 1}, {"[\n", 65}};
+    for (size_t i = 0; i < sizeof cases / sizeof cases[0]; i++) {
+        size_t unit_len = strlen(cases[i].unit);
+        for (size_t at = 0; at < LEN; at++)
+            text[at] = cases[i].unit[at % unit_len];
+        assert_false(ts_config_parse("c.yml", ts_bytes_of(text, LEN), &config, &error));
+        assert_non_null(strstr(error.text, "more than 64"));
+        assert_int_equal(error.line, cases[i].line);
+    }
+    /* In quotes they nest nothing. */
+    memset(text, '[', 300);
+    memcpy(text, "salt: '", 7);
+    text[300] = '\'';
+    assert_true(ts_config_parse("c.yml", ts_bytes_of(text, 301), &config, &error));
+}
+
 static void the_salt_is_in_no_message(void **state) {
     (void)state;
     assert_false(ts_config_parse("c.yml", TS_BYTES("salt: hushhush\n"), &config, &error));
@@ -156,6 +180,12 @@ static void finding_ids_follow_from_salt_rule_and_secret(void **state) {
     assert_string_not_equal(ts_finding_id_of(&own_key, "jwt", TS_BYTES("secret")).text, id.text);
     assert_string_not_equal(ts_finding_id_of(&public_key, "jwts", TS_BYTES("ecret")).text, id.text);
     assert_string_not_equal(ts_finding_id_of(&public_key, "jwt", TS_BYTES("secreT")).text, id.text);
+    struct ts_finding_id lines = ts_finding_id_of(&public_key, "private-key", TS_BYTES("a\nb\n\nc\n"));
+    assert_string_equal(ts_finding_id_of(&public_key, "private-key", TS_BYTES("a\r\nb\r\n\r\nc\r\n")).text,
+                        lines.text);
+    assert_string_not_equal(ts_finding_id_of(&public_key, "private-key", TS_BYTES("a\rb\n\nc\n")).text,
+                            lines.text);
+    assert_string_not_equal(ts_finding_id_of(&public_key, "jwt", TS_BYTES("secret\r")).text, id.text);
     /* Baselines depend on it. */
     assert_string_equal(id.text, "a3063a20e78da3994cefa7b4b46545a3");
 }
@@ -169,6 +199,7 @@ int main(void) {
         cmocka_unit_test_teardown(a_pragma_allows_too_and_says_so, done),
         cmocka_unit_test_teardown(a_pattern_that_takes_too_long_allows_nothing, done),
         cmocka_unit_test_teardown(mistakes_are_named, done),
+        cmocka_unit_test_teardown(what_is_nested_deeply_is_refused_soon, done),
         cmocka_unit_test_teardown(the_salt_is_in_no_message, done),
         cmocka_unit_test(finding_ids_follow_from_salt_rule_and_secret),
     };

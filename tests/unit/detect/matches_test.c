@@ -5,9 +5,12 @@
 
 #include <string.h>
 
-static struct ts_rule four[4] = {
-    {.id = "a"}, {.id = "b"}, {.id = "g", .generic = true}, {.id = "h", .generic = true}};
-static const struct ts_ruleset rules = {.rules = four, .count = 4};
+static struct ts_rule five[5] = {{.id = "a"},
+                                 {.id = "b"},
+                                 {.id = "g", .generic = true},
+                                 {.id = "h", .generic = true},
+                                 {.id = "k", .validators = {TS_VALIDATOR_PEM_BASE64}, .validator_count = 1}};
+static const struct ts_ruleset rules = {.rules = five, .count = 5};
 
 static struct ts_match match(uint32_t rule, size_t from, size_t len) {
     return (struct ts_match){.rule = rule, .span = {from, len}, .secret_span = {from, len}};
@@ -39,6 +42,20 @@ static void the_least_encoded_and_leftmost_of_equal_ones_stays(void **state) {
     assert_int_equal(matches[0].span.from, 4);
 }
 
+static void a_key_stands_for_the_base64_around_it(void **state) {
+    (void)state;
+    struct ts_match matches[] = {match(4, 10, 50), match(0, 10, 49), match(4, 100, 50), match(0, 140, 20)};
+    matches[1].depth = 1;
+    matches[3].depth = 1;
+    /* The second is not inside, and both stay. */
+    assert_int_equal(ts_matches_settle(&rules, matches, 4), 3);
+    assert_int_equal(matches[0].rule, 0);
+    assert_int_equal(matches[1].rule, 4);
+    /* At the same depth they are two. */
+    struct ts_match plain[] = {match(4, 10, 50), match(0, 10, 49)};
+    assert_int_equal(ts_matches_settle(&rules, plain, 2), 2);
+}
+
 /* Settling does not depend on the order, and settling again changes nothing. */
 static void the_order_of_matches_does_not_matter(void **state) {
     (void)state;
@@ -49,7 +66,7 @@ static void the_order_of_matches_does_not_matter(void **state) {
     for (int round = 0; round < 200; round++) {
         size_t count = ts_prng_below(&prng, 60);
         for (size_t i = 0; i < count; i++) {
-            first[i] = match((uint32_t)ts_prng_below(&prng, 4), ts_prng_below(&prng, 100),
+            first[i] = match((uint32_t)ts_prng_below(&prng, 5), ts_prng_below(&prng, 100),
                              1 + ts_prng_below(&prng, 30));
             first[i].depth = (uint8_t)ts_prng_below(&prng, 3);
         }
@@ -66,6 +83,7 @@ int main(void) {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(what_another_match_stands_for_goes),
         cmocka_unit_test(the_least_encoded_and_leftmost_of_equal_ones_stays),
+        cmocka_unit_test(a_key_stands_for_the_base64_around_it),
         cmocka_unit_test(the_order_of_matches_does_not_matter),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);

@@ -515,6 +515,51 @@ static void a_long_line_of_base64_is_decoded_wherever_it_begins(void **state) {
     }
 }
 
+/* A rule's reach may be long; what counts is what the secret itself takes. */
+static void secrets_of_long_rules_are_found_in_encoded_text(void **state) {
+    (void)state;
+    static struct text inner;
+    static struct text text;
+    static const char *const ids[] = {"jwt", "private-key"};
+    for (size_t i = 0; i < 8; i++) {
+        const struct ts_rule *rule = ts_ruleset_find(&kit.rules, ids[i % 2]);
+        inner.len = 0;
+        text.len = 0;
+        put(&inner, "auth=", 5);
+        put(&inner, rule->matches[0].text.data, rule->matches[0].text.len);
+        put(&inner, "\n", 1);
+        for (size_t line = 0; line < 1000; line++)
+            put(&inner, "some plain line of a log\n", 25);
+        switch (i / 2) {
+        case 0:
+            put_base64(&text, ts_bytes_of(inner.bytes, inner.len), 0);
+            break;
+        case 1:
+            put_base64(&text, ts_bytes_of(inner.bytes, inner.len), 76);
+            break;
+        case 2:
+            for (size_t j = 0; j < inner.len; j++) {
+                put(&text, inner.bytes + j, 1);
+                put(&text, "", 1);
+            }
+            break;
+        default:
+            for (size_t j = 0; j < inner.len; j++) {
+                char escape[4];
+                snprintf(escape, sizeof escape, "%%%02X", (unsigned)inner.bytes[j]);
+                bool is_plain = inner.bytes[j] > ' ';
+                put(&text, is_plain ? (const void *)(inner.bytes + j) : escape, is_plain ? 1 : 3);
+            }
+        }
+        struct list list = scan_text(&kit, text.bytes, text.len);
+        list_settle(&list, &kit.rules);
+        assert_int_equal(list.count, 1);
+        assert_string_equal(rule_of(&kit, &list.matches[0]), ids[i % 2]);
+        assert_true(ts_bytes_equal(list.matches[0].secret, rule->matches[0].secret));
+        list_release(&list);
+    }
+}
+
 int main(void) {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(every_rule_holds_by_its_examples),
@@ -529,6 +574,7 @@ int main(void) {
         cmocka_unit_test(a_match_across_the_end_of_a_window_is_not_reported),
         cmocka_unit_test(an_empty_input_has_nothing),
         cmocka_unit_test(no_input_takes_unbounded_steps),
+        cmocka_unit_test(secrets_of_long_rules_are_found_in_encoded_text),
         cmocka_unit_test(a_long_line_of_base64_is_decoded_wherever_it_begins),
     };
     return cmocka_run_group_tests(tests, make_kit, drop_kit);

@@ -95,6 +95,14 @@ static void passwords_are_no_words_and_no_code(void **state) {
     assert_int_equal(verdict(TS_VALIDATOR_PASSWORD, "correct-horse"), DETECT_LOWER);
 }
 
+static void a_checksum_is_no_token_of_all_letters(void **state) {
+    (void)state;
+    assert_int_equal(detect__validate(TS_VALIDATOR_NOT_HEX, TS_BYTES("fa4e7dead1beef2c0ffee5bad6f00d93")),
+                     DETECT_REJECT);
+    assert_int_equal(detect__validate(TS_VALIDATOR_NOT_HEX, TS_BYTES("fa4e7dead1beef2c0ffee5bad6f00d9g")),
+                     DETECT_KEEP);
+}
+
 static void placeholders_are_no_secrets(void **state) {
     (void)state;
     static const char *const no[] = {
@@ -106,6 +114,10 @@ static void placeholders_are_no_secrets(void **state) {
             fail_msg("%s is taken for a secret", no[i]);
     assert_int_equal(detect__placeholder(TS_BYTES("q7w2e4r5t8y1u3i9")), DETECT_KEEP);
     assert_int_equal(detect__placeholder(TS_BYTES("AKIAIOSFODNN7EXAMPLE")), DETECT_LOWER);
+    assert_int_equal(
+        detect__placeholder(TS_BYTES("Eby8vdM02xNOcqFlqUwJPLlmEtlCDXJ1OUzFT50uSRZ6IFsuFq2UVErCz4I6tq/"
+                                     "K1SZFPTOtr/KBHBeksoGMGw==")),
+        DETECT_LOWER);
 }
 
 static void entropy_is_bits_per_character(void **state) {
@@ -146,6 +158,7 @@ int main(void) {
         cmocka_unit_test(an_age_key_has_a_checksum),
         cmocka_unit_test(structure_is_looked_at),
         cmocka_unit_test(passwords_are_no_words_and_no_code),
+        cmocka_unit_test(a_checksum_is_no_token_of_all_letters),
         cmocka_unit_test(placeholders_are_no_secrets),
         cmocka_unit_test(entropy_is_bits_per_character),
         cmocka_unit_test(every_validator_has_a_name_that_finds_it),
