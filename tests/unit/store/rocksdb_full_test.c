@@ -114,7 +114,7 @@ static void expect_open_again(struct ts_store *store) {
     ts_store_close(store);
 }
 
-/* It is in the file: whoever said that nothing was written would be wrong. */
+/* It is in the file, but nobody knows whether it stays there: RocksDB may pass over a tail that it could not sync. */
 static void a_disk_that_is_full_at_the_sync_leaves_the_write_unknown(void **state) {
     (void)state;
     struct ts_store *store = must_open();
@@ -128,7 +128,7 @@ static void a_disk_that_is_full_at_the_sync_leaves_the_write_unknown(void **stat
     expect_stopped(store);
     ts_store_close(store);
     store = must_open();
-    assert_true(simple_has(store, "k", "1"));
+    assert_true(simple_has(store, "k", "1") || simple_has(store, "k", NULL));
     expect_open_again(store);
 }
 
