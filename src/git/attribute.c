@@ -199,8 +199,10 @@ static struct ts_bytes name_of(const struct tracing *t, const struct digest *dig
     return ts_bytes_of(t->workers[digest->worker].names + item->name, item->name_len);
 }
 
+/* NULL for a worker that has kept none: then the digest is empty. */
 static const struct leading *items_of(const struct tracing *t, const struct digest *digest) {
-    return t->workers[digest->worker].items + digest->first;
+    const struct leading *items = t->workers[digest->worker].items;
+    return items ? items + digest->first : NULL;
 }
 
 /* As git sorts trees: the name of a folder counts as if it ended with a slash. */
