@@ -10,7 +10,7 @@
  *
  *     WRITING ──append fails─► STOPPED   the record is not whole, and is passed over at the next open: FULL
  *         └─────sync fails───► STOPPED   the record is in the file, may be on the disk, and is not shown; it turns
- *                                        up at the next open: UNKNOWN
+ *                                        up at the next open, unless RocksDB has taken another log by then: UNKNOWN
  *
  * STOPPED: reads go on; every further write is refused here, for certain, until the store is opened again.
  * RocksDB would resume by itself when there is room again, and then go on with a log that has seen an error,
