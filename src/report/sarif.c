@@ -6,6 +6,7 @@
  * relative ones there. Columns count bytes; SARIF counts characters, which is the same up to the first one of a line outside
  * ASCII.
  */
+#include "columns.h"
 #include "writer.h"
 
 #include "os/out_json.h"
@@ -255,16 +256,23 @@ static void put_invocation(const struct report_job *job) {
 
 /* --- results --- */
 
-static void put_region(struct ts_out *out, const struct ts_report_occurrence *occurrence,
-                       const struct ts_bytes *excerpt) {
+/* A column that is left out is the first or last of its line. */
+static void put_region(const struct report_job *job, const struct ts_report_finding *finding,
+                       const struct ts_report_occurrence *occurrence, const struct ts_bytes *excerpt) {
+    struct ts_out *out = job->out;
+    struct report_columns columns = report__columns_of(job->report, finding, occurrence);
     ts_out_put_cstring(out, "{\"startLine\": ");
     ts_out_put_u64(out, occurrence->line);
-    ts_out_put_cstring(out, ", \"startColumn\": ");
-    ts_out_put_u64(out, occurrence->column);
+    if (columns.start != 0) {
+        ts_out_put_cstring(out, ", \"startColumn\": ");
+        ts_out_put_u64(out, columns.start);
+    }
     ts_out_put_cstring(out, ", \"endLine\": ");
     ts_out_put_u64(out, occurrence->end_line);
-    ts_out_put_cstring(out, ", \"endColumn\": ");
-    ts_out_put_u64(out, occurrence->end_column);
+    if (columns.end != 0) {
+        ts_out_put_cstring(out, ", \"endColumn\": ");
+        ts_out_put_u64(out, columns.end);
+    }
     if (excerpt != NULL) {
         ts_out_put_cstring(out, ", \"snippet\": {\"text\": ");
         ts_out_put_json(out, *excerpt);
@@ -273,8 +281,8 @@ static void put_region(struct ts_out *out, const struct ts_report_occurrence *oc
     ts_out_put_char(out, '}');
 }
 
-static void put_physical(const struct report_job *job, const struct ts_report_occurrence *occurrence,
-                         const struct ts_bytes *excerpt) {
+static void put_physical(const struct report_job *job, const struct ts_report_finding *finding,
+                         const struct ts_report_occurrence *occurrence, const struct ts_bytes *excerpt) {
     struct ts_out *out = job->out;
     ts_out_put_cstring(out, "\"physicalLocation\": {\"artifactLocation\": {\"uri\": \"");
     put_percent(out, occurrence->path);
@@ -284,7 +292,7 @@ static void put_physical(const struct report_job *job, const struct ts_report_oc
         put_base_id(out, occurrence->target);
     }
     ts_out_put_cstring(out, "}, \"region\": ");
-    put_region(out, occurrence, excerpt);
+    put_region(job, finding, occurrence, excerpt);
     ts_out_put_cstring(out, "}, ");
 }
 
@@ -328,13 +336,13 @@ static void put_origin(const struct report_job *job, const struct ts_report_occu
     ts_out_put_char(out, '}');
 }
 
-static void put_location(const struct report_job *job, const struct ts_report_occurrence *occurrence,
-                         const struct ts_bytes *excerpt) {
+static void put_location(const struct report_job *job, const struct ts_report_finding *finding,
+                         const struct ts_report_occurrence *occurrence, const struct ts_bytes *excerpt) {
     bool is_in_file = occurrence->place == TS_PLACE_FILE || occurrence->place == TS_PLACE_STAGED ||
                       occurrence->place == TS_PLACE_WORKING_TREE;
     ts_out_put_char(job->out, '{');
     if (is_in_file && occurrence->path.len > 0)
-        put_physical(job, occurrence, excerpt);
+        put_physical(job, finding, occurrence, excerpt);
     put_logical(job, occurrence);
     put_origin(job, occurrence);
     ts_out_put_char(job->out, '}');
@@ -358,11 +366,11 @@ static void put_result(const struct report_job *job, const struct rules *rules,
     if (job->report->has_baseline)
         put_member(out, ", \"baselineState\": ", finding->is_new ? "new" : "unchanged");
     ts_out_put_cstring(out, ",\n         \"locations\": [");
-    put_location(job, &finding->occurrences[0], &finding->excerpt);
+    put_location(job, finding, &finding->occurrences[0], &finding->excerpt);
     ts_out_put_char(out, ']');
     for (size_t i = 1; i < finding->listed_count; i++) {
         ts_out_put_cstring(out, i == 1 ? ",\n         \"relatedLocations\": [" : ", ");
-        put_location(job, &finding->occurrences[i], NULL);
+        put_location(job, finding, &finding->occurrences[i], NULL);
     }
     ts_out_put_cstring(out, finding->listed_count > 1 ? "]" : "");
     put_member(out, ",\n         \"properties\": {\"confidence\": ", ts_confidence_name(finding->confidence));
@@ -386,7 +394,10 @@ void report__write_sarif(const struct report_job *job) {
     put_tool(job, &rules);
     put_invocation(job);
     put_targets(job);
-    ts_out_put_cstring(out, "      \"columnKind\": \"unicodeCodePoints\",\n      \"results\": [");
+    ts_out_put_cstring(out, "      \"columnKind\": \"unicodeCodePoints\",\n");
+    if (!job->report->shows_secrets)
+        ts_out_put_cstring(out, "      \"redactionTokens\": [\"" TS_REPORT_MASK "\", \"…\"],\n");
+    ts_out_put_cstring(out, "      \"results\": [");
     bool is_first = true;
     for (size_t i = 0; i < job->report->finding_count; i++) {
         if (!report__is_listed(job, &job->report->findings[i]))

@@ -93,7 +93,7 @@ def junit_has_a_failure_for_each_finding_and_an_error_when_incomplete():
 SARIF = {
     "log": ({"$schema": str, "version": str, "runs": ["run"]}, {"version", "runs"}),
     "run": ({"tool": "tool", "invocations": ["invocation"], "originalUriBaseIds": {"": "artifactLocation"},
-             "versionControlProvenance": ["provenance"], "columnKind": str, "results": ["result"]}, {"tool"}),
+             "versionControlProvenance": ["provenance"], "columnKind": str, "redactionTokens": [str], "results": ["result"]}, {"tool"}),
     "tool": ({"driver": "component"}, {"driver"}),
     "component": ({"name": str, "version": str, "semanticVersion": str, "rules": ["rule"]}, {"name"}),
     "rule": ({"id": str, "shortDescription": "text", "fullDescription": "text", "defaultConfiguration": "configuration",
@@ -178,6 +178,13 @@ def sarif_says_where_and_how_it_went():
     result = run["results"][0]
     equal(result["partialFingerprints"], {"turnstoneFindingId/v1": "2" * 32})
     equal(result["locations"][0]["physicalLocation"]["artifactLocation"], {"uri": "config/deploy.env", "uriBaseId": "TARGET0"})
+    equal(run["columnKind"], "unicodeCodePoints")
+    region = result["locations"][0]["physicalLocation"]["region"]
+    equal((region["startColumn"], region["endColumn"]), (7, 47))
+    whole_line = result["relatedLocations"][1]["physicalLocation"]["region"]
+    equal(whole_line, {"startLine": 1, "endLine": 1}, "nothing is known of what stands before it")
+    equal(result["relatedLocations"][1]["properties"]["column"], 1)
+    equal(run["redactionTokens"], ["********", "\u2026"])
     hostile = result["relatedLocations"][1]["physicalLocation"]["artifactLocation"]["uri"]
     equal(urllib.parse.unquote_to_bytes(hostile), HOSTILE_PATH)
     equal(run["originalUriBaseIds"]["TARGET0"]["uri"], "file:///srv/app/")

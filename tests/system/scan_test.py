@@ -527,6 +527,39 @@ def the_output_file_decides_the_format():
 
 
 @test
+def sarif_columns_cut_the_secret_out_of_its_line():
+    """Or the whole line, where they are left out."""
+    repo = Repo("repo")
+    tokens = [github_token(seed) for seed in range(6)]
+    password = "Pä55-wört-9"
+    content = (f"\ufeffé日本 {tokens[0]} x\n🔑{tokens[1]}\n{tokens[2]} {tokens[3]}\n" + "é" * 100 + f" {tokens[4]}\n" +
+               f"ü_password = \"{password}\"\n{private_key(1)}")
+    repo.write("a.txt", content.encode())
+    repo.write("raw.bin", b"\xff\xfe " + tokens[5].encode())
+    repo.commit()
+    lines = content.removeprefix("\ufeff").split("\n")
+    cut = {}
+    for arguments in ((), ("--show-secrets",)):
+        [log] = json.loads(run("scan", "repo", "--format", "sarif", *arguments).out)["runs"]
+        for result in log["results"]:
+            physical = result["locations"][0]["physicalLocation"]
+            region = physical["region"]
+            if physical["artifactLocation"]["uri"] != "a.txt":
+                equal({name for name in region if "Column" in name}, set())
+                continue
+            part = lines[region["startLine"] - 1:region["endLine"]]
+            part[-1] = part[-1][:region.get("endColumn", len(part[-1]) + 1) - 1]
+            part[0] = part[0][region.get("startColumn", 1) - 1:]
+            cut.setdefault(result["partialFingerprints"]["turnstoneFindingId/v1"], []).append("\n".join(part))
+    key = private_key(1).rstrip("\n")
+    for secret in tokens[:3] + [key]:
+        holds([secret, secret] in cut.values(), (secret, cut))
+    holds([f"{tokens[2]} {tokens[3]}", tokens[3]] in cut.values(), cut)  # behind another one, whose length is not shown
+    holds([lines[3], lines[3]] in cut.values(), cut)  # too far behind in its line
+    holds([f"{password}\"", password] in cut.values(), cut)  # may have any characters
+
+
+@test
 def fail_on_decides_the_status():
     one_file(github_token())
     equal(run("scan", "repo", "--fail-on", "critical").status, FINDINGS)

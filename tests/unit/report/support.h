@@ -20,6 +20,7 @@ static const struct ts_rule sample_rules[] = {
     {.id = "github-pat",
      .name = "GitHub personal access token",
      .description = "Grants what its owner may do on GitHub.",
+     .pattern = "\\b(?<secret>ghp_[A-Za-z0-9]{36})\\b",
      .severity = TS_SEVERITY_CRITICAL,
      .confidence = TS_CONFIDENCE_HIGH},
     {.id = "generic-password",
