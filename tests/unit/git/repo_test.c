@@ -52,6 +52,12 @@ static void work_trees_bare_and_linked_ones_are_opened(void **state) {
     repo = open_repo("bare.git");
     assert_null(ts_git_repo_work_tree(repo));
     ts_git_repo_free(repo);
+    struct ts_git_open_options told = {.work_tree = "linked"};
+    assert_int_equal(ts_git_repo_open("bare.git", &told, &repo, NULL), TS_GIT_OK);
+    assert_non_null(strstr(ts_git_repo_work_tree(repo), "/linked"));
+    ts_git_repo_free(repo);
+    told.work_tree = "nowhere";
+    assert_int_equal(ts_git_repo_open("bare.git", &told, &repo, NULL), TS_GIT_IO);
 
     expect_error("r/sub/dir", TS_GIT_NOT_A_REPOSITORY, "r/sub/dir: not a git repository");
     struct ts_git_open_options up = {.search_upward = true};
