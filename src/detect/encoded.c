@@ -181,6 +181,31 @@ static size_t find_begin(struct ts_bytes bytes, size_t at, size_t floor) {
     }
 }
 
+/* On to the end of the text, but not above the ceiling. */
+static size_t find_end(struct ts_bytes bytes, size_t at, size_t ceiling) {
+    for (;;) {
+        while (at < ceiling && detect__base64_bits[bytes.data[at]])
+            at++;
+        size_t behind = at < ceiling ? over_break(bytes, at) : at;
+        if (behind == at || behind >= ceiling)
+            return at;
+        at = behind;
+    }
+}
+
+struct ts_span detect__base64_around(struct ts_bytes bytes, struct ts_span zone) {
+    size_t from = zone.from;
+    size_t to = end_of(zone);
+    size_t floor = from > DETECT_ENCODED_REACH ? from - DETECT_ENCODED_REACH : 0;
+    size_t ceiling = bytes.len - to > DETECT_ENCODED_REACH ? to + DETECT_ENCODED_REACH : bytes.len;
+    /* Either end may stand inside a line break. */
+    size_t first = find_begin(bytes, over_break(bytes, from), floor);
+    size_t last = find_end(bytes, over_break_back(bytes, to), ceiling);
+    from = first < from ? first : from;
+    to = last > to ? last : to;
+    return (struct ts_span){from, to - from};
+}
+
 /* The part is full: scan it, and keep its end as the margin of the next one. */
 static void next_part(struct base64_text *text) {
     enum { KEPT = 2 * DETECT_PART_MARGIN };
@@ -268,7 +293,8 @@ void detect__decode_base64(struct ts_scanner *scanner, struct detect_frame *fram
     text.cut.after = at < bytes.len && text.count > 0;
     if (text.count > 0)
         scan_base64_text(&text);
-    frame->base64_to = at;
+    /* What touches the cut is dropped. The line that gives it away may stand before the cut: it is looked at again. */
+    frame->base64_to = text.cut.after && at > DETECT_PART_MARGIN ? at - DETECT_PART_MARGIN : at;
 }
 
 /* --- UTF-16 --- */

@@ -34,7 +34,7 @@ static void collect(const struct ts_rule_texts *texts, uint32_t rule, bool is_an
 /* Groups pairs of the same text into entries. */
 static bool group(const struct ts_detector *detector, struct pair *pairs, size_t count,
                   struct detect_entries *entries) {
-    size_t room = count + 1;
+    size_t room = count + 2;
     entries->texts = calloc(room, sizeof *entries->texts);
     entries->is_anchor = calloc(room, sizeof *entries->is_anchor);
     entries->is_long = calloc(room, sizeof *entries->is_long);
@@ -56,7 +56,9 @@ static bool group(const struct ts_detector *detector, struct pair *pairs, size_t
         if (detector->ready[pairs[i].rule].is_long)
             entries->is_long[entries->count - 1] = true;
     }
+    /* And one that stands for no rule: see `strangers`. */
     entries->starts[entries->count] = (uint32_t)count;
+    entries->starts[entries->count + 1] = (uint32_t)count;
     return true;
 }
 
@@ -102,6 +104,15 @@ static char *escape_literal(const char *literal) {
     return escaped;
 }
 
+/*
+ * Where all literals of a set have a character in common, Vectorscan jumps to the first of it. Version 5.4.9 jumps too far
+ * when that stands in the last vector of the input, and finds nothing (github.com/VectorCamp/vectorscan/issues/317). These
+ * two have nothing in common with one another, and so no set with both has. They hardly occur, and are nobody's gate.
+ */
+static const char *const strangers[] = {"\x01\x02\x03\x04\x05\x06\x07\x08",
+                                        "\x0e\x0f\x10\x11\x12\x13\x14\x15"};
+enum { STRANGERS = sizeof strangers / sizeof strangers[0] };
+
 struct expressions {
     char **texts;
     unsigned *flags;
@@ -119,20 +130,24 @@ static void expressions_release(struct expressions *expressions) {
 
 static bool expressions_init(struct expressions *expressions, const struct detect_entries *entries,
                              bool only_long, unsigned literal_flags) {
-    *expressions = (struct expressions){.texts = calloc(entries->count + 1, sizeof *expressions->texts),
-                                        .flags = calloc(entries->count + 1, sizeof *expressions->flags),
-                                        .ids = calloc(entries->count + 1, sizeof *expressions->ids)};
+    size_t room = entries->count + STRANGERS;
+    *expressions = (struct expressions){.texts = calloc(room, sizeof *expressions->texts),
+                                        .flags = calloc(room, sizeof *expressions->flags),
+                                        .ids = calloc(room, sizeof *expressions->ids)};
     if (!expressions->texts || !expressions->flags || !expressions->ids)
         return false;
-    for (size_t i = 0; i < entries->count; i++) {
-        if (only_long && !entries->is_long[i])
+    for (size_t i = 0; i < room; i++) {
+        bool is_stranger = i >= entries->count;
+        if (is_stranger ? expressions->count == 0 : only_long && !entries->is_long[i])
             continue;
-        char *text = entries->is_anchor[i] ? strdup(entries->texts[i]) : escape_literal(entries->texts[i]);
+        bool is_anchor = !is_stranger && entries->is_anchor[i];
+        const char *entry = is_stranger ? strangers[i - entries->count] : entries->texts[i];
+        char *text = is_anchor ? strdup(entry) : escape_literal(entry);
         if (!text)
             return false;
         expressions->texts[expressions->count] = text;
-        expressions->flags[expressions->count] = entries->is_anchor[i] ? 0 : literal_flags;
-        expressions->ids[expressions->count++] = (unsigned)i;
+        expressions->flags[expressions->count] = is_anchor ? 0 : literal_flags;
+        expressions->ids[expressions->count++] = (unsigned)(is_stranger ? entries->count : i);
     }
     return true;
 }

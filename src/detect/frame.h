@@ -94,6 +94,11 @@ void detect__frame_scan(struct ts_scanner *scanner, struct detect_frame *frame);
  * look as far as `limits` and no further. */
 void detect__decode_base64(struct ts_scanner *scanner, struct detect_frame *frame, struct ts_span run,
                            struct ts_span limits);
+
+/* The zone, and the base64 text that it cuts, as far as a match in that text may reach: the line that gives the text away
+ * may stand outside of the zone, and the lines inside it may be too short to do so. */
+struct ts_span detect__base64_around(struct ts_bytes bytes, struct ts_span zone);
+
 void detect__decode_utf16(struct ts_scanner *scanner, struct detect_frame *frame, size_t zero,
                           struct ts_span limits);
 void detect__decode_percent(struct ts_scanner *scanner, struct detect_frame *frame, struct ts_span limits);

@@ -323,8 +323,11 @@ static bool next_zone(const struct ts_scan *scan, struct margins margins, size_t
 static void scan_zones(struct ts_scanner *scanner, struct detect_frame *frame, struct margins margins,
                        unsigned parts) {
     struct ts_span zone;
-    for (size_t next = 0; next_zone(scanner->scan, margins, &next, &zone);)
+    for (size_t next = 0; next_zone(scanner->scan, margins, &next, &zone);) {
+        if ((parts & RUNS) != 0 && !scanner->scan->not_decoded)
+            zone = detect__base64_around(frame->bytes, zone);
         scan_zone(scanner, frame, zone, parts);
+    }
 }
 
 static struct margins wide_margins(const struct ts_detector *detector) {

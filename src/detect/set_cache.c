@@ -2,7 +2,7 @@
  * One file for each combination of rules, library and processor, named by the first half of its key:
  *
  *     offset  bytes
- *          0      8  "TSDETEC1"
+ *          0      8  "TSDETEC2"
  *          8     32  key: BLAKE3 over the rules' digest, the library's version and the processor's features
  *         40     24  lengths of the three databases, little-endian; 0 for one that is empty
  *         64      8  XXH64 of everything behind this field, with the lengths in front
@@ -29,7 +29,7 @@
 
 enum { HEAD_SIZE = 72, KEY_AT = 8, LENGTHS_AT = 40, SUM_AT = 64 };
 
-static const char magic[8] = {'T', 'S', 'D', 'E', 'T', 'E', 'C', '1'};
+static const char magic[8] = {'T', 'S', 'D', 'E', 'T', 'E', 'C', '2'};
 
 static void make_key(const struct ts_detector *detector, uint8_t ret_key[static 32]) {
     uint8_t digest[TS_RULESET_DIGEST_LEN];

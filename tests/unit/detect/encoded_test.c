@@ -7,7 +7,9 @@ static int make_kit(void **state) {
     (void)state;
     kit_init(&kit,
              "rules:\n  - {id: tok, name: N, severity: low, gate: {literals: [tok_], lead: 5}, reach: 24, "
-             "pattern: '\\b(?<secret>tok_[a-z0-9]{20})\\b'}\n");
+             "pattern: '\\b(?<secret>tok_[a-z0-9]{20})\\b'}\n"
+             "  - {id: big, name: N, severity: low, gate: {literals: [big_], lead: 5}, reach: 5004, "
+             "pattern: '\\b(?<secret>big_[a-z0-9]{3000,5000})\\b'}\n");
     return 0;
 }
 
@@ -106,6 +108,100 @@ static void encodings_are_followed_to_their_depth(void **state) {
     finds_nothing("WVRKV05WQllVblpoTVRneldWUkthVTlYVFRCYVJFWnNUbTFaZWxwNmFHOU9WMjkzWVhwelBRPT0=", 76);
 }
 
+static size_t put(char *text, size_t at, const char *part, size_t len) {
+    memcpy(text + at, part, len);
+    return at + len;
+}
+
+static size_t put_break(char *text, size_t at, const char *indent) {
+    at = put(text, at, "\r\n", 2);
+    return put(text, at, indent, strlen(indent));
+}
+
+/* The token of finds() in base64: 20 characters in a line, then lines that are too short to give a text away. */
+static size_t put_short_behind(char *text, size_t at, const char *indent) {
+    static const char encoded[] = "a2V5PXRva183YTJiOWM0ZDFlNmYzZzhoNWowazs7";
+    at = put(text, at, encoded, 20);
+    for (size_t i = 20; i < 40; i += 4)
+        at = put(text, put_break(text, at, indent), encoded + i, 4);
+    return at;
+}
+
+/* The other way round. */
+static size_t put_short_before(char *text, size_t at, const char *indent) {
+    static const char encoded[] = "LmtleT10b2tfN2EyYjljNGQxZTZmM2c4aDVqMGs7";
+    for (size_t i = 0; i < 16; i += 2)
+        at = put_break(text, put(text, at, encoded + i, 2), indent);
+    return put(text, at, encoded + 16, 24);
+}
+
+static void finds_one_changed(struct ts_bytes text, size_t at) {
+    struct ts_span changed = {at, 1};
+    struct ts_scan scan = {.bytes = text, .changed = &changed, .changed_count = 1};
+    for (int are_known = 0; are_known < 2; are_known++) {
+        scan.landmarks.are_known = are_known == 1;
+        struct list found = scan_raw(&kit, scan);
+        list_settle(&found, &kit.rules);
+        assert_int_equal(found.count, 1);
+        list_release(&found);
+    }
+}
+
+/* Also where the margin of the change ends inside a line break. */
+static void short_lines_that_change_are_a_part_of_the_text_around_them(void **state) {
+    (void)state;
+    static const char indent[] = "                ";
+    char text[800];
+    memset(text, ';', sizeof text);
+    size_t end = put_short_behind(text, 300, indent);
+    for (size_t back = 1; back < 24; back++)
+        finds_one_changed(ts_bytes_of(text, sizeof text), end - back);
+    memset(text, ';', sizeof text);
+    put_short_before(text, 300, indent);
+    for (size_t behind = 20; behind < 45; behind++)
+        finds_one_changed(ts_bytes_of(text, sizeof text), 300 + behind);
+}
+
+/* Texts are cut 16,512 bytes behind a block of 128 KiB. Whatever stands on the cut is found with the next block. */
+static void short_lines_across_a_cut_are_found(void **state) {
+    (void)state;
+    enum { BLOCK = 131072, CUT = BLOCK + 16512, SIZE = CUT + 400 };
+    static char text[SIZE];
+    for (size_t before = 22; before < 55; before++) {
+        memset(text, ';', SIZE);
+        size_t at = put(text, BLOCK - 60, "QUJDQUJDQUJD1234QUJD1234", 24);
+        while (at + 5 <= CUT - before)
+            at = put(text, at, "\nQUJD", 5);
+        at = put(text, at, "\n", 1);
+        (void)put_short_behind(text, at, "");
+        struct list found = scan_text(&kit, text, SIZE);
+        assert_int_equal(found.count, 1);
+        list_release(&found);
+    }
+}
+
+/* As many bytes of the input as DETECT_ENCODED_REACH says, with 32 on both sides, and no more. */
+static void an_encoded_match_may_take_8192_bytes(void **state) {
+    (void)state;
+    static uint8_t wide[2 * 6000];
+    for (size_t chars = 4060; chars <= 4064; chars++) {
+        size_t len = 0;
+        for (size_t i = 0; i < 5000; i++) {
+            size_t at = i - 50;
+            uint8_t c = i < 50 || at >= chars ? (uint8_t)' '
+                        : at < 4              ? (uint8_t) "big_"[at]
+                                              : (uint8_t)("a7k2"[at % 4]);
+            wide[len++] = c;
+            wide[len++] = 0;
+        }
+        struct list found = scan_text(&kit, wide, len);
+        /* A byte before the match and one behind it decide, too. */
+        bool fits = (chars + 2) * 2 - 1 + 64 <= 8192;
+        assert_int_equal(found.count, fits);
+        list_release(&found);
+    }
+}
+
 int main(void) {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(plain_text_is_not_encoded),
@@ -115,6 +211,9 @@ int main(void) {
         cmocka_unit_test(percent_encoding_is_decoded),
         cmocka_unit_test(utf16_of_both_byte_orders_is_decoded),
         cmocka_unit_test(encodings_are_followed_to_their_depth),
+        cmocka_unit_test(short_lines_that_change_are_a_part_of_the_text_around_them),
+        cmocka_unit_test(short_lines_across_a_cut_are_found),
+        cmocka_unit_test(an_encoded_match_may_take_8192_bytes),
     };
     return cmocka_run_group_tests(tests, make_kit, drop_kit);
 }

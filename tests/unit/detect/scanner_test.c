@@ -156,6 +156,99 @@ static void every_rule_holds_by_its_examples(void **state) {
     assert_true(kit.rules.count >= 80);
 }
 
+static bool finds_example(const struct kit *with, struct ts_scan scan, uint32_t rule,
+                          struct ts_bytes secret) {
+    struct list list = {0};
+    assert_true(ts_scanner_scan(with->scanner, &scan, list_add, &list));
+    bool found = false;
+    for (size_t i = 0; i < list.count && !found; i++)
+        found = list.matches[i].rule == rule && ts_bytes_equal(list.matches[i].secret, secret);
+    list_release(&list);
+    return found;
+}
+
+/* Each example behind fillers of many lengths and kinds, so that it stands at every place of a vector and in the last one
+ * of the input, where code for vectors goes wrong. */
+static void place_examples(const struct kit *with, size_t filler_max) {
+    static const char *const fillers[] = {"ABC", ";\n", " the quick brown fox", "\n"};
+    static struct text text;
+    for (uint32_t i = 0; i < with->rules.count; i++) {
+        const struct ts_rule *rule = &with->rules.rules[i];
+        for (size_t len = 0; len < filler_max; len++) {
+            const char *filler = fillers[len % 4];
+            const struct ts_rule_example *example = &rule->matches[len / 4 % rule->match_count];
+            text.len = 0;
+            while (text.len < len)
+                put(&text, filler, len - text.len < strlen(filler) ? len - text.len : strlen(filler));
+            put(&text, "\n", 1);
+            size_t begin = text.len;
+            put(&text, example->text.data, example->text.len);
+            struct ts_scan scan = {.bytes = ts_bytes_of(text.bytes, text.len)};
+            if (!finds_example(with, scan, i, example->secret))
+                fail_msg("%s is not found behind %zu bytes", rule->id, begin);
+            /* The same with gates of long rules alone. */
+            struct ts_span changed = {begin, example->text.len};
+            scan.changed = &changed;
+            scan.changed_count = 1;
+            if (!finds_example(with, scan, i, example->secret))
+                fail_msg("%s is not found behind %zu unchanged bytes", rule->id, begin);
+        }
+    }
+}
+
+static void a_secret_is_found_wherever_it_stands(void **state) {
+    (void)state;
+    place_examples(&kit, 300);
+}
+
+/* Vectorscan has short cuts for few literals, and for those that have something in common. */
+static void few_gates_are_found_wherever_they_stand(void **state) {
+    (void)state;
+    static const struct {
+        const char *kind;
+        const char *texts[3]; /* each matches itself */
+    } sets[] = {
+        {"literals", {"tok_", NULL, NULL}},
+        {"literals", {"tok_", "big_", NULL}},
+        {"literals", {"tok_", "big_", "larger_"}},
+        {"literals", {"tok_", "tik_", NULL}},
+        {"literals", {"tok_", "toe_", NULL}},
+        {"literals", {"kit-", "corp-key-", NULL}},
+        {"literals", {"abc", "xbz", "qbqbq"}},
+        {"literals", {"TOK", "ABK", "XYZK"}},
+        {"anchors", {"tok_[a-z0-9]{8}", NULL, NULL}},
+        {"anchors", {"tok_[a-z0-9]{8}", "big_[a-z0-9]{20}", NULL}},
+        {"anchors", {"(?i)tok_", "(?i)big_", "x_"}},
+        {"keywords", {"acme_", "zed_", NULL}},
+    };
+    for (size_t set = 0; set < sizeof sets / sizeof sets[0]; set++) {
+        char rules[3000] = "rules:\n";
+        for (size_t i = 0; i < 3 && sets[set].texts[i]; i++) {
+            size_t used = strlen(rules);
+            const char *gate = sets[set].texts[i];
+            const char *literal = strncmp(gate, "(?i)", 4) == 0 ? gate + 4 : gate;
+            int len = (int)strcspn(literal, "[");
+            if (strcmp(sets[set].kind, "keywords") == 0)
+                snprintf(rules + used, sizeof rules - used,
+                         "  - {id: r%zu, name: N, severity: low, gate: token, keywords: ['%s'], reach: 20, "
+                         "pattern: '\\b(?<secret>[a-z0-9]{20})\\b', examples: {match: [{text: "
+                         "'%s7 7a2b9c4d1e6f3g8h5j0k', secret: '7a2b9c4d1e6f3g8h5j0k'}]}}\n",
+                         i, gate, gate);
+            else
+                snprintf(rules + used, sizeof rules - used,
+                         "  - {id: r%zu, name: N, severity: low, gate: {%s: ['%s'], lead: 30}, reach: %u, "
+                         "pattern: '\\b(?<secret>%.*s[a-z0-9]{20})\\b', examples: {match: [{text: "
+                         "'%.*s7a2b9c4d1e6f3g8h5j0k', secret: '%.*s7a2b9c4d1e6f3g8h5j0k'}]}}\n",
+                         i, sets[set].kind, gate, i == 0 ? 40U : 600U, len, literal, len, literal, len,
+                         literal);
+        }
+        struct kit few;
+        kit_init(&few, rules);
+        place_examples(&few, 300);
+        kit_release(&few);
+    }
+}
+
 static void print_problem(void *context, const struct ts_detect_error *problem) {
     (void)context;
     print_error("%s\n", problem->text);
@@ -563,6 +656,8 @@ static void secrets_of_long_rules_are_found_in_encoded_text(void **state) {
 int main(void) {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(every_rule_holds_by_its_examples),
+        cmocka_unit_test(a_secret_is_found_wherever_it_stands),
+        cmocka_unit_test(few_gates_are_found_wherever_they_stand),
         cmocka_unit_test(the_builtin_rules_pass_the_check),
         cmocka_unit_test(gates_find_the_same_in_generated_texts),
         cmocka_unit_test(gates_find_the_same_in_files_of_this_machine),

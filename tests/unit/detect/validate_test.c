@@ -120,6 +120,17 @@ static void placeholders_are_no_secrets(void **state) {
         DETECT_LOWER);
 }
 
+/* Nine in order, in at most twice as many. */
+static void a_sequence_counts_when_it_is_long_and_half_of_it(void **state) {
+    (void)state;
+    assert_int_equal(detect__placeholder(TS_BYTES("abcdefghiQ7wX2vK9z")), DETECT_REJECT);
+    assert_int_equal(detect__placeholder(TS_BYTES("abcdefghiQ7wX2vK9zP")), DETECT_KEEP);
+    assert_int_equal(detect__placeholder(TS_BYTES("Q7wX2vK967890123")), DETECT_KEEP);
+    assert_int_equal(detect__placeholder(TS_BYTES("Q7wX2vK967890123456")), DETECT_REJECT);
+    assert_int_equal(detect__placeholder(TS_BYTES("abcdefghQ7wX")), DETECT_KEEP);
+    assert_int_equal(detect__placeholder(TS_BYTES("abcdefghiQ7w")), DETECT_REJECT);
+}
+
 static void entropy_is_bits_per_character(void **state) {
     (void)state;
     static const struct {
@@ -160,6 +171,7 @@ int main(void) {
         cmocka_unit_test(passwords_are_no_words_and_no_code),
         cmocka_unit_test(a_checksum_is_no_token_of_all_letters),
         cmocka_unit_test(placeholders_are_no_secrets),
+        cmocka_unit_test(a_sequence_counts_when_it_is_long_and_half_of_it),
         cmocka_unit_test(entropy_is_bits_per_character),
         cmocka_unit_test(every_validator_has_a_name_that_finds_it),
     };

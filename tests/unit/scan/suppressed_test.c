@@ -65,10 +65,56 @@ static void each_source_has_a_row_in_order(void **state) {
     scan__arena_release(&arena);
 }
 
+/* What is counted stays as small as the answer: the same is kept once, however often it comes. */
+static void what_comes_often_takes_no_room(void **state) {
+    (void)state;
+    size_t capacity = suppressed.capacity;
+    struct scan_hit entry = hit_of(0, true, NULL);
+    struct scan_hit mark = hit_of(0, false, "nosec");
+    for (uint32_t i = 0; i < 3 * capacity; i++) {
+        entry.finding = i % 500;
+        mark.finding = i % 700;
+        assert_true(take(i % 2 == 0 ? entry : mark, "b"));
+    }
+    assert_int_equal(suppressed.capacity, capacity);
+    struct scan_arena arena = {NULL};
+    struct ts_report_suppression *rows;
+    size_t count;
+    assert_true(scan__suppressed_rows(&suppressed, &arena, &rows, &count));
+    assert_int_equal(count, 2);
+    assert_int_equal(rows[0].findings, 250);
+    assert_int_equal(rows[0].occurrences, 3 * capacity / 2);
+    assert_int_equal(rows[1].findings, 350);
+    assert_int_equal(rows[1].occurrences, 3 * capacity / 2);
+    scan__arena_release(&arena);
+}
+
+/* Nothing is lost when nothing is the same, and it is not merged again for each that comes. */
+static void what_is_different_has_room(void **state) {
+    (void)state;
+    uint32_t first = (uint32_t)suppressed.capacity;
+    struct scan_hit hit = hit_of(0, true, NULL);
+    for (uint32_t i = 0; i < 2 * first; i++) {
+        hit.finding = i % (first / 2 + 9);
+        assert_true(take(hit, "b"));
+    }
+    assert_true(suppressed.capacity >= 2 * (size_t)first);
+    struct scan_arena arena = {NULL};
+    struct ts_report_suppression *rows;
+    size_t count;
+    assert_true(scan__suppressed_rows(&suppressed, &arena, &rows, &count));
+    assert_int_equal(count, 1);
+    assert_int_equal(rows[0].findings, first / 2 + 9);
+    assert_int_equal(rows[0].occurrences, 2 * (size_t)first);
+    scan__arena_release(&arena);
+}
+
 int main(void) {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test_setup_teardown(the_path_decides_and_then_the_mark, begin, end),
         cmocka_unit_test_setup_teardown(each_source_has_a_row_in_order, begin, end),
+        cmocka_unit_test_setup_teardown(what_comes_often_takes_no_room, begin, end),
+        cmocka_unit_test_setup_teardown(what_is_different_has_room, begin, end),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }
