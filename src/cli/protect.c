@@ -30,6 +30,23 @@ static const struct cli_option options_table[OPTION_COUNT] = {
                  .help = "refuse only findings of this severity or graver; by default any"},
 };
 
+static const char *variable(const char *name) {
+    const char *value = getenv(name);
+    return value && value[0] ? value : NULL;
+}
+
+/* As git tells its hooks, which it runs at the top of the work tree. */
+static struct ts_scan_target choose_target(const struct cli_arguments *arguments) {
+    struct ts_scan_target target = {.path = "."};
+    if (arguments->operand_count > 0) {
+        target.path = arguments->operands[0];
+    } else if ((target.git_dir = variable("GIT_DIR"))) {
+        const char *work_tree = variable("GIT_WORK_TREE");
+        target.path = work_tree ? work_tree : ".";
+    }
+    return target;
+}
+
 /* Nothing is said when there is nothing to say: commits are made all day. */
 static enum cli_exit tell(struct cli_scan_options *options, const struct ts_report *report) {
     enum cli_exit status = cli__scan_status(report, options->fail_on);
@@ -74,8 +91,7 @@ static enum cli_exit run_protect(const struct cli_arguments *arguments) {
         return cli__complain(
             CLI_EXIT_USAGE,
             "protect: with --config no other configuration is read; leave out --no-repo-config");
-    struct ts_scan_target target = {.path = arguments->operand_count > 0 ? arguments->operands[0] : "."};
-    const char *index = getenv("GIT_INDEX_FILE");
+    struct ts_scan_target target = choose_target(arguments);
     struct cli_scan_options options = {.verb = "protect",
                                        .format = TS_REPORT_FORMAT_TEXT,
                                        .baseline = values[BASELINE],
@@ -86,7 +102,7 @@ static enum cli_exit run_protect(const struct cli_arguments *arguments) {
                                                 .extent = TS_SCAN_STAGED,
                                                 .only_changes = true,
                                                 .search_upward = true,
-                                                .index_file = index && index[0] ? index : NULL,
+                                                .index_file = variable("GIT_INDEX_FILE"),
                                                 .jobs = 1,
                                                 .config_file = values[CONFIG],
                                                 .no_repo_config = values[NO_REPO_CONFIG] != NULL,
@@ -106,6 +122,8 @@ static enum cli_exit run_protect(const struct cli_arguments *arguments) {
 }
 
 static const struct cli_variable variables[] = {
+    {"GIT_DIR", "the repository, when none is named; by default that of the current folder"},
+    {"GIT_WORK_TREE", "with GIT_DIR, where its files are; by default the current folder"},
     {"GIT_INDEX_FILE", "the index to look at, as git tells its hooks; by default that of the repository"},
     {"NO_COLOR", "when set, and not empty, no colours are used on a terminal"},
     {"XDG_CACHE_HOME", "where compiled rules are kept; ~/.cache by default"},

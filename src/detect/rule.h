@@ -48,6 +48,7 @@ enum ts_confidence { TS_CONFIDENCES(TS_CONFIDENCE_ENUM) };
     X(SLACK, "slack")                                                                                        \
     X(DISCORD, "discord")                                                                                    \
     X(NOT_HEX, "not-hex")                                                                                    \
+    X(NOT_NAME, "not-name")                                                                                  \
     X(MIXED, "mixed")                                                                                        \
     X(PASSWORD, "password")                                                                                  \
     X(PYPI, "pypi")                                                                                          \

@@ -9,6 +9,7 @@
 
 #include <ctype.h>
 #include <string.h>
+#include <strings.h>
 
 static uint32_t crc32_of(struct ts_bytes bytes) {
     uint32_t crc = UINT32_MAX;
@@ -205,6 +206,47 @@ static enum detect_verdict validate_password(struct ts_bytes secret) {
     return classes.digit > 0 ? DETECT_KEEP : DETECT_LOWER;
 }
 
+static bool is_name_char(uint8_t c) {
+    return isalnum(c) || c == '_' || c == '-';
+}
+
+/* a.b-c.d_e: each part begins with a letter. */
+static bool is_dotted_name(struct ts_bytes text) {
+    bool begins = true;
+    size_t dots = 0;
+    for (size_t i = 0; i < text.len; i++) {
+        uint8_t c = text.data[i];
+        if (c == '.' ? begins : begins ? !isalpha(c) && c != '_' : !is_name_char(c))
+            return false;
+        begins = c == '.';
+        dots += begins;
+    }
+    return dots > 0 && !begins;
+}
+
+/*
+ * For what has no quotes around it: in a line like this, most programs have a type, a variable, a setting. Names have words
+ * of one case and at most one number among letters, or say themselves what they are the name of.
+ */
+static enum detect_verdict validate_not_name(struct ts_bytes secret) {
+    static const char *const words[] = {"password", "passwd", "secret", "token", "field", "string"};
+    struct classes classes = count_classes(secret);
+    size_t separators = 0;
+    for (size_t i = 0; i < secret.len; i++)
+        separators += secret.data[i] != 0 && strchr("-_./:", secret.data[i]) != NULL;
+    bool is_plain = classes.other == separators;
+    bool has_letters = classes.lower + classes.upper > 0;
+    if (classes.digit == 0 || !has_letters || is_dotted_name(secret))
+        return DETECT_REJECT;
+    if (is_plain && (classes.lower == 0 || classes.upper == 0 || classes.digit < 2))
+        return DETECT_REJECT;
+    for (size_t i = 0; is_plain && i < sizeof words / sizeof words[0]; i++)
+        for (size_t at = 0; at + strlen(words[i]) <= secret.len; at++)
+            if (strncasecmp((const char *)secret.data + at, words[i], strlen(words[i])) == 0)
+                return DETECT_REJECT;
+    return DETECT_KEEP;
+}
+
 /* xox?-digits-... : the workspace's number comes first. */
 static enum detect_verdict validate_slack(struct ts_bytes secret) {
     const uint8_t *dash = memchr(secret.data, '-', secret.len);
@@ -299,6 +341,8 @@ enum detect_verdict detect__validate(enum ts_validator validator, struct ts_byte
         return validate_slack(secret);
     case TS_VALIDATOR_DISCORD:
         return validate_discord(secret);
+    case TS_VALIDATOR_NOT_NAME:
+        return validate_not_name(secret);
     case TS_VALIDATOR_NOT_HEX:
         return validate_not_hex(secret);
     case TS_VALIDATOR_MIXED:

@@ -437,6 +437,17 @@ static enum ts_git_error read_config(struct ts_git_repo *repo, struct ts_git_fau
     return TS_GIT_OK;
 }
 
+static enum ts_git_error take_work_tree(struct ts_git_repo *repo, const char *work_tree,
+                                        struct ts_git_fault *ret_fault) {
+    char *folder = realpath(work_tree, NULL);
+    if (folder == NULL)
+        return git__fault(TS_GIT_IO, work_tree, ret_fault);
+    free(repo->work_tree);
+    repo->work_tree = folder;
+    repo->is_bare = false;
+    return TS_GIT_OK;
+}
+
 enum ts_git_error ts_git_repo_open(const char *path, const struct ts_git_open_options *options,
                                    struct ts_git_repo **ret_repo, struct ts_git_fault *ret_fault) {
     static const struct ts_git_open_options none = {.search_upward = false};
@@ -449,6 +460,8 @@ enum ts_git_error ts_git_repo_open(const char *path, const struct ts_git_open_op
         error = find_common_dir(repo, ret_fault);
     if (error == TS_GIT_OK)
         error = read_config(repo, ret_fault);
+    if (error == TS_GIT_OK && used->work_tree != NULL)
+        error = take_work_tree(repo, used->work_tree, ret_fault);
     if (error == TS_GIT_OK && !git__inflater_init(&repo->inflater))
         error = git__fault(TS_GIT_NO_MEMORY, path, ret_fault);
     if (error == TS_GIT_OK)

@@ -162,9 +162,10 @@ static enum ts_scan_outcome scan_repository(struct scan_session *session, struct
 }
 
 static enum ts_scan_outcome scan_path(struct scan_session *session, struct scan_target *target,
-                                      const char *path, struct ts_scan_error *ret_error) {
+                                      const struct ts_scan_target *given, struct ts_scan_error *ret_error) {
     char shown[300];
     struct stat status;
+    const char *path = given->path;
     (void)ts_text_escape(ts_bytes_of_cstring(path), shown, sizeof shown);
     if (stat(path, &status) != 0)
         return scan__fail(ret_error, TS_SCAN_BAD_TARGET, "'%s': %s", shown, strerror(errno));
@@ -175,11 +176,17 @@ static enum ts_scan_outcome scan_path(struct scan_session *session, struct scan_
         enum ts_scan_outcome outcome = with_profile(session, target, NULL, ret_error);
         return outcome == TS_SCAN_DONE ? scan__file(session, target, path, ret_error) : outcome;
     }
-    struct ts_git_open_options open = {.search_upward = session->options->search_upward,
+    struct ts_git_open_options open = {.search_upward =
+                                           session->options->search_upward && given->git_dir == NULL,
+                                       .work_tree = given->git_dir != NULL ? path : NULL,
                                        .faults = scan__faults_sink(&session->faults)};
     struct ts_git_repo *repo = NULL;
     struct ts_git_fault fault;
-    enum ts_git_error error = ts_git_repo_open(path, &open, &repo, &fault);
+    enum ts_git_error error =
+        ts_git_repo_open(given->git_dir != NULL ? given->git_dir : path, &open, &repo, &fault);
+    if (error == TS_GIT_NOT_A_REPOSITORY && given->git_dir != NULL)
+        return scan__fail(ret_error, TS_SCAN_BAD_TARGET, "'%s' is not a git repository",
+                          ts_text_escape(ts_bytes_of_cstring(given->git_dir), shown, sizeof shown));
     if (error == TS_GIT_NOT_A_REPOSITORY)
         return scan__fail(ret_error, TS_SCAN_BAD_TARGET,
                           "'%s' is not a git repository; --dir scans the files of a folder", shown);
@@ -210,7 +217,7 @@ static enum ts_scan_outcome scan_target(struct scan_session *session, const stru
     enum ts_scan_outcome outcome = TS_SCAN_DONE;
     switch (given->kind) {
     case TS_SCAN_TARGET_ANY:
-        return scan_path(session, target, given->path, ret_error);
+        return scan_path(session, target, given, ret_error);
     case TS_SCAN_TARGET_FOLDER:
         return scan_folder(session, target, given->path, ret_error);
     case TS_SCAN_TARGET_INPUT:

@@ -29,6 +29,7 @@ enum ts_scan_target_kind {
 
 struct ts_scan_target {
     const char *path;
+    const char *git_dir; /* of the work tree at the path, where git has been told another; NULL: found there */
     enum ts_scan_target_kind kind;
 };
 

@@ -156,6 +156,88 @@ def it_works_in_folders_and_linked_work_trees():
     refused(commit(repo, cwd="tree"), "b.txt:1")
 
 
+def refuses_every_way_to_commit(repo, path, git=("git",)):
+    """-a and FILE have an index of their own. In each, what is not committed does not count."""
+    def commit_here(*arguments):
+        repo.clock += 60
+        return subprocess.run([*git, "commit", "-m", "change", *arguments], capture_output=True, text=True, cwd=path,
+                              env=repo.environment(), check=False)
+
+    def put(name, text):
+        with open(os.path.join(path, name), "w") as file:
+            file.write(text)
+
+    for name in "one.txt", "two.txt":
+        put(name, "fine\n")
+        subprocess.run([*git, "add", name], cwd=path, env=repo.environment(), check=True)
+    equal(commit_here().returncode, 0)
+    put("one.txt", f"{github_token(7)}\n")
+    put("two.txt", "better\n")
+    refused(commit_here("-a"), "one.txt:1")
+    refused(commit_here("--", "one.txt"), "one.txt:1")
+    refused(commit_here("-i", "one.txt", "two.txt"), "one.txt:1")
+    equal(commit_here("--", "two.txt").returncode, 0)
+    put("two.txt", f"x\n{github_token(8)}\n")
+    put("one.txt", "fine again\n")
+    equal(commit_here("--", "one.txt").returncode, 0)  # it was two.txt that got worse
+    refused(commit_here("-a"), "two.txt:2")
+    subprocess.run([*git, "add", "two.txt"], cwd=path, env=repo.environment(), check=True)
+    refused(commit_here(), "two.txt:2")
+    refused(commit_here("--amend"), "two.txt:2")
+
+
+@test
+def every_way_to_commit_is_judged():
+    refuses_every_way_to_commit(hooked(), "repo")
+
+
+@test
+def every_way_to_commit_in_a_linked_work_tree_is_judged():
+    repo = hooked()
+    repo.git("worktree", "add", "-q", "../tree")
+    refuses_every_way_to_commit(repo, "tree")
+
+
+@test
+def every_way_to_commit_in_a_submodule_is_judged():
+    inner = hooked(path="inner")
+    outer = hooked(path="outer")
+    outer.git("-c", "protocol.file.allow=always", "submodule", "add", "-q", os.path.abspath("inner"), "sub")
+    equal(commit(outer).returncode, 0)
+    sub = "outer/sub"
+    subprocess.run(["git", "-C", sub, "config", "core.hooksPath", os.path.abspath("hooks")], check=True)
+    refuses_every_way_to_commit(inner, sub)
+
+
+@test
+def every_way_to_commit_to_a_repository_that_git_is_told_is_judged():
+    """As people keep their home folder; another repository stands around it."""
+    hooked(path="around")
+    home = "around/home"
+    os.mkdir(home)
+    repo = Repo("apart", "--bare")
+    repo.git("config", "core.hooksPath", os.path.abspath("hooks"))
+    git = ("git", f"--git-dir={os.path.abspath('apart')}", f"--work-tree={os.path.abspath(home)}")
+    refuses_every_way_to_commit(repo, home, git)
+    with open(f"{home}/.turnstone.yml", "w") as file:
+        file.write("allow:\n  - paths: [two.txt]\n")
+    done = subprocess.run([*git, "commit", "-m", "allowed"], capture_output=True, text=True, cwd=home, env=repo.environment(),
+                          check=False)
+    equal(done.returncode, 0, done)
+
+
+@test
+def what_git_says_of_the_repository_is_for_the_current_one():
+    repo = hooked()
+    repo.write("a.txt", github_token(1))
+    repo.git("add", "-A")
+    Repo("other")
+    told = {"GIT_DIR": os.path.abspath("repo/.git")}
+    equal(run("protect", env={**told, "GIT_WORK_TREE": os.path.abspath("repo")}).status, 1)
+    equal(run("protect", "other", env=told).status, 0)
+    complains(2, "nowhere", "protect", env={"GIT_DIR": "nowhere"})
+
+
 @test
 def what_is_wrong_is_said():
     complains(2, "not a git repository", "protect", "/")

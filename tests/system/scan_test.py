@@ -267,9 +267,12 @@ def the_working_tree_is_what_lies_there():
     repo, _ = history()
     repo.write("a.txt", "changed\n")
     repo.write("new/d.txt", f"{github_token('d')}\n")
+    repo.write(".gitignore", ".env\n")
+    repo.write(".env", f"KEY={github_token('e')}\n")
     os.symlink("/etc/passwd", "repo/link")
     found = scan("repo", "--working-tree")
-    equal({one[1:3] for one in places(found)}, {("working tree", "b.txt"), ("working tree", "new/d.txt")})
+    equal({one[1:3] for one in places(found)},
+          {("working tree", "b.txt"), ("working tree", "new/d.txt"), ("working tree", ".env")})
     repo.git("clone", "-q", "--bare", ".", "../bare.git")
     complains(USAGE, "no work tree", "scan", "bare.git", "--working-tree")
 

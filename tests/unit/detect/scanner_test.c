@@ -63,7 +63,7 @@ static void put_encoded(struct text *text, struct ts_bytes bytes, struct ts_prng
         put_base64(text, bytes, 0);
         break;
     case 1:
-        put_base64(text, bytes, 64);
+        put_base64(text, bytes, ts_prng_below(prng, 2) == 0 ? 64 : 4 + ts_prng_below(prng, 16));
         break;
     case 2:
         for (size_t i = 0; i < bytes.len; i++) {
@@ -196,6 +196,45 @@ static void place_examples(const struct kit *with, size_t filler_max) {
     }
 }
 
+static void compare_gated(struct ts_bytes bytes, const char *what) {
+    struct list gated = scan_raw(&kit, (struct ts_scan){.bytes = bytes});
+    struct list all = scan_raw(&kit, (struct ts_scan){.bytes = bytes, .ungated = true});
+    list_settle(&gated, &kit.rules);
+    list_settle(&all, &kit.rules);
+    assert_same(&kit, &gated, &all, what);
+    list_release(&gated);
+    list_release(&all);
+}
+
+/* As in "\\n..." of a program, where a letter stands before it. */
+static void a_token_is_found_behind_an_escape(void **state) {
+    (void)state;
+    static const char *const escapes[] = {"\\n", "\\r", "\\t"};
+    static struct text text;
+    size_t rules = 0;
+    for (uint32_t i = 0; i < kit.rules.count; i++) {
+        const struct ts_rule *rule = &kit.rules.rules[i];
+        if (!strstr(rule->pattern, "[nrt])(?<secret>"))
+            continue;
+        rules++;
+        for (size_t j = 0; j < 3 * rule->match_count; j++) {
+            struct ts_bytes example = rule->matches[j / 3].text;
+            struct ts_bytes secret = rule->matches[j / 3].secret;
+            const uint8_t *place = memmem(example.data, example.len, secret.data, secret.len);
+            size_t before = (size_t)(place - example.data);
+            text.len = 0;
+            put(&text, example.data, before);
+            put(&text, escapes[j % 3], 2);
+            put(&text, place, example.len - before);
+            struct ts_scan scan = {.bytes = ts_bytes_of(text.bytes, text.len)};
+            if (!finds_example(&kit, scan, i, secret))
+                fail_msg("%s is not found behind %s", rule->id, escapes[j % 3]);
+            compare_gated(scan.bytes, rule->id);
+        }
+    }
+    assert_true(rules > 90);
+}
+
 static void a_secret_is_found_wherever_it_stands(void **state) {
     (void)state;
     place_examples(&kit, 300);
@@ -257,16 +296,6 @@ static void print_problem(void *context, const struct ts_detect_error *problem) 
 static void the_builtin_rules_pass_the_check(void **state) {
     (void)state;
     assert_int_equal(ts_rules_check(&kit.rules, print_problem, NULL), 0);
-}
-
-static void compare_gated(struct ts_bytes bytes, const char *what) {
-    struct list gated = scan_raw(&kit, (struct ts_scan){.bytes = bytes});
-    struct list all = scan_raw(&kit, (struct ts_scan){.bytes = bytes, .ungated = true});
-    list_settle(&gated, &kit.rules);
-    list_settle(&all, &kit.rules);
-    assert_same(&kit, &gated, &all, what);
-    list_release(&gated);
-    list_release(&all);
 }
 
 static void gates_find_the_same_in_generated_texts(void **state) {
@@ -656,6 +685,7 @@ static void secrets_of_long_rules_are_found_in_encoded_text(void **state) {
 int main(void) {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(every_rule_holds_by_its_examples),
+        cmocka_unit_test(a_token_is_found_behind_an_escape),
         cmocka_unit_test(a_secret_is_found_wherever_it_stands),
         cmocka_unit_test(few_gates_are_found_wherever_they_stand),
         cmocka_unit_test(the_builtin_rules_pass_the_check),

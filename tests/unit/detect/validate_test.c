@@ -95,6 +95,22 @@ static void passwords_are_no_words_and_no_code(void **state) {
     assert_int_equal(verdict(TS_VALIDATOR_PASSWORD, "correct-horse"), DETECT_LOWER);
 }
 
+static void names_of_programs_are_told_from_passwords(void **state) {
+    (void)state;
+    static const char *const no[] = {"String",         "user.Pass77w0rd", "config.db-2.Pw11",
+                                     "DB_PASSWORD_11", "sha256-crypt",    "MyPassword123",
+                                     "UserAuth2Model", "Secret-Name-42",  "2024-01-01",
+                                     "my_service_22",  "Abc.d",           "no-Digits-At-All"};
+    static const char *const yes[] = {"S3cr3t-Pa55",   "MyPassword123!", "fak3tu4nst0ne!",
+                                      "Fak3Tu4nst0ne", "a1..B2",         "x1B2."};
+    for (size_t i = 0; i < sizeof no / sizeof no[0]; i++)
+        if (verdict(TS_VALIDATOR_NOT_NAME, no[i]) != DETECT_REJECT)
+            fail_msg("%s is taken for a password", no[i]);
+    for (size_t i = 0; i < sizeof yes / sizeof yes[0]; i++)
+        if (verdict(TS_VALIDATOR_NOT_NAME, yes[i]) != DETECT_KEEP)
+            fail_msg("%s is taken for a name", yes[i]);
+}
+
 static void a_checksum_is_no_token_of_all_letters(void **state) {
     (void)state;
     assert_int_equal(detect__validate(TS_VALIDATOR_NOT_HEX, TS_BYTES("fa4e7dead1beef2c0ffee5bad6f00d93")),
@@ -170,6 +186,7 @@ int main(void) {
         cmocka_unit_test(structure_is_looked_at),
         cmocka_unit_test(passwords_are_no_words_and_no_code),
         cmocka_unit_test(a_checksum_is_no_token_of_all_letters),
+        cmocka_unit_test(names_of_programs_are_told_from_passwords),
         cmocka_unit_test(placeholders_are_no_secrets),
         cmocka_unit_test(a_sequence_counts_when_it_is_long_and_half_of_it),
         cmocka_unit_test(entropy_is_bits_per_character),
