@@ -33,7 +33,9 @@ def secret(chance):
     if kind == 0:
         return private_key(number, chance.randrange(3, 40)).encode()
     if kind == 1:
-        return base64.b64encode(f"user:{token}@host".encode())
+        encoded = base64.b64encode(f"user:{token}@host".encode())
+        width = chance.choice([len(encoded), 20, 7])
+        return b"\n".join(encoded[at:at + width] for at in range(0, len(encoded), width))
     if kind == 2:
         return f"token = {token}\n".encode("utf-16-le")
     if kind == 3:
@@ -123,6 +125,23 @@ def same_for_all_ways(path, seed):
                       ("--ungated", "--full")):
         equal(scan(path, *arguments), expected, f"seed {seed}, {arguments}")
     return expected
+
+
+@test
+def a_tail_of_short_lines_belongs_to_the_base64_before_it():
+    """Nothing in the changed lines says that they are base64: the first line does, far above them."""
+    repo = Repo("repo")
+    encoded = base64.b64encode(private_key(1, 20).encode()).decode()
+    lines = [encoded[:76]] + [encoded[at:at + 12] for at in range(76, len(encoded), 12)]
+    head = [f"{made_up(40, number)};\n" for number in range(200)]
+    for left_out, count in ((0, len(lines) - 4), (50, len(lines))):  # git makes deltas of what is larger
+        repo.write("a.txt", "".join(head[left_out:]) + "\n".join(lines[:count]) + "\n;\n")
+        repo.commit()
+    repo.repack()
+    holds(" 1 " in repo.git("verify-pack", "-v", pack_of(repo)), "one of the versions is a delta")
+    whole = scan("repo", "--full")
+    holds('"private-key"' in whole, whole)
+    equal(scan("repo"), whole)
 
 
 @test
