@@ -247,7 +247,7 @@ static void find_runs(struct ts_scanner *scanner, struct detect_frame *frame, st
         detect__token_runs(scanner->classify, frame->bytes, block, STRETCH, &visitor);
     find_keywords(&visit);
     if (decodes)
-        detect__decode_percent(scanner, frame, visit.limits);
+        detect__decode_percent(scanner, frame, block);
 }
 
 /* What is looked for in a zone. */

@@ -15,9 +15,9 @@
 struct ts_git_repo;
 
 struct ts_git_open_options {
-    bool search_upward;              /* look for the repository in the folders above, too */
-    const char *work_tree;           /* instead of where it stands by itself, also of a bare one; NULL: there */
-    bool no_alternates;              /* do not read objects of other repositories that this one names */
+    bool search_upward;    /* look for the repository in the folders above, too */
+    const char *work_tree; /* instead of where it stands by itself, also of a bare one; NULL: there */
+    bool no_alternates;    /* do not read objects of other repositories that this one names */
     struct ts_git_fault_sink faults; /* damage that leaves something to read: a broken pack, for one */
 };
 

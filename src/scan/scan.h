@@ -29,7 +29,8 @@ enum ts_scan_target_kind {
 
 struct ts_scan_target {
     const char *path;
-    const char *git_dir; /* of the work tree at the path, where git has been told another; NULL: found there */
+    const char
+        *git_dir; /* of the work tree at the path, where git has been told another; NULL: found there */
     enum ts_scan_target_kind kind;
 };
 
