@@ -29,6 +29,8 @@ static void make_ready(struct ts_detector *detector) {
         if (rule->gate == TS_GATE_TOKEN) {
             detector->has_token_rules = true;
             detector->distance_max = larger(detector->distance_max, rule->distance);
+            detector->token_before = larger(detector->token_before, ready->before);
+            detector->token_after = larger(detector->token_after, ready->after);
         }
     }
 }
@@ -119,6 +121,10 @@ void ts_detector_digest(const struct ts_detector *detector,
 
 enum ts_detector_cache ts_detector_cache_state(const struct ts_detector *detector) {
     return detector->cache_state;
+}
+
+size_t ts_detector_landmark_before(const struct ts_detector *detector) {
+    return (size_t)detector->gate_width + 2;
 }
 
 size_t ts_detector_reach(const struct ts_detector *detector) {

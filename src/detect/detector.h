@@ -47,4 +47,7 @@ void ts_detector_digest(const struct ts_detector *detector, uint8_t ret_digest[s
  */
 size_t ts_detector_reach(const struct ts_detector *detector);
 
+/* On how many bytes before its end it depends whether something is a landmark (scanner.h). */
+size_t ts_detector_landmark_before(const struct ts_detector *detector);
+
 #endif

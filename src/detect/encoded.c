@@ -381,16 +381,48 @@ static size_t decode_around(struct ts_scanner *scanner, struct detect_frame *fra
     return cut.after ? escape + DETECT_PART_CORE : at;
 }
 
-void detect__decode_percent(struct ts_scanner *scanner, struct detect_frame *frame, struct ts_span limits) {
+/* Unbroken text may be long: many bytes at once, which compilers make vectors of. */
+enum { STRIP = 64 };
+
+static bool is_unbroken_strip(const uint8_t *bytes) {
+    unsigned broken = 0;
+    for (size_t i = 0; i < STRIP; i++)
+        broken |= !is_unbroken(bytes[i]);
+    return broken == 0;
+}
+
+static size_t unbroken_begin(struct ts_bytes bytes, size_t at, size_t floor) {
+    while (at >= floor + STRIP && is_unbroken_strip(bytes.data + at - STRIP))
+        at -= STRIP;
+    while (at > floor && is_unbroken(bytes.data[at - 1]))
+        at--;
+    return at;
+}
+
+static size_t unbroken_end(struct ts_bytes bytes, size_t at, size_t ceiling) {
+    while (at + STRIP <= ceiling && is_unbroken_strip(bytes.data + at))
+        at += STRIP;
+    while (at < ceiling && is_unbroken(bytes.data[at]))
+        at++;
+    return at;
+}
+
+void detect__decode_percent(struct ts_scanner *scanner, struct detect_frame *frame, struct ts_span block) {
     struct ts_bytes bytes = frame->bytes;
-    size_t at = limits.from > frame->percent_to ? limits.from : frame->percent_to;
-    while (at < end_of(limits)) {
-        const uint8_t *found = memchr(bytes.data + at, '%', end_of(limits) - at);
+    /* With the text that the block cuts: what stands behind a blank is another one. */
+    size_t floor = block.from > DETECT_PART_MARGIN ? block.from - DETECT_PART_MARGIN : 0;
+    size_t ceiling =
+        bytes.len - end_of(block) > DETECT_PART_MARGIN ? end_of(block) + DETECT_PART_MARGIN : bytes.len;
+    size_t from = unbroken_begin(bytes, block.from, floor);
+    size_t to = unbroken_end(bytes, end_of(block), ceiling);
+    size_t at = from > frame->percent_to ? from : frame->percent_to;
+    while (at < to) {
+        const uint8_t *found = memchr(bytes.data + at, '%', to - at);
         if (!found)
             break;
         uint8_t ignored;
         at = (size_t)(found - bytes.data);
         at = is_escape(bytes, at, &ignored) ? decode_around(scanner, frame, at) : at + 1;
     }
-    frame->percent_to = at > end_of(limits) ? at : end_of(limits);
+    frame->percent_to = at > to ? at : to;
 }

@@ -152,6 +152,29 @@ static bool expressions_init(struct expressions *expressions, const struct detec
     return true;
 }
 
+/* Verifying has bounded it. */
+static uint32_t width_of(const struct detect_entries *entries, size_t entry) {
+    if (!entries->is_anchor[entry])
+        return (uint32_t)strlen(entries->texts[entry]);
+    hs_expr_info_t *info = NULL;
+    hs_compile_error_t *why = NULL;
+    uint32_t width = DETECT_ANCHOR_MAX;
+    if (hs_expression_info(entries->texts[entry], 0, &info, &why) == HS_SUCCESS)
+        width = info->max_width;
+    free(info);
+    (void)hs_free_compile_error(why);
+    return width;
+}
+
+static uint32_t widest(const struct detect_entries *entries) {
+    uint32_t width = (uint32_t)strlen(strangers[0]);
+    for (size_t i = 0; i < entries->count; i++) {
+        uint32_t own = width_of(entries, i);
+        width = own > width ? own : width;
+    }
+    return width;
+}
+
 bool detect__databases_compile(struct ts_detector *detector, struct ts_detect_error *ret_error) {
     const struct {
         const struct detect_entries *entries;
@@ -183,5 +206,6 @@ bool detect__databases_compile(struct ts_detector *detector, struct ts_detect_er
         if (!good)
             return false;
     }
+    detector->gate_width = widest(&detector->gates);
     return true;
 }

@@ -90,8 +90,8 @@ bool detect__is_near_change(const struct ts_scan *scan, struct detect_starts dep
 /* Scans all of a frame. */
 void detect__frame_scan(struct ts_scanner *scanner, struct detect_frame *frame);
 
-/* Encoded text in a frame, by what gave it away: a run of token characters, a zero byte, a percent sign. They
- * look as far as `limits` and no further. */
+/* Encoded text in a frame, by what gave it away: a run of token characters, a zero byte, percent signs in a block. They
+ * look as far as `limits`, or a part with its margins, and no further. */
 void detect__decode_base64(struct ts_scanner *scanner, struct detect_frame *frame, struct ts_span run,
                            struct ts_span limits);
 
@@ -101,6 +101,6 @@ struct ts_span detect__base64_around(struct ts_bytes bytes, struct ts_span zone)
 
 void detect__decode_utf16(struct ts_scanner *scanner, struct detect_frame *frame, size_t zero,
                           struct ts_span limits);
-void detect__decode_percent(struct ts_scanner *scanner, struct detect_frame *frame, struct ts_span limits);
+void detect__decode_percent(struct ts_scanner *scanner, struct detect_frame *frame, struct ts_span block);
 
 #endif

@@ -141,7 +141,7 @@ static void find_gates(struct ts_scanner *scanner, struct detect_frame *frame, e
     const hs_database_t *database = scanner->detector->databases[which];
     if (!database)
         return;
-    size_t from = below(block.from, DETECT_ANCHOR_MAX);
+    size_t from = below(block.from, (size_t)scanner->detector->gate_width + 1);
     scanner->frame = frame;
     scanner->scan_origin = from;
     if (hs_scan(database, (const char *)frame->bytes.data + from, (unsigned)(block.from + block.len - from),
@@ -247,7 +247,7 @@ static void find_runs(struct ts_scanner *scanner, struct detect_frame *frame, st
         detect__token_runs(scanner->classify, frame->bytes, block, STRETCH, &visitor);
     find_keywords(&visit);
     if (decodes)
-        detect__decode_percent(scanner, frame, visit.limits);
+        detect__decode_percent(scanner, frame, block);
 }
 
 /* What is looked for in a zone. */
@@ -334,16 +334,22 @@ static struct margins wide_margins(const struct ts_detector *detector) {
     return (struct margins){detector->long_after, (size_t)detector->long_before + detector->long_after};
 }
 
+/* From where rules that look so far may reach a changed byte. 64 bytes more: for runs that begin a little earlier, and for
+ * what decides where an encoded text begins. */
+static struct margins narrow_margins(size_t before, size_t after) {
+    return (struct margins){after + 64, before + after + 64};
+}
+
 /* Where nothing is known of the rest: gates are looked for wherever a rule reaches a changed byte from. */
-static void scan_unknown(struct ts_scanner *scanner, struct detect_frame *frame, struct margins narrow) {
-    struct margins wide = wide_margins(scanner->detector);
+static void scan_unknown(struct ts_scanner *scanner, struct detect_frame *frame) {
+    const struct ts_detector *detector = scanner->detector;
+    struct margins wide = wide_margins(detector);
     struct ts_span zone;
     scanner->landmarks.is_lost = true;
     scanner->rules = DETECT_SHORT_RULES;
-    scan_zones(scanner, frame, narrow, GATES | RUNS);
+    scan_zones(scanner, frame, narrow_margins(detector->short_before, detector->short_after), GATES | RUNS);
     scanner->rules = DETECT_LONG_RULES;
-    for (size_t next = 0;
-         scanner->detector->long_after > 0 && next_zone(scanner->scan, wide, &next, &zone);) {
+    for (size_t next = 0; detector->long_after > 0 && next_zone(scanner->scan, wide, &next, &zone);) {
         for (size_t at = zone.from; at < end_of(zone); at += BLOCK) {
             size_t left = end_of(zone) - at;
             find_gates(scanner, frame, DETECT_LONG_GATES, (struct ts_span){at, left < BLOCK ? left : BLOCK});
@@ -357,7 +363,8 @@ static bool renew_landmarks(struct ts_scanner *scanner, struct detect_frame *fra
     if (!known->are_known)
         return false;
     scanner->rules = DETECT_NO_RULES;
-    scan_zones(scanner, frame, (struct margins){2, TS_LANDMARK_BEFORE + 1}, GATES);
+    scan_zones(scanner, frame, (struct margins){2, ts_detector_landmark_before(scanner->detector) + 1},
+               GATES);
     detect__landmarks_join(&scanner->landmarks, known->items, known->count);
     return !scanner->landmarks.is_lost;
 }
@@ -365,12 +372,8 @@ static bool renew_landmarks(struct ts_scanner *scanner, struct detect_frame *fra
 static void scan_changed(struct ts_scanner *scanner, struct detect_frame *frame) {
     const struct ts_detector *detector = scanner->detector;
     const struct detect_landmarks *landmarks = &scanner->landmarks;
-    /* 64 bytes more: for runs that begin a little earlier, and for what decides where an encoded text begins.
-     */
-    struct margins narrow = {detector->short_after + 64U,
-                             detector->short_before + detector->short_after + 64U};
     if (!renew_landmarks(scanner, frame)) {
-        scan_unknown(scanner, frame, narrow);
+        scan_unknown(scanner, frame);
         return;
     }
     scanner->rules = DETECT_NEAR_RULES;
@@ -378,7 +381,7 @@ static void scan_changed(struct ts_scanner *scanner, struct detect_frame *frame)
     for (size_t i = 0; i < landmarks->count; i++)
         start_rules(scanner, landmarks->items[i].gate, landmarks->items[i].end);
     scanner->rules = DETECT_ALL_RULES;
-    scan_zones(scanner, frame, narrow, RUNS);
+    scan_zones(scanner, frame, narrow_margins(detector->token_before, detector->token_after), RUNS);
 }
 
 struct ts_landmarks ts_scanner_landmarks(const struct ts_scanner *scanner) {

@@ -37,16 +37,15 @@
 
 struct ts_scanner;
 
-/* Where a literal or anchor of a rule ends. */
+/* Where a literal or anchor of a rule ends. Whether one ends there depends on as many bytes before as
+ * ts_detector_landmark_before() says, and on one behind. */
 struct ts_landmark {
     uint32_t end;
     uint32_t gate;
 };
 
-/* Whether something is a landmark depends on so many bytes before its end, and on one behind it. */
-#define TS_LANDMARK_BEFORE 258
 /* An input with more of them, or of 4 GiB, has none that are known. */
-#define TS_LANDMARKS_MAX   16384
+#define TS_LANDMARKS_MAX 16384
 
 struct ts_landmarks {
     bool are_known;

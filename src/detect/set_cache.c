@@ -2,11 +2,12 @@
  * One file for each combination of rules, library and processor, named by the first half of its key:
  *
  *     offset  bytes
- *          0      8  "TSDETEC2"
+ *          0      8  "TSDETEC3"
  *          8     32  key: BLAKE3 over the rules' digest, the library's version and the processor's features
  *         40     24  lengths of the three databases, little-endian; 0 for one that is empty
- *         64      8  XXH64 of everything behind this field, with the lengths in front
- *         72         the databases as Vectorscan serialises them, one behind the other
+ *         64      8  width of the longest gate
+ *         72      8  XXH64 of everything behind this field, with the lengths and the width in front
+ *         80         the databases as Vectorscan serialises them, one behind the other
  *
  * A file is written under a name of its own and renamed, so that nobody sees half of one. It is believed only
  * when it belongs to this user, nobody else may write it, and key, lengths and checksum hold. The checksum is
@@ -27,9 +28,9 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
-enum { HEAD_SIZE = 72, KEY_AT = 8, LENGTHS_AT = 40, SUM_AT = 64 };
+enum { HEAD_SIZE = 80, KEY_AT = 8, LENGTHS_AT = 40, WIDTH_AT = 64, SUM_AT = 72 };
 
-static const char magic[8] = {'T', 'S', 'D', 'E', 'T', 'E', 'C', '2'};
+static const char magic[8] = {'T', 'S', 'D', 'E', 'T', 'E', 'C', '3'};
 
 static void make_key(const struct ts_detector *detector, uint8_t ret_key[static 32]) {
     uint8_t digest[TS_RULESET_DIGEST_LEN];
@@ -78,9 +79,9 @@ bool detect__cache_place(const struct ts_detector *detector, const char *folder,
     return len > 0 && (size_t)len < sizeof ret_place->path;
 }
 
-static uint64_t sum_of(const uint8_t *lengths, struct ts_bytes databases) {
+static uint64_t sum_of(const uint8_t *head, struct ts_bytes databases) {
     uint8_t both[16];
-    ts_le64_store(ts_xxh64_of_bytes(ts_bytes_of(lengths, 24)), both);
+    ts_le64_store(ts_xxh64_of_bytes(ts_bytes_of(head + LENGTHS_AT, SUM_AT - LENGTHS_AT)), both);
     ts_le64_store(ts_xxh64_of_bytes(databases), both + 8);
     return ts_xxh64_of_bytes(ts_bytes_of(both, sizeof both));
 }
@@ -90,7 +91,7 @@ static bool parse(struct ts_detector *detector, struct ts_bytes file, const uint
         memcmp(file.data + KEY_AT, key, 32) != 0)
         return false;
     struct ts_bytes rest = ts_bytes_skip(file, HEAD_SIZE);
-    if (ts_le64_load(file.data + SUM_AT) != sum_of(file.data + LENGTHS_AT, rest))
+    if (ts_le64_load(file.data + SUM_AT) != sum_of(file.data, rest))
         return false;
     hs_database_t *databases[DETECT_DATABASES] = {0};
     bool good = true;
@@ -101,7 +102,10 @@ static bool parse(struct ts_detector *detector, struct ts_bytes file, const uint
         if (good)
             rest = ts_bytes_skip(rest, (size_t)len);
     }
-    good = good && rest.len == 0;
+    uint64_t width = ts_le64_load(file.data + WIDTH_AT);
+    good = good && rest.len == 0 && width <= UINT32_MAX;
+    if (good)
+        detector->gate_width = (uint32_t)width;
     for (size_t i = 0; i < DETECT_DATABASES; i++) {
         if (good)
             detector->databases[i] = databases[i];
@@ -188,7 +192,8 @@ void detect__cache_write(const struct ts_detector *detector, const struct detect
     }
     memcpy(head, magic, sizeof magic);
     memcpy(head + KEY_AT, place->key, 32);
-    ts_le64_store(sum_of(head + LENGTHS_AT, ts_bytes_of(all, total)), head + SUM_AT);
+    ts_le64_store(detector->gate_width, head + WIDTH_AT);
+    ts_le64_store(sum_of(head, ts_bytes_of(all, total)), head + SUM_AT);
 
     make_folders(place->folder);
     snprintf(temporary, sizeof temporary, "%s/.new-XXXXXX", place->folder);

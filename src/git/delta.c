@@ -74,7 +74,8 @@ static inline bool next_instruction(const uint8_t **at, const uint8_t *end, stru
     return true;
 }
 
-static void note_copy(struct git__copies *copies, struct ts_git_copy copy) {
+/* A call for each copy would cost more than the copying of a short one. */
+static inline void note_copy(struct git__copies *copies, struct ts_git_copy copy) {
     if (copies->too_many)
         return;
     if (copies->count > 0) {
@@ -84,7 +85,8 @@ static void note_copy(struct git__copies *copies, struct ts_git_copy copy) {
             return;
         }
     }
-    if (copies->count >= copies->max || !GIT__GROW(copies->items, copies->capacity, copies->count + 1)) {
+    if (copies->count >= copies->max || (copies->count == copies->capacity &&
+                                         !GIT__GROW(copies->items, copies->capacity, copies->count + 1))) {
         copies->too_many = true;
         return;
     }

@@ -1,5 +1,7 @@
 #include "pack.h"
 
+#include "outline.h"
+
 #include "base/checked.h"
 #include "base/endian.h"
 
@@ -83,8 +85,10 @@ void git__pack_release(struct git__pack *pack) {
     git__map_release(&pack->map);
     free(pack->path);
     free(pack->by_offset);
+    git__outline_free(pack->outline);
     pack->path = NULL;
     pack->by_offset = NULL;
+    pack->outline = NULL;
 }
 
 const char *git__pack_name(const struct git__pack *pack) {

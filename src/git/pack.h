@@ -15,14 +15,17 @@
 #include "git/object.h"
 #include "pack_index.h"
 
+struct git__outline;
+
 struct git__pack {
     char *path; /* of the .pack */
     struct git__map index_map;
     struct git__map map;
     struct git__pack_index index;
-    uint32_t *by_offset; /* NULL until needed: odb.c */
-    uint64_t end;        /* of the entries: where the trailer begins */
-    bool is_promised;    /* has a .promisor file: what its objects refer to may be missing */
+    uint32_t *by_offset;          /* NULL until needed: odb.c */
+    struct git__outline *outline; /* NULL until needed: plan.c */
+    uint64_t end;                 /* of the entries: where the trailer begins */
+    bool is_promised;             /* has a .promisor file: what its objects refer to may be missing */
 };
 
 /* From one offset to another, which is outside. */

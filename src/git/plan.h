@@ -1,6 +1,5 @@
 /*
- * The plan of a pack: which entry is made from which, from the headers alone. Nodes stand in the order of
- * offsets, so each ends where the next begins.
+ * The plan of a pack for one visit: its outline, with what is wanted.
  *
  *   root ─┬─ small subtree ...
  *         ├─ small subtree ...
@@ -9,28 +8,16 @@
  * Visiting the largest subtree last means that a base is no longer needed when it is entered, so at most
  * log2(nodes) bases are held at once, however deep the tree is.
  *
- * Subtrees without anything wanted are not in the plan. Objects that cannot be planned (header not valid,
- * base missing, bases that go round) are problems.
+ * Subtrees without anything wanted are not in the plan. What is wanted and cannot be built is a problem.
  */
 #ifndef TS_GIT_PLAN_H
 #define TS_GIT_PLAN_H
 
 #include "git/visit.h"
 #include "numbers.h"
+#include "outline.h"
 #include "repo_impl.h"
 #include "set_impl.h"
-
-struct git__node {
-    uint64_t offset;
-    uint32_t position; /* in the pack's index */
-    uint32_t parent;   /* nodes; GIT__NONE for none */
-    uint32_t first_child;
-    uint32_t next_sibling;
-    uint8_t type;   /* enum ts_git_type; 0 when it is not known */
-    bool is_wanted; /* visit it */
-    bool is_needed; /* it, or something below it, is wanted */
-    bool is_broken; /* it, or something above it */
-};
 
 struct git__problem {
     uint32_t number;
@@ -46,13 +33,28 @@ struct git__problems {
 
 void git__problem_add(struct git__problems *problems, uint32_t number, enum ts_git_error error);
 
+/* The root of a delta tree, and about how many bytes will be built there. */
+struct git__unit {
+    uint64_t bytes;
+    uint32_t pack;
+    uint32_t node;
+};
+
+struct git__units {
+    struct git__unit *items;
+    size_t count;
+    size_t capacity;
+};
+
+/* Puts those that are large beside the whole first, the largest at the front: a thread that comes to one of them last
+ * would be the only one at work. The others keep their order, which is that of the files. Returns how many are large. */
+size_t git__units_arrange(struct git__units *units);
+
 struct git__plan {
     const struct git__pack *pack;
     uint32_t first_number;
-    struct git__node *nodes;
+    struct git__node *nodes; /* of the pack's outline, which is lent until the plan is released */
     uint32_t node_count;
-    uint32_t *roots;
-    uint32_t root_count;
 };
 
 struct git__choice {
@@ -60,9 +62,9 @@ struct git__choice {
     const struct ts_git_set *wanted;
 };
 
-/* False when there is no memory. */
-bool git__plan_init(const struct ts_git_repo *repo, uint32_t pack, const struct git__choice *choice,
-                    struct git__problems *problems, struct git__plan *ret_plan);
+/* Adds to problems and units. False when there is no memory. */
+bool git__plan_init(struct ts_git_repo *repo, uint32_t pack, const struct git__choice *choice,
+                    struct git__problems *problems, struct git__units *units, struct git__plan *ret_plan);
 void git__plan_release(struct git__plan *plan);
 
 static inline struct git__extent git__plan_extent(const struct git__plan *plan, uint32_t node) {

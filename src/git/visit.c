@@ -101,15 +101,12 @@ static void visit_tree(struct git__worker *worker, const struct git__plan *plan,
 
 static void visit_unit(struct git__worker *worker, uint64_t unit) {
     const struct git__run *run = worker->run;
-    for (size_t i = 0; i < run->repo->pack_count; i++) {
-        const struct git__plan *plan = &run->plans[i];
-        if (unit < plan->root_count) {
-            visit_tree(worker, plan, plan->roots[unit], NULL);
-            return;
-        }
-        unit -= plan->root_count;
+    if (unit >= run->units.count) {
+        git__build_loose(worker, run->loose[unit - run->units.count]);
+        return;
     }
-    git__build_loose(worker, run->loose[unit]);
+    const struct git__unit *root = &run->units.items[unit];
+    visit_tree(worker, &run->plans[root->pack], root->node, NULL);
 }
 
 struct work {
@@ -131,9 +128,10 @@ static bool take_work(struct git__run *run, struct work *ret_work) {
             found = true;
             break;
         }
-        if (run->next_unit < run->unit_count) {
-            uint64_t left = run->unit_count - run->next_unit;
-            uint64_t part = left < UNITS_AT_ONCE ? left : UNITS_AT_ONCE;
+        uint64_t left = run->units.count + run->loose_count - run->next_unit;
+        if (left > 0) {
+            uint64_t part = run->next_unit < run->large_count ? 1 : UNITS_AT_ONCE;
+            part = left < part ? left : part;
             *ret_work = (struct work){.from = run->next_unit, .to = run->next_unit + part};
             run->next_unit += part;
             found = true;
@@ -195,22 +193,18 @@ static bool make_plans(struct git__run *run, const struct git__choice *choice,
     if (run->plans == NULL)
         return false;
     for (uint32_t i = 0; i < run->repo->pack_count; i++) {
-        if (!git__plan_init(run->repo, i, choice, problems, &run->plans[i]))
+        if (!git__plan_init(run->repo, i, choice, problems, &run->units, &run->plans[i]))
             return false;
-        run->unit_count += run->plans[i].root_count;
     }
-    if (!list_loose(run, choice))
-        return false;
-    run->unit_count += run->loose_count;
-    return true;
+    run->large_count = git__units_arrange(&run->units);
+    return list_loose(run, choice);
 }
 
 static uint64_t table_bytes(const struct git__run *run) {
     uint64_t bytes = git__numbers_bytes(run->repo);
     for (size_t i = 0; i < run->repo->pack_count; i++)
-        bytes += (uint64_t)run->plans[i].node_count * sizeof(struct git__node) +
-                 (uint64_t)run->plans[i].root_count * sizeof(uint32_t);
-    return bytes;
+        bytes += (uint64_t)run->plans[i].node_count * (sizeof(struct git__node) + sizeof(uint32_t));
+    return bytes + run->units.capacity * sizeof *run->units.items;
 }
 
 /* What all threads may hold together: what the tables leave, less what one thread may take beyond it (a base,
@@ -359,6 +353,7 @@ static void run_release(struct git__run *run) {
     for (size_t i = 0; run->plans != NULL && i < run->repo->pack_count; i++)
         git__plan_release(&run->plans[i]);
     free(run->plans);
+    free(run->units.items);
     free(run->loose);
     free(run->tasks);
 }

@@ -51,9 +51,10 @@ struct git__run {
     const char *spill_dir;
 
     struct git__plan *plans; /* one for each pack */
+    struct git__units units; /* roots */
+    size_t large_count;      /* the first of them: taken one at a time */
     uint32_t *loose;         /* positions of those to look at */
     uint32_t loose_count;
-    uint64_t unit_count; /* roots and loose objects */
 
     struct git__ledger ledger;
     atomic_bool is_stopped;

@@ -135,13 +135,14 @@ static struct ts_landmarks carry_landmarks(struct scan_look *look, size_t size,
     if (base->raw == NULL || !base->raw->landmarks.are_known || size > UINT32_MAX)
         return none;
     const struct ts_landmarks *known = &base->raw->landmarks;
+    size_t before = ts_detector_landmark_before(look->options.profile->detector);
     size_t count = 0;
     for (size_t k = 0; k < base->copy_count; k++) {
         const struct ts_git_copy *copy = &base->copies[k];
         uint64_t to = copy->from + copy->len;
         bool at_start = copy->from == 0 && copy->at == 0;
         bool at_end = to == base->size && copy->at + copy->len == size;
-        size_t i = first_landmark(known, at_start ? 0 : copy->from + TS_LANDMARK_BEFORE);
+        size_t i = first_landmark(known, at_start ? 0 : copy->from + before);
         for (; i < known->count && known->items[i].end < to + at_end; i++) {
             if (count == TS_LANDMARKS_MAX)
                 return none;

@@ -376,7 +376,7 @@ static struct ts_landmarks carry_landmarks(const struct change *change) {
     struct ts_landmarks kept = {.are_known = old.are_known, .items = carried};
     for (size_t i = 0; i < old.count; i++) {
         struct ts_landmark landmark = old.items[i];
-        if (landmark.end >= change->from + change->len + TS_LANDMARK_BEFORE)
+        if (landmark.end >= change->from + change->len + ts_detector_landmark_before(kit.detector))
             landmark.end += (uint32_t)(change->inserted - change->len);
         else if (landmark.end >= change->from)
             continue;
