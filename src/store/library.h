@@ -7,8 +7,8 @@
  * read as they always do. NAME_late.c has the struct and its description for store__library_load.
  *
  * The linker sees to it that nothing goes around the list, since it is not given the library: a call in a file that
- * does not include NAME_late.h is an undefined reference, and so is a function of the list without its #define. A
- * #define without its place in the list does not compile where it is used.
+ * does not include NAME_late.h is an undefined reference. A function of the list without its #define does not compile, nor
+ * does the use of a #define without its place in the list; house/rules compares the two.
  *
  * Tests and comparisons that call a library themselves include its own header, and link it.
  */
