@@ -20,6 +20,36 @@ add_library(ts_rocksdb INTERFACE IMPORTED)
 target_include_directories(ts_rocksdb SYSTEM INTERFACE ${rocksdb_include})
 target_link_libraries(ts_rocksdb INTERFACE ${rocksdb_library})
 
+# ts_late_library(NAME SHARED-LIBRARY TARGET): ts_NAME_late is the headers of TARGET without its library, which is loaded
+# when it is needed (src/store/library.h). NAME_late_definitions say which to load: the one that was found here, by its
+# SONAME, so that the ABI is that of the headers; and the package that has it, by the way Debian names them.
+function(ts_late_library name library target)
+    execute_process(COMMAND ${CMAKE_OBJDUMP} -p ${library} OUTPUT_VARIABLE headers ERROR_QUIET)
+    if(NOT headers MATCHES "SONAME +(lib[^ \n]+)\\.so\\.([^ \n]+)")
+        message(FATAL_ERROR "${library} is no shared library with a SONAME; install the development package of ${name}")
+    endif()
+    set(${name}_late_definitions STORE_LIBRARY_SONAME="${CMAKE_MATCH_1}.so.${CMAKE_MATCH_2}"
+        STORE_LIBRARY_PACKAGE="${CMAKE_MATCH_1}${CMAKE_MATCH_2}" PARENT_SCOPE)
+    add_library(ts_${name}_late INTERFACE IMPORTED)
+    target_include_directories(ts_${name}_late SYSTEM INTERFACE
+        $<TARGET_PROPERTY:${target},INTERFACE_INCLUDE_DIRECTORIES>)
+    # As for a library that is linked: the build finds it where it was found.
+    get_filename_component(folder ${library} DIRECTORY)
+    if(NOT folder IN_LIST CMAKE_C_IMPLICIT_LINK_DIRECTORIES)
+        list(APPEND CMAKE_BUILD_RPATH ${folder})
+        set(CMAKE_BUILD_RPATH ${CMAKE_BUILD_RPATH} PARENT_SCOPE)
+    endif()
+endfunction()
+
+list(GET libpq_LINK_LIBRARIES 0 libpq_library)
+ts_late_library(libpq ${libpq_library} PkgConfig::libpq)
+ts_late_library(rocksdb ${rocksdb_library} ts_rocksdb)
+
+# dlopen, where the C library does not have it.
+add_library(ts_dl INTERFACE IMPORTED)
+list(TRANSFORM CMAKE_DL_LIBS PREPEND "-l" OUTPUT_VARIABLE dl_flags)
+target_link_libraries(ts_dl INTERFACE ${dl_flags})
+
 set(THREADS_PREFER_PTHREAD_FLAG ON)
 find_package(Threads REQUIRED)
 

@@ -3,6 +3,7 @@
 #include "base/assert.h"
 #include "base/bytes.h"
 #include "base/number.h"
+#include "libpq_late.h"
 
 #include <stdio.h>
 #include <stdlib.h>
@@ -326,9 +327,11 @@ enum ts_store_result store__postgres_open(const struct store_url *url, const str
         return store__error(ret_error, TS_STORE_BAD_USAGE, SIZE_MAX,
                             "%.120s: the time of a server cannot be fixed; only an embedded store's can",
                             url->name);
-    enum ts_store_result known = check_options(url, ret_error);
-    if (known != TS_STORE_OK)
-        return known;
+    enum ts_store_result ready = store__library_load(&store__pq_library, url->name, ret_error);
+    if (ready == TS_STORE_OK)
+        ready = check_options(url, ret_error);
+    if (ready != TS_STORE_OK)
+        return ready;
     size_t connections_max =
         options->connections_max != 0 ? options->connections_max : POSTGRES_CONNECTIONS_DEFAULT;
     struct postgres_store *store = calloc(1, sizeof *store);

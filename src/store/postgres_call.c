@@ -22,6 +22,7 @@
 #include "base/checked.h"
 #include "base/endian.h"
 #include "base/hash64.h"
+#include "libpq_late.h"
 #include "rows.h"
 
 #include <stdio.h>

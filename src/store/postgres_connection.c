@@ -10,6 +10,7 @@
 
 #include "base/assert.h"
 #include "base/number.h"
+#include "libpq_late.h"
 
 #include <stdio.h>
 #include <stdlib.h>

@@ -11,6 +11,7 @@
 #include "base/bytes.h"
 #include "base/number.h"
 #include "base/redact.h"
+#include "libpq_late.h"
 
 #include <stdio.h>
 #include <string.h>

@@ -13,6 +13,7 @@
 #include "base/bytes.h"
 #include "base/endian.h"
 #include "base/number.h"
+#include "libpq_late.h"
 #include "os/clock.h"
 
 #include <stdio.h>

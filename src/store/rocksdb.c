@@ -20,6 +20,7 @@
 
 #include "base/bytes.h"
 #include "os/clock.h"
+#include "rocksdb_late.h"
 
 #include <stdlib.h>
 #include <string.h>

@@ -11,6 +11,7 @@
 #include "base/number.h"
 #include "local.h"
 #include "os/clock.h"
+#include "rocksdb_late.h"
 
 #include <errno.h>
 #include <fcntl.h>
@@ -228,10 +229,13 @@ static void free_local(void *local) {
 enum ts_store_result store__rocksdb_open(const char *directory, const char *name,
                                          const struct ts_store_options *options, struct ts_store **ret_store,
                                          struct ts_store_error *ret_error) {
+    enum ts_store_result result = store__library_load(&store__rocksdb_library, name, ret_error);
+    if (result != TS_STORE_OK)
+        return result;
     struct rocksdb__backend *backend = new_backend(name);
     if (backend == NULL)
         return store__error(ret_error, TS_STORE_FAILED, SIZE_MAX, "%.120s: out of memory", name);
-    enum ts_store_result result = open_backend(backend, directory, options, ret_error);
+    result = open_backend(backend, directory, options, ret_error);
     if (result != TS_STORE_OK) {
         rocksdb__ops.close(&backend->head);
         return result;

@@ -88,6 +88,16 @@ def wrong_guards(root):
             yield f"{path}: the guard is not {guard}"
 
 
+def late_libraries_with_two_lists(root):
+    """A function of a library that is loaded late stands in the list that is loaded and has its #define; in order."""
+    for path in files(root):
+        if path.endswith("_late.h"):
+            listed = re.findall(r"^ +X\((\w+)\)", read(root, path), re.MULTILINE)
+            defined = re.findall(r"^#define (\w+)[ \\\n]+store__\w+\.\1$", read(root, path), re.MULTILINE)
+            if listed != defined or listed != sorted(set(listed)):
+                yield path
+
+
 RULES = {
     includes_that_leave_their_folder: ("src/base/x.c", '#include "../route/y.h"\n'),
     source_folders_without_readme: ("src/bare/x.c", "int x;\n"),
@@ -96,6 +106,7 @@ RULES = {
     untidy_text: ("src/base/x.c", "int x; \n"),
     unfinished: ("src/base/x.c", "/* TO" "DO */\n"),
     wrong_guards: ("src/base/x.h", "#ifndef X\n#define X\n#endif\n"),
+    late_libraries_with_two_lists: ("tests/x_late.h", "    X(a) \\\n    X(b)\n#define a store__x.a\n"),
 }
 
 

@@ -1,0 +1,90 @@
+#!/usr/bin/env python3
+"""The libraries of stores: loaded by runs that open such a store, missed by nobody else."""
+import os
+import re
+import sys
+
+sys.path.insert(0, os.path.join(os.path.dirname(os.path.abspath(__file__)), "..", "support", "python"))
+from program import complains, run  # noqa: E402
+from repo import Repo  # noqa: E402
+from tap import equal, holds, main, test  # noqa: E402
+
+ROCKSDB, LIBPQ = "librocksdb", "libpq"
+NO_SERVER = "postgresql://u:hunter2@127.0.0.1:1/d?connect_timeout=1"
+
+
+def asked_for(*arguments, **options):
+    """The sonames of the two libraries that the dynamic loader looks for in a run."""
+    result = run(*arguments, env={"LD_DEBUG": "libs"}, **options)
+    looked_for = re.findall(r"find library=(\S+)", result.err)
+    holds("libc.so.6" in looked_for, "the loader tells what it looks for")
+    return {name for name in looked_for if name.split(".")[0] in (ROCKSDB, LIBPQ)}
+
+
+def sonames():
+    (rocksdb,) = asked_for("store", "init", "--cluster", "rocksdb:known")
+    (libpq,) = asked_for("store", "init", "--cluster", NO_SERVER)
+    equal((rocksdb.split(".")[0], libpq.split(".")[0]), (ROCKSDB, LIBPQ))
+    return rocksdb, libpq
+
+
+def put_broken_ones_first():
+    """An environment in which both are there and cannot be loaded."""
+    os.mkdir("broken")
+    for name in sonames():
+        with open(os.path.join("broken", name), "w") as file:
+            file.write("This is no library.\n" * 100)
+    return {"LD_LIBRARY_PATH": os.path.abspath("broken")}
+
+
+@test
+def a_run_that_opens_no_store_loads_neither():
+    repo = Repo("r")
+    repo.write("a.txt", "nothing\n")
+    repo.commit()
+    for words in (["--version"], ["help"], ["rules", "list"], ["route", "--stores", "4", "7"],
+                  ["scan", "--no-state", "-"], ["scan", "--no-state", "r"], ["sim", "--steps", "100"]):
+        equal(asked_for(*words), set(), words)
+    equal(asked_for("protect", cwd="r"), set(), "a hook of every commit")
+
+
+@test
+def a_store_loads_its_own_library_alone():
+    rocksdb, libpq = sonames()
+    repo = Repo("r")
+    repo.write("a.txt", "nothing\n")
+    repo.commit()
+    equal(asked_for("scan", "--state", "kept", "r"), {rocksdb}, "a laptop never needs libpq")
+    equal(asked_for("store", "status", "--cluster", f"rocksdb:known,{NO_SERVER}"), {rocksdb, libpq})
+
+
+@test
+def a_library_that_cannot_be_loaded_is_an_error_of_the_store():
+    env = put_broken_ones_first()
+    rocksdb, libpq = sonames()
+    said = complains(6, [f"rocksdb:{os.getcwd()[:20]}", "RocksDB's library cannot be loaded (", f"{rocksdb}: ",
+                         f"install the package {rocksdb.replace('.so.', '')}"],
+                     "store", "init", "--cluster", f"rocksdb:{os.getcwd()}/a", env=env)
+    holds("invalid ELF header" in said.err, said)
+    holds(not os.path.exists("a"), "the directory was made all the same")
+    said = complains(6, ["postgresql://u@127.0.0.1", "PostgreSQL's client library cannot be loaded (", f"{libpq}: ",
+                         f"install the package {libpq.replace('.so.', '')}"],
+                     "store", "init", "--cluster", NO_SERVER, env=env)
+    holds("hunter2" not in said.err, said)
+
+
+@test
+def a_scan_without_its_library_reads_everything_and_says_so():
+    env = put_broken_ones_first()
+    repo = Repo("r")
+    repo.write("a.txt", "nothing\n")
+    repo.commit()
+    result = run("scan", "--state", "kept", "r", env=env)
+    equal(result.status, 0, result)
+    holds("RocksDB's library cannot be loaded" in result.out + result.err, result)
+    result = run("scan", "--no-state", "r", env=env)
+    equal((result.status, result.err), (0, ""), result)
+    holds("cannot be loaded" not in result.out, result)
+
+
+main()
