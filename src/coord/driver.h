@@ -154,6 +154,12 @@ enum coord__end {
     COORD__END_FOREIGN,   /* TenantMismatch, found before the step: something that was read is damaged */
 };
 
+/* A few keys of one store. */
+struct coord__keys {
+    struct coord__key list[2];
+    size_t count;
+};
+
 /* Tries that an operation has had. Starts as {0}. */
 struct coord__tries {
     uint32_t count;
@@ -169,6 +175,14 @@ struct coord__tries {
  */
 bool coord__again(struct ts_coord *coord, struct coord__tries *tries, const struct coord__result *result,
                   enum coord__end *ret_end, struct ts_coord_detail *ret_detail);
+
+/*
+ * For keys of a store that were read and are not there. A transaction that is committed may have yet to make them; until
+ * then it holds them, and this waits for it. True: what is not there when it is read again is absent. False: as above.
+ */
+bool coord__wait_for_promises(struct ts_coord *coord, struct coord__work *work, uint32_t place,
+                              const struct coord__keys *keys, struct coord__tries *tries,
+                              enum coord__end *ret_end, struct ts_coord_detail *ret_detail);
 
 /* The same for what was only read: there is no other round. */
 enum coord__end coord__failed(const struct coord__tries *tries, const struct coord__result *result,
@@ -218,6 +232,7 @@ struct coord__job {
     struct ts_event attempted;  /* of the last try whose reply was lost */
     bool has_attempted;
     bool recognised;
+    bool waited;                   /* for promises of what was not there */
     uint64_t nonce;                /* of this operation's entry in the claim index */
     struct ts_coord_detail detail; /* copied to the caller on failure */
 };

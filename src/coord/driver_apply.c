@@ -285,6 +285,27 @@ bool coord__again(struct ts_coord *coord, struct coord__tries *tries, const stru
     return true;
 }
 
+/* A check takes its turn behind the promise that has the key, and no version is this one. */
+static const uint64_t no_version = UINT64_C(1) << 62;
+
+bool coord__wait_for_promises(struct ts_coord *coord, struct coord__work *work, uint32_t place,
+                              const struct coord__keys *keys, struct coord__tries *tries,
+                              enum coord__end *ret_end, struct ts_coord_detail *ret_detail) {
+    for (;;) {
+        coord__plan_clear(&work->plan);
+        for (size_t i = 0; i < keys->count; i++)
+            coord__plan_check(&work->plan, place, &keys->list[i], no_version);
+        struct coord__result result = coord__apply(coord, work);
+        if (result.result == TS_STORE_CHECK_FAILED)
+            return true;
+        /* Nothing is changed by a check. */
+        if (result.result == TS_STORE_UNKNOWN)
+            result.result = TS_STORE_BUSY;
+        if (!coord__again(coord, tries, &result, ret_end, ret_detail))
+            return false;
+    }
+}
+
 enum coord__end coord__damaged(enum ts_record_error error, const char *what,
                                struct ts_coord_detail *ret_detail) {
     struct ts_infra_error reason;

@@ -5,6 +5,7 @@
  *         | yes             |                                         |
  *         +-----> STEP <----+                                         |
  *                  | refused by what was remembered ------------------+
+ *                  | not there: wait for promises, once --------------+
  *                  | refused, or a replay --> answer                  |
  *                  v                                                  |
  *                WRITE -- changed by others, late, reply lost --------+
@@ -254,6 +255,18 @@ static bool may_be_promised(const struct coord__job *job) {
     return job->promised_version != 0 && job->seen->has_record && job->seen->version == job->promised_version;
 }
 
+/* False: the end. The record or the guard is not there; in the next round it is, or it is absent. */
+static bool wait_for_missing(struct coord__job *job, enum coord__end *ret_end) {
+    struct coord__keys missing = {.count = 0};
+    if (!job->seen->has_guard)
+        missing.list[missing.count++] = coord__key_guard(job->shard.run);
+    if (!job->seen->has_record)
+        missing.list[missing.count++] = coord__key_shard(job->shard);
+    job->waited = true;
+    return coord__wait_for_promises(job->coord, job->work, job->place, &missing, &job->tries, ret_end,
+                                    &job->detail);
+}
+
 /* As if a store had said so. */
 static struct coord__result half_seen(enum coord__ahead ahead) {
     if (ahead == COORD__AHEAD_SAME)
@@ -300,6 +313,9 @@ enum coord__end coord__job_run(struct coord__job *job, bool try_seen) {
                 return end;
         } else if (!ok && remembered) {
             remembered = false;
+        } else if (!ok && !(seen->has_record && seen->has_guard) && !job->waited) {
+            if (!wait_for_missing(job, &end))
+                return end;
         } else if (!ok && may_be_promised(job)) {
             return coord__failed(&job->tries, &(struct coord__result){.result = TS_STORE_UNKNOWN},
                                  &job->detail);
