@@ -212,6 +212,11 @@ static bool try_all(struct claim *mine, struct offer *offer, enum ts_claim_error
     return false;
 }
 
+static enum ts_claim_error foreign(struct claim *mine) {
+    mine->detail = (struct ts_coord_detail){.expected_tenant = mine->op->tenant};
+    return TS_CLAIM_TENANT_MISMATCH;
+}
+
 /* The worker's own store: whether there is such a run, and whether the worker may claim. */
 static enum ts_claim_error pass_gate(struct claim *mine) {
     const struct coord__key guard = coord__key_guard(mine->op->run),
@@ -227,14 +232,18 @@ static enum ts_claim_error pass_gate(struct claim *mine) {
     mine->own_now = (struct ts_logical_time){call->time_ms};
     mine->own_at_ms = coord__elapsed_ms(mine->coord);
     bool found;
-    if (coord__decode_guard(&rows[0], mine->op->run, &found, &mine->guard, &mine->detail) != COORD__END_DONE)
-        return TS_CLAIM_BACKEND_ERROR;
+    if (coord__decode_guard(&rows[0], mine->op->run, &found, &mine->guard, &mine->detail) !=
+        COORD__END_DONE) {
+        struct ts_tenant_id tenant;
+        return coord__find_tenant(mine->coord, mine->work, mine->op->run, &tenant) &&
+                       !ts_tenant_id_equal(&tenant, &mine->op->tenant)
+                   ? foreign(mine)
+                   : TS_CLAIM_BACKEND_ERROR;
+    }
     if (!found)
         return TS_CLAIM_RUN_NOT_FOUND;
-    if (!ts_tenant_id_equal(&mine->guard.tenant, &mine->op->tenant)) {
-        mine->detail.expected_tenant = mine->op->tenant;
-        return TS_CLAIM_TENANT_MISMATCH;
-    }
+    if (!ts_tenant_id_equal(&mine->guard.tenant, &mine->op->tenant))
+        return foreign(mine);
     struct ts_cooldown entry;
     const uint64_t version = rows[1].version;
     if (version != 0) {

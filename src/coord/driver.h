@@ -135,7 +135,8 @@ struct coord__result {
     enum ts_store_result result;
     enum coord__tag tag; /* of the operation to blame */
     bool has_tag;
-    uint64_t version; /* OK, one store: of what was written; otherwise 0 */
+    uint64_t version;                  /* OK, one store: of what was written; otherwise 0 */
+    char counter[COORD__COUNTER_NAME]; /* when the tag is that of a counter or limit: its name */
     char text[240];
 };
 
@@ -307,6 +308,10 @@ enum coord__end coord__decode_guard(const struct ts_row *row, struct ts_run_id r
                                     struct ts_run_guard *ret_guard, struct ts_coord_detail *ret_detail);
 enum coord__end coord__decode_shard(const struct ts_row *row, struct ts_shard_key shard,
                                     struct ts_shard_record *ret_record, struct ts_coord_detail *ret_detail);
+/* Whose run it is, by any of its records that can be read: one of them is damaged. Overwrites the work's calls. */
+bool coord__find_tenant(struct ts_coord *coord, struct coord__work *work, struct ts_run_id run,
+                        struct ts_tenant_id *ret_tenant);
+
 /* A counter's value; absent is 0. */
 enum coord__end coord__decode_counter(const struct ts_row *row, uint64_t *ret_value,
                                       struct ts_coord_detail *ret_detail);

@@ -122,8 +122,11 @@ static size_t arrange(struct coord__plan *plan) {
 static void blame(const struct coord__plan *plan, size_t op, struct coord__result *result) {
     if (op >= plan->count)
         return;
+    const struct coord__planned *planned = &plan->planned[plan->origins[op]];
     result->has_tag = true;
-    result->tag = plan->planned[plan->origins[op]].tag;
+    result->tag = planned->tag;
+    if (planned->tag != COORD__TAG_RECORD)
+        coord__key_counter_name(planned->op.key, result->counter);
 }
 
 static struct coord__result apply_one(struct ts_coord *coord, struct coord__work *work) {
@@ -207,8 +210,11 @@ enum coord__end coord__failed(const struct coord__tries *tries, const struct coo
     case TS_STORE_LIMIT:
         if (result->has_tag && result->tag == COORD__TAG_LIMIT && result->result == TS_STORE_LIMIT)
             return infra(TS_INFRA_RETRYABLE, result->text, tries, ret_detail);
-        return infra(TS_INFRA_DAMAGED, "a counter of the run is damaged: it does not fit what it counts",
-                     tries, ret_detail);
+        (void)infra(TS_INFRA_DAMAGED, "", tries, ret_detail);
+        snprintf(ret_detail->infra.text, sizeof ret_detail->infra.text,
+                 "%s is damaged: it does not fit what it counts",
+                 result->has_tag ? result->counter : "a counter of the run");
+        return COORD__END_INFRA;
     case TS_STORE_CHECK_FAILED:
     case TS_STORE_LOCK_CONFLICT:
     case TS_STORE_BUSY:

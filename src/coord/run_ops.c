@@ -45,7 +45,12 @@ static enum coord__end read_run(struct ts_coord *coord, struct coord__work *work
                             .limits = {.tenant = {.max = coord->options.tenant_shard_max},
                                        .global = {.max = coord->options.global_shard_max}}};
     enum coord__end end = coord__decode_run(&rows[0], query->run, &seen.has_run, &seen.run, detail);
-    /* Who is of another tenant is told that by the step, and nothing of the counters. */
+    /* Who is of another tenant is told that by the step, and nothing of counters or damage. */
+    if (end == COORD__END_INFRA && coord__find_tenant(coord, work, query->run, &seen.run.tenant) &&
+        !ts_tenant_id_equal(&seen.run.tenant, &query->tenant)) {
+        seen.run.run = query->run;
+        end = COORD__END_DONE;
+    }
     if (end == COORD__END_DONE && seen.has_run && !ts_tenant_id_equal(&seen.run.tenant, &query->tenant)) {
         *ret_seen = seen;
         return COORD__END_DONE;

@@ -337,6 +337,10 @@ static void test_nobody_is_told_that_a_run_is_not_there_while_it_is_being_made(v
             expect_being_made();
         }
         if (late == 0) {
+            struct ts_run_record record;
+            const struct ts_coord_run_query query = {tenant, run};
+            assert_int_equal(ts_coord_get_run(coord, &query, &record, &detail), TS_GET_RUN_BACKEND_ERROR);
+            expect_being_made();
             assert_int_equal(end_run(TS_RUN_OP_CANCEL_RUN, new_op()), TS_RUN_TRANSITION_BACKEND_ERROR);
             expect_being_made();
             const struct ts_register_op list = {
