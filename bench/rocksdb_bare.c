@@ -9,7 +9,8 @@
  *         unsynced  on one    the put, without the promise
  *     the two change places every time. No locks, no versions, no coordinator; decisions stay.
  *
- * What RocksDB itself can do on this machine and disk. DIRECTORY must not exist.
+ * What RocksDB itself can do on this machine and disk. DIRECTORY must not exist. With ROCKSDB_BARE_ALONE in the environment the
+ * leader of a write group inserts for all of it, as the engine has it.
  */
 #include "loop.h"
 
@@ -132,6 +133,7 @@ int main(int argc, char **argv) {
     }
     shared.options = rocksdb_options_create();
     rocksdb_options_set_create_if_missing(shared.options, 1);
+    rocksdb_options_set_allow_concurrent_memtable_write(shared.options, getenv("ROCKSDB_BARE_ALONE") == NULL);
     shared.synced = rocksdb_writeoptions_create();
     rocksdb_writeoptions_set_sync(shared.synced, 1);
     shared.unsynced = rocksdb_writeoptions_create();

@@ -9,6 +9,7 @@
  */
 #include "base/blake3_portable.h"
 
+#include "base/assert.h"
 #include "base/endian.h"
 
 #include <stdbool.h>
@@ -36,17 +37,6 @@ static const uint32_t initial[8] = {
     0x6a09e667, 0xbb67ae85, 0x3c6ef372, 0xa54ff53a, 0x510e527f, 0x9b05688c, 0x1f83d9ab, 0x5be0cd19,
 };
 
-/* Which message word each round takes where: every row is the one above it, permuted by the second row. */
-static const uint8_t schedule[7][16] = {
-    {0, 1, 2, 3, 4, 5, 6, 7, 8, 9, 10, 11, 12, 13, 14, 15},
-    {2, 6, 3, 10, 7, 0, 4, 13, 1, 11, 12, 5, 9, 14, 15, 8},
-    {3, 4, 10, 12, 13, 2, 7, 14, 6, 5, 9, 0, 11, 15, 8, 1},
-    {10, 7, 12, 9, 14, 3, 13, 15, 4, 0, 11, 2, 5, 8, 1, 6},
-    {12, 13, 9, 11, 15, 10, 14, 8, 7, 2, 5, 3, 0, 1, 6, 4},
-    {9, 14, 11, 5, 8, 12, 15, 1, 13, 3, 0, 10, 2, 6, 4, 7},
-    {11, 15, 5, 0, 1, 9, 8, 6, 14, 10, 2, 12, 3, 4, 7, 13},
-};
-
 /* A compression that has not been done yet, because it may turn out to be the root's. */
 struct node {
     uint32_t cv[8];
@@ -56,55 +46,86 @@ struct node {
     uint32_t flags;
 };
 
-static inline uint32_t rotate_right(uint32_t x, int bits) {
-    return x >> bits | x << (32 - bits);
+/* Four words that are worked on together, as a row of the state is: half the instructions of words one by one. GNU C; the
+ * compiler takes what the machine has, and single words where it has nothing. */
+typedef uint32_t row __attribute__((vector_size(16)));
+typedef uint16_t row_of_halves __attribute__((vector_size(16)));
+
+/* Lanes of one row, or of two, the second's from 4 on. */
+#define LANES(x, i, j, k, l)       __builtin_shufflevector(x, x, i, j, k, l)
+#define LANES_OF(x, y, i, j, k, l) __builtin_shufflevector(x, y, i, j, k, l)
+
+#define ROTATE_16(x)                                                                                         \
+    ((row)__builtin_shufflevector((row_of_halves)(x), (row_of_halves)(x), 1, 0, 3, 2, 5, 4, 7, 6))
+#define ROTATE(x, bits) ((x) >> (bits) | (x) << (32 - (bits)))
+
+struct state {
+    row a, b, c, d;
+};
+
+/* Mixes one message word into each column of the state. */
+static inline void mix_first(struct state *s, row words) {
+    s->a = s->a + words + s->b;
+    s->d = ROTATE_16(s->d ^ s->a);
+    s->c += s->d;
+    s->b = ROTATE(s->b ^ s->c, 12);
 }
 
-/* One quarter of a half round: mixes two message words into a column or a diagonal of the state. */
-#define MIX(a, b, c, d, x, y)                                                                                \
-    do {                                                                                                     \
-        a += b + (x);                                                                                        \
-        d = rotate_right(d ^ a, 16);                                                                         \
-        c += d;                                                                                              \
-        b = rotate_right(b ^ c, 12);                                                                         \
-        a += b + (y);                                                                                        \
-        d = rotate_right(d ^ a, 8);                                                                          \
-        c += d;                                                                                              \
-        b = rotate_right(b ^ c, 7);                                                                          \
-    } while (0)
+static inline void mix_second(struct state *s, row words) {
+    s->a = s->a + words + s->b;
+    s->d = ROTATE(s->d ^ s->a, 8);
+    s->c += s->d;
+    s->b = ROTATE(s->b ^ s->c, 7);
+}
 
-/* Written out for each round, so that the places in the message are constants. */
-#define ROUND(s)                                                                                             \
-    do {                                                                                                     \
-        MIX(v0, v4, v8, v12, m[(s)[0]], m[(s)[1]]);                                                          \
-        MIX(v1, v5, v9, v13, m[(s)[2]], m[(s)[3]]);                                                          \
-        MIX(v2, v6, v10, v14, m[(s)[4]], m[(s)[5]]);                                                         \
-        MIX(v3, v7, v11, v15, m[(s)[6]], m[(s)[7]]);                                                         \
-        MIX(v0, v5, v10, v15, m[(s)[8]], m[(s)[9]]);                                                         \
-        MIX(v1, v6, v11, v12, m[(s)[10]], m[(s)[11]]);                                                       \
-        MIX(v2, v7, v8, v13, m[(s)[12]], m[(s)[13]]);                                                        \
-        MIX(v3, v4, v9, v14, m[(s)[14]], m[(s)[15]]);                                                        \
-    } while (0)
+/*
+ * One round: the columns, then the diagonals, which three of the rows are turned for, so that they stand as columns. The
+ * words of the diagonals are turned with them. m0 and m1 are for the columns, m2 and m3 for the diagonals.
+ */
+static inline void run_round(struct state *s, const row m[static 4]) {
+    mix_first(s, m[0]);
+    mix_second(s, m[1]);
+    s->a = LANES(s->a, 3, 0, 1, 2);
+    s->d = LANES(s->d, 2, 3, 0, 1);
+    s->c = LANES(s->c, 1, 2, 3, 0);
+    mix_first(s, m[2]);
+    mix_second(s, m[3]);
+    s->a = LANES(s->a, 1, 2, 3, 0);
+    s->d = LANES(s->d, 2, 3, 0, 1);
+    s->c = LANES(s->c, 3, 0, 1, 2);
+}
+
+/* The message as the next round takes it: word 2 of the last one first, then 6, 3, 10, 7, 0, 4, 13, 1, 11, 12, 5, 9, 14,
+ * 15, 8; here as rows of columns and diagonals. */
+static inline void permute(row m[static 4]) {
+    const row first = LANES_OF(m[0], m[1], 1, 5, 7, 2);
+    const row second = LANES_OF(LANES(m[0], 3, 3, 0, 0), LANES_OF(m[2], m[3], 2, 2, 7, 7), 0, 5, 2, 7);
+    const row third = LANES(LANES_OF(LANES_OF(m[3], m[1], 0, 1, 4, 5), m[2], 0, 1, 2, 7), 0, 2, 3, 1);
+    const row fourth = LANES(LANES_OF(m[2], LANES_OF(m[1], m[3], 2, 6, 3, 7), 0, 4, 1, 5), 2, 3, 1, 0);
+    m[0] = first;
+    m[1] = second;
+    m[2] = third;
+    m[3] = fourth;
+}
 
 /* The compression function up to the feed-forward: the state after seven rounds. */
 static void run_rounds(const struct node *node, uint32_t ret_state[static 16]) {
-    const uint32_t *m = node->words;
-    uint32_t v0 = node->cv[0], v1 = node->cv[1], v2 = node->cv[2], v3 = node->cv[3];
-    uint32_t v4 = node->cv[4], v5 = node->cv[5], v6 = node->cv[6], v7 = node->cv[7];
-    uint32_t v8 = initial[0], v9 = initial[1], v10 = initial[2], v11 = initial[3];
-    uint32_t v12 = (uint32_t)node->counter, v13 = (uint32_t)(node->counter >> 32);
-    uint32_t v14 = node->block_len, v15 = node->flags;
-
-    ROUND(schedule[0]);
-    ROUND(schedule[1]);
-    ROUND(schedule[2]);
-    ROUND(schedule[3]);
-    ROUND(schedule[4]);
-    ROUND(schedule[5]);
-    ROUND(schedule[6]);
-
-    const uint32_t state[16] = {v0, v1, v2, v3, v4, v5, v6, v7, v8, v9, v10, v11, v12, v13, v14, v15};
-    memcpy(ret_state, state, sizeof state);
+    enum { ROUNDS = 7 };
+    struct state s;
+    memcpy(&s.a, node->cv, sizeof s.a);
+    memcpy(&s.b, node->cv + 4, sizeof s.b);
+    memcpy(&s.c, initial, sizeof s.c);
+    s.d = (row){(uint32_t)node->counter, (uint32_t)(node->counter >> 32), node->block_len, node->flags};
+    row words[4];
+    memcpy(words, node->words, sizeof words);
+    row m[4] = {LANES_OF(words[0], words[1], 0, 2, 4, 6), LANES_OF(words[0], words[1], 1, 3, 5, 7),
+                LANES_OF(words[3], words[2], 2, 4, 6, 0), LANES_OF(words[3], words[2], 3, 5, 7, 1)};
+    run_round(&s, m);
+    for (int round = 1; round < ROUNDS; round++) {
+        permute(m);
+        run_round(&s, m);
+    }
+    memcpy(ret_state, &s, sizeof s);
 }
 
 /* The chaining value of a node that is not the root. ret_cv may be the node's own. */
@@ -116,14 +137,15 @@ static void compress_to_cv(const struct node *node, uint32_t ret_cv[static 8]) {
 }
 
 /* One block of output of the root. */
-static void compress_to_output(struct node root, uint64_t output_block, uint8_t ret_bytes[static BLOCK_LEN]) {
-    root.counter = output_block;
-    root.flags |= ROOT;
+static void compress_to_output(struct node *root, uint64_t output_block,
+                               uint8_t ret_bytes[static BLOCK_LEN]) {
+    root->counter = output_block;
+    root->flags |= ROOT;
     uint32_t state[16];
-    run_rounds(&root, state);
+    run_rounds(root, state);
     for (size_t i = 0; i < 8; i++) {
         ts_le32_store(state[i] ^ state[i + 8], ret_bytes + 4 * i);
-        ts_le32_store(state[i + 8] ^ root.cv[i], ret_bytes + 32 + 4 * i);
+        ts_le32_store(state[i + 8] ^ root->cv[i], ret_bytes + 32 + 4 * i);
     }
 }
 
@@ -222,6 +244,28 @@ void ts_blake3_portable_init_derive_key(struct ts_blake3_portable *hasher, struc
     start(hasher, words, DERIVE_KEY_MATERIAL);
 }
 
+void ts_blake3_portable_derived(const uint32_t context_key[static 8], struct ts_bytes input,
+                                uint8_t ret_output[static BLOCK_LEN]) {
+    ts_assert(input.len <= TS_BLAKE3_CHUNK_LEN);
+    struct node node;
+    memcpy(node.cv, context_key, sizeof node.cv);
+    node.counter = 0;
+    node.block_len = BLOCK_LEN;
+    node.flags = DERIVE_KEY_MATERIAL | CHUNK_START;
+    for (; input.len > BLOCK_LEN; input = ts_bytes_skip(input, BLOCK_LEN)) {
+        load_words(input.data, 16, node.words);
+        compress_to_cv(&node, node.cv);
+        node.flags &= ~(uint32_t)CHUNK_START;
+    }
+    uint8_t padded[BLOCK_LEN] = {0};
+    if (input.len > 0)
+        memcpy(padded, input.data, input.len);
+    load_words(padded, 16, node.words);
+    node.block_len = (uint32_t)input.len;
+    node.flags |= CHUNK_END;
+    compress_to_output(&node, 0, ret_output);
+}
+
 void ts_blake3_portable_update(struct ts_blake3_portable *hasher, struct ts_bytes input) {
     while (input.len > 0) {
         if (hasher->block_len == BLOCK_LEN) {
@@ -258,7 +302,7 @@ void ts_blake3_portable_output(const struct ts_blake3_portable *hasher, uint64_t
     size_t skip = from % BLOCK_LEN;
     while (len > 0) {
         uint8_t bytes[BLOCK_LEN];
-        compress_to_output(root, output_block++, bytes);
+        compress_to_output(&root, output_block++, bytes);
         size_t part = len < BLOCK_LEN - skip ? len : BLOCK_LEN - skip;
         memcpy(ret_output, bytes + skip, part);
         ret_output += part;

@@ -38,6 +38,12 @@ void ts_blake3_portable_init_derive_key(struct ts_blake3_portable *hasher, struc
  * can stand in the code, and inputs so short that hashing the context costs as much as they do. */
 void ts_blake3_portable_init_derived(struct ts_blake3_portable *hasher, const uint32_t context_key[static 8]);
 
+/* The same hash of an input of one chunk, without a hasher: most of what is hashed is a block or two. */
+#define TS_BLAKE3_CHUNK_LEN ((size_t)1024)
+#define TS_BLAKE3_BLOCK_LEN ((size_t)64)
+void ts_blake3_portable_derived(const uint32_t context_key[static 8], struct ts_bytes input,
+                                uint8_t ret_output[static TS_BLAKE3_BLOCK_LEN]);
+
 void ts_blake3_portable_update(struct ts_blake3_portable *hasher, struct ts_bytes input);
 void ts_blake3_portable_output(const struct ts_blake3_portable *hasher, uint64_t from, uint8_t *ret_output,
                                size_t len);

@@ -8,8 +8,8 @@
 #include <stdint.h>
 #include <string.h>
 
-/* Stores copy a whole number: gcc 12 turns neighbouring stores of single bytes into vectors that it puts
- * together byte by byte. */
+/* A whole number is copied: gcc 12 turns neighbouring loads and stores of single bytes into vectors that it takes apart and
+ * puts together byte by byte. */
 #if __BYTE_ORDER__ == __ORDER_LITTLE_ENDIAN__
 #define TS_ENDIAN__LE32(value) (value)
 #define TS_ENDIAN__LE64(value) (value)
@@ -30,8 +30,9 @@ static inline void ts_le16_store(uint16_t value, void *to) {
 }
 
 static inline uint32_t ts_le32_load(const void *from) {
-    const uint8_t *p = from;
-    return (uint32_t)p[0] | (uint32_t)p[1] << 8 | (uint32_t)p[2] << 16 | (uint32_t)p[3] << 24;
+    uint32_t stored;
+    memcpy(&stored, from, sizeof stored);
+    return TS_ENDIAN__LE32(stored);
 }
 
 static inline void ts_le32_store(uint32_t value, void *to) {
@@ -40,9 +41,9 @@ static inline void ts_le32_store(uint32_t value, void *to) {
 }
 
 static inline uint64_t ts_le64_load(const void *from) {
-    const uint8_t *p = from;
-    return (uint64_t)p[0] | (uint64_t)p[1] << 8 | (uint64_t)p[2] << 16 | (uint64_t)p[3] << 24 |
-           (uint64_t)p[4] << 32 | (uint64_t)p[5] << 40 | (uint64_t)p[6] << 48 | (uint64_t)p[7] << 56;
+    uint64_t stored;
+    memcpy(&stored, from, sizeof stored);
+    return TS_ENDIAN__LE64(stored);
 }
 
 static inline void ts_le64_store(uint64_t value, void *to) {

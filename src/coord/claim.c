@@ -59,7 +59,7 @@ struct ts_shard_id ts_claim_start(struct ts_run_id run, const struct ts_worker_i
     uint8_t both[8 + TS_NAME_ID_LEN];
     ts_le64_store(run.v, both);
     memcpy(both + 8, worker->b, sizeof worker->b);
-    return (struct ts_shard_id){ts_xxh64_of_bytes(ts_bytes_of(both, sizeof both))};
+    return (struct ts_shard_id){ts_xxh64_of_bytes(ts_bytes_of(both, sizeof both)) & ~TS_DERIVED_SHARD_BIT};
 }
 
 bool ts_claim_consider(struct ts_claim_scan *scan, enum ts_acquire_error error,

@@ -38,8 +38,8 @@ bool ts_cooldown_arm(const struct ts_run_guard *guard, const struct ts_worker_id
 void ts_cooldown_encode(const struct ts_cooldown *entry, uint8_t ret_bytes[static TS_COOLDOWN_ENCODED_LEN]);
 enum ts_record_error ts_cooldown_decode(struct ts_bytes bytes, struct ts_cooldown *ret_entry);
 
-/* Where this worker begins to look, so that workers do not all try the same shard. The same in every process.
- */
+/* Where this worker begins to look, so that workers do not all try the same shard. The same in every process. Among the
+ * ids that are registered: behind them, all would begin at the first. */
 struct ts_shard_id ts_claim_start(struct ts_run_id run, const struct ts_worker_id *worker);
 
 /* What is known after some candidates. Starts as {0}. */

@@ -3,7 +3,8 @@
  *
  *     own store:  read guard and cooldown | scan free ones from the worker's point | scan the first leases
  *         -> gate -> candidates: free ones, wrapping, then expired ones; at most 64 of a store
- *         -> acquire one after the other until one succeeds -> arm the cooldown
+ *         -> acquire the first, then in an order that is drawn, until one succeeds -> arm the cooldown
+ *         -> all lost to others, and there are more: look again
  *     the next store, until there are none -> leases from the very beginning -> NoneAvailable
  *
  * Entries of the claim index are written with the records they belong to, and are only where to look: what
@@ -18,11 +19,13 @@
 #include "base/assert.h"
 #include "base/checked.h"
 
-enum { CANDIDATES_MAX = 64, LEASES_AT_ONCE = 64 };
+/* Of leases the first one tells whether any has expired; more of them are read when the first few have. */
+enum { CANDIDATES_MAX = 64, LEASES_FIRST = 4, LOOKS_MAX = 4 };
 
 /* What is known of one store. */
 struct offer {
-    size_t count; /* candidates */
+    size_t count;      /* candidates */
+    size_t free_count; /* those before are free, the rest has expired */
     struct ts_shard_id ids[CANDIDATES_MAX];
     bool more;         /* there may be others that are free */
     bool has_earliest; /* the first deadline that is still to come */
@@ -124,26 +127,44 @@ enum { FREE_CALL, LEASED_CALL, SCAN_CALLS, GATE_CALL = SCAN_CALLS };
 static void begin_look(struct claim *mine, uint32_t place) {
     set_ranges(mine->op->run, mine->start, leased_from(mine, place), &mine->scans);
     (void)coord__call_scan(mine->work, FREE_CALL, place, &mine->scans.free_range, CANDIDATES_MAX);
-    (void)coord__call_scan(mine->work, LEASED_CALL, place, &mine->scans.leased_range, LEASES_AT_ONCE);
+    (void)coord__call_scan(mine->work, LEASED_CALL, place, &mine->scans.leased_range, LEASES_FIRST);
+}
+
+/* One more scan of a store, whose rows are those of the first call then. */
+static enum ts_claim_error scan_more(struct claim *mine, uint32_t place, const struct coord__range *range,
+                                     size_t limit) {
+    (void)coord__call_scan(mine->work, FREE_CALL, place, range, limit);
+    const struct coord__result result = coord__read(mine->coord, mine->work, 1);
+    return result.result == TS_STORE_OK ? TS_CLAIM_OK : backend_error(mine, &result);
 }
 
 /* What both scans of a store have found, and what lies before the worker's point. */
 static enum ts_claim_error end_look(struct claim *mine, uint32_t place, struct offer *offer) {
     *offer = (struct offer){0};
     struct offer leases = {0};
+    const struct ts_rows *rows = mine->work->rows;
     const struct ts_logical_time now = {mine->work->calls[LEASED_CALL].call.time_ms};
-    take_leased(&mine->work->rows[LEASED_CALL], now, &leases);
-    remember_leases(mine, place, &leases, now);
-    take_free(&mine->work->rows[FREE_CALL], offer);
+    take_leased(&rows[LEASED_CALL], now, &leases);
+    take_free(&rows[FREE_CALL], offer);
+    enum ts_claim_error error = TS_CLAIM_OK;
     if (offer->count < CANDIDATES_MAX && mine->start.v > 0) {
         struct coord__range wrapped = coord__range_of_run(COORD__KIND_FREE, mine->op->run);
         wrapped.to = mine->scans.free_range.from;
-        (void)coord__call_scan(mine->work, FREE_CALL, place, &wrapped, CANDIDATES_MAX - offer->count);
-        const struct coord__result result = coord__read(mine->coord, mine->work, 1);
-        if (result.result != TS_STORE_OK)
-            return backend_error(mine, &result);
-        take_free(&mine->work->rows[FREE_CALL], offer);
+        error = scan_more(mine, place, &wrapped, CANDIDATES_MAX - offer->count);
+        if (error == TS_CLAIM_OK)
+            take_free(&rows[FREE_CALL], offer);
     }
+    offer->free_count = offer->count;
+    if (error == TS_CLAIM_OK && offer->count < CANDIDATES_MAX && !leases.has_earliest &&
+        rows[LEASED_CALL].more) {
+        error = scan_more(mine, place, &mine->scans.leased_range, CANDIDATES_MAX);
+        leases = (struct offer){0};
+        if (error == TS_CLAIM_OK)
+            take_leased(&rows[FREE_CALL], now, &leases);
+    }
+    if (error != TS_CLAIM_OK)
+        return error;
+    remember_leases(mine, place, &leases, now);
     for (size_t i = 0; i < leases.count && offer->count < CANDIDATES_MAX; i++)
         offer->ids[offer->count++] = leases.ids[i];
     offer->has_earliest = leases.has_earliest;
@@ -163,10 +184,22 @@ static enum ts_claim_error look(struct claim *mine, uint32_t place, struct offer
     return end_look(mine, place, offer);
 }
 
-/* Tries the candidates of a store. True: ret_error is the answer. */
-static bool try_all(struct claim *mine, const struct offer *offer, enum ts_claim_error *ret_error) {
+/* Brings one that is drawn of those that are left to the front of them, free ones first. */
+static void draw_next(struct claim *mine, struct offer *offer, size_t from) {
+    const size_t end = from < offer->free_count ? offer->free_count : offer->count;
+    const size_t drawn = from + (size_t)(coord__draw(mine->coord) % (end - from));
+    const struct ts_shard_id taken = offer->ids[drawn];
+    offer->ids[drawn] = offer->ids[from];
+    offer->ids[from] = taken;
+}
+
+/* Tries the candidates of a store. True: ret_error is the answer. Whoever meets another worker at a shard jumps: the next
+ * ones are those that the other one takes next. */
+static bool try_all(struct claim *mine, struct offer *offer, enum ts_claim_error *ret_error) {
     consider_earliest(mine, offer);
     for (size_t i = 0; i < offer->count; i++) {
+        if (i > 0)
+            draw_next(mine, offer, i);
         const struct ts_acquire_op op = {
             .tenant = mine->op->tenant, .shard = {mine->op->run, offer->ids[i]}, .worker = mine->op->worker};
         const enum ts_acquire_error error =
@@ -177,6 +210,11 @@ static bool try_all(struct claim *mine, const struct offer *offer, enum ts_claim
         }
     }
     return false;
+}
+
+static enum ts_claim_error foreign(struct claim *mine) {
+    mine->detail = (struct ts_coord_detail){.expected_tenant = mine->op->tenant};
+    return TS_CLAIM_TENANT_MISMATCH;
 }
 
 /* The worker's own store: whether there is such a run, and whether the worker may claim. */
@@ -194,14 +232,18 @@ static enum ts_claim_error pass_gate(struct claim *mine) {
     mine->own_now = (struct ts_logical_time){call->time_ms};
     mine->own_at_ms = coord__elapsed_ms(mine->coord);
     bool found;
-    if (coord__decode_guard(&rows[0], mine->op->run, &found, &mine->guard, &mine->detail) != COORD__END_DONE)
-        return TS_CLAIM_BACKEND_ERROR;
+    if (coord__decode_guard(&rows[0], mine->op->run, &found, &mine->guard, &mine->detail) !=
+        COORD__END_DONE) {
+        struct ts_tenant_id tenant;
+        return coord__find_tenant(mine->coord, mine->work, mine->op->run, &tenant) &&
+                       !ts_tenant_id_equal(&tenant, &mine->op->tenant)
+                   ? foreign(mine)
+                   : TS_CLAIM_BACKEND_ERROR;
+    }
     if (!found)
         return TS_CLAIM_RUN_NOT_FOUND;
-    if (!ts_tenant_id_equal(&mine->guard.tenant, &mine->op->tenant)) {
-        mine->detail.expected_tenant = mine->op->tenant;
-        return TS_CLAIM_TENANT_MISMATCH;
-    }
+    if (!ts_tenant_id_equal(&mine->guard.tenant, &mine->op->tenant))
+        return foreign(mine);
     struct ts_cooldown entry;
     const uint64_t version = rows[1].version;
     if (version != 0) {
@@ -239,21 +281,43 @@ static void arm(struct claim *mine) {
     (void)coord__apply(mine->coord, mine->work);
 }
 
-/* All stores, beginning with the worker's own. True: ret_error is the answer. */
-static bool try_stores(struct claim *mine, uint32_t *ret_looked_at, enum ts_claim_error *ret_error) {
-    const uint32_t places = mine->coord->io.place_count;
-    for (uint32_t i = 0; i < places; i++) {
-        struct offer offer;
-        *ret_error = look(mine, (mine->own + i) % places, &offer);
-        *ret_looked_at = i + 1;
+/* One store. When others have taken all candidates, and there are more, it is looked at again. */
+static bool try_store(struct claim *mine, uint32_t place, enum ts_claim_error *ret_error) {
+    struct offer offer;
+    for (int looks = 0; looks == 0 || (offer.more && looks < LOOKS_MAX); looks++) {
+        *ret_error = look(mine, place, &offer);
         if (*ret_error != TS_CLAIM_OK || try_all(mine, &offer, ret_error))
             return true;
     }
     return false;
 }
 
+/* All stores, beginning with the worker's own. True: ret_error is the answer. */
+static bool try_stores(struct claim *mine, uint32_t *ret_looked_at, enum ts_claim_error *ret_error) {
+    const uint32_t places = mine->coord->io.place_count;
+    for (uint32_t i = 0; i < places; i++) {
+        *ret_looked_at = i + 1;
+        if (try_store(mine, (mine->own + i) % places, ret_error))
+            return true;
+    }
+    return false;
+}
+
+/* The same, and a run that is being made is waited for. */
+static enum ts_claim_error pass_gate_of_any_run(struct claim *mine) {
+    const enum ts_claim_error error = pass_gate(mine);
+    if (error != TS_CLAIM_RUN_NOT_FOUND)
+        return error;
+    const struct coord__keys guard = {.list = {coord__key_guard(mine->op->run)}, .count = 1};
+    struct coord__tries tries = {0};
+    enum coord__end end;
+    return coord__wait_for_promises(mine->coord, mine->work, mine->own, &guard, &tries, &end, &mine->detail)
+               ? pass_gate(mine)
+               : TS_CLAIM_BACKEND_ERROR;
+}
+
 static enum ts_claim_error claim(struct claim *mine, uint32_t *ret_looked_at) {
-    enum ts_claim_error error = pass_gate(mine);
+    enum ts_claim_error error = pass_gate_of_any_run(mine);
     if (error != TS_CLAIM_OK)
         return error;
     if (ts_run_status_is_terminal(mine->guard.status))

@@ -135,7 +135,8 @@ struct coord__result {
     enum ts_store_result result;
     enum coord__tag tag; /* of the operation to blame */
     bool has_tag;
-    uint64_t version; /* OK, one store: of what was written; otherwise 0 */
+    uint64_t version;                  /* OK, one store: of what was written; otherwise 0 */
+    char counter[COORD__COUNTER_NAME]; /* when the tag is that of a counter or limit: its name */
     char text[240];
 };
 
@@ -154,6 +155,12 @@ enum coord__end {
     COORD__END_FOREIGN,   /* TenantMismatch, found before the step: something that was read is damaged */
 };
 
+/* A few keys of one store. */
+struct coord__keys {
+    struct coord__key list[2];
+    size_t count;
+};
+
 /* Tries that an operation has had. Starts as {0}. */
 struct coord__tries {
     uint32_t count;
@@ -169,6 +176,14 @@ struct coord__tries {
  */
 bool coord__again(struct ts_coord *coord, struct coord__tries *tries, const struct coord__result *result,
                   enum coord__end *ret_end, struct ts_coord_detail *ret_detail);
+
+/*
+ * For keys of a store that were read and are not there. A transaction that is committed may have yet to make them; until
+ * then it holds them, and this waits for it. True: what is not there when it is read again is absent. False: as above.
+ */
+bool coord__wait_for_promises(struct ts_coord *coord, struct coord__work *work, uint32_t place,
+                              const struct coord__keys *keys, struct coord__tries *tries,
+                              enum coord__end *ret_end, struct ts_coord_detail *ret_detail);
 
 /* The same for what was only read: there is no other round. */
 enum coord__end coord__failed(const struct coord__tries *tries, const struct coord__result *result,
@@ -218,6 +233,7 @@ struct coord__job {
     struct ts_event attempted;  /* of the last try whose reply was lost */
     bool has_attempted;
     bool recognised;
+    bool waited;                   /* for promises of what was not there */
     uint64_t nonce;                /* of this operation's entry in the claim index */
     struct ts_coord_detail detail; /* copied to the caller on failure */
 };
@@ -292,6 +308,10 @@ enum coord__end coord__decode_guard(const struct ts_row *row, struct ts_run_id r
                                     struct ts_run_guard *ret_guard, struct ts_coord_detail *ret_detail);
 enum coord__end coord__decode_shard(const struct ts_row *row, struct ts_shard_key shard,
                                     struct ts_shard_record *ret_record, struct ts_coord_detail *ret_detail);
+/* Whose run it is, by any of its records that can be read: one of them is damaged. Overwrites the work's calls. */
+bool coord__find_tenant(struct ts_coord *coord, struct coord__work *work, struct ts_run_id run,
+                        struct ts_tenant_id *ret_tenant);
+
 /* A counter's value; absent is 0. */
 enum coord__end coord__decode_counter(const struct ts_row *row, uint64_t *ret_value,
                                       struct ts_coord_detail *ret_detail);

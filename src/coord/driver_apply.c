@@ -122,8 +122,11 @@ static size_t arrange(struct coord__plan *plan) {
 static void blame(const struct coord__plan *plan, size_t op, struct coord__result *result) {
     if (op >= plan->count)
         return;
+    const struct coord__planned *planned = &plan->planned[plan->origins[op]];
     result->has_tag = true;
-    result->tag = plan->planned[plan->origins[op]].tag;
+    result->tag = planned->tag;
+    if (planned->tag != COORD__TAG_RECORD)
+        coord__key_counter_name(planned->op.key, result->counter);
 }
 
 static struct coord__result apply_one(struct ts_coord *coord, struct coord__work *work) {
@@ -207,8 +210,11 @@ enum coord__end coord__failed(const struct coord__tries *tries, const struct coo
     case TS_STORE_LIMIT:
         if (result->has_tag && result->tag == COORD__TAG_LIMIT && result->result == TS_STORE_LIMIT)
             return infra(TS_INFRA_RETRYABLE, result->text, tries, ret_detail);
-        return infra(TS_INFRA_DAMAGED, "a counter of the run is damaged: it does not fit what it counts",
-                     tries, ret_detail);
+        (void)infra(TS_INFRA_DAMAGED, "", tries, ret_detail);
+        snprintf(ret_detail->infra.text, sizeof ret_detail->infra.text,
+                 "%s is damaged: it does not fit what it counts",
+                 result->has_tag ? result->counter : "a counter of the run");
+        return COORD__END_INFRA;
     case TS_STORE_CHECK_FAILED:
     case TS_STORE_LOCK_CONFLICT:
     case TS_STORE_BUSY:
@@ -283,6 +289,27 @@ bool coord__again(struct ts_coord *coord, struct coord__tries *tries, const stru
     if (pause_ms > 0)
         coord->io.pause_ms(coord->io.context, pause_ms);
     return true;
+}
+
+/* A check takes its turn behind the promise that has the key, and no version is this one. */
+static const uint64_t no_version = UINT64_C(1) << 62;
+
+bool coord__wait_for_promises(struct ts_coord *coord, struct coord__work *work, uint32_t place,
+                              const struct coord__keys *keys, struct coord__tries *tries,
+                              enum coord__end *ret_end, struct ts_coord_detail *ret_detail) {
+    for (;;) {
+        coord__plan_clear(&work->plan);
+        for (size_t i = 0; i < keys->count; i++)
+            coord__plan_check(&work->plan, place, &keys->list[i], no_version);
+        struct coord__result result = coord__apply(coord, work);
+        if (result.result == TS_STORE_CHECK_FAILED)
+            return true;
+        /* Nothing is changed by a check. */
+        if (result.result == TS_STORE_UNKNOWN)
+            result.result = TS_STORE_BUSY;
+        if (!coord__again(coord, tries, &result, ret_end, ret_detail))
+            return false;
+    }
 }
 
 enum coord__end coord__damaged(enum ts_record_error error, const char *what,

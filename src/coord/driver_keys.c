@@ -3,6 +3,8 @@
 #include "base/endian.h"
 #include "turnstone/txn.h"
 
+#include <inttypes.h>
+#include <stdio.h>
 #include <string.h>
 
 #define HEAD   ((size_t)3)
@@ -141,4 +143,20 @@ bool coord__key_run_of(struct ts_bytes tenant_run_key, struct ts_run_id *ret_run
         return false;
     ret_run->v = ts_be64_load(tenant_run_key.data + HEAD + TS_NAME_ID_LEN);
     return true;
+}
+
+void coord__key_counter_name(struct ts_bytes key, char ret_name[static COORD__COUNTER_NAME]) {
+    const struct coord__key of_all = coord__key_global_limit();
+    const uint64_t run = key.len >= HEAD + NUMBER ? ts_be64_load(key.data + HEAD) : 0;
+    enum ts_shard_status status;
+    if (key.len == HEAD + NUMBER + 2 && key.data[2] == 'n' &&
+        ts_shard_status_from_number(key.data[HEAD + NUMBER], &status))
+        snprintf(ret_name, COORD__COUNTER_NAME, "the counter of %s shards (stripe %u) of run %" PRIu64,
+                 ts_shard_status_name(status), key.data[HEAD + NUMBER + 1], run);
+    else if (key.len == HEAD + NUMBER && key.data[2] == 'm')
+        snprintf(ret_name, COORD__COUNTER_NAME, "the counter of shards of run %" PRIu64, run);
+    else if (ts_bytes_equal(key, coord__key_bytes(&of_all)))
+        snprintf(ret_name, COORD__COUNTER_NAME, "the counter of all shards");
+    else
+        snprintf(ret_name, COORD__COUNTER_NAME, "the counter of the tenant's shards");
 }

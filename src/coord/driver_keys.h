@@ -73,4 +73,8 @@ bool coord__key_lease_of(struct ts_bytes key, struct ts_shard_key *ret_shard,
                          struct ts_logical_time *ret_deadline);
 bool coord__key_run_of(struct ts_bytes tenant_run_key, struct ts_run_id *ret_run);
 
+/* What a counter counts, for messages: "the counter of active shards (stripe 3) of run 7". Names no tenant. */
+enum { COORD__COUNTER_NAME = 96 };
+void coord__key_counter_name(struct ts_bytes key, char ret_name[static COORD__COUNTER_NAME]);
+
 #endif

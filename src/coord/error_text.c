@@ -1,5 +1,5 @@
 /*
- * Errors as text. What may be shown of each is decided in one place, fields_of(); both forms are made from
+ * Errors as text. What may be shown of each is decided in one place, the rows of fields_of(); both forms are made from
  * it.
  *
  *     OpIdConflict         payload hashes <redacted> in debug, left out in display
@@ -65,7 +65,109 @@ static void add_scoped_limit(struct fields *fields, const struct ts_limit_detail
     add_name(fields, TS_FIELD_NAME, "scope", ts_limit_scope_name(limit->scope));
 }
 
-static void split_fields(struct fields *fields, const struct ts_split_detail *split) {
+/* ---- which fields each variant has ---- */
+
+static void no_fields(struct fields *fields, const struct ts_coord_detail *d) {
+    (void)fields;
+    (void)d;
+}
+
+static void shard_fields(struct fields *fields, const struct ts_coord_detail *d) {
+    add_shard(fields, d->shard);
+}
+
+static void run_fields(struct fields *fields, const struct ts_coord_detail *d) {
+    add_number(fields, "run", d->shard.run.v);
+}
+
+static void tenant_fields(struct fields *fields, const struct ts_coord_detail *d) {
+    char shown[TS_ERROR_FIELD_TEXT];
+    ts_text_escape(ts_tenant_id_text(&d->expected_tenant), shown, sizeof shown);
+    add_name(fields, TS_FIELD_TEXT, "expected", shown);
+}
+
+static void fence_fields(struct fields *fields, const struct ts_coord_detail *d) {
+    add_number(fields, "presented", d->presented.v);
+    add_number(fields, "current", d->current.v);
+}
+
+static void expiry_fields(struct fields *fields, const struct ts_coord_detail *d) {
+    add_number(fields, "deadline", d->deadline.ms);
+    add_number(fields, "now", d->now.ms);
+}
+
+static void shard_status_fields(struct fields *fields, const struct ts_coord_detail *d) {
+    add_name(fields, TS_FIELD_NAME, "status", ts_shard_status_name(d->shard_status));
+}
+
+static void terminal_shard_fields(struct fields *fields, const struct ts_coord_detail *d) {
+    add_shard(fields, d->shard);
+    shard_status_fields(fields, d);
+}
+
+static void run_status_fields(struct fields *fields, const struct ts_coord_detail *d) {
+    add_name(fields, TS_FIELD_NAME, "status", ts_run_status_name(d->run_status));
+}
+
+static void wrong_status_fields(struct fields *fields, const struct ts_coord_detail *d) {
+    run_status_fields(fields, d);
+    if (d->has_target)
+        add_name(fields, TS_FIELD_NAME, "target", ts_run_status_name(d->target_status));
+}
+
+static void op_id_fields(struct fields *fields, const struct ts_coord_detail *d) {
+    add_number(fields, "op_id", d->op_id.v);
+    add(fields, "expected_hash", TS_FIELD_REDACTED);
+    add(fields, "actual_hash", TS_FIELD_REDACTED);
+}
+
+static void regression_fields(struct fields *fields, const struct ts_coord_detail *d) {
+    add_optional_len(fields, "old_key", d->old_key);
+    add_optional_len(fields, "new_key", d->new_key);
+}
+
+static void out_of_bounds_fields(struct fields *fields, const struct ts_coord_detail *d) {
+    add_len(fields, "last_key", d->out_of_bounds.last_key);
+    add_len(fields, "spec_start", d->out_of_bounds.spec_start);
+    add_len(fields, "spec_end", d->out_of_bounds.spec_end);
+}
+
+static void size_fields(struct fields *fields, const struct ts_coord_detail *d) {
+    add_number(fields, "size", d->size);
+    add_number(fields, "max", d->max);
+}
+
+static void leased_fields(struct fields *fields, const struct ts_coord_detail *d) {
+    add(fields, "current_owner", TS_FIELD_REDACTED);
+    add_number(fields, "lease_deadline", d->deadline.ms);
+}
+
+static void resource_fields(struct fields *fields, const struct ts_coord_detail *d) {
+    add_name(fields, TS_FIELD_TEXT, "resource", d->resource);
+}
+
+static void infra_fields(struct fields *fields, const struct ts_coord_detail *d) {
+    char shown[TS_ERROR_FIELD_TEXT];
+    add_name(fields, TS_FIELD_NAME, "kind", ts_infra_kind_name(d->infra.kind));
+    ts_text_escape(ts_bytes_of_cstring(d->infra.text), shown, sizeof shown);
+    add_name(fields, TS_FIELD_TEXT, "cause", shown);
+}
+
+static void limit_fields(struct fields *fields, const struct ts_coord_detail *d) {
+    add_scoped_limit(fields, &d->limit);
+}
+
+static void none_available_fields(struct fields *fields, const struct ts_coord_detail *d) {
+    add(fields, "earliest_deadline", d->has_deadline ? TS_FIELD_SOME : TS_FIELD_NONE)->number =
+        d->deadline.ms;
+}
+
+static void throttled_fields(struct fields *fields, const struct ts_coord_detail *d) {
+    add_number(fields, "retry_after", d->retry_after.ms);
+}
+
+static void split_fields(struct fields *fields, const struct ts_coord_detail *d) {
+    const struct ts_split_detail *split = &d->split;
     add_name(fields, TS_FIELD_VARIANT, "reason", ts_split_validation_error_name(split->error));
     switch (split->error) {
     case TS_SPLIT_FAULT_OK:
@@ -92,7 +194,8 @@ static void split_fields(struct fields *fields, const struct ts_split_detail *sp
     ts_unreachable("every split error has its fields");
 }
 
-static void manifest_fields(struct fields *fields, const struct ts_manifest_detail *manifest) {
+static void manifest_fields(struct fields *fields, const struct ts_coord_detail *d) {
+    const struct ts_manifest_detail *manifest = &d->manifest;
     add_name(fields, TS_FIELD_VARIANT, "reason", ts_manifest_validation_error_name(manifest->error));
     switch (manifest->error) {
     case TS_MANIFEST_FAULT_OK:
@@ -116,124 +219,61 @@ static void manifest_fields(struct fields *fields, const struct ts_manifest_deta
     ts_unreachable("every manifest error has its fields");
 }
 
-static void config_fields(struct fields *fields, const struct ts_config_detail *config) {
+static void config_fields(struct fields *fields, const struct ts_coord_detail *d) {
+    const struct ts_config_detail *config = &d->config;
     add_name(fields, TS_FIELD_VARIANT, "reason", ts_run_config_error_name(config->error));
     add_number(fields, "value", config->value);
     add_number(fields, "min", config->min);
     add_number(fields, "max", config->max);
 }
 
-static void fields_of(enum ts_error_variant variant, const struct ts_coord_detail *d, struct fields *fields);
+static void nested_fields(struct fields *fields, const struct ts_coord_detail *d);
+
+/* One row for each variant: a new one does not compile without its row. */
+#define FIELDS_SHARD_NOT_FOUND        shard_fields
+#define FIELDS_TENANT_MISMATCH        tenant_fields
+#define FIELDS_STALE_FENCE            fence_fields
+#define FIELDS_LEASE_EXPIRED          expiry_fields
+#define FIELDS_SHARD_TERMINAL         terminal_shard_fields
+#define FIELDS_OP_ID_CONFLICT         op_id_fields
+#define FIELDS_CURSOR_REGRESSION      regression_fields
+#define FIELDS_CURSOR_OUT_OF_BOUNDS   out_of_bounds_fields
+#define FIELDS_CURSOR_KEY_TOO_LARGE   size_fields
+#define FIELDS_CURSOR_TOKEN_TOO_LARGE size_fields
+#define FIELDS_SPLIT_INVALID          split_fields
+#define FIELDS_CHECKPOINT_MISSING_KEY no_fields
+#define FIELDS_ALREADY_LEASED         leased_fields
+#define FIELDS_RESOURCE_EXHAUSTED     resource_fields
+#define FIELDS_BACKEND_ERROR          infra_fields
+#define FIELDS_INVALID_CONFIG         config_fields
+#define FIELDS_RUN_ALREADY_EXISTS     run_fields
+#define FIELDS_REGISTER_SHARDS_FAILED nested_fields
+#define FIELDS_GET_RUN_FAILED         nested_fields
+#define FIELDS_CONFIG_MISMATCH        run_fields
+#define FIELDS_RUN_NOT_FOUND          no_fields
+#define FIELDS_WRONG_STATUS           wrong_status_fields
+#define FIELDS_MANIFEST_INVALID       manifest_fields
+#define FIELDS_SHARD_LIMIT_EXCEEDED   limit_fields
+#define FIELDS_RUN_TERMINAL           run_status_fields
+#define FIELDS_NOT_PARKED             shard_status_fields
+#define FIELDS_NONE_AVAILABLE         none_available_fields
+#define FIELDS_THROTTLED              throttled_fields
+
+static void fields_of(enum ts_error_variant variant, const struct ts_coord_detail *d, struct fields *fields) {
+#define ROW(suffix, ...) [TS_VARIANT_##suffix] = FIELDS_##suffix,
+    static void (*const rows[])(struct fields * fields, const struct ts_coord_detail *d) = {
+        [TS_VARIANT_NONE] = no_fields, TS_COORD_ERRORS(ROW) TS_OTHER_VARIANTS(ROW)};
+#undef ROW
+    _Static_assert(sizeof rows / sizeof rows[0] == TS_ERROR__VARIANT_END, "every variant has its row");
+    ts_assert((size_t)variant < TS_ERROR__VARIANT_END);
+    rows[variant](fields, d);
+}
 
 static void nested_fields(struct fields *fields, const struct ts_coord_detail *d) {
     ts_assert(d->nested != TS_VARIANT_REGISTER_SHARDS_FAILED && d->nested != TS_VARIANT_GET_RUN_FAILED);
     /* A name that no field of the nested one has: forms such as JSON have each name once. */
     add_name(fields, TS_FIELD_VARIANT, "inner", ts_error_variant_name(d->nested));
     fields_of(d->nested, d, fields);
-}
-
-static void fields_of(enum ts_error_variant variant, const struct ts_coord_detail *d, struct fields *fields) {
-    switch (variant) {
-    case TS_VARIANT_NONE:
-    case TS_VARIANT_CHECKPOINT_MISSING_KEY:
-    case TS_VARIANT_RUN_NOT_FOUND:
-        return;
-    case TS_VARIANT_SHARD_NOT_FOUND:
-        add_shard(fields, d->shard);
-        return;
-    case TS_VARIANT_TENANT_MISMATCH: {
-        char shown[TS_ERROR_FIELD_TEXT];
-        ts_text_escape(ts_tenant_id_text(&d->expected_tenant), shown, sizeof shown);
-        add_name(fields, TS_FIELD_TEXT, "expected", shown);
-        return;
-    }
-    case TS_VARIANT_STALE_FENCE:
-        add_number(fields, "presented", d->presented.v);
-        add_number(fields, "current", d->current.v);
-        return;
-    case TS_VARIANT_LEASE_EXPIRED:
-        add_number(fields, "deadline", d->deadline.ms);
-        add_number(fields, "now", d->now.ms);
-        return;
-    case TS_VARIANT_SHARD_TERMINAL:
-        add_shard(fields, d->shard);
-        add_name(fields, TS_FIELD_NAME, "status", ts_shard_status_name(d->shard_status));
-        return;
-    case TS_VARIANT_OP_ID_CONFLICT:
-        add_number(fields, "op_id", d->op_id.v);
-        add(fields, "expected_hash", TS_FIELD_REDACTED);
-        add(fields, "actual_hash", TS_FIELD_REDACTED);
-        return;
-    case TS_VARIANT_CURSOR_REGRESSION:
-        add_optional_len(fields, "old_key", d->old_key);
-        add_optional_len(fields, "new_key", d->new_key);
-        return;
-    case TS_VARIANT_CURSOR_OUT_OF_BOUNDS:
-        add_len(fields, "last_key", d->out_of_bounds.last_key);
-        add_len(fields, "spec_start", d->out_of_bounds.spec_start);
-        add_len(fields, "spec_end", d->out_of_bounds.spec_end);
-        return;
-    case TS_VARIANT_CURSOR_KEY_TOO_LARGE:
-    case TS_VARIANT_CURSOR_TOKEN_TOO_LARGE:
-        add_number(fields, "size", d->size);
-        add_number(fields, "max", d->max);
-        return;
-    case TS_VARIANT_SPLIT_INVALID:
-        split_fields(fields, &d->split);
-        return;
-    case TS_VARIANT_ALREADY_LEASED:
-        add(fields, "current_owner", TS_FIELD_REDACTED);
-        add_number(fields, "lease_deadline", d->deadline.ms);
-        return;
-    case TS_VARIANT_RESOURCE_EXHAUSTED:
-        add_name(fields, TS_FIELD_TEXT, "resource", d->resource);
-        return;
-    case TS_VARIANT_BACKEND_ERROR: {
-        char shown[TS_ERROR_FIELD_TEXT];
-        add_name(fields, TS_FIELD_NAME, "kind", ts_infra_kind_name(d->infra.kind));
-        ts_text_escape(ts_bytes_of_cstring(d->infra.text), shown, sizeof shown);
-        add_name(fields, TS_FIELD_TEXT, "cause", shown);
-        return;
-    }
-    case TS_VARIANT_INVALID_CONFIG:
-        config_fields(fields, &d->config);
-        return;
-    case TS_VARIANT_RUN_ALREADY_EXISTS:
-    case TS_VARIANT_CONFIG_MISMATCH:
-        add_number(fields, "run", d->shard.run.v);
-        return;
-    case TS_VARIANT_REGISTER_SHARDS_FAILED:
-    case TS_VARIANT_GET_RUN_FAILED:
-        nested_fields(fields, d);
-        return;
-    case TS_VARIANT_WRONG_STATUS:
-        add_name(fields, TS_FIELD_NAME, "status", ts_run_status_name(d->run_status));
-        if (d->has_target)
-            add_name(fields, TS_FIELD_NAME, "target", ts_run_status_name(d->target_status));
-        return;
-    case TS_VARIANT_MANIFEST_INVALID:
-        manifest_fields(fields, &d->manifest);
-        return;
-    case TS_VARIANT_SHARD_LIMIT_EXCEEDED:
-        add_scoped_limit(fields, &d->limit);
-        return;
-    case TS_VARIANT_RUN_TERMINAL:
-        add_name(fields, TS_FIELD_NAME, "status", ts_run_status_name(d->run_status));
-        return;
-    case TS_VARIANT_NOT_PARKED:
-        add_name(fields, TS_FIELD_NAME, "status", ts_shard_status_name(d->shard_status));
-        return;
-    case TS_VARIANT_NONE_AVAILABLE:
-        add(fields, "earliest_deadline", d->has_deadline ? TS_FIELD_SOME : TS_FIELD_NONE)->number =
-            d->deadline.ms;
-        return;
-    case TS_VARIANT_THROTTLED:
-        add_number(fields, "retry_after", d->retry_after.ms);
-        return;
-    case TS_ERROR__VARIANT_END:
-        break;
-    }
-    ts_unreachable("every variant has its fields");
 }
 
 size_t ts_error_fields(enum ts_error_variant variant, const struct ts_coord_detail *detail,

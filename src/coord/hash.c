@@ -16,14 +16,20 @@ static const uint32_t payload_key[8] = {0xa8eccd8f, 0x601ee8ef, 0x9d3d2086, 0x56
 /* Shard operations have the tags 0 to 5, run operations these above. */
 enum { RUN_TAG = 0x80 };
 
-/* Material is collected before it goes to the hasher, which is slow on small pieces. */
+/* Material is collected before it goes to the hasher, which is slow on small pieces. What fits needs none. */
 struct writer {
-    struct ts_blake3_portable hasher;
     size_t used;
+    bool flushed; /* the hasher has begun */
     uint8_t collected[256];
+    struct ts_blake3_portable hasher;
 };
 
+_Static_assert(sizeof((struct writer){0}.collected) <= TS_BLAKE3_CHUNK_LEN, "what is collected is one chunk");
+
 static void flush(struct writer *w) {
+    if (!w->flushed)
+        ts_blake3_portable_init_derived(&w->hasher, payload_key);
+    w->flushed = true;
     ts_blake3_portable_update(&w->hasher, ts_bytes_of(w->collected, w->used));
     w->used = 0;
 }
@@ -45,8 +51,8 @@ static void begin(struct writer *w, uint8_t tag, struct ts_shard_key shard) {
     head[0] = tag;
     ts_le64_store(shard.run.v, head + 1);
     ts_le64_store(shard.shard.v, head + 9);
-    ts_blake3_portable_init_derived(&w->hasher, payload_key);
     w->used = 0;
+    w->flushed = false;
     add_bytes(w, head, sizeof head);
 }
 
@@ -81,9 +87,13 @@ static void add_new_shard(struct writer *w, const struct ts_new_shard *shard) {
 }
 
 static struct ts_payload_hash end(struct writer *w) {
-    flush(w);
-    uint8_t out[8];
-    ts_blake3_portable_output(&w->hasher, 0, out, sizeof out);
+    uint8_t out[TS_BLAKE3_BLOCK_LEN];
+    if (!w->flushed) {
+        ts_blake3_portable_derived(payload_key, ts_bytes_of(w->collected, w->used), out);
+    } else {
+        flush(w);
+        ts_blake3_portable_output(&w->hasher, 0, out, sizeof out);
+    }
     return ts_payload_hash_of_word(ts_le64_load(out));
 }
 

@@ -5,6 +5,7 @@
  *         | yes             |                                         |
  *         +-----> STEP <----+                                         |
  *                  | refused by what was remembered ------------------+
+ *                  | not there: wait for promises, once --------------+
  *                  | refused, or a replay --> answer                  |
  *                  v                                                  |
  *                WRITE -- changed by others, late, reply lost --------+
@@ -60,7 +61,40 @@ enum coord__end coord__decode_counter(const struct ts_row *row, uint64_t *ret_va
     *ret_value = 0;
     if (row->version == 0 || ts_u64_parse(row->value, ret_value) == TS_NUMBER_OK)
         return COORD__END_DONE;
-    return coord__damaged(TS_RECORD_BAD_FIELD, "a counter", ret_detail);
+    char name[COORD__COUNTER_NAME];
+    coord__key_counter_name(row->key, name);
+    return coord__damaged(TS_RECORD_BAD_FIELD, name, ret_detail);
+}
+
+bool coord__find_tenant(struct ts_coord *coord, struct coord__work *work, struct ts_run_id run,
+                        struct ts_tenant_id *ret_tenant) {
+    const struct coord__key run_key = coord__key_run(run), guard_key = coord__key_guard(run);
+    const struct ts_bytes run_keys[] = {coord__key_bytes(&run_key)},
+                          guard_keys[] = {coord__key_bytes(&guard_key)};
+    const uint32_t places = coord->io.place_count;
+    for (uint32_t place = 0; place < places; place++)
+        (void)coord__call_read(work, place, place, guard_keys, 1);
+    (void)coord__call_read(work, places, 0, run_keys, 1);
+    if (coord__read(coord, work, (size_t)places + 1).result != TS_STORE_OK)
+        return false;
+    struct ts_coord_detail ignored;
+    struct ts_run_record record;
+    bool found;
+    if (coord__decode_run(&work->rows[places].rows[0], run, &found, &record, &ignored) == COORD__END_DONE &&
+        found) {
+        *ret_tenant = record.tenant;
+        return true;
+    }
+    for (uint32_t place = 0; place < places; place++) {
+        struct ts_run_guard guard;
+        if (coord__decode_guard(&work->rows[place].rows[0], run, &found, &guard, &ignored) ==
+                COORD__END_DONE &&
+            found) {
+            *ret_tenant = guard.tenant;
+            return true;
+        }
+    }
+    return false;
 }
 
 static enum coord__end keep_record(struct coord__job *job, const struct ts_row *row) {
@@ -74,8 +108,23 @@ static enum coord__end keep_record(struct coord__job *job, const struct ts_row *
     return coord__decode_shard(&own, job->shard, &seen->record, &job->detail);
 }
 
-/* What was read, into the session's own memory: rows are overwritten by the next call. Who is of another tenant does not
- * learn of damage: one of record and guard is enough to see that. */
+/* One of record and guard is damaged. Who is of another tenant does not learn of it, as long as anything says so. */
+static enum coord__end tell_damage(struct coord__job *job, bool has_guard, bool has_record) {
+    struct ts_tenant_id tenant;
+    bool known = true;
+    if (has_guard)
+        tenant = job->seen->guard.tenant;
+    else if (has_record)
+        tenant = job->seen->record.tenant;
+    else
+        known = coord__find_tenant(job->coord, job->work, job->shard.run, &tenant);
+    if (!known || ts_tenant_id_equal(&tenant, job->tenant))
+        return COORD__END_INFRA;
+    job->detail = (struct ts_coord_detail){.expected_tenant = *job->tenant};
+    return COORD__END_FOREIGN;
+}
+
+/* What was read, into the session's own memory: rows are overwritten by the next call. */
 static enum coord__end keep_seen(struct coord__job *job, const struct ts_rows *rows,
                                  struct ts_logical_time now) {
     struct coord__seen *seen = job->seen;
@@ -84,17 +133,9 @@ static enum coord__end keep_seen(struct coord__job *job, const struct ts_rows *r
         coord__decode_guard(&rows->rows[1], job->shard.run, &seen->has_guard, &seen->guard, &job->detail);
     seen->has_record = row->version != 0;
     const enum coord__end record_end = seen->has_record ? keep_record(job, row) : COORD__END_DONE;
-    if (guard_end != COORD__END_DONE || record_end != COORD__END_DONE) {
-        const struct ts_tenant_id *tenant = NULL;
-        if (guard_end == COORD__END_DONE && seen->has_guard)
-            tenant = &seen->guard.tenant;
-        else if (record_end == COORD__END_DONE && seen->has_record)
-            tenant = &seen->record.tenant;
-        if (tenant == NULL || ts_tenant_id_equal(tenant, job->tenant))
-            return COORD__END_INFRA;
-        job->detail = (struct ts_coord_detail){.expected_tenant = *job->tenant};
-        return COORD__END_FOREIGN;
-    }
+    if (guard_end != COORD__END_DONE || record_end != COORD__END_DONE)
+        return tell_damage(job, guard_end == COORD__END_DONE && seen->has_guard,
+                           record_end == COORD__END_DONE && seen->has_record);
     seen->version = row->version;
     seen->guard_version = rows->rows[1].version;
     seen->now = now;
@@ -254,6 +295,18 @@ static bool may_be_promised(const struct coord__job *job) {
     return job->promised_version != 0 && job->seen->has_record && job->seen->version == job->promised_version;
 }
 
+/* False: the end. The record or the guard is not there; in the next round it is, or it is absent. */
+static bool wait_for_missing(struct coord__job *job, enum coord__end *ret_end) {
+    struct coord__keys missing = {.count = 0};
+    if (!job->seen->has_guard)
+        missing.list[missing.count++] = coord__key_guard(job->shard.run);
+    if (!job->seen->has_record)
+        missing.list[missing.count++] = coord__key_shard(job->shard);
+    job->waited = true;
+    return coord__wait_for_promises(job->coord, job->work, job->place, &missing, &job->tries, ret_end,
+                                    &job->detail);
+}
+
 /* As if a store had said so. */
 static struct coord__result half_seen(enum coord__ahead ahead) {
     if (ahead == COORD__AHEAD_SAME)
@@ -300,6 +353,9 @@ enum coord__end coord__job_run(struct coord__job *job, bool try_seen) {
                 return end;
         } else if (!ok && remembered) {
             remembered = false;
+        } else if (!ok && !(seen->has_record && seen->has_guard) && !job->waited) {
+            if (!wait_for_missing(job, &end))
+                return end;
         } else if (!ok && may_be_promised(job)) {
             return coord__failed(&job->tries, &(struct coord__result){.result = TS_STORE_UNKNOWN},
                                  &job->detail);

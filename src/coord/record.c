@@ -11,33 +11,41 @@ struct ts_run_guard ts_run_guard_of(const struct ts_run_record *run) {
         .tenant = run->tenant, .run = run->run, .status = run->status, .config = run->config};
 }
 
-/* Whether an id is among the ids before it. Most are told apart by one bit of 64 that each sets in *seen. */
-static bool is_repeated(const uint64_t *ids, size_t at, uint64_t *seen) {
-    const uint64_t bit = UINT64_C(1) << (ids[at] * UINT64_C(0x9e3779b97f4a7c15) >> 58);
+void ts_shard_record_copy(const struct ts_shard_record *from, struct ts_shard_record *ret_record) {
+    /* A log that was never full is filled from its first slot on. */
+    const size_t slots = from->op_log.head.oldest == 0 ? ts_ring_count(&from->op_log) : TS_OP_LOG_MAX;
+    memcpy(ret_record, from,
+           offsetof(struct ts_shard_record, op_log.slots) + slots * sizeof from->op_log.slots[0]);
+}
+
+/* Whether two of the ids are the same. */
+static bool any_is_repeated(const uint64_t *ids, size_t count) {
     bool repeated = false;
-    if ((*seen & bit) != 0) {
-        for (size_t before = 0; before < at; before++)
-            repeated |= ids[before] == ids[at];
-    }
-    *seen |= bit;
+    for (size_t i = 1; i < count; i++)
+        for (size_t before = 0; before < i; before++)
+            repeated |= ids[before] == ids[i];
     return repeated;
 }
 
-/* Both kinds of log: ids distinct, hashes not 0, times above 0 and not falling. */
+/* Both kinds of log: ids distinct, hashes not 0, times above 0 and not falling. No branches on the way: this runs twice for
+ * every operation. Most ids are told apart by one bit of 64 that each sets; only when two set the same are all compared. */
 #define LOG_IS_SOUND(log, capacity)                                                                          \
     if (ts_ring_count(log) > (capacity))                                                                     \
         return false;                                                                                        \
     uint64_t ids[capacity];                                                                                  \
-    uint64_t seen = 0, last_ms = 1;                                                                          \
+    uint64_t seen = 0, seen_twice = 0, last_ms = 1;                                                          \
+    bool broken = false;                                                                                     \
     for (size_t i = 0; i < ts_ring_count(log); i++) {                                                        \
         const size_t at = ts_ring__from_oldest(&(log)->head, (capacity), i);                                 \
-        ids[i] = (log)->slots[at].op_id.v;                                                                   \
-        if ((log)->slots[at].payload_hash.v == 0 || (log)->slots[at].executed_at.ms < last_ms ||             \
-            is_repeated(ids, i, &seen))                                                                      \
-            return false;                                                                                    \
-        last_ms = (log)->slots[at].executed_at.ms;                                                           \
+        const uint64_t id = (log)->slots[at].op_id.v, ms = (log)->slots[at].executed_at.ms;                  \
+        const uint64_t bit = UINT64_C(1) << (id * UINT64_C(0x9e3779b97f4a7c15) >> 58);                       \
+        broken |= ((log)->slots[at].payload_hash.v == 0) | (ms < last_ms);                                   \
+        last_ms = ms;                                                                                        \
+        ids[i] = id;                                                                                         \
+        seen_twice |= seen & bit;                                                                            \
+        seen |= bit;                                                                                         \
     }                                                                                                        \
-    return true
+    return !broken && (seen_twice == 0 || !any_is_repeated(ids, ts_ring_count(log)))
 
 static bool op_log_is_sound(const ts_op_log *log) {
     LOG_IS_SOUND(log, TS_OP_LOG_MAX);

@@ -67,6 +67,10 @@ struct ts_shard_record {
     ts_op_log op_log;
 };
 
+/* As an assignment does, but for slots of the op-log that are not used: a record that is copied thrice for every operation
+ * is mostly its log. */
+void ts_shard_record_copy(const struct ts_shard_record *from, struct ts_shard_record *ret_record);
+
 /* now < deadline, half open. */
 static inline bool ts_shard_record_is_leased_at(const struct ts_shard_record *record,
                                                 struct ts_logical_time now) {

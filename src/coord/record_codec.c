@@ -250,7 +250,7 @@ enum ts_record_error ts_shard_record_decode(struct ts_bytes bytes, struct ts_sha
     record.cursor.token = take(&at, lengths[4]);
     if (ts_shard_record_invariant_broken(&record) != 0)
         return TS_RECORD_BROKEN_INVARIANT;
-    *ret_record = record;
+    ts_shard_record_copy(&record, ret_record);
     return TS_RECORD_OK;
 }
 

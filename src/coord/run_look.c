@@ -17,20 +17,39 @@ static enum ts_get_run_error no_memory(struct ts_coord_detail *ret_detail) {
     return TS_GET_RUN_BACKEND_ERROR;
 }
 
-static enum ts_get_run_error get_run(struct ts_coord *coord, struct coord__work *work,
-                                     const struct ts_coord_run_query *query, struct ts_run_record *ret_run,
-                                     struct ts_coord_detail *detail) {
+/* DONE, with ret_found and the record; of a run that is another tenant's, and damaged, the tenant is all there is. */
+static enum coord__end read_run(struct ts_coord *coord, struct coord__work *work,
+                                const struct ts_coord_run_query *query, bool *ret_found,
+                                struct ts_run_record *ret_run, struct ts_coord_detail *detail) {
     const struct coord__key key = coord__key_run(query->run);
     const struct ts_bytes keys[] = {coord__key_bytes(&key)};
     (void)coord__call_read(work, 0, 0, keys, 1);
     const struct coord__result result = coord__read(coord, work, 1);
-    if (result.result != TS_STORE_OK) {
-        (void)coord__failed(&no_tries, &result, detail);
-        return TS_GET_RUN_BACKEND_ERROR;
-    }
-    bool found;
-    struct ts_run_record run;
-    if (coord__decode_run(&work->rows[0].rows[0], query->run, &found, &run, detail) != COORD__END_DONE)
+    if (result.result != TS_STORE_OK)
+        return coord__failed(&no_tries, &result, detail);
+    const enum coord__end end =
+        coord__decode_run(&work->rows[0].rows[0], query->run, ret_found, ret_run, detail);
+    if (end == COORD__END_DONE)
+        return COORD__END_DONE;
+    return coord__find_tenant(coord, work, query->run, &ret_run->tenant) &&
+                   !ts_tenant_id_equal(&ret_run->tenant, &query->tenant)
+               ? COORD__END_DONE
+               : end;
+}
+
+static enum ts_get_run_error get_run(struct ts_coord *coord, struct coord__work *work,
+                                     const struct ts_coord_run_query *query, struct ts_run_record *ret_run,
+                                     struct ts_coord_detail *detail) {
+    bool found = false;
+    struct ts_run_record run = {0};
+    struct coord__tries tries = {0};
+    enum coord__end end = read_run(coord, work, query, &found, &run, detail);
+    /* One that is being made is waited for. */
+    const struct coord__keys key = {.list = {coord__key_run(query->run)}, .count = 1};
+    if (end == COORD__END_DONE && !found &&
+        coord__wait_for_promises(coord, work, 0, &key, &tries, &end, detail))
+        end = read_run(coord, work, query, &found, &run, detail);
+    if (end != COORD__END_DONE)
         return TS_GET_RUN_BACKEND_ERROR;
     const enum ts_get_run_error error = ts_get_run_step(found ? &run : NULL, &query->tenant, detail);
     if (error == TS_GET_RUN_OK)

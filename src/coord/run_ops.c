@@ -45,7 +45,12 @@ static enum coord__end read_run(struct ts_coord *coord, struct coord__work *work
                             .limits = {.tenant = {.max = coord->options.tenant_shard_max},
                                        .global = {.max = coord->options.global_shard_max}}};
     enum coord__end end = coord__decode_run(&rows[0], query->run, &seen.has_run, &seen.run, detail);
-    /* Who is of another tenant is told that by the step, and nothing of the counters. */
+    /* Who is of another tenant is told that by the step, and nothing of counters or damage. */
+    if (end == COORD__END_INFRA && coord__find_tenant(coord, work, query->run, &seen.run.tenant) &&
+        !ts_tenant_id_equal(&seen.run.tenant, &query->tenant)) {
+        seen.run.run = query->run;
+        end = COORD__END_DONE;
+    }
     if (end == COORD__END_DONE && seen.has_run && !ts_tenant_id_equal(&seen.run.tenant, &query->tenant)) {
         *ret_seen = seen;
         return COORD__END_DONE;
@@ -61,6 +66,19 @@ static enum coord__end read_run(struct ts_coord *coord, struct coord__work *work
     else if (tries->unknown)
         detail->infra.kind = TS_INFRA_UNKNOWN;
     return end;
+}
+
+/* The same for a run that must be there: one that is being made is waited for. */
+static enum coord__end read_made_run(struct ts_coord *coord, struct coord__work *work,
+                                     const struct ts_coord_run_query *query, struct coord__tries *tries,
+                                     struct run_seen *ret_seen, struct ts_coord_detail *detail) {
+    enum coord__end end = read_run(coord, work, query, tries, ret_seen, detail);
+    if (end != COORD__END_DONE || ret_seen->has_run)
+        return end;
+    const struct coord__keys run = {.list = {coord__key_run(query->run)}, .count = 1};
+    return coord__wait_for_promises(coord, work, 0, &run, tries, &end, detail)
+               ? read_run(coord, work, query, tries, ret_seen, detail)
+               : end;
 }
 
 /* Bytes of the plan's own. */
@@ -327,7 +345,10 @@ static enum coord__end register_all(struct registration *mine) {
     struct ts_event last = {0};
     for (;;) {
         struct run_seen seen = {0};
-        enum coord__end end = read_run(mine->coord, mine->work, &query, &mine->tries, &seen, &mine->detail);
+        enum coord__end end =
+            mine->create != NULL
+                ? read_run(mine->coord, mine->work, &query, &mine->tries, &seen, &mine->detail)
+                : read_made_run(mine->coord, mine->work, &query, &mine->tries, &seen, &mine->detail);
         if (end == COORD__END_DONE)
             end = decide(mine, &seen);
         if (end == COORD__END_INFRA && mine->tries.unknown)
@@ -506,7 +527,8 @@ static enum coord__end end_run(struct ending *mine) {
     for (;;) {
         struct run_seen seen = {0};
         uint64_t active = 0;
-        enum coord__end end = read_run(mine->coord, mine->work, &query, &mine->tries, &seen, &mine->detail);
+        enum coord__end end =
+            read_made_run(mine->coord, mine->work, &query, &mine->tries, &seen, &mine->detail);
         if (end == COORD__END_DONE && seen.has_run && mine->op->kind == TS_RUN_OP_COMPLETE_RUN &&
             ts_tenant_id_equal(&seen.run.tenant, &mine->op->tenant)) {
             end = count_active(mine, &active);

@@ -45,7 +45,7 @@ static void begin(const struct ts_shard_record *record, struct ts_logical_time b
     ret_step->result = TS_OP_RESULT_COMPLETED;
     ret_step->write = true;
     ret_step->before = before;
-    ret_step->record = *record;
+    ts_shard_record_copy(record, &ret_step->record);
 }
 
 /* What is done under a lease is written before this time. */

@@ -189,7 +189,8 @@ void sim__check_new(struct sim__world *world, struct sim__shard *shard);
 
 struct sim__answer {
     bool ok;
-    bool unknown; /* a BackendError of that kind */
+    bool unknown;   /* a BackendError of that kind */
+    bool disk_full; /* ResourceExhausted, by a store that was struck */
     enum ts_error_variant variant;
     struct ts_coord_outcome outcome;
     const struct ts_shard_id *children;

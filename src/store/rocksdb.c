@@ -155,7 +155,21 @@ static bool key_at(const rocksdb_iterator_t *iterator, enum store__space space, 
     return true;
 }
 
-/* An iterator is a snapshot by itself. */
+/* Where a scan ends, as RocksDB has it: one byte more than any key has is enough to tell keys before it from others. */
+struct full_end {
+    size_t len;
+    char bytes[1 + TS_STORE_KEY_MAX + 1];
+};
+
+static void make_end(enum store__space space, struct ts_bytes to, struct full_end *ret_end) {
+    const size_t len = to.len <= TS_STORE_KEY_MAX ? to.len : TS_STORE_KEY_MAX + 1;
+    ret_end->bytes[0] = (char)(len > 0 ? space : space + 1);
+    if (len > 0)
+        memcpy(ret_end->bytes + 1, to.data, len);
+    ret_end->len = len + 1;
+}
+
+/* An iterator is a snapshot by itself. It knows where to end, so that it does not pass over what was removed behind. */
 static enum ts_store_result scan(struct store__backend *head, enum store__space space, struct ts_bytes from,
                                  struct ts_bytes to,
                                  bool (*visit)(void *context, struct ts_bytes key, struct ts_bytes stored),
@@ -163,22 +177,25 @@ static enum ts_store_result scan(struct store__backend *head, enum store__space 
     struct rocksdb__backend *backend = (struct rocksdb__backend *)head;
     struct full_key full;
     make_key(space, from, &full);
-    rocksdb_iterator_t *iterator = rocksdb_create_iterator(backend->database, backend->read_latest);
+    struct full_end end;
+    make_end(space, to, &end);
+    rocksdb_readoptions_t *options = rocksdb_readoptions_create();
+    rocksdb_readoptions_set_iterate_upper_bound(options, end.bytes, end.len);
+    rocksdb_iterator_t *iterator = rocksdb_create_iterator(backend->database, options);
     rocksdb_iter_seek(iterator, full.bytes, full.len);
     struct ts_bytes key;
-    for (bool more = true; more && key_at(iterator, space, &key); rocksdb_iter_next(iterator)) {
-        if (to.len > 0 && ts_bytes_compare(key, to) >= 0)
-            break;
+    for (bool more = true; more && key_at(iterator, space, &key);) {
         size_t len = 0;
         const char *stored = rocksdb_iter_value(iterator, &len);
         if (ts_bytes_compare(key, from) >= 0)
             more = visit(context, key, (struct ts_bytes){.data = (const uint8_t *)stored, .len = len});
-        if (!more)
-            break;
+        if (more)
+            rocksdb_iter_next(iterator);
     }
     char *message = NULL;
     rocksdb_iter_get_error(iterator, &message);
     rocksdb_iter_destroy(iterator);
+    rocksdb_readoptions_destroy(options);
     return message == NULL ? TS_STORE_OK : rocksdb__error(backend->name, ROCKSDB_READS, message, ret_error);
 }
 

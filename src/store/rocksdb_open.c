@@ -126,6 +126,9 @@ static rocksdb_options_t *make_options(void) {
      * over; anything else is damage. */
     rocksdb_options_set_wal_recovery_mode(options, rocksdb_tolerate_corrupted_tail_records_recovery);
     rocksdb_options_set_max_background_jobs(options, 4);
+    /* Whoever syncs for a group also inserts for it. Otherwise every one of them is woken to insert its few hundred
+     * bytes, waits for the others, and is woken again: with more threads than cores that costs a third of the writes. */
+    rocksdb_options_set_allow_concurrent_memtable_write(options, 0);
     rocksdb_options_set_write_buffer_size(options, (size_t)64 << 20);
     rocksdb_options_set_max_write_buffer_number(options, 4);
     rocksdb_options_set_max_total_wal_size(options, (uint64_t)256 << 20);

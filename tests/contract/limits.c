@@ -39,6 +39,16 @@ static void keys_have_at_most_1024_bytes(void **state) {
     (void)ts_store_run(world->store, &scan);
     expect_result(&scan, TS_STORE_OK);
     assert_int_equal(world->rows.count, 0);
+    /* And one that ends with it, or behind it. */
+    scan.from = B("a");
+    scan.to = keys[0];
+    (void)ts_store_run(world->store, &scan);
+    expect_result(&scan, TS_STORE_OK);
+    assert_int_equal(world->rows.count, 0);
+    scan.to = keys[1];
+    (void)ts_store_run(world->store, &scan);
+    expect_result(&scan, TS_STORE_OK);
+    assert_int_equal(world->rows.count, 1);
 }
 
 static void values_have_at_most_16_mebibytes(void **state) {

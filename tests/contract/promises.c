@@ -106,6 +106,8 @@ static void a_promise_blocks_who_would_change_what_it_has_seen_or_changed(void *
     expect_blocked(world->store, contract_check("a", a), contract_put("z", "1"));
     expect_blocked(world->store, contract_put("new", "2"));
     expect_blocked(world->store, contract_check("new", 0), contract_put("new", "2"));
+    /* Who asks for what is not there yet waits, too. */
+    expect_blocked(world->store, contract_check("new", UINT64_C(1) << 62));
     expect_blocked(world->store, contract_add("n", 1, 5));
     /* Others go on, also who only checks what the promise has checked. */
     expect_apply(world->store, TS_STORE_OK, contract_check("seen", seen), contract_put("y", "1"));

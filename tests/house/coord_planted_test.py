@@ -95,6 +95,7 @@ def a_new_code_must_have_a_class():
 def a_new_code_must_have_its_fields_and_its_sentence():
     header = with_counts(with_row('X(PLANTED, "Planted", NO, NO, NO, YES, NO)'), {"coord": 1, "park": 1})
     refused("error_text.c", header, r"TS_VARIANT_PLANTED. not handled")
+    refused("error_text.c", header, r"FIELDS_PLANTED. undeclared")
 
 
 @test

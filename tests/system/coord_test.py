@@ -320,6 +320,37 @@ def a_damaged_record_is_named_and_the_others_are_shown():
         c.claim()
 
 
+FAIL_ONCE = """CREATE SEQUENCE public.turns;
+CREATE FUNCTION public.not_the_first_time() RETURNS boolean LANGUAGE plpgsql AS $$
+BEGIN IF nextval('public.turns') = 1 THEN RAISE EXCEPTION 'not now' USING ERRCODE = 'io_error'; END IF; RETURN true; END $$;
+ALTER TABLE turnstone.item RENAME TO item_below;
+CREATE VIEW turnstone.item AS SELECT * FROM turnstone.item_below
+WHERE CASE WHEN key = '\\x{key}' THEN public.not_the_first_time() ELSE true END;"""
+AS_BEFORE = "DROP VIEW turnstone.item; ALTER TABLE turnstone.item_below RENAME TO item;"
+
+
+@test
+def a_parent_that_cannot_be_read_is_not_split_without_its_metadata():
+    with Server(max_prepared_transactions=20) as server:
+        server.create("a")
+        c = Cluster(server.url("a"), now=None)
+        shard = c.create("--lease-ms", "600000")["shards"][0]
+        lease = c.ok("lease", "acquire", "--run", "1", "--shard", str(shard), "--worker", "w")["lease"]
+        key = (b"\x00cs" + (1).to_bytes(8, "big") + shard.to_bytes(8, "big")).hex()
+        server.sql("a", FAIL_ONCE.format(key=key))
+        words = ("lease", "split-residual", "--lease", lease, "--at", "d", "--op-id", "31")
+        # The first read of the parent is that of its metadata. Everything behind it would go well.
+        answer = c.refused("BackendError", *words, status=6)
+        holds("not now" in answer["cause"], answer)
+        equal(server.sql("a", "SELECT last_value FROM public.turns"), "1", "nothing was tried behind it")
+        server.sql("a", AS_BEFORE)
+        equal(c.ok("run", "show", "--run", "1")["shards"], 3, "nothing was split off")
+        residual = c.ok(*words)
+        equal(residual["outcome"], "executed")
+        child = c.ok("shard", "show", "--run", "1", "--shard", str(residual["shards"][0]))
+        equal((child["start"], child["end"], child["metadata"]), ("d", "h", "first"))
+
+
 DIE = """CREATE FUNCTION die() RETURNS trigger LANGUAGE plpgsql AS $$
 BEGIN PERFORM pg_terminate_backend(pg_backend_pid()); RETURN NULL; END $$;
 CREATE CONSTRAINT TRIGGER die AFTER UPDATE ON turnstone.item DEFERRABLE INITIALLY DEFERRED

@@ -301,6 +301,72 @@ static void test_nothing_is_registered_where_the_run_is_not_made_yet(void **stat
     assert_int_equal(ts_coord_register_shards(coord, &op, &memory, &outcome, &detail), TS_REGISTER_SHARDS_OK);
 }
 
+/* Retryable, and never that there is no such thing: it is committed. */
+static void expect_being_made(void) {
+    assert_int_equal(detail.infra.kind, TS_INFRA_RETRYABLE);
+    detail = (struct ts_coord_detail){0};
+}
+
+static void test_nobody_is_told_that_a_run_is_not_there_while_it_is_being_made(void **state) {
+    (void)state;
+    for (held_back = 0; held_back < PLACES; held_back++) {
+        const uint32_t late = held_back;
+        assert_int_equal(tear_down(NULL) + set_up(NULL), 0);
+        held_back = late;
+        create();
+        unsigned waited = 0;
+        for (char name[] = "w0"; name[1] <= '9'; name[1]++) {
+            struct ts_coord_claim_op op = {.tenant = tenant, .run = run};
+            assert_true(ts_worker_id_from_text(ts_bytes_of(name, 2), &op.worker));
+            const enum ts_claim_error error =
+                ts_coord_claim_next_available(coord, &op, &scratch, &view, &detail);
+            assert_int_not_equal(error, TS_CLAIM_RUN_NOT_FOUND);
+            if (error != TS_CLAIM_BACKEND_ERROR)
+                continue;
+            expect_being_made();
+            waited++;
+        }
+        assert_in_range(waited, 1, 9); /* workers of this store */
+        for (size_t i = 0; i < SHARDS; i++) {
+            const struct ts_acquire_op op = {
+                .tenant = tenant, .shard = {run, shards[i].id}, .worker = worker};
+            if (place_of(shards[i].id) != late)
+                continue;
+            assert_int_equal(ts_coord_acquire(coord, &op, &scratch, &view, &detail),
+                             TS_ACQUIRE_BACKEND_ERROR);
+            expect_being_made();
+        }
+        if (late == 0) {
+            struct ts_run_record record;
+            const struct ts_coord_run_query query = {tenant, run};
+            assert_int_equal(ts_coord_get_run(coord, &query, &record, &detail), TS_GET_RUN_BACKEND_ERROR);
+            expect_being_made();
+            assert_int_equal(end_run(TS_RUN_OP_CANCEL_RUN, new_op()), TS_RUN_TRANSITION_BACKEND_ERROR);
+            expect_being_made();
+            const struct ts_register_op list = {
+                .tenant = tenant, .run = run, .op_id = new_op(), .shards = {shards, 1}};
+            assert_int_equal(ts_coord_register_shards(coord, &list, &memory, &outcome, &detail),
+                             TS_REGISTER_SHARDS_BACKEND_ERROR);
+            expect_being_made();
+        }
+        resolve();
+        now_ms += LEASE_MS + 1;
+        (void)acquire(shards[0].id);
+        held_back = late;
+    }
+}
+
+static void test_what_is_not_there_is_not_there(void **state) {
+    (void)state;
+    struct ts_coord_claim_op claim = {.tenant = tenant, .run = run, .worker = worker};
+    assert_int_equal(ts_coord_claim_next_available(coord, &claim, &scratch, &view, &detail),
+                     TS_CLAIM_RUN_NOT_FOUND);
+    assert_int_equal(end_run(TS_RUN_OP_CANCEL_RUN, new_op()), TS_RUN_TRANSITION_RUN_NOT_FOUND);
+    create();
+    const struct ts_acquire_op op = {.tenant = tenant, .shard = {run, {77}}, .worker = worker};
+    assert_int_equal(ts_coord_acquire(coord, &op, &scratch, &view, &detail), TS_ACQUIRE_SHARD_NOT_FOUND);
+}
+
 int main(void) {
 #define CASE(name) cmocka_unit_test_setup_teardown(name, set_up, tear_down)
     const struct CMUnitTest tests[] = {
@@ -310,6 +376,8 @@ int main(void) {
         CASE(test_a_run_does_not_end_before_the_children_of_a_split_are_made),
         CASE(test_a_run_does_not_end_before_registered_shards_are_made),
         CASE(test_nothing_is_registered_where_the_run_is_not_made_yet),
+        CASE(test_nobody_is_told_that_a_run_is_not_there_while_it_is_being_made),
+        CASE(test_what_is_not_there_is_not_there),
     };
 #undef CASE
     return cmocka_run_group_tests(tests, NULL, NULL);

@@ -50,6 +50,7 @@ static struct {
     size_t used;
 } held;
 
+static uint64_t writing;        /* the shard of the write that `between` comes before */
 static struct ts_coord *coord;  /* that is struck */
 static struct ts_coord *others; /* that is not */
 static struct ts_tenant_id tenant;
@@ -98,6 +99,14 @@ static void held_request_arrives(void) {
     assert_int_equal(ts_store_run(ts_cluster_store(world.cluster, held.place), &call), TS_STORE_OK);
 }
 
+static void note_shard(const struct ts_batch *batch) {
+    for (size_t i = 0; i < batch->count; i++) {
+        const struct ts_bytes key = batch->ops[i].key;
+        if (batch->ops[i].kind == TS_OP_PUT && key.len == 19 && key.data[2] == 's')
+            writing = ts_be64_load(key.data + 11);
+    }
+}
+
 static void run_calls(void *context, struct ts_coord_call *calls, size_t count) {
     (void)context;
     for (size_t i = 0; i < count; i++) {
@@ -109,6 +118,7 @@ static void run_calls(void *context, struct ts_coord_call *calls, size_t count) 
         world.applies++;
         void (*between)(void) = world.between;
         world.between = NULL;
+        note_shard(&calls[i].call.batch);
         if (between != NULL)
             between();
         if (world.strike == NONE || world.times == 0) {
@@ -696,6 +706,65 @@ static enum ts_claim_error claim(struct ts_coord *by) {
     return ts_coord_claim_next_available(by, &op, &scratch, &view, &detail);
 }
 
+/* A neighbour who gets every shard that the claim is about to write, as long as it goes on. */
+enum { MANY = 160 };
+static unsigned neighbour_takes;
+static uint64_t taken_by_neighbour[MANY];
+static unsigned taken_count;
+
+static void neighbour_takes_it(void) {
+    static struct ts_acquire_scratch theirs;
+    struct ts_acquire_result_view ignored_view;
+    struct ts_coord_detail ignored;
+    struct ts_acquire_op op = {tenant, {run, {writing}}, worker};
+    ts_acquire_scratch_init(&theirs);
+    assert_int_equal(ts_coord_acquire(others, &op, &theirs, &ignored_view, &ignored), TS_ACQUIRE_OK);
+    taken_by_neighbour[taken_count++] = writing;
+    if (--neighbour_takes > 0)
+        world.between = neighbour_takes_it;
+}
+
+static void make_many(void) {
+    static struct ts_new_shard many[MANY];
+    static char keys[MANY + 1][8];
+    for (size_t i = 0; i <= MANY; i++)
+        snprintf(keys[i], sizeof keys[i], "%05zu", i);
+    for (size_t i = 0; i < MANY; i++)
+        many[i] = (struct ts_new_shard){
+            .has_id = true,
+            .id = {i + 1},
+            .spec.range = {ts_bytes_of_cstring(keys[i]), ts_bytes_of_cstring(keys[i + 1])}};
+    const struct ts_create_run_op create = {tenant, run, config()};
+    const struct ts_register_op registered = {tenant, run, new_op(), {many, MANY}};
+    assert_int_equal(ts_coord_create_run_with_shards(coord, &create, &registered, &memory, &outcome, &detail),
+                     TS_CREATE_RUN_OK);
+    taken_count = 0;
+}
+
+static void a_claim_goes_on_while_others_take_all_that_it_has_seen(void **state) {
+    (void)state;
+    make_many();
+    neighbour_takes = 2 * 64; /* twice what a look finds */
+    world.between = neighbour_takes_it;
+    assert_int_equal(claim(coord), TS_CLAIM_OK);
+    assert_int_equal(taken_count, 2 * 64);
+    audit();
+}
+
+static void who_meets_another_worker_goes_elsewhere(void **state) {
+    (void)state;
+    make_many();
+    neighbour_takes = 8;
+    world.between = neighbour_takes_it;
+    assert_int_equal(claim(coord), TS_CLAIM_OK);
+    /* One behind the other, as the neighbour does, would be to meet it again at every one. */
+    unsigned neighbours = 0;
+    for (unsigned i = 1; i < taken_count; i++)
+        neighbours += taken_by_neighbour[i] == taken_by_neighbour[i - 1] + 1;
+    assert_in_range(neighbours, 0, 3);
+    audit();
+}
+
 static void a_lease_is_claimed_at_its_deadline_and_not_before(void **state) {
     (void)state;
     assert_int_equal(make_run(coord, new_op()), TS_CREATE_RUN_OK);
@@ -797,6 +866,8 @@ int main(void) {
         TEST(one_that_may_have_been_done_is_unknown_when_damage_hides_it),
         TEST(the_end_of_a_run_is_unknown_when_damage_hides_it),
         TEST(what_comes_late_is_told_with_the_deadline),
+        TEST(a_claim_goes_on_while_others_take_all_that_it_has_seen),
+        TEST(who_meets_another_worker_goes_elsewhere),
         TEST(a_lease_is_claimed_at_its_deadline_and_not_before),
         TEST(the_last_place_is_given_once),
         TEST(busy_stores_are_tried_again),

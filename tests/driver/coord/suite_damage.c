@@ -241,6 +241,31 @@ static void damage_is_named(void **state) {
     assert_ptr_equal(strstr(suite.detail.infra.text, named), suite.detail.infra.text);
 }
 
+static void expect_named(const char *what) {
+    char named[120];
+    snprintf(named, sizeof named, "%s of run %llu", what, (unsigned long long)suite.run.v);
+    expect_damaged();
+    if (strstr(suite.detail.infra.text, named) != suite.detail.infra.text)
+        fail_msg("'%s' does not begin with '%s'", suite.detail.infra.text, named);
+}
+
+/* Shard 1 is counted in stripe 4. */
+static void damaged_counters_are_named(void **state) {
+    (void)state;
+    suite_make_run();
+    const struct ts_lease lease = suite_must_acquire(1, "a");
+    damage_counters();
+    EXPECT(complete, suite_complete(&lease, suite_op(), KEY("c")), TS_COMPLETE_BACKEND_ERROR);
+    expect_named("the counter of Active shards (stripe 4)");
+    struct ts_shard_counts counts;
+    const struct ts_coord_run_query query = {suite.tenant, suite.run};
+    EXPECT(get_run, ts_coord_run_counts(suite.coord, &query, &counts, &suite.detail),
+           TS_GET_RUN_BACKEND_ERROR);
+    expect_named("the counter of Active shards (stripe 0)");
+    EXPECT(run_transition, suite_end(TS_RUN_OP_FAIL_RUN, suite_op()), TS_RUN_TRANSITION_BACKEND_ERROR);
+    expect_named("the counter of shards");
+}
+
 /* Who has no business there does not learn that something is broken. */
 static void another_tenant_does_not_learn_of_damage(void **state) {
     (void)state;
@@ -253,12 +278,28 @@ static void another_tenant_does_not_learn_of_damage(void **state) {
     damage_shard(1, 72);
     suite_expect_foreign(&lease);
     damage_shard(1, 72);
-    /* With the guard gone the shard's record tells. */
+    /* With the guards gone the shard's record and the run's tell, with the run's record the guards. */
     damage_of_run('g', 5);
-    EXPECT(renew, suite_renew(&lease), TS_RENEW_TENANT_MISMATCH);
-    EXPECT(acquire, suite_acquire(1, "b", NULL), TS_ACQUIRE_TENANT_MISMATCH);
+    suite_expect_foreign(&lease);
+    damage_shard(1, 72);
+    suite_expect_foreign(&lease);
+    damage_of_run('g', 5);
+    damage_of_run('r', 56);
+    suite_expect_foreign(&lease);
+    const struct ts_run_config config = suite_config();
+    EXPECT(create_run, suite_create(&config), TS_CREATE_RUN_RUN_ALREADY_EXISTS);
     suite.tenant = own;
     EXPECT(renew, suite_renew(&lease), TS_RENEW_BACKEND_ERROR);
+    expect_damaged();
+    EXPECT(run_transition, suite_end(TS_RUN_OP_FAIL_RUN, suite_op()), TS_RUN_TRANSITION_BACKEND_ERROR);
+    expect_damaged();
+    /* When nothing says whose it is, nobody can be told apart. */
+    damage_of_run('g', 5);
+    suite.tenant = suite_tenant("another");
+    EXPECT(renew, suite_renew(&lease), TS_RENEW_BACKEND_ERROR);
+    EXPECT(claim, suite_claim("b", NULL), TS_CLAIM_BACKEND_ERROR);
+    struct ts_run_record run;
+    EXPECT(get_run, suite_get_run(&run), TS_GET_RUN_BACKEND_ERROR);
     expect_damaged();
 }
 
@@ -299,6 +340,7 @@ static void a_walk_goes_on_behind_a_damaged_record_when_asked_to(void **state) {
 const struct CMUnitTest suite_damage_tests[] = {
     suite_test(a_record_under_the_key_of_another_is_damage),
     suite_test(damage_is_named),
+    suite_test(damaged_counters_are_named),
     suite_test(another_tenant_does_not_learn_of_damage),
     suite_test(a_walk_goes_on_behind_a_damaged_record_when_asked_to),
     suite_test(a_damaged_shard_is_never_used),

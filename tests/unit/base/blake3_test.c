@@ -127,6 +127,22 @@ static void the_one_shot_helpers_agree_with_the_vectors(void **state) {
     }
 }
 
+static void one_chunk_is_hashed_without_a_hasher(void **state) {
+    (void)state;
+    struct ts_blake3_portable hasher;
+    ts_blake3_portable_init_derive_key(&hasher, TS_BYTES(BLAKE3_VECTORS_CONTEXT));
+    size_t compared = 0;
+    for (size_t i = 0; i < BLAKE3_VECTORS_COUNT; i++) {
+        if (blake3_vectors[i].input_len > TS_BLAKE3_CHUNK_LEN)
+            continue;
+        uint8_t out[TS_BLAKE3_BLOCK_LEN];
+        ts_blake3_portable_derived(hasher.key, ts_bytes_of(input, blake3_vectors[i].input_len), out);
+        expect_hex(out, sizeof out, blake3_vectors[i].derive_key);
+        compared++;
+    }
+    assert_true(compared >= 8);
+}
+
 static void how_the_input_is_cut_does_not_matter(void **state) {
     (void)state;
     static const size_t pieces[] = {1, 3, 31, 63, 64, 65, 127, 1000, 1023, 1024, 1025, 2049, 65537};
@@ -241,6 +257,7 @@ int main(void) {
         cmocka_unit_test(the_official_vectors_hold_for_keyed_hash),
         cmocka_unit_test(the_official_vectors_hold_for_derive_key),
         cmocka_unit_test(the_one_shot_helpers_agree_with_the_vectors),
+        cmocka_unit_test(one_chunk_is_hashed_without_a_hasher),
         cmocka_unit_test(how_the_input_is_cut_does_not_matter),
         cmocka_unit_test(empty_pieces_change_nothing),
         cmocka_unit_test(output_may_be_taken_between_pieces_of_input),

@@ -89,12 +89,32 @@ static void stripes_are_spread_and_numbered(void **state) {
         assert_int_equal(coord__stripe_index(coord__stripe_at(i)), i);
 }
 
+static void expect_name(struct coord__key key, const char *expected) {
+    char name[COORD__COUNTER_NAME];
+    coord__key_counter_name(coord__key_bytes(&key), name);
+    assert_string_equal(name, expected);
+}
+
+static void counters_have_names_without_tenants(void **state) {
+    (void)state;
+    const struct ts_run_id last = {UINT64_MAX};
+    struct ts_tenant_id tenant;
+    struct ts_worker_id worker;
+    names(&tenant, &worker);
+    expect_name(coord__key_counter(last, (struct coord__stripe){TS_SHARD_PARKED, 7}),
+                "the counter of Parked shards (stripe 7) of run 18446744073709551615");
+    expect_name(coord__key_run_shards(last), "the counter of shards of run 18446744073709551615");
+    expect_name(coord__key_tenant_limit(&tenant), "the counter of the tenant's shards");
+    expect_name(coord__key_global_limit(), "the counter of all shards");
+}
+
 int main(void) {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(keys_are_as_they_are_stored),
         cmocka_unit_test(ranges_hold_what_begins_with_them_and_nothing_else),
         cmocka_unit_test(keys_are_taken_apart),
         cmocka_unit_test(stripes_are_spread_and_numbered),
+        cmocka_unit_test(counters_have_names_without_tenants),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -241,9 +241,28 @@ static void run_records_have_invariants_of_their_own(void **state) {
     assert_int_equal(ts_run_record_invariant_broken(&run), 5);
 }
 
+/* With a log that is empty, partly filled, full, and one whose oldest is not in the first slot. */
+static void a_copy_has_everything_that_counts(void **state) {
+    (void)state;
+    for (uint64_t ops = 0; ops <= 2 * TS_OP_LOG_MAX; ops++) {
+        struct ts_shard_record record = sound(), copy;
+        ts_ring_clear(&record.op_log);
+        for (uint64_t op = 1; op <= ops; op++)
+            log_op(&record, TS_SHARD_OP_CHECKPOINT, op);
+        memset(&copy, 0x5a, sizeof copy);
+        ts_shard_record_copy(&record, &copy);
+        assert_int_equal(ts_ring_count(&copy.op_log), ts_ring_count(&record.op_log));
+        for (size_t i = 0; i < ts_ring_count(&record.op_log); i++)
+            assert_memory_equal(ts_ring_from_oldest(&copy.op_log, i), ts_ring_from_oldest(&record.op_log, i),
+                                sizeof record.op_log.slots[0]);
+        assert_memory_equal(&copy, &record, offsetof(struct ts_shard_record, op_log));
+    }
+}
+
 int main(void) {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(sound_records_break_nothing),
+        cmocka_unit_test(a_copy_has_everything_that_counts),
         cmocka_unit_test(invariant_1_a_lease_only_while_active),
         cmocka_unit_test(invariant_2_a_holder_has_a_fence_and_a_deadline),
         cmocka_unit_test(invariant_3_start_is_below_end),
