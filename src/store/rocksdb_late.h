@@ -31,6 +31,7 @@
     X(rocksdb_open)                                                                                          \
     X(rocksdb_options_create)                                                                                \
     X(rocksdb_options_destroy)                                                                               \
+    X(rocksdb_options_set_allow_concurrent_memtable_write)                                                   \
     X(rocksdb_options_set_block_based_table_factory)                                                         \
     X(rocksdb_options_set_create_if_missing)                                                                 \
     X(rocksdb_options_set_enable_blob_files)                                                                 \
@@ -50,6 +51,7 @@
     X(rocksdb_pinnableslice_value)                                                                           \
     X(rocksdb_readoptions_create)                                                                            \
     X(rocksdb_readoptions_destroy)                                                                           \
+    X(rocksdb_readoptions_set_iterate_upper_bound)                                                           \
     X(rocksdb_readoptions_set_snapshot)                                                                      \
     X(rocksdb_release_snapshot)                                                                              \
     X(rocksdb_write)                                                                                         \
@@ -94,6 +96,8 @@ extern struct store__library store__rocksdb_library;
 #define rocksdb_open                           store__rocksdb.rocksdb_open
 #define rocksdb_options_create                 store__rocksdb.rocksdb_options_create
 #define rocksdb_options_destroy                store__rocksdb.rocksdb_options_destroy
+#define rocksdb_options_set_allow_concurrent_memtable_write                                                  \
+    store__rocksdb.rocksdb_options_set_allow_concurrent_memtable_write
 #define rocksdb_options_set_block_based_table_factory                                                        \
     store__rocksdb.rocksdb_options_set_block_based_table_factory
 #define rocksdb_options_set_create_if_missing       store__rocksdb.rocksdb_options_set_create_if_missing
@@ -114,6 +118,7 @@ extern struct store__library store__rocksdb_library;
 #define rocksdb_pinnableslice_value                 store__rocksdb.rocksdb_pinnableslice_value
 #define rocksdb_readoptions_create                  store__rocksdb.rocksdb_readoptions_create
 #define rocksdb_readoptions_destroy                 store__rocksdb.rocksdb_readoptions_destroy
+#define rocksdb_readoptions_set_iterate_upper_bound store__rocksdb.rocksdb_readoptions_set_iterate_upper_bound
 #define rocksdb_readoptions_set_snapshot            store__rocksdb.rocksdb_readoptions_set_snapshot
 #define rocksdb_release_snapshot                    store__rocksdb.rocksdb_release_snapshot
 #define rocksdb_write                               store__rocksdb.rocksdb_write
