@@ -88,7 +88,7 @@ static void io_txn(void *context, const struct ts_txn_part *parts, size_t count,
     if (answers_unknown) {
         answers_unknown = false;
         ret_result->outcome = TS_TXN_UNKNOWN;
-        now_ms += 2 * LEASE_MS;
+        now_ms += UINT64_C(2) * LEASE_MS;
     }
 }
 

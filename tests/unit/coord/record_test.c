@@ -244,7 +244,7 @@ static void run_records_have_invariants_of_their_own(void **state) {
 /* With a log that is empty, partly filled, full, and one whose oldest is not in the first slot. */
 static void a_copy_has_everything_that_counts(void **state) {
     (void)state;
-    for (uint64_t ops = 0; ops <= 2 * TS_OP_LOG_MAX; ops++) {
+    for (uint64_t ops = 0; ops <= UINT64_C(2) * TS_OP_LOG_MAX; ops++) {
         struct ts_shard_record record = sound(), copy;
         ts_ring_clear(&record.op_log);
         for (uint64_t op = 1; op <= ops; op++)
