@@ -50,12 +50,14 @@ def bench(*arguments, program=PROGRAM, path=None):
 def everything_is_measured_and_compared():
     done = bench("--json", "--repository", repository())
     equal((done.returncode, done.stderr), (0, ""))
-    (row,) = json.loads(done.stdout)["repositories"]
+    report = json.loads(done.stdout)
+    (row,) = report["repositories"]
     equal(sorted(row["times"]), ["cat_file", "full", "one_thread", "scan", "ten_times_the_rules"])
     holds(all(one["seconds"] > 0 and one["peak_rss_bytes"] > 0 for one in row["times"].values()), row["times"])
     # git holds little of a repository of two files, and less than what measures it.
     holds(row["times"]["cat_file"]["peak_rss_bytes"] < 16 << 20, row["times"]["cat_file"])
     equal(len(row["ratios"]), 4)
+    equal(report["together"], row["ratios"])
     equal([(one["beside"], one["equal"], one["findings"], one["places"]) for one in row["equality"]],
           [("one thread", True, 1, 2), ("--full", True, 1, 2), ("blobs written to files", True, 1, 2)])
 
