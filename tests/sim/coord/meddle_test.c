@@ -21,19 +21,24 @@ struct meddler {
     bool done;
 };
 
-static void apply(struct ts_store *store, const struct ts_op *ops, size_t count) {
+/* False when somebody is at the key right now: the world stands still while we would wait. */
+static bool apply(struct ts_store *store, const struct ts_op *ops, size_t count) {
     struct ts_call call = {.kind = TS_CALL_APPLY, .batch = {ops, count}};
-    if (ts_store_run(store, &call) != TS_STORE_OK) {
+    ts_store_start(store, &call);
+    if (!ts_store_poll(&call))
+        ts_store_cancel(&call);
+    if (call.error.result != TS_STORE_OK && call.error.result != TS_STORE_TIMED_OUT) {
         fprintf(stderr, "the store would not: %s\n", call.error.text);
         exit(2);
     }
+    return call.error.result == TS_STORE_OK;
 }
 
-static void put(struct ts_store *store, struct ts_bytes key, struct ts_bytes value) {
-    apply(store, &(struct ts_op){.kind = TS_OP_PUT, .key = key, .value = value}, 1);
+static bool put(struct ts_store *store, struct ts_bytes key, struct ts_bytes value) {
+    return apply(store, &(struct ts_op){.kind = TS_OP_PUT, .key = key, .value = value}, 1);
 }
 
-static void put_record(struct ts_store *store, const struct ts_row *row,
+static bool put_record(struct ts_store *store, const struct ts_row *row,
                        const struct ts_shard_record *record) {
     static uint8_t bytes[TS_RECORD_MAX];
     size_t len = 0;
@@ -41,7 +46,7 @@ static void put_record(struct ts_store *store, const struct ts_row *row,
         fprintf(stderr, "not a record\n");
         exit(2);
     }
-    put(store, row->key, ts_bytes_of(bytes, len));
+    return put(store, row->key, ts_bytes_of(bytes, len));
 }
 
 static struct ts_shard_record record_of(const struct ts_row *row) {
@@ -56,8 +61,7 @@ static struct ts_shard_record record_of(const struct ts_row *row) {
 /* ---- what is done ---- */
 
 static bool remove_row(struct ts_store *store, const struct ts_row *row) {
-    apply(store, &(struct ts_op){.kind = TS_OP_DEL, .key = row->key}, 1);
-    return true;
+    return apply(store, &(struct ts_op){.kind = TS_OP_DEL, .key = row->key}, 1);
 }
 
 static bool damage(struct ts_store *store, const struct ts_row *row) {
@@ -66,9 +70,9 @@ static bool damage(struct ts_store *store, const struct ts_row *row) {
         exit(2);
     memcpy(bytes, row->value.data, row->value.len);
     bytes[row->value.len / 2] ^= 1;
-    put(store, row->key, ts_bytes_of(bytes, row->value.len));
+    bool done = put(store, row->key, ts_bytes_of(bytes, row->value.len));
     free(bytes);
-    return true;
+    return done;
 }
 
 static bool revive(struct ts_store *store, const struct ts_row *row) {
@@ -76,8 +80,7 @@ static bool revive(struct ts_store *store, const struct ts_row *row) {
     if (record.status != TS_SHARD_DONE && record.status != TS_SHARD_SPLIT)
         return false;
     record.status = TS_SHARD_ACTIVE;
-    put_record(store, row, &record);
-    return true;
+    return put_record(store, row, &record);
 }
 
 static bool lower_fence(struct ts_store *store, const struct ts_row *row) {
@@ -85,8 +88,7 @@ static bool lower_fence(struct ts_store *store, const struct ts_row *row) {
     if (record.fence.v < 2 || record.status != TS_SHARD_ACTIVE)
         return false;
     record.fence.v--;
-    put_record(store, row, &record);
-    return true;
+    return put_record(store, row, &record);
 }
 
 /* As a second acquire would, while the lease holds. */
@@ -99,8 +101,7 @@ static bool steal(struct ts_store *store, const struct ts_row *row) {
     record.fence.v++;
     record.attempts++;
     record.holder.deadline.ms += 1;
-    put_record(store, row, &record);
-    return true;
+    return put_record(store, row, &record);
 }
 
 static bool move_cursor(struct ts_store *store, const struct ts_row *row) {
@@ -109,8 +110,7 @@ static bool move_cursor(struct ts_store *store, const struct ts_row *row) {
         ts_bytes_equal(record.cursor.last_key, record.spec.range.start))
         return false;
     record.cursor.last_key = record.spec.range.start;
-    put_record(store, row, &record);
-    return true;
+    return put_record(store, row, &record);
 }
 
 /* Without an operation in the log. */
@@ -120,8 +120,7 @@ static bool forget_cursor_token(struct ts_store *store, const struct ts_row *row
         return false;
     record.cursor.has_token = false;
     record.cursor.token = (struct ts_bytes){0};
-    put_record(store, row, &record);
-    return true;
+    return put_record(store, row, &record);
 }
 
 static bool widen(struct ts_store *store, const struct ts_row *row) {
@@ -129,8 +128,7 @@ static bool widen(struct ts_store *store, const struct ts_row *row) {
     if (record.status != TS_SHARD_ACTIVE || record.spec.range.end.len == 0 || !record.has_holder)
         return false;
     record.spec.range.end = (struct ts_bytes){0};
-    put_record(store, row, &record);
-    return true;
+    return put_record(store, row, &record);
 }
 
 /* The same shard once more, under another name. */
@@ -150,13 +148,11 @@ static bool double_it(struct ts_store *store, const struct ts_row *row) {
     ts_be64_store(record.key.shard.v, key + 11);
     struct ts_row other = *row;
     other.key = ts_bytes_of(key, sizeof key);
-    put_record(store, &other, &record);
-    return true;
+    return put_record(store, &other, &record);
 }
 
 static bool count_more(struct ts_store *store, const struct ts_row *row) {
-    apply(store, &(struct ts_op){.kind = TS_OP_ADD, .key = row->key, .delta = 1, .max = INT64_MAX}, 1);
-    return true;
+    return apply(store, &(struct ts_op){.kind = TS_OP_ADD, .key = row->key, .delta = 1, .max = INT64_MAX}, 1);
 }
 
 static bool end_guard(struct ts_store *store, const struct ts_row *row) {
@@ -167,8 +163,7 @@ static bool end_guard(struct ts_store *store, const struct ts_row *row) {
     guard.status = TS_RUN_CANCELLED;
     if (ts_run_guard_encode(&guard, bytes) != TS_RECORD_OK)
         return false;
-    put(store, row->key, ts_bytes_of(bytes, sizeof bytes));
-    return true;
+    return put(store, row->key, ts_bytes_of(bytes, sizeof bytes));
 }
 
 /* ---- what must be noticed ---- */
