@@ -19,11 +19,30 @@
 
 static const char default_tenant[] = "default";
 
+/* Of an operation that was refused or whose outcome is unknown: what to repeat it with. */
+static void put_op_id(struct cli_coord *coord) {
+    if (coord->op_id)
+        cli__member_number(coord, "op_id", coord->op_id->v);
+}
+
+/* The same in the line for people. */
+struct op_id_shown {
+    char text[40];
+};
+
+static struct op_id_shown show_op_id(const struct cli_coord *coord) {
+    struct op_id_shown shown = {0};
+    if (coord->op_id)
+        snprintf(shown.text, sizeof shown.text, " (op id %llu)", (unsigned long long)coord->op_id->v);
+    return shown;
+}
+
 static void put_backend_error(struct cli_coord *coord, enum ts_infra_kind kind, const char *cause) {
     cli__object_begin(coord);
     cli__member_text(coord, "error", ts_error_variant_name(TS_VARIANT_BACKEND_ERROR));
     cli__member_text(coord, "kind", ts_infra_kind_name(kind));
     cli__member_text(coord, "cause", cause);
+    put_op_id(coord);
     cli__object_end(coord);
 }
 
@@ -94,13 +113,14 @@ static enum cli_exit open_coordination(struct cli_coord *coord) {
 }
 
 enum cli_exit cli__coord_open(const char *verb, const struct cli_arguments *arguments,
-                              struct cli_coord *ret_coord) {
+                              const struct ts_op_id *op_id, struct cli_coord *ret_coord) {
     static struct ts_out out;
     ts_out_init(&out, STDOUT_FILENO);
     const char *tenant = arguments->values[COORD_TENANT];
     struct cli_coord coord = {.verb = verb,
                               .json = arguments->values[CLUSTER_JSON] != NULL,
                               .has_tenant = tenant != NULL,
+                              .op_id = op_id,
                               .out = &out};
     if (!ts_tenant_id_from_text(ts_bytes_of_cstring(tenant ? tenant : default_tenant), &coord.tenant))
         return cli__complain(CLI_EXIT_USAGE, "%s: --tenant must be a name of 1 to 32 bytes; got '%s'", verb,
@@ -282,14 +302,19 @@ enum cli_exit cli__coord_refuse(struct cli_coord *coord, enum ts_error_variant v
         size_t count = ts_error_fields(variant, detail, fields);
         cli__object_begin(coord);
         cli__member_text(coord, "error", ts_error_variant_name(variant));
-        for (size_t i = 0; i < count; i++)
+        bool has_op_id = false;
+        for (size_t i = 0; i < count; i++) {
             put_field(coord, &fields[i]);
+            has_op_id |= strcmp(fields[i].name, "op_id") == 0;
+        }
+        if (!has_op_id)
+            put_op_id(coord);
         cli__object_end(coord);
     }
     char text[1024];
     ts_error_display(variant, detail, text, sizeof text);
-    return cli__complain(exit_of(variant, detail), "%s: %s: %s", coord->verb, ts_error_variant_name(variant),
-                         text);
+    return cli__complain(exit_of(variant, detail), "%s: %s: %s%s", coord->verb,
+                         ts_error_variant_name(variant), text, show_op_id(coord).text);
 }
 
 enum cli_exit cli__complain_damaged(struct cli_coord *coord, uint64_t count) {

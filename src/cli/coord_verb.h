@@ -3,7 +3,7 @@
  * they answer.
  *
  * With --json an answer is one line on standard output, also when an operation is refused:
- * {"error":"StaleFence","presented":3,"current":4}. Without it, a refusal is a line on standard error only.
+ * {"error":"StaleFence","presented":3,"current":4,"op_id":17}. Without it, a refusal is a line on standard error only.
  */
 #ifndef TS_CLI_COORD_VERB_H
 #define TS_CLI_COORD_VERB_H
@@ -44,7 +44,8 @@ struct cli_coord {
     const char *verb;
     bool json;
     bool time_stands_still;
-    bool has_tenant; /* given, not only the default */
+    bool has_tenant;              /* given, not only the default */
+    const struct ts_op_id *op_id; /* of the operation, or NULL */
     struct ts_tenant_id tenant;
     struct ts_cluster *cluster;
     struct ts_coordinator *coordinator;
@@ -53,9 +54,12 @@ struct cli_coord {
     bool first_member;  /* of the JSON object that is being written */
 };
 
-/* Opens all of it, or says why not. After DONE the caller ends with cli__coord_close. */
+/*
+ * Opens all of it, or says why not. After DONE the caller ends with cli__coord_close. The op id, NULL where the
+ * operation has none, is kept by address: every refusal prints it, so that the call can be repeated.
+ */
 enum cli_exit cli__coord_open(const char *verb, const struct cli_arguments *arguments,
-                              struct cli_coord *ret_coord);
+                              const struct ts_op_id *op_id, struct cli_coord *ret_coord);
 
 /* Gives the status to end with. */
 enum cli_exit cli__coord_close(struct cli_coord *coord, enum cli_exit status);

@@ -104,7 +104,7 @@ static enum cli_exit run_claim(const struct cli_arguments *arguments) {
     if (status == CLI_EXIT_DONE)
         status = read_worker(verb, arguments, &op.worker);
     if (status == CLI_EXIT_DONE)
-        status = cli__coord_open(verb, arguments, &coord);
+        status = cli__coord_open(verb, arguments, NULL, &coord);
     if (status != CLI_EXIT_DONE)
         return status;
     op.tenant = coord.tenant;
@@ -130,7 +130,7 @@ static enum cli_exit run_acquire(const struct cli_arguments *arguments) {
     if (status == CLI_EXIT_DONE)
         status = read_worker(verb, arguments, &op.worker);
     if (status == CLI_EXIT_DONE)
-        status = cli__coord_open(verb, arguments, &coord);
+        status = cli__coord_open(verb, arguments, NULL, &coord);
     if (status != CLI_EXIT_DONE)
         return status;
     op.tenant = coord.tenant;
@@ -147,16 +147,15 @@ static enum cli_exit run_acquire(const struct cli_arguments *arguments) {
 
 /* ---- with a lease ---- */
 
-/* Opens, reads the lease, and lets it say the tenant when nobody else does. */
-static enum cli_exit open_with_lease(const char *verb, const struct cli_arguments *arguments,
-                                     struct cli_coord *ret_coord, struct ts_lease_op *ret_by) {
+/* Opens, reads the lease, and lets it say the tenant when nobody else does. The op id as for cli__coord_open. */
+static enum cli_exit open_lease(const char *verb, const struct cli_arguments *arguments,
+                                const struct ts_op_id *op_id, struct cli_coord *ret_coord,
+                                struct ts_lease_op *ret_by) {
     const char *text = arguments->values[USE_LEASE];
     if (!text)
         return cli__complain(CLI_EXIT_USAGE,
                              "%s: --lease LEASE must be given, as claim or acquire printed it", verb);
-    enum cli_exit status = cli__op_id(verb, arguments, USE_OP_ID, &ret_by->op_id);
-    if (status == CLI_EXIT_DONE)
-        status = cli__coord_open(verb, arguments, ret_coord);
+    const enum cli_exit status = cli__coord_open(verb, arguments, op_id, ret_coord);
     if (status != CLI_EXIT_DONE)
         return status;
     if (!ts_lease_token_read(ts_cluster_meta(ret_coord->cluster, 0)->secret, ts_bytes_of_cstring(text),
@@ -168,6 +167,13 @@ static enum cli_exit open_with_lease(const char *verb, const struct cli_argument
                           verb));
     ret_by->tenant = ret_coord->has_tenant ? ret_coord->tenant : *ts_lease_tenant(&ret_by->lease);
     return CLI_EXIT_DONE;
+}
+
+/* For operations with an op id, too. */
+static enum cli_exit open_with_lease(const char *verb, const struct cli_arguments *arguments,
+                                     struct cli_coord *ret_coord, struct ts_lease_op *ret_by) {
+    const enum cli_exit status = cli__op_id(verb, arguments, USE_OP_ID, &ret_by->op_id);
+    return status == CLI_EXIT_DONE ? open_lease(verb, arguments, &ret_by->op_id, ret_coord, ret_by) : status;
 }
 
 /* The answer of an operation that gives nothing else back. */
@@ -187,7 +193,7 @@ static void print_outcome(struct cli_coord *coord, const struct ts_coord_outcome
 static enum cli_exit run_renew(const struct cli_arguments *arguments) {
     struct cli_coord coord = {0};
     struct ts_lease_op by = {0};
-    enum cli_exit status = open_with_lease("lease renew", arguments, &coord, &by);
+    enum cli_exit status = open_lease("lease renew", arguments, NULL, &coord, &by);
     if (status != CLI_EXIT_DONE)
         return status;
     const struct ts_renew_op op = {.tenant = by.tenant, .lease = by.lease};

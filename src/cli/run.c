@@ -9,6 +9,7 @@
 #include "base/bytes.h"
 #include "base/number.h"
 
+#include <assert.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -147,7 +148,7 @@ static enum cli_exit run_create(const struct cli_arguments *arguments) {
         status = read_shards(verb, shards, &registration);
     struct cli_coord coord;
     if (status == CLI_EXIT_DONE)
-        status = cli__coord_open(verb, arguments, &coord);
+        status = cli__coord_open(verb, arguments, shards ? &registration.op.op_id : NULL, &coord);
     if (status == CLI_EXIT_DONE) {
         op.tenant = coord.tenant;
         status = shards ? create_with_shards(&coord, &op, &registration) : create_alone(&coord, &op);
@@ -170,7 +171,7 @@ static enum cli_exit run_register(const struct cli_arguments *arguments) {
         status = read_shards(verb, shards, &registration);
     struct cli_coord coord;
     if (status == CLI_EXIT_DONE)
-        status = cli__coord_open(verb, arguments, &coord);
+        status = cli__coord_open(verb, arguments, &registration.op.op_id, &coord);
     if (status == CLI_EXIT_DONE) {
         struct ts_coord_outcome outcome;
         struct ts_coord_detail detail = {0};
@@ -187,8 +188,14 @@ static enum cli_exit run_register(const struct cli_arguments *arguments) {
     return status;
 }
 
+/* What is listed, and how many cannot be read. */
+struct listing {
+    struct cli_coord coord;
+    uint64_t damaged;
+};
+
 static bool print_run(void *context, const struct ts_run_record *run) {
-    struct cli_coord *coord = context;
+    struct cli_coord *coord = &((struct listing *)context)->coord;
     if (!coord->json) {
         cli__say(coord, "%20llu  %-12s  %llu registered, lease %s\n", (unsigned long long)run->run.v,
                  ts_run_status_name(run->status), (unsigned long long)run->registered,
@@ -206,20 +213,39 @@ static bool print_run(void *context, const struct ts_run_record *run) {
     return true;
 }
 
+static bool print_damaged_run(void *context, struct ts_run_id run, const struct ts_infra_error *reason) {
+    struct listing *listing = context;
+    struct cli_coord *coord = &listing->coord;
+    listing->damaged++;
+    if (!coord->json) {
+        cli__say(coord, "%20llu  damaged\n", (unsigned long long)run.v);
+        return true;
+    }
+    cli__object_begin(coord);
+    cli__member_number(coord, "run", run.v);
+    cli__member_text(coord, "status", "damaged");
+    cli__member_text(coord, "cause", reason->text);
+    cli__object_end(coord);
+    return true;
+}
+
 static enum cli_exit run_list(const struct cli_arguments *arguments) {
-    struct cli_coord coord;
-    enum cli_exit status = cli__coord_open("run list", arguments, &coord);
+    struct listing listing = {0};
+    struct cli_coord *coord = &listing.coord;
+    enum cli_exit status = cli__coord_open("run list", arguments, NULL, coord);
     if (status != CLI_EXIT_DONE)
         return status;
-    struct ts_run_filter filter = {.tenant = coord.tenant};
+    struct ts_coord_runs_query query = {.filter = {.tenant = coord->tenant}, .damaged = print_damaged_run};
     const char *wanted = arguments->values[LIST_STATUS];
     if (wanted)
-        filter.by_status = ts_run_status_from_name(ts_bytes_of_cstring(wanted), &filter.status);
+        query.filter.by_status = ts_run_status_from_name(ts_bytes_of_cstring(wanted), &query.filter.status);
     struct ts_coord_detail detail = {0};
-    enum ts_get_run_error error = ts_coord_list_runs(coord.coord, &filter, print_run, &coord, &detail);
+    enum ts_get_run_error error = ts_coord_list_runs(coord->coord, &query, print_run, &listing, &detail);
     if (error != TS_GET_RUN_OK)
-        status = cli__coord_refuse(&coord, ts_get_run_error_variant(error), &detail);
-    return cli__coord_close(&coord, status);
+        status = cli__coord_refuse(coord, ts_get_run_error_variant(error), &detail);
+    else if (listing.damaged > 0)
+        status = cli__complain_damaged(coord, listing.damaged);
+    return cli__coord_close(coord, status);
 }
 
 static enum cli_exit end_run(const char *verb, const struct cli_arguments *arguments,
@@ -230,7 +256,7 @@ static enum cli_exit end_run(const char *verb, const struct cli_arguments *argum
     if (status == CLI_EXIT_DONE)
         status = cli__op_id(verb, arguments, END_OP_ID, &op.op_id);
     if (status == CLI_EXIT_DONE)
-        status = cli__coord_open(verb, arguments, &coord);
+        status = cli__coord_open(verb, arguments, &op.op_id, &coord);
     if (status != CLI_EXIT_DONE)
         return status;
     op.tenant = coord.tenant;
@@ -262,6 +288,9 @@ static enum cli_exit run_cancel(const struct cli_arguments *arguments) {
     return end_run("run cancel", arguments, TS_RUN_OP_CANCEL_RUN, TS_RUN_CANCELLED);
 }
 
+static_assert(TS_TENANT_SHARD_MAX == 100000 && TS_GLOBAL_SHARD_MAX == 1000000,
+              "the help of --shard-max says so");
+
 static const struct cli_option create_options[] = {
     CLI_COORD_OPTIONS,
     [CREATE_RUN] = CLI_RUN_OPTION,
@@ -285,7 +314,8 @@ static const struct cli_option create_options[] = {
                           .help = "what a cursor's key means: done, or handed on; completed unless given"},
     [CREATE_SHARD_MAX] = {.name = "shard-max",
                           .argument = "N",
-                          .help = "how many shards may be registered in all; 1000000 unless given"},
+                          .help =
+                              "how many shards may be registered in all, 1 to 1000000; 100000 unless given"},
     [CREATE_OP_ID] = CLI_OP_ID_OPTION,
 };
 
@@ -344,7 +374,9 @@ const struct cli_verb cli__verb_run_register = {
 const struct cli_verb cli__verb_run_list = {
     .name = "run list",
     .summary = "list the runs of a tenant",
-    .description = "A line for each, in the order of their ids.",
+    .description =
+        "A line for each, in the order of their ids. One whose record is damaged is listed as that, whatever "
+        "--status says, and the status is 6 then.",
     .options = list_options,
     .option_count = sizeof list_options / sizeof list_options[0],
     .variables = cli__cluster_variables,

@@ -199,7 +199,7 @@ static enum cli_exit run_show(const struct cli_arguments *arguments) {
     struct cli_coord coord;
     enum cli_exit status = cli__number_required("run show", arguments, SHOW_RUN, "run", &run.v);
     if (status == CLI_EXIT_DONE)
-        status = cli__coord_open("run show", arguments, &coord);
+        status = cli__coord_open("run show", arguments, NULL, &coord);
     if (status != CLI_EXIT_DONE)
         return status;
     static struct picture picture;
@@ -260,7 +260,7 @@ static enum cli_exit run_watch(const struct cli_arguments *arguments) {
     if (status == CLI_EXIT_DONE && (interval_ms < 10 || interval_ms > 3600000))
         status = cli__complain(CLI_EXIT_USAGE, "%s: --interval-ms must be from 10 to 3600000", verb);
     if (status == CLI_EXIT_DONE)
-        status = cli__coord_open(verb, arguments, &coord);
+        status = cli__coord_open(verb, arguments, NULL, &coord);
     if (status != CLI_EXIT_DONE)
         return status;
     return cli__coord_close(&coord, watch(&coord, run, interval_ms));

@@ -127,7 +127,7 @@ static enum cli_exit run_list(const struct cli_arguments *arguments) {
     if (status == CLI_EXIT_DONE && listing.left == 0)
         status = cli__complain(CLI_EXIT_USAGE, "%s: --limit must be at least 1", verb);
     if (status == CLI_EXIT_DONE)
-        status = cli__coord_open(verb, arguments, &coord);
+        status = cli__coord_open(verb, arguments, NULL, &coord);
     if (status != CLI_EXIT_DONE)
         return status;
     query.run.tenant = coord.tenant;
@@ -187,7 +187,7 @@ static enum cli_exit run_show(const struct cli_arguments *arguments) {
     struct cli_coord coord;
     enum cli_exit status = read_shard("shard show", arguments, &ref.shard);
     if (status == CLI_EXIT_DONE)
-        status = cli__coord_open("shard show", arguments, &coord);
+        status = cli__coord_open("shard show", arguments, NULL, &coord);
     if (status != CLI_EXIT_DONE)
         return status;
     ref.tenant = coord.tenant;
@@ -206,7 +206,7 @@ static enum cli_exit run_unpark(const struct cli_arguments *arguments) {
     if (status == CLI_EXIT_DONE)
         status = cli__op_id(verb, arguments, SHARD_OP_ID, &op.op_id);
     if (status == CLI_EXIT_DONE)
-        status = cli__coord_open(verb, arguments, &coord);
+        status = cli__coord_open(verb, arguments, &op.op_id, &coord);
     if (status != CLI_EXIT_DONE)
         return status;
     op.tenant = coord.tenant;

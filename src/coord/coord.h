@@ -120,9 +120,16 @@ enum ts_get_run_error ts_coord_run_progress(struct ts_coord *coord, const struct
                                             struct ts_run_progress *ret_progress,
                                             struct ts_coord_detail *ret_detail);
 
+struct ts_coord_runs_query {
+    struct ts_run_filter filter;
+    /* Called, with the context of visit, for a run whose record is damaged, whatever its status; then the list goes on,
+     * unless it says false. NULL: the list ends there, as BackendError. */
+    bool (*damaged)(void *context, struct ts_run_id run, const struct ts_infra_error *reason);
+};
+
 /* Visits the tenant's runs that match, ordered by id, until visit says false. The only errors are
  * BackendErrors. */
-enum ts_get_run_error ts_coord_list_runs(struct ts_coord *coord, const struct ts_run_filter *filter,
+enum ts_get_run_error ts_coord_list_runs(struct ts_coord *coord, const struct ts_coord_runs_query *query,
                                          bool (*visit)(void *context, const struct ts_run_record *run),
                                          void *context, struct ts_coord_detail *ret_detail);
 

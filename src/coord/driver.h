@@ -247,6 +247,9 @@ struct ts_coord_outcome coord__job_outcome(const struct coord__job *job);
 /* Reads the record and the guard into job->seen. */
 enum coord__end coord__job_read(struct coord__job *job);
 
+/* The same; what is not there then is absent, and not only promised. For operations that only look. */
+enum coord__end coord__job_look(struct coord__job *job);
+
 /* A new, free shard on its store, encoded into the plan's arena: its key must be absent. */
 void coord__plan_new_shard(struct ts_coord *coord, struct coord__work *work,
                            const struct ts_shard_record *record);

@@ -291,25 +291,38 @@ bool coord__again(struct ts_coord *coord, struct coord__tries *tries, const stru
     return true;
 }
 
-/* A check takes its turn behind the promise that has the key, and no version is this one. */
-static const uint64_t no_version = UINT64_C(1) << 62;
+/*
+ * An insert that is late whenever it comes. It takes its turn behind whoever has promised to make the key, on every
+ * engine and however large the promise is, and is not made: the time is looked at behind everything that waits. A check
+ * alone would not wait on PostgreSQL, where a row that is not there yet has no lock.
+ */
+static struct coord__result try_to_insert(struct ts_coord *coord, struct coord__work *work, uint32_t place,
+                                          const struct coord__key *key) {
+    static const struct ts_logical_time never = {0};
+    coord__plan_clear(&work->plan);
+    coord__plan_check(&work->plan, place, key, 0);
+    coord__plan_put(&work->plan, place, key, (struct ts_bytes){0});
+    coord__plan_before(&work->plan, place, never);
+    struct coord__result result = coord__apply(coord, work);
+    ts_assert(result.result != TS_STORE_OK);
+    /* A lost reply of what cannot be done is not unknown. */
+    if (result.result == TS_STORE_UNKNOWN)
+        result.result = TS_STORE_BUSY;
+    return result;
+}
 
 bool coord__wait_for_promises(struct ts_coord *coord, struct coord__work *work, uint32_t place,
                               const struct coord__keys *keys, struct coord__tries *tries,
                               enum coord__end *ret_end, struct ts_coord_detail *ret_detail) {
-    for (;;) {
-        coord__plan_clear(&work->plan);
-        for (size_t i = 0; i < keys->count; i++)
-            coord__plan_check(&work->plan, place, &keys->list[i], no_version);
-        struct coord__result result = coord__apply(coord, work);
-        if (result.result == TS_STORE_CHECK_FAILED)
-            return true;
-        /* Nothing is changed by a check. */
-        if (result.result == TS_STORE_UNKNOWN)
-            result.result = TS_STORE_BUSY;
-        if (!coord__again(coord, tries, &result, ret_end, ret_detail))
+    /* One after the other: a key that is there by now says nothing about the next. */
+    for (size_t i = 0; i < keys->count;) {
+        const struct coord__result result = try_to_insert(coord, work, place, &keys->list[i]);
+        if (result.result == TS_STORE_LATE || result.result == TS_STORE_CHECK_FAILED)
+            i++;
+        else if (!coord__again(coord, tries, &result, ret_end, ret_detail))
             return false;
     }
+    return true;
 }
 
 enum coord__end coord__damaged(enum ts_record_error error, const char *what,

@@ -307,6 +307,13 @@ static bool wait_for_missing(struct coord__job *job, enum coord__end *ret_end) {
                                     &job->detail);
 }
 
+enum coord__end coord__job_look(struct coord__job *job) {
+    enum coord__end end = coord__job_read(job);
+    if (end != COORD__END_DONE || (job->seen->has_record && job->seen->has_guard))
+        return end;
+    return wait_for_missing(job, &end) ? coord__job_read(job) : end;
+}
+
 /* As if a store had said so. */
 static struct coord__result half_seen(enum coord__ahead ahead) {
     if (ahead == COORD__AHEAD_SAME)

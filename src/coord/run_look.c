@@ -204,31 +204,47 @@ static struct coord__key after_key(struct ts_bytes bytes) {
     return key;
 }
 
-enum ts_get_run_error ts_coord_list_runs(struct ts_coord *coord, const struct ts_run_filter *filter,
+/* Visits the runs of a page. False: no more are wanted, or ret_end says why there are none. */
+static bool visit_page(const struct coord__work *work, const struct ts_coord_runs_query *query,
+                       bool (*visit)(void *context, const struct ts_run_record *run), void *context,
+                       enum coord__end *ret_end, struct ts_coord_detail *detail) {
+    bool more = true;
+    for (size_t i = 0; i < work->rows[1].count && more; i++) {
+        struct ts_run_record run;
+        struct ts_run_id id;
+        bool found;
+        (void)coord__key_run_of(work->rows[1].rows[i].key, &id);
+        const enum coord__end end = coord__decode_run(&work->rows[0].rows[i], id, &found, &run, detail);
+        if (end == COORD__END_DONE) {
+            if (found && ts_run_filter_matches(&query->filter, &run))
+                more = visit(context, &run);
+        } else if (query->damaged != NULL) {
+            more = query->damaged(context, id, &detail->infra);
+        } else {
+            *ret_end = end;
+            more = false;
+        }
+    }
+    return more;
+}
+
+enum ts_get_run_error ts_coord_list_runs(struct ts_coord *coord, const struct ts_coord_runs_query *query,
                                          bool (*visit)(void *context, const struct ts_run_record *run),
                                          void *context, struct ts_coord_detail *ret_detail) {
     struct coord__work *work = coord__work_take(coord);
     if (work == NULL)
         return no_memory(ret_detail);
     struct ts_coord_detail detail = {0};
-    struct coord__range range = coord__range_of_tenant(&filter->tenant);
+    struct coord__range range = coord__range_of_tenant(&query->filter.tenant);
     enum coord__end end;
-    bool more = true;
+    bool more;
     do {
         end = read_page(coord, work, &range, &detail);
-        const size_t count = end == COORD__END_DONE ? work->rows[1].count : 0;
-        for (size_t i = 0; i < count && more && end == COORD__END_DONE; i++) {
-            struct ts_run_record run;
-            struct ts_run_id id;
-            bool found;
-            (void)coord__key_run_of(work->rows[1].rows[i].key, &id);
-            end = coord__decode_run(&work->rows[0].rows[i], id, &found, &run, &detail);
-            if (end == COORD__END_DONE && found && ts_run_filter_matches(filter, &run))
-                more = visit(context, &run);
-        }
-        more = more && end == COORD__END_DONE && work->rows[1].more && count > 0;
+        const struct ts_rows *listed = &work->rows[1];
+        more = end == COORD__END_DONE && visit_page(work, query, visit, context, &end, &detail) &&
+               listed->more && listed->count > 0;
         if (more)
-            range.from = after_key(work->rows[1].rows[count - 1].key);
+            range.from = after_key(listed->rows[listed->count - 1].key);
     } while (more);
     if (end != COORD__END_DONE)
         *ret_detail = detail;
@@ -392,7 +408,7 @@ enum ts_get_shard_error ts_coord_get_shard(struct ts_coord *coord, const struct 
                              .shard = ref->shard,
                              .place = ts_coord_place_of_shard(coord, ref->shard.shard)};
     enum ts_get_shard_error error = TS_GET_SHARD_OK;
-    const enum coord__end end = coord__job_read(&job);
+    const enum coord__end end = coord__job_look(&job);
     if (end != COORD__END_DONE) {
         error = end == COORD__END_FOREIGN ? TS_GET_SHARD_TENANT_MISMATCH : TS_GET_SHARD_BACKEND_ERROR;
     } else if (!work->seen.has_record || !work->seen.has_guard) {

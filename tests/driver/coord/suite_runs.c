@@ -331,19 +331,19 @@ static void a_tenant_lists_its_own_runs(void **state) {
             EXPECT(run_transition, suite_end(TS_RUN_OP_CANCEL_RUN, suite_op()), TS_RUN_TRANSITION_OK);
         suite.run.v += 100000;
     }
-    struct ts_run_filter filter = {.tenant = suite.tenant};
+    struct ts_coord_runs_query query = {.filter = {.tenant = suite.tenant}};
     size_t count = 0;
-    EXPECT(get_run, ts_coord_list_runs(suite.coord, &filter, count_runs, &count, &suite.detail),
+    EXPECT(get_run, ts_coord_list_runs(suite.coord, &query, count_runs, &count, &suite.detail),
            TS_GET_RUN_OK);
     assert_int_equal(count, 5);
-    filter.by_status = true;
-    filter.status = TS_RUN_CANCELLED;
+    query.filter.by_status = true;
+    query.filter.status = TS_RUN_CANCELLED;
     count = 0;
-    EXPECT(get_run, ts_coord_list_runs(suite.coord, &filter, count_runs, &count, &suite.detail),
+    EXPECT(get_run, ts_coord_list_runs(suite.coord, &query, count_runs, &count, &suite.detail),
            TS_GET_RUN_OK);
     assert_int_equal(count, 2);
     count = 0;
-    EXPECT(get_run, ts_coord_list_runs(suite.coord, &filter, stop_at_first, &count, &suite.detail),
+    EXPECT(get_run, ts_coord_list_runs(suite.coord, &query, stop_at_first, &count, &suite.detail),
            TS_GET_RUN_OK);
     assert_int_equal(count, 1);
     suite.run.v -= 500000;
