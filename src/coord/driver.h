@@ -233,7 +233,7 @@ struct coord__job {
     struct ts_event attempted;  /* of the last try whose reply was lost */
     bool has_attempted;
     bool recognised;
-    bool waited;                   /* for promises of what was not there */
+    bool waited;                   /* for promises of the record, which was not there */
     uint64_t nonce;                /* of this operation's entry in the claim index */
     struct ts_coord_detail detail; /* copied to the caller on failure */
 };

@@ -295,13 +295,12 @@ static bool may_be_promised(const struct coord__job *job) {
     return job->promised_version != 0 && job->seen->has_record && job->seen->version == job->promised_version;
 }
 
-/* False: the end. The record or the guard is not there; in the next round it is, or it is absent. */
-static bool wait_for_missing(struct coord__job *job, enum coord__end *ret_end) {
-    struct coord__keys missing = {.count = 0};
-    if (!job->seen->has_guard)
-        missing.list[missing.count++] = coord__key_guard(job->shard.run);
-    if (!job->seen->has_record)
-        missing.list[missing.count++] = coord__key_shard(job->shard);
+/*
+ * False: the end. The record is not there; in the next round it is, or it is absent. The guard needs no waiting of its
+ * own: it is made with the first records of its store, or before them.
+ */
+static bool wait_for_record(struct coord__job *job, enum coord__end *ret_end) {
+    const struct coord__keys missing = {.list = {coord__key_shard(job->shard)}, .count = 1};
     job->waited = true;
     return coord__wait_for_promises(job->coord, job->work, job->place, &missing, &job->tries, ret_end,
                                     &job->detail);
@@ -309,9 +308,9 @@ static bool wait_for_missing(struct coord__job *job, enum coord__end *ret_end) {
 
 enum coord__end coord__job_look(struct coord__job *job) {
     enum coord__end end = coord__job_read(job);
-    if (end != COORD__END_DONE || (job->seen->has_record && job->seen->has_guard))
+    if (end != COORD__END_DONE || job->seen->has_record)
         return end;
-    return wait_for_missing(job, &end) ? coord__job_read(job) : end;
+    return wait_for_record(job, &end) ? coord__job_read(job) : end;
 }
 
 /* As if a store had said so. */
@@ -360,8 +359,8 @@ enum coord__end coord__job_run(struct coord__job *job, bool try_seen) {
                 return end;
         } else if (!ok && remembered) {
             remembered = false;
-        } else if (!ok && !(seen->has_record && seen->has_guard) && !job->waited) {
-            if (!wait_for_missing(job, &end))
+        } else if (!ok && !seen->has_record && !job->waited) {
+            if (!wait_for_record(job, &end))
                 return end;
         } else if (!ok && may_be_promised(job)) {
             return coord__failed(&job->tries, &(struct coord__result){.result = TS_STORE_UNKNOWN},

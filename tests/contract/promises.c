@@ -123,6 +123,37 @@ static void a_promise_blocks_who_would_change_what_it_has_seen_or_changed(void *
     expect_content(world, "z", NULL);
 }
 
+/* Also when it has more keys than a server has locks for. */
+static void a_large_promise_blocks_who_would_make_what_it_makes(void **state) {
+    struct contract_world *world = *state;
+    enum { MANY = 100 };
+    static char keys[MANY][16];
+    struct ts_op ops[2 * MANY];
+    for (size_t i = 0; i < MANY; i++) {
+        snprintf(keys[i], sizeof keys[i], "key%02zu", i);
+        ops[2 * i] = contract_check(keys[i], 0);
+        ops[2 * i + 1] = contract_put(keys[i], "1");
+    }
+    const struct ts_call promise = contract_run_prepare(world->store, "g", ops, sizeof ops / sizeof ops[0]);
+    expect_result(&promise, TS_STORE_OK);
+    for (size_t i = 0; i < MANY; i += 33) {
+        expect_blocked(world->store, contract_put(keys[i], "2"));
+        expect_blocked(world->store, contract_check(keys[i], 0), contract_put(keys[i], "2"));
+        /* What would be late anyhow waits first, and is the way to wait for a key without changing it. */
+        expect_blocked(world->store, contract_check(keys[i], 0), contract_put(keys[i], "2"),
+                       contract_before(0));
+    }
+    expect_apply(world->store, TS_STORE_LATE, contract_check("none", 0), contract_put("none", "1"),
+                 contract_before(0));
+    expect_commit(world->store, TS_STORE_OK, "g");
+    for (size_t i = 0; i < MANY; i += 33) {
+        expect_apply(world->store, TS_STORE_CHECK_FAILED, contract_check(keys[i], 0),
+                     contract_put(keys[i], "2"), contract_before(0));
+        expect_content(world, keys[i], "1");
+    }
+    expect_content(world, "none", NULL);
+}
+
 static void promises_and_their_locks_survive_a_reopen(void **state) {
     struct contract_world *world = *state;
     expect_apply(world->store, TS_STORE_OK, contract_put("seen", "1"), contract_put("n", "5"),
@@ -336,6 +367,7 @@ const struct CMUnitTest contract_promise_tests[] = {
     contract_test(a_prepare_fails_as_an_apply_would),
     contract_test(promises_are_listed_by_gid_with_their_time),
     contract_test(a_promise_blocks_who_would_change_what_it_has_seen_or_changed),
+    contract_test(a_large_promise_blocks_who_would_make_what_it_makes),
     contract_test(promises_and_their_locks_survive_a_reopen),
     contract_test(a_value_of_a_promise_has_a_version_of_its_own),
     contract_test(waiting_ends_at_the_deadline_and_leaves_no_lock),

@@ -2,13 +2,15 @@
 """turnstone run, shard and lease: coordination by hand."""
 import json
 import os
+import re
 import subprocess
 import sys
 import time
 
 sys.path.insert(0, os.path.join(os.path.dirname(os.path.abspath(__file__)), "..", "support", "python"))
-from pg import Server  # noqa: E402
+from pg import USER, Server  # noqa: E402
 from program import PROGRAM, complains, run  # noqa: E402
+from proxy import Proxy  # noqa: E402
 from tap import equal, holds, main, test  # noqa: E402
 
 T0 = 1_700_000_000_000
@@ -369,12 +371,98 @@ def an_outcome_that_stays_unknown_and_a_server_that_is_gone_have_their_status_an
             server.sql(database, DIE)
         words = ("lease", "checkpoint", "--lease", lease, "--key", "q", "--op-id", "3")
         equal(c.refused("BackendError", *words, status=5)["kind"], "unknown")
+        drawn = c.refused("BackendError", *words[:-2], status=5)["op_id"]
+        holds(drawn != 3, "each call draws its own")
+        told = c.run(*words[:-2]).err
+        holds(re.search(r"BackendError: .* \(op id [0-9]+\)$", told.strip()), told)
         for database in ("a", "b"):
             server.sql(database, "DROP TRIGGER die ON turnstone.item")
         equal(c.ok(*words)["op_id"], 3)
+        again = (*words[:-2], "--op-id", str(drawn))
+        equal([c.ok(*again)[name] for name in ("outcome", "op_id")], ["executed", drawn])
+        equal([c.ok(*again)[name] for name in ("outcome", "op_id")], ["replayed", drawn])
         server.kill()
         answer = c.refused("BackendError", "run", "show", "--run", "1", status=6)
-        equal(answer["kind"], "retryable")
+        equal((answer["kind"], "op_id" in answer), ("retryable", False))
+        holds("op_id" in c.refused("BackendError", "run", "cancel", "--run", "1", status=6), "of what has one")
+
+
+@test
+def every_refusal_of_an_operation_with_an_op_id_says_it():
+    c = Cluster()
+    c.create()
+    lease = c.ok("lease", "acquire", "--run", "1", "--shard", "7", "--worker", "w")["lease"]
+    for error, *words in (
+            ("CursorOutOfBounds", "lease", "checkpoint", "--lease", lease, "--key", "a"),
+            ("CursorOutOfBounds", "lease", "complete", "--lease", lease, "--key", "a"),
+            ("TenantMismatch", "lease", "park", "--lease", lease, "--tenant", "other"),
+            ("SplitInvalid", "lease", "split-replace", "--lease", lease, "--children", "-"),
+            ("SplitInvalid", "lease", "split-residual", "--lease", lease, "--at", "a"),
+            ("NotParked", "shard", "unpark", "--run", "1", "--shard", "7"),
+            ("ConfigMismatch", "run", "create", "--run", "1", "--shards", "-", "--shard-max", "9"),
+            ("RunNotFound", "run", "register", "--run", "2", "--shards", "-"),
+            ("WrongStatus", "run", "complete", "--run", "1"),
+            ("RunNotFound", "run", "fail", "--run", "2"),
+            ("RunNotFound", "run", "cancel", "--run", "2")):
+        drawn = [c.refused(error, *words, stdin=THREE)["op_id"] for _ in range(2)]
+        holds(drawn[0] != drawn[1], f"{words}: {drawn}")
+        equal(c.refused(error, *words, "--op-id", "77", stdin=THREE)["op_id"], 77)
+        holds(c.run(*words, "--op-id", "77", stdin=THREE).err.endswith(" (op id 77)\n"), "for people, too")
+    for error, *words in (("RunNotFound", "lease", "claim", "--run", "2", "--worker", "w"),
+                          ("AlreadyLeased", "lease", "acquire", "--run", "1", "--shard", "7", "--worker", "v"),
+                          ("TenantMismatch", "lease", "renew", "--lease", lease, "--tenant", "other"),
+                          ("RunAlreadyExists", "run", "create", "--run", "1")):
+        holds("op_id" not in c.refused(error, *words), words)
+
+
+@test
+def what_is_committed_and_pending_is_not_denied_however_much_it_is():
+    lines = "".join(json.dumps({"start": f"{i:03}", "end": f"{i + 1:03}", "id": i + 1}) + "\n" for i in range(100))
+    with Server(max_prepared_transactions=20) as server:
+        server.create("a")
+        server.create("b")
+        c = Cluster(f"{server.url('a')},{server.url('b')}", now=None)
+        straight = c.urls
+        with Proxy(server.port, swallow=b"COMMIT PREPARED") as proxy:
+            c.urls = f"{server.url('a')},{proxy.url('b', USER)}"
+            equal(c.ok("run", "create", "--run", "5", "--shards", "-", stdin=lines)["outcome"], "executed")
+            holds(proxy.lost > 0, "a commit was held back")
+            kinds = {}
+            for shard in range(1, 101):
+                if len(kinds) == 2:
+                    break
+                for verb in (("shard", "show"), ("lease", "acquire", "--worker", "w")):
+                    result = c.run(*verb, "--run", "5", "--shard", str(shard), "--json")
+                    answer = load(result.out)
+                    equal(answer.get("kind", "retryable"), "retryable", result)
+                    equal(answer.get("error", "BackendError"), "BackendError", result)
+                    kinds[result.status] = verb
+            equal(set(kinds), {0, 6}, "some shards are there, and some are being made")
+        c.urls = straight
+        equal(run("store", "recover", "--cluster", c.urls).status, 0)
+        equal({row["status"] for row in c.ok("shard", "list", "--run", "5")}, {"Active"})
+        equal(len(c.ok("shard", "list", "--run", "5")), 100)
+        c.refused("ShardNotFound", "lease", "acquire", "--run", "5", "--shard", "101", "--worker", "w")
+        equal(len(c.ok("shard", "list", "--run", "5")), 100, "asking has made none")
+
+
+@test
+def a_damaged_run_is_listed_as_that_and_the_others_are_shown():
+    with Server(max_prepared_transactions=20) as server:
+        server.create("a")
+        server.create("b")
+        c = Cluster(f"{server.url('a')},{server.url('b')}", now=None)
+        for number in ("1", "2", "3"):
+            c.ok("run", "create", "--run", number)
+        key = (b"\x00cr" + (2).to_bytes(8, "big")).hex()
+        server.sql("a", f"UPDATE turnstone.item SET value = '\\x00' WHERE key = '\\x{key}'")
+        result = c.run("run", "list", "--json")
+        equal((result.status, result.err.count("\n")), (6, 1), result)
+        rows = [load(line) for line in result.out.splitlines()]
+        equal([(row["run"], row["status"]) for row in rows],
+              [(1, "Initializing"), (2, "damaged"), (3, "Initializing")])
+        holds("the record of run 2" in rows[1]["cause"], rows)
+        holds("2  damaged" in c.run("run", "list").out, "for people, too")
 
 
 @test

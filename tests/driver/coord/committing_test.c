@@ -307,6 +307,16 @@ static void expect_being_made(void) {
     detail = (struct ts_coord_detail){0};
 }
 
+static void see(void *context, const struct ts_coord_shard_view *shard) {
+    (void)context;
+    (void)shard;
+}
+
+static enum ts_get_shard_error look_at(struct ts_shard_id shard) {
+    const struct ts_coord_shard_ref ref = {tenant, {run, shard}};
+    return ts_coord_get_shard(coord, &ref, see, NULL, &detail);
+}
+
 static void test_nobody_is_told_that_a_run_is_not_there_while_it_is_being_made(void **state) {
     (void)state;
     for (held_back = 0; held_back < PLACES; held_back++) {
@@ -335,6 +345,8 @@ static void test_nobody_is_told_that_a_run_is_not_there_while_it_is_being_made(v
             assert_int_equal(ts_coord_acquire(coord, &op, &scratch, &view, &detail),
                              TS_ACQUIRE_BACKEND_ERROR);
             expect_being_made();
+            assert_int_equal(look_at(shards[i].id), TS_GET_SHARD_BACKEND_ERROR);
+            expect_being_made();
         }
         if (late == 0) {
             struct ts_run_record record;
@@ -352,6 +364,8 @@ static void test_nobody_is_told_that_a_run_is_not_there_while_it_is_being_made(v
         resolve();
         now_ms += LEASE_MS + 1;
         (void)acquire(shards[0].id);
+        for (size_t i = 0; i < SHARDS; i++)
+            assert_int_equal(look_at(shards[i].id), TS_GET_SHARD_OK);
         held_back = late;
     }
 }
@@ -365,6 +379,46 @@ static void test_what_is_not_there_is_not_there(void **state) {
     create();
     const struct ts_acquire_op op = {.tenant = tenant, .shard = {run, {77}}, .worker = worker};
     assert_int_equal(ts_coord_acquire(coord, &op, &scratch, &view, &detail), TS_ACQUIRE_SHARD_NOT_FOUND);
+    assert_int_equal(look_at((struct ts_shard_id){77}), TS_GET_SHARD_SHARD_NOT_FOUND);
+    /* Asking has made nothing. */
+    struct ts_coord_audit audit;
+    assert_int_equal(ts_coord_audit_run(coord, &(struct ts_coord_run_query){tenant, run}, &audit, &detail),
+                     TS_GET_RUN_OK);
+    assert_true(ts_coord_audit_is_clean(&audit));
+    assert_int_equal(audit.counted.active, SHARDS);
+}
+
+static bool count_shards(void *context, const struct ts_coord_shard_view *shard) {
+    (void)shard;
+    ++*(size_t *)context;
+    return true;
+}
+
+/* Lists do not wait: what is committed and pending is missing in them, and nothing else. */
+static void test_a_list_misses_what_is_pending_and_only_that(void **state) {
+    (void)state;
+    create();
+    struct ts_new_shard more[2] = {{.has_id = true, .id = {100}, .spec = shards[0].spec},
+                                   {.has_id = true, .id = {200}, .spec = shards[1].spec}};
+    for (uint32_t place = 0; place < PLACES; place++)
+        while (place_of(more[place].id) != place)
+            more[place].id.v++;
+    const struct ts_register_op op = {.tenant = tenant, .run = run, .op_id = new_op(), .shards = {more, 2}};
+    held_back = 1;
+    assert_int_equal(ts_coord_register_shards(coord, &op, &memory, &outcome, &detail), TS_REGISTER_SHARDS_OK);
+    const struct ts_coord_shard_query query = {.run = {tenant, run}};
+    size_t listed = 0;
+    struct ts_shard_counts counts;
+    assert_int_equal(ts_coord_list_shards(coord, &query, count_shards, &listed, &detail), TS_GET_RUN_OK);
+    assert_int_equal(listed, SHARDS + 1);
+    assert_int_equal(ts_coord_run_counts(coord, &query.run, &counts, &detail), TS_GET_RUN_OK);
+    assert_int_equal(counts.active, SHARDS + 1);
+    resolve();
+    listed = 0;
+    assert_int_equal(ts_coord_list_shards(coord, &query, count_shards, &listed, &detail), TS_GET_RUN_OK);
+    assert_int_equal(listed, SHARDS + 2);
+    assert_int_equal(ts_coord_run_counts(coord, &query.run, &counts, &detail), TS_GET_RUN_OK);
+    assert_int_equal(counts.active, SHARDS + 2);
 }
 
 int main(void) {
@@ -378,6 +432,7 @@ int main(void) {
         CASE(test_nothing_is_registered_where_the_run_is_not_made_yet),
         CASE(test_nobody_is_told_that_a_run_is_not_there_while_it_is_being_made),
         CASE(test_what_is_not_there_is_not_there),
+        CASE(test_a_list_misses_what_is_pending_and_only_that),
     };
 #undef CASE
     return cmocka_run_group_tests(tests, NULL, NULL);

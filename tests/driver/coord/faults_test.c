@@ -671,6 +671,35 @@ static void expect_late(uint64_t deadline_ms) {
     memset(&detail, 0, sizeof detail);
 }
 
+/* A store's time may be read once more before a lease is given up: the deadline may have been moved meanwhile. */
+static void what_comes_late_is_tried_again_a_few_times(void **state) {
+    (void)state;
+    assert_int_equal(make_run(coord, new_op()), TS_CREATE_RUN_OK);
+    assert_int_equal(acquire(coord, 1), TS_ACQUIRE_OK);
+    strike_with(TS_STORE_LATE, 2);
+    assert_int_equal(checkpoint(coord, new_op(), "c"), TS_CHECKPOINT_OK);
+    assert_int_equal(world.applies, 3);
+    strike_with(TS_STORE_LATE, 3);
+    assert_int_equal(checkpoint(coord, new_op(), "d"), TS_CHECKPOINT_LEASE_EXPIRED);
+    assert_int_equal(world.applies, 3);
+    strike(NONE, 0);
+    audit();
+}
+
+/* Whoever finds nothing asks the store whether it is being made; nothing can be done by that. */
+static void a_lost_reply_to_who_only_asks_is_not_unknown(void **state) {
+    (void)state;
+    assert_int_equal(make_run(coord, new_op()), TS_CREATE_RUN_OK);
+    strike(LOST_REPLY, 1);
+    assert_int_equal(acquire(coord, 77), TS_ACQUIRE_SHARD_NOT_FOUND);
+    assert_int_equal(world.applies, 2);
+    strike(LOST_REPLY, 1000);
+    assert_int_equal(acquire(coord, 77), TS_ACQUIRE_BACKEND_ERROR);
+    assert_int_equal(detail.infra.kind, TS_INFRA_RETRYABLE);
+    strike(NONE, 0);
+    audit();
+}
+
 /* The store says late, whatever its time was when it was read. */
 static void what_comes_late_is_told_with_the_deadline(void **state) {
     (void)state;
@@ -866,6 +895,8 @@ int main(void) {
         TEST(one_that_may_have_been_done_is_unknown_when_damage_hides_it),
         TEST(the_end_of_a_run_is_unknown_when_damage_hides_it),
         TEST(what_comes_late_is_told_with_the_deadline),
+        TEST(what_comes_late_is_tried_again_a_few_times),
+        TEST(a_lost_reply_to_who_only_asks_is_not_unknown),
         TEST(a_claim_goes_on_while_others_take_all_that_it_has_seen),
         TEST(who_meets_another_worker_goes_elsewhere),
         TEST(a_lease_is_claimed_at_its_deadline_and_not_before),

@@ -281,6 +281,11 @@ static void another_tenant_does_not_learn_of_damage(void **state) {
     /* With the guards gone the shard's record and the run's tell, with the run's record the guards. */
     damage_of_run('g', 5);
     suite_expect_foreign(&lease);
+    /* With both gone the shard's record alone tells whose the shard is. */
+    damage_of_run('r', 56);
+    EXPECT(renew, suite_renew(&lease), TS_RENEW_TENANT_MISMATCH);
+    EXPECT(get_shard, suite_get_shard(suite_shard(1)), TS_GET_SHARD_TENANT_MISMATCH);
+    damage_of_run('r', 56);
     damage_shard(1, 72);
     suite_expect_foreign(&lease);
     damage_of_run('g', 5);
@@ -337,7 +342,45 @@ static void a_walk_goes_on_behind_a_damaged_record_when_asked_to(void **state) {
     assert_int_equal(walked.damaged, 1);
 }
 
+static bool count_run(void *context, const struct ts_run_record *run) {
+    (void)run;
+    ((struct walked *)context)->whole++;
+    return true;
+}
+
+static bool count_damaged_run(void *context, struct ts_run_id run, const struct ts_infra_error *reason) {
+    assert_int_equal(run.v, suite.run.v);
+    assert_int_equal(reason->kind, TS_INFRA_DAMAGED);
+    ((struct walked *)context)->damaged++;
+    return true;
+}
+
+static void a_list_of_runs_goes_on_behind_a_damaged_one_when_asked_to(void **state) {
+    (void)state;
+    const struct ts_run_config config = suite_config();
+    for (int i = 0; i < 3; i++) {
+        EXPECT(create_run, suite_create(&config), TS_CREATE_RUN_OK);
+        suite.run.v += 100000;
+    }
+    suite.run.v -= 200000;
+    damage_of_run('r', 56);
+    struct ts_coord_runs_query query = {.filter = {.tenant = suite.tenant}};
+    struct walked walked = {0};
+    EXPECT(get_run, ts_coord_list_runs(suite.coord, &query, count_run, &walked, &suite.detail),
+           TS_GET_RUN_BACKEND_ERROR);
+    expect_damaged();
+    assert_int_equal(walked.whole, 1);
+    query.damaged = count_damaged_run;
+    walked = (struct walked){0};
+    EXPECT(get_run, ts_coord_list_runs(suite.coord, &query, count_run, &walked, &suite.detail),
+           TS_GET_RUN_OK);
+    assert_int_equal(walked.whole, 2);
+    assert_int_equal(walked.damaged, 1);
+    suite.run.v -= 100000;
+}
+
 const struct CMUnitTest suite_damage_tests[] = {
+    suite_test(a_list_of_runs_goes_on_behind_a_damaged_one_when_asked_to),
     suite_test(a_record_under_the_key_of_another_is_damage),
     suite_test(damage_is_named),
     suite_test(damaged_counters_are_named),

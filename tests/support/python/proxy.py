@@ -1,14 +1,15 @@
 """A proxy in front of a server on this machine that loses replies: the request has arrived and is carried out; its answer, once
-there, ends the connection instead of reaching the client."""
+there, ends the connection instead of reaching the client. Or requests: what has some word in it does not arrive, and ends the
+connection, too."""
 import selectors
 import socket
 import threading
 
 
 class Proxy:
-    def __init__(self, server_port, lose_one_in):
-        """Of the pieces that the server sends, every so-manieth is lost."""
-        self.server_port, self.lose_one_in = server_port, lose_one_in
+    def __init__(self, server_port, lose_one_in=None, swallow=None):
+        """Of the pieces that the server sends, every so-manieth is lost; of those that it is sent, the ones with these bytes."""
+        self.server_port, self.lose_one_in, self.swallow = server_port, lose_one_in, swallow
         self.pieces = self.lost = 0
         self.listener = socket.create_server(("127.0.0.1", 0), backlog=64)
         self.port = self.listener.getsockname()[1]
@@ -55,9 +56,12 @@ class Proxy:
             data = one.recv(65536)
             if data and is_server:
                 self.pieces += 1
-                if self.pieces % self.lose_one_in == 0:
+                if self.lose_one_in and self.pieces % self.lose_one_in == 0:
                     self.lost += 1
                     data = b""
+            elif self.swallow and self.swallow in data:
+                self.lost += 1
+                data = b""
             if data:
                 other.sendall(data)
                 return
