@@ -42,7 +42,8 @@ extern "C" {
  * are a batch that succeeds.
  *
  *   CHECK   Fails with CHECK_FAILED unless the key's version is `version`. A shared lock until the batch or
- *           promise ends. Version 0 is "absent", and stands only together with a PUT of the same key: an insert.
+ *           promise ends. Version 0 is "absent", and stands only together with a PUT of the same key: an insert,
+ *           which waits for a promise that makes the key. Another version of an absent key may fail without waiting.
  *   BEFORE  Fails with LATE unless the store's time, taken under the locks, is below `time_ms`. Has no key.
  *   PUT     The key's value becomes `value`.
  *   DEL     The key is gone; no error when it is absent.

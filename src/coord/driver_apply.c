@@ -294,7 +294,7 @@ bool coord__again(struct ts_coord *coord, struct coord__tries *tries, const stru
 /*
  * An insert that is late whenever it comes. It takes its turn behind whoever has promised to make the key, on every
  * engine and however large the promise is, and is not made: the time is looked at behind everything that waits. A check
- * alone would not wait on PostgreSQL, where a row that is not there yet has no lock.
+ * would not do: what is absent has no row to wait at on PostgreSQL, and promises of many keys have no other lock there.
  */
 static struct coord__result try_to_insert(struct ts_coord *coord, struct coord__work *work, uint32_t place,
                                           const struct coord__key *key) {
