@@ -285,7 +285,8 @@ const struct cli_verb cli__verb_run_show = {
     .description =
         "Shards by state, the lease that ends first, shards that are acquired again and again without progress, "
         "and the watermark: the least key that an active shard has reached. Reads every shard of the run; with damaged "
-        "ones among them the status is 6.",
+        "ones among them the status is 6. The shards of a run that has ended stay as they were then, free, leased or with a "
+        "watermark, and nobody can work on them any more.",
     .options = show_options,
     .option_count = sizeof show_options / sizeof show_options[0],
     .variables = cli__cluster_variables,

@@ -249,9 +249,7 @@ void coord__plan_new_shard(struct ts_coord *coord, struct coord__work *work,
 static void remember_written(struct coord__job *job, uint64_t version, size_t len) {
     struct coord__seen *seen = job->seen;
     const unsigned spare = 1 - seen->current;
-    struct ts_shard_record record;
-    ts_assert(ts_shard_record_decode(ts_bytes_of(seen->buffers[spare], len), &record) == TS_RECORD_OK);
-    seen->record = record;
+    ts_assert(ts_shard_record_decode(ts_bytes_of(seen->buffers[spare], len), &seen->record) == TS_RECORD_OK);
     seen->current = spare;
     seen->version = version;
     seen->known = version != 0;

@@ -122,8 +122,8 @@ def a_stale_fence_an_expired_lease_and_a_cursor_that_goes_back_are_told_apart():
     equal((answer["deadline"], answer["now"]), (T0 + 30000, T0 + 30000))
     new = c.ok(*words, "w2")
     equal((new["fence"], new["key"], new["token"], new["metadata"]), (2, "c", "0x00ff", "first"))
-    equal(c.refused("StaleFence", "lease", "complete", "--lease", old["lease"], "--key", "d"),
-          {"error": "StaleFence", "presented": 1, "current": 2})
+    equal(c.refused("StaleFence", "lease", "complete", "--lease", old["lease"], "--key", "d", "--op-id", "9"),
+          {"error": "StaleFence", "presented": 1, "current": 2, "op_id": 9})
     c.now += 20000
     renewed = c.ok("lease", "renew", "--lease", new["lease"])
     equal(renewed["deadline"], T0 + 80000)
