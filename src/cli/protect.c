@@ -92,21 +92,22 @@ static enum cli_exit run_protect(const struct cli_arguments *arguments) {
             CLI_EXIT_USAGE,
             "protect: with --config no other configuration is read; leave out --no-repo-config");
     struct ts_scan_target target = choose_target(arguments);
-    struct cli_scan_options options = {.verb = "protect",
-                                       .format = TS_REPORT_FORMAT_TEXT,
-                                       .baseline = values[BASELINE],
-                                       .fail_on = TS_SEVERITY_LOW,
-                                       .no_progress = true,
-                                       .scan = {.targets = &target,
-                                                .target_count = 1,
-                                                .extent = TS_SCAN_STAGED,
-                                                .only_changes = true,
-                                                .search_upward = true,
-                                                .index_file = variable("GIT_INDEX_FILE"),
-                                                .jobs = 1,
-                                                .config_file = values[CONFIG],
-                                                .no_repo_config = values[NO_REPO_CONFIG] != NULL,
-                                                .no_builtin_rules = values[NO_BUILTIN_RULES] != NULL}};
+    struct cli_scan_options options = {
+        .verb = "protect",
+        .format = TS_REPORT_FORMAT_TEXT,
+        .baseline = values[BASELINE],
+        .fail_on = TS_SEVERITY_LOW,
+        .no_progress = true,
+        .scan = {.targets = &target,
+                 .target_count = 1,
+                 .extent = TS_SCAN_STAGED,
+                 .only_changes = true,
+                 .search_upward = true,
+                 .index_file = arguments->operand_count == 0 ? variable("GIT_INDEX_FILE") : NULL,
+                 .jobs = 1,
+                 .config_file = values[CONFIG],
+                 .no_repo_config = values[NO_REPO_CONFIG] != NULL,
+                 .no_builtin_rules = values[NO_BUILTIN_RULES] != NULL}};
     const char **rules = calloc(arguments->given_count + 1, sizeof *rules);
     if (!rules)
         return cli__complain(CLI_EXIT_INFRASTRUCTURE, "out of memory");
@@ -124,7 +125,7 @@ static enum cli_exit run_protect(const struct cli_arguments *arguments) {
 static const struct cli_variable variables[] = {
     {"GIT_DIR", "the repository, when none is named; by default that of the current folder"},
     {"GIT_WORK_TREE", "with GIT_DIR, where its files are; by default the current folder"},
-    {"GIT_INDEX_FILE", "the index to look at, as git tells its hooks; by default that of the repository"},
+    {"GIT_INDEX_FILE", "the index to look at, as git tells its hooks, when no repository is named"},
     {"NO_COLOR", "when set, and not empty, no colours are used on a terminal"},
     {"XDG_CACHE_HOME", "where compiled rules are kept; ~/.cache by default"},
 };

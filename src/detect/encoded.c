@@ -312,12 +312,13 @@ void detect__decode_utf16(struct ts_scanner *scanner, struct detect_frame *frame
         first -= 2;
     while (last + 2 < end_of(limits) && data[last + 1] == 0 && is_text(data[last + 2]))
         last += 2;
-    frame->utf16_to = last + 1;
     size_t count = (last - first) / 2 + 1;
-    if (count < TEXT_MIN)
-        return;
     bool goes_back = first >= 2 && data[first - 1] == 0 && is_text(data[first - 2]);
     bool goes_on = last + 2 < frame->bytes.len && data[last + 1] == 0 && is_text(data[last + 2]);
+    /* What touches the cut is dropped, and so looked at again, as in base64. */
+    frame->utf16_to = goes_on && last > DETECT_PART_MARGIN ? last - DETECT_PART_MARGIN : last + 1;
+    if (count < TEXT_MIN)
+        return;
     struct detect_part *part = scanner->parts[frame->depth];
     for (size_t from = 0; from < count;) {
         size_t taken = count - from < DETECT_PART_MAX ? count - from : DETECT_PART_MAX;

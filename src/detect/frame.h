@@ -15,8 +15,9 @@
 #define DETECT_PART_CORE   16384
 #define DETECT_PART_MARGIN (DETECT_ENCODED_REACH + 64)
 #define DETECT_PART_MAX    (DETECT_PART_CORE + 2 * DETECT_PART_MARGIN)
-/* Bytes around a decoded text that decide where it begins and ends. */
-#define DETECT_PART_EDGE   32
+/* Bytes around a decoded text that decide where it begins and ends: four characters of base64 may each stand in a line of
+ * their own, with a break of two bytes and an indent of 16. */
+#define DETECT_PART_EDGE   80
 
 struct detect_frame {
     struct ts_bytes bytes;
@@ -70,7 +71,6 @@ struct ts_scanner {
     ts_match_found *found;
     void *context;
     enum detect_rules rules;
-    struct ts_span zone; /* of the input */
     struct detect_frame *frame;
     size_t scan_origin;                /* where the text that Vectorscan looks at begins in the frame */
     struct detect_landmarks landmarks; /* of the input, as far as it was looked at */

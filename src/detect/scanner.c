@@ -334,10 +334,11 @@ static struct margins wide_margins(const struct ts_detector *detector) {
     return (struct margins){detector->long_after, (size_t)detector->long_before + detector->long_after};
 }
 
-/* From where rules that look so far may reach a changed byte. 64 bytes more: for runs that begin a little earlier, and for
- * what decides where an encoded text begins. */
+/* From where rules that look so far may reach a changed byte. And more: for what decides where an encoded text begins, and
+ * enough of that text to know it by. */
 static struct margins narrow_margins(size_t before, size_t after) {
-    return (struct margins){after + 64, before + after + 64};
+    enum { MORE = DETECT_PART_EDGE + 32 };
+    return (struct margins){after + MORE, before + after + MORE};
 }
 
 /* Where nothing is known of the rest: gates are looked for wherever a rule reaches a changed byte from. */

@@ -28,6 +28,8 @@ static bool is_ascii_group(const char *pattern) {
         if (*at == '\\') {
             at++;
         } else if (in_class) {
+            if (at[0] == '[' && at[1] == ':' && at[2] == '^')
+                return false;
             in_class = *at != ']';
         } else if (*at == '[') {
             in_class = true;

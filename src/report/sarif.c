@@ -3,8 +3,7 @@
  * are related locations; the finding's id is the fingerprint, so that viewers follow a finding through moves and rebases.
  *
  * A target is a base of URIs, TARGET0 and so on. It has a URI of its own only when its absolute path is known: SARIF allows no
- * relative ones there. Columns count bytes; SARIF counts characters, which is the same up to the first one of a line outside
- * ASCII.
+ * relative ones there. SARIF counts columns in characters (columns.h); where they are not known they are left out.
  */
 #include "columns.h"
 #include "writer.h"

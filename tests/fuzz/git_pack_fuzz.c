@@ -3,6 +3,7 @@
  * index and pack.
  */
 #include "git/walk.h"
+#include "outline.h"
 #include "repo_impl.h"
 
 #include "base/assert.h"
@@ -71,5 +72,6 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size) {
     git__numbers_release(&repo.numbers);
     git__inflater_release(&repo.inflater);
     free(pack.by_offset);
+    git__outline_free(pack.outline);
     return 0;
 }

@@ -235,6 +235,8 @@ def what_git_says_of_the_repository_is_for_the_current_one():
     told = {"GIT_DIR": os.path.abspath("repo/.git")}
     equal(run("protect", env={**told, "GIT_WORK_TREE": os.path.abspath("repo")}).status, 1)
     equal(run("protect", "other", env=told).status, 0)
+    other = {"GIT_INDEX_FILE": os.path.abspath("other/.git/index")}
+    equal(run("protect", "repo", env=other).status, 1)
     complains(2, "nowhere", "protect", env={"GIT_DIR": "nowhere"})
 
 

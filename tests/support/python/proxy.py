@@ -7,9 +7,10 @@ import threading
 
 
 class Proxy:
-    def __init__(self, server_port, lose_one_in=None, swallow=None):
-        """Of the pieces that the server sends, every so-manieth is lost; of those that it is sent, the ones with these bytes."""
-        self.server_port, self.lose_one_in, self.swallow = server_port, lose_one_in, swallow
+    def __init__(self, server_port, lose_one_in=None, spared=200, swallow=None):
+        """Of the pieces that the server sends, every so-manieth is lost, but none of the first ones: opening stores and
+        looking at what is there is not tried again. Of those that it is sent, the ones with the bytes to swallow are."""
+        self.server_port, self.lose_one_in, self.spared, self.swallow = server_port, lose_one_in, spared, swallow
         self.pieces = self.lost = 0
         self.listener = socket.create_server(("127.0.0.1", 0), backlog=64)
         self.port = self.listener.getsockname()[1]
@@ -56,7 +57,7 @@ class Proxy:
             data = one.recv(65536)
             if data and is_server:
                 self.pieces += 1
-                if self.lose_one_in and self.pieces % self.lose_one_in == 0:
+                if self.lose_one_in and self.pieces > self.spared and self.pieces % self.lose_one_in == 0:
                     self.lost += 1
                     data = b""
             elif self.swallow and self.swallow in data:

@@ -180,26 +180,134 @@ static void short_lines_across_a_cut_are_found(void **state) {
     }
 }
 
-/* As many bytes of the input as DETECT_ENCODED_REACH says, with 32 on both sides, and no more. */
+/* As many bytes of the input as DETECT_ENCODED_REACH says, with 80 on both sides, and no more. */
 static void an_encoded_match_may_take_8192_bytes(void **state) {
     (void)state;
     static uint8_t wide[2 * 6000];
-    for (size_t chars = 4060; chars <= 4064; chars++) {
+    for (size_t chars = 4010; chars <= 4018; chars++) {
         size_t len = 0;
         for (size_t i = 0; i < 5000; i++) {
-            size_t at = i - 50;
-            uint8_t c = i < 50 || at >= chars ? (uint8_t)' '
-                        : at < 4              ? (uint8_t) "big_"[at]
-                                              : (uint8_t)("a7k2"[at % 4]);
+            size_t at = i - 100;
+            uint8_t c = i < 100 || at >= chars ? (uint8_t)' '
+                        : at < 4               ? (uint8_t) "big_"[at]
+                                               : (uint8_t)("a7k2"[at % 4]);
             wide[len++] = c;
             wide[len++] = 0;
         }
         struct list found = scan_text(&kit, wide, len);
         /* A byte before the match and one behind it decide, too. */
-        bool fits = (chars + 2) * 2 - 1 + 64 <= 8192;
+        bool fits = (chars + 2) * 2 - 1 + 160 <= 8192;
         assert_int_equal(found.count, fits);
         list_release(&found);
     }
+}
+
+static size_t found_around(struct ts_bytes text, struct ts_span changed) {
+    struct ts_scan scan = {
+        .bytes = text, .changed = &changed, .changed_count = 1, .landmarks = {.are_known = true}};
+    struct list found = scan_raw(&kit, scan);
+    list_settle(&found, &kit.rules);
+    size_t count = found.count;
+    list_release(&found);
+    return count;
+}
+
+/* The escape stands far before the change, or far behind it, in one text with it. */
+static void a_change_far_from_the_escape_changes_the_text(void **state) {
+    (void)state;
+    static char text[8000];
+    for (int is_behind = 0; is_behind < 2; is_behind++) {
+        memset(text, '\n', sizeof text);
+        size_t at = put(text, 700, "big_", 4);
+        for (size_t i = 0; i < 3002; i++) /* with the escape just enough */
+            text[at++] = "a7k2"[i % 4];
+        size_t escape = is_behind ? at - 3 : 703;
+        (void)put(text, escape, is_behind ? "%61" : "%5F", 3);
+        if (!is_behind)
+            (void)put(text, 706, "a", 1);
+        struct ts_bytes all = ts_bytes_of(text, sizeof text);
+        assert_int_equal(found_around(all, (struct ts_span){is_behind ? 700 : at - 1, 1}), 1);
+    }
+}
+
+/* Also where nothing but encoded text asks for a margin: no rule here looks for tokens. */
+static void a_change_at_the_edge_of_wide_text_changes_it(void **state) {
+    (void)state;
+    static const char secret[] = "key tok_7a2b9c4d1e6f3g8h5j0k";
+    uint8_t text[400];
+    memset(text, ';', sizeof text);
+    size_t at = 100;
+    for (size_t i = 0; i < sizeof secret - 1; i++) {
+        text[at++] = (uint8_t)secret[i];
+        text[at++] = 0;
+    }
+    struct ts_bytes all = ts_bytes_of(text, sizeof text);
+    assert_int_equal(found_around(all, (struct ts_span){at, 1}), 1);
+    assert_int_equal(found_around(all, (struct ts_span){99, 1}), 1);
+}
+
+static void put_wide(uint8_t *text, size_t at, const char *part, size_t len) {
+    for (size_t i = 0; i < len; i++) {
+        text[at + 2 * i] = (uint8_t)part[i];
+        text[at + 2 * i + 1] = 0;
+    }
+}
+
+/* Wide text is cut 16,512 bytes behind a block. What stands on the cut is found, also when hardly anything comes behind. */
+static void wide_text_that_ends_behind_a_cut_is_found(void **state) {
+    (void)state;
+    enum { CUT = 131072 + 16512 };
+    static uint8_t text[CUT + 64];
+    static const char secret[] = " tok_7a2b9c4d1e6f3g8h5j0k";
+    for (size_t size = CUT - 40; size <= sizeof text; size += 2) {
+        for (size_t at = 0; at < size; at += 16)
+            put_wide(text, at, "word 12 ", (size - at) / 2 < 8 ? (size - at) / 2 : 8);
+        put_wide(text, size - 2 * (sizeof secret - 1), secret, sizeof secret - 1);
+        struct list found = scan_text(&kit, text, size);
+        assert_int_equal(found.count, 1);
+        list_release(&found);
+    }
+}
+
+/* And behind a change. Another one before that cut has a text that goes on behind it. */
+static void wide_text_of_a_change_goes_on_behind_the_cut_of_another(void **state) {
+    (void)state;
+    static uint8_t text[60000];
+    static char secret[3010];
+    for (size_t i = 0; i < sizeof secret; i++)
+        secret[i] = "a7k2"[i % 4];
+    (void)put(secret, 0, " big_", 5);
+    secret[sizeof secret - 1] = ' ';
+    for (size_t at = 0; at < sizeof text; at += 16)
+        put_wide(text, at, "word 12 ", 8);
+    put_wide(text, 15000, secret, sizeof secret);
+    struct ts_span changed[] = {{1000, 1}, {15002, 1}};
+    struct ts_scan scan = {.bytes = ts_bytes_of(text, sizeof text),
+                           .changed = changed,
+                           .changed_count = 2,
+                           .landmarks = {.are_known = true}};
+    struct list found = scan_raw(&kit, scan);
+    list_settle(&found, &kit.rules);
+    assert_int_equal(found.count, 1);
+    list_release(&found);
+}
+
+/* A group of four characters, each in a line of its own: whether it is text decides where the text begins. */
+static void a_match_depends_on_the_group_before_its_text(void **state) {
+    (void)state;
+    char text[400];
+    memset(text, ';', sizeof text);
+    size_t at = 100;
+    for (size_t i = 0; i < 4; i++) {
+        at = put(text, at, &"/WJj"[i], 1);
+        at = put(text, at, "\r\n                ", 18);
+    }
+    (void)put(text, at, "a2V5PXRva183YTJiOWM0ZDFlNmYzZzhoNWowazs7", 40);
+    struct list found = scan_raw(&kit, (struct ts_scan){.bytes = ts_bytes_of(text, sizeof text)});
+    list_settle(&found, &kit.rules);
+    assert_int_equal(found.count, 1);
+    assert_true(found.matches[0].depends.from <= 100);
+    list_release(&found);
 }
 
 int main(void) {
@@ -214,6 +322,11 @@ int main(void) {
         cmocka_unit_test(short_lines_that_change_are_a_part_of_the_text_around_them),
         cmocka_unit_test(short_lines_across_a_cut_are_found),
         cmocka_unit_test(an_encoded_match_may_take_8192_bytes),
+        cmocka_unit_test(a_change_far_from_the_escape_changes_the_text),
+        cmocka_unit_test(a_change_at_the_edge_of_wide_text_changes_it),
+        cmocka_unit_test(wide_text_that_ends_behind_a_cut_is_found),
+        cmocka_unit_test(wide_text_of_a_change_goes_on_behind_the_cut_of_another),
+        cmocka_unit_test(a_match_depends_on_the_group_before_its_text),
     };
     return cmocka_run_group_tests(tests, make_kit, drop_kit);
 }

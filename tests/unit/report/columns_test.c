@@ -78,6 +78,7 @@ static void the_end_is_known_when_the_secret_can_only_be_ascii(void **state) {
                                       "(?<secret>[a\\xe9]{3})",
                                       "(?<secret>\xc3\xa9)",
                                       "(?<secret>(a|[^b]))",
+                                      "(?<secret>team_[[:^space:]]{8})",
                                       "no group",
                                       "(?<secret>a"};
     static const char *const ascii[] = {"(?<secret>[a.b]\\.)[^c]", "(?<secret>[]^.]{3})",
