@@ -10,7 +10,7 @@
  * Entries of the claim index are written with the records they belong to, and are only where to look: what
  * counts is the record, which acquire reads.
  *
- * A look goes on behind what the looks before it have read (struct rest), so every entry is tried once and a claim comes to its
+ * A look goes on behind what the looks before it have read (struct rest), so a pass tries every entry once and a claim comes to its
  * end whatever is in the index. NoneAvailable is said only when nothing is left; there is no limit of looks, because each
  * candidate that is lost means that somebody has got, parked or ended a shard. In a run that has ended meanwhile, entries stay
  * and none can be had: the first answer that shows it ends the claim.

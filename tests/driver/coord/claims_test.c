@@ -395,6 +395,20 @@ static void more_expired_ones_than_a_look_reads_are_capacity(void **state) {
     assert_int_equal(view.capacity.available_count, TS_CAPACITY_MAX);
 }
 
+/* The gate beside both scans, what lies before the worker's point, and the record. */
+static void a_claim_whose_first_look_succeeds_makes_five_reads(void **state) {
+    (void)state;
+    make_run(2 * LOOK);
+    reads = 0;
+    assert_int_equal(claim_as("w"), TS_CLAIM_OK);
+    assert_int_equal(reads, 5);
+    others_take_all((struct batch){LOOK + 1, 2});
+    now_ms += 2 * LEASE_MS;
+    reads = 0;
+    assert_int_equal(claim_as("w"), TS_CLAIM_OK);
+    assert_int_equal(reads, 5);
+}
+
 static void time_passes(void) {
     now_ms += 500;
 }
@@ -511,6 +525,7 @@ int main(void) {
         TEST(free_ones_come_before_expired_ones),
         TEST(capacity_is_counted_up_to_its_limit),
         TEST(more_expired_ones_than_a_look_reads_are_capacity),
+        TEST(a_claim_whose_first_look_succeeds_makes_five_reads),
         TEST(a_cooldown_counts_from_the_end_of_the_claim),
         TEST(a_session_sees_expired_ones_again),
         TEST(a_session_sees_what_has_expired_since),
