@@ -11,7 +11,9 @@
 #include <stdio.h>
 #include <string.h>
 
-enum { LOOK = 64, MANY = 400, LEASE_MS = 10000 };
+enum { MANY = 400 };
+#define LOOK     ((size_t)64) /* candidates in one look */
+#define LEASE_MS UINT64_C(10000)
 
 static uint64_t now_ms;
 static struct ts_cluster *cluster;
@@ -375,7 +377,7 @@ static void capacity_is_counted_up_to_its_limit(void **state) {
     make_run(LOOK + 2);
     assert_int_equal(claim_as("w"), TS_CLAIM_OK);
     assert_int_equal(view.capacity.available_count, TS_CAPACITY_MAX);
-    for (int left = LOOK; left >= LOOK - 2; left--) {
+    for (size_t left = LOOK; left >= LOOK - 2; left--) {
         assert_int_equal(claim_as("w"), TS_CLAIM_OK);
         assert_int_equal(view.capacity.available_count, left);
     }
