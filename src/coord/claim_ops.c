@@ -2,50 +2,75 @@
  * Claiming: finding a shard that can be acquired, over all stores, beginning with the worker's own.
  *
  *     own store:  read guard and cooldown | scan free ones from the worker's point | scan the first leases
- *         -> gate -> candidates: free ones, wrapping, then expired ones; at most 64 of a store
+ *         -> gate -> candidates: free ones, wrapping, then expired ones; at most 64 in a look
  *         -> acquire the first, then in an order that is drawn, until one succeeds -> arm the cooldown
- *         -> all lost to others, and there are more: look again
+ *         -> all lost to others, parked or ended: look at what is left of the store, until nothing is
  *     the next store, until there are none -> leases from the very beginning -> NoneAvailable
  *
  * Entries of the claim index are written with the records they belong to, and are only where to look: what
  * counts is the record, which acquire reads.
  *
+ * A look goes on behind what the looks before it have read (struct rest), so a pass tries every entry once and a claim comes to its
+ * end whatever is in the index. NoneAvailable is said only when nothing is left; there is no limit of looks, because each
+ * candidate that is lost means that somebody has got, parked or ended a shard. In a run that has ended meanwhile, entries stay
+ * and none can be had: the first answer that shows it ends the claim.
+ *
  * Removed entries cost a store time to pass over until it has cleaned up. A session therefore looks for free
  * shards behind the last one it got, and for leases from the earliest deadline on that it has seen: what is
- * made later has a later one. Before a claim says that there is nothing, all leases are looked at.
+ * made later has a later one, unless it was on its way at that time. Before a claim says that there is nothing, all leases are
+ * looked at.
  */
 #include "driver.h"
 
 #include "base/assert.h"
 #include "base/checked.h"
 
-/* Of leases the first one tells whether any has expired; more of them are read when the first few have. */
-enum { CANDIDATES_MAX = 64, LEASES_FIRST = 4, LOOKS_MAX = 4 };
+#include <string.h>
 
-/* What is known of one store. */
+/* Of leases the first one tells whether any has expired; more of them are read when the first few have. */
+enum { CANDIDATES_MAX = 64, LEASES_FIRST = 4 };
+
+/* What a look at one store has found. */
 struct offer {
     size_t count;      /* candidates */
     size_t free_count; /* those before are free, the rest has expired */
     struct ts_shard_id ids[CANDIDATES_MAX];
-    bool more;         /* there may be others that are free */
+    bool
+        is_drawn; /* the first one, too: it is not at the worker's point, and others would begin there as well */
     bool has_earliest; /* the first deadline that is still to come */
     struct ts_logical_time earliest;
 };
 
-/* Keys of a scan: they must stay in place while it runs. */
-struct scans {
+/* What no look has read yet of a store. Keys of a scan must stay in place while it runs. */
+struct rest {
+    bool has_free, has_leased;
+    bool wrapped; /* the free ones are those before the worker's point */
     struct coord__range free_range;
     struct coord__range leased_range;
 };
 
-static void set_ranges(struct ts_run_id run, struct ts_shard_id start, uint64_t leased_from,
-                       struct scans *ret_scans) {
-    ret_scans->free_range = coord__range_of_run(COORD__KIND_FREE, run);
-    ret_scans->free_range.from = coord__key_free((struct ts_shard_key){run, start});
-    ret_scans->leased_range = coord__range_of_run(COORD__KIND_LEASED, run);
+static void all_of_run(struct ts_run_id run, struct ts_shard_id start, uint64_t leased_from,
+                       struct rest *ret_rest) {
+    *ret_rest = (struct rest){.has_free = true, .has_leased = true};
+    ret_rest->free_range = coord__range_of_run(COORD__KIND_FREE, run);
+    ret_rest->free_range.from = coord__key_free((struct ts_shard_key){run, start});
+    ret_rest->leased_range = coord__range_of_run(COORD__KIND_LEASED, run);
     if (leased_from > 0)
-        ret_scans->leased_range.from =
+        ret_rest->leased_range.from =
             coord__key_leased((struct ts_shard_key){run, {0}}, (struct ts_logical_time){leased_from});
+}
+
+/* Makes a range begin behind what was read of it. False: there is nothing. (Longer keys than ours are none of ours.) */
+static bool move_behind(const struct ts_rows *rows, struct coord__range *range) {
+    if (!rows->more || rows->count == 0)
+        return false;
+    const struct ts_bytes last = rows->rows[rows->count - 1].key;
+    if (last.len >= COORD__KEY_MAX)
+        return false;
+    memcpy(range->from.bytes, last.data, last.len);
+    range->from.bytes[last.len] = 0;
+    range->from.len = (uint8_t)(last.len + 1);
+    return true;
 }
 
 static void take_free(const struct ts_rows *rows, struct offer *offer) {
@@ -54,23 +79,26 @@ static void take_free(const struct ts_rows *rows, struct offer *offer) {
         if (coord__key_shard_of(rows->rows[i].key, &shard))
             offer->ids[offer->count++] = shard.shard;
     }
-    offer->more = offer->more || rows->more;
 }
 
-static void take_leased(const struct ts_rows *rows, struct ts_logical_time now, struct offer *offer) {
+/* Those that have expired, but for one's own. True: there are no others behind them. */
+static bool take_expired(const struct ts_rows *rows, struct ts_logical_time now,
+                         const struct ts_shard_id *own, struct offer *offer) {
     for (size_t i = 0; i < rows->count; i++) {
         struct ts_shard_key shard;
         struct ts_logical_time deadline;
-        if (!coord__key_lease_of(rows->rows[i].key, &shard, &deadline))
+        if (!coord__key_lease_of(rows->rows[i].key, &shard, &deadline) ||
+            (own != NULL && shard.shard.v == own->v))
             continue;
         if (deadline.ms > now.ms) {
             offer->has_earliest = true;
             offer->earliest = deadline;
-            return;
+            return true;
         }
         if (offer->count < CANDIDATES_MAX)
             offer->ids[offer->count++] = shard.shard;
     }
+    return !rows->more;
 }
 
 struct claim {
@@ -84,8 +112,8 @@ struct claim {
     struct ts_run_guard guard;
     struct ts_logical_time own_now; /* of the worker's own store */
     uint64_t own_at_ms;             /* by elapsed_ms */
-    struct scans scans;
-    bool has_looked; /* the scans of the own store are in the work */
+    struct rest rest;               /* of the store that is being looked at */
+    bool has_looked;                /* the scans of the own store are in the work */
     struct ts_claim_scan scan;
     uint64_t available; /* candidates seen on the stores that were looked at */
     struct ts_lease *ret_lease;
@@ -125,9 +153,9 @@ static void consider_earliest(struct claim *mine, const struct offer *offer) {
 enum { FREE_CALL, LEASED_CALL, SCAN_CALLS, GATE_CALL = SCAN_CALLS };
 
 static void begin_look(struct claim *mine, uint32_t place) {
-    set_ranges(mine->op->run, mine->start, leased_from(mine, place), &mine->scans);
-    (void)coord__call_scan(mine->work, FREE_CALL, place, &mine->scans.free_range, CANDIDATES_MAX);
-    (void)coord__call_scan(mine->work, LEASED_CALL, place, &mine->scans.leased_range, LEASES_FIRST);
+    all_of_run(mine->op->run, mine->start, leased_from(mine, place), &mine->rest);
+    (void)coord__call_scan(mine->work, FREE_CALL, place, &mine->rest.free_range, CANDIDATES_MAX);
+    (void)coord__call_scan(mine->work, LEASED_CALL, place, &mine->rest.leased_range, LEASES_FIRST);
 }
 
 /* One more scan of a store, whose rows are those of the first call then. */
@@ -138,37 +166,66 @@ static enum ts_claim_error scan_more(struct claim *mine, uint32_t place, const s
     return result.result == TS_STORE_OK ? TS_CLAIM_OK : backend_error(mine, &result);
 }
 
+/* Free ones that a scan has found, and where the next one begins: behind them, or wrapped. */
+static void keep_free(struct claim *mine, struct offer *offer) {
+    const struct ts_rows *rows = &mine->work->rows[FREE_CALL];
+    struct rest *rest = &mine->rest;
+    take_free(rows, offer);
+    if (move_behind(rows, &rest->free_range))
+        return;
+    rest->has_free = !rest->wrapped && mine->start.v > 0;
+    rest->wrapped = true;
+    rest->free_range = coord__range_of_run(COORD__KIND_FREE, mine->op->run);
+    rest->free_range.to = coord__key_free((struct ts_shard_key){mine->op->run, mine->start});
+}
+
+static enum ts_claim_error fill_with_free(struct claim *mine, uint32_t place, struct offer *offer) {
+    enum ts_claim_error error = TS_CLAIM_OK;
+    while (error == TS_CLAIM_OK && mine->rest.has_free && offer->count < CANDIDATES_MAX) {
+        error = scan_more(mine, place, &mine->rest.free_range, CANDIDATES_MAX - offer->count);
+        if (error == TS_CLAIM_OK)
+            keep_free(mine, offer);
+    }
+    offer->free_count = offer->count;
+    return error;
+}
+
+static enum ts_claim_error fill_with_expired(struct claim *mine, uint32_t place, struct offer *offer) {
+    struct rest *rest = &mine->rest;
+    if (!rest->has_leased || offer->count == CANDIDATES_MAX)
+        return TS_CLAIM_OK;
+    const enum ts_claim_error error =
+        scan_more(mine, place, &rest->leased_range, CANDIDATES_MAX - offer->count);
+    if (error != TS_CLAIM_OK)
+        return error;
+    const struct ts_rows *rows = &mine->work->rows[FREE_CALL];
+    const struct ts_logical_time now = {mine->work->calls[FREE_CALL].call.time_ms};
+    rest->has_leased = !take_expired(rows, now, NULL, offer) && move_behind(rows, &rest->leased_range);
+    return TS_CLAIM_OK;
+}
+
 /* What both scans of a store have found, and what lies before the worker's point. */
 static enum ts_claim_error end_look(struct claim *mine, uint32_t place, struct offer *offer) {
     *offer = (struct offer){0};
     struct offer leases = {0};
-    const struct ts_rows *rows = mine->work->rows;
     const struct ts_logical_time now = {mine->work->calls[LEASED_CALL].call.time_ms};
-    take_leased(&rows[LEASED_CALL], now, &leases);
-    take_free(&rows[FREE_CALL], offer);
-    enum ts_claim_error error = TS_CLAIM_OK;
-    if (offer->count < CANDIDATES_MAX && mine->start.v > 0) {
-        struct coord__range wrapped = coord__range_of_run(COORD__KIND_FREE, mine->op->run);
-        wrapped.to = mine->scans.free_range.from;
-        error = scan_more(mine, place, &wrapped, CANDIDATES_MAX - offer->count);
-        if (error == TS_CLAIM_OK)
-            take_free(&rows[FREE_CALL], offer);
-    }
-    offer->free_count = offer->count;
-    if (error == TS_CLAIM_OK && offer->count < CANDIDATES_MAX && !leases.has_earliest &&
-        rows[LEASED_CALL].more) {
-        error = scan_more(mine, place, &mine->scans.leased_range, CANDIDATES_MAX);
-        leases = (struct offer){0};
-        if (error == TS_CLAIM_OK)
-            take_leased(&rows[FREE_CALL], now, &leases);
-    }
+    const bool has_all_expired = take_expired(&mine->work->rows[LEASED_CALL], now, NULL, &leases);
+    keep_free(mine, offer);
+    offer->is_drawn = offer->count == 0;
+    const enum ts_claim_error error = fill_with_free(mine, place, offer);
     if (error != TS_CLAIM_OK)
         return error;
     remember_leases(mine, place, &leases, now);
-    for (size_t i = 0; i < leases.count && offer->count < CANDIDATES_MAX; i++)
-        offer->ids[offer->count++] = leases.ids[i];
+    if (!has_all_expired)
+        return fill_with_expired(mine, place, offer);
     offer->has_earliest = leases.has_earliest;
     offer->earliest = leases.earliest;
+    /* Where there is no room for them, the next look has it. */
+    if (leases.count <= CANDIDATES_MAX - offer->count) {
+        memcpy(offer->ids + offer->count, leases.ids, leases.count * sizeof leases.ids[0]);
+        offer->count += leases.count;
+        mine->rest.has_leased = false;
+    }
     return TS_CLAIM_OK;
 }
 
@@ -184,6 +241,17 @@ static enum ts_claim_error look(struct claim *mine, uint32_t place, struct offer
     return end_look(mine, place, offer);
 }
 
+static bool is_more_left(const struct claim *mine) {
+    return mine->rest.has_free || mine->rest.has_leased;
+}
+
+/* What the looks before have left. */
+static enum ts_claim_error look_further(struct claim *mine, uint32_t place, struct offer *offer) {
+    *offer = (struct offer){.is_drawn = true};
+    const enum ts_claim_error error = fill_with_free(mine, place, offer);
+    return error == TS_CLAIM_OK ? fill_with_expired(mine, place, offer) : error;
+}
+
 /* Brings one that is drawn of those that are left to the front of them, free ones first. */
 static void draw_next(struct claim *mine, struct offer *offer, size_t from) {
     const size_t end = from < offer->free_count ? offer->free_count : offer->count;
@@ -193,19 +261,32 @@ static void draw_next(struct claim *mine, struct offer *offer, size_t from) {
     offer->ids[from] = taken;
 }
 
-/* Tries the candidates of a store. True: ret_error is the answer. Whoever meets another worker at a shard jumps: the next
+/* Entries of the index stay when a run ends, so one answer is enough. */
+static bool has_run_ended(struct claim *mine, enum ts_acquire_error error) {
+    if (error != TS_ACQUIRE_SHARD_TERMINAL || !mine->seen->has_guard ||
+        !ts_run_status_is_terminal(mine->seen->guard.status))
+        return false;
+    mine->guard = mine->seen->guard;
+    return true;
+}
+
+/* Tries the candidates of a look. True: ret_error is the answer. Whoever meets another worker at a shard jumps: the next
  * ones are those that the other one takes next. */
 static bool try_all(struct claim *mine, struct offer *offer, enum ts_claim_error *ret_error) {
     consider_earliest(mine, offer);
     for (size_t i = 0; i < offer->count; i++) {
-        if (i > 0)
+        if (i > 0 || offer->is_drawn)
             draw_next(mine, offer, i);
         const struct ts_acquire_op op = {
             .tenant = mine->op->tenant, .shard = {mine->op->run, offer->ids[i]}, .worker = mine->op->worker};
         const enum ts_acquire_error error =
             coord__acquire(mine->coord, &op, mine->seen, mine->ret_lease, &mine->detail);
         if (!ts_claim_consider(&mine->scan, error, &mine->detail, ret_error)) {
-            mine->available += offer->more ? TS_CAPACITY_MAX : offer->count - i - 1;
+            mine->available += is_more_left(mine) ? TS_CAPACITY_MAX : offer->count - i - 1;
+            return true;
+        }
+        if (has_run_ended(mine, error)) {
+            *ret_error = ts_claim_none(&mine->scan, &mine->guard, &mine->detail);
             return true;
         }
     }
@@ -281,15 +362,16 @@ static void arm(struct claim *mine) {
     (void)coord__apply(mine->coord, mine->work);
 }
 
-/* One store. When others have taken all candidates, and there are more, it is looked at again. */
+/* One store, until nothing of it is left. */
 static bool try_store(struct claim *mine, uint32_t place, enum ts_claim_error *ret_error) {
     struct offer offer;
-    for (int looks = 0; looks == 0 || (offer.more && looks < LOOKS_MAX); looks++) {
-        *ret_error = look(mine, place, &offer);
-        if (*ret_error != TS_CLAIM_OK || try_all(mine, &offer, ret_error))
-            return true;
+    *ret_error = look(mine, place, &offer);
+    while (*ret_error == TS_CLAIM_OK && !try_all(mine, &offer, ret_error)) {
+        if (!is_more_left(mine))
+            return false;
+        *ret_error = look_further(mine, place, &offer);
     }
-    return false;
+    return true;
 }
 
 /* All stores, beginning with the worker's own. True: ret_error is the answer. */
@@ -350,6 +432,36 @@ static uint64_t capped(uint64_t count) {
     return count < TS_CAPACITY_MAX ? count : TS_CAPACITY_MAX;
 }
 
+/* How much there is to claim, and when: own is a shard whose lease does not count, or NULL. */
+static struct ts_capacity_hint capacity_beside(struct ts_coord *coord, struct coord__work *work,
+                                               struct ts_run_id run, const struct ts_shard_id *own) {
+    struct rest all;
+    all_of_run(run, (struct ts_shard_id){0}, 0, &all);
+    const uint32_t places = coord->io.place_count;
+    for (uint32_t place = 0; place < places; place++) {
+        (void)coord__call_scan(work, (size_t)2 * place, place, &all.free_range, TS_CAPACITY_MAX);
+        (void)coord__call_scan(work, (size_t)2 * place + 1, place, &all.leased_range, TS_CAPACITY_MAX);
+    }
+    struct ts_capacity_hint hint = {0};
+    if (coord__read(coord, work, (size_t)2 * places).result != TS_STORE_OK)
+        return hint;
+    uint64_t available = 0;
+    for (uint32_t place = 0; place < places; place++) {
+        struct offer offer = {0};
+        const struct ts_logical_time now = {work->calls[(size_t)2 * place + 1].call.time_ms};
+        take_free(&work->rows[(size_t)2 * place], &offer);
+        (void)take_expired(&work->rows[(size_t)2 * place + 1], now, own, &offer);
+        available += offer.count;
+        if (offer.has_earliest &&
+            (!hint.has_earliest_deadline || offer.earliest.ms < hint.earliest_deadline.ms)) {
+            hint.has_earliest_deadline = true;
+            hint.earliest_deadline = offer.earliest;
+        }
+    }
+    hint.available_count = (uint32_t)capped(available);
+    return hint;
+}
+
 enum ts_claim_error coord__claim(struct ts_coord *coord, const struct ts_coord_claim_op *op,
                                  struct coord__seen *seen, struct coord__claim_hint *hint,
                                  struct ts_lease *ret_lease, struct ts_capacity_hint *ret_capacity,
@@ -373,17 +485,19 @@ enum ts_claim_error coord__claim(struct ts_coord *coord, const struct ts_coord_c
     const enum ts_claim_error error = claim(&mine, &looked_at);
     if (error == TS_CLAIM_OK) {
         arm(&mine);
+        const struct ts_shard_id got = ts_lease_shard(ret_lease).shard;
         if (hint != NULL) {
             hint->has_start = true;
-            hint->start = ts_lease_shard(ret_lease).shard;
+            hint->start = got;
         }
-        /* What was seen on the way is enough, unless stores that were not looked at may have more. */
+        /* What was seen on the way is enough, unless stores that were not looked at may have more. Either way the new lease
+         * is not among those whose deadline is waited for. */
         if (looked_at == coord->io.place_count || mine.available >= TS_CAPACITY_MAX)
             *ret_capacity = (struct ts_capacity_hint){.available_count = (uint32_t)capped(mine.available),
                                                       .has_earliest_deadline = mine.scan.has_earliest,
                                                       .earliest_deadline = mine.scan.earliest};
         else
-            *ret_capacity = coord__capacity(coord, mine.work, op->run);
+            *ret_capacity = capacity_beside(coord, mine.work, op->run, &got);
     } else {
         *ret_detail = mine.detail;
     }
@@ -393,31 +507,7 @@ enum ts_claim_error coord__claim(struct ts_coord *coord, const struct ts_coord_c
 
 struct ts_capacity_hint coord__capacity(struct ts_coord *coord, struct coord__work *work,
                                         struct ts_run_id run) {
-    struct scans scans;
-    set_ranges(run, (struct ts_shard_id){0}, 0, &scans);
-    const uint32_t places = coord->io.place_count;
-    for (uint32_t place = 0; place < places; place++) {
-        (void)coord__call_scan(work, (size_t)2 * place, place, &scans.free_range, TS_CAPACITY_MAX);
-        (void)coord__call_scan(work, (size_t)2 * place + 1, place, &scans.leased_range, TS_CAPACITY_MAX);
-    }
-    struct ts_capacity_hint hint = {0};
-    if (coord__read(coord, work, (size_t)2 * places).result != TS_STORE_OK)
-        return hint;
-    uint64_t available = 0;
-    for (uint32_t place = 0; place < places; place++) {
-        struct offer offer = {0};
-        const struct ts_logical_time now = {work->calls[(size_t)2 * place + 1].call.time_ms};
-        take_free(&work->rows[(size_t)2 * place], &offer);
-        take_leased(&work->rows[(size_t)2 * place + 1], now, &offer);
-        available += offer.count;
-        if (offer.has_earliest &&
-            (!hint.has_earliest_deadline || offer.earliest.ms < hint.earliest_deadline.ms)) {
-            hint.has_earliest_deadline = true;
-            hint.earliest_deadline = offer.earliest;
-        }
-    }
-    hint.available_count = (uint32_t)capped(available);
-    return hint;
+    return capacity_beside(coord, work, run, NULL);
 }
 
 enum ts_claim_error ts_coord_claim_next_available(struct ts_coord *coord, const struct ts_coord_claim_op *op,

@@ -1,4 +1,5 @@
 /* Claims: whichever shard is free, by whoever asks. */
+#include "coord/claim.h"
 #include "suite.h"
 
 #include <stdio.h>
@@ -19,6 +20,10 @@ static void claims_take_each_shard_once(void **state) {
         assert_true(shard >= 1 && shard <= 3 && !taken[shard]);
         taken[shard] = true;
         assert_int_equal(suite.view.capacity.available_count, 2 - i);
+        /* That of the leases before: the new one is not waited for. */
+        assert_int_equal(suite.view.capacity.has_earliest_deadline, i > 0);
+        if (i > 0)
+            assert_int_equal(suite.view.capacity.earliest_deadline.ms, earliest_ms);
         if (ts_lease_deadline(&lease).ms < earliest_ms)
             earliest_ms = ts_lease_deadline(&lease).ms;
     }
@@ -75,9 +80,28 @@ static void a_worker_in_its_cooldown_is_throttled(void **state) {
     suite_audit();
 }
 
+enum { MANY = 64 };
+
+struct placed {
+    struct ts_shard_id id;
+    uint32_t place;
+    bool taken;
+};
+
+/* The first one of a store from this point on, if there is one: UINT64_MAX otherwise. */
+static uint64_t first_from(const struct placed placed[static MANY], uint32_t place,
+                           struct ts_shard_id start) {
+    uint64_t first = UINT64_MAX;
+    for (size_t i = 0; i < MANY; i++)
+        if (placed[i].place == place && !placed[i].taken && placed[i].id.v >= start.v &&
+            placed[i].id.v < first)
+            first = placed[i].id.v;
+    return first;
+}
+
+/* Each gets the first one behind its own point, on whichever store it finds one; where there is none, any. */
 static void workers_begin_at_different_points(void **state) {
     (void)state;
-    enum { MANY = 64 };
     static struct ts_new_shard shards[MANY];
     static char keys[MANY + 1][12];
     for (size_t i = 0; i <= MANY; i++)
@@ -87,11 +111,26 @@ static void workers_begin_at_different_points(void **state) {
             (struct ts_key_range){ts_bytes_of_cstring(keys[i]), ts_bytes_of_cstring(keys[i + 1])};
     const struct ts_run_config config = suite_config();
     EXPECT(create_run, suite_create_with(&config, suite_op(), shards, MANY), TS_CREATE_RUN_OK);
-    for (int i = 0; i < MANY; i++) {
+    struct placed placed[MANY] = {0};
+    for (size_t i = 0; i < MANY; i++) {
+        placed[i].id = suite.memory.ids[i];
+        (void)suite_record(suite_shard(placed[i].id.v));
+        placed[i].place = suite_shard_seen.place;
+    }
+    for (size_t i = 0; i < MANY; i++) {
         char worker[8];
-        snprintf(worker, sizeof worker, "w%d", i);
-        EXPECT(claim, suite_claim(worker, NULL), TS_CLAIM_OK);
+        snprintf(worker, sizeof worker, "w%zu", i);
+        struct ts_lease lease;
+        EXPECT(claim, suite_claim(worker, &lease), TS_CLAIM_OK);
         assert_int_equal(suite.view.capacity.available_count, MANY - 1 - i);
+        struct placed *got = placed;
+        while (got < placed + MANY && got->id.v != ts_lease_shard(&lease).shard.v)
+            got++;
+        assert_true(got < placed + MANY && !got->taken);
+        const struct ts_worker_id id = suite_worker(worker);
+        const uint64_t first = first_from(placed, got->place, ts_claim_start(suite.run, &id));
+        assert_true(first == UINT64_MAX || first == got->id.v);
+        got->taken = true;
     }
     EXPECT(claim, suite_claim("last", NULL), TS_CLAIM_NONE_AVAILABLE);
     suite_audit();
