@@ -47,7 +47,8 @@ static void a_rule_has_what_its_file_says(void **state) {
     assert_int_equal(rule->confidence, TS_CONFIDENCE_HIGH);
     assert_int_equal(rule->line, 2);
     assert_null(ts_ruleset_find(&rules, "a-2"));
-    assert_true(add("rules:\n" RULE("a-2", "    gate: {token: true, lead: 7}\n    reach: 11\n    keywords: [k1]\n")));
+    assert_true(
+        add("rules:\n" RULE("a-2", "    gate: {token: true, lead: 7}\n    reach: 11\n    keywords: [k1]\n")));
     rule = ts_ruleset_find(&rules, "a-2");
     assert_non_null(rule);
     assert_true(rule->gate == TS_GATE_TOKEN && rule->lead == 7);
