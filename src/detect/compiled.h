@@ -63,7 +63,7 @@ struct ts_detector {
     uint32_t short_before, short_after; /* the largest of the rules that are not long */
     uint32_t long_before, long_after;   /* the largest of all; 0 when no rule is long */
     uint32_t token_before, token_after; /* the largest of rules with the gate token */
-    uint32_t distance_max;              /* of rules with the gate token */
+    uint32_t distance_max;              /* of rules with the gate token: before a run, so with their lead */
     uint32_t gate_width;                /* of the longest text that is a gate */
     bool has_token_rules;
 };

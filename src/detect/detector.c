@@ -28,7 +28,7 @@ static void make_ready(struct ts_detector *detector) {
         }
         if (rule->gate == TS_GATE_TOKEN) {
             detector->has_token_rules = true;
-            detector->distance_max = larger(detector->distance_max, rule->distance);
+            detector->distance_max = larger(detector->distance_max, rule->distance + rule->lead);
             detector->token_before = larger(detector->token_before, ready->before);
             detector->token_after = larger(detector->token_after, ready->after);
         }

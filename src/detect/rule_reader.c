@@ -123,8 +123,21 @@ static struct ts_rule_texts read_texts(struct detect_yaml *yaml, yaml_node_t *no
     return texts;
 }
 
+/* {token: true, lead: N}: a match may begin further before the token characters than it does by default. */
+static void read_token_gate(struct detect_yaml *yaml, yaml_node_t *node, struct ts_rule *rule) {
+    yaml_node_t *token = detect__yaml_get(yaml, node, "token");
+    struct ts_bytes text = {0};
+    if (detect__yaml_scalar(yaml, token, "gate token", &text) && !ts_bytes_equal(text, TS_BYTES("true")))
+        detect__yaml_fail(yaml, detect__yaml_line(token), "gate token", "must be true, or left out");
+    if (detect__yaml_get(yaml, node, "literals") || detect__yaml_get(yaml, node, "anchors"))
+        detect__yaml_fail(yaml, detect__yaml_line(node), "gate",
+                          "has a token and texts; a rule has one or the other");
+    rule->gate = TS_GATE_TOKEN;
+    rule->lead = read_number(yaml, node, "lead", rule->reach, TOKEN_LEAD_DEFAULT);
+}
+
 static void read_gate(struct detect_yaml *yaml, yaml_node_t *node, struct ts_rule *rule) {
-    static const char *const names[] = {"literals", "anchors", "lead"};
+    static const char *const names[] = {"literals", "anchors", "lead", "token"};
     static const struct text_limits literal_limits = {LITERAL_MIN, TEXT_MAX};
     if (!node) {
         detect__yaml_fail(yaml, rule->line, "gate",
@@ -146,8 +159,12 @@ static void read_gate(struct detect_yaml *yaml, yaml_node_t *node, struct ts_rul
         rule->lead = rule->reach;
         break;
     case YAML_MAPPING_NODE:
-        if (!detect__yaml_mapping(yaml, node, "a gate", names, 3))
+        if (!detect__yaml_mapping(yaml, node, "a gate", names, 4))
             return;
+        if (detect__yaml_get(yaml, node, "token")) {
+            read_token_gate(yaml, node, rule);
+            return;
+        }
         rule->literals =
             read_texts(yaml, detect__yaml_get(yaml, node, "literals"), "gate literals", literal_limits);
         rule->anchors = read_texts(yaml, detect__yaml_get(yaml, node, "anchors"), "gate anchors",

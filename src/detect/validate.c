@@ -174,6 +174,28 @@ static enum detect_verdict validate_mixed(struct ts_bytes secret) {
     return classes.digit >= 2 && classes.lower + classes.upper >= 2 ? DETECT_KEEP : DETECT_REJECT;
 }
 
+/* 27017,b.internal:27018,c: what follows the first host of several in a URL, with nobody's password before them. */
+static bool is_host_list(const char *text) {
+    static const char digits[] = "0123456789";
+    size_t first_port = strspn(text, digits);
+    if (first_port == 0 || first_port > 5 || text[first_port] != ',')
+        return false;
+    const char *at = text + first_port;
+    while (*at == ',') {
+        size_t name = strspn(at + 1, "abcdefghijklmnopqrstuvwxyz0123456789.-");
+        if (name == 0)
+            return false;
+        at += 1 + name;
+        if (*at == ':') {
+            size_t port = strspn(at + 1, digits);
+            if (port == 0 || port > 5)
+                return false;
+            at += 1 + port;
+        }
+    }
+    return *at == '\0';
+}
+
 /* Not a word that stands for a password, a name in a program, a path, or a call. */
 static enum detect_verdict validate_password(struct ts_bytes secret) {
     static const char *const words[] = {
@@ -195,6 +217,8 @@ static enum detect_verdict validate_password(struct ts_bytes secret) {
     if (lower[0] == '/' || strncmp(lower, "./", 2) == 0 || strncmp(lower, "~/", 2) == 0)
         return DETECT_REJECT;
     if (strpbrk(lower, "(){}<>\\ \t") || strstr(lower, "::") || strstr(lower, "->") || strstr(lower, "://"))
+        return DETECT_REJECT;
+    if (is_host_list(lower))
         return DETECT_REJECT;
     struct classes classes = count_classes(secret);
     bool kind[] = {classes.lower > 0, classes.upper > 0, classes.digit > 0, classes.other > 0};
@@ -224,12 +248,40 @@ static bool is_dotted_name(struct ts_bytes text) {
     return dots > 0 && !begins;
 }
 
+/* Whether one of the words is in it, in any case. */
+static bool names_itself(struct ts_bytes text) {
+    static const char *const words[] = {"password", "passwd", "secret", "token", "field", "string"};
+    for (size_t i = 0; i < sizeof words / sizeof words[0]; i++)
+        for (size_t at = 0; at + strlen(words[i]) <= text.len; at++)
+            if (strncasecmp((const char *)text.data + at, words[i], strlen(words[i])) == 0)
+                return true;
+    return false;
+}
+
+/* vault:kv/data/db#key1, users/passwords#update2: words, each with at most a number behind it, the last behind a '#'. */
+static bool is_place_of_name(struct ts_bytes text) {
+    size_t marks = 0;
+    size_t ways = 0;
+    uint8_t before = '/';
+    for (size_t i = 0; i < text.len; i++) {
+        uint8_t c = text.data[i];
+        bool parts = c == '/' || c == ':' || c == '#';
+        if (parts ? strchr("/:#", before) != NULL
+                  : !is_name_char(c) || (!isdigit(c) && isdigit(before)) ||
+                        (isdigit(c) && strchr("/:#", before) != NULL))
+            return false;
+        marks += c == '#';
+        ways += c == '/' || c == ':';
+        before = c;
+    }
+    return marks == 1 && text.data[text.len - 1] != '#' && (ways > 0 || names_itself(text));
+}
+
 /*
  * For what has no quotes around it: in a line like this, most programs have a type, a variable, a setting. Names have words
  * of one case and at most one number among letters, or say themselves what they are the name of.
  */
 static enum detect_verdict validate_not_name(struct ts_bytes secret) {
-    static const char *const words[] = {"password", "passwd", "secret", "token", "field", "string"};
     struct classes classes = count_classes(secret);
     size_t separators = 0;
     for (size_t i = 0; i < secret.len; i++)
@@ -240,11 +292,7 @@ static enum detect_verdict validate_not_name(struct ts_bytes secret) {
         return DETECT_REJECT;
     if (is_plain && (classes.lower == 0 || classes.upper == 0 || classes.digit < 2))
         return DETECT_REJECT;
-    for (size_t i = 0; is_plain && i < sizeof words / sizeof words[0]; i++)
-        for (size_t at = 0; at + strlen(words[i]) <= secret.len; at++)
-            if (strncasecmp((const char *)secret.data + at, words[i], strlen(words[i])) == 0)
-                return DETECT_REJECT;
-    return DETECT_KEEP;
+    return (is_plain && names_itself(secret)) || is_place_of_name(secret) ? DETECT_REJECT : DETECT_KEEP;
 }
 
 /* xox?-digits-... : the workspace's number comes first. */

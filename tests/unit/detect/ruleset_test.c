@@ -47,6 +47,11 @@ static void a_rule_has_what_its_file_says(void **state) {
     assert_int_equal(rule->confidence, TS_CONFIDENCE_HIGH);
     assert_int_equal(rule->line, 2);
     assert_null(ts_ruleset_find(&rules, "a-2"));
+    assert_true(
+        add("rules:\n" RULE("a-2", "    gate: {token: true, lead: 7}\n    reach: 11\n    keywords: [k1]\n")));
+    rule = ts_ruleset_find(&rules, "a-2");
+    assert_non_null(rule);
+    assert_true(rule->gate == TS_GATE_TOKEN && rule->lead == 7);
 }
 
 static void refuses(const char *text, unsigned line, const char *rule, const char *field, const char *part) {
@@ -74,6 +79,9 @@ static void errors_name_line_rule_field_and_cure(void **state) {
     refuses("rules:\n" RULE("a", "    gate: [abc]\n"), 2, "a", "reach", "missing");
     refuses("rules:\n" RULE("a", "    reach: 11\n"), 2, "a", "gate", "token");
     refuses("rules:\n" RULE("a", "    reach: 11\n    gate: [ab]\n"), 7, "a", "gate", "3 to");
+    refuses("rules:\n" RULE("a", "    reach: 11\n    gate: {token: yes}\n"), 7, "a", "gate token", "true");
+    refuses("rules:\n" RULE("a", "    reach: 11\n    gate: {token: true, literals: [abc]}\n"), 7, "a", "gate",
+            "one or the other");
     refuses("rules:\n" RULE("a", "    reach: 11\n    gate: tokn\n"), 7, "a", "gate", "'token'");
     refuses("rules:\n" RULE("a", "    reach: 11\n    gate: token\n"), 2, "a", "keywords", "missing");
     refuses("rules:\n" RULE("a", "    reach: 99999\n    gate: [abc]\n"), 6, "a", "reach", "32768");

@@ -92,6 +92,12 @@ static void passwords_are_no_words_and_no_code(void **state) {
         if (verdict(TS_VALIDATOR_PASSWORD, no[i]) != DETECT_REJECT)
             fail_msg("%s is taken for a password", no[i]);
     assert_int_equal(verdict(TS_VALIDATOR_PASSWORD, "Fak3-Tu4nst0ne"), DETECT_KEEP);
+    assert_int_equal(verdict(TS_VALIDATOR_PASSWORD, "27017,h2:27018,h3:27019"), DETECT_REJECT);
+    assert_int_equal(verdict(TS_VALIDATOR_PASSWORD, "27017,db-2.internal"), DETECT_REJECT);
+    assert_int_equal(verdict(TS_VALIDATOR_PASSWORD, "270170,h2:27018"), DETECT_KEEP);
+    assert_int_equal(verdict(TS_VALIDATOR_PASSWORD, "27017,h2:270180"), DETECT_KEEP);
+    assert_int_equal(verdict(TS_VALIDATOR_PASSWORD, "27017,h2:27018!"), DETECT_KEEP);
+    assert_int_equal(verdict(TS_VALIDATOR_PASSWORD, "27017,h2,"), DETECT_KEEP);
     assert_int_equal(verdict(TS_VALIDATOR_PASSWORD, "correct-horse"), DETECT_LOWER);
 }
 
@@ -109,6 +115,13 @@ static void names_of_programs_are_told_from_passwords(void **state) {
     for (size_t i = 0; i < sizeof yes / sizeof yes[0]; i++)
         if (verdict(TS_VALIDATOR_NOT_NAME, yes[i]) != DETECT_KEEP)
             fail_msg("%s is taken for a name", yes[i]);
+    assert_int_equal(verdict(TS_VALIDATOR_NOT_NAME, "vault:secret/data/db#password1"), DETECT_REJECT);
+    assert_int_equal(verdict(TS_VALIDATOR_NOT_NAME, "users/passwords#update2"), DETECT_REJECT);
+    assert_int_equal(verdict(TS_VALIDATOR_NOT_NAME, "passwords#update2"), DETECT_REJECT);
+    assert_int_equal(verdict(TS_VALIDATOR_NOT_NAME, "Turnstone#Fake12"), DETECT_KEEP);
+    assert_int_equal(verdict(TS_VALIDATOR_NOT_NAME, "fak3/tu4nst0ne#x1"), DETECT_KEEP);
+    assert_int_equal(verdict(TS_VALIDATOR_NOT_NAME, "fake/turnstone1#"), DETECT_KEEP);
+    assert_int_equal(verdict(TS_VALIDATOR_NOT_NAME, "fake/turnstone#1"), DETECT_KEEP);
 }
 
 static void a_checksum_is_no_token_of_all_letters(void **state) {
