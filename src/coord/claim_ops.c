@@ -390,7 +390,7 @@ static enum ts_claim_error pass_gate_of_any_run(struct claim *mine) {
     const enum ts_claim_error error = pass_gate(mine);
     if (error != TS_CLAIM_RUN_NOT_FOUND)
         return error;
-    const struct coord__keys guard = {.list = {coord__key_guard(mine->op->run)}, .count = 1};
+    const struct coord__key guard = coord__key_guard(mine->op->run);
     struct coord__tries tries = {0};
     enum coord__end end;
     return coord__wait_for_promises(mine->coord, mine->work, mine->own, &guard, &tries, &end, &mine->detail)
@@ -432,11 +432,10 @@ static uint64_t capped(uint64_t count) {
     return count < TS_CAPACITY_MAX ? count : TS_CAPACITY_MAX;
 }
 
-/* How much there is to claim, and when: own is a shard whose lease does not count, or NULL. */
-static struct ts_capacity_hint capacity_beside(struct ts_coord *coord, struct coord__work *work,
-                                               struct ts_run_id run, const struct ts_shard_id *own) {
+struct ts_capacity_hint coord__capacity(struct ts_coord *coord, struct coord__work *work,
+                                        struct ts_shard_key own) {
     struct rest all;
-    all_of_run(run, (struct ts_shard_id){0}, 0, &all);
+    all_of_run(own.run, (struct ts_shard_id){0}, 0, &all);
     const uint32_t places = coord->io.place_count;
     for (uint32_t place = 0; place < places; place++) {
         (void)coord__call_scan(work, (size_t)2 * place, place, &all.free_range, TS_CAPACITY_MAX);
@@ -450,7 +449,7 @@ static struct ts_capacity_hint capacity_beside(struct ts_coord *coord, struct co
         struct offer offer = {0};
         const struct ts_logical_time now = {work->calls[(size_t)2 * place + 1].call.time_ms};
         take_free(&work->rows[(size_t)2 * place], &offer);
-        (void)take_expired(&work->rows[(size_t)2 * place + 1], now, own, &offer);
+        (void)take_expired(&work->rows[(size_t)2 * place + 1], now, &own.shard, &offer);
         available += offer.count;
         if (offer.has_earliest &&
             (!hint.has_earliest_deadline || offer.earliest.ms < hint.earliest_deadline.ms)) {
@@ -485,10 +484,10 @@ enum ts_claim_error coord__claim(struct ts_coord *coord, const struct ts_coord_c
     const enum ts_claim_error error = claim(&mine, &looked_at);
     if (error == TS_CLAIM_OK) {
         arm(&mine);
-        const struct ts_shard_id got = ts_lease_shard(ret_lease).shard;
+        const struct ts_shard_key got = ts_lease_shard(ret_lease);
         if (hint != NULL) {
             hint->has_start = true;
-            hint->start = got;
+            hint->start = got.shard;
         }
         /* What was seen on the way is enough, unless stores that were not looked at may have more. Either way the new lease
          * is not among those whose deadline is waited for. */
@@ -497,17 +496,12 @@ enum ts_claim_error coord__claim(struct ts_coord *coord, const struct ts_coord_c
                                                       .has_earliest_deadline = mine.scan.has_earliest,
                                                       .earliest_deadline = mine.scan.earliest};
         else
-            *ret_capacity = capacity_beside(coord, mine.work, op->run, &got);
+            *ret_capacity = coord__capacity(coord, mine.work, got);
     } else {
         *ret_detail = mine.detail;
     }
     coord__work_give(coord, mine.work);
     return error;
-}
-
-struct ts_capacity_hint coord__capacity(struct ts_coord *coord, struct coord__work *work,
-                                        struct ts_run_id run) {
-    return capacity_beside(coord, work, run, NULL);
 }
 
 enum ts_claim_error ts_coord_claim_next_available(struct ts_coord *coord, const struct ts_coord_claim_op *op,

@@ -155,12 +155,6 @@ enum coord__end {
     COORD__END_FOREIGN,   /* TenantMismatch, found before the step: something that was read is damaged */
 };
 
-/* A few keys of one store. */
-struct coord__keys {
-    struct coord__key list[2];
-    size_t count;
-};
-
 /* Tries that an operation has had. Starts as {0}. */
 struct coord__tries {
     uint32_t count;
@@ -178,11 +172,11 @@ bool coord__again(struct ts_coord *coord, struct coord__tries *tries, const stru
                   enum coord__end *ret_end, struct ts_coord_detail *ret_detail);
 
 /*
- * For keys of a store that were read and are not there. A transaction that is committed may have yet to make them; until
- * then it holds them, and this waits for it. True: what is not there when it is read again is absent. False: as above.
+ * For a key of a store that was read and is not there. A transaction that is committed may have yet to make it; until
+ * then it holds it, and this waits for it. True: what is not there when it is read again is absent. False: as above.
  */
 bool coord__wait_for_promises(struct ts_coord *coord, struct coord__work *work, uint32_t place,
-                              const struct coord__keys *keys, struct coord__tries *tries,
+                              const struct coord__key *key, struct coord__tries *tries,
                               enum coord__end *ret_end, struct ts_coord_detail *ret_detail);
 
 /* The same for what was only read: there is no other round. */
@@ -300,9 +294,10 @@ enum ts_claim_error coord__claim(struct ts_coord *coord, const struct ts_coord_c
                                  struct ts_lease *ret_lease, struct ts_capacity_hint *ret_capacity,
                                  struct ts_coord_detail *ret_detail);
 
-/* How much there is to claim in a run, over all stores; none when that cannot be found out. */
+/* How much there is to claim in the run of a shard that the caller has leased, over all stores; its own lease is not one to
+ * wait for. None when that cannot be found out. */
 struct ts_capacity_hint coord__capacity(struct ts_coord *coord, struct coord__work *work,
-                                        struct ts_run_id run);
+                                        struct ts_shard_key own);
 
 /* Whether a record is of the run, tenant and shape that its key says: what is under the wrong key is damage. */
 enum coord__end coord__decode_run(const struct ts_row *row, struct ts_run_id run, bool *ret_found,

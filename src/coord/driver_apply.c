@@ -312,17 +312,15 @@ static struct coord__result try_to_insert(struct ts_coord *coord, struct coord__
 }
 
 bool coord__wait_for_promises(struct ts_coord *coord, struct coord__work *work, uint32_t place,
-                              const struct coord__keys *keys, struct coord__tries *tries,
+                              const struct coord__key *key, struct coord__tries *tries,
                               enum coord__end *ret_end, struct ts_coord_detail *ret_detail) {
-    /* One after the other: a key that is there by now says nothing about the next. */
-    for (size_t i = 0; i < keys->count;) {
-        const struct coord__result result = try_to_insert(coord, work, place, &keys->list[i]);
+    for (;;) {
+        const struct coord__result result = try_to_insert(coord, work, place, key);
         if (result.result == TS_STORE_LATE || result.result == TS_STORE_CHECK_FAILED)
-            i++;
-        else if (!coord__again(coord, tries, &result, ret_end, ret_detail))
+            return true;
+        if (!coord__again(coord, tries, &result, ret_end, ret_detail))
             return false;
     }
-    return true;
 }
 
 enum coord__end coord__damaged(enum ts_record_error error, const char *what,

@@ -298,7 +298,7 @@ static bool may_be_promised(const struct coord__job *job) {
  * own: it is made with the first records of its store, or before them.
  */
 static bool wait_for_record(struct coord__job *job, enum coord__end *ret_end) {
-    const struct coord__keys missing = {.list = {coord__key_shard(job->shard)}, .count = 1};
+    const struct coord__key missing = coord__key_shard(job->shard);
     job->waited = true;
     return coord__wait_for_promises(job->coord, job->work, job->place, &missing, &job->tries, ret_end,
                                     &job->detail);

@@ -45,7 +45,7 @@ static enum ts_get_run_error get_run(struct ts_coord *coord, struct coord__work 
     struct coord__tries tries = {0};
     enum coord__end end = read_run(coord, work, query, &found, &run, detail);
     /* One that is being made is waited for. */
-    const struct coord__keys key = {.list = {coord__key_run(query->run)}, .count = 1};
+    const struct coord__key key = coord__key_run(query->run);
     if (end == COORD__END_DONE && !found &&
         coord__wait_for_promises(coord, work, 0, &key, &tries, &end, detail))
         end = read_run(coord, work, query, &found, &run, detail);

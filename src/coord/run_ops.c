@@ -75,7 +75,7 @@ static enum coord__end read_made_run(struct ts_coord *coord, struct coord__work 
     enum coord__end end = read_run(coord, work, query, tries, ret_seen, detail);
     if (end != COORD__END_DONE || ret_seen->has_run)
         return end;
-    const struct coord__keys run = {.list = {coord__key_run(query->run)}, .count = 1};
+    const struct coord__key run = coord__key_run(query->run);
     return coord__wait_for_promises(coord, work, 0, &run, tries, &end, detail)
                ? read_run(coord, work, query, tries, ret_seen, detail)
                : end;

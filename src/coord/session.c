@@ -110,7 +110,7 @@ enum ts_acquire_error ts_coord_session_acquire(struct ts_coord_session *session,
     struct ts_capacity_hint capacity = {0};
     struct coord__work *work = coord__work_take(session->coord);
     if (work != NULL) {
-        capacity = coord__capacity(session->coord, work, shard.run);
+        capacity = coord__capacity(session->coord, work, shard);
         coord__work_give(session->coord, work);
     }
     ts_acquire_result(&session->scratch, &session->seen.record, &session->lease, capacity, ret_view);

@@ -147,7 +147,7 @@ enum ts_renew_error coord__renew(struct ts_coord *coord, const struct ts_renew_o
     if (mine.error == TS_RENEW_OK) {
         *ret_lease = mine.lease;
         ret_result->new_deadline = ts_lease_deadline(&mine.lease);
-        ret_result->capacity = coord__capacity(coord, work, mine.job.shard.run);
+        ret_result->capacity = coord__capacity(coord, work, mine.job.shard);
     } else {
         coord__job_tell_error(&mine.job, ts_renew_error_variant(mine.error), ret_detail);
     }
@@ -357,7 +357,7 @@ enum ts_acquire_error ts_coord_acquire(struct ts_coord *coord, const struct ts_a
     struct ts_lease lease;
     const enum ts_acquire_error error = coord__acquire(coord, op, &work->seen, &lease, ret_detail);
     if (error == TS_ACQUIRE_OK) {
-        const struct ts_capacity_hint capacity = coord__capacity(coord, work, op->shard.run);
+        const struct ts_capacity_hint capacity = coord__capacity(coord, work, op->shard);
         ts_acquire_result(scratch, &work->seen.record, &lease, capacity, ret_view);
     }
     coord__work_give(coord, work);

@@ -7,6 +7,7 @@
 #include "coord/session.h"
 #include "store/cluster.h"
 #include "support/cmocka.h"
+#include "support/still_time.h"
 
 #include <stdio.h>
 #include <string.h>
@@ -15,7 +16,6 @@ enum { MANY = 400 };
 #define LOOK     ((size_t)64) /* candidates in one look */
 #define LEASE_MS UINT64_C(10000)
 
-static uint64_t now_ms;
 static struct ts_cluster *cluster;
 static unsigned reads;         /* calls of `coord` that read */
 static void (*between)(void);  /* once, before the next write of `coord` */
@@ -30,18 +30,6 @@ static struct ts_acquire_scratch scratch;
 static struct ts_acquire_result_view view;
 static struct ts_manifest_memory memory;
 static uint64_t last_op;
-
-static uint64_t wall(void *context) {
-    (void)context;
-    return now_ms;
-}
-
-static uint64_t monotonic(void *context) {
-    (void)context;
-    return now_ms * 1000000;
-}
-
-static const struct ts_store_clock test_clock = {.wall_ms = wall, .monotonic_ns = monotonic};
 
 static struct ts_op_id new_op(void) {
     return (struct ts_op_id){++last_op};

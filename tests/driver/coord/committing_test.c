@@ -6,13 +6,13 @@
 #include "store/memory.h"
 #include "store/open.h"
 #include "support/cmocka.h"
+#include "support/still_time.h"
 #include "txn/virtual.h"
 
 #include <string.h>
 
 enum { PLACES = 2, SHARDS = 6, LEASE_MS = 5000 };
 
-static uint64_t now_ms;
 static struct ts_store *stores[PLACES];
 static struct ts_router router;
 static struct ts_txn_virtual *coordinator;
@@ -28,18 +28,6 @@ static struct ts_acquire_scratch scratch;
 static struct ts_acquire_result_view view;
 static struct ts_manifest_memory memory;
 static uint64_t last_op;
-
-static uint64_t wall(void *context) {
-    (void)context;
-    return now_ms;
-}
-
-static uint64_t monotonic(void *context) {
-    (void)context;
-    return now_ms * 1000000;
-}
-
-static const struct ts_store_clock test_clock = {.wall_ms = wall, .monotonic_ns = monotonic};
 
 /* ---- calls that wait for nothing ---- */
 

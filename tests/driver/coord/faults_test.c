@@ -8,23 +8,10 @@
 #include "coord/session.h"
 #include "store/cluster.h"
 #include "support/cmocka.h"
+#include "support/still_time.h"
 
 #include <stdio.h>
 #include <string.h>
-
-static uint64_t now_ms;
-
-static uint64_t wall(void *context) {
-    (void)context;
-    return now_ms;
-}
-
-static uint64_t monotonic(void *context) {
-    (void)context;
-    return now_ms * 1000000;
-}
-
-static const struct ts_store_clock test_clock = {.wall_ms = wall, .monotonic_ns = monotonic};
 
 /* What befalls a call that writes. */
 enum strike { NONE, LOST_REPLY, LOST_REQUEST, HELD_UP, ERROR };

@@ -3,11 +3,11 @@
 #include "store/memory.h"
 #include "store/open.h"
 #include "support/cmocka.h"
+#include "support/still_time.h"
 #include "txn/virtual.h"
 
 enum { PLACES = 3, TOTAL_MS = 1000, DEAD_MS = 8001 };
 
-static uint64_t now_ms;
 static struct ts_store *stores[PLACES];
 static struct ts_txn_virtual *coordinator;
 
@@ -18,18 +18,6 @@ static struct {
     enum ts_call_kind kind;
     uint32_t place;
 } strike;
-
-static uint64_t wall(void *context) {
-    (void)context;
-    return now_ms;
-}
-
-static uint64_t monotonic(void *context) {
-    (void)context;
-    return now_ms * 1000000;
-}
-
-static const struct ts_store_clock test_clock = {.wall_ms = wall, .monotonic_ns = monotonic};
 
 static void start(void *context, uint32_t place, struct ts_call *call) {
     (void)context;
