@@ -334,11 +334,15 @@ static struct margins wide_margins(const struct ts_detector *detector) {
     return (struct margins){detector->long_after, (size_t)detector->long_before + detector->long_after};
 }
 
-/* From where rules that look so far may reach a changed byte. And more: for what decides where an encoded text begins, and
- * enough of that text to know it by. */
+static size_t larger(size_t a, size_t b) {
+    return a > b ? a : b;
+}
+
+/* From where rules that look so far may reach a changed byte. But not less than what decides where an encoded text begins,
+ * with enough of that text to know it by: rules look for what it stands for in a frame of its own. */
 static struct margins narrow_margins(size_t before, size_t after) {
-    enum { MORE = DETECT_PART_EDGE + 32 };
-    return (struct margins){after + MORE, before + after + MORE};
+    enum { LEAST = DETECT_PART_EDGE + 32 };
+    return (struct margins){larger(after, LEAST), larger(before + after, LEAST)};
 }
 
 /* Where nothing is known of the rest: gates are looked for wherever a rule reaches a changed byte from. */
