@@ -70,8 +70,8 @@ static void classify_sse2(const uint8_t *bytes, size_t blocks, struct detect_mas
  * vpshufb gives 0 for a byte of 128 and more, which is never a token character.
  */
 #define LOW_SETS                                                                                             \
-    _mm_setr_epi8(1 + 8, 1 + 4 + 8, 1 + 4 + 8, 1 + 4 + 8, 1 + 4 + 8, 1 + 4 + 8, 1 + 4 + 8, 1 + 4 + 8, 1 + 4 + 8, \
-                  1 + 4 + 8, 4 + 8, 4 + 32, 4, 2 + 4 + 32, 4 + 32, 4 + 16 + 32)
+    _mm_setr_epi8(1 + 8, 1 + 4 + 8, 1 + 4 + 8, 1 + 4 + 8, 1 + 4 + 8, 1 + 4 + 8, 1 + 4 + 8, 1 + 4 + 8,        \
+                  1 + 4 + 8, 1 + 4 + 8, 4 + 8, 4 + 32, 4, 2 + 4 + 32, 4 + 32, 4 + 16 + 32)
 #define HIGH_SETS _mm_setr_epi8(0, 0, 32, 1 + 2, 4, 8 + 16, 4, 8, 0, 0, 0, 0, 0, 0, 0, 0)
 
 __attribute__((target("avx2"))) static void classify_avx2(const uint8_t *bytes, size_t blocks,
