@@ -40,12 +40,21 @@ static size_t end_of(struct ts_span span) {
     return span.from + span.len;
 }
 
-static bool has_key_inside(const struct ts_ruleset *rules, const struct ts_match *match) {
+static bool is_validated_as(const struct ts_ruleset *rules, const struct ts_match *match,
+                            enum ts_validator validator) {
     const struct ts_rule *rule = &rules->rules[match->rule];
     for (size_t i = 0; i < rule->validator_count; i++)
-        if (rule->validators[i] == TS_VALIDATOR_PEM_BASE64)
+        if (rule->validators[i] == validator)
             return true;
     return false;
+}
+
+/* Both are the same private key, and a tells more of it: whose it is, by what stands around it. */
+static bool knows_key_better(const struct ts_ruleset *rules, const struct ts_match *a,
+                             const struct ts_match *b) {
+    return is_validated_as(rules, a, TS_VALIDATOR_PEM) && is_validated_as(rules, b, TS_VALIDATOR_PEM) &&
+           a->depth == b->depth && a->span.from <= b->span.from && end_of(a->span) >= end_of(b->span) &&
+           a->span.len > b->span.len;
 }
 
 /* Whether b goes because of a. Every two are asked, also about one that goes, so that the order of removing does not matter. */
@@ -63,9 +72,12 @@ static bool stands_for(const struct ts_ruleset *rules, const struct ts_match *a,
     if (!a_generic && b_generic)
         return true;
     /* A key and the base64 that it was found in are one secret, and the key is the same finding everywhere. */
-    if (a->depth > b->depth && y.from <= x.from && end_of(y) >= end_of(x) && has_key_inside(rules, b))
+    if (a->depth > b->depth && y.from <= x.from && end_of(y) >= end_of(x) &&
+        is_validated_as(rules, b, TS_VALIDATOR_PEM_BASE64))
         return true;
-    return a_generic && b_generic && same_span && a->rule < b->rule;
+    if (contains && knows_key_better(rules, a, b))
+        return true;
+    return a_generic && b_generic && contains && (!same_span || a->rule < b->rule);
 }
 
 size_t ts_matches_settle(const struct ts_ruleset *rules, struct ts_match *matches, size_t count) {

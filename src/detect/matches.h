@@ -44,8 +44,9 @@ struct ts_match {
 /*
  * Sorts the matches of one input by place and rule and removes what another one stands for, and returns how
  * many are left. Of the same rule, a secret inside a larger one goes, and of equal ones all but the least
- * encoded and leftmost; a generic rule's secret that overlaps one of a rule that is not generic goes, and of
- * equal generic ones all but the first rule's.
+ * encoded and leftmost; a generic rule's secret that overlaps one of a rule that is not generic goes, of two
+ * generic ones that which is inside the other, and of equal ones all but the first rule's; a private key goes
+ * where another rule for private keys has it with more around it.
  *
  * To settle a list that was settled in parts gives something else than to settle all of it: what is carried
  * over from an earlier version must be as it was found.

@@ -131,7 +131,7 @@ double detect__entropy(struct ts_bytes bytes) {
     return bytes.len == 0 ? 0 : log2_of(bytes.len) - sum / (double)bytes.len;
 }
 
-bool detect__judge_secret(const struct ts_rule *rule, struct ts_bytes secret,
+bool detect__judge_secret(const struct ts_rule *rule, struct ts_bytes name, struct ts_bytes secret,
                           enum ts_confidence *ret_confidence) {
     enum detect_verdict verdict = detect__placeholder(secret);
     if (verdict == DETECT_REJECT || (rule->entropy > 0 && detect__entropy(secret) < rule->entropy))
@@ -139,7 +139,7 @@ bool detect__judge_secret(const struct ts_rule *rule, struct ts_bytes secret,
     bool raised = false;
     bool lowered = verdict == DETECT_LOWER;
     for (size_t i = 0; i < rule->validator_count; i++) {
-        switch (detect__validate(rule->validators[i], secret)) {
+        switch (detect__validate(rule->validators[i], name, secret)) {
         case DETECT_REJECT:
             return false;
         case DETECT_LOWER:

@@ -53,7 +53,9 @@ enum ts_confidence { TS_CONFIDENCES(TS_CONFIDENCE_ENUM) };
     X(PASSWORD, "password")                                                                                  \
     X(PYPI, "pypi")                                                                                          \
     X(AGE, "age")                                                                                            \
-    X(UUID, "uuid")
+    X(UUID, "uuid")                                                                                          \
+    X(BASIC, "basic")                                                                                        \
+    X(CREDENTIAL_NAME, "credential-name")
 
 #define TS_VALIDATOR_ENUM(suffix, text) TS_VALIDATOR_##suffix,
 enum ts_validator { TS_VALIDATORS(TS_VALIDATOR_ENUM) };
@@ -64,6 +66,8 @@ enum ts_validator { TS_VALIDATORS(TS_VALIDATOR_ENUM) };
 /* The longest match of a rule, and how far before its secret a keyword may stand. */
 #define TS_RULE_REACH_MAX      32768
 #define TS_RULE_DISTANCE_MAX   512
+/* How far before a match the name may begin that its secret is assigned to. */
+#define TS_RULE_NAME_BEFORE    48
 
 enum ts_gate {
     TS_GATE_TEXT,  /* literals and anchors: every match contains one of them */
@@ -120,7 +124,11 @@ bool ts_validator_parse(struct ts_bytes name, enum ts_validator *ret);
 
 /* How many bytes before and behind the start of a match its result depends on. */
 static inline uint32_t ts_rule_before(const struct ts_rule *rule) {
-    return rule->distance > 0 ? rule->distance : 1;
+    uint32_t before = rule->distance > 0 ? rule->distance : 1;
+    for (size_t i = 0; i < rule->validator_count; i++)
+        if (rule->validators[i] == TS_VALIDATOR_CREDENTIAL_NAME && before < TS_RULE_NAME_BEFORE)
+            before = TS_RULE_NAME_BEFORE;
+    return before;
 }
 static inline uint32_t ts_rule_after(const struct ts_rule *rule) {
     return rule->reach + 1;

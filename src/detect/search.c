@@ -169,7 +169,8 @@ static void consider(struct ts_scanner *scanner, const struct detect_frame *fram
         .secret_span = {secret_from, secret_to - secret_from},
         .secret = secret,
     };
-    if (!detect__judge_secret(ready->rule, secret, &match.confidence))
+    struct ts_bytes name = detect__name_before(frame->bytes, (struct ts_span){from, secret_from - from});
+    if (!detect__judge_secret(ready->rule, name, secret, &match.confidence))
         return;
     size_t first = from > ready->before ? from - ready->before : 0;
     size_t last = frame->bytes.len - from > ready->after ? from + ready->after : frame->bytes.len;

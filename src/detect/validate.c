@@ -196,25 +196,38 @@ static bool is_host_list(const char *text) {
     return *at == '\0';
 }
 
+/* A word for it, with at most digits and marks behind. */
+static bool is_password_word(struct ts_bytes text) {
+    static const char *const words[] = {
+        "password",    "passwd",        "pass",         "secret",      "admin",     "root",       "test",
+        "user",        "username",      "token",        "guest",       "postgres",  "mysql",      "null",
+        "none",        "true",          "false",        "string",      "undefined", "required",   "hunter2",
+        "default",     "optional",      "empty",        "hidden",      "pwd",       "mypassword", "qwerty",
+        "my_password", "some_password", "new_password", "old_password"};
+    for (size_t i = 0; i < sizeof words / sizeof words[0]; i++) {
+        size_t len = strlen(words[i]);
+        if (text.len < len || strncasecmp((const char *)text.data, words[i], len) != 0)
+            continue;
+        while (len < text.len && text.data[len] != 0 && strchr("0123456789!_-", text.data[len]))
+            len++;
+        if (len == text.len)
+            return true;
+    }
+    return false;
+}
+
 /* Not a word that stands for a password, a name in a program, a path, or a call. */
 static enum detect_verdict validate_password(struct ts_bytes secret) {
-    static const char *const words[] = {
-        "password", "passwd",   "pass",  "secret", "admin",     "root",       "test",
-        "user",     "username", "token", "guest",  "postgres",  "mysql",      "null",
-        "none",     "true",     "false", "string", "undefined", "required",   "hunter2",
-        "default",  "optional", "empty", "hidden", "pwd",       "mypassword", "qwerty"};
-    if (secret.len < 6 || secret.len > 128)
+    if (secret.len < 6 || secret.len > 128 || is_password_word(secret))
         return DETECT_REJECT;
     char lower[129];
     for (size_t i = 0; i < secret.len; i++)
         lower[i] = (char)tolower(secret.data[i]);
     lower[secret.len] = '\0';
-    for (size_t i = 0; i < sizeof words / sizeof words[0]; i++) {
-        size_t len = strlen(words[i]);
-        if (strncmp(lower, words[i], len) == 0 && strspn(lower + len, "0123456789!_-") == secret.len - len)
-            return DETECT_REJECT;
-    }
     if (lower[0] == '/' || strncmp(lower, "./", 2) == 0 || strncmp(lower, "~/", 2) == 0)
+        return DETECT_REJECT;
+    /* What anonymous users give. */
+    if (strncmp(lower, "user@", 5) == 0)
         return DETECT_REJECT;
     if (strpbrk(lower, "(){}<>\\ \t") || strstr(lower, "::") || strstr(lower, "->") || strstr(lower, "://"))
         return DETECT_REJECT;
@@ -228,6 +241,22 @@ static enum detect_verdict validate_password(struct ts_bytes secret) {
     if (kinds < 2 || classes.lower + classes.upper + classes.digit == 0 || classes.digit == secret.len)
         return DETECT_REJECT;
     return classes.digit > 0 ? DETECT_KEEP : DETECT_LOWER;
+}
+
+/* user:password in base64, as text. Where it is used, it was a password, also a poor one; only words for passwords are none. */
+static enum detect_verdict validate_basic(struct ts_bytes secret) {
+    uint8_t decoded[384];
+    size_t len = detect__base64_decode(secret, decoded, sizeof decoded);
+    const uint8_t *colon = memchr(decoded, ':', len);
+    for (size_t i = 0; i < len; i++)
+        if (decoded[i] < ' ' || decoded[i] == 0x7f)
+            return DETECT_REJECT;
+    if (!colon || validate_base64(secret) == DETECT_REJECT)
+        return DETECT_REJECT;
+    struct ts_bytes password = ts_bytes_skip(ts_bytes_of(decoded, len), (size_t)(colon - decoded) + 1);
+    if (detect__placeholder(password) == DETECT_REJECT || is_password_word(password))
+        return DETECT_REJECT;
+    return validate_password(password) == DETECT_KEEP ? DETECT_KEEP : DETECT_LOWER;
 }
 
 static bool is_name_char(uint8_t c) {
@@ -278,6 +307,31 @@ static bool is_place_of_name(struct ts_bytes text) {
 }
 
 /*
+ * Letters of both cases and digits in no order: where names have words of some length, one class of characters follows the
+ * other here. A first capital belongs to its word, as in names.
+ */
+static bool is_scrambled(struct ts_bytes text) {
+    enum { LEAST = 8, WORD = 3 };
+    size_t from = 0;
+    size_t words = 1;
+    for (size_t i = 1; i <= text.len; i++) {
+        if (i == text.len || !isalnum(text.data[i])) {
+            if (i - from >= LEAST && words * WORD > i - from)
+                return true;
+            from = i + 1;
+            words = 0;
+            continue;
+        }
+        uint8_t c = text.data[i];
+        uint8_t before = text.data[i - 1];
+        bool after_capitals = islower(c) && isupper(before) && i - from >= 2 && isupper(text.data[i - 2]);
+        words += i == from || after_capitals || (isupper(c) && !isupper(before)) ||
+                 (isdigit(c) != 0) != (isdigit(before) != 0);
+    }
+    return false;
+}
+
+/*
  * For what has no quotes around it: in a line like this, most programs have a type, a variable, a setting. Names have words
  * of one case and at most one number among letters, or say themselves what they are the name of.
  */
@@ -288,9 +342,10 @@ static enum detect_verdict validate_not_name(struct ts_bytes secret) {
         separators += secret.data[i] != 0 && strchr("-_./:", secret.data[i]) != NULL;
     bool is_plain = classes.other == separators;
     bool has_letters = classes.lower + classes.upper > 0;
-    if (classes.digit == 0 || !has_letters || is_dotted_name(secret))
+    if (!has_letters || is_dotted_name(secret))
         return DETECT_REJECT;
-    if (is_plain && (classes.lower == 0 || classes.upper == 0 || classes.digit < 2))
+    bool has_name_classes = classes.lower == 0 || classes.upper == 0 || classes.digit < 2;
+    if ((classes.digit == 0 || (is_plain && has_name_classes)) && !is_scrambled(secret))
         return DETECT_REJECT;
     return (is_plain && names_itself(secret)) || is_place_of_name(secret) ? DETECT_REJECT : DETECT_KEEP;
 }
@@ -366,7 +421,8 @@ static enum detect_verdict validate_uuid(struct ts_bytes secret) {
     return random ? DETECT_KEEP : DETECT_LOWER;
 }
 
-enum detect_verdict detect__validate(enum ts_validator validator, struct ts_bytes secret) {
+enum detect_verdict detect__validate(enum ts_validator validator, struct ts_bytes name,
+                                     struct ts_bytes secret) {
     if (secret.len == 0)
         return DETECT_REJECT;
     switch (validator) {
@@ -403,6 +459,10 @@ enum detect_verdict detect__validate(enum ts_validator validator, struct ts_byte
         return validate_age(secret);
     case TS_VALIDATOR_UUID:
         return validate_uuid(secret);
+    case TS_VALIDATOR_BASIC:
+        return validate_basic(secret);
+    case TS_VALIDATOR_CREDENTIAL_NAME:
+        return detect__validate_name(name, secret);
     }
     ts_unreachable("a validator without a function");
 }

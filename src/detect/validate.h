@@ -1,6 +1,6 @@
 /*
  * What decides about a match besides its pattern, without asking anyone. All of it is a function of the
- * secret's bytes.
+ * secret's bytes and of the name that they are assigned to.
  */
 #ifndef TS_DETECT_VALIDATE_H
 #define TS_DETECT_VALIDATE_H
@@ -14,7 +14,15 @@ enum detect_verdict {
     DETECT_RAISE,  /* a match of high confidence */
 };
 
-enum detect_verdict detect__validate(enum ts_validator validator, struct ts_bytes secret);
+/* The name of a secret: the last letters, digits, '_', '-' and '.' in a row of what its match has before it, and as far before
+ * the match as they go on. Empty where the match has none. */
+struct ts_bytes detect__name_before(struct ts_bytes text, struct ts_span before);
+
+enum detect_verdict detect__validate(enum ts_validator validator, struct ts_bytes name,
+                                     struct ts_bytes secret);
+
+/* REJECT where the name says that the value is no credential: the id of a key, where a listing goes on. */
+enum detect_verdict detect__validate_name(struct ts_bytes name, struct ts_bytes secret);
 
 /* Bits per byte. */
 double detect__entropy(struct ts_bytes bytes);
@@ -24,7 +32,7 @@ double detect__entropy(struct ts_bytes bytes);
 enum detect_verdict detect__placeholder(struct ts_bytes secret);
 
 /* Everything together: false when there is no match, else its confidence. */
-bool detect__judge_secret(const struct ts_rule *rule, struct ts_bytes secret,
+bool detect__judge_secret(const struct ts_rule *rule, struct ts_bytes name, struct ts_bytes secret,
                           enum ts_confidence *ret_confidence);
 
 #endif

@@ -5,12 +5,14 @@
 
 #include <string.h>
 
-static struct ts_rule five[5] = {{.id = "a"},
-                                 {.id = "b"},
-                                 {.id = "g", .generic = true},
-                                 {.id = "h", .generic = true},
-                                 {.id = "k", .validators = {TS_VALIDATOR_PEM_BASE64}, .validator_count = 1}};
-static const struct ts_ruleset rules = {.rules = five, .count = 5};
+static struct ts_rule seven[7] = {{.id = "a"},
+                                  {.id = "b"},
+                                  {.id = "g", .generic = true},
+                                  {.id = "h", .generic = true},
+                                  {.id = "k", .validators = {TS_VALIDATOR_PEM_BASE64}, .validator_count = 1},
+                                  {.id = "p", .validators = {TS_VALIDATOR_PEM}, .validator_count = 1},
+                                  {.id = "q", .validators = {TS_VALIDATOR_PEM}, .validator_count = 1}};
+static const struct ts_ruleset rules = {.rules = seven, .count = 7};
 
 static struct ts_match match(uint32_t rule, size_t from, size_t len) {
     return (struct ts_match){.rule = rule, .span = {from, len}, .secret_span = {from, len}};
@@ -56,6 +58,28 @@ static void a_key_stands_for_the_base64_around_it(void **state) {
     assert_int_equal(ts_matches_settle(&rules, plain, 2), 2);
 }
 
+static void a_key_is_reported_by_the_rule_that_knows_more_of_it(void **state) {
+    (void)state;
+    /* q has the key, and p has it with the file around it. */
+    struct ts_match matches[] = {match(5, 10, 52), match(6, 10, 50), match(6, 100, 50), match(0, 110, 10)};
+    matches[0].span = (struct ts_span){2, 70};
+    assert_int_equal(ts_matches_settle(&rules, matches, 4), 3);
+    assert_int_equal(matches[0].rule, 5);
+    assert_int_equal(matches[1].rule, 6);
+    /* A token in the key is none of its rules. */
+    assert_int_equal(matches[2].rule, 0);
+}
+
+static void of_generic_ones_the_larger_stays(void **state) {
+    (void)state;
+    struct ts_match matches[] = {match(2, 10, 20), match(3, 10, 30), match(2, 60, 20), match(3, 70, 20)};
+    assert_int_equal(ts_matches_settle(&rules, matches, 4), 3);
+    assert_int_equal(matches[0].rule, 3);
+    /* Neither of the others is in the other. */
+    assert_int_equal(matches[1].rule, 2);
+    assert_int_equal(matches[2].rule, 3);
+}
+
 /* Settling does not depend on the order, and settling again changes nothing. */
 static void the_order_of_matches_does_not_matter(void **state) {
     (void)state;
@@ -66,7 +90,7 @@ static void the_order_of_matches_does_not_matter(void **state) {
     for (int round = 0; round < 200; round++) {
         size_t count = ts_prng_below(&prng, 60);
         for (size_t i = 0; i < count; i++) {
-            first[i] = match((uint32_t)ts_prng_below(&prng, 5), ts_prng_below(&prng, 100),
+            first[i] = match((uint32_t)ts_prng_below(&prng, 7), ts_prng_below(&prng, 100),
                              1 + ts_prng_below(&prng, 30));
             first[i].depth = (uint8_t)ts_prng_below(&prng, 3);
         }
@@ -84,6 +108,8 @@ int main(void) {
         cmocka_unit_test(what_another_match_stands_for_goes),
         cmocka_unit_test(the_least_encoded_and_leftmost_of_equal_ones_stays),
         cmocka_unit_test(a_key_stands_for_the_base64_around_it),
+        cmocka_unit_test(a_key_is_reported_by_the_rule_that_knows_more_of_it),
+        cmocka_unit_test(of_generic_ones_the_larger_stays),
         cmocka_unit_test(the_order_of_matches_does_not_matter),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);

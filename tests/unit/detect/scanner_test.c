@@ -479,6 +479,46 @@ static void without_its_landmark_a_long_match_is_not_found(void **state) {
     list_release(&none);
 }
 
+/* The name may begin before the match: who changes it changes the result. */
+static void a_changed_name_is_judged_again(void **state) {
+    (void)state;
+    static const char text[] = "##########  #########  auth_token = \"Fake7Turnstone2Only9A4Test6Key8Z\"\n";
+    static const char no_text[] =
+        "##########  #########  next_token = \"Fake7Turnstone2Only9A4Test6Key8Z\"\n";
+    const char *name = strstr(text, "auth");
+    struct ts_span changed = {(size_t)(name - text), 4};
+    struct ts_scan scan = {.bytes = ts_bytes_of_cstring(text), .changed = &changed, .changed_count = 1};
+    struct list list = scan_raw(&kit, scan);
+    assert_int_equal(list.count, 1);
+    list_release(&list);
+    scan.bytes = ts_bytes_of_cstring(no_text);
+    list = scan_raw(&kit, scan);
+    assert_int_equal(list.count, 0);
+    list_release(&list);
+}
+
+/* The file of an account has one secret, although it has a key with a name, the id of it, and the file's own form. */
+static void a_key_in_a_file_of_an_account_is_found_once(void **state) {
+    (void)state;
+    const struct ts_rule *rule = ts_ruleset_find(&kit.rules, "gcp-service-account");
+    assert_non_null(rule);
+    struct ts_bytes example = rule->matches[0].text;
+    static const char id[] = "\"private_key_id\": \"0\"";
+    static const char whole_id[] = "\"private_key_id\": \"fa4e7dead1beef2c0ffee5bad6f00d93fa4e7dea\"";
+    const uint8_t *place = memmem(example.data, example.len, id, sizeof id - 1);
+    assert_non_null(place);
+    size_t before = (size_t)(place - example.data);
+    static struct text text;
+    text.len = 0;
+    put(&text, example.data, before);
+    put(&text, whole_id, sizeof whole_id - 1);
+    put(&text, place + sizeof id - 1, example.len - before - (sizeof id - 1));
+    struct list list = scan_text(&kit, text.bytes, text.len);
+    assert_int_equal(list.count, 1);
+    assert_string_equal(rule_of(&kit, &list.matches[0]), "gcp-service-account");
+    list_release(&list);
+}
+
 /* The check above can fail: without the changed bytes something is missing. */
 static void what_is_changed_is_not_found_without_looking(void **state) {
     (void)state;
@@ -693,6 +733,8 @@ int main(void) {
         cmocka_unit_test(gates_find_the_same_in_files_of_this_machine),
         cmocka_unit_test(changed_bytes_and_carried_matches_are_a_whole_scan),
         cmocka_unit_test(without_its_landmark_a_long_match_is_not_found),
+        cmocka_unit_test(a_changed_name_is_judged_again),
+        cmocka_unit_test(a_key_in_a_file_of_an_account_is_found_once),
         cmocka_unit_test(what_is_changed_is_not_found_without_looking),
         cmocka_unit_test(windows_with_overlap_find_what_one_scan_finds),
         cmocka_unit_test(threads_share_a_detector),

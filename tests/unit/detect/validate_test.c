@@ -5,7 +5,7 @@
 #include <string.h>
 
 static enum detect_verdict verdict(enum ts_validator validator, const char *secret) {
-    return detect__validate(validator, ts_bytes_of_cstring(secret));
+    return detect__validate(validator, (struct ts_bytes){0}, ts_bytes_of_cstring(secret));
 }
 
 static void a_checksum_decides_about_github_tokens(void **state) {
@@ -85,9 +85,9 @@ static void structure_is_looked_at(void **state) {
 
 static void passwords_are_no_words_and_no_code(void **state) {
     (void)state;
-    static const char *const no[] = {"password",  "Password1!",  "admin123",      "abcde",
-                                     "getenv(x)", "std::string", "/home/me/w0rk", "a->b.c1",
-                                     "12345678",  "lowercase",   "hunter2"};
+    static const char *const no[] = {"password",    "Password1!",    "admin123",  "abcde",    "getenv(x)",
+                                     "std::string", "/home/me/w0rk", "a->b.c1",   "12345678", "lowercase",
+                                     "hunter2",     "some_password", "user@host1"};
     for (size_t i = 0; i < sizeof no / sizeof no[0]; i++)
         if (verdict(TS_VALIDATOR_PASSWORD, no[i]) != DETECT_REJECT)
             fail_msg("%s is taken for a password", no[i]);
@@ -103,12 +103,13 @@ static void passwords_are_no_words_and_no_code(void **state) {
 
 static void names_of_programs_are_told_from_passwords(void **state) {
     (void)state;
-    static const char *const no[] = {"String",         "user.Pass77w0rd", "config.db-2.Pw11",
-                                     "DB_PASSWORD_11", "sha256-crypt",    "MyPassword123",
-                                     "UserAuth2Model", "Secret-Name-42",  "2024-01-01",
-                                     "my_service_22",  "Abc.d",           "no-Digits-At-All"};
-    static const char *const yes[] = {"S3cr3t-Pa55",   "MyPassword123!", "fak3tu4nst0ne!",
-                                      "Fak3Tu4nst0ne", "a1..B2",         "x1B2."};
+    static const char *const no[] = {
+        "String",        "user.Pass77w0rd",  "config.db-2.Pw11", "DB_PASSWORD_11",      "sha256-crypt",
+        "MyPassword123", "UserAuth2Model",   "Secret-Name-42",   "2024-01-01",          "my_service_22",
+        "Abc.d",         "no-Digits-At-All", "v1.2.3-rc1",       "noDigitsAtAllInThis", "iOSApp2"};
+    static const char *const yes[] = {"S3cr3t-Pa55",    "MyPassword123!", "fak3tu4nst0ne!",
+                                      "Fak3Tu4nst0ne",  "a1..B2",         "x1B2.",
+                                      "tUrNsTfAk3oNeZ", "tUrNsTfAkEoNeZ", "fa4e7dea-d1be"};
     for (size_t i = 0; i < sizeof no / sizeof no[0]; i++)
         if (verdict(TS_VALIDATOR_NOT_NAME, no[i]) != DETECT_REJECT)
             fail_msg("%s is taken for a password", no[i]);
@@ -126,10 +127,27 @@ static void names_of_programs_are_told_from_passwords(void **state) {
 
 static void a_checksum_is_no_token_of_all_letters(void **state) {
     (void)state;
-    assert_int_equal(detect__validate(TS_VALIDATOR_NOT_HEX, TS_BYTES("fa4e7dead1beef2c0ffee5bad6f00d93")),
-                     DETECT_REJECT);
-    assert_int_equal(detect__validate(TS_VALIDATOR_NOT_HEX, TS_BYTES("fa4e7dead1beef2c0ffee5bad6f00d9g")),
-                     DETECT_KEEP);
+    assert_int_equal(verdict(TS_VALIDATOR_NOT_HEX, "fa4e7dead1beef2c0ffee5bad6f00d93"), DETECT_REJECT);
+    assert_int_equal(verdict(TS_VALIDATOR_NOT_HEX, "fa4e7dead1beef2c0ffee5bad6f00d9g"), DETECT_KEEP);
+}
+
+static void logins_in_base64_are_judged_by_what_they_say(void **state) {
+    (void)state;
+    /* ci:Fak3Tu4nst0ne; :Fak3Tu4nst0ne */
+    assert_int_equal(verdict(TS_VALIDATOR_BASIC, "Y2k6RmFrM1R1NG5zdDBuZQ=="), DETECT_KEEP);
+    assert_int_equal(verdict(TS_VALIDATOR_BASIC, "OkZhazNUdTRuc3QwbmU="), DETECT_KEEP);
+    /* ci:turnstone is a poor one. */
+    assert_int_equal(verdict(TS_VALIDATOR_BASIC, "Y2k6dHVybnN0b25l"), DETECT_LOWER);
+    /* user:password, ci:changeme, ci:, cixTurnstone, and what is no text */
+    static const char *const no[] = {"dXNlcjpwYXNzd29yZA==",
+                                     "Y2k6Y2hhbmdlbWU=",
+                                     "Y2k6",
+                                     "Y2l4VHVybnN0b25l",
+                                     "Fake7Turnstone2Only9A4Test6Key8Z",
+                                     "Y2k6RmFrM1R1NG5zdDBuZQ="};
+    for (size_t i = 0; i < sizeof no / sizeof no[0]; i++)
+        if (verdict(TS_VALIDATOR_BASIC, no[i]) != DETECT_REJECT)
+            fail_msg("%s is taken for a login", no[i]);
 }
 
 static void placeholders_are_no_secrets(void **state) {
@@ -181,7 +199,8 @@ static void every_validator_has_a_name_that_finds_it(void **state) {
         assert_true(ts_validator_parse(ts_bytes_of_cstring(text), &found));                                  \
         assert_int_equal(found, TS_VALIDATOR_##suffix);                                                      \
         assert_string_equal(ts_validator_name(found), text);                                                 \
-        assert_int_equal(detect__validate(found, (struct ts_bytes){0}), DETECT_REJECT);                      \
+        assert_int_equal(detect__validate(found, (struct ts_bytes){0}, (struct ts_bytes){0}),                \
+                         DETECT_REJECT);                                                                     \
     }
     TS_VALIDATORS(CHECK)
 #undef CHECK
@@ -200,6 +219,7 @@ int main(void) {
         cmocka_unit_test(passwords_are_no_words_and_no_code),
         cmocka_unit_test(a_checksum_is_no_token_of_all_letters),
         cmocka_unit_test(names_of_programs_are_told_from_passwords),
+        cmocka_unit_test(logins_in_base64_are_judged_by_what_they_say),
         cmocka_unit_test(placeholders_are_no_secrets),
         cmocka_unit_test(a_sequence_counts_when_it_is_long_and_half_of_it),
         cmocka_unit_test(entropy_is_bits_per_character),

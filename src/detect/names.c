@@ -1,0 +1,163 @@
+/*
+ * What the name in front of a secret says about it. Names are read from their end: the last word says what the value is, and
+ * the words before it whose. NextToken, next_token, nexttoken and NEXT-TOKEN are the same words.
+ */
+#include "validate.h"
+
+#include <ctype.h>
+#include <string.h>
+#include <strings.h>
+
+/* The last word: it is something about a secret, not the secret. */
+static const char *const about[] = {
+    "id",
+    "ids",
+    "name",
+    "names",
+    "type",
+    "kind",
+    "url",
+    "uri",
+    "arn",
+    "path",
+    "file",
+    "dir",
+    "filename",
+    "length",
+    "size",
+    "count",
+    "index",
+    "ttl",
+    "expiry",
+    "expires",
+    "at",
+    "expiration",
+    "date",
+    "format",
+    "version",
+    "label",
+    "alg",
+    "header",
+    "algorithm",
+    "status",
+    "policy",
+    "field",
+    "region",
+    "prefix",
+    "ref",
+    "description",
+    "endpoint",
+    "checksum",
+    "created",
+    "updated",
+    "digest",
+    "hint",
+    "class",
+    "scope",
+    "fingerprint",
+    "tokenizer",
+    "secretsmanager",
+};
+
+/* Before "token": where a listing goes on, what makes a request the same request, which version of a thing is meant. */
+static const char *const passing[] = {
+    "next",       "prev",   "previous",    "page",       "pagination", "paging",   "continuation",
+    "continue",   "cursor", "start",       "starting",   "end",        "resume",   "sync",
+    "delta",      "lock",   "idempotency", "idempotent", "marker",     "position", "cancellation",
+    "collection", "import", "export",      "snapshot",   "watch",      "scroll",   "changeset",
+};
+
+/* Before "token": the same where the value is a uuid, and perhaps a credential where it is not. */
+static const char *const often_passing[] = {
+    "client", "request",  "change", "creator", "operation", "transaction",
+    "task",   "activity", "action", "update",  "provision",
+};
+
+/* Anywhere: everybody who sees the page or the program has it, or it cannot be used as it is. */
+static const char *const open[] = {
+    "csrf",        "xsrf",       "csrfmiddleware", "antiforgery", "verification", "public",
+    "publishable", "ciphertext", "encrypted",      "sealed",      "nonce",        "dummy",
+};
+
+#define LEN(table) (sizeof(table) / sizeof((table)[0]))
+
+static bool is_name_char(uint8_t c) {
+    return isalnum(c) || c == '_' || c == '-' || c == '.';
+}
+
+struct ts_bytes detect__name_before(struct ts_bytes text, struct ts_span before) {
+    size_t least = before.from > TS_RULE_NAME_BEFORE ? before.from - TS_RULE_NAME_BEFORE : 0;
+    size_t end = before.from + before.len;
+    while (end > before.from && !is_name_char(text.data[end - 1]))
+        end--;
+    size_t from = end;
+    while (from > least && is_name_char(text.data[from - 1]))
+        from--;
+    return ts_bytes_slice(text, (struct ts_span){from, end - from});
+}
+
+/* Takes the last word from a name: letters of one case, of which a first capital is a part. Numbers and what parts words go. */
+static struct ts_bytes take_word(struct ts_bytes *name) {
+    size_t end = name->len;
+    while (end > 0 && !isalpha(name->data[end - 1]))
+        end--;
+    size_t from = end;
+    while (from > 0 && islower(name->data[from - 1]))
+        from--;
+    bool has_lower = from < end;
+    if (has_lower)
+        from -= from > 0 && isupper(name->data[from - 1]);
+    else
+        while (from > 0 && isupper(name->data[from - 1]))
+            from--;
+    static const char token[] = "token";
+    struct ts_bytes word = ts_bytes_slice(*name, (struct ts_span){from, end - from});
+    size_t rest = word.len > strlen(token) ? word.len - strlen(token) : 0;
+    if (rest > 0 && strncasecmp((const char *)word.data + rest, token, strlen(token)) == 0) {
+        word = ts_bytes_skip(word, rest);
+        from += rest;
+    }
+    *name = ts_bytes_first(*name, from);
+    return word;
+}
+
+static bool is_one_of(struct ts_bytes word, const char *const *words, size_t count) {
+    for (size_t i = 0; i < count; i++)
+        if (word.len == strlen(words[i]) && strncasecmp((const char *)word.data, words[i], word.len) == 0)
+            return true;
+    return false;
+}
+
+static bool is_word(struct ts_bytes word, const char *text) {
+    return is_one_of(word, &text, 1);
+}
+
+static bool is_uuid(struct ts_bytes text) {
+    if (text.len != 36)
+        return false;
+    for (size_t i = 0; i < text.len; i++) {
+        bool dash = i == 8 || i == 13 || i == 18 || i == 23;
+        if (dash ? text.data[i] != '-' : !isxdigit(text.data[i]))
+            return false;
+    }
+    return true;
+}
+
+enum detect_verdict detect__validate_name(struct ts_bytes name, struct ts_bytes secret) {
+    struct ts_bytes rest = name;
+    struct ts_bytes last = take_word(&rest);
+    struct ts_bytes before = take_word(&rest);
+    /* Half of a login, and that half is the secret one. */
+    if (is_word(before, "secret") && is_word(last, "id") && is_uuid(secret))
+        return DETECT_KEEP;
+    if (is_one_of(last, about, LEN(about)))
+        return DETECT_REJECT;
+    if (is_word(last, "token") && (is_one_of(before, passing, LEN(passing)) ||
+                                   (is_one_of(before, often_passing, LEN(often_passing)) && is_uuid(secret))))
+        return DETECT_REJECT;
+    rest = name;
+    while (rest.len > 0)
+        if (is_one_of(take_word(&rest), open, LEN(open)))
+            return DETECT_REJECT;
+    return DETECT_KEEP;
+}

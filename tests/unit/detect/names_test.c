@@ -1,0 +1,107 @@
+#include "validate.h"
+
+#include "support/cmocka.h"
+
+#include <string.h>
+
+static const char uuid[] = "fa4e7dea-d1be-4f2c-90ff-ee5bad6f00d9";
+static const char value[] = "Fake7Turnstone2Only9A4Test6Key8Z";
+
+static enum detect_verdict verdict(const char *name, const char *secret) {
+    return detect__validate(TS_VALIDATOR_CREDENTIAL_NAME, ts_bytes_of_cstring(name),
+                            ts_bytes_of_cstring(secret));
+}
+
+static void names_of_credentials_stay(void **state) {
+    (void)state;
+    static const char *const names[] = {
+        "token",
+        "accessToken",
+        "API_KEY",
+        "db.password",
+        "SECRET_KEY_BASE",
+        "context_token",
+        "clientToken",
+        "requestToken",
+        "client_secret",
+        "publisher_token",
+        "android_token",
+        "token1",
+        "paid.secret",
+        "PRIVATE-TOKEN",
+        "x",
+        "",
+        "--token",
+        "secret_2",
+    };
+    for (size_t i = 0; i < sizeof names / sizeof names[0]; i++)
+        if (verdict(names[i], value) != DETECT_KEEP)
+            fail_msg("%s is taken for no credential", names[i]);
+}
+
+static void names_that_say_something_about_a_credential_go(void **state) {
+    (void)state;
+    static const char *const names[] = {
+        "private_key_id", "accessKeyId", "AWS_ACCESS_KEY_ID", "tokenID",   "secretName", "token_type",
+        "secret.arn",     "token-url",   "SECRET_ID2",        "tokenizer", "key_id_"};
+    for (size_t i = 0; i < sizeof names / sizeof names[0]; i++)
+        if (verdict(names[i], value) != DETECT_REJECT)
+            fail_msg("%s is taken for a credential", names[i]);
+}
+
+static void tokens_that_only_pass_by_go_however_they_are_written(void **state) {
+    (void)state;
+    static const char *const names[] = {
+        "NextToken",        "next_token",
+        "NEXT-TOKEN",       "nexttoken",
+        "nextPageToken",    "WebACLLockToken",
+        "IdempotencyToken", "continuation.token",
+        "csrf_token",       "csrfmiddlewaretoken",
+        "X-XSRF-TOKEN",     "__RequestVerificationToken",
+        "publicToken",      "PrivateKeyCiphertextBlob",
+    };
+    for (size_t i = 0; i < sizeof names / sizeof names[0]; i++)
+        if (verdict(names[i], value) != DETECT_REJECT)
+            fail_msg("%s is taken for a credential", names[i]);
+}
+
+static void a_uuid_says_which_request_it_was(void **state) {
+    (void)state;
+    assert_int_equal(verdict("ClientToken", uuid), DETECT_REJECT);
+    assert_int_equal(verdict("clientRequestToken", uuid), DETECT_REJECT);
+    assert_int_equal(verdict("accessToken", uuid), DETECT_KEEP);
+    /* Half of a login; one that is no uuid is a name. */
+    assert_int_equal(verdict("secret_id", uuid), DETECT_KEEP);
+    assert_int_equal(verdict("secret_id", value), DETECT_REJECT);
+}
+
+static void name_is(const char *text, struct ts_span before, const char *expected) {
+    struct ts_bytes name = detect__name_before(ts_bytes_of_cstring(text), before);
+    if (!ts_bytes_equal(name, ts_bytes_of_cstring(expected)))
+        fail_msg("the name in %s is %.*s", text, (int)name.len, (const char *)name.data);
+}
+
+static void a_name_begins_before_the_match(void **state) {
+    (void)state;
+    name_is("a next_token = \"x", (struct ts_span){7, 9}, "next_token");
+    name_is("$c[\"api.key\"] = \"x", (struct ts_span){4, 13}, "api.key");
+    name_is("next = \"x", (struct ts_span){5, 3}, "");
+    name_is("token=x", (struct ts_span){0, 6}, "token");
+    char text[TS_RULE_NAME_BEFORE + 16];
+    memset(text, 'a', sizeof text);
+    memcpy(text + TS_RULE_NAME_BEFORE + 8, "token=x", 8);
+    struct ts_bytes name =
+        detect__name_before(ts_bytes_of_cstring(text), (struct ts_span){TS_RULE_NAME_BEFORE + 8, 6});
+    assert_int_equal(name.len, TS_RULE_NAME_BEFORE + 5);
+}
+
+int main(void) {
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(names_of_credentials_stay),
+        cmocka_unit_test(names_that_say_something_about_a_credential_go),
+        cmocka_unit_test(tokens_that_only_pass_by_go_however_they_are_written),
+        cmocka_unit_test(a_uuid_says_which_request_it_was),
+        cmocka_unit_test(a_name_begins_before_the_match),
+    };
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}
