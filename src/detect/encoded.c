@@ -353,6 +353,24 @@ static bool is_escape(struct ts_bytes bytes, size_t at, uint8_t *ret_byte) {
     return true;
 }
 
+/* The first escape of [from, to), or `to`. */
+static size_t find_escape(struct ts_bytes bytes, size_t from, size_t to) {
+    uint8_t ignored;
+    for (size_t at = from; at < to; at++) {
+        const uint8_t *found = memchr(bytes.data + at, '%', to - at);
+        if (!found)
+            return to;
+        at = (size_t)(found - bytes.data);
+        if (is_escape(bytes, at, &ignored))
+            return at;
+    }
+    return to;
+}
+
+bool detect__has_escape(struct ts_bytes bytes) {
+    return find_escape(bytes, 0, bytes.len) < bytes.len;
+}
+
 static bool is_unbroken(uint8_t c) {
     return c > 0x20 && c < 0x7f;
 }
@@ -419,13 +437,7 @@ void detect__decode_percent(struct ts_scanner *scanner, struct detect_frame *fra
     size_t from = unbroken_begin(bytes, block.from, floor > known ? floor : known);
     size_t to = unbroken_end(bytes, end_of(block) > known ? end_of(block) : known, ceiling);
     size_t at = from > known ? from : known;
-    while (at < to) {
-        const uint8_t *found = memchr(bytes.data + at, '%', to - at);
-        if (!found)
-            break;
-        uint8_t ignored;
-        at = (size_t)(found - bytes.data);
-        at = is_escape(bytes, at, &ignored) ? decode_around(scanner, frame, at) : at + 1;
-    }
+    while (at < to && (at = find_escape(bytes, at, to)) < to)
+        at = decode_around(scanner, frame, at);
     frame->percent_to = at > to ? at : to;
 }

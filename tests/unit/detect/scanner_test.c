@@ -100,6 +100,7 @@ static void put_something(struct text *text, struct ts_prng *prng) {
                                         "# 0123456789abcdef0123456789abcdef\n",
                                         "the quick brown fox jumps over the lazy dog ",
                                         "=",
+                                        "%3D",
                                         "datadog ",
                                         "\0\0\0"};
     const struct ts_rule *rule = &kit.rules.rules[ts_prng_below(prng, kit.rules.count)];
