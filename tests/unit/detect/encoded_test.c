@@ -75,6 +75,14 @@ static void base64_of_binary_is_left_alone(void **state) {
     finds_nothing("AAECAwQFBgcICQoLDA0ODxAREhMUFRYXGBkaGxwdHh8gISIj", 48);
 }
 
+/* FF, FF FF and FF FF FF before the token, and as many bytes behind it. */
+static void a_token_between_bytes_that_are_no_text_is_whole(void **state) {
+    (void)state;
+    FINDS("/3Rva183YTJiOWM0ZDFlNmYzZzhoNWowawE=", 1, 33, 1, BASE64);
+    FINDS("//90b2tfN2EyYjljNGQxZTZmM2c4aDVqMGsB/w==", 2, 33, 1, BASE64);
+    FINDS("////dG9rXzdhMmI5YzRkMWU2ZjNnOGg1ajBrAf//", 4, 32, 1, BASE64);
+}
+
 static void percent_encoding_is_decoded(void **state) {
     (void)state;
     FINDS("u?q=%74ok_7a2b9c4d1e6f3g8h5j0k%3B", 4, 26, 1, PERCENT);
@@ -115,6 +123,25 @@ static void utf16_of_both_byte_orders_is_decoded(void **state) {
             finds(wide, len, (struct ts_span){(size_t)(2 * with_mark + 8 + big), 47}, 1, TS_ENCODING_UTF16);
         }
     }
+}
+
+/* "key tok_...;" of both byte orders, then the token alone, behind a mark of the byte order, and at the end. */
+static void utf16_in_base64_is_decoded(void **state) {
+    (void)state;
+    FINDS("awBlAHkAIAB0AG8AawBfADcAYQAyAGIAOQBjADQAZAAxAGUANgBmADMAZwA4AGgANQBqADAAawA7AA==", 10, 64, 2,
+          BASE64);
+    FINDS("AGsAZQB5ACAAdABvAGsAXwA3AGEAMgBiADkAYwA0AGQAMQBlADYAZgAzAGcAOABoADUAagAwAGsAOw==", 12, 63, 2,
+          BASE64);
+    FINDS("//50AG8AawBfADcAYQAyAGIAOQBjADQAZAAxAGUANgBmADMAZwA4AGgANQBqADAAawA=", 2, 64, 2, BASE64);
+    FINDS("AHQAbwBrAF8ANwBhADIAYgA5AGMANABkADEAZQA2AGYAMwBnADgAaAA1AGoAMABr", 1, 63, 2, BASE64);
+    FINDS("AHgAIAB0AG8AawBfADcAYQAyAGIAOQBjADQAZAAxAGUANgBmADMAZwA4AGgANQBqADAAaw==", 6, 64, 2, BASE64);
+}
+
+static void utf16_in_percent_encoding_is_decoded(void **state) {
+    (void)state;
+    FINDS(
+        "k=k%00e%00y%00%20%00t%00o%00k%00_%007%00a%002%00b%009%00c%004%00d%001%00e%006%00f%003%00g%008%00h%005%00j%000%00k%00",
+        20, 93, 2, PERCENT);
 }
 
 static void encodings_are_followed_to_their_depth(void **state) {
@@ -344,10 +371,13 @@ int main(void) {
         cmocka_unit_test(base64_is_decoded_at_every_alignment),
         cmocka_unit_test(base64_across_lines_is_one_text),
         cmocka_unit_test(base64_of_binary_is_left_alone),
+        cmocka_unit_test(a_token_between_bytes_that_are_no_text_is_whole),
         cmocka_unit_test(percent_encoding_is_decoded),
         cmocka_unit_test(an_escape_directly_before_a_token_is_decoded),
         cmocka_unit_test(what_is_found_in_both_is_plain),
         cmocka_unit_test(utf16_of_both_byte_orders_is_decoded),
+        cmocka_unit_test(utf16_in_base64_is_decoded),
+        cmocka_unit_test(utf16_in_percent_encoding_is_decoded),
         cmocka_unit_test(encodings_are_followed_to_their_depth),
         cmocka_unit_test(short_lines_that_change_are_a_part_of_the_text_around_them),
         cmocka_unit_test(short_lines_across_a_cut_are_found),
