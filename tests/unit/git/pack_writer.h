@@ -169,10 +169,17 @@ static inline void writer_finish(struct pack_writer *w, const char *folder) {
         ts_be32_store(w->objects[i].crc, number);
         writer_put(&index, number, 4);
     }
+    uint32_t large_count = 0;
     for (uint32_t i = 0; i < w->count; i++) {
-        ts_be32_store((uint32_t)w->objects[i].offset, number);
+        bool is_large = w->objects[i].offset > 0x7fffffff;
+        ts_be32_store(is_large ? 0x80000000u | large_count++ : (uint32_t)w->objects[i].offset, number);
         writer_put(&index, number, 4);
     }
+    for (uint32_t i = 0; i < w->count; i++)
+        if (w->objects[i].offset > 0x7fffffff) {
+            ts_be64_store(w->objects[i].offset, number);
+            writer_put(&index, number, 8);
+        }
     writer_put(&index, trailer, 20);
     writer_put(&index, trailer, 20);
     sh("mkdir -p %s/objects/pack %s/refs && echo 'ref: refs/heads/main' >%s/HEAD", folder, folder, folder);
