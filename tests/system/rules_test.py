@@ -25,6 +25,37 @@ rules:
 """
 
 
+# Every field that a rule can have, none as it is unless given.
+FULL = """
+rules:
+  - id: full-token
+    name: Token of all fields
+    description: "Told \\u202e, in a line"
+    pattern: '(?:^|[^a-z0-9]{1,5})(?<secret>[a-z0-9]{20})\\b'
+    gate: {token: true, lead: 5}
+    keywords: [full, brim]
+    distance: 33
+    entropy: 2.125
+    validators: [not-hex, mixed]
+    severity: low
+    confidence: high
+    reach: 30
+    generic: true
+    examples:
+      match:
+        - text: 'full = 4fake7turnstone2only'
+          secret: 4fake7turnstone2only
+      no-match:
+        - full = short
+  - id: other-token
+    name: Token with texts
+    pattern: '(?<secret>other_[a-z0-9]{20})'
+    gate: {literals: [other_], anchors: ['ot[h]er_'], lead: 6}
+    severity: high
+    reach: 26
+"""
+
+
 def write(name, text):
     with open(name, "w") as file:
         file.write(text)
@@ -49,6 +80,24 @@ def list_as_json_has_everything():
         holds(rule["severity"] in ("low", "medium", "high", "critical"), rule)
         holds("(?<secret>" in rule["pattern"] and rule["reach"] > 0, rule)
         holds(rule["literals"] or rule["anchors"] or rule["keywords"], rule)
+
+
+@test
+def json_tells_every_field_of_a_rule():
+    full, other = (json.loads(line) for line in
+                   run("rules", "list", "--json", "--no-builtin", "--rules", write("full.yml", FULL)).out.splitlines())
+    equal(full, {
+        "id": "full-token", "name": "Token of all fields", "description": "Told \u202e, in a line",
+        "severity": "low", "confidence": "high", "pattern": "(?:^|[^a-z0-9]{1,5})(?<secret>[a-z0-9]{20})\\b",
+        "gate": "token", "literals": [], "anchors": [], "lead": 5, "keywords": ["full", "brim"], "distance": 33,
+        "entropy": 2.125, "validators": ["not-hex", "mixed"], "reach": 30, "generic": True,
+        "examples": {"match": [{"text": "full = 4fake7turnstone2only", "secret": "4fake7turnstone2only"}],
+                     "no-match": ["full = short"]},
+        "file": "full.yml", "line": 3})
+    equal((other["gate"], other["literals"], other["anchors"], other["lead"]),
+          ("literal", ["other_"], ["ot[h]er_"], 6))
+    equal((other["examples"], other["generic"], other["entropy"]), ({"match": [], "no-match": []}, False, 0))
+    equal(json.loads(run("rules", "explain", "--json", "full-token", "--rules", "full.yml").out), full)
 
 
 @test
@@ -109,8 +158,50 @@ def explain_tells_what_a_rule_has():
     for part in ("AWS secret access key", "keywords", "finds", "leaves", "critical"):
         holds(part in result.out, part)
     equal(json.loads(run("rules", "explain", "--json", "jwt").out)["id"], "jwt")
+    answers("""\
+id            full-token
+name          Token of all fields
+description   Told \\xe2\\x80\\xae, in a line
+severity      low
+confidence    high
+pattern       (?:^|[^a-z0-9]{1,5})(?<secret>[a-z0-9]{20})\\b
+gate          16 or more token characters, two digits among them, behind one of the keywords
+lead          a match begins at most 5 bytes before these characters
+keywords      full, brim
+distance      a keyword within 33 bytes before the secret
+entropy       at least 2.125 bits per character
+validator     not-hex
+validator     mixed
+generic       gives way to a rule that knows the issuer
+reach         at most 30 bytes
+finds         full = 4fake7turnstone2only
+  secret      4fake7turnstone2only
+leaves        full = short
+file          full.yml, line 3
+
+id            other-token
+name          Token with texts
+severity      high
+confidence    medium
+pattern       (?<secret>other_[a-z0-9]{20})
+literals      other_
+anchors       ot[h]er_
+lead          a match begins at most 6 bytes before the end of one of them
+reach         at most 26 bytes
+file          full.yml, line 22
+""", "rules", "explain", "full-token", "other-token", "--rules", write("full.yml", FULL))
     complains(2, ["'github-patt'", "did you mean 'github-pat'"], "rules", "explain", "github-patt")
     complains(2, "which rule", "rules", "explain")
+
+
+@test
+def explain_leaves_nothing_out_of_what_is_long():
+    pattern = "(?<secret>" + "|".join(f"team_{number:04}[a-z0-9]{{15}}\\b" for number in range(200)) + ")"
+    text = SOUND.replace("'\\b(?<secret>team_[a-z0-9]{20})\\b'", f"'{pattern}'")
+    text = text.replace("- team_short", f"- '{'team short ' * 300}.'")
+    told = run("rules", "explain", "team-token", "--rules", write("own.yml", text)).out.splitlines()
+    holds(f"pattern       {pattern}" in told, told)
+    holds(f"leaves        {'team short ' * 300}." in told, told)
 
 
 @test
