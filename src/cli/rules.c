@@ -164,11 +164,19 @@ static enum cli_exit run_list(const struct cli_arguments *arguments) {
     return status;
 }
 
+struct told {
+    bool json;
+    size_t warnings;
+};
+
 static void put_problem(void *context, const struct ts_detect_error *problem) {
-    bool json = *(bool *)context;
-    if (json) {
+    struct told *told = context;
+    bool is_warning = problem->kind == TS_DETECT_UNDECIDED;
+    told->warnings += is_warning;
+    if (told->json) {
         ts_out_put_cstring(&out, "{\"rule\":");
         ts_out_put_json(&out, ts_bytes_of_cstring(problem->rule));
+        put_json_field("level", is_warning ? "warning" : "problem");
         put_json_field("field", problem->field);
         put_number(",\"line\":", problem->line);
         put_json_field("text", problem->text);
@@ -190,14 +198,20 @@ static enum cli_exit check_file(const char *path, bool json, size_t *problems) {
         (void)ts_out_flush(&out);
         status = cli__complain(CLI_EXIT_USAGE, "rules check: %s", error.text);
     } else {
-        size_t found = ts_rules_check(&rules, put_problem, &json);
+        struct told told = {.json = json};
+        size_t found = ts_rules_check(&rules, put_problem, &told);
         *problems += found;
         if (!json) {
             put_escaped(ts_bytes_of_cstring(path ? path : "built-in rules"));
             put_number(": ", rules.count);
             ts_out_put_cstring(&out, rules.count == 1 ? " rule, " : " rules, ");
             ts_out_put_u64(&out, found);
-            ts_out_put_cstring(&out, found == 1 ? " problem\n" : " problems\n");
+            ts_out_put_cstring(&out, found == 1 ? " problem" : " problems");
+            if (told.warnings > 0) {
+                put_number(", ", told.warnings);
+                ts_out_put_cstring(&out, told.warnings == 1 ? " warning" : " warnings");
+            }
+            ts_out_put_char(&out, '\n');
         }
     }
     ts_ruleset_release(&rules);
@@ -370,7 +384,7 @@ const struct cli_verb cli__verb_rules_list = {
 };
 
 static const struct cli_option check_options[] = {
-    [CHECK_JSON] = {.name = "json", .help = "print a JSON object for each problem"},
+    [CHECK_JSON] = {.name = "json", .help = "print a JSON object for each problem and each warning"},
 };
 
 static const struct cli_example check_examples[] = {
@@ -384,8 +398,10 @@ const struct cli_verb cli__verb_rules_check = {
     .description =
         "Checks that every rule of the files is sound, without a file the built-in ones: its pattern compiles, is "
         "bounded and keeps to its reach; its examples match, or do not, as they say; and its gate lets every match "
-        "through. Prints a line for each problem and one for each file.\n\n"
-        "A file that cannot be read as rules at all ends the check with status 2; problems end it with status 1.",
+        "through: of the examples, and where the gate is token, of all that the pattern can match. What cannot be told "
+        "is a warning. Prints a line for each problem and each warning, and one for each file.\n\n"
+        "A file that cannot be read as rules at all ends the check with status 2; problems end it with status 1, warnings "
+        "do not.",
     .options = check_options,
     .option_count = sizeof check_options / sizeof check_options[0],
     .examples = check_examples,

@@ -138,6 +138,69 @@ def check_names_file_line_rule_field_and_cure():
     equal(json.loads(result.out)["rule"], "team-token")
 
 
+def token_rule(pattern, gate="token", match="team = 4fake7turnstone2only", secret=None):
+    return f"""
+rules:
+  - id: team-token
+    name: Token of the team
+    pattern: '{pattern}'
+    gate: {gate}
+    keywords: [team]
+    severity: high
+    reach: 80
+    examples:
+      match:
+        - text: '{match}'
+          secret: '{secret or match.split()[-1]}'
+      no-match:
+        - team
+"""
+
+
+@test
+def check_proves_that_a_lead_is_too_small_where_it_can():
+    def checked(status, *parts, **rule):
+        result = run("rules", "check", write("own.yml", token_rule(**rule)))
+        equal((result.status, result.err), (status, ""), result)
+        for part in parts:
+            holds(part in result.out, f"{part} not in {result.out}")
+    sound = "own.yml: 1 rule, 0 problems\n"
+    token = "(?<secret>[a-z0-9]{20})\\b"
+    checked(0, sound, pattern="(?:\\b|\\\\[nrt])" + token)
+    lost = ("own.yml:3: rule 'team-token': gate: loses matches", "5 bytes before its token", "lead is 2",
+            "write gate: {token: true, lead: 5}")
+    checked(1, *lost, pattern="[ :]{0,5}" + token)
+    checked(0, sound, pattern="[ :]{0,5}" + token, gate="{token: true, lead: 5}")
+    checked(1, "lead is 4", pattern="[ :]{0,5}" + token, gate="{token: true, lead: 4}")
+    # A keyword in the pattern is where looking begins.
+    checked(1, "loses matches", "lead: 5", pattern="(?:team_)?" + token)
+    # In the secret itself: the token is behind the colon.
+    colon = {"pattern": "\\b(?<secret>[0-9]{9}:[a-f0-9]{32})\\b",
+             "match": "team 123456789:0fa1ce2fa3ce4fa5ce6ffa7ce8fa9ce0"}
+    checked(1, "lead: 10", **colon)
+    checked(0, sound, gate="{token: true, lead: 10}", **colon)
+    checked(1, "lets nothing through", pattern="(?<secret>[a-z]{12})", match="team fortytwoword")
+
+
+@test
+def check_warns_where_it_cannot_tell():
+    def warned(*parts, **rule):
+        path = write("own.yml", token_rule(**rule))
+        result = run("rules", "check", path)
+        equal((result.status, result.err), (0, ""), result)
+        for part in ("own.yml:3: rule 'team-token': gate: warning: ", *parts, "own.yml: 1 rule, 0 problems, 1 warning\n"):
+            holds(part in result.out, f"{part} not in {result.out}")
+        told = json.loads(run("rules", "check", "--json", path).out)
+        equal((told["level"], told["rule"], told["field"]), ("warning", "team-token", "gate"))
+    # What is before the secret is part of the run of token characters, which begins with the match.
+    warned("may lose matches", "lead: 5", pattern="\\bxyz1-(?<secret>[a-z0-9]{20})\\b",
+           match="team = xyz1-4fake7turnstone2only", secret="4fake7turnstone2only")
+    warned("too unusual", pattern="(?:x(?<secret>[a-z0-9]{20})){1,2}", match="team = x4fake7turnstone2only",
+           secret="4fake7turnstone2only")
+    result = run("rules", "check", "--json", write("own.yml", token_rule("[ :]{0,5}(?<secret>[a-z0-9]{20})")))
+    equal((result.status, json.loads(result.out)["level"]), (1, "problem"))
+
+
 @test
 def a_file_that_is_no_rule_file_is_refused():
     def refused(text, *parts):
