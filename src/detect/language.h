@@ -38,6 +38,10 @@ struct detect_language {
     uint64_t bytes[4];             /* of a byte: a bit for each that it may be */
 };
 
+static inline bool detect__bytes_has(const uint64_t bytes[4], unsigned byte) {
+    return (bytes[byte >> 6] >> (byte & 63) & 1) != 0;
+}
+
 /* NULL when the pattern has something that is not understood, or there is no memory. */
 struct detect_language *detect__language_parse(const char *pattern, struct detect_arena *arena);
 

@@ -154,7 +154,8 @@ static inline void writer_finish(struct pack_writer *w, const char *folder) {
     uint8_t number[8];
     ts_be32_store(w->count, w->bytes + 8);
     writer_put(w, trailer, 20);
-    qsort(w->objects, w->count, sizeof *w->objects, written_compare);
+    if (w->count > 0)
+        qsort(w->objects, w->count, sizeof *w->objects, written_compare);
     writer_put(&index, "\377tOc\0\0\0\2", 8);
     for (unsigned first = 0; first < 256; first++) {
         uint32_t upto = 0;
