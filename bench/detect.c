@@ -101,7 +101,7 @@ static size_t pass_scan(struct work *work) {
     return done;
 }
 
-/* A file of which a part has changed here and there. */
+/* A file of which a part has changed here and there, and of which it is known that no gate stands in the rest. */
 static size_t pass_changed(struct work *work) {
     static struct ts_span spans[((size_t)8 << 20) / 4096 + 1];
     work->found = 0;
@@ -111,8 +111,10 @@ static size_t pass_changed(struct work *work) {
         size_t count = 0;
         for (size_t at = 0; at + 64 <= len; at += 4096)
             spans[count++] = (struct ts_span){at, 64};
-        struct ts_scan scan = {
-            .bytes = ts_bytes_of(work->corpus->bytes + from, len), .changed = spans, .changed_count = count};
+        struct ts_scan scan = {.bytes = ts_bytes_of(work->corpus->bytes + from, len),
+                               .changed = spans,
+                               .changed_count = count,
+                               .landmarks = {.are_known = true}};
         (void)ts_scanner_scan(work->scanner, &scan, count_match, &work->found);
     }
     return work->corpus->len;

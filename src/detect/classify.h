@@ -26,6 +26,7 @@ enum detect_classify_way {
     DETECT_CLASSIFY_PORTABLE,
     DETECT_CLASSIFY_SSE2,
     DETECT_CLASSIFY_AVX2,
+    DETECT_CLASSIFY_AVX512,
     DETECT_CLASSIFY_WAYS
 };
 detect_classify *detect__classify_way(enum detect_classify_way way);

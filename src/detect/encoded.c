@@ -410,13 +410,15 @@ static size_t unbroken_end(struct ts_bytes bytes, size_t at, size_t ceiling) {
 
 void detect__decode_percent(struct ts_scanner *scanner, struct detect_frame *frame, struct ts_span block) {
     struct ts_bytes bytes = frame->bytes;
-    /* With the text that the block cuts: what stands behind a blank is another one. */
+    /* With the text that the block cuts: what stands behind a blank is another one. What was looked into for a block before
+     * is not gone through again. */
+    size_t known = frame->percent_to;
     size_t floor = block.from > DETECT_PART_MARGIN ? block.from - DETECT_PART_MARGIN : 0;
     size_t ceiling =
         bytes.len - end_of(block) > DETECT_PART_MARGIN ? end_of(block) + DETECT_PART_MARGIN : bytes.len;
-    size_t from = unbroken_begin(bytes, block.from, floor);
-    size_t to = unbroken_end(bytes, end_of(block), ceiling);
-    size_t at = from > frame->percent_to ? from : frame->percent_to;
+    size_t from = unbroken_begin(bytes, block.from, floor > known ? floor : known);
+    size_t to = unbroken_end(bytes, end_of(block) > known ? end_of(block) : known, ceiling);
+    size_t at = from > known ? from : known;
     while (at < to) {
         const uint8_t *found = memchr(bytes.data + at, '%', to - at);
         if (!found)

@@ -45,6 +45,24 @@ struct detect_part {
     uint32_t places[DETECT_PART_MAX];
 };
 
+/* Short pieces of the input, one behind the other. */
+#define DETECT_GATHERED_MAX 16384
+#define DETECT_PIECES_MAX   128
+#define DETECT_PIECE_MAX    2048
+
+struct detect_piece {
+    size_t at;   /* in what was gathered */
+    size_t from; /* in the input */
+};
+
+struct detect_gathered {
+    size_t len;
+    size_t piece_count;
+    size_t current; /* piece of the gate that was found last */
+    struct detect_piece pieces[DETECT_PIECES_MAX];
+    uint8_t bytes[DETECT_GATHERED_MAX];
+};
+
 /* Which rules a gate may start now. */
 enum detect_rules {
     DETECT_ALL_RULES,
@@ -74,6 +92,7 @@ struct ts_scanner {
     struct detect_frame *frame;
     size_t scan_origin;                /* where the text that Vectorscan looks at begins in the frame */
     struct detect_landmarks landmarks; /* of the input, as far as it was looked at */
+    struct detect_gathered gathered;
 };
 
 /* Runs a rule's pattern at every start of [from, to) that was not tried before. */

@@ -334,11 +334,15 @@ static struct margins wide_margins(const struct ts_detector *detector) {
     return (struct margins){detector->long_after, (size_t)detector->long_before + detector->long_after};
 }
 
-/* From where rules that look so far may reach a changed byte. And more: for what decides where an encoded text begins, and
- * enough of that text to know it by. */
+static size_t larger(size_t a, size_t b) {
+    return a > b ? a : b;
+}
+
+/* From where rules that look so far may reach a changed byte. But not less than what decides where an encoded text begins,
+ * with enough of that text to know it by: rules look for what it stands for in a frame of its own. */
 static struct margins narrow_margins(size_t before, size_t after) {
-    enum { MORE = DETECT_PART_EDGE + 32 };
-    return (struct margins){after + MORE, before + after + MORE};
+    enum { LEAST = DETECT_PART_EDGE + 32 };
+    return (struct margins){larger(after, LEAST), larger(before + after, LEAST)};
 }
 
 /* Where nothing is known of the rest: gates are looked for wherever a rule reaches a changed byte from. */
@@ -358,14 +362,69 @@ static void scan_unknown(struct ts_scanner *scanner, struct detect_frame *frame)
     }
 }
 
+/* ---- landmarks ---- */
+
+static int on_gathered(unsigned id, unsigned long long from, unsigned long long to, unsigned flags,
+                       void *context) {
+    (void)from;
+    (void)flags;
+    struct ts_scanner *scanner = context;
+    struct detect_gathered *gathered = &scanner->gathered;
+    while (gathered->current + 1 < gathered->piece_count && gathered->pieces[gathered->current + 1].at < to)
+        gathered->current++;
+    while (gathered->pieces[gathered->current].at >= to)
+        gathered->current--;
+    const struct detect_piece *piece = &gathered->pieces[gathered->current];
+    size_t end = piece->from + (size_t)to - piece->at;
+    scanner->counts.gate_hits++;
+    detect__landmark_add(&scanner->landmarks, (struct ts_landmark){(uint32_t)end, id});
+    return 0;
+}
+
+static void look_at_gathered(struct ts_scanner *scanner) {
+    struct detect_gathered *gathered = &scanner->gathered;
+    if (gathered->len > 0 &&
+        hs_scan(scanner->detector->databases[DETECT_GATES], (const char *)gathered->bytes,
+                (unsigned)gathered->len, 0, scanner->scratch, on_gathered, scanner) != HS_SUCCESS)
+        scanner->failed = true;
+    gathered->len = 0;
+    gathered->piece_count = 0;
+    gathered->current = 0;
+}
+
+/*
+ * Gates around the changed spans. A call of Vectorscan costs as much as some hundred bytes, and spans are many and short:
+ * what is around them is gathered, and looked at together. Where two pieces meet, a gate may seem to stand that is none;
+ * it starts a pattern that does not match.
+ */
+static void find_landmarks(struct ts_scanner *scanner, struct detect_frame *frame) {
+    size_t reach = ts_detector_landmark_before(scanner->detector) + 1;
+    struct detect_gathered *gathered = &scanner->gathered;
+    struct ts_span zone;
+    if (!scanner->detector->databases[DETECT_GATES])
+        return;
+    for (size_t next = 0; next_zone(scanner->scan, (struct margins){reach + 2, reach}, &next, &zone);) {
+        if (zone.len > DETECT_PIECE_MAX) {
+            look_at_gathered(scanner);
+            scan_zone(scanner, frame, zone, GATES);
+            continue;
+        }
+        if (gathered->len + zone.len > DETECT_GATHERED_MAX || gathered->piece_count == DETECT_PIECES_MAX)
+            look_at_gathered(scanner);
+        gathered->pieces[gathered->piece_count++] = (struct detect_piece){gathered->len, zone.from};
+        memcpy(gathered->bytes + gathered->len, frame->bytes.data + zone.from, zone.len);
+        gathered->len += zone.len;
+    }
+    look_at_gathered(scanner);
+}
+
 /* Those that do not stand unchanged are found here, and joined with those that do. False when they are too many. */
 static bool renew_landmarks(struct ts_scanner *scanner, struct detect_frame *frame) {
     const struct ts_landmarks *known = &scanner->scan->landmarks;
     if (!known->are_known)
         return false;
     scanner->rules = DETECT_NO_RULES;
-    scan_zones(scanner, frame, (struct margins){2, ts_detector_landmark_before(scanner->detector) + 1},
-               GATES);
+    find_landmarks(scanner, frame);
     detect__landmarks_join(&scanner->landmarks, known->items, known->count);
     return !scanner->landmarks.is_lost;
 }
