@@ -108,7 +108,7 @@ struct ts_report_target {
     uint64_t blobs_known;       /* of an earlier scan, not read again */
     uint64_t missing_by_design; /* left out by a partial clone */
     uint64_t cut_commits;       /* whose parents a shallow clone leaves out */
-    uint64_t skipped;           /* neither file nor folder: sockets, devices */
+    uint64_t skipped;           /* neither file, folder nor link: sockets, devices */
 };
 
 /* Who suppressed how many matches: an entry of a configuration, or the marks in lines. */

@@ -278,6 +278,28 @@ def the_working_tree_is_what_lies_there():
 
 
 @test
+def of_a_link_its_text_is_looked_at_and_not_what_it_names():
+    """The same in a folder, in a work tree and in the history."""
+    token, hidden = github_token("in the path"), github_token("behind the link")
+    with open("outside.txt", "w") as file:
+        file.write(f"{hidden}\n")
+    os.mkdir("outside")
+    shutil.copy("outside.txt", "outside/b.txt")
+    repo = Repo("repo")
+    os.symlink(f"/srv/{token}/key.pem", "repo/secret")
+    os.symlink("../outside.txt", "repo/file")
+    os.symlink("../outside", "repo/folder")
+    repo.commit()
+    for place, arguments in ("file", ("repo",)), ("file", ("--dir", "repo")), ("working tree", ("repo", "--working-tree")):
+        equal(places(scan(*arguments)), [(shown(token), place, "secret", 1)], arguments)
+    holds("(repository): 0 commits, 3 blobs" in run("scan", "repo", "--working-tree").out, "links are counted")
+    os.mkdir("links")
+    os.symlink("nowhere", "links/one")
+    text = run("scan", "--dir", "links").out
+    holds("links (directory): 1 file, 7 bytes\n" in text and "No findings" in text, text)
+
+
+@test
 def unreachable_objects_only_when_asked_for():
     repo, commits = history()
     repo.git("branch", "-qD", "side")
