@@ -106,10 +106,14 @@ def other_selections_use_what_is_known():
         chosen = compare("repo", *selection)
         equal(chosen["blobs_known"], chosen["blobs"], selection)
     repo.git("branch", "-qD", "side")
+    repo.git("tag", "-d", "v1")
+    repo.git("update-ref", "-d", "refs/notes/commits")
     repo.git("reset", "-q", "--hard", first)
-    compare("repo")
+    left = compare("repo")
+    holds(left["blobs"] < blobs, left)
     lost = compare("repo", "--unreachable")
     equal((lost["blobs"], lost["blobs_known"]), (blobs, blobs))
+    holds(lost["findings"] > left["findings"], lost)
 
 
 @test
@@ -208,6 +212,43 @@ def a_scan_that_is_killed_leaves_nothing_wrong():
         scan.wait()
     compare("repo")
     compare("repo", known=compare("repo")["blobs"])
+
+
+@test
+def what_is_known_stays_known_however_many_scans_add_to_it():
+    """Each leaves rows of its own, which become few again; only the new file is read every time."""
+    repo = varied()
+    blobs = compare("repo")["blobs"]
+    for number in range(40):
+        clean, found = number % 4 != 3, number % 2 == 1
+        repo.write(f"n{number}.txt", f"{made_up(40, number)}\n" + (f"{github_token(100 + number)}\n" if found else ""))
+        repo.commit("more" if clean else f"more {github_token(200 + number)}")
+        found, summary, _ = report("repo", "--state", "state")
+        blobs += 1
+        equal((summary["blobs"], summary["blobs_known"]), (blobs, blobs - 1), number)
+    equal(found, report("repo", "--no-state")[0])
+
+
+@test
+def more_findings_than_fit_into_a_row_are_known():
+    """Several MiB of them: in rows of halves, and in a snapshot of parts; then less, so that parts of before must go."""
+    repo = Repo("repo")
+    repo.write("few.txt", f"{github_token('few')}\n")
+    repo.commit()
+    tokens = [github_token(("many", i)) for i in range(50)]
+    for i in range(500):
+        repo.write(f"d{i % 10}/f{i}.txt", "".join(f"{made_up(150, (i, k))} {token}\n" for k, token in enumerate(tokens)))
+    repo.git("checkout", "-qb", "many")
+    repo.commit()
+    compare("repo", known=0)
+    compare("repo", known=501)
+    repo.write("new.txt", "new\n")
+    repo.commit()
+    compare("repo", known=501)
+    repo.git("checkout", "-q", "main")
+    repo.git("branch", "-qD", "many")
+    compare("repo", known=1)
+    compare("repo", known=1)
 
 
 def many_files(path, count):

@@ -383,6 +383,110 @@ static void the_first_commit_of_each_path_is_found(void **state) {
     check_firsts("r", 2, 7);
 }
 
+/* The commit that brought what stands at a path, as the repository has it. Fails when it is not there, or twice. */
+static void assert_brought_by(const struct ts_git_occurrences *occurrences, const char *path,
+                              const struct ts_git_oid *commit) {
+    size_t found = 0;
+    for (size_t i = 0; i < occurrences->count; i++) {
+        const struct ts_git_occurrence *o = &occurrences->items[i];
+        if (strcmp(o->path, path) != 0)
+            continue;
+        found++;
+        assert_true(ts_git_oid_equal(&occurrences->commits[o->commit].oid, commit));
+    }
+    assert_int_equal(found, 1);
+}
+
+/* Ten branches, all younger than the merge of them: by its clock the merge comes first, and still has nothing of its
+ * own but one file. */
+static void a_merge_brings_nothing_that_any_of_its_parents_had(void **state) {
+    (void)state;
+    sh("git init -q r && cd r && for i in 0 1 2 3 4 5 6 7 8 9; do git read-tree --empty && o=$(echo $i | git "
+       "hash-object -w --stdin) && git update-index --add --cacheinfo 100644,$o,d/f$i && c=$(echo $i | "
+       "GIT_COMMITTER_DATE=\"@900$i +0000\" git commit-tree $(git write-tree)) && git tag s$i $c; done");
+    sh("cd r && git read-tree --empty && for i in 0 1 2 3 4 5 6 7 8 9; do git update-index --add --cacheinfo "
+       "100644,$(git rev-parse s$i:d/f$i),d/f$i; done && git update-index --add --cacheinfo 100644,$(echo own "
+       "| git hash-object -w --stdin),d/own && c=$(echo all | GIT_COMMITTER_DATE=\"@1000 +0000\" git "
+       "commit-tree $(for i in 0 1 2 3 4 5 6 7 8 9; do echo -p s$i; done) $(git write-tree)) && git "
+       "update-ref refs/heads/main $c");
+    struct ts_git_repo *repo = open_repo("r");
+    struct ts_git_graph *graph = read_graph(repo, 1, NULL);
+    struct ts_git_set *set = NULL;
+    struct ts_git_selection all = {.all_refs = true};
+    assert_int_equal(ts_git_graph_reach(graph, &all, &set, NULL, NULL), TS_GIT_OK);
+    struct ts_git_occurrences occurrences;
+    assert_int_equal(ts_git_graph_attribute(graph, &all, set, 0, &occurrences, NULL), TS_GIT_OK);
+    assert_int_equal(occurrences.count, 11);
+    for (unsigned i = 0; i < 10; i++) {
+        char path[16];
+        char tag[16];
+        snprintf(path, sizeof path, "d/f%u", i);
+        snprintf(tag, sizeof tag, "s%u", i);
+        struct ts_git_oid commit = oid_of(repo, tag);
+        assert_brought_by(&occurrences, path, &commit);
+    }
+    struct ts_git_oid merge = oid_of(repo, "main");
+    assert_brought_by(&occurrences, "d/own", &merge);
+    ts_git_occurrences_release(&occurrences);
+    ts_git_set_free(set);
+    ts_git_graph_free(graph);
+    ts_git_repo_free(repo);
+}
+
+/* Of two commits that bring the same at the same second, the lower id is the first, wherever they stand. */
+static void equal_times_are_told_apart_by_id(void **state) {
+    (void)state;
+    sh("git init -q r && cd r && o=$(echo x | git hash-object -w --stdin) && git update-index --add "
+       "--cacheinfo 100644,$o,f && for i in 0 1 2 3 4 5 6 7; do c=$(echo $i | git commit-tree $(git "
+       "write-tree)) && git tag s$i $c; done && git rev-parse s0 s1 s2 s3 s4 s5 s6 s7 | sort >../sorted");
+    struct ts_git_repo *repo = open_repo("r");
+    struct ts_git_graph *graph = read_graph(repo, 1, NULL);
+    struct ts_git_set *set = NULL;
+    struct ts_git_selection all = {.all_refs = true};
+    assert_int_equal(ts_git_graph_reach(graph, &all, &set, NULL, NULL), TS_GIT_OK);
+    struct ts_git_occurrences occurrences;
+    assert_int_equal(ts_git_graph_attribute(graph, &all, set, 0, &occurrences, NULL), TS_GIT_OK);
+    struct ts_git_oid lowest;
+    char *sorted = output_of(NULL, "head -1 sorted");
+    assert_true(ts_git_oid_parse(TS_GIT_SHA1, ts_bytes_of(sorted, 40), &lowest));
+    free(sorted);
+    assert_brought_by(&occurrences, "f", &lowest);
+    ts_git_occurrences_release(&occurrences);
+    ts_git_set_free(set);
+    ts_git_graph_free(graph);
+    ts_git_repo_free(repo);
+}
+
+/* Long names: what is kept of each to trace it is much more than what the graph needs for it. */
+static void what_tracing_may_hold_is_limited(void **state) {
+    (void)state;
+    sh("git init -q r && cd r && o=$(echo x | git hash-object -w --stdin) && n=$(printf '%%0200d' 0) && "
+       "seq 1 1000 | sed \"s/.*/100644 blob $o\t$n&/\" | git mktree >../tree && git update-ref "
+       "refs/heads/main $(echo m | git commit-tree $(cat ../tree))");
+    struct ts_git_repo *repo = open_repo("r");
+    struct ts_git_selection all = {.all_refs = true};
+    /* Twice 1000 entries of 16 bytes and names of 201 to 204. */
+    const uint64_t needed = 2 * (1000 * (16 + 200) + 2893);
+    for (int spare = -1; spare <= 0; spare++) {
+        struct ts_git_graph_options options = {.threads = 2, .table_bytes_max = needed - (spare < 0)};
+        struct ts_git_graph *graph = NULL;
+        struct ts_git_set *set = NULL;
+        struct ts_git_occurrences occurrences;
+        struct ts_git_fault fault;
+        assert_int_equal(ts_git_graph_new(repo, &options, &graph, NULL), TS_GIT_OK);
+        assert_int_equal(ts_git_graph_reach(graph, &all, &set, NULL, NULL), TS_GIT_OK);
+        enum ts_git_error error = ts_git_graph_attribute(graph, &all, set, 0, &occurrences, &fault);
+        assert_int_equal(error, spare < 0 ? TS_GIT_NO_MEMORY : TS_GIT_OK);
+        if (error == TS_GIT_OK) {
+            assert_int_equal(occurrences.count, 1000);
+            ts_git_occurrences_release(&occurrences);
+        }
+        ts_git_set_free(set);
+        ts_git_graph_free(graph);
+    }
+    ts_git_repo_free(repo);
+}
+
 /* Ten folders in ten folders in ... with one blob at the end: 10^8 paths. */
 static void more_paths_than_anyone_can_print_are_cut(void **state) {
     (void)state;
@@ -420,6 +524,9 @@ int main(void) {
         TEST(missing_objects_are_named_and_the_rest_is_reached),
         TEST(what_shallow_and_partial_clones_leave_out_is_counted),
         TEST(the_first_commit_of_each_path_is_found),
+        TEST(a_merge_brings_nothing_that_any_of_its_parents_had),
+        TEST(equal_times_are_told_apart_by_id),
+        TEST(what_tracing_may_hold_is_limited),
         TEST(more_paths_than_anyone_can_print_are_cut),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
