@@ -295,10 +295,10 @@ def what_is_known_stays_known_however_many_scans_add_to_it():
     """Each leaves rows of its own, which become few again; only the new file is read every time."""
     repo = varied()
     blobs = compare("repo")["blobs"]
-    for number in range(40):
-        clean, found = number % 4 != 3, number % 2 == 1
-        repo.write(f"n{number}.txt", f"{made_up(40, number)}\n" + (f"{github_token(100 + number)}\n" if found else ""))
-        repo.commit("more" if clean else f"more {github_token(200 + number)}")
+    for number in range(48):
+        has_secret, is_all_of_it = number % 4 in (2, 3), number % 4 == 3
+        repo.write(f"n{number}.txt", f"{made_up(40, number)}\n" + (f"{github_token(100 + number)}\n" if has_secret else ""))
+        repo.commit(f"more {github_token(200 + number)}" if is_all_of_it else "more")
         found, summary, _ = report("repo", "--state", "state")
         blobs += 1
         equal((summary["blobs"], summary["blobs_known"]), (blobs, blobs - 1), number)
@@ -313,7 +313,7 @@ def more_findings_than_fit_into_a_row_are_known():
     repo.commit()
     tokens = [github_token(("many", i)) for i in range(50)]
     for i in range(500):
-        repo.write(f"d{i % 10}/f{i}.txt", "".join(f"{made_up(150, (i, k))} {token}\n" for k, token in enumerate(tokens)))
+        repo.write(f"d{i % 10}/f{i}.txt", "".join(f"{token} {made_up(150, (i, k))}\n" for k, token in enumerate(tokens)))
     repo.git("checkout", "-qb", "many")
     repo.commit()
     compare("repo", known=0)
@@ -425,6 +425,13 @@ def what_is_no_state_is_left_alone():
         file.write("mine")
     compare("repo", notes=("state: ",))
     equal(open("state/scan/mine.txt").read(), "mine")
+    os.makedirs("theirs/scan")
+    with open("theirs/scan/CURRENT", "w") as file:
+        file.write("mine")
+    for _ in range(2):
+        summary = compare("repo", state="theirs", known=0, notes=("state: ",))
+        equal(len(summary["notes"]), 1)
+        equal(open("theirs/scan/CURRENT").read(), "mine")
 
 
 @test
@@ -433,7 +440,7 @@ def the_folder_may_have_any_name():
     total = compare("repo", state="odd %41,#?x")["blobs"]
     holds(os.path.isdir("odd %41,#?x/scan"), os.listdir("."))
     compare("repo", state="odd %41,#?x", known=total)
-    summary = compare("repo", state="x/" * 1100, notes=("state: cannot make its folder",))
+    summary = compare("repo", state="/".join(["x" * 200] * 11), notes=("state: cannot make its folder",))
     equal((summary["blobs_known"], len(summary["notes"])), (0, 1))
 
 

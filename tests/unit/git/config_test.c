@@ -97,9 +97,8 @@ static void the_version_says_which_extensions_count(void **state) {
 static void what_git_would_not_read_is_refused(void **state) {
     (void)state;
     static const char *const bad[] = {
-        "[core\nbare = true",         "[core \"x]\nbare = true", "[core]\nbare = \"true",
-        "[core]\nbare = \"tr\nue\"", "[core]\nbare true",       "[core]\n= true",
-        "[core]\n1bare = true"};
+        "[core\nbare = true", "[core \"x]\nbare = true", "[core]\nbare = \"true", "[core]\nbare = \"tr\nue\"",
+        "[core]\nbare true",  "[core]\n= true",          "[core]\n1bare = true"};
     for (size_t i = 0; i < sizeof bad / sizeof bad[0]; i++)
         assert_refused(bad[i], TS_GIT_BAD_CONFIG);
 }
@@ -111,8 +110,8 @@ static void long_names_and_values_are_cut(void **state) {
     char filling[600];
     memset(filling, 'x', sizeof filling - 1);
     filling[sizeof filling - 1] = '\0';
-    snprintf(text, sizeof text, "[%s]\n%s = %s\n[core]\nbare = true\nbare%s = false\n", filling, filling, filling,
-             filling);
+    snprintf(text, sizeof text, "[%s]\n%s = %s\n[core]\nbare = true\nbare%s = false\n", filling, filling,
+             filling, filling);
     assert_true(parse(text).is_bare);
     snprintf(text, sizeof text, "[core]\nbare = true%s\n", filling);
     assert_false(parse(text).is_bare);

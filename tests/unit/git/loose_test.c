@@ -32,11 +32,18 @@ static void a_head_says_type_and_size(void **state) {
 
 static void heads_that_no_git_writes_are_refused(void **state) {
     (void)state;
-    const struct ts_bytes heads[] = {
-        TS_BYTES(""),           TS_BYTES("\0"),           TS_BYTES("blob\0hello"),    TS_BYTES("blob \0hello"),
-        TS_BYTES("blob -5\0x"), TS_BYTES("blob 5x\0he"), TS_BYTES("blob  5\0hello"), TS_BYTES("note 5\0hello"),
-        TS_BYTES(" 5\0hello"),  TS_BYTES("blob 5"),      TS_BYTES("blob 99999999999999999999\0x"),
-        TS_BYTES("blob 00000000000000000000000000000000005\0hello")};
+    const struct ts_bytes heads[] = {TS_BYTES(""),
+                                     TS_BYTES("\0"),
+                                     TS_BYTES("blob\0hello"),
+                                     TS_BYTES("blob \0hello"),
+                                     TS_BYTES("blob -5\0x"),
+                                     TS_BYTES("blob 5x\0he"),
+                                     TS_BYTES("blob  5\0hello"),
+                                     TS_BYTES("note 5\0hello"),
+                                     TS_BYTES(" 5\0hello"),
+                                     TS_BYTES("blob 5"),
+                                     TS_BYTES("blob 99999999999999999999\0x"),
+                                     TS_BYTES("blob 00000000000000000000000000000000005\0hello")};
     struct file file;
     struct git__loose_head head;
     for (size_t i = 0; i < sizeof heads / sizeof heads[0]; i++)

@@ -92,10 +92,11 @@ static void check_reach(const char *folder, unsigned threads) {
     struct ts_git_selection after = {.all_refs = true, .exclude = &tag, .exclude_count = 1};
     assert_int_equal(ts_git_graph_reach(graph, &after, &set, &stats, NULL), TS_GIT_OK);
     assert_int_equal(stats.tags, 0);
-    snprintf(command, sizeof command,
-             "cd %s && git rev-list --objects v1 --no-object-names | sort >../old && git rev-list --objects --all "
-             "--no-object-names | sort | comm -23 - ../old",
-             folder);
+    snprintf(
+        command, sizeof command,
+        "cd %s && git rev-list --objects v1 --no-object-names | sort >../old && git rev-list --objects --all "
+        "--no-object-names | sort | comm -23 - ../old",
+        folder);
     assert_set_is(repo, set, command);
     ts_git_set_free(set);
 

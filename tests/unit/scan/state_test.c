@@ -194,14 +194,14 @@ static size_t use_count(struct scan_state *state) {
 }
 
 /* As scan__use_note does it, at a time of the past. */
-static void put_use(struct scan_state *state, const struct scan_use *use, uint64_t time_ms, const char *path) {
+static void put_use(struct scan_state *state, const struct scan_use *use, uint64_t time_ms,
+                    const char *path) {
     uint8_t value[8 + 512];
     struct scan_state_key key = scan__state_key(SCAN_STATE_USE, use);
     ts_be64_store(time_ms, value);
     memcpy(value + 8, path, strlen(path));
-    struct ts_op op = {.kind = TS_OP_PUT,
-                       .key = scan__state_key_bytes(&key),
-                       .value = ts_bytes_of(value, 8 + strlen(path))};
+    struct ts_op op = {
+        .kind = TS_OP_PUT, .key = scan__state_key_bytes(&key), .value = ts_bytes_of(value, 8 + strlen(path))};
     assert_true(scan__state_apply(state, &op, 1));
 }
 
