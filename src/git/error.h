@@ -16,6 +16,8 @@
     X(NOT_A_REPOSITORY, "not a git repository", "give a work tree, a .git folder or a bare repository")      \
     X(BAD_VERSION, "a repository format version that is not known", "a newer release may know it")           \
     X(BAD_EXTENSION, "a repository extension that is not known", "a newer release may know it")              \
+    X(BAD_FORM, "an object format that needs version 1 in a repository of version 0",                        \
+      "'git config core.repositoryFormatVersion 1' in it")                                                   \
     X(REFTABLE, "refs are kept as reftable, which is not supported",                                         \
       "'git refs migrate --ref-format=files' or a mirror clone makes one that is")                           \
     X(BAD_CONFIG, "the configuration is not valid", "'git config --list' says where")                        \

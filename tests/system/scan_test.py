@@ -313,6 +313,25 @@ def unreachable_objects_only_when_asked_for():
 
 
 @test
+def what_a_ref_reaches_is_not_unreachable_as_well():
+    """A commit that was amended: its files are reachable, and it alone is not."""
+    repo = one_file(github_token("kept"))
+    repo.write("lost.txt", f"{github_token('lost')}\n")
+    lost = repo.commit()
+    repo.remove("lost.txt")
+    repo.git("add", "-A")
+    repo.git("commit", "-q", "--amend", "--allow-empty", "-m", "again")
+    repo.git("checkout", "-q", "--orphan", "fresh")
+    repo.git("commit", "-q", "-m", "all in one")
+    repo.git("branch", "-qD", "main")
+    fresh = repo.git("rev-parse", "HEAD")
+    found = {one["secret"]: [(place["place"], place["path"], place["commit"]) for place in one["occurrences"]]
+             for one in scan("repo", "--unreachable")}
+    equal(found, {shown(github_token("kept")): [("file", "a.txt", fresh)],
+                  shown(github_token("lost")): [("unreachable object", "lost.txt", lost)]})
+
+
+@test
 def bare_repositories_work_trees_and_linked_ones_are_the_same_history():
     repo, _ = history()
     repo.git("clone", "-q", "--mirror", ".", "../bare.git")
