@@ -4,6 +4,7 @@
 #include "file.h"
 
 #include <ctype.h>
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <strings.h>
@@ -158,6 +159,13 @@ static void judge_extension(const struct item *item, struct judged *judged, stru
     }
 }
 
+static enum ts_git_error refuse_extension(const char *name, const char *value, const char *path,
+                                          struct ts_git_fault *ret_fault) {
+    char thing[2 * NAME_MAX_ + 4096];
+    (void)snprintf(thing, sizeof thing, "extensions.%s%s in %s", name, value, path);
+    return git__fault(TS_GIT_BAD_EXTENSION, thing, ret_fault);
+}
+
 /* Version 0 has no extensions beyond those that change nothing here: git passes over them. */
 static enum ts_git_error conclude(const struct judged *judged, const char *path, struct git__config *config,
                                   struct ts_git_fault *ret_fault) {
@@ -165,9 +173,9 @@ static enum ts_git_error conclude(const struct judged *judged, const char *path,
         return git__fault(TS_GIT_BAD_VERSION, path, ret_fault);
     if (judged->version == 1) {
         if (judged->unknown[0] != '\0')
-            return git__fault(TS_GIT_BAD_EXTENSION, judged->unknown, ret_fault);
+            return refuse_extension(judged->unknown, "", path, ret_fault);
         if (judged->bad_format[0] != '\0')
-            return git__fault(TS_GIT_BAD_EXTENSION, judged->bad_format, ret_fault);
+            return refuse_extension("objectformat = ", judged->bad_format, path, ret_fault);
         if (judged->has_reftable)
             return git__fault(TS_GIT_REFTABLE, path, ret_fault);
         config->hash = judged->has_sha256 ? TS_GIT_SHA256 : TS_GIT_SHA1;
