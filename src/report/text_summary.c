@@ -36,7 +36,8 @@ static void put_target(const struct report_job *job, const struct ts_report_targ
         ts_out_put_cstring(out, "): ");
     }
     if (report__is_empty(target)) {
-        report__text_put(job, TEXT_MEDIUM, "nothing there to scan");
+        report__text_put(job, TEXT_MEDIUM,
+                         target->outcome == TS_TARGET_SCANNED ? "nothing there to scan" : "not scanned");
         ts_out_put_char(out, '\n');
         return;
     }
