@@ -47,6 +47,7 @@ static enum cli_exit save(const char *path, struct ts_baseline *old, const struc
     if (report->has_several_keys)
         return cli__complain(CLI_EXIT_USAGE,
                              "baseline: the targets have salts of their own; make a baseline for each");
+    cli__scan_complain_rules("baseline", report);
     ts_baseline_apply(old, report);
     if (!ts_baseline_save(salt_of(old, drawn, report), &report->key, report, path, &error))
         return complain(&error);

@@ -102,7 +102,27 @@ void cli__scan_complain_incomplete(const char *verb, const struct ts_report *rep
                       (unsigned long long)report->limits_hit);
 }
 
+void cli__scan_complain_rules(const char *verb, const struct ts_report *report) {
+    char line[TS_REPORT_LINE_SIZE];
+    for (size_t i = 0; i < report->rule_change_count; i++)
+        if (ts_report_is_rule_lost(&report->rule_changes[i]))
+            cli__complain(CLI_EXIT_DONE, "%s: %s", verb,
+                          ts_report_rule_change_text(report, &report->rule_changes[i], line));
+}
+
 /* ---- writing ---- */
+
+/* Formats that have findings and nothing else. */
+static bool has_summary(enum ts_report_format format) {
+    return format != TS_REPORT_FORMAT_JSONL && format != TS_REPORT_FORMAT_CSV;
+}
+
+static bool writes_summary(const struct cli_scan_options *options) {
+    for (size_t i = 0; i < options->output_count; i++)
+        if (has_summary(options->outputs[i].format))
+            return true;
+    return options->output_count == 0 && has_summary(options->format);
+}
 
 static unsigned terminal_width(int fd) {
     struct winsize size;
@@ -184,6 +204,8 @@ enum cli_exit cli__scan_write(const struct cli_scan_options *options, const stru
         cli__scan_complain_incomplete(options->verb, report);
     else
         complain_unscanned(options->verb, report);
+    if (!writes_summary(options))
+        cli__scan_complain_rules(options->verb, report);
     if (options->output_count == 0) {
         write_to(options, report, options->format, STDOUT_FILENO);
         return cli__finish_out(&out, status);

@@ -46,9 +46,12 @@ static void look_at_file(struct folder_worker *worker, const char *path) {
                                    .name = ts_bytes_of_cstring(path)};
     uint64_t bytes = 0;
     int fd = openat(folder->root, path, O_RDONLY | O_CLOEXEC | O_NOFOLLOW | O_NONBLOCK | O_NOCTTY);
+    bool is_link = fd < 0 && errno == ELOOP;
     if (fd < 0 && errno == ENOENT)
         return; /* it went while we looked */
-    if (fd < 0 || !scan__read_fd(&worker->reader, &content, fd, &bytes))
+    bool done = is_link ? scan__read_link(&worker->reader, &content, folder->root, path, &bytes)
+                        : fd >= 0 && scan__read_fd(&worker->reader, &content, fd, &bytes);
+    if (!done)
         cannot_read(folder->session, path);
     if (fd >= 0)
         close(fd);

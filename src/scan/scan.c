@@ -123,6 +123,8 @@ struct scan_profile *scan__session_profile(struct scan_session *session,
         return NULL;
     }
     session->profiles[session->profile_count++] = profile;
+    if (profile->note[0] != '\0')
+        scan__note(&session->faults, "%s", profile->note);
     if (source->read == NULL)
         session->plain = profile;
     return profile;

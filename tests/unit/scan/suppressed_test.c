@@ -109,12 +109,29 @@ static void what_is_different_has_room(void **state) {
     scan__arena_release(&arena);
 }
 
+/* The second entry meets something where its path is not; the third nothing at all. */
+static void entries_by_finding_id_that_meet_nothing_are_counted(void **state) {
+    (void)state;
+    (void)end(NULL);
+    kit_init(&kit, "allow:\n  - {paths: ['a/**']}\n"
+                   "  - {paths: [b], findings: [0123456789abcdef0123456789abcdef]}\n"
+                   "  - {findings: [fedcba98765432100123456789abcdef]}\n");
+    assert_true(scan__suppressed_init(&suppressed, &kit.hits, profiles, 1));
+    unsigned line = 0;
+    assert_int_equal(scan__suppressed_unmet(&suppressed, &kit.profile, &line), 2);
+    assert_int_equal(line, 3);
+    assert_true(take(hit_of(0, true, NULL), "a/x"));
+    assert_int_equal(scan__suppressed_unmet(&suppressed, &kit.profile, &line), 1);
+    assert_int_equal(line, 4);
+}
+
 int main(void) {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test_setup_teardown(the_path_decides_and_then_the_mark, begin, end),
         cmocka_unit_test_setup_teardown(each_source_has_a_row_in_order, begin, end),
         cmocka_unit_test_setup_teardown(what_comes_often_takes_no_room, begin, end),
         cmocka_unit_test_setup_teardown(what_is_different_has_room, begin, end),
+        cmocka_unit_test_setup_teardown(entries_by_finding_id_that_meet_nothing_are_counted, begin, end),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }
