@@ -37,9 +37,10 @@ static enum cli_exit save(const char *path, struct ts_baseline *old, const struc
                           struct ts_report *report) {
     struct ts_baseline_error error;
     if (ts_report_is_incomplete(report)) {
+        enum cli_exit status = cli__scan_status(report, TS_SEVERITY_LOW);
         cli__scan_complain_incomplete("baseline", report);
         return cli__complain(
-            CLI_EXIT_INCOMPLETE,
+            status,
             "baseline: the scan is incomplete, and what it did not see would be new or gone: '%s' is as it was",
             cli__quote_text(path).text);
     }
@@ -106,7 +107,9 @@ const struct cli_verb cli__verb_baseline = {
         "secrets, dates, paths or lines, so that it can be committed and changes only when findings come and go. A file that is "
         "there already is brought up to date and keeps its salt; nothing is written when the scan is incomplete.\n\n"
         "Ids are keyed by the salt of the project (.turnstone.yml). Without one, a new baseline draws a salt and keeps it, and scans "
-        "with that baseline use it: their ids differ from those of other scans. docs/formats/baseline.md says what that protects.",
+        "with that baseline use it: their ids differ from those of other scans. docs/formats/baseline.md says what that protects.\n\n"
+        "Status 0 is a file that was written, 2 a target or option that is wrong, 4 a scan that is incomplete, and 6 that memory, "
+        "threads, temporary files or the output failed.",
     .options = cli__baseline_option_table,
     .option_count = SCAN_COMMON_COUNT,
     .examples = examples,

@@ -50,7 +50,22 @@ enum cli_exit cli__scan_run(struct cli_scan_options *options, struct ts_report *
                          options->verb, error.text);
 }
 
+/* Of a target that could not be scanned, which comes before whatever was found in others. */
+static enum cli_exit status_of_targets(const struct ts_report *report) {
+    enum cli_exit status = CLI_EXIT_DONE;
+    for (size_t i = 0; i < report->target_count; i++) {
+        if (report->targets[i].outcome == TS_TARGET_FAILED)
+            return CLI_EXIT_INFRASTRUCTURE;
+        if (report->targets[i].outcome == TS_TARGET_REFUSED)
+            status = CLI_EXIT_USAGE;
+    }
+    return status;
+}
+
 enum cli_exit cli__scan_status(const struct ts_report *report, enum ts_severity fail_on) {
+    enum cli_exit status = status_of_targets(report);
+    if (status != CLI_EXIT_DONE)
+        return status;
     if (ts_report_is_incomplete(report))
         return CLI_EXIT_INCOMPLETE;
     for (size_t i = 0; i < report->finding_count; i++)
@@ -175,11 +190,20 @@ static enum cli_exit write_file(const struct cli_scan_options *options, const st
                : complain_unwritable(options, CLI_EXIT_INFRASTRUCTURE, output->path, errno);
 }
 
+/* What the report says, too: a command that is wrong is told so. */
+static void complain_unscanned(const char *verb, const struct ts_report *report) {
+    for (size_t i = 0; i < report->fault_count; i++)
+        if (report->targets[report->faults[i].target].outcome != TS_TARGET_SCANNED)
+            cli__complain(CLI_EXIT_USAGE, "%s: %s", verb, report->faults[i].text);
+}
+
 enum cli_exit cli__scan_write(const struct cli_scan_options *options, const struct ts_report *report,
                               enum cli_exit status) {
     /* Formats for programs may have no place for it, and nobody should take an incomplete scan for a clean one. */
     if (options->output_count > 0 || options->format != TS_REPORT_FORMAT_TEXT)
         cli__scan_complain_incomplete(options->verb, report);
+    else
+        complain_unscanned(options->verb, report);
     if (!writes_summary(options))
         cli__scan_complain_rules(options->verb, report);
     if (options->output_count == 0) {

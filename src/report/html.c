@@ -99,7 +99,10 @@ static void put_targets(const struct report_job *job) {
         }
         ts_out_put_cstring(out, ts_target_kind_name(target->kind));
         if (report__is_empty(target)) {
-            ts_out_put_cstring(out, ": <strong class=\"medium\">nothing there to scan</strong></dd>\n");
+            ts_out_put_cstring(out, ": <strong class=\"medium\">");
+            ts_out_put_cstring(out, target->outcome == TS_TARGET_SCANNED ? "nothing there to scan"
+                                                                         : "not scanned");
+            ts_out_put_cstring(out, "</strong></dd>\n");
             continue;
         }
         ts_out_put_cstring(out, ": ");

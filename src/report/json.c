@@ -154,6 +154,8 @@ static void put_targets(struct ts_out *out, const struct ts_report *report) {
         put_number(out, "missing_by_design", target->missing_by_design);
         put_number(out, "cut_commits", target->cut_commits);
         put_number(out, "skipped", target->skipped);
+        ts_out_put_cstring(out, target->outcome == TS_TARGET_SCANNED ? ", \"is_scanned\": true"
+                                                                     : ", \"is_scanned\": false");
         ts_out_put_char(out, '}');
     }
     ts_out_put_char(out, ']');

@@ -37,6 +37,13 @@
 enum ts_target_kind { TS_TARGET_KINDS(TS_TARGET_KIND_ENUM) };
 #undef TS_TARGET_KIND_ENUM
 
+/* How far the scan of a target came. */
+enum ts_target_outcome {
+    TS_TARGET_SCANNED, /* perhaps with faults */
+    TS_TARGET_REFUSED, /* it is wrong: not there, no repository, a ref that it has not, a configuration that is not valid */
+    TS_TARGET_FAILED, /* memory, threads or temporary files ended it */
+};
+
 /* Where an occurrence stands. */
 #define TS_PLACES(X)                                                                                         \
     X(FILE, "file") /* of a commit, or of a folder */                                                        \
@@ -99,6 +106,7 @@ struct ts_report_fault {
 struct ts_report_target {
     struct ts_bytes name; /* as it was given */
     enum ts_target_kind kind;
+    enum ts_target_outcome outcome; /* unless SCANNED, one of the faults says why, and nothing below counts */
     uint64_t commits;
     uint64_t trees;
     uint64_t tags;

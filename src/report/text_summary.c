@@ -55,7 +55,8 @@ static void put_target(const struct report_job *job, const struct ts_report_targ
     }
     if (report__is_empty(target)) {
         report__flow_style(&flow, TEXT_MEDIUM);
-        report__flow_put(&flow, "nothing there to scan");
+        report__flow_put(&flow,
+                         target->outcome == TS_TARGET_SCANNED ? "nothing there to scan" : "not scanned");
         report__flow_style(&flow, TEXT_PLAIN);
         report__flow_end(&flow);
         return;

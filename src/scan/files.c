@@ -210,6 +210,8 @@ bool scan__read_fd(struct scan_reader *reader, const struct scan_content *conten
     if (!has_buffer(reader) || !fill(fd, reader->buffer, reader->size, &len, &at_end))
         return false;
     *ret_bytes = len;
+    reader->head_len = len < sizeof reader->head ? len : sizeof reader->head;
+    memcpy(reader->head, reader->buffer, reader->head_len);
     count_bytes(reader, len);
     if (!at_end)
         return read_windows(reader, content, fd, ret_bytes);

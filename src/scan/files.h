@@ -26,6 +26,8 @@ struct scan_reader {
     struct scan_look *look;
     uint8_t *buffer;
     size_t size;
+    uint8_t head[16]; /* what the content begins with */
+    size_t head_len;
 };
 
 /* Whole when it fits, otherwise in windows. Counts bytes in ret_bytes. False when it cannot be read: errno says why. */
