@@ -25,6 +25,8 @@
     X(NO_MEMORY, "out of memory", "give it more, or fewer threads")                                          \
     X(STOPPED, "stopped by the caller", "")                                                                  \
     X(BAD_FILE, "damaged: its header or its tables are not valid", "'git fsck', or fetch it again")          \
+    X(NO_SHARED_INDEX, "the index is split, and this part of it is missing",                                 \
+      "restore it, or remove the index: 'git reset' makes it anew")                                          \
     X(ALTERNATES, "alternates form a cycle or are nested too deep", "see objects/info/alternates")           \
     X(TOO_MANY, "more objects than can be numbered", "scan its packs apart")                                 \
     X(MISSING, "not in the repository", "'git fsck' lists what is missing; fetch it again")                  \
