@@ -8,8 +8,9 @@
 #include <string.h>
 
 #define TREE_BYTES_MAX ((size_t)64 << 20)
-#define FOLDERS_MAX    4096             /* nesting that no file system has */
-#define LISTED_MAX     ((size_t)1 << 24) /* files and folders: trees can name one another so that there is no end */
+#define FOLDERS_MAX    4096 /* nesting that no file system has */
+#define LISTED_MAX                                                                                           \
+    ((size_t)1 << 24) /* files and folders: trees can name one another so that there is no end */
 
 struct folder {
     struct ts_bytes path; /* "" or ending with a slash */
