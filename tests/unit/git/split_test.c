@@ -111,6 +111,10 @@ static void bits_beyond_the_entries_are_refused(void **state) {
     put_empty(&maps);
     assert_int_equal(join(&maps, make(0, 0, true)), -1);
     maps.len = 0;
+    put_word(&maps, head(0, 3, 0), head(0, 0, 0));
+    put_empty(&maps);
+    assert_int_equal(join(&maps, make(0, 0, true)), -1);
+    maps.len = 0;
     put_word(&maps, head(0, 2, 1), 0);
     put_empty(&maps);
     assert_int_equal(join(&maps, make(0, 0, true)), -1);

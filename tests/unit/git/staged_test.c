@@ -204,6 +204,33 @@ static void a_shared_index_that_is_missing_or_another_is_named(void **state) {
     ts_git_repo_free(repo);
 }
 
+static void a_shared_index_that_is_split_itself_is_refused(void **state) {
+    (void)state;
+    make("sha1");
+    sh("git -C r update-index --split-index");
+    size_t len;
+    char *bytes = output_of(&len, "cat r/.git/index");
+    char hex[TS_GIT_OID_HEX_SIZE];
+    char path[TS_GIT_OID_HEX_SIZE + 32];
+    struct ts_git_oid end = ts_git_oid_of(TS_GIT_SHA1, (const uint8_t *)bytes + len - 20);
+    snprintf(path, sizeof path, "r/.git/sharedindex.%s", ts_git_oid_format(TS_GIT_SHA1, &end, hex));
+    sh("cp r/.git/index %s", path);
+    char *link = memmem(bytes, len, "link", 4);
+    assert_non_null(link);
+    memcpy(link + 8, end.bytes, 20);
+    FILE *file = fopen("r/.git/index", "we");
+    assert_non_null(file);
+    assert_int_equal(fwrite(bytes, 1, len, file), len);
+    assert_int_equal(fclose(file), 0);
+    struct ts_git_repo *repo = open_repo("r");
+    struct ts_git_staged staged;
+    struct ts_git_fault fault;
+    assert_int_equal(ts_git_staged_read(repo, &staged, &fault), TS_GIT_BAD_FILE);
+    assert_non_null(strstr(fault.thing, hex));
+    ts_git_repo_free(repo);
+    free(bytes);
+}
+
 static void extensions_that_only_help_git_are_passed_over(void **state) {
     (void)state;
     make("sha1");
@@ -249,7 +276,21 @@ static void paths_that_lead_out_are_refused(void **state) {
     assert_false(git__staged_parse(TS_GIT_SHA1, ts_bytes_of(bytes, len), &staged, &split));
     memcpy(path, "xx/passw/", 9); /* of a folder, and it is a file */
     assert_false(git__staged_parse(TS_GIT_SHA1, ts_bytes_of(bytes, len), &staged, &split));
-    memcpy(path, "\0x/passwd", 9); /* of what takes another's place, and the index is not split */
+    free(bytes);
+}
+
+/* Only an index that is split has such, in place of shared ones. */
+static void empty_paths_are_refused(void **state) {
+    (void)state;
+    sh("git init -q r && cd r && echo 1 >x && git add x && git update-index --index-version 2");
+    size_t len;
+    char *bytes = output_of(&len, "cat r/.git/index");
+    struct ts_git_staged staged;
+    struct git__split split;
+    assert_int_equal(bytes[12 + 62], 'x');
+    assert_true(git__staged_parse(TS_GIT_SHA1, ts_bytes_of(bytes, len), &staged, &split));
+    ts_git_staged_release(&staged);
+    bytes[12 + 62] = '\0'; /* as long as before, with what it is filled up with */
     assert_false(git__staged_parse(TS_GIT_SHA1, ts_bytes_of(bytes, len), &staged, &split));
     free(bytes);
 }
@@ -267,8 +308,10 @@ int main(void) {
         TEST(a_split_index_is_read_with_the_shared_one),
         TEST(a_split_index_in_a_linked_work_tree_and_elsewhere_is_read),
         TEST(a_shared_index_that_is_missing_or_another_is_named),
+        TEST(a_shared_index_that_is_split_itself_is_refused),
         TEST(extensions_that_only_help_git_are_passed_over),
         TEST(paths_that_lead_out_are_refused),
+        TEST(empty_paths_are_refused),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }
