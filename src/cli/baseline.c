@@ -6,6 +6,7 @@
 #include "scan_run.h"
 #include "verbs.h"
 
+#include "os/replace.h"
 #include "report/baseline.h"
 
 #include <errno.h>
@@ -82,14 +83,23 @@ static enum cli_exit make(const char *path, struct cli_scan_options *options) {
 
 static enum cli_exit run_baseline(const struct cli_arguments *arguments) {
     struct cli_scan_options options;
-    if (!arguments->values[SCAN_OUTPUT])
+    const char *path = arguments->values[SCAN_OUTPUT];
+    if (!path)
         return cli__complain(CLI_EXIT_USAGE, "baseline: where to? Give a file with --output");
+    if (strcmp(path, "-") == 0)
+        return cli__complain(CLI_EXIT_USAGE,
+                             "baseline: '-' is standard output, and a baseline is kept in a file: "
+                             "give one with --output; './-' is a file of that name");
+    if (ts_replace_is_direct(path))
+        return cli__complain(
+            CLI_EXIT_USAGE, "baseline: '%s' is no file, and a baseline is kept in one: give it with --output",
+            cli__quote_text(path).text);
     enum cli_exit status = cli__scan_options_read("baseline", arguments, &options);
     if (status != CLI_EXIT_DONE)
         return status;
     status = cli__scan_check_outputs(&options);
     if (status == CLI_EXIT_DONE)
-        status = make(arguments->values[SCAN_OUTPUT], &options);
+        status = make(path, &options);
     cli__scan_options_release(&options);
     return status;
 }

@@ -117,11 +117,11 @@ static bool has_summary(enum ts_report_format format) {
     return format != TS_REPORT_FORMAT_JSONL && format != TS_REPORT_FORMAT_CSV;
 }
 
-static bool writes_summary(const struct cli_scan_options *options) {
-    for (size_t i = 0; i < options->output_count; i++)
-        if (has_summary(options->outputs[i].format))
+static bool writes_summary(const struct cli_scan_output *outputs, size_t count) {
+    for (size_t i = 0; i < count; i++)
+        if (has_summary(outputs[i].format))
             return true;
-    return options->output_count == 0 && has_summary(options->format);
+    return false;
 }
 
 static unsigned terminal_width(int fd) {
@@ -147,11 +147,15 @@ static enum cli_exit complain_unwritable(const struct cli_scan_options *options,
                          strerror(error));
 }
 
+static bool is_stdout(const struct cli_scan_output *output) {
+    return strcmp(output->path, "-") == 0;
+}
+
 enum cli_exit cli__scan_check_outputs(const struct cli_scan_options *options) {
     for (size_t i = 0; i < options->output_count; i++) {
         struct ts_replace file;
         /* A pipe may wait for its reader: it is opened when there is something to write. */
-        if (ts_replace_is_direct(options->outputs[i].path))
+        if (is_stdout(&options->outputs[i]) || ts_replace_is_direct(options->outputs[i].path))
             continue;
         if (!ts_replace_open(&file, options->outputs[i].path, mode_of(options)))
             return complain_unwritable(options, CLI_EXIT_USAGE, options->outputs[i].path, errno);
@@ -199,19 +203,27 @@ static void complain_unscanned(const char *verb, const struct ts_report *report)
 
 enum cli_exit cli__scan_write(const struct cli_scan_options *options, const struct ts_report *report,
                               enum cli_exit status) {
+    struct cli_scan_output only = {.path = "-", .format = options->format};
+    const struct cli_scan_output *outputs = options->output_count > 0 ? options->outputs : &only;
+    size_t count = options->output_count > 0 ? options->output_count : 1;
+    bool is_told = false;
+    for (size_t i = 0; i < count; i++)
+        is_told = is_told || (is_stdout(&outputs[i]) && outputs[i].format == TS_REPORT_FORMAT_TEXT);
     /* Formats for programs may have no place for it, and nobody should take an incomplete scan for a clean one. */
-    if (options->output_count > 0 || options->format != TS_REPORT_FORMAT_TEXT)
+    if (!is_told)
         cli__scan_complain_incomplete(options->verb, report);
     else
         complain_unscanned(options->verb, report);
-    if (!writes_summary(options))
+    if (!writes_summary(outputs, count))
         cli__scan_complain_rules(options->verb, report);
-    if (options->output_count == 0) {
-        write_to(options, report, options->format, STDOUT_FILENO);
-        return cli__finish_out(&out, status);
-    }
-    for (size_t i = 0; i < options->output_count; i++) {
-        enum cli_exit written = write_file(options, report, &options->outputs[i]);
+    for (size_t i = 0; i < count; i++) {
+        enum cli_exit written = CLI_EXIT_DONE;
+        if (is_stdout(&outputs[i])) {
+            write_to(options, report, outputs[i].format, STDOUT_FILENO);
+            written = cli__finish_out(&out, CLI_EXIT_DONE);
+        } else {
+            written = write_file(options, report, &outputs[i]);
+        }
         if (written != CLI_EXIT_DONE)
             status = written;
     }

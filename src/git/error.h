@@ -34,6 +34,8 @@
     X(STOPPED, "stopped by the caller", "")                                                                  \
     X(NOT_A_FILE, "not a file, and one should be there", "'git fsck', or fetch it again")                    \
     X(BAD_FILE, "damaged: its header or its tables are not valid", "'git fsck', or fetch it again")          \
+    X(NO_SHARED_INDEX, "the index is split, and this part of it is missing",                                 \
+      "restore it, or remove the index: 'git reset' makes it anew")                                          \
     X(ALTERNATES, "alternates are too many or nested too deep; those further on are not read",               \
       "name them in objects/info/alternates of the repository itself")                                       \
     X(TOO_MANY, "more objects than can be numbered", "scan its packs apart")                                 \

@@ -178,8 +178,6 @@ static enum ts_scan_outcome scan_path(struct scan_session *session, struct scan_
     if (stat(path, &status) != 0)
         return scan__fail(ret_error, TS_SCAN_BAD_TARGET, "'%s': %s", shown, strerror(errno));
     if (!S_ISDIR(status.st_mode) && !is_git_file(path)) {
-        if (session->options->extent != TS_SCAN_HISTORY)
-            return scan__fail(ret_error, TS_SCAN_BAD_TARGET, "'%s' is a file, and not a repository", shown);
         target->row.kind = TS_TARGET_KIND_FILE;
         enum ts_scan_outcome outcome = with_profile(session, target, NULL, ret_error);
         return outcome == TS_SCAN_DONE ? scan__file(session, target, path, ret_error) : outcome;
@@ -275,6 +273,44 @@ static enum ts_scan_outcome scan_targets(struct scan_session *session, struct ts
 
 /* ---- all of it ---- */
 
+/* What of the selection only a repository has; NULL when there is none. */
+static const char *find_selection(const struct ts_scan_options *options) {
+    switch (options->extent) {
+    case TS_SCAN_STAGED:
+        return "only one has something staged";
+    case TS_SCAN_WORKING_TREE:
+        return "only one has a --working-tree";
+    case TS_SCAN_HISTORY:
+        break;
+    }
+    return options->ref_count > 0      ? "--ref selects from the history of one"
+           : options->branch_count > 0 ? "--branch selects from the history of one"
+           : options->commit_count > 0 ? "--commit selects from the history of one"
+           : options->has_since        ? "--since selects from the history of one"
+           : options->unreachable      ? "--unreachable selects from the history of one"
+                                       : NULL;
+}
+
+/* Before anything is scanned, which may take long: a selection that a target cannot follow would be ignored. */
+static enum ts_scan_outcome check_selection(const struct ts_scan_options *options,
+                                            struct ts_scan_error *ret_error) {
+    const char *selection = find_selection(options);
+    for (size_t i = 0; selection != NULL && i < options->target_count; i++) {
+        const struct ts_scan_target *target = &options->targets[i];
+        struct stat status;
+        char shown[300];
+        if (target->kind == TS_SCAN_TARGET_INPUT)
+            return scan__fail(ret_error, TS_SCAN_BAD_TARGET,
+                              "standard input ('-') is not a repository, and %s", selection);
+        if (target->kind == TS_SCAN_TARGET_ANY && stat(target->path, &status) == 0 &&
+            !S_ISDIR(status.st_mode) && !is_git_file(target->path))
+            return scan__fail(ret_error, TS_SCAN_BAD_TARGET, "'%s' is a file, and not a repository, and %s",
+                              ts_text_escape(ts_bytes_of_cstring(target->path), shown, sizeof shown),
+                              selection);
+    }
+    return TS_SCAN_DONE;
+}
+
 static bool session_init(struct scan_session *session, const struct ts_scan_options *options) {
     long online = sysconf(_SC_NPROCESSORS_ONLN);
     const char *dir = options->spill_dir != NULL ? options->spill_dir : getenv("TMPDIR");
@@ -331,6 +367,8 @@ enum ts_scan_outcome ts_scan_run(const struct ts_scan_options *options, struct t
     enum ts_scan_outcome outcome = session_init(session, options)
                                        ? TS_SCAN_DONE
                                        : scan__fail(ret_error, TS_SCAN_FAILED, "out of memory");
+    if (outcome == TS_SCAN_DONE)
+        outcome = check_selection(options, ret_error);
     if (outcome == TS_SCAN_DONE)
         outcome = scan_targets(session, ret_error);
     scan__state_close(session->state);

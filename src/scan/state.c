@@ -157,7 +157,7 @@ struct scan_state *scan__state_open(const char *folder, struct scan_faults *faul
     char own[sizeof state->folder];
     int len = snprintf(own, sizeof own, "%s", folder);
     int all = snprintf(state->folder, sizeof state->folder, "%s/" STORE_NAME, folder);
-    errno = ENAMETOOLONG;
+    errno = len > 0 ? ENAMETOOLONG : ENOENT;
     bool is_made = len > 0 && all > 0 && (size_t)all < sizeof state->folder && make_folders(own);
     if (!is_made)
         scan__note(faults, "state: cannot make its folder: %s; everything is read, and nothing kept",

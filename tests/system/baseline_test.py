@@ -177,6 +177,9 @@ def wrong_baselines_are_refused_before_the_scan():
     complains(USAGE, "--baseline", "scan", "repo", "--diff-baseline")
     complains(USAGE, "--output", "baseline", "repo")
     complains(USAGE, "nowhere", "baseline", "repo", "-o", "nowhere/known")
+    for device in "/dev/full", "/dev/null", "/dev/stdout":
+        if os.path.exists(device):
+            complains(USAGE, [f"'{device}' is no file", "--output"], "baseline", "repo", "-o", device)
 
 
 @test

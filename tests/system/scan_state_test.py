@@ -541,6 +541,7 @@ def the_state_is_where_the_user_keeps_such_things():
         holds(os.path.isdir(f"{folder}/scan"), folder)
     equal(os.path.exists("repo/.turnstone"), False)
     complains(2, "--state and --no-state", "scan", "repo", "--state", "x", "--no-state")
+    complains(2, "--state takes a folder, not ''", "scan", "repo", "--state", "")
 
 
 if __name__ == "__main__":

@@ -249,6 +249,15 @@ def since_selects_by_the_committers_clock():
 
 
 @test
+def since_takes_days_that_there_are():
+    history()
+    for day in "2026-01-31", "2026-03-31", "2026-04-30", "2026-12-31", "2024-02-29", "2000-02-29", "2026-02-28T23:59:59Z":
+        holds(run("scan", "repo", "--since", day).status in (CLEAN, FINDINGS), day)
+    for day in "2026-02-29", "2026-02-31", "2100-02-29", "2026-04-31", "2026-11-31T12:00:00Z", "2026-12-32", "2026-00-01", "2026-13-01":
+        complains(USAGE, ["--since", "a day that there is", day], "scan", "repo", "--since", day)
+
+
+@test
 def staged_is_what_the_next_commit_would_bring():
     repo, _ = history()
     repo.write("a.txt", "changed\n")
@@ -665,6 +674,26 @@ def the_output_file_decides_the_format():
 
 
 @test
+def a_dash_as_output_is_standard_output():
+    one_file(github_token())
+    plain = run("scan", "repo", "--format", "json")
+    result = run("scan", "repo", "-o", "-", "--format", "json")
+    equal((result.status, result.out, result.err), (plain.status, plain.out, plain.err))
+    result = run("scan", "repo", "-o", "out.sarif", "-o", "-")
+    holds(result.status == FINDINGS and result.out.endswith(" s)\n") and "a.txt:2" in result.out, result)
+    with open("out.sarif") as file:
+        equal(json.load(file)["version"], "2.1.0")
+    complains(USAGE, "one report", "scan", "repo", "-o", "-", "-o", "-")
+    complains(USAGE, ["standard output", "--output"], "baseline", "repo", "-o", "-")
+    equal([name for name in os.listdir(".") if name == "-"], [])
+    if os.path.exists("/dev/full"):
+        with open("/dev/full", "w") as full:
+            result = run("scan", "repo", "-o", "-", stdout=full)
+        equal(result.status, 6)
+        holds("standard output" in result.err, result.err)
+
+
+@test
 def sarif_columns_cut_the_secret_out_of_its_line():
     """Or the whole line, where they are left out."""
     repo = Repo("repo")
@@ -714,6 +743,25 @@ def options_that_exclude_each_other_are_refused():
     for arguments in (("--staged", "--working-tree"), ("--dir", "--staged"), ("--staged", "--ref", "main"),
                       ("--commit", "HEAD", "--since", "2020-01-01"), ("--jobs", "0"), ("--memory", "1M"), ("--memory", "lots")):
         complains(USAGE, "scan: ", "scan", "repo", *arguments)
+
+
+@test
+def selections_are_refused_where_there_is_nothing_to_select_from():
+    one_file(github_token())
+    with open("file", "w") as file:
+        file.write(github_token(2))
+    for verb in ("scan",), ("baseline", "-o", "known"):
+        for selection in (("--ref", "main"), ("--branch", "main"), ("--commit", "HEAD"), ("--since", "2020-01-01"),
+                          ("--unreachable",), ("--staged",), ("--working-tree",)):
+            said = "staged" if selection == ("--staged",) else selection[0]
+            complains(USAGE, ["'file' is a file", said], *verb, *selection, "file")
+            complains(USAGE, ["standard input", said], *verb, *selection, "-")
+            complains(USAGE, ["'file' is a file", said], *verb, *selection, "repo", "file")
+    holds(not os.path.exists("known"), "nothing is written")
+    complains(USAGE, ["--dir", "standard input"], "scan", "--dir", "-")
+    complains(USAGE, ["--dir", "standard input"], "scan", "--dir", "repo", "-")
+    complains(USAGE, "'file' is a file", "protect", "file")
+    equal(len(scan("repo", "file", "-", stdin="nothing")), 2)
 
 
 @test
