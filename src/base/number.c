@@ -162,3 +162,37 @@ size_t ts_i64_format(int64_t value, char ret_text[static TS_NUMBER_TEXT_SIZE]) {
     memcpy(ret_text + 1, magnitude, len + 1);
     return len + 1;
 }
+
+size_t ts_size_format(uint64_t bytes, char ret_text[static TS_SIZE_TEXT_SIZE]) {
+    static const char *const units[] = {" kB", " MB", " GB", " TB", " PB", " EB"};
+    enum { UNITS = sizeof units / sizeof units[0] };
+    char digits[TS_NUMBER_TEXT_SIZE];
+    const char *unit_text = bytes == 1 ? " byte" : " bytes";
+    size_t len = 0;
+    if (bytes < 1000) {
+        len = ts_u64_format(bytes, digits);
+        memcpy(ret_text, digits, len);
+    } else {
+        /* In tenths of a unit, rounded. */
+        uint64_t unit_bytes = 1000;
+        size_t unit = 0;
+        while (unit + 1 < UNITS && bytes / unit_bytes >= 1000) {
+            unit_bytes *= 1000;
+            unit++;
+        }
+        uint64_t tenth_bytes = unit_bytes / 10;
+        uint64_t tenths = bytes / tenth_bytes + (bytes % tenth_bytes >= tenth_bytes / 2 ? 1 : 0);
+        if (tenths >= 10000 && unit + 1 < UNITS) {
+            tenths /= 1000;
+            unit++;
+        }
+        len = ts_u64_format(tenths / 10, digits);
+        memcpy(ret_text, digits, len);
+        ret_text[len++] = '.';
+        ret_text[len++] = (char)('0' + (char)(tenths % 10));
+        unit_text = units[unit];
+    }
+    size_t unit_len = strlen(unit_text);
+    memcpy(ret_text + len, unit_text, unit_len + 1);
+    return len + unit_len;
+}

@@ -43,4 +43,8 @@ enum ts_number_error ts_id_parse(struct ts_bytes text, uint64_t *ret_bits);
 size_t ts_u64_format(uint64_t value, char ret_text[static TS_NUMBER_TEXT_SIZE]);
 size_t ts_i64_format(int64_t value, char ret_text[static TS_NUMBER_TEXT_SIZE]);
 
+/* A number of bytes for people, in powers of a thousand: "999 bytes", "1 byte", "91.4 MB". */
+#define TS_SIZE_TEXT_SIZE 16
+size_t ts_size_format(uint64_t bytes, char ret_text[static TS_SIZE_TEXT_SIZE]);
+
 #endif

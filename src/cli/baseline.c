@@ -6,6 +6,7 @@
 #include "scan_run.h"
 #include "verbs.h"
 
+#include "os/replace.h"
 #include "report/baseline.h"
 
 #include <errno.h>
@@ -37,15 +38,17 @@ static enum cli_exit save(const char *path, struct ts_baseline *old, const struc
                           struct ts_report *report) {
     struct ts_baseline_error error;
     if (ts_report_is_incomplete(report)) {
+        enum cli_exit status = cli__scan_status(report, TS_SEVERITY_LOW);
         cli__scan_complain_incomplete("baseline", report);
         return cli__complain(
-            CLI_EXIT_INCOMPLETE,
+            status,
             "baseline: the scan is incomplete, and what it did not see would be new or gone: '%s' is as it was",
             cli__quote_text(path).text);
     }
     if (report->has_several_keys)
         return cli__complain(CLI_EXIT_USAGE,
                              "baseline: the targets have salts of their own; make a baseline for each");
+    cli__scan_complain_rules("baseline", report);
     ts_baseline_apply(old, report);
     if (!ts_baseline_save(salt_of(old, drawn, report), &report->key, report, path, &error))
         return complain(&error);
@@ -80,14 +83,23 @@ static enum cli_exit make(const char *path, struct cli_scan_options *options) {
 
 static enum cli_exit run_baseline(const struct cli_arguments *arguments) {
     struct cli_scan_options options;
-    if (!arguments->values[SCAN_OUTPUT])
+    const char *path = arguments->values[SCAN_OUTPUT];
+    if (!path)
         return cli__complain(CLI_EXIT_USAGE, "baseline: where to? Give a file with --output");
+    if (strcmp(path, "-") == 0)
+        return cli__complain(CLI_EXIT_USAGE,
+                             "baseline: '-' is standard output, and a baseline is kept in a file: "
+                             "give one with --output; './-' is a file of that name");
+    if (ts_replace_is_direct(path))
+        return cli__complain(
+            CLI_EXIT_USAGE, "baseline: '%s' is no file, and a baseline is kept in one: give it with --output",
+            cli__quote_text(path).text);
     enum cli_exit status = cli__scan_options_read("baseline", arguments, &options);
     if (status != CLI_EXIT_DONE)
         return status;
     status = cli__scan_check_outputs(&options);
     if (status == CLI_EXIT_DONE)
-        status = make(arguments->values[SCAN_OUTPUT], &options);
+        status = make(path, &options);
     cli__scan_options_release(&options);
     return status;
 }
@@ -105,7 +117,9 @@ const struct cli_verb cli__verb_baseline = {
         "secrets, dates, paths or lines, so that it can be committed and changes only when findings come and go. A file that is "
         "there already is brought up to date and keeps its salt; nothing is written when the scan is incomplete.\n\n"
         "Ids are keyed by the salt of the project (.turnstone.yml). Without one, a new baseline draws a salt and keeps it, and scans "
-        "with that baseline use it: their ids differ from those of other scans. docs/formats/baseline.md says what that protects.",
+        "with that baseline use it: their ids differ from those of other scans. docs/formats/baseline.md says what that protects.\n\n"
+        "Status 0 is a file that was written, 2 a target or option that is wrong, 4 a scan that is incomplete, and 6 that memory, "
+        "threads, temporary files or the output failed.",
     .options = cli__baseline_option_table,
     .option_count = SCAN_COMMON_COUNT,
     .examples = examples,

@@ -142,8 +142,8 @@ const struct cli_verb cli__verb_protect = {
         "does --baseline.\n\n"
         "As a hook of git, put 'exec turnstone protect' into .git/hooks/pre-commit; with the pre-commit framework, use the hook "
         "'turnstone' of this repository.\n\n"
-        "Status 0 lets the commit pass, 1 are findings, 2 is a wrong option or no repository, and 4 something that could not be "
-        "read.",
+        "Status 0 lets the commit pass, 1 are findings, 2 is a wrong option or no repository, 4 something that could not be "
+        "read, and 6 that memory or temporary files failed.",
     .options = options_table,
     .option_count = OPTION_COUNT,
     .variables = variables,

@@ -62,6 +62,25 @@ static void put_json_texts(const char *name, const struct ts_rule_texts *texts) 
     ts_out_put_char(&out, ']');
 }
 
+/* As in a rule file: texts that match with their secret, then those that must not. */
+static void put_json_examples(const struct ts_rule *rule) {
+    ts_out_put_cstring(&out, ",\"examples\":{\"match\":[");
+    for (size_t i = 0; i < rule->match_count; i++) {
+        ts_out_put_cstring(&out, i > 0 ? ",{\"text\":" : "{\"text\":");
+        ts_out_put_json(&out, rule->matches[i].text);
+        ts_out_put_cstring(&out, ",\"secret\":");
+        ts_out_put_json(&out, rule->matches[i].secret);
+        ts_out_put_char(&out, '}');
+    }
+    ts_out_put_cstring(&out, "],\"no-match\":[");
+    for (size_t i = 0; i < rule->non_match_count; i++) {
+        if (i > 0)
+            ts_out_put_char(&out, ',');
+        ts_out_put_json(&out, rule->non_matches[i].text);
+    }
+    ts_out_put_cstring(&out, "]}");
+}
+
 static void put_json_rule(const struct ts_rule *rule) {
     ts_out_put_cstring(&out, "{\"id\":");
     ts_out_put_json(&out, ts_bytes_of_cstring(rule->id));
@@ -73,10 +92,11 @@ static void put_json_rule(const struct ts_rule *rule) {
     put_json_field("gate", gate_name(rule));
     put_json_texts("literals", &rule->literals);
     put_json_texts("anchors", &rule->anchors);
+    put_number(",\"lead\":", rule->lead);
     put_json_texts("keywords", &rule->keywords);
     put_number(",\"distance\":", rule->distance);
-    char entropy[32];
-    snprintf(entropy, sizeof entropy, ",\"entropy\":%.2f", rule->entropy);
+    char entropy[48];
+    snprintf(entropy, sizeof entropy, ",\"entropy\":%.15g", rule->entropy);
     ts_out_put_cstring(&out, entropy);
     ts_out_put_cstring(&out, ",\"validators\":[");
     for (size_t i = 0; i < rule->validator_count; i++) {
@@ -86,15 +106,20 @@ static void put_json_rule(const struct ts_rule *rule) {
     }
     put_number("],\"reach\":", rule->reach);
     ts_out_put_cstring(&out, rule->generic ? ",\"generic\":true" : ",\"generic\":false");
+    put_json_examples(rule);
     put_json_field("file", rule->file);
     put_number(",\"line\":", rule->line);
     ts_out_put_cstring(&out, "}\n");
 }
 
-/* Text of rule files, on one printable line. */
+/* Text of rule files, all of it, on one printable line. */
 static void put_escaped(struct ts_bytes text) {
-    char shown[1024];
-    ts_out_put_cstring(&out, ts_text_escape(text, shown, sizeof shown));
+    while (text.len > 0) {
+        char piece[TS_TEXT_PIECE_MAX];
+        size_t piece_len;
+        text = ts_bytes_skip(text, ts_text_escape_one(text, piece, &piece_len));
+        ts_out_put(&out, ts_bytes_of(piece, piece_len));
+    }
 }
 
 static void put_padded(const char *text, size_t width) {
@@ -139,11 +164,19 @@ static enum cli_exit run_list(const struct cli_arguments *arguments) {
     return status;
 }
 
+struct told {
+    bool json;
+    size_t warnings;
+};
+
 static void put_problem(void *context, const struct ts_detect_error *problem) {
-    bool json = *(bool *)context;
-    if (json) {
+    struct told *told = context;
+    bool is_warning = problem->kind == TS_DETECT_UNDECIDED;
+    told->warnings += is_warning;
+    if (told->json) {
         ts_out_put_cstring(&out, "{\"rule\":");
         ts_out_put_json(&out, ts_bytes_of_cstring(problem->rule));
+        put_json_field("level", is_warning ? "warning" : "problem");
         put_json_field("field", problem->field);
         put_number(",\"line\":", problem->line);
         put_json_field("text", problem->text);
@@ -165,14 +198,20 @@ static enum cli_exit check_file(const char *path, bool json, size_t *problems) {
         (void)ts_out_flush(&out);
         status = cli__complain(CLI_EXIT_USAGE, "rules check: %s", error.text);
     } else {
-        size_t found = ts_rules_check(&rules, put_problem, &json);
+        struct told told = {.json = json};
+        size_t found = ts_rules_check(&rules, put_problem, &told);
         *problems += found;
         if (!json) {
             put_escaped(ts_bytes_of_cstring(path ? path : "built-in rules"));
             put_number(": ", rules.count);
             ts_out_put_cstring(&out, rules.count == 1 ? " rule, " : " rules, ");
             ts_out_put_u64(&out, found);
-            ts_out_put_cstring(&out, found == 1 ? " problem\n" : " problems\n");
+            ts_out_put_cstring(&out, found == 1 ? " problem" : " problems");
+            if (told.warnings > 0) {
+                put_number(", ", told.warnings);
+                ts_out_put_cstring(&out, told.warnings == 1 ? " warning" : " warnings");
+            }
+            ts_out_put_char(&out, '\n');
         }
     }
     ts_ruleset_release(&rules);
@@ -193,21 +232,26 @@ static enum cli_exit run_check(const struct cli_arguments *arguments) {
     return cli__finish_out(&out, status);
 }
 
-static void put_line(const char *label, const char *text) {
+static void put_bytes(const char *label, struct ts_bytes text) {
     put_padded(label, 12);
-    put_escaped(ts_bytes_of_cstring(text));
+    put_escaped(text);
     ts_out_put_char(&out, '\n');
+}
+
+static void put_line(const char *label, const char *text) {
+    put_bytes(label, ts_bytes_of_cstring(text));
 }
 
 /* As it was written: escaping doubles backslashes, of which patterns have many. */
 static void put_pattern(const char *pattern) {
-    char shown[1024];
     put_padded("pattern", 12);
-    ts_text_escape(ts_bytes_of_cstring(pattern), shown, sizeof shown);
-    for (const char *at = shown; *at; at++) {
-        ts_out_put_char(&out, *at);
-        at += at[0] == '\\' && at[1] == '\\';
+    const char *rest = pattern;
+    for (const char *slash = strchr(rest, '\\'); slash; slash = strchr(rest, '\\')) {
+        put_escaped(ts_bytes_of(rest, (size_t)(slash - rest)));
+        ts_out_put_char(&out, '\\');
+        rest = slash + 1;
     }
+    put_escaped(ts_bytes_of_cstring(rest));
     ts_out_put_char(&out, '\n');
 }
 
@@ -223,12 +267,13 @@ static void put_texts(const char *label, const struct ts_rule_texts *texts) {
     ts_out_put_char(&out, '\n');
 }
 
-static void put_examples(const char *label, const struct ts_rule_example *examples, size_t count) {
-    for (size_t i = 0; i < count; i++) {
-        put_padded(label, 12);
-        put_escaped(examples[i].text);
-        ts_out_put_char(&out, '\n');
+static void put_examples(const struct ts_rule *rule) {
+    for (size_t i = 0; i < rule->match_count; i++) {
+        put_bytes("finds", rule->matches[i].text);
+        put_bytes("  secret", rule->matches[i].secret);
     }
+    for (size_t i = 0; i < rule->non_match_count; i++)
+        put_bytes("leaves", rule->non_matches[i].text);
 }
 
 static void put_explanation(const struct ts_rule *rule) {
@@ -244,13 +289,16 @@ static void put_explanation(const struct ts_rule *rule) {
         put_line("gate", "16 or more token characters, two digits among them, behind one of the keywords");
     put_texts("literals", &rule->literals);
     put_texts("anchors", &rule->anchors);
+    snprintf(number, sizeof number, "a match begins at most %u bytes before %s", rule->lead,
+             rule->gate == TS_GATE_TOKEN ? "these characters" : "the end of one of them");
+    put_line("lead", number);
     put_texts("keywords", &rule->keywords);
     if (rule->keywords.count > 0) {
         snprintf(number, sizeof number, "a keyword within %u bytes before the secret", rule->distance);
         put_line("distance", number);
     }
     if (rule->entropy > 0) {
-        snprintf(number, sizeof number, "at least %.2f bits per character", rule->entropy);
+        snprintf(number, sizeof number, "at least %.15g bits per character", rule->entropy);
         put_line("entropy", number);
     }
     for (size_t i = 0; i < rule->validator_count; i++)
@@ -259,9 +307,11 @@ static void put_explanation(const struct ts_rule *rule) {
         put_line("generic", "gives way to a rule that knows the issuer");
     snprintf(number, sizeof number, "at most %u bytes", rule->reach);
     put_line("reach", number);
-    put_examples("finds", rule->matches, rule->match_count);
-    put_examples("leaves", rule->non_matches, rule->non_match_count);
-    put_line("file", rule->file);
+    put_examples(rule);
+    put_padded("file", 12);
+    put_escaped(ts_bytes_of_cstring(rule->file));
+    put_number(", line ", rule->line);
+    ts_out_put_char(&out, '\n');
 }
 
 static enum cli_exit complain_unknown(const struct ts_ruleset *rules, const char *id) {
@@ -334,7 +384,7 @@ const struct cli_verb cli__verb_rules_list = {
 };
 
 static const struct cli_option check_options[] = {
-    [CHECK_JSON] = {.name = "json", .help = "print a JSON object for each problem"},
+    [CHECK_JSON] = {.name = "json", .help = "print a JSON object for each problem and each warning"},
 };
 
 static const struct cli_example check_examples[] = {
@@ -348,8 +398,10 @@ const struct cli_verb cli__verb_rules_check = {
     .description =
         "Checks that every rule of the files is sound, without a file the built-in ones: its pattern compiles, is "
         "bounded and keeps to its reach; its examples match, or do not, as they say; and its gate lets every match "
-        "through. Prints a line for each problem and one for each file.\n\n"
-        "A file that cannot be read as rules at all ends the check with status 2; problems end it with status 1.",
+        "through: of the examples, and where the gate is token, of all that the pattern can match. What cannot be told "
+        "is a warning. Prints a line for each problem and each warning, and one for each file.\n\n"
+        "A file that cannot be read as rules at all ends the check with status 2; problems end it with status 1, warnings "
+        "do not.",
     .options = check_options,
     .option_count = sizeof check_options / sizeof check_options[0],
     .examples = check_examples,
@@ -374,8 +426,9 @@ const struct cli_verb cli__verb_rules_explain = {
     .summary = "say what a rule looks for",
     .operands = "ID…",
     .description =
-        "Prints everything that a rule has, with examples of what it finds and what it leaves alone. The "
-        "examples are made up.",
+        "Prints everything that a rule has: what its file sets and, with it, what is so unless given, how far before its "
+        "gate a match may begin (lead), and examples of what it finds and what it leaves alone. The examples are made "
+        "up.",
     .options = explain_options,
     .option_count = sizeof explain_options / sizeof explain_options[0],
     .examples = explain_examples,

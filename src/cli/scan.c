@@ -56,19 +56,21 @@ const struct cli_verb cli__verb_scan = {
     .summary = "find secrets in repositories, folders and files",
     .operands = "TARGET…",
     .description =
-        "Looks for secrets in each target: every file of every commit that a ref of a git repository reaches, with the messages "
+        "Looks for secrets in each target: every file of every commit that a ref of a git repository reaches, or HEAD of one of its "
+        "work trees, with the messages "
         "of commits and tags, and notes; or a file; or '-' for standard input. Each secret is reported once for a rule, with "
         "where it stands: up to 100 occurrences, each a path and a version of a file with the first commit that had it.\n\n"
         "A repository is a work tree, a bare repository, or its .git folder. Nothing in it is executed, and nothing is written "
         "to it. What a shallow or partial clone leaves out is counted; what cannot be read is named, and everything else is "
         "scanned.\n\n"
-        "The .turnstone.yml at the top of a target, of a bare repository that of HEAD, may allow findings and add rules; the "
-        "report says what it suppressed.\n\n"
+        "The .turnstone.yml at the top of a target, of a bare repository that of HEAD, may allow findings, and add, replace or leave "
+        "out rules; the report says what it suppressed and which rules it took away.\n\n"
         "With --baseline only findings that it does not have are shown and count; turnstone baseline makes it. Formats, and "
         "what finding ids are, are described in docs/formats.\n\n"
-        "Status 0 is clean, 1 findings, 2 a target or option that is wrong, and 4 a scan that is incomplete, with or without "
-        "findings: something could not be read, or it was interrupted. A first Ctrl-C ends it with a report of what was found, "
-        "a second one at once.",
+        "Status 0 is clean, 1 findings, 2 a target or option that is wrong, 4 a scan that is incomplete, with or without "
+        "findings: something could not be read, or it was interrupted; and 6 that memory, threads, temporary files or the output "
+        "failed. With several targets the others are scanned and reported all the same: 6 comes before 2, 2 before 4, and 4 "
+        "before 1. A first Ctrl-C ends it with a report of what was found, a second one at once.",
     .options = cli__scan_option_table,
     .option_count = SCAN_OPTION_COUNT,
     .variables = variables,

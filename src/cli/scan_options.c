@@ -73,7 +73,7 @@ const struct cli_option cli__scan_option_table[SCAN_OPTION_COUNT] = {
         {.name = "output",
          .argument = "FILE",
          .help =
-             "write the report to this file instead of standard output, all of it or not at all; several times for several formats",
+             "write the report to this file instead of standard output, which is '-', all of it or not at all; several times for several formats",
          .many = true,
          .letter = 'o'},
     [SCAN_FORMAT] =
@@ -125,6 +125,10 @@ static int64_t days_of(int64_t year, int64_t month, int64_t day) {
     return era * 146097 + year_of_era * 365 + year_of_era / 4 - year_of_era / 100 + day_of_year - 719468;
 }
 
+static int64_t days_of_month(int64_t year, int64_t month) {
+    return month < 12 ? days_of(year, month + 1, 1) - days_of(year, month, 1) : 31;
+}
+
 /* Exactly `count` digits from *at, which is moved behind them. -1 when there are none. */
 static int64_t digits(const char **at, int count) {
     int64_t value = 0;
@@ -167,7 +171,7 @@ static bool read_date(const char *text, int64_t *ret_seconds) {
     int64_t year = digits(&at, 4);
     int64_t month = year >= 0 && take(&at, '-') ? digits(&at, 2) : -1;
     int64_t day = month >= 0 && take(&at, '-') ? digits(&at, 2) : -1;
-    if (month < 1 || month > 12 || day < 1 || day > 31)
+    if (month < 1 || month > 12 || day < 1 || day > days_of_month(year, month))
         return false;
     int64_t seconds = days_of(year, month, day) * 86400;
     int64_t zone = 0;
@@ -237,16 +241,25 @@ static enum cli_exit read_numbers(const struct cli_arguments *arguments, struct 
     }
     if (values[SCAN_SINCE] && !read_date(values[SCAN_SINCE], &options->scan.since_s))
         return refuse(options->verb, SCAN_SINCE, values[SCAN_SINCE],
-                      "a date as 2026-01-31, 2026-01-31T12:00:00Z or @1769860800");
+                      "a day that there is, as 2026-01-31, 2026-01-31T12:00:00Z or @1769860800");
     options->scan.has_since = values[SCAN_SINCE] != NULL;
     return CLI_EXIT_DONE;
 }
 
-static size_t count_given(const struct cli_arguments *arguments, size_t option) {
+/* How often; with this value, unless that is NULL. */
+static size_t count_given(const struct cli_arguments *arguments, size_t option, const char *value) {
     size_t count = 0;
     for (size_t i = 0; i < arguments->given_count; i++)
-        count += arguments->given[i].option == option;
+        count += arguments->given[i].option == option &&
+                 (value == NULL || strcmp(arguments->given[i].value, value) == 0);
     return count;
+}
+
+static bool has_input(const struct cli_arguments *arguments) {
+    for (size_t i = 0; i < arguments->operand_count; i++)
+        if (strcmp(arguments->operands[i], "-") == 0)
+            return true;
+    return false;
 }
 
 /* What cannot be had together. */
@@ -274,12 +287,22 @@ static enum cli_exit check_together(const char *verb, const struct cli_arguments
                              "%s: with --config no other configuration is read; leave out "
                              "--no-repo-config",
                              verb);
+    if (values[SCAN_STATE] && values[SCAN_STATE][0] == '\0')
+        return refuse(verb, SCAN_STATE, values[SCAN_STATE], "a folder");
     if (values[SCAN_STATE] && values[SCAN_NO_STATE])
         return cli__complain(CLI_EXIT_USAGE, "%s: --state and --no-state exclude each other", verb);
     if (values[SCAN_DIFF_BASELINE] && !values[SCAN_BASELINE])
         return cli__complain(CLI_EXIT_USAGE,
                              "%s: --diff-baseline compares with a baseline: give it with --baseline", verb);
-    if (values[SCAN_FORMAT] && count_given(arguments, SCAN_OUTPUT) > 1)
+    if (values[SCAN_DIR] && has_input(arguments))
+        return cli__complain(CLI_EXIT_USAGE,
+                             "%s: with --dir the targets are folders, and '-' is standard input; a folder of "
+                             "that name is './-'",
+                             verb);
+    if (count_given(arguments, SCAN_OUTPUT, "-") > 1)
+        return cli__complain(CLI_EXIT_USAGE, "%s: '--output -' twice: standard output takes one report",
+                             verb);
+    if (values[SCAN_FORMAT] && count_given(arguments, SCAN_OUTPUT, NULL) > 1)
         return cli__complain(
             CLI_EXIT_USAGE, "%s: with several --output files their names say the formats; leave out --format",
             verb);

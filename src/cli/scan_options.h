@@ -46,9 +46,9 @@ extern const struct cli_option cli__scan_option_table[SCAN_OPTION_COUNT];
 /* Of turnstone baseline, which writes something else. */
 extern const struct cli_option cli__baseline_option_table[SCAN_COMMON_COUNT];
 
-/* A file that the report is written to. */
+/* Where the report is written to. */
 struct cli_scan_output {
-    const char *path;
+    const char *path; /* "-": standard output */
     enum ts_report_format format;
 };
 

@@ -1,5 +1,6 @@
 #include "scan_progress.h"
 
+#include "base/number.h"
 #include "os/clock.h"
 
 #include <stdio.h>
@@ -30,16 +31,11 @@ static const char *stage_name(unsigned stage) {
     return "";
 }
 
-static const char *put_bytes(uint64_t bytes, char *text, size_t size) {
-    static const char *const units[] = {"B", "KiB", "MiB", "GiB", "TiB"};
-    double value = (double)bytes;
-    size_t unit = 0;
-    while (value >= 1024 && unit + 1 < sizeof units / sizeof units[0]) {
-        value /= 1024;
-        unit++;
-    }
-    snprintf(text, size, unit == 0 || value >= 100 ? "%.0f %s" : "%.1f %s", value, units[unit]);
-    return text;
+static void put_rate(const struct cli_scan_moment *moment, char *text, size_t size) {
+    char per_second[TS_SIZE_TEXT_SIZE];
+    double seconds = (double)moment->elapsed_ns / (double)SECOND_NS;
+    (void)ts_size_format(seconds > 0 ? (uint64_t)((double)moment->bytes / seconds) : 0, per_second);
+    snprintf(text, size, ", %s/s", per_second);
 }
 
 static void put_left(const struct cli_scan_moment *moment, char *text, size_t size) {
@@ -57,22 +53,24 @@ static void put_left(const struct cli_scan_moment *moment, char *text, size_t si
 
 const char *cli__scan_progress_line(const struct cli_scan_moment *moment,
                                     char ret_line[static CLI_SCAN_PROGRESS_SIZE]) {
-    char done[24];
-    char rate[24];
-    char left[32];
+    char done[TS_SIZE_TEXT_SIZE];
+    char rate[TS_SIZE_TEXT_SIZE + 8] = "";
+    char left[32] = "";
     char total[24] = "";
-    double seconds = (double)moment->elapsed_ns / (double)SECOND_NS;
-    double per_second = seconds > 0 ? (double)moment->bytes / seconds : 0;
     if (moment->objects == 0) {
         snprintf(ret_line, CLI_SCAN_PROGRESS_SIZE, "%s", stage_name(moment->stage));
         return ret_line;
     }
     if (moment->objects_total >= moment->objects)
         snprintf(total, sizeof total, "/%llu", (unsigned long long)moment->objects_total);
-    put_left(moment, left, sizeof left);
-    snprintf(ret_line, CLI_SCAN_PROGRESS_SIZE, "%s: %llu%s objects, %s, %s/s, %llu finding%s%s",
-             stage_name(moment->stage), (unsigned long long)moment->objects, total,
-             put_bytes(moment->bytes, done, sizeof done), put_bytes((uint64_t)per_second, rate, sizeof rate),
+    (void)ts_size_format(moment->bytes, done);
+    /* While nothing is read a rate would only fall, and no time is left for reading. */
+    if (moment->stage == TS_SCAN_STAGE_CONTENT) {
+        put_rate(moment, rate, sizeof rate);
+        put_left(moment, left, sizeof left);
+    }
+    snprintf(ret_line, CLI_SCAN_PROGRESS_SIZE, "%s: %llu%s objects, %s%s, %llu finding%s%s",
+             stage_name(moment->stage), (unsigned long long)moment->objects, total, done, rate,
              (unsigned long long)moment->findings, moment->findings == 1 ? "" : "s", left);
     return ret_line;
 }

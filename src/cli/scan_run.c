@@ -50,7 +50,22 @@ enum cli_exit cli__scan_run(struct cli_scan_options *options, struct ts_report *
                          options->verb, error.text);
 }
 
+/* Of a target that could not be scanned, which comes before whatever was found in others. */
+static enum cli_exit status_of_targets(const struct ts_report *report) {
+    enum cli_exit status = CLI_EXIT_DONE;
+    for (size_t i = 0; i < report->target_count; i++) {
+        if (report->targets[i].outcome == TS_TARGET_FAILED)
+            return CLI_EXIT_INFRASTRUCTURE;
+        if (report->targets[i].outcome == TS_TARGET_REFUSED)
+            status = CLI_EXIT_USAGE;
+    }
+    return status;
+}
+
 enum cli_exit cli__scan_status(const struct ts_report *report, enum ts_severity fail_on) {
+    enum cli_exit status = status_of_targets(report);
+    if (status != CLI_EXIT_DONE)
+        return status;
     if (ts_report_is_incomplete(report))
         return CLI_EXIT_INCOMPLETE;
     for (size_t i = 0; i < report->finding_count; i++)
@@ -87,7 +102,27 @@ void cli__scan_complain_incomplete(const char *verb, const struct ts_report *rep
                       (unsigned long long)report->limits_hit);
 }
 
+void cli__scan_complain_rules(const char *verb, const struct ts_report *report) {
+    char line[TS_REPORT_LINE_SIZE];
+    for (size_t i = 0; i < report->rule_change_count; i++)
+        if (ts_report_is_rule_lost(&report->rule_changes[i]))
+            cli__complain(CLI_EXIT_DONE, "%s: %s", verb,
+                          ts_report_rule_change_text(report, &report->rule_changes[i], line));
+}
+
 /* ---- writing ---- */
+
+/* Formats that have findings and nothing else. */
+static bool has_summary(enum ts_report_format format) {
+    return format != TS_REPORT_FORMAT_JSONL && format != TS_REPORT_FORMAT_CSV;
+}
+
+static bool writes_summary(const struct cli_scan_output *outputs, size_t count) {
+    for (size_t i = 0; i < count; i++)
+        if (has_summary(outputs[i].format))
+            return true;
+    return false;
+}
 
 static unsigned terminal_width(int fd) {
     struct winsize size;
@@ -112,11 +147,15 @@ static enum cli_exit complain_unwritable(const struct cli_scan_options *options,
                          strerror(error));
 }
 
+static bool is_stdout(const struct cli_scan_output *output) {
+    return strcmp(output->path, "-") == 0;
+}
+
 enum cli_exit cli__scan_check_outputs(const struct cli_scan_options *options) {
     for (size_t i = 0; i < options->output_count; i++) {
         struct ts_replace file;
         /* A pipe may wait for its reader: it is opened when there is something to write. */
-        if (ts_replace_is_direct(options->outputs[i].path))
+        if (is_stdout(&options->outputs[i]) || ts_replace_is_direct(options->outputs[i].path))
             continue;
         if (!ts_replace_open(&file, options->outputs[i].path, mode_of(options)))
             return complain_unwritable(options, CLI_EXIT_USAGE, options->outputs[i].path, errno);
@@ -155,17 +194,36 @@ static enum cli_exit write_file(const struct cli_scan_options *options, const st
                : complain_unwritable(options, CLI_EXIT_INFRASTRUCTURE, output->path, errno);
 }
 
+/* What the report says, too: a command that is wrong is told so. */
+static void complain_unscanned(const char *verb, const struct ts_report *report) {
+    for (size_t i = 0; i < report->fault_count; i++)
+        if (report->targets[report->faults[i].target].outcome != TS_TARGET_SCANNED)
+            cli__complain(CLI_EXIT_USAGE, "%s: %s", verb, report->faults[i].text);
+}
+
 enum cli_exit cli__scan_write(const struct cli_scan_options *options, const struct ts_report *report,
                               enum cli_exit status) {
+    struct cli_scan_output only = {.path = "-", .format = options->format};
+    const struct cli_scan_output *outputs = options->output_count > 0 ? options->outputs : &only;
+    size_t count = options->output_count > 0 ? options->output_count : 1;
+    bool is_told = false;
+    for (size_t i = 0; i < count; i++)
+        is_told = is_told || (is_stdout(&outputs[i]) && outputs[i].format == TS_REPORT_FORMAT_TEXT);
     /* Formats for programs may have no place for it, and nobody should take an incomplete scan for a clean one. */
-    if (options->output_count > 0 || options->format != TS_REPORT_FORMAT_TEXT)
+    if (!is_told)
         cli__scan_complain_incomplete(options->verb, report);
-    if (options->output_count == 0) {
-        write_to(options, report, options->format, STDOUT_FILENO);
-        return cli__finish_out(&out, status);
-    }
-    for (size_t i = 0; i < options->output_count; i++) {
-        enum cli_exit written = write_file(options, report, &options->outputs[i]);
+    else
+        complain_unscanned(options->verb, report);
+    if (!writes_summary(outputs, count))
+        cli__scan_complain_rules(options->verb, report);
+    for (size_t i = 0; i < count; i++) {
+        enum cli_exit written = CLI_EXIT_DONE;
+        if (is_stdout(&outputs[i])) {
+            write_to(options, report, outputs[i].format, STDOUT_FILENO);
+            written = cli__finish_out(&out, CLI_EXIT_DONE);
+        } else {
+            written = write_file(options, report, &outputs[i]);
+        }
         if (written != CLI_EXIT_DONE)
             status = written;
     }

@@ -22,6 +22,9 @@ enum cli_exit cli__scan_status(const struct ts_report *report, enum ts_severity 
 /* Says on standard error why a report is incomplete. */
 void cli__scan_complain_incomplete(const char *verb, const struct ts_report *report);
 
+/* Says on standard error which built-in rules a target took away. */
+void cli__scan_complain_rules(const char *verb, const struct ts_report *report);
+
 /* Before the scan, which may take long: a file that cannot be written is found out at once. */
 enum cli_exit cli__scan_check_outputs(const struct cli_scan_options *options);
 

@@ -231,22 +231,27 @@ bool ts_allow_has_path(const struct ts_allow *allow, const char *path) {
     return has_path(&allow->paths, path);
 }
 
+static bool has_finding(const struct ts_rule_texts *findings, const struct ts_allow_question *question) {
+    return has_text(findings, question->finding) ||
+           (question->project_finding && has_text(findings, question->project_finding));
+}
+
 /* Patterns last: they cost most. */
 static bool allows_but_for_path(const struct ts_allow *allow, const struct ts_allow_question *question) {
-    return has_text(&allow->rules, question->rule) && has_text(&allow->findings, question->finding) &&
+    return has_text(&allow->rules, question->rule) && has_finding(&allow->findings, question) &&
            has_pattern(&allow->secrets, question->secret) && has_pattern(&allow->lines, question->lines);
 }
 
 size_t ts_config_consider(const struct ts_config *config, const struct ts_allow_question *question,
                           uint32_t *ret_entries) {
     size_t count = 0;
+    bool is_decided = false;
     for (size_t i = 0; i < config->allow_count; i++) {
         const struct ts_allow *allow = &config->allows[i];
-        if (!allows_but_for_path(allow, question))
+        if ((is_decided && allow->findings.count == 0) || !allows_but_for_path(allow, question))
             continue;
         ret_entries[count++] = (uint32_t)i;
-        if (allow->paths.count == 0)
-            break;
+        is_decided = is_decided || allow->paths.count == 0;
     }
     return count;
 }

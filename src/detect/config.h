@@ -53,6 +53,8 @@ struct ts_allow_question {
     const char *path;
     const char *rule;
     const char *finding; /* its id */
+    const char
+        *project_finding; /* by the project's own salt, where that is not what ids are keyed by; or NULL */
     struct ts_bytes secret;
     struct ts_bytes lines;
     struct ts_bytes line_before;
@@ -75,7 +77,7 @@ struct ts_allow_answer ts_config_judge(const struct ts_config *config,
 /*
  * The same in two steps, for who learns the path last: entries, by their place in allows, that allow it if
  * its path is one of theirs; path in the question is not looked at. Behind the first of them that has no
- * paths there are no others. ret_entries has room for allow_count. Returns how many there are. The first of
+ * paths there are only those that name the finding: they change nothing, and are not without use. ret_entries has room for allow_count. Returns how many there are. The first of
  * them with ts_allow_has_path, else ts_pragma_find, is the answer of ts_config_judge.
  */
 size_t ts_config_consider(const struct ts_config *config, const struct ts_allow_question *question,

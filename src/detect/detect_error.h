@@ -13,6 +13,7 @@
     X(DUPLICATE_ID, "duplicate id")                                                                          \
     X(BAD_PATTERN, "bad pattern")                                                                            \
     X(BAD_EXAMPLE, "bad example")                                                                            \
+    X(UNDECIDED, "not decided")                                                                              \
     X(NO_MEMORY, "out of memory")                                                                            \
     X(ENGINE, "engine failed")
 

@@ -9,7 +9,7 @@
  * base64 has no mark that says where a group of four begins. Where a text of it begins may be far away, and
  * line breaks shift it, so all four ways to group are tried; only one gives readable text, and three are
  * given up after a look at every fourth group. UTF-16 of ASCII is characters with zeros between them: which
- * of both byte orders it is does not matter.
+ * of both byte orders it is does not matter. Base64 and percent-encoding may stand for it, too: their texts have zeros.
  */
 #include "base64.h"
 #include "frame.h"
@@ -21,6 +21,11 @@ enum { TEXT_MIN = 16, INDENT_MAX = 16, STRIDE = 4 };
 
 static bool is_text(uint8_t c) {
     return (c >= 0x20 && c < 0x7f) || c == '\n' || c == '\r' || c == '\t';
+}
+
+/* Zeros stand in UTF-16. */
+static bool is_text_or_zero(uint8_t c) {
+    return is_text(c) || c == 0;
 }
 
 static size_t end_of(struct ts_span span) {
@@ -65,11 +70,14 @@ struct base64_text {
     struct cut cut;
 };
 
+/* Whether it stands for text, or for a part of UTF-16: characters with zeros between them. */
 static bool decode_group(const uint8_t *bits, uint8_t ret_bytes[static 3]) {
     ret_bytes[0] = (uint8_t)(bits[0] << 2 | bits[1] >> 4);
     ret_bytes[1] = (uint8_t)(bits[1] << 4 | bits[2] >> 2);
     ret_bytes[2] = (uint8_t)(bits[2] << 6 | bits[3]);
-    return is_text(ret_bytes[0]) && is_text(ret_bytes[1]) && is_text(ret_bytes[2]);
+    if (is_text(ret_bytes[0]))
+        return is_text_or_zero(ret_bytes[1]) && is_text(ret_bytes[2]);
+    return ret_bytes[0] == 0 && is_text(ret_bytes[1]) && ret_bytes[2] == 0;
 }
 
 /* Groups of one text, from the phase on. */
@@ -80,32 +88,40 @@ struct groups {
     size_t count;
 };
 
-/* Writes the decoded bytes and their places, and scans them. */
+/* The byte that two neighbours of the four characters of a group stand for. */
+static uint8_t byte_of(const uint8_t *group, size_t i) {
+    return (uint8_t)(group[i] << (2 + 2 * i) | group[i + 1] >> (4 - 2 * i));
+}
+
+static size_t put_byte(struct detect_part *part, size_t group_at, size_t i, size_t made) {
+    part->bytes[made] = byte_of(part->bits + group_at, i);
+    part->from[made] = part->places[group_at + i];
+    part->to[made] = part->places[group_at + i + 1] + 1;
+    return made + 1;
+}
+
+/* Writes the decoded bytes and their places, and scans them. A text may begin and end inside of a group. */
 static void scan_groups(const struct base64_text *text, struct groups groups) {
     struct detect_part *part = text->part;
     size_t made = 0;
-    for (size_t group = groups.first; group < groups.end; group++) {
-        size_t at = groups.phase + 4 * group;
-        (void)decode_group(part->bits + at, part->bytes + made);
-        for (size_t i = 0; i < 3; i++, made++) {
-            part->from[made] = part->places[at + i];
-            part->to[made] = part->places[at + i + 1] + 1;
-        }
+    if (groups.first > 0) {
+        size_t before = groups.phase + 4 * (groups.first - 1);
+        size_t i = 3;
+        while (i > 0 && is_text_or_zero(byte_of(part->bits + before, i - 1)))
+            i--;
+        for (; i < 3; i++)
+            made = put_byte(part, before, i, made);
     }
+    for (size_t group = groups.first; group < groups.end; group++)
+        for (size_t i = 0; i < 3; i++)
+            made = put_byte(part, groups.phase + 4 * group, i, made);
     bool is_last = groups.end == groups.count;
-    if (is_last && !text->cut.after) {
+    if (!is_last || !text->cut.after) {
         /* Two or three characters at the end are one or two bytes. */
-        size_t at = groups.phase + 4 * groups.end;
-        size_t left = text->count - at;
-        for (size_t i = 0; i + 1 < left; i++, made++) {
-            uint8_t byte =
-                (uint8_t)(part->bits[at + i] << (2 + 2 * i) | part->bits[at + i + 1] >> (4 - 2 * i));
-            if (!is_text(byte))
-                break;
-            part->bytes[made] = byte;
-            part->from[made] = part->places[at + i];
-            part->to[made] = part->places[at + i + 1] + 1;
-        }
+        size_t behind = groups.phase + 4 * groups.end;
+        size_t left = text->count - behind;
+        for (size_t i = 0; i < 3 && i + 1 < left && is_text_or_zero(byte_of(part->bits + behind, i)); i++)
+            made = put_byte(part, behind, i, made);
     }
     if (made >= TEXT_MIN)
         scan_decoded(text->scanner, text->frame, TS_ENCODING_BASE64, ts_bytes_of(part->bytes, made), 0,
@@ -341,16 +357,34 @@ static unsigned hex_value(uint8_t c) {
     return isdigit(c) ? c - (unsigned)'0' : (unsigned)(tolower(c) - 'a' + 10);
 }
 
-/* An escape that stands for a character of text. */
+/* An escape that stands for a character of text, or for one of the zeros of UTF-16. */
 static bool is_escape(struct ts_bytes bytes, size_t at, uint8_t *ret_byte) {
     if (bytes.data[at] != '%' || bytes.len - at < 3 || !isxdigit(bytes.data[at + 1]) ||
         !isxdigit(bytes.data[at + 2]))
         return false;
     uint8_t byte = (uint8_t)(hex_value(bytes.data[at + 1]) << 4 | hex_value(bytes.data[at + 2]));
-    if (!is_text(byte))
+    if (!is_text_or_zero(byte))
         return false;
     *ret_byte = byte;
     return true;
+}
+
+/* The first escape of [from, to), or `to`. */
+static size_t find_escape(struct ts_bytes bytes, size_t from, size_t to) {
+    uint8_t ignored;
+    for (size_t at = from; at < to; at++) {
+        const uint8_t *found = memchr(bytes.data + at, '%', to - at);
+        if (!found)
+            return to;
+        at = (size_t)(found - bytes.data);
+        if (is_escape(bytes, at, &ignored))
+            return at;
+    }
+    return to;
+}
+
+bool detect__has_escape(struct ts_bytes bytes) {
+    return find_escape(bytes, 0, bytes.len) < bytes.len;
 }
 
 static bool is_unbroken(uint8_t c) {
@@ -419,13 +453,7 @@ void detect__decode_percent(struct ts_scanner *scanner, struct detect_frame *fra
     size_t from = unbroken_begin(bytes, block.from, floor > known ? floor : known);
     size_t to = unbroken_end(bytes, end_of(block) > known ? end_of(block) : known, ceiling);
     size_t at = from > known ? from : known;
-    while (at < to) {
-        const uint8_t *found = memchr(bytes.data + at, '%', to - at);
-        if (!found)
-            break;
-        uint8_t ignored;
-        at = (size_t)(found - bytes.data);
-        at = is_escape(bytes, at, &ignored) ? decode_around(scanner, frame, at) : at + 1;
-    }
+    while (at < to && (at = find_escape(bytes, at, to)) < to)
+        at = decode_around(scanner, frame, at);
     frame->percent_to = at > to ? at : to;
 }

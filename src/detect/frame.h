@@ -122,4 +122,7 @@ void detect__decode_utf16(struct ts_scanner *scanner, struct detect_frame *frame
                           struct ts_span limits);
 void detect__decode_percent(struct ts_scanner *scanner, struct detect_frame *frame, struct ts_span block);
 
+/* Whether one of the bytes is written as %xx, so that decoding changes something. */
+bool detect__has_escape(struct ts_bytes bytes);
+
 #endif

@@ -45,43 +45,85 @@ static const uint8_t *next_byte(const uint8_t *at, const uint8_t *end, char c) {
     return at < end ? at : NULL;
 }
 
-static bool is_mark(struct ts_bytes text, const uint8_t *at, const char *mark, size_t len) {
-    const uint8_t *end = text.data + text.len;
-    for (size_t i = 0; i < len; i++)
-        if (!same_letter(at[i], mark[i]))
-            return false;
-    return (at == text.data || !is_word(at[-1])) && (at + len == end || !is_word(at[len]));
+/* Behind the mark that begins here, in any case, or NULL. As in detect-secrets, the blank behind a colon may be missing, and
+ * another one may be a dash. */
+static const uint8_t *mark_end(const uint8_t *at, const uint8_t *end, const char *mark) {
+    for (char before = 0; *mark; before = *mark++) {
+        if (*mark == ' ' && before == ':') {
+            at += at < end && *at == ' ';
+            continue;
+        }
+        if (at == end || !(same_letter(*at, *mark) || (*mark == ' ' && *at == '-')))
+            return NULL;
+        at++;
+    }
+    return at;
 }
 
-/* Behind the next occurrence of a mark, in any case and as a word of its own; NULL when there is none. Looks for its
- * colon first, which is rare: a finding may stand in a line of many kilobytes. */
+/* Behind the next occurrence of a mark as a word of its own, or as the beginning of one when it ends with a colon; NULL when
+ * there is none. Looks for its colon first, which is rare: a finding may stand in a line of many kilobytes. */
 static const uint8_t *behind(struct ts_bytes text, const uint8_t *from, const char *mark) {
-    size_t len = strlen(mark);
     const char *colon = strchr(mark, ':');
     size_t pivot = colon != NULL ? (size_t)(colon - mark) : 0;
+    bool goes_on = mark[strlen(mark) - 1] == ':';
     const uint8_t *end = text.data + text.len;
-    if ((size_t)(end - from) < len)
+    if ((size_t)(end - from) < pivot)
         return NULL;
-    const uint8_t *last = end - (len - pivot) + 1; /* behind the last place where the pivot can be */
-    for (const uint8_t *at = from + pivot; at < last && (at = next_byte(at, last, mark[pivot])) != NULL; at++)
-        if (is_mark(text, at - pivot, mark, len))
-            return at - pivot + len;
+    for (const uint8_t *at = from + pivot; at < end && (at = next_byte(at, end, mark[pivot])) != NULL; at++) {
+        const uint8_t *begin = at - pivot;
+        const uint8_t *after = mark_end(begin, end, mark);
+        if (after && (begin == text.data || !is_word(begin[-1])) &&
+            (after == end || goes_on || !is_word(*after)))
+            return after;
+    }
     return NULL;
 }
 
-/* "=jwt,github-pat" behind our own mark names the rules that it is for; without it, it is for all. */
+static const uint8_t *over_blanks(const uint8_t *at, const uint8_t *end) {
+    while (at < end && (*at == ' ' || *at == '\t'))
+        at++;
+    return at;
+}
+
+/* "=jwt,github-pat" behind our own mark names the rules that it is for, also with blanks around the '='; without it, it is
+ * for all. */
 static bool names_rule(const uint8_t *at, const uint8_t *end, const char *rule) {
+    at = over_blanks(at, end);
     if (at == end || *at != '=')
         return true;
-    do {
-        const uint8_t *begin = ++at;
+    at = over_blanks(at + 1, end);
+    for (;; at++) {
+        const uint8_t *begin = at;
         while (at < end && (islower(*at) || isdigit(*at) || *at == '-'))
             at++;
         size_t len = (size_t)(at - begin);
         if (len == strlen(rule) && memcmp(begin, rule, len) == 0)
             return true;
-    } while (at < end && *at == ',');
-    return false;
+        if (at == end || *at != ',')
+            return false;
+    }
+}
+
+/* Which of the codes for passwords in a program stands in the list behind "noqa:", as flake8 and ruff read it: "E501, S105",
+ * with commas or blanks between them. NULL when none does. */
+static const char *find_code(const uint8_t *at, const uint8_t *end) {
+    static const char *const marks[] = {"noqa: S105", "noqa: S106", "noqa: S107"};
+    enum { CODE_AT = 6, CODE_LEN = 4 };
+    for (;;) {
+        while (at < end && (*at == ',' || *at == ' ' || *at == '\t'))
+            at++;
+        const uint8_t *begin = at;
+        while (at < end && isalpha(*at))
+            at++;
+        const uint8_t *digits = at;
+        while (at < end && isdigit(*at))
+            at++;
+        if (digits == begin || at == digits || (at < end && is_word(*at)))
+            return NULL;
+        for (size_t i = 0; i < sizeof marks / sizeof marks[0]; i++)
+            if (at - begin == CODE_LEN && mark_end(begin, at, marks[i] + CODE_AT))
+                return marks[i];
+    }
 }
 
 const char *ts_pragma_find(struct ts_bytes lines, struct ts_bytes line_before, const char *rule) {
@@ -93,10 +135,7 @@ const char *ts_pragma_find(struct ts_bytes lines, struct ts_bytes line_before, c
                                          "pragma: allowlist secret",
                                          "pragma: whitelist secret",
                                          "nosec",
-                                         "NOSONAR",
-                                         "noqa: S105",
-                                         "noqa: S106",
-                                         "noqa: S107"};
+                                         "NOSONAR"};
     if (lines.len > 0) {
         for (const uint8_t *at = lines.data; (at = behind(lines, at, own));)
             if (names_rule(at, lines.data + lines.len, rule))
@@ -104,6 +143,11 @@ const char *ts_pragma_find(struct ts_bytes lines, struct ts_bytes line_before, c
         for (size_t i = 0; i < sizeof others / sizeof others[0]; i++)
             if (behind(lines, lines.data, others[i]))
                 return others[i];
+        for (const uint8_t *at = lines.data; (at = behind(lines, at, "noqa:"));) {
+            const char *code = find_code(at, lines.data + lines.len);
+            if (code)
+                return code;
+        }
     }
     if (line_before.len > 0 && behind(line_before, line_before.data, next_line))
         return next_line;

@@ -19,7 +19,8 @@ struct ts_span ts_line_before(struct ts_bytes text, struct ts_span lines);
  *
  *     turnstone:allow                 every rule; "turnstone:allow=jwt,github-pat" only these
  *     gitleaks:allow, trufflehog:ignore, kingfisher:ignore, pragma: allowlist secret, nosec, NOSONAR,
- *     noqa: S105, S106 or S107        every rule
+ *     noqa: S105, S106 or S107, also among other codes
+ *                                     every rule
  *     pragma: allowlist nextline secret, in the line before
  */
 const char *ts_pragma_find(struct ts_bytes lines, struct ts_bytes line_before, const char *rule);

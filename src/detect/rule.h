@@ -74,6 +74,13 @@ enum ts_gate {
     TS_GATE_TOKEN, /* the secret has 16 or more token characters, two digits among them, and a keyword near */
 };
 
+/* Whose a rule is. */
+enum ts_rule_origin {
+    TS_RULE_OF_USER, /* a file that was given */
+    TS_RULE_OF_PROGRAM,
+    TS_RULE_OF_TARGET, /* a file of what is scanned */
+};
+
 struct ts_rule_texts {
     char **texts;
     size_t count;
@@ -111,6 +118,7 @@ struct ts_rule {
     size_t non_match_count;
     const char *file;
     unsigned line;
+    enum ts_rule_origin origin;
 };
 
 const char *ts_severity_name(enum ts_severity severity);

@@ -2,11 +2,16 @@
 
 #include "compiled.h"
 #include "error.h"
+#include "language.h"
 #include "scanner.h"
 
+#include "base/assert.h"
 #include "base/redact.h"
 
 #include <stdlib.h>
+#include <string.h>
+
+enum { MADE_TEXTS = 400 };
 
 struct check {
     ts_rules_problem *visit;
@@ -25,6 +30,19 @@ __attribute__((format(printf, 4, 5))) static void complain(struct check *check, 
                         arguments);
     va_end(arguments);
     check->problems++;
+    check->visit(check->context, &error);
+}
+
+/* The same for what may be as it should: it is no problem. */
+__attribute__((format(printf, 3, 4))) static void warn(const struct check *check, const char *field,
+                                                       const char *format, ...) {
+    struct ts_detect_error error;
+    va_list arguments;
+    va_start(arguments, format);
+    detect__error_set_v(&error, TS_DETECT_UNDECIDED,
+                        (struct detect_place){check->rule->file, check->rule->line, check->rule->id, field},
+                        format, arguments);
+    va_end(arguments);
     check->visit(check->context, &error);
 }
 
@@ -79,6 +97,105 @@ static void check_examples(struct check *check, struct ts_scanner *scanner) {
                      "matches; narrow the pattern or add a validator");
 }
 
+static void count_match(void *context, const struct ts_match *match) {
+    (void)match;
+    ++*(size_t *)context;
+}
+
+/* How many matches a scan does not find because of the gate. */
+static size_t count_lost(struct ts_scanner *scanner, struct ts_bytes text) {
+    size_t counts[2] = {0};
+    for (unsigned ungated = 0; ungated < 2; ungated++) {
+        struct ts_scan scan = {.bytes = text, .ungated = ungated == 1, .not_decoded = true};
+        (void)ts_scanner_scan(scanner, &scan, count_match, &counts[ungated]);
+    }
+    return counts[1] > counts[0] ? counts[1] - counts[0] : 0;
+}
+
+/* Whether one of many texts that the pattern matches, each behind a keyword, is lost by the gate. */
+static bool loses_a_text(struct ts_scanner *scanner, const struct ts_rule *rule,
+                         const struct detect_language *language) {
+    uint8_t text[TS_RULE_DISTANCE_MAX + DETECT_SHORT_REACH];
+    struct ts_prng prng;
+    ts_prng_init(&prng, 1);
+    for (size_t i = 0; i < MADE_TEXTS; i++) {
+        const char *keyword = rule->keywords.texts[i % rule->keywords.count];
+        size_t len = strlen(keyword);
+        ts_assert(len < TS_RULE_DISTANCE_MAX);
+        memcpy(text, keyword, len);
+        text[len++] = i % 2 == 0 ? ' ' : '\n';
+        size_t made = detect__language_make(language, &prng, text + len, DETECT_SHORT_REACH);
+        /* Also without the keyword before: the pattern may have one in it. */
+        if (made > 0 && (count_lost(scanner, ts_bytes_of(text, len + made)) > 0 ||
+                         count_lost(scanner, ts_bytes_of(text + len, made)) > 0))
+            return true;
+    }
+    return false;
+}
+
+/* With the scanner of a rule that judges no secrets, so that every text counts that the pattern matches. */
+static bool is_narrowed(const struct ts_rule *rule, const struct detect_language *language) {
+    struct ts_rule bare = *rule;
+    bare.entropy = 0;
+    bare.validator_count = 0;
+    struct ts_ruleset one = {.rules = &bare, .count = 1};
+    struct ts_detect_error ignored;
+    struct ts_detector *detector =
+        ts_detector_new(&one, &(struct ts_detector_options){.cache_folder = ""}, &ignored);
+    struct ts_scanner *scanner = detector ? ts_scanner_new(detector) : NULL;
+    bool is = scanner && loses_a_text(scanner, rule, language);
+    ts_scanner_free(scanner);
+    ts_detector_free(detector);
+    return is;
+}
+
+/*
+ * A gate `token` with too small a lead loses matches that begin farther before their token. How far they can is computed
+ * from the pattern; where that is more than lead, a text that is lost proves it. None was found: then something else may
+ * save them, such as token characters before the secret.
+ */
+static void check_lead(struct check *check) {
+    const struct ts_rule *rule = check->rule;
+    if (rule->gate != TS_GATE_TOKEN)
+        return;
+    struct detect_arena arena = {0};
+    uint32_t most = 0;
+    const struct detect_language *language = detect__language_parse(rule->pattern, &arena);
+    enum detect_token_start start =
+        language ? detect__language_token_start(language, rule->reach, &most) : DETECT_TOKEN_UNKNOWN;
+    switch (start) {
+    case DETECT_TOKEN_UNKNOWN:
+        warn(
+            check, "gate",
+            "warning: the pattern is too unusual to tell how far before its token a match can begin; add an example "
+            "of the farthest, or write it with classes, groups and {n,m} only");
+        break;
+    case DETECT_TOKEN_NEVER:
+        complain(
+            check, rule->line, "gate",
+            "lets nothing through: no secret of the pattern has 16 token characters in a row with two digits "
+            "among them; use literals or anchors");
+        break;
+    case DETECT_TOKEN_STARTS:
+        if (most <= rule->lead)
+            break;
+        if (is_narrowed(rule, language))
+            complain(
+                check, rule->line, "gate",
+                "loses matches: one can begin %u bytes before its token characters, and lead is %u; write "
+                "gate: {token: true, lead: %u}",
+                most, rule->lead, most);
+        else
+            warn(
+                check, "gate",
+                "warning: may lose matches: one can begin %u bytes before its token characters, and lead is %u; to "
+                "be sure, write gate: {token: true, lead: %u}",
+                most, rule->lead, most);
+        break;
+    }
+    detect__arena_release(&arena);
+}
+
 static void check_rule(struct check *check, const struct ts_rule *rule) {
     check->rule = rule;
     struct ts_detect_error error;
@@ -94,6 +211,7 @@ static void check_rule(struct check *check, const struct ts_rule *rule) {
         complain(check, rule->line, NULL, "out of memory");
     } else {
         check_examples(check, scanner);
+        check_lead(check);
     }
     ts_scanner_free(scanner);
     ts_detector_free(detector);

@@ -130,6 +130,8 @@ bool ts_ruleset_add(struct ts_ruleset *set, const char *file, struct ts_bytes te
                           TS_RULESET_RULES_MAX);
     for (size_t i = 0; i < count && !yaml.failed; i++)
         detect__rule_read(&yaml, detect__yaml_item(&yaml, list, i), &set->rules[set->count + i]);
+    for (size_t i = 0; i < count && !yaml.failed; i++)
+        set->rules[set->count + i].origin = set->origin;
     good = good && !yaml.failed && settle(set, count, ret_error);
     detect__yaml_release(&yaml);
     return good;
@@ -178,12 +180,15 @@ done:
 }
 
 bool ts_ruleset_add_builtin(struct ts_ruleset *set, struct ts_detect_error *ret_error) {
-    for (size_t i = 0; i < detect__builtin_count; i++) {
+    enum ts_rule_origin before = set->origin;
+    bool good = true;
+    set->origin = TS_RULE_OF_PROGRAM;
+    for (size_t i = 0; i < detect__builtin_count && good; i++) {
         const struct detect_builtin *file = &detect__builtin[i];
-        if (!ts_ruleset_add(set, file->name, ts_bytes_of(file->text, file->len), ret_error))
-            return false;
+        good = ts_ruleset_add(set, file->name, ts_bytes_of(file->text, file->len), ret_error);
     }
-    return true;
+    set->origin = before;
+    return good;
 }
 
 static void hash_u64(struct ts_blake3 *hasher, uint64_t value) {

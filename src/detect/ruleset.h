@@ -27,7 +27,8 @@ struct ts_ruleset {
     struct ts_rule *rules;
     size_t count;
     size_t capacity;
-    void *memory; /* of all texts */
+    void *memory;               /* of all texts */
+    enum ts_rule_origin origin; /* of what is added next; the caller may set it */
 };
 
 void ts_ruleset_init(struct ts_ruleset *set);
@@ -37,6 +38,7 @@ void ts_ruleset_release(struct ts_ruleset *set);
 bool ts_ruleset_add(struct ts_ruleset *set, const char *file, struct ts_bytes text,
                     struct ts_detect_error *ret_error);
 bool ts_ruleset_add_file(struct ts_ruleset *set, const char *path, struct ts_detect_error *ret_error);
+/* These are the program's, whatever the origin is. */
 bool ts_ruleset_add_builtin(struct ts_ruleset *set, struct ts_detect_error *ret_error);
 
 /* NULL when there is none. */

@@ -52,20 +52,15 @@ static struct ts_span with_edges(const struct detect_frame *parent, struct ts_sp
     return (struct ts_span){from, to - from};
 }
 
-/* What an encoded secret must look like on the outside, so that the pass that looks for candidates has seen
- * it. */
+/* What the bytes that decide about an encoded secret must look like on the outside, so that the pass that looks for
+ * candidates has seen them. Also what stands before the secret may be encoded, and nothing else: %3D is no letter. */
 static bool shows_itself(const struct detect_frame *frame, struct ts_span outer) {
     struct ts_bytes bytes = ts_bytes_slice(frame->parent->bytes, outer);
     switch (frame->encoding) {
     case TS_ENCODING_BASE64:
         return detect__has_token_shape(bytes);
-    case TS_ENCODING_PERCENT: {
-        const uint8_t *percent = memchr(bytes.data, '%', bytes.len);
-        while (percent && (size_t)(percent - bytes.data) + 2 < bytes.len &&
-               !(isxdigit(percent[1]) && isxdigit(percent[2])))
-            percent = memchr(percent + 1, '%', bytes.len - (size_t)(percent + 1 - bytes.data));
-        return percent && (size_t)(percent - bytes.data) + 2 < bytes.len;
-    }
+    case TS_ENCODING_PERCENT:
+        return detect__has_escape(bytes);
     case TS_ENCODING_UTF16:
     case TS_ENCODING_PLAIN:
         return true;
@@ -116,7 +111,7 @@ static void report(struct ts_scanner *scanner, const struct detect_frame *frame,
         match->depends = with_edges(at->parent, region);
         match->depends_on_start = match->depends.from == 0;
         match->depends_on_end = end_of(match->depends) == at->parent->bytes.len;
-        if (!shows_itself(at, at->encoding == TS_ENCODING_BASE64 ? region : match->span))
+        if (!shows_itself(at, region))
             return;
     }
     if (frame->parent && match->depends.len > DETECT_ENCODED_REACH)

@@ -103,6 +103,10 @@ static enum detect_verdict validate_pem(struct ts_bytes secret) {
     if (!dashes)
         return DETECT_REJECT;
     struct ts_bytes body = ts_bytes_skip(secret, (size_t)(dashes - secret.data) + 5);
+    /* Dashes are base64 of the URL alphabet, which no armour has: the body ends before them. */
+    const uint8_t *end = memmem(body.data, body.len, "-----", 5);
+    if (end)
+        body = ts_bytes_first(body, (size_t)(end - body.data));
     uint8_t decoded[8192];
     size_t len = detect__base64_decode(body, decoded, sizeof decoded);
     size_t whole;

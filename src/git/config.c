@@ -4,6 +4,7 @@
 #include "file.h"
 
 #include <ctype.h>
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <strings.h>
@@ -158,20 +159,28 @@ static void judge_extension(const struct item *item, struct judged *judged, stru
     }
 }
 
-/* Version 0 has no extensions beyond those that change nothing here: git passes over them. */
+static enum ts_git_error refuse_extension(const char *name, const char *value, const char *path,
+                                          struct ts_git_fault *ret_fault) {
+    char thing[2 * NAME_MAX_ + 4096];
+    (void)snprintf(thing, sizeof thing, "extensions.%s%s in %s", name, value, path);
+    return git__fault(TS_GIT_BAD_EXTENSION, thing, ret_fault);
+}
+
+/* Of version 0, git passes over extensions that it does not know, and refuses those that change how a repository is
+ * read: as what it says it is, nothing would be found in it. */
 static enum ts_git_error conclude(const struct judged *judged, const char *path, struct git__config *config,
                                   struct ts_git_fault *ret_fault) {
     if (judged->version > 1)
         return git__fault(TS_GIT_BAD_VERSION, path, ret_fault);
-    if (judged->version == 1) {
-        if (judged->unknown[0] != '\0')
-            return git__fault(TS_GIT_BAD_EXTENSION, judged->unknown, ret_fault);
-        if (judged->bad_format[0] != '\0')
-            return git__fault(TS_GIT_BAD_EXTENSION, judged->bad_format, ret_fault);
-        if (judged->has_reftable)
-            return git__fault(TS_GIT_REFTABLE, path, ret_fault);
-        config->hash = judged->has_sha256 ? TS_GIT_SHA256 : TS_GIT_SHA1;
-    }
+    if (judged->version == 1 && judged->unknown[0] != '\0')
+        return refuse_extension(judged->unknown, "", path, ret_fault);
+    if (judged->bad_format[0] != '\0')
+        return refuse_extension("objectformat = ", judged->bad_format, path, ret_fault);
+    if (judged->has_reftable)
+        return git__fault(TS_GIT_REFTABLE, path, ret_fault);
+    if (judged->version == 0 && judged->has_sha256)
+        return git__fault(TS_GIT_BAD_FORM, path, ret_fault);
+    config->hash = judged->has_sha256 ? TS_GIT_SHA256 : TS_GIT_SHA1;
     return TS_GIT_OK;
 }
 

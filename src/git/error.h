@@ -14,18 +14,30 @@
 #define TS_GIT_ERRORS(X)                                                                                     \
     X(OK, "ok", "")                                                                                          \
     X(NOT_A_REPOSITORY, "not a git repository", "give a work tree, a .git folder or a bare repository")      \
+    X(BAD_GIT_FILE, "says where a repository is, and there is none",                                         \
+      "'git worktree repair' or 'git submodule update --init' mends it")                                     \
     X(BAD_VERSION, "a repository format version that is not known", "a newer release may know it")           \
     X(BAD_EXTENSION, "a repository extension that is not known", "a newer release may know it")              \
+    X(BAD_FORM, "an object format that needs version 1 in a repository of version 0",                        \
+      "'git config core.repositoryFormatVersion 1' in it")                                                   \
     X(REFTABLE, "refs are kept as reftable, which is not supported",                                         \
       "'git refs migrate --ref-format=files' or a mirror clone makes one that is")                           \
     X(BAD_CONFIG, "the configuration is not valid", "'git config --list' says where")                        \
     X(BAD_REF, "a ref that is neither an id nor another ref", "'git fsck' and 'git update-ref -d' clear it") \
+    X(SYMBOLIC_REFS, "a symbolic ref that goes round, or through too many others",                           \
+      "'git symbolic-ref --delete' removes it")                                                              \
+    X(LINKED_FOLDER, "a folder of refs behind a symbolic link, which is not followed",                       \
+      "put the folder itself there")                                                                         \
     X(NO_SUCH_REF, "no such ref or commit", "'git for-each-ref' lists the refs")                             \
     X(IO, "cannot be read", "")                                                                              \
     X(NO_MEMORY, "out of memory", "give it more, or fewer threads")                                          \
     X(STOPPED, "stopped by the caller", "")                                                                  \
+    X(NOT_A_FILE, "not a file, and one should be there", "'git fsck', or fetch it again")                    \
     X(BAD_FILE, "damaged: its header or its tables are not valid", "'git fsck', or fetch it again")          \
-    X(ALTERNATES, "alternates form a cycle or are nested too deep", "see objects/info/alternates")           \
+    X(NO_SHARED_INDEX, "the index is split, and this part of it is missing",                                 \
+      "restore it, or remove the index: 'git reset' makes it anew")                                          \
+    X(ALTERNATES, "alternates are too many or nested too deep; those further on are not read",               \
+      "name them in objects/info/alternates of the repository itself")                                       \
     X(TOO_MANY, "more objects than can be numbered", "scan its packs apart")                                 \
     X(MISSING, "not in the repository", "'git fsck' lists what is missing; fetch it again")                  \
     X(BAD_ENTRY, "damaged: its header is not valid", "'git fsck', or fetch it again")                        \

@@ -25,7 +25,7 @@ static enum ts_git_error open_regular(const char *path, int *ret_fd, size_t *ret
     size_t len = 0;
     if (!S_ISREG(status.st_mode) || !ts_narrow_i64_size(status.st_size, &len)) {
         close(fd);
-        return git__fault(TS_GIT_BAD_FILE, path, ret_fault);
+        return git__fault(TS_GIT_NOT_A_FILE, path, ret_fault);
     }
     *ret_fd = fd;
     *ret_len = len;
@@ -75,17 +75,12 @@ static bool read_up_to(int fd, char *text, size_t *len) {
     return true;
 }
 
-enum ts_git_error git__file_read(const char *path, size_t max, char **ret_text, size_t *ret_len,
-                                 struct ts_git_fault *ret_fault) {
-    int fd = -1;
-    size_t len = 0;
-    enum ts_git_error error = open_regular(path, &fd, &len, ret_fault);
-    if (error != TS_GIT_OK)
-        return error;
-    char *text = NULL;
-    if (len > max)
-        error = git__fault(TS_GIT_TOO_LARGE, path, ret_fault);
-    else if ((text = malloc(len + 1)) == NULL)
+/* What there is, or the first len bytes of it, and closes the file. */
+static enum ts_git_error read_text(const char *path, int fd, size_t len, char **ret_text, size_t *ret_len,
+                                   struct ts_git_fault *ret_fault) {
+    enum ts_git_error error = TS_GIT_OK;
+    char *text = malloc(len + 1);
+    if (text == NULL)
         error = git__fault(TS_GIT_NO_MEMORY, path, ret_fault);
     else if (!read_up_to(fd, text, &len))
         error = git__fault(TS_GIT_IO, path, ret_fault);
@@ -98,6 +93,28 @@ enum ts_git_error git__file_read(const char *path, size_t max, char **ret_text, 
     *ret_text = text;
     *ret_len = len;
     return TS_GIT_OK;
+}
+
+enum ts_git_error git__file_read(const char *path, size_t max, char **ret_text, size_t *ret_len,
+                                 struct ts_git_fault *ret_fault) {
+    int fd = -1;
+    size_t len = 0;
+    enum ts_git_error error = open_regular(path, &fd, &len, ret_fault);
+    if (error == TS_GIT_OK && len > max) {
+        close(fd);
+        error = git__fault(TS_GIT_TOO_LARGE, path, ret_fault);
+    }
+    return error == TS_GIT_OK ? read_text(path, fd, len, ret_text, ret_len, ret_fault) : error;
+}
+
+enum ts_git_error git__file_read_start(const char *path, size_t max, char **ret_text,
+                                       struct ts_git_fault *ret_fault) {
+    int fd = -1;
+    size_t len = 0;
+    enum ts_git_error error = open_regular(path, &fd, &len, ret_fault);
+    if (error != TS_GIT_OK)
+        return error;
+    return read_text(path, fd, len < max ? len : max, ret_text, &len, ret_fault);
 }
 
 bool git__is_dir(const char *path) {

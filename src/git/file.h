@@ -24,6 +24,10 @@ void git__map_release(struct git__map *map);
 enum ts_git_error git__file_read(const char *path, size_t max, char **ret_text, size_t *ret_len,
                                  struct ts_git_fault *ret_fault);
 
+/* The same of at most max bytes: of a longer file those that it begins with. */
+enum ts_git_error git__file_read_start(const char *path, size_t max, char **ret_text,
+                                       struct ts_git_fault *ret_fault);
+
 bool git__is_dir(const char *path);
 bool git__is_file(const char *path);
 

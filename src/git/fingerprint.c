@@ -22,7 +22,7 @@ static void add_text(struct ts_blake3 *hasher, const char *text) {
     ts_blake3_update(hasher, ts_bytes_of_cstring(text));
 }
 
-/* Size and time of a file or folder, or that it is not there. */
+/* Size, time and owner of a file or folder, or that it is not there. */
 static void add_status(struct ts_blake3 *hasher, const char *folder, const char *name) {
     char path[4096];
     struct stat status;
@@ -32,6 +32,9 @@ static void add_status(struct ts_blake3 *hasher, const char *folder, const char 
     if (!is_there)
         return;
     add_number(hasher, (uint64_t)status.st_ino);
+    add_number(hasher, (uint64_t)status.st_mode);
+    add_number(hasher, (uint64_t)status.st_uid);
+    add_number(hasher, (uint64_t)status.st_gid);
     add_number(hasher, (uint64_t)status.st_size);
     add_number(hasher, (uint64_t)status.st_mtim.tv_sec);
     add_number(hasher, (uint64_t)status.st_mtim.tv_nsec);
@@ -64,12 +67,24 @@ static enum ts_git_error add_objects(struct ts_blake3 *hasher, const char *folde
     return TS_GIT_OK;
 }
 
+static void keep_fault(void *ctx, const struct ts_git_fault *fault) {
+    *(struct ts_git_fault *)ctx = *fault;
+}
+
+/* A ref that cannot be read may be any: nobody knows whether it is as it was. */
 static enum ts_git_error add_refs(struct ts_blake3 *hasher, struct ts_git_repo *repo,
                                   struct ts_git_fault *ret_fault) {
     struct ts_git_refs refs;
-    enum ts_git_error error = ts_git_refs_list(repo, NULL, &refs, ret_fault);
+    struct ts_git_fault fault = {.error = TS_GIT_OK};
+    struct ts_git_fault_sink sink = {.take = keep_fault, .ctx = &fault};
+    enum ts_git_error error = ts_git_refs_list(repo, &sink, &refs, ret_fault);
     if (error != TS_GIT_OK)
         return error;
+    if (fault.error != TS_GIT_OK) {
+        ts_git_refs_release(&refs);
+        *ret_fault = fault;
+        return fault.error;
+    }
     add_number(hasher, refs.count);
     for (size_t i = 0; i < refs.count; i++) {
         add_text(hasher, refs.items[i].name);

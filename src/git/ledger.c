@@ -94,10 +94,13 @@ static unsigned class_of(size_t size) {
 
 /* From this size on, straight from the system and in huge pages where it has them: the first touch of each small page
  * costs more than what is done with it. */
-#define MAPPED_MIN    ((size_t)1 << 20)
+#define MAPPED_MIN           ((size_t)1 << 20)
 
-/* Classes above the right one in which a buffer is taken, too, before a new one is made: less than twice as large. */
-#define CLASSES_ABOVE 3
+/* Classes above the right one in which a buffer is taken, too, before a new one is made: less than twice as large, so that
+ * small ones stay in the cache; of mapped ones up to eight times, because pages that the system has to clear, or to get from
+ * its host, cost more than the room that is not used. */
+#define CLASSES_ABOVE        3
+#define CLASSES_ABOVE_MAPPED 12
 
 static uint8_t *memory_new(size_t capacity) {
     if (capacity < MAPPED_MIN)
@@ -143,7 +146,8 @@ bool git__pool_take(struct git__pool *pool, size_t size, struct git__buffer *ret
     unsigned class = class_of(size);
     ts_assert(class < GIT__POOL_CLASSES);
     size_t capacity = class_size(class);
-    for (unsigned i = class; i <= class + CLASSES_ABOVE && i < GIT__POOL_CLASSES; i++) {
+    unsigned above = capacity < MAPPED_MIN ? CLASSES_ABOVE : CLASSES_ABOVE_MAPPED;
+    for (unsigned i = class; i <= class + above && i < GIT__POOL_CLASSES; i++) {
         if (pool->counts[i] == 0)
             continue;
         pool->kept -= class_size(i);

@@ -35,7 +35,7 @@ enum ts_git_error git__loose_head(struct ts_bytes file, struct git__loose_head *
     git__inflate_stream_release(&stream);
     if (error != TS_GIT_OK)
         return error;
-    return len == 0 ? TS_GIT_BAD_ENTRY : head_parse(ts_bytes_of(text, len), ret_head);
+    return head_parse(ts_bytes_of(text, len), ret_head);
 }
 
 /* libdeflate wants one run for head and content: a few bytes of copying beside the inflating. */

@@ -7,6 +7,7 @@
 
 #include <stdlib.h>
 #include <string.h>
+#include <sys/stat.h>
 
 static int compare_loose(const void *a, const void *b) {
     const struct git__loose_object *x = a;
@@ -21,8 +22,21 @@ struct loose_list {
     size_t capacity;
 };
 
+static void keep_fault(struct git__numbers *numbers, const struct ts_git_fault *fault) {
+    if (GIT__GROW(numbers->faults, numbers->fault_capacity, numbers->fault_count + 1))
+        numbers->faults[numbers->fault_count++] = *fault;
+}
+
+static void tell_faults(struct git__numbers *numbers, const struct ts_git_fault_sink *sink) {
+    if (sink == NULL || sink->take == NULL)
+        return;
+    for (size_t i = 0; i < numbers->fault_count; i++)
+        git__fault_send(sink, &numbers->faults[i]);
+    numbers->fault_count = 0;
+}
+
 /* The objects of objects/<two digits>. Other names than ids, such as temporary files, are passed over. */
-static enum ts_git_error list_fan(const struct ts_git_repo *repo, uint32_t object_dir, unsigned fan,
+static enum ts_git_error list_fan(struct ts_git_repo *repo, uint32_t object_dir, unsigned fan,
                                   struct loose_list *list, struct ts_git_fault *ret_fault) {
     char hex[TS_GIT_OID_HEX_SIZE];
     (void)snprintf(hex, sizeof hex, "%02x", fan);
@@ -31,8 +45,14 @@ static enum ts_git_error list_fan(const struct ts_git_repo *repo, uint32_t objec
         return git__fault(TS_GIT_NO_MEMORY, NULL, ret_fault);
     char **names = NULL;
     size_t name_count = 0;
-    enum ts_git_error error = git__list_dir(path, "", &names, &name_count, ret_fault);
+    struct ts_git_fault fault;
+    enum ts_git_error error = git__list_dir(path, "", &names, &name_count, &fault);
     free(path);
+    if (error == TS_GIT_NO_MEMORY)
+        return git__fault(error, NULL, ret_fault);
+    if (error != TS_GIT_OK)
+        keep_fault(&repo->numbers, &fault);
+    error = TS_GIT_OK;
     size_t rest = 2 * ts_git_hash_len(repo->hash) - 2;
     for (size_t i = 0; error == TS_GIT_OK && i < name_count; i++) {
         struct ts_git_oid oid;
@@ -50,11 +70,25 @@ static enum ts_git_error list_fan(const struct ts_git_repo *repo, uint32_t objec
     return error;
 }
 
+/* One fault for a folder of objects that nobody may look into, not one for each of its folders. */
+static bool is_open(struct ts_git_repo *repo, uint32_t object_dir) {
+    struct stat status;
+    struct ts_git_fault fault;
+    char *path = git__path_join(repo->object_dirs[object_dir], ".");
+    bool is = path == NULL || stat(path, &status) == 0;
+    if (!is) {
+        (void)git__fault(TS_GIT_IO, repo->object_dirs[object_dir], &fault);
+        keep_fault(&repo->numbers, &fault);
+    }
+    free(path);
+    return is;
+}
+
 static enum ts_git_error list_loose(struct ts_git_repo *repo, struct ts_git_fault *ret_fault) {
     struct loose_list list = {.items = NULL};
     enum ts_git_error error = TS_GIT_OK;
     for (uint32_t dir = 0; dir < repo->object_dir_count; dir++)
-        for (unsigned fan = 0; fan < 256 && error == TS_GIT_OK; fan++)
+        for (unsigned fan = 0; fan < 256 && error == TS_GIT_OK && (fan > 0 || is_open(repo, dir)); fan++)
             error = list_fan(repo, dir, fan, &list, ret_fault);
     if (error == TS_GIT_OK && list.count >= GIT__NONE)
         error = git__fault(TS_GIT_TOO_MANY, repo->common_dir, ret_fault);
@@ -91,7 +125,7 @@ static void insert(struct ts_git_repo *repo, uint32_t number, const uint8_t *id)
     numbers->slots[slot] = number;
 }
 
-static void insert_all(struct ts_git_repo *repo, const struct ts_git_fault_sink *faults) {
+static void insert_all(struct ts_git_repo *repo) {
     size_t len = ts_git_hash_len(repo->hash);
     for (size_t i = 0; i < repo->pack_count; i++) {
         const struct git__pack_index *index = &repo->packs[i].index;
@@ -104,7 +138,7 @@ static void insert_all(struct ts_git_repo *repo, const struct ts_git_fault_sink 
         if (!is_sorted) {
             struct ts_git_fault fault;
             (void)git__fault(TS_GIT_BAD_FILE, git__pack_name(&repo->packs[i]), &fault);
-            git__fault_send(faults, &fault);
+            keep_fault(&repo->numbers, &fault);
         }
     }
     for (uint32_t p = 0; p < repo->numbers.loose_count; p++)
@@ -114,8 +148,10 @@ static void insert_all(struct ts_git_repo *repo, const struct ts_git_fault_sink 
 enum ts_git_error git__numbers_fill(struct ts_git_repo *repo, const struct ts_git_fault_sink *faults,
                                     struct ts_git_fault *ret_fault) {
     struct git__numbers *numbers = &repo->numbers;
-    if (numbers->is_filled)
+    if (numbers->is_filled) {
+        tell_faults(numbers, faults);
         return TS_GIT_OK;
+    }
     enum ts_git_error error = list_loose(repo, ret_fault);
     if (error != TS_GIT_OK)
         return error;
@@ -145,8 +181,9 @@ enum ts_git_error git__numbers_fill(struct ts_git_repo *repo, const struct ts_gi
     if (numbers->slots == NULL || numbers->copies == NULL)
         goto no_memory;
     memset(numbers->slots, 0xff, (size_t)size * sizeof *numbers->slots);
-    insert_all(repo, faults);
+    insert_all(repo);
     numbers->is_filled = true;
+    tell_faults(numbers, faults);
     return TS_GIT_OK;
 no_memory:
     git__numbers_release(numbers);
@@ -158,6 +195,7 @@ void git__numbers_release(struct git__numbers *numbers) {
     free(numbers->loose);
     free(numbers->slots);
     free(numbers->copies);
+    free(numbers->faults);
     *numbers = (struct git__numbers){.is_filled = false};
 }
 

@@ -34,6 +34,9 @@ struct git__numbers {
     uint64_t *copies; /* a bit for each number: there is a lower one for the same id */
     uint32_t mask;
     uint64_t seed[2];
+    struct ts_git_fault *faults; /* what could not be listed, until someone hears of it */
+    size_t fault_count;
+    size_t fault_capacity;
 };
 
 /* Where a number stands: position in the index of a pack, or in the list of loose objects. */
@@ -42,6 +45,8 @@ struct git__spot {
     uint32_t position;
 };
 
+/* Folders of loose objects that cannot be listed, and indexes that are out of order, are faults. They are told once, to the
+ * first sink that there is. */
 enum ts_git_error git__numbers_fill(struct ts_git_repo *repo, const struct ts_git_fault_sink *faults,
                                     struct ts_git_fault *ret_fault);
 void git__numbers_release(struct git__numbers *numbers);

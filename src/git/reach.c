@@ -120,8 +120,7 @@ static void choose(struct walk *in, const struct walk *out, const struct ts_git_
     for (size_t i = 0; i < in->missing.count; i++)
         keep(in, &selected->missing, in->missing.items[i]);
     for (size_t i = 0; i < in->others.count; i++)
-        if (!git__set_has(out->seen, in->others.items[i]))
-            keep(in, &selected->others, in->others.items[i]);
+        keep(in, &selected->others, in->others.items[i]);
     for (size_t i = 0; i < selected->commits.count; i++) {
         uint32_t commit = selected->commits.items[i];
         for (uint32_t k = GIT__COMMIT_HEAD; k < graph->edges[commit].added; k++) {

@@ -6,6 +6,7 @@
 #include <dirent.h>
 #include <errno.h>
 #include <limits.h>
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/stat.h>
@@ -121,6 +122,14 @@ static bool is_git_dir(const char *path) {
            (has(path, "objects", git__is_dir) && has(path, "refs", git__is_dir));
 }
 
+/* A file that says where a repository is, and is wrong. */
+static enum ts_git_error refuse_git_file(const char *folder, const char *name, const char *line,
+                                         struct ts_git_fault *ret_fault) {
+    char thing[2 * PATH_MAX];
+    (void)snprintf(thing, sizeof thing, "%s/%s ('%s')", folder, name, line);
+    return git__fault(TS_GIT_BAD_GIT_FILE, thing, ret_fault);
+}
+
 /* A .git file: "gitdir: PATH", relative to the folder it stands in. */
 static enum ts_git_error follow_git_file(const char *folder, const char *name, char **ret_git_dir,
                                          struct ts_git_fault *ret_fault) {
@@ -132,13 +141,24 @@ static enum ts_git_error follow_git_file(const char *folder, const char *name, c
     char *git_dir = NULL;
     if (strncmp(line, key, strlen(key)) == 0)
         git_dir = git__path_join(folder, line + strlen(key));
-    free(line);
     if (git_dir == NULL || !is_git_dir(git_dir)) {
+        bool is_key = strncmp(line, key, strlen(key)) == 0;
+        error = refuse_git_file(folder, name, is_key ? line : "no gitdir: PATH", ret_fault);
         free(git_dir);
-        return git__fault(TS_GIT_NOT_A_REPOSITORY, folder, ret_fault);
+    } else {
+        *ret_git_dir = git_dir;
     }
-    *ret_git_dir = git_dir;
-    return TS_GIT_OK;
+    free(line);
+    return error;
+}
+
+/* Nobody may look into it: what it is cannot be said. */
+static bool is_closed(const char *path) {
+    struct stat status;
+    char *head = git__path_join(path, "HEAD");
+    bool is = head != NULL && lstat(head, &status) != 0 && errno == EACCES;
+    free(head);
+    return is;
 }
 
 /* Looks at one folder. MISSING when there is nothing of a repository in it. */
@@ -152,6 +172,8 @@ static enum ts_git_error locate_in(const char *folder, struct ts_git_repo *repo,
         repo->git_dir = strdup(dot_git);
         repo->work_tree = strdup(folder);
         error = TS_GIT_OK;
+    } else if (is_closed(dot_git)) {
+        error = git__fault(TS_GIT_IO, dot_git, ret_fault);
     } else if (git__is_file(dot_git)) {
         error = follow_git_file(folder, ".git", &repo->git_dir, ret_fault);
         repo->work_tree = strdup(folder);
@@ -191,13 +213,15 @@ static enum ts_git_error find_common_dir(struct ts_git_repo *repo, struct ts_git
     enum ts_git_error error = read_line(repo->git_dir, "commondir", &line, ret_fault);
     if (error != TS_GIT_OK && error != TS_GIT_MISSING)
         return error;
+    error = TS_GIT_OK;
     repo->common_dir = line != NULL ? git__path_join(repo->git_dir, line) : strdup(repo->git_dir);
-    free(line);
     if (repo->common_dir == NULL)
-        return git__fault(TS_GIT_NO_MEMORY, repo->git_dir, ret_fault);
-    if (!has(repo->common_dir, "objects", git__is_dir))
-        return git__fault(TS_GIT_NOT_A_REPOSITORY, repo->common_dir, ret_fault);
-    return TS_GIT_OK;
+        error = git__fault(TS_GIT_NO_MEMORY, repo->git_dir, ret_fault);
+    else if (!has(repo->common_dir, "objects", git__is_dir))
+        error = line != NULL ? refuse_git_file(repo->git_dir, "commondir", line, ret_fault)
+                             : git__fault(TS_GIT_NOT_A_REPOSITORY, repo->common_dir, ret_fault);
+    free(line);
+    return error;
 }
 
 /* ---- object folders and their packs ---- */
@@ -230,47 +254,51 @@ static enum ts_git_error add_object_dir(struct ts_git_repo *repo, const char *pa
     return TS_GIT_OK;
 }
 
-/* One alternates file; the folders it names are added behind those that are known. */
-static void add_alternates_of(struct ts_git_repo *repo, const char *object_dir,
+/* Beyond the nesting that git reads: one that is known already takes nothing away. */
+static enum ts_git_error refuse_unknown_dir(const struct ts_git_repo *repo, const char *path,
+                                            const char *named_by, struct ts_git_fault *ret_fault) {
+    char *real = realpath(path, NULL);
+    bool is_known = real != NULL && is_known_dir(repo, real);
+    free(real);
+    return is_known ? TS_GIT_OK : git__fault(TS_GIT_ALTERNATES, named_by, ret_fault);
+}
+
+/* One alternates file; the folders it names are added behind those that are known, unless it is one too many: then a
+ * folder that is not known is a fault. */
+static void add_alternates_of(struct ts_git_repo *repo, const char *object_dir, bool is_too_deep,
                               const struct ts_git_fault_sink *faults) {
     struct ts_git_fault fault;
     char *path = git__path_join(object_dir, "info/alternates");
     char *text = NULL;
     size_t len = 0;
-    if (path == NULL)
-        return;
-    enum ts_git_error error = git__file_read(path, 1u << 20, &text, &len, &fault);
-    free(path);
-    if (error != TS_GIT_OK) {
-        if (error != TS_GIT_MISSING)
-            git__fault_send(faults, &fault);
-        return;
-    }
+    enum ts_git_error error = path == NULL ? git__fault(TS_GIT_NO_MEMORY, object_dir, &fault)
+                                           : git__file_read(path, 1u << 20, &text, &len, &fault);
+    if (error != TS_GIT_OK && error != TS_GIT_MISSING)
+        git__fault_send(faults, &fault);
     char *rest = text;
-    for (char *line; (line = strsep(&rest, "\n")) != NULL;) {
+    for (char *line; error == TS_GIT_OK && (line = strsep(&rest, "\n")) != NULL;) {
         cut_line_end(line);
         if (line[0] == '\0' || line[0] == '#')
             continue;
         char *full = git__path_join(object_dir, line);
-        if (full != NULL && add_object_dir(repo, full, &fault) != TS_GIT_OK)
+        error = full == NULL  ? git__fault(TS_GIT_NO_MEMORY, object_dir, &fault)
+                : is_too_deep ? refuse_unknown_dir(repo, full, path, &fault)
+                              : add_object_dir(repo, full, &fault);
+        if (error != TS_GIT_OK)
             git__fault_send(faults, &fault);
+        error = is_too_deep ? error : TS_GIT_OK;
         free(full);
     }
     free(text);
+    free(path);
 }
 
 static void add_alternates(struct ts_git_repo *repo, const struct ts_git_fault_sink *faults) {
     size_t from = 0;
-    for (int nest = 0; from < repo->object_dir_count; nest++) {
-        if (nest > ALTERNATE_NEST_MAX) {
-            struct ts_git_fault fault;
-            (void)git__fault(TS_GIT_ALTERNATES, repo->object_dirs[from], &fault);
-            git__fault_send(faults, &fault);
-            return;
-        }
+    for (int nest = 0; nest <= ALTERNATE_NEST_MAX + 1; nest++) {
         size_t to = repo->object_dir_count;
         for (; from < to; from++)
-            add_alternates_of(repo, repo->object_dirs[from], faults);
+            add_alternates_of(repo, repo->object_dirs[from], nest > ALTERNATE_NEST_MAX, faults);
     }
 }
 
@@ -350,7 +378,10 @@ static enum ts_git_error open_packs(struct ts_git_repo *repo, const char *object
     size_t count = 0;
     if (pack_dir == NULL)
         return git__fault(TS_GIT_NO_MEMORY, object_dir, ret_fault);
-    enum ts_git_error error = git__list_dir(pack_dir, ".idx", &names, &count, ret_fault);
+    struct ts_git_fault fault;
+    enum ts_git_error error = TS_GIT_OK;
+    if (git__list_dir(pack_dir, ".idx", &names, &count, &fault) != TS_GIT_OK)
+        git__fault_send(faults, &fault);
     size_t first = repo->pack_count;
     for (size_t i = 0; error == TS_GIT_OK && i < count; i++) {
         char *path = git__path_join(pack_dir, names[i]);
@@ -388,13 +419,17 @@ static int compare_oids(const void *a, const void *b) {
     return ts_git_oid_compare(a, b);
 }
 
-static enum ts_git_error read_shallow(struct ts_git_repo *repo, struct ts_git_fault *ret_fault) {
+/* What of it cannot be read is a fault: parents that a shallow clone leaves out are then missing, each by its name. */
+static enum ts_git_error read_shallow(struct ts_git_repo *repo, const struct ts_git_fault_sink *faults,
+                                      struct ts_git_fault *ret_fault) {
     char *path = git__path_join(repo->common_dir, "shallow");
     char *text = NULL;
     size_t len = 0;
+    struct ts_git_fault fault;
     if (path == NULL)
         return git__fault(TS_GIT_NO_MEMORY, repo->common_dir, ret_fault);
-    enum ts_git_error error = git__file_read(path, SHALLOW_MAX, &text, &len, ret_fault);
+    enum ts_git_error found = git__file_read(path, SHALLOW_MAX, &text, &len, &fault);
+    enum ts_git_error error = TS_GIT_OK;
     size_t capacity = 0;
     char *rest = text;
     for (char *line; error == TS_GIT_OK && (line = strsep(&rest, "\n")) != NULL;) {
@@ -402,17 +437,19 @@ static enum ts_git_error read_shallow(struct ts_git_repo *repo, struct ts_git_fa
         if (line[0] == '\0')
             continue;
         if (!ts_git_oid_parse(repo->hash, ts_bytes_of_cstring(line), &oid))
-            error = git__fault(TS_GIT_BAD_FILE, path, ret_fault);
+            found = git__fault(TS_GIT_BAD_FILE, path, &fault);
         else if (!GIT__GROW(repo->shallow, capacity, repo->shallow_count + 1))
             error = git__fault(TS_GIT_NO_MEMORY, path, ret_fault);
         else
             repo->shallow[repo->shallow_count++] = oid;
     }
+    if (found != TS_GIT_OK && found != TS_GIT_MISSING)
+        git__fault_send(faults, &fault);
     if (repo->shallow_count > 0)
         qsort(repo->shallow, repo->shallow_count, sizeof *repo->shallow, compare_oids);
     free(text);
     free(path);
-    return error == TS_GIT_MISSING ? TS_GIT_OK : error;
+    return error;
 }
 
 bool git__is_shallow_commit(const struct ts_git_repo *repo, const struct ts_git_oid *oid) {
@@ -467,7 +504,7 @@ enum ts_git_error ts_git_repo_open(const char *path, const struct ts_git_open_op
     if (error == TS_GIT_OK)
         error = open_objects(repo, used, ret_fault);
     if (error == TS_GIT_OK)
-        error = read_shallow(repo, ret_fault);
+        error = read_shallow(repo, &used->faults, ret_fault);
     if (error != TS_GIT_OK) {
         ts_git_repo_free(repo);
         return error;

@@ -18,7 +18,7 @@ struct ts_git_open_options {
     bool search_upward;    /* look for the repository in the folders above, too */
     const char *work_tree; /* instead of where it stands by itself, also of a bare one; NULL: there */
     bool no_alternates;    /* do not read objects of other repositories that this one names */
-    struct ts_git_fault_sink faults; /* damage that leaves something to read: a broken pack, for one */
+    struct ts_git_fault_sink faults; /* what cannot be read and leaves the rest: a broken pack, for one */
 };
 
 /* path is a work tree (also a linked one), a .git folder or file, or a bare repository. options may be NULL.
@@ -46,14 +46,15 @@ struct ts_git_refs {
     size_t count;
 };
 
-/* A ref that is broken, or whose tag cannot be read, goes to the sink, which may be NULL; the others are
- * listed. A symbolic ref to one that is not there yet (HEAD of an empty repository) is left out. */
+/* A ref that is broken or cannot be read, or whose tag cannot, goes to the sink, which may be NULL; the others are
+ * listed. A symbolic ref to one that is not there yet (HEAD of an empty repository) is left out. HEADs of other work
+ * trees are among them, as main-worktree/HEAD and worktrees/ID/HEAD. */
 enum ts_git_error ts_git_refs_list(struct ts_git_repo *repo, const struct ts_git_fault_sink *faults,
                                    struct ts_git_refs *ret_refs, struct ts_git_fault *ret_fault);
 void ts_git_refs_release(struct ts_git_refs *refs);
 
 /* A ref as users write it (main, v1.0, origin/main, refs/…, HEAD), or an id of at least 4 digits that begins
- * only one object. Tags are not peeled. */
+ * only one object. Tags are not peeled. NO_SUCH_REF when there is none; other errors are of one that cannot be read. */
 enum ts_git_error ts_git_repo_resolve(struct ts_git_repo *repo, const char *name, struct ts_git_oid *ret_oid,
                                       struct ts_git_fault *ret_fault);
 

@@ -13,7 +13,9 @@
 #include "base/checked.h"
 #include "base/endian.h"
 #include "repo_impl.h"
+#include "split.h"
 
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -43,9 +45,15 @@ static bool strip_parse(struct ts_bytes *rest, uint64_t *ret) {
     return true;
 }
 
-/* A path that stays inside the work tree and its own name: what git refuses to check out is refused here. */
-static bool path_is_safe(const char *path, size_t len) {
-    if (len == 0 || path[0] == '/' || path[len - 1] == '/')
+/* What git refuses to check out is refused here. */
+bool git__staged_is_safe(const struct ts_git_staged_entry *entry) {
+    const char *path = entry->path;
+    size_t len = entry->path_len;
+    bool is_folder = len > 0 && path[len - 1] == '/';
+    if (is_folder != ts_git_mode_is_tree(entry->mode))
+        return false;
+    len -= is_folder;
+    if (len == 0)
         return false;
     for (size_t from = 0; from <= len;) {
         const char *slash = from < len ? memchr(path + from, '/', len - from) : NULL;
@@ -89,10 +97,6 @@ static bool take_path(struct parser *p, size_t entry_head, char **ret_path, size
     memcpy(path + kept, p->rest.data, added);
     path[len] = '\0';
     p->rest = ts_bytes_skip(p->rest, taken);
-    if (!path_is_safe(path, len)) {
-        free(path);
-        return false;
-    }
     *ret_path = path;
     *ret_len = len;
     return true;
@@ -125,7 +129,9 @@ static bool take_entry(struct parser *p) {
     p->rest = ts_bytes_skip(p->rest, head);
     if (!take_path(p, head, &entry.path, &entry.path_len))
         return false;
-    if (!GIT__GROW(p->staged.items, p->capacity, p->staged.count + 1)) {
+    /* One without a path is for git__split_join to judge. */
+    if ((entry.path_len > 0 && !git__staged_is_safe(&entry)) ||
+        !GIT__GROW(p->staged.items, p->capacity, p->staged.count + 1)) {
         free(entry.path);
         return false;
     }
@@ -133,23 +139,37 @@ static bool take_entry(struct parser *p) {
     return true;
 }
 
-/* Extensions whose name begins with a capital may be passed over; of the others, a split index must not. */
-static bool extensions_are_known(struct ts_bytes rest) {
+/* Extensions whose name begins with a capital may be passed over: they only make git faster. */
+static bool take_extensions(const struct parser *p, struct git__split *ret_split) {
+    struct ts_bytes rest = p->rest;
     while (rest.len >= 8) {
         uint32_t len = ts_be32_load(rest.data + 4);
         if (len > rest.len - 8)
             return false;
-        bool is_optional = rest.data[0] >= 'A' && rest.data[0] <= 'Z';
-        if (!is_optional && memcmp(rest.data, "sdir", 4) != 0)
+        struct ts_bytes content = ts_bytes_slice(rest, (struct ts_span){8, len});
+        if (memcmp(rest.data, "link", 4) == 0) {
+            if (!git__split_parse(p->hash, content, ret_split))
+                return false;
+        } else if ((rest.data[0] < 'A' || rest.data[0] > 'Z') && memcmp(rest.data, "sdir", 4) != 0) {
             return false;
+        }
         rest = ts_bytes_skip(rest, 8 + (size_t)len);
     }
     return rest.len == 0;
 }
 
-bool ts_git_staged_parse(enum ts_git_hash hash, struct ts_bytes file, struct ts_git_staged *ret_staged) {
+static bool has_paths(const struct ts_git_staged *staged) {
+    for (size_t i = 0; i < staged->count; i++)
+        if (staged->items[i].path_len == 0)
+            return false;
+    return true;
+}
+
+bool git__staged_parse(enum ts_git_hash hash, struct ts_bytes file, struct ts_git_staged *ret_staged,
+                       struct git__split *ret_split) {
     size_t hash_len = ts_git_hash_len(hash);
     struct parser p = {.hash = hash};
+    struct git__split split = {.is_split = false};
     if (file.len < 12 + hash_len || memcmp(file.data, "DIRC", 4) != 0)
         return false;
     p.version = ts_be32_load(file.data + 4);
@@ -158,25 +178,95 @@ bool ts_git_staged_parse(enum ts_git_hash hash, struct ts_bytes file, struct ts_
     bool is_valid = p.version >= 2 && p.version <= 4;
     for (uint32_t i = 0; i < count && is_valid; i++)
         is_valid = take_entry(&p);
-    if (!is_valid || !extensions_are_known(p.rest)) {
+    if (!is_valid || !take_extensions(&p, &split) || (!split.is_split && !has_paths(&p.staged))) {
         ts_git_staged_release(&p.staged);
         return false;
     }
     *ret_staged = p.staged;
+    *ret_split = split;
     return true;
+}
+
+/* The shared file is in the folder of the repository, or else beside the index. */
+static enum ts_git_error open_shared(const struct ts_git_repo *repo, const char *index, const char *name,
+                                     char **ret_path, struct git__map *ret_map,
+                                     struct ts_git_fault *ret_fault) {
+    char *path = git__path_join(repo->git_dir, name);
+    if (path == NULL)
+        return git__fault(TS_GIT_NO_MEMORY, index, ret_fault);
+    enum ts_git_error error = git__map_open(path, ret_map, ret_fault);
+    const char *slash = strrchr(index, '/');
+    if (error == TS_GIT_MISSING) {
+        struct ts_git_fault ignored;
+        char *folder = slash != NULL ? strndup(index, (size_t)(slash - index)) : strdup(".");
+        char *beside = folder != NULL ? git__path_join(folder, name) : NULL;
+        free(folder);
+        if (beside == NULL) {
+            error = git__fault(TS_GIT_NO_MEMORY, index, ret_fault);
+        } else if (git__map_open(beside, ret_map, &ignored) == TS_GIT_OK) {
+            error = TS_GIT_OK;
+            free(path);
+            path = beside;
+        } else {
+            error = git__fault(TS_GIT_NO_SHARED_INDEX, path, ret_fault);
+            free(beside);
+        }
+    }
+    if (error == TS_GIT_OK)
+        *ret_path = path;
+    else
+        free(path);
+    return error;
+}
+
+/* `staged` becomes all of it, from what the index has itself. */
+static enum ts_git_error join_shared(const struct ts_git_repo *repo, const char *index,
+                                     const struct git__split *split, struct ts_git_staged *staged,
+                                     struct ts_git_fault *ret_fault) {
+    char hex[TS_GIT_OID_HEX_SIZE];
+    char name[sizeof "sharedindex." + TS_GIT_OID_HEX_SIZE];
+    size_t hash_len = ts_git_hash_len(repo->hash);
+    struct git__map map = {{NULL, 0}};
+    struct git__split nested = {.is_split = false};
+    struct ts_git_staged shared = {NULL, 0};
+    struct ts_git_staged joined;
+    char *path = NULL;
+    (void)snprintf(name, sizeof name, "sharedindex.%s", ts_git_oid_format(repo->hash, &split->shared, hex));
+    enum ts_git_error error = open_shared(repo, index, name, &path, &map, ret_fault);
+    if (error != TS_GIT_OK)
+        return error;
+    if (!git__staged_parse(repo->hash, map.bytes, &shared, &nested) || nested.is_split ||
+        memcmp(map.bytes.data + map.bytes.len - hash_len, split->shared.bytes, hash_len) != 0) {
+        error = git__fault(TS_GIT_BAD_FILE, path, ret_fault);
+    } else if (!git__split_join(split, &shared, staged, &joined)) {
+        error = git__fault(TS_GIT_BAD_FILE, index, ret_fault);
+    } else {
+        ts_git_staged_release(staged);
+        *staged = joined;
+    }
+    ts_git_staged_release(&shared);
+    git__map_release(&map);
+    free(path);
+    return error;
 }
 
 enum ts_git_error ts_git_staged_read_file(struct ts_git_repo *repo, const char *path,
                                           struct ts_git_staged *ret_staged, struct ts_git_fault *ret_fault) {
     struct git__map map = {{NULL, 0}};
+    struct git__split split = {.is_split = false};
+    struct ts_git_staged staged = {NULL, 0};
     enum ts_git_error error = git__map_open(path, &map, ret_fault);
-    if (error == TS_GIT_MISSING) {
-        *ret_staged = (struct ts_git_staged){NULL, 0};
+    if (error == TS_GIT_MISSING)
         error = TS_GIT_OK;
-    } else if (error == TS_GIT_OK && !ts_git_staged_parse(repo->hash, map.bytes, ret_staged)) {
+    else if (error == TS_GIT_OK && !git__staged_parse(repo->hash, map.bytes, &staged, &split))
         error = git__fault(TS_GIT_BAD_FILE, path, ret_fault);
-    }
+    if (error == TS_GIT_OK && split.is_split)
+        error = join_shared(repo, path, &split, &staged, ret_fault);
     git__map_release(&map);
+    if (error == TS_GIT_OK)
+        *ret_staged = staged;
+    else
+        ts_git_staged_release(&staged);
     return error;
 }
 

@@ -1,12 +1,15 @@
 /*
- * The index of a work tree: what is staged. Versions 2 to 4, read whole; extensions are passed over, except
- * that a split index (which keeps most entries in another file) is an error.
+ * The index of a work tree: what is staged. Versions 2 to 4, read whole. Of the extensions, those that say what is
+ * staged are understood: a sparse index has folders among its entries, a split one keeps most of them in another file;
+ * the others are passed over.
  */
 #ifndef TS_GIT_STAGED_H
 #define TS_GIT_STAGED_H
 
 #include "git/repo.h"
 
+/* Of a sparse index, an entry may be a folder: its mode is that of a tree, its path ends with a slash, and everything
+ * in that tree is staged as it is there. */
 struct ts_git_staged_entry {
     char *path; /* any bytes, ended by a zero */
     size_t path_len;
@@ -25,7 +28,7 @@ struct ts_git_staged {
     size_t count;
 };
 
-/* OK and empty when there is no index yet. */
+/* OK and empty when there is no index yet; NO_SHARED_INDEX when the other file of a split one is not there. */
 enum ts_git_error ts_git_staged_read(struct ts_git_repo *repo, struct ts_git_staged *ret_staged,
                                      struct ts_git_fault *ret_fault);
 
@@ -33,8 +36,6 @@ enum ts_git_error ts_git_staged_read(struct ts_git_repo *repo, struct ts_git_sta
 enum ts_git_error ts_git_staged_read_file(struct ts_git_repo *repo, const char *path,
                                           struct ts_git_staged *ret_staged, struct ts_git_fault *ret_fault);
 
-/* The same on bytes. False when they are no index. */
-bool ts_git_staged_parse(enum ts_git_hash hash, struct ts_bytes file, struct ts_git_staged *ret_staged);
 void ts_git_staged_release(struct ts_git_staged *staged);
 
 #endif

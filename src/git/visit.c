@@ -15,7 +15,7 @@
 #define COPIES_MAX         ((size_t)1 << 18) /* 6 MiB a thread; a delta with more of them is looked at whole */
 #define OTHER_COPY_STEPS   UINT64_C(4000000) /* entries looked at for other copies of what is damaged */
 #define UNITS_AT_ONCE      8
-#define POOL_MAX           ((uint64_t)64 << 20) /* of all threads */
+#define POOL_MAX           ((uint64_t)256 << 20) /* of all threads; at most a quarter of what may be held */
 
 /* ---- one thread ---- */
 

@@ -99,18 +99,14 @@ static void put_targets(const struct report_job *job) {
         }
         ts_out_put_cstring(out, ts_target_kind_name(target->kind));
         if (report__is_empty(target)) {
-            ts_out_put_cstring(out, ": <strong class=\"medium\">nothing there to scan</strong></dd>\n");
+            ts_out_put_cstring(out, ": <strong class=\"medium\">");
+            ts_out_put_cstring(out, target->outcome == TS_TARGET_SCANNED ? "nothing there to scan"
+                                                                         : "not scanned");
+            ts_out_put_cstring(out, "</strong></dd>\n");
             continue;
         }
         ts_out_put_cstring(out, ": ");
-        if (target->kind == TS_TARGET_KIND_REPOSITORY) {
-            report__put_count(out, target->commits, "commit", "commits");
-            ts_out_put_cstring(out, ", ");
-        }
-        report__put_count(out, target->blobs, target->kind == TS_TARGET_KIND_REPOSITORY ? "blob" : "file",
-                          target->kind == TS_TARGET_KIND_REPOSITORY ? "blobs" : "files");
-        ts_out_put_cstring(out, ", ");
-        report__put_size(out, target->bytes);
+        ts_out_put_cstring(out, report__content(target).text);
         if (target->blobs_known > 0) {
             ts_out_put_cstring(out, "; ");
             report__put_count(out, target->blobs_known, "blob", "blobs");
@@ -129,6 +125,18 @@ static void put_targets(const struct report_job *job) {
     }
 }
 
+static void put_rule_changes(const struct report_job *job) {
+    char line[TS_REPORT_LINE_SIZE];
+    const struct ts_report *report = job->report;
+    for (size_t i = 0; i < report->rule_change_count; i++) {
+        const struct ts_report_rule_change *change = &report->rule_changes[i];
+        ts_out_put_cstring(job->out, ts_report_is_rule_lost(change) ? "<dt></dt><dd><strong class=\"medium\">"
+                                                                    : "<dt></dt><dd class=\"soft\">");
+        report__put_markup_text(job->out, ts_report_rule_change_text(report, change, line));
+        ts_out_put_cstring(job->out, ts_report_is_rule_lost(change) ? "</strong></dd>\n" : "</dd>\n");
+    }
+}
+
 static void put_summary(const struct report_job *job) {
     struct ts_out *out = job->out;
     const struct ts_report *report = job->report;
@@ -139,6 +147,7 @@ static void put_summary(const struct report_job *job) {
     ts_out_put_cstring(out, ", turnstone ");
     report__put_markup_text(out, job->options->version);
     ts_out_put_cstring(out, "</dd>\n");
+    put_rule_changes(job);
     for (size_t i = 0; i < report->suppression_count; i++) {
         const struct ts_report_suppression *by = &report->suppressions[i];
         ts_out_put_cstring(out, i == 0 ? "<dt>Suppressed</dt><dd>" : "<dt></dt><dd>");

@@ -154,6 +154,8 @@ static void put_targets(struct ts_out *out, const struct ts_report *report) {
         put_number(out, "missing_by_design", target->missing_by_design);
         put_number(out, "cut_commits", target->cut_commits);
         put_number(out, "skipped", target->skipped);
+        ts_out_put_cstring(out, target->outcome == TS_TARGET_SCANNED ? ", \"is_scanned\": true"
+                                                                     : ", \"is_scanned\": false");
         ts_out_put_char(out, '}');
     }
     ts_out_put_char(out, ']');
@@ -169,6 +171,28 @@ static void put_suppressions(struct ts_out *out, const struct ts_report *report)
         put_number(out, "findings", by->findings);
         put_number(out, "occurrences", by->occurrences);
         ts_out_put_char(out, '}');
+    }
+    ts_out_put_char(out, ']');
+}
+
+static void put_rule_changes(struct ts_out *out, const struct ts_report *report) {
+    ts_out_put_cstring(out, ",\n    \"rule_changes\": [");
+    for (size_t i = 0; i < report->rule_change_count; i++) {
+        const struct ts_report_rule_change *by = &report->rule_changes[i];
+        ts_out_put_cstring(out, i == 0 ? "\n      {\"change\": " : ",\n      {\"change\": ");
+        ts_out_put_json(out, ts_bytes_of_cstring(ts_rule_change_name(by->change)));
+        put_bytes(out, "source", ts_bytes_of_cstring(by->source));
+        if (by->target == TS_REPORT_NONE)
+            put_null(out, "repo");
+        else
+            put_bytes(out, "repo", report->targets[by->target].name);
+        put_number(out, "count", by->count);
+        put_name(out, "rules");
+        for (size_t k = 0; k < by->count; k++) {
+            ts_out_put_cstring(out, k == 0 ? "[" : ", ");
+            ts_out_put_json(out, ts_bytes_of_cstring(by->rules[k]));
+        }
+        ts_out_put_cstring(out, "]}");
     }
     ts_out_put_char(out, ']');
 }
@@ -241,6 +265,7 @@ static void put_summary(const struct report_job *job) {
     put_number(out, "bytes_looked_at", totals->bytes_looked_at);
     put_number(out, "blobs_known", totals->blobs_known);
     put_targets(out, job->report);
+    put_rule_changes(out, job->report);
     put_suppressions(out, job->report);
     put_baseline(out, job->report);
     put_faults_and_notes(out, job->report);

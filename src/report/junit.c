@@ -1,6 +1,6 @@
 /*
  * JUnit XML: a test case for each target, which fails with an error when not all of it could be read and is skipped when there is
- * nothing in it, and a failed one for each finding.
+ * nothing in it, and a failed one for each finding. What was suppressed, and by whom, is the output of the suite.
  */
 #include "markup.h"
 
@@ -79,12 +79,8 @@ static void put_target(const struct report_job *job, size_t number) {
         ts_out_put_cstring(out, "      <skipped message=\"nothing there to scan\"/>\n");
     }
     ts_out_put_cstring(out, "      <system-out>");
-    ts_out_put_u64(out, target->commits);
-    ts_out_put_cstring(out, " commits, ");
-    ts_out_put_u64(out, target->blobs);
-    ts_out_put_cstring(out, " blobs, ");
-    ts_out_put_u64(out, target->bytes);
-    ts_out_put_cstring(out, " bytes</system-out>\n    </testcase>\n");
+    ts_out_put_cstring(out, report__content(target).text);
+    ts_out_put_cstring(out, "</system-out>\n    </testcase>\n");
 }
 
 static void put_common_trouble(const struct report_job *job) {
@@ -93,10 +89,37 @@ static void put_common_trouble(const struct report_job *job) {
                             "      <error type=\"incomplete\" message=\"not everything could be scanned\">");
     if (job->report->is_stopped)
         ts_out_put_cstring(out, "stopped by a signal\n");
-    ts_out_put_u64(out, job->report->fault_total);
-    ts_out_put_cstring(out, " faults, ");
-    ts_out_put_u64(out, job->report->limits_hit);
-    ts_out_put_cstring(out, " matches given up at the step limit of patterns</error>\n    </testcase>\n");
+    report__put_count(out, job->report->fault_total, "fault", "faults");
+    ts_out_put_cstring(out, ", ");
+    report__put_count(out, job->report->limits_hit, "match", "matches");
+    ts_out_put_cstring(out, " given up at the step limit of patterns</error>\n    </testcase>\n");
+}
+
+static void put_output(const struct report_job *job) {
+    struct ts_out *out = job->out;
+    const struct ts_report *report = job->report;
+    if (report->rule_change_count + report->suppression_count + report->note_count == 0)
+        return;
+    ts_out_put_cstring(out, "    <system-out>");
+    for (size_t i = 0; i < report->rule_change_count; i++) {
+        char line[TS_REPORT_LINE_SIZE];
+        report__put_markup_text(out, ts_report_rule_change_text(report, &report->rule_changes[i], line));
+        ts_out_put_char(out, '\n');
+    }
+    for (size_t i = 0; i < report->suppression_count; i++) {
+        const struct ts_report_suppression *by = &report->suppressions[i];
+        report__put_count(out, by->findings, "finding", "findings");
+        ts_out_put_cstring(out, " suppressed by ");
+        report__put_markup_text(out, by->source);
+        ts_out_put_cstring(out, by->reason[0] != '\0' ? ": " : "");
+        report__put_markup_text(out, by->reason);
+        ts_out_put_char(out, '\n');
+    }
+    for (size_t i = 0; i < report->note_count; i++) {
+        report__put_markup_text(out, report->notes[i]);
+        ts_out_put_char(out, '\n');
+    }
+    ts_out_put_cstring(out, "</system-out>\n");
 }
 
 static void put_commit(struct ts_out *out, const struct ts_report_commit *commit) {
@@ -154,5 +177,6 @@ void report__write_junit(const struct report_job *job) {
     for (size_t i = 0; i < job->report->finding_count; i++)
         if (report__is_listed(job, &job->report->findings[i]))
             put_finding(job, &job->report->findings[i]);
+    put_output(job);
     ts_out_put_cstring(job->out, "  </testsuite>\n</testsuites>\n");
 }

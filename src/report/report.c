@@ -1,5 +1,8 @@
 #include "report.h"
 
+#include "base/redact.h"
+
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -15,6 +18,11 @@ const char *ts_target_kind_name(enum ts_target_kind kind) {
 const char *ts_place_name(enum ts_place place) {
     static const char *const names[] = {TS_PLACES(NAME_OF)};
     return names[place];
+}
+
+const char *ts_rule_change_name(enum ts_rule_change change) {
+    static const char *const names[] = {TS_RULE_CHANGES(NAME_OF)};
+    return names[change];
 }
 
 #undef NAME_OF
@@ -44,6 +52,38 @@ struct ts_report_totals ts_report_totals(const struct ts_report *report) {
 
 bool ts_report_is_incomplete(const struct ts_report *report) {
     return report->fault_total > 0 || report->limits_hit > 0 || report->is_stopped;
+}
+
+bool ts_report_is_rule_lost(const struct ts_report_rule_change *change) {
+    return change->target != TS_REPORT_NONE && change->change != TS_RULE_CHANGE_ADDED;
+}
+
+const char *ts_report_rule_change_text(const struct ts_report *report,
+                                       const struct ts_report_rule_change *change,
+                                       char ret_line[static TS_REPORT_LINE_SIZE]) {
+    enum { RULES_NAMED = 5 };
+    char source[300];
+    char whose[330] = "";
+    char target[300];
+    (void)ts_text_escape(ts_bytes_of_cstring(change->source), source, sizeof source);
+    if (change->target != TS_REPORT_NONE && report->target_count > 1)
+        snprintf(whose, sizeof whose, " of %s",
+                 ts_text_escape(report->targets[change->target].name, target, sizeof target));
+    else if (change->target != TS_REPORT_NONE)
+        snprintf(whose, sizeof whose, " of the target");
+    int len = snprintf(ret_line, TS_REPORT_LINE_SIZE, "%zu %srule%s %s by %s%s", change->count,
+                       change->change == TS_RULE_CHANGE_ADDED ? "" : "built-in ",
+                       change->count == 1 ? "" : "s", ts_rule_change_name(change->change), source, whose);
+    size_t named = change->change != TS_RULE_CHANGE_REPLACED ? 0
+                   : change->count < RULES_NAMED             ? change->count
+                                                             : RULES_NAMED;
+    for (size_t i = 0; i < named; i++)
+        len += snprintf(ret_line + len, TS_REPORT_LINE_SIZE - (size_t)len, "%s%s", i == 0 ? ": " : ", ",
+                        change->rules[i]);
+    if (named > 0 && named < change->count)
+        (void)snprintf(ret_line + len, TS_REPORT_LINE_SIZE - (size_t)len, " and %zu more",
+                       change->count - named);
+    return ret_line;
 }
 
 static int compare_numbers(uint64_t a, uint64_t b) {

@@ -37,6 +37,13 @@
 enum ts_target_kind { TS_TARGET_KINDS(TS_TARGET_KIND_ENUM) };
 #undef TS_TARGET_KIND_ENUM
 
+/* How far the scan of a target came. */
+enum ts_target_outcome {
+    TS_TARGET_SCANNED, /* perhaps with faults */
+    TS_TARGET_REFUSED, /* it is wrong: not there, no repository, a ref that it has not, a configuration that is not valid */
+    TS_TARGET_FAILED, /* memory, threads or temporary files ended it */
+};
+
 /* Where an occurrence stands. */
 #define TS_PLACES(X)                                                                                         \
     X(FILE, "file") /* of a commit, or of a folder */                                                        \
@@ -99,6 +106,7 @@ struct ts_report_fault {
 struct ts_report_target {
     struct ts_bytes name; /* as it was given */
     enum ts_target_kind kind;
+    enum ts_target_outcome outcome; /* unless SCANNED, one of the faults says why, and nothing below counts */
     uint64_t commits;
     uint64_t trees;
     uint64_t tags;
@@ -108,7 +116,7 @@ struct ts_report_target {
     uint64_t blobs_known;       /* of an earlier scan, not read again */
     uint64_t missing_by_design; /* left out by a partial clone */
     uint64_t cut_commits;       /* whose parents a shallow clone leaves out */
-    uint64_t skipped;           /* neither file nor folder: sockets, devices */
+    uint64_t skipped;           /* neither file, folder nor link: sockets, devices */
 };
 
 /* Who suppressed how many matches: an entry of a configuration, or the marks in lines. */
@@ -117,6 +125,27 @@ struct ts_report_suppression {
     const char *reason; /* "" when none is given */
     uint64_t findings;
     uint64_t occurrences;
+};
+
+/* What became of built-in rules, and which rules came beside them. */
+#define TS_RULE_CHANGES(X)                                                                                   \
+    X(LEFT_OUT, "left out") /* there is none of their id */                                                  \
+    X(REPLACED, "replaced")                                                                                  \
+    X(ADDED, "added")
+
+#define TS_RULE_CHANGE_ENUM(suffix, text) TS_RULE_CHANGE_##suffix,
+enum ts_rule_change { TS_RULE_CHANGES(TS_RULE_CHANGE_ENUM) };
+#undef TS_RULE_CHANGE_ENUM
+
+const char *ts_rule_change_name(enum ts_rule_change change);
+
+/* Who changed which rules. A target that takes rules away is to be seen, as one that suppresses findings is. */
+struct ts_report_rule_change {
+    enum ts_rule_change change;
+    uint32_t target;    /* whose file it is; TS_REPORT_NONE: the user's */
+    const char *source; /* file, of a target from its top; or the option */
+    const char **rules; /* ids */
+    size_t count;
 };
 
 /* An entry of the baseline that was not found any more. */
@@ -137,6 +166,8 @@ struct ts_report {
     uint64_t fault_total; /* above 0: incomplete */
     struct ts_report_suppression *suppressions;
     size_t suppression_count;
+    struct ts_report_rule_change *rule_changes; /* those by targets first */
+    size_t rule_change_count;
     const char **notes; /* what a reader should know and is no fault, one line each, safe to print */
     size_t note_count;
     bool shows_secrets;
@@ -171,6 +202,15 @@ struct ts_report_totals ts_report_totals(const struct ts_report *report);
 
 /* Anything that was to be scanned and was not. */
 bool ts_report_is_incomplete(const struct ts_report *report);
+
+/* Whether a target took away rules that would have been looked for. */
+bool ts_report_is_rule_lost(const struct ts_report_rule_change *change);
+
+/* "1 built-in rule replaced by team.yml of the target: github-pat". One line, safe to print. */
+#define TS_REPORT_LINE_SIZE 1200
+const char *ts_report_rule_change_text(const struct ts_report *report,
+                                       const struct ts_report_rule_change *change,
+                                       char ret_line[static TS_REPORT_LINE_SIZE]);
 
 /* Findings by severity, the gravest first, then by confidence, rule, first occurrence and id. The occurrences of
  * each are in order already. */

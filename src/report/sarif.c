@@ -220,6 +220,35 @@ static void put_notification(struct ts_out *out, bool *is_first, const char *lev
     *is_first = false;
 }
 
+/* What the configuration of a target takes away is a warning. */
+static void put_rule_changes(const struct report_job *job) {
+    struct ts_out *out = job->out;
+    const struct ts_report *report = job->report;
+    bool is_first = true;
+    ts_out_put_cstring(out, "\n        ],\n        \"toolConfigurationNotifications\": [");
+    for (size_t i = 0; i < report->rule_change_count; i++) {
+        char line[TS_REPORT_LINE_SIZE];
+        const struct ts_report_rule_change *change = &report->rule_changes[i];
+        put_notification(out, &is_first, ts_report_is_rule_lost(change) ? "warning" : "note",
+                         ts_report_rule_change_text(report, change, line));
+    }
+}
+
+static void put_suppressions(struct ts_out *out, const struct ts_report *report) {
+    ts_out_put_cstring(out, ", \"suppressions\": [");
+    for (size_t i = 0; i < report->suppression_count; i++) {
+        const struct ts_report_suppression *by = &report->suppressions[i];
+        put_member(out, i == 0 ? "{\"source\": " : ", {\"source\": ", by->source);
+        put_member(out, ", \"reason\": ", by->reason);
+        ts_out_put_cstring(out, ", \"findings\": ");
+        ts_out_put_u64(out, by->findings);
+        ts_out_put_cstring(out, ", \"occurrences\": ");
+        ts_out_put_u64(out, by->occurrences);
+        ts_out_put_char(out, '}');
+    }
+    ts_out_put_char(out, ']');
+}
+
 static void put_invocation(const struct report_job *job) {
     struct ts_out *out = job->out;
     const struct ts_report *report = job->report;
@@ -238,6 +267,7 @@ static void put_invocation(const struct report_job *job) {
         put_notification(out, &is_first, "error", "the scan was stopped by a signal");
     for (size_t i = 0; i < report->note_count; i++)
         put_notification(out, &is_first, "note", report->notes[i]);
+    put_rule_changes(job);
     ts_out_put_cstring(out, "\n        ],\n        \"properties\": {\"commits\": ");
     ts_out_put_u64(out, totals->commits);
     ts_out_put_cstring(out, ", \"blobs\": ");
@@ -248,6 +278,7 @@ static void put_invocation(const struct report_job *job) {
     ts_out_put_u64(out, report->rule_count);
     ts_out_put_cstring(out, ", \"suppressed\": ");
     ts_out_put_u64(out, totals->suppressed);
+    put_suppressions(out, report);
     ts_out_put_cstring(out, ", \"baselineKnown\": ");
     ts_out_put_u64(out, report->baseline_known);
     ts_out_put_cstring(out, "}}],\n");

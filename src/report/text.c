@@ -11,7 +11,7 @@
 
 #include <string.h>
 
-enum { SHORT_OID_LEN = 10, ROOM_OF_DETAILS = 100 };
+enum { SHORT_OID_LEN = 10, ROOM_OF_DETAILS = 100, NAME_CELLS_MIN = 8, AUTHOR_CELLS_MIN = 16 };
 
 /* Where needle is in bytes, or an empty span behind them. */
 static struct ts_span find(struct ts_bytes bytes, struct ts_bytes needle) {
@@ -73,21 +73,29 @@ static void put_excerpt(const struct report_job *job, const struct ts_report_fin
     ts_out_put_char(job->out, '\n');
 }
 
+/* The name is cut for the secret; a secret that is too long for that, one that is shown, has a line of its own. */
 static void put_title(const struct report_job *job, const struct ts_report_finding *finding) {
     struct ts_bytes secret = report__secret_of(job->report, finding);
     struct ts_bytes name = ts_bytes_of_cstring(finding->rule->name);
+    const char *known = finding->is_new ? "" : "  known";
     size_t room = report__text_room(job);
-    size_t secret_cells = report__text_cells(secret, REPORT_BACKSLASH_KEPT) + 2;
+    size_t behind = report__text_cells(secret, REPORT_BACKSLASH_KEPT) + 2 + strlen(known);
+    bool is_together = room == SIZE_MAX || behind + NAME_CELLS_MIN <= room;
     report__text_margin(job, report__text_style_of(finding->rule->severity),
                         ts_severity_name(finding->rule->severity));
     report__text_style(job, TEXT_BOLD);
     report__text_put_cut(job, name, REPORT_BACKSLASH_KEPT,
-                         room == SIZE_MAX || secret_cells >= room ? room : room - secret_cells);
+                         room == SIZE_MAX || !is_together ? room : room - behind);
     report__text_style(job, TEXT_PLAIN);
-    ts_out_put_cstring(job->out, "  ");
+    if (is_together) {
+        ts_out_put_cstring(job->out, "  ");
+    } else {
+        ts_out_put_char(job->out, '\n');
+        report__text_margin(job, TEXT_PLAIN, "");
+    }
     report__put_shown(job->out, secret, REPORT_BACKSLASH_KEPT);
     if (!finding->is_new)
-        report__text_put(job, TEXT_DIM, "  known");
+        report__text_put(job, TEXT_DIM, known);
     ts_out_put_char(job->out, '\n');
 }
 
@@ -114,6 +122,28 @@ static void put_first_place(const struct report_job *job, const struct ts_report
     ts_out_put_char(out, '\n');
 }
 
+/* In what is left of the line, or in one of its own when that is too little; the mail only where there is room for it. */
+static void put_author(const struct report_job *job, const struct ts_report_commit *commit, size_t room) {
+    size_t name_cells = report__text_cells(commit->author_name, REPORT_BACKSLASH_KEPT);
+    size_t mail_cells = report__text_cells(commit->author_mail, REPORT_BACKSLASH_KEPT);
+    if (name_cells + mail_cells == 0)
+        return;
+    size_t least = name_cells > 0 ? name_cells : mail_cells + 2;
+    if (room < least && room < AUTHOR_CELLS_MIN) {
+        ts_out_put_char(job->out, '\n');
+        report__text_margin(job, TEXT_PLAIN, "");
+        room = report__text_room(job);
+    } else {
+        ts_out_put_cstring(job->out, "  ");
+    }
+    report__text_put_cut(job, commit->author_name, REPORT_BACKSLASH_KEPT, room);
+    if (mail_cells > 0 && (room == SIZE_MAX || name_cells + mail_cells + 3 <= room)) {
+        ts_out_put_cstring(job->out, name_cells > 0 ? " <" : "<");
+        report__put_shown(job->out, commit->author_mail, REPORT_BACKSLASH_KEPT);
+        ts_out_put_char(job->out, '>');
+    }
+}
+
 static void put_commit(const struct report_job *job, const struct ts_report_finding *finding) {
     const struct ts_report_commit *commit = report__commit_of(job->report, &finding->occurrences[0]);
     if (commit == NULL)
@@ -129,45 +159,48 @@ static void put_commit(const struct report_job *job, const struct ts_report_find
     report__text_style(job, TEXT_PLAIN);
     ts_out_put_cstring(out, "  ");
     ts_out_put_cstring(out, date != NULL ? date : "date unknown");
-    ts_out_put_cstring(out, "  ");
     size_t used = SHORT_OID_LEN + 2 + strlen("2024-03-01 13:22 UTC") + 2;
-    room = room == SIZE_MAX ? room : room > used ? room - used : 0;
-    size_t name_cells = report__text_cells(commit->author_name, REPORT_BACKSLASH_KEPT);
-    report__text_put_cut(job, commit->author_name, REPORT_BACKSLASH_KEPT, room);
-    size_t mail_cells = report__text_cells(commit->author_mail, REPORT_BACKSLASH_KEPT);
-    if (commit->author_mail.len > 0 && (room == SIZE_MAX || name_cells + mail_cells + 3 <= room)) {
-        ts_out_put_cstring(out, commit->author_name.len > 0 ? " <" : "<");
-        report__put_shown(out, commit->author_mail, REPORT_BACKSLASH_KEPT);
-        ts_out_put_char(out, '>');
-    }
+    put_author(job, commit, room == SIZE_MAX ? room : room > used ? room - used : 0);
     ts_out_put_char(out, '\n');
 }
 
+/* Rule and id, to copy, are together in one line of their own on terminals that may be too narrow for all, and each has one where
+ * that is too narrow, too. */
 static void put_details(const struct report_job *job, const struct ts_report_finding *finding) {
-    struct ts_out *out = job->out;
+    struct text_flow flow;
     struct ts_bytes rule = ts_bytes_of_cstring(finding->rule->id);
+    size_t room = report__text_room(job);
+    size_t rule_cells = report__text_cells(rule, REPORT_BACKSLASH_KEPT);
     report__text_margin(job, TEXT_PLAIN, "");
-    report__text_style(job, TEXT_DIM);
-    report__put_count(out, finding->occurrence_count, "occurrence", "occurrences");
-    ts_out_put_cstring(out, " · ");
-    ts_out_put_cstring(out, ts_confidence_name(finding->confidence));
-    ts_out_put_cstring(out, " confidence");
+    report__flow_begin(&flow, job, true);
+    report__flow_style(&flow, TEXT_DIM);
+    report__flow_put(&flow, report__count(finding->occurrence_count, "occurrence", "occurrences").text);
+    report__flow_put(&flow, " · ");
+    report__flow_put(&flow, ts_confidence_name(finding->confidence));
+    report__flow_put(&flow, " confidence");
     for (size_t i = 0; i < finding->depth; i++) {
-        ts_out_put_cstring(out, i == 0 ? " · in " : " in ");
-        ts_out_put_cstring(out, ts_encoding_name(finding->encodings[finding->depth - 1 - i]));
+        report__flow_put(&flow, i == 0 ? " · in " : " in ");
+        report__flow_put(&flow, ts_encoding_name(finding->encodings[finding->depth - 1 - i]));
     }
-    /* Rule and id, to copy, are together in one line of their own on terminals that may be too narrow for all. */
-    if (report__text_room(job) < ROOM_OF_DETAILS) {
-        ts_out_put_char(out, '\n');
+    if (room < ROOM_OF_DETAILS) {
+        report__flow_end(&flow);
         report__text_margin(job, TEXT_PLAIN, "");
+        report__flow_begin(&flow, job, true);
     } else {
-        ts_out_put_cstring(out, " · ");
+        report__flow_put(&flow, " · ");
     }
-    report__put_shown(out, rule, REPORT_BACKSLASH_KEPT);
-    ts_out_put_cstring(out, " · ");
-    ts_out_put_cstring(out, finding->id.text);
-    report__text_style(job, TEXT_PLAIN);
-    ts_out_put_cstring(out, "\n\n");
+    report__flow_put_whole(&flow, rule, REPORT_BACKSLASH_KEPT);
+    if (room < rule_cells + 3 + TS_FINDING_ID_LEN) {
+        report__flow_end(&flow);
+        report__text_margin(job, TEXT_PLAIN, "");
+        report__flow_begin(&flow, job, true);
+    } else {
+        report__flow_put(&flow, " · ");
+    }
+    report__flow_put(&flow, finding->id.text);
+    report__flow_style(&flow, TEXT_PLAIN);
+    report__flow_end(&flow);
+    ts_out_put_char(job->out, '\n');
 }
 
 void report__write_text(const struct report_job *job) {

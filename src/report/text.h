@@ -3,14 +3,17 @@
  *
  * Everything stands in a column of its own behind a margin of TEXT_MARGIN cells, in which a finding has its severity and the
  * summary its headings. Colour says how grave something is, weight what to read first, dim what is there for looking up; the
- * text alone says all of it, too.
+ * text alone says all of it, too. On a terminal that is narrower than TEXT_NARROW, what would stand in the margin has a line of
+ * its own, and everything else is indented by TEXT_NARROW_MARGIN.
  */
 #ifndef TS_REPORT_TEXT_H
 #define TS_REPORT_TEXT_H
 
 #include "writer.h"
 
-#define TEXT_MARGIN 12
+#define TEXT_MARGIN        12
+#define TEXT_NARROW        60
+#define TEXT_NARROW_MARGIN 2
 
 enum text_style {
     TEXT_PLAIN,
@@ -43,9 +46,30 @@ size_t report__text_cells(struct ts_bytes bytes, enum report_backslash backslash
 void report__text_put_cut(const struct report_job *job, struct ts_bytes bytes,
                           enum report_backslash backslash, size_t room);
 
-/* Words in lines as wide as there is room, the second and later ones behind the margin; ends the last line. The
- * text is safe to print, apart from control bytes, which are shown. */
-void report__text_put_wrapped(const struct report_job *job, const char *text);
+/*
+ * Words in lines as wide as there is room. Lines break at the blanks of texts of our own; what comes from elsewhere is one word,
+ * whatever is in it, and a word that is too long for a line stands there in full: it may be wanted for copying.
+ */
+struct text_flow {
+    const struct report_job *job;
+    bool has_margin; /* of second and later lines */
+    bool is_inside;  /* the beginning of the word is written already */
+    size_t room;     /* cells of a line */
+    size_t used;     /* cells of this one, without the word */
+    size_t len;
+    size_t cells;   /* of the word */
+    char word[240]; /* as much of it as is not written yet */
+};
+
+/* Behind the margin, if has_margin; the caller has written that. */
+void report__flow_begin(struct text_flow *flow, const struct report_job *job, bool has_margin);
+void report__flow_style(struct text_flow *flow, enum text_style style);
+void report__flow_put(struct text_flow *flow, const char *text);
+void report__flow_put_whole(struct text_flow *flow, struct ts_bytes bytes, enum report_backslash backslash);
+void report__flow_end(struct text_flow *flow);
+
+/* All of a flow behind the margin. The text is safe to print, apart from control bytes, which are shown. */
+void report__text_put_wrapped(const struct report_job *job, enum text_style style, const char *text);
 
 enum text_style report__text_style_of(enum ts_severity severity);
 

@@ -7,14 +7,17 @@
 
 #include <string.h>
 
-void report__text_style(const struct report_job *job, enum text_style style) {
+static const char *code_of(const struct report_job *job, enum text_style style) {
     static const char *const codes[] = {
         [TEXT_PLAIN] = "\x1b[0m",  [TEXT_BOLD] = "\x1b[1m",    [TEXT_DIM] = "\x1b[2m",
         [TEXT_PLACE] = "\x1b[36m", [TEXT_GOOD] = "\x1b[1;32m", [TEXT_CRITICAL] = "\x1b[1;31m",
         [TEXT_HIGH] = "\x1b[31m",  [TEXT_MEDIUM] = "\x1b[33m", [TEXT_LOW] = "\x1b[34m",
     };
-    if (job->options->colour)
-        ts_out_put_cstring(job->out, codes[style]);
+    return job->options->colour ? codes[style] : "";
+}
+
+void report__text_style(const struct report_job *job, enum text_style style) {
+    ts_out_put_cstring(job->out, code_of(job, style));
 }
 
 void report__text_put(const struct report_job *job, enum text_style style, const char *text) {
@@ -25,19 +28,36 @@ void report__text_put(const struct report_job *job, enum text_style style, const
         report__text_style(job, TEXT_PLAIN);
 }
 
+static bool is_narrow(const struct report_job *job) {
+    return job->options->width > 0 && job->options->width < TEXT_NARROW;
+}
+
+static size_t margin_of(const struct report_job *job) {
+    return is_narrow(job) ? TEXT_NARROW_MARGIN : TEXT_MARGIN;
+}
+
 void report__text_margin(const struct report_job *job, enum text_style style, const char *heading) {
+    size_t used = strlen(heading);
     if (heading[0] != '\0')
         report__text_put(job, style, heading);
-    for (size_t len = strlen(heading); len < TEXT_MARGIN; len++)
+    if (heading[0] != '\0' && is_narrow(job)) {
+        ts_out_put_char(job->out, '\n');
+        used = 0;
+    }
+    for (; used < margin_of(job); used++)
         ts_out_put_char(job->out, ' ');
 }
 
-size_t report__text_room(const struct report_job *job) {
+static size_t room_behind(const struct report_job *job, size_t margin) {
     const size_t narrowest = 20;
     size_t width = job->options->width;
     if (width == 0)
         return SIZE_MAX;
-    return width < TEXT_MARGIN + narrowest ? narrowest : width - TEXT_MARGIN;
+    return width < margin + narrowest ? narrowest : width - margin;
+}
+
+size_t report__text_room(const struct report_job *job) {
+    return room_behind(job, margin_of(job));
 }
 
 struct range {
@@ -121,29 +141,87 @@ void report__text_put_cut(const struct report_job *job, struct ts_bytes bytes,
     ts_out_put_cstring(job->out, "…");
 }
 
-void report__text_put_wrapped(const struct report_job *job, const char *text) {
-    size_t room = report__text_room(job);
-    size_t used = 0;
+/* ---- flowing ---- */
+
+void report__flow_begin(struct text_flow *flow, const struct report_job *job, bool has_margin) {
+    *flow = (struct text_flow){
+        .job = job, .has_margin = has_margin, .room = room_behind(job, has_margin ? margin_of(job) : 0)};
+}
+
+/* What is kept of a word goes out, at the beginning of a line when there is no room for it in this one. */
+static void put_word(struct text_flow *flow) {
+    struct ts_out *out = flow->job->out;
+    if (flow->used > 0 && !flow->is_inside) {
+        if (flow->room - flow->used < flow->cells + 1) {
+            ts_out_put_char(out, '\n');
+            if (flow->has_margin)
+                report__text_margin(flow->job, TEXT_PLAIN, "");
+            flow->used = 0;
+        } else {
+            ts_out_put_char(out, ' ');
+            flow->used++;
+        }
+    }
+    ts_out_put(out, ts_bytes_of(flow->word, flow->len));
+    /* A word that is longer than the line leaves nothing. */
+    flow->used = flow->room - flow->used > flow->cells ? flow->used + flow->cells : flow->room;
+    flow->len = 0;
+    flow->cells = 0;
+}
+
+static void end_word(struct text_flow *flow) {
+    if (flow->len > 0)
+        put_word(flow);
+    flow->is_inside = false;
+}
+
+static void add_to_word(struct text_flow *flow, struct ts_bytes piece, size_t cells) {
+    if (flow->len + piece.len > sizeof flow->word) {
+        put_word(flow);
+        flow->is_inside = true;
+    }
+    memcpy(flow->word + flow->len, piece.data, piece.len);
+    flow->len += piece.len;
+    flow->cells += cells;
+}
+
+void report__flow_style(struct text_flow *flow, enum text_style style) {
+    add_to_word(flow, ts_bytes_of_cstring(code_of(flow->job, style)), 0);
+}
+
+void report__flow_put_whole(struct text_flow *flow, struct ts_bytes bytes, enum report_backslash backslash) {
+    while (bytes.len > 0) {
+        struct shown shown = show(bytes, backslash);
+        add_to_word(flow, ts_bytes_of(shown.piece, shown.len), shown.cells);
+        bytes = ts_bytes_skip(bytes, shown.taken);
+    }
+}
+
+void report__flow_put(struct text_flow *flow, const char *text) {
     while (*text != '\0') {
         size_t len = strcspn(text, " ");
-        struct ts_bytes word = ts_bytes_of(text, len);
-        size_t cells = report__text_cells(word, REPORT_BACKSLASH_KEPT);
-        if (used > 0 && (room - used < cells + 1)) {
-            ts_out_put_char(job->out, '\n');
-            report__text_margin(job, TEXT_PLAIN, "");
-            used = 0;
-        }
-        if (used > 0)
-            ts_out_put_char(job->out, ' ');
-        report__put_shown(job->out, word, REPORT_BACKSLASH_KEPT);
-        used += cells + (used > 0 ? 1 : 0);
-        /* A word that is longer than the line leaves nothing. */
-        if (used > room)
-            used = room;
+        report__flow_put_whole(flow, ts_bytes_of(text, len), REPORT_BACKSLASH_KEPT);
         text += len;
+        if (*text == ' ')
+            end_word(flow);
         text += strspn(text, " ");
     }
-    ts_out_put_char(job->out, '\n');
+}
+
+void report__flow_end(struct text_flow *flow) {
+    end_word(flow);
+    ts_out_put_char(flow->job->out, '\n');
+}
+
+void report__text_put_wrapped(const struct report_job *job, enum text_style style, const char *text) {
+    struct text_flow flow;
+    report__flow_begin(&flow, job, true);
+    if (style != TEXT_PLAIN)
+        report__flow_style(&flow, style);
+    report__flow_put(&flow, text);
+    if (style != TEXT_PLAIN)
+        report__flow_style(&flow, TEXT_PLAIN);
+    report__flow_end(&flow);
 }
 
 enum text_style report__text_style_of(enum ts_severity severity) {

@@ -8,110 +8,146 @@
 #include <stdio.h>
 #include <string.h>
 
-static void put_duration(struct ts_out *out, uint64_t took_ns) {
-    char text[64];
+static struct report_words duration(uint64_t took_ns) {
+    struct report_words words;
     uint64_t seconds = took_ns / 1000000000;
     if (seconds < 10)
-        snprintf(text, sizeof text, "%.2f s", (double)took_ns / 1e9);
+        snprintf(words.text, sizeof words.text, "%.2f s", (double)took_ns / 1e9);
     else if (seconds < 120)
-        snprintf(text, sizeof text, "%.1f s", (double)took_ns / 1e9);
+        snprintf(words.text, sizeof words.text, "%.1f s", (double)took_ns / 1e9);
     else
-        snprintf(text, sizeof text, "%llu min %02llu s", (unsigned long long)(seconds / 60),
+        snprintf(words.text, sizeof words.text, "%llu min %02llu s", (unsigned long long)(seconds / 60),
                  (unsigned long long)(seconds % 60));
-    ts_out_put_cstring(out, text);
+    return words;
 }
 
-static void begin(const struct report_job *job, const char *heading, bool is_first) {
+/* A line of the summary, behind its heading; the second and later ones under a heading have none. */
+static struct text_flow begin(const struct report_job *job, const char *heading, bool is_first) {
+    struct text_flow flow;
     report__text_margin(job, TEXT_BOLD, is_first ? heading : "");
+    report__flow_begin(&flow, job, true);
+    return flow;
 }
 
-static void put_target(const struct report_job *job, const struct ts_report_target *target) {
-    struct ts_out *out = job->out;
+static void put_looked_at(const struct report_job *job, const struct ts_report_target *target) {
+    char size[TS_SIZE_TEXT_SIZE];
+    struct text_flow flow = begin(job, "", false);
+    (void)ts_size_format(target->bytes_looked_at, size);
+    report__flow_put(&flow, size);
+    report__flow_put(&flow, " looked at");
+    if (target->blobs_known > 0) {
+        report__flow_put(&flow, ", ");
+        report__flow_put(&flow, report__count(target->blobs_known, "blob", "blobs").text);
+        report__flow_put(&flow, " known from before");
+    }
+    report__flow_end(&flow);
+}
+
+static void put_target(const struct report_job *job, const struct ts_report_target *target, bool is_first) {
+    struct text_flow flow = begin(job, "scanned", is_first);
     if (target->kind == TS_TARGET_KIND_INPUT) {
-        ts_out_put_cstring(out, "standard input: ");
+        report__flow_put(&flow, "standard input: ");
     } else {
-        report__put_shown(out, target->name, REPORT_BACKSLASH_DOUBLED);
-        ts_out_put_cstring(out, " (");
-        ts_out_put_cstring(out, ts_target_kind_name(target->kind));
-        ts_out_put_cstring(out, "): ");
+        report__flow_put_whole(&flow, target->name, REPORT_BACKSLASH_DOUBLED);
+        report__flow_put(&flow, " (");
+        report__flow_put(&flow, ts_target_kind_name(target->kind));
+        report__flow_put(&flow, "): ");
     }
     if (report__is_empty(target)) {
-        report__text_put(job, TEXT_MEDIUM, "nothing there to scan");
-        ts_out_put_char(out, '\n');
+        report__flow_style(&flow, TEXT_MEDIUM);
+        report__flow_put(&flow,
+                         target->outcome == TS_TARGET_SCANNED ? "nothing there to scan" : "not scanned");
+        report__flow_style(&flow, TEXT_PLAIN);
+        report__flow_end(&flow);
         return;
     }
-    if (target->kind == TS_TARGET_KIND_REPOSITORY) {
-        report__put_count(out, target->commits, "commit", "commits");
-        ts_out_put_cstring(out, ", ");
-        report__put_count(out, target->blobs, "blob", "blobs");
-        ts_out_put_cstring(out, ", ");
-    } else if (target->kind == TS_TARGET_KIND_DIRECTORY) {
-        report__put_count(out, target->blobs, "file", "files");
-        ts_out_put_cstring(out, ", ");
-    }
-    report__put_size(out, target->bytes);
-    if (target->bytes_looked_at < target->bytes || target->blobs_known > 0) {
-        ts_out_put_char(out, '\n');
-        report__text_margin(job, TEXT_PLAIN, "");
-        report__put_size(out, target->bytes_looked_at);
-        ts_out_put_cstring(out, " looked at");
-    }
-    if (target->blobs_known > 0) {
-        ts_out_put_cstring(out, ", ");
-        report__put_count(out, target->blobs_known, "blob", "blobs");
-        ts_out_put_cstring(out, " known from before");
-    }
-    ts_out_put_char(out, '\n');
+    report__flow_put(&flow, report__content(target).text);
+    report__flow_end(&flow);
+    if (target->bytes_looked_at < target->bytes || target->blobs_known > 0)
+        put_looked_at(job, target);
 }
 
 static void put_targets(const struct report_job *job) {
-    for (size_t i = 0; i < job->report->target_count; i++) {
-        begin(job, "scanned", i == 0);
-        put_target(job, &job->report->targets[i]);
-    }
+    for (size_t i = 0; i < job->report->target_count; i++)
+        put_target(job, &job->report->targets[i], i == 0);
     if (job->report->target_count == 0) {
-        begin(job, "scanned", true);
-        report__text_put(job, TEXT_MEDIUM, "nothing\n");
-    }
-    begin(job, "rules", true);
-    report__put_grouped(job->out, job->report->rule_count);
-    ts_out_put_char(job->out, '\n');
-}
-
-static void put_suppressions(const struct report_job *job) {
-    for (size_t i = 0; i < job->report->suppression_count; i++) {
-        const struct ts_report_suppression *by = &job->report->suppressions[i];
-        begin(job, "suppressed", i == 0);
-        report__put_count(job->out, by->findings, "finding", "findings");
-        ts_out_put_cstring(job->out, " (");
-        report__put_count(job->out, by->occurrences, "occurrence", "occurrences");
-        ts_out_put_cstring(job->out, ") by ");
-        report__put_shown(job->out, ts_bytes_of_cstring(by->source), REPORT_BACKSLASH_KEPT);
-        if (by->reason[0] != '\0') {
-            ts_out_put_cstring(job->out, ": ");
-            report__put_shown(job->out, ts_bytes_of_cstring(by->reason), REPORT_BACKSLASH_KEPT);
-        }
+        report__text_margin(job, TEXT_BOLD, "scanned");
+        report__text_put(job, TEXT_MEDIUM, "nothing");
         ts_out_put_char(job->out, '\n');
     }
+}
+
+static void put_rules(const struct report_job *job) {
+    char line[TS_REPORT_LINE_SIZE];
+    const struct ts_report *report = job->report;
+    report__text_margin(job, TEXT_BOLD, "rules");
+    report__put_grouped(job->out, report->rule_count);
+    ts_out_put_char(job->out, '\n');
+    for (size_t i = 0; i < report->rule_change_count; i++) {
+        if (ts_report_is_rule_lost(&report->rule_changes[i]))
+            continue;
+        report__text_margin(job, TEXT_PLAIN, "");
+        report__text_put_wrapped(job, TEXT_DIM,
+                                 ts_report_rule_change_text(report, &report->rule_changes[i], line));
+    }
+}
+
+/* Rules that a target took away first: what they would have found is not counted. */
+static void put_suppressions(const struct report_job *job) {
+    const struct ts_report *report = job->report;
+    bool is_first = true;
+    for (size_t i = 0; i < report->rule_change_count; i++) {
+        char line[TS_REPORT_LINE_SIZE];
+        if (!ts_report_is_rule_lost(&report->rule_changes[i]))
+            continue;
+        report__text_margin(job, TEXT_BOLD, is_first ? "suppressed" : "");
+        report__text_put_wrapped(job, TEXT_MEDIUM,
+                                 ts_report_rule_change_text(report, &report->rule_changes[i], line));
+        is_first = false;
+    }
+    for (size_t i = 0; i < report->suppression_count; i++) {
+        const struct ts_report_suppression *by = &report->suppressions[i];
+        struct text_flow flow = begin(job, "suppressed", is_first);
+        is_first = false;
+        report__flow_put(&flow, report__count(by->findings, "finding", "findings").text);
+        report__flow_put(&flow, " (");
+        report__flow_put(&flow, report__count(by->occurrences, "occurrence", "occurrences").text);
+        report__flow_put(&flow, ") by ");
+        report__flow_put_whole(&flow, ts_bytes_of_cstring(by->source), REPORT_BACKSLASH_KEPT);
+        if (by->reason[0] != '\0') {
+            report__flow_put(&flow, ": ");
+            report__flow_put(&flow, by->reason);
+        }
+        report__flow_end(&flow);
+    }
+}
+
+static void put_gone(const struct report_job *job, const struct ts_report_gone *gone, bool is_first) {
+    struct ts_bytes rule = ts_bytes_of_cstring(gone->rule);
+    report__text_margin(job, TEXT_BOLD, is_first ? "gone" : "");
+    report__text_put(job, TEXT_DIM, gone->id.text);
+    if (report__text_room(job) < TS_FINDING_ID_LEN + 2 + report__text_cells(rule, REPORT_BACKSLASH_KEPT)) {
+        ts_out_put_char(job->out, '\n');
+        report__text_margin(job, TEXT_PLAIN, "");
+    } else {
+        ts_out_put_cstring(job->out, "  ");
+    }
+    report__put_shown(job->out, rule, REPORT_BACKSLASH_KEPT);
+    ts_out_put_char(job->out, '\n');
 }
 
 static void put_baseline(const struct report_job *job) {
     const struct ts_report *report = job->report;
     if (!report->has_baseline)
         return;
-    begin(job, "baseline", true);
-    report__put_count(job->out, report->baseline_known, "finding", "findings");
-    ts_out_put_cstring(job->out, " known, ");
-    report__put_grouped(job->out, report->gone_count);
-    ts_out_put_cstring(job->out,
-                       ts_report_is_incomplete(report) ? " not found by this incomplete scan\n" : " gone\n");
-    for (size_t i = 0; job->options->lists_gone && i < report->gone_count; i++) {
-        begin(job, "gone", i == 0);
-        report__text_put(job, TEXT_DIM, report->gone[i].id.text);
-        ts_out_put_cstring(job->out, "  ");
-        report__put_shown(job->out, ts_bytes_of_cstring(report->gone[i].rule), REPORT_BACKSLASH_KEPT);
-        ts_out_put_char(job->out, '\n');
-    }
+    struct text_flow flow = begin(job, "baseline", true);
+    report__flow_put(&flow, report__count(report->baseline_known, "finding", "findings").text);
+    report__flow_put(&flow, " known, ");
+    report__flow_put(&flow, report__grouped(report->gone_count).text);
+    report__flow_put(&flow, ts_report_is_incomplete(report) ? " not found by this incomplete scan" : " gone");
+    report__flow_end(&flow);
+    for (size_t i = 0; job->options->lists_gone && i < report->gone_count; i++)
+        put_gone(job, &report->gone[i], i == 0);
 }
 
 /* What is missing by design: said, and no fault. */
@@ -126,72 +162,74 @@ static void put_left_out(const struct report_job *job) {
     }
     bool is_first = true;
     if (missing > 0) {
-        begin(job, "left out", is_first);
-        report__put_count(job->out, missing, "object", "objects");
-        ts_out_put_cstring(job->out, " that the partial clone does not have\n");
+        struct text_flow flow = begin(job, "left out", is_first);
+        report__flow_put(&flow, report__count(missing, "object", "objects").text);
+        report__flow_put(&flow, " that the partial clone does not have");
+        report__flow_end(&flow);
         is_first = false;
     }
     if (cut > 0) {
-        begin(job, "left out", is_first);
-        ts_out_put_cstring(job->out, "what came before ");
-        report__put_count(job->out, cut, "commit", "commits");
-        ts_out_put_cstring(job->out, ": the clone is shallow\n");
+        struct text_flow flow = begin(job, "left out", is_first);
+        report__flow_put(&flow, "what came before ");
+        report__flow_put(&flow, report__count(cut, "commit", "commits").text);
+        report__flow_put(&flow, ": the clone is shallow");
+        report__flow_end(&flow);
         is_first = false;
     }
     if (skipped > 0) {
-        begin(job, "left out", is_first);
-        report__put_count(job->out, skipped, "path that is neither file nor folder",
-                          "paths that are neither file nor folder");
-        ts_out_put_char(job->out, '\n');
+        struct text_flow flow = begin(job, "left out", is_first);
+        report__flow_put(&flow, report__count(skipped, "path that is", "paths that are").text);
+        report__flow_put(&flow, " neither file, folder nor link");
+        report__flow_end(&flow);
     }
 }
 
 static void put_notes(const struct report_job *job) {
     for (size_t i = 0; i < job->report->note_count; i++) {
-        begin(job, i == 0 ? "note" : "", i == 0);
-        report__text_put_wrapped(job, job->report->notes[i]);
+        report__text_margin(job, TEXT_BOLD, i == 0 ? "note" : "");
+        report__text_put_wrapped(job, TEXT_PLAIN, job->report->notes[i]);
     }
+}
+
+static void put_fault(const struct report_job *job, const char **heading, const char *text) {
+    report__text_margin(job, TEXT_MEDIUM, *heading);
+    report__text_put_wrapped(job, TEXT_PLAIN, text);
+    *heading = "";
 }
 
 static void put_faults(const struct report_job *job) {
     const struct ts_report *report = job->report;
     const char *heading = "not scanned";
-    for (size_t i = 0; i < report->fault_count; i++) {
-        report__text_margin(job, TEXT_MEDIUM, heading);
-        report__text_put_wrapped(job, report->faults[i].text);
-        heading = "";
-    }
+    char line[160];
+    for (size_t i = 0; i < report->fault_count; i++)
+        put_fault(job, &heading, report->faults[i].text);
     if (report->fault_total > report->fault_count) {
-        report__text_margin(job, TEXT_MEDIUM, heading);
-        ts_out_put_cstring(job->out, report->fault_count == 0 ? "" : "and ");
-        report__put_grouped(job->out, report->fault_total - report->fault_count);
-        ts_out_put_cstring(job->out,
-                           report->fault_count == 0 ? " things that could not be read\n" : " more\n");
-        heading = "";
+        bool is_alone = report->fault_count == 0;
+        snprintf(line, sizeof line, "%s%s %s", is_alone ? "" : "and ",
+                 report__grouped(report->fault_total - report->fault_count).text,
+                 is_alone ? "things that could not be read" : "more");
+        put_fault(job, &heading, line);
     }
     if (report->limits_hit > 0) {
-        report__text_margin(job, TEXT_MEDIUM, heading);
-        report__put_count(job->out, report->limits_hit, "match", "matches");
-        ts_out_put_cstring(job->out, " given up at the step limit of patterns\n");
-        heading = "";
+        snprintf(line, sizeof line, "%s given up at the step limit of patterns",
+                 report__count(report->limits_hit, "match", "matches").text);
+        put_fault(job, &heading, line);
     }
-    if (report->is_stopped) {
-        report__text_margin(job, TEXT_MEDIUM, heading);
-        ts_out_put_cstring(job->out, "what was left when a signal stopped the scan\n");
-    }
+    if (report->is_stopped)
+        put_fault(job, &heading, "what was left when a signal stopped the scan");
 }
 
-static void put_findings_by_severity(const struct report_job *job) {
+static void put_findings_by_severity(const struct report_job *job, struct text_flow *flow) {
     const char *between = ": ";
     for (size_t i = TS_SEVERITY_COUNT; i-- > 0;) {
         if (job->totals.by_severity[i] == 0)
             continue;
-        ts_out_put_cstring(job->out, between);
-        report__text_style(job, report__text_style_of((enum ts_severity)i));
-        report__put_grouped(job->out, job->totals.by_severity[i]);
-        ts_out_put_char(job->out, ' ');
-        ts_out_put_cstring(job->out, ts_severity_name((enum ts_severity)i));
-        report__text_style(job, TEXT_PLAIN);
+        report__flow_put(flow, between);
+        report__flow_style(flow, report__text_style_of((enum ts_severity)i));
+        report__flow_put(flow, report__grouped(job->totals.by_severity[i]).text);
+        report__flow_put(flow, " ");
+        report__flow_put(flow, ts_severity_name((enum ts_severity)i));
+        report__flow_style(flow, TEXT_PLAIN);
         between = ", ";
     }
 }
@@ -199,39 +237,48 @@ static void put_findings_by_severity(const struct report_job *job) {
 static void put_verdict(const struct report_job *job) {
     const struct ts_report *report = job->report;
     const char *new = report->has_baseline ? "new " : "";
+    bool is_incomplete = ts_report_is_incomplete(report);
+    struct text_flow flow;
     ts_out_put_char(job->out, '\n');
+    report__flow_begin(&flow, job, false);
     if (job->totals.findings > 0) {
-        report__text_style(job, TEXT_BOLD);
-        report__put_grouped(job->out, job->totals.findings);
-        ts_out_put_char(job->out, ' ');
-        ts_out_put_cstring(job->out, new);
-        ts_out_put_cstring(job->out, job->totals.findings == 1 ? "finding" : "findings");
-        report__text_style(job, TEXT_PLAIN);
-        put_findings_by_severity(job);
-        ts_out_put_cstring(job->out, "; ");
-        report__put_count(job->out, job->totals.occurrences, "occurrence", "occurrences");
+        report__flow_style(&flow, TEXT_BOLD);
+        report__flow_put(&flow, report__grouped(job->totals.findings).text);
+        report__flow_put(&flow, " ");
+        report__flow_put(&flow, new);
+        report__flow_put(&flow, job->totals.findings == 1 ? "finding" : "findings");
+        report__flow_style(&flow, TEXT_PLAIN);
+        put_findings_by_severity(job, &flow);
+        report__flow_put(&flow, "; ");
+        report__flow_put(&flow, report__count(job->totals.occurrences, "occurrence", "occurrences").text);
     } else if (report__looked_at_nothing(report)) {
-        report__text_put(job, TEXT_MEDIUM, "Nothing was scanned");
+        report__flow_style(&flow, TEXT_MEDIUM);
+        report__flow_put(&flow, "Nothing was scanned");
+        report__flow_style(&flow, TEXT_PLAIN);
     } else {
-        report__text_style(job, ts_report_is_incomplete(report) ? TEXT_BOLD : TEXT_GOOD);
-        ts_out_put_cstring(job->out, "No ");
-        ts_out_put_cstring(job->out, new);
-        ts_out_put_cstring(job->out, "findings");
-        report__text_style(job, TEXT_PLAIN);
-        if (ts_report_is_incomplete(report))
-            ts_out_put_cstring(job->out, " in what could be scanned");
+        report__flow_style(&flow, is_incomplete ? TEXT_BOLD : TEXT_GOOD);
+        report__flow_put(&flow, "No ");
+        report__flow_put(&flow, new);
+        report__flow_put(&flow, "findings");
+        report__flow_style(&flow, TEXT_PLAIN);
+        report__flow_put(&flow, is_incomplete ? " in what could be scanned" : "");
     }
-    ts_out_put_cstring(job->out, " (");
-    put_duration(job->out, report->took_ns);
-    ts_out_put_cstring(job->out, ")\n");
-    if (!ts_report_is_incomplete(report))
+    report__flow_put(&flow, " (");
+    report__flow_put(&flow, duration(report->took_ns).text);
+    report__flow_put(&flow, ")");
+    report__flow_end(&flow);
+    if (!is_incomplete)
         return;
-    report__text_put(job, TEXT_CRITICAL, "INCOMPLETE: not everything was scanned, see above");
-    ts_out_put_char(job->out, '\n');
+    report__flow_begin(&flow, job, false);
+    report__flow_style(&flow, TEXT_CRITICAL);
+    report__flow_put(&flow, "INCOMPLETE: not everything was scanned, see above");
+    report__flow_style(&flow, TEXT_PLAIN);
+    report__flow_end(&flow);
 }
 
 void report__text_put_summary(const struct report_job *job) {
     put_targets(job);
+    put_rules(job);
     put_suppressions(job);
     put_baseline(job);
     put_left_out(job);

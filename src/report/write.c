@@ -102,6 +102,10 @@ struct report_place report__place_of(const struct ts_report_occurrence *occurren
     struct report_place place = {.before = "", .subject = occurrence->path, .after = ""};
     switch (occurrence->place) {
     case TS_PLACE_FILE:
+        if (occurrence->path.len == 0) { /* no commit has it anywhere: a tag names it */
+            place.before = "object ";
+            place.subject = ts_bytes_of_cstring(occurrence->object);
+        }
         break;
     case TS_PLACE_STAGED:
         place.after = " (staged)";
@@ -129,45 +133,48 @@ struct report_place report__place_of(const struct ts_report_occurrence *occurren
     return place;
 }
 
-void report__put_grouped(struct ts_out *out, uint64_t number) {
+struct report_words report__grouped(uint64_t number) {
+    struct report_words words;
     char digits[TS_NUMBER_TEXT_SIZE];
     size_t len = ts_u64_format(number, digits);
+    size_t to = 0;
     for (size_t i = 0; i < len; i++) {
         if (i > 0 && (len - i) % 3 == 0)
-            ts_out_put_char(out, ',');
-        ts_out_put_char(out, digits[i]);
+            words.text[to++] = ',';
+        words.text[to++] = digits[i];
     }
+    words.text[to] = '\0';
+    return words;
+}
+
+struct report_words report__count(uint64_t count, const char *one, const char *many) {
+    struct report_words words;
+    snprintf(words.text, sizeof words.text, "%.30s %.80s", report__grouped(count).text,
+             count == 1 ? one : many);
+    return words;
+}
+
+struct report_words report__content(const struct ts_report_target *target) {
+    struct report_words words;
+    char size[TS_SIZE_TEXT_SIZE];
+    bool is_repository = target->kind == TS_TARGET_KIND_REPOSITORY;
+    bool has_commits = is_repository && target->commits > 0; /* none are in what is staged */
+    bool has_blobs = is_repository || target->kind == TS_TARGET_KIND_DIRECTORY;
+    struct report_words blobs =
+        report__count(target->blobs, is_repository ? "blob" : "file", is_repository ? "blobs" : "files");
+    (void)ts_size_format(target->bytes, size);
+    snprintf(words.text, sizeof words.text, "%.50s%s%.50s%s%s",
+             has_commits ? report__count(target->commits, "commit", "commits").text : "",
+             has_commits ? ", " : "", has_blobs ? blobs.text : "", has_blobs ? ", " : "", size);
+    return words;
+}
+
+void report__put_grouped(struct ts_out *out, uint64_t number) {
+    ts_out_put_cstring(out, report__grouped(number).text);
 }
 
 void report__put_count(struct ts_out *out, uint64_t count, const char *one, const char *many) {
-    report__put_grouped(out, count);
-    ts_out_put_char(out, ' ');
-    ts_out_put_cstring(out, count == 1 ? one : many);
-}
-
-void report__put_size(struct ts_out *out, uint64_t bytes) {
-    static const char *const units[] = {"kB", "MB", "GB", "TB", "PB", "EB"};
-    if (bytes < 1000) {
-        report__put_count(out, bytes, "byte", "bytes");
-        return;
-    }
-    /* In tenths of a unit, rounded. */
-    uint64_t unit_bytes = 1000;
-    size_t unit = 0;
-    while (unit + 1 < sizeof units / sizeof units[0] && bytes / unit_bytes >= 1000) {
-        unit_bytes *= 1000;
-        unit++;
-    }
-    uint64_t tenths = bytes / (unit_bytes / 10) + (bytes % (unit_bytes / 10) >= unit_bytes / 20 ? 1 : 0);
-    if (tenths >= 10000 && unit + 1 < sizeof units / sizeof units[0]) {
-        tenths /= 1000;
-        unit++;
-    }
-    ts_out_put_u64(out, tenths / 10);
-    ts_out_put_char(out, '.');
-    ts_out_put_u64(out, tenths % 10);
-    ts_out_put_char(out, ' ');
-    ts_out_put_cstring(out, units[unit]);
+    ts_out_put_cstring(out, report__count(count, one, many).text);
 }
 
 struct ts_bytes report__trimmed(struct ts_bytes line) {

@@ -52,7 +52,7 @@ static inline size_t report__plain_len(struct ts_bytes bytes) {
 void report__put_shown(struct ts_out *out, struct ts_bytes bytes, enum report_backslash backslash);
 
 /* Where an occurrence is, for people: before, subject, ":LINE:COLUMN", after. "src/a.c:12:4 (staged)", "commit message:3:1",
- * "tag v1.0:2:1". Only the subject needs escaping. */
+ * "tag v1.0:2:1", "object 5f2c…:1:1" for a blob without a path. Only the subject needs escaping. */
 struct report_place {
     const char *before;
     struct ts_bytes subject;
@@ -60,10 +60,15 @@ struct report_place {
 };
 struct report_place report__place_of(const struct ts_report_occurrence *occurrence);
 
-/* For people: "1,234", "1,234 blobs" and "1 blob", "91.4 MB". */
+/* For people: "1,234", "1,234 blobs" and "1 blob", and what is in a target: "12 commits, 1,234 blobs, 91.4 MB". */
+struct report_words {
+    char text[120];
+};
+struct report_words report__grouped(uint64_t number);
+struct report_words report__count(uint64_t count, const char *one, const char *many);
+struct report_words report__content(const struct ts_report_target *target);
 void report__put_grouped(struct ts_out *out, uint64_t number);
 void report__put_count(struct ts_out *out, uint64_t count, const char *one, const char *many);
-void report__put_size(struct ts_out *out, uint64_t bytes);
 
 /* A line without blanks and line breaks at its ends. */
 struct ts_bytes report__trimmed(struct ts_bytes line);

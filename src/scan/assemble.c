@@ -13,7 +13,9 @@
 #include "suppressed.h"
 
 #include "base/assert.h"
+#include "base/redact.h"
 
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -263,6 +265,77 @@ static bool add_targets(struct assembly *a) {
     return true;
 }
 
+/* Targets' own ones first: one profile is of one target then. Those of the user are in several profiles, and told once. */
+static bool add_rule_changes(struct assembly *a) {
+    const struct scan_session *session = a->session;
+    size_t count = 0;
+    for (size_t i = 0; i < session->profile_count; i++)
+        count += session->profiles[i]->rule_change_count;
+    struct ts_report_rule_change *rows = scan__arena_take(a->arena, count * sizeof *rows);
+    if (rows == NULL)
+        return false;
+    count = 0;
+    for (size_t i = 0; i < session->target_count; i++) {
+        const struct scan_profile *profile = session->targets[i].profile;
+        for (size_t k = 0; profile != NULL && k < profile->rule_change_count; k++)
+            if (profile->rule_changes[k].target != TS_REPORT_NONE) {
+                rows[count] = profile->rule_changes[k];
+                rows[count++].target = (uint32_t)i;
+            }
+    }
+    size_t first = count;
+    for (size_t i = 0; i < session->profile_count; i++) {
+        const struct scan_profile *profile = session->profiles[i];
+        for (size_t k = 0; k < profile->rule_change_count; k++) {
+            const struct ts_report_rule_change *change = &profile->rule_changes[k];
+            bool is_told = change->target != TS_REPORT_NONE;
+            for (size_t n = first; n < count && !is_told; n++)
+                is_told = rows[n].change == change->change && rows[n].count == change->count &&
+                          strcmp(rows[n].source, change->source) == 0;
+            if (!is_told)
+                rows[count++] = *change;
+        }
+    }
+    a->report.rule_changes = rows;
+    a->report.rule_change_count = count;
+    return true;
+}
+
+/* Whether all of the target's history was looked at, so that what was not found is not there. */
+static bool is_all(const struct scan_session *session, const struct scan_target *target) {
+    const struct ts_scan_options *options = session->options;
+    bool is_selected =
+        options->ref_count + options->branch_count + options->commit_count > 0 || options->has_since;
+    return target->row.kind == TS_TARGET_KIND_REPOSITORY && options->extent == TS_SCAN_HISTORY &&
+           !is_selected && target->row.missing_by_design + target->row.cut_commits == 0;
+}
+
+/* An id that was made with another salt allows nothing, and looks as if it did. */
+static void note_unmet(struct assembly *a) {
+    struct scan_session *session = a->session;
+    if (session->faults.total > 0 || session->limits_hit > 0 || scan__is_stopped(session))
+        return;
+    for (size_t i = 0; i < session->profile_count; i++) {
+        const struct scan_profile *profile = session->profiles[i];
+        unsigned line = 0;
+        bool is_sure = profile->has_config;
+        for (size_t k = 0; k < session->target_count && is_sure; k++)
+            is_sure = session->targets[k].profile != profile || is_all(session, &session->targets[k]);
+        size_t count = is_sure ? scan__suppressed_unmet(&a->suppressed, profile, &line) : 0;
+        if (count == 0)
+            continue;
+        char shown[200];
+        char more[64] = "";
+        if (count > 1)
+            snprintf(more, sizeof more, ", nor those of %zu more", count - 1);
+        scan__note(&session->faults,
+                   "%s:%u: allow: no finding has the id of this entry%s: it is gone, or the id was made with "
+                   "another salt, such as that of a baseline which this scan does without",
+                   ts_text_escape(ts_bytes_of_cstring(profile->config.file), shown, sizeof shown), line,
+                   more);
+    }
+}
+
 static void add_faults(struct assembly *a) {
     struct scan_session *session = a->session;
     if (session->hits.is_over)
@@ -303,9 +376,10 @@ bool scan__assemble(struct scan_session *session, struct scan_arena *arena, stru
     struct scan_profile *const *profiles = session->profiles;
     bool done =
         scan__suppressed_init(&a.suppressed, &session->hits, profiles, session->profile_count) &&
-        see_all(&a) && add_findings(&a) && add_targets(&a) &&
+        see_all(&a) && add_findings(&a) && add_targets(&a) && add_rule_changes(&a) &&
         scan__suppressed_rows(&a.suppressed, arena, &a.report.suppressions, &a.report.suppression_count);
     if (done) {
+        note_unmet(&a);
         add_faults(&a);
         ts_report_sort(&a.report);
         *ret_report = a.report;

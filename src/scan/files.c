@@ -58,11 +58,11 @@ static bool list_entry(struct listing *l, int dir, const char *below, const char
         if (!SCAN_GROW(l->folders, l->folder_capacity, l->folder_count + 1))
             return false;
         l->folders[l->folder_count++] = path;
-    } else if (S_ISREG(status.st_mode)) {
+    } else if (S_ISREG(status.st_mode) || S_ISLNK(status.st_mode)) {
         if (!SCAN_GROW(l->files->paths, l->files->capacity, l->files->count + 1))
             return false;
         l->files->paths[l->files->count++] = path;
-    } else if (!S_ISLNK(status.st_mode)) {
+    } else {
         l->files->skipped++;
     }
     return true;
@@ -189,23 +189,44 @@ static bool read_windows(struct scan_reader *reader, const struct scan_content *
     return done;
 }
 
+static bool has_buffer(struct scan_reader *reader) {
+    if (reader->buffer == NULL) {
+        reader->size = WINDOW_BYTES;
+        reader->buffer = malloc(reader->size);
+    }
+    return reader->buffer != NULL;
+}
+
+/* What is in the buffer is all of it. */
+static void look_at_buffer(struct scan_reader *reader, const struct scan_content *content, size_t len) {
+    note_outcome(reader, content,
+                 scan__look_whole(reader->look, content, ts_bytes_of(reader->buffer, len), NULL, NULL));
+}
+
 bool scan__read_fd(struct scan_reader *reader, const struct scan_content *content, int fd,
                    uint64_t *ret_bytes) {
     size_t len;
     bool at_end;
-    if (reader->buffer == NULL) {
-        reader->size = WINDOW_BYTES;
-        reader->buffer = malloc(reader->size);
-        if (reader->buffer == NULL)
-            return false;
-    }
-    if (!fill(fd, reader->buffer, reader->size, &len, &at_end))
+    if (!has_buffer(reader) || !fill(fd, reader->buffer, reader->size, &len, &at_end))
         return false;
     *ret_bytes = len;
+    reader->head_len = len < sizeof reader->head ? len : sizeof reader->head;
+    memcpy(reader->head, reader->buffer, reader->head_len);
     count_bytes(reader, len);
     if (!at_end)
         return read_windows(reader, content, fd, ret_bytes);
-    note_outcome(reader, content,
-                 scan__look_whole(reader->look, content, ts_bytes_of(reader->buffer, len), NULL, NULL));
+    look_at_buffer(reader, content, len);
+    return true;
+}
+
+/* A link is no longer than a path may be: it always fits. */
+bool scan__read_link(struct scan_reader *reader, const struct scan_content *content, int folder,
+                     const char *path, uint64_t *ret_bytes) {
+    ssize_t len = has_buffer(reader) ? readlinkat(folder, path, (char *)reader->buffer, reader->size) : -1;
+    if (len < 0)
+        return false;
+    *ret_bytes = (uint64_t)len;
+    count_bytes(reader, (size_t)len);
+    look_at_buffer(reader, content, (size_t)len);
     return true;
 }

@@ -7,7 +7,7 @@
 #include "session.h"
 
 struct scan_files {
-    char **paths; /* from the folder, sorted by bytes; no symbolic links, none followed */
+    char **paths; /* files and symbolic links, from the folder, sorted by bytes; none is followed */
     size_t count;
     size_t capacity;
     uint64_t skipped; /* neither file, folder nor link */
@@ -26,10 +26,16 @@ struct scan_reader {
     struct scan_look *look;
     uint8_t *buffer;
     size_t size;
+    uint8_t head[16]; /* what the content begins with */
+    size_t head_len;
 };
 
 /* Whole when it fits, otherwise in windows. Counts bytes in ret_bytes. False when it cannot be read: errno says why. */
 bool scan__read_fd(struct scan_reader *reader, const struct scan_content *content, int fd,
                    uint64_t *ret_bytes);
+
+/* The text of a symbolic link, which is the path that it names: what git keeps of it. */
+bool scan__read_link(struct scan_reader *reader, const struct scan_content *content, int folder,
+                     const char *path, uint64_t *ret_bytes);
 
 #endif

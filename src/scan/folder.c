@@ -46,9 +46,12 @@ static void look_at_file(struct folder_worker *worker, const char *path) {
                                    .name = ts_bytes_of_cstring(path)};
     uint64_t bytes = 0;
     int fd = openat(folder->root, path, O_RDONLY | O_CLOEXEC | O_NOFOLLOW | O_NONBLOCK | O_NOCTTY);
+    bool is_link = fd < 0 && errno == ELOOP;
     if (fd < 0 && errno == ENOENT)
         return; /* it went while we looked */
-    if (fd < 0 || !scan__read_fd(&worker->reader, &content, fd, &bytes))
+    bool done = is_link ? scan__read_link(&worker->reader, &content, folder->root, path, &bytes)
+                        : fd >= 0 && scan__read_fd(&worker->reader, &content, fd, &bytes);
+    if (!done)
         cannot_read(folder->session, path);
     if (fd >= 0)
         close(fd);
@@ -130,6 +133,28 @@ enum ts_scan_outcome scan__folder(struct scan_session *session, struct scan_targ
     return done ? TS_SCAN_DONE : scan__fail(ret_error, TS_SCAN_FAILED, "'%s': out of memory", shown);
 }
 
+/* Forms of git that hold a whole history, compressed: nobody should take them for clean. In folders they are files like any
+ * other: repositories lie there, too. */
+static void tell_closed(const struct scan_reader *reader, const char *name) {
+    struct ts_bytes head = ts_bytes_of(reader->head, reader->head_len);
+    static const char *const bundles[] = {"# v2 git bundle\n", "# v3 git bundle\n"};
+    char shown[300];
+    (void)ts_text_escape(ts_bytes_of_cstring(name), shown, sizeof shown);
+    for (size_t i = 0; i < sizeof bundles / sizeof bundles[0]; i++)
+        if (ts_bytes_equal(head, ts_bytes_of_cstring(bundles[i])))
+            scan__fault(
+                &reader->session->faults,
+                "'%s': a git bundle, whose content is compressed and was not looked into; 'git clone' makes "
+                "a repository of it, to be scanned",
+                shown);
+    if (head.len >= 8 && memcmp(head.data, "PACK\0\0\0", 7) == 0 && (head.data[7] == 2 || head.data[7] == 3))
+        scan__fault(
+            &reader->session->faults,
+            "'%s': a git pack, whose content is compressed and was not looked into; scan the repository that has "
+            "it, or 'git unpack-objects' it into a new one and scan that with --unreachable",
+            shown);
+}
+
 /* One content from a descriptor. */
 static enum ts_scan_outcome scan_fd(struct scan_session *session, struct scan_target *target, int fd,
                                     const struct scan_content *content, struct ts_scan_error *ret_error) {
@@ -143,6 +168,8 @@ static enum ts_scan_outcome scan_fd(struct scan_session *session, struct scan_ta
         atomic_store(&session->progress->stage, TS_SCAN_STAGE_CONTENT);
         if (!scan__read_fd(&reader, content, fd, &target->row.bytes))
             cannot_read(session, (const char *)target->row.name.data);
+        tell_closed(&reader, content->kind == SCAN_CONTENT_INPUT ? "standard input"
+                                                                 : (const char *)target->row.name.data);
         free(reader.buffer);
         target->row.blobs = 1;
         place_contents(session, content->target,

@@ -330,6 +330,11 @@ static void judge(struct scan_look *look, struct ts_bytes bytes, const struct ts
                                          .secret = match->secret,
                                          .lines = ts_bytes_slice(bytes, lines),
                                          .line_before = ts_bytes_slice(bytes, ts_line_before(bytes, lines))};
+    struct ts_finding_id project_id;
+    if (profile->has_project_key) {
+        project_id = ts_finding_id_of(&profile->project_key, question.rule, match->secret);
+        question.project_finding = project_id.text;
+    }
     size_t count = profile->has_config ? ts_config_consider(&profile->config, &question, look->allows) : 0;
     hit->allows =
         scan__hits_text(look->options.hits, ts_bytes_of(look->allows, count * sizeof *look->allows));

@@ -165,7 +165,6 @@ static enum ts_git_error trace_blobs(struct scan_origins *origins, struct refs *
         struct ts_git_selection lost = {
             .from = origins->lost, .from_count = origins->lost_count, .tips_only = true};
         ts_git_set_subtract(blobs, origins->reached);
-        placing.notes = NULL;
         placing.place = TS_PLACE_UNREACHABLE;
         error = attribute(&placing, &lost, blobs, ret_fault);
     }

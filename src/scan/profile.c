@@ -1,5 +1,7 @@
 #include "profile.h"
 
+#include "rule_changes.h"
+
 #include "base/blake3.h"
 #include "base/redact.h"
 
@@ -127,6 +129,7 @@ static bool read_own(struct scan_profile *profile, const struct scan_profile_sou
 static bool add_own_files(struct scan_profile *profile, const struct scan_profile_source *source,
                           struct ts_scan_error *ret_error) {
     size_t before = profile->rules.count;
+    profile->rules.origin = TS_RULE_OF_TARGET;
     for (size_t i = 0; i < profile->config.rule_files.count; i++) {
         const char *path = profile->config.rule_files.texts[i];
         char shown[200];
@@ -144,6 +147,7 @@ static bool add_own_files(struct scan_profile *profile, const struct scan_profil
         if (!done)
             return fail(ret_error, "rules of the target: %s" CURE, error.text);
     }
+    profile->rules.origin = TS_RULE_OF_USER;
     if (profile->rules.count > before + REPO_RULES_MAX)
         return fail(ret_error, SCAN_CONFIG_NAME ": more than %d rules of its own" CURE, REPO_RULES_MAX);
     return true;
@@ -166,6 +170,7 @@ static bool read_rules(struct scan_profile *profile, const struct ts_scan_option
     if (!options->no_builtin_rules && !(profile->has_config && profile->config.without_builtin) &&
         !ts_ruleset_add_builtin(&profile->rules, &error))
         return fail(ret_error, "rules: %s", error.text);
+    profile->builtin_count = profile->rules.count;
     if (profile->has_config &&
         !(options->config_file != NULL ? add_given_files(profile, options->config_file, ret_error)
                                        : add_own_files(profile, source, ret_error)))
@@ -175,7 +180,25 @@ static bool read_rules(struct scan_profile *profile, const struct ts_scan_option
             return fail(ret_error, "rules: %s", error.text);
     if (profile->rules.count == 0)
         return fail(ret_error, "there are no rules to scan with; --no-builtin-rules wants --rules FILE");
-    return true;
+    return scan__rule_changes_find(profile, options, ret_error);
+}
+
+static bool names_findings(const struct ts_config *config) {
+    for (size_t i = 0; i < config->allow_count; i++)
+        if (config->allows[i].findings.count > 0)
+            return true;
+    return false;
+}
+
+/* A baseline's own salt comes first, else that of the project, else the one that is drawn for a new baseline. */
+static void choose_keys(struct scan_profile *profile, const struct ts_scan_options *options) {
+    struct ts_bytes own = profile->has_config ? profile->config.salt : (struct ts_bytes){NULL, 0};
+    struct ts_bytes salt = options->salt.len > 0 ? options->salt : own.len > 0 ? own : options->new_salt;
+    profile->has_public_salt = salt.len == 0;
+    profile->key = ts_finding_key_of(salt);
+    profile->project_key = ts_finding_key_of(own);
+    profile->has_project_key = profile->has_config && names_findings(&profile->config) &&
+                               memcmp(&profile->key, &profile->project_key, sizeof profile->key) != 0;
 }
 
 bool scan__profile_init(struct scan_profile *profile, const struct ts_scan_options *options,
@@ -194,13 +217,7 @@ bool scan__profile_init(struct scan_profile *profile, const struct ts_scan_optio
         scan__profile_release(profile);
         return false;
     }
-    struct ts_bytes salt = options->salt;
-    if (salt.len == 0 && profile->has_config)
-        salt = profile->config.salt;
-    if (salt.len == 0)
-        salt = options->new_salt;
-    profile->has_public_salt = salt.len == 0;
-    profile->key = ts_finding_key_of(salt);
+    choose_keys(profile, options);
     return true;
 }
 
@@ -209,5 +226,7 @@ void scan__profile_release(struct scan_profile *profile) {
     ts_ruleset_release(&profile->rules);
     if (profile->has_config)
         ts_config_release(&profile->config);
+    free(profile->rule_changes);
+    scan__arena_release(&profile->arena);
     *profile = (struct scan_profile){.has_config = false};
 }

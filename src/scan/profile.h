@@ -7,6 +7,8 @@
 #ifndef TS_SCAN_PROFILE_H
 #define TS_SCAN_PROFILE_H
 
+#include "arena.h"
+
 #include "detect/config.h"
 #include "detect/detector.h"
 #include "detect/finding_id.h"
@@ -14,12 +16,20 @@
 
 struct scan_profile {
     struct ts_ruleset rules;
+    size_t builtin_count; /* so many of them came first; 0: the built-in ones are left out */
     struct ts_detector *detector;
     struct ts_config config;
     bool has_config;
     struct ts_finding_key key;
     bool has_public_salt;
+    struct ts_finding_key project_key; /* without a baseline */
+    bool has_project_key;      /* it is another, and allow entries name findings: they count by either */
     uint8_t config_digest[32]; /* of the text of the configuration; zeros when there is none */
+    struct ts_report_rule_change *rule_changes;
+    size_t rule_change_count; /* target is TS_REPORT_NONE, or 0 for the one whose profile it is */
+    size_t rule_change_capacity;
+    char note[400]; /* what a reader should know of the configuration, or "" */
+    struct scan_arena arena;
 };
 
 /* A file of the target, by its path from the top. The caller frees bytes. */

@@ -248,7 +248,8 @@ static void flush_hits(struct scan_recall *recall) {
     while (recall->contents_kept < total) {
         size_t count = 0;
         for (; recall->contents_kept < total && count < CONTENTS_MAX; recall->contents_kept++)
-            if (all[recall->contents_kept].target == recall->target && all[recall->contents_kept].is_whole)
+            if (all[recall->contents_kept]
+                    .is_whole) /* of this target: the next one comes when this is done */
                 contents[count++] = (uint32_t)recall->contents_kept;
         put_hits(recall, contents, count);
     }

@@ -30,12 +30,13 @@ struct chosen {
     struct ts_git_selection selection;
 };
 
-static enum ts_scan_outcome choose(struct ts_git_repo *repo, struct chosen *chosen, const char *name,
-                                   const char *const *below, size_t below_count,
-                                   struct ts_scan_error *ret_error) {
+/* One that is there and cannot be read is a fault, and the others are scanned. */
+static enum ts_scan_outcome choose(struct scan_session *session, struct ts_git_repo *repo,
+                                   struct chosen *chosen, const char *name, const char *const *below,
+                                   size_t below_count, struct ts_scan_error *ret_error) {
     struct ts_git_fault fault = {.error = TS_GIT_OK};
     enum ts_git_error error = TS_GIT_NO_SUCH_REF;
-    for (size_t i = 0; i < below_count && error != TS_GIT_OK; i++) {
+    for (size_t i = 0; i < below_count && error == TS_GIT_NO_SUCH_REF; i++) {
         char full[1024];
         int len = snprintf(full, sizeof full, "%s%s", below[i], name);
         if (len < 0 || (size_t)len >= sizeof full)
@@ -50,32 +51,35 @@ static enum ts_scan_outcome choose(struct ts_git_repo *repo, struct chosen *chos
         return scan__fail(ret_error, TS_SCAN_BAD_TARGET,
                           "there is no branch '%s'; --ref takes tags and full names", shown);
     }
-    if (error != TS_GIT_OK) {
-        char line[400];
-        return scan__fail(ret_error, TS_SCAN_BAD_TARGET, "%s",
-                          ts_git_fault_describe(&fault, line, sizeof line));
-    }
-    chosen->count++;
+    char line[400];
+    (void)ts_git_fault_describe(&fault, line, sizeof line);
+    if (error == TS_GIT_NO_SUCH_REF)
+        return scan__fail(ret_error, TS_SCAN_BAD_TARGET, "%s", line);
+    if (error != TS_GIT_OK)
+        scan__fault(&session->faults, "%s", line);
+    chosen->count += error == TS_GIT_OK;
     return TS_SCAN_DONE;
 }
 
-static enum ts_scan_outcome select_commits(const struct ts_scan_options *options, struct ts_git_repo *repo,
+static enum ts_scan_outcome select_commits(struct scan_session *session, struct ts_git_repo *repo,
                                            struct chosen *ret_chosen, struct ts_scan_error *ret_error) {
+    const struct ts_scan_options *options = session->options;
     static const char *const any[] = {""};
     static const char *const branch[] = {"refs/heads/", "refs/remotes/", "refs/remotes/origin/"};
     struct chosen chosen = {.oids = NULL};
     enum ts_scan_outcome outcome = TS_SCAN_DONE;
     for (size_t i = 0; i < options->ref_count && outcome == TS_SCAN_DONE; i++)
-        outcome = choose(repo, &chosen, options->refs[i], any, 1, ret_error);
+        outcome = choose(session, repo, &chosen, options->refs[i], any, 1, ret_error);
     for (size_t i = 0; i < options->branch_count && outcome == TS_SCAN_DONE; i++)
-        outcome = choose(repo, &chosen, options->branches[i], branch, 3, ret_error);
+        outcome = choose(session, repo, &chosen, options->branches[i], branch, 3, ret_error);
     for (size_t i = 0; i < options->commit_count && outcome == TS_SCAN_DONE; i++)
-        outcome = choose(repo, &chosen, options->commits[i], any, 1, ret_error);
+        outcome = choose(session, repo, &chosen, options->commits[i], any, 1, ret_error);
     if (outcome != TS_SCAN_DONE) {
         free(chosen.oids);
         return outcome;
     }
-    chosen.selection = (struct ts_git_selection){.all_refs = chosen.count == 0,
+    bool is_selected = options->ref_count + options->branch_count + options->commit_count > 0;
+    chosen.selection = (struct ts_git_selection){.all_refs = !is_selected,
                                                  .from = chosen.oids,
                                                  .from_count = chosen.count,
                                                  .tips_only = options->commit_count > 0,
@@ -390,7 +394,7 @@ static enum ts_scan_outcome scan_history(struct visit *visit, const struct ts_gi
 enum ts_scan_outcome scan__repository(struct scan_session *session, struct scan_target *target,
                                       struct ts_git_repo *repo, struct ts_scan_error *ret_error) {
     struct chosen chosen;
-    enum ts_scan_outcome outcome = select_commits(session->options, repo, &chosen, ret_error);
+    enum ts_scan_outcome outcome = select_commits(session, repo, &chosen, ret_error);
     if (outcome != TS_SCAN_DONE)
         return outcome;
     struct visit visit = {.session = session,

@@ -123,6 +123,8 @@ struct scan_profile *scan__session_profile(struct scan_session *session,
         return NULL;
     }
     session->profiles[session->profile_count++] = profile;
+    if (profile->note[0] != '\0')
+        scan__note(&session->faults, "%s", profile->note);
     if (source->read == NULL)
         session->plain = profile;
     return profile;
@@ -161,6 +163,12 @@ static enum ts_scan_outcome scan_repository(struct scan_session *session, struct
     ts_unreachable("every extent is scanned");
 }
 
+/* A work tree's own file of that name stands for its repository. */
+static bool is_git_file(const char *path) {
+    const char *slash = strrchr(path, '/');
+    return strcmp(slash != NULL ? slash + 1 : path, ".git") == 0;
+}
+
 static enum ts_scan_outcome scan_path(struct scan_session *session, struct scan_target *target,
                                       const struct ts_scan_target *given, struct ts_scan_error *ret_error) {
     char shown[300];
@@ -169,9 +177,7 @@ static enum ts_scan_outcome scan_path(struct scan_session *session, struct scan_
     (void)ts_text_escape(ts_bytes_of_cstring(path), shown, sizeof shown);
     if (stat(path, &status) != 0)
         return scan__fail(ret_error, TS_SCAN_BAD_TARGET, "'%s': %s", shown, strerror(errno));
-    if (!S_ISDIR(status.st_mode)) {
-        if (session->options->extent != TS_SCAN_HISTORY)
-            return scan__fail(ret_error, TS_SCAN_BAD_TARGET, "'%s' is a file, and not a repository", shown);
+    if (!S_ISDIR(status.st_mode) && !is_git_file(path)) {
         target->row.kind = TS_TARGET_KIND_FILE;
         enum ts_scan_outcome outcome = with_profile(session, target, NULL, ret_error);
         return outcome == TS_SCAN_DONE ? scan__file(session, target, path, ret_error) : outcome;
@@ -228,7 +234,82 @@ static enum ts_scan_outcome scan_target(struct scan_session *session, const stru
     ts_unreachable("every kind of target is scanned");
 }
 
+static enum ts_target_outcome outcome_of(enum ts_scan_outcome outcome) {
+    switch (outcome) {
+    case TS_SCAN_DONE:
+        return TS_TARGET_SCANNED;
+    case TS_SCAN_BAD_TARGET:
+    case TS_SCAN_BAD_CONFIG:
+        return TS_TARGET_REFUSED;
+    case TS_SCAN_FAILED:
+        return TS_TARGET_FAILED;
+    }
+    ts_unreachable("every outcome is one of a target");
+}
+
+/* One after the other, whatever happens to another: DONE unless none of them could be scanned, and then what was wrong with
+ * the first. */
+static enum ts_scan_outcome scan_targets(struct scan_session *session, struct ts_scan_error *ret_error) {
+    const struct ts_scan_options *options = session->options;
+    enum ts_scan_outcome first = TS_SCAN_DONE;
+    size_t scanned = 0;
+    for (size_t i = 0; i < options->target_count && !scan__is_stopped(session); i++) {
+        struct ts_scan_error error;
+        enum ts_scan_outcome outcome = scan_target(session, &options->targets[i], &error);
+        struct scan_target *target = &session->targets[session->target_count - 1];
+        target->row.outcome = outcome_of(outcome);
+        scanned += outcome == TS_SCAN_DONE;
+        if (outcome == TS_SCAN_DONE)
+            continue;
+        target->row = (struct ts_report_target){
+            .name = target->row.name, .kind = target->row.kind, .outcome = target->row.outcome};
+        scan__fault(&session->faults, "%s", error.text);
+        if (first == TS_SCAN_DONE)
+            *ret_error = error;
+        first = first == TS_SCAN_DONE ? outcome : first;
+    }
+    return scanned > 0 ? TS_SCAN_DONE : first;
+}
+
 /* ---- all of it ---- */
+
+/* What of the selection only a repository has; NULL when there is none. */
+static const char *find_selection(const struct ts_scan_options *options) {
+    switch (options->extent) {
+    case TS_SCAN_STAGED:
+        return "only one has something staged";
+    case TS_SCAN_WORKING_TREE:
+        return "only one has a --working-tree";
+    case TS_SCAN_HISTORY:
+        break;
+    }
+    return options->ref_count > 0      ? "--ref selects from the history of one"
+           : options->branch_count > 0 ? "--branch selects from the history of one"
+           : options->commit_count > 0 ? "--commit selects from the history of one"
+           : options->has_since        ? "--since selects from the history of one"
+           : options->unreachable      ? "--unreachable selects from the history of one"
+                                       : NULL;
+}
+
+/* Before anything is scanned, which may take long: a selection that a target cannot follow would be ignored. */
+static enum ts_scan_outcome check_selection(const struct ts_scan_options *options,
+                                            struct ts_scan_error *ret_error) {
+    const char *selection = find_selection(options);
+    for (size_t i = 0; selection != NULL && i < options->target_count; i++) {
+        const struct ts_scan_target *target = &options->targets[i];
+        struct stat status;
+        char shown[300];
+        if (target->kind == TS_SCAN_TARGET_INPUT)
+            return scan__fail(ret_error, TS_SCAN_BAD_TARGET,
+                              "standard input ('-') is not a repository, and %s", selection);
+        if (target->kind == TS_SCAN_TARGET_ANY && stat(target->path, &status) == 0 &&
+            !S_ISDIR(status.st_mode) && !is_git_file(target->path))
+            return scan__fail(ret_error, TS_SCAN_BAD_TARGET, "'%s' is a file, and not a repository, and %s",
+                              ts_text_escape(ts_bytes_of_cstring(target->path), shown, sizeof shown),
+                              selection);
+    }
+    return TS_SCAN_DONE;
+}
 
 static bool session_init(struct scan_session *session, const struct ts_scan_options *options) {
     long online = sysconf(_SC_NPROCESSORS_ONLN);
@@ -286,9 +367,10 @@ enum ts_scan_outcome ts_scan_run(const struct ts_scan_options *options, struct t
     enum ts_scan_outcome outcome = session_init(session, options)
                                        ? TS_SCAN_DONE
                                        : scan__fail(ret_error, TS_SCAN_FAILED, "out of memory");
-    for (size_t i = 0; i < options->target_count && outcome == TS_SCAN_DONE && !scan__is_stopped(session);
-         i++)
-        outcome = scan_target(session, &options->targets[i], ret_error);
+    if (outcome == TS_SCAN_DONE)
+        outcome = check_selection(options, ret_error);
+    if (outcome == TS_SCAN_DONE)
+        outcome = scan_targets(session, ret_error);
     scan__state_close(session->state);
     session->state = NULL;
     if (outcome == TS_SCAN_DONE && !scan__assemble(session, &memory->arena, &report))

@@ -101,7 +101,7 @@ struct ts_scan_options {
 };
 
 enum ts_scan_outcome {
-    TS_SCAN_DONE,       /* there is a report; it may be incomplete */
+    TS_SCAN_DONE, /* there is a report; it may be incomplete, and say of targets that they were not scanned */
     TS_SCAN_BAD_TARGET, /* not there, no repository, or a ref that it has not */
     TS_SCAN_BAD_CONFIG, /* rules or configuration */
     TS_SCAN_FAILED,     /* memory, threads, temporary files */
@@ -111,7 +111,8 @@ struct ts_scan_error {
     char text[600]; /* one line that says what, why and what helps; safe to print */
 };
 
-/* With DONE the caller releases the report with ts_scan_release. */
+/* With DONE the caller releases the report with ts_scan_release. A target that cannot be scanned is a fault of the report and
+ * the others are scanned; only when that is so of all of them, or there is no memory for a report, it is the outcome. */
 enum ts_scan_outcome ts_scan_run(const struct ts_scan_options *options, struct ts_report *ret_report,
                                  struct ts_scan_error *ret_error);
 void ts_scan_release(struct ts_report *report);

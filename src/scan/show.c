@@ -147,14 +147,12 @@ static size_t width_at(const bool *masked, size_t i, size_t len) {
     return i + 1 == len || !masked[i + 1] ? sizeof MASK - 1 : 0;
 }
 
-/* What of the part is shown, as places in it. */
+/* What of the part is shown, as places in it. A mask is shown whole or not at all: it has its width at its last byte. */
 static struct ts_span shown_part(struct ts_bytes part, const bool *masked, size_t secret_at) {
     size_t from = secret_at;
     size_t width = 0;
     while (from > 0 && width + width_at(masked, from - 1, part.len) <= SCAN_EXCERPT_LEAD)
         width += width_at(masked, --from, part.len);
-    while (from > 0 && masked[from] && masked[from - 1]) /* a mask is shown whole or not at all */
-        from--;
     size_t to = from;
     for (width = 0; to < part.len && width + width_at(masked, to, part.len) <= SCAN_EXCERPT_MAX; to++)
         width += width_at(masked, to, part.len);

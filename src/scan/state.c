@@ -12,11 +12,12 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
-#define STORE_NAME "scan"
-#define LOCK_NAME  "scan.lock"
+#define STORE_NAME      "scan"
+#define LOCK_NAME       "scan.lock"
+#define STORE_LOCK_NAME "turnstone.lock" /* the store's own, in its folder */
 /* Rows that are asked for at once: pages of about a MiB. */
-#define ROWS_MAX   8
-#define PREFIX_MAX 128
+#define ROWS_MAX        8
+#define PREFIX_MAX      128
 
 struct scan_state {
     struct scan_faults *faults;
@@ -41,8 +42,8 @@ static bool make_folders(char *path) {
 }
 
 static bool is_of_store(const char *name) {
-    static const char *const begins[] = {"CURRENT",   "IDENTITY", "LOCK",          "LOG",
-                                         "MANIFEST-", "OPTIONS-", "turnstone.lock"};
+    static const char *const begins[] = {"CURRENT",   "IDENTITY", "LOCK",         "LOG",
+                                         "MANIFEST-", "OPTIONS-", STORE_LOCK_NAME};
     static const char *const ends[] = {".sst", ".log", ".blob", ".dbtmp"};
     size_t len = strlen(name);
     for (size_t i = 0; i < sizeof begins / sizeof begins[0]; i++)
@@ -66,15 +67,23 @@ static void remove_store(const char *folder) {
     (void)rmdir(folder);
 }
 
-/* Whether there was a store of ours that nobody has open. */
-static bool is_ours_alone(const char *folder) {
+/* Whether there is a store of ours that nobody has open: *ret_has_lock tells one that is open from none. */
+static bool is_ours_alone(const char *folder, bool *ret_has_lock) {
     char path[2048 + 32];
-    snprintf(path, sizeof path, "%s/turnstone.lock", folder);
+    snprintf(path, sizeof path, "%s/" STORE_LOCK_NAME, folder);
     int fd = open(path, O_RDWR | O_CLOEXEC | O_NOFOLLOW);
     bool is_alone = fd >= 0 && flock(fd, LOCK_EX | LOCK_NB) == 0;
+    *ret_has_lock = fd >= 0 || errno != ENOENT;
     if (fd >= 0)
         close(fd);
     return is_alone;
+}
+
+/* What opening left in a folder that is not ours, and by which the next scan would take it for ours. */
+static void remove_lock(const char *folder) {
+    char path[2048 + 32];
+    snprintf(path, sizeof path, "%s/" STORE_LOCK_NAME, folder);
+    (void)unlink(path);
 }
 
 /* ---- opening ---- */
@@ -148,7 +157,7 @@ struct scan_state *scan__state_open(const char *folder, struct scan_faults *faul
     char own[sizeof state->folder];
     int len = snprintf(own, sizeof own, "%s", folder);
     int all = snprintf(state->folder, sizeof state->folder, "%s/" STORE_NAME, folder);
-    errno = ENAMETOOLONG;
+    errno = len > 0 ? ENAMETOOLONG : ENOENT;
     bool is_made = len > 0 && all > 0 && (size_t)all < sizeof state->folder && make_folders(own);
     if (!is_made)
         scan__note(faults, "state: cannot make its folder: %s; everything is read, and nothing kept",
@@ -158,13 +167,17 @@ struct scan_state *scan__state_open(const char *folder, struct scan_faults *faul
         return NULL;
     }
     struct ts_store_error error;
-    bool was_ours = is_ours_alone(state->folder);
+    bool had_lock;
+    bool was_ours = is_ours_alone(state->folder, &had_lock);
     enum ts_store_result result = open_store(state, &error);
     /* RocksDB has many words for files of its own that do not fit together. */
-    if (result == TS_STORE_DAMAGED || (result == TS_STORE_BAD_CONFIGURATION && was_ours))
+    if (was_ours && (result == TS_STORE_DAMAGED || result == TS_STORE_BAD_CONFIGURATION))
         remake(state);
-    else if (result != TS_STORE_OK)
+    else if (result != TS_STORE_OK) {
         scan__note(faults, "state: %s; everything is read, and nothing kept", error.text);
+        if (!had_lock)
+            remove_lock(state->folder);
+    }
     if (state->store == NULL) {
         scan__state_close(state);
         return NULL;

@@ -21,10 +21,20 @@ bool scan__suppressed_init(struct scan_suppressed *suppressed, const struct scan
                            struct scan_profile *const *profiles, size_t profile_count) {
     *suppressed =
         (struct scan_suppressed){.hits = hits, .profiles = profiles, .profile_count = profile_count};
-    return SCAN_GROW(suppressed->items, suppressed->capacity, MERGE_FIRST);
+    suppressed->met = calloc(profile_count + 1, sizeof *suppressed->met);
+    bool done = suppressed->met != NULL;
+    for (size_t i = 0; done && i < profile_count; i++) {
+        suppressed->met[i] = calloc(profiles[i]->config.allow_count + 1, sizeof **suppressed->met);
+        done = suppressed->met[i] != NULL;
+    }
+    return done && SCAN_GROW(suppressed->items, suppressed->capacity, MERGE_FIRST);
 }
 
 void scan__suppressed_release(struct scan_suppressed *suppressed) {
+    for (size_t i = 0; suppressed->met != NULL && i < suppressed->profile_count; i++)
+        free(suppressed->met[i]);
+    free(suppressed->met);
+    suppressed->met = NULL;
     free(suppressed->items);
     suppressed->items = NULL;
 }
@@ -76,19 +86,36 @@ static uint32_t number_of(const struct scan_suppressed *suppressed, const struct
 bool scan__suppressed_take(struct scan_suppressed *suppressed, const struct scan_profile *profile,
                            const struct scan_hit *hit, const char *path) {
     struct ts_bytes entries = scan__hits_text_at(suppressed->hits, hit->allows);
+    uint32_t number = entries.len > 0 ? number_of(suppressed, profile) : 0;
+    bool is_taken = false;
     for (size_t i = 0; i < entries.len / sizeof(uint32_t); i++) {
         uint32_t entry;
         memcpy(&entry, entries.data + i * sizeof entry, sizeof entry);
-        if (!ts_allow_has_path(&profile->config.allows[entry], path))
+        suppressed->met[number][entry] = true;
+        if (is_taken || !ts_allow_has_path(&profile->config.allows[entry], path))
             continue;
-        add(suppressed,
-            (struct scan_suppressed_item){number_of(suppressed, profile), entry, hit->finding, 1});
-        return true;
+        add(suppressed, (struct scan_suppressed_item){number, entry, hit->finding, 1});
+        is_taken = true;
     }
+    if (is_taken)
+        return true;
     if (hit->pragma == SCAN_NO_TEXT)
         return false;
     add(suppressed, (struct scan_suppressed_item){MARK, hit->pragma, hit->finding, 1});
     return true;
+}
+
+size_t scan__suppressed_unmet(const struct scan_suppressed *suppressed, const struct scan_profile *profile,
+                              unsigned *ret_line) {
+    const bool *met = suppressed->met[number_of(suppressed, profile)];
+    size_t count = 0;
+    for (size_t i = 0; i < profile->config.allow_count; i++) {
+        if (met[i] || profile->config.allows[i].findings.count == 0)
+            continue;
+        if (count++ == 0)
+            *ret_line = profile->config.allows[i].line;
+    }
+    return count;
 }
 
 static struct ts_report_suppression row_of(const struct scan_suppressed *suppressed, struct scan_arena *arena,

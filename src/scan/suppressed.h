@@ -12,6 +12,7 @@ struct scan_suppressed {
     const struct scan_hits *hits;
     struct scan_profile *const *profiles;
     size_t profile_count;
+    bool **met; /* by profile and entry: whether it allows anything, at some path */
     struct scan_suppressed_item *items;
     size_t count;
     size_t capacity;
@@ -25,6 +26,10 @@ void scan__suppressed_release(struct scan_suppressed *suppressed);
 /* Whether the hit is allowed where it stands; if so, it is counted. The profile is one of the profiles. */
 bool scan__suppressed_take(struct scan_suppressed *suppressed, const struct scan_profile *profile,
                            const struct scan_hit *hit, const char *path);
+
+/* How many entries of the profile name findings and met none, and the line of the first of them. */
+size_t scan__suppressed_unmet(const struct scan_suppressed *suppressed, const struct scan_profile *profile,
+                              unsigned *ret_line);
 
 /* A row for each that allowed something: configurations by line, then marks. False when there is no memory. */
 bool scan__suppressed_rows(struct scan_suppressed *suppressed, struct scan_arena *arena,

@@ -1,14 +1,48 @@
-/* The index of a work tree; the first byte chooses the hash. */
-#include "git/staged.h"
+/* The index of a work tree. The first byte chooses: bit 0 the hash, bit 1 whether there are two files, a split index and the
+ * shared one; then a number of four bytes says how long the first is. */
+#include "base/endian.h"
+#include "split.h"
+
+#include <stdlib.h>
 
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size);
 
+/* What a reader relies on: every path is there, and is safe. */
+static void check(const struct ts_git_staged *staged) {
+    for (size_t i = 0; i < staged->count; i++)
+        if (staged->items[i].path_len != strlen(staged->items[i].path) ||
+            !git__staged_is_safe(&staged->items[i]))
+            abort();
+}
+
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size) {
-    struct ts_git_staged staged;
+    struct git__split split;
+    struct git__split nested;
+    struct ts_git_staged own;
+    struct ts_git_staged shared = {NULL, 0};
+    struct ts_git_staged joined;
     if (size == 0)
         return 0;
     enum ts_git_hash hash = (data[0] & 1) != 0 ? TS_GIT_SHA256 : TS_GIT_SHA1;
-    if (ts_git_staged_parse(hash, ts_bytes_of(data + 1, size - 1), &staged))
-        ts_git_staged_release(&staged);
+    struct ts_bytes file = ts_bytes_of(data + 1, size - 1);
+    struct ts_bytes rest = {NULL, 0};
+    if ((data[0] & 2) != 0 && file.len >= 4) {
+        size_t len = ts_be32_load(file.data);
+        file = ts_bytes_skip(file, 4);
+        len = len < file.len ? len : file.len;
+        rest = ts_bytes_skip(file, len);
+        file = ts_bytes_first(file, len);
+    }
+    if (!git__staged_parse(hash, file, &own, &split))
+        return 0;
+    if (!split.is_split) {
+        check(&own);
+    } else if (git__staged_parse(hash, rest, &shared, &nested) && !nested.is_split &&
+               git__split_join(&split, &shared, &own, &joined)) {
+        check(&joined);
+        ts_git_staged_release(&joined);
+    }
+    ts_git_staged_release(&own);
+    ts_git_staged_release(&shared);
     return 0;
 }

@@ -119,6 +119,40 @@ def two_baselines_of_one_project_have_different_ids_unless_the_project_has_a_sal
 
 
 @test
+def a_finding_that_is_allowed_by_its_id_stays_so_with_a_baseline_that_draws_a_salt():
+    repo = leaky()
+    [one, two] = [finding["id"] for finding in scan(FINDINGS, "repo")["findings"]]
+    repo.write(".turnstone.yml", f"allow:\n  - findings: [{one}]\n")
+    repo.commit("allow")
+    equal([finding["id"] for finding in scan(FINDINGS, "repo")["findings"]], [two])
+    make("known: 1 finding, 1 added, 0 removed\n", "repo", "-o", "known")
+    holds("\nsalt " in text("known"), "a salt of its own")
+    report = scan(CLEAN, "repo", "--baseline", "known")
+    equal((report["summary"]["suppressed"], report["summary"]["baseline"]["known"], report["summary"]["notes"]), (1, 1, []))
+
+
+@test
+def an_allow_entry_by_an_id_of_another_salt_is_noted():
+    repo = leaky()
+    make("known: 2 findings, 2 added, 0 removed\n", "repo", "-o", "known")
+    salted = re.findall(r"^[0-9a-f]{32}", text("known"), re.MULTILINE)
+    repo.write(".turnstone.yml", f"allow:\n  - rules: [jwt]\n  - findings: [{salted[0]}]\n")
+    repo.commit("allow")
+    report = scan(CLEAN, "repo", "--baseline", "known")
+    equal((report["summary"]["suppressed"], report["summary"]["notes"]), (1, []))
+    for state in ([], ["--no-state"], []):
+        [note] = scan(FINDINGS, "repo", *state)["summary"]["notes"]
+        holds(note.startswith(".turnstone.yml:3: allow: ") and "another salt" in note, note)
+    # A part of the history says nothing about the rest.
+    equal(scan(FINDINGS, "repo", "--branch", "main")["summary"]["notes"], [])
+    # An entry that another one comes before is not without use.
+    public = scan(FINDINGS, "repo")["findings"][0]["id"]
+    repo.write(".turnstone.yml", f"allow:\n  - rules: [github-pat]\n  - findings: [{public}]\n")
+    repo.commit("both")
+    equal(scan(CLEAN, "repo")["summary"]["notes"], [])
+
+
+@test
 def merged_baselines_are_read_and_conflicts_are_not():
     leaky()
     make("known: 2 findings, 2 added, 0 removed\n", "repo", "-o", "known")
@@ -143,6 +177,9 @@ def wrong_baselines_are_refused_before_the_scan():
     complains(USAGE, "--baseline", "scan", "repo", "--diff-baseline")
     complains(USAGE, "--output", "baseline", "repo")
     complains(USAGE, "nowhere", "baseline", "repo", "-o", "nowhere/known")
+    for device in "/dev/full", "/dev/null", "/dev/stdout":
+        if os.path.exists(device):
+            complains(USAGE, [f"'{device}' is no file", "--output"], "baseline", "repo", "-o", device)
 
 
 @test

@@ -1,5 +1,6 @@
 #!/usr/bin/env python3
 """turnstone protect: commits that would bring secrets are refused, by git itself through a hook."""
+import json
 import os
 import shutil
 import subprocess
@@ -224,6 +225,165 @@ def every_way_to_commit_to_a_repository_that_git_is_told_is_judged():
     done = subprocess.run([*git, "commit", "-m", "allowed"], capture_output=True, text=True, cwd=home, env=repo.environment(),
                           check=False)
     equal(done.returncode, 0, done)
+
+
+def sparse(repo, *folders):
+    """From now on the index has whole folders as single entries."""
+    repo.git("sparse-checkout", "init", "--cone", "--sparse-index")
+    repo.git("sparse-checkout", "set", *folders)
+    holds("040000" in repo.git("ls-files", "-s", "--sparse"), "folders are entries")
+
+
+def sparse_repo():
+    repo = hooked()
+    for folder in "in", "out", "out/deep", "other":
+        repo.write(f"{folder}/a.txt", f"{folder}\n")
+    repo.write("out/old.txt", f"{github_token(5)}\n")
+    repo.git("add", "-A")
+    equal(commit(repo, "--no-verify").returncode, 0)
+    return repo
+
+
+@test
+def a_sparse_index_has_what_its_folders_have():
+    repo = sparse_repo()
+    sparse(repo, "in")
+    result = run("protect", "repo")
+    equal((result.status, result.out, result.err), (0, "", ""))
+    equal(run("scan", "--staged", "repo").status, 0)
+    tree = repo.git("rev-parse", "HEAD:out")
+    os.rename(f"repo/.git/objects/{tree[:2]}/{tree[2:]}", "tree")
+    equal(run("protect", "repo").status, 0)  # what is the same is not gone into
+    os.rename("tree", f"repo/.git/objects/{tree[:2]}/{tree[2:]}")
+    repo.write("in/a.txt", f"{github_token(1)}\n")
+    repo.git("add", "in")
+    done = commit(repo)
+    refused(done, "in/a.txt:1")
+    holds("1 finding" in done.stdout + done.stderr, done)
+    repo.write("in/a.txt", f"{github_token(5)}\n")  # out/old.txt stays as it is: this is a new place
+    repo.git("add", "in")
+    refused(commit(repo), "in/a.txt:1")
+    repo.write("in/a.txt", "fine\n")
+    repo.git("add", "in")
+    equal(commit(repo).returncode, 0)
+
+
+@test
+def folders_of_a_sparse_index_that_differ_from_head_are_staged():
+    """As after git reset --soft: the index has the folder of a later commit."""
+    repo = sparse_repo()
+    before = repo.git("rev-parse", "HEAD")
+    repo.write("out/deep/new.txt", f"x\n{github_token(2)}\n")
+    repo.write("out/old.txt", f"more\n{github_token(5)}\n")
+    repo.git("add", "-A")
+    equal(commit(repo, "--no-verify").returncode, 0)
+    sparse(repo, "in")
+    equal(run("protect", "repo").status, 0)
+    repo.git("reset", "-q", "--soft", before)
+    holds("040000" in repo.git("ls-files", "-s", "--sparse"), "the folder is an entry")
+    result = run("protect", "repo")
+    equal(result.status, 1, result)
+    holds("out/deep/new.txt:2" in result.out and "1 finding" in result.out, result)
+    result = run("scan", "--staged", "repo")
+    holds(result.status == 1 and "out/old.txt:2" in result.out and "2 findings" in result.out, result)
+    tree = repo.git("rev-parse", "HEAD@{1}:out")
+    os.unlink(f"repo/.git/objects/{tree[:2]}/{tree[2:]}")
+    complains(4, tree, "protect", "repo")
+
+
+@test
+def files_that_move_out_of_a_folder_of_a_sparse_index_bring_nothing():
+    repo = sparse_repo()
+    before = repo.git("rev-parse", "HEAD")
+    repo.git("mv", "out/old.txt", "in/moved.txt")
+    equal(commit(repo, "--no-verify").returncode, 0)
+    sparse(repo, "in")
+    repo.git("reset", "-q", "--soft", before)
+    result = run("protect", "repo")
+    equal((result.status, result.out), (0, ""), result)
+    holds("in/moved.txt:1" in run("scan", "--staged", "repo").out, "the file is staged")
+
+
+@test
+def a_split_index_is_judged_as_one():
+    repo = hooked()
+    for i in range(30):
+        repo.write(f"f{i}.txt", f"{i}\n")
+    repo.write("old.txt", f"{github_token(1)}\n")
+    repo.git("add", "-A")
+    equal(commit(repo, "--no-verify").returncode, 0)
+    repo.git("config", "splitIndex.maxPercentChange", "100")
+    repo.git("update-index", "--split-index")
+    result = run("protect", "repo")
+    equal((result.status, result.out, result.err), (0, "", ""))
+    repo.write("f7.txt", f"{github_token(2)}\n")
+    repo.write("new.txt", f"{github_token(3)}\n")
+    repo.git("mv", "old.txt", "moved.txt")
+    repo.git("add", "-A")
+    done = commit(repo)
+    refused(done, "f7.txt:1", "new.txt:1")
+    holds("2 findings" in done.stdout + done.stderr and "moved.txt" not in done.stdout, done)
+    for name in os.listdir("repo/.git"):
+        if name.startswith("sharedindex."):
+            os.unlink(f"repo/.git/{name}")
+            missing = name
+    complains(2, missing, "protect", "repo")
+
+
+@test
+def every_way_to_commit_with_a_split_index_is_judged():
+    repo = hooked()
+    repo.git("config", "core.splitIndex", "true")
+    refuses_every_way_to_commit(repo, "repo")
+    holds(any(name.startswith("sharedindex.") for name in os.listdir("repo/.git")), "the index is split")
+
+
+@test
+def what_was_there_before_does_not_stand_in_the_way_of_large_files():
+    """More than is held whole."""
+    line = b"nothing to see in this line of a large file, and in the next ones neither\n"
+    repo = hooked()
+    large = line * (20_000_000 // len(line)) + f"{github_token(1)}\n".encode()
+    repo.write("large.txt", large)
+    repo.write("gone.txt", line * (17_000_000 // len(line)) + f"{github_token(2)}\n".encode())
+    repo.git("add", "-A")
+    equal(commit(repo, "--no-verify").returncode, 0)
+    repo.write("large.txt", large + b"one more\n")
+    repo.git("add", "-A")
+    equal(commit(repo).returncode, 0)
+    repo.remove("gone.txt")
+    repo.write("large.txt", large + f"one more\n{github_token(2)}\n".encode())
+    repo.git("add", "-A")
+    equal(run("protect", "repo").status, 0)
+    repo.write("large.txt", large + f"one more\n{github_token(2)}\n{github_token(3)}\n".encode())
+    repo.git("add", "-A")
+    done = commit(repo)
+    refused(done, "large.txt:")
+    holds("1 finding" in done.stdout + done.stderr, done)
+
+
+@test
+def what_is_only_meant_to_be_added_is_not_staged():
+    repo = hooked()
+    repo.write("meant.txt", f"{github_token(1)}\n")
+    repo.git("add", "-N", "meant.txt")
+    result = run("protect", "repo")
+    equal((result.status, result.out, result.err), (0, "", ""))
+    result = run("scan", "--staged", "repo", "--format", "json")
+    equal((result.status, json.loads(result.out)["summary"]["blobs"]), (0, 0), result)
+
+
+@test
+def a_submodule_that_is_staged_is_no_file():
+    inner = Repo("inner")
+    inner.write("a.txt", "fine\n")
+    inner.commit()
+    outer = hooked(path="outer")
+    outer.git("-c", "protocol.file.allow=always", "submodule", "add", "-q", os.path.abspath("inner"), "sub")
+    result = run("protect", "outer")
+    equal((result.status, result.out, result.err), (0, "", ""))
+    result = run("scan", "--staged", "outer", "--format", "json")
+    equal((result.status, json.loads(result.out)["summary"]["blobs"]), (0, 1), result)  # .gitmodules
 
 
 @test

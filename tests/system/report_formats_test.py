@@ -101,7 +101,7 @@ SARIF = {
     "configuration": ({"level": str}, set()),
     "text": ({"text": str}, {"text"}),
     "invocation": ({"executionSuccessful": bool, "toolExecutionNotifications": ["notification"],
-                    "properties": {"": object}}, {"executionSuccessful"}),
+                    "toolConfigurationNotifications": ["notification"], "properties": {"": object}}, {"executionSuccessful"}),
     "notification": ({"level": str, "message": "text"}, {"message"}),
     "artifactLocation": ({"uri": str, "uriBaseId": str, "description": "text"}, set()),
     "provenance": ({"repositoryUri": str, "mappedTo": "artifactLocation"}, {"repositoryUri"}),
@@ -191,6 +191,9 @@ def sarif_says_where_and_how_it_went():
     equal(run["versionControlProvenance"], [{"repositoryUri": "file:///srv/app/", "mappedTo": {"uriBaseId": "TARGET0"}}])
     equal(run["invocations"][0]["executionSuccessful"], False)
     holds("damaged" in run["invocations"][0]["toolExecutionNotifications"][0]["message"]["text"], "the fault is told")
+    equal([one["level"] for one in run["invocations"][0]["toolConfigurationNotifications"]], ["warning", "warning", "note"],
+          "what targets do to rules is graver than what the user does")
+    equal([one["source"] for one in run["invocations"][0]["properties"]["suppressions"]], [".turnstone.yml:12", "turnstone:allow"])
     clean = json.loads(written("sarif", "clean"))["runs"][0]
     equal(clean["invocations"][0]["executionSuccessful"], True)
 

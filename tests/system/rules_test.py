@@ -25,6 +25,37 @@ rules:
 """
 
 
+# Every field that a rule can have, none as it is unless given.
+FULL = """
+rules:
+  - id: full-token
+    name: Token of all fields
+    description: "Told \\u202e, in a line"
+    pattern: '(?:^|[^a-z0-9]{1,5})(?<secret>[a-z0-9]{20})\\b'
+    gate: {token: true, lead: 5}
+    keywords: [full, brim]
+    distance: 33
+    entropy: 2.125
+    validators: [not-hex, mixed]
+    severity: low
+    confidence: high
+    reach: 30
+    generic: true
+    examples:
+      match:
+        - text: 'full = 4fake7turnstone2only'
+          secret: 4fake7turnstone2only
+      no-match:
+        - full = short
+  - id: other-token
+    name: Token with texts
+    pattern: '(?<secret>other_[a-z0-9]{20})'
+    gate: {literals: [other_], anchors: ['ot[h]er_'], lead: 6}
+    severity: high
+    reach: 26
+"""
+
+
 def write(name, text):
     with open(name, "w") as file:
         file.write(text)
@@ -49,6 +80,24 @@ def list_as_json_has_everything():
         holds(rule["severity"] in ("low", "medium", "high", "critical"), rule)
         holds("(?<secret>" in rule["pattern"] and rule["reach"] > 0, rule)
         holds(rule["literals"] or rule["anchors"] or rule["keywords"], rule)
+
+
+@test
+def json_tells_every_field_of_a_rule():
+    full, other = (json.loads(line) for line in
+                   run("rules", "list", "--json", "--no-builtin", "--rules", write("full.yml", FULL)).out.splitlines())
+    equal(full, {
+        "id": "full-token", "name": "Token of all fields", "description": "Told \u202e, in a line",
+        "severity": "low", "confidence": "high", "pattern": "(?:^|[^a-z0-9]{1,5})(?<secret>[a-z0-9]{20})\\b",
+        "gate": "token", "literals": [], "anchors": [], "lead": 5, "keywords": ["full", "brim"], "distance": 33,
+        "entropy": 2.125, "validators": ["not-hex", "mixed"], "reach": 30, "generic": True,
+        "examples": {"match": [{"text": "full = 4fake7turnstone2only", "secret": "4fake7turnstone2only"}],
+                     "no-match": ["full = short"]},
+        "file": "full.yml", "line": 3})
+    equal((other["gate"], other["literals"], other["anchors"], other["lead"]),
+          ("literal", ["other_"], ["ot[h]er_"], 6))
+    equal((other["examples"], other["generic"], other["entropy"]), ({"match": [], "no-match": []}, False, 0))
+    equal(json.loads(run("rules", "explain", "--json", "full-token", "--rules", "full.yml").out), full)
 
 
 @test
@@ -89,6 +138,69 @@ def check_names_file_line_rule_field_and_cure():
     equal(json.loads(result.out)["rule"], "team-token")
 
 
+def token_rule(pattern, gate="token", match="team = 4fake7turnstone2only", secret=None):
+    return f"""
+rules:
+  - id: team-token
+    name: Token of the team
+    pattern: '{pattern}'
+    gate: {gate}
+    keywords: [team]
+    severity: high
+    reach: 80
+    examples:
+      match:
+        - text: '{match}'
+          secret: '{secret or match.split()[-1]}'
+      no-match:
+        - team
+"""
+
+
+@test
+def check_proves_that_a_lead_is_too_small_where_it_can():
+    def checked(status, *parts, **rule):
+        result = run("rules", "check", write("own.yml", token_rule(**rule)))
+        equal((result.status, result.err), (status, ""), result)
+        for part in parts:
+            holds(part in result.out, f"{part} not in {result.out}")
+    sound = "own.yml: 1 rule, 0 problems\n"
+    token = "(?<secret>[a-z0-9]{20})\\b"
+    checked(0, sound, pattern="(?:\\b|\\\\[nrt])" + token)
+    lost = ("own.yml:3: rule 'team-token': gate: loses matches", "5 bytes before its token", "lead is 2",
+            "write gate: {token: true, lead: 5}")
+    checked(1, *lost, pattern="[ :]{0,5}" + token)
+    checked(0, sound, pattern="[ :]{0,5}" + token, gate="{token: true, lead: 5}")
+    checked(1, "lead is 4", pattern="[ :]{0,5}" + token, gate="{token: true, lead: 4}")
+    # A keyword in the pattern is where looking begins.
+    checked(1, "loses matches", "lead: 5", pattern="(?:team_)?" + token)
+    # In the secret itself: the token is behind the colon.
+    colon = {"pattern": "\\b(?<secret>[0-9]{9}:[a-f0-9]{32})\\b",
+             "match": "team 123456789:0fa1ce2fa3ce4fa5ce6ffa7ce8fa9ce0"}
+    checked(1, "lead: 10", **colon)
+    checked(0, sound, gate="{token: true, lead: 10}", **colon)
+    checked(1, "lets nothing through", pattern="(?<secret>[a-z]{12})", match="team fortytwoword")
+
+
+@test
+def check_warns_where_it_cannot_tell():
+    def warned(*parts, **rule):
+        path = write("own.yml", token_rule(**rule))
+        result = run("rules", "check", path)
+        equal((result.status, result.err), (0, ""), result)
+        for part in ("own.yml:3: rule 'team-token': gate: warning: ", *parts, "own.yml: 1 rule, 0 problems, 1 warning\n"):
+            holds(part in result.out, f"{part} not in {result.out}")
+        told = json.loads(run("rules", "check", "--json", path).out)
+        equal((told["level"], told["rule"], told["field"]), ("warning", "team-token", "gate"))
+    # What is before the secret is part of the run of token characters, which begins with the match.
+    warned("may lose matches", "lead: 5", pattern="\\bxyz1-(?<secret>[a-z0-9]{20})\\b",
+           match="team = xyz1-4fake7turnstone2only", secret="4fake7turnstone2only")
+    warned("too unusual", pattern="(?:x(?<secret>[a-z0-9]{20})){1,2}", match="team = x4fake7turnstone2only",
+           secret="4fake7turnstone2only")
+    result = run("rules", "check", "--json", write("own.yml", token_rule("[ :]{0,5}(?<secret>[a-z0-9]{20})")))
+    equal((result.status, json.loads(result.out)["level"]), (1, "problem"))
+
+
 @test
 def a_file_that_is_no_rule_file_is_refused():
     def refused(text, *parts):
@@ -109,8 +221,50 @@ def explain_tells_what_a_rule_has():
     for part in ("AWS secret access key", "keywords", "finds", "leaves", "critical"):
         holds(part in result.out, part)
     equal(json.loads(run("rules", "explain", "--json", "jwt").out)["id"], "jwt")
+    answers("""\
+id            full-token
+name          Token of all fields
+description   Told \\xe2\\x80\\xae, in a line
+severity      low
+confidence    high
+pattern       (?:^|[^a-z0-9]{1,5})(?<secret>[a-z0-9]{20})\\b
+gate          16 or more token characters, two digits among them, behind one of the keywords
+lead          a match begins at most 5 bytes before these characters
+keywords      full, brim
+distance      a keyword within 33 bytes before the secret
+entropy       at least 2.125 bits per character
+validator     not-hex
+validator     mixed
+generic       gives way to a rule that knows the issuer
+reach         at most 30 bytes
+finds         full = 4fake7turnstone2only
+  secret      4fake7turnstone2only
+leaves        full = short
+file          full.yml, line 3
+
+id            other-token
+name          Token with texts
+severity      high
+confidence    medium
+pattern       (?<secret>other_[a-z0-9]{20})
+literals      other_
+anchors       ot[h]er_
+lead          a match begins at most 6 bytes before the end of one of them
+reach         at most 26 bytes
+file          full.yml, line 22
+""", "rules", "explain", "full-token", "other-token", "--rules", write("full.yml", FULL))
     complains(2, ["'github-patt'", "did you mean 'github-pat'"], "rules", "explain", "github-patt")
     complains(2, "which rule", "rules", "explain")
+
+
+@test
+def explain_leaves_nothing_out_of_what_is_long():
+    pattern = "(?<secret>" + "|".join(f"team_{number:04}[a-z0-9]{{15}}\\b" for number in range(200)) + ")"
+    text = SOUND.replace("'\\b(?<secret>team_[a-z0-9]{20})\\b'", f"'{pattern}'")
+    text = text.replace("- team_short", f"- '{'team short ' * 300}.'")
+    told = run("rules", "explain", "team-token", "--rules", write("own.yml", text)).out.splitlines()
+    holds(f"pattern       {pattern}" in told, told)
+    holds(f"leaves        {'team short ' * 300}." in told, told)
 
 
 @test

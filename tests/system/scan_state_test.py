@@ -106,10 +106,14 @@ def other_selections_use_what_is_known():
         chosen = compare("repo", *selection)
         equal(chosen["blobs_known"], chosen["blobs"], selection)
     repo.git("branch", "-qD", "side")
+    repo.git("tag", "-d", "v1")
+    repo.git("update-ref", "-d", "refs/notes/commits")
     repo.git("reset", "-q", "--hard", first)
-    compare("repo")
+    left = compare("repo")
+    holds(left["blobs"] < blobs, left)
     lost = compare("repo", "--unreachable")
     equal((lost["blobs"], lost["blobs_known"]), (blobs, blobs))
+    holds(lost["findings"] > left["findings"], lost)
 
 
 @test
@@ -173,6 +177,82 @@ def secrets_are_shown_by_reading_blobs_with_findings_again():
     compare("repo", known=total)
 
 
+@test
+def ids_by_the_salt_of_a_baseline_are_not_those_that_are_kept():
+    repo = varied()
+    total = compare("repo")["blobs"]
+    equal(run("baseline", "repo", "--output", "baseline.json").status, 0)
+    repo.write("new.txt", f"{github_token(20)}\n")
+    repo.commit()
+    changed = compare("repo", "--baseline", "baseline.json")
+    holds(0 < changed["blobs_known"] < total, changed)
+    compare("repo", "--baseline", "baseline.json", known=total + 1)
+    compare("repo")
+
+
+@test
+def another_build_of_the_program_reads_everything_again():
+    """As if it had been built from other sources: one byte of its build id is another."""
+    varied()
+    total = compare("repo")["blobs"]
+    with open(PROGRAM, "rb") as file:
+        content = bytearray(file.read())
+    note = content.index(b"\x04\0\0\0\x14\0\0\0\x03\0\0\0GNU\0")
+    content[note + 16] ^= 1
+    with open("other", "wb") as file:
+        file.write(content)
+    os.chmod("other", 0o755)
+    arguments = ["scan", "repo", "--state", "state", "--format", "json"]
+    for known in (0, total):
+        done = subprocess.run([os.path.abspath("other"), *arguments], stdout=subprocess.PIPE, check=False)
+        equal(json.loads(done.stdout)["summary"]["blobs_known"], known)
+    compare("repo", known=total)
+
+
+@test
+def a_repository_with_another_kind_of_ids_in_the_same_place_is_another():
+    repo = varied()
+    compare("repo")
+    shutil.rmtree("repo")
+    repo = Repo("repo", "--object-format=sha256")
+    repo.write("a.txt", f"{github_token(1)}\n")
+    repo.commit()
+    compare("repo", known=0)
+    compare("repo", known=1)
+
+
+@test
+def an_unchanged_repository_is_not_read_at_all():
+    """What a scan could not read any more is not noticed: files are told by size and time."""
+    repo = varied()
+    repo.repack()
+    compare("repo")
+    pack = glob.glob("repo/.git/objects/pack/*.pack")[0]
+    status = os.stat(pack)
+    os.chmod(pack, 0o600)
+    with open(pack, "r+b") as file:
+        file.seek(12)
+        file.write(bytes(status.st_size - 32))
+    os.utime(pack, ns=(status.st_atime_ns, status.st_mtime_ns))
+    equal(report("repo", "--no-state")[1]["is_incomplete"], True)
+    equal(report("repo", "--state", "state")[1]["is_incomplete"], False)
+
+
+@test
+def what_was_given_up_is_looked_at_again():
+    """More matches in one file than are kept: said every time."""
+    repo = varied()
+    token = github_token(1)
+    repo.write("many.txt", "".join(f"{token}\n" for _ in range(70000)))
+    repo.commit()
+    for _ in range(2):
+        equal(compare("repo")["is_incomplete"], True)
+    repo.write("new.txt", "new\n")
+    repo.commit()
+    summary = compare("repo")
+    equal((summary["is_incomplete"], summary["blobs"] - summary["blobs_known"]), (True, 2))
+
+
 def stored(folder="state"):
     return b"".join(open(path, "rb").read() for path in sorted(glob.glob(f"{folder}/scan/*")) if os.path.isfile(path))
 
@@ -208,6 +288,43 @@ def a_scan_that_is_killed_leaves_nothing_wrong():
         scan.wait()
     compare("repo")
     compare("repo", known=compare("repo")["blobs"])
+
+
+@test
+def what_is_known_stays_known_however_many_scans_add_to_it():
+    """Each leaves rows of its own, which become few again; only the new file is read every time."""
+    repo = varied()
+    blobs = compare("repo")["blobs"]
+    for number in range(48):
+        has_secret, is_all_of_it = number % 4 in (2, 3), number % 4 == 3
+        repo.write(f"n{number}.txt", f"{made_up(40, number)}\n" + (f"{github_token(100 + number)}\n" if has_secret else ""))
+        repo.commit(f"more {github_token(200 + number)}" if is_all_of_it else "more")
+        found, summary, _ = report("repo", "--state", "state")
+        blobs += 1
+        equal((summary["blobs"], summary["blobs_known"]), (blobs, blobs - 1), number)
+    equal(found, report("repo", "--no-state")[0])
+
+
+@test
+def more_findings_than_fit_into_a_row_are_known():
+    """Several MiB of them: in rows of halves, and in a snapshot of parts; then less, so that parts of before must go."""
+    repo = Repo("repo")
+    repo.write("few.txt", f"{github_token('few')}\n")
+    repo.commit()
+    tokens = [github_token(("many", i)) for i in range(50)]
+    for i in range(500):
+        repo.write(f"d{i % 10}/f{i}.txt", "".join(f"{token} {made_up(150, (i, k))}\n" for k, token in enumerate(tokens)))
+    repo.git("checkout", "-qb", "many")
+    repo.commit()
+    compare("repo", known=0)
+    compare("repo", known=501)
+    repo.write("new.txt", "new\n")
+    repo.commit()
+    compare("repo", known=501)
+    repo.git("checkout", "-q", "main")
+    repo.git("branch", "-qD", "many")
+    compare("repo", known=1)
+    compare("repo", known=1)
 
 
 def many_files(path, count):
@@ -308,6 +425,38 @@ def what_is_no_state_is_left_alone():
         file.write("mine")
     compare("repo", notes=("state: ",))
     equal(open("state/scan/mine.txt").read(), "mine")
+    os.makedirs("theirs/scan")
+    with open("theirs/scan/CURRENT", "w") as file:
+        file.write("mine")
+    for _ in range(2):
+        summary = compare("repo", state="theirs", known=0, notes=("state: ",))
+        equal(len(summary["notes"]), 1)
+        equal(open("theirs/scan/CURRENT").read(), "mine")
+
+
+@test
+def the_folder_may_have_any_name():
+    varied()
+    total = compare("repo", state="odd %41,#?x")["blobs"]
+    holds(os.path.isdir("odd %41,#?x/scan"), os.listdir("."))
+    compare("repo", state="odd %41,#?x", known=total)
+    summary = compare("repo", state="/".join(["x" * 200] * 11), notes=("state: cannot make its folder",))
+    equal((summary["blobs_known"], len(summary["notes"])), (0, 1))
+
+
+@test
+def a_file_of_the_users_survives_damage():
+    varied()
+    compare("repo")
+    compare("repo")
+    with open("state/scan/mine.txt", "w") as file:
+        file.write("mine")
+    with open("state/scan/CURRENT", "w") as file:
+        file.write("nonsense\n")
+    summary = compare("repo", notes=("state: it was damaged",), known=0)
+    equal(len(summary["notes"]), 1)
+    equal(open("state/scan/mine.txt").read(), "mine")
+    compare("repo", known=summary["blobs"])
 
 
 @test
@@ -345,7 +494,8 @@ def damage_of_the_repository_after_a_scan_is_still_reported():
     compare("repo")
     blob = repo.git("rev-parse", "HEAD:later.txt")
     os.unlink(f"repo/.git/objects/{blob[:2]}/{blob[2:]}")
-    equal(compare("repo")["is_incomplete"], True)
+    for _ in range(2):
+        equal(compare("repo")["is_incomplete"], True)
 
 
 @test
@@ -391,6 +541,7 @@ def the_state_is_where_the_user_keeps_such_things():
         holds(os.path.isdir(f"{folder}/scan"), folder)
     equal(os.path.exists("repo/.turnstone"), False)
     complains(2, "--state and --no-state", "scan", "repo", "--state", "x", "--no-state")
+    complains(2, "--state takes a folder, not ''", "scan", "repo", "--state", "")
 
 
 if __name__ == "__main__":

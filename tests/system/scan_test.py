@@ -249,6 +249,15 @@ def since_selects_by_the_committers_clock():
 
 
 @test
+def since_takes_days_that_there_are():
+    history()
+    for day in "2026-01-31", "2026-03-31", "2026-04-30", "2026-12-31", "2024-02-29", "2000-02-29", "2026-02-28T23:59:59Z":
+        holds(run("scan", "repo", "--since", day).status in (CLEAN, FINDINGS), day)
+    for day in "2026-02-29", "2026-02-31", "2100-02-29", "2026-04-31", "2026-11-31T12:00:00Z", "2026-12-32", "2026-00-01", "2026-13-01":
+        complains(USAGE, ["--since", "a day that there is", day], "scan", "repo", "--since", day)
+
+
+@test
 def staged_is_what_the_next_commit_would_bring():
     repo, _ = history()
     repo.write("a.txt", "changed\n")
@@ -278,6 +287,28 @@ def the_working_tree_is_what_lies_there():
 
 
 @test
+def of_a_link_its_text_is_looked_at_and_not_what_it_names():
+    """The same in a folder, in a work tree and in the history."""
+    token, hidden = github_token("in the path"), github_token("behind the link")
+    with open("outside.txt", "w") as file:
+        file.write(f"{hidden}\n")
+    os.mkdir("outside")
+    shutil.copy("outside.txt", "outside/b.txt")
+    repo = Repo("repo")
+    os.symlink(f"/srv/{token}/key.pem", "repo/secret")
+    os.symlink("../outside.txt", "repo/file")
+    os.symlink("../outside", "repo/folder")
+    repo.commit()
+    for place, arguments in ("file", ("repo",)), ("file", ("--dir", "repo")), ("working tree", ("repo", "--working-tree")):
+        equal(places(scan(*arguments)), [(shown(token), place, "secret", 1)], arguments)
+    holds("(repository): 3 blobs" in run("scan", "repo", "--working-tree").out, "links are counted")
+    os.mkdir("links")
+    os.symlink("nowhere", "links/one")
+    text = run("scan", "--dir", "links").out
+    holds("links (directory): 1 file, 7 bytes\n" in text and "No findings" in text, text)
+
+
+@test
 def unreachable_objects_only_when_asked_for():
     repo, commits = history()
     repo.git("branch", "-qD", "side")
@@ -288,6 +319,25 @@ def unreachable_objects_only_when_asked_for():
     lost = [one for finding in scan("repo", "--unreachable") for one in finding["occurrences"]
             if one["place"] == "unreachable object"]
     equal(sorted((one["path"], one["commit"]) for one in lost), sorted([("c.txt", commits["c"]), ("", None)], key=str))
+
+
+@test
+def what_a_ref_reaches_is_not_unreachable_as_well():
+    """A commit that was amended: its files are reachable, and it alone is not."""
+    repo = one_file(github_token("kept"))
+    repo.write("lost.txt", f"{github_token('lost')}\n")
+    lost = repo.commit()
+    repo.remove("lost.txt")
+    repo.git("add", "-A")
+    repo.git("commit", "-q", "--amend", "--allow-empty", "-m", "again")
+    repo.git("checkout", "-q", "--orphan", "fresh")
+    repo.git("commit", "-q", "-m", "all in one")
+    repo.git("branch", "-qD", "main")
+    fresh = repo.git("rev-parse", "HEAD")
+    found = {one["secret"]: [(place["place"], place["path"], place["commit"]) for place in one["occurrences"]]
+             for one in scan("repo", "--unreachable")}
+    equal(found, {shown(github_token("kept")): [("file", "a.txt", fresh)],
+                  shown(github_token("lost")): [("unreachable object", "lost.txt", lost)]})
 
 
 @test
@@ -488,6 +538,103 @@ def rules_of_users_merge_or_replace():
     equal(low.status, CLEAN)
 
 
+def rule_file(name, ids, pattern="never_[0-9]{20}"):
+    """Rules of these ids that find nothing."""
+    rules = "".join(f"""  - id: {one}
+    name: Nothing
+    pattern: '\\b(?<secret>{pattern})\\b'
+    gate: [never_]
+    severity: low
+    reach: 26
+""" for one in ids)
+    with open(name, "w") as file:
+        file.write(f"rules:\n{rules}")
+
+
+def summary_of(*arguments):
+    result = run("scan", *arguments, "--format", "json")
+    holds(result.err == "", result.err)
+    return json.loads(result.out)["summary"]
+
+
+@test
+def a_target_that_replaces_or_leaves_out_builtin_rules_is_told_of():
+    """Otherwise nothing but the number of rules would tell it from a clean one."""
+    repo = one_file(github_token())
+    builtin = summary_of("repo")["rules"]
+    equal(summary_of("repo")["rule_changes"], [])
+    rule_file("repo/team.yml", ["github-pat", "of-the-team"])
+    repo.write(".turnstone.yml", "rules:\n  files: [team.yml]\n")
+    repo.commit()
+    equal(summary_of("repo")["rule_changes"],
+          [{"change": "replaced", "source": "team.yml", "repo": "repo", "count": 1, "rules": ["github-pat"]},
+           {"change": "added", "source": "team.yml", "repo": "repo", "count": 1, "rules": ["of-the-team"]}])
+    text = run("scan", "repo")
+    equal((text.status, text.err), (CLEAN, ""))
+    holds("suppressed  1 built-in rule replaced by team.yml of the target: github-pat\n" in text.out, text.out)
+    for kind in ("html", "junit", "sarif"):
+        holds("1 built-in rule replaced by team.yml of the target: github-pat" in run("scan", "repo", "--format", kind).out, kind)
+    for kind in ("jsonl", "csv"):  # which have no summary
+        equal(run("scan", "repo", "--format", kind).err,
+              "turnstone: scan: 1 built-in rule replaced by team.yml of the target: github-pat\n", kind)
+    holds("replaced by team.yml" in run("baseline", "repo", "-o", "known").err, "a baseline without findings, too")
+    repo.write(".turnstone.yml", "rules:\n  builtin: false\n  files: [team.yml]\n")
+    repo.commit()
+    changes = summary_of("repo")["rule_changes"]
+    equal([(one["change"], one["source"], one["repo"], one["count"]) for one in changes],
+          [("left out", ".turnstone.yml", "repo", builtin - 1), ("replaced", "team.yml", "repo", 1), ("added", "team.yml", "repo", 1)])
+    holds(f"suppressed  {builtin - 1} built-in rules left out by .turnstone.yml of the target\n" in run("scan", "repo").out,
+          run("scan", "repo").out)
+    equal(summary_of("repo", "--no-repo-config")["rule_changes"], [])
+
+
+@test
+def what_the_user_does_to_builtin_rules_is_mentioned_once():
+    one_file(github_token())
+    builtin = summary_of("repo")["rules"]
+    rule_file("mine.yml", ["github-pat"])
+    shutil.copytree("repo", "again")
+    mine = {"change": "replaced", "source": "mine.yml", "repo": None, "count": 1, "rules": ["github-pat"]}
+    equal(summary_of("repo", "again", "--rules", "mine.yml")["rule_changes"], [mine])
+    text = run("scan", "repo", "--rules", "mine.yml").out
+    holds(f"rules       {builtin}\n            1 built-in rule replaced by mine.yml: github-pat\n" in text, text)
+    holds("suppressed" not in text, text)
+    changes = summary_of("repo", "--rules", "mine.yml", "--no-builtin-rules")["rule_changes"]
+    equal([(one["source"], one["count"]) for one in changes], [("--no-builtin-rules", builtin - 1), ("mine.yml", 1)])
+    with open("config.yml", "w") as file:
+        file.write("rules: {builtin: false, files: [mine.yml]}\n")
+    changes = summary_of("repo", "--config", "config.yml")["rule_changes"]
+    equal([(one["source"], one["repo"], one["count"]) for one in changes], [("config.yml", None, builtin - 1), ("mine.yml", None, 1)])
+    equal(run("scan", "repo", "--rules", "mine.yml", "--format", "jsonl").err, "")
+
+
+@test
+def an_allow_entry_for_a_rule_that_is_not_there_is_noted():
+    repo = one_file(github_token())
+    repo.write(".turnstone.yml", "allow:\n  - rules: [githb-pat, jwt]\n")
+    repo.commit()
+    equal(summary_of("repo")["notes"], [".turnstone.yml:2: allow: there is no rule 'githb-pat'; turnstone rules list shows them"])
+    rule_file("mine.yml", ["githb-pat"])
+    equal(summary_of("repo", "--rules", "mine.yml")["notes"], [])
+    repo.write(".turnstone.yml", "allow:\n  - rules: [jwt]\n")
+    repo.commit()
+    equal(summary_of("repo", "--rules", "mine.yml", "--no-builtin-rules")["notes"], [], "it is a rule, left out here")
+
+
+@test
+def a_blob_that_only_a_tag_names_is_shown_by_its_id():
+    repo = Repo("repo")
+    repo.write("a.txt", "nothing\n")
+    repo.commit()
+    blob = repo.git("hash-object", "-w", "--stdin", stdin=f"x {github_token()}\n")
+    repo.git("tag", "a-blob", blob)
+    [finding] = scan("repo")
+    [one] = finding["occurrences"]
+    equal((one["place"], one["path"], one["object"], one["line"], one["column"]), ("file", "", blob, 1, 3))
+    for kind in ("text", "html", "junit"):
+        holds(f"object {blob}:1:3" in run("scan", "repo", "--format", kind).out, kind)
+
+
 # ---- reports ----
 
 
@@ -524,6 +671,26 @@ def the_output_file_decides_the_format():
     with open("out.sarif") as file:
         equal(json.load(file)["version"], "2.1.0")
     complains(USAGE, "nowhere", "scan", "repo", "-o", "nowhere/out.json")
+
+
+@test
+def a_dash_as_output_is_standard_output():
+    one_file(github_token())
+    plain = run("scan", "repo", "--format", "json")
+    result = run("scan", "repo", "-o", "-", "--format", "json")
+    equal((result.status, result.out, result.err), (plain.status, plain.out, plain.err))
+    result = run("scan", "repo", "-o", "out.sarif", "-o", "-")
+    holds(result.status == FINDINGS and result.out.endswith(" s)\n") and "a.txt:2" in result.out, result)
+    with open("out.sarif") as file:
+        equal(json.load(file)["version"], "2.1.0")
+    complains(USAGE, "one report", "scan", "repo", "-o", "-", "-o", "-")
+    complains(USAGE, ["standard output", "--output"], "baseline", "repo", "-o", "-")
+    equal([name for name in os.listdir(".") if name == "-"], [])
+    if os.path.exists("/dev/full"):
+        with open("/dev/full", "w") as full:
+            result = run("scan", "repo", "-o", "-", stdout=full)
+        equal(result.status, 6)
+        holds("standard output" in result.err, result.err)
 
 
 @test
@@ -576,6 +743,25 @@ def options_that_exclude_each_other_are_refused():
     for arguments in (("--staged", "--working-tree"), ("--dir", "--staged"), ("--staged", "--ref", "main"),
                       ("--commit", "HEAD", "--since", "2020-01-01"), ("--jobs", "0"), ("--memory", "1M"), ("--memory", "lots")):
         complains(USAGE, "scan: ", "scan", "repo", *arguments)
+
+
+@test
+def selections_are_refused_where_there_is_nothing_to_select_from():
+    one_file(github_token())
+    with open("file", "w") as file:
+        file.write(github_token(2))
+    for verb in ("scan",), ("baseline", "-o", "known"):
+        for selection in (("--ref", "main"), ("--branch", "main"), ("--commit", "HEAD"), ("--since", "2020-01-01"),
+                          ("--unreachable",), ("--staged",), ("--working-tree",)):
+            said = "staged" if selection == ("--staged",) else selection[0]
+            complains(USAGE, ["'file' is a file", said], *verb, *selection, "file")
+            complains(USAGE, ["standard input", said], *verb, *selection, "-")
+            complains(USAGE, ["'file' is a file", said], *verb, *selection, "repo", "file")
+    holds(not os.path.exists("known"), "nothing is written")
+    complains(USAGE, ["--dir", "standard input"], "scan", "--dir", "-")
+    complains(USAGE, ["--dir", "standard input"], "scan", "--dir", "repo", "-")
+    complains(USAGE, "'file' is a file", "protect", "file")
+    equal(len(scan("repo", "file", "-", stdin="nothing")), 2)
 
 
 @test

@@ -190,6 +190,27 @@ static void formatting_agrees_with_printf_around_every_power_of_ten(void **state
         expect_formatted_u64(value);
 }
 
+static const char *size_text(uint64_t bytes) {
+    static char text[TS_SIZE_TEXT_SIZE];
+    size_t len = ts_size_format(bytes, text);
+    assert_int_equal(len, strlen(text));
+    return text;
+}
+
+static void sizes_are_for_people(void **state) {
+    (void)state;
+    assert_string_equal(size_text(0), "0 bytes");
+    assert_string_equal(size_text(1), "1 byte");
+    assert_string_equal(size_text(999), "999 bytes");
+    assert_string_equal(size_text(1000), "1.0 kB");
+    assert_string_equal(size_text(1049), "1.0 kB");
+    assert_string_equal(size_text(1050), "1.1 kB");
+    assert_string_equal(size_text(999949), "999.9 kB");
+    assert_string_equal(size_text(999950), "1.0 MB");
+    assert_string_equal(size_text(91400321), "91.4 MB");
+    assert_string_equal(size_text(UINT64_MAX), "18.4 EB");
+}
+
 int main(void) {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(digits_are_a_number),
@@ -204,6 +225,7 @@ int main(void) {
         cmocka_unit_test(an_id_may_be_written_signed_or_unsigned),
         cmocka_unit_test(errors_have_texts),
         cmocka_unit_test(formatting_agrees_with_printf_around_every_power_of_ten),
+        cmocka_unit_test(sizes_are_for_people),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -89,6 +89,34 @@ static void all_conditions_of_an_entry_must_hold(void **state) {
     }
 }
 
+/* A baseline's salt changes ids; what the project allowed by its own stays allowed. */
+static void a_finding_has_an_id_by_each_of_two_salts(void **state) {
+    (void)state;
+    parse("allow: [{rules: [github-pat], findings: [0123456789abcdef0123456789abcdef]}]");
+    struct ts_allow_question asked = question();
+    asked.rule = "github-pat";
+    asked.finding = "ffffffffffffffffffffffffffffffff";
+    assert_int_equal(judge(asked), TS_ALLOWED_NOT);
+    asked.project_finding = "0123456789abcdef0123456789abcdef";
+    assert_int_equal(judge(asked), TS_ALLOWED_BY_CONFIG);
+    asked.rule = "jwt";
+    assert_int_equal(judge(asked), TS_ALLOWED_NOT);
+}
+
+static void entries_that_name_the_finding_are_considered_behind_one_that_decides(void **state) {
+    (void)state;
+    parse("allow:\n  - {rules: [github-pat]}\n  - {paths: [a]}\n"
+          "  - {findings: [0123456789abcdef0123456789abcdef]}\n"
+          "  - {findings: [fedcba98765432100123456789abcdef]}\n");
+    struct ts_allow_question asked = question();
+    uint32_t entries[4];
+    asked.rule = "github-pat";
+    asked.finding = "0123456789abcdef0123456789abcdef";
+    assert_int_equal(ts_config_consider(&config, &asked, entries), 2);
+    assert_int_equal(entries[0], 0);
+    assert_int_equal(entries[1], 2);
+}
+
 static void a_pragma_allows_too_and_says_so(void **state) {
     (void)state;
     parse("allow: [{rules: [jwt]}]");
@@ -196,6 +224,8 @@ int main(void) {
         cmocka_unit_test_teardown(everything_that_is_said_is_there, done),
         cmocka_unit_test_teardown(each_condition_allows, done),
         cmocka_unit_test_teardown(all_conditions_of_an_entry_must_hold, done),
+        cmocka_unit_test_teardown(a_finding_has_an_id_by_each_of_two_salts, done),
+        cmocka_unit_test_teardown(entries_that_name_the_finding_are_considered_behind_one_that_decides, done),
         cmocka_unit_test_teardown(a_pragma_allows_too_and_says_so, done),
         cmocka_unit_test_teardown(a_pattern_that_takes_too_long_allows_nothing, done),
         cmocka_unit_test_teardown(mistakes_are_named, done),

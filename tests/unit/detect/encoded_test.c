@@ -75,10 +75,34 @@ static void base64_of_binary_is_left_alone(void **state) {
     finds_nothing("AAECAwQFBgcICQoLDA0ODxAREhMUFRYXGBkaGxwdHh8gISIj", 48);
 }
 
+/* FF, FF FF and FF FF FF before the token, and as many bytes behind it. */
+static void a_token_between_bytes_that_are_no_text_is_whole(void **state) {
+    (void)state;
+    FINDS("/3Rva183YTJiOWM0ZDFlNmYzZzhoNWowawE=", 1, 33, 1, BASE64);
+    FINDS("//90b2tfN2EyYjljNGQxZTZmM2c4aDVqMGsB/w==", 2, 33, 1, BASE64);
+    FINDS("////dG9rXzdhMmI5YzRkMWU2ZjNnOGg1ajBrAf//", 4, 32, 1, BASE64);
+}
+
 static void percent_encoding_is_decoded(void **state) {
     (void)state;
     FINDS("u?q=%74ok_7a2b9c4d1e6f3g8h5j0k%3B", 4, 26, 1, PERCENT);
     FINDS("u?q%3Dtok%5F7a2b9c4d1e6f3g8h5j0k", 6, 26, 1, PERCENT);
+}
+
+/* A letter of the escape would stand before the token otherwise. */
+static void an_escape_directly_before_a_token_is_decoded(void **state) {
+    (void)state;
+    FINDS("GET /cb?next=https%3A%2F%2Fx%3Ftoken%3Dtok_7a2b9c4d1e6f3g8h5j0k HTTP/1.1\n", 39, 24, 1, PERCENT);
+    FINDS("GET%20tok_7a2b9c4d1e6f3g8h5j0k", 6, 24, 1, PERCENT);
+    FINDS("%3Atok_7a2b9c4d1e6f3g8h5j0k", 3, 24, 1, PERCENT);
+    /* What no text stands for is no escape. */
+    finds_nothing("GET%A0tok_7a2b9c4d1e6f3g8h5j0k%20", 33);
+}
+
+static void what_is_found_in_both_is_plain(void **state) {
+    (void)state;
+    FINDS("u?q=tok_7a2b9c4d1e6f3g8h5j0k%3B", 4, 24, 0, PLAIN);
+    FINDS("u?q%3D%20.tok_7a2b9c4d1e6f3g8h5j0k", 10, 24, 0, PLAIN);
 }
 
 static void utf16_of_both_byte_orders_is_decoded(void **state) {
@@ -99,6 +123,25 @@ static void utf16_of_both_byte_orders_is_decoded(void **state) {
             finds(wide, len, (struct ts_span){(size_t)(2 * with_mark + 8 + big), 47}, 1, TS_ENCODING_UTF16);
         }
     }
+}
+
+/* "key tok_...;" of both byte orders, then the token alone, behind a mark of the byte order, and at the end. */
+static void utf16_in_base64_is_decoded(void **state) {
+    (void)state;
+    FINDS("awBlAHkAIAB0AG8AawBfADcAYQAyAGIAOQBjADQAZAAxAGUANgBmADMAZwA4AGgANQBqADAAawA7AA==", 10, 64, 2,
+          BASE64);
+    FINDS("AGsAZQB5ACAAdABvAGsAXwA3AGEAMgBiADkAYwA0AGQAMQBlADYAZgAzAGcAOABoADUAagAwAGsAOw==", 12, 63, 2,
+          BASE64);
+    FINDS("//50AG8AawBfADcAYQAyAGIAOQBjADQAZAAxAGUANgBmADMAZwA4AGgANQBqADAAawA=", 2, 64, 2, BASE64);
+    FINDS("AHQAbwBrAF8ANwBhADIAYgA5AGMANABkADEAZQA2AGYAMwBnADgAaAA1AGoAMABr", 1, 63, 2, BASE64);
+    FINDS("AHgAIAB0AG8AawBfADcAYQAyAGIAOQBjADQAZAAxAGUANgBmADMAZwA4AGgANQBqADAAaw==", 6, 64, 2, BASE64);
+}
+
+static void utf16_in_percent_encoding_is_decoded(void **state) {
+    (void)state;
+    FINDS(
+        "k=k%00e%00y%00%20%00t%00o%00k%00_%007%00a%002%00b%009%00c%004%00d%001%00e%006%00f%003%00g%008%00h%005%00j%000%00k%00",
+        20, 93, 2, PERCENT);
 }
 
 static void encodings_are_followed_to_their_depth(void **state) {
@@ -230,6 +273,18 @@ static void a_change_far_from_the_escape_changes_the_text(void **state) {
     }
 }
 
+/* One that stands before the token is one of the bytes that the match depends on. */
+static void a_change_of_the_escape_before_a_token_is_looked_at(void **state) {
+    (void)state;
+    char text[400];
+    memset(text, ';', sizeof text);
+    (void)put(text, 100, "%3Dtok_7a2b9c4d1e6f3g8h5j0k", 27);
+    struct ts_bytes all = ts_bytes_of(text, sizeof text);
+    for (size_t at = 100; at < 127; at++)
+        assert_int_equal(found_around(all, (struct ts_span){at, 1}), 1);
+    assert_int_equal(found_around(all, (struct ts_span){300, 1}), 0);
+}
+
 /* Also where nothing but encoded text asks for a margin: no rule here looks for tokens. */
 static void a_change_at_the_edge_of_wide_text_changes_it(void **state) {
     (void)state;
@@ -316,13 +371,19 @@ int main(void) {
         cmocka_unit_test(base64_is_decoded_at_every_alignment),
         cmocka_unit_test(base64_across_lines_is_one_text),
         cmocka_unit_test(base64_of_binary_is_left_alone),
+        cmocka_unit_test(a_token_between_bytes_that_are_no_text_is_whole),
         cmocka_unit_test(percent_encoding_is_decoded),
+        cmocka_unit_test(an_escape_directly_before_a_token_is_decoded),
+        cmocka_unit_test(what_is_found_in_both_is_plain),
         cmocka_unit_test(utf16_of_both_byte_orders_is_decoded),
+        cmocka_unit_test(utf16_in_base64_is_decoded),
+        cmocka_unit_test(utf16_in_percent_encoding_is_decoded),
         cmocka_unit_test(encodings_are_followed_to_their_depth),
         cmocka_unit_test(short_lines_that_change_are_a_part_of_the_text_around_them),
         cmocka_unit_test(short_lines_across_a_cut_are_found),
         cmocka_unit_test(an_encoded_match_may_take_8192_bytes),
         cmocka_unit_test(a_change_far_from_the_escape_changes_the_text),
+        cmocka_unit_test(a_change_of_the_escape_before_a_token_is_looked_at),
         cmocka_unit_test(a_change_at_the_edge_of_wide_text_changes_it),
         cmocka_unit_test(wide_text_that_ends_behind_a_cut_is_found),
         cmocka_unit_test(wide_text_of_a_change_goes_on_behind_the_cut_of_another),

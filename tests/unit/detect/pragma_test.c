@@ -24,6 +24,17 @@ static void marks_of_all_tools_are_known(void **state) {
         "x # Pragma: Allowlist Secret",
         "x <!-- turnstone:allow -->",
         "x # turnstone:allow because it is made up",
+        "x # turnstone:allow = github-pat",
+        "x # turnstone:allow =\tjwt,github-pat",
+        "x # pragma:allowlist secret",
+        "x # pragma: allowlist-secret",
+        "x # pragma:whitelist secret",
+        "x # noqa:S106",
+        "x # NOQA: s107",
+        "x # noqa: E501, S105",
+        "x # noqa: E501,S105",
+        "x # noqa: E501 S105 because",
+        "x # noqa: E501 # noqa: S105",
     };
     for (size_t i = 0; i < sizeof yes / sizeof yes[0]; i++)
         if (!find(yes[i], ""))
@@ -39,7 +50,24 @@ static void other_words_are_no_marks(void **state) {
                                      "# turnstone:allow=jwt",
                                      "# turnstone:allow=jwt,slack-bot-token, github-pat",
                                      "nosecret = 1",
+                                     "# turnstone:allow = jwt",
+                                     "# turnstone:allow\t=jwt",
+                                     "# turnstone:allow = ",
+                                     "# turnstone:allow =",
                                      "noqa: E501",
+                                     "noqa: E501 because of S105",
+                                     "noqa: E501\nS105",
+                                     "noqa: S1055",
+                                     "noqa: S105x",
+                                     "noqa: XS105",
+                                     "noqa:",
+                                     "noqa S105",
+                                     "xnoqa: S105",
+                                     "pragma",
+                                     "pragma:",
+                                     "pragma:  allowlist secret",
+                                     "pragma: allowlistsecret",
+                                     "pragma: allowlist secrets",
                                      "pragma: once"};
     for (size_t i = 0; i < sizeof no / sizeof no[0]; i++)
         if (find(no[i], ""))
@@ -50,6 +78,7 @@ static void a_mark_in_the_line_before_is_only_for_the_next_line(void **state) {
     (void)state;
     assert_string_equal(find("x", "# pragma: allowlist nextline secret"),
                         "pragma: allowlist nextline secret");
+    assert_string_equal(find("x", "# pragma:allowlist-nextline secret"), "pragma: allowlist nextline secret");
     assert_null(find("x", "# turnstone:allow"));
 }
 

@@ -56,35 +56,57 @@ static void put_base64(struct text *text, struct ts_bytes bytes, size_t width) {
     }
 }
 
+static void put_percent(struct text *text, struct ts_bytes bytes, struct ts_prng *prng) {
+    for (size_t i = 0; i < bytes.len; i++) {
+        char escape[4];
+        snprintf(escape, sizeof escape, "%%%02X", bytes.data[i]);
+        if (bytes.data[i] == 0 || ts_prng_below(prng, 3) == 0)
+            put(text, escape, 3);
+        else
+            put(text, bytes.data + i, 1);
+    }
+}
+
+static void put_wide(struct text *text, struct ts_bytes bytes, bool big) {
+    for (size_t i = 0; i < bytes.len; i++) {
+        if (big)
+            put(text, "", 1);
+        put(text, bytes.data + i, 1);
+        if (!big)
+            put(text, "", 1);
+    }
+}
+
+static size_t some_width(struct ts_prng *prng) {
+    uint64_t kind = ts_prng_below(prng, 3);
+    return kind == 0 ? 0 : kind == 1 ? 64 : 4 + ts_prng_below(prng, 16);
+}
+
 static void put_encoded(struct text *text, struct ts_bytes bytes, struct ts_prng *prng) {
     static struct text inner;
-    switch (ts_prng_below(prng, 5)) {
+    inner.len = 0;
+    switch (ts_prng_below(prng, 6)) {
     case 0:
-        put_base64(text, bytes, 0);
+        put_base64(text, bytes, some_width(prng));
         break;
     case 1:
-        put_base64(text, bytes, ts_prng_below(prng, 2) == 0 ? 64 : 4 + ts_prng_below(prng, 16));
+        put_percent(text, bytes, prng);
         break;
     case 2:
-        for (size_t i = 0; i < bytes.len; i++) {
-            char escape[4];
-            snprintf(escape, sizeof escape, "%%%02X", bytes.data[i]);
-            if (ts_prng_below(prng, 3) == 0)
-                put(text, escape, 3);
-            else
-                put(text, bytes.data + i, 1);
-        }
+        put_wide(text, bytes, ts_prng_below(prng, 2) == 0);
         break;
     case 3:
-        for (size_t i = 0; i < bytes.len; i++) {
-            put(text, bytes.data + i, 1);
-            put(text, "", 1);
-        }
+        put(&inner, "\xff\xfe", ts_prng_below(prng, 3));
+        put_wide(&inner, bytes, ts_prng_below(prng, 2) == 0);
+        put_base64(text, ts_bytes_of(inner.bytes, inner.len), some_width(prng));
+        break;
+    case 4:
+        put_wide(&inner, bytes, ts_prng_below(prng, 2) == 0);
+        put_percent(text, ts_bytes_of(inner.bytes, inner.len), prng);
         break;
     default:
-        inner.len = 0;
         put_base64(&inner, bytes, 0);
-        put_base64(text, ts_bytes_of(inner.bytes, inner.len), ts_prng_below(prng, 2) * 76);
+        put_base64(text, ts_bytes_of(inner.bytes, inner.len), some_width(prng));
         break;
     }
 }
@@ -100,6 +122,7 @@ static void put_something(struct text *text, struct ts_prng *prng) {
                                         "# 0123456789abcdef0123456789abcdef\n",
                                         "the quick brown fox jumps over the lazy dog ",
                                         "=",
+                                        "%3D",
                                         "datadog ",
                                         "\0\0\0"};
     const struct ts_rule *rule = &kit.rules.rules[ts_prng_below(prng, kit.rules.count)];

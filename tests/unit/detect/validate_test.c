@@ -54,6 +54,44 @@ static void a_pem_body_is_der_of_its_length_or_openssh(void **state) {
                      DETECT_REJECT);
 }
 
+/* DER of so many bytes, all of them made up, in armour; `given` of them are there. */
+static enum detect_verdict verdict_on_der(size_t whole, size_t given, const char *line_break) {
+    static const char alphabet[] = "ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789+/";
+    uint8_t der[1204] = {0x30};
+    if (whole < 130)
+        der[1] = (uint8_t)(whole - 2);
+    else if (whole < 259)
+        memcpy(der + 1, (uint8_t[]){0x81, (uint8_t)(whole - 3)}, 2);
+    else
+        memcpy(der + 1, (uint8_t[]){0x82, (uint8_t)((whole - 4) >> 8), (uint8_t)(whole - 4)}, 3);
+    for (size_t i = 4; i < whole; i++)
+        der[i] = (uint8_t)(i * 167 + 13);
+    char text[2048];
+    size_t len = (size_t)snprintf(text, sizeof text, "-----BEGIN PRIVATE KEY-----%s", line_break);
+    for (size_t i = 0; i < given; i += 3) {
+        uint32_t group = (uint32_t)der[i] << 16 | (uint32_t)der[i + 1] << 8 | der[i + 2];
+        for (size_t j = 0; j < 4; j++)
+            text[len++] = j <= given - i ? alphabet[group >> (18 - 6 * j) & 63] : '=';
+        if (i % 48 == 45)
+            len += (size_t)snprintf(text + len, sizeof text - len, "%s", line_break);
+    }
+    snprintf(text + len, sizeof text - len, "%s-----END PRIVATE KEY-----", line_break);
+    return verdict(TS_VALIDATOR_PEM, text);
+}
+
+/* 48 and 138 bytes are what keys of Ed25519 and P-256 have: without padding, nothing but dashes ends the body. */
+static void a_pem_body_ends_before_the_dashes(void **state) {
+    (void)state;
+    static const char *const breaks[] = {"\n", "\r\n", "\\n"};
+    for (size_t i = 0; i < sizeof breaks / sizeof breaks[0]; i++) {
+        for (size_t whole = 48; whole <= 1200; whole += whole == 48 ? 90 : 59) {
+            assert_int_equal(verdict_on_der(whole, whole, breaks[i]), DETECT_RAISE);
+            for (size_t missing = 1; missing < 12; missing++)
+                assert_int_equal(verdict_on_der(whole, whole - missing, breaks[i]), DETECT_LOWER);
+        }
+    }
+}
+
 static void an_age_key_has_a_checksum(void **state) {
     (void)state;
     char key[] = "AGE-SECRET-"
@@ -214,6 +252,7 @@ int main(void) {
         cmocka_unit_test(key_ids_of_aws_are_base_32),
         cmocka_unit_test(a_jwt_has_an_algorithm_and_claims),
         cmocka_unit_test(a_pem_body_is_der_of_its_length_or_openssh),
+        cmocka_unit_test(a_pem_body_ends_before_the_dashes),
         cmocka_unit_test(an_age_key_has_a_checksum),
         cmocka_unit_test(structure_is_looked_at),
         cmocka_unit_test(passwords_are_no_words_and_no_code),

@@ -454,8 +454,15 @@ static void pipes_in_place_of_files_are_faults(void **state) {
     struct ts_git_open_options open = {.faults = {fault_take, faults}};
     assert_int_equal(ts_git_repo_open("r", &open, &repo, NULL), TS_GIT_OK);
     assert_int_equal(faults->count, 1);
+    faults->count = 0;
     struct ts_git_refs refs;
-    assert_int_equal(ts_git_refs_list(repo, NULL, &refs, NULL), TS_GIT_BAD_FILE);
+    assert_int_equal(ts_git_refs_list(repo, &open.faults, &refs, NULL), TS_GIT_OK);
+    assert_int_equal(faults->count, 2);
+    assert_int_equal(faults->items[0].error, TS_GIT_NOT_A_FILE);
+    assert_non_null(strstr(faults->items[0].thing, "packed-refs"));
+    assert_int_equal(faults->items[1].error, TS_GIT_NOT_A_FILE);
+    assert_string_equal(faults->items[1].thing, "refs/heads/pipe");
+    ts_git_refs_release(&refs);
     ts_git_repo_free(repo);
     free(faults);
 }

@@ -154,7 +154,8 @@ static inline void writer_finish(struct pack_writer *w, const char *folder) {
     uint8_t number[8];
     ts_be32_store(w->count, w->bytes + 8);
     writer_put(w, trailer, 20);
-    qsort(w->objects, w->count, sizeof *w->objects, written_compare);
+    if (w->count > 0)
+        qsort(w->objects, w->count, sizeof *w->objects, written_compare);
     writer_put(&index, "\377tOc\0\0\0\2", 8);
     for (unsigned first = 0; first < 256; first++) {
         uint32_t upto = 0;
@@ -169,10 +170,17 @@ static inline void writer_finish(struct pack_writer *w, const char *folder) {
         ts_be32_store(w->objects[i].crc, number);
         writer_put(&index, number, 4);
     }
+    uint32_t large_count = 0;
     for (uint32_t i = 0; i < w->count; i++) {
-        ts_be32_store((uint32_t)w->objects[i].offset, number);
+        bool is_large = w->objects[i].offset > 0x7fffffff;
+        ts_be32_store(is_large ? 0x80000000u | large_count++ : (uint32_t)w->objects[i].offset, number);
         writer_put(&index, number, 4);
     }
+    for (uint32_t i = 0; i < w->count; i++)
+        if (w->objects[i].offset > 0x7fffffff) {
+            ts_be64_store(w->objects[i].offset, number);
+            writer_put(&index, number, 8);
+        }
     writer_put(&index, trailer, 20);
     writer_put(&index, trailer, 20);
     sh("mkdir -p %s/objects/pack %s/refs && echo 'ref: refs/heads/main' >%s/HEAD", folder, folder, folder);

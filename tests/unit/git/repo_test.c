@@ -72,14 +72,20 @@ static void what_is_no_repository_is_said_to_be_none(void **state) {
     expect_error("empty", TS_GIT_NOT_A_REPOSITORY, "empty: not a git repository");
     expect_error("file", TS_GIT_NOT_A_REPOSITORY, "not a git repository");
     expect_error("nothing", TS_GIT_NOT_A_REPOSITORY, "nothing: not a git repository");
-    expect_error("odd", TS_GIT_NOT_A_REPOSITORY, "not a git repository");
+    expect_error("odd", TS_GIT_BAD_GIT_FILE, "/odd/.git ('gitdir: nowhere'): says where a repository is");
+    sh("echo rubbish >odd/.git");
+    expect_error("odd", TS_GIT_BAD_GIT_FILE, "/odd/.git ('no gitdir: PATH')");
+    sh("git init -q main && git -C main commit -q --allow-empty -m 1 && git -C main worktree add -q ../linked && echo ../away "
+       ">main/.git/worktrees/linked/commondir");
+    expect_error("linked", TS_GIT_BAD_GIT_FILE, "/worktrees/linked/commondir ('../away')");
 }
 
 static void forms_that_are_not_known_are_refused(void **state) {
     (void)state;
     sh("git init -q r && git -C r config core.repositoryformatversion 1");
     sh("git -C r config extensions.strange true");
-    expect_error("r", TS_GIT_BAD_EXTENSION, "strange: a repository extension");
+    expect_error("r", TS_GIT_BAD_EXTENSION, "extensions.strange in /");
+    expect_error("r", TS_GIT_BAD_EXTENSION, "/r/.git/config: a repository extension");
     sh("git config --file r/.git/config --unset extensions.strange && git config --file r/.git/config "
        "extensions.refStorage reftable");
     expect_error("r", TS_GIT_REFTABLE, "reftable");
@@ -99,6 +105,13 @@ static const struct ts_git_ref *find_ref(const struct ts_git_refs *refs, const c
         if (strcmp(refs->items[i].name, name) == 0)
             return &refs->items[i];
     return NULL;
+}
+
+static bool fault_about(const struct fault_list *faults, const char *thing, enum ts_git_error error) {
+    for (size_t i = 0; i < faults->count; i++)
+        if (faults->items[i].error == error && strcmp(faults->items[i].thing, thing) == 0)
+            return true;
+    return false;
 }
 
 /* Against git for-each-ref, loose, packed and both. */
@@ -164,9 +177,109 @@ static void broken_refs_are_named_and_the_others_listed(void **state) {
     assert_int_equal(ts_git_refs_list(repo, &sink, &refs, NULL), TS_GIT_OK);
     assert_int_equal(refs.count, 3); /* HEAD, main, and the one whose object is gone */
     assert_int_equal(faults->count, 5);
+    assert_true(fault_about(faults, "refs/heads/round", TS_GIT_SYMBOLIC_REFS));
+    assert_true(fault_about(faults, "refs/heads/linked", TS_GIT_BAD_REF));
     ts_git_refs_release(&refs);
     free(faults);
     ts_git_repo_free(repo);
+}
+
+/* Whatever the system takes as a path is a ref, however deep and however long its file. */
+static void refs_are_found_however_deep_and_however_long_their_files(void **state) {
+    (void)state;
+    sh("git init -q r && cd r && git commit -q --allow-empty -m 1 && deep=$(printf 'd/%%.0s' $(seq 100)) && git update-ref "
+       "refs/heads/${deep}end HEAD && { git rev-parse HEAD; head -c 70000 /dev/zero | tr '\\0' x; } >.git/refs/heads/long && "
+       "ln -s main .git/refs/heads/beside && touch .git/refs/heads/.hidden");
+    check_refs("r");
+}
+
+/* As git has it: an old value is no value, and a link to a folder could lead anywhere. */
+static void a_broken_loose_ref_hides_the_packed_one(void **state) {
+    (void)state;
+    sh("git init -q r && cd r && git commit -q --allow-empty -m 1 && git branch old && git pack-refs --all && echo rubbish "
+       ">.git/refs/heads/old && ln -s heads .git/refs/linked && echo 0000000000000000000000000000000000000000 "
+       ">.git/refs/heads/null");
+    struct ts_git_repo *repo = open_repo("r");
+    struct fault_list *faults = calloc(1, sizeof *faults);
+    struct ts_git_fault_sink sink = {fault_take, faults};
+    struct ts_git_refs refs;
+    struct ts_git_fault fault;
+    struct ts_git_oid oid;
+    assert_int_equal(ts_git_refs_list(repo, &sink, &refs, NULL), TS_GIT_OK);
+    assert_int_equal(refs.count, 2); /* HEAD and main */
+    assert_int_equal(faults->count, 3);
+    assert_true(fault_about(faults, "refs/heads/old", TS_GIT_BAD_REF));
+    assert_true(fault_about(faults, "refs/heads/null", TS_GIT_BAD_REF));
+    assert_true(fault_about(faults, "refs/linked", TS_GIT_LINKED_FOLDER));
+    assert_int_equal(ts_git_repo_resolve(repo, "old", &oid, &fault), TS_GIT_BAD_REF);
+    assert_string_equal(fault.thing, "refs/heads/old");
+    ts_git_refs_release(&refs);
+    free(faults);
+    ts_git_repo_free(repo);
+}
+
+/* By any of them: what git counts as reached by --all. */
+static void heads_of_all_work_trees_are_listed(void **state) {
+    (void)state;
+    sh("git init -q r && cd r && git commit -q --allow-empty -m 1 && git worktree add -q --detach ../b && git worktree add -q ../c && "
+       "mkdir .git/worktrees/none && cp .git/HEAD .git/worktrees/none && git -C ../b commit -q --allow-empty -m b && git checkout -q --detach && "
+       "git commit -q --allow-empty -m r && git -C ../b update-ref refs/bisect/bad HEAD && git update-ref refs/worktree/own HEAD");
+    struct ts_git_oid r = git_says("r", "HEAD");
+    struct ts_git_oid b = git_says("b", "HEAD");
+    static const char *const from_r[] = {"HEAD",
+                                         "refs/heads/c",
+                                         "refs/heads/main",
+                                         "refs/worktree/own",
+                                         "worktrees/b/HEAD",
+                                         "worktrees/c/HEAD"};
+    static const char *const from_b[] = {"HEAD",         "main-worktree/HEAD", "refs/bisect/bad",
+                                         "refs/heads/c", "refs/heads/main",    "worktrees/c/HEAD"};
+    for (int linked = 0; linked < 2; linked++) {
+        struct ts_git_repo *repo = open_repo(linked ? "b" : "r");
+        struct ts_git_refs refs;
+        struct ts_git_oid oid;
+        assert_int_equal(ts_git_refs_list(repo, NULL, &refs, NULL), TS_GIT_OK);
+        assert_int_equal(refs.count, 6);
+        for (size_t i = 0; i < refs.count; i++)
+            assert_string_equal(refs.items[i].name, linked ? from_b[i] : from_r[i]);
+        const struct ts_git_ref *other = find_ref(&refs, linked ? "main-worktree/HEAD" : "worktrees/b/HEAD");
+        assert_true(ts_git_oid_equal(&other->oid, linked ? &r : &b));
+        assert_int_equal(ts_git_repo_resolve(repo, "worktrees/b/HEAD", &oid, NULL), TS_GIT_OK);
+        assert_true(ts_git_oid_equal(&oid, &b));
+        assert_int_equal(ts_git_repo_resolve(repo, "main-worktree/HEAD", &oid, NULL), TS_GIT_OK);
+        assert_true(ts_git_oid_equal(&oid, &r));
+        assert_int_equal(ts_git_repo_resolve(repo, "worktrees/../HEAD", &oid, NULL), TS_GIT_NO_SUCH_REF);
+        ts_git_refs_release(&refs);
+        ts_git_repo_free(repo);
+    }
+}
+
+static size_t alternate_faults(const char *path) {
+    struct fault_list *faults = calloc(1, sizeof *faults);
+    struct ts_git_open_options open = {.faults = {fault_take, faults}};
+    struct ts_git_repo *repo = NULL;
+    assert_int_equal(ts_git_repo_open(path, &open, &repo, NULL), TS_GIT_OK);
+    size_t count = faults->count;
+    if (count > 0) {
+        assert_int_equal(faults->items[0].error, TS_GIT_ALTERNATES);
+        assert_non_null(strstr(faults->items[0].thing, "/r1/.git/objects/info/alternates"));
+    }
+    ts_git_repo_free(repo);
+    free(faults);
+    return count;
+}
+
+/* git reads six, and says that it leaves out the rest. */
+static void alternates_are_read_as_deep_as_git_does(void **state) {
+    (void)state;
+    sh("git init -q r0 && git -C r0 commit -q --allow-empty -m 1 && for i in 1 2 3 4 5 6 7; do git clone -q --shared "
+       "r$((i-1)) r$i 2>/dev/null || git clone -q --shared r6 r7 2>/dev/null || cp -r r6 r7; done; echo \"$PWD/r6/.git/objects\" "
+       ">r7/.git/objects/info/alternates");
+    assert_int_equal(alternate_faults("r6"), 0);
+    assert_int_equal(alternate_faults("r7"), 1);
+    /* One that goes round names nothing new. */
+    sh("echo \"$PWD/r6/.git/objects\" >r0/.git/objects/info/alternates");
+    assert_int_equal(alternate_faults("r6"), 0);
 }
 
 static void names_are_resolved_as_git_does(void **state) {
@@ -217,6 +330,10 @@ int main(void) {
         TEST(refs_are_those_that_git_lists),
         TEST(an_empty_repository_has_no_refs),
         TEST(broken_refs_are_named_and_the_others_listed),
+        TEST(refs_are_found_however_deep_and_however_long_their_files),
+        TEST(a_broken_loose_ref_hides_the_packed_one),
+        TEST(heads_of_all_work_trees_are_listed),
+        TEST(alternates_are_read_as_deep_as_git_does),
         TEST(names_are_resolved_as_git_does),
         TEST(names_with_control_characters_are_shown_safely),
     };

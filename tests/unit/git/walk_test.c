@@ -1,6 +1,7 @@
 /* Reachability beside git rev-list, and first commits beside a search through every commit's whole tree. */
 #include "git/walk.h"
 
+#include "graph.h"
 #include "objects.h"
 
 /* ---- reachability ---- */
@@ -82,6 +83,23 @@ static void check_reach(const char *folder, unsigned threads) {
     assert_set_is(repo, set, command);
     ts_git_set_free(set);
 
+    /* A tag that is excluded goes with all it reaches, the refs that name it notwithstanding. */
+    text = output_of(NULL, "git -C %s rev-parse v1", folder);
+    struct ts_git_oid tag;
+    assert_true(ts_git_oid_parse(ts_git_repo_hash(repo),
+                                 ts_bytes_of(text, 2 * ts_git_hash_len(ts_git_repo_hash(repo))), &tag));
+    free(text);
+    struct ts_git_selection after = {.all_refs = true, .exclude = &tag, .exclude_count = 1};
+    assert_int_equal(ts_git_graph_reach(graph, &after, &set, &stats, NULL), TS_GIT_OK);
+    assert_int_equal(stats.tags, 0);
+    snprintf(
+        command, sizeof command,
+        "cd %s && git rev-list --objects v1 --no-object-names | sort >../old && git rev-list --objects --all "
+        "--no-object-names | sort | comm -23 - ../old",
+        folder);
+    assert_set_is(repo, set, command);
+    ts_git_set_free(set);
+
     struct ts_git_selection tip = {.from = &main_, .from_count = 1, .tips_only = true};
     assert_int_equal(ts_git_graph_reach(graph, &tip, &set, NULL, NULL), TS_GIT_OK);
     snprintf(command, sizeof command, "git -C %s rev-list --objects --no-walk main --no-object-names",
@@ -157,12 +175,13 @@ static void commits_since_a_time_bring_what_their_parents_had_not(void **state) 
     ts_git_repo_free(repo);
 }
 
+/* Blobs of two commits, a tree and a commit's parent. */
 static void missing_objects_are_named_and_the_rest_is_reached(void **state) {
     (void)state;
-    sh("git init -q r && cd r && mkdir d && echo 1 >a && echo 2 >d/b && git add . && git commit -qm 1 && git "
-       "rev-parse "
-       "main:a >../gone && f=$(cat ../gone) && rm -f .git/objects/$(echo $f | cut -c1-2)/$(echo $f | cut "
-       "-c3-)");
+    sh("git init -q r && cd r && mkdir d && for i in 1 2 3 4 5 6; do echo $i >f$i; done && echo d >d/b && git add . "
+       "&& git commit -qm 1 && echo more >g && git add g && git commit -qm 2 && echo last >g && git add g && git commit "
+       "-qm 3 && git rev-parse main:f1 main:f2 main:f3 main:f4 main:f5 main:d main~2 | sort >../gone && for f in $(cat "
+       "../gone); do rm -f .git/objects/$(echo $f | cut -c1-2)/$(echo $f | cut -c3-); done");
     struct ts_git_repo *repo = open_repo("r");
     struct fault_list *faults = calloc(1, sizeof *faults);
     struct ts_git_graph *graph = read_graph(repo, 1, faults);
@@ -170,13 +189,17 @@ static void missing_objects_are_named_and_the_rest_is_reached(void **state) {
     struct ts_git_set *set = NULL;
     struct ts_git_reach_stats stats;
     assert_int_equal(ts_git_graph_reach(graph, &all, &set, &stats, NULL), TS_GIT_OK);
-    assert_int_equal(stats.missing, 1);
-    assert_int_equal(stats.blobs, 1);
-    assert_int_equal(faults->count, 1);
+    assert_int_equal(stats.missing, 7);
+    assert_int_equal(stats.commits, 2);
+    assert_int_equal(stats.trees, 2);
+    assert_int_equal(stats.blobs, 3);
     char *gone = output_of(NULL, "cat gone");
-    char text[512];
-    gone[40] = '\0';
-    assert_non_null(strstr(ts_git_fault_describe(&faults->items[0], text, sizeof text), gone));
+    assert_int_equal(faults->count, 7);
+    for (size_t i = 0; i < 7; i++) { /* in order of ids */
+        char text[512];
+        gone[i * 41 + 40] = '\0';
+        assert_non_null(strstr(ts_git_fault_describe(&faults->items[i], text, sizeof text), gone + i * 41));
+    }
     free(gone);
     free(faults);
     ts_git_set_free(set);
@@ -201,7 +224,10 @@ static void what_shallow_and_partial_clones_leave_out_is_counted(void **state) {
     assert_true(ts_git_repo_is_shallow(repo));
     struct ts_git_graph *graph = read_graph(repo, 1, faults);
     assert_int_equal(ts_git_graph_reach(graph, &all, &set, &stats, NULL), TS_GIT_OK);
-    assert_true(stats.cut_commits > 0);
+    char *cut = output_of(NULL, "wc -l <shallow/.git/shallow");
+    assert_int_equal(stats.cut_commits, strtol(cut, NULL, 10));
+    assert_true(stats.cut_commits > 0 && stats.cut_commits < stats.commits);
+    free(cut);
     assert_int_equal(stats.missing, 0);
     assert_int_equal(faults->count, 0);
     assert_set_is(repo, set, "git -C shallow rev-list --objects --all --no-object-names");
@@ -221,6 +247,117 @@ static void what_shallow_and_partial_clones_leave_out_is_counted(void **state) {
     ts_git_graph_free(graph);
     ts_git_repo_free(repo);
     free(faults);
+}
+
+/* A tree of 1200 files with names of 200 characters and more; all the same, or all of them missing. */
+static void make_wide(const char *folder, bool is_there) {
+    sh("git init -q %s && cd %s && o=$(echo x | git hash-object -w --stdin) && n=$(printf '%%0200d' 0) && seq 1 1200 "
+       "| awk -v o=$o -v n=$n -v there=%d '{ printf(\"100644 blob %%s\\t%%s%%d\\n\", there ? o : "
+       "sprintf(\"%%040d\", $1), n, $1) }' | git mktree --missing >../tree && git update-ref refs/heads/main $(echo m "
+       "| git commit-tree $(cat ../tree))",
+       folder, folder, is_there);
+}
+
+static enum ts_git_error try_graph(struct ts_git_repo *repo, struct ts_git_graph_options options) {
+    struct ts_git_graph *graph = NULL;
+    struct ts_git_fault fault;
+    enum ts_git_error error = ts_git_graph_new(repo, &options, &graph, &fault);
+    ts_git_graph_free(graph);
+    return error;
+}
+
+static void what_a_graph_may_hold_is_limited(void **state) {
+    (void)state;
+    make_wide("r", true);
+    struct ts_git_repo *repo = open_repo("r");
+    /* Three objects; 1200 files, and a commit's tree and time, twice. */
+    const uint64_t needed = 3 * sizeof(struct git__edges) + UINT64_C(2) * 4 * (1200 + 3);
+    assert_int_equal(try_graph(repo, (struct ts_git_graph_options){.table_bytes_max = needed}), TS_GIT_OK);
+    assert_int_equal(try_graph(repo, (struct ts_git_graph_options){.table_bytes_max = needed - 1}),
+                     TS_GIT_NO_MEMORY);
+    ts_git_repo_free(repo);
+    make_wide("missing", false);
+    repo = open_repo("missing");
+    /* A third of it is for what is not there. */
+    const uint64_t ids = UINT64_C(3) * 1200 * (sizeof(struct ts_git_oid) + 16);
+    assert_int_equal(try_graph(repo, (struct ts_git_graph_options){.table_bytes_max = ids}), TS_GIT_OK);
+    assert_int_equal(try_graph(repo, (struct ts_git_graph_options){.table_bytes_max = ids / 2}),
+                     TS_GIT_NO_MEMORY);
+    ts_git_repo_free(repo);
+}
+
+/* Not held whole, so not read: said, and the rest is reached. */
+static void a_tree_too_large_to_be_held_is_named(void **state) {
+    (void)state;
+    make_wide("r", true);
+    struct ts_git_repo *repo = open_repo("r");
+    struct fault_list *faults = calloc(1, sizeof *faults);
+    struct ts_git_graph_options options = {.memory_bytes = 4 << 20, .faults = {fault_take, faults}};
+    struct ts_git_graph *graph = NULL;
+    struct ts_git_set *set = NULL;
+    struct ts_git_reach_stats stats;
+    struct ts_git_selection all = {.all_refs = true};
+    assert_int_equal(ts_git_graph_new(repo, &options, &graph, NULL), TS_GIT_OK);
+    assert_int_equal(faults->count, 1);
+    assert_int_equal(faults->items[0].error, TS_GIT_TOO_LARGE);
+    assert_int_equal(ts_git_graph_reach(graph, &all, &set, &stats, NULL), TS_GIT_OK);
+    assert_int_equal(stats.commits, 1);
+    free(faults);
+    ts_git_set_free(set);
+    ts_git_graph_free(graph);
+    ts_git_repo_free(repo);
+}
+
+/* As much of it as can be read. */
+static void a_bad_tree_leads_to_what_stands_before_the_damage(void **state) {
+    (void)state;
+    sh("git init -q r && cd r && o=$(echo x | git hash-object -w --stdin) && t=$(printf '100644 blob %%s\\tf\\n' $o | "
+       "git mktree) && (git cat-file tree $t; echo no entry) | git hash-object -t tree -w --stdin --literally >../tree "
+       "&& git update-ref refs/heads/main $(printf 'tree %%s\\nauthor A <a> 1 +0000\\ncommitter A <a> 1 +0000\\n\\nm\\n' "
+       "$(cat ../tree) | git hash-object -t commit -w --stdin --literally)");
+    struct ts_git_repo *repo = open_repo("r");
+    struct fault_list *faults = calloc(1, sizeof *faults);
+    struct ts_git_graph *graph = read_graph(repo, 1, faults);
+    struct ts_git_set *set = NULL;
+    struct ts_git_reach_stats stats;
+    struct ts_git_selection all = {.all_refs = true};
+    assert_int_equal(faults->count, 1);
+    assert_int_equal(faults->items[0].error, TS_GIT_BAD_OBJECT);
+    assert_int_equal(ts_git_graph_reach(graph, &all, &set, &stats, NULL), TS_GIT_OK);
+    assert_int_equal(stats.trees, 1);
+    assert_int_equal(stats.blobs, 1);
+    free(faults);
+    ts_git_set_free(set);
+    ts_git_graph_free(graph);
+    ts_git_repo_free(repo);
+}
+
+/* What it names is in another repository, even when it has the id of something in this one. */
+static void a_submodule_is_neither_missing_nor_a_place_of_a_blob(void **state) {
+    (void)state;
+    sh("git init -q r && cd r && o=$(echo x | git hash-object -w --stdin) && t=$(printf '100644 blob %%s\\tf\\n' $o | "
+       "git mktree) && s=$(git cat-file tree $t | LC_ALL=C sed 's/100644 f/160000 s/' | git hash-object -t tree -w "
+       "--stdin --literally) && printf '040000 tree %%s\\ta\\n040000 tree %%s\\tb\\n160000 commit %%040d\\tc\\n' $t $s 7 "
+       "| git mktree >../tree && git update-ref refs/heads/main $(echo m | git commit-tree $(cat ../tree))");
+    struct ts_git_repo *repo = open_repo("r");
+    struct fault_list *faults = calloc(1, sizeof *faults);
+    struct ts_git_graph *graph = read_graph(repo, 1, faults);
+    struct ts_git_set *set = NULL;
+    struct ts_git_reach_stats stats;
+    struct ts_git_selection all = {.all_refs = true};
+    assert_int_equal(ts_git_graph_reach(graph, &all, &set, &stats, NULL), TS_GIT_OK);
+    assert_int_equal(stats.missing, 0);
+    assert_int_equal(faults->count, 0);
+    struct ts_git_occurrences occurrences;
+    assert_int_equal(ts_git_graph_attribute(graph, &all, set, 0, &occurrences, NULL), TS_GIT_OK);
+    assert_int_equal(occurrences.count, 1);
+    assert_string_equal(occurrences.items[0].path, "a/f");
+    assert_int_equal(occurrences.commits[0].author_zone_minutes, 90);
+    ts_git_occurrences_release(&occurrences);
+    free(faults);
+    ts_git_set_free(set);
+    ts_git_graph_free(graph);
+    ts_git_repo_free(repo);
 }
 
 /* ---- first commits ---- */
@@ -383,6 +520,108 @@ static void the_first_commit_of_each_path_is_found(void **state) {
     check_firsts("r", 2, 7);
 }
 
+/* The commit that brought what stands at a path, as the repository has it. Fails when it is not there, or twice. */
+static void assert_brought_by(const struct ts_git_occurrences *occurrences, const char *path,
+                              const struct ts_git_oid *commit) {
+    size_t found = 0;
+    for (size_t i = 0; i < occurrences->count; i++) {
+        const struct ts_git_occurrence *o = &occurrences->items[i];
+        if (strcmp(o->path, path) != 0)
+            continue;
+        found++;
+        assert_true(ts_git_oid_equal(&occurrences->commits[o->commit].oid, commit));
+    }
+    assert_int_equal(found, 1);
+}
+
+/* Ten branches, all younger than the merge of them: by its clock the merge comes first, and still has nothing of its
+ * own but one file. */
+static void a_merge_brings_nothing_that_any_of_its_parents_had(void **state) {
+    (void)state;
+    sh("git init -q r && cd r && for i in 0 1 2 3 4 5 6 7 8 9; do git read-tree --empty && o=$(echo $i | git "
+       "hash-object -w --stdin) && git update-index --add --cacheinfo 100644,$o,d/f$i && c=$(echo $i | "
+       "GIT_COMMITTER_DATE=\"@900$i +0000\" git commit-tree $(git write-tree)) && git tag s$i $c; done");
+    sh("cd r && git read-tree --empty && for i in 0 1 2 3 4 5 6 7 8 9; do git update-index --add --cacheinfo "
+       "100644,$(git rev-parse s$i:d/f$i),d/f$i; done && git update-index --add --cacheinfo 100644,$(echo own "
+       "| git hash-object -w --stdin),d/own && c=$(echo all | GIT_COMMITTER_DATE=\"@1000 +0000\" git "
+       "commit-tree $(for i in 0 1 2 3 4 5 6 7 8 9; do echo -p s$i; done) $(git write-tree)) && git "
+       "update-ref refs/heads/main $c");
+    struct ts_git_repo *repo = open_repo("r");
+    struct ts_git_graph *graph = read_graph(repo, 1, NULL);
+    struct ts_git_set *set = NULL;
+    struct ts_git_selection all = {.all_refs = true};
+    assert_int_equal(ts_git_graph_reach(graph, &all, &set, NULL, NULL), TS_GIT_OK);
+    struct ts_git_occurrences occurrences;
+    assert_int_equal(ts_git_graph_attribute(graph, &all, set, 0, &occurrences, NULL), TS_GIT_OK);
+    assert_int_equal(occurrences.count, 11);
+    for (unsigned i = 0; i < 10; i++) {
+        char path[16];
+        char tag[16];
+        snprintf(path, sizeof path, "d/f%u", i);
+        snprintf(tag, sizeof tag, "s%u", i);
+        struct ts_git_oid commit = oid_of(repo, tag);
+        assert_brought_by(&occurrences, path, &commit);
+    }
+    struct ts_git_oid merge = oid_of(repo, "main");
+    assert_brought_by(&occurrences, "d/own", &merge);
+    ts_git_occurrences_release(&occurrences);
+    ts_git_set_free(set);
+    ts_git_graph_free(graph);
+    ts_git_repo_free(repo);
+}
+
+/* Of two commits that bring the same at the same second, the lower id is the first, wherever they stand. */
+static void equal_times_are_told_apart_by_id(void **state) {
+    (void)state;
+    sh("git init -q r && cd r && o=$(echo x | git hash-object -w --stdin) && git update-index --add "
+       "--cacheinfo 100644,$o,f && for i in 0 1 2 3 4 5 6 7; do c=$(echo $i | git commit-tree $(git "
+       "write-tree)) && git tag s$i $c; done && git rev-parse s0 s1 s2 s3 s4 s5 s6 s7 | sort >../sorted");
+    struct ts_git_repo *repo = open_repo("r");
+    struct ts_git_graph *graph = read_graph(repo, 1, NULL);
+    struct ts_git_set *set = NULL;
+    struct ts_git_selection all = {.all_refs = true};
+    assert_int_equal(ts_git_graph_reach(graph, &all, &set, NULL, NULL), TS_GIT_OK);
+    struct ts_git_occurrences occurrences;
+    assert_int_equal(ts_git_graph_attribute(graph, &all, set, 0, &occurrences, NULL), TS_GIT_OK);
+    struct ts_git_oid lowest;
+    char *sorted = output_of(NULL, "head -1 sorted");
+    assert_true(ts_git_oid_parse(TS_GIT_SHA1, ts_bytes_of(sorted, 40), &lowest));
+    free(sorted);
+    assert_brought_by(&occurrences, "f", &lowest);
+    ts_git_occurrences_release(&occurrences);
+    ts_git_set_free(set);
+    ts_git_graph_free(graph);
+    ts_git_repo_free(repo);
+}
+
+/* Long names: what is kept of each to trace it is much more than what the graph needs for it. */
+static void what_tracing_may_hold_is_limited(void **state) {
+    (void)state;
+    make_wide("r", true);
+    struct ts_git_repo *repo = open_repo("r");
+    struct ts_git_selection all = {.all_refs = true};
+    /* Twice 1200 entries of 16 bytes, and names of 200 characters and the digits of their number. */
+    const uint64_t needed = UINT64_C(2) * (1200 * (16 + 200) + 3693);
+    for (int spare = -1; spare <= 0; spare++) {
+        struct ts_git_graph_options options = {.threads = 2, .table_bytes_max = needed - (spare < 0)};
+        struct ts_git_graph *graph = NULL;
+        struct ts_git_set *set = NULL;
+        struct ts_git_occurrences occurrences;
+        struct ts_git_fault fault;
+        assert_int_equal(ts_git_graph_new(repo, &options, &graph, NULL), TS_GIT_OK);
+        assert_int_equal(ts_git_graph_reach(graph, &all, &set, NULL, NULL), TS_GIT_OK);
+        enum ts_git_error error = ts_git_graph_attribute(graph, &all, set, 0, &occurrences, &fault);
+        assert_int_equal(error, spare < 0 ? TS_GIT_NO_MEMORY : TS_GIT_OK);
+        if (error == TS_GIT_OK) {
+            assert_int_equal(occurrences.count, 1200);
+            ts_git_occurrences_release(&occurrences);
+        }
+        ts_git_set_free(set);
+        ts_git_graph_free(graph);
+    }
+    ts_git_repo_free(repo);
+}
+
 /* Ten folders in ten folders in ... with one blob at the end: 10^8 paths. */
 static void more_paths_than_anyone_can_print_are_cut(void **state) {
     (void)state;
@@ -419,7 +658,14 @@ int main(void) {
         TEST(commits_since_a_time_bring_what_their_parents_had_not),
         TEST(missing_objects_are_named_and_the_rest_is_reached),
         TEST(what_shallow_and_partial_clones_leave_out_is_counted),
+        TEST(what_a_graph_may_hold_is_limited),
+        TEST(a_tree_too_large_to_be_held_is_named),
+        TEST(a_bad_tree_leads_to_what_stands_before_the_damage),
+        TEST(a_submodule_is_neither_missing_nor_a_place_of_a_blob),
         TEST(the_first_commit_of_each_path_is_found),
+        TEST(a_merge_brings_nothing_that_any_of_its_parents_had),
+        TEST(equal_times_are_told_apart_by_id),
+        TEST(what_tracing_may_hold_is_limited),
         TEST(more_paths_than_anyone_can_print_are_cut),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);

@@ -168,6 +168,27 @@ static struct ts_report_suppression sample_suppressions[] = {
     {.source = "turnstone:allow", .reason = "", .findings = 1, .occurrences = 1},
 };
 
+static const char *sample_lost_rules[] = {"github-pat", "jwt",        "npm-token",
+                                          "age-key",    "pypi-token", "slack-bot"};
+
+static struct ts_report_rule_change sample_rule_changes[] = {
+    {.change = TS_RULE_CHANGE_REPLACED,
+     .target = 0,
+     .source = "team <b>\x1b[2J\xff.yml",
+     .rules = sample_lost_rules,
+     .count = 6},
+    {.change = TS_RULE_CHANGE_LEFT_OUT,
+     .target = 1,
+     .source = ".turnstone.yml",
+     .rules = sample_lost_rules,
+     .count = 1},
+    {.change = TS_RULE_CHANGE_ADDED,
+     .target = TS_REPORT_NONE,
+     .source = "mine.yml",
+     .rules = sample_lost_rules + 1,
+     .count = 2},
+};
+
 static const char *sample_notes[] = {"another scan holds the state: this one goes on without"};
 
 static const struct ts_report_gone sample_gone[] = {
@@ -190,6 +211,8 @@ static inline struct ts_report sample_report(void) {
         .fault_total = 3,
         .suppressions = sample_suppressions,
         .suppression_count = 2,
+        .rule_changes = sample_rule_changes,
+        .rule_change_count = 3,
         .notes = sample_notes,
         .note_count = 1,
         .has_public_salt = true,

@@ -31,14 +31,80 @@ static size_t longest_line(const char *text, const char *without) {
     return longest;
 }
 
+/* Object ids are words that are not broken; from here on they fit. */
+enum { NARROWEST = 42 };
+
 static void lines_fit_the_terminal_apart_from_paths(void **state) {
     (void)state;
     struct ts_report report = sample_report();
-    for (unsigned width = 80; width < 130; width += 7) {
-        char *text = text_of(&report, width, false);
-        assert_true(longest_line(text, "HYPERLINK") <= width);
+    report.has_baseline = true;
+    report.gone = sample_gone;
+    report.gone_count = 1;
+    report.is_stopped = true;
+    report.findings[2].is_new = false;
+    for (unsigned width = NARROWEST; width < 210; width++) {
+        struct ts_report_options options = sample_options(TS_REPORT_FORMAT_TEXT);
+        options.width = width;
+        options.lists_gone = true;
+        options.only_new = false;
+        size_t len;
+        char *text = written(&report, &options, &len);
+        if (longest_line(text, "HYPERLINK") > width)
+            fail_msg("at %u:\n%s", width, text);
         free(text);
     }
+}
+
+static void no_line_ends_with_a_blank(void **state) {
+    (void)state;
+    struct ts_report report = sample_report();
+    for (unsigned width = 20; width < 130; width++) {
+        char *text = text_of(&report, width, false);
+        if (strstr(text, " \n") != NULL)
+            fail_msg("at %u:\n%s", width, text);
+        free(text);
+    }
+}
+
+/* A finding id is there to be copied. */
+static void an_id_is_in_one_piece_however_narrow_the_terminal_is(void **state) {
+    (void)state;
+    struct ts_report report = sample_report();
+    for (unsigned width = 20; width < 130; width++) {
+        char *text = text_of(&report, width, false);
+        assert_non_null(strstr(text, report.findings[0].id.text));
+        assert_non_null(strstr(text, "config/deploy.env:12:7"));
+        free(text);
+    }
+    char *text = text_of(&report, 40, false);
+    assert_non_null(strstr(text, "critical\n  GitHub personal access tok…  ghp_…9f3a\n"));
+    assert_non_null(strstr(text, "\n  1a2b3c4d5e  2024-03-01 13:22 UTC\n  Ada Lovelace <ada@example.org>\n"));
+    assert_non_null(strstr(text, "\n  github-pat\n  22222222222222222222222222222222\n"));
+    free(text);
+}
+
+static void a_blob_without_a_path_is_shown_by_its_id(void **state) {
+    (void)state;
+    struct ts_report report = sample_report();
+    struct ts_report_occurrence place = sample_token_places[0];
+    place.path = TS_BYTES("");
+    report.findings[0].occurrences = &place;
+    report.findings[0].listed_count = 1;
+    expect(&report, "object 00112233445566778899aabbccddeeff00112233:12:7\n");
+}
+
+static void rules_that_a_target_takes_away_are_suppressed_and_those_of_the_user_are_mentioned(void **state) {
+    (void)state;
+    struct ts_report report = sample_report();
+    expect(&report, "rules       83\n            2 rules added by mine.yml\n");
+    expect(
+        &report,
+        "\nsuppressed  6 built-in rules replaced by team <b>\\x1b[2J\\xff.yml of /srv/app: github-pat, jwt, "
+        "npm-token, age-key, pypi-token and 1 more\n"
+        "            1 built-in rule left out by .turnstone.yml of odd ");
+    report.target_count = 1;
+    report.finding_count = 0;
+    expect(&report, "of the target: github-pat");
 }
 
 static void the_secret_of_a_long_line_stays_in_sight(void **state) {
@@ -138,6 +204,10 @@ static void wide_and_combining_characters_are_counted_in_cells(void **state) {
 int main(void) {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(lines_fit_the_terminal_apart_from_paths),
+        cmocka_unit_test(no_line_ends_with_a_blank),
+        cmocka_unit_test(an_id_is_in_one_piece_however_narrow_the_terminal_is),
+        cmocka_unit_test(a_blob_without_a_path_is_shown_by_its_id),
+        cmocka_unit_test(rules_that_a_target_takes_away_are_suppressed_and_those_of_the_user_are_mentioned),
         cmocka_unit_test(the_secret_of_a_long_line_stays_in_sight),
         cmocka_unit_test(colour_changes_nothing_but_colour),
         cmocka_unit_test(a_clean_scan_says_what_it_scanned),

@@ -192,28 +192,6 @@ static void dates_are_in_the_zone_of_the_author(void **state) {
     assert_null(iso(INT64_MIN, 0));
 }
 
-static const char *size_text(uint64_t bytes) {
-    static struct ts_out out;
-    ts_out_init(&out, -1);
-    report__put_size(&out, bytes);
-    ts_out_put_char(&out, '\0');
-    return (const char *)out.buffer;
-}
-
-static void sizes_are_for_people(void **state) {
-    (void)state;
-    assert_string_equal(size_text(0), "0 bytes");
-    assert_string_equal(size_text(1), "1 byte");
-    assert_string_equal(size_text(999), "999 bytes");
-    assert_string_equal(size_text(1000), "1.0 kB");
-    assert_string_equal(size_text(1049), "1.0 kB");
-    assert_string_equal(size_text(1050), "1.1 kB");
-    assert_string_equal(size_text(999949), "999.9 kB");
-    assert_string_equal(size_text(999950), "1.0 MB");
-    assert_string_equal(size_text(91400321), "91.4 MB");
-    assert_string_equal(size_text(UINT64_MAX), "18.4 EB");
-}
-
 static void a_million_occurrences_are_streamed(void **state) {
     (void)state;
     enum { MANY = 1000000 };
@@ -247,7 +225,6 @@ int main(void) {
         cmocka_unit_test(known_findings_are_left_out_when_only_new_ones_are_wanted),
         cmocka_unit_test(formats_have_names_and_extensions),
         cmocka_unit_test(dates_are_in_the_zone_of_the_author),
-        cmocka_unit_test(sizes_are_for_people),
         cmocka_unit_test(a_million_occurrences_are_streamed),
     };
     return cmocka_run_group_tests_name("write", tests, NULL, NULL);

@@ -29,7 +29,8 @@ static void keys_are_told_apart_by_their_kind_and_finding(void **state) {
         "-----BEGIN RSA",
         "-----BEGIN \x1b[2J-----\n",
         "-----BEGIN -----",
-        "-----BEGIN A LABEL THAT IS MUCH TOO LONG FOR A KEY OF ANY KIND-----"};
+        "-----BEGIN A LABEL THAT IS MUCH TOO LONG FOR A KEY OF ANY KIND-----",
+        "-----BEGIN A LABEL THAT IS ONE CHARACTER TOO LONGISH-----"};
     assert_string_equal(scan__redact_block(TS_BYTES("-----BEGIN RSA PRIVATE "
                                                     "KEY-----\nabc"),
                                            &id, shown),
@@ -80,6 +81,38 @@ static void what_is_no_text_is_shown_shortly(void **state) {
         .secrets = &at,
         .secret_count = 1};
     assert_string_equal(excerpt(from), "ab·=********·z\xe9z caf\xc3\xa9");
+    from.at = at = (struct ts_span){3, 6};
+    from.content = TS_BYTES("\x7f\x7f=SECRET");
+    assert_string_equal(excerpt(from), "·=********");
+}
+
+/* Zeros that stand alone are left out of wide text only, and a few of them do not make it wide. */
+static void a_few_zeros_do_not_make_it_wide(void **state) {
+    (void)state;
+    struct ts_span at = {3, 6};
+    struct scan_excerpt from = {
+        .content = TS_BYTES("\0a\0SECRET"), .at = at, .secrets = &at, .secret_count = 1};
+    assert_int_equal(scan__excerpt(&from, text), 11);
+    assert_memory_equal(text, "\0a\0********", 11);
+    from.at = at = (struct ts_span){19, 6};
+    from.content = TS_BYTES("a\0b\0c\0d\0 and more =SECRET");
+    assert_int_equal(scan__excerpt(&from, text), 27);
+    assert_memory_equal(text, "a\0b\0c\0d\0 and more =********", 27);
+}
+
+static void a_short_secret_is_not_looked_for_elsewhere(void **state) {
+    (void)state;
+    struct ts_span at = {10, 3};
+    struct scan_excerpt from = {.content = TS_BYTES("abc abc x=abc"),
+                                .at = at,
+                                .secrets = &at,
+                                .secret_count = 1,
+                                .same = TS_BYTES("abc")};
+    assert_string_equal(excerpt(from), "abc abc x=********");
+    from.at = at = (struct ts_span){10, 4};
+    from.content = TS_BYTES("abcd abc =abcd");
+    from.same = TS_BYTES("abcd");
+    assert_string_equal(excerpt(from), "******** abc =********");
 }
 
 static void long_lines_are_cut_and_masks_count_as_what_is_shown(void **state) {
@@ -163,6 +196,8 @@ int main(void) {
         cmocka_unit_test(little_of_a_secret_is_shown),
         cmocka_unit_test(keys_are_told_apart_by_their_kind_and_finding),
         cmocka_unit_test(what_is_no_text_is_shown_shortly),
+        cmocka_unit_test(a_few_zeros_do_not_make_it_wide),
+        cmocka_unit_test(a_short_secret_is_not_looked_for_elsewhere),
         cmocka_unit_test(the_line_is_shown_with_its_secrets_masked),
         cmocka_unit_test(long_lines_are_cut_and_masks_count_as_what_is_shown),
         cmocka_unit_test(no_byte_of_a_secret_is_shown),

@@ -95,6 +95,36 @@ static void what_does_not_read_well_is_made_anew(void **state) {
     scan__state_close(opened);
 }
 
+static void a_prefix_may_end_with_the_highest_byte(void **state) {
+    (void)state;
+    struct scan_state *opened = open_state();
+    put(opened, "a\xfe", "1");
+    put(opened, "a\xff", "12");
+    put(opened, "a\xff\xff", "123");
+    put(opened, "b", "1234");
+    assert_int_equal(bytes_below(opened, "a\xff"), 5);
+    assert_int_equal(bytes_below(opened, "a\xff\xff"), 3);
+    scan__state_close(opened);
+}
+
+/* What cannot be written ends it, with one note, however often it is tried. */
+static void what_cannot_be_written_is_given_up(void **state) {
+    (void)state;
+    static uint8_t key[TS_STORE_KEY_MAX + 1];
+    struct scan_state *opened = open_state();
+    put(opened, "a", "1");
+    struct ts_op op = {.kind = TS_OP_PUT, .key = ts_bytes_of(key, sizeof key), .value = TS_BYTES("x")};
+    for (int i = 0; i < 2; i++)
+        assert_false(scan__state_apply(opened, &op, 1));
+    assert_int_equal(faults.note_count, 1);
+    assert_non_null(strstr(faults.notes[0], "cannot be written"));
+    assert_int_equal(bytes_below(opened, "a"), 0);
+    scan__state_close(opened);
+    opened = open_state();
+    assert_int_equal(bytes_below(opened, "a"), 1);
+    scan__state_close(opened);
+}
+
 static struct scan_use use_number(uint8_t repo, uint8_t rules, uint8_t judging) {
     return (struct scan_use){.repo = {repo}, .rules = {rules}, .judging = {judging}};
 }
@@ -143,12 +173,105 @@ static void rows_of_what_is_gone_or_long_unused_go(void **state) {
     scan__state_close(opened);
 }
 
+static struct ts_bytes use_prefix(void) {
+    static struct scan_state_key key;
+    struct scan_use any = use_number(0, 0, 0);
+    key = scan__state_key(SCAN_STATE_USE, &any);
+    return ts_bytes_of(key.bytes, 2);
+}
+
+static bool count_one(void *ctx, struct ts_bytes key, struct ts_bytes value) {
+    (void)key;
+    (void)value;
+    ++*(size_t *)ctx;
+    return true;
+}
+
+static size_t use_count(struct scan_state *state) {
+    size_t count = 0;
+    assert_true(scan__state_each(state, use_prefix(), count_one, &count));
+    return count;
+}
+
+/* As scan__use_note does it, at a time of the past. */
+static void put_use(struct scan_state *state, const struct scan_use *use, uint64_t time_ms,
+                    const char *path) {
+    uint8_t value[8 + 512];
+    struct scan_state_key key = scan__state_key(SCAN_STATE_USE, use);
+    ts_be64_store(time_ms, value);
+    memcpy(value + 8, path, strlen(path));
+    struct ts_op op = {
+        .kind = TS_OP_PUT, .key = scan__state_key_bytes(&key), .value = ts_bytes_of(value, 8 + strlen(path))};
+    assert_true(scan__state_apply(state, &op, 1));
+}
+
+static void only_what_is_gone_goes_wherever_it_stands(void **state) {
+    (void)state;
+    struct scan_state *opened = open_state();
+    struct scan_use uses[5];
+    for (uint8_t i = 0; i < 5; i++) {
+        uses[i] = use_number((uint8_t)(i + 1), 1, 1);
+        put_all(opened, &uses[i]);
+        put_use(opened, &uses[i], 100u - i, i % 2 == 1 ? folder_path(&folder, "gone") : folder.path);
+    }
+    struct scan_use now = use_number(9, 1, 1);
+    scan__use_note(opened, &now, folder.path);
+    for (size_t i = 0; i < 5; i++)
+        assert_int_equal(rows_of(opened, &uses[i]), i % 2 == 1 ? 0 : 111);
+    assert_int_equal(use_count(opened), 4);
+    scan__state_close(opened);
+}
+
+static void the_oldest_of_very_many_go(void **state) {
+    (void)state;
+    struct scan_state *opened = open_state();
+    for (uint32_t i = 0; i < SCAN_USES_TOTAL_MAX; i++) {
+        struct scan_use use = use_number((uint8_t)i, 1, 1);
+        use.repo[1] = (uint8_t)(i >> 8);
+        put_use(opened, &use, 1000 + i, folder.path);
+    }
+    struct scan_use oldest = use_number(0, 1, 1);
+    struct scan_use next = use_number(1, 1, 1);
+    put_all(opened, &oldest);
+    put_all(opened, &next);
+    struct scan_use now = use_number(9, 9, 9);
+    scan__use_note(opened, &now, folder.path);
+    assert_int_equal(rows_of(opened, &oldest), 0);
+    assert_int_equal(rows_of(opened, &next), 111);
+    assert_int_equal(use_count(opened), SCAN_USES_TOTAL_MAX);
+    scan__state_close(opened);
+}
+
+static void a_row_of_use_that_is_none_is_damage(void **state) {
+    (void)state;
+    struct scan_use use = use_number(1, 1, 1);
+    for (int i = 0; i < 2; i++) {
+        struct scan_state *opened = open_state();
+        struct scan_state_key key = scan__state_key(SCAN_STATE_USE, &use);
+        key.len -= i == 0; /* of the key, then of the value, a byte less than the least */
+        struct ts_op op = {.kind = TS_OP_PUT,
+                           .key = scan__state_key_bytes(&key),
+                           .value = ts_bytes_of_cstring(i == 0 ? "12345678/" : "1234567")};
+        assert_true(scan__state_apply(opened, &op, 1));
+        struct scan_use other = use_number(2, 1, 1);
+        scan__use_note(opened, &other, folder.path);
+        assert_int_equal(faults.note_count, i + 1);
+        assert_int_equal(use_count(opened), 0);
+        scan__state_close(opened);
+    }
+}
+
 int main(void) {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test_setup_teardown(rows_are_there_when_it_is_opened_again, begin, end),
         cmocka_unit_test_setup_teardown(a_second_one_is_refused_with_a_note, begin, end),
         cmocka_unit_test_setup_teardown(what_does_not_read_well_is_made_anew, begin, end),
         cmocka_unit_test_setup_teardown(rows_of_what_is_gone_or_long_unused_go, begin, end),
+        cmocka_unit_test_setup_teardown(a_prefix_may_end_with_the_highest_byte, begin, end),
+        cmocka_unit_test_setup_teardown(what_cannot_be_written_is_given_up, begin, end),
+        cmocka_unit_test_setup_teardown(only_what_is_gone_goes_wherever_it_stands, begin, end),
+        cmocka_unit_test_setup_teardown(the_oldest_of_very_many_go, begin, end),
+        cmocka_unit_test_setup_teardown(a_row_of_use_that_is_none_is_damage, begin, end),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -65,6 +65,30 @@ static void each_source_has_a_row_in_order(void **state) {
     scan__arena_release(&arena);
 }
 
+/* Two targets, each with a configuration of its own. */
+static void entries_are_those_of_the_targets_own_configuration(void **state) {
+    (void)state;
+    struct kit other;
+    struct scan_arena arena = {NULL};
+    struct ts_report_suppression *rows;
+    size_t count;
+    kit_init(&other, "allow:\n\n\n  - {paths: [c], reason: third}\n  - {paths: [d], reason: fourth}\n");
+    struct scan_profile *both[] = {&kit.profile, &other.profile};
+    scan__suppressed_release(&suppressed);
+    assert_true(scan__suppressed_init(&suppressed, &kit.hits, both, 2));
+    struct scan_hit hit = hit_of(0, true, NULL);
+    assert_true(scan__suppressed_take(&suppressed, &other.profile, &hit, "c"));
+    assert_false(scan__suppressed_take(&suppressed, &other.profile, &hit, "b"));
+    assert_true(scan__suppressed_take(&suppressed, &kit.profile, &hit, "b"));
+    assert_true(scan__suppressed_rows(&suppressed, &arena, &rows, &count));
+    assert_int_equal(count, 2);
+    assert_string_equal(rows[0].reason, "second");
+    assert_string_equal(rows[1].reason, "third");
+    assert_string_equal(rows[1].source, "kit:4");
+    scan__arena_release(&arena);
+    kit_release(&other);
+}
+
 /* What is counted stays as small as the answer: the same is kept once, however often it comes. */
 static void what_comes_often_takes_no_room(void **state) {
     (void)state;
@@ -109,12 +133,30 @@ static void what_is_different_has_room(void **state) {
     scan__arena_release(&arena);
 }
 
+/* The second entry meets something where its path is not; the third nothing at all. */
+static void entries_by_finding_id_that_meet_nothing_are_counted(void **state) {
+    (void)state;
+    (void)end(NULL);
+    kit_init(&kit, "allow:\n  - {paths: ['a/**']}\n"
+                   "  - {paths: [b], findings: [0123456789abcdef0123456789abcdef]}\n"
+                   "  - {findings: [fedcba98765432100123456789abcdef]}\n");
+    assert_true(scan__suppressed_init(&suppressed, &kit.hits, profiles, 1));
+    unsigned line = 0;
+    assert_int_equal(scan__suppressed_unmet(&suppressed, &kit.profile, &line), 2);
+    assert_int_equal(line, 3);
+    assert_true(take(hit_of(0, true, NULL), "a/x"));
+    assert_int_equal(scan__suppressed_unmet(&suppressed, &kit.profile, &line), 1);
+    assert_int_equal(line, 4);
+}
+
 int main(void) {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test_setup_teardown(the_path_decides_and_then_the_mark, begin, end),
         cmocka_unit_test_setup_teardown(each_source_has_a_row_in_order, begin, end),
+        cmocka_unit_test_setup_teardown(entries_are_those_of_the_targets_own_configuration, begin, end),
         cmocka_unit_test_setup_teardown(what_comes_often_takes_no_room, begin, end),
         cmocka_unit_test_setup_teardown(what_is_different_has_room, begin, end),
+        cmocka_unit_test_setup_teardown(entries_by_finding_id_that_meet_nothing_are_counted, begin, end),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

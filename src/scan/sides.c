@@ -1,0 +1,244 @@
+#include "sides.h"
+
+#include "look_impl.h"
+
+#include "git/repo.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+#define TREE_BYTES_MAX ((size_t)64 << 20)
+#define FOLDERS_MAX    4096 /* nesting that no file system has */
+#define LISTED_MAX                                                                                           \
+    ((size_t)1 << 24) /* files and folders: trees can name one another so that there is no end */
+
+struct folder {
+    struct ts_bytes path; /* "" or ending with a slash */
+    struct ts_git_oid tree;
+    unsigned depth;
+    bool is_in_head; /* of the index: HEAD has it as it is */
+};
+
+struct folders {
+    struct folder *items;
+    size_t count;
+    size_t capacity;
+};
+
+enum listing { LISTED, LISTED_TOO_MUCH, LISTED_NO_MEMORY };
+
+struct lister {
+    struct scan_sides *sides;
+    struct scan_session *session;
+    struct scan_target *target;
+    struct ts_git_repo *repo;
+    struct folders sparse;  /* folders of the index, by path */
+    struct folders pending; /* trees that are still to be listed */
+    struct scan_side *side; /* where their files go */
+    size_t listed;
+};
+
+static int compare_files(const void *a, const void *b) {
+    const struct scan_side_file *x = a;
+    const struct scan_side_file *y = b;
+    int order = ts_bytes_compare(x->path, y->path);
+    return order != 0 ? order : ts_git_oid_compare(&x->oid, &y->oid);
+}
+
+static int compare_folders(const void *a, const void *b) {
+    return ts_bytes_compare(((const struct folder *)a)->path, ((const struct folder *)b)->path);
+}
+
+static bool join(struct scan_arena *arena, struct ts_bytes folder, struct ts_bytes name, struct ts_bytes end,
+                 struct ts_bytes *ret_path) {
+    size_t len = folder.len + name.len + end.len;
+    char *path = scan__arena_take(arena, len);
+    if (path == NULL)
+        return false;
+    if (folder.len > 0)
+        memcpy(path, folder.data, folder.len);
+    memcpy(path + folder.len, name.data, name.len);
+    if (end.len > 0)
+        memcpy(path + folder.len + name.len, end.data, end.len);
+    *ret_path = ts_bytes_of(path, len);
+    return true;
+}
+
+static bool add_file(struct scan_side *side, const struct scan_side_file *file) {
+    if (!SCAN_GROW(side->items, side->capacity, side->count + 1))
+        return false;
+    side->items[side->count++] = *file;
+    return true;
+}
+
+static bool add_folder(struct folders *folders, const struct folder *folder) {
+    if (!SCAN_GROW(folders->items, folders->capacity, folders->count + 1))
+        return false;
+    folders->items[folders->count++] = *folder;
+    return true;
+}
+
+/* ---- trees ---- */
+
+/* Whether it is a folder of the index too, and the same: then it is noted. */
+static bool is_sparse_and_same(struct lister *l, const struct folder *folder) {
+    struct folder *found = l->sparse.count == 0 ? NULL
+                                                : bsearch(folder, l->sparse.items, l->sparse.count,
+                                                          sizeof *l->sparse.items, compare_folders);
+    if (found == NULL || !ts_git_oid_equal(&found->tree, &folder->tree))
+        return false;
+    found->is_in_head = true;
+    return true;
+}
+
+static enum listing list_entry(struct lister *l, const struct folder *parent,
+                               const struct ts_git_tree_entry *entry) {
+    struct ts_bytes path;
+    bool is_tree = ts_git_mode_is_tree(entry->mode);
+    if (ts_git_mode_is_submodule(entry->mode))
+        return LISTED;
+    if (++l->listed > LISTED_MAX)
+        return LISTED_TOO_MUCH;
+    if (!join(&l->sides->arena, parent->path, entry->name, is_tree ? TS_BYTES("/") : TS_BYTES(""), &path))
+        return LISTED_NO_MEMORY;
+    bool done = true;
+    if (!is_tree) {
+        done = add_file(l->side, &(struct scan_side_file){path, entry->oid});
+    } else if (parent->depth < FOLDERS_MAX) {
+        struct folder folder = {path, entry->oid, parent->depth + 1, false};
+        if (l->side != &l->sides->head || !is_sparse_and_same(l, &folder))
+            done = add_folder(&l->pending, &folder);
+    }
+    return done ? LISTED : LISTED_NO_MEMORY;
+}
+
+static void note_fault(struct lister *l, const struct folder *folder, enum ts_git_error error,
+                       const struct ts_git_fault *fault) {
+    char hex[TS_GIT_OID_HEX_SIZE];
+    if (l->side == &l->sides->head)
+        return;
+    if (error == TS_GIT_MISSING && ts_git_repo_is_partial(l->repo))
+        l->target->row.missing_by_design++;
+    else if (error != TS_GIT_OK)
+        scan__faults_sink(&l->session->faults).take(&l->session->faults, fault);
+    else
+        scan__fault(&l->session->faults, "object %s: a folder of the index, and not a sound tree; 'git fsck'",
+                    ts_git_oid_format(l->target->hash, &folder->tree, hex));
+}
+
+static enum listing list_tree(struct lister *l, const struct folder *folder) {
+    struct ts_git_content content;
+    struct ts_git_fault fault;
+    struct ts_git_tree_entry entry;
+    enum ts_git_tree_step step = TS_GIT_TREE_BAD;
+    enum listing listing = LISTED;
+    enum ts_git_error error = ts_git_object_read(l->repo, &folder->tree, TREE_BYTES_MAX, &content, &fault);
+    if (error != TS_GIT_OK) {
+        note_fault(l, folder, error, &fault);
+        return LISTED;
+    }
+    struct ts_bytes rest = ts_bytes_of(content.bytes, content.len);
+    while (content.type == TS_GIT_TREE && listing == LISTED &&
+           (step = ts_git_tree_next(l->target->hash, &rest, &entry)) == TS_GIT_TREE_ENTRY)
+        listing = list_entry(l, folder, &entry);
+    if (step == TS_GIT_TREE_BAD)
+        note_fault(l, folder, TS_GIT_OK, NULL);
+    free(content.bytes);
+    return listing;
+}
+
+/* A tree and all below it. */
+static enum listing list_all(struct lister *l, struct scan_side *side, const struct folder *top) {
+    enum listing listing = LISTED;
+    l->side = side;
+    l->pending.count = 0;
+    if (!add_folder(&l->pending, top))
+        return LISTED_NO_MEMORY;
+    while (listing == LISTED && l->pending.count > 0 && !scan__is_stopped(l->session)) {
+        struct folder folder = l->pending.items[--l->pending.count];
+        listing = list_tree(l, &folder);
+    }
+    return listing;
+}
+
+/* ---- the sides ---- */
+
+/* The first tree of HEAD; false when there is no commit yet. */
+static bool head_tree(struct ts_git_repo *repo, struct ts_git_oid *ret_tree) {
+    struct ts_git_oid head;
+    struct ts_git_content content;
+    struct ts_git_commit commit;
+    if (ts_git_repo_resolve(repo, "HEAD", &head, NULL) != TS_GIT_OK ||
+        ts_git_object_read(repo, &head, TREE_BYTES_MAX, &content, NULL) != TS_GIT_OK)
+        return false;
+    bool done = content.type == TS_GIT_COMMIT &&
+                ts_git_commit_parse(ts_git_repo_hash(repo), ts_bytes_of(content.bytes, content.len), &commit);
+    if (done)
+        *ret_tree = commit.tree;
+    free(content.bytes);
+    return done;
+}
+
+static enum listing list_index(struct lister *l, const struct ts_git_staged *index) {
+    for (size_t i = 0; i < index->count; i++) {
+        const struct ts_git_staged_entry *entry = &index->items[i];
+        struct ts_bytes path = ts_bytes_of(entry->path, entry->path_len);
+        bool done = true;
+        if (entry->is_intent_to_add || ts_git_mode_is_submodule(entry->mode))
+            continue;
+        if (ts_git_mode_is_tree(entry->mode))
+            done = add_folder(&l->sparse, &(struct folder){path, entry->oid, 0, false});
+        else
+            done = add_file(&l->sides->staged, &(struct scan_side_file){path, entry->oid});
+        if (!done)
+            return LISTED_NO_MEMORY;
+    }
+    if (l->sparse.count > 0)
+        qsort(l->sparse.items, l->sparse.count, sizeof *l->sparse.items, compare_folders);
+    return LISTED;
+}
+
+static void sort(struct scan_side *side) {
+    if (side->count > 0)
+        qsort(side->items, side->count, sizeof *side->items, compare_files);
+}
+
+enum ts_scan_outcome scan__sides_list(struct scan_sides *sides, struct scan_session *session,
+                                      struct scan_target *target, struct ts_git_repo *repo,
+                                      const struct ts_git_staged *index, struct ts_scan_error *ret_error) {
+    struct lister l = {.sides = sides, .session = session, .target = target, .repo = repo};
+    struct folder top = {.depth = 0};
+    *sides = (struct scan_sides){.head = {.items = NULL}};
+    enum listing listing = list_index(&l, index);
+    if (listing == LISTED && head_tree(repo, &top.tree))
+        listing = list_all(&l, &sides->head, &top);
+    for (size_t i = 0; listing == LISTED && i < l.sparse.count; i++)
+        if (!l.sparse.items[i].is_in_head)
+            listing = list_all(&l, &sides->staged, &l.sparse.items[i]);
+    free(l.sparse.items);
+    free(l.pending.items);
+    sort(&sides->head);
+    sort(&sides->staged);
+    switch (listing) {
+    case LISTED:
+        return TS_SCAN_DONE;
+    case LISTED_TOO_MUCH:
+        return scan__fail(ret_error, TS_SCAN_FAILED, "more than %zu files and folders in HEAD or the index",
+                          LISTED_MAX);
+    case LISTED_NO_MEMORY:
+        return scan__fail(ret_error, TS_SCAN_FAILED, "out of memory");
+    }
+    ts_unreachable("every outcome is told");
+}
+
+void scan__sides_release(struct scan_sides *sides) {
+    scan__arena_release(&sides->arena);
+    free(sides->head.items);
+    free(sides->staged.items);
+    *sides = (struct scan_sides){.head = {.items = NULL}};
+}
+
+bool scan__side_has(const struct scan_side *side, const struct scan_side_file *file) {
+    return side->count > 0 &&
+           bsearch(file, side->items, side->count, sizeof *side->items, compare_files) != NULL;
+}
