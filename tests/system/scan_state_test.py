@@ -233,6 +233,7 @@ def an_unchanged_repository_is_not_read_at_all():
     with open(pack, "r+b") as file:
         file.seek(12)
         file.write(bytes(status.st_size - 32))
+    os.chmod(pack, status.st_mode)
     os.utime(pack, ns=(status.st_atime_ns, status.st_mtime_ns))
     equal(report("repo", "--no-state")[1]["is_incomplete"], True)
     equal(report("repo", "--state", "state")[1]["is_incomplete"], False)

@@ -560,7 +560,9 @@ def summary_of(*arguments):
 @test
 def a_target_that_replaces_or_leaves_out_builtin_rules_is_told_of():
     """Otherwise nothing but the number of rules would tell it from a clean one."""
-    repo = one_file(github_token())
+    repo = Repo("repo")
+    repo.write("a.txt", f"{github_token()}\n")  # without a name that another rule would know it by
+    repo.commit("first")
     builtin = summary_of("repo")["rules"]
     equal(summary_of("repo")["rule_changes"], [])
     rule_file("repo/team.yml", ["github-pat", "of-the-team"])
