@@ -22,6 +22,7 @@ struct pack_writer {
     size_t capacity;
     struct written *objects;
     uint32_t count;
+    uint32_t object_capacity;
 };
 
 static inline void writer_put(struct pack_writer *w, const void *bytes, size_t len) {
@@ -71,8 +72,11 @@ static inline uint64_t writer_entry(struct pack_writer *w, unsigned type, uint64
     assert_int_equal(compress2(packed, &packed_len, content, len, 1), Z_OK);
     writer_put(w, packed, packed_len);
     free(packed);
-    w->objects = realloc(w->objects, (w->count + 1) * sizeof *w->objects);
-    assert_non_null(w->objects);
+    if (w->count == w->object_capacity) {
+        w->object_capacity = 2 * w->count + 16;
+        w->objects = realloc(w->objects, w->object_capacity * sizeof *w->objects);
+        assert_non_null(w->objects);
+    }
     struct written *object = &w->objects[w->count];
     memcpy(object->id, writer_oid(w->count).bytes, 20);
     object->offset = offset;
