@@ -1,47 +1,21 @@
 #include "profile.h"
-#include "support/cmocka.h"
+#include "target_files.h"
 
-#include <stdlib.h>
-#include <string.h>
-
-#define RULES                                                                                                \
-    "rules:\n  - {id: team, name: Team, pattern: '\\b(?<secret>team_[a-z0-9]{12})\\b', gate: [team_], "      \
-    "severity: low, reach: 20}\n"
-
-/* A target that has these files. */
-struct files {
-    const char *config;
-    const char *rules;
-};
-
-static enum scan_profile_read read_file(void *ctx, const char *path, size_t max,
-                                        struct scan_profile_file *ret) {
-    const struct files *files = ctx;
-    const char *text = strcmp(path, SCAN_CONFIG_NAME) == 0 ? files->config
-                       : strcmp(path, "in/team.yml") == 0  ? files->rules
-                                                           : NULL;
-    if (text == NULL)
-        return SCAN_PROFILE_ABSENT;
-    if (strlen(text) > max)
-        return SCAN_PROFILE_UNREADABLE;
-    *ret = (struct scan_profile_file){.bytes = malloc(strlen(text) + 1), .len = strlen(text)};
-    assert_non_null(ret->bytes);
-    memcpy(ret->bytes, text, strlen(text) + 1);
-    return SCAN_PROFILE_READ;
-}
+#define RULES "rules:\n" TEAM_RULE("team")
 
 static struct scan_profile profile;
 static struct ts_scan_error error;
 
-static bool init(struct files *files, struct ts_scan_options options) {
-    struct scan_profile_source source = {.name = "target", .read = read_file, .ctx = files};
+static bool init(struct target_files *files, struct ts_scan_options options) {
+    struct scan_profile_source source = {.name = "target", .read = target_file_read, .ctx = files};
     options.cache_folder = "";
     return scan__profile_init(&profile, &options, &source, &error);
 }
 
 static void the_target_may_have_rules_and_a_salt_of_its_own(void **state) {
     (void)state;
-    struct files files = {"salt: 0123456789abcdef\nrules: {builtin: false, files: [in/team.yml]}\n", RULES};
+    struct target_files files = {"salt: 0123456789abcdef\nrules: {builtin: false, files: [" TEAM_FILE "]}\n",
+                                 RULES};
     assert_true(init(&files, (struct ts_scan_options){.jobs = 0}));
     assert_int_equal(profile.rules.count, 1);
     assert_false(profile.has_public_salt);
@@ -54,7 +28,7 @@ static void the_target_may_have_rules_and_a_salt_of_its_own(void **state) {
 
 static void what_the_target_says_can_be_ignored(void **state) {
     (void)state;
-    struct files files = {"what is this", NULL};
+    struct target_files files = {"what is this", NULL};
     assert_false(init(&files, (struct ts_scan_options){.jobs = 0}));
     assert_non_null(strstr(error.text, "--no-repo-config"));
     assert_true(init(&files, (struct ts_scan_options){.no_repo_config = true}));
@@ -70,17 +44,17 @@ static void rule_files_outside_the_target_are_refused(void **state) {
     for (size_t i = 0; i < sizeof paths / sizeof paths[0]; i++) {
         char config[200];
         snprintf(config, sizeof config, "rules: {files: ['%s']}\n", paths[i]);
-        struct files files = {config, RULES};
+        struct target_files files = {config, RULES};
         assert_false(init(&files, (struct ts_scan_options){.jobs = 0}));
     }
-    struct files absent = {"rules: {files: [in/other.yml]}\n", RULES};
+    struct target_files absent = {"rules: {files: [in/other.yml]}\n", RULES};
     assert_false(init(&absent, (struct ts_scan_options){.jobs = 0}));
     assert_non_null(strstr(error.text, "in/other.yml"));
 }
 
 static void without_any_rule_there_is_nothing_to_scan_with(void **state) {
     (void)state;
-    struct files files = {NULL, NULL};
+    struct target_files files = {NULL, NULL};
     assert_false(init(&files, (struct ts_scan_options){.no_builtin_rules = true}));
     assert_non_null(strstr(error.text, "--rules"));
 }
