@@ -36,13 +36,17 @@ tsan: ## run the unit tests under ThreadSanitizer
 	$(call build,tsan)
 	$(Q)tools/check $(if $(filter all,$(CHECK)),--all) build/tsan
 
-fuzz: ## run every fuzz target for a bounded time (SECONDS=30)
+fuzz: ## run every fuzz target for a bounded time (SECONDS=30), and damaged repositories (REPOSITORIES=2000)
 	$(Q)tools/install-packages build check
 	$(Q)tools/fuzz $(or $(SECONDS),30)
 
 soak: ## run simulated worlds of coordination with fresh seeds until one breaks, or for so long (SECONDS=60)
 	$(call build,release)
 	$(Q)tools/soak build/release/turnstone $(or $(SECONDS),60)
+
+storm: ## scan a repository whose refs move while git packs it (SCANS=1000), and compare with the refs of each moment
+	$(call build,release)
+	$(Q)TAP_ONLY=storm TURNSTONE_STORM_SCANS=$(or $(SCANS),1000) tests/system/scan_moving_test.py build/release/turnstone
 
 bench: ## run the benchmarks beside bare loops, with servers of their own, and print the ratios
 	$(Q)tools/install-packages build check
@@ -72,4 +76,4 @@ clean: ## remove everything that was built
 help: ## list these targets
 	$(Q)sed -n 's/^\([a-z-]*\):[^#]*## /\1\t/p' Makefile | awk -F '\t' '{ printf "make %-10s %s\n", $$1, $$2 }'
 
-.PHONY: release deps demo check tsan fuzz soak bench corpus bench-scan install format clean help
+.PHONY: release deps demo check tsan fuzz soak storm bench corpus bench-scan install format clean help

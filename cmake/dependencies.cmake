@@ -9,6 +9,7 @@ pkg_check_modules(pcre2 REQUIRED IMPORTED_TARGET libpcre2-8)
 pkg_check_modules(yaml REQUIRED IMPORTED_TARGET yaml-0.1)
 pkg_check_modules(zlib REQUIRED IMPORTED_TARGET zlib)
 pkg_check_modules(libdeflate REQUIRED IMPORTED_TARGET libdeflate)
+pkg_check_modules(nettle REQUIRED IMPORTED_TARGET nettle)
 
 # Debian 12 has no libblake3; src/base/blake3_portable.c stands in.
 pkg_check_modules(blake3 QUIET IMPORTED_TARGET libblake3)

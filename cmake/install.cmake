@@ -5,7 +5,7 @@ if(TS_SANITIZE)
     return()
 endif()
 
-set(TS_LIBRARY_LAYERS base os route store txn_core txn_guard txn config)
+set(TS_LIBRARY_LAYERS base os route git detect report store scan txn_core txn_guard txn config coord_core coord)
 set(objects)
 foreach(layer IN LISTS TS_LIBRARY_LAYERS)
     list(APPEND objects $<TARGET_OBJECTS:${layer}>)

@@ -1,6 +1,6 @@
 /*
- * Visibility. Everything is hidden unless it says TS_API, so the library exports exactly what its headers
- * declare.
+ * Visibility. All symbols are hidden unless they are marked TS_API, so the library exports exactly what its
+ * headers declare.
  */
 #ifndef TURNSTONE_API_H
 #define TURNSTONE_API_H

@@ -1,7 +1,7 @@
 /*
- * A borrowed run of bytes. It owns nothing: whoever holds the memory decides how long it lives.
+ * A borrowed run of bytes. It owns nothing: the owner of the memory decides how long it lives.
  *
- * data may be NULL when len is 0, everywhere; an empty run equals every other empty run.
+ * `data` may be NULL whenever `len` is 0. All empty runs are equal.
  */
 #ifndef TURNSTONE_BYTES_H
 #define TURNSTONE_BYTES_H

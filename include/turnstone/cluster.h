@@ -1,9 +1,9 @@
 /*
- * A cluster: an ordered list of stores and the router over them. The stores remember what they belong to;
- * opening compares that with the list that was given.
+ * A cluster: an ordered list of stores and the router over them. Each store remembers its cluster and its
+ * place; opening compares them with the list.
  *
- * A list of stores is written as their URLs with commas between them: rocksdb:DIRECTORY,
- * postgresql://USER@HOST/DATABASE, or memory: for what need not last. Any number of threads may use an open
+ * A list of stores is written as URLs with commas between them: rocksdb:DIRECTORY,
+ * postgresql://USER@HOST/DATABASE, or memory: for temporary data. Any number of threads may use an open
  * cluster at the same time.
  */
 #ifndef TURNSTONE_CLUSTER_H
@@ -27,58 +27,66 @@ struct ts_cluster;
 struct ts_router;
 struct ts_store_clock;
 
-/* How a store is opened. All zero is a good start. */
+/* How to open a store. All zero selects the defaults. */
 struct ts_store_options {
-    uint64_t wait_ms;       /* rocksdb: how long to wait for a directory that another process has open */
-    bool must_exist;        /* rocksdb: a directory without a store is an error instead of a new store */
-    size_t connections_max; /* postgresql: of this process to this store; 0: 32. Calls beyond wait in order */
-    uint64_t connect_timeout_ms; /* postgresql: for one connection, within the call's deadline; 0: 10 s */
-    uint64_t now_ms; /* rocksdb, memory: the store's time stands still at this; 0: it is the real one. Never
-                        earlier than a store has seen: BAD_USAGE. It lasts once something was written at it */
-    const struct ts_store_clock
-        *clock; /* NULL: the real ones. Others are for simulations inside the library */
+    uint64_t wait_ms; /* rocksdb: how long to wait for a directory that another process has open */
+    bool must_exist;  /* rocksdb: a directory without a store is an error instead of a new store */
+    /* postgresql: connections of this process to this store; 0: 32. Further calls wait in order */
+    size_t connections_max;
+    /* postgresql: timeout of one connection, within the call's deadline; 0: 10 s */
+    uint64_t connect_timeout_ms;
+    /* rocksdb, memory: freeze the store's clock at this time; 0: the real clock. BAD_USAGE when it is earlier
+     * than the latest time in the store. Writing at this time makes it permanent. */
+    uint64_t now_ms;
+    /* NULL: the real clocks. Other clocks are for simulations inside the library. */
+    const struct ts_store_clock *clock;
 };
 
-/* All zero is a good start. */
+/* All zero selects the defaults. */
 struct ts_cluster_options {
     struct ts_store_options store;
-    uint64_t timeout_ms; /* for all stores together; 0: 10 s. Waiting for a directory comes on top */
+    uint64_t timeout_ms; /* for all stores together; 0: 10 s. Does not include waiting for a directory */
     bool any_step;       /* accept stores in different epochs and steps: for fence, recover and status */
-    bool some_down;      /* accept servers that do not answer, while one of the stores does: for recover and
-                            status. timeout_ms is then for each */
+    bool accept_copy;    /* accept copies of stores: for ts_txn_accept_copy, which must follow */
+    /* Accept servers that do not answer, as long as one store does. Calls to them fail until they are back.
+     * timeout_ms then applies to each store. */
+    bool some_down;
 };
 
 /*
- * Opens the stores of a list, which must be all stores of one cluster in its order, in the same epoch and
- * open, and lets each of them expect that from now on. The caller closes the cluster. options may be NULL.
+ * Opens the stores of a list. They must be all stores of one cluster, in its order, in the same epoch, and
+ * open. From now on each store expects that of every call. The caller closes the cluster. options may be
+ * NULL.
  *
- * BAD_USAGE: the list, more than TS_CLUSTER_STORES_MAX stores, one store in it twice, by whatever names, or stores that end with the process (memory:) among others that last. BAD_CONFIGURATION: a store that is not initialised, or what the stores' own opening says.
- * FOREIGN: a store of another cluster, place or epoch, or of a cluster that is being fenced. The error names
- * store and cure, and never has a password in it.
+ * BAD_USAGE: the list is wrong, has more than TS_CLUSTER_STORES_MAX stores, names one store twice, or mixes
+ * memory: stores with others. BAD_CONFIGURATION: a store is not initialised, or cannot be opened. FOREIGN: a
+ * store belongs to another cluster, place or epoch, or its cluster is being fenced; a directory is a copy of
+ * a store; or stores were last open at different times, so that one of them is a copy. The error names the
+ * store and the fix, and never contains a password.
  */
 TS_API enum ts_store_result ts_cluster_open(const char *urls, const struct ts_cluster_options *options,
                                             struct ts_cluster **ret_cluster,
                                             struct ts_store_error *ret_error);
 
 /*
- * Makes stores a cluster and opens it. routing is "xxh64", "single", "fnv1a", "jump" or "range:LIST"; the
- * cluster remembers it. Empty, it is what the stores remember, and "xxh64" for new ones. Repeating an init that was interrupted, with the same list and routing, finishes it;
- * on a cluster that is there already it changes nothing. Stores that belong to another cluster are refused as
- * FOREIGN. options may be NULL.
+ * Initialises stores as a cluster and opens it. routing is "xxh64", "single", "fnv1a", "jump" or
+ * "range:LIST"; the cluster remembers it. If it is empty, existing stores keep their routing, and new ones
+ * get "xxh64". Repeat an interrupted init with the same list and routing to finish it. On an existing cluster
+ * it changes nothing. Stores of another cluster are refused as FOREIGN. options may be NULL.
  */
 TS_API enum ts_store_result ts_cluster_init(const char *urls, const char *routing,
                                             const struct ts_cluster_options *options,
                                             struct ts_cluster **ret_cluster,
                                             struct ts_store_error *ret_error);
 
-/* No call may be under way, and no coordinator open. NULL is no matter. */
+/* No call may be in progress, and no coordinator open. NULL is allowed. */
 TS_API void ts_cluster_close(struct ts_cluster *cluster);
 
-/* The stores, from place 0 to one below the count. A store lives as long as the cluster. */
+/* The stores, by place: 0 to count - 1. A store lives as long as the cluster. */
 TS_API size_t ts_cluster_count(const struct ts_cluster *cluster);
 TS_API struct ts_store *ts_cluster_store(const struct ts_cluster *cluster, size_t place);
 
-/* Where keys live. The router lives as long as the cluster. */
+/* Maps keys to stores. The router lives as long as the cluster. */
 TS_API const struct ts_router *ts_cluster_router(const struct ts_cluster *cluster);
 
 /* The place of the store that holds a key: its id is XXH64 of its bytes. */

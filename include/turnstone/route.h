@@ -2,12 +2,12 @@
  * Routing: which store holds an id.
  *
  * Every function here is pure. Nothing allocates, reads a clock or keeps hidden state, so any number of
- * threads may use one router at the same time, and every process that has the same configuration gets the
- * same answer, on any machine. What an id routes to is a promise that outlives the release: data lies where
- * it was put. Signed ids are given as the uint64_t of the same bits.
+ * threads may use one router at the same time. Processes with the same configuration get the same answer, on
+ * any machine. The store of an id never changes between releases, because data stays where it was put. Pass
+ * signed ids as the uint64_t of the same bits.
  *
- * Where a function takes a ret_detail, it may be NULL, it is written only on failure, and it then holds every
- * value that the message needs. Other ret_ outputs are written only on success.
+ * A ret_detail may be NULL. It is written only on failure, and then holds every value that the message needs.
+ * Other ret_ outputs are written only on success.
  */
 #ifndef TURNSTONE_ROUTE_H
 #define TURNSTONE_ROUTE_H
@@ -59,7 +59,8 @@ enum { TS_ROUTER_STRATEGY_COUNT = 0 TS_ROUTER_STRATEGIES(TS_ROUTER_STRATEGY_ONE)
 /* The name, as in the table; NULL for a number that is not a strategy. */
 TS_API const char *ts_router_strategy_name(enum ts_router_strategy strategy);
 
-/* The strategy with exactly this name, or `hash` for the default hash; false when there is none. */
+/* The strategy with exactly this name, or `hash` for the default hash. Returns false when the name is
+ * unknown. */
 TS_API bool ts_router_strategy_from_name(const char *name, enum ts_router_strategy *ret_strategy);
 
 /*
@@ -70,14 +71,14 @@ TS_API bool ts_router_strategy_from_name(const char *name, enum ts_router_strate
     X(OK, "ok")                                                                                              \
     /* strategy: a hash, of no stores */                                                                     \
     X(ZERO_STORES, "zero stores")                                                                            \
-    /* strategy: it is not one of the hashes */                                                              \
+    /* strategy: not one of the hashes */                                                                    \
     X(NOT_A_HASH, "not a hash")                                                                              \
     X(EMPTY_LIST, "empty list")                                                                              \
     /* needed, given */                                                                                      \
     X(MEMORY_TOO_SMALL, "memory too small")                                                                  \
     /* position, store, start, end */                                                                        \
     X(EMPTY_RANGE, "empty range")                                                                            \
-    /* position (the second place it is named at), first_position, store */                                  \
+    /* position (of the second mention), first_position, store */                                            \
     X(DUPLICATE_STORE, "duplicate store")                                                                    \
     /* position, store, expected, found */                                                                   \
     X(GAP, "gap")                                                                                            \
@@ -94,7 +95,7 @@ enum ts_router_error { TS_ROUTER_ERRORS(TS_ROUTER_ERROR_ENUM) };
 enum { TS_ROUTER_ERROR_COUNT = 0 TS_ROUTER_ERRORS(TS_ROUTER_ERROR_ONE) };
 #undef TS_ROUTER_ERROR_ONE
 
-/* Fields that the error does not name are 0. Positions count from 0 in the list as it was given. */
+/* Fields that the error does not use are 0. Positions are counted from 0 in the given list. */
 struct ts_router_error_detail {
     enum ts_router_error error;
     enum ts_router_strategy strategy;
@@ -121,7 +122,8 @@ TS_API const char *ts_router_error_text(enum ts_router_error error);
 TS_API size_t ts_router_error_describe(const struct ts_router_error_detail *detail, char *ret_text,
                                        size_t size);
 
-/* The ids from start up to, and without, end. An end of UINT64_MAX means 2^64: the last id is included. */
+/* The ids from start up to end, which is excluded. An end of UINT64_MAX means 2^64: the last id is included.
+ */
 struct ts_router_range {
     struct ts_store_id store;
     uint64_t start;
@@ -129,7 +131,7 @@ struct ts_router_range {
 };
 
 /*
- * A router is a value: copy it freely, there is nothing to release. A range router borrows memory
+ * A router is a value: copy it freely; there is nothing to release. A range router borrows memory
  * (ts_router_init_range), which must stay in place and unchanged while any copy is in use. The fields are
  * private.
  */
@@ -159,15 +161,15 @@ TS_API enum ts_router_error ts_router_init_hash(enum ts_router_strategy hash, ui
 TS_API size_t ts_router_range_memory(size_t count);
 
 /*
- * Routes by ranges that must cover every id exactly once, in any order, each with a store of its own. The
- * router borrows `memory`, at least ts_router_range_memory(count) bytes at any alignment and apart from
- * `ranges`; what it held may be overwritten even on failure. `ranges` is not modified and is not needed
- * afterwards. Takes O(count log count).
+ * Routes by ranges that must cover every id exactly once, in any order, each with its own store. The router
+ * borrows `memory`: at least ts_router_range_memory(count) bytes, at any alignment, not overlapping `ranges`.
+ * The memory may be overwritten even on failure. `ranges` is not modified, and not needed afterwards. Takes
+ * O(count log count).
  *
- * Checks, the first that fails is the answer: empty list; memory too small; each range, in the order given,
- * not empty; no store twice (the lowest such store is told); then in the order of their starts, equal ones in
- * the order given, each range begins where the one before ended (gap, overlap); the last reaches the end
- * (incomplete coverage).
+ * The first check that fails is the answer: empty list; memory too small; an empty range, in the given order;
+ * a store twice (the lowest such store is reported); then, in the order of their starts, a range that does
+ * not begin where the one before ended (gap, overlap); the last range does not reach the end (incomplete
+ * coverage).
  */
 TS_API enum ts_router_error ts_router_init_range(const struct ts_router_range *ranges, size_t count,
                                                  void *memory, size_t memory_size,
@@ -176,11 +178,12 @@ TS_API enum ts_router_error ts_router_init_range(const struct ts_router_range *r
 
 /*
  * The store that holds this id: always exactly one. Constant time for single, xxh64 and fnv1a; logarithmic in
- * the number of stores for jump and range. The router must have been made by one of the functions above.
+ * the number of stores for jump and range. The router must have been initialised by one of the functions
+ * above.
  */
 TS_API struct ts_store_id ts_router_route(const struct ts_router *router, uint64_t id);
 
-/* Whether this store is the one that holds the id. A store that the router does not know holds nothing. */
+/* Whether this store holds the id. False for a store that the router does not know. */
 TS_API bool ts_router_owns(const struct ts_router *router, struct ts_store_id store, uint64_t id);
 
 /* How the router was made. */
@@ -214,7 +217,7 @@ TS_API struct ts_store_id ts_router_store_for_jump(uint64_t id, uint32_t count);
     X(BAD_STORE, "the store must be a decimal number up to 4294967295")                                      \
     X(BAD_START, "the start must be a decimal number up to 18446744073709551615")                            \
     X(BAD_END, "the end must be a decimal number up to 18446744073709551615, or max")                        \
-    /* the item is the first that found no room */                                                           \
+    /* the item is the first that does not fit */                                                            \
     X(TOO_MANY, "the list has more items than there is room for")
 
 #define TS_ROUTER_LIST_ERROR_ENUM(suffix, text) TS_ROUTER_LIST_##suffix,
@@ -225,7 +228,7 @@ enum ts_router_list_error { TS_ROUTER_LIST_ERRORS(TS_ROUTER_LIST_ERROR_ENUM) };
 enum { TS_ROUTER_LIST_ERROR_COUNT = 0 TS_ROUTER_LIST_ERRORS(TS_ROUTER_LIST_ERROR_ONE) };
 #undef TS_ROUTER_LIST_ERROR_ONE
 
-/* Which item, from 0, and which bytes of the text are wrong: the one number in it that is bad, or the whole item. */
+/* Which item, from 0, and which bytes of the text are wrong: one bad number, or the whole item. */
 struct ts_router_list_error_detail {
     enum ts_router_list_error error;
     size_t position;
@@ -257,7 +260,7 @@ TS_API enum ts_router_list_error ts_router_list_parse(const char *text, size_t l
                                                       size_t *ret_count,
                                                       struct ts_router_list_error_detail *ret_detail);
 
-/* Ownership: a process that serves one of `count` equal stores, and the ids that are its own by xxh64. */
+/* Ownership: a process that serves one of `count` equal stores, and the ids that it owns by xxh64. */
 struct ts_ownership {
     struct ts_store_id index;
     uint32_t count;
@@ -277,7 +280,7 @@ enum ts_ownership_error { TS_OWNERSHIP_ERRORS(TS_OWNERSHIP_ERROR_ENUM) };
 enum { TS_OWNERSHIP_ERROR_COUNT = 0 TS_OWNERSHIP_ERRORS(TS_OWNERSHIP_ERROR_ONE) };
 #undef TS_OWNERSHIP_ERROR_ONE
 
-/* What was given. */
+/* The values that were given. */
 struct ts_ownership_error_detail {
     enum ts_ownership_error error;
     struct ts_store_id index;

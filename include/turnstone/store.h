@@ -1,14 +1,14 @@
 /*
  * A store: one transactional database as an ordered space of keys with versions.
  *
- * A store never holds an interactive transaction open. What changes it is a batch, which is applied as a
- * whole or not at all, or a promise, a batch that was checked and written down under a name, holds its locks,
- * can no longer fail, and waits to be committed or aborted.
+ * A store never holds an interactive transaction open. A batch changes it, as a whole or not at all. A
+ * promise is a batch that was checked and stored under a name: it holds its locks, can no longer fail, and
+ * waits to be committed or aborted.
  *
  * Calls are started and then polled, so that one thread can drive several stores; an engine may finish a call
- * at once. A store may be used by any number of threads at the same time; a call belongs to the thread that
- * started it until it is done. Waiting for a lock or a server ends at the call's deadline; a local disk write
- * cannot be interrupted and is waited for.
+ * at once. Any number of threads may use a store at the same time. A call belongs to the thread that started
+ * it until it is done. Waiting for a lock or a server ends at the call's deadline. A local disk write cannot
+ * be interrupted.
  */
 #ifndef TURNSTONE_STORE_H
 #define TURNSTONE_STORE_H
@@ -24,15 +24,15 @@
 extern "C" {
 #endif
 
-/* Limits, the same on every engine. A batch's bytes are those of its keys and values together. What this library adds
- * to a batch for its own records does not count. */
+/* Limits, the same on every engine. The bytes of a batch are those of its keys and values together. Records
+ * that this library adds to a batch do not count. */
 #define TS_STORE_KEY_MAX          1024
 #define TS_STORE_VALUE_MAX        ((size_t)16 << 20)
 #define TS_STORE_BATCH_OPS_MAX    100000
 #define TS_STORE_BATCH_BYTES_MAX  ((size_t)64 << 20)
 #define TS_STORE_GID_MAX          160
 
-/* Keys and values that one READ or SCAN gives back. */
+/* Keys and values that one READ or SCAN returns. */
 #define TS_STORE_ANSWER_BYTES_MAX ((size_t)64 << 20)
 
 /* clang-format off: it would run the list together. */
@@ -73,59 +73,92 @@ struct ts_batch {
     size_t count;
 };
 
+/* Whose fault a result is, and so who can do something about it. */
+enum ts_store_fault {
+    TS_STORE_FAULT_NONE,
+    TS_STORE_FAULT_STATE,   /* nobody's: what the store holds, or who else is at work, stands against it */
+    TS_STORE_FAULT_CALLER,  /* the call itself is wrong */
+    TS_STORE_FAULT_LOAD,    /* the store has too much to do */
+    TS_STORE_FAULT_SETUP,   /* the store answers, and is not set up for this call: its operator */
+    TS_STORE_FAULT_STORE,   /* the store is away or ill */
+    TS_STORE_FAULT_UNKNOWN, /* the reply was lost */
+};
+
+/* Whether trying again makes sense. */
+enum ts_store_retry {
+    TS_STORE_RETRY_NONE,  /* it would not help */
+    TS_STORE_RETRY_READ,  /* after reading again and deciding anew */
+    TS_STORE_RETRY_SAME,  /* the same batch */
+    TS_STORE_RETRY_LATER, /* the same batch, when its caller has time for it: it may take long */
+};
+
 /*
- * How a call ended. X(SUFFIX, text). The comment says what is known and what a caller can do.
+ * How a call ended. X(SUFFIX, text, SQLSTATE where no database has given one, fault, retry). UNKNOWN is the only one
+ * that may have changed something. What layers above make of a result follows from these columns.
  */
 #define TS_STORE_RESULTS(X)                                                                                  \
-    X(OK, "ok")                                                                                              \
-    /* nothing was changed; read again and decide anew */                                                    \
-    X(CHECK_FAILED, "check failed")                                                                          \
-    X(LATE, "late")                                                                                          \
-    X(LIMIT, "limit")                                                                                        \
-    X(NOT_A_COUNTER, "not a counter")                                                                        \
-    /* nothing was changed; the same batch may be tried again */                                             \
-    X(LOCK_CONFLICT, "lock conflict")                                                                        \
-    X(BUSY, "busy")                                                                                          \
-    X(UNAVAILABLE, "unavailable")                                                                            \
-    /* nothing was changed, the deadline passed before the store was asked or while it waited for a lock */  \
-    X(TIMED_OUT, "timed out")                                                                                \
+    X(OK, "ok", "00000", NONE, NONE)                                                                         \
+    X(CHECK_FAILED, "check failed", "40001", STATE, READ)                                                    \
+    X(LATE, "late", "40001", STATE, READ)                                                                    \
+    X(LIMIT, "limit", "54000", STATE, NONE)                                                                  \
+    X(NOT_A_COUNTER, "not a counter", "22P02", STATE, NONE)                                                  \
+    X(LOCK_CONFLICT, "lock conflict", "40001", STATE, SAME)                                                  \
+    X(BUSY, "busy", "53300", LOAD, SAME)                                                                     \
+    X(UNAVAILABLE, "unavailable", "08001", STORE, SAME)                                                      \
+    /* the deadline passed before the store was asked or while it waited for a lock */                       \
+    X(TIMED_OUT, "timed out", "57014", LOAD, LATER)                                                          \
     /* the store may or may not have done it */                                                              \
-    X(UNKNOWN, "unknown")                                                                                    \
+    X(UNKNOWN, "unknown", "08006", UNKNOWN, READ)                                                            \
     /* commit and abort: it was finished before, or never was */                                             \
-    X(NO_SUCH_PROMISE, "no such promise")                                                                    \
+    X(NO_SUCH_PROMISE, "no such promise", "42704", STATE, NONE)                                              \
     /* prepare: a promise of this name is there already */                                                   \
-    X(PROMISE_EXISTS, "promise exists")                                                                      \
-    /* nothing was changed, and trying again would not help */                                               \
-    X(BAD_BATCH, "bad batch")                                                                                \
-    X(TOO_LARGE, "too large")                                                                                \
-    X(FULL, "disk full")                                                                                     \
-    X(FOREIGN, "of another cluster, place or epoch")                                                         \
-    X(CLOSING, "closing: no new promises")                                                                   \
-    X(BAD_USAGE, "bad usage")                                                                                \
-    X(BAD_CONFIGURATION, "bad configuration")                                                                \
-    X(DAMAGED, "damaged")                                                                                    \
-    X(FAILED, "failed")
+    X(PROMISE_EXISTS, "promise exists", "42710", STATE, NONE)                                                \
+    X(BAD_BATCH, "bad batch", "22023", CALLER, NONE)                                                         \
+    X(TOO_LARGE, "too large", "54000", CALLER, NONE)                                                         \
+    X(FULL, "disk full", "53100", STORE, NONE)                                                               \
+    X(FOREIGN, "of another cluster, place or epoch", "58000", SETUP, NONE)                                   \
+    X(CLOSING, "closing: no new promises", "58000", SETUP, LATER)                                            \
+    X(BAD_USAGE, "bad usage", "F0000", CALLER, NONE)                                                         \
+    X(BAD_CONFIGURATION, "bad configuration", "F0000", SETUP, NONE)                                          \
+    X(DAMAGED, "damaged", "XX001", STORE, NONE)                                                              \
+    /* only the database's own SQLSTATE says more */                                                         \
+    X(FAILED, "failed", "XX000", STORE, NONE)
 
-#define TS_STORE_RESULT_ENUM(suffix, text) TS_STORE_##suffix,
+#define TS_STORE_RESULT_ENUM(suffix, text, sqlstate, fault, retry) TS_STORE_##suffix,
 enum ts_store_result { TS_STORE_RESULTS(TS_STORE_RESULT_ENUM) };
 #undef TS_STORE_RESULT_ENUM
+
+/* The row of a result. */
+struct ts_store_meaning {
+    const char *text;
+    char sqlstate[6];
+    enum ts_store_fault fault;
+    enum ts_store_retry retry;
+};
+
+static inline const struct ts_store_meaning *ts_store_result_meaning(enum ts_store_result result) {
+#define TS_STORE_RESULT_ROW(suffix, text, sqlstate, fault, retry)                                            \
+    {text, sqlstate, TS_STORE_FAULT_##fault, TS_STORE_RETRY_##retry},
+    static const struct ts_store_meaning rows[] = {TS_STORE_RESULTS(TS_STORE_RESULT_ROW)};
+#undef TS_STORE_RESULT_ROW
+    return &rows[result];
+}
 
 /* What there is to say about a call that did not end well. Never has a password, a key or a value in it. */
 struct ts_store_error {
     enum ts_store_result result;
-    char sqlstate[6]; /* of the database, or the one that stands for the result; "00000" when all is well */
-    size_t op;        /* index in the batch of the operation whose key or time caused it, or SIZE_MAX */
-    char text[240];   /* one line: the thing, the reason and the cure */
+    char sqlstate[6]; /* of the database, or the one of the result; "00000" on success */
+    size_t op;        /* index of the operation whose key or time caused the failure, or SIZE_MAX */
+    bool down;        /* UNAVAILABLE: no connection could be made, so every other call would fail as well */
+    char text[240];   /* one line: what is wrong, why, and how to fix it */
 };
 
-/* The short text of a result, as in the table. */
+/* Columns of the table, for callers that cannot use the function above. */
 TS_API const char *ts_store_result_text(enum ts_store_result result);
-
-/* The SQLSTATE that stands for a result where no database has given one. */
 TS_API const char *ts_store_result_sqlstate(enum ts_store_result result);
 
-/* What reads and scans found: rows in order, in memory of their own. Zero-initialise it; reuse it; release
- * it. */
+/* Rows that reads and scans found, in order. Owns its memory. Initialise it with zeros; reuse it; release it.
+ */
 struct ts_row {
     struct ts_bytes key;
     struct ts_bytes value;
@@ -135,7 +168,7 @@ struct ts_row {
 struct ts_rows {
     struct ts_row *rows;
     size_t count;
-    bool more; /* scan: the limit, in rows or bytes, was reached, and there may be more behind the last row */
+    bool more; /* scan: the limit of rows or bytes was reached, and there may be more rows */
     struct ts_rows_memory *memory;
     size_t capacity;
 };
@@ -184,9 +217,9 @@ enum ts_call_kind {
 struct ts_store;
 
 /*
- * One call. The caller fills in the first part, which must stay in place until the call is done, starts it,
- * and reads the second part when `done` is true. A call struct may be used again. Everything else is the
- * engine's.
+ * One call. The caller fills in the first part, which must stay in place until the call is done, starts the
+ * call, and reads the second part when `done` is true. A call struct may be reused. The rest belongs to the
+ * engine.
  */
 struct ts_call {
     enum ts_call_kind kind;
@@ -197,20 +230,25 @@ struct ts_call {
     struct ts_bytes from; /* SCAN */
     struct ts_bytes to;
     size_t limit;
-    struct ts_rows *rows; /* READ, SCAN, PREPARED: where the answer goes; cleared first */
-    uint64_t deadline_ns; /* by ts_clock_monotonic_ns; 0 is none */
+    struct ts_rows *rows; /* READ, SCAN, PREPARED: receives the answer; cleared first */
+    uint64_t deadline_ns; /* by ts_clock_monotonic_ns; 0: none */
+    /* APPLY, PREPARE: how long to wait for one lock before the call ends with LOCK_CONFLICT.
+     * 0: until the deadline, which ends the call with TIMED_OUT. */
+    uint64_t lock_wait_max_us;
 
     bool done;
     struct ts_store_error error;
-    uint64_t version;      /* APPLY: of every key that it has put or added to; 0 when it wrote nothing */
+    /* APPLY: the version of every key that it has put or added to; 0 when it wrote nothing */
+    uint64_t version;
     uint64_t time_ms;      /* NOW; also the store's time at the end of READ, SCAN and PREPARED */
     uint64_t lag_ms;       /* LAG */
-    uint64_t lock_wait_us; /* time spent waiting for locks; 0 on postgres, which does not tell */
-    uint64_t stall_us;     /* time spent in write stalls, where the engine can tell */
+    uint64_t lock_wait_us; /* time spent waiting for locks; 0 on PostgreSQL, which does not report it */
+    uint64_t stall_us;     /* time spent in write stalls, if the engine reports it */
 
     struct ts_store *store;
     void *engine_state;
     uint64_t engine_words[6];
+    uint64_t poll_by_ns; /* must be polled by then in any case; 0: no such time */
 };
 
 /* Starts a call. It may be done on return. */
@@ -220,14 +258,14 @@ TS_API void ts_store_start(struct ts_store *store, struct ts_call *call);
 TS_API bool ts_store_poll(struct ts_call *call);
 
 /*
- * Waits until one of the calls that are not done can make progress or has reached its deadline, or until the
- * time (0: no time). NULLs and calls that are done are passed over; returns at once when there are no others.
+ * Waits until one of the unfinished calls can make progress or has reached its deadline, or until the given
+ * time (0: no time). Ignores NULLs and finished calls; returns at once when there are no others.
  */
 TS_API void ts_store_wait(struct ts_call *const *calls, size_t count, uint64_t until_ns);
 
 /*
- * Ends a call that is not done, as if its deadline had passed: TIMED_OUT when nothing was changed, UNKNOWN
- * when it may have been or may still be.
+ * Ends an unfinished call as if its deadline had passed: TIMED_OUT when nothing was changed, UNKNOWN when it
+ * may have been, or may still be, carried out.
  */
 TS_API void ts_store_cancel(struct ts_call *call);
 

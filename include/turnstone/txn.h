@@ -1,15 +1,15 @@
 /*
- * Transactions over the stores of a cluster: all of a list of operations or nothing, wherever the keys live.
+ * Transactions over the stores of a cluster: all of a list of operations or nothing, wherever the keys are.
  *
- * What touches one store is local and is one atomic write there. What touches several is global: every store
- * but one promises its part, the one left, the decider, applies its own part together with the decision, and
- * the promises are then kept. docs/transactions.md tells what a caller can rely on.
+ * A transaction on one store is local: one atomic write there. A transaction on several stores is global:
+ * every store but one promises its part; the remaining one, the decider, applies its part together with the
+ * decision; then the promises are committed. docs/transactions.md describes what a caller can rely on.
  *
- * A coordinator is opened once per process and cluster; any number of threads may run transactions through it
- * at the same time. Every answer is one of five: committed, committed but not yet applied on every store,
- * aborted, refused before anything was tried, or unknown. Unknown is an answer of its own and is never folded
- * into aborted: ask ts_txn_status later. For a transaction that was recorded it tells the
- * outcome once there is one; until then, and when the write of it never arrived, it says unknown as well.
+ * A coordinator is opened once per process and cluster. Any number of threads may run transactions through it
+ * at the same time. There are five outcomes: committed; committed, but not yet applied on every store;
+ * aborted; refused before anything was tried; unknown. Unknown is a separate outcome, never reported as
+ * aborted: ask ts_txn_status later. For a recorded transaction ts_txn_status returns the outcome once there
+ * is one. Until then, and if its write never arrived, it returns unknown too.
  */
 #ifndef TURNSTONE_TXN_H
 #define TURNSTONE_TXN_H
@@ -27,28 +27,28 @@ extern "C" {
 
 struct ts_cluster;     /* an ordered list of open stores and the router over them: turnstone/cluster.h */
 struct ts_txn_config;  /* timeouts, limits and policies: turnstone/config.h */
-struct ts_coordinator; /* this process's end of the protocol */
+struct ts_coordinator; /* this process's side of the protocol */
 
-/* Stores that one transaction may touch, and so stores of a cluster. */
+/* The number of stores that one transaction may touch, and so of stores of a cluster. */
 #define TS_TXN_PLACES_MAX    256
 
 /* An id as text, with its terminator: ts.<cluster>.<coordinator>.<sequence>.<decider>. */
 #define TS_TXN_ID_SIZE       112
 
-/* What this layer keeps in stores begins with this byte; keys of users' operations may not. */
+/* Keys of this layer begin with this byte; keys of users' operations may not. */
 #define TS_TXN_RESERVED_BYTE 0x00
 
 /* X(SUFFIX, text) */
 #define TS_TXN_OUTCOMES(X)                                                                                   \
     /* on every store */                                                                                     \
     X(COMMITTED, "committed")                                                                                \
-    /* decided, and can no longer be lost; some stores have yet to apply it, which happens by itself */      \
+    /* decided, and can no longer be lost; some stores will apply it later, without further action */        \
     X(COMMITTED_PENDING, "committed, pending")                                                               \
-    /* nothing of it is applied anywhere, now or later */                                                    \
+    /* nothing is applied anywhere, now or later */                                                          \
     X(ABORTED, "aborted")                                                                                    \
-    /* the same, and no store was asked: admission, breaker, or a list that can never be applied */          \
+    /* as aborted, and no store was asked: admission, breaker, or a list that can never be applied */        \
     X(REFUSED, "refused")                                                                                    \
-    /* it may have been committed, or may yet be: ask ts_txn_status */                                       \
+    /* it may have been committed, or may still be: ask ts_txn_status */                                     \
     X(UNKNOWN, "unknown")
 
 #define TS_TXN_OUTCOME_ENUM(suffix, text) TS_TXN_##suffix,
@@ -61,9 +61,11 @@ TS_API const char *ts_txn_outcome_text(enum ts_txn_outcome outcome);
 struct ts_txn_latency {
     uint64_t coord_queue_us;
     uint64_t route_plan_us;
-    /* Calls that belong to no other phase (registering, looking up a lost reply, cleaning up), on the store where they
-     * took longest. */
+    /* The longest round trip to a store, for any purpose: the maximum of places[].rpc_us. */
     uint64_t shard_rpc_max_us;
+    /* Calls that belong to no other phase (registering, looking up a lost reply, cleaning up), on the store
+     * where they took longest. The phases and this add up to the total, except for the time between calls. */
+    uint64_t other_rpc_us;
     uint64_t read_phase_us;
     uint64_t lock_validate_us;
     uint64_t prepare_wal_us;
@@ -82,7 +84,7 @@ struct ts_txn_latency {
 TS_API size_t ts_txn_latency_waterfall(const struct ts_txn_latency *latency,
                                        char ret_line[TS_TXN_WATERFALL_SIZE]);
 
-/* The field of the specification that took most of the time, such as "prepare_wal_us". */
+/* The field of the specification with the largest share of the time, such as "prepare_wal_us". */
 TS_API const char *ts_txn_latency_dominant(const struct ts_txn_latency *latency);
 
 /* One store of a transaction. */
@@ -105,51 +107,61 @@ struct ts_txn_result {
     const char *timeout; /* the phase whose timeout ended it, such as "Prepare", or, when it is committed and
                                     pending, the wait for the stores; NULL when none did */
     uint32_t attempts;   /* 0: refused before the first */
+    uint64_t version;    /* committed on one store: of every key that was put or added to; otherwise 0 */
     struct ts_txn_latency latency;
     size_t place_count;
     struct ts_txn_place places[TS_TXN_PLACES_MAX]; /* the first place_count, ascending */
-    char text[240];                                /* one line: the thing, the reason and the cure */
+    char text[240];                                /* one line: what is wrong, why, and how to fix it */
 };
 
 struct ts_txn_options {
-    bool record;  /* keep the outcome, so that ts_txn_status can tell it for ever; also makes the id
-                     at-most-once  on one store */
-    bool degrade; /* answer at the commit point: committed, pending */
-    bool once;    /* no retries: the first attempt is the answer */
-    bool system;  /* the caller is a layer of ours, and may write keys with the reserved first byte */
+    /* Record the outcome, so that ts_txn_status can always return it. Also applies a transaction on one store
+     * at most once. */
+    bool record;
+    bool degrade; /* return at the commit point: committed, pending */
+    bool once;    /* no retries: the result of the first attempt is final */
+    /* the caller is another layer of this library, and may write keys with the reserved first byte */
+    bool system;
 };
 
 /*
- * Runs the operations as one transaction, each on the store that its key routes to; BEFORE goes to every
- * store that the transaction touches. Waits until there is an answer, at most for the configured total time,
- * or, on an uninterruptible local disk, for that. Keys and values must stay in place meanwhile. options may
- * be NULL.
+ * Runs the operations as one transaction, each on the store that its key routes to. BEFORE goes to every
+ * store that the transaction touches. Waits for the outcome, at most for the configured total time; a local
+ * disk write that cannot be interrupted may take longer. Keys and values must stay in place meanwhile.
+ * options may be NULL.
  */
 TS_API void ts_txn_run(struct ts_coordinator *coordinator, const struct ts_op *ops, size_t count,
                        const struct ts_txn_options *options, struct ts_txn_result *ret_result);
 
-/* A part of a transaction for one store, whatever its keys route to. */
+/* A part of a transaction for one store, independent of the routing of its keys. */
 struct ts_txn_part {
     uint32_t place;
     struct ts_batch batch;
 };
 
-/* The same with parts for given stores; each place at most once. The operations are counted through all
- * parts, in order. */
+/* The same with parts for given stores; each place at most once. Operations are counted through all parts, in
+ * order. */
 TS_API void ts_txn_run_parts(struct ts_coordinator *coordinator, const struct ts_txn_part *parts,
                              size_t count, const struct ts_txn_options *options,
                              struct ts_txn_result *ret_result);
 
+/*
+ * The same with one part, which makes it local: one APPLY, with all that surrounds a transaction (lag limit, breaker,
+ * timeouts, retries, metrics). The operations are used where they are, and nothing is allocated.
+ */
+TS_API void ts_txn_apply(struct ts_coordinator *coordinator, const struct ts_txn_part *part,
+                         const struct ts_txn_options *options, struct ts_txn_result *ret_result);
+
 /* Why something other than a transaction failed. X(SUFFIX, text) */
 #define TS_TXN_ERRORS(X)                                                                                     \
     X(OK, "ok")                                                                                              \
-    /* a store could not be asked or did not answer in time; `place` and the text say which */               \
+    /* a store could not be asked or did not answer in time; `place` and the text name it */                 \
     X(STORE, "store")                                                                                        \
     /* not an id of this cluster */                                                                          \
     X(BAD_ID, "bad id")                                                                                      \
     /* the stores disagree about the epoch, or another process is changing it */                             \
     X(EPOCH, "epoch")                                                                                        \
-    /* some promises could not be settled; run it again when their deciders answer */                        \
+    /* some promises could not be settled; repeat it when their deciders answer */                           \
     X(UNSETTLED, "unsettled")                                                                                \
     X(BAD_CONFIG, "bad configuration")                                                                       \
     X(NO_MEMORY, "out of memory")                                                                            \
@@ -168,32 +180,35 @@ struct ts_txn_error_detail {
 };
 
 /*
- * Opens this process's coordinator over a cluster, which must stay open longer than it. config is copied;
- * NULL is the specification's defaults. Starts two threads: one beats the heart, the other removes what is
- * finished and resolves promises. Nothing is written to a store before the first global transaction.
+ * Opens this process's coordinator over a cluster, which must stay open longer than the coordinator. config
+ * is copied; NULL selects the defaults of the specification. Starts two threads: one sends heartbeats, the
+ * other removes finished records and resolves promises. Nothing is written to a store before the first global
+ * transaction.
  */
 TS_API enum ts_txn_error ts_coordinator_open(struct ts_cluster *cluster, const struct ts_txn_config *config,
                                              struct ts_coordinator **ret_coordinator,
                                              struct ts_txn_error_detail *ret_detail);
+
+/* What it was opened with. Borrowed until it is closed. */
+TS_API const struct ts_txn_config *ts_coordinator_config(const struct ts_coordinator *coordinator);
 
 /* No transaction may be under way. Finishes what is pending and takes its registrations back, within the
  * configured total time; what does not answer is left to resolvers. NULL is allowed. */
 TS_API void ts_coordinator_close(struct ts_coordinator *coordinator);
 
 /*
- * Everything counted and measured so far as Prometheus' text, in parts; false when `write` said so or there
- * was no memory.
+ * All metrics as Prometheus text, in parts. Returns false when `write` did, or when memory runs out.
  */
 TS_API bool ts_coordinator_metrics(struct ts_coordinator *coordinator,
                                    bool (*write)(void *context, struct ts_bytes text), void *context);
 
-/* What is known about a transaction, from any process. X(SUFFIX, text) */
+/* The state of a transaction, seen from any process. X(SUFFIX, text) */
 #define TS_TXN_STATES(X)                                                                                     \
     X(COMMITTED, "committed")                                                                                \
     X(ABORTED, "aborted")                                                                                    \
     /* promised somewhere and not decided yet */                                                             \
     X(PENDING, "pending")                                                                                    \
-    /* no trace of it is left, or none was ever kept, or it is not decided yet */                            \
+    /* no trace of it is left, or it was never recorded, or it is not decided yet */                         \
     X(UNKNOWN, "unknown")
 
 #define TS_TXN_STATE_ENUM(suffix, text) TS_TXN_STATE_##suffix,
@@ -204,43 +219,53 @@ TS_API const char *ts_txn_state_text(enum ts_txn_state state);
 
 struct ts_txn_status {
     enum ts_txn_state state;
-    bool recorded;        /* its outcome is kept: the state is certain, or will be */
+    bool recorded;        /* its outcome is recorded: the state is certain, or will be */
     uint32_t promises;    /* stores that still hold a promise of it */
     uint32_t unreachable; /* stores that could not be asked for one */
 };
 
-/* Asks the stores about an id, and changes nothing. timeout_ms bounds each call. STORE when the store that knows
- * does not answer, or when what it keeps about the transaction is damaged. */
+/* Asks the stores about an id, and changes nothing. timeout_ms bounds each call. STORE when the store that
+ * knows the outcome does not answer, or when its record of the transaction is damaged. */
 TS_API enum ts_txn_error ts_txn_status(struct ts_cluster *cluster, const char *id, uint64_t timeout_ms,
                                        struct ts_txn_status *ret_status,
                                        struct ts_txn_error_detail *ret_detail);
 
-/* What a pass over the promises did. */
+/* The results of a pass over the promises. */
 struct ts_txn_settled {
     uint64_t seen;
     uint64_t committed;
     uint64_t aborted;
     uint64_t left;    /* young, with a live coordinator: it will finish them itself */
     uint64_t stuck;   /* their decider, or their own store, did not answer */
-    uint64_t foreign; /* not named by this cluster, and not touched */
+    uint64_t foreign; /* of another cluster, and not changed */
     uint64_t fenced;  /* coordinators fenced */
-    uint64_t removed; /* decision records that nobody needs any more */
+    uint64_t removed; /* decision records that were no longer needed */
 };
 
-/* One pass of a resolver over all stores: settles what is old enough or whose coordinator is dead. */
+/* One pass of a resolver over all stores: settles promises that are old enough or whose coordinator is dead.
+ */
 TS_API enum ts_txn_error ts_txn_resolve(struct ts_cluster *cluster, uint64_t timeout_ms,
                                         struct ts_txn_settled *ret_settled,
                                         struct ts_txn_error_detail *ret_detail);
 
-/* Fences every coordinator on every store and settles everything. UNSETTLED when a store did not answer. */
+/* Fences every coordinator on every store and settles all promises. UNSETTLED when a store did not answer. */
 TS_API enum ts_txn_error ts_txn_recover(struct ts_cluster *cluster, uint64_t timeout_ms,
                                         struct ts_txn_settled *ret_settled,
                                         struct ts_txn_error_detail *ret_detail);
 
 /*
- * Raises the epoch: closes every store to new promises, settles everything, and opens the next epoch on every
- * store. Each step is stored; after a crash anyone can call this again and it goes on where it was. When it
- * returns OK, every process that knew the old epoch is rejected by every store.
+ * For a cluster that was opened with accept_copy: raises the epoch above those of the copies, settles all
+ * promises, and makes the copies the stores of the cluster. Until it has returned OK, the cluster cannot be
+ * opened in another way; it can be repeated. A transaction with a missing half cannot be recovered.
+ */
+TS_API enum ts_txn_error ts_txn_accept_copy(struct ts_cluster *cluster, uint64_t timeout_ms,
+                                            uint64_t *ret_epoch, struct ts_txn_settled *ret_settled,
+                                            struct ts_txn_error_detail *ret_detail);
+
+/*
+ * Raises the epoch: closes every store to new promises, settles all promises, and opens the next epoch on
+ * every store. Each step is stored; after a crash any process can call this again, and it continues where it
+ * stopped. When it returns OK, every store rejects processes that knew the old epoch.
  */
 TS_API enum ts_txn_error ts_txn_fence(struct ts_cluster *cluster, uint64_t timeout_ms, uint64_t *ret_epoch,
                                       struct ts_txn_settled *ret_settled,
@@ -249,7 +274,7 @@ TS_API enum ts_txn_error ts_txn_fence(struct ts_cluster *cluster, uint64_t timeo
 /* What a cluster looks like. Each row names its store. */
 struct ts_cluster_status_store {
     uint32_t place;
-    enum ts_store_result result; /* OK, or why it could not be asked; then the rest is 0 */
+    enum ts_store_result result; /* OK, or why the store could not be asked; then the other fields are 0 */
     char text[240];
     uint64_t epoch;
     const char *state; /* "open", "closing", "initialising" or "none" */
@@ -272,7 +297,7 @@ struct ts_cluster_status_coordinator {
 struct ts_cluster_status_promise {
     uint32_t place;
     char id[TS_STORE_GID_MAX + 1];
-    bool foreign; /* not named by this cluster */
+    bool foreign; /* of another cluster */
     uint32_t decider;
     uint64_t age_ms;
     const char *decision; /* "commit", "abort", "none", or "unknown" when the decider did not answer */
@@ -287,7 +312,7 @@ struct ts_cluster_status {
     size_t promise_count;
 };
 
-/* Fills *ret_status, which the caller releases. Stores that do not answer are rows of it, not errors. */
+/* Fills *ret_status, which the caller releases. Stores that do not answer are rows in it, not errors. */
 TS_API enum ts_txn_error ts_cluster_status_read(struct ts_cluster *cluster, uint64_t timeout_ms,
                                                 struct ts_cluster_status *ret_status,
                                                 struct ts_txn_error_detail *ret_detail);

@@ -1,5 +1,5 @@
 /*
- * Which version of the library this is.
+ * The version of the library.
  */
 #ifndef TURNSTONE_VERSION_H
 #define TURNSTONE_VERSION_H
@@ -10,7 +10,7 @@
 extern "C" {
 #endif
 
-/* "major.minor.patch" of the library that was linked; lives as long as the program. */
+/* "major.minor.patch" of the linked library; valid as long as the program runs. */
 TS_API const char *ts_version(void);
 
 #ifdef __cplusplus

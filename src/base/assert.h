@@ -1,10 +1,10 @@
 /*
- * Assertions that stay on in release: they are for our own mistakes, never for bad input.
+ * Assertions that stay on in release builds. They are for our own mistakes, never for bad input.
  */
 #ifndef TS_BASE_ASSERT_H
 #define TS_BASE_ASSERT_H
 
-/* Stops the process when the condition does not hold, and says where. */
+/* Stops the process when the condition is false, and prints where. */
 #define ts_assert(condition) ((condition) ? (void)0 : ts_assert_fail(#condition, __FILE__, __LINE__))
 
 /* For places that cannot be reached, with the reason. */

@@ -1,7 +1,7 @@
 /*
- * Functions that do not compile anywhere in the project. This header is included before the first line of
- * every file (cmake/flags.cmake), after the system headers that declare these functions, so that only our
- * calls are hit.
+ * Functions that must not be used in this project: a call does not compile. This header is included before
+ * the first line of every file (cmake/flags.cmake), after the system headers that declare these functions, so
+ * that only our own calls are affected.
  */
 #ifndef TS_BASE_BANNED_H
 #define TS_BASE_BANNED_H

@@ -32,13 +32,14 @@ struct ts_blake3 {
 void ts_blake3_init(struct ts_blake3 *hasher);
 void ts_blake3_init_keyed(struct ts_blake3 *hasher, const uint8_t key[static TS_BLAKE3_KEY_LEN]);
 
-/* The context is a text of ours, unique to one purpose and fixed in the code, never input from outside. */
+/* The context is a text of our own, unique to one purpose and fixed in the code. It never comes from outside.
+ */
 void ts_blake3_init_derive_key(struct ts_blake3 *hasher, struct ts_bytes context);
 
 void ts_blake3_update(struct ts_blake3 *hasher, struct ts_bytes input);
 
-/* len bytes of the output stream from its byte number `from`. The first TS_BLAKE3_OUT_LEN bytes are the usual
- * hash. */
+/* Writes len bytes of the output stream, from byte number `from` on. The first TS_BLAKE3_OUT_LEN bytes are
+ * the usual hash. */
 void ts_blake3_output(const struct ts_blake3 *hasher, uint64_t from, uint8_t *ret_output, size_t len);
 
 /* All at once. */

@@ -37,7 +37,7 @@ static const uint32_t initial[8] = {
     0x6a09e667, 0xbb67ae85, 0x3c6ef372, 0xa54ff53a, 0x510e527f, 0x9b05688c, 0x1f83d9ab, 0x5be0cd19,
 };
 
-/* A compression that has not been done yet, because it may turn out to be the root's. */
+/* A compression that is postponed, because it may turn out to be the root's. */
 struct node {
     uint32_t cv[8];
     uint32_t words[16];
@@ -46,8 +46,8 @@ struct node {
     uint32_t flags;
 };
 
-/* Four words that are worked on together, as a row of the state is: half the instructions of words one by one. GNU C; the
- * compiler takes what the machine has, and single words where it has nothing. */
+/* A row of the state: four words that are processed together, with half the instructions. A GNU C extension;
+ * the compiler uses vectors if the machine has them. */
 typedef uint32_t row __attribute__((vector_size(16)));
 typedef uint16_t row_of_halves __attribute__((vector_size(16)));
 
@@ -79,8 +79,8 @@ static inline void mix_second(struct state *s, row words) {
 }
 
 /*
- * One round: the columns, then the diagonals, which three of the rows are turned for, so that they stand as columns. The
- * words of the diagonals are turned with them. m0 and m1 are for the columns, m2 and m3 for the diagonals.
+ * One round: the columns, then the diagonals. Three rows and the words of the diagonals are rotated first, so
+ * that the diagonals become columns. m0 and m1 are for the columns, m2 and m3 for the diagonals.
  */
 static inline void run_round(struct state *s, const row m[static 4]) {
     mix_first(s, m[0]);
@@ -163,7 +163,7 @@ static struct node parent_node(const struct ts_blake3_portable *hasher, const ui
     return node;
 }
 
-/* The compression of a block of the chunk under way. */
+/* The compression of a block of the current chunk. */
 static struct node block_node(const struct ts_blake3_portable *hasher, const uint8_t *block) {
     struct node node = {.counter = hasher->chunk_number,
                         .block_len = BLOCK_LEN,
@@ -173,7 +173,7 @@ static struct node block_node(const struct ts_blake3_portable *hasher, const uin
     return node;
 }
 
-/* The last compression of the chunk under way, as it would be if the chunk ended here. */
+/* The last compression of the current chunk, if the chunk ended here. */
 static struct node chunk_end_node(const struct ts_blake3_portable *hasher) {
     uint8_t padded[BLOCK_LEN] = {0};
     memcpy(padded, hasher->block, hasher->block_len);
@@ -191,7 +191,8 @@ static void start_chunk(struct ts_blake3_portable *hasher, uint64_t number) {
 }
 
 static void start(struct ts_blake3_portable *hasher, const uint32_t key[static 8], uint32_t flags) {
-    /* Of the stack only as much is read as was pushed, and clearing it costs as much as a block of input. */
+    /* Only what was pushed is read from the stack. Clearing all of it would cost as much as a block of input.
+     */
     hasher->stack_len = 0;
     memcpy(hasher->key, key, sizeof hasher->key);
     hasher->flags = flags;
@@ -204,8 +205,8 @@ static void chain_block(struct ts_blake3_portable *hasher, const uint8_t *block)
     hasher->blocks_done++;
 }
 
-/* Ends a full chunk and joins every subtree that it completes: as many as the new number of chunks has
- * trailing zeros, since that number in binary says which complete subtrees there are. */
+/* Ends a full chunk and joins every subtree that it completes: one for each trailing zero bit of the new
+ * number of chunks, because the set bits of that number are the complete subtrees. */
 static void finish_chunk(struct ts_blake3_portable *hasher) {
     uint32_t cv[8];
     struct node node = chunk_end_node(hasher);

@@ -1,8 +1,8 @@
 /*
  * BLAKE3 in plain C, from the specification (O'Connor, Aumasson, Neves, Wilcox-O'Hearn: "BLAKE3, one
- * function, fast everywhere"). It stands in where the system has no libblake3. Use base/blake3.h, which has
- * the same functions over whichever there is; this header is exposed for the size of the state, and for the
- * tests, which check both.
+ * function, fast everywhere"). Used if the system has no libblake3. Use base/blake3.h, which has the same
+ * functions over either implementation. This header is public for the size of the state, and for the tests,
+ * which check both.
  */
 #ifndef TS_BASE_BLAKE3_PORTABLE_H
 #define TS_BASE_BLAKE3_PORTABLE_H
@@ -16,8 +16,7 @@ struct ts_blake3_portable {
     uint32_t key[8]; /* where every chunk and parent starts from */
     uint32_t flags;  /* of the mode */
 
-    /* The chunk under way. Its last block is held back, because the last block of all is treated differently.
-     */
+    /* The current chunk. Its last block is held back, because the very last block is treated differently. */
     uint32_t chunk_cv[8];
     uint64_t chunk_number;
     uint8_t blocks_done;
@@ -34,11 +33,11 @@ void ts_blake3_portable_init(struct ts_blake3_portable *hasher);
 void ts_blake3_portable_init_keyed(struct ts_blake3_portable *hasher, const uint8_t key[static 32]);
 void ts_blake3_portable_init_derive_key(struct ts_blake3_portable *hasher, struct ts_bytes context);
 
-/* As init_derive_key leaves it for the context whose key, in words, this is: for contexts that never change, whose key
- * can stand in the code, and inputs so short that hashing the context costs as much as they do. */
+/* The state after init_derive_key of the context with this key, in words. For contexts that never change:
+ * their key can be a constant, and for short inputs hashing the context would cost as much as the input. */
 void ts_blake3_portable_init_derived(struct ts_blake3_portable *hasher, const uint32_t context_key[static 8]);
 
-/* The same hash of an input of one chunk, without a hasher: most of what is hashed is a block or two. */
+/* The same hash of an input of one chunk, without a hasher: most inputs are one or two blocks. */
 #define TS_BLAKE3_CHUNK_LEN ((size_t)1024)
 #define TS_BLAKE3_BLOCK_LEN ((size_t)64)
 void ts_blake3_portable_derived(const uint32_t context_key[static 8], struct ts_bytes input,

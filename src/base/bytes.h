@@ -1,7 +1,7 @@
 /*
- * A borrowed run of bytes. It owns nothing: whoever holds the memory decides how long it lives.
+ * A borrowed run of bytes. It owns nothing: the owner of the memory decides how long it lives.
  *
- * data may be NULL when len is 0, everywhere; an empty run equals every other empty run.
+ * `data` may be NULL whenever `len` is 0. All empty runs are equal.
  */
 #ifndef TS_BASE_BYTES_H
 #define TS_BASE_BYTES_H
@@ -43,7 +43,7 @@ static inline bool ts_bytes_equal(struct ts_bytes a, struct ts_bytes b) {
     return a.len == b.len && (a.len == 0 || memcmp(a.data, b.data, a.len) == 0);
 }
 
-/* Below 0, 0 or above 0, as memcmp: bytes are unsigned, and a prefix comes before what it begins. */
+/* Below 0, 0 or above 0, like memcmp: bytes are unsigned, and a prefix sorts before longer runs. */
 static inline int ts_bytes_compare(struct ts_bytes a, struct ts_bytes b) {
     size_t common = a.len < b.len ? a.len : b.len;
     int order = common == 0 ? 0 : memcmp(a.data, b.data, common);
@@ -56,14 +56,14 @@ static inline bool ts_bytes_starts_with(struct ts_bytes bytes, struct ts_bytes p
     return bytes.len >= prefix.len && (prefix.len == 0 || memcmp(bytes.data, prefix.data, prefix.len) == 0);
 }
 
-/* What remains after the first count bytes. There must be that many. */
+/* The bytes after the first `count`. There must be at least that many. */
 static inline struct ts_bytes ts_bytes_skip(struct ts_bytes bytes, size_t count) {
     ts_assert(count <= bytes.len);
     /* NULL + 0 is not defined in C. */
     return (struct ts_bytes){.data = count == 0 ? bytes.data : bytes.data + count, .len = bytes.len - count};
 }
 
-/* The first count bytes. There must be that many. */
+/* The first `count` bytes. There must be at least that many. */
 static inline struct ts_bytes ts_bytes_first(struct ts_bytes bytes, size_t count) {
     ts_assert(count <= bytes.len);
     return (struct ts_bytes){.data = bytes.data, .len = count};

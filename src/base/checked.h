@@ -1,6 +1,6 @@
 /*
- * Arithmetic that notices when it leaves its type. The checked functions return true and the result, or false
- * and leave *ret alone; the saturating ones stop at the end of the range.
+ * Arithmetic that detects overflow. The checked functions return true and the result, or false and leave *ret
+ * unchanged. The saturating functions stop at the end of the range.
  */
 #ifndef TS_BASE_CHECKED_H
 #define TS_BASE_CHECKED_H
@@ -107,7 +107,7 @@ static inline TS_MUST_CHECK bool ts_checked_mul_i64(int64_t a, int64_t b, int64_
     return true;
 }
 
-/* Narrowing: ts_narrow_<from>_<to> gives the same number in another type, if that can hold it. */
+/* Narrowing: ts_narrow_<from>_<to> converts a number to another type, if that type can hold it. */
 
 static inline TS_MUST_CHECK bool ts_narrow_u64_size(uint64_t value, size_t *ret) {
     size_t result;

@@ -43,7 +43,7 @@ size_t ts_distance(struct ts_bytes a, struct ts_bytes b, size_t bound) {
     for (size_t i = 1; i <= a.len; i++) {
         /* The first row has none two above it, and does not look there. */
         uint8_t smallest = fill_row(a, b, i, rows[(i + 1) % 3], rows[(i - 1) % 3], rows[i % 3]);
-        /* A swap jumps over one row, so two rows must be beyond the bound before nothing can come back. */
+        /* A swap skips one row, so the search may stop only when two rows exceed the bound. */
         if (smallest > bound && smallest_above > bound)
             return bound + 1;
         smallest_above = smallest;
@@ -54,7 +54,7 @@ size_t ts_distance(struct ts_bytes a, struct ts_bytes b, size_t bound) {
 
 bool ts_distance_nearest(struct ts_bytes word, const char *const *candidates, size_t count,
                          size_t *ret_index) {
-    /* How many slips are forgiven: a swap and a missing letter in a word of five. */
+    /* How many typing errors are forgiven: a swap and a missing letter in a word of five. */
     size_t bound = word.len < 2 ? 0 : word.len < 4 ? 1 : word.len < 7 ? 2 : 3;
 
     bool found = false;

@@ -1,7 +1,7 @@
 /*
- * How far apart two short words are, for "did you mean": the number of insertions, deletions, substitutions
- * and swaps of neighbours that turn one into the other, where no part is edited twice (optimal string
- * alignment).
+ * The distance between two short words, for "did you mean": the number of insertions, deletions,
+ * substitutions and swaps of neighbours that turn one into the other, where no part is edited twice (optimal
+ * string alignment).
  */
 #ifndef TS_BASE_DISTANCE_H
 #define TS_BASE_DISTANCE_H
@@ -18,9 +18,8 @@
 size_t ts_distance(struct ts_bytes a, struct ts_bytes b, size_t bound);
 
 /*
- * The candidate nearest to word, the first one of several; false when none is near: at most 1 away from a
- * word of up to 3 letters, 2 from one of up to 6, 3 from a longer one. A word of one letter is near nothing
- * but itself.
+ * The nearest candidate, the first one of several. Returns false when none is near: at most 1 away for a word
+ * of up to 3 letters, 2 for up to 6, 3 for longer words. A word of one letter is near only to itself.
  */
 bool ts_distance_nearest(struct ts_bytes word, const char *const *candidates, size_t count,
                          size_t *ret_index);

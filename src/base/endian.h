@@ -1,6 +1,6 @@
 /*
- * Numbers as bytes in little-endian (le) and big-endian (be) order, at any alignment.
- * Big-endian unsigned numbers sort as their bytes do, which is what keys want.
+ * Numbers as bytes in little-endian (le) and big-endian (be) order, at any alignment. Big-endian unsigned
+ * numbers sort like their bytes, which suits keys.
  */
 #ifndef TS_BASE_ENDIAN_H
 #define TS_BASE_ENDIAN_H
@@ -8,8 +8,7 @@
 #include <stdint.h>
 #include <string.h>
 
-/* A whole number is copied: gcc 12 turns neighbouring loads and stores of single bytes into vectors that it takes apart and
- * puts together byte by byte. */
+/* Copy the whole number: gcc 12 turns neighbouring loads and stores of single bytes into slow vector code. */
 #if __BYTE_ORDER__ == __ORDER_LITTLE_ENDIAN__
 #define TS_ENDIAN__LE32(value) (value)
 #define TS_ENDIAN__LE64(value) (value)

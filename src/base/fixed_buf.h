@@ -41,11 +41,11 @@ struct ts_fixed_buf {
     ts_fixed_buf__write(&(buf)->head, (buf)->bytes, sizeof((buf)->bytes), (from),                            \
                         &(struct ts_fixed_buf_caller){(oversized_message), __FILE__, __LINE__})
 
-/* init and write in one: nothing of an earlier content remains. from must not lie in the buffer itself. */
+/* init and write together: nothing of the earlier content remains. `from` must not overlap the buffer. */
 #define ts_fixed_buf_from_slice(buf, from, oversized_message)                                                \
     (ts_fixed_buf_init(buf), ts_fixed_buf_write(buf, from, oversized_message))
 
-/* What was written, borrowed until the next write. */
+/* The content, borrowed until the next write. */
 #define ts_fixed_buf_read(buf)     ts_fixed_buf__read(&(buf)->head, (buf)->bytes)
 
 /* Length 0. Does NOT clear the bytes: use init for that. */
@@ -53,7 +53,7 @@ struct ts_fixed_buf {
 
 #define ts_fixed_buf_has_data(buf) ((buf)->head.len > 0)
 
-/* By what was written; the capacities may differ. */
+/* Compares contents; the capacities may differ. */
 #define ts_fixed_buf_equal(a, b)   ts_bytes_equal(ts_fixed_buf_read(a), ts_fixed_buf_read(b))
 
 /* The content of one buffer into another, which must have room for it. */

@@ -112,7 +112,7 @@ uint64_t ts_hist_mean(const struct ts_hist *hist) {
     return quotient;
 }
 
-/* ceil(count * per_100000 / 100000) without a product beyond 64 bits. */
+/* ceil(count * per_100000 / 100000), without a product of more than 64 bits. */
 static uint64_t rank_of(uint64_t count, uint32_t per_100000) {
     uint64_t whole = count / 100000 * per_100000;
     uint64_t rest = (count % 100000 * per_100000 + 99999) / 100000;

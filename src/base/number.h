@@ -1,9 +1,9 @@
 /*
- * Decimal numbers as text, strictly.
+ * Decimal numbers as text, read strictly.
  *
- * Parsing takes digits only, with leading zeros, and for the signed kinds one leading '-': no '+', no blanks,
- * no other base, no grouping. What is not a number is told apart from a number that is too large; a text that
- * is both is not a number. Outputs are untouched on failure.
+ * Parsing accepts digits only, with leading zeros, and for signed kinds one leading '-': no '+', no blanks,
+ * no other base, no grouping. "Not a number" and "out of range" are different errors; a text that is both is
+ * not a number. Outputs are unchanged on failure.
  */
 #ifndef TS_BASE_NUMBER_H
 #define TS_BASE_NUMBER_H
@@ -43,7 +43,7 @@ enum ts_number_error ts_id_parse(struct ts_bytes text, uint64_t *ret_bits);
 size_t ts_u64_format(uint64_t value, char ret_text[static TS_NUMBER_TEXT_SIZE]);
 size_t ts_i64_format(int64_t value, char ret_text[static TS_NUMBER_TEXT_SIZE]);
 
-/* A number of bytes for people, in powers of a thousand: "999 bytes", "1 byte", "91.4 MB". */
+/* A number of bytes for people, in powers of 1000: "999 bytes", "1 byte", "91.4 MB". */
 #define TS_SIZE_TEXT_SIZE 16
 size_t ts_size_format(uint64_t bytes, char ret_text[static TS_SIZE_TEXT_SIZE]);
 

@@ -56,7 +56,7 @@ const char *ts_text_escape(struct ts_bytes bytes, char *ret_text, size_t size) {
     const size_t room = size - 1;
     const size_t dots = room < 3 ? room : 3;
     size_t used = 0;
-    size_t cut = 0; /* the last place between characters that leaves room for the dots */
+    size_t cut = 0; /* the last place between words that leaves room for the dots */
     while (bytes.len > 0) {
         char piece[TS_TEXT_PIECE_MAX];
         size_t piece_len;
@@ -68,7 +68,7 @@ const char *ts_text_escape(struct ts_bytes bytes, char *ret_text, size_t size) {
         }
         memcpy(ret_text + used, piece, piece_len);
         used += piece_len;
-        if (used <= room - dots)
+        if (used <= room - dots && (bytes.data[0] == '/' || bytes.data[0] == ' '))
             cut = used;
         bytes = ts_bytes_skip(bytes, taken);
     }

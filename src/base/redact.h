@@ -27,7 +27,8 @@ const char *ts_redact_option(bool is_some, size_t len, char *ret_text, size_t si
  * Untrusted bytes for a message of one line. Printable ASCII and valid UTF-8 stay; a backslash is doubled;
  * control characters (C0, DEL, C1), invalid UTF-8, and what reorders or hides text (bidirectional controls,
  * line and paragraph separators, zero-width characters, the byte order mark) become \xNN for each byte. What
- * does not fit is cut between characters, and the text then ends with "...".
+ * does not fit is cut behind a slash or a space, and the text then ends with "...". No word is shown in part: it may be a
+ * secret, and whoever masks the text later could not know it.
  */
 const char *ts_text_escape(struct ts_bytes bytes, char *ret_text, size_t size);
 

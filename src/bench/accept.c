@@ -80,7 +80,7 @@ static void check_faults(const struct bench_evidence *evidence, struct checks *c
     struct bench_check *check = add(checks, "responsive");
     check->pass = tally->longest_ns / 1000 <= evidence->total_timeout_us + late_us && last > 0;
     snprintf(check->threshold, sizeof check->threshold, "answers within %.0f ms, and commits at the end",
-             (double)evidence->total_timeout_us / 1000);
+             (double)(evidence->total_timeout_us + late_us) / 1000);
     snprintf(check->found, sizeof check->found, "longest answer %.1f ms, %llu commits in the last slice",
              (double)tally->longest_ns / 1e6, (unsigned long long)last);
 

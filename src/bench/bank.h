@@ -79,6 +79,9 @@ bool bench__bank_open(struct bench_bank *ret_bank, const struct bench_bank_acces
                       struct bench_bank_error *ret_error);
 void bench__bank_release(struct bench_bank *bank);
 
+/* A read before a transaction that failed, told as an aborted transaction. */
+void bench__read_failed(const struct ts_store_error *error, struct ts_txn_result *ret_result);
+
 /* Room of one thread. Zero-initialise it; release its rows. */
 struct bench_transfer {
     struct ts_rows rows;

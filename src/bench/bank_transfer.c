@@ -61,6 +61,14 @@ static enum ts_store_result read_balance(const struct bench_bank_access *access,
     return TS_STORE_OK;
 }
 
+void bench__read_failed(const struct ts_store_error *error, struct ts_txn_result *ret_result) {
+    memset(ret_result, 0, sizeof *ret_result);
+    ret_result->outcome = TS_TXN_ABORTED;
+    ret_result->reason = error->result;
+    memcpy(ret_result->sqlstate, error->sqlstate, sizeof ret_result->sqlstate);
+    memcpy(ret_result->text, error->text, sizeof ret_result->text);
+}
+
 static void transfer_by_putting(const struct bench_bank_access *access, const struct transfer *transfer,
                                 struct bench_transfer *room, struct ts_txn_result *ret_result) {
     struct balance from, to;
@@ -69,11 +77,8 @@ static void transfer_by_putting(const struct bench_bank_access *access, const st
     if (read == TS_STORE_OK)
         read = read_balance(access, transfer->to, &room->rows, &to, &error);
     if (read != TS_STORE_OK) {
-        memset(ret_result, 0, sizeof *ret_result);
-        ret_result->outcome = TS_TXN_ABORTED;
-        ret_result->reason = read;
-        memcpy(ret_result->sqlstate, error.sqlstate, sizeof ret_result->sqlstate);
-        memcpy(ret_result->text, error.text, sizeof ret_result->text);
+        error.result = read;
+        bench__read_failed(&error, ret_result);
         return;
     }
     uint64_t amount = transfer->amount < from.value ? transfer->amount : from.value;

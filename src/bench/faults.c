@@ -5,25 +5,29 @@
 static const uint32_t changes = TS_FAULT_CALL(TS_CALL_APPLY) | TS_FAULT_CALL(TS_CALL_PREPARE) |
                                 TS_FAULT_CALL(TS_CALL_COMMIT) | TS_FAULT_CALL(TS_CALL_ABORT);
 
-static uint64_t least(uint64_t a, uint64_t b) {
-    return a < b ? a : b;
-}
-
 static uint64_t most(uint64_t a, uint64_t b) {
     return a > b ? a : b;
+}
+
+/* A setting that somebody has made is not the scenario's to change. */
+static void shorten(uint64_t *setting_us, uint64_t default_us, uint64_t most_us) {
+    if (*setting_us == default_us && most_us < default_us)
+        *setting_us = most_us;
 }
 
 void bench__faults_shorten(struct ts_txn_config *config, struct bench_faults_span span) {
     const uint64_t duration_us = span.duration_ms * 1000;
     const uint64_t call_us = most(duration_us / 100, span.servers ? 250000 : 20000);
     const uint64_t total_us = most(duration_us / 40, span.servers ? 500000 : 50000);
+    struct ts_txn_config defaults;
+    ts_txn_config_init(&defaults);
     struct ts_timeouts *timeouts = &config->timeouts;
-    timeouts->shard_rpc_us = least(timeouts->shard_rpc_us, call_us);
-    timeouts->prepare_us = least(timeouts->prepare_us, call_us);
-    timeouts->commit_us = least(timeouts->commit_us, call_us);
-    timeouts->lock_validate_us = least(timeouts->lock_validate_us, call_us);
-    timeouts->total_us = least(timeouts->total_us, total_us);
-    config->breaker.recovery_timeout_us = least(config->breaker.recovery_timeout_us, duration_us / 20);
+    shorten(&timeouts->shard_rpc_us, defaults.timeouts.shard_rpc_us, call_us);
+    shorten(&timeouts->prepare_us, defaults.timeouts.prepare_us, call_us);
+    shorten(&timeouts->commit_us, defaults.timeouts.commit_us, call_us);
+    shorten(&timeouts->lock_validate_us, defaults.timeouts.lock_validate_us, call_us);
+    shorten(&timeouts->total_us, defaults.timeouts.total_us, total_us);
+    shorten(&config->breaker.recovery_timeout_us, defaults.breaker.recovery_timeout_us, duration_us / 20);
 }
 
 void bench__faults_begin(struct bench_faults *faults) {

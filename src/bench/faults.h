@@ -10,7 +10,7 @@
  * Ids that exist are inserted all the time, by the scenario itself (scenario.h).
  *
  * A store that is dead shows itself only by timeouts. So that a run of any length sees the breaker trip and
- * recover, the scenario shortens the configured times to parts of its own duration.
+ * recover, the scenario shortens times that nobody has set to parts of its own duration.
  */
 #ifndef TS_BENCH_FAULTS_H
 #define TS_BENCH_FAULTS_H
@@ -30,7 +30,7 @@ struct bench_faults {
 };
 
 /*
- * Never above what is configured: a call takes a hundredth of the time at most, a transaction a fortieth, and an open
+ * What is configured stays; of the rest, a call takes a hundredth of the time at most, a transaction a fortieth, and an open
  * breaker lets its probe through after a twentieth; but a call has 20 ms and a transaction 50 ms at least, or 250 ms and
  * 500 ms when there are servers to connect to.
  */

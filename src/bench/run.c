@@ -25,6 +25,7 @@ struct worker {
     struct bench_walk walk;
     struct bench_txn txn;
     struct bench_transfer transfer;
+    struct ts_rows read;
     struct ts_txn_result result;
     struct bench_tally tally;
 };
@@ -50,6 +51,28 @@ static void open_gate(struct run *run) {
     pthread_mutex_unlock(&run->lock);
 }
 
+/* Gives every check the version that its key has now. False, with an aborted transaction, when a store does not answer. */
+static bool read_versions(struct worker *worker) {
+    const struct bench_bank_access *access = &worker->run->options->access;
+    for (size_t i = 0; i < worker->txn.count; i++) {
+        struct ts_op *op = &worker->txn.ops[i];
+        if (op->kind != TS_OP_CHECK)
+            continue;
+        struct ts_call call = {.kind = TS_CALL_READ,
+                               .keys = &op->key,
+                               .key_count = 1,
+                               .rows = &worker->read,
+                               .deadline_ns = ts_clock_monotonic_ns() + access->call_timeout_ms * 1000000};
+        const size_t place = ts_cluster_place_of_key(access->cluster, op->key);
+        if (ts_store_run(ts_cluster_store(access->cluster, place), &call) != TS_STORE_OK) {
+            bench__read_failed(&call.error, &worker->result);
+            return false;
+        }
+        op->version = worker->read.rows[0].version;
+    }
+    return true;
+}
+
 static void transact(struct worker *worker) {
     const struct bench_run_options *options = worker->run->options;
     if (options->bank != NULL) {
@@ -57,6 +80,8 @@ static void transact(struct worker *worker) {
                              &worker->result);
         return;
     }
+    if (worker->txn.reads && !read_versions(worker))
+        return;
     ts_txn_run(options->access.coordinator, worker->txn.ops, worker->txn.count, NULL, &worker->result);
 }
 
@@ -145,6 +170,7 @@ bool bench__run(const struct bench_run_options *options, struct bench_run_result
         pthread_join(workers[i].thread, NULL);
         bench__tally_merge(&ret_result->tally, &workers[i].tally);
         ts_rows_release(&workers[i].transfer.rows);
+        ts_rows_release(&workers[i].read);
     }
     ret_result->took_ns = ts_clock_monotonic_ns() - run.begin_ns;
     if (options->faults != NULL)

@@ -62,8 +62,33 @@ static void put_any(struct bench_walk *walk, size_t place, struct bench_txn *txn
     put(walk->plan, (struct bench_key_at){place, index}, txn);
 }
 
-static void put_hot(struct bench_walk *walk, size_t place, struct bench_txn *txn) {
+/* Reads, checks and puts. The check gets its version when the key is read. */
+static void change(const struct bench_plan *plan, struct bench_key_at at, struct bench_txn *txn) {
+    put(plan, at, txn);
+    const struct ts_op last = txn->ops[txn->count - 1];
+    txn->ops[txn->count - 1] = (struct ts_op){.kind = TS_OP_CHECK, .key = last.key};
+    txn->ops[txn->count++] = last;
+    txn->reads = true;
+}
+
+static void change_hot(struct bench_walk *walk, size_t place, struct bench_txn *txn) {
     size_t index = bench__zipf_draw(&walk->plan->zipf, &walk->prng);
+    change(walk->plan, (struct bench_key_at){place, index}, txn);
+}
+
+/* Threads begin at different keys, and meet where one is faster than another. */
+static void change_next(const struct bench_walk *walk, size_t place, struct bench_txn *txn) {
+    size_t shared = (size_t)walk->plan->threads * BENCH_SHARED;
+    if (shared > walk->plan->keys.counts[place])
+        shared = walk->plan->keys.counts[place];
+    /* Counted in rounds over all stores, so that every thread comes to every key of a store. */
+    uint64_t round = walk->turn / walk->plan->keys.place_count;
+    size_t index = (size_t)((round + (uint64_t)walk->thread * BENCH_SHARED) % shared);
+    change(walk->plan, (struct bench_key_at){place, index}, txn);
+}
+
+static void put_contended(struct bench_walk *walk, size_t place, struct bench_txn *txn) {
+    size_t index = (size_t)ts_prng_below(&walk->prng, BENCH_CONTENDED_KEYS);
     put(walk->plan, (struct bench_key_at){place, index}, txn);
 }
 
@@ -88,6 +113,7 @@ void bench__scenario_next(struct bench_walk *walk, struct bench_txn *ret_txn) {
     size_t first = (size_t)(n % places), second = (size_t)((n + 1) % places);
     txn->count = 0;
     txn->duplicate = false;
+    txn->reads = false;
     ts_le64_store(walk->turn, txn->value);
     switch (walk->plan->scenario) {
     case BENCH_UNIFORM:
@@ -96,14 +122,14 @@ void bench__scenario_next(struct bench_walk *walk, struct bench_txn *ret_txn) {
             put_any(walk, second, txn);
         break;
     case BENCH_ZIPFIAN:
-        put_hot(walk, 0, txn);
+        change_hot(walk, 0, txn);
         if (places > 1)
-            put_hot(walk, 1, txn);
+            change_hot(walk, 1, txn);
         break;
     case BENCH_MIXED:
-        put_own(walk, first, txn);
+        change_next(walk, first, txn);
         if (walk->turn % 5 == 4 && second != first)
-            put_own(walk, second, txn);
+            change_next(walk, second, txn);
         break;
     case BENCH_PURE:
         for (size_t place = 0; place < places; place++)
@@ -123,6 +149,10 @@ void bench__scenario_next(struct bench_walk *walk, struct bench_txn *ret_txn) {
         put_own(walk, first, txn);
         if (second != first)
             put_own(walk, second, txn);
+        break;
+    case BENCH_CONTENDED:
+        for (size_t place = 0; place < places; place++)
+            put_contended(walk, place, txn);
         break;
     case BENCH_BANK:
     case BENCH_SCENARIO_COUNT:

@@ -1,15 +1,18 @@
 /*
  * The standard scenarios: which keys a transaction writes, on which stores. A transaction puts one value of
- * BENCH_VALUE_LEN bytes on each store of its pattern.
+ * BENCH_VALUE_LEN bytes on each store of its pattern. In zipfian and mixed it reads the keys first and checks that they
+ * have not changed since, so that two that meet conflict.
  *
  *   scenario     keys                                              stores
  *   uniform      any of a store's keys, equally likely             pairs in turn: (0,1), (1,2), … (n-1,0)
  *   zipfian      by Zipf's law with the exponent of zipf.h         0 and 1
- *   mixed        one after another, a stretch for each thread      one in turn; every fifth time a pair
+ *   mixed        one after another; all threads go through the     one in turn; every fifth time a pair
+ *                same keys, BENCH_SHARED for each of them
  *   pure         one after another, a stretch for each thread      all
  *   faults       equally likely; every fifth transaction inserts   0 and 1
  *                an id that is there
  *   concurrency  a stretch for each thread                         a pair for each thread
+ *   contended    any of the BENCH_CONTENDED_KEYS of a store        all
  *   bank         accounts, see bank.h                              any two accounts'
  *
  * On a cluster of one store a pair is that store, and one value is put.
@@ -35,6 +38,7 @@
     X(PURE, "pure", "pure_cross_shard", 80)                                                                  \
     X(FAULTS, "faults", "fault_injection", 50)                                                               \
     X(CONCURRENCY, "concurrency", "high_concurrency", 80)                                                    \
+    X(CONTENDED, "contended", "contended", 99)                                                               \
     X(BANK, "bank", "bank", 0)
 
 #define BENCH_SCENARIO_ENUM(suffix, name, specified, percent) BENCH_##suffix,
@@ -49,7 +53,9 @@ bool bench__scenario_from_name(const char *name, enum bench_scenario *ret_scenar
 enum {
     BENCH_VALUE_LEN = 64,
     BENCH_THREADS_MAX = 1024,
-    BENCH_EXISTING = 64, /* faults: ids of store 0 that are there from the start */
+    BENCH_EXISTING = 64,      /* faults: ids of store 0 that are there from the start */
+    BENCH_SHARED = 64,        /* mixed: keys of a store for each thread, which all threads use */
+    BENCH_CONTENDED_KEYS = 2, /* contended: keys of a store */
 };
 
 /* What all threads share, and is not changed while they run. */
@@ -70,9 +76,10 @@ struct bench_walk {
 
 /* A transaction of one thread, made again and again in the same room. */
 struct bench_txn {
-    struct ts_op ops[TS_TXN_PLACES_MAX + 1];
+    struct ts_op ops[TS_TXN_PLACES_MAX + 2];
     size_t count;
     bool duplicate; /* faults: it inserts what is there, and must not commit */
+    bool reads;     /* zipfian and mixed: each check is to get the version that its key is read with */
     struct bench_key keys[TS_TXN_PLACES_MAX];
     uint8_t value[BENCH_VALUE_LEN];
 };

@@ -34,6 +34,14 @@ static const struct ts_baseline *salt_of(const struct ts_baseline *old, const st
     return memcmp(key.key, report->key.key, sizeof key.key) == 0 ? drawn : NULL;
 }
 
+/* With --allow-missing, a finding that was not found may be in a missing object. */
+static uint64_t count_missing(const struct ts_report *report) {
+    uint64_t missing = 0;
+    for (size_t i = 0; i < report->target_count; i++)
+        missing += report->targets[i].missing_by_design;
+    return missing;
+}
+
 static enum cli_exit save(const char *path, struct ts_baseline *old, const struct ts_baseline *drawn,
                           struct ts_report *report) {
     struct ts_baseline_error error;
@@ -42,14 +50,23 @@ static enum cli_exit save(const char *path, struct ts_baseline *old, const struc
         cli__scan_complain_incomplete("baseline", report);
         return cli__complain(
             status,
-            "baseline: the scan is incomplete, and what it did not see would be new or gone: '%s' is as it was",
+            "baseline: the scan is incomplete, so findings could be missing from the baseline; '%s' is "
+            "unchanged",
             cli__quote_text(path).text);
     }
     if (report->has_several_keys)
         return cli__complain(CLI_EXIT_USAGE,
-                             "baseline: the targets have salts of their own; make a baseline for each");
+                             "baseline: the targets have different salts; make a baseline for each target");
     cli__scan_complain_rules("baseline", report);
     ts_baseline_apply(old, report);
+    uint64_t missing = count_missing(report);
+    if (missing > 0 && report->gone_count > 0)
+        return cli__complain(
+            CLI_EXIT_INCOMPLETE,
+            "baseline: %zu known finding%s may be in %llu missing object%s; '%s' is unchanged; fetch the "
+            "missing objects with 'git fetch --refetch --no-filter'",
+            report->gone_count, report->gone_count == 1 ? "" : "s", (unsigned long long)missing,
+            missing == 1 ? "" : "s", cli__quote_text(path).text);
     if (!ts_baseline_save(salt_of(old, drawn, report), &report->key, report, path, &error))
         return complain(&error);
     printf("%s: %zu finding%s, %llu added, %zu removed\n", cli__quote_text(path).text, report->finding_count,
@@ -75,7 +92,7 @@ static enum cli_exit make(const char *path, struct cli_scan_options *options) {
     }
     if (status == CLI_EXIT_DONE) {
         status = save(path, &old, &drawn, &report);
-        ts_scan_release(&report);
+        ts_scan_report_release(&report);
     }
     ts_baseline_release(&old);
     return status;
@@ -85,15 +102,15 @@ static enum cli_exit run_baseline(const struct cli_arguments *arguments) {
     struct cli_scan_options options;
     const char *path = arguments->values[SCAN_OUTPUT];
     if (!path)
-        return cli__complain(CLI_EXIT_USAGE, "baseline: where to? Give a file with --output");
+        return cli__complain(CLI_EXIT_USAGE, "baseline: no output file; name one with --output");
     if (strcmp(path, "-") == 0)
         return cli__complain(CLI_EXIT_USAGE,
-                             "baseline: '-' is standard output, and a baseline is kept in a file: "
-                             "give one with --output; './-' is a file of that name");
+                             "baseline: cannot write a baseline to standard output; name a file with "
+                             "--output ('./-' for a file named '-')");
     if (ts_replace_is_direct(path))
-        return cli__complain(
-            CLI_EXIT_USAGE, "baseline: '%s' is no file, and a baseline is kept in one: give it with --output",
-            cli__quote_text(path).text);
+        return cli__complain(CLI_EXIT_USAGE,
+                             "baseline: '%s' is not a regular file; name a file with --output",
+                             cli__quote_text(path).text);
     enum cli_exit status = cli__scan_options_read("baseline", arguments, &options);
     if (status != CLI_EXIT_DONE)
         return status;
@@ -110,16 +127,18 @@ static const struct cli_example examples[] = {
 
 const struct cli_verb cli__verb_baseline = {
     .name = "baseline",
-    .summary = "note the findings of today as known",
+    .summary = "record the present findings as known",
     .operands = "TARGET…",
     .description =
-        "Scans as turnstone scan does and writes the ids and rules of all findings to a file, for turnstone scan --baseline. It has no "
-        "secrets, dates, paths or lines, so that it can be committed and changes only when findings come and go. A file that is "
-        "there already is brought up to date and keeps its salt; nothing is written when the scan is incomplete.\n\n"
-        "Ids are keyed by the salt of the project (.turnstone.yml). Without one, a new baseline draws a salt and keeps it, and scans "
-        "with that baseline use it: their ids differ from those of other scans. docs/formats/baseline.md says what that protects.\n\n"
-        "Status 0 is a file that was written, 2 a target or option that is wrong, 4 a scan that is incomplete, and 6 that memory, "
-        "threads, temporary files or the output failed.",
+        "Scans like 'turnstone scan' and writes the ids and rules of all findings to a file, for "
+        "'turnstone scan --baseline'. The file contains no secrets, dates, paths or lines, so that it can "
+        "be committed and changes only when findings appear or disappear. An existing file is updated and "
+        "keeps its salt. If the scan is incomplete, nothing is written.\n\nIds are keyed by the salt of "
+        "the project (.turnstone.yml). Without one, a new baseline draws a salt and stores it, and scans "
+        "with that baseline use it. The ids of such scans differ from those of other scans. "
+        "docs/formats/baseline.md explains what the salt protects.\n\nExit status: 0 the file was "
+        "written; 2 a wrong target or option; 4 an incomplete scan; 6 memory, threads, temporary files or "
+        "the output failed.",
     .options = cli__baseline_option_table,
     .option_count = SCAN_COMMON_COUNT,
     .examples = examples,

@@ -23,12 +23,13 @@ enum { WORKERS_DEFAULT = 16, SHARDS_DEFAULT = 1000, SECONDS_DEFAULT = 3, SECONDS
 struct request {
     const char *urls;
     struct ts_cluster_options cluster;
+    struct ts_txn_config config;
     uint32_t workers;
     uint64_t shards;
     uint32_t seconds;
 };
 
-/* A whole number from least to most, or the default that stands in *value. */
+/* A whole number from least to most, or the default in *value. */
 static enum cli_exit read_number(const struct cli_arguments *arguments, size_t option, const char *name,
                                  struct ts_span limits, uint64_t *value) {
     const char *text = arguments->values[option];
@@ -49,7 +50,7 @@ static enum cli_exit read_request(const struct cli_arguments *arguments, struct 
         urls = getenv("TURNSTONE_CLUSTER");
     if (!urls)
         return cli__complain(CLI_EXIT_USAGE,
-                             "bench coord: which cluster? --cluster URL,… or TURNSTONE_CLUSTER says it");
+                             "bench coord: no cluster; name one with --cluster URL,… or TURNSTONE_CLUSTER");
     struct request request = {.urls = urls, .shards = SHARDS_DEFAULT};
     uint64_t workers = WORKERS_DEFAULT;
     uint64_t seconds = SECONDS_DEFAULT;
@@ -61,12 +62,11 @@ static enum cli_exit read_request(const struct cli_arguments *arguments, struct 
     if (status == CLI_EXIT_DONE)
         status = read_number(arguments, COORD_SECONDS, "seconds", (struct ts_span){1, SECONDS_MAX}, &seconds);
     if (status == CLI_EXIT_DONE && request.shards < 2 * workers)
-        status = cli__complain(
-            CLI_EXIT_USAGE,
-            "bench coord: %llu workers need at least twice as many shards; --shards says how many",
-            (unsigned long long)workers);
+        status = cli__complain(CLI_EXIT_USAGE,
+                               "bench coord: %llu workers need at least twice as many shards; raise --shards",
+                               (unsigned long long)workers);
     if (status == CLI_EXIT_DONE)
-        status = cli__cluster_options("bench coord", arguments, &request.cluster);
+        status = cli__cluster_options("bench coord", arguments, &request.config, &request.cluster);
     request.workers = (uint32_t)workers;
     request.seconds = (uint32_t)seconds;
     *ret_request = request;
@@ -126,10 +126,7 @@ static void print_result(const struct cli_arguments *arguments, const struct req
 
 static enum cli_exit measure(const struct cli_arguments *arguments, const struct request *request,
                              struct ts_cluster *cluster, struct ts_coordinator *coordinator) {
-    /* Made for many more shards than a tenant has by default. */
-    const struct ts_coord_options limits = {.tenant_shard_max = TS_GLOBAL_SHARD_MAX,
-                                            .global_shard_max = 10 * TS_GLOBAL_SHARD_MAX};
-    struct ts_coord *coord = ts_coord_new(cluster, coordinator, &limits);
+    struct ts_coord *coord = ts_coord_new(cluster, coordinator, NULL);
     uint8_t drawn[8];
     if (!coord || !ts_entropy_fill(drawn, sizeof drawn)) {
         ts_coord_free(coord);
@@ -161,7 +158,7 @@ static enum cli_exit run_bench(const struct cli_arguments *arguments) {
         return status;
     struct ts_coordinator *coordinator = NULL;
     struct ts_txn_error_detail detail;
-    if (ts_coordinator_open(cluster, NULL, &coordinator, &detail) != TS_TXN_ERROR_OK)
+    if (ts_coordinator_open(cluster, &request.config, &coordinator, &detail) != TS_TXN_ERROR_OK)
         status = cli__complain(CLI_EXIT_INFRASTRUCTURE, "bench coord: %s", detail.text);
     else
         status = measure(arguments, &request, cluster, coordinator);
@@ -173,25 +170,28 @@ static enum cli_exit run_bench(const struct cli_arguments *arguments) {
 
 static const struct cli_option options[] = {
     CLI_CLUSTER_OPTIONS,
-    [COORD_WORKERS] = {.name = "workers", .argument = "N", .help = "threads, 1 to 256; 16 unless given"},
+    [COORD_WORKERS] = {.name = "workers",
+                       .argument = "N",
+                       .help = "number of threads, 1 to 256 (default: "
+                               "16)"},
     [COORD_SHARDS] = {.name = "shards",
                       .argument = "N",
-                      .help = "at least two for each worker; 1000 unless given"},
-    [COORD_SECONDS] = {.name = "seconds", .argument = "N", .help = "how long to checkpoint; 3 unless given"},
+                      .help = "number of shards, at least two for each worker (default: 1000)"},
+    [COORD_SECONDS] = {.name = "seconds", .argument = "N", .help = "how long to checkpoint (default: 3)"},
 };
 
 static const struct cli_example examples[] = {
     {"turnstone bench coord --cluster memory: --workers 1 --shards 100 --seconds 1",
-     "what coordination costs without a disk"},
+     "the cost of coordination without a disk"},
 };
 
 const struct cli_verb cli__verb_bench_coord = {
     .name = "bench coord",
     .summary = "measure claims and checkpoints",
     .description =
-        "Makes a run of its own with so many shards, lets the workers claim, a fixed number of times whatever the "
-        "number of shards, then checkpoint for the given time, and cancels the run. Its records stay in the "
-        "cluster: use one that is there for this. Tells how long claims and checkpoints took.",
+        "Makes a run with this many shards. The workers claim a fixed number of times, then checkpoint "
+        "for the given time; then the run is cancelled. Prints how long claims and checkpoints took. The "
+        "records stay in the cluster, so use a cluster that is only for this.",
     .options = options,
     .option_count = sizeof options / sizeof options[0],
     .variables = cli__cluster_variables,

@@ -1,9 +1,9 @@
 /*
- * turnstone bench route: what a call of the router costs, each strategy beside a bare loop that does the same
- * work.
+ * turnstone bench route: the cost of one call of the router, for each strategy, beside a bare loop that does
+ * the same work.
  *
- * Ids are random and drawn before the clock starts; answers are summed so that nothing is optimised away. A
- * figure is the best of many short trials: what the call costs when nothing else runs on the core.
+ * Ids are random and drawn before the clock starts. Results are summed, so that the compiler removes nothing.
+ * A figure is the best of many short trials: the cost when nothing else runs on the core.
  */
 #include "complain.h"
 #include "output.h"
@@ -25,7 +25,7 @@ enum { BENCH_JSON };
 
 static uint64_t ids[IDS];
 
-/* What the sums end in, so that the compiler has to make them. */
+/* Receives the sums, so that the compiler must compute them. */
 static volatile uint64_t sink;
 
 /* Sorted starts of a range list, for the bare loop. */
@@ -251,16 +251,16 @@ static const struct cli_option bench_options[] = {
 };
 
 static const struct cli_example bench_examples[] = {
-    {"turnstone bench route --json", "nanoseconds a call, for each strategy"},
+    {"turnstone bench route --json", "nanoseconds per call, for each strategy"},
 };
 
 const struct cli_verb cli__verb_bench_route = {
     .name = "bench route",
     .summary = "measure what routing costs",
     .description =
-        "Measures each strategy on random ids, and beside it a bare loop that does the same work in the same "
-        "run: the ratio is what to compare between machines. Figures are nanoseconds a call, the best of many "
-        "short trials. It takes about a second.",
+        "Measures each strategy on random ids, and a bare loop that does the same work in the same run. "
+        "Compare the ratio between machines. Figures are nanoseconds per call, the best of many short "
+        "trials. It takes about a second.",
     .options = bench_options,
     .option_count = sizeof bench_options / sizeof bench_options[0],
     .examples = bench_examples,

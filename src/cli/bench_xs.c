@@ -1,22 +1,22 @@
 /*
- * turnstone bench xs: transactions over the stores of a cluster, by the specification's scenarios, with its
- * figures and its acceptance criteria; and whether a bank that was left behind still has its total.
+ * turnstone bench xs: transactions over the stores of a cluster, by the scenarios of the specification, with
+ * its figures and acceptance criteria. Also checks whether the accounts of an earlier run still have their
+ * total.
  */
 #include "bench_xs.h"
 
 #include "cluster_option.h"
 #include "complain.h"
-#include "config_option.h"
 #include "metrics_option.h"
 #include "output.h"
 #include "verbs.h"
 
 #include "base/assert.h"
 #include "base/number.h"
-#include "bench/breaker.h"
 #include "bench/run.h"
 #include "os/clock.h"
 #include "store/fault.h"
+#include "txn/retry.h"
 
 #include <stdio.h>
 #include <stdlib.h>
@@ -28,15 +28,19 @@ enum {
     XS_SECONDS,
     XS_METRICS,
     XS_CHECK,
-    XS_CONFIG,
-    XS_SET,
 };
 
-enum { DURATION_MIN_MS = 100, DURATION_MAX_MS = 86400000, BANK_PATIENCE_MS = 60000, FIRST_KEYS_MS = 10000 };
+enum {
+    DURATION_MIN_MS = 100,
+    DURATION_MAX_MS = 86400000,
+    BANK_PATIENCE_MS = 60000,
+    FIRST_KEYS_MS = 10000,
+    RETRIES_MAX = 1000
+};
 
 struct request {
     const char *urls;
-    bool in_memory; /* the stores begin with this run */
+    bool in_memory; /* the stores are made for this run */
     struct ts_cluster_options cluster;
     struct ts_txn_config config;
     enum bench_scenario scenario;
@@ -96,27 +100,23 @@ static enum cli_exit read_request(const struct cli_arguments *arguments, struct 
         ret_request->urls = getenv("TURNSTONE_CLUSTER");
     if (!ret_request->urls)
         return cli__complain(CLI_EXIT_USAGE,
-                             "bench xs: which cluster? --cluster URL,… or TURNSTONE_CLUSTER says it");
+                             "bench xs: no cluster; name one with --cluster URL,… or TURNSTONE_CLUSTER");
     ret_request->in_memory = is_memory(ret_request->urls);
     if (!scenario)
-        return cli__complain(CLI_EXIT_USAGE, "bench xs: which scenario? --scenario says it");
+        return cli__complain(CLI_EXIT_USAGE, "bench xs: no scenario; choose one with --scenario");
     if (!bench__scenario_from_name(scenario, &ret_request->scenario))
-        return cli__complain(CLI_EXIT_USAGE, "bench xs: there is no scenario '%s'",
+        return cli__complain(CLI_EXIT_USAGE, "bench xs: unknown scenario '%s'",
                              cli__quote_text(scenario).text);
     if (ret_request->check && ret_request->scenario != BENCH_BANK)
         return cli__complain(CLI_EXIT_USAGE, "bench xs: --check is for --scenario bank");
     if (ret_request->check && ret_request->in_memory)
         return cli__complain(CLI_EXIT_USAGE,
-                             "bench xs: a memory: store has nothing in it that could be checked");
+                             "bench xs: a memory: store is empty, so there is nothing to check");
     enum cli_exit status = read_numbers(arguments, ret_request);
     if (status == CLI_EXIT_DONE)
-        status = cli__cluster_options("bench xs", arguments, &ret_request->cluster);
-    if (status == CLI_EXIT_DONE)
-        status = cli__config_read("bench xs", arguments, XS_CONFIG, XS_SET, &ret_request->config);
+        status = cli__cluster_options("bench xs", arguments, &ret_request->config, &ret_request->cluster);
     if (status == CLI_EXIT_DONE)
         status = cli__metrics_check("bench xs", arguments->values[XS_METRICS]);
-    if (status == CLI_EXIT_DONE)
-        cli__cluster_options_timeout(&ret_request->config, &ret_request->cluster);
     if (status == CLI_EXIT_DONE && ret_request->scenario == BENCH_FAULTS)
         bench__faults_shorten(
             &ret_request->config,
@@ -125,7 +125,7 @@ static enum cli_exit read_request(const struct cli_arguments *arguments, struct 
     return status;
 }
 
-/* The stores of the list, the first two of them with faults around them. What was opened goes over to the caller. */
+/* Opens the stores of the list, the first two with fault injection. The caller owns what was opened. */
 static enum ts_store_result open_faulty(const struct request *request, struct bench_faults *ret_faults,
                                         struct ts_store **ret_stores, size_t *ret_count,
                                         struct ts_store_error *ret_error) {
@@ -188,7 +188,7 @@ static enum cli_exit open_cluster(const struct request *request, struct bench_fa
     return result == TS_STORE_OK ? CLI_EXIT_DONE : cli__complain_store("bench xs", &error);
 }
 
-/* Everything that a run needs beside the cluster, released in one place. */
+/* Everything that a run needs besides the cluster, released in one place. */
 struct setup {
     struct bench_plan plan;
     struct bench_bank bank;
@@ -202,19 +202,20 @@ static void release_setup(struct setup *setup) {
     bench__bank_release(&setup->bank);
 }
 
-/* What must be there before the clock starts. */
+/* Prepares everything before the clock starts. */
 static enum cli_exit prepare_stores(struct setup *setup) {
     if (setup->plan.scenario == BENCH_BANK) {
         struct bench_bank_error error;
         if (!bench__bank_open(&setup->bank, &setup->access, &error))
-            return cli__complain(CLI_EXIT_INFRASTRUCTURE, "bench xs: no bank: %s", error.text);
+            return cli__complain(CLI_EXIT_INFRASTRUCTURE, "bench xs: cannot make the accounts: %s",
+                                 error.text);
         return CLI_EXIT_DONE;
     }
     static struct bench_first first;
     bench__scenario_first(&setup->plan, &first);
     if (first.count == 0)
         return CLI_EXIT_DONE;
-    /* Straight to the store: the shortened times are not for making the first connection. */
+    /* Directly on the store: the shortened timeouts are not for the first connection. */
     struct ts_call call = {.kind = TS_CALL_APPLY,
                            .batch = {first.ops, first.count},
                            .deadline_ns = ts_clock_monotonic_ns() + UINT64_C(1000000) * FIRST_KEYS_MS};
@@ -244,17 +245,34 @@ static enum cli_exit make_plan(const struct request *request, const struct ts_cl
     return CLI_EXIT_DONE;
 }
 
+/* A lock is waited for until the total where nothing else was asked for: as many retries as their waits leave room for, and
+ * the one of an attempt that gave way, which does not wait. */
+static uint32_t most_retries(const struct ts_txn_config *config) {
+    struct ts_retry_config waits = config->retry;
+    struct ts_prng unused;
+    waits.jitter_ppm = 0;
+    ts_prng_init(&unused, 0);
+    uint32_t retries = 0;
+    for (uint64_t spent_us = 0; retries < RETRIES_MAX; retries++) {
+        spent_us += ts_retry_backoff_us(&waits, retries, &unused);
+        if (spent_us > config->timeouts.total_us)
+            break;
+    }
+    retries++;
+    return config->retry.max_retries_given || retries < waits.max_retries ? waits.max_retries : retries;
+}
+
 static void judge(const struct request *request, const struct setup *setup, struct bench_xs_report *report) {
-    struct bench_breaker breaker = {0};
-    (void)bench__breaker_read(setup->access.coordinator, &breaker);
+    (void)bench__metrics_read(setup->access.coordinator, report->before.store_count, &report->metrics);
     struct bench_evidence evidence = {
         .scenario = request->scenario,
         .tally = &report->result.tally,
-        .max_retries = request->config.retry.max_retries,
-        .retry_budget_us = request->config.retry.retry_budget_us,
+        .max_retries = most_retries(&request->config),
+        .retry_budget_us = request->config.retry.retry_budget_given ? request->config.retry.retry_budget_us
+                                                                    : request->config.timeouts.total_us,
         .total_timeout_us = request->config.timeouts.total_us,
-        .breaker_trips = breaker.trips,
-        .breaker_closed = breaker.closed,
+        .breaker_trips = report->metrics.breaker_trips,
+        .breaker_closed = report->metrics.breaker_closed,
         .faults_struck = bench__faults_struck(&setup->faults),
         .stores_died = setup->faults.deaths,
     };
@@ -264,14 +282,13 @@ static void judge(const struct request *request, const struct setup *setup, stru
             report->look.state == BENCH_BANK_SEEN && report->look.has_total && report->look.unreadable == 0;
         evidence.bank_off = (int64_t)(report->look.found - report->look.expected);
     }
-    report->breaker_trips = evidence.breaker_trips;
     report->faults_struck = evidence.faults_struck;
     report->stores_died = evidence.stores_died;
     report->check_count = bench__accept(&evidence, report->checks);
 }
 
-/* How long a client that was refused stays away: as long as a retry would, or, where an open breaker is part of the
- * scenario, long enough to be turned away a few times only. */
+/* How long a refused client waits: as long as a retry would; or, if an open breaker is part of the scenario,
+ * long enough to be refused only a few times. */
 static uint64_t pause_of(const struct request *request) {
     uint64_t backoff_us = request->config.retry.initial_backoff_us;
     uint64_t breaker_us = request->config.breaker.recovery_timeout_us / 4;
@@ -293,7 +310,9 @@ static enum cli_exit run_scenario(const struct request *request, struct setup *s
         .duration_ms = request->duration_ms,
         .pause_us = pause_of(request),
     };
-    if (!bench__run(&options, &report->result))
+    if (!bench__metrics_read(setup->access.coordinator, ts_cluster_count(setup->access.cluster),
+                             &report->before) ||
+        !bench__run(&options, &report->result))
         return cli__complain(CLI_EXIT_INFRASTRUCTURE, "bench xs: out of memory or threads");
     judge(request, setup, report);
     for (size_t i = 0; i < report->check_count; i++)
@@ -358,42 +377,44 @@ static const struct cli_option options[] = {
     CLI_CLUSTER_OPTIONS,
     [XS_SCENARIO] = {.name = "scenario",
                      .argument = "NAME",
-                     .choices = "uniform|zipfian|mixed|pure|faults|concurrency|bank",
-                     .help = "what the transactions do, see below"},
-    [XS_THREADS] = {.name = "threads", .argument = "N", .help = "clients at once; 4 unless given"},
+                     .choices = "uniform|zipfian|mixed|pure|faults|concurrency|contended|bank",
+                     .help = "what the transactions do; see below"},
+    [XS_THREADS] = {.name = "threads", .argument = "N", .help = "number of concurrent clients (default: 4)"},
     [XS_SECONDS] = {.name = "seconds",
                     .argument = "S",
-                    .help = "how long, such as 30 or 0.5; 5 unless given"},
+                    .help = "how long to run, such as 30 or 0.5 (default: 5)"},
     [XS_METRICS] = {.name = "metrics",
                     .argument = "FILE",
                     .help = "write Prometheus metrics to the file at the end; '-' is standard output"},
     [XS_CHECK] = {.name = "check",
                   .help =
-                      "with --scenario bank: do not run, but say whether the accounts that are there add up"},
-    [XS_CONFIG] = CLI_CONFIG_OPTION,
-    [XS_SET] = CLI_SET_OPTION,
+                      "with --scenario bank: run nothing, and check whether the existing accounts add up"},
 };
 
 static const struct cli_example examples[] = {
     {"turnstone bench xs --cluster memory:a,memory:b --scenario uniform --threads 1 --seconds 0.2",
-     "what the coordinator itself costs"},
+     "the cost of the coordinator itself"},
     {"turnstone bench xs --cluster memory:a,memory:b --scenario bank --seconds 0.2 --json",
-     "transfers between accounts, and whether their total was kept"},
+     "transfers between accounts, with a check of their total"},
 };
 
 const struct cli_verb cli__verb_bench_xs = {
     .name = "bench xs",
     .summary = "measure transactions across stores",
     .description =
-        "Runs transactions over the stores of a cluster and prints how many committed, how fast, and which phase took "
-        "most of their time; then whether each acceptance criterion holds. Ends with status 1 when one does not.\n\n"
-        "uniform: any keys, pairs of stores in turn. zipfian: hot keys (exponent 0.99) on two stores. mixed: four of five "
-        "transactions on one store, the fifth on two. pure: every transaction on all stores. concurrency: each thread "
-        "with keys and a pair of stores of its own. faults: on two stores, inserts of ids that exist, lost replies, and a "
-        "store that is dead for a third of the time; timeouts are shortened to parts of the duration. bank: transfers between "
-        "accounts spread over all stores, made in one transaction when there are none.\n\n"
-        "Memory stores are made for the run. Other clusters must be there ('store init'); keys that begin with bench/ are "
-        "written and stay. Compare figures only within one run of one machine.",
+        "Runs transactions over the stores of a cluster and prints how many committed, how fast, and "
+        "which phase took most of the time; then whether each acceptance criterion holds. Ends with "
+        "status 1 if one does not.\n\nuniform: any keys, pairs of stores in turn. zipfian: hot keys "
+        "(exponent 0.99) on two stores. mixed: four of five transactions on one store, the fifth on two. "
+        "In both, a transaction reads its keys and checks that they have not changed, so that some "
+        "conflict; the figures of each store show it, and what became of its limit of concurrent "
+        "transactions. pure: every transaction on all stores. concurrency: each thread with keys and a "
+        "pair of stores of its own. contended: two keys of each store, on all stores. faults: on two "
+        "stores, inserts of ids that exist, lost replies, and a store that is dead for a third of the "
+        "time; timeouts are shortened to parts of the duration. bank: transfers between accounts spread "
+        "over all stores, made in one transaction when there are none.\n\nMemory stores are made for the "
+        "run. Other clusters must exist ('store init'); keys that begin with bench/ are written and not "
+        "removed. Compare figures only within one run on one machine.",
     .options = options,
     .option_count = sizeof options / sizeof options[0],
     .variables = cli__cluster_variables,

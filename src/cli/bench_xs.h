@@ -1,11 +1,12 @@
 /*
- * What `bench xs` has to tell, and telling it.
+ * The results of `bench xs`, and printing them.
  */
 #ifndef TS_CLI_BENCH_XS_H
 #define TS_CLI_BENCH_XS_H
 
 #include "bench/accept.h"
 #include "bench/bank.h"
+#include "bench/metrics.h"
 #include "bench/run.h"
 
 #include <stdbool.h>
@@ -18,7 +19,8 @@ struct bench_xs_report {
     size_t stores;
     struct bench_run_result result;
     struct bench_bank_look look; /* bank only */
-    uint64_t breaker_trips;
+    struct bench_metrics before; /* the run */
+    struct bench_metrics metrics;
     uint64_t faults_struck;
     uint64_t stores_died;
     struct bench_check checks[BENCH_CHECKS_MAX];
@@ -27,7 +29,8 @@ struct bench_xs_report {
 
 void cli__bench_xs_print(const struct bench_xs_report *report, bool as_json);
 
-/* Says whether the bank adds up, and by how much not; false when it does not. No accounts are well. */
+/* Prints whether the accounts add up, and the difference. Returns false when they do not. No accounts count
+ * as correct. */
 bool cli__bench_xs_print_bank(const struct bench_bank_look *look, bool as_json);
 
 #endif

@@ -65,7 +65,17 @@ static void print_json_figures(const struct bench_xs_report *report, const struc
 }
 
 static void print_json_extra(const struct bench_xs_report *report) {
-    printf(",\"circuit_breaker_trips\":%llu", (unsigned long long)report->breaker_trips);
+    printf(",\"circuit_breaker_trips\":%llu,\"by_store\":[",
+           (unsigned long long)report->metrics.breaker_trips);
+    for (size_t i = 0; i < report->metrics.store_count; i++) {
+        const struct bench_store_metrics *store = &report->metrics.stores[i];
+        printf("%s{\"store\":%zu,\"txns\":%llu,\"conflicts\":%llu,\"concurrency_limit_before\":%llu,"
+               "\"concurrency_limit\":%llu}",
+               i ? "," : "", i, (unsigned long long)store->txns, (unsigned long long)store->conflicts,
+               (unsigned long long)report->before.stores[i].concurrency_limit,
+               (unsigned long long)store->concurrency_limit);
+    }
+    printf("]");
     if (report->scenario == BENCH_ZIPFIAN)
         printf(",\"zipf_exponent\":%.2f", BENCH_ZIPF_EXPONENT);
     if (report->scenario == BENCH_FAULTS)
@@ -110,6 +120,13 @@ static void print_text(const struct bench_xs_report *report, const struct ts_his
     for (size_t i = 0; i < BENCH_PHASES_MAX && phases[i].name; i++)
         printf(" %s=%llu", phases[i].name, (unsigned long long)phases[i].count);
     printf("\n");
+    for (size_t i = 0; i < report->metrics.store_count; i++) {
+        const struct bench_store_metrics *store = &report->metrics.stores[i];
+        printf("store %-10zu %12llu txns, %llu conflicts, concurrency limit %llu -> %llu\n", i,
+               (unsigned long long)store->txns, (unsigned long long)store->conflicts,
+               (unsigned long long)report->before.stores[i].concurrency_limit,
+               (unsigned long long)store->concurrency_limit);
+    }
     if (report->scenario == BENCH_FAULTS)
         printf("faults           %llu inserts of ids that exist, %llu calls struck, %llu deaths of a store\n",
                (unsigned long long)report->result.tally.duplicates, (unsigned long long)report->faults_struck,

@@ -1,5 +1,5 @@
 /*
- * What every verb on a cluster takes, and opening the cluster that it names.
+ * The options of every verb on a cluster, and opening that cluster.
  */
 #ifndef TS_CLI_CLUSTER_OPTION_H
 #define TS_CLI_CLUSTER_OPTION_H
@@ -10,44 +10,59 @@
 #include "txn/txn_config.h"
 
 /* These stand first in the option table of such a verb. */
-enum { CLUSTER_URLS, CLUSTER_WAIT, CLUSTER_JSON, CLUSTER_OPTIONS };
+enum { CLUSTER_URLS, CLUSTER_WAIT, CLUSTER_JSON, CLUSTER_CONFIG, CLUSTER_SET, CLUSTER_OPTIONS };
 
-#define CLI_CLUSTER_OPTIONS                                                                                  \
-    [CLUSTER_URLS] =                                                                                         \
-        {.name = "cluster",                                                                                  \
-         .argument = "URL,…",                                                                                \
-         .help = "the stores, in their order: rocksdb:DIRECTORY or postgresql://…; without it, the "       \
-                 "variable TURNSTONE_CLUSTER"},                                                              \
-    [CLUSTER_WAIT] = {.name = "wait",                                                                        \
-                      .argument = "SECONDS",                                                                 \
-                      .help =                                                                                \
-                          "how long to wait for a directory that another process has open; 0 unless given"}, \
-    [CLUSTER_JSON] = {.name = "json", .help = "print JSON"}
+#define CLI_CLUSTER_OPTIONS                                                                                   \
+    [CLUSTER_URLS] = {.name = "cluster",                                                                      \
+                      .argument = "URL,…",                                                                    \
+                      .help =                                                                                 \
+                          "the stores of the cluster, in their order: rocksdb:DIRECTORY or postgresql://… " \
+                          "(default: the variable TURNSTONE_CLUSTER)"},                                       \
+    [CLUSTER_WAIT] = {.name = "wait",                                                                         \
+                      .argument = "SECONDS",                                                                  \
+                      .help =                                                                                 \
+                          "how long to wait for a directory that another process has open (default: 0)"},     \
+    [CLUSTER_JSON] = {.name = "json", .help = "print JSON"},                                                  \
+    [CLUSTER_CONFIG] =                                                                                        \
+        {.name = "config",                                                                                    \
+         .argument = "FILE",                                                                                  \
+         .help = "the configuration file (default: the user's turnstone/config.yml, or else the system's)"},  \
+    [CLUSTER_SET] = {                                                                                         \
+        .name = "set",                                                                                        \
+        .argument = "NAME=VALUE",                                                                             \
+        .many = true,                                                                                         \
+        .help = "override one setting of the configuration, such as timeouts.prepare=2s; may be repeated"}
 
-/* What the environment says instead of --cluster. */
+/* The variable that replaces --cluster. */
 enum { CLI_CLUSTER_VARIABLES = 1 };
 extern const struct cli_variable cli__cluster_variables[CLI_CLUSTER_VARIABLES];
 
-/* The list of URLs that was given, or NULL after saying that there is none, or that nothing of it would last. */
+/* The list of URLs. Returns NULL, after an error message, when there is none, or when its stores are only in
+ * memory. */
 const char *cli__cluster_urls(const char *verb, const struct cli_arguments *arguments);
 
-/* Fills the options from --wait; complains when it is not a number of seconds. */
+/*
+ * The configuration (defaults, then the file, then every --set), and how to open the cluster by it and --wait: connecting
+ * takes timeouts.shard_rpc at most, as every other call that takes no locks. Complains about what is wrong.
+ */
 enum cli_exit cli__cluster_options(const char *verb, const struct cli_arguments *arguments,
-                                   struct ts_cluster_options *ret_options);
-
-/* Lets timeouts.shard_rpc bound connecting, as it bounds every other call that is no phase of its own. */
-void cli__cluster_options_timeout(const struct ts_txn_config *config, struct ts_cluster_options *options);
+                                   struct ts_txn_config *ret_config, struct ts_cluster_options *ret_options);
 
 /*
- * How much of the cluster must be there: all stores and open; all, in whatever steps of changing the epoch; or, in
- * whatever steps, as many of its servers as answer, but one.
+ * How much of the cluster must be there: as many of its servers as answer, but one, and open (a call to one that does not
+ * answer says so); all, in whatever steps of changing the epoch; in whatever steps, as many as answer, but one; or all
+ * in whatever steps, copies among them.
  */
-enum cluster_need { CLUSTER_NEED_OPEN, CLUSTER_NEED_ALL, CLUSTER_NEED_SOME };
+enum cluster_need { CLUSTER_NEED_OPEN, CLUSTER_NEED_ALL, CLUSTER_NEED_SOME, CLUSTER_NEED_COPY };
 
-/* Opens the cluster, or says why not. The configuration may be NULL: the defaults. */
+/* Reads the configuration and opens the cluster, or says why not. ret_error, where a store's own error is left, may be
+ * NULL. */
 enum cli_exit cli__cluster_open(const char *verb, const struct cli_arguments *arguments,
-                                enum cluster_need need, const struct ts_txn_config *config,
-                                struct ts_cluster **ret_cluster);
+                                enum cluster_need need, struct ts_txn_config *ret_config,
+                                struct ts_cluster **ret_cluster, struct ts_store_error *ret_error);
+
+/* A store's timeout for a call that takes no locks, rounded up. */
+uint64_t cli__call_timeout_ms(const struct ts_txn_config *config);
 
 /* The status that a store's answer ends a verb with, after saying it. */
 enum cli_exit cli__complain_store(const char *verb, const struct ts_store_error *error);

@@ -1,5 +1,5 @@
 /*
- * One line on standard error: "turnstone: " and what is wrong. Text of users goes through ts_text_escape
+ * One line on standard error: "turnstone: " and the message. Text from users goes through ts_text_escape
  * first.
  */
 #ifndef TS_CLI_COMPLAIN_H
@@ -14,7 +14,7 @@
 __attribute__((format(printf, 2, 3))) enum cli_exit cli__complain(enum cli_exit status, const char *format,
                                                                   ...);
 
-/* A value as it may stand in such a line: printable, at most some eighty characters, and of a URL only the scheme. */
+/* A value for such a line: printable, at most about eighty characters; of a URL only the scheme. */
 struct cli_quoted {
     char text[96];
 };

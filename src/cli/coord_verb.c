@@ -2,6 +2,7 @@
 
 #include "complain.h"
 #include "key.h"
+#include "metrics_option.h"
 #include "output.h"
 
 #include "base/bytes.h"
@@ -19,13 +20,13 @@
 
 static const char default_tenant[] = "default";
 
-/* Of an operation that was refused or whose outcome is unknown: what to repeat it with. */
+/* For an operation that was refused or whose outcome is unknown: the op id to repeat it with. */
 static void put_op_id(struct cli_coord *coord) {
     if (coord->op_id)
         cli__member_number(coord, "op_id", coord->op_id->v);
 }
 
-/* The same in the line for people. */
+/* The same in the text output. */
 struct op_id_shown {
     char text[40];
 };
@@ -46,7 +47,11 @@ static void put_backend_error(struct cli_coord *coord, enum ts_infra_kind kind, 
     cli__object_end(coord);
 }
 
-/* How far --now may be ahead of the machine: time never goes back, so a mistake here would stay. */
+/* How long a store may take to return its time, for a text. */
+enum { ASK_TIME_MAX_MS = 1000 };
+
+/* How far --now may be ahead of the machine's time: a store's time never goes back, so a mistake would be
+ * permanent. */
 #define NOW_AHEAD_MAX_MS (UINT64_C(24) * 3600 * 1000)
 
 static enum cli_exit read_now(const char *verb, const struct cli_arguments *arguments, uint64_t *now_ms) {
@@ -59,24 +64,18 @@ static enum cli_exit read_now(const char *verb, const struct cli_arguments *argu
     if (*now_ms > real_ms && *now_ms - real_ms > NOW_AHEAD_MAX_MS)
         return cli__complain(
             CLI_EXIT_USAGE,
-            "%s: --now %llu is more than 24 hours after the time of this machine, %llu; the time "
-            "of a store never goes back: give milliseconds since 1970",
+            "%s: --now %llu is more than 24 hours after the time of this machine, %llu; give milliseconds "
+            "since 1970: the time of a store never goes back",
             verb, (unsigned long long)*now_ms, (unsigned long long)real_ms);
     return CLI_EXIT_DONE;
 }
 
-/* The words of a refusal for a store that could not be opened: a script reads one form only. */
+/* A store that could not be opened is reported like a refusal, so that scripts need to read only one form. */
 static enum cli_exit refuse_opening(struct cli_coord *coord, const struct ts_store_error *error) {
     const enum cli_exit status = cli__complain_store(coord->verb, error);
     if (!coord->json || (status != CLI_EXIT_INFRASTRUCTURE && status != CLI_EXIT_UNKNOWN))
         return status;
-    const bool may_pass = error->result == TS_STORE_UNAVAILABLE || error->result == TS_STORE_BUSY ||
-                          error->result == TS_STORE_TIMED_OUT;
-    const enum ts_infra_kind kind = error->result == TS_STORE_DAMAGED   ? TS_INFRA_DAMAGED
-                                    : error->result == TS_STORE_UNKNOWN ? TS_INFRA_UNKNOWN
-                                    : may_pass                          ? TS_INFRA_RETRYABLE
-                                                                        : TS_INFRA_PERMANENT;
-    put_backend_error(coord, kind, error->text);
+    put_backend_error(coord, ts_infra_kind_of_store(error->result), error->text);
     return status;
 }
 
@@ -86,9 +85,10 @@ static enum cli_exit open_cluster(struct cli_coord *coord, const struct cli_argu
     const char *urls = cli__cluster_urls(coord->verb, arguments);
     enum cli_exit status = urls ? read_now(coord->verb, arguments, &now_ms) : CLI_EXIT_USAGE;
     if (status == CLI_EXIT_DONE)
-        status = cli__cluster_options(coord->verb, arguments, &options);
+        status = cli__cluster_options(coord->verb, arguments, &coord->config, &options);
     if (status != CLI_EXIT_DONE)
         return status;
+    options.some_down = true;
     options.store.must_exist = true;
     options.store.now_ms = now_ms;
     coord->time_stands_still = now_ms != 0;
@@ -98,14 +98,26 @@ static enum cli_exit open_cluster(struct cli_coord *coord, const struct cli_argu
     return CLI_EXIT_DONE;
 }
 
+/* --waterfall: one line for each transaction, on standard error, so that answers stay what they are. */
+static void tell_transaction(void *context, const struct ts_txn_result *result) {
+    char waterfall[TS_TXN_WATERFALL_SIZE];
+    ts_txn_latency_waterfall(&result->latency, waterfall);
+    fprintf(stderr, "turnstone: %s: %s transaction %s, attempts %u: %s\n", (const char *)context,
+            result->global ? "global" : "local", ts_txn_outcome_text(result->outcome), result->attempts,
+            waterfall);
+}
+
 static enum cli_exit open_coordination(struct cli_coord *coord) {
     struct ts_txn_error_detail detail;
-    if (ts_coordinator_open(coord->cluster, NULL, &coord->coordinator, &detail) != TS_TXN_ERROR_OK) {
+    if (ts_coordinator_open(coord->cluster, &coord->config, &coord->coordinator, &detail) !=
+        TS_TXN_ERROR_OK) {
         if (coord->json)
             put_backend_error(coord, TS_INFRA_RETRYABLE, detail.text);
         return cli__complain(CLI_EXIT_INFRASTRUCTURE, "%s: %s", coord->verb, detail.text);
     }
-    const struct ts_coord_options options = {.time_stands_still = coord->time_stands_still};
+    const struct ts_coord_options options = {.time_stands_still = coord->time_stands_still,
+                                             .transaction = coord->waterfall ? tell_transaction : NULL,
+                                             .context = (void *)(uintptr_t)coord->verb};
     coord->coord = ts_coord_new(coord->cluster, coord->coordinator, &options);
     if (!coord->coord)
         return cli__complain(CLI_EXIT_INFRASTRUCTURE, "%s: out of memory", coord->verb);
@@ -120,12 +132,16 @@ enum cli_exit cli__coord_open(const char *verb, const struct cli_arguments *argu
     struct cli_coord coord = {.verb = verb,
                               .json = arguments->values[CLUSTER_JSON] != NULL,
                               .has_tenant = tenant != NULL,
+                              .waterfall = arguments->values[COORD_WATERFALL] != NULL,
+                              .metrics = arguments->values[COORD_METRICS],
                               .op_id = op_id,
                               .out = &out};
     if (!ts_tenant_id_from_text(ts_bytes_of_cstring(tenant ? tenant : default_tenant), &coord.tenant))
         return cli__complain(CLI_EXIT_USAGE, "%s: --tenant must be a name of 1 to 32 bytes; got '%s'", verb,
                              cli__quote_text(tenant).text);
-    enum cli_exit status = open_cluster(&coord, arguments);
+    enum cli_exit status = cli__metrics_check(verb, coord.metrics);
+    if (status == CLI_EXIT_DONE)
+        status = open_cluster(&coord, arguments);
     if (status == CLI_EXIT_DONE)
         status = open_coordination(&coord);
     if (status != CLI_EXIT_DONE) {
@@ -138,10 +154,13 @@ enum cli_exit cli__coord_open(const char *verb, const struct cli_arguments *argu
 
 enum cli_exit cli__coord_close(struct cli_coord *coord, enum cli_exit status) {
     ts_coord_free(coord->coord);
-    if (coord->coordinator)
-        ts_coordinator_close(coord->coordinator);
+    const enum cli_exit ended = cli__finish_out(coord->out, status);
+    /* The status is the operation's, whatever becomes of this report: who saw a failure would repeat it. */
+    if (coord->coordinator && coord->metrics)
+        (void)cli__finish_stdout(cli__metrics_write(coord->verb, coord->metrics, coord->coordinator));
+    ts_coordinator_close(coord->coordinator);
     ts_cluster_close(coord->cluster);
-    return cli__finish_out(coord->out, status);
+    return ended;
 }
 
 enum cli_exit cli__number_optional(const char *verb, const struct cli_arguments *arguments, size_t option,
@@ -156,7 +175,7 @@ enum cli_exit cli__number_optional(const char *verb, const struct cli_arguments 
 enum cli_exit cli__number_required(const char *verb, const struct cli_arguments *arguments, size_t option,
                                    const char *name, uint64_t *ret_value) {
     if (!arguments->values[option])
-        return cli__complain(CLI_EXIT_USAGE, "%s: --%s ID must be given", verb, name);
+        return cli__complain(CLI_EXIT_USAGE, "%s: --%s ID is missing", verb, name);
     return cli__number_optional(verb, arguments, option, name, ret_value);
 }
 
@@ -167,8 +186,8 @@ enum cli_exit cli__op_id(const char *verb, const struct cli_arguments *arguments
     uint8_t drawn[8];
     if (!ts_entropy_fill(drawn, sizeof drawn))
         return cli__complain(CLI_EXIT_INFRASTRUCTURE,
-                             "%s: the system gives no random numbers; give --op-id ID", verb);
-    /* Readers of JSON that keep numbers as doubles keep this one, too. */
+                             "%s: no random numbers from the system; give --op-id ID", verb);
+    /* Below 2^53, so that JSON readers with doubles keep it exactly. */
     ret_op_id->v = ts_le64_load(drawn) >> 11;
     return CLI_EXIT_DONE;
 }
@@ -251,6 +270,29 @@ struct cli_duration cli__show_ms(uint64_t ms) {
     return shown;
 }
 
+/* The difference between a time and the stores' time: " (in 29.9 s)". Empty when no store returns its time.
+ */
+static struct cli_duration show_distance(const struct cli_coord *coord, struct ts_logical_time time) {
+    struct cli_duration shown = {0};
+    struct ts_store *store = ts_cluster_store(coord->cluster, 0);
+    struct ts_call call = {.kind = TS_CALL_NOW,
+                           .deadline_ns = ts_clock_monotonic_ns() + ASK_TIME_MAX_MS * UINT64_C(1000000)};
+    if (ts_store_run(store, &call) != TS_STORE_OK)
+        return shown;
+    if (time.ms >= call.time_ms)
+        snprintf(shown.text, sizeof shown.text, " (in %.20s)", cli__show_ms(time.ms - call.time_ms).text);
+    else
+        snprintf(shown.text, sizeof shown.text, " (%.20s ago)", cli__show_ms(call.time_ms - time.ms).text);
+    return shown;
+}
+
+struct cli_time cli__show_time(const struct cli_coord *coord, struct ts_logical_time time) {
+    struct cli_time shown;
+    snprintf(shown.text, sizeof shown.text, "%llu ms%s", (unsigned long long)time.ms,
+             show_distance(coord, time).text);
+    return shown;
+}
+
 void cli__put_outcome(struct cli_coord *coord, const struct ts_coord_outcome *outcome,
                       struct ts_op_id op_id) {
     const char *text = outcome->outcome == TS_OUTCOME_EXECUTED ? "executed" : "replayed";
@@ -295,11 +337,23 @@ static enum cli_exit exit_of(enum ts_error_variant variant, const struct ts_coor
     return detail->infra.kind == TS_INFRA_UNKNOWN ? CLI_EXIT_UNKNOWN : CLI_EXIT_INFRASTRUCTURE;
 }
 
+/* For a refusal with a time to retry at: how far away that is. */
+static struct cli_duration show_wait(const struct cli_coord *coord, const struct ts_error_field *fields,
+                                     size_t count) {
+    static const char *const times[] = {"lease_deadline", "earliest_deadline", "retry_after"};
+    for (size_t i = 0; i < count; i++)
+        for (size_t j = 0; j < sizeof times / sizeof times[0]; j++)
+            if (strcmp(fields[i].name, times[j]) == 0 &&
+                (fields[i].kind == TS_FIELD_NUMBER || fields[i].kind == TS_FIELD_SOME))
+                return show_distance(coord, (struct ts_logical_time){fields[i].number});
+    return (struct cli_duration){0};
+}
+
 enum cli_exit cli__coord_refuse(struct cli_coord *coord, enum ts_error_variant variant,
                                 const struct ts_coord_detail *detail) {
+    struct ts_error_field fields[TS_ERROR_FIELDS_MAX];
+    const size_t count = ts_error_fields(variant, detail, fields);
     if (coord->json) {
-        struct ts_error_field fields[TS_ERROR_FIELDS_MAX];
-        size_t count = ts_error_fields(variant, detail, fields);
         cli__object_begin(coord);
         cli__member_text(coord, "error", ts_error_variant_name(variant));
         bool has_op_id = false;
@@ -307,14 +361,17 @@ enum cli_exit cli__coord_refuse(struct cli_coord *coord, enum ts_error_variant v
             put_field(coord, &fields[i]);
             has_op_id |= strcmp(fields[i].name, "op_id") == 0;
         }
+        if (ts_error_cause(variant, detail)[0] != '\0')
+            cli__member_text(coord, "cause", ts_error_cause(variant, detail));
         if (!has_op_id)
             put_op_id(coord);
         cli__object_end(coord);
     }
     char text[1024];
     ts_error_display(variant, detail, text, sizeof text);
-    return cli__complain(exit_of(variant, detail), "%s: %s: %s%s", coord->verb,
-                         ts_error_variant_name(variant), text, show_op_id(coord).text);
+    return cli__complain(exit_of(variant, detail), "%s: %s: %s%s%s", coord->verb,
+                         ts_error_variant_name(variant), text, show_wait(coord, fields, count).text,
+                         show_op_id(coord).text);
 }
 
 enum cli_exit cli__complain_damaged(struct cli_coord *coord, uint64_t count) {

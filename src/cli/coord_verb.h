@@ -15,19 +15,25 @@
 #include "os/out.h"
 
 /* These stand first in the option table of such a verb. */
-enum { COORD_TENANT = CLUSTER_OPTIONS, COORD_NOW, COORD_OPTIONS };
+enum { COORD_TENANT = CLUSTER_OPTIONS, COORD_NOW, COORD_METRICS, COORD_WATERFALL, COORD_OPTIONS };
 
 #define CLI_COORD_OPTIONS                                                                                    \
     CLI_CLUSTER_OPTIONS,                                                                                     \
         [COORD_TENANT] = {.name = "tenant",                                                                  \
                           .argument = "NAME",                                                                \
-                          .help = "whose it is, up to 32 bytes; 'default' unless given"},                    \
-        [COORD_NOW] = {                                                                                      \
-            .name = "now",                                                                                   \
-            .argument = "MS",                                                                                \
-            .help = "let the time of rocksdb stores stand still at this, in milliseconds since "             \
-                    "1970, never earlier than what was written before and at most 24 hours from now: for "   \
-                    "scripts that give the same every time"}
+                          .help = "the tenant, up to 32 bytes (default: 'default')"},                        \
+        [COORD_NOW] = {.name = "now",                                                                        \
+                       .argument = "MS",                                                                     \
+                       .help =                                                                               \
+                           "freeze the clock of RocksDB stores at MS, milliseconds since 1970, for "         \
+                           "reproducible scripts; not earlier than any time in the store, and at most 24 "   \
+                           "hours from now"},                                                                \
+        [COORD_METRICS] = {.name = "metrics",                                                                \
+                           .argument = "FILE",                                                               \
+                           .help =                                                                           \
+                               "write Prometheus metrics to the file at the end; '-' is standard output"},   \
+        [COORD_WATERFALL] = {.name = "waterfall",                                                            \
+                             .help = "print on standard error how long each phase of each transaction took"}
 
 #define CLI_RUN_OPTION                                                                                       \
     { .name = "run", .argument = "ID", .help = "the run, a number" }
@@ -36,14 +42,17 @@ enum { COORD_TENANT = CLUSTER_OPTIONS, COORD_NOW, COORD_OPTIONS };
 #define CLI_OP_ID_OPTION                                                                                     \
     {                                                                                                        \
         .name = "op-id", .argument = "ID",                                                                   \
-        .help = "the operation's id, a number; the same one again is a repetition, which does nothing "      \
-                "twice. Drawn and printed unless given"                                                      \
+        .help = "the operation's id, a number; repeating an operation with the same id does nothing "        \
+                "twice (default: drawn at random, and printed)"                                              \
     }
 
 struct cli_coord {
     const char *verb;
     bool json;
     bool time_stands_still;
+    bool waterfall;
+    const char *metrics; /* where they go, or NULL */
+    struct ts_txn_config config;
     bool has_tenant;              /* given, not only the default */
     const struct ts_op_id *op_id; /* of the operation, or NULL */
     struct ts_tenant_id tenant;
@@ -55,16 +64,16 @@ struct cli_coord {
 };
 
 /*
- * Opens all of it, or says why not. After DONE the caller ends with cli__coord_close. The op id, NULL where the
- * operation has none, is kept by address: every refusal prints it, so that the call can be repeated.
+ * Opens everything, or prints why not. After DONE the caller ends with cli__coord_close. The op id, or NULL,
+ * is kept by address: every refusal prints it, so that the call can be repeated.
  */
 enum cli_exit cli__coord_open(const char *verb, const struct cli_arguments *arguments,
                               const struct ts_op_id *op_id, struct cli_coord *ret_coord);
 
-/* Gives the status to end with. */
+/* Returns the exit status. */
 enum cli_exit cli__coord_close(struct cli_coord *coord, enum cli_exit status);
 
-/* A number that must be given, may be given, or is drawn. Each complains. */
+/* A number that is required, optional, or drawn if missing. Each prints an error when it is wrong. */
 enum cli_exit cli__number_required(const char *verb, const struct cli_arguments *arguments, size_t option,
                                    const char *name, uint64_t *ret_value);
 enum cli_exit cli__number_optional(const char *verb, const struct cli_arguments *arguments, size_t option,
@@ -72,14 +81,14 @@ enum cli_exit cli__number_optional(const char *verb, const struct cli_arguments 
 enum cli_exit cli__op_id(const char *verb, const struct cli_arguments *arguments, size_t option,
                          struct ts_op_id *ret_op_id);
 
-/* Says that an operation was refused, and gives the status: 3, or 5 and 6 for what the stores said. */
+/* Prints a refusal and returns the exit status: 3, or 5 or 6 for results of the stores. */
 enum cli_exit cli__coord_refuse(struct cli_coord *coord, enum ts_error_variant variant,
                                 const struct ts_coord_detail *detail);
 
-/* After an answer in which records are missing because they are damaged: says how many, and gives the status, 6. */
+/* After an answer that lacks damaged records: prints how many, and returns the exit status, 6. */
 enum cli_exit cli__complain_damaged(struct cli_coord *coord, uint64_t count);
 
-/* An answer as an object of JSON, a member after the other. */
+/* An answer as a JSON object, one member after the other. */
 void cli__object_begin(struct cli_coord *coord);
 void cli__object_end(struct cli_coord *coord); /* with a line feed */
 void cli__member(struct cli_coord *coord, const char *name);
@@ -93,7 +102,7 @@ void cli__member_key(struct cli_coord *coord, const char *name,
 /* printf to standard output. */
 __attribute__((format(printf, 2, 3))) void cli__say(struct cli_coord *coord, const char *format, ...);
 
-/* A key for people: quoted text or 0x digits, cut where it is long. */
+/* A key for people: quoted text or 0x and digits, cut if it is long. */
 struct cli_key_shown {
     char text[96];
 };
@@ -107,5 +116,11 @@ struct cli_duration {
     char text[32];
 };
 struct cli_duration cli__show_ms(uint64_t ms);
+
+/* A time, with its distance from the stores' time: "1700000030000 ms (in 29.9 s)". */
+struct cli_time {
+    char text[80];
+};
+struct cli_time cli__show_time(const struct cli_coord *coord, struct ts_logical_time time);
 
 #endif

@@ -1,14 +1,14 @@
 /*
- * What an exit status means, the same for every verb. The table is also what help and the man page print.
+ * The meaning of each exit status, the same for every verb. Help and the man page print this table.
  */
 #ifndef TS_CLI_EXIT_STATUS_H
 #define TS_CLI_EXIT_STATUS_H
 
 #define CLI_EXIT_TABLE(X)                                                                                    \
-    X(DONE, 0, "done, also committed but pending")                                                           \
-    X(FINDINGS, 1, "findings, or a check that does not hold")                                                \
+    X(DONE, 0, "success; also committed but pending")                                                        \
+    X(FINDINGS, 1, "findings, or a failed check")                                                            \
     X(USAGE, 2, "usage or bad input")                                                                        \
-    X(REFUSED, 3, "refused by a rule: coordination error, conflict, aborted")                                \
+    X(REFUSED, 3, "refused: coordination error, conflict, aborted")                                          \
     X(INCOMPLETE, 4, "incomplete")                                                                           \
     X(UNKNOWN, 5, "outcome unknown")                                                                         \
     X(INFRASTRUCTURE, 6, "infrastructure failed")

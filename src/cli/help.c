@@ -92,7 +92,7 @@ static void print_overview(void) {
          "Usage: turnstone VERB [OPTION…] [--] [OPERAND…]\n\nVerbs:");
     for (size_t i = 0; i < cli__verb_count; i++)
         printf("  %-14s %s\n", cli__verbs[i]->name, cli__verbs[i]->summary);
-    puts("\n'turnstone help VERB' says more; 'turnstone --version' which version this is.");
+    puts("\n'turnstone help VERB' explains a verb; 'turnstone --version' prints the version.");
     print_exit_statuses();
 }
 
@@ -136,15 +136,15 @@ enum cli_exit cli__help_version(void) {
 enum { HELP_AS };
 
 static const struct cli_option help_options[] = {
-    [HELP_AS] =
-        {.name = "as",
-         .argument = "FORM",
-         .choices = "text|man|bash|zsh",
-         .help = "the form: text for the terminal (the default), the man page, or the completion of a shell"},
+    [HELP_AS] = {.name = "as",
+                 .argument = "FORM",
+                 .choices = "text|man|bash|zsh",
+                 .help =
+                     "the form: text for the terminal, the man page, or a shell completion (default: text)"},
 };
 
 static const struct cli_example help_examples[] = {
-    {"turnstone help route", "what the verb route does and takes"},
+    {"turnstone help route", "the help of the verb route"},
     {"turnstone help --as man | man -l -", "the whole manual"},
 };
 
@@ -152,7 +152,7 @@ static enum cli_exit run_help(const struct cli_arguments *arguments) {
     const char *as = arguments->values[HELP_AS];
     if (as && strcmp(as, "text") != 0) {
         if (arguments->operand_count > 0)
-            return cli__complain(CLI_EXIT_USAGE, "help: --as %s is about all verbs; leave out '%s'", as,
+            return cli__complain(CLI_EXIT_USAGE, "help: --as %s prints all verbs; leave out '%s'", as,
                                  cli__quote_text(arguments->operands[0]).text);
         if (strcmp(as, "man") == 0)
             cli__help_man(stdout);
@@ -167,11 +167,10 @@ static enum cli_exit run_help(const struct cli_arguments *arguments) {
 
 const struct cli_verb cli__verb_help = {
     .name = "help",
-    .summary = "explain a verb, or list them",
+    .summary = "explain a verb, or list all verbs",
     .operands = "[VERB]",
     .description =
-        "Says what a verb does and which options it takes. Without a verb it lists all of them, with the "
-        "exit statuses.",
+        "Explains a verb and its options. Without a verb it lists all verbs and the exit statuses.",
     .options = help_options,
     .option_count = sizeof help_options / sizeof help_options[0],
     .examples = help_examples,

@@ -1,6 +1,5 @@
 /*
- * What the tables of verb.h look like to a reader: text on the terminal, a man page, completions for two
- * shells.
+ * The tables of verb.h as text on the terminal, as a man page, and as completions for two shells.
  */
 #ifndef TS_CLI_HELP_H
 #define TS_CLI_HELP_H
@@ -9,7 +8,7 @@
 
 #include <stdio.h>
 
-/* Help for a verb or a group of verbs by the words of its name; none is the overview. */
+/* Help for a verb or a group of verbs, by the words of its name; without words, the overview. */
 enum cli_exit cli__help_text(size_t count, const char *const *words);
 
 enum cli_exit cli__help_verb(const struct cli_verb *verb);

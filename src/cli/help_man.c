@@ -108,16 +108,13 @@ static void put_variables(FILE *out) {
 
 void cli__help_man(FILE *out) {
     fprintf(out, ".TH TURNSTONE 1 \"\" \"turnstone %s\" \"User Commands\"\n", ts_version());
-    fputs(
-        ".SH NAME\nturnstone \\- report each leaked secret of a repository once\n"
-        ".SH SYNOPSIS\n.B turnstone\n.I verb\n[\\fIoption\\fR...] [\\fB\\-\\-\\fR] "
-        "[\\fIoperand\\fR...]\n.br\n"
-        ".B turnstone \\-\\-version\n"
-        ".SH DESCRIPTION\nTurnstone turns over every commit of every repository it is given and reports each "
-        "leaked secret once.\nOptions stand anywhere behind the verb, before\n.BR \\-\\- ,\nas\n"
-        "\\fB\\-\\-name\\fR \\fIvalue\\fR or \\fB\\-\\-name=\\fR\\fIvalue\\fR.\nEvery verb takes\n.BR \\-\\-help .\n"
-        ".SH VERBS\n",
-        out);
+    fputs(".SH NAME\nturnstone \\- report each leaked secret of a repository once\n.SH SYNOPSIS\n.B "
+          "turnstone\n.I verb\n[\\fIoption\\fR...] [\\fB\\-\\-\\fR] [\\fIoperand\\fR...]\n.br\n.B turnstone "
+          "\\-\\-version\n.SH DESCRIPTION\nTurnstone turns over every commit of every repository it is "
+          "given and reports each leaked secret once.\nOptions may come anywhere after the verb and "
+          "before\n.BR \\-\\- ,\nas\n\\fB\\-\\-name\\fR \\fIvalue\\fR or "
+          "\\fB\\-\\-name=\\fR\\fIvalue\\fR.\nEvery verb takes\n.BR \\-\\-help .\n.SH VERBS\n",
+          out);
     for (size_t i = 0; i < cli__verb_count; i++)
         put_verb(out, cli__verbs[i]);
     put_variables(out);

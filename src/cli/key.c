@@ -20,7 +20,7 @@ static bool is_hex(const char *text, size_t length) {
     return length >= 2 && text[0] == '0' && text[1] == 'x';
 }
 
-/* Limits are few, and each is said in words. */
+/* There are few limits, and each has its own text. */
 static const char *too_long(size_t max) {
     switch (max) {
     case 1024:
@@ -36,12 +36,12 @@ static const char *too_long(size_t max) {
 
 static const char *parse_hex(const char *text, size_t length, uint8_t *ret_bytes) {
     if (length == 0)
-        return "has no digits behind 0x";
+        return "has no digits after 0x";
     if (length % 2 != 0)
-        return "has an odd number of digits behind 0x";
+        return "has an odd number of digits after 0x";
     for (size_t i = 0; i < length; i++)
         if (digit_of(text[i]) < 0)
-            return "has something else than hexadecimal digits behind 0x";
+            return "has a character that is not a hexadecimal digit after 0x";
     for (size_t i = 0; i < length / 2; i++)
         ret_bytes[i] = (uint8_t)(digit_of(text[2 * i]) * 16 + digit_of(text[2 * i + 1]));
     return NULL;

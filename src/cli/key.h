@@ -15,21 +15,22 @@ struct cli_key {
     size_t len;
 };
 
-/* Bytes that may be given as such text. */
+/* What bytes may be given as such text. */
 struct cli_bytes_rule {
     bool may_be_empty;
     size_t max;
 };
 
-/* NULL when the text stands for bytes that the rule allows; otherwise what is wrong: "is empty", "is longer than 4096
- * bytes", … ret_bytes has room for as many bytes as the text has. */
+/* Returns NULL when the text stands for allowed bytes, otherwise what is wrong: "is empty", "is longer than
+ * 4096 bytes", … ret_bytes must have room for as many bytes as the text has. */
 const char *cli__bytes_parse(const char *text, size_t length, struct cli_bytes_rule rule, uint8_t *ret_bytes,
                              size_t *ret_len);
 
-/* NULL when it is a key, otherwise what is wrong with it: "is empty", "is longer than 1024 bytes", … */
+/* Returns NULL when the text is a key, otherwise what is wrong: "is empty", "is longer than 1024 bytes", … */
 const char *cli__key_parse(const char *text, size_t length, struct cli_key *ret_key);
 
-/* Whether these bytes can be shown as the text that reads back as them: valid UTF-8 that is printable and not 0x…. */
+/* Whether the bytes can be shown as text that reads back to the same bytes: valid, printable UTF-8 that does
+ * not begin with 0x. */
 bool cli__key_is_text(struct ts_bytes key);
 
 /* That text, or 0x and digits, in quotes as a string of JSON. Empty bytes are an empty string. */

@@ -1,9 +1,10 @@
 /*
- * turnstone lease: what a worker does, by hand.
+ * turnstone lease: the operations of a worker, by hand.
  */
 #include "complain.h"
 #include "coord_verb.h"
 #include "key.h"
+#include "lease_given.h"
 #include "shards_file.h"
 #include "verbs.h"
 
@@ -47,6 +48,31 @@ static void put_capacity(struct cli_coord *coord, const struct ts_capacity_hint 
     ts_out_put_char(coord->out, '}');
 }
 
+/* The parent of the shard, and the shards that were split off. */
+static void put_family(struct cli_coord *coord, const struct ts_shard_snapshot_view *shard) {
+    const size_t spawned = ts_spawned_count(shard->spawned);
+    if (coord->json) {
+        if (shard->has_parent)
+            cli__member_number(coord, "parent", shard->parent.v);
+        else
+            cli__member_null(coord, "parent");
+        cli__member(coord, "spawned");
+        ts_out_put_char(coord->out, '[');
+        for (size_t i = 0; i < spawned; i++) {
+            if (i > 0)
+                ts_out_put_char(coord->out, ',');
+            ts_out_put_u64(coord->out, ts_spawned_at(shard->spawned, i).v);
+        }
+        ts_out_put_char(coord->out, ']');
+        return;
+    }
+    if (shard->has_parent)
+        cli__say(coord, "  parent: %llu\n", (unsigned long long)shard->parent.v);
+    for (size_t i = 0; i < spawned; i++)
+        cli__say(coord, "%s %llu%s", i == 0 ? "  spawned:" : "",
+                 (unsigned long long)ts_spawned_at(shard->spawned, i).v, i + 1 == spawned ? "\n" : "");
+}
+
 static void print_acquired(struct cli_coord *coord, const struct ts_acquire_result_view *view) {
     const struct ts_shard_key shard = ts_lease_shard(&view->lease);
     const struct ts_shard_spec *spec = &view->snapshot.spec;
@@ -67,6 +93,8 @@ static void print_acquired(struct cli_coord *coord, const struct ts_acquire_resu
         else
             cli__member_null(coord, "token");
         cli__member_text(coord, "semantics", ts_cursor_semantics_name(view->snapshot.semantics));
+        cli__member_text(coord, "status", ts_shard_status_name(view->snapshot.status));
+        put_family(coord, &view->snapshot);
         cli__member_number(coord, "fence", ts_lease_fence(&view->lease).v);
         cli__member_number(coord, "deadline", ts_lease_deadline(&view->lease).ms);
         put_capacity(coord, &view->capacity);
@@ -81,8 +109,10 @@ static void print_acquired(struct cli_coord *coord, const struct ts_acquire_resu
     cli__say(coord, "  cursor: %s\n", cursor->has_key ? cli__show_key(cursor->last_key).text : "not begun");
     if (spec->metadata.len > 0)
         cli__say(coord, "  metadata: %s\n", cli__show_key(spec->metadata).text);
-    cli__say(coord, "  fence: %llu, until %llu ms\n", (unsigned long long)ts_lease_fence(&view->lease).v,
-             (unsigned long long)ts_lease_deadline(&view->lease).ms);
+    cli__say(coord, "  status: %s\n", ts_shard_status_name(view->snapshot.status));
+    put_family(coord, &view->snapshot);
+    cli__say(coord, "  fence: %llu, until %s\n", (unsigned long long)ts_lease_fence(&view->lease).v,
+             cli__show_time(coord, ts_lease_deadline(&view->lease)).text);
     put_capacity(coord, &view->capacity);
     put_lease(coord, &view->lease);
 }
@@ -91,7 +121,7 @@ static enum cli_exit read_worker(const char *verb, const struct cli_arguments *a
                                  struct ts_worker_id *ret_worker) {
     const char *text = arguments->values[GET_WORKER];
     if (!text || !ts_worker_id_from_text(ts_bytes_of_cstring(text), ret_worker))
-        return cli__complain(CLI_EXIT_USAGE, "%s: --worker NAME must be given, 1 to 32 bytes", verb);
+        return cli__complain(CLI_EXIT_USAGE, "%s: --worker NAME is missing (1 to 32 bytes)", verb);
     return CLI_EXIT_DONE;
 }
 
@@ -147,15 +177,15 @@ static enum cli_exit run_acquire(const struct cli_arguments *arguments) {
 
 /* ---- with a lease ---- */
 
-/* Opens, reads the lease, and lets it say the tenant when nobody else does. The op id as for cli__coord_open. */
+/* Opens everything and reads the lease, which names the tenant unless an option does. The op id as for
+ * cli__coord_open. */
 static enum cli_exit open_lease(const char *verb, const struct cli_arguments *arguments,
                                 const struct ts_op_id *op_id, struct cli_coord *ret_coord,
                                 struct ts_lease_op *ret_by) {
-    const char *text = arguments->values[USE_LEASE];
-    if (!text)
-        return cli__complain(CLI_EXIT_USAGE,
-                             "%s: --lease LEASE must be given, as claim or acquire printed it", verb);
-    const enum cli_exit status = cli__coord_open(verb, arguments, op_id, ret_coord);
+    char text[CLI_LEASE_SIZE];
+    enum cli_exit status = cli__lease_given(verb, arguments->values[USE_LEASE], text);
+    if (status == CLI_EXIT_DONE)
+        status = cli__coord_open(verb, arguments, op_id, ret_coord);
     if (status != CLI_EXIT_DONE)
         return status;
     if (!ts_lease_token_read(ts_cluster_meta(ret_coord->cluster, 0)->secret, ts_bytes_of_cstring(text),
@@ -163,20 +193,21 @@ static enum cli_exit open_lease(const char *verb, const struct cli_arguments *ar
         return cli__coord_close(
             ret_coord,
             cli__complain(CLI_EXIT_USAGE,
-                          "%s: --lease is no lease of this cluster; give it as claim or acquire printed it",
+                          "%s: --lease is not a lease of this cluster; copy it as 'lease claim' or 'lease "
+                          "acquire' printed it",
                           verb));
     ret_by->tenant = ret_coord->has_tenant ? ret_coord->tenant : *ts_lease_tenant(&ret_by->lease);
     return CLI_EXIT_DONE;
 }
 
-/* For operations with an op id, too. */
+/* Also for operations with an op id. */
 static enum cli_exit open_with_lease(const char *verb, const struct cli_arguments *arguments,
                                      struct cli_coord *ret_coord, struct ts_lease_op *ret_by) {
     const enum cli_exit status = cli__op_id(verb, arguments, USE_OP_ID, &ret_by->op_id);
     return status == CLI_EXIT_DONE ? open_lease(verb, arguments, &ret_by->op_id, ret_coord, ret_by) : status;
 }
 
-/* The answer of an operation that gives nothing else back. */
+/* The answer of an operation without other results. */
 static void print_outcome(struct cli_coord *coord, const struct ts_coord_outcome *outcome,
                           struct ts_op_id op_id) {
     if (coord->json) {
@@ -200,7 +231,7 @@ static enum cli_exit run_renew(const struct cli_arguments *arguments) {
     struct ts_lease lease;
     struct ts_renew_result result;
     struct ts_coord_detail detail = {0};
-    enum ts_renew_error error = ts_coord_renew(coord.coord, &op, &lease, &result, &detail);
+    enum ts_renew_error error = ts_coord_renew(coord.coord, &op, NULL, &lease, &result, &detail);
     if (error != TS_RENEW_OK) {
         status = cli__coord_refuse(&coord, ts_renew_error_variant(error), &detail);
     } else if (coord.json) {
@@ -211,7 +242,7 @@ static enum cli_exit run_renew(const struct cli_arguments *arguments) {
         put_lease(&coord, &lease);
         cli__object_end(&coord);
     } else {
-        cli__say(&coord, "executed: until %llu ms\n", (unsigned long long)result.new_deadline.ms);
+        cli__say(&coord, "executed: until %s\n", cli__show_time(&coord, result.new_deadline).text);
         put_capacity(&coord, &result.capacity);
         put_lease(&coord, &lease);
     }
@@ -226,7 +257,7 @@ static enum cli_exit read_bytes(const char *verb, const char *name, const char *
     if (!bytes)
         return cli__complain(CLI_EXIT_INFRASTRUCTURE, "%s: out of memory", verb);
     size_t len = 0;
-    /* How long it may be is the operation's to say. */
+    /* The operation checks its length. */
     const char *why = cli__bytes_parse(
         text, length, (struct cli_bytes_rule){.may_be_empty = true, .max = SIZE_MAX}, bytes, &len);
     if (why) {
@@ -259,7 +290,7 @@ static enum cli_exit read_cursor(const char *verb, const struct cli_arguments *a
 static enum cli_exit do_checkpoint(struct cli_coord *coord, const struct ts_cursor_op *op) {
     struct ts_coord_outcome outcome;
     struct ts_coord_detail detail = {0};
-    enum ts_checkpoint_error error = ts_coord_checkpoint(coord->coord, op, &outcome, &detail);
+    enum ts_checkpoint_error error = ts_coord_checkpoint(coord->coord, op, NULL, &outcome, &detail);
     if (error != TS_CHECKPOINT_OK)
         return cli__coord_refuse(coord, ts_checkpoint_error_variant(error), &detail);
     print_outcome(coord, &outcome, op->by.op_id);
@@ -269,7 +300,7 @@ static enum cli_exit do_checkpoint(struct cli_coord *coord, const struct ts_curs
 static enum cli_exit do_complete(struct cli_coord *coord, const struct ts_cursor_op *op) {
     struct ts_coord_outcome outcome;
     struct ts_coord_detail detail = {0};
-    enum ts_complete_error error = ts_coord_complete(coord->coord, op, &outcome, &detail);
+    enum ts_complete_error error = ts_coord_complete(coord->coord, op, NULL, &outcome, &detail);
     if (error != TS_COMPLETE_OK)
         return cli__coord_refuse(coord, ts_complete_error_variant(error), &detail);
     print_outcome(coord, &outcome, op->by.op_id);
@@ -303,7 +334,7 @@ static enum cli_exit run_park(const struct cli_arguments *arguments) {
     struct cli_coord coord = {0};
     struct ts_park_op op = {.reason = TS_PARK_OTHER};
     const char *reason = arguments->values[PARK_REASON];
-    /* The parser has let only names of reasons through. */
+    /* The parser accepts only names of reasons. */
     if (reason)
         (void)ts_park_reason_from_name(ts_bytes_of_cstring(reason), &op.reason);
     enum cli_exit status = open_with_lease("lease park", arguments, &coord, &op.by);
@@ -311,7 +342,7 @@ static enum cli_exit run_park(const struct cli_arguments *arguments) {
         return status;
     struct ts_coord_outcome outcome;
     struct ts_coord_detail detail = {0};
-    enum ts_park_error error = ts_coord_park(coord.coord, &op, &outcome, &detail);
+    enum ts_park_error error = ts_coord_park(coord.coord, &op, NULL, &outcome, &detail);
     if (error != TS_PARK_OK)
         status = cli__coord_refuse(&coord, ts_park_error_variant(error), &detail);
     else
@@ -348,7 +379,7 @@ static enum cli_exit run_split_replace(const struct cli_arguments *arguments) {
     const char *path = arguments->values[REPLACE_CHILDREN];
     enum cli_exit status =
         path ? cli__shards_read(verb, path, &children)
-             : cli__complain(CLI_EXIT_USAGE, "%s: --children FILE must be given; - is standard input", verb);
+             : cli__complain(CLI_EXIT_USAGE, "%s: --children FILE is missing ('-': standard input)", verb);
     if (status == CLI_EXIT_DONE)
         status = open_with_lease(verb, arguments, &coord, &op.by);
     if (status == CLI_EXIT_DONE) {
@@ -356,7 +387,8 @@ static enum cli_exit run_split_replace(const struct cli_arguments *arguments) {
         static struct ts_split_replace_result result;
         struct ts_coord_outcome outcome;
         struct ts_coord_detail detail = {0};
-        enum ts_split_error error = ts_coord_split_replace(coord.coord, &op, &result, &outcome, &detail);
+        enum ts_split_error error =
+            ts_coord_split_replace(coord.coord, &op, NULL, &result, &outcome, &detail);
         if (error != TS_SPLIT_OK)
             status = cli__coord_refuse(&coord, ts_split_error_variant(error), &detail);
         else
@@ -367,7 +399,7 @@ static enum cli_exit run_split_replace(const struct cli_arguments *arguments) {
     return status;
 }
 
-/* The parent's metadata, which a shard that is split off has, too, unless it is given its own. */
+/* The parent's metadata, which a split-off shard gets unless it has its own. */
 struct inherited {
     uint8_t *memory; /* NULL: there was none */
     size_t len;
@@ -381,7 +413,7 @@ static void copy_metadata(void *context, const struct ts_coord_shard_view *view)
         memcpy(inherited->memory, view->record->spec.metadata.data, inherited->len);
 }
 
-/* A shard that is not there or not the tenant's is the operation's to tell. */
+/* The operation itself reports a shard that does not exist or belongs to another tenant. */
 static enum cli_exit inherit_metadata(struct cli_coord *coord, const struct ts_lease_op *by,
                                       struct inherited *inherited) {
     const struct ts_coord_shard_ref parent = {by->tenant, ts_lease_shard(&by->lease)};
@@ -405,7 +437,7 @@ static enum cli_exit do_split_residual(struct cli_coord *coord, const struct ts_
     struct ts_split_residual_result result;
     struct ts_coord_outcome outcome;
     struct ts_coord_detail detail = {0};
-    enum ts_split_error error = ts_coord_split_residual(coord->coord, op, &result, &outcome, &detail);
+    enum ts_split_error error = ts_coord_split_residual(coord->coord, op, NULL, &result, &outcome, &detail);
     if (error != TS_SPLIT_OK)
         return cli__coord_refuse(coord, ts_split_error_variant(error), &detail);
     print_split(coord, &outcome, op->by.op_id, &result.residual, 1);
@@ -422,7 +454,7 @@ static enum cli_exit run_split_residual(const struct cli_arguments *arguments) {
     const char *metadata = arguments->values[RESIDUAL_METADATA];
     enum cli_exit status =
         at ? read_bytes(verb, "at", at, &op.residual.spec.range.start, &at_memory)
-           : cli__complain(CLI_EXIT_USAGE, "%s: --at KEY must be given: where the second part begins", verb);
+           : cli__complain(CLI_EXIT_USAGE, "%s: --at KEY is missing: the first key of the second part", verb);
     if (status == CLI_EXIT_DONE && metadata)
         status = read_bytes(verb, "metadata", metadata, &op.residual.spec.metadata, &metadata_memory);
     if (status == CLI_EXIT_DONE)
@@ -446,32 +478,30 @@ static enum cli_exit run_split_residual(const struct cli_arguments *arguments) {
 /* ---- tables ---- */
 
 #define LEASE_OPTIONS                                                                                        \
-    CLI_COORD_OPTIONS,                                                                                       \
-        [USE_LEASE] = {.name = "lease",                                                                      \
-                       .argument = "LEASE",                                                                  \
-                       .help = "the lease, as claim or acquire printed it"},                                 \
-        [USE_OP_ID] = CLI_OP_ID_OPTION
+    CLI_COORD_OPTIONS, [USE_LEASE] = {.name = "lease", .argument = "LEASE", .help = CLI_LEASE_HELP},         \
+                       [USE_OP_ID] = CLI_OP_ID_OPTION
 
 #define CURSOR_OPTIONS                                                                                       \
     [CURSOR_KEY] = {.name = "key",                                                                           \
                     .argument = "KEY",                                                                       \
-                    .help = "how far the shard is; text, or 0x and hexadecimal digits"},                     \
-    [CURSOR_TOKEN] = {.name = "token", .argument = "TOKEN", .help = "what else the next worker must know"}
+                    .help = "the last key that was reached; text, or 0x and hexadecimal digits"},            \
+    [CURSOR_TOKEN] = {                                                                                       \
+        .name = "token", .argument = "TOKEN", .help = "a text for the next worker, beside the key"}
 
 static const struct cli_option claim_options[] = {
     CLI_COORD_OPTIONS,
     [GET_RUN] = CLI_RUN_OPTION,
-    [GET_WORKER] = {.name = "worker", .argument = "NAME", .help = "who works, up to 32 bytes"},
+    [GET_WORKER] = {.name = "worker", .argument = "NAME", .help = "the name of the worker, up to 32 bytes"},
 };
 static const struct cli_option acquire_options[] = {
     CLI_COORD_OPTIONS,
     [GET_RUN] = CLI_RUN_OPTION,
-    [GET_WORKER] = {.name = "worker", .argument = "NAME", .help = "who works, up to 32 bytes"},
+    [GET_WORKER] = {.name = "worker", .argument = "NAME", .help = "the name of the worker, up to 32 bytes"},
     [GET_SHARD] = CLI_SHARD_OPTION,
 };
 static const struct cli_option renew_options[] = {
     CLI_COORD_OPTIONS,
-    [USE_LEASE] = {.name = "lease", .argument = "LEASE", .help = "the lease, as claim or acquire printed it"},
+    [USE_LEASE] = {.name = "lease", .argument = "LEASE", .help = CLI_LEASE_HELP},
 };
 static const struct cli_option cursor_options[] = {LEASE_OPTIONS, CURSOR_OPTIONS};
 static const struct cli_option park_options[] = {
@@ -479,55 +509,65 @@ static const struct cli_option park_options[] = {
     [PARK_REASON] = {.name = "reason",
                      .argument = "REASON",
                      .choices = "PermissionDenied|NotFound|Poisoned|TooManyErrors|Other",
-                     .help = "why nobody should work on it; Other unless given"},
+                     .help = "why nobody should work on the shard (default: Other)"},
 };
 static const struct cli_option replace_options[] = {
     LEASE_OPTIONS,
     [REPLACE_CHILDREN] = {.name = "children",
                           .argument = "FILE",
-                          .help = "JSON lines like those of run create; - is standard input"},
+                          .help = "the children, as JSON lines like those of 'run create' ('-': standard "
+                                  "input)"},
 };
 static const struct cli_option residual_options[] = {
     LEASE_OPTIONS,
-    [RESIDUAL_AT] = {.name = "at", .argument = "KEY", .help = "where the new shard begins"},
+    [RESIDUAL_AT] = {.name = "at", .argument = "KEY", .help = "the first key of the new shard"},
     [RESIDUAL_METADATA] = {.name = "metadata",
                            .argument = "TEXT",
-                           .help = "what the new shard carries; the parent's unless given"},
+                           .help = "the metadata of the new shard (default: the parent's)"},
 };
 
-#define LEASE_VERB(variable, options_, ...)                                                                  \
-    const struct cli_verb cli__verb_lease_##variable = {.options = options_,                                 \
-                                                        .option_count =                                      \
-                                                            sizeof options_ / sizeof options_[0],            \
-                                                        .variables = cli__cluster_variables,                 \
-                                                        .variable_count = CLI_CLUSTER_VARIABLES,             \
-                                                        __VA_ARGS__}
+#define LEASE_VERB(variable, options_, variables_, ...)                                                      \
+    const struct cli_verb cli__verb_lease_##variable = {                                                     \
+        .options = options_,                                                                                 \
+        .option_count = sizeof options_ / sizeof options_[0],                                                \
+        .variables = variables_,                                                                             \
+        .variable_count = sizeof variables_ / sizeof variables_[0],                                          \
+        __VA_ARGS__}
 
 LEASE_VERB(
-    claim, claim_options, .name = "lease claim", .summary = "lease any shard of a run that is free",
+    claim, claim_options, cli__cluster_variables, .name = "lease claim",
+    .summary = "lease any free shard of a run",
     .description =
-        "Prints the shard, its range, cursor, fence, deadline, how many more there are, and the lease, "
-        "which the other verbs take. NoneAvailable says when the next lease ends.",
+        "Prints the shard with its range, cursor, status, parent, split-off shards, fence and deadline, "
+        "the number of other free shards, and the lease, which the other verbs take. If none is "
+        "available, the error says when the next lease ends.",
     .run = run_claim);
-LEASE_VERB(acquire, acquire_options, .name = "lease acquire", .summary = "lease one shard",
-           .description = "Like claim, for a shard of one's choice.", .run = run_acquire);
-LEASE_VERB(renew, renew_options, .name = "lease renew", .summary = "let a lease hold longer",
-           .description = "Prints the lease with its new deadline. A lease that has expired is not renewed.",
+LEASE_VERB(acquire, acquire_options, cli__cluster_variables, .name = "lease acquire",
+           .summary = "lease one shard", .description = "Like 'lease claim', for one given shard.",
+           .run = run_acquire);
+LEASE_VERB(renew, renew_options, cli__lease_variables, .name = "lease renew", .summary = "extend a lease",
+           .description = "Prints the lease with its new deadline. An expired lease cannot be renewed.",
            .run = run_renew);
+LEASE_VERB(checkpoint, cursor_options, cli__lease_variables, .name = "lease checkpoint",
+           .summary = "move a shard's cursor forward",
+           .description =
+               "The next worker that acquires the shard continues from there. The cursor never goes "
+               "back.",
+           .run = run_checkpoint);
+LEASE_VERB(complete, cursor_options, cli__lease_variables, .name = "lease complete",
+           .summary = "end a shard as done",
+           .description = "Ends the shard as done, with the last key "
+                          "that was reached.",
+           .run = run_complete);
+LEASE_VERB(park, park_options, cli__lease_variables, .name = "lease park",
+           .summary = "take a shard out of work", .description = "Nobody claims it until 'shard unpark'.",
+           .run = run_park);
 LEASE_VERB(
-    checkpoint, cursor_options, .name = "lease checkpoint", .summary = "move a shard's cursor forward",
-    .description = "From then on whoever acquires the shard goes on from here. The cursor never goes back.",
-    .run = run_checkpoint);
-LEASE_VERB(complete, cursor_options, .name = "lease complete", .summary = "end a shard as done",
-           .description = "With the last key that was reached.", .run = run_complete);
-LEASE_VERB(park, park_options, .name = "lease park", .summary = "put a shard aside that cannot be worked on",
-           .description = "Nobody claims it until 'shard unpark'.", .run = run_park);
-LEASE_VERB(
-    split_replace, replace_options, .name = "lease split-replace",
+    split_replace, replace_options, cli__lease_variables, .name = "lease split-replace",
     .summary = "replace a shard by several that cover its range",
     .description = "The children must cover the shard's range exactly, in order, without gap or overlap.",
     .run = run_split_replace);
-LEASE_VERB(split_residual, residual_options, .name = "lease split-residual",
-           .summary = "give away the second part of a shard's range",
-           .description = "The shard keeps what lies before --at; a new shard gets the rest.",
+LEASE_VERB(split_residual, residual_options, cli__lease_variables, .name = "lease split-residual",
+           .summary = "split off the second part of a shard's range",
+           .description = "The shard keeps the keys before --at; a new shard gets the rest.",
            .run = run_split_residual);

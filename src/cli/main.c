@@ -3,6 +3,7 @@
 #include "options.h"
 #include "verb.h"
 
+#include <signal.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -18,14 +19,13 @@ static enum cli_exit run(int argc, char **argv) {
     int count = argc - 1;
     bool asks_for_version = strcmp(words[0], "--version") == 0;
     if ((asks_for_version || asks_for_help(words[0])) && count > 1)
-        return cli__complain(CLI_EXIT_USAGE, "'%s' is one word too many", cli__quote_text(words[1]).text);
+        return cli__complain(CLI_EXIT_USAGE, "unexpected operand '%s'", cli__quote_text(words[1]).text);
     if (asks_for_version)
         return cli__help_version();
     if (asks_for_help(words[0]))
         return cli__help_text(0, NULL);
 
-    /* A verb under another has two words, and comes before the one word that it begins with: "txn status",
-     * "txn". */
+    /* A verb of two words is tried before the verb that is its first word: "txn status", then "txn". */
     int taken = 2;
     const struct cli_verb *verb = count >= 2 ? cli__verb_find(2, words) : NULL;
     if (!verb) {
@@ -34,7 +34,7 @@ static enum cli_exit run(int argc, char **argv) {
     }
     if (!verb && count == 2 && cli__verb_is_group(words[0]) && asks_for_help(words[1]))
         return cli__help_text(1, words);
-    /* "txn statsu ID": the verb itself takes no operands, so that a second word was meant as one of the verb. */
+    /* "txn statsu ID": the verb takes no operands, so the second word was meant as a part of the verb. */
     bool second_is_wrong = verb && taken == 1 && count >= 2 && !verb->operands && words[1][0] != '-' &&
                            cli__verb_is_group(words[0]);
     if (!verb || second_is_wrong)
@@ -67,5 +67,7 @@ done:
 }
 
 int main(int argc, char **argv) {
+    /* A limit on the size of files (ulimit -f) becomes an error of the write, like a full disk. */
+    (void)signal(SIGXFSZ, SIG_IGN);
     return (int)run(argc, argv);
 }

@@ -33,7 +33,7 @@ enum cli_exit cli__metrics_write(const char *verb, const char *path, struct ts_c
                              cli__quote_text(path).text, strerror(errno));
     bool good = ts_coordinator_metrics(coordinator, write_part, file);
     int error = errno;
-    /* What standard output could not take is complained about at the end of the verb. */
+    /* A failure of standard output is reported at the end of the verb. */
     if (to_stdout)
         return CLI_EXIT_DONE;
     if (fclose(file) != 0) {

@@ -1,5 +1,5 @@
 /*
- * --metrics FILE: what a coordinator has counted and measured, in Prometheus' text format.
+ * --metrics FILE: the counters of a coordinator, in Prometheus' text format.
  */
 #ifndef TS_CLI_METRICS_OPTION_H
 #define TS_CLI_METRICS_OPTION_H
@@ -8,10 +8,12 @@
 
 #include "turnstone/txn.h"
 
-/* Whether the file can be written, before anything is done that could not be taken back. Complains when it cannot. */
+/* Checks that the file can be written, before anything irreversible is done. Prints an error when it cannot.
+ */
 enum cli_exit cli__metrics_check(const char *verb, const char *path);
 
-/* Writes them to the file, or to standard output for "-"; nothing when there is no path. Complains when it cannot. */
+/* Writes the metrics to the file, or to standard output for "-"; nothing without a path. Prints an error on
+ * failure. */
 enum cli_exit cli__metrics_write(const char *verb, const char *path, struct ts_coordinator *coordinator);
 
 #endif

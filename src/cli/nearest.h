@@ -6,7 +6,7 @@
 
 #include "base/bytes.h"
 
-/* The nearest candidate, or NULL when none is near enough to be worth asking. */
+/* The nearest candidate, or NULL when none is near enough. */
 const char *cli__nearest(struct ts_bytes word, const char *const *candidates, size_t count);
 
 #endif

@@ -44,7 +44,7 @@ static enum cli_exit out_of_memory(const struct reader *reader) {
     return cli__complain(CLI_EXIT_INFRASTRUCTURE, "%s: out of memory", reader->verb);
 }
 
-/* Keeps a copy of the bytes for as long as the operations live; NULL without memory. */
+/* Copies the bytes for as long as the operations live. Returns NULL when memory runs out. */
 static const uint8_t *keep(struct cli_ops *ops, const void *bytes, size_t len) {
     if (ops->memory_count == ops->memory_capacity) {
         size_t capacity = ops->memory_capacity ? 2 * ops->memory_capacity : 64;
@@ -102,7 +102,7 @@ static enum cli_exit read_kind(const struct reader *reader, const json_t *object
                  cli__quote(word).text);
 }
 
-/* A member that the operation does not take is a mistake, not something to pass over. */
+/* An unknown member is an error, and is not ignored. */
 static enum cli_exit check_members(const struct reader *reader, json_t *object, enum ts_op_kind kind) {
     const char *name;
     json_t *value;
@@ -254,7 +254,7 @@ enum cli_exit cli__ops_read(const char *verb, FILE *in, struct cli_ops *ret_ops)
                                strerror(errno));
     if (status == CLI_EXIT_DONE && ret_ops->count == 0)
         status = cli__complain(CLI_EXIT_USAGE,
-                               "%s: no operations were given; they are JSON lines on standard input", verb);
+                               "%s: no operations; write them to standard input as JSON lines", verb);
     free(line);
     return status;
 }

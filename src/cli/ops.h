@@ -29,7 +29,7 @@ struct cli_ops {
     size_t memory_capacity;
 };
 
-/* Reads all lines. What is wrong has been said, with its line, when the answer is not CLI_EXIT_DONE. */
+/* Reads all lines. Unless the result is CLI_EXIT_DONE, an error with its line number has been printed. */
 enum cli_exit cli__ops_read(const char *verb, FILE *in, struct cli_ops *ret_ops);
 void cli__ops_release(struct cli_ops *ops);
 

@@ -42,7 +42,7 @@ static void complain_unknown_option(const struct cli_verb *verb, const char *wor
                       quoted.text, verb->name);
 }
 
-/* Splits "a|b|c" in place of a table of its own. Returns how many there are. */
+/* Splits "a|b|c" in place. Returns how many there are. */
 static size_t split_choices(const char *choices, char *buffer, size_t size, const char **ret_names,
                             size_t most) {
     size_t length = strlen(choices);
@@ -78,7 +78,7 @@ static bool choice_holds(const struct cli_verb *verb, const struct cli_option *o
     return false;
 }
 
-/* `word` begins with a dash. `next` is the word behind it, or NULL. Tells whether that one was used up. */
+/* `word` begins with a dash. `next` is the following word, or NULL. Reports whether `next` was used. */
 static enum cli_parse parse_option(const struct cli_verb *verb, const char *word, const char *next,
                                    struct cli_given *given, struct cli_arguments *arguments,
                                    bool *ret_used_next) {
@@ -152,7 +152,7 @@ enum cli_parse cli__options_parse(const struct cli_verb *verb, int count, const 
     }
     if (arguments.operand_count > 0 && !verb->operands) {
         struct cli_quoted quoted = cli__quote_text(arguments.operands[0]);
-        cli__complain(CLI_EXIT_USAGE, "%s: '%s' is one word too many", verb->name, quoted.text);
+        cli__complain(CLI_EXIT_USAGE, "%s: unexpected operand '%s'", verb->name, quoted.text);
         return CLI_PARSE_WRONG;
     }
     *ret_arguments = arguments;

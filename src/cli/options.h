@@ -1,5 +1,5 @@
 /*
- * Reads the words behind a verb by the verb's own option table.
+ * Reads the words after a verb by the verb's own option table.
  */
 #ifndef TS_CLI_OPTIONS_H
 #define TS_CLI_OPTIONS_H
@@ -9,19 +9,19 @@
 enum cli_parse {
     CLI_PARSE_OK,
     CLI_PARSE_HELP,  /* --help or -h was among the words */
-    CLI_PARSE_WRONG, /* it has been said what is wrong */
+    CLI_PARSE_WRONG, /* an error was printed */
 };
 
-/* Room for what words are read into; both arrays have at least as many entries as there are words. */
+/* Memory for the parsed words; both arrays have at least as many entries as there are words. */
 struct cli_parse_room {
     const char **operands;
     struct cli_given *given;
 };
 
 /*
- * Options stand anywhere before "--", as "--name value" or "--name=value", or "-n value" for one that has a letter, each once
- * unless the table says otherwise. A word that begins with "-" and a digit is an operand (ids may be negative), and so is "-". What
- * ret_arguments points to lies in the room.
+ * Options come anywhere before "--", as "--name value" or "--name=value", or "-n value" for one with a
+ * letter; each once, unless the table allows more. A word that begins with "-" and a digit is an operand,
+ * because ids may be negative, and so is "-". ret_arguments points into the memory.
  */
 enum cli_parse cli__options_parse(const struct cli_verb *verb, int count, const char *const *words,
                                   struct cli_parse_room room, struct cli_arguments *ret_arguments);

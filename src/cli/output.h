@@ -1,5 +1,5 @@
 /*
- * The end of what a verb printed: output that could not be written is a failure that must be seen.
+ * The end of a verb's output: a failed write must not go unnoticed.
  */
 #ifndef TS_CLI_OUTPUT_H
 #define TS_CLI_OUTPUT_H
@@ -8,8 +8,8 @@
 
 #include "os/out.h"
 
-/* Flush, complain about what could not be written, and give the status to end with: `status` when all went
- * well. */
+/* Flushes, prints an error for a failed write, and returns the exit status: `status` when everything was
+ * written. */
 enum cli_exit cli__finish_out(struct ts_out *out, enum cli_exit status);
 enum cli_exit cli__finish_stdout(enum cli_exit status);
 

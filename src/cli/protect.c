@@ -1,5 +1,5 @@
 /*
- * turnstone protect: what is staged, before it is committed.
+ * turnstone protect: scans staged changes before a commit.
  */
 #include "complain.h"
 #include "output.h"
@@ -10,24 +10,40 @@
 
 #include <stdlib.h>
 
-enum { RULES, NO_BUILTIN_RULES, CONFIG, NO_REPO_CONFIG, BASELINE, FAIL_ON, OPTION_COUNT };
+enum {
+    ALLOW_MISSING,
+    RULES,
+    NO_BUILTIN_RULES,
+    CONFIG,
+    NO_REPO_CONFIG,
+    BASELINE,
+    FAIL_ON,
+    MEMORY,
+    MAX_TIME,
+    MAX_RATIO,
+    OPTION_COUNT
+};
 
 static const struct cli_option options_table[OPTION_COUNT] = {
+    [ALLOW_MISSING] = {.name = "allow-missing",
+                       .help = "allow staged files that a partial clone lacks (default: such files end the "
+                               "check with status 4)"},
     [RULES] = {.name = "rules",
                .argument = "FILE",
-               .help = "add the rules of this file; one with the id of a built-in rule takes its place",
+               .help = "add the rules of this file; a rule replaces an earlier one with the same id",
                .many = true},
     [NO_BUILTIN_RULES] = {.name = "no-builtin-rules",
-                          .help = "only the rules of --rules and of the configuration"},
+                          .help = "use only the rules of --rules and of the configuration"},
     [CONFIG] = {.name = "config",
                 .argument = "FILE",
-                .help = "use this configuration instead of .turnstone.yml"},
+                .help = "use this configuration file instead of .turnstone.yml"},
     [NO_REPO_CONFIG] = {.name = "no-repo-config", .help = "ignore the .turnstone.yml of the repository"},
-    [BASELINE] = {.name = "baseline", .argument = "FILE", .help = "findings that are known, and no matter"},
+    [BASELINE] = {.name = "baseline", .argument = "FILE", .help = "known findings to ignore"},
     [FAIL_ON] = {.name = "fail-on",
                  .argument = "SEVERITY",
                  .choices = "low|medium|high|critical",
-                 .help = "refuse only findings of this severity or graver; by default any"},
+                 .help = "refuse only findings of this severity or higher (default: low)"},
+    CLI_SCAN_LIMIT_OPTIONS(MEMORY, MAX_TIME, MAX_RATIO),
 };
 
 static const char *variable(const char *name) {
@@ -35,7 +51,7 @@ static const char *variable(const char *name) {
     return value && value[0] ? value : NULL;
 }
 
-/* As git tells its hooks, which it runs at the top of the work tree. */
+/* Git sets these for hooks, which run at the top of the work tree. */
 static struct ts_scan_target choose_target(const struct cli_arguments *arguments) {
     struct ts_scan_target target = {.path = "."};
     if (arguments->operand_count > 0) {
@@ -47,7 +63,7 @@ static struct ts_scan_target choose_target(const struct cli_arguments *arguments
     return target;
 }
 
-/* Nothing is said when there is nothing to say: commits are made all day. */
+/* Prints nothing when there is nothing to report: commits are frequent. */
 static enum cli_exit tell(struct cli_scan_options *options, const struct ts_report *report) {
     enum cli_exit status = cli__scan_status(report, options->fail_on);
     if (status == CLI_EXIT_INCOMPLETE)
@@ -57,9 +73,9 @@ static enum cli_exit tell(struct cli_scan_options *options, const struct ts_repo
     if (status == CLI_EXIT_FINDINGS)
         cli__complain(
             status,
-            "protect: refused: what is staged has secrets. Take them out and stage again; what is none is "
-            "allowed by 'turnstone:allow' in its line, or in .turnstone.yml. 'git commit --no-verify' "
-            "commits all the same");
+            "protect: refused: the staged changes contain secrets. Remove them and stage again; to allow "
+            "a false positive, put 'turnstone:allow' in its line, or use .turnstone.yml. 'git commit "
+            "--no-verify' skips this check");
     return status;
 }
 
@@ -76,7 +92,7 @@ static enum cli_exit scan_and_tell(struct cli_scan_options *options) {
             status = cli__scan_compare(options, &baseline, &report);
         if (status == CLI_EXIT_DONE)
             status = tell(options, &report);
-        ts_scan_release(&report);
+        ts_scan_report_release(&report);
     }
     ts_baseline_release(&baseline);
     return status;
@@ -85,12 +101,12 @@ static enum cli_exit scan_and_tell(struct cli_scan_options *options) {
 static enum cli_exit run_protect(const struct cli_arguments *arguments) {
     const char *const *values = arguments->values;
     if (arguments->operand_count > 1)
-        return cli__complain(CLI_EXIT_USAGE, "protect: one repository at a time; the second is '%s'",
+        return cli__complain(CLI_EXIT_USAGE, "protect: takes one repository; '%s' is a second one",
                              cli__quote_text(arguments->operands[1]).text);
     if (values[CONFIG] && values[NO_REPO_CONFIG])
         return cli__complain(
             CLI_EXIT_USAGE,
-            "protect: with --config no other configuration is read; leave out --no-repo-config");
+            "protect: --config replaces the target's own configuration; leave out --no-repo-config");
     struct ts_scan_target target = choose_target(arguments);
     struct cli_scan_options options = {
         .verb = "protect",
@@ -105,9 +121,15 @@ static enum cli_exit run_protect(const struct cli_arguments *arguments) {
                  .search_upward = true,
                  .index_file = arguments->operand_count == 0 ? variable("GIT_INDEX_FILE") : NULL,
                  .jobs = 1,
+                 .allow_missing = values[ALLOW_MISSING] != NULL,
                  .config_file = values[CONFIG],
                  .no_repo_config = values[NO_REPO_CONFIG] != NULL,
                  .no_builtin_rules = values[NO_BUILTIN_RULES] != NULL}};
+    struct cli_scan_limits limits = {
+        .memory = values[MEMORY], .max_time = values[MAX_TIME], .max_ratio = values[MAX_RATIO]};
+    enum cli_exit status = cli__scan_limits_read("protect", &limits, &options.scan);
+    if (status != CLI_EXIT_DONE)
+        return status;
     const char **rules = calloc(arguments->given_count + 1, sizeof *rules);
     if (!rules)
         return cli__complain(CLI_EXIT_INFRASTRUCTURE, "out of memory");
@@ -117,33 +139,32 @@ static enum cli_exit run_protect(const struct cli_arguments *arguments) {
     options.scan.rule_files = rules;
     if (values[FAIL_ON])
         (void)ts_severity_parse(ts_bytes_of_cstring(values[FAIL_ON]), &options.fail_on);
-    enum cli_exit status = scan_and_tell(&options);
+    status = scan_and_tell(&options);
     free(rules);
     return status;
 }
 
 static const struct cli_variable variables[] = {
-    {"GIT_DIR", "the repository, when none is named; by default that of the current folder"},
-    {"GIT_WORK_TREE", "with GIT_DIR, where its files are; by default the current folder"},
-    {"GIT_INDEX_FILE", "the index to look at, as git tells its hooks, when no repository is named"},
-    {"NO_COLOR", "when set, and not empty, no colours are used on a terminal"},
-    {"XDG_CACHE_HOME", "where compiled rules are kept; ~/.cache by default"},
+    {"GIT_DIR", "the repository, if no operand names one (default: the repository of the current folder)"},
+    {"GIT_WORK_TREE", "with GIT_DIR, the folder of its files (default: the current folder)"},
+    {"GIT_INDEX_FILE", "the index to scan, if no operand names a repository; git sets it for hooks"},
+    {"NO_COLOR", "if set and not empty, do not use colours on a terminal"},
+    {"XDG_CACHE_HOME", "folder for compiled rules (default: ~/.cache)"},
 };
 
 const struct cli_verb cli__verb_protect = {
     .name = "protect",
-    .summary = "refuse a commit that would bring secrets",
+    .summary = "refuse a commit that would add secrets",
     .operands = "[REPOSITORY]",
     .description =
-        "For a pre-commit hook: looks at the files that are staged and differ from HEAD, and reports the secrets that the commit "
-        "would bring. What these files had before, or what only moves from one to another, is left out; turnstone scan finds "
-        "that. Says nothing when there is nothing to report.\n\n"
-        "The repository is that of the current folder by default. The .turnstone.yml of its work tree may allow findings; so "
-        "does --baseline.\n\n"
-        "As a hook of git, put 'exec turnstone protect' into .git/hooks/pre-commit; with the pre-commit framework, use the hook "
-        "'turnstone' of this repository.\n\n"
-        "Status 0 lets the commit pass, 1 are findings, 2 is a wrong option or no repository, 4 something that could not be "
-        "read, and 6 that memory or temporary files failed.",
+        "For a pre-commit hook: scans the staged files that differ from HEAD, and reports the secrets "
+        "that the commit would add. It ignores secrets that these files had before, or that only move "
+        "from one file to another; 'turnstone scan' finds those. It prints nothing when there is nothing "
+        "to report.\n\nBy default it uses the repository of the current folder. The .turnstone.yml of the "
+        "work tree and --baseline may allow findings.\n\nAs a git hook, put 'exec turnstone protect' into "
+        ".git/hooks/pre-commit. With the pre-commit framework, use the hook 'turnstone' of this "
+        "repository.\n\nExit status: 0 the commit may go ahead; 1 findings; 2 a wrong option or no "
+        "repository; 4 something could not be read; 6 memory or temporary files failed.",
     .options = options_table,
     .option_count = OPTION_COUNT,
     .variables = variables,

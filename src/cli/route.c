@@ -1,9 +1,9 @@
 /*
  * turnstone route: which store holds an id, or whether a store owns it.
  *
- * The command line becomes a plan first (a router, and what to answer), so that nothing is printed before everything that
- * was given has been understood. Ids on standard input are answered as they come: whenever there is nothing more to read
- * for the moment, what was answered is written out, so that another program can wait for each answer.
+ * The command line is first turned into a plan (a router, and the kind of answer), so that nothing is printed
+ * before all arguments are checked. Ids on standard input are answered as they come: before the program waits
+ * for input, it writes out its answers, so that another program can wait for each of them.
  */
 #include "complain.h"
 #include "output.h"
@@ -21,7 +21,7 @@
 
 enum { ROUTE_STRATEGY, ROUTE_STORES, ROUTE_RANGES, ROUTE_OWN, ROUTE_JSON };
 
-/* Longer than any id, even with leading zeros that nobody would write. */
+/* Longer than any id with a reasonable number of leading zeros. */
 enum { TOKEN_MAX = 4096 };
 
 struct plan {
@@ -102,7 +102,7 @@ static enum cli_exit plan_hash(const struct cli_arguments *arguments, enum ts_ro
     } else if (stores) {
         status = read_u32("--stores", stores, 1, &count);
     } else {
-        return cli__complain(CLI_EXIT_USAGE, "route: how many stores are there? --stores N says it");
+        return cli__complain(CLI_EXIT_USAGE, "route: the number of stores is missing; give --stores N");
     }
     if (status == CLI_EXIT_DONE) {
         enum ts_router_error error = ts_router_init_hash(strategy, count, &plan->router, NULL);
@@ -148,7 +148,7 @@ static enum cli_exit plan_router(const struct cli_arguments *arguments, struct p
     return cli__complain(CLI_EXIT_USAGE, "route: unknown strategy");
 }
 
-/* Whose ids are asked for: --own INDEX or, with the router, from the environment already. */
+/* The store to ask about: --own INDEX, or already set from the environment with the router. */
 static enum cli_exit plan_owner(const struct cli_arguments *arguments, struct plan *plan) {
     const char *own = arguments->values[ROUTE_OWN];
     if (!own)
@@ -291,26 +291,25 @@ static const struct cli_option route_options[] = {
     [ROUTE_STRATEGY] = {.name = "strategy",
                         .argument = "NAME",
                         .choices = "single|xxh64|fnv1a|jump|range",
-                        .help = "how ids become stores; xxh64 unless given"},
+                        .help = "how ids map to stores (default: xxh64)"},
     [ROUTE_STORES] = {.name = "stores",
                       .argument = "N",
-                      .help = "how many stores there are, for xxh64, fnv1a and jump"},
+                      .help = "the number of stores, for xxh64, fnv1a and jump"},
     [ROUTE_RANGES] =
         {.name = "ranges",
          .argument = "LIST",
-         .help = "which store has which ids, for range: STORE:START-END,… where END is not included, except "
-                 "that the end 'max' includes the last id"},
+         .help = "for the strategy range: STORE:START-END,…; END is excluded, but the end 'max' includes "
+                 "the last id"},
     [ROUTE_OWN] = {.name = "own",
                    .argument = "INDEX",
-                   .help =
-                       "print yes or no instead: whether this store owns the id; 'env' takes the index from "
-                       "TURNSTONE_STORE_INDEX and the number of stores from TURNSTONE_STORE_COUNT"},
-    [ROUTE_JSON] = {.name = "json", .help = "print a JSON object a line"},
+                   .help = "print yes or no: whether this store owns the id; 'env' takes the store from "
+                           "TURNSTONE_STORE_INDEX and the number of stores from TURNSTONE_STORE_COUNT"},
+    [ROUTE_JSON] = {.name = "json", .help = "print one JSON object per line"},
 };
 
 static const struct cli_variable route_variables[] = {
-    {"TURNSTONE_STORE_INDEX", "for --own env: which store this is, from 0"},
-    {"TURNSTONE_STORE_COUNT", "for --own env: how many stores there are"},
+    {"TURNSTONE_STORE_INDEX", "for --own env: the number of this store, from 0"},
+    {"TURNSTONE_STORE_COUNT", "for --own env: the number of stores"},
 };
 
 static const struct cli_example route_examples[] = {
@@ -321,16 +320,16 @@ static const struct cli_example route_examples[] = {
 
 const struct cli_verb cli__verb_route = {
     .name = "route",
-    .summary = "tell which store holds an id",
+    .summary = "show which store holds an id",
     .operands = "ID…",
     .description =
-        "Prints a line for each id: the id as it was given, and its store. Ids are 64-bit numbers, signed or "
-        "unsigned (-1 and 18446744073709551615 are the same, the last id). The operand '-' reads ids from standard "
-        "input, with white space between them.\n\n"
-        "Every process that is given the same strategy gets the same answer, on any machine, in any version. xxh64 "
-        "spreads all ids evenly. jump does too, and moves only 1/(n+1) of the ids when a store is added to n. fnv1a "
-        "is there for compatibility: it reaches 65,536 stores at most, and spreads badly when ids share their low "
-        "bits. range is for placing ids by hand. single has one store, 0.",
+        "Prints one line for each id: the id as given, and its store. Ids are 64-bit numbers, signed or "
+        "unsigned (-1 and 18446744073709551615 are the same, the last id). The operand '-' reads ids from "
+        "standard input, separated by white space.\n\nThe same strategy gives the same answer in every "
+        "process, on any machine, in any version. xxh64 spreads all ids evenly. jump does so too, and "
+        "moves only 1/(n+1) of the ids when a store is added to n stores. fnv1a is for compatibility: it "
+        "reaches at most 65,536 stores, and spreads badly when ids share their low bits. range places ids "
+        "by hand. single has one store, 0.",
     .options = route_options,
     .option_count = sizeof route_options / sizeof route_options[0],
     .variables = route_variables,

@@ -1,5 +1,5 @@
 /*
- * turnstone rules list, check and explain: what there is to be found, and whether a rule file is sound.
+ * turnstone rules list, check and explain: the detection rules, and whether a rule file is sound.
  */
 #include "complain.h"
 #include "nearest.h"
@@ -28,7 +28,7 @@ static void put_number(const char *name, uint64_t value) {
     ts_out_put_u64(&out, value);
 }
 
-/* The built-in rules, unless they are not wanted, and those of every --rules. */
+/* The built-in rules, unless they are disabled, and those of every --rules. */
 static enum cli_exit load(const struct cli_arguments *arguments, size_t rules_option, bool with_builtin,
                           struct ts_ruleset *rules) {
     struct ts_detect_error error;
@@ -62,7 +62,7 @@ static void put_json_texts(const char *name, const struct ts_rule_texts *texts) 
     ts_out_put_char(&out, ']');
 }
 
-/* As in a rule file: texts that match with their secret, then those that must not. */
+/* As in a rule file: matching texts with their secret, then texts that must not match. */
 static void put_json_examples(const struct ts_rule *rule) {
     ts_out_put_cstring(&out, ",\"examples\":{\"match\":[");
     for (size_t i = 0; i < rule->match_count; i++) {
@@ -81,11 +81,27 @@ static void put_json_examples(const struct ts_rule *rule) {
     ts_out_put_cstring(&out, "]}");
 }
 
+/* The names of the fields that the rule's file leaves out and its pattern gives. */
+static void put_json_derived(const struct ts_rule *rule) {
+    char *names[3];
+    struct ts_rule_texts derived = {.texts = names};
+    static char reach[] = "reach", gate[] = "gate", lead[] = "lead";
+    if (rule->derived.reach)
+        names[derived.count++] = reach;
+    if (rule->derived.gate)
+        names[derived.count++] = gate;
+    if (rule->derived.lead)
+        names[derived.count++] = lead;
+    put_json_texts("derived", &derived);
+}
+
 static void put_json_rule(const struct ts_rule *rule) {
     ts_out_put_cstring(&out, "{\"id\":");
     ts_out_put_json(&out, ts_bytes_of_cstring(rule->id));
     put_json_field("name", rule->name);
     put_json_field("description", rule->description);
+    put_json_field("revoke", rule->revoke);
+    put_json_field("url", rule->url);
     put_json_field("severity", ts_severity_name(rule->severity));
     put_json_field("confidence", ts_confidence_name(rule->confidence));
     put_json_field("pattern", rule->pattern);
@@ -94,6 +110,8 @@ static void put_json_rule(const struct ts_rule *rule) {
     put_json_texts("anchors", &rule->anchors);
     put_number(",\"lead\":", rule->lead);
     put_json_texts("keywords", &rule->keywords);
+    put_json_texts("paths", &rule->paths);
+    put_json_texts("not-paths", &rule->not_paths);
     put_number(",\"distance\":", rule->distance);
     char entropy[48];
     snprintf(entropy, sizeof entropy, ",\"entropy\":%.15g", rule->entropy);
@@ -106,6 +124,7 @@ static void put_json_rule(const struct ts_rule *rule) {
     }
     put_number("],\"reach\":", rule->reach);
     ts_out_put_cstring(&out, rule->generic ? ",\"generic\":true" : ",\"generic\":false");
+    put_json_derived(rule);
     put_json_examples(rule);
     put_json_field("file", rule->file);
     put_number(",\"line\":", rule->line);
@@ -131,7 +150,7 @@ static void put_padded(const char *text, size_t width) {
 
 static enum cli_exit run_list(const struct cli_arguments *arguments) {
     if (arguments->operand_count > 0)
-        return cli__complain(CLI_EXIT_USAGE, "rules list: takes no '%s'; --rules FILE adds rules",
+        return cli__complain(CLI_EXIT_USAGE, "rules list: unexpected operand '%s'; --rules FILE adds rules",
                              cli__quote_text(arguments->operands[0]).text);
     struct ts_ruleset rules;
     ts_ruleset_init(&rules);
@@ -139,7 +158,8 @@ static enum cli_exit run_list(const struct cli_arguments *arguments) {
     enum cli_exit status = CLI_EXIT_DONE;
     if (!with_builtin && !arguments->values[LIST_RULES])
         status = cli__complain(CLI_EXIT_USAGE,
-                               "rules list: --no-builtin leaves nothing; --rules FILE names others");
+                               "rules list: no rules are left with --no-builtin; add some with --rules "
+                               "FILE");
     if (status == CLI_EXIT_DONE)
         status = load(arguments, LIST_RULES, with_builtin, &rules);
     if (status == CLI_EXIT_DONE) {
@@ -166,6 +186,7 @@ static enum cli_exit run_list(const struct cli_arguments *arguments) {
 
 struct told {
     bool json;
+    size_t problems;
     size_t warnings;
 };
 
@@ -173,6 +194,7 @@ static void put_problem(void *context, const struct ts_detect_error *problem) {
     struct told *told = context;
     bool is_warning = problem->kind == TS_DETECT_UNDECIDED;
     told->warnings += is_warning;
+    told->problems += !is_warning;
     if (told->json) {
         ts_out_put_cstring(&out, "{\"rule\":");
         ts_out_put_json(&out, ts_bytes_of_cstring(problem->rule));
@@ -187,32 +209,37 @@ static void put_problem(void *context, const struct ts_detect_error *problem) {
     ts_out_put_char(&out, '\n');
 }
 
+static void put_verdict(const char *name, size_t rules, const struct told *told) {
+    put_escaped(ts_bytes_of_cstring(name));
+    put_number(": ", rules);
+    ts_out_put_cstring(&out, rules == 1 ? " rule, " : " rules, ");
+    ts_out_put_u64(&out, told->problems);
+    ts_out_put_cstring(&out, told->problems == 1 ? " problem" : " problems");
+    if (told->warnings > 0) {
+        put_number(", ", told->warnings);
+        ts_out_put_cstring(&out, told->warnings == 1 ? " warning" : " warnings");
+    }
+    ts_out_put_char(&out, '\n');
+}
+
 /* One file, or the built-in rules when it is NULL. Adds to the number of problems. */
 static enum cli_exit check_file(const char *path, bool json, size_t *problems) {
     struct ts_ruleset rules;
     struct ts_detect_error error;
+    struct told told = {.json = json};
     ts_ruleset_init(&rules);
+    rules.visit = put_problem;
+    rules.context = &told;
     enum cli_exit status = CLI_EXIT_DONE;
     bool loaded = path ? ts_ruleset_add_file(&rules, path, &error) : ts_ruleset_add_builtin(&rules, &error);
-    if (!loaded) {
+    if (!loaded && told.problems == 0) {
         (void)ts_out_flush(&out);
         status = cli__complain(CLI_EXIT_USAGE, "rules check: %s", error.text);
     } else {
-        struct told told = {.json = json};
-        size_t found = ts_rules_check(&rules, put_problem, &told);
-        *problems += found;
-        if (!json) {
-            put_escaped(ts_bytes_of_cstring(path ? path : "built-in rules"));
-            put_number(": ", rules.count);
-            ts_out_put_cstring(&out, rules.count == 1 ? " rule, " : " rules, ");
-            ts_out_put_u64(&out, found);
-            ts_out_put_cstring(&out, found == 1 ? " problem" : " problems");
-            if (told.warnings > 0) {
-                put_number(", ", told.warnings);
-                ts_out_put_cstring(&out, told.warnings == 1 ? " warning" : " warnings");
-            }
-            ts_out_put_char(&out, '\n');
-        }
+        (void)ts_rules_check(&rules, put_problem, &told);
+        *problems += told.problems;
+        if (!json)
+            put_verdict(path ? path : "built-in rules", rules.count, &told);
     }
     ts_ruleset_release(&rules);
     return status;
@@ -243,8 +270,8 @@ static void put_line(const char *label, const char *text) {
 }
 
 /* As it was written: escaping doubles backslashes, of which patterns have many. */
-static void put_pattern(const char *pattern) {
-    put_padded("pattern", 12);
+static void put_pattern(const char *label, const char *pattern) {
+    put_padded(label, 12);
     const char *rest = pattern;
     for (const char *slash = strchr(rest, '\\'); slash; slash = strchr(rest, '\\')) {
         put_escaped(ts_bytes_of(rest, (size_t)(slash - rest)));
@@ -276,22 +303,43 @@ static void put_examples(const struct ts_rule *rule) {
         put_bytes("leaves", rule->non_matches[i].text);
 }
 
+static const char *from_pattern(bool is_derived) {
+    return is_derived ? "; from the pattern" : "";
+}
+
+static void put_gate(const struct ts_rule *rule) {
+    char text[160];
+    bool is_token = rule->gate == TS_GATE_TOKEN;
+    snprintf(text, sizeof text, "%s%s",
+             is_token ? "16 or more token characters with at least two digits, after one of the keywords"
+                      : "every match contains one of these",
+             from_pattern(rule->derived.gate));
+    put_line("gate", text);
+    put_texts("literals", &rule->literals);
+    put_texts("anchors", &rule->anchors);
+    snprintf(text, sizeof text, "a match begins at most %u bytes before %s%s", rule->lead,
+             is_token ? "these characters" : "the end of one of them", from_pattern(rule->derived.lead));
+    put_line("lead", text);
+}
+
 static void put_explanation(const struct ts_rule *rule) {
     char number[96];
     put_line("id", rule->id);
     put_line("name", rule->name);
     if (rule->description[0])
         put_line("description", rule->description);
+    if (rule->revoke[0])
+        put_line("revoke", rule->revoke);
+    if (rule->url[0])
+        put_line("url", rule->url);
     put_line("severity", ts_severity_name(rule->severity));
     put_line("confidence", ts_confidence_name(rule->confidence));
-    put_pattern(rule->pattern);
-    if (rule->gate == TS_GATE_TOKEN)
-        put_line("gate", "16 or more token characters, two digits among them, behind one of the keywords");
-    put_texts("literals", &rule->literals);
-    put_texts("anchors", &rule->anchors);
-    snprintf(number, sizeof number, "a match begins at most %u bytes before %s", rule->lead,
-             rule->gate == TS_GATE_TOKEN ? "these characters" : "the end of one of them");
-    put_line("lead", number);
+    put_pattern("pattern", rule->written);
+    if (strcmp(rule->written, rule->pattern) != 0)
+        put_pattern("  in full", rule->pattern);
+    put_gate(rule);
+    put_texts("paths", &rule->paths);
+    put_texts("not paths", &rule->not_paths);
     put_texts("keywords", &rule->keywords);
     if (rule->keywords.count > 0) {
         snprintf(number, sizeof number, "a keyword within %u bytes before the secret", rule->distance);
@@ -304,8 +352,8 @@ static void put_explanation(const struct ts_rule *rule) {
     for (size_t i = 0; i < rule->validator_count; i++)
         put_line("validator", ts_validator_name(rule->validators[i]));
     if (rule->generic)
-        put_line("generic", "gives way to a rule that knows the issuer");
-    snprintf(number, sizeof number, "at most %u bytes", rule->reach);
+        put_line("generic", "ignored where a rule for a specific issuer matches");
+    snprintf(number, sizeof number, "at most %u bytes%s", rule->reach, from_pattern(rule->derived.reach));
     put_line("reach", number);
     put_examples(rule);
     put_padded("file", 12);
@@ -361,10 +409,10 @@ static enum cli_exit run_explain(const struct cli_arguments *arguments) {
 static const struct cli_option list_options[] = {
     [LIST_RULES] = {.name = "rules",
                     .argument = "FILE",
-                    .help = "add the rules of this file; one with the id of another takes its place",
+                    .help = "add the rules of this file; a rule replaces an earlier one with the same id",
                     .many = true},
-    [LIST_ONLY] = {.name = "no-builtin", .help = "leave the built-in rules out"},
-    [LIST_JSON] = {.name = "json", .help = "print a JSON object a line, with everything that a rule has"},
+    [LIST_ONLY] = {.name = "no-builtin", .help = "do not use the built-in rules"},
+    [LIST_JSON] = {.name = "json", .help = "print one JSON object per line, with all fields of each rule"},
 };
 
 static const struct cli_example list_examples[] = {
@@ -388,7 +436,7 @@ static const struct cli_option check_options[] = {
 };
 
 static const struct cli_example check_examples[] = {
-    {"turnstone rules check", "whether the built-in rules hold"},
+    {"turnstone rules check", "check the built-in rules"},
 };
 
 const struct cli_verb cli__verb_rules_check = {
@@ -396,12 +444,12 @@ const struct cli_verb cli__verb_rules_check = {
     .summary = "check rule files",
     .operands = "[FILE…]",
     .description =
-        "Checks that every rule of the files is sound, without a file the built-in ones: its pattern compiles, is "
-        "bounded and keeps to its reach; its examples match, or do not, as they say; and its gate lets every match "
-        "through: of the examples, and where the gate is token, of all that the pattern can match. What cannot be told "
-        "is a warning. Prints a line for each problem and each warning, and one for each file.\n\n"
-        "A file that cannot be read as rules at all ends the check with status 2; problems end it with status 1, warnings "
-        "do not.",
+        "Checks every rule of the files, or the built-in rules if no file is named. A rule is sound if "
+        "its pattern compiles, is bounded and matches at most 'reach' bytes; if its examples match, or do "
+        "not match, as they should; and if its gate passes every match: the examples, and with the gate "
+        "'token' everything that the pattern can match. What the check cannot decide is a warning. Prints "
+        "one line for each problem, each warning and each file.\n\nExit status: 1 for problems; 2 if a "
+        "file cannot be read as rules. Warnings do not change the status.",
     .options = check_options,
     .option_count = sizeof check_options / sizeof check_options[0],
     .examples = check_examples,
@@ -414,7 +462,7 @@ static const struct cli_option explain_options[] = {
                        .argument = "FILE",
                        .help = "add the rules of this file",
                        .many = true},
-    [EXPLAIN_JSON] = {.name = "json", .help = "print a JSON object a line"},
+    [EXPLAIN_JSON] = {.name = "json", .help = "print one JSON object per line"},
 };
 
 static const struct cli_example explain_examples[] = {
@@ -423,12 +471,12 @@ static const struct cli_example explain_examples[] = {
 
 const struct cli_verb cli__verb_rules_explain = {
     .name = "rules explain",
-    .summary = "say what a rule looks for",
+    .summary = "explain what a rule looks for",
     .operands = "ID…",
     .description =
-        "Prints everything that a rule has: what its file sets and, with it, what is so unless given, how far before its "
-        "gate a match may begin (lead), and examples of what it finds and what it leaves alone. The examples are made "
-        "up.",
+        "Prints all fields of a rule, with defaults for those that its file does not set: how far before "
+        "its gate a match may begin (lead), examples that it finds, and examples that it ignores. The "
+        "examples are made up.",
     .options = explain_options,
     .option_count = sizeof explain_options / sizeof explain_options[0],
     .examples = explain_examples,

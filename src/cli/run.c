@@ -1,5 +1,5 @@
 /*
- * turnstone run create, register, list, complete, fail and cancel.
+ * turnstone run create, register, list, complete, fail, cancel and delete.
  */
 #include "complain.h"
 #include "coord_verb.h"
@@ -26,6 +26,7 @@ enum {
 enum { REGISTER_RUN = COORD_OPTIONS, REGISTER_SHARDS, REGISTER_OP_ID };
 enum { LIST_STATUS = COORD_OPTIONS };
 enum { END_RUN = COORD_OPTIONS, END_OP_ID };
+enum { DELETE_RUN = COORD_OPTIONS };
 
 /* What a registration is read into. */
 struct registration {
@@ -58,20 +59,37 @@ static void put_shard_ids(struct cli_coord *coord, const struct registration *re
     ts_out_put_char(coord->out, ']');
 }
 
-static void print_registered(struct cli_coord *coord, const struct registration *registration,
-                             const struct ts_coord_outcome *outcome) {
+/* A registration makes its run active; when it is only repeated, the run may be anything by now. */
+static enum cli_exit print_registered(struct cli_coord *coord, const struct registration *registration,
+                                      const struct ts_coord_outcome *outcome) {
+    const bool is_new = outcome->outcome == TS_OUTCOME_EXECUTED;
+    const struct ts_coord_run_query query = {.tenant = coord->tenant, .run = registration->op.run};
+    struct ts_run_record run = {.status = TS_RUN_ACTIVE};
+    struct ts_coord_detail detail = {0};
+    if (!is_new) {
+        const enum ts_get_run_error error = ts_coord_get_run(coord->coord, &query, &run, &detail);
+        if (error != TS_GET_RUN_OK)
+            return cli__coord_refuse(coord, ts_get_run_error_variant(error), &detail);
+    }
     if (coord->json) {
         cli__object_begin(coord);
         cli__put_outcome(coord, outcome, registration->op.op_id);
         cli__member_number(coord, "run", registration->op.run.v);
-        cli__member_text(coord, "status", ts_run_status_name(TS_RUN_ACTIVE));
+        cli__member_text(coord, "status", ts_run_status_name(run.status));
         put_shard_ids(coord, registration);
         cli__object_end(coord);
-        return;
+        return CLI_EXIT_DONE;
     }
+    const size_t count = registration->op.shards.count;
     cli__put_outcome(coord, outcome, registration->op.op_id);
-    cli__say(coord, ": run %llu has %zu %s more\n", (unsigned long long)registration->op.run.v,
-             registration->op.shards.count, registration->op.shards.count == 1 ? "shard" : "shards");
+    if (is_new)
+        cli__say(coord, ": run %llu has %zu %s more\n", (unsigned long long)registration->op.run.v, count,
+                 count == 1 ? "shard" : "shards");
+    else
+        cli__say(coord, ": run %llu had %s already, %llu registered in all; it is %s\n",
+                 (unsigned long long)registration->op.run.v, count == 1 ? "this shard" : "these shards",
+                 (unsigned long long)run.registered, ts_run_status_name(run.status));
+    return CLI_EXIT_DONE;
 }
 
 static enum cli_exit create_with_shards(struct cli_coord *coord, const struct ts_create_run_op *op,
@@ -84,8 +102,7 @@ static enum cli_exit create_with_shards(struct cli_coord *coord, const struct ts
                                                                      registration->memory, &outcome, &detail);
     if (error != TS_CREATE_RUN_OK)
         return cli__coord_refuse(coord, ts_create_run_error_variant(error), &detail);
-    print_registered(coord, registration, &outcome);
-    return CLI_EXIT_DONE;
+    return print_registered(coord, registration, &outcome);
 }
 
 static enum cli_exit create_alone(struct cli_coord *coord, const struct ts_create_run_op *op) {
@@ -140,8 +157,10 @@ static enum cli_exit run_create(const struct cli_arguments *arguments) {
     if (status == CLI_EXIT_DONE)
         status = read_config(verb, arguments, &op.config);
     if (status == CLI_EXIT_DONE && !shards && arguments->values[CREATE_OP_ID])
-        status =
-            cli__complain(CLI_EXIT_USAGE, "%s: --op-id goes with --shards: a run alone is made once", verb);
+        status = cli__complain(CLI_EXIT_USAGE,
+                               "%s: --op-id needs --shards: without shards, creating a run "
+                               "takes no op id",
+                               verb);
     if (status == CLI_EXIT_DONE)
         status = cli__op_id(verb, arguments, CREATE_OP_ID, &registration.op.op_id);
     if (status == CLI_EXIT_DONE && shards)
@@ -164,7 +183,7 @@ static enum cli_exit run_register(const struct cli_arguments *arguments) {
     const char *shards = arguments->values[REGISTER_SHARDS];
     enum cli_exit status = cli__number_required(verb, arguments, REGISTER_RUN, "run", &registration.op.run.v);
     if (status == CLI_EXIT_DONE && !shards)
-        status = cli__complain(CLI_EXIT_USAGE, "%s: --shards FILE must be given; - is standard input", verb);
+        status = cli__complain(CLI_EXIT_USAGE, "%s: --shards FILE is missing ('-': standard input)", verb);
     if (status == CLI_EXIT_DONE)
         status = cli__op_id(verb, arguments, REGISTER_OP_ID, &registration.op.op_id);
     if (status == CLI_EXIT_DONE)
@@ -181,7 +200,7 @@ static enum cli_exit run_register(const struct cli_arguments *arguments) {
         if (error != TS_REGISTER_SHARDS_OK)
             status = cli__coord_refuse(&coord, ts_register_shards_error_variant(error), &detail);
         else
-            print_registered(&coord, &registration, &outcome);
+            status = print_registered(&coord, &registration, &outcome);
         status = cli__coord_close(&coord, status);
     }
     release(&registration);
@@ -248,6 +267,43 @@ static enum cli_exit run_list(const struct cli_arguments *arguments) {
     return cli__coord_close(coord, status);
 }
 
+/* Says how a run has ended. One that is done although shards of it are parked is done with failures: status 1. */
+static enum cli_exit print_ended(struct cli_coord *coord, const struct ts_end_run_op *op,
+                                 const struct ts_coord_outcome *outcome, enum ts_run_status status) {
+    const struct ts_coord_run_query query = {.tenant = op->tenant, .run = op->run};
+    struct ts_shard_counts counts = {0};
+    struct ts_coord_detail detail = {0};
+    enum ts_get_run_error error = TS_GET_RUN_OK;
+    if (status == TS_RUN_DONE)
+        error = ts_coord_run_counts(coord->coord, &query, &counts, &detail);
+    const bool has_failures = error == TS_GET_RUN_OK && counts.parked > 0;
+    if (coord->json) {
+        cli__object_begin(coord);
+        cli__put_outcome(coord, outcome, op->op_id);
+        cli__member_number(coord, "run", op->run.v);
+        cli__member_text(coord, "status", ts_run_status_name(status));
+        if (status == TS_RUN_DONE && error == TS_GET_RUN_OK) {
+            cli__member_bool(coord, "with_failures", has_failures);
+            cli__member_number(coord, "parked", counts.parked);
+        }
+        cli__object_end(coord);
+    } else {
+        cli__put_outcome(coord, outcome, op->op_id);
+        cli__say(coord, ": run %llu is %s", (unsigned long long)op->run.v, ts_run_status_name(status));
+        if (has_failures)
+            cli__say(coord, ", with failures: %llu %s parked", (unsigned long long)counts.parked,
+                     counts.parked == 1 ? "shard is" : "shards are");
+        cli__say(coord, "\n");
+    }
+    /* It has ended all the same. */
+    if (error != TS_GET_RUN_OK)
+        return cli__complain(
+            CLI_EXIT_INFRASTRUCTURE,
+            "%s: the run is done, but the number of parked shards cannot be read; see 'run show'",
+            coord->verb);
+    return has_failures ? CLI_EXIT_FINDINGS : CLI_EXIT_DONE;
+}
+
 static enum cli_exit end_run(const char *verb, const struct cli_arguments *arguments,
                              enum ts_run_op_kind kind, enum ts_run_status becomes) {
     struct ts_end_run_op op = {.kind = kind};
@@ -265,15 +321,8 @@ static enum cli_exit end_run(const char *verb, const struct cli_arguments *argum
     enum ts_run_transition_error error = ts_coord_end_run(coord.coord, &op, &outcome, &detail);
     if (error != TS_RUN_TRANSITION_OK) {
         status = cli__coord_refuse(&coord, ts_run_transition_error_variant(error), &detail);
-    } else if (coord.json) {
-        cli__object_begin(&coord);
-        cli__put_outcome(&coord, &outcome, op.op_id);
-        cli__member_number(&coord, "run", op.run.v);
-        cli__member_text(&coord, "status", ts_run_status_name(becomes));
-        cli__object_end(&coord);
     } else {
-        cli__put_outcome(&coord, &outcome, op.op_id);
-        cli__say(&coord, ": run %llu is %s\n", (unsigned long long)op.run.v, ts_run_status_name(becomes));
+        status = print_ended(&coord, &op, &outcome, becomes);
     }
     return cli__coord_close(&coord, status);
 }
@@ -288,6 +337,37 @@ static enum cli_exit run_cancel(const struct cli_arguments *arguments) {
     return end_run("run cancel", arguments, TS_RUN_OP_CANCEL_RUN, TS_RUN_CANCELLED);
 }
 
+static enum cli_exit run_delete(const struct cli_arguments *arguments) {
+    static const char verb[] = "run delete";
+    struct ts_coord_run_query query;
+    struct cli_coord coord;
+    enum cli_exit status = cli__number_required(verb, arguments, DELETE_RUN, "run", &query.run.v);
+    if (status == CLI_EXIT_DONE)
+        status = cli__coord_open(verb, arguments, NULL, &coord);
+    if (status != CLI_EXIT_DONE)
+        return status;
+    query.tenant = coord.tenant;
+    struct ts_coord_deleted deleted = {0};
+    struct ts_coord_detail detail = {0};
+    const enum ts_delete_run_error error = ts_coord_delete_run(coord.coord, &query, &deleted, &detail);
+    const unsigned long long run = query.run.v, shards = deleted.shards;
+    if (error != TS_DELETE_RUN_OK) {
+        status = cli__coord_refuse(&coord, ts_delete_run_error_variant(error), &detail);
+    } else if (coord.json) {
+        cli__object_begin(&coord);
+        cli__member_number(&coord, "run", run);
+        cli__member_bool(&coord, "deleted", deleted.was_there);
+        cli__member_number(&coord, "shards", shards);
+        cli__object_end(&coord);
+    } else if (deleted.was_there) {
+        cli__say(&coord, "run %llu is deleted, with %llu %s\n", run, shards,
+                 shards == 1 ? "shard" : "shards");
+    } else {
+        cli__say(&coord, "there is no run %llu: nothing to delete\n", run);
+    }
+    return cli__coord_close(&coord, status);
+}
+
 static_assert(TS_TENANT_SHARD_MAX == 100000 && TS_GLOBAL_SHARD_MAX == 1000000,
               "the help of --shard-max says so");
 
@@ -296,33 +376,33 @@ static const struct cli_option create_options[] = {
     [CREATE_RUN] = CLI_RUN_OPTION,
     [CREATE_SHARDS] = {.name = "shards",
                        .argument = "FILE",
-                       .help = "register these shards in the same transaction; - is standard input"},
+                       .help = "register these shards in the same transaction ('-': standard input)"},
     [CREATE_LEASE_MS] = {.name = "lease-ms",
                          .argument = "N",
-                         .help = "how long a lease holds, 1000 to 86400000; 30000 unless given"},
+                         .help = "how long a lease lasts, 1000 to 86400000 (default: 30000)"},
     [CREATE_ATTEMPTS] = {.name = "attempts",
                          .argument = "N",
-                         .help =
-                             "how often a shard is acquired without progress before it is parked, 0 for no "
-                             "limit, at most 1000; 5 unless given"},
+                         .help = "how often a shard may be acquired without progress before it is parked, 0 "
+                                 "to 1000, 0 for no limit (default: 5)"},
     [CREATE_COOLDOWN_MS] = {.name = "cooldown-ms",
                             .argument = "N",
-                            .help = "how long a worker waits between two claims; 0 unless given"},
+                            .help = "how long a worker waits between two claims (default: 0)"},
     [CREATE_SEMANTICS] = {.name = "semantics",
                           .argument = "NAME",
                           .choices = "completed|dispatched",
-                          .help = "what a cursor's key means: done, or handed on; completed unless given"},
+                          .help = "what a cursor's key means: everything up to it is done, or was handed "
+                                  "on (default: completed)"},
     [CREATE_SHARD_MAX] = {.name = "shard-max",
                           .argument = "N",
                           .help =
-                              "how many shards may be registered in all, 1 to 1000000; 100000 unless given"},
+                              "how many shards may be registered in total, 1 to 1000000 (default: 100000)"},
     [CREATE_OP_ID] = CLI_OP_ID_OPTION,
 };
 
 static const struct cli_option register_options[] = {
     CLI_COORD_OPTIONS,
     [REGISTER_RUN] = CLI_RUN_OPTION,
-    [REGISTER_SHARDS] = {.name = "shards", .argument = "FILE", .help = "the shards; - is standard input"},
+    [REGISTER_SHARDS] = {.name = "shards", .argument = "FILE", .help = "the shards ('-': standard input)"},
     [REGISTER_OP_ID] = CLI_OP_ID_OPTION,
 };
 
@@ -340,16 +420,22 @@ static const struct cli_option end_options[] = {
     [END_OP_ID] = CLI_OP_ID_OPTION,
 };
 
-#define SHARD_LINES                                                                                                     \
-    "Shards are JSON lines, {\"start\":\"a\",\"end\":\"m\"} with \"metadata\", \"id\", and \"key\" and \"token\" "      \
-    "of a cursor where wanted. Keys are text, or any bytes as 0x and hexadecimal digits; a bound that is not there "    \
-    "is no bound. Ids have 64 bits; \"id\" is a number or a string of digits. Those that are not given are drawn from " \
-    "the op id: give --op-id where the call may be repeated. Without it each call draws another, and the same lines "   \
-    "again are more shards over the same ranges."
+static const struct cli_option delete_options[] = {
+    CLI_COORD_OPTIONS,
+    [DELETE_RUN] = CLI_RUN_OPTION,
+};
+
+#define SHARD_LINES                                                                                          \
+    "Shards are JSON lines, {\"start\":\"a\",\"end\":\"m\"} optionally with \"metadata\", \"id\", and "      \
+    "the \"key\" and \"token\" of a cursor. Keys are text, or any bytes as 0x and hexadecimal digits; "      \
+    "without a start or end the range is open there. Ids have 64 bits; \"id\" is a number or a string "      \
+    "of digits. Missing ids are derived from the op id: give --op-id if you may repeat the call. "           \
+    "Without --op-id each call draws a new one, and repeating it registers more shards over the same "       \
+    "ranges."
 
 const struct cli_verb cli__verb_run_create = {
     .name = "run create",
-    .summary = "begin a run of work, with or without its shards",
+    .summary = "create a run, with or without its shards",
     .description =
         "A run is a set of shards that workers lease, work on and end. Without --shards it waits for 'run "
         "register'.\n\n" SHARD_LINES,
@@ -362,8 +448,8 @@ const struct cli_verb cli__verb_run_create = {
 
 const struct cli_verb cli__verb_run_register = {
     .name = "run register",
-    .summary = "give a run its shards",
-    .description = "All of them in one transaction, or none.\n\n" SHARD_LINES,
+    .summary = "register the shards of a run",
+    .description = "Registers all shards in one transaction, or none.\n\n" SHARD_LINES,
     .options = register_options,
     .option_count = sizeof register_options / sizeof register_options[0],
     .variables = cli__cluster_variables,
@@ -375,8 +461,8 @@ const struct cli_verb cli__verb_run_list = {
     .name = "run list",
     .summary = "list the runs of a tenant",
     .description =
-        "A line for each, in the order of their ids. One whose record is damaged is listed as that, whatever "
-        "--status says, and the status is 6 then.",
+        "Prints one line for each run, in the order of their ids. A run with a damaged record is always "
+        "listed, as damaged, and the exit status is then 6.",
     .options = list_options,
     .option_count = sizeof list_options / sizeof list_options[0],
     .variables = cli__cluster_variables,
@@ -387,7 +473,8 @@ const struct cli_verb cli__verb_run_list = {
 const struct cli_verb cli__verb_run_complete = {
     .name = "run complete",
     .summary = "end a run whose shards have all ended",
-    .description = "Refused as WrongStatus while a shard is active. Parked shards do not stop it.",
+    .description = "Refused as WrongStatus while a shard is active. With parked shards the run is done with "
+                   "failures, and the exit status is 1.",
     .options = end_options,
     .option_count = sizeof end_options / sizeof end_options[0],
     .variables = cli__cluster_variables,
@@ -397,8 +484,8 @@ const struct cli_verb cli__verb_run_complete = {
 
 const struct cli_verb cli__verb_run_fail = {
     .name = "run fail",
-    .summary = "end a run as failed, whatever its shards are",
-    .description = "From then on no operation changes a shard of it; workers are told ShardTerminal.",
+    .summary = "end a run as failed, with shards in any state",
+    .description = "From then on no operation changes a shard of the run; workers get ShardTerminal.",
     .options = end_options,
     .option_count = sizeof end_options / sizeof end_options[0],
     .variables = cli__cluster_variables,
@@ -408,11 +495,28 @@ const struct cli_verb cli__verb_run_fail = {
 
 const struct cli_verb cli__verb_run_cancel = {
     .name = "run cancel",
-    .summary = "end a run that nobody wants any more",
-    .description = "From then on no operation changes a shard of it; workers are told ShardTerminal.",
+    .summary = "end a run that is no longer needed",
+    .description = "From then on no operation changes a shard of the run; workers get ShardTerminal.",
     .options = end_options,
     .option_count = sizeof end_options / sizeof end_options[0],
     .variables = cli__cluster_variables,
     .variable_count = CLI_CLUSTER_VARIABLES,
     .run = run_cancel,
+};
+
+const struct cli_verb cli__verb_run_delete = {
+    .name = "run delete",
+    .summary = "delete a run that has ended, with its shards",
+    .description =
+        "Deletes everything that the stores keep about the run. A run that has not ended is refused as "
+        "WrongStatus: complete, fail or cancel it first. A large run is deleted in batches. When the command "
+        "is stopped half-way, run it again: it goes on where it was stopped, and the run's id stays taken "
+        "until everything is deleted. A run that is not there is no error.\n\n"
+        "With --json, \"deleted\" says whether there was such a run, and \"shards\" how many shards this "
+        "call has deleted.",
+    .options = delete_options,
+    .option_count = sizeof delete_options / sizeof delete_options[0],
+    .variables = cli__cluster_variables,
+    .variable_count = CLI_CLUSTER_VARIABLES,
+    .run = run_delete,
 };

@@ -93,11 +93,17 @@ static size_t damaged_listed(const struct picture *picture) {
     return picture->damaged < LISTED_MAX ? (size_t)picture->damaged : LISTED_MAX;
 }
 
+/* All that could be done was, and some shards could not be. */
+static bool has_failures(const struct picture *picture) {
+    return picture->progress.counts.active == 0 && picture->progress.counts.parked > 0;
+}
+
 static void print_json(struct cli_coord *coord, const struct picture *picture) {
     const struct ts_run_progress *progress = &picture->progress;
     cli__object_begin(coord);
     cli__member_number(coord, "run", picture->run.run.v);
     cli__member_text(coord, "status", ts_run_status_name(picture->run.status));
+    cli__member_bool(coord, "with_failures", has_failures(picture));
     cli__member_number(coord, "registered", picture->run.registered);
     cli__member_number(coord, "created_at", picture->run.created_at.ms);
     if (picture->run.ended_at.ms != 0)
@@ -155,9 +161,9 @@ static void put_bar(struct cli_coord *coord, const struct picture *picture) {
 
 static void print_text(struct cli_coord *coord, const struct picture *picture) {
     const struct ts_run_progress *progress = &picture->progress;
-    cli__say(coord, "run %llu: %s, %llu %s\n", (unsigned long long)picture->run.run.v,
-             ts_run_status_name(picture->run.status), (unsigned long long)picture->total,
-             picture->total == 1 ? "shard" : "shards");
+    cli__say(coord, "run %llu: %s%s, %llu %s\n", (unsigned long long)picture->run.run.v,
+             ts_run_status_name(picture->run.status), has_failures(picture) ? ", with failures" : "",
+             (unsigned long long)picture->total, picture->total == 1 ? "shard" : "shards");
     if (picture->total > 0)
         put_bar(coord, picture);
     cli__say(
@@ -276,17 +282,17 @@ static const struct cli_option watch_options[] = {
     [SHOW_RUN] = CLI_RUN_OPTION,
     [SHOW_INTERVAL] = {.name = "interval-ms",
                        .argument = "N",
-                       .help = "how often to look, 10 to 3600000; 2000 unless given"},
+                       .help = "how often to look, 10 to 3600000 (default: 2000)"},
 };
 
 const struct cli_verb cli__verb_run_show = {
     .name = "run show",
-    .summary = "show how far a run is",
+    .summary = "show the progress of a run",
     .description =
-        "Shards by state, the lease that ends first, shards that are acquired again and again without progress, "
-        "and the watermark: the least key that an active shard has reached. Reads every shard of the run; with damaged "
-        "ones among them the status is 6. The shards of a run that has ended stay as they were then, free, leased or with a "
-        "watermark, and nobody can work on them any more.",
+        "Shows the number of shards in each state, the lease that ends first, shards that are acquired "
+        "again and again without progress, and the watermark: the lowest key that an active shard has "
+        "reached. Reads every shard of the run; if one is damaged, the exit status is 6. After the end of "
+        "a run its shards keep their last state, and nobody can work on them.",
     .options = show_options,
     .option_count = sizeof show_options / sizeof show_options[0],
     .variables = cli__cluster_variables,
@@ -296,10 +302,10 @@ const struct cli_verb cli__verb_run_show = {
 
 const struct cli_verb cli__verb_run_watch = {
     .name = "run watch",
-    .summary = "show how far a run is, again whenever that changes",
+    .summary = "show the progress of a run, and again after each change",
     .description =
-        "Ends when the run has ended, or all its shards have. Only on PostgreSQL can others work on the run at the "
-        "same time: a rocksdb directory has one process.",
+        "Ends when the run or all its shards have ended. Other processes can work on the run at the same "
+        "time only on PostgreSQL: one process at a time can open a RocksDB directory.",
     .options = watch_options,
     .option_count = sizeof watch_options / sizeof watch_options[0],
     .variables = cli__cluster_variables,

@@ -16,7 +16,7 @@ static enum cli_exit scan_and_write(struct cli_scan_options *options, struct ts_
         status = cli__scan_compare(options, baseline, &report);
     if (status == CLI_EXIT_DONE)
         status = cli__scan_write(options, &report, cli__scan_status(&report, options->fail_on));
-    ts_scan_release(&report);
+    ts_scan_report_release(&report);
     return status;
 }
 
@@ -40,10 +40,10 @@ static enum cli_exit run_scan(const struct cli_arguments *arguments) {
 }
 
 static const struct cli_variable variables[] = {
-    {"NO_COLOR", "when set, and not empty, no colours are used on a terminal"},
-    {"TMPDIR", "where temporary files go, such as parts of very large objects; /tmp by default"},
-    {"XDG_CACHE_HOME", "where compiled rules are kept; ~/.cache by default"},
-    {"XDG_STATE_HOME", "where what scans learnt is kept; ~/.local/state by default"},
+    {"NO_COLOR", "if set and not empty, do not use colours on a terminal"},
+    {"TMPDIR", "folder for temporary files, such as parts of very large objects (default: /tmp)"},
+    {"XDG_CACHE_HOME", "folder for compiled rules (default: ~/.cache)"},
+    {"XDG_STATE_HOME", "folder for the state of scans (default: ~/.local/state)"},
 };
 
 static const struct cli_example examples[] = {
@@ -56,21 +56,23 @@ const struct cli_verb cli__verb_scan = {
     .summary = "find secrets in repositories, folders and files",
     .operands = "TARGET…",
     .description =
-        "Looks for secrets in each target: every file of every commit that a ref of a git repository reaches, or HEAD of one of its "
-        "work trees, with the messages "
-        "of commits and tags, and notes; or a file; or '-' for standard input. Each secret is reported once for a rule, with "
-        "where it stands: up to 100 occurrences, each a path and a version of a file with the first commit that had it.\n\n"
-        "A repository is a work tree, a bare repository, or its .git folder. Nothing in it is executed, and nothing is written "
-        "to it. What a shallow or partial clone leaves out is counted; what cannot be read is named, and everything else is "
-        "scanned.\n\n"
-        "The .turnstone.yml at the top of a target, of a bare repository that of HEAD, may allow findings, and add, replace or leave "
-        "out rules; the report says what it suppressed and which rules it took away.\n\n"
-        "With --baseline only findings that it does not have are shown and count; turnstone baseline makes it. Formats, and "
-        "what finding ids are, are described in docs/formats.\n\n"
-        "Status 0 is clean, 1 findings, 2 a target or option that is wrong, 4 a scan that is incomplete, with or without "
-        "findings: something could not be read, or it was interrupted; and 6 that memory, threads, temporary files or the output "
-        "failed. With several targets the others are scanned and reported all the same: 6 comes before 2, 2 before 4, and 4 "
-        "before 1. A first Ctrl-C ends it with a report of what was found, a second one at once.",
+        "Looks for secrets in each target. A target is a git repository, a file, or '-' for standard "
+        "input. In a repository it scans every file of every commit that a ref or the HEAD of a work tree "
+        "reaches, the messages of commits and tags, and notes. It reports each secret once per rule, with "
+        "up to 100 occurrences: the path and version of the file, and the first commit that had it.\n\nA "
+        "repository is a work tree, a bare repository, or its .git folder. Turnstone executes nothing in "
+        "it and writes nothing to it. The report counts what a shallow or partial clone leaves out, and "
+        "names what cannot be read; everything else is scanned.\n\nThe .turnstone.yml at the top of a "
+        "target may allow findings, and add, replace or remove rules. For a bare repository, the file in "
+        "HEAD is used. The report says which findings the file suppressed and which rules it "
+        "removed.\n\nWith --baseline, only findings that are not in the baseline are shown and counted; "
+        "'turnstone baseline' makes one. docs/formats describes the formats and the ids of "
+        "findings.\n\nExit status: 0 no findings; 1 findings; 2 a wrong target or option; 4 an incomplete "
+        "scan, with or without findings: something could not be read, or the scan was interrupted; 6 "
+        "memory, threads, temporary files or the output failed. When one of several targets fails, the "
+        "others are still scanned and reported; of several statuses 6 wins over 2, 2 over 4, and 4 over "
+        "1. The first Ctrl-C ends the scan with a report of what was found so far, the second one ends it "
+        "at once.",
     .options = cli__scan_option_table,
     .option_count = SCAN_OPTION_COUNT,
     .variables = variables,

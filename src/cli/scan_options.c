@@ -10,61 +10,63 @@
 #include <string.h>
 #include <time.h>
 
+#define DURATION_MAX_MS (UINT64_C(366) * 24 * 3600000)
+
 #define COMMON_OPTIONS                                                                                       \
-    [SCAN_DIR] = {.name = "dir", .help = "the targets are folders: scan their files as they are"},           \
+    [SCAN_DIR] = {.name = "dir", .help = "the targets are folders; scan the files in them"},                 \
     [SCAN_REF] = {.name = "ref",                                                                             \
                   .argument = "REF",                                                                         \
-                  .help = "only what this ref, tag or commit reaches, instead of all refs",                  \
+                  .help = "scan only what this ref, tag or commit reaches (default: all refs)",              \
                   .many = true},                                                                             \
     [SCAN_BRANCH] = {.name = "branch",                                                                       \
                      .argument = "NAME",                                                                     \
-                     .help = "only what this branch reaches",                                                \
+                     .help = "scan only what this branch reaches",                                           \
                      .many = true},                                                                          \
     [SCAN_COMMIT] =                                                                                          \
         {.name = "commit",                                                                                   \
          .argument = "ID",                                                                                   \
-         .help = "only what this commit brought: files that none of its parents has, and its message",       \
+         .help = "scan only what this commit added: files that none of its parents has, and its message",    \
          .many = true},                                                                                      \
     [SCAN_SINCE] =                                                                                           \
         {.name = "since",                                                                                    \
          .argument = "DATE",                                                                                 \
-         .help =                                                                                             \
-             "only what commits of this time or later brought: 2026-01-31, 2026-01-31T12:00:00Z, or @ and "  \
-             "seconds; by the committer's clock"},                                                           \
-    [SCAN_STAGED] = {.name = "staged", .help = "only what is staged and not in HEAD"},                       \
+         .help = "scan only what commits since this date added, by the committer's date: 2026-01-31, "       \
+                 "2026-01-31T12:00:00Z, or @SECONDS since 1970"},                                            \
+    [SCAN_STAGED] = {.name = "staged", .help = "scan only staged files that differ from HEAD"},              \
     [SCAN_WORKING_TREE] =                                                                                    \
         {.name = "working-tree",                                                                             \
-         .help = "only the files of the work tree as they are, ignored and untracked ones, too"},            \
-    [SCAN_UNREACHABLE] = {.name = "unreachable", .help = "also what no ref reaches any more"},               \
+         .help = "scan only the files in the work tree, including ignored and untracked files"},             \
+    [SCAN_UNREACHABLE] = {.name = "unreachable", .help = "also scan objects that no ref reaches"},           \
+    [SCAN_ALLOW_MISSING] =                                                                                   \
+        {.name = "allow-missing",                                                                            \
+         .help = "accept that a partial clone lacks objects (default: missing objects end the scan with "    \
+                 "status 4)"},                                                                               \
     [SCAN_RULES] = {.name = "rules",                                                                         \
                     .argument = "FILE",                                                                      \
-                    .help = "add the rules of this file; one with the id of another takes its place",        \
+                    .help = "add the rules of this file; a rule replaces an earlier one with the same id",   \
                     .many = true},                                                                           \
-    [SCAN_NO_BUILTIN_RULES] = {.name = "no-builtin-rules", .help = "leave the built-in rules out"},          \
+    [SCAN_NO_BUILTIN_RULES] = {.name = "no-builtin-rules", .help = "do not use the built-in rules"},         \
     [SCAN_CONFIG] = {.name = "config",                                                                       \
                      .argument = "FILE",                                                                     \
-                     .help = "use this configuration instead of the .turnstone.yml of each target"},         \
-    [SCAN_NO_REPO_CONFIG] = {.name = "no-repo-config",                                                       \
-                             .help = "ignore what .turnstone.yml of a target says about itself"},            \
+                     .help = "use this configuration file instead of the .turnstone.yml of each target"},    \
+    [SCAN_NO_REPO_CONFIG] = {.name = "no-repo-config", .help = "ignore the .turnstone.yml of each target"},  \
     [SCAN_FULL] =                                                                                            \
         {.name = "full",                                                                                     \
-         .help =                                                                                             \
-             "look at every byte of every blob, also where it is known from an earlier version; finds the "  \
-             "same, slower"},                                                                                \
-    [SCAN_UNGATED] = {.name = "ungated", .help = "try every rule everywhere; finds the same, much slower"},  \
+         .help = "scan every byte of every blob, also bytes that an earlier version of the file has, and "   \
+                 "verify every object's id; same findings, slower"},                                         \
+    [SCAN_UNGATED] = {.name = "ungated",                                                                     \
+                      .help = "try every rule at every place; same findings, much "                          \
+                              "slower"},                                                                     \
     [SCAN_JOBS] = {.name = "jobs",                                                                           \
                    .argument = "COUNT",                                                                      \
-                   .help = "threads; by default as many as there are processors",                            \
+                   .help = "number of threads (default: one per processor)",                                 \
                    .letter = 'j'},                                                                           \
-    [SCAN_MEMORY] = {.name = "memory",                                                                       \
-                     .argument = "SIZE",                                                                     \
-                     .help =                                                                                 \
-                         "memory to use beside mapped packs, as 512M or 2G; 1G by default, 64M at least"},   \
+    CLI_SCAN_LIMIT_OPTIONS(SCAN_MEMORY, SCAN_MAX_TIME, SCAN_MAX_RATIO),                                      \
     [SCAN_STATE] = {.name = "state",                                                                         \
                     .argument = "DIR",                                                                       \
-                    .help = "keep in this folder what scans of repositories learn, so that the next one "    \
-                            "reads only what is new; turnstone in XDG_STATE_HOME by default"},               \
-    [SCAN_NO_STATE] = {.name = "no-state", .help = "use no state of earlier scans, and keep none"},          \
+                    .help = "keep the state of scans in this folder, so that the next scan reads only "      \
+                            "what is new (default: turnstone in XDG_STATE_HOME)"},                           \
+    [SCAN_NO_STATE] = {.name = "no-state", .help = "do not use or keep the state of scans"},                 \
     [SCAN_NO_PROGRESS] = {.name = "no-progress", .help = "show no progress on a terminal"}
 
 const struct cli_option cli__scan_option_table[SCAN_OPTION_COUNT] = {
@@ -72,40 +74,43 @@ const struct cli_option cli__scan_option_table[SCAN_OPTION_COUNT] = {
     [SCAN_OUTPUT] =
         {.name = "output",
          .argument = "FILE",
-         .help =
-             "write the report to this file instead of standard output, which is '-', all of it or not at all; several times for several formats",
+         .help = "write the report to this file, all of it or nothing ('-': standard output, the default); "
+                 "repeat it for several formats",
          .many = true,
          .letter = 'o'},
     [SCAN_FORMAT] =
         {.name = "format",
          .argument = "FORMAT",
-         .choices = "text|json|jsonl|sarif|csv|junit|html",
+         .choices = TS_REPORT_FORMAT_CHOICES,
          .help =
-             "how the report is written; by default as the extension of the output file says (.txt, .json, .jsonl, .sarif, .csv, .xml, .html), else text"},
+             "the format of the report (default: by the extension of the output file," TS_REPORT_FORMAT_EXTENSIONS
+             "; otherwise text)"},
     [SCAN_OCCURRENCES] =
         {.name = "occurrences",
          .argument = "COUNT",
-         .help = "list this many occurrences of each finding, or all; 100 by default. The count is "
-                 "always exact"},
-    [SCAN_SHOW_SECRETS] = {.name = "show-secrets", .help = "show secrets as they are, instead of redacted"},
+         .help = "list at most COUNT occurrences of each finding, or 'all' (default: 100); the number of "
+                 "occurrences is always exact"},
+    [SCAN_SHOW_SECRETS] = {.name = "show-secrets", .help = "show the secrets instead of redacting them"},
     [SCAN_FAIL_ON] = {.name = "fail-on",
                       .argument = "SEVERITY",
                       .choices = "low|medium|high|critical",
-                      .help = "status 1 only for findings of this severity or graver; by default for any"},
+                      .help = "end with status 1 only for findings of this severity or higher (default: "
+                              "low)"},
     [SCAN_BASELINE] =
         {.name = "baseline",
          .argument = "FILE",
-         .help =
-             "leave out what this baseline has, which turnstone baseline made: only what is new is shown, and counts for the status"},
+         .help = "ignore the findings in this file, which 'turnstone baseline' wrote; only new findings are "
+                 "shown and count for the status"},
     [SCAN_DIFF_BASELINE] = {.name = "diff-baseline",
-                            .help = "with --baseline: also list what it has and the scan did not find"},
+                            .help = "with --baseline: also list findings of the baseline that the scan "
+                                    "did not find"},
 };
 
 const struct cli_option cli__baseline_option_table[SCAN_COMMON_COUNT] = {
     COMMON_OPTIONS,
     [SCAN_OUTPUT] = {.name = "output",
                      .argument = "FILE",
-                     .help = "the baseline: made, or brought up to date when it is there",
+                     .help = "the baseline file to write, or to update if it exists",
                      .letter = 'o'},
 };
 
@@ -217,6 +222,39 @@ static bool read_size(const char *text, uint64_t *ret_bytes) {
            ts_checked_mul_u64(number, UINT64_C(1) << shift, ret_bytes);
 }
 
+/* A number and ms, s, m or h. */
+static bool read_duration(const char *text, uint64_t *ret_ms) {
+    static const struct {
+        const char *unit;
+        uint64_t ms;
+    } units[] = {{"ms", 1}, {"s", 1000}, {"m", 60000}, {"h", 3600000}};
+    size_t len = strspn(text, "0123456789");
+    uint64_t number;
+    for (size_t i = 0; i < sizeof units / sizeof units[0]; i++)
+        if (strcmp(text + len, units[i].unit) == 0)
+            return ts_u64_parse(ts_bytes_of(text, len), &number) == TS_NUMBER_OK && number > 0 &&
+                   number <= DURATION_MAX_MS / units[i].ms && (*ret_ms = number * units[i].ms) > 0;
+    return false;
+}
+
+enum cli_exit cli__scan_limits_read(const char *verb, const struct cli_scan_limits *texts,
+                                    struct ts_scan_options *scan) {
+    uint32_t ratio;
+    if (texts->memory &&
+        (!read_size(texts->memory, &scan->memory_bytes) || scan->memory_bytes < TS_SCAN_MEMORY_MIN))
+        return refuse(verb, SCAN_MEMORY, texts->memory, "a size of 64M or more");
+    if (texts->max_time && !read_duration(texts->max_time, &scan->max_time_ms))
+        return refuse(verb, SCAN_MAX_TIME, texts->max_time,
+                      "a time of up to a year, such as 90s, 15m or "
+                      "2h");
+    if (texts->max_ratio) {
+        if (ts_u32_parse(ts_bytes_of_cstring(texts->max_ratio), &ratio) != TS_NUMBER_OK || ratio < 1)
+            return refuse(verb, SCAN_MAX_RATIO, texts->max_ratio, "a number from 1");
+        scan->ratio_max = ratio;
+    }
+    return CLI_EXIT_DONE;
+}
+
 /* ---- all of them ---- */
 
 static enum cli_exit read_numbers(const struct cli_arguments *arguments, struct cli_scan_options *options) {
@@ -228,9 +266,12 @@ static enum cli_exit read_numbers(const struct cli_arguments *arguments, struct 
             return refuse(options->verb, SCAN_JOBS, values[SCAN_JOBS], "a number from 1 to 256");
         options->scan.jobs = number;
     }
-    if (values[SCAN_MEMORY] && (!read_size(values[SCAN_MEMORY], &options->scan.memory_bytes) ||
-                                options->scan.memory_bytes < TS_SCAN_MEMORY_MIN))
-        return refuse(options->verb, SCAN_MEMORY, values[SCAN_MEMORY], "a size of 64M or more");
+    struct cli_scan_limits limits = {.memory = values[SCAN_MEMORY],
+                                     .max_time = values[SCAN_MAX_TIME],
+                                     .max_ratio = values[SCAN_MAX_RATIO]};
+    enum cli_exit status = cli__scan_limits_read(options->verb, &limits, &options->scan);
+    if (status != CLI_EXIT_DONE)
+        return status;
     const char *occurrences = values[SCAN_OCCURRENCES];
     if (occurrences && strcmp(occurrences, "all") == 0) {
         options->scan.occurrences_max = TS_SCAN_OCCURRENCES_ALL;
@@ -241,7 +282,7 @@ static enum cli_exit read_numbers(const struct cli_arguments *arguments, struct 
     }
     if (values[SCAN_SINCE] && !read_date(values[SCAN_SINCE], &options->scan.since_s))
         return refuse(options->verb, SCAN_SINCE, values[SCAN_SINCE],
-                      "a day that there is, as 2026-01-31, 2026-01-31T12:00:00Z or @1769860800");
+                      "a valid date, such as 2026-01-31, 2026-01-31T12:00:00Z or @1769860800");
     options->scan.has_since = values[SCAN_SINCE] != NULL;
     return CLI_EXIT_DONE;
 }
@@ -271,41 +312,44 @@ static enum cli_exit check_together(const char *verb, const struct cli_arguments
     for (size_t i = 0; i < 3; i++) {
         for (size_t k = i + 1; values[extents[i]] && k < 3; k++)
             if (values[extents[k]])
-                return cli__complain(CLI_EXIT_USAGE, "%s: --%s and --%s exclude each other", verb,
+                return cli__complain(CLI_EXIT_USAGE, "%s: --%s and --%s cannot be combined", verb,
                                      table[extents[i]].name, table[extents[k]].name);
         for (size_t k = 0; values[extents[i]] && k < sizeof history / sizeof history[0]; k++)
             if (values[history[k]])
                 return cli__complain(CLI_EXIT_USAGE,
-                                     "%s: --%s selects from the history, which --%s leaves out", verb,
+                                     "%s: --%s selects from the history, and --%s does not scan it", verb,
                                      table[history[k]].name, table[extents[i]].name);
     }
     if (values[SCAN_COMMIT] && (values[SCAN_REF] || values[SCAN_BRANCH] || values[SCAN_SINCE]))
         return cli__complain(CLI_EXIT_USAGE,
-                             "%s: --commit names commits; --ref, --branch and --since exclude it", verb);
+                             "%s: --commit cannot be combined with --ref, --branch or --since", verb);
     if (values[SCAN_CONFIG] && values[SCAN_NO_REPO_CONFIG])
         return cli__complain(CLI_EXIT_USAGE,
-                             "%s: with --config no other configuration is read; leave out "
+                             "%s: --config replaces the target's own configuration; leave out "
                              "--no-repo-config",
                              verb);
     if (values[SCAN_STATE] && values[SCAN_STATE][0] == '\0')
         return refuse(verb, SCAN_STATE, values[SCAN_STATE], "a folder");
     if (values[SCAN_STATE] && values[SCAN_NO_STATE])
-        return cli__complain(CLI_EXIT_USAGE, "%s: --state and --no-state exclude each other", verb);
+        return cli__complain(CLI_EXIT_USAGE, "%s: --state and --no-state cannot be combined", verb);
     if (values[SCAN_DIFF_BASELINE] && !values[SCAN_BASELINE])
         return cli__complain(CLI_EXIT_USAGE,
                              "%s: --diff-baseline compares with a baseline: give it with --baseline", verb);
     if (values[SCAN_DIR] && has_input(arguments))
         return cli__complain(CLI_EXIT_USAGE,
-                             "%s: with --dir the targets are folders, and '-' is standard input; a folder of "
-                             "that name is './-'",
+                             "%s: '-' is standard input and not a folder; with --dir, write './-' for a "
+                             "folder named '-'",
                              verb);
     if (count_given(arguments, SCAN_OUTPUT, "-") > 1)
-        return cli__complain(CLI_EXIT_USAGE, "%s: '--output -' twice: standard output takes one report",
+        return cli__complain(CLI_EXIT_USAGE,
+                             "%s: '--output -' is given twice; standard output takes one "
+                             "report",
                              verb);
     if (values[SCAN_FORMAT] && count_given(arguments, SCAN_OUTPUT, NULL) > 1)
-        return cli__complain(
-            CLI_EXIT_USAGE, "%s: with several --output files their names say the formats; leave out --format",
-            verb);
+        return cli__complain(CLI_EXIT_USAGE,
+                             "%s: with several --output files the extensions decide the formats; leave out "
+                             "--format",
+                             verb);
     return CLI_EXIT_DONE;
 }
 
@@ -368,6 +412,7 @@ static void read_flags(const struct cli_arguments *arguments, struct cli_scan_op
     scan->extent = values[SCAN_STAGED]         ? TS_SCAN_STAGED
                    : values[SCAN_WORKING_TREE] ? TS_SCAN_WORKING_TREE
                                                : TS_SCAN_HISTORY;
+    scan->allow_missing = values[SCAN_ALLOW_MISSING] != NULL;
     scan->unreachable = values[SCAN_UNREACHABLE] != NULL;
     scan->full = values[SCAN_FULL] != NULL;
     scan->ungated = values[SCAN_UNGATED] != NULL;
@@ -403,7 +448,7 @@ enum cli_exit cli__scan_options_read(const char *verb, const struct cli_argument
     if (arguments->operand_count == 0)
         return cli__complain(
             CLI_EXIT_USAGE,
-            "%s: what? Give a repository, a file, or '-' for standard input; --dir for a folder", verb);
+            "%s: no target; name a repository, a file, a folder with --dir, or '-' for standard input", verb);
     enum cli_exit status = check_together(verb, arguments);
     if (status == CLI_EXIT_DONE)
         status = read_numbers(arguments, &options);

@@ -19,6 +19,7 @@ enum {
     SCAN_STAGED,
     SCAN_WORKING_TREE,
     SCAN_UNREACHABLE,
+    SCAN_ALLOW_MISSING,
     SCAN_OUTPUT,
     SCAN_RULES,
     SCAN_NO_BUILTIN_RULES,
@@ -28,6 +29,8 @@ enum {
     SCAN_UNGATED,
     SCAN_JOBS,
     SCAN_MEMORY,
+    SCAN_MAX_TIME,
+    SCAN_MAX_RATIO,
     SCAN_STATE,
     SCAN_NO_STATE,
     SCAN_NO_PROGRESS,
@@ -45,6 +48,30 @@ extern const struct cli_option cli__scan_option_table[SCAN_OPTION_COUNT];
 
 /* Of turnstone baseline, which writes something else. */
 extern const struct cli_option cli__baseline_option_table[SCAN_COMMON_COUNT];
+
+/* What a scan may take, as other verbs have it, too. */
+#define CLI_SCAN_LIMIT_OPTIONS(memory, max_time, max_ratio)                                                  \
+    [memory] = {.name = "memory",                                                                            \
+                .argument = "SIZE",                                                                          \
+                .help = "memory to use, without mapped files, such as 512M or 2G (at least 64M; "            \
+                        "default: 1G)"},                                                                     \
+    [max_time] = {.name = "max-time",                                                                        \
+                  .argument = "DURATION",                                                                    \
+                  .help = "stop after this time, such as 90s, 15m or 2h, with status 4 and a report of "     \
+                          "what was found so far (default: no limit)"},                                      \
+    [max_ratio] = {.name = "max-ratio",                                                                      \
+                   .argument = "COUNT",                                                                      \
+                   .help = "stop with status 4 when a repository unpacks to more than COUNT times its "      \
+                           "size on disk and to more than 1G (default: 10000)"}
+
+/* The texts of these options, or NULL. */
+struct cli_scan_limits {
+    const char *memory;
+    const char *max_time;
+    const char *max_ratio;
+};
+enum cli_exit cli__scan_limits_read(const char *verb, const struct cli_scan_limits *texts,
+                                    struct ts_scan_options *scan);
 
 /* Where the report is written to. */
 struct cli_scan_output {

@@ -42,8 +42,10 @@ enum cli_exit cli__scan_run(struct cli_scan_options *options, struct ts_report *
     options->scan.progress = &progress;
     catch_signals();
     cli__scan_progress_begin(&drawer, &progress, !options->no_progress);
-    enum ts_scan_outcome outcome = ts_scan_run(&options->scan, ret_report, &error);
+    enum ts_scan_outcome outcome = ts_scan_report_make(&options->scan, ret_report, &error);
     cli__scan_progress_end(&drawer);
+    if (outcome == TS_SCAN_DONE && ret_report->state_warning)
+        cli__complain(CLI_EXIT_DONE, "%s: %s", options->verb, ret_report->state_warning);
     if (outcome == TS_SCAN_DONE)
         return CLI_EXIT_DONE;
     return cli__complain(outcome == TS_SCAN_FAILED ? CLI_EXIT_INFRASTRUCTURE : CLI_EXIT_USAGE, "%s: %s",
@@ -81,7 +83,7 @@ enum cli_exit cli__scan_compare(const struct cli_scan_options *options, struct t
     if (report->has_several_keys)
         return cli__complain(
             CLI_EXIT_USAGE,
-            "%s: the targets have salts of their own, and one baseline cannot serve them: scan them one by one",
+            "%s: the targets have different salts, so they cannot share a baseline; scan them one by one",
             options->verb);
     if (!ts_baseline_fits(baseline, &report->key, options->baseline, &error))
         return cli__complain(CLI_EXIT_USAGE, "%s: %s", options->verb, error.text);
@@ -98,7 +100,7 @@ void cli__scan_complain_incomplete(const char *verb, const struct ts_report *rep
         cli__complain(CLI_EXIT_INCOMPLETE, "%s: and %llu more that could not be read", verb,
                       (unsigned long long)(report->fault_total - FAULTS_SHOWN));
     if (report->limits_hit > 0)
-        cli__complain(CLI_EXIT_INCOMPLETE, "%s: %llu patterns needed too many steps and were given up", verb,
+        cli__complain(CLI_EXIT_INCOMPLETE, "%s: gave up %llu patterns that needed too many steps", verb,
                       (unsigned long long)report->limits_hit);
 }
 
@@ -169,7 +171,7 @@ static void write_to(const struct cli_scan_options *options, const struct ts_rep
     char *folder = getcwd(NULL, 0);
     struct ts_report_options how = {.format = format,
                                     .version = ts_version(),
-                                    .folder = folder,
+                                    .folder = folder != NULL ? ts_scan_report_mask(report, folder) : NULL,
                                     .only_new = true,
                                     .lists_gone = options->lists_gone,
                                     .colour = wants_colour(fd),

@@ -9,7 +9,7 @@
 #include "report/baseline.h"
 
 /* Scans, with progress on a terminal, until it is done or a signal stops it. CLI_EXIT_DONE: there is a report, which the
- * caller releases with ts_scan_release; else it has been said what is wrong. */
+ * caller releases with ts_scan_report_release; else it has been said what is wrong. */
 enum cli_exit cli__scan_run(struct cli_scan_options *options, struct ts_report *ret_report);
 
 /* Marks what the baseline has. CLI_EXIT_DONE, or it has been said why they cannot be compared. */

@@ -233,10 +233,10 @@ static const struct cli_option list_options[] = {
                      .argument = "STATUS",
                      .choices = "Active|Done|Split|Parked",
                      .help = "only shards with this status"},
-    [LIST_LEASED] = {.name = "leased", .help = "only shards with a lease that holds"},
+    [LIST_LEASED] = {.name = "leased", .help = "only shards with a valid lease"},
     [LIST_STUCK] = {.name = "stuck",
                     .help = "only shards that were acquired more than once without progress"},
-    [LIST_LIMIT] = {.name = "limit", .argument = "N", .help = "stop after so many"},
+    [LIST_LIMIT] = {.name = "limit", .argument = "N", .help = "stop after this many"},
 };
 
 static const struct cli_option show_options[] = {
@@ -256,8 +256,9 @@ const struct cli_verb cli__verb_shard_list = {
     .name = "shard list",
     .summary = "list the shards of a run",
     .description =
-        "A line for each, in the order of their ids, with range, state and cursor; with --json also who works on it. A "
-        "record that is damaged is listed as that, and the status is 6 then. Not one snapshot.",
+        "Prints one line for each shard, in the order of their ids, with range, state and cursor; with "
+        "--json also its worker. Damaged records are listed as damaged, and the exit status is then 6. "
+        "The list is not one snapshot.",
     .options = list_options,
     .option_count = sizeof list_options / sizeof list_options[0],
     .variables = cli__cluster_variables,
@@ -278,9 +279,9 @@ const struct cli_verb cli__verb_shard_show = {
 
 const struct cli_verb cli__verb_shard_unpark = {
     .name = "shard unpark",
-    .summary = "let a parked shard be claimed again",
+    .summary = "make a parked shard available again",
     .description =
-        "It goes on where its cursor stands, with a higher fence, and its attempts are counted anew.",
+        "Work continues at the cursor, under a higher fence, and the count of attempts starts again at 0.",
     .options = unpark_options,
     .option_count = sizeof unpark_options / sizeof unpark_options[0],
     .variables = cli__cluster_variables,

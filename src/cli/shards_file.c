@@ -57,8 +57,9 @@ static uint8_t *keep(struct cli_shards *shards, size_t size) {
     return bytes;
 }
 
+/* How long it may be is the operation's to say. */
 static enum cli_exit read_bytes(const struct reader *reader, const char *name, const json_t *value,
-                                size_t max, struct ts_bytes *ret_bytes) {
+                                struct ts_bytes *ret_bytes) {
     if (!json_is_string(value))
         return wrong(reader, "\"%s\" must be a string", name);
     size_t length = json_string_length(value);
@@ -68,7 +69,7 @@ static enum cli_exit read_bytes(const struct reader *reader, const char *name, c
     size_t len = 0;
     const char *why =
         cli__bytes_parse(json_string_value(value), length,
-                         (struct cli_bytes_rule){.may_be_empty = true, .max = max}, bytes, &len);
+                         (struct cli_bytes_rule){.may_be_empty = true, .max = SIZE_MAX}, bytes, &len);
     if (why)
         return wrong(reader, "\"%s\" %s", name, why);
     *ret_bytes = ts_bytes_of(bytes, len);
@@ -101,20 +102,20 @@ static enum cli_exit read_member(const struct reader *reader, const char *name, 
         return CLI_EXIT_DONE;
     }
     if (strcmp(name, "start") == 0)
-        return read_bytes(reader, name, value, TS_KEY_MAX, &shard->spec.range.start);
+        return read_bytes(reader, name, value, &shard->spec.range.start);
     if (strcmp(name, "end") == 0)
-        return read_bytes(reader, name, value, TS_KEY_MAX, &shard->spec.range.end);
+        return read_bytes(reader, name, value, &shard->spec.range.end);
     if (strcmp(name, "metadata") == 0)
-        return read_bytes(reader, name, value, TS_METADATA_MAX, &shard->spec.metadata);
+        return read_bytes(reader, name, value, &shard->spec.metadata);
     if (strcmp(name, "key") == 0) {
         shard->cursor.has_key = true;
-        return read_bytes(reader, name, value, TS_KEY_MAX, &shard->cursor.last_key);
+        return read_bytes(reader, name, value, &shard->cursor.last_key);
     }
     if (strcmp(name, "token") == 0) {
         shard->cursor.has_token = true;
-        return read_bytes(reader, name, value, TS_TOKEN_MAX, &shard->cursor.token);
+        return read_bytes(reader, name, value, &shard->cursor.token);
     }
-    return wrong(reader, "\"%s\" is not a member of a shard: start, end, metadata, id, key and token are",
+    return wrong(reader, "unknown member \"%s\"; a shard has start, end, metadata, id, key and token",
                  cli__quote_text(name).text);
 }
 

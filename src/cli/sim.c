@@ -277,29 +277,32 @@ static enum cli_exit run_sim(const struct cli_arguments *arguments) {
 }
 
 static const struct cli_option sim_options[] = {
-    [SIM_SEED] = {.name = "seed", .argument = "N", .help = "the first seed; 1 unless given"},
+    [SIM_SEED] = {.name = "seed", .argument = "N", .help = "the first seed (default: 1)"},
     [SIM_COUNT] = {.name = "count",
                    .argument = "N",
-                   .help = "how many seeds, one after the other; 1 unless given"},
+                   .help = "the number of seeds, one after the other (default: 1)"},
     [SIM_STEPS] = {.name = "steps",
                    .argument = "N",
-                   .help = "steps with faults, before the faults stop; 1500 unless given"},
-    [SIM_WORKERS] = {.name = "workers", .argument = "N", .help = "workers, 1 to 64; 5 unless given"},
+                   .help = "the number of steps with faults, before the faults stop (default: 1500)"},
+    [SIM_WORKERS] = {.name = "workers",
+                     .argument = "N",
+                     .help = "the number of workers, 1 to 64 "
+                             "(default: 5)"},
     [SIM_SHARDS] = {.name = "shards",
                     .argument = "N",
-                    .help = "shards of each run, 1 to 1000; 8 unless given"},
-    [SIM_STORES] = {.name = "stores", .argument = "N", .help = "stores, 1 to 16; 3 unless given"},
+                    .help = "the number of shards of each run, 1 to 1000 (default: 8)"},
+    [SIM_STORES] = {.name = "stores", .argument = "N", .help = "the number of stores, 1 to 16 (default: 3)"},
     [SIM_FAULTS] = {.name = "faults",
                     .argument = "LEVEL",
                     .choices = "sunny|stormy|radioactive",
-                    .help = "how bad the weather is; stormy unless given"},
+                    .help = "how many faults there are (default: stormy)"},
     [SIM_TRACE] = {.name = "trace", .help = "print every event on standard error"},
     [SIM_JSON] = {.name = "json", .help = "print one JSON object"},
 #ifdef TS_TEST_BUILD
     [SIM_PLANT] = {.name = "plant",
                    .argument = "RULE",
                    .choices = "fence|expiry|oplog|cursor|split|tenant|counter",
-                   .help = "break this rule on purpose: only in test builds"},
+                   .help = "break this rule on purpose; only in test builds"},
 #endif
 };
 
@@ -310,16 +313,16 @@ static const struct cli_example sim_examples[] = {
 
 const struct cli_verb cli__verb_sim = {
     .name = "sim",
-    .summary = "run coordination in simulated worlds and check that it holds",
+    .summary = "test coordination in simulated worlds",
     .description =
-        "Workers, stores in memory, clocks and a network in one thread, where everything follows from a seed: workers "
-        "pause, crash in the middle of transactions, use leases that have ended and repeat what they did; replies are "
-        "lost, calls arrive late, clocks jump, stores restart. After every step what the stores hold is compared with "
-        "what is allowed: mutual exclusion, fences, cursors, splits, op-logs, runs, counters and limits. Then the "
-        "faults stop, and every shard and run must come to its end.\n"
-        "\n"
-        "The same seed and options give the same trace hash on every machine. When something does not hold it says "
-        "what, at which seed and step, and the command that shows it again, and ends with status 1.",
+        "Simulates workers, stores in memory, clocks and a network in one thread. Everything follows from "
+        "a seed: workers pause, crash in the middle of transactions, use expired leases and repeat "
+        "operations; replies are lost, calls arrive late, clocks jump, stores restart. After every step "
+        "the contents of the stores are checked: mutual exclusion, fences, cursors, splits, op-logs, "
+        "runs, counters and limits. Then the faults stop, and every shard and run must come to its "
+        "end.\n\nThe same seed and options give the same trace hash on every machine. If a check fails, "
+        "it prints what is wrong, the seed and the step, and the command that repeats it, and ends with "
+        "status 1.",
     .options = sim_options,
     .option_count = sizeof sim_options / sizeof sim_options[0],
     .examples = sim_examples,

@@ -15,8 +15,8 @@
 #include <string.h>
 
 enum { INIT_STRATEGY = CLUSTER_OPTIONS, INIT_RANGES };
-enum { SETTLE_TIMEOUT = CLUSTER_OPTIONS };
-enum { TIMEOUT_DEFAULT_S = 30, STATUS_TIMEOUT_MS = 5000 };
+enum { SETTLE_TIMEOUT = CLUSTER_OPTIONS, RECOVER_ACCEPT_COPY };
+enum { TIMEOUT_DEFAULT_S = 30 };
 
 static void cluster_hex(const struct ts_meta *meta, char ret_text[33]) {
     for (size_t i = 0; i < sizeof meta->cluster; i++)
@@ -39,17 +39,18 @@ static enum cli_exit routing_of(const struct cli_arguments *arguments, char *ret
     int length = by_range ? snprintf(ret_routing, size, "range:%s", ranges)
                           : snprintf(ret_routing, size, "%s", strategy ? strategy : "");
     if (length < 0 || (size_t)length >= size)
-        return cli__complain(CLI_EXIT_USAGE, "store init: --ranges is longer than a cluster can remember");
+        return cli__complain(CLI_EXIT_USAGE, "store init: --ranges is too long");
     return CLI_EXIT_DONE;
 }
 
 static enum cli_exit run_init(const struct cli_arguments *arguments) {
+    struct ts_txn_config config;
     struct ts_cluster_options options;
     char routing[TS_META_ROUTING_SIZE];
     const char *urls = cli__cluster_urls("store init", arguments);
     enum cli_exit status = urls ? routing_of(arguments, routing, sizeof routing) : CLI_EXIT_USAGE;
     if (status == CLI_EXIT_DONE)
-        status = cli__cluster_options("store init", arguments, &options);
+        status = cli__cluster_options("store init", arguments, &config, &options);
     if (status != CLI_EXIT_DONE)
         return status;
     struct ts_cluster *cluster = NULL;
@@ -161,13 +162,15 @@ static void print_status_text(const struct ts_cluster *cluster, const struct ts_
 }
 
 static enum cli_exit run_status(const struct cli_arguments *arguments) {
+    struct ts_txn_config config;
     struct ts_cluster *cluster = NULL;
-    enum cli_exit exit = cli__cluster_open("store status", arguments, CLUSTER_NEED_SOME, NULL, &cluster);
+    enum cli_exit exit =
+        cli__cluster_open("store status", arguments, CLUSTER_NEED_SOME, &config, &cluster, NULL);
     if (exit != CLI_EXIT_DONE)
         return exit;
     struct ts_cluster_status status = {0};
     struct ts_txn_error_detail detail;
-    if (ts_cluster_status_read(cluster, STATUS_TIMEOUT_MS, &status, &detail) != TS_TXN_ERROR_OK)
+    if (ts_cluster_status_read(cluster, cli__call_timeout_ms(&config), &status, &detail) != TS_TXN_ERROR_OK)
         exit = cli__complain(CLI_EXIT_INFRASTRUCTURE, "store status: %s", detail.text);
     else if (arguments->values[CLUSTER_JSON])
         print_status_json(cluster, &status);
@@ -238,18 +241,23 @@ static void print_settled(const struct cli_arguments *arguments, const struct ts
 }
 
 static enum cli_exit run_recover(const struct cli_arguments *arguments) {
+    struct ts_txn_config config;
     uint64_t timeout_ms = 0;
     struct ts_cluster *cluster = NULL;
     enum cli_exit exit = timeout_of("store recover", arguments, &timeout_ms);
+    const bool accepts = arguments->values[RECOVER_ACCEPT_COPY] != NULL;
     if (exit == CLI_EXIT_DONE)
-        exit = cli__cluster_open("store recover", arguments, CLUSTER_NEED_SOME, NULL, &cluster);
+        exit = cli__cluster_open("store recover", arguments, accepts ? CLUSTER_NEED_COPY : CLUSTER_NEED_SOME,
+                                 &config, &cluster, NULL);
     if (exit != CLI_EXIT_DONE)
         return exit;
     struct ts_txn_settled settled = {0};
     struct ts_txn_error_detail detail;
-    enum ts_txn_error error = ts_txn_recover(cluster, timeout_ms, &settled, &detail);
+    uint64_t epoch = 0;
+    enum ts_txn_error error = accepts ? ts_txn_accept_copy(cluster, timeout_ms, &epoch, &settled, &detail)
+                                      : ts_txn_recover(cluster, timeout_ms, &settled, &detail);
     if (error == TS_TXN_ERROR_OK || error == TS_TXN_ERROR_UNSETTLED)
-        print_settled(arguments, &settled, NULL);
+        print_settled(arguments, &settled, epoch != 0 ? &epoch : NULL);
     if (error != TS_TXN_ERROR_OK)
         exit = cli__complain(exit_of_error(error), "store recover: %s", detail.text);
     ts_cluster_close(cluster);
@@ -257,11 +265,12 @@ static enum cli_exit run_recover(const struct cli_arguments *arguments) {
 }
 
 static enum cli_exit run_fence(const struct cli_arguments *arguments) {
+    struct ts_txn_config config;
     uint64_t timeout_ms = 0;
     struct ts_cluster *cluster = NULL;
     enum cli_exit exit = timeout_of("store fence", arguments, &timeout_ms);
     if (exit == CLI_EXIT_DONE)
-        exit = cli__cluster_open("store fence", arguments, CLUSTER_NEED_ALL, NULL, &cluster);
+        exit = cli__cluster_open("store fence", arguments, CLUSTER_NEED_ALL, &config, &cluster, NULL);
     if (exit != CLI_EXIT_DONE)
         return exit;
     struct ts_txn_settled settled = {0};
@@ -282,12 +291,12 @@ static const struct cli_option init_options[] = {
         {.name = "strategy",
          .argument = "NAME",
          .choices = "single|xxh64|fnv1a|jump|range",
-         .help = "how keys become stores, which the cluster remembers; xxh64 for a new cluster unless given"},
-    [INIT_RANGES] =
-        {.name = "ranges",
-         .argument = "LIST",
-         .help = "for range: STORE:START-END,… as 'turnstone help route' says, stores from 0 in the order of "
-                 "--cluster"},
+         .help = "how keys map to stores; the cluster remembers it (default for a new cluster: xxh64)"},
+    [INIT_RANGES] = {.name = "ranges",
+                     .argument = "LIST",
+                     .help =
+                         "for the strategy range: STORE:START-END,… (see 'turnstone help route'); stores are "
+                         "numbered from 0 in the order of --cluster"},
 };
 
 static const struct cli_option status_options[] = {CLI_CLUSTER_OPTIONS};
@@ -296,16 +305,27 @@ static const struct cli_option settle_options[] = {
     CLI_CLUSTER_OPTIONS,
     [SETTLE_TIMEOUT] = {.name = "timeout",
                         .argument = "SECONDS",
-                        .help = "how long each store may take to answer; 30 unless given"},
+                        .help = "how long each store may take to answer (default: 30)"},
+};
+
+static const struct cli_option recover_options[] = {
+    CLI_CLUSTER_OPTIONS,
+    [SETTLE_TIMEOUT] = {.name = "timeout",
+                        .argument = "SECONDS",
+                        .help = "how long each store may take to answer (default: 30)"},
+    [RECOVER_ACCEPT_COPY] =
+        {.name = "accept-copy",
+         .help = "accept copied directories as the stores of the cluster, in a new epoch; every store "
+                 "must answer"},
 };
 
 const struct cli_verb cli__verb_store_init = {
     .name = "store init",
-    .summary = "make stores a cluster",
+    .summary = "initialise stores as a cluster",
     .description =
-        "Gives each store its place in a new cluster, in the order of the list, with the routing that all "
-        "processes will use. An interrupted init is finished by repeating it; on a cluster that is there already "
-        "it changes nothing. A store that belongs to another cluster is refused.",
+        "Gives each store its place in a new cluster, in the order of the list, and stores the routing "
+        "that all processes will use. Repeat it to finish an interrupted init; on an existing cluster it "
+        "changes nothing. It refuses a store that belongs to another cluster.",
     .options = init_options,
     .option_count = sizeof init_options / sizeof init_options[0],
     .variables = cli__cluster_variables,
@@ -317,9 +337,9 @@ const struct cli_verb cli__verb_store_status = {
     .name = "store status",
     .summary = "show a cluster: epoch, coordinators, promises",
     .description =
-        "Shows every store with its epoch and counts, every coordinator with the age of its heartbeat, and every "
-        "promise that is not finished with its age and decision. Works on a cluster that is being fenced, too. A "
-        "server that does not answer is named, and the status is 6.",
+        "Shows every store with its epoch and counts, every coordinator with the age of its heartbeat, "
+        "and every promise that is not finished with its age and decision. It also works on a cluster "
+        "that is being fenced. It names a server that does not answer, and ends with status 6.",
     .options = status_options,
     .option_count = sizeof status_options / sizeof status_options[0],
     .variables = cli__cluster_variables,
@@ -329,13 +349,17 @@ const struct cli_verb cli__verb_store_status = {
 
 const struct cli_verb cli__verb_store_recover = {
     .name = "store recover",
-    .summary = "fence all coordinators and settle everything",
+    .summary = "fence all coordinators and settle all promises",
     .description =
-        "Fences every coordinator and commits or aborts every promise by its decision. A process that was under way "
-        "finds itself fenced, answers 'unknown' for what it had begun, and goes on under a new name. What cannot "
-        "be settled because a store does not answer is status 4, after all the rest was; repeat it then.",
-    .options = settle_options,
-    .option_count = sizeof settle_options / sizeof settle_options[0],
+        "Fences every coordinator and commits or aborts every promise by its decision. A running process "
+        "finds itself fenced, reports 'unknown' for its transactions in progress, and continues under a "
+        "new name. If a store does not answer, everything else is settled and the status is 4; repeat the "
+        "command then. Every command refuses a RocksDB directory that is a copy or is older than the "
+        "others; --accept-copy accepts it, for a restored backup. Copy or restore all stores of a cluster "
+        "together, while no process has them open: if half of a transaction is missing, it cannot be "
+        "recovered.",
+    .options = recover_options,
+    .option_count = sizeof recover_options / sizeof recover_options[0],
     .variables = cli__cluster_variables,
     .variable_count = CLI_CLUSTER_VARIABLES,
     .run = run_recover,
@@ -343,11 +367,11 @@ const struct cli_verb cli__verb_store_recover = {
 
 const struct cli_verb cli__verb_store_fence = {
     .name = "store fence",
-    .summary = "raise the epoch: shut out every process of before",
+    .summary = "raise the epoch: reject processes of earlier epochs",
     .description =
-        "Closes every store to new promises, settles everything, and opens the next epoch. When it is done, every "
-        "process that opened the cluster before is rejected by every store. Each step is stored: after a crash "
-        "anyone can repeat it, and it goes on where it was.",
+        "Closes every store to new promises, settles all promises, and opens the next epoch. From then on "
+        "every store rejects processes that opened the cluster before. Each step is stored: after a "
+        "crash, repeat the command from any process, and it continues where it stopped.",
     .options = settle_options,
     .option_count = sizeof settle_options / sizeof settle_options[0],
     .variables = cli__cluster_variables,

@@ -18,7 +18,7 @@
 #include <string.h>
 
 enum { LOOK_STORE = CLUSTER_OPTIONS, LOOK_LIMIT };
-enum { PAGE_ROWS = 1000, CALL_TIMEOUT_S = 10 };
+enum { PAGE_ROWS = 1000 };
 
 /* Keys that begin with a zero byte are the system's, and are shown only to who asks for them. */
 static const struct cli_key first_of_users = {.bytes = {1}, .len = 1};
@@ -86,18 +86,19 @@ static void print_row(const struct cli_arguments *arguments, size_t place, const
     printf("%s version %llu on store %zu: %s\n", key.text, (unsigned long long)row->version, place, value);
 }
 
-static uint64_t deadline(void) {
-    return ts_clock_monotonic_ns() + (uint64_t)CALL_TIMEOUT_S * 1000000000U;
+static uint64_t deadline(const struct ts_txn_config *config) {
+    return ts_clock_monotonic_ns() + config->timeouts.shard_rpc_us * 1000;
 }
 
 static enum cli_exit run_get(const struct cli_arguments *arguments) {
+    struct ts_txn_config config;
     if (arguments->operand_count != 1)
-        return cli__complain(CLI_EXIT_USAGE, "store get: give one key");
+        return cli__complain(CLI_EXIT_USAGE, "store get: expected one key");
     struct cli_key key;
     struct ts_cluster *cluster = NULL;
     enum cli_exit status = read_key("store get", arguments->operands[0], &key);
     if (status == CLI_EXIT_DONE)
-        status = cli__cluster_open("store get", arguments, CLUSTER_NEED_OPEN, NULL, &cluster);
+        status = cli__cluster_open("store get", arguments, CLUSTER_NEED_OPEN, &config, &cluster, NULL);
     bool given = false;
     size_t place = 0;
     if (status == CLI_EXIT_DONE)
@@ -107,8 +108,11 @@ static enum cli_exit run_get(const struct cli_arguments *arguments) {
         if (!given)
             place = ts_cluster_place_of_key(cluster, bytes);
         struct ts_rows rows = {0};
-        struct ts_call call = {
-            .kind = TS_CALL_READ, .keys = &bytes, .key_count = 1, .rows = &rows, .deadline_ns = deadline()};
+        struct ts_call call = {.kind = TS_CALL_READ,
+                               .keys = &bytes,
+                               .key_count = 1,
+                               .rows = &rows,
+                               .deadline_ns = deadline(&config)};
         if (ts_store_run(ts_cluster_store(cluster, place), &call) == TS_STORE_OK)
             print_row(arguments, place, &rows.rows[0]);
         else
@@ -141,8 +145,9 @@ static bool next_key(struct ts_bytes key, struct cli_key *ret_next) {
 }
 
 /* Pages through one store. *left is how many rows may still be printed. */
-static enum cli_exit scan_store(const struct cli_arguments *arguments, struct ts_cluster *cluster,
-                                size_t place, const struct cli_key *prefix, uint64_t *left) {
+static enum cli_exit scan_store(const struct cli_arguments *arguments, const struct ts_txn_config *config,
+                                struct ts_cluster *cluster, size_t place, const struct cli_key *prefix,
+                                uint64_t *left) {
     static struct cli_key from;
     static struct cli_key end;
     from = *prefix;
@@ -157,7 +162,7 @@ static enum cli_exit scan_store(const struct cli_arguments *arguments, struct ts
                                .to = end_of_prefix(prefix, &end),
                                .limit = *left < PAGE_ROWS ? (size_t)*left : PAGE_ROWS,
                                .rows = &rows,
-                               .deadline_ns = deadline()};
+                               .deadline_ns = deadline(config)};
         if (ts_store_run(ts_cluster_store(cluster, place), &call) != TS_STORE_OK) {
             status = cli__complain_store("store scan", &call.error);
             break;
@@ -172,8 +177,9 @@ static enum cli_exit scan_store(const struct cli_arguments *arguments, struct ts
 }
 
 static enum cli_exit run_scan(const struct cli_arguments *arguments) {
+    struct ts_txn_config config;
     if (arguments->operand_count > 1)
-        return cli__complain(CLI_EXIT_USAGE, "store scan: give one prefix, or none for all keys");
+        return cli__complain(CLI_EXIT_USAGE, "store scan: expected one prefix, or none for all keys");
     struct cli_key prefix = {.len = 0};
     uint64_t left = UINT64_MAX;
     struct ts_cluster *cluster = NULL;
@@ -185,7 +191,7 @@ static enum cli_exit run_scan(const struct cli_arguments *arguments) {
         status = cli__complain(CLI_EXIT_USAGE, "store scan: --limit must be a number; got '%s'",
                                cli__quote_text(limit).text);
     if (status == CLI_EXIT_DONE)
-        status = cli__cluster_open("store scan", arguments, CLUSTER_NEED_OPEN, NULL, &cluster);
+        status = cli__cluster_open("store scan", arguments, CLUSTER_NEED_OPEN, &config, &cluster, NULL);
     bool given = false;
     size_t place = 0;
     if (status == CLI_EXIT_DONE)
@@ -193,7 +199,7 @@ static enum cli_exit run_scan(const struct cli_arguments *arguments) {
     if (status == CLI_EXIT_DONE) {
         struct places places = {given ? place : 0, given ? place + 1 : ts_cluster_count(cluster)};
         for (size_t i = places.first; i < places.end && status == CLI_EXIT_DONE; i++)
-            status = scan_store(arguments, cluster, i, &prefix, &left);
+            status = scan_store(arguments, &config, cluster, i, &prefix, &left);
     }
     ts_cluster_close(cluster);
     return cli__finish_stdout(status);
@@ -201,13 +207,16 @@ static enum cli_exit run_scan(const struct cli_arguments *arguments) {
 
 static const struct cli_option get_options[] = {
     CLI_CLUSTER_OPTIONS,
-    [LOOK_STORE] = {.name = "store", .argument = "N", .help = "ask this store, whatever the key routes to"},
+    [LOOK_STORE] = {.name = "store",
+                    .argument = "N",
+                    .help = "ask this store instead of the one that the "
+                            "key routes to"},
 };
 
 static const struct cli_option scan_options[] = {
     CLI_CLUSTER_OPTIONS,
     [LOOK_STORE] = {.name = "store", .argument = "N", .help = "only this store"},
-    [LOOK_LIMIT] = {.name = "limit", .argument = "N", .help = "stop after so many keys"},
+    [LOOK_LIMIT] = {.name = "limit", .argument = "N", .help = "stop after this many keys"},
 };
 
 const struct cli_verb cli__verb_store_get = {
@@ -229,9 +238,9 @@ const struct cli_verb cli__verb_store_scan = {
     .summary = "list the keys that begin with a prefix",
     .operands = "[PREFIX]",
     .description =
-        "Lists keys in order, store after store, with their versions and values. Each page of a store comes from "
-        "one snapshot; the whole does not. Keys that begin with a zero byte are the system's own: the prefix 0x00 "
-        "shows them.",
+        "Lists keys in order, store after store, with their versions and values. Each page of a store is "
+        "one snapshot; the whole list is not. Keys that begin with a zero byte are reserved; the prefix "
+        "0x00 shows them.",
     .options = scan_options,
     .option_count = sizeof scan_options / sizeof scan_options[0],
     .variables = cli__cluster_variables,

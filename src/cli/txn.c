@@ -3,7 +3,6 @@
  */
 #include "cluster_option.h"
 #include "complain.h"
-#include "config_option.h"
 #include "metrics_option.h"
 #include "ops.h"
 #include "output.h"
@@ -15,7 +14,7 @@
 #include <stdio.h>
 #include <string.h>
 
-enum { TXN_RECORD = CLUSTER_OPTIONS, TXN_METRICS, TXN_CONFIG, TXN_SET };
+enum { TXN_RECORD = CLUSTER_OPTIONS, TXN_METRICS };
 
 /* What an outcome ends the command with. An abort that infrastructure caused is an infrastructure failure. */
 static enum cli_exit exit_of(const struct ts_txn_result *result) {
@@ -29,30 +28,16 @@ static enum cli_exit exit_of(const struct ts_txn_result *result) {
     case TS_TXN_REFUSED:
         break;
     }
-    switch (result->reason) {
-    case TS_STORE_BAD_BATCH:
-    case TS_STORE_TOO_LARGE:
-    case TS_STORE_BAD_USAGE:
+    switch (ts_store_result_meaning(result->reason)->fault) {
+    case TS_STORE_FAULT_CALLER:
         return CLI_EXIT_USAGE;
-    case TS_STORE_UNAVAILABLE:
-    case TS_STORE_FULL:
-    case TS_STORE_FOREIGN:
-    case TS_STORE_CLOSING:
-    case TS_STORE_BAD_CONFIGURATION:
-    case TS_STORE_DAMAGED:
-    case TS_STORE_FAILED:
+    case TS_STORE_FAULT_SETUP:
+    case TS_STORE_FAULT_STORE:
         return CLI_EXIT_INFRASTRUCTURE;
-    case TS_STORE_OK:
-    case TS_STORE_CHECK_FAILED:
-    case TS_STORE_LATE:
-    case TS_STORE_LIMIT:
-    case TS_STORE_NOT_A_COUNTER:
-    case TS_STORE_LOCK_CONFLICT:
-    case TS_STORE_BUSY:
-    case TS_STORE_TIMED_OUT:
-    case TS_STORE_UNKNOWN:
-    case TS_STORE_NO_SUCH_PROMISE:
-    case TS_STORE_PROMISE_EXISTS:
+    case TS_STORE_FAULT_NONE:
+    case TS_STORE_FAULT_STATE:
+    case TS_STORE_FAULT_LOAD:
+    case TS_STORE_FAULT_UNKNOWN:
         break;
     }
     return CLI_EXIT_REFUSED;
@@ -73,15 +58,16 @@ static json_t *latency_object(const struct ts_txn_result *result) {
     for (size_t i = 0; i < result->place_count; i++)
         json_array_append_new(calls, microseconds(result->places[i].rpc_us));
     return json_pack(
-        "{s:o, s:o, s:o, s:o, s:o, s:o, s:o, s:o, s:o, s:o, s:o, s:o, s:o}", "coord_queue_us",
+        "{s:o, s:o, s:o, s:o, s:o, s:o, s:o, s:o, s:o, s:o, s:o, s:o, s:o, s:o}", "coord_queue_us",
         microseconds(latency->coord_queue_us), "route_plan_us", microseconds(latency->route_plan_us),
-        "shard_rpc_us", calls, "shard_rpc_max_us", microseconds(latency->shard_rpc_max_us), "read_phase_us",
-        microseconds(latency->read_phase_us), "lock_validate_us", microseconds(latency->lock_validate_us),
-        "prepare_wal_us", microseconds(latency->prepare_wal_us), "commit_barrier_us",
-        microseconds(latency->commit_barrier_us), "commit_wal_us", microseconds(latency->commit_wal_us),
-        "replication_ack_us", microseconds(latency->replication_ack_us), "gc_impact_us",
-        microseconds(latency->gc_impact_us), "retry_backoff_us", microseconds(latency->retry_backoff_us),
-        "total_us", microseconds(latency->total_us));
+        "shard_rpc_us", calls, "shard_rpc_max_us", microseconds(latency->shard_rpc_max_us), "other_rpc_us",
+        microseconds(latency->other_rpc_us), "read_phase_us", microseconds(latency->read_phase_us),
+        "lock_validate_us", microseconds(latency->lock_validate_us), "prepare_wal_us",
+        microseconds(latency->prepare_wal_us), "commit_barrier_us", microseconds(latency->commit_barrier_us),
+        "commit_wal_us", microseconds(latency->commit_wal_us), "replication_ack_us",
+        microseconds(latency->replication_ack_us), "gc_impact_us", microseconds(latency->gc_impact_us),
+        "retry_backoff_us", microseconds(latency->retry_backoff_us), "total_us",
+        microseconds(latency->total_us));
 }
 
 static void print_json(const struct ts_txn_result *result, const struct cli_ops *ops) {
@@ -120,12 +106,37 @@ static void print_text(const struct ts_txn_result *result) {
     printf("%s%s\n%s\n", result->place_count > 0 ? ") " : "", result->sqlstate, waterfall);
 }
 
+/* No store was asked: the answer in the form of every other, so that a script reads one form only. */
+static void print_refusal(const struct cli_arguments *arguments, enum ts_store_result reason,
+                          const char *sqlstate, const char *text) {
+    static struct ts_txn_result result;
+    if (!arguments->values[CLUSTER_JSON])
+        return;
+    result = (struct ts_txn_result){.outcome = TS_TXN_REFUSED, .op = SIZE_MAX, .reason = reason};
+    snprintf(result.sqlstate, sizeof result.sqlstate, "%s", sqlstate);
+    snprintf(result.text, sizeof result.text, "%s", text);
+    print_json(&result, &(struct cli_ops){0});
+}
+
+static enum cli_exit open_cluster(const struct cli_arguments *arguments, struct ts_txn_config *ret_config,
+                                  struct ts_cluster **ret_cluster) {
+    struct ts_store_error error = {.result = TS_STORE_OK};
+    enum cli_exit status =
+        cli__cluster_open("txn", arguments, CLUSTER_NEED_OPEN, ret_config, ret_cluster, &error);
+    if (status != CLI_EXIT_DONE && error.result != TS_STORE_OK)
+        print_refusal(arguments, error.result, error.sqlstate, error.text);
+    return status;
+}
+
 static enum cli_exit run_transaction(const struct cli_arguments *arguments, struct ts_cluster *cluster,
                                      const struct ts_txn_config *config, const struct cli_ops *ops) {
     struct ts_coordinator *coordinator = NULL;
     struct ts_txn_error_detail detail;
-    if (ts_coordinator_open(cluster, config, &coordinator, &detail) != TS_TXN_ERROR_OK)
+    if (ts_coordinator_open(cluster, config, &coordinator, &detail) != TS_TXN_ERROR_OK) {
+        print_refusal(arguments, detail.reason == TS_STORE_OK ? TS_STORE_FAILED : detail.reason,
+                      detail.sqlstate[0] ? detail.sqlstate : "58000", detail.text);
         return cli__complain(CLI_EXIT_INFRASTRUCTURE, "txn: %s", detail.text);
+    }
     static struct ts_txn_result result;
     struct ts_txn_options options = {.record = arguments->values[TXN_RECORD] != NULL};
     ts_txn_run(coordinator, ops->ops, ops->count, &options, &result);
@@ -142,7 +153,7 @@ static enum cli_exit run_transaction(const struct cli_arguments *arguments, stru
     ts_coordinator_close(coordinator);
     /* The status is the transaction's, whatever became of the report: who saw a failure would repeat it. */
     if (cli__finish_stdout(written) != CLI_EXIT_DONE && is_committed(&result))
-        cli__complain(status, "txn: %s is %s all the same; do not repeat it", result.id,
+        cli__complain(status, "txn: %s is %s nevertheless; do not repeat it", result.id,
                       ts_txn_outcome_text(result.outcome));
     return status;
 }
@@ -151,13 +162,11 @@ static enum cli_exit run_txn(const struct cli_arguments *arguments) {
     struct ts_txn_config config;
     struct cli_ops ops = {0};
     struct ts_cluster *cluster = NULL;
-    enum cli_exit status = cli__config_read("txn", arguments, TXN_CONFIG, TXN_SET, &config);
-    if (status == CLI_EXIT_DONE)
-        status = cli__metrics_check("txn", arguments->values[TXN_METRICS]);
+    enum cli_exit status = cli__metrics_check("txn", arguments->values[TXN_METRICS]);
     if (status == CLI_EXIT_DONE)
         status = cli__ops_read("txn", stdin, &ops);
     if (status == CLI_EXIT_DONE)
-        status = cli__cluster_open("txn", arguments, CLUSTER_NEED_OPEN, &config, &cluster);
+        status = open_cluster(arguments, &config, &cluster);
     if (status == CLI_EXIT_DONE)
         status = run_transaction(arguments, cluster, &config, &ops);
     ts_cluster_close(cluster);
@@ -168,35 +177,35 @@ static enum cli_exit run_txn(const struct cli_arguments *arguments) {
 static const struct cli_option txn_options[] = {
     CLI_CLUSTER_OPTIONS,
     [TXN_RECORD] = {.name = "record",
-                    .help =
-                        "keep the outcome with the transaction, so that 'txn status' can tell it afterwards"},
+                    .help = "store the outcome with the transaction, so that 'txn status' can show it later"},
     [TXN_METRICS] = {.name = "metrics",
                      .argument = "FILE",
                      .help = "write Prometheus metrics to the file at the end; '-' is standard output"},
-    [TXN_CONFIG] = CLI_CONFIG_OPTION,
-    [TXN_SET] = CLI_SET_OPTION,
 };
 
 static const struct cli_example txn_examples[] = {
     {"printf '%s\\n' '{\"op\":\"put\",\"key\":\"a\",\"value\":\"1\"}' '{\"op\":\"add\",\"key\":\"n\",\"delta\":1}' | "
      "turnstone txn",
-     "puts a and counts n up, both or neither"},
+     "put a and increment n, both or neither"},
 };
 
 const struct cli_verb cli__verb_txn = {
     .name = "txn",
     .summary = "apply operations as one atomic transaction",
     .description =
-        "Reads operations as JSON lines from standard input and applies all of them or none, wherever their keys route. "
-        "Prints the transaction's id, its class (local for one store, global for several), the outcome, the SQLSTATE and "
-        "how long each phase took, in microseconds; --json has each phase by its name, too.\n\n"
-        "Operations are {\"op\":\"put\",\"key\":\"a\",\"value\":\"1\"} (or \"value_hex\"), {\"op\":\"del\",\"key\":\"a\"}, "
-        "{\"op\":\"add\",\"key\":\"n\",\"delta\":1,\"max\":10}, {\"op\":\"check\",\"key\":\"a\",\"version\":7} (version 0 "
-        "is absent, and goes with a put of the key) and {\"op\":\"before\",\"time_ms\":N}. Keys are text, or any bytes as "
-        "0x and hexadecimal digits. A key is written at most once.\n\n"
-        "An outcome of 'unknown' (status 5) means that it may have been committed: 'turnstone txn status ID' tells, for "
-        "transactions that were given --record. The status is that of the transaction also when its report or the metrics "
-        "could not be written: that is complained about on standard error, and a commit is still status 0. Keys that begin with a zero byte are the system's.",
+        "Reads operations as JSON lines from standard input and applies all of them or none, wherever "
+        "their keys route. Prints the transaction's id, its class (local for one store, global for "
+        "several), the outcome, the SQLSTATE, and the duration of each phase in "
+        "microseconds.\n\nOperations are {\"op\":\"put\",\"key\":\"a\",\"value\":\"1\"} (or "
+        "\"value_hex\"), {\"op\":\"del\",\"key\":\"a\"}, "
+        "{\"op\":\"add\",\"key\":\"n\",\"delta\":1,\"max\":10}, "
+        "{\"op\":\"check\",\"key\":\"a\",\"version\":7} (version 0 means absent, and needs a put of the "
+        "same key) and {\"op\":\"before\",\"time_ms\":N}. Keys are text, or any bytes as 0x and "
+        "hexadecimal digits. A key is written at most once.\n\nThe outcome 'unknown' (status 5) means "
+        "that the transaction may have been committed; if it was run with --record, 'turnstone txn status "
+        "ID' shows its outcome. The exit status is that of the transaction, even if its report or the "
+        "metrics cannot be written: after a commit it is 0, with a message on standard error. Keys that "
+        "begin with a zero byte are reserved.",
     .options = txn_options,
     .option_count = sizeof txn_options / sizeof txn_options[0],
     .variables = cli__cluster_variables,
@@ -206,19 +215,19 @@ const struct cli_verb cli__verb_txn = {
     .run = run_txn,
 };
 
-enum { STATUS_TIMEOUT_MS = 5000 };
-
 static enum cli_exit run_status(const struct cli_arguments *arguments) {
     if (arguments->operand_count != 1)
-        return cli__complain(CLI_EXIT_USAGE, "txn status: give one transaction id");
+        return cli__complain(CLI_EXIT_USAGE, "txn status: expected one transaction id");
+    struct ts_txn_config config;
     struct ts_cluster *cluster = NULL;
-    enum cli_exit status = cli__cluster_open("txn status", arguments, CLUSTER_NEED_SOME, NULL, &cluster);
+    enum cli_exit status =
+        cli__cluster_open("txn status", arguments, CLUSTER_NEED_SOME, &config, &cluster, NULL);
     if (status != CLI_EXIT_DONE)
         return status;
     struct ts_txn_status answer;
     struct ts_txn_error_detail detail;
     enum ts_txn_error error =
-        ts_txn_status(cluster, arguments->operands[0], STATUS_TIMEOUT_MS, &answer, &detail);
+        ts_txn_status(cluster, arguments->operands[0], cli__call_timeout_ms(&config), &answer, &detail);
     if (error != TS_TXN_ERROR_OK) {
         status = cli__complain(error == TS_TXN_ERROR_BAD_ID ? CLI_EXIT_USAGE : CLI_EXIT_INFRASTRUCTURE,
                                "txn status: %s", detail.text);
@@ -247,13 +256,14 @@ static const struct cli_option status_options[] = {CLI_CLUSTER_OPTIONS};
 
 const struct cli_verb cli__verb_txn_status = {
     .name = "txn status",
-    .summary = "tell what became of a transaction",
+    .summary = "show the outcome of a transaction",
     .operands = "ID",
     .description =
-        "Asks the stores about a transaction by its id, from any process: committed, aborted (also when a resolver or "
-        "'store recover' did it), pending (promised and not decided yet), or unknown. Unknown is the answer for a "
-        "transaction that is finished and was not given --record, and for one that was and whose write has not "
-        "arrived; it ends with status 5. A damaged record about it is an error, status 6. Nothing is changed.",
+        "Asks the stores for the outcome of a transaction by its id, from any process: committed, aborted "
+        "(also by a resolver or by 'store recover'), pending (promised and not yet decided), or unknown. "
+        "The outcome is unknown, with status 5, if the transaction is finished and was run without "
+        "--record, or if its write has not arrived. A damaged record of the transaction is an error with "
+        "status 6. Nothing is changed.",
     .options = status_options,
     .option_count = sizeof status_options / sizeof status_options[0],
     .variables = cli__cluster_variables,

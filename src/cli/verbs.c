@@ -36,6 +36,7 @@ const struct cli_verb *const cli__verbs[] = {
     &cli__verb_run_complete,
     &cli__verb_run_fail,
     &cli__verb_run_cancel,
+    &cli__verb_run_delete,
     &cli__verb_shard_list,
     &cli__verb_shard_show,
     &cli__verb_shard_unpark,
@@ -120,11 +121,11 @@ enum cli_exit cli__verb_complain_unknown(size_t count, const char *const *words)
     if (words[0][0] == '-')
         return complain_unknown_option(words[0]);
     if (count > 1 && cli__verb_find(1, words) && !cli__verb_is_group(words[0]))
-        return cli__complain(CLI_EXIT_USAGE, "there is no verb '%s %s'; '%s' is one word too many", words[0],
+        return cli__complain(CLI_EXIT_USAGE, "unknown verb '%s %s'; leave out '%s'", words[0],
                              cli__quote_text(words[1]).text, cli__quote_text(words[1]).text);
     const char *group = cli__verb_is_group(words[0]) ? words[0] : NULL;
     if (group && (count < 2 || words[1][0] == '-'))
-        return cli__complain(CLI_EXIT_USAGE, "'%s' wants a second word; 'turnstone help %s' lists them",
+        return cli__complain(CLI_EXIT_USAGE, "'%s' needs a second word; 'turnstone help %s' lists them",
                              group, group);
 
     char names[NAMES_MAX][NAME_SIZE];

@@ -30,6 +30,7 @@ extern const struct cli_verb cli__verb_run_watch;
 extern const struct cli_verb cli__verb_run_complete;
 extern const struct cli_verb cli__verb_run_fail;
 extern const struct cli_verb cli__verb_run_cancel;
+extern const struct cli_verb cli__verb_run_delete;
 extern const struct cli_verb cli__verb_shard_list;
 extern const struct cli_verb cli__verb_shard_show;
 extern const struct cli_verb cli__verb_shard_unpark;

@@ -1,10 +1,10 @@
 /*
- * The configuration: one YAML file and overrides of the form "timeouts.prepare=2s".
+ * The configuration: one YAML file, and overrides of the form "timeouts.prepare=2s".
  *
- * A file is a mapping of sections, and a section a mapping of settings; "timeouts.prepare: 2s" at the top
- * means the same. Later ones win over earlier ones only across file and overrides: twice in one file is an
- * error. Whatever is wrong is told in one line that names the place, the setting, the reason and the cure,
- * and nothing is loaded.
+ * A file is a mapping of sections, and a section is a mapping of settings; "timeouts.prepare: 2s" at the top
+ * level means the same. Overrides win over the file, and later overrides over earlier ones; a setting that is
+ * twice in the file is an error. An error is one line that names the place, the setting, the reason and the
+ * fix, and nothing is loaded.
  */
 #ifndef TS_CONFIG_CONFIG_H
 #define TS_CONFIG_CONFIG_H
@@ -27,8 +27,8 @@ struct ts_config_places {
 /* From the environment. Borrowed from it. */
 void ts_config_places_init(struct ts_config_places *places);
 
-/* The path of the file that counts: the user's, else the system's. False when there is none. The first that
- * is there counts, readable or not. */
+/* The path of the file to read: the user's, or else the system's. Returns false when there is none. The first
+ * existing file counts, readable or not. */
 #define TS_CONFIG_PATH_SIZE 4096
 bool ts_config_find(const struct ts_config_places *places, char ret_path[static TS_CONFIG_PATH_SIZE]);
 
@@ -39,15 +39,16 @@ struct ts_config_options {
     size_t override_count;
 };
 
-/* On failure *ret_config is untouched and *ret_error says what is wrong. */
+/* On failure *ret_config is unchanged and *ret_error has the reason. */
 enum ts_config_result ts_config_load(const struct ts_config_options *options,
                                      struct ts_txn_config *ret_config, struct ts_config_error *ret_error);
 
-/* The whole configuration as a file that loads to the same; what is not the default is marked. Flushing is
- * the caller's. */
+/* Writes the whole configuration as a file that loads to the same. Values that differ from the default are
+ * marked. A setting whose default behaves differently when it is set explicitly is written as a comment. The
+ * caller flushes. */
 void ts_config_print(const struct ts_txn_config *config, struct ts_out *out);
 
-/* What there is to set, in the order of the document. */
+/* All settings, in the order of the document. */
 #define TS_CONFIG_VALUE_SIZE 64
 struct ts_config_setting {
     const char *name; /* "timeouts.prepare" */

@@ -51,7 +51,7 @@ static bool set(struct loading *loading, struct origin origin, struct ts_bytes n
     }
     struct origin *before = &loading->origins[setting - config__settings];
     if (origin.override == NULL && before->line != 0) {
-        snprintf(why, sizeof why, "set before, in line %zu: remove one of them", before->line);
+        snprintf(why, sizeof why, "already set in line %zu: remove one of them", before->line);
         return complain(loading, origin, name, why);
     }
     uint64_t parsed;
@@ -76,8 +76,7 @@ static bool take_override(struct loading *loading, const char *override) {
                ts_bytes_of_cstring(equals + 1));
 }
 
-/* What no single setting can be blamed for alone: the message names both, the place is where one of them was
- * set. */
+/* Contradictions between two settings: the message names both, and the place where one of them was set. */
 static bool check_together(struct loading *loading) {
     const char *conflict = ts_txn_config_conflict(&loading->config);
     if (conflict == NULL)
@@ -146,7 +145,7 @@ void ts_config_print(const struct ts_txn_config *config, struct ts_out *out) {
         uint64_t is = config__setting_get(setting, config);
         uint64_t would_be = config__setting_get(setting, &defaults);
         config__value_format(setting, is, value);
-        ts_out_put_cstring(out, "  ");
+        ts_out_put_cstring(out, config__setting_is_given(setting, config) ? "  " : "  # ");
         ts_out_put_cstring(out, setting->name + section + 1);
         ts_out_put_cstring(out, ": ");
         ts_out_put_cstring(out, value);

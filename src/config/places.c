@@ -15,13 +15,13 @@ void ts_config_places_init(struct ts_config_places *places) {
     };
 }
 
-/* The XDG specification: relative ones are invalid and passed over. */
+/* The XDG specification: relative paths are invalid and ignored. */
 static bool is_set(const char *folder) {
     return folder != NULL && folder[0] == '/';
 }
 
-/* Whether folder, of that length, has below it a file of ours. What cannot be looked at counts as there, so
- * that the user hears of it. */
+/* Whether the folder, a path of this length, contains our file. A file that cannot be examined counts as
+ * existing, so that the user sees the error. */
 static bool holds_file(const char *folder, size_t len, const char *below,
                        char ret_path[static TS_CONFIG_PATH_SIZE]) {
     char path[TS_CONFIG_PATH_SIZE];

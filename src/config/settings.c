@@ -19,72 +19,86 @@ static const char *const overflow_actions[] = {TS_OVERFLOW_ACTIONS(NAME) NULL};
 
 #define AT(member) offsetof(struct ts_txn_config, member)
 #define DURATION(name, member, least, meaning)                                                               \
-    { name, CONFIG_DURATION, AT(member), least, DAY, NULL, meaning }
+    { name, CONFIG_DURATION, AT(member), least, DAY, NULL, meaning, 0 }
 #define COUNT(name, member, least, most, meaning)                                                            \
-    { name, CONFIG_COUNT, AT(member), least, most, NULL, meaning }
+    { name, CONFIG_COUNT, AT(member), least, most, NULL, meaning, 0 }
+/* At its default this setting does not end the wait for a lock. */
+#define GIVEN_DURATION(name, member, given, least, meaning)                                                  \
+    { name, CONFIG_DURATION, AT(member), least, DAY, NULL, meaning, AT(given) }
 #define RATIO(name, member, least, most, meaning)                                                            \
-    { name, CONFIG_RATIO, AT(member), least, most, NULL, meaning }
+    { name, CONFIG_RATIO, AT(member), least, most, NULL, meaning, 0 }
 #define CHOICE(name, member, choices, meaning)                                                               \
-    { name, CONFIG_CHOICE, AT(member), 0, 0, choices, meaning }
+    { name, CONFIG_CHOICE, AT(member), 0, 0, choices, meaning, 0 }
 
 const struct config_setting config__settings[] = {
     DURATION("timeouts.coord_queue", timeouts.coord_queue_us, US,
              "how long a transaction waits for admission"),
     DURATION("timeouts.shard_rpc", timeouts.shard_rpc_us, US,
-             "one call that takes no locks: connect, read, scan, now"),
-    DURATION("timeouts.prepare", timeouts.prepare_us, US, "a prepare, on each store"),
+             "timeout of one call that takes no locks: connect, read, scan, now"),
+    GIVEN_DURATION("timeouts.prepare", timeouts.prepare_us, timeouts.prepare_given, US,
+                   "timeout of a prepare, on each store"),
     DURATION("timeouts.commit", timeouts.commit_us, US,
-             "a commit, on each store; after it the answer is committed, pending"),
-    DURATION("timeouts.lock_validate", timeouts.lock_validate_us, US,
-             "locks and checks of an apply: a local transaction, or the commit point"),
+             "timeout of a commit, on each store; when it passes, the outcome is 'committed, pending'"),
+    GIVEN_DURATION("timeouts.lock_validate", timeouts.lock_validate_us, timeouts.lock_validate_given, US,
+                   "timeout of the locks and checks of an apply: a local transaction, or the commit point"),
     DURATION("timeouts.total", timeouts.total_us, US,
-             "the whole transaction with its retries; holds under both policies"),
-    DURATION("timeouts.retry_ceiling", timeouts.retry_ceiling_us, US,
-             "all attempts together: no retry begins after it, and FailFast ends one there"),
+             "timeout of the whole transaction with its retries; applies under both policies"),
+    GIVEN_DURATION(
+        "timeouts.retry_ceiling", timeouts.retry_ceiling_us, timeouts.retry_ceiling_given, US,
+        "timeout of all attempts together, including the first: no retry begins after it, and FailFast "
+        "ends an attempt there"),
     CHOICE("timeouts.policy", timeouts.policy, timeout_policies,
-           "FailFast ends at the first phase that is over, BestEffort at the total only"),
+           "FailFast ends at the first timeout of a phase, BestEffort only at the total"),
     COUNT("admission.hard_limit", admission.hard_limit, 1, 1000000,
           "transactions in flight and waiting together; with Degrade, in flight"),
     COUNT("admission.soft_limit", admission.soft_limit, 1, 1000000,
-          "transactions in flight; above it new ones wait; at most the hard limit"),
+          "transactions in flight above which new ones wait; at most the hard limit"),
     CHOICE("admission.queue_policy", admission.queue_policy, queue_policies,
-           "who is served first: the first to come, or the one with fewest stores"),
-    CHOICE(
-        "admission.overflow", admission.overflow, overflow_actions,
-        "when the queue is full: refuse the newcomer, refuse the one with most stores, or let the first in "
-        "line go ahead and answer it at its commit point"),
-    COUNT("retry.max_retries", retry.max_retries, 0, 1000, "attempts after the first; 0 is none"),
+           "who is served first: the oldest, or the one with the fewest stores"),
+    CHOICE("admission.overflow", admission.overflow, overflow_actions,
+           "when the queue is full: refuse the new transaction, refuse the one with the most stores, or run "
+           "the oldest and answer it at its commit point"),
+    {"retry.max_retries", CONFIG_COUNT, AT(retry.max_retries), 0, 1000, NULL,
+     "attempts after the first; 0: none", AT(retry.max_retries_given)},
     DURATION("retry.initial_backoff", retry.initial_backoff_us, 0,
              "wait before the first retry; at most max_backoff"),
     DURATION("retry.max_backoff", retry.max_backoff_us, 0, "longest wait before a retry, without jitter"),
     RATIO("retry.multiplier", retry.multiplier_ppm, TS_PPM, UINT64_C(100) * TS_PPM,
-          "how much each wait is longer"),
+          "factor by which each wait is longer than the one before"),
     RATIO("retry.jitter_ratio", retry.jitter_ppm, 0, TS_PPM,
-          "up to this share of a wait is added to it, drawn anew for each"),
-    DURATION("retry.retry_budget", retry.retry_budget_us, 0, "time spent waiting before retries, in all"),
+          "up to this share of each wait is added to it at random"),
+    GIVEN_DURATION("retry.retry_budget", retry.retry_budget_us, retry.retry_budget_given, 0,
+                   "total time spent waiting before retries"),
     COUNT("breaker.failure_threshold", breaker.failure_threshold, 1, 1000000,
-          "failures of the infrastructure in a row that open the circuit breaker"),
+          "infrastructure failures in a row that open the circuit breaker"),
     DURATION("breaker.recovery_timeout", breaker.recovery_timeout_us, US,
-             "how long it stays open before a probe may go"),
+             "how long the circuit breaker stays open before it allows a probe"),
     DURATION("breaker.probe_timeout", breaker.probe_timeout_us, US,
-             "a probe that has not reported by then is replaced; not below timeouts.total"),
+             "time after which a probe without an answer is replaced; not below timeouts.total"),
     DURATION("conflict.window", conflict.window_us, 10 * MS,
-             "how far the conflict and abort rates of a store look back"),
+             "time window of the conflict and abort rates of a store"),
     RATIO("adaptive.high_conflict_rate", adaptive.high_conflict_ppm, 0, TS_PPM,
           "conflict rate above which a store's concurrency falls"),
     RATIO("adaptive.low_conflict_rate", adaptive.low_conflict_ppm, 0, TS_PPM,
-          "conflict rate below which it rises; at most the high one"),
-    COUNT("adaptive.step_size", adaptive.step_size, 1, 1000000, "by how much it falls or rises at a time"),
+          "conflict rate below which a store's concurrency rises; at most the high rate"),
+    COUNT("adaptive.step_size", adaptive.step_size, 1, 1000000,
+          "step by which a store's concurrency "
+          "falls or rises"),
     COUNT("adaptive.min_concurrency", adaptive.min_concurrency, 1, 1000000,
-          "it never falls below; at most max_concurrency"),
-    COUNT("adaptive.max_concurrency", adaptive.max_concurrency, 1, 1000000, "it never rises above"),
-    DURATION("adaptive.interval", adaptive.interval_us, MS, "least time between two steps of a store"),
+          "lower limit of a store's concurrency; at most max_concurrency"),
+    COUNT("adaptive.max_concurrency", adaptive.max_concurrency, 1, 1000000,
+          "upper limit of a store's concurrency"),
+    DURATION("adaptive.interval", adaptive.interval_us, MS, "minimum time between two steps of a store"),
     COUNT("adaptive.min_txns", adaptive.min_txns, 1, 1000000,
-          "transactions in the window below which nothing changes"),
+          "number of transactions in the window below which the concurrency does not change"),
     DURATION("deadlock.timeout", deadlock.timeout_us, MS,
-             "a transaction that waits longer is taken for deadlocked and aborted"),
+             "time of waiting after which a transaction counts as deadlocked and is aborted"),
     {"replication.max_replication_lag_ms", CONFIG_MILLIS, AT(replication.max_replication_lag_ms), 0, DAY / MS,
-     NULL, "lag in milliseconds of a PostgreSQL standby above which transactions are refused; 0 is off"},
+     NULL, "lag in milliseconds of a PostgreSQL standby above which transactions are refused; 0: off", 0},
+    COUNT("shards.tenant_max", shards.tenant_max, 1, 1000000000,
+          "shards in the runs of one tenant that have not ended"),
+    COUNT("shards.global_max", shards.global_max, 1, 1000000000,
+          "shards in the runs of all tenants that have not ended"),
 };
 const size_t config__setting_count = sizeof config__settings / sizeof config__settings[0];
 
@@ -132,6 +146,12 @@ void config__setting_put(const struct config_setting *setting, struct ts_txn_con
         memcpy(at, &value, sizeof value);
     else
         memcpy(at, &narrow, sizeof narrow);
+    if (setting->given_offset != 0)
+        *((bool *)((char *)config + setting->given_offset)) = true;
+}
+
+bool config__setting_is_given(const struct config_setting *setting, const struct ts_txn_config *config) {
+    return setting->given_offset == 0 || *(const bool *)((const char *)config + setting->given_offset);
 }
 
 enum { SETTINGS_MAX = 64 };
@@ -151,7 +171,7 @@ static void append(char *text, size_t size, const char *part) {
     snprintf(text + used, size - used, "%s", part);
 }
 
-/* The names in the section, or, when there is no such section, the sections. */
+/* Lists the names in the section, or all sections if there is no such section. */
 static void list_what_there_is(struct ts_bytes section, char *ret_text, size_t size) {
     snprintf(ret_text, size, "there are");
     const char *before = " ";
@@ -181,10 +201,10 @@ void config__explain_unknown(struct ts_bytes name, char *ret_text, size_t size) 
     for (size_t i = 0; i < config__setting_count; i++)
         names[i] = config__settings[i].name;
     if (ts_distance_nearest(name, names, config__setting_count, &nearest)) {
-        snprintf(ret_text, size, "no such setting; did you mean %s?", names[nearest]);
+        snprintf(ret_text, size, "unknown setting; did you mean %s?", names[nearest]);
         return;
     }
     char known[300];
     list_what_there_is(section_of(name), known, sizeof known);
-    snprintf(ret_text, size, "no such setting; %s", known);
+    snprintf(ret_text, size, "unknown setting; %s", known);
 }

@@ -25,22 +25,28 @@ struct config_setting {
     uint64_t min, max;          /* not for CHOICE */
     const char *const *choices; /* CHOICE: by value, NULL at the end */
     const char *meaning;
+    size_t given_offset; /* offset of a bool: the value was set explicitly; 0: none */
 };
 
 extern const struct config_setting config__settings[];
 extern const size_t config__setting_count;
 
-/* A setting by its full name; NULL: none. */
+/* A setting by its full name; NULL: unknown. */
 const struct config_setting *config__setting_find(struct ts_bytes name);
 
 /* The setting's value in the struct, whatever its kind. */
+/* Setting a value also marks it as set explicitly. */
 uint64_t config__setting_get(const struct config_setting *setting, const struct ts_txn_config *config);
 void config__setting_put(const struct config_setting *setting, struct ts_txn_config *config, uint64_t value);
 
-/* Why an unknown name is none, and what was meant: "no such setting; did you mean timeouts.prepare?" */
+/* Whether the value was set explicitly, if that makes a difference; otherwise true. */
+bool config__setting_is_given(const struct config_setting *setting, const struct ts_txn_config *config);
+
+/* The reason and a suggestion for an unknown name: "unknown setting; did you mean timeouts.prepare?" */
 void config__explain_unknown(struct ts_bytes name, char *ret_text, size_t size);
 
-/* Reads a value. False, and the reason and the cure in ret_why, when it is none of this setting. */
+/* Parses a value. Returns false, with reason and fix in ret_why, when the value is not valid for this
+ * setting. */
 bool config__value_parse(const struct config_setting *setting, struct ts_bytes text, uint64_t *ret_value,
                          char *ret_why, size_t size);
 

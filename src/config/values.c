@@ -26,8 +26,8 @@ static const struct unit units[] = {
 };
 enum { UNITS = sizeof units / sizeof units[0] };
 
-/* "1.5" times one, exactly: 1.5 s are 1,500,000 us. False when it is no such number, is beyond 64 bits, or
- * has more digits than fit into one. */
+/* "1.5" times the unit, exactly: 1.5 s are 1,500,000 us. Returns false when the text is not such a number,
+ * exceeds 64 bits, or has too many digits. */
 static bool parse_decimal(struct ts_bytes text, uint64_t one, uint64_t *ret_value) {
     const uint8_t *dot = text.len > 0 ? memchr(text.data, '.', text.len) : NULL;
     struct ts_bytes whole_text = dot == NULL ? text : ts_bytes_first(text, (size_t)(dot - text.data));
@@ -72,11 +72,13 @@ static bool parse_duration(struct ts_bytes text, uint64_t *ret_us, char *ret_why
         bool number = parse_decimal(text, 1000000, &ignored);
         snprintf(ret_why, size,
                  number ? "has no unit: add one of us, ms, s, m, h"
-                        : "is no duration: write a number and one of us, ms, s, m, h, such as 500ms");
+                        : "is not a duration: write a number and one of us, ms, s, m, h, such as 500ms");
         return false;
     }
     if (!parse_decimal(ts_bytes_first(text, text.len - strlen(unit->name)), unit->us, ret_us)) {
-        snprintf(ret_why, size, "is no duration: write a number and one of us, ms, s, m, h, such as 500ms");
+        snprintf(ret_why, size,
+                 "is not a duration: write a number and one of us, ms, s, m, h, such as "
+                 "500ms");
         return false;
     }
     return true;
@@ -104,11 +106,11 @@ static bool parse_by_kind(const struct config_setting *setting, struct ts_bytes 
     case CONFIG_DURATION:
         return parse_duration(text, ret_value, ret_why, size);
     case CONFIG_RATIO:
-        snprintf(ret_why, size, "is no ratio: write a decimal fraction such as 0.25");
+        snprintf(ret_why, size, "is not a ratio: write a decimal fraction such as 0.25");
         return parse_decimal(text, TS_PPM, ret_value);
     case CONFIG_MILLIS:
     case CONFIG_COUNT:
-        snprintf(ret_why, size, "is no whole number");
+        snprintf(ret_why, size, "is not a whole number");
         return ts_u64_parse(text, ret_value) == TS_NUMBER_OK;
     case CONFIG_CHOICE:
         return parse_choice(setting, text, ret_value, ret_why, size);

@@ -74,7 +74,7 @@ static enum ts_config_result complain_about(struct reader *reader, const struct 
     return complain(reader, line, text);
 }
 
-/* What stands behind a key: a value, or, at the top, a section. */
+/* The node after a key: a value, or, at the top level, a section. */
 static enum ts_config_result read_value(struct reader *reader, const struct name *section,
                                         const struct name *name, size_t line) {
     yaml_event_t event;
@@ -97,7 +97,7 @@ static enum ts_config_result read_value(struct reader *reader, const struct name
     return result;
 }
 
-/* From behind the start of a mapping to its end. */
+/* Reads from after the start of a mapping to its end. */
 static enum ts_config_result read_mapping(struct reader *reader, const struct name *section) {
     for (;;) {
         yaml_event_t key;
@@ -110,7 +110,7 @@ static enum ts_config_result read_mapping(struct reader *reader, const struct na
         if (!at_end && key.type != YAML_SCALAR_EVENT)
             result = complain(reader, line, "expected the name of a section or setting");
         else if (!at_end && !join(section, scalar_of(&key), &name))
-            result = complain(reader, line, "the name is too long to be one of a setting");
+            result = complain(reader, line, "the name is too long for a setting");
         yaml_event_delete(&key);
         if (at_end || result != TS_CONFIG_OK)
             return result;
@@ -172,7 +172,9 @@ static enum ts_config_result read_file(const char *path, unsigned char **ret_con
         goto done;
     }
     if (len > FILE_MAX) {
-        snprintf(ret_error->text, sizeof ret_error->text, "%s: larger than 1 MiB, which no configuration is",
+        snprintf(ret_error->text, sizeof ret_error->text,
+                 "%s: larger than 1 MiB, the limit for a "
+                 "configuration",
                  path);
         goto done;
     }

@@ -8,14 +8,15 @@
 
 #include "base/bytes.h"
 
-/* Takes one setting with its full name; false: it is wrong, and the taker has said why. */
+/* Receives one setting with its full name. Returns false when it is wrong; the receiver has then reported
+ * why. */
 struct config_taker {
     bool (*take)(void *context, struct ts_bytes name, struct ts_bytes value, size_t line);
     void *context;
 };
 
-/* Reads the file and hands over its settings in their order. There is no text in ret_error for NO_MEMORY, and for
- * INVALID when the taker said no: it has its own. */
+/* Reads the file and passes its settings on in order. ret_error has no text for NO_MEMORY, nor for INVALID
+ * when the receiver returned false: the receiver has its own text. */
 enum ts_config_result config__yaml_read(const char *path, struct config_taker taker,
                                         struct ts_config_error *ret_error);
 

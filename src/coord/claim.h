@@ -26,8 +26,10 @@ enum ts_cooldown_state {
 /* entry is NULL when there is none. */
 enum ts_cooldown_state ts_cooldown_state_at(const struct ts_cooldown *entry, struct ts_logical_time now);
 
-/* OK, or THROTTLED with retry_after. ret_drop: remove the entry, it is over. */
-enum ts_claim_error ts_claim_gate(const struct ts_cooldown *entry, struct ts_logical_time now, bool *ret_drop,
+/* OK, or THROTTLED with retry_after. A run without a cooldown lets everybody in, whatever a claim in another run has left.
+ * ret_drop: remove the entry, it is over. */
+enum ts_claim_error ts_claim_gate(const struct ts_run_guard *guard, const struct ts_cooldown *entry,
+                                  struct ts_logical_time now, bool *ret_drop,
                                   struct ts_coord_detail *ret_detail);
 
 /* After a successful claim: whether there is a cooldown to store, and which. */

@@ -7,6 +7,8 @@
  *         -> all lost to others, parked or ended: look at what is left of the store, until nothing is
  *     the next store, until there are none -> leases from the very beginning -> NoneAvailable
  *
+ * A store that does not answer is passed over. When nothing was found elsewhere, that is the answer.
+ *
  * Entries of the claim index are written with the records they belong to, and are only where to look: what
  * counts is the record, which acquire reads.
  *
@@ -28,15 +30,15 @@
 #include <string.h>
 
 /* Of leases the first one tells whether any has expired; more of them are read when the first few have. */
-enum { CANDIDATES_MAX = 64, LEASES_FIRST = 4 };
+enum { CANDIDATES_MAX = 64, LEASES_FIRST = 4, ARM_TRIES = 3 };
 
 /* What a look at one store has found. */
 struct offer {
     size_t count;      /* candidates */
     size_t free_count; /* those before are free, the rest has expired */
     struct ts_shard_id ids[CANDIDATES_MAX];
-    bool
-        is_drawn; /* the first one, too: it is not at the worker's point, and others would begin there as well */
+    /* Draw the first candidate too. Without this, workers that start at the same point would all try it. */
+    bool is_drawn;
     bool has_earliest; /* the first deadline that is still to come */
     struct ts_logical_time earliest;
 };
@@ -112,12 +114,16 @@ struct claim {
     struct ts_run_guard guard;
     struct ts_logical_time own_now; /* of the worker's own store */
     uint64_t own_at_ms;             /* by elapsed_ms */
+    uint64_t cooldown_version;      /* of the worker's entry, as far as is known; 0: there is none */
     struct rest rest;               /* of the store that is being looked at */
     bool has_looked;                /* the scans of the own store are in the work */
     struct ts_claim_scan scan;
     uint64_t available; /* candidates seen on the stores that were looked at */
     struct ts_lease *ret_lease;
     struct ts_coord_detail detail;
+    bool is_away;                /* the store that was read last does not answer, and detail says so */
+    bool some_away;              /* a store was passed over for that */
+    struct ts_coord_detail away; /* what the first of them said */
 };
 
 static uint64_t leased_from(const struct claim *mine, uint32_t place) {
@@ -139,6 +145,27 @@ static void remember_leases(struct claim *mine, uint32_t place, const struct off
 static enum ts_claim_error backend_error(struct claim *mine, const struct coord__result *result) {
     const struct coord__tries no_tries = {0};
     (void)coord__failed(&no_tries, result, &mine->detail);
+    mine->is_away = result->result == TS_STORE_UNAVAILABLE || result->result == TS_STORE_TIMED_OUT;
+    return TS_CLAIM_BACKEND_ERROR;
+}
+
+/* After an error: whether it is a store that does not answer, which is then passed over. Others may have what is wanted, but
+ * that there is nothing cannot be said any more. */
+static bool pass_over(struct claim *mine) {
+    if (!mine->is_away)
+        return false;
+    if (!mine->some_away)
+        mine->away = mine->detail;
+    mine->some_away = true;
+    mine->is_away = false;
+    mine->detail = (struct ts_coord_detail){0};
+    return true;
+}
+
+static enum ts_claim_error nothing_left(struct claim *mine) {
+    if (!mine->some_away)
+        return ts_claim_none(&mine->scan, &mine->guard, &mine->detail);
+    mine->detail = mine->away;
     return TS_CLAIM_BACKEND_ERROR;
 }
 
@@ -298,6 +325,16 @@ static enum ts_claim_error foreign(struct claim *mine) {
     return TS_CLAIM_TENANT_MISMATCH;
 }
 
+/* The entry of a row, whose version is 0 when there is none. False: it is damaged. */
+static bool take_cooldown(struct claim *mine, const struct ts_row *row, struct ts_cooldown *ret_entry) {
+    mine->cooldown_version = row->version;
+    const enum ts_record_error error =
+        row->version != 0 ? ts_cooldown_decode(row->value, ret_entry) : TS_RECORD_OK;
+    if (error != TS_RECORD_OK)
+        (void)coord__damaged(error, "the cooldown of a worker", &mine->detail);
+    return error == TS_RECORD_OK;
+}
+
 /* The worker's own store: whether there is such a run, and whether the worker may claim. */
 static enum ts_claim_error pass_gate(struct claim *mine) {
     const struct coord__key guard = coord__key_guard(mine->op->run),
@@ -326,30 +363,36 @@ static enum ts_claim_error pass_gate(struct claim *mine) {
     if (!ts_tenant_id_equal(&mine->guard.tenant, &mine->op->tenant))
         return foreign(mine);
     struct ts_cooldown entry;
-    const uint64_t version = rows[1].version;
-    if (version != 0) {
-        const enum ts_record_error error = ts_cooldown_decode(rows[1].value, &entry);
-        if (error != TS_RECORD_OK) {
-            (void)coord__damaged(error, "the cooldown of a worker", &mine->detail);
-            return TS_CLAIM_BACKEND_ERROR;
-        }
-    }
+    if (!take_cooldown(mine, &rows[1], &entry))
+        return TS_CLAIM_BACKEND_ERROR;
     bool drop;
-    const enum ts_claim_error gate =
-        ts_claim_gate(version != 0 ? &entry : NULL, mine->own_now, &drop, &mine->detail);
+    const enum ts_claim_error gate = ts_claim_gate(&mine->guard, mine->cooldown_version != 0 ? &entry : NULL,
+                                                   mine->own_now, &drop, &mine->detail);
     if (gate == TS_CLAIM_OK && drop) {
         coord__plan_clear(&mine->work->plan);
-        coord__plan_check(&mine->work->plan, mine->own, &cooldown, version);
+        coord__plan_check(&mine->work->plan, mine->own, &cooldown, mine->cooldown_version);
         coord__plan_del(&mine->work->plan, mine->own, &cooldown);
         /* When that fails, somebody else removes it. */
-        (void)coord__apply(mine->coord, mine->work);
+        if (coord__apply(mine->coord, mine->work).result == TS_STORE_OK)
+            mine->cooldown_version = 0;
     }
     return gate;
 }
 
-/* After success. When that fails the next claim is not held up: it is against ping-pong, not a lock. */
+/* Reads the entry again. False: there is nothing to compare with. */
+static bool read_cooldown(struct claim *mine, const struct coord__key *key, struct ts_cooldown *ret_entry) {
+    const struct ts_bytes bytes = coord__key_bytes(key);
+    (void)coord__call_read(mine->work, FREE_CALL, mine->own, &bytes, 1);
+    return coord__read(mine->coord, mine->work, 1).result == TS_STORE_OK &&
+           take_cooldown(mine, &mine->work->rows[FREE_CALL].rows[0], ret_entry);
+}
+
+/*
+ * After success. When that fails the next claim is not held up: it is against ping-pong, not a lock. What is written depends
+ * on what was there, so that it cannot take the place of a later one when it arrives late.
+ */
 static void arm(struct claim *mine) {
-    struct ts_cooldown entry;
+    struct ts_cooldown entry, there;
     const uint64_t passed_ms = coord__elapsed_ms(mine->coord) - mine->own_at_ms;
     const struct ts_logical_time now = {ts_saturating_add_u64(mine->own_now.ms, passed_ms)};
     if (!ts_cooldown_arm(&mine->guard, &mine->op->worker, now, &entry))
@@ -357,9 +400,15 @@ static void arm(struct claim *mine) {
     uint8_t bytes[TS_COOLDOWN_ENCODED_LEN];
     ts_cooldown_encode(&entry, bytes);
     const struct coord__key key = coord__key_cooldown(&mine->op->tenant, &mine->op->worker);
-    coord__plan_clear(&mine->work->plan);
-    coord__plan_put(&mine->work->plan, mine->own, &key, ts_bytes_of(bytes, sizeof bytes));
-    (void)coord__apply(mine->coord, mine->work);
+    for (int i = 0; i < ARM_TRIES; i++) {
+        coord__plan_clear(&mine->work->plan);
+        coord__plan_check(&mine->work->plan, mine->own, &key, mine->cooldown_version);
+        coord__plan_put(&mine->work->plan, mine->own, &key, ts_bytes_of(bytes, sizeof bytes));
+        if (coord__apply(mine->coord, mine->work).result != TS_STORE_CHECK_FAILED ||
+            !read_cooldown(mine, &key, &there) ||
+            (mine->cooldown_version != 0 && there.until.ms >= entry.until.ms))
+            return;
+    }
 }
 
 /* One store, until nothing of it is left. */
@@ -379,7 +428,8 @@ static bool try_stores(struct claim *mine, uint32_t *ret_looked_at, enum ts_clai
     const uint32_t places = mine->coord->io.place_count;
     for (uint32_t i = 0; i < places; i++) {
         *ret_looked_at = i + 1;
-        if (try_store(mine, (mine->own + i) % places, ret_error))
+        if (try_store(mine, (mine->own + i) % places, ret_error) &&
+            (*ret_error != TS_CLAIM_BACKEND_ERROR || !pass_over(mine)))
             return true;
     }
     return false;
@@ -398,8 +448,22 @@ static enum ts_claim_error pass_gate_of_any_run(struct claim *mine) {
                : TS_CLAIM_BACKEND_ERROR;
 }
 
-static enum ts_claim_error claim(struct claim *mine, uint32_t *ret_looked_at) {
+/* Every store has the guard. While the worker's own does not answer, the next one takes its place, unless the run has a
+ * cooldown: the worker's is kept on its own store, and nobody else can tell whether it is over. */
+static enum ts_claim_error pass_gate_of_a_store_that_answers(struct claim *mine) {
+    const uint32_t places = mine->coord->io.place_count;
     enum ts_claim_error error = pass_gate_of_any_run(mine);
+    for (uint32_t i = 1; i < places && error == TS_CLAIM_BACKEND_ERROR && pass_over(mine); i++) {
+        mine->own = (mine->own + 1) % places;
+        error = pass_gate_of_any_run(mine);
+        if (error == TS_CLAIM_OK && mine->guard.config.cooldown_ms > 0)
+            return nothing_left(mine);
+    }
+    return error;
+}
+
+static enum ts_claim_error claim(struct claim *mine, uint32_t *ret_looked_at) {
+    enum ts_claim_error error = pass_gate_of_a_store_that_answers(mine);
     if (error != TS_CLAIM_OK)
         return error;
     if (ts_run_status_is_terminal(mine->guard.status))
@@ -414,7 +478,7 @@ static enum ts_claim_error claim(struct claim *mine, uint32_t *ret_looked_at) {
     }
     if (remembered && try_stores(mine, ret_looked_at, &error))
         return error;
-    return ts_claim_none(&mine->scan, &mine->guard, &mine->detail);
+    return nothing_left(mine);
 }
 
 static void prepare_hint(struct claim *mine) {
@@ -432,8 +496,8 @@ static uint64_t capped(uint64_t count) {
     return count < TS_CAPACITY_MAX ? count : TS_CAPACITY_MAX;
 }
 
-struct ts_capacity_hint coord__capacity(struct ts_coord *coord, struct coord__work *work,
-                                        struct ts_shard_key own) {
+static struct ts_capacity_hint look_for_capacity(struct ts_coord *coord, struct coord__work *work,
+                                                 struct ts_shard_key own) {
     struct rest all;
     all_of_run(own.run, (struct ts_shard_id){0}, 0, &all);
     const uint32_t places = coord->io.place_count;
@@ -461,6 +525,16 @@ struct ts_capacity_hint coord__capacity(struct ts_coord *coord, struct coord__wo
     return hint;
 }
 
+struct ts_capacity_hint coord__capacity(struct ts_coord *coord, struct ts_shard_key own) {
+    struct ts_capacity_hint hint = {0};
+    struct coord__work *work = coord__work_take(coord);
+    if (work != NULL) {
+        hint = look_for_capacity(coord, work, own);
+        coord__work_give(coord, work);
+    }
+    return hint;
+}
+
 enum ts_claim_error coord__claim(struct ts_coord *coord, const struct ts_coord_claim_op *op,
                                  struct coord__seen *seen, struct coord__claim_hint *hint,
                                  struct ts_lease *ret_lease, struct ts_capacity_hint *ret_capacity,
@@ -472,10 +546,8 @@ enum ts_claim_error coord__claim(struct ts_coord *coord, const struct ts_coord_c
                          .own = coord__place_of_worker(coord, &op->worker),
                          .work = coord__work_take(coord),
                          .ret_lease = ret_lease};
-    if (mine.work == NULL) {
-        (void)coord__no_memory(ret_detail);
-        return TS_CLAIM_BACKEND_ERROR;
-    }
+    if (mine.work == NULL)
+        return ts_claim_error_of(coord__end_variant(coord__no_memory(ret_detail)));
     prepare_hint(&mine);
     mine.start = ts_claim_start(op->run, &op->worker);
     if (op->has_start)
@@ -496,7 +568,7 @@ enum ts_claim_error coord__claim(struct ts_coord *coord, const struct ts_coord_c
                                                       .has_earliest_deadline = mine.scan.has_earliest,
                                                       .earliest_deadline = mine.scan.earliest};
         else
-            *ret_capacity = coord__capacity(coord, mine.work, got);
+            *ret_capacity = look_for_capacity(coord, mine.work, got);
     } else {
         *ret_detail = mine.detail;
     }
@@ -509,12 +581,10 @@ enum ts_claim_error ts_coord_claim_next_available(struct ts_coord *coord, const 
                                                   struct ts_acquire_result_view *ret_view,
                                                   struct ts_coord_detail *ret_detail) {
     struct coord__work *work = coord__work_take(coord);
-    if (work == NULL) {
-        (void)coord__no_memory(ret_detail);
-        return TS_CLAIM_BACKEND_ERROR;
-    }
+    if (work == NULL)
+        return ts_claim_error_of(coord__end_variant(coord__no_memory(ret_detail)));
     struct ts_lease lease;
-    struct ts_capacity_hint capacity;
+    struct ts_capacity_hint capacity = {0};
     const enum ts_claim_error error =
         coord__claim(coord, op, &work->seen, NULL, &lease, &capacity, ret_detail);
     if (error == TS_CLAIM_OK)

@@ -3,10 +3,16 @@
 #include "base/hash64.h"
 #include "driver.h"
 #include "os/entropy.h"
+#include "txn/txn_config.h"
 
 #include <stdlib.h>
 
-enum { TRIES_DEFAULT = 32, CALL_TIMEOUT_DEFAULT_MS = 10000 };
+enum { TRIES_DEFAULT = 32, PATIENCE_DEFAULT_MS = 30000 };
+
+/* Never 0: that would say that nothing is set. */
+static uint64_t ms_of(uint64_t us) {
+    return us / 1000 + 1;
+}
 
 static struct ts_coord_options with_defaults(const struct ts_coord_options *options) {
     struct ts_coord_options filled = options != NULL ? *options : (struct ts_coord_options){0};
@@ -18,8 +24,8 @@ static struct ts_coord_options with_defaults(const struct ts_coord_options *opti
         filled.record_max = TS_RECORD_MAX;
     if (filled.tries_max == 0)
         filled.tries_max = TRIES_DEFAULT;
-    if (filled.call_timeout_ms == 0)
-        filled.call_timeout_ms = CALL_TIMEOUT_DEFAULT_MS;
+    if (filled.patience_ms == 0)
+        filled.patience_ms = PATIENCE_DEFAULT_MS;
     return filled;
 }
 
@@ -36,17 +42,32 @@ static struct ts_coord *new_with(const struct ts_coord_options *options, uint64_
     return coord;
 }
 
+/* What the options leave open, as the coordinator was configured. */
+static struct ts_coord_options as_configured(const struct ts_coord_options *options,
+                                             const struct ts_txn_config *config) {
+    struct ts_coord_options filled = options != NULL ? *options : (struct ts_coord_options){0};
+    if (filled.patience_ms == 0)
+        filled.patience_ms = ms_of(config->timeouts.total_us);
+    if (filled.tenant_shard_max == 0)
+        filled.tenant_shard_max = config->shards.tenant_max;
+    if (filled.global_shard_max == 0)
+        filled.global_shard_max = config->shards.global_max;
+    return filled;
+}
+
 struct ts_coord *ts_coord_new(struct ts_cluster *cluster, struct ts_coordinator *coordinator,
                               const struct ts_coord_options *options) {
     uint64_t seed = 0;
     if (!ts_entropy_fill(&seed, sizeof seed))
         return NULL;
-    struct ts_coord *coord = new_with(options, seed);
+    const struct ts_txn_config *config = ts_coordinator_config(coordinator);
+    const struct ts_coord_options configured = as_configured(options, config);
+    struct ts_coord *coord = new_with(&configured, seed);
     if (coord == NULL)
         return NULL;
     coord->cluster_io = (struct coord__cluster_io){.cluster = cluster,
                                                    .coordinator = coordinator,
-                                                   .call_timeout_ms = coord->options.call_timeout_ms,
+                                                   .call_timeout_us = config->timeouts.shard_rpc_us,
                                                    .time_stands_still = coord->options.time_stands_still};
     coord->io = coord__io_over_cluster(&coord->cluster_io);
     return coord;
@@ -133,7 +154,7 @@ uint64_t coord__draw(struct ts_coord *coord) {
 
 void coord__tell(struct ts_coord *coord, const struct ts_event *event) {
     if (coord->options.event != NULL)
-        coord->options.event(coord->options.event_context, event);
+        coord->options.event(coord->options.context, event);
 }
 
 uint64_t coord__elapsed_ms(struct ts_coord *coord) {

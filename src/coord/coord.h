@@ -9,7 +9,7 @@
  * What a caller can rely on:
  * - An operation is done as a whole or not at all, wherever its records live.
  * - An error other than BackendError (UNKNOWN) means that nothing was changed, with the one exception of an
- *   acquire that parks (shard_step.h). After UNKNOWN the operation may have been done or may still be: repeat
+ *   acquire that parks (shard_step.h) and of delete_run, which goes in batches. After UNKNOWN the operation may have been done or may still be: repeat
  *   it with the same op id.
  * - The store's time decides. A lease that ends while a batch is on its way is LeaseExpired.
  * - A record that is damaged is BackendError (DAMAGED), and nothing of it is used.
@@ -39,25 +39,32 @@ struct ts_coord;
 
 /* All zero is a good start. */
 struct ts_coord_options {
-    uint64_t tenant_shard_max; /* 0: TS_TENANT_SHARD_MAX */
-    uint64_t global_shard_max; /* 0: TS_GLOBAL_SHARD_MAX */
-    size_t record_max;         /* bytes that a record may grow to; 0: TS_RECORD_MAX */
-    uint32_t tries_max;        /* rounds of read, decide and write of one operation; 0: 32 */
-    uint64_t
-        call_timeout_ms; /* of one call to a store; 0: 10 s. Transactions have timeouts of their own. No new round
-                            begins twice that long after the first that failed */
-    bool
-        time_stands_still; /* ts_coord_new: the stores were opened at a fixed time, and nothing is added to it */
-    uint64_t
-        seed; /* ts_coord_new_over: what marks an acquire as one's own is drawn from it; different for each */
+    /* 0: shards.tenant_max and shards.global_max of the coordinator, or, without one, TS_TENANT_SHARD_MAX and
+     * TS_GLOBAL_SHARD_MAX. */
+    uint64_t tenant_shard_max;
+    uint64_t global_shard_max;
+    size_t record_max;  /* bytes that a record may grow to; 0: TS_RECORD_MAX */
+    uint32_t tries_max; /* rounds of read, decide and write of one operation; 0: 32 */
+    /* No new round begins later than this after the first failed round; 0: 30 s, or, with ts_coord_new, timeouts.total of
+     * the coordinator. */
+    uint64_t patience_ms;
+    /* For ts_coord_new: the stores were opened with a frozen clock, so nothing is added to their time. */
+    bool time_stands_still;
+    /* For ts_coord_new_over: seeds the numbers that mark an acquire as our own. Must differ between coordinators. */
+    uint64_t seed;
 
-    /* What happened, after it did; NULL: nobody is told. Any thread that uses the coordination may call it. */
+    /* Called after an event, and after each transaction with its result and timing. NULL: not called. Any thread that uses
+     * the coordination may call them. */
     void (*event)(void *context, const struct ts_event *event);
-    void *event_context;
+    void (*transaction)(void *context, const struct ts_txn_result *result);
+    void *context;
 };
 
-/* Over a cluster and this process's coordinator on it, which stay open longer. options may be NULL. NULL when
- * there is no memory or no entropy. */
+/*
+ * Over a cluster and this process's coordinator on it, which stay open longer. The coordinator's configuration holds here,
+ * too: reads take timeouts.shard_rpc at most, everything is written by its transactions, and limits that the options leave
+ * open are its own. options may be NULL. NULL when there is no memory or no entropy.
+ */
 struct ts_coord *ts_coord_new(struct ts_cluster *cluster, struct ts_coordinator *coordinator,
                               const struct ts_coord_options *options);
 
@@ -69,6 +76,9 @@ void ts_coord_free(struct ts_coord *coord);
 
 /* The store that a shard's records live on. Runs, limits and the tenants' lists of runs live on the first. */
 uint32_t ts_coord_place_of_shard(const struct ts_coord *coord, struct ts_shard_id shard);
+
+/* What a store's answer is called in a BackendError. */
+enum ts_infra_kind ts_infra_kind_of_store(enum ts_store_result result);
 
 /* How an operation with an op id ended. */
 struct ts_coord_outcome {
@@ -159,6 +169,21 @@ static inline enum ts_run_transition_error ts_coord_cancel_run(struct ts_coord *
     return ts_coord_end_run(coord, &op, ret_outcome, ret_detail);
 }
 
+struct ts_coord_deleted {
+    bool was_there;  /* when the call began */
+    uint64_t shards; /* that this call has deleted */
+};
+
+/*
+ * Deletes a run that has ended, with its shards, in batches of at most 1,000 operations. May be repeated: a run that is
+ * not there is OK. After any failure some of the shards may be gone; the run is there until everything else is gone, and
+ * a repetition goes on. Its id may then be used again. A lease of the deleted run has the fences of that run, so a worker
+ * must not present it to a new run of the same id.
+ */
+enum ts_delete_run_error ts_coord_delete_run(struct ts_coord *coord, const struct ts_coord_run_query *query,
+                                             struct ts_coord_deleted *ret_deleted,
+                                             struct ts_coord_detail *ret_detail);
+
 /* ---- shards, seen from outside ---- */
 
 /* A shard as it was read. Borrowed until the visit returns. Holds key bytes and the owner: for the tenant
@@ -213,9 +238,8 @@ struct ts_coord_claim_op {
     struct ts_tenant_id tenant;
     struct ts_run_id run;
     struct ts_worker_id worker;
-    bool
-        has_start; /* look first behind this shard, instead of at the worker's own point: where the last claim
-                       left off */
+    /* Look first behind this shard, where the last claim ended, instead of at the worker's own starting point. */
+    bool has_start;
     struct ts_shard_id start;
 };
 
@@ -224,33 +248,35 @@ enum ts_claim_error ts_coord_claim_next_available(struct ts_coord *coord, const 
                                                   struct ts_acquire_result_view *ret_view,
                                                   struct ts_coord_detail *ret_detail);
 
+/* What a session remembers of its shard, so that it need not be read; NULL where there is no session. */
+struct coord__seen;
+
 /* ret_lease has the new deadline. */
 enum ts_renew_error ts_coord_renew(struct ts_coord *coord, const struct ts_renew_op *op,
-                                   struct ts_lease *ret_lease, struct ts_renew_result *ret_result,
-                                   struct ts_coord_detail *ret_detail);
+                                   struct coord__seen *seen, struct ts_lease *ret_lease,
+                                   struct ts_renew_result *ret_result, struct ts_coord_detail *ret_detail);
 
 enum ts_checkpoint_error ts_coord_checkpoint(struct ts_coord *coord, const struct ts_cursor_op *op,
-                                             struct ts_coord_outcome *ret_outcome,
+                                             struct coord__seen *seen, struct ts_coord_outcome *ret_outcome,
                                              struct ts_coord_detail *ret_detail);
 
 enum ts_complete_error ts_coord_complete(struct ts_coord *coord, const struct ts_cursor_op *op,
-                                         struct ts_coord_outcome *ret_outcome,
+                                         struct coord__seen *seen, struct ts_coord_outcome *ret_outcome,
                                          struct ts_coord_detail *ret_detail);
 
 enum ts_park_error ts_coord_park(struct ts_coord *coord, const struct ts_park_op *op,
-                                 struct ts_coord_outcome *ret_outcome, struct ts_coord_detail *ret_detail);
+                                 struct coord__seen *seen, struct ts_coord_outcome *ret_outcome,
+                                 struct ts_coord_detail *ret_detail);
 
-enum ts_split_replace_error ts_coord_split_replace(struct ts_coord *coord,
-                                                   const struct ts_split_replace_op *op,
-                                                   struct ts_split_replace_result *ret_result,
-                                                   struct ts_coord_outcome *ret_outcome,
-                                                   struct ts_coord_detail *ret_detail);
+enum ts_split_replace_error
+ts_coord_split_replace(struct ts_coord *coord, const struct ts_split_replace_op *op, struct coord__seen *seen,
+                       struct ts_split_replace_result *ret_result, struct ts_coord_outcome *ret_outcome,
+                       struct ts_coord_detail *ret_detail);
 
-enum ts_split_residual_error ts_coord_split_residual(struct ts_coord *coord,
-                                                     const struct ts_split_residual_op *op,
-                                                     struct ts_split_residual_result *ret_result,
-                                                     struct ts_coord_outcome *ret_outcome,
-                                                     struct ts_coord_detail *ret_detail);
+enum ts_split_residual_error
+ts_coord_split_residual(struct ts_coord *coord, const struct ts_split_residual_op *op,
+                        struct coord__seen *seen, struct ts_split_residual_result *ret_result,
+                        struct ts_coord_outcome *ret_outcome, struct ts_coord_detail *ret_detail);
 
 /* ---- looking for what must not be ---- */
 

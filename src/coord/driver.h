@@ -135,6 +135,7 @@ struct coord__result {
     enum ts_store_result result;
     enum coord__tag tag; /* of the operation to blame */
     bool has_tag;
+    bool again;                        /* not OK: another round of reading and deciding can help */
     uint64_t version;                  /* OK, one store: of what was written; otherwise 0 */
     char counter[COORD__COUNTER_NAME]; /* when the tag is that of a counter or limit: its name */
     char text[240];
@@ -209,8 +210,11 @@ struct coord__job {
     uint32_t place;
     const struct ts_lease *lease; /* of lease-gated operations, to tell when it is lost; else NULL */
 
-    /* The operation's own step, which keeps its typed answer: true when it is OK. */
-    bool (*step)(struct coord__job *job, const struct ts_shard_record *record, const struct ts_step_env *env);
+    bool may_remember; /* what the session remembers may decide first */
+
+    /* The operation's own step: NONE, or why not. */
+    enum ts_error_variant (*step)(struct coord__job *job, const struct ts_shard_record *record,
+                                  const struct ts_step_env *env);
     /* More to read before the step, or NULL. Sets `ahead` when other stores know more than the record. */
     enum coord__end (*gather)(struct coord__job *job);
     /* More to write with the step, or NULL. */
@@ -223,8 +227,9 @@ struct coord__job {
     enum coord__ahead ahead;
     uint64_t promised_version; /* of the record, when a transaction over it ended UNKNOWN; 0: none did */
     struct ts_shard_step result;
-    struct ts_logical_time now; /* of the last step */
-    struct ts_event attempted;  /* of the last try whose reply was lost */
+    enum ts_error_variant error; /* of the last step */
+    struct ts_logical_time now;  /* of the last step */
+    struct ts_event attempted;   /* of the last try whose reply was lost */
     bool has_attempted;
     bool recognised;
     bool waited;                   /* for promises of the record, which was not there */
@@ -232,11 +237,20 @@ struct coord__job {
     struct ts_coord_detail detail; /* copied to the caller on failure */
 };
 
-/* Runs the operation to its end. try_seen: decide first by what the session remembers. */
-enum coord__end coord__job_run(struct coord__job *job, bool try_seen);
+/* An operation on the shard. seen is what a session remembers, or NULL. */
+struct coord__job coord__job_of(struct ts_coord *coord, struct coord__seen *seen,
+                                const struct ts_tenant_id *tenant, struct ts_shard_key shard);
+/* One that a lease gates. */
+struct coord__job coord__job_by(struct ts_coord *coord, struct coord__seen *seen,
+                                const struct ts_lease_op *by);
 
-/* The outcome of a job that is OK. */
-struct ts_coord_outcome coord__job_outcome(const struct coord__job *job);
+/* Runs the operation to its end, with memory of its own, and answers NONE or why not. Fills ret_outcome, which may be
+ * NULL, or ret_detail, and tells when a lease is lost. */
+enum ts_error_variant coord__job_run(struct coord__job *job, struct ts_coord_outcome *ret_outcome,
+                                     struct ts_coord_detail *ret_detail);
+
+/* What an end other than DONE is called. */
+enum ts_error_variant coord__end_variant(enum coord__end end);
 
 /* Reads the record and the guard into job->seen. */
 enum coord__end coord__job_read(struct coord__job *job);
@@ -248,34 +262,10 @@ enum coord__end coord__job_look(struct coord__job *job);
 void coord__plan_new_shard(struct ts_coord *coord, struct coord__work *work,
                            const struct ts_shard_record *record);
 
-/* Tells the event of a lease that is lost, when this error means that, and copies the detail out. */
-void coord__job_tell_error(struct coord__job *job, enum ts_error_variant error,
-                           struct ts_coord_detail *ret_detail);
-
-/* The operations with a session's memory, or NULL for none; otherwise as in coord.h. */
+/* An acquire as a session or a claim needs it: seen has the record afterwards. */
 enum ts_acquire_error coord__acquire(struct ts_coord *coord, const struct ts_acquire_op *op,
                                      struct coord__seen *seen, struct ts_lease *ret_lease,
                                      struct ts_coord_detail *ret_detail);
-enum ts_renew_error coord__renew(struct ts_coord *coord, const struct ts_renew_op *op,
-                                 struct coord__seen *seen, struct ts_lease *ret_lease,
-                                 struct ts_renew_result *ret_result, struct ts_coord_detail *ret_detail);
-enum ts_checkpoint_error coord__checkpoint(struct ts_coord *coord, const struct ts_cursor_op *op,
-                                           struct coord__seen *seen, struct ts_coord_outcome *ret_outcome,
-                                           struct ts_coord_detail *ret_detail);
-enum ts_complete_error coord__complete(struct ts_coord *coord, const struct ts_cursor_op *op,
-                                       struct coord__seen *seen, struct ts_coord_outcome *ret_outcome,
-                                       struct ts_coord_detail *ret_detail);
-enum ts_park_error coord__park(struct ts_coord *coord, const struct ts_park_op *op, struct coord__seen *seen,
-                               struct ts_coord_outcome *ret_outcome, struct ts_coord_detail *ret_detail);
-enum ts_split_replace_error coord__split_replace(struct ts_coord *coord, const struct ts_split_replace_op *op,
-                                                 struct coord__seen *seen,
-                                                 struct ts_split_replace_result *ret_result,
-                                                 struct ts_coord_outcome *ret_outcome,
-                                                 struct ts_coord_detail *ret_detail);
-enum ts_split_residual_error
-coord__split_residual(struct ts_coord *coord, const struct ts_split_residual_op *op, struct coord__seen *seen,
-                      struct ts_split_residual_result *ret_result, struct ts_coord_outcome *ret_outcome,
-                      struct ts_coord_detail *ret_detail);
 
 /* ---- claims ---- */
 
@@ -296,8 +286,7 @@ enum ts_claim_error coord__claim(struct ts_coord *coord, const struct ts_coord_c
 
 /* How much there is to claim in the run of a shard that the caller has leased, over all stores; its own lease is not one to
  * wait for. None when that cannot be found out. */
-struct ts_capacity_hint coord__capacity(struct ts_coord *coord, struct coord__work *work,
-                                        struct ts_shard_key own);
+struct ts_capacity_hint coord__capacity(struct ts_coord *coord, struct ts_shard_key own);
 
 /* Whether a record is of the run, tenant and shape that its key says: what is under the wrong key is damage. */
 enum coord__end coord__decode_run(const struct ts_row *row, struct ts_run_id run, bool *ret_found,

@@ -1,15 +1,10 @@
 /*
- * Calls to stores, and what their answers mean for an operation:
+ * Calls to stores, and what their answers mean for an operation.
  *
- *   OK                               done
- *   CHECK_FAILED, LIMIT of limits    others were faster: read and decide again
- *   LATE                             the same; the step then finds the lease expired
- *   LOCK_CONFLICT, BUSY              the same after a pause
- *   UNKNOWN                          the same after a pause: the op-log says whether it was done
- *   TOO_LARGE, FULL                  ResourceExhausted
- *   DAMAGED, NOT_A_COUNTER, LIMIT    BackendError, damaged
- *   UNAVAILABLE, TIMED_OUT           BackendError, retryable: whoever asked decides how long to try
- *   the rest                         BackendError, permanent
+ * Everything is written by a transaction, which classifies failures, retries, and stops at its limits. What it ends with is
+ * final for the batch. Reading and deciding anew can still help: when others were faster (CHECK_FAILED, LATE, a counter of
+ * limits), and when the reply was lost (UNKNOWN), because the op-log then says whether it was done. Everything else ends the
+ * operation, as the table of results says (coord__failed).
  *
  * However it ends, an operation of which one try may have been done is UNKNOWN, unless a later try has found
  * out.
@@ -23,9 +18,6 @@
 #include <stdlib.h>
 
 enum { LATES_MAX = 3, PAUSE_MAX_MS = 64, READ_TRIES = 5, FREE_OF_PAUSE = 3 };
-
-/* How many calls' timeouts an operation goes on for after its first failure. */
-#define PATIENCE UINT64_C(2)
 
 struct ts_call *coord__call_read(struct coord__work *work, size_t index, uint32_t place,
                                  const struct ts_bytes *keys, size_t key_count) {
@@ -56,8 +48,11 @@ static uint64_t pause_after(uint32_t tries) {
     return doublings >= 6 ? PAUSE_MAX_MS : UINT64_C(1) << doublings;
 }
 
+/* A store that is away is not waited for. */
 static bool read_may_help(enum ts_store_result result) {
-    return result == TS_STORE_LOCK_CONFLICT || result == TS_STORE_BUSY || result == TS_STORE_UNKNOWN;
+    const struct ts_store_meaning *meaning = ts_store_result_meaning(result);
+    return meaning->fault == TS_STORE_FAULT_UNKNOWN ||
+           (meaning->retry == TS_STORE_RETRY_SAME && meaning->fault != TS_STORE_FAULT_STORE);
 }
 
 struct coord__result coord__read(struct ts_coord *coord, struct coord__work *work, size_t count) {
@@ -70,7 +65,7 @@ struct coord__result coord__read(struct ts_coord *coord, struct coord__work *wor
             result.result = call->error.result;
             if (result.result == TS_STORE_OK && call->time_ms == 0) {
                 result.result = TS_STORE_FAILED;
-                snprintf(result.text, sizeof result.text, "a store's clock shows no time; set it");
+                snprintf(result.text, sizeof result.text, "the clock of a store is not set; set it");
             } else if (result.result != TS_STORE_OK) {
                 snprintf(result.text, sizeof result.text, "%s", call->error.text);
             }
@@ -129,18 +124,6 @@ static void blame(const struct coord__plan *plan, size_t op, struct coord__resul
         coord__key_counter_name(planned->op.key, result->counter);
 }
 
-static struct coord__result apply_one(struct ts_coord *coord, struct coord__work *work) {
-    struct ts_coord_call call = {.place = work->plan.parts[0].place,
-                                 .call = {.kind = TS_CALL_APPLY, .batch = work->plan.parts[0].batch}};
-    coord->io.call(coord->io.context, &call, 1);
-    struct coord__result result = {.result = call.call.error.result, .version = call.call.version};
-    if (result.result != TS_STORE_OK) {
-        snprintf(result.text, sizeof result.text, "%s", call.call.error.text);
-        blame(&work->plan, call.call.error.op, &result);
-    }
-    return result;
-}
-
 static enum ts_store_result result_of_txn(const struct ts_txn_result *txn) {
     switch (txn->outcome) {
     case TS_TXN_COMMITTED:
@@ -157,14 +140,11 @@ static enum ts_store_result result_of_txn(const struct ts_txn_result *txn) {
     return txn->reason == TS_STORE_OK || txn->reason == TS_STORE_UNKNOWN ? TS_STORE_UNAVAILABLE : txn->reason;
 }
 
-static struct coord__result apply_several(struct ts_coord *coord, struct coord__work *work, size_t parts) {
-    coord->io.txn(coord->io.context, work->plan.parts, parts, &work->txn);
-    struct coord__result result = {.result = result_of_txn(&work->txn)};
-    if (result.result != TS_STORE_OK) {
-        snprintf(result.text, sizeof result.text, "%s", work->txn.text);
-        blame(&work->plan, work->txn.op, &result);
-    }
-    return result;
+/* Whether reading and deciding anew can help. The same batch was tried often enough. */
+static bool is_for_another_round(const struct coord__result *result) {
+    if (result->result == TS_STORE_LIMIT)
+        return result->has_tag && result->tag == COORD__TAG_LIMIT;
+    return ts_store_result_meaning(result->result)->retry == TS_STORE_RETRY_READ;
 }
 
 struct coord__result coord__apply(struct ts_coord *coord, struct coord__work *work) {
@@ -172,9 +152,16 @@ struct coord__result coord__apply(struct ts_coord *coord, struct coord__work *wo
     if (plan->failed || !reserve_ops(plan))
         return (struct coord__result){.result = TS_STORE_FAILED, .text = "out of memory"};
     ts_assert(plan->count > 0);
-    /* Most plans are one store's, in order. */
-    const size_t parts = arrange(plan);
-    return parts == 1 ? apply_one(coord, work) : apply_several(coord, work, parts);
+    coord->io.txn(coord->io.context, plan->parts, arrange(plan), &work->txn);
+    if (coord->options.transaction != NULL)
+        coord->options.transaction(coord->options.context, &work->txn);
+    struct coord__result result = {.result = result_of_txn(&work->txn), .version = work->txn.version};
+    if (result.result == TS_STORE_OK)
+        return result;
+    snprintf(result.text, sizeof result.text, "%s", work->txn.text);
+    blame(plan, work->txn.op, &result);
+    result.again = is_for_another_round(&result);
+    return result;
 }
 
 static enum coord__end infra(enum ts_infra_kind kind, const char *text, const struct coord__tries *tries,
@@ -193,80 +180,38 @@ static enum coord__end exhausted(const char *resource, const struct coord__resul
     return COORD__END_EXHAUSTED;
 }
 
-enum coord__end coord__failed(const struct coord__tries *tries, const struct coord__result *result,
-                              struct ts_coord_detail *ret_detail) {
-    switch (result->result) {
-    case TS_STORE_TOO_LARGE:
-        return exhausted("batch", result, tries, ret_detail);
-    case TS_STORE_FULL:
-        return exhausted("disk", result, tries, ret_detail);
-    case TS_STORE_LATE:
-        if (!tries->unknown)
-            return COORD__END_LATE;
-        return infra(TS_INFRA_UNKNOWN, result->text, tries, ret_detail);
-    case TS_STORE_DAMAGED:
-        return infra(TS_INFRA_DAMAGED, result->text, tries, ret_detail);
-    case TS_STORE_NOT_A_COUNTER:
-    case TS_STORE_LIMIT:
-        if (result->has_tag && result->tag == COORD__TAG_LIMIT && result->result == TS_STORE_LIMIT)
-            return infra(TS_INFRA_RETRYABLE, result->text, tries, ret_detail);
-        (void)infra(TS_INFRA_DAMAGED, "", tries, ret_detail);
-        snprintf(ret_detail->infra.text, sizeof ret_detail->infra.text,
-                 "%s is damaged: it does not fit what it counts",
-                 result->has_tag ? result->counter : "a counter of the run");
-        return COORD__END_INFRA;
-    case TS_STORE_CHECK_FAILED:
-    case TS_STORE_LOCK_CONFLICT:
-    case TS_STORE_BUSY:
-    case TS_STORE_UNAVAILABLE:
-    case TS_STORE_TIMED_OUT:
-    case TS_STORE_CLOSING:
+static enum coord__end counter_failed(const struct coord__tries *tries, const struct coord__result *result,
+                                      struct ts_coord_detail *ret_detail) {
+    if (result->result == TS_STORE_LIMIT && result->has_tag && result->tag == COORD__TAG_LIMIT)
         return infra(TS_INFRA_RETRYABLE, result->text, tries, ret_detail);
-    case TS_STORE_UNKNOWN:
-        return infra(TS_INFRA_UNKNOWN, result->text, tries, ret_detail);
-    case TS_STORE_NO_SUCH_PROMISE:
-    case TS_STORE_PROMISE_EXISTS:
-    case TS_STORE_BAD_BATCH:
-    case TS_STORE_FOREIGN:
-    case TS_STORE_BAD_USAGE:
-    case TS_STORE_BAD_CONFIGURATION:
-    case TS_STORE_FAILED:
-        return infra(TS_INFRA_PERMANENT, result->text, tries, ret_detail);
-    case TS_STORE_OK:
-        break;
-    }
-    ts_unreachable("what went well has not failed");
+    (void)infra(TS_INFRA_DAMAGED, "", tries, ret_detail);
+    snprintf(ret_detail->infra.text, sizeof ret_detail->infra.text,
+             "%s is damaged: it does not fit what it counts",
+             result->has_tag ? result->counter : "a counter of the run");
+    return COORD__END_INFRA;
 }
 
-static bool may_help(const struct coord__result *result, const struct coord__tries *tries) {
-    switch (result->result) {
-    case TS_STORE_CHECK_FAILED:
-    case TS_STORE_LOCK_CONFLICT:
-    case TS_STORE_BUSY:
-    case TS_STORE_UNKNOWN:
-        return true;
-    case TS_STORE_LATE:
-        return tries->lates < LATES_MAX;
-    case TS_STORE_LIMIT:
-        return result->has_tag && result->tag == COORD__TAG_LIMIT;
-    case TS_STORE_OK:
-    case TS_STORE_NOT_A_COUNTER:
-    case TS_STORE_UNAVAILABLE:
-    case TS_STORE_TIMED_OUT:
-    case TS_STORE_NO_SUCH_PROMISE:
-    case TS_STORE_PROMISE_EXISTS:
-    case TS_STORE_BAD_BATCH:
-    case TS_STORE_TOO_LARGE:
-    case TS_STORE_FULL:
-    case TS_STORE_FOREIGN:
-    case TS_STORE_CLOSING:
-    case TS_STORE_BAD_USAGE:
-    case TS_STORE_BAD_CONFIGURATION:
-    case TS_STORE_DAMAGED:
-    case TS_STORE_FAILED:
-        break;
-    }
-    return false;
+enum ts_infra_kind ts_infra_kind_of_store(enum ts_store_result result) {
+    const struct ts_store_meaning *meaning = ts_store_result_meaning(result);
+    if (result == TS_STORE_DAMAGED)
+        return TS_INFRA_DAMAGED;
+    if (meaning->fault == TS_STORE_FAULT_UNKNOWN)
+        return TS_INFRA_UNKNOWN;
+    return meaning->retry == TS_STORE_RETRY_NONE ? TS_INFRA_PERMANENT : TS_INFRA_RETRYABLE;
+}
+
+enum coord__end coord__failed(const struct coord__tries *tries, const struct coord__result *result,
+                              struct ts_coord_detail *ret_detail) {
+    ts_assert(result->result != TS_STORE_OK);
+    if (result->result == TS_STORE_TOO_LARGE)
+        return exhausted("batch", result, tries, ret_detail);
+    if (result->result == TS_STORE_FULL)
+        return exhausted("disk", result, tries, ret_detail);
+    if (result->result == TS_STORE_LIMIT || result->result == TS_STORE_NOT_A_COUNTER)
+        return counter_failed(tries, result, ret_detail);
+    if (result->result == TS_STORE_LATE && !tries->unknown)
+        return COORD__END_LATE;
+    return infra(ts_infra_kind_of_store(result->result), result->text, tries, ret_detail);
 }
 
 bool coord__again(struct ts_coord *coord, struct coord__tries *tries, const struct coord__result *result,
@@ -279,8 +224,9 @@ bool coord__again(struct ts_coord *coord, struct coord__tries *tries, const stru
     if (result->result == TS_STORE_LATE)
         tries->lates++;
     /* Tries that take long are fewer: a transaction has its own retries and timeouts. */
-    const bool patient = now_ms - tries->since_ms < PATIENCE * coord->options.call_timeout_ms;
-    if (tries->count >= coord->options.tries_max || !patient || !may_help(result, tries)) {
+    const bool patient = now_ms - tries->since_ms < coord->options.patience_ms;
+    const bool late_for_good = result->result == TS_STORE_LATE && tries->lates >= LATES_MAX;
+    if (tries->count >= coord->options.tries_max || !patient || !result->again || late_for_good) {
         *ret_end = coord__failed(tries, result, ret_detail);
         return false;
     }
@@ -305,7 +251,7 @@ static struct coord__result try_to_insert(struct ts_coord *coord, struct coord__
     coord__plan_before(&work->plan, place, never);
     struct coord__result result = coord__apply(coord, work);
     ts_assert(result.result != TS_STORE_OK);
-    /* A lost reply of what cannot be done is not unknown. */
+    /* A lost reply of what cannot be done is not unknown. It is asked for again. */
     if (result.result == TS_STORE_UNKNOWN)
         result.result = TS_STORE_BUSY;
     return result;

@@ -1,5 +1,6 @@
 #include "driver_keys.h"
 
+#include "base/assert.h"
 #include "base/endian.h"
 #include "turnstone/txn.h"
 
@@ -33,6 +34,13 @@ static struct coord__key of_run(char kind, struct ts_run_id run) {
 static struct coord__key of_shard(char kind, struct ts_shard_key shard) {
     struct coord__key key = of_run(kind, shard.run);
     add_number(&key, shard.shard.v);
+    return key;
+}
+
+struct coord__key coord__key_of_bytes(struct ts_bytes bytes) {
+    struct coord__key key = {.len = (uint8_t)bytes.len};
+    ts_assert(bytes.len <= sizeof key.bytes);
+    memcpy(key.bytes, bytes.data, bytes.len);
     return key;
 }
 

@@ -23,6 +23,9 @@ static inline struct ts_bytes coord__key_bytes(const struct coord__key *key) {
     return ts_bytes_of(key->bytes, key->len);
 }
 
+/* A key as a store has given it back. */
+struct coord__key coord__key_of_bytes(struct ts_bytes bytes);
+
 /* On the first store. */
 struct coord__key coord__key_run(struct ts_run_id run);
 struct coord__key coord__key_tenant_run(const struct ts_tenant_id *tenant, struct ts_run_id run);

@@ -99,6 +99,7 @@ DEFINE_VARIANT(register_shards, REGISTER_SHARDS, TS_REGISTER_SHARDS_ERRORS(OWN_R
 DEFINE_VARIANT(get_run, GET_RUN, TS_GET_RUN_ERRORS(OWN_ROW))
 DEFINE_VARIANT(get_shard, GET_SHARD, TS_GET_SHARD_ERRORS(OWN_ROW))
 DEFINE_VARIANT(run_transition, RUN_TRANSITION, TS_RUN_TRANSITION_ERRORS(OWN_ROW))
+DEFINE_VARIANT(delete_run, DELETE_RUN, TS_DELETE_RUN_ERRORS(OWN_ROW))
 DEFINE_VARIANT(unpark, UNPARK, TS_UNPARK_ERRORS(OWN_ROW))
 DEFINE_VARIANT(claim, CLAIM, TS_CLAIM_ERRORS(OWN_ROW))
 
@@ -135,19 +136,14 @@ DEFINE_NARROWING(complete, COMPLETE)
 DEFINE_NARROWING(park, PARK)
 DEFINE_NARROWING(split, SPLIT)
 
-enum ts_claim_error ts_claim_error_from_get_run(enum ts_get_run_error error) {
-    switch (error) {
-    case TS_GET_RUN_OK:
-        return TS_CLAIM_OK;
-    case TS_GET_RUN_RUN_NOT_FOUND:
-        return TS_CLAIM_RUN_NOT_FOUND;
-    case TS_GET_RUN_TENANT_MISMATCH:
-        return TS_CLAIM_TENANT_MISMATCH;
-    case TS_GET_RUN_BACKEND_ERROR:
-        return TS_CLAIM_BACKEND_ERROR;
+#define DEFINE_OF(op, PREFIX, last, count)                                                                   \
+    enum ts_##op##_error ts_##op##_error_of(enum ts_error_variant variant) {                                 \
+        for (int i = 0; i < (int)(last); i++)                                                                \
+            if (ts_##op##_error_variant((enum ts_##op##_error)i) == variant)                                 \
+                return (enum ts_##op##_error)i;                                                              \
+        return last;                                                                                         \
     }
-    ts_unreachable("every error of get_run is one of claim");
-}
+TS_OPERATION_ERROR_ENUMS(DEFINE_OF)
 
 const char *ts_coord_class_name(enum ts_coord_class error_class) {
     switch (error_class) {

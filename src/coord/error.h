@@ -5,7 +5,7 @@
  *     validation         -> enum ts_coord_error -> ts_<op>_error_from_coord -> enum ts_<op>_error
  *     any of the enums   -> ts_<op>_error_variant -> enum ts_error_variant -> name, class, texts
  *
- * TS_COORD_ERRORS is the routing matrix: one row for each shared code, one column for each operation that
+ * The tables and enums are public: turnstone/coord_types.h. TS_COORD_ERRORS is the routing matrix: one row for each shared code, one column for each operation that
  * takes it. A new row must say YES or NO for every operation or it does not compile; with a YES the
  * operation's enum has it, its conversion passes it on, and the counts below must be changed on purpose.
  * Mixing the enums does not compile either
@@ -20,158 +20,11 @@
 
 #include "base/bytes.h"
 #include "coord/ids.h"
+#include "turnstone/coord_types.h"
 
 #include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
-
-/* X(SUFFIX, name, Renew, Checkpoint, Complete, Park, Split) */
-#define TS_COORD_ERRORS(X)                                                                                   \
-    X(SHARD_NOT_FOUND, "ShardNotFound", YES, YES, YES, YES, YES)                                             \
-    X(TENANT_MISMATCH, "TenantMismatch", YES, YES, YES, YES, YES)                                            \
-    X(STALE_FENCE, "StaleFence", YES, YES, YES, YES, YES)                                                    \
-    X(LEASE_EXPIRED, "LeaseExpired", YES, YES, YES, YES, YES)                                                \
-    X(SHARD_TERMINAL, "ShardTerminal", YES, YES, YES, YES, YES)                                              \
-    X(OP_ID_CONFLICT, "OpIdConflict", NO, YES, YES, YES, YES)                                                \
-    X(CURSOR_REGRESSION, "CursorRegression", NO, YES, YES, NO, NO)                                           \
-    X(CURSOR_OUT_OF_BOUNDS, "CursorOutOfBounds", NO, YES, YES, NO, NO)                                       \
-    X(CURSOR_KEY_TOO_LARGE, "CursorKeyTooLarge", NO, YES, YES, NO, NO)                                       \
-    X(CURSOR_TOKEN_TOO_LARGE, "CursorTokenTooLarge", NO, YES, YES, NO, NO)                                   \
-    X(SPLIT_INVALID, "SplitInvalid", NO, NO, NO, NO, YES)                                                    \
-    X(CHECKPOINT_MISSING_KEY, "CheckpointMissingKey", NO, YES, YES, NO, NO)
-
-/* What is not one of the shared codes. X(SUFFIX, name) */
-#define TS_OTHER_VARIANTS(X)                                                                                 \
-    X(ALREADY_LEASED, "AlreadyLeased")                                                                       \
-    X(RESOURCE_EXHAUSTED, "ResourceExhausted")                                                               \
-    X(BACKEND_ERROR, "BackendError")                                                                         \
-    X(INVALID_CONFIG, "InvalidConfig")                                                                       \
-    X(RUN_ALREADY_EXISTS, "RunAlreadyExists")                                                                \
-    X(REGISTER_SHARDS_FAILED, "RegisterShardsFailed")                                                        \
-    X(GET_RUN_FAILED, "GetRunFailed")                                                                        \
-    X(CONFIG_MISMATCH, "ConfigMismatch")                                                                     \
-    X(RUN_NOT_FOUND, "RunNotFound")                                                                          \
-    X(WRONG_STATUS, "WrongStatus")                                                                           \
-    X(MANIFEST_INVALID, "ManifestInvalid")                                                                   \
-    X(SHARD_LIMIT_EXCEEDED, "ShardLimitExceeded")                                                            \
-    X(RUN_TERMINAL, "RunTerminal")                                                                           \
-    X(NOT_PARKED, "NotParked")                                                                               \
-    X(NONE_AVAILABLE, "NoneAvailable")                                                                       \
-    X(THROTTLED, "Throttled")
-
-/* Operations with errors of their own. X(PREFIX, SUFFIX) */
-#define TS_ACQUIRE_ERRORS(X)                                                                                 \
-    X(ACQUIRE, SHARD_NOT_FOUND)                                                                              \
-    X(ACQUIRE, TENANT_MISMATCH)                                                                              \
-    X(ACQUIRE, SHARD_TERMINAL)                                                                               \
-    X(ACQUIRE, ALREADY_LEASED)                                                                               \
-    X(ACQUIRE, BACKEND_ERROR)
-
-#define TS_CREATE_RUN_ERRORS(X)                                                                              \
-    X(CREATE_RUN, INVALID_CONFIG)                                                                            \
-    X(CREATE_RUN, RUN_ALREADY_EXISTS)                                                                        \
-    X(CREATE_RUN, REGISTER_SHARDS_FAILED)                                                                    \
-    X(CREATE_RUN, GET_RUN_FAILED)                                                                            \
-    X(CREATE_RUN, CONFIG_MISMATCH)                                                                           \
-    X(CREATE_RUN, BACKEND_ERROR)
-
-#define TS_REGISTER_SHARDS_ERRORS(X)                                                                         \
-    X(REGISTER_SHARDS, RUN_NOT_FOUND)                                                                        \
-    X(REGISTER_SHARDS, TENANT_MISMATCH)                                                                      \
-    X(REGISTER_SHARDS, WRONG_STATUS)                                                                         \
-    X(REGISTER_SHARDS, MANIFEST_INVALID)                                                                     \
-    X(REGISTER_SHARDS, OP_ID_CONFLICT)                                                                       \
-    X(REGISTER_SHARDS, SHARD_LIMIT_EXCEEDED)                                                                 \
-    X(REGISTER_SHARDS, RESOURCE_EXHAUSTED)                                                                   \
-    X(REGISTER_SHARDS, BACKEND_ERROR)
-
-#define TS_GET_RUN_ERRORS(X)                                                                                 \
-    X(GET_RUN, RUN_NOT_FOUND)                                                                                \
-    X(GET_RUN, TENANT_MISMATCH)                                                                              \
-    X(GET_RUN, BACKEND_ERROR)
-
-#define TS_GET_SHARD_ERRORS(X)                                                                               \
-    X(GET_SHARD, SHARD_NOT_FOUND)                                                                            \
-    X(GET_SHARD, TENANT_MISMATCH)                                                                            \
-    X(GET_SHARD, BACKEND_ERROR)
-
-#define TS_RUN_TRANSITION_ERRORS(X)                                                                          \
-    X(RUN_TRANSITION, RUN_NOT_FOUND)                                                                         \
-    X(RUN_TRANSITION, TENANT_MISMATCH)                                                                       \
-    X(RUN_TRANSITION, RUN_TERMINAL)                                                                          \
-    X(RUN_TRANSITION, WRONG_STATUS)                                                                          \
-    X(RUN_TRANSITION, OP_ID_CONFLICT)                                                                        \
-    X(RUN_TRANSITION, BACKEND_ERROR)
-
-#define TS_UNPARK_ERRORS(X)                                                                                  \
-    X(UNPARK, SHARD_NOT_FOUND)                                                                               \
-    X(UNPARK, TENANT_MISMATCH)                                                                               \
-    X(UNPARK, RUN_TERMINAL)                                                                                  \
-    X(UNPARK, NOT_PARKED)                                                                                    \
-    X(UNPARK, OP_ID_CONFLICT)                                                                                \
-    X(UNPARK, BACKEND_ERROR)
-
-#define TS_CLAIM_ERRORS(X)                                                                                   \
-    X(CLAIM, NONE_AVAILABLE)                                                                                 \
-    X(CLAIM, RUN_NOT_FOUND)                                                                                  \
-    X(CLAIM, TENANT_MISMATCH)                                                                                \
-    X(CLAIM, THROTTLED)                                                                                      \
-    X(CLAIM, BACKEND_ERROR)
-
-/* Every variant of every error. NONE stands for OK. */
-#define TS_ERROR__COORD_VARIANT(suffix, ...)  TS_VARIANT_##suffix,
-#define TS_ERROR__OTHER_VARIANT(suffix, name) TS_VARIANT_##suffix,
-enum ts_error_variant {
-    TS_VARIANT_NONE,
-    TS_COORD_ERRORS(TS_ERROR__COORD_VARIANT) TS_OTHER_VARIANTS(TS_ERROR__OTHER_VARIANT) TS_ERROR__VARIANT_END
-};
-#undef TS_ERROR__COORD_VARIANT
-#undef TS_ERROR__OTHER_VARIANT
-
-/* The matrix as enums. TS_ERROR__YES and TS_ERROR__NO are what the columns become. */
-#define TS_ERROR__YES(...) __VA_ARGS__
-#define TS_ERROR__NO(...)
-#define TS_ERROR__COORD(suffix, name, renew, checkpoint, complete, park, split) TS_COORD_##suffix,
-#define TS_ERROR__RENEW(suffix, name, renew, checkpoint, complete, park, split)                              \
-    TS_ERROR__##renew(TS_RENEW_##suffix, )
-#define TS_ERROR__CHECKPOINT(suffix, name, renew, checkpoint, complete, park, split)                         \
-    TS_ERROR__##checkpoint(TS_CHECKPOINT_##suffix, )
-#define TS_ERROR__COMPLETE(suffix, name, renew, checkpoint, complete, park, split)                           \
-    TS_ERROR__##complete(TS_COMPLETE_##suffix, )
-#define TS_ERROR__PARK(suffix, name, renew, checkpoint, complete, park, split)                               \
-    TS_ERROR__##park(TS_PARK_##suffix, )
-#define TS_ERROR__SPLIT(suffix, name, renew, checkpoint, complete, park, split)                              \
-    TS_ERROR__##split(TS_SPLIT_##suffix, )
-
-/* The name after the last one is the number of variants, since OK comes first. */
-enum ts_coord_error { TS_COORD_OK, TS_COORD_ERRORS(TS_ERROR__COORD) };
-enum ts_renew_error { TS_RENEW_OK, TS_COORD_ERRORS(TS_ERROR__RENEW) TS_RENEW_BACKEND_ERROR };
-enum ts_checkpoint_error {
-    TS_CHECKPOINT_OK,
-    TS_COORD_ERRORS(TS_ERROR__CHECKPOINT) TS_CHECKPOINT_RESOURCE_EXHAUSTED,
-    TS_CHECKPOINT_BACKEND_ERROR
-};
-enum ts_complete_error {
-    TS_COMPLETE_OK,
-    TS_COORD_ERRORS(TS_ERROR__COMPLETE) TS_COMPLETE_RESOURCE_EXHAUSTED,
-    TS_COMPLETE_BACKEND_ERROR
-};
-enum ts_park_error { TS_PARK_OK, TS_COORD_ERRORS(TS_ERROR__PARK) TS_PARK_BACKEND_ERROR };
-enum ts_split_error {
-    TS_SPLIT_OK,
-    TS_COORD_ERRORS(TS_ERROR__SPLIT) TS_SPLIT_RESOURCE_EXHAUSTED,
-    TS_SPLIT_BACKEND_ERROR
-};
-
-#define TS_ERROR__MEMBER(prefix, suffix) TS_##prefix##_##suffix,
-enum ts_acquire_error { TS_ACQUIRE_OK, TS_ACQUIRE_ERRORS(TS_ERROR__MEMBER) };
-enum ts_create_run_error { TS_CREATE_RUN_OK, TS_CREATE_RUN_ERRORS(TS_ERROR__MEMBER) };
-enum ts_register_shards_error { TS_REGISTER_SHARDS_OK, TS_REGISTER_SHARDS_ERRORS(TS_ERROR__MEMBER) };
-enum ts_get_run_error { TS_GET_RUN_OK, TS_GET_RUN_ERRORS(TS_ERROR__MEMBER) };
-enum ts_get_shard_error { TS_GET_SHARD_OK, TS_GET_SHARD_ERRORS(TS_ERROR__MEMBER) };
-enum ts_run_transition_error { TS_RUN_TRANSITION_OK, TS_RUN_TRANSITION_ERRORS(TS_ERROR__MEMBER) };
-enum ts_unpark_error { TS_UNPARK_OK, TS_UNPARK_ERRORS(TS_ERROR__MEMBER) };
-enum ts_claim_error { TS_CLAIM_OK, TS_CLAIM_ERRORS(TS_ERROR__MEMBER) };
 
 /* Why a split, a manifest or a configuration is not valid. X(PREFIX, SUFFIX, name) */
 #define TS_SPLIT_VALIDATION_ERRORS(X)                                                                        \
@@ -216,14 +69,6 @@ enum ts_run_config_error { TS_CONFIG_FAULT_OK, TS_RUN_CONFIG_ERRORS(TS_ERROR__NA
 const char *ts_split_validation_error_name(enum ts_split_validation_error error);
 const char *ts_manifest_validation_error_name(enum ts_manifest_validation_error error);
 const char *ts_run_config_error_name(enum ts_run_config_error error);
-
-/* What the store below said. */
-enum ts_infra_kind {
-    TS_INFRA_RETRYABLE, /* nothing was changed, and trying again may help */
-    TS_INFRA_UNKNOWN,   /* it may have been done: repeat with the same op id, the op-log makes that safe */
-    TS_INFRA_PERMANENT, /* nothing was changed, and trying again would not help */
-    TS_INFRA_DAMAGED,   /* a record that cannot be used */
-};
 
 const char *ts_infra_kind_name(enum ts_infra_kind kind); /* "retryable", … */
 
@@ -277,6 +122,7 @@ struct ts_coord_detail {
     struct ts_tenant_id expected_tenant; /* the caller's own */
     struct ts_fence_epoch presented;
     struct ts_fence_epoch current;
+    bool is_unparked;                /* StaleFence: by unpark, and nobody has acquired the shard since */
     struct ts_logical_time deadline; /* LeaseExpired, AlreadyLeased; NoneAvailable when has_deadline */
     struct ts_logical_time now;
     struct ts_logical_time retry_after;
@@ -296,20 +142,13 @@ struct ts_coord_detail {
     struct ts_split_detail split;
     struct ts_manifest_detail manifest;
     struct ts_config_detail config;
-    const char *resource; /* a literal */
-    struct ts_infra_error infra;
+    const char *resource;         /* a literal */
+    struct ts_infra_error infra;  /* BackendError; ResourceExhausted has its text, or none */
     enum ts_error_variant nested; /* RegisterShardsFailed, GetRunFailed */
     struct {
         struct ts_payload_hash expected_hash; /* 0 when the entry is forgotten */
         struct ts_payload_hash actual_hash;
     } detail__private; /* OpIdConflict; for tests of this layer, never for callers */
-};
-
-enum ts_coord_class {
-    TS_ERROR_CLASS_NONE,      /* no error */
-    TS_ERROR_CLASS_RETRYABLE, /* back off, then try again; LeaseExpired after a new acquire */
-    TS_ERROR_CLASS_FATAL,     /* stop: for shard operations work on the shard, otherwise this call */
-    TS_ERROR_CLASS_ESCALATE,  /* a bug, a wrong configuration or damage: tell someone */
 };
 
 const char *ts_coord_class_name(enum ts_coord_class error_class);
@@ -350,14 +189,22 @@ struct ts_error_field {
     char text[TS_ERROR_FIELD_TEXT];
 };
 
+/* What a store said of it, with its name and the cure, where no field of the variant has that: of ResourceExhausted.
+ * Otherwise empty. */
+const char *ts_error_cause(enum ts_error_variant variant, const struct ts_coord_detail *detail);
+
 /* Returns how many. */
 size_t ts_error_fields(enum ts_error_variant variant, const struct ts_coord_detail *detail,
                        struct ts_error_field ret_fields[static TS_ERROR_FIELDS_MAX]);
 
-/* Every error enum: Y(name, PREFIX, last member, number of variants in the specification). get_shard is ours:
- * looking at one shard. */
+/* Every error enum: Y(name, PREFIX, last member, number of variants in the specification). get_shard and
+ * delete_run are ours. */
 #define TS_ERROR_ENUMS(Y)                                                                                    \
     Y(coord, COORD, TS_COORD_CHECKPOINT_MISSING_KEY, 12)                                                     \
+    TS_OPERATION_ERROR_ENUMS(Y)
+
+/* Those of operations. The last member is always BackendError. */
+#define TS_OPERATION_ERROR_ENUMS(Y)                                                                          \
     Y(acquire, ACQUIRE, TS_ACQUIRE_BACKEND_ERROR, 5)                                                         \
     Y(renew, RENEW, TS_RENEW_BACKEND_ERROR, 6)                                                               \
     Y(checkpoint, CHECKPOINT, TS_CHECKPOINT_BACKEND_ERROR, 13)                                               \
@@ -369,6 +216,7 @@ size_t ts_error_fields(enum ts_error_variant variant, const struct ts_coord_deta
     Y(get_run, GET_RUN, TS_GET_RUN_BACKEND_ERROR, 3)                                                         \
     Y(get_shard, GET_SHARD, TS_GET_SHARD_BACKEND_ERROR, 3)                                                   \
     Y(run_transition, RUN_TRANSITION, TS_RUN_TRANSITION_BACKEND_ERROR, 6)                                    \
+    Y(delete_run, DELETE_RUN, TS_DELETE_RUN_BACKEND_ERROR, 3)                                                \
     Y(unpark, UNPARK, TS_UNPARK_BACKEND_ERROR, 6)                                                            \
     Y(claim, CLAIM, TS_CLAIM_BACKEND_ERROR, 5)
 
@@ -401,6 +249,10 @@ enum ts_split_error ts_split_error_from_coord(enum ts_coord_error error);
 #define ts_split_replace_error  ts_split_error
 #define ts_split_residual_error ts_split_error
 
-enum ts_claim_error ts_claim_error_from_get_run(enum ts_get_run_error error);
+/* A variant as an operation says it: BackendError where the operation has no word for it. */
+#define TS_ERROR__DECLARE_OF(op, PREFIX, last, count)                                                        \
+    enum ts_##op##_error ts_##op##_error_of(enum ts_error_variant variant);
+TS_OPERATION_ERROR_ENUMS(TS_ERROR__DECLARE_OF)
+#undef TS_ERROR__DECLARE_OF
 
 #endif

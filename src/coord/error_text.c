@@ -390,7 +390,8 @@ static const char *sentence_of(enum ts_error_variant variant) {
     case TS_VARIANT_MANIFEST_INVALID:
         return "the list of shards is not valid";
     case TS_VARIANT_SHARD_LIMIT_EXCEEDED:
-        return "too many shards; end runs that are finished, whose shards count until then, or make fewer";
+        return "too many shards; end finished runs, because their shards count until then, or make fewer "
+               "shards";
     case TS_VARIANT_RUN_TERMINAL:
         return "the run has ended";
     case TS_VARIANT_NOT_PARKED:
@@ -405,13 +406,30 @@ static const char *sentence_of(enum ts_error_variant variant) {
     ts_unreachable("every variant has a sentence");
 }
 
+/* The same, with the cure where the detail tells more than the variant. */
+static const char *sentence_for(enum ts_error_variant variant, const struct ts_coord_detail *detail) {
+    if (variant == TS_VARIANT_STALE_FENCE && detail->is_unparked)
+        return "stale fence: the shard was parked and unparked since; acquire it again to work on it";
+    /* Only delete_run refuses a run that goes on without naming a target. */
+    if (variant == TS_VARIANT_WRONG_STATUS && !detail->has_target &&
+        !ts_run_status_is_terminal(detail->run_status))
+        return "the run has not ended; complete, fail or cancel it first";
+    return sentence_of(variant);
+}
+
+const char *ts_error_cause(enum ts_error_variant variant, const struct ts_coord_detail *detail) {
+    if (variant == TS_VARIANT_REGISTER_SHARDS_FAILED || variant == TS_VARIANT_GET_RUN_FAILED)
+        variant = detail->nested;
+    return variant == TS_VARIANT_RESOURCE_EXHAUSTED ? detail->infra.text : "";
+}
+
 /* Like debug, without what is redacted, except the owner, which the specification wants to see in both. */
 size_t ts_error_display(enum ts_error_variant variant, const struct ts_coord_detail *detail, char *ret_text,
                         size_t size) {
     struct coord__text text = coord__text_in(ret_text, size);
     struct ts_error_field fields[TS_ERROR_FIELDS_MAX];
     size_t count = ts_error_fields(variant, detail, fields);
-    coord__text_add(&text, "%s", sentence_of(variant));
+    coord__text_add(&text, "%s", sentence_for(variant, detail));
     const char *between = " (";
     for (size_t i = 0; i < count; i++) {
         if (fields[i].kind == TS_FIELD_REDACTED && variant != TS_VARIANT_ALREADY_LEASED)
@@ -422,5 +440,9 @@ size_t ts_error_display(enum ts_error_variant variant, const struct ts_coord_det
     }
     if (between[0] == ',')
         coord__text_add(&text, ")");
+    /* Which store has no room, and the cure, in its own words. */
+    const char *cause = ts_error_cause(variant, detail);
+    if (cause[0] != '\0')
+        coord__text_add(&text, ": %s", cause);
     return text.len;
 }

@@ -7,6 +7,7 @@
 #define TS_COORD_IDS_H
 
 #include "base/bytes.h"
+#include "turnstone/coord_types.h"
 
 #include <stdbool.h>
 #include <stddef.h>
@@ -36,26 +37,6 @@ struct ts_tenant_id {
 struct ts_worker_id {
     uint8_t b[TS_NAME_ID_LEN];
 };
-struct ts_run_id {
-    uint64_t v;
-};
-struct ts_shard_id {
-    uint64_t v;
-};
-struct ts_op_id {
-    uint64_t v;
-};
-
-/* Rises by one with every acquire and unpark; 0 is a shard that was never leased. */
-struct ts_fence_epoch {
-    uint64_t v;
-};
-
-/* Milliseconds of a store's clock. 0 is no time: a clock that shows it is broken. */
-struct ts_logical_time {
-    uint64_t ms;
-};
-
 /* A fingerprint of an operation's parameters; never 0. */
 struct ts_payload_hash {
     uint64_t v;
@@ -90,26 +71,7 @@ bool ts_worker_id_from_text(struct ts_bytes text, struct ts_worker_id *ret_worke
 /* The name without its padding, borrowed from the id. */
 struct ts_bytes ts_tenant_id_text(const struct ts_tenant_id *tenant);
 
-/* X(SUFFIX, number, name) */
-#define TS_SHARD_STATUSES(X)                                                                                 \
-    X(SHARD_ACTIVE, 0, "Active")                                                                             \
-    X(SHARD_DONE, 1, "Done")                                                                                 \
-    X(SHARD_SPLIT, 2, "Split")                                                                               \
-    X(SHARD_PARKED, 3, "Parked")
-
-#define TS_PARK_REASONS(X)                                                                                   \
-    X(PARK_PERMISSION_DENIED, 0, "PermissionDenied")                                                         \
-    X(PARK_NOT_FOUND, 1, "NotFound")                                                                         \
-    X(PARK_POISONED, 2, "Poisoned")                                                                          \
-    X(PARK_TOO_MANY_ERRORS, 3, "TooManyErrors")                                                              \
-    X(PARK_OTHER, 4, "Other")
-
-#define TS_RUN_STATUSES(X)                                                                                   \
-    X(RUN_INITIALIZING, 0, "Initializing")                                                                   \
-    X(RUN_ACTIVE, 1, "Active")                                                                               \
-    X(RUN_DONE, 2, "Done")                                                                                   \
-    X(RUN_FAILED, 3, "Failed")                                                                               \
-    X(RUN_CANCELLED, 4, "Cancelled")
+/* X(SUFFIX, number, name). Tables of public enums are in turnstone/coord_types.h. */
 
 /* Whether last_key is done, or only handed on. */
 #define TS_CURSOR_SEMANTICS(X)                                                                               \
@@ -154,6 +116,8 @@ struct ts_bytes ts_tenant_id_text(const struct ts_tenant_id *tenant);
     Y(ts_shard_status, TS_SHARD_STATUSES, 4)                                                                 \
     Y(ts_park_reason, TS_PARK_REASONS, 5)                                                                    \
     Y(ts_run_status, TS_RUN_STATUSES, 5)                                                                     \
+    TS_COORD_PRIVATE_ENUMS(Y)
+#define TS_COORD_PRIVATE_ENUMS(Y)                                                                            \
     Y(ts_cursor_semantics, TS_CURSOR_SEMANTICS, 2)                                                           \
     Y(ts_shard_op_kind, TS_SHARD_OP_KINDS, 6)                                                                \
     Y(ts_run_op_kind, TS_RUN_OP_KINDS, 4)                                                                    \
@@ -161,14 +125,16 @@ struct ts_bytes ts_tenant_id_text(const struct ts_tenant_id *tenant);
     Y(ts_derived_shard_kind, TS_DERIVED_SHARD_KINDS, 2)                                                      \
     Y(ts_limit_scope, TS_LIMIT_SCOPES, 2)
 
-#define TS_COORD__MEMBER(suffix, number, name) TS_##suffix = (number),
-#define TS_COORD__ONE(suffix, number, name)    +1
-#define TS_COORD__BIT(suffix, number, name)    | 1U << (number)
+#define TS_COORD__ENUM(type, TABLE, count) enum type { TABLE(TS_COORD__MEMBER) };
+TS_COORD_PRIVATE_ENUMS(TS_COORD__ENUM)
+#undef TS_COORD__ENUM
 
-/* For each: the enum; its name, as in the table; and the value of a stored number, or false when there is
+#define TS_COORD__ONE(suffix, number, name) +1
+#define TS_COORD__BIT(suffix, number, name) | 1U << (number)
+
+/* For each: its name, as in the table; and the value of a stored number, or false when there is
  * none. */
 #define TS_COORD__DECLARE(type, TABLE, count)                                                                \
-    enum type { TABLE(TS_COORD__MEMBER) };                                                                   \
     _Static_assert((count) == 0 TABLE(TS_COORD__ONE), "as many as the specification has: " #type);           \
     _Static_assert((1U << (count)) - 1 == (0 TABLE(TS_COORD__BIT)), "numbers from 0 on: " #type);            \
     const char *type##_name(enum type value);                                                                \

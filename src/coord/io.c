@@ -29,7 +29,7 @@ static void wait_for_all(struct ts_coord_call *calls, size_t count) {
 
 static void run_calls(void *context, struct ts_coord_call *calls, size_t count) {
     struct coord__cluster_io *own = context;
-    const uint64_t deadline_ns = ts_clock_monotonic_ns() + own->call_timeout_ms * NS_PER_MS;
+    const uint64_t deadline_ns = ts_clock_monotonic_ns() + own->call_timeout_us * 1000;
     if (count == 1) {
         calls->call.deadline_ns = deadline_ns;
         (void)ts_store_run(ts_cluster_store(own->cluster, calls->place), &calls->call);
@@ -47,8 +47,8 @@ static void run_calls(void *context, struct ts_coord_call *calls, size_t count) 
 
 static void run_txn(void *context, const struct ts_txn_part *parts, size_t count,
                     struct ts_txn_result *ret_result) {
-    struct coord__cluster_io *own = context;
-    const struct ts_txn_options options = {.system = true};
+    const struct coord__cluster_io *own = context;
+    static const struct ts_txn_options options = {.system = true};
     ts_txn_run_parts(own->coordinator, parts, count, &options, ret_result);
 }
 

@@ -1,6 +1,6 @@
 /*
- * What the driver of coordination needs from below: calls to stores, transactions over several, a measure of
- * passing time and a way to wait. ts_coord_new makes the real one over a cluster; a simulation brings its
+ * What the driver of coordination needs from below: reading from stores, transactions, a measure of passing time and a
+ * way to wait. Everything is written by transactions, on one store too. ts_coord_new makes the real one over a cluster; a simulation brings its
  * own, and then everything that the driver does follows from what these functions answer and their order.
  *
  * The driver holds nothing across a call: inside one, others may run operations of their own, on the same
@@ -25,11 +25,11 @@ struct ts_coord_io {
     const struct ts_router *router; /* shard id -> place; outlives the driver */
     uint32_t place_count;
 
-    /* Runs the calls (READ, SCAN, APPLY) side by side and returns when all are done. */
+    /* Runs the calls (READ, SCAN) side by side and returns when all are done. */
     void (*call)(void *context, struct ts_coord_call *calls, size_t count);
 
-    /* One transaction over the parts, each place once. Keys have the reserved first byte. One part is an
-     * APPLY. */
+    /* One transaction over the parts, each place once, with its retries. Keys have the reserved first byte. One part is
+     * an APPLY, and says the version. */
     void (*txn)(void *context, const struct ts_txn_part *parts, size_t count,
                 struct ts_txn_result *ret_result);
 

@@ -314,15 +314,22 @@ enum coord__end coord__job_look(struct coord__job *job) {
 /* As if a store had said so. */
 static struct coord__result half_seen(enum coord__ahead ahead) {
     if (ahead == COORD__AHEAD_SAME)
-        return (struct coord__result){.result = TS_STORE_UNKNOWN,
-                                      .text = "the operation is being committed; repeat it"};
-    return (struct coord__result){.result = TS_STORE_LOCK_CONFLICT,
-                                  .text = "the run is being made; try again"};
+        return (struct coord__result){
+            .result = TS_STORE_UNKNOWN, .again = true, .text = "the operation is being committed; repeat it"};
+    return (struct coord__result){
+        .result = TS_STORE_LOCK_CONFLICT, .again = true, .text = "the run is being made; try again"};
 }
 
-enum coord__end coord__job_run(struct coord__job *job, bool try_seen) {
+/* A session may remember another shard. */
+static bool remembers(const struct coord__job *job) {
+    const struct coord__seen *seen = job->seen;
+    return job->may_remember && seen->known && seen->has_record && seen->has_guard &&
+           seen->record.key.run.v == job->shard.run.v && seen->record.key.shard.v == job->shard.shard.v;
+}
+
+static enum coord__end run_rounds(struct coord__job *job) {
     struct coord__seen *seen = job->seen;
-    bool remembered = try_seen && seen->known && seen->has_record && seen->has_guard;
+    bool remembered = remembers(job);
     for (;;) {
         enum coord__end end = remembered ? COORD__END_DONE : coord__job_read(job);
         if (end == COORD__END_DONE)
@@ -350,7 +357,8 @@ enum coord__end coord__job_run(struct coord__job *job, bool try_seen) {
                                         .now = job->now,
                                         .record_max = job->coord->options.record_max};
         job->result.write = false;
-        const bool ok = job->step(job, seen->has_record ? &seen->record : NULL, &env);
+        job->error = job->step(job, seen->has_record ? &seen->record : NULL, &env);
+        const bool ok = job->error == TS_VARIANT_NONE;
         if (job->result.write) {
             remembered = false;
             if (write_step(job, &end))
@@ -371,7 +379,7 @@ enum coord__end coord__job_run(struct coord__job *job, bool try_seen) {
     }
 }
 
-struct ts_coord_outcome coord__job_outcome(const struct coord__job *job) {
+static struct ts_coord_outcome outcome_of(const struct coord__job *job) {
     return (struct ts_coord_outcome){.outcome = job->result.outcome,
                                      .result = job->result.result,
                                      .after_unknown =
@@ -379,10 +387,65 @@ struct ts_coord_outcome coord__job_outcome(const struct coord__job *job) {
                                      .at = job->now};
 }
 
-void coord__job_tell_error(struct coord__job *job, enum ts_error_variant error,
-                           struct ts_coord_detail *ret_detail) {
-    *ret_detail = job->detail;
+/* The lease of an operation whose batch came too late, in the words of the step. */
+static void fill_late(struct coord__job *job) {
+    job->detail.deadline = job->result.before;
+    job->detail.now = job->now.ms >= job->result.before.ms ? job->now : job->result.before;
+}
+
+enum ts_error_variant coord__end_variant(enum coord__end end) {
+    switch (end) {
+    case COORD__END_DONE:
+        return TS_VARIANT_NONE;
+    case COORD__END_LATE:
+        return TS_VARIANT_LEASE_EXPIRED;
+    case COORD__END_EXHAUSTED:
+        return TS_VARIANT_RESOURCE_EXHAUSTED;
+    case COORD__END_INFRA:
+        return TS_VARIANT_BACKEND_ERROR;
+    case COORD__END_FOREIGN:
+        return TS_VARIANT_TENANT_MISMATCH;
+    }
+    ts_unreachable("every end has a name");
+}
+
+struct coord__job coord__job_of(struct ts_coord *coord, struct coord__seen *seen,
+                                const struct ts_tenant_id *tenant, struct ts_shard_key shard) {
+    return (struct coord__job){.coord = coord,
+                               .seen = seen,
+                               .tenant = tenant,
+                               .shard = shard,
+                               .place = ts_coord_place_of_shard(coord, shard.shard)};
+}
+
+struct coord__job coord__job_by(struct ts_coord *coord, struct coord__seen *seen,
+                                const struct ts_lease_op *by) {
+    struct coord__job job = coord__job_of(coord, seen, &by->tenant, ts_lease_shard(&by->lease));
+    job.lease = &by->lease;
+    return job;
+}
+
+enum ts_error_variant coord__job_run(struct coord__job *job, struct ts_coord_outcome *ret_outcome,
+                                     struct ts_coord_detail *ret_detail) {
+    job->work = coord__work_take(job->coord);
+    if (job->work == NULL)
+        return coord__end_variant(coord__no_memory(ret_detail));
+    if (job->seen == NULL)
+        job->seen = &job->work->seen;
+    const enum coord__end end = run_rounds(job);
+    if (end != COORD__END_DONE)
+        job->error = coord__end_variant(end);
+    if (end == COORD__END_LATE)
+        fill_late(job);
+    coord__work_give(job->coord, job->work);
     struct ts_event event;
-    if (job->lease != NULL && ts_event_of_lost_lease(job->lease, error, job->now, &event))
+    if (job->error == TS_VARIANT_NONE) {
+        if (ret_outcome != NULL)
+            *ret_outcome = outcome_of(job);
+        return TS_VARIANT_NONE;
+    }
+    *ret_detail = job->detail;
+    if (job->lease != NULL && ts_event_of_lost_lease(job->lease, job->error, job->now, &event))
         coord__tell(job->coord, &event);
+    return job->error;
 }

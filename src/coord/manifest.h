@@ -13,10 +13,11 @@ struct ts_manifest_memory {
 };
 
 /*
- * Not empty; not more than TS_REGISTER_MAX; then each entry in turn: sizes within limits, not inverted, a
- * given id without bit 63, the cursor's key within its limit and inside the range; then no id twice; then no
- * ranges that overlap, where a range without a bound must be the outermost on that side. Gaps are allowed.
- * Fills in memory->ids when valid.
+ * Order of checks: Empty, TooManyShards (TS_REGISTER_MAX), then for each entry InvalidSpec (a size is over its limit, the
+ * range is inverted, or a given id has bit 63), CursorKeyTooLarge, CursorOutOfBounds, then for all entries
+ * DuplicateIds, UnboundedRange (a range without a bound is not the outermost on that side), OverlappingRanges.
+ *
+ * Gaps between ranges are allowed. On success memory->ids holds the ids.
  */
 enum ts_manifest_validation_error ts_manifest_check(struct ts_run_id run, struct ts_op_id op_id,
                                                     struct ts_new_shards shards,

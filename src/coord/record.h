@@ -134,7 +134,7 @@ unsigned ts_run_record_invariant_broken(const struct ts_run_record *run);
     X(TOO_SHORT, "the record is cut short")                                                                  \
     X(TOO_LARGE, "the record is larger than 64 KiB")                                                         \
     X(BAD_MAGIC, "this is not a record of this kind")                                                        \
-    X(UNKNOWN_VERSION, "the record was written by a newer release; use that")                                \
+    X(UNKNOWN_VERSION, "the record was written by a newer version; use that version")                        \
     X(BAD_CHECKSUM, "the record is damaged: its checksum does not match")                                    \
     X(BAD_FIELD, "the record is damaged: a field has a value that it cannot have")                           \
     X(BROKEN_INVARIANT, "the record is inconsistent: an invariant does not hold")

@@ -22,7 +22,8 @@ struct ts_run_config {
 
 struct ts_run_config ts_run_config_default(void);
 
-/* Each field in the order of RunConfigError. ret_detail holds the value and what it may be. */
+/* Order of checks: LeaseDurationOutOfRange, AttemptsOutOfRange, CooldownOutOfRange, CursorSemanticsOutOfRange,
+ * ShardMaxOutOfRange. On failure ret_detail holds the value and its limits. */
 enum ts_run_config_error ts_run_config_check(const struct ts_run_config *config,
                                              struct ts_config_detail *ret_detail);
 

@@ -189,16 +189,9 @@ static enum coord__end read_page(struct ts_coord *coord, struct coord__work *wor
     return result.result == TS_STORE_OK ? COORD__END_DONE : coord__failed(&no_tries, &result, detail);
 }
 
-static struct coord__key key_of_bytes(struct ts_bytes bytes) {
-    struct coord__key key = {.len = (uint8_t)bytes.len};
-    ts_assert(bytes.len <= sizeof key.bytes);
-    memcpy(key.bytes, bytes.data, bytes.len);
-    return key;
-}
-
 /* The next key after this one. */
 static struct coord__key after_key(struct ts_bytes bytes) {
-    struct coord__key key = key_of_bytes(bytes);
+    struct coord__key key = coord__key_of_bytes(bytes);
     ts_assert(key.len < sizeof key.bytes);
     key.bytes[key.len++] = 0;
     return key;
@@ -401,16 +394,12 @@ enum ts_get_shard_error ts_coord_get_shard(struct ts_coord *coord, const struct 
         (void)no_memory(ret_detail);
         return TS_GET_SHARD_BACKEND_ERROR;
     }
-    struct coord__job job = {.coord = coord,
-                             .work = work,
-                             .seen = &work->seen,
-                             .tenant = &ref->tenant,
-                             .shard = ref->shard,
-                             .place = ts_coord_place_of_shard(coord, ref->shard.shard)};
+    struct coord__job job = coord__job_of(coord, &work->seen, &ref->tenant, ref->shard);
+    job.work = work;
     enum ts_get_shard_error error = TS_GET_SHARD_OK;
     const enum coord__end end = coord__job_look(&job);
     if (end != COORD__END_DONE) {
-        error = end == COORD__END_FOREIGN ? TS_GET_SHARD_TENANT_MISMATCH : TS_GET_SHARD_BACKEND_ERROR;
+        error = ts_get_shard_error_of(coord__end_variant(end));
     } else if (!work->seen.has_record || !work->seen.has_guard) {
         job.detail.shard = ref->shard;
         error = TS_GET_SHARD_SHARD_NOT_FOUND;

@@ -127,6 +127,14 @@ static void plan_birth(struct coord__plan *plan, const struct ts_run_record *run
     }
 }
 
+static struct ts_coord_outcome outcome_of(const struct ts_run_step *step, bool attempted,
+                                          struct ts_logical_time now) {
+    return (struct ts_coord_outcome){.outcome = step->outcome,
+                                     .result = TS_OP_RESULT_COMPLETED,
+                                     .after_unknown = step->outcome == TS_OUTCOME_REPLAYED && attempted,
+                                     .at = now};
+}
+
 /* ---- create_run ---- */
 
 /* Whether the run that is there is the one that a try made whose reply was lost. */
@@ -168,11 +176,11 @@ enum ts_create_run_error ts_coord_create_run(struct ts_coord *coord, const struc
     struct coord__work *work = coord__work_take(coord);
     struct ts_coord_detail detail = {0};
     struct ts_run_step step = {0};
-    enum ts_create_run_error error = TS_CREATE_RUN_BACKEND_ERROR;
-    if (work == NULL)
-        (void)coord__no_memory(&detail);
-    else if (create(coord, work, op, &step, &error, &detail) != COORD__END_DONE)
-        error = TS_CREATE_RUN_BACKEND_ERROR;
+    enum ts_create_run_error error = TS_CREATE_RUN_OK;
+    const enum coord__end end =
+        work == NULL ? coord__no_memory(&detail) : create(coord, work, op, &step, &error, &detail);
+    if (end != COORD__END_DONE)
+        error = ts_create_run_error_of(coord__end_variant(end));
     if (error != TS_CREATE_RUN_OK)
         *ret_detail = detail;
     else
@@ -386,16 +394,10 @@ static void run_registration(struct registration *mine, struct ts_coord_outcome 
         end = coord__no_memory(&mine->detail);
     else
         end = register_all(mine);
-    if (end == COORD__END_EXHAUSTED)
-        mine->error = TS_REGISTER_SHARDS_RESOURCE_EXHAUSTED;
-    else if (end != COORD__END_DONE)
-        mine->error = TS_REGISTER_SHARDS_BACKEND_ERROR;
+    if (end != COORD__END_DONE)
+        mine->error = ts_register_shards_error_of(coord__end_variant(end));
     if (mine->error == TS_REGISTER_SHARDS_OK && mine->create_error == TS_CREATE_RUN_OK)
-        *ret_outcome = (struct ts_coord_outcome){.outcome = mine->step.outcome,
-                                                 .result = TS_OP_RESULT_COMPLETED,
-                                                 .after_unknown = mine->step.outcome == TS_OUTCOME_REPLAYED &&
-                                                                  mine->attempted,
-                                                 .at = mine->now};
+        *ret_outcome = outcome_of(&mine->step, mine->attempted, mine->now);
     free(mine->present);
     free(mine->guards);
     if (mine->work != NULL)
@@ -519,8 +521,8 @@ static enum made find_stripes(const struct ending *mine) {
 }
 
 /* The first store has committed what another has yet to. */
-static const struct coord__result half_made = {.result = TS_STORE_LOCK_CONFLICT,
-                                               .text = "the run is being made; try again"};
+static const struct coord__result half_made = {
+    .result = TS_STORE_LOCK_CONFLICT, .again = true, .text = "the run is being made; try again"};
 
 static enum coord__end end_run(struct ending *mine) {
     const struct ts_coord_run_query query = {mine->op->tenant, mine->op->run};
@@ -573,13 +575,9 @@ enum ts_run_transition_error ts_coord_end_run(struct ts_coord *coord, const stru
     struct ending mine = {.coord = coord, .op = op, .work = coord__work_take(coord)};
     enum coord__end end = mine.work == NULL ? coord__no_memory(&mine.detail) : end_run(&mine);
     if (end != COORD__END_DONE)
-        mine.error = TS_RUN_TRANSITION_BACKEND_ERROR;
+        mine.error = ts_run_transition_error_of(coord__end_variant(end));
     if (mine.error == TS_RUN_TRANSITION_OK)
-        *ret_outcome = (struct ts_coord_outcome){.outcome = mine.step.outcome,
-                                                 .result = TS_OP_RESULT_COMPLETED,
-                                                 .after_unknown = mine.step.outcome == TS_OUTCOME_REPLAYED &&
-                                                                  mine.attempted,
-                                                 .at = mine.now};
+        *ret_outcome = outcome_of(&mine.step, mine.attempted, mine.now);
     else
         *ret_detail = mine.detail;
     if (mine.work != NULL)

@@ -167,6 +167,7 @@ static enum ts_register_shards_error check_register(const struct ts_run_record *
         ts_registered_shard(run, op, memory, i, &shard);
         if (ts_shard_record_reserved_size(&shard) > env->record_max) {
             ret_detail->resource = "record";
+            ret_detail->infra.text[0] = '\0';
             return TS_REGISTER_SHARDS_RESOURCE_EXHAUSTED;
         }
     }
@@ -259,4 +260,21 @@ enum ts_run_transition_error ts_end_run_step(const struct ts_run_record *run, co
     ret_step->event = run_event(TS_EVENT_RUN_ENDED, run->run, now);
     ret_step->event.run_status = target;
     return TS_RUN_TRANSITION_OK;
+}
+
+enum ts_delete_run_error ts_delete_run_step(const struct ts_run_record *run,
+                                            const struct ts_tenant_id *tenant,
+                                            struct ts_coord_detail *ret_detail) {
+    if (run == NULL)
+        return TS_DELETE_RUN_OK;
+    if (!ts_tenant_id_equal(&run->tenant, tenant)) {
+        ret_detail->expected_tenant = *tenant;
+        return TS_DELETE_RUN_TENANT_MISMATCH;
+    }
+    if (!ts_run_status_is_terminal(run->status)) {
+        ret_detail->run_status = run->status;
+        ret_detail->has_target = false;
+        return TS_DELETE_RUN_WRONG_STATUS;
+    }
+    return TS_DELETE_RUN_OK;
 }

@@ -28,16 +28,19 @@ struct ts_create_run_op {
     struct ts_run_config config;
 };
 
-/* existing is NULL when there is no such run. Order: configuration, exists. */
+/* `existing` is NULL when the run does not exist.
+ * Order of checks: ts_run_config_check() as InvalidConfig, RunAlreadyExists. */
 enum ts_create_run_error ts_create_run_step(const struct ts_run_record *existing,
                                             const struct ts_create_run_op *op, struct ts_logical_time now,
                                             struct ts_run_step *ret_step, struct ts_coord_detail *ret_detail);
 
 /*
- * The first half of create_run_with_shards, which may be repeated: a run that is there with the same
- * configuration is REPLAYED, one of another tenant is GET_RUN_FAILED, another configuration CONFIG_MISMATCH.
- * The second half is ts_register_shards_step on the run's record, the new one or the existing one, written
- * together with it.
+ * The first half of create_run_with_shards, which may be repeated: an existing run with the same configuration
+ * is REPLAYED. The second half is ts_register_shards_step on the run's record, new or existing; both are
+ * written together.
+ *
+ * Order of checks: ts_create_run_step() for a new run; for an existing one ts_run_config_check() as InvalidConfig,
+ * ts_get_run_step() as GetRunFailed, ConfigMismatch.
  */
 enum ts_create_run_error ts_ensure_run_step(const struct ts_run_record *existing,
                                             const struct ts_create_run_op *op, struct ts_logical_time now,
@@ -49,7 +52,7 @@ enum ts_create_run_error ts_create_run_error_from_register(enum ts_register_shar
 enum ts_create_run_error ts_create_run_error_from_get_run(enum ts_get_run_error error,
                                                           struct ts_coord_detail *detail);
 
-/* Whether this tenant may see this run. */
+/* Whether this tenant may see this run. Order of checks: RunNotFound, TenantMismatch. */
 enum ts_get_run_error ts_get_run_step(const struct ts_run_record *run, const struct ts_tenant_id *tenant,
                                       struct ts_coord_detail *ret_detail);
 
@@ -69,8 +72,9 @@ struct ts_register_env {
 };
 
 /*
- * Order: not found, replay, tenant, status (Initializing or Active), manifest, the run's own limit
- * (TooManyShards), limits, room. memory->ids has the shards' ids afterwards, for a replay too.
+ * Order of checks: RunNotFound, TenantMismatch, OpIdConflict or replay (which repeats ts_manifest_check() for the ids),
+ * WrongStatus (the run has ended), ts_manifest_check() as ManifestInvalid, TooManyShards (the run's own limit),
+ * ShardLimitExceeded, ResourceExhausted. On success, and after a replay, memory->ids holds the ids of the shards.
  */
 enum ts_register_shards_error
 ts_register_shards_step(const struct ts_run_record *run, const struct ts_register_env *env,
@@ -96,13 +100,19 @@ struct ts_end_run_op {
 };
 
 /*
- * Order: not found, replay, tenant, ended already (RunTerminal), status: complete_run needs an Active run
- * without active shards (WrongStatus); parked ones do not stop it. active_shards is counted in the same
+ * Order of checks: RunNotFound, TenantMismatch, OpIdConflict or replay, RunTerminal, WrongStatus. complete_run needs an
+ * Active run without active shards; parked shards do not prevent it. active_shards is counted in the same
  * transaction.
  */
 enum ts_run_transition_error ts_end_run_step(const struct ts_run_record *run, const struct ts_end_run_op *op,
                                              uint64_t active_shards, struct ts_logical_time now,
                                              struct ts_run_step *ret_step,
                                              struct ts_coord_detail *ret_detail);
+
+/* Whether this tenant may delete this run. A run that is not there is OK: there is nothing to delete. It must have ended.
+ * Order of checks: TenantMismatch, WrongStatus. */
+enum ts_delete_run_error ts_delete_run_step(const struct ts_run_record *run,
+                                            const struct ts_tenant_id *tenant,
+                                            struct ts_coord_detail *ret_detail);
 
 #endif

@@ -107,13 +107,8 @@ enum ts_acquire_error ts_coord_session_acquire(struct ts_coord_session *session,
     if (error != TS_ACQUIRE_OK)
         return error;
     session->holding = true;
-    struct ts_capacity_hint capacity = {0};
-    struct coord__work *work = coord__work_take(session->coord);
-    if (work != NULL) {
-        capacity = coord__capacity(session->coord, work, shard);
-        coord__work_give(session->coord, work);
-    }
-    ts_acquire_result(&session->scratch, &session->seen.record, &session->lease, capacity, ret_view);
+    ts_acquire_result(&session->scratch, &session->seen.record, &session->lease,
+                      coord__capacity(session->coord, shard), ret_view);
     return TS_ACQUIRE_OK;
 }
 
@@ -131,7 +126,7 @@ enum ts_renew_error ts_coord_session_renew(struct ts_coord_session *session,
     ts_assert(session->holding);
     const struct ts_renew_op op = {.tenant = session->worker.tenant, .lease = session->lease};
     const enum ts_renew_error error =
-        coord__renew(session->coord, &op, &session->seen, &session->lease, ret_result, ret_detail);
+        ts_coord_renew(session->coord, &op, &session->seen, &session->lease, ret_result, ret_detail);
     after(session, ts_renew_error_variant(error));
     return error;
 }
@@ -142,7 +137,7 @@ enum ts_checkpoint_error ts_coord_session_checkpoint(struct ts_coord_session *se
                                                      struct ts_coord_detail *ret_detail) {
     const struct ts_cursor_op op = {.by = by(session, op_id), .cursor = *cursor};
     const enum ts_checkpoint_error error =
-        coord__checkpoint(session->coord, &op, &session->seen, ret_outcome, ret_detail);
+        ts_coord_checkpoint(session->coord, &op, &session->seen, ret_outcome, ret_detail);
     after(session, ts_checkpoint_error_variant(error));
     return error;
 }
@@ -153,7 +148,7 @@ enum ts_complete_error ts_coord_session_complete(struct ts_coord_session *sessio
                                                  struct ts_coord_detail *ret_detail) {
     const struct ts_cursor_op op = {.by = by(session, op_id), .cursor = *cursor};
     const enum ts_complete_error error =
-        coord__complete(session->coord, &op, &session->seen, ret_outcome, ret_detail);
+        ts_coord_complete(session->coord, &op, &session->seen, ret_outcome, ret_detail);
     after(session, ts_complete_error_variant(error));
     if (error == TS_COMPLETE_OK)
         ts_coord_session_drop(session);
@@ -165,7 +160,7 @@ enum ts_park_error ts_coord_session_park(struct ts_coord_session *session, struc
                                          struct ts_coord_detail *ret_detail) {
     const struct ts_park_op op = {.by = by(session, op_id), .reason = reason};
     const enum ts_park_error error =
-        coord__park(session->coord, &op, &session->seen, ret_outcome, ret_detail);
+        ts_coord_park(session->coord, &op, &session->seen, ret_outcome, ret_detail);
     after(session, ts_park_error_variant(error));
     if (error == TS_PARK_OK)
         ts_coord_session_drop(session);
@@ -178,7 +173,7 @@ ts_coord_session_split_replace(struct ts_coord_session *session, struct ts_op_id
                                struct ts_coord_outcome *ret_outcome, struct ts_coord_detail *ret_detail) {
     const struct ts_split_replace_op op = {.by = by(session, op_id), .children = children};
     const enum ts_split_error error =
-        coord__split_replace(session->coord, &op, &session->seen, ret_result, ret_outcome, ret_detail);
+        ts_coord_split_replace(session->coord, &op, &session->seen, ret_result, ret_outcome, ret_detail);
     after(session, ts_split_error_variant(error));
     if (error == TS_SPLIT_OK)
         ts_coord_session_drop(session);
@@ -193,7 +188,7 @@ enum ts_split_residual_error ts_coord_session_split_residual(struct ts_coord_ses
                                                              struct ts_coord_detail *ret_detail) {
     const struct ts_split_residual_op op = {.by = by(session, op_id), .residual = *residual};
     const enum ts_split_error error =
-        coord__split_residual(session->coord, &op, &session->seen, ret_result, ret_outcome, ret_detail);
+        ts_coord_split_residual(session->coord, &op, &session->seen, ret_result, ret_outcome, ret_detail);
     after(session, ts_split_error_variant(error));
     return error;
 }

@@ -204,6 +204,7 @@ static enum cursor_stage move_cursor(const struct ts_shard_record *record, const
     const size_t new_len = op->cursor.last_key.len + (op->cursor.has_token ? op->cursor.token.len : 0);
     if (ts_shard_record_reserved_size(record) - old_len + new_len > env->record_max) {
         ret_detail->resource = "record";
+        ret_detail->infra.text[0] = '\0';
         return CURSOR_NO_ROOM;
     }
     coord__execute(record, env, &op->by, kind, hash, ret_step);

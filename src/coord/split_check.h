@@ -17,14 +17,17 @@ struct ts_shard_limits {
     struct ts_shard_limit global;
 };
 
-/* Whether `additional` more shards are within both; the tenant's limit is looked at first. */
+/* Whether `additional` more shards are within both limits. The tenant's limit is checked first. */
 bool ts_shard_limits_allow(const struct ts_shard_limits *limits, uint64_t additional,
                            struct ts_limit_detail *ret_detail);
 
 /*
- * split_replace: at least two children; the first starts and the last ends where the parent does; each ends
- * where the next starts; none is empty or inverted; sizes are within their limits, no id is given, and
- * cursors lie in their own range. The first that fails is the answer.
+ * split_replace: the first child starts and the last ends where the parent does; each child ends where the next
+ * starts; no child is empty or inverted. InvalidChildSpec: a size is over its limit, an id is given, or a cursor lies
+ * outside the child's range.
+ *
+ * Order of checks: NoChildren, SingleChild, StartMismatch, EndMismatch, OverlappingChild, BoundaryMismatch,
+ * InvertedChild, InvalidChildSpec.
  */
 enum ts_split_validation_error ts_split_coverage_check(struct ts_key_range parent,
                                                        struct ts_new_shards children,
@@ -36,7 +39,7 @@ struct ts_residual_ranges {
     struct ts_key_range residual;
 };
 
-/* Sizes first, then as above; then the residual's cursor and the parent's, each in its own part. */
+/* Order of checks: InvalidChildSpec (sizes), ts_split_coverage_check() of both parts, ParentCursorOutOfBounds. */
 enum ts_split_validation_error ts_split_residual_check(struct ts_key_range parent,
                                                        struct ts_residual_ranges ranges,
                                                        const struct ts_new_shard *residual,

@@ -19,14 +19,13 @@ struct split_job {
     struct ts_shard_id taken[TS_SPLIT_CHILD_MAX];
     struct coord__key keys[TS_SPLIT_CHILD_MAX];
     struct coord__key guard_key;
-    struct ts_bytes
-        key_bytes[2 * TS_SPLIT_CHILD_MAX]; /* place by place, each with the guard behind its children */
-    size_t key_of[TS_SPLIT_CHILD_MAX];     /* which child, place by place */
-    size_t call_count;                     /* one for each place with children */
-    uint32_t places[TS_SPLIT_CHILD_MAX];   /* of the calls */
-    uint64_t guards[TS_SPLIT_CHILD_MAX];   /* versions there */
+    /* Grouped by place. In each group the guard follows the children. */
+    struct ts_bytes key_bytes[2 * TS_SPLIT_CHILD_MAX];
+    size_t key_of[TS_SPLIT_CHILD_MAX];   /* which child, place by place */
+    size_t call_count;                   /* one for each place with children */
+    uint32_t places[TS_SPLIT_CHILD_MAX]; /* of the calls */
+    uint64_t guards[TS_SPLIT_CHILD_MAX]; /* versions there */
 
-    enum ts_split_error error;
     const struct ts_split_replace_op *replace;
     struct ts_split_replace_result replaced;
     const struct ts_split_residual_op *residual;
@@ -145,123 +144,59 @@ static void extend(struct coord__job *job) {
     coord__plan_add(plan, 0, &of_run, (struct coord__change){more, INT64_MAX}, COORD__TAG_COUNTER);
 }
 
-static bool step_replace(struct coord__job *job, const struct ts_shard_record *record,
-                         const struct ts_step_env *env) {
+static enum ts_error_variant step_replace(struct coord__job *job, const struct ts_shard_record *record,
+                                          const struct ts_step_env *env) {
     struct split_job *mine = (struct split_job *)job;
     mine->env.step = *env;
-    mine->error = ts_split_replace_step(record, &mine->env, mine->replace, &job->work->split, &job->result,
-                                        &mine->replaced, &job->detail);
-    return mine->error == TS_SPLIT_OK;
+    return ts_split_error_variant(ts_split_replace_step(record, &mine->env, mine->replace, &job->work->split,
+                                                        &job->result, &mine->replaced, &job->detail));
 }
 
-static bool step_residual(struct coord__job *job, const struct ts_shard_record *record,
-                          const struct ts_step_env *env) {
+static enum ts_error_variant step_residual(struct coord__job *job, const struct ts_shard_record *record,
+                                           const struct ts_step_env *env) {
     struct split_job *mine = (struct split_job *)job;
     mine->env.step = *env;
-    mine->error = ts_split_residual_step(record, &mine->env, mine->residual, &job->work->split, &job->result,
-                                         &mine->split_off, &job->detail);
-    return mine->error == TS_SPLIT_OK;
+    return ts_split_error_variant(ts_split_residual_step(
+        record, &mine->env, mine->residual, &job->work->split, &job->result, &mine->split_off, &job->detail));
 }
 
-static void run(struct split_job *mine, struct ts_coord *coord, struct coord__work *work,
-                struct coord__seen *seen) {
-    struct coord__job *job = &mine->job;
-    const struct ts_shard_key shard = ts_lease_shard(&mine->by->lease);
-    *job = (struct coord__job){.coord = coord,
-                               .work = work,
-                               .seen = seen != NULL ? seen : &work->seen,
-                               .tenant = &mine->by->tenant,
-                               .shard = shard,
-                               .place = ts_coord_place_of_shard(coord, shard.shard),
-                               .lease = &mine->by->lease,
-                               .gather = gather,
-                               .extend = extend,
-                               .step = mine->kind == TS_DERIVED_CHILD ? step_replace : step_residual};
-    switch (coord__job_run(job, false)) {
-    case COORD__END_DONE:
-        break;
-    case COORD__END_LATE:
-        job->detail.deadline = job->result.before;
-        job->detail.now = job->result.before;
-        mine->error = TS_SPLIT_LEASE_EXPIRED;
-        break;
-    case COORD__END_EXHAUSTED:
-        mine->error = TS_SPLIT_RESOURCE_EXHAUSTED;
-        break;
-    case COORD__END_INFRA:
-        mine->error = TS_SPLIT_BACKEND_ERROR;
-        break;
-    case COORD__END_FOREIGN:
-        mine->error = TS_SPLIT_TENANT_MISMATCH;
-        break;
-    }
+/* The rest of *mine is gathered in every round. */
+static void begin(struct split_job *mine, struct ts_coord *coord, struct coord__seen *seen,
+                  const struct ts_lease_op *by) {
+    mine->job = coord__job_by(coord, seen, by);
+    mine->job.gather = gather;
+    mine->job.extend = extend;
+    mine->by = by;
 }
 
-enum ts_split_replace_error coord__split_replace(struct ts_coord *coord, const struct ts_split_replace_op *op,
-                                                 struct coord__seen *seen,
-                                                 struct ts_split_replace_result *ret_result,
-                                                 struct ts_coord_outcome *ret_outcome,
-                                                 struct ts_coord_detail *ret_detail) {
-    struct coord__work *work = coord__work_take(coord);
-    if (work == NULL) {
-        (void)coord__no_memory(ret_detail);
-        return TS_SPLIT_BACKEND_ERROR;
-    }
+enum ts_split_replace_error
+ts_coord_split_replace(struct ts_coord *coord, const struct ts_split_replace_op *op, struct coord__seen *seen,
+                       struct ts_split_replace_result *ret_result, struct ts_coord_outcome *ret_outcome,
+                       struct ts_coord_detail *ret_detail) {
     struct split_job mine;
-    mine.by = &op->by;
+    begin(&mine, coord, seen, &op->by);
+    mine.job.step = step_replace;
     mine.kind = TS_DERIVED_CHILD;
     mine.want = op->children.count;
-    mine.error = TS_SPLIT_OK;
     mine.replace = op;
-    run(&mine, coord, work, seen);
-    if (mine.error == TS_SPLIT_OK) {
+    const enum ts_error_variant error = coord__job_run(&mine.job, ret_outcome, ret_detail);
+    if (error == TS_VARIANT_NONE)
         *ret_result = mine.replaced;
-        *ret_outcome = coord__job_outcome(&mine.job);
-    } else {
-        coord__job_tell_error(&mine.job, ts_split_error_variant(mine.error), ret_detail);
-    }
-    coord__work_give(coord, work);
-    return mine.error;
+    return ts_split_error_of(error);
 }
 
 enum ts_split_residual_error
-coord__split_residual(struct ts_coord *coord, const struct ts_split_residual_op *op, struct coord__seen *seen,
-                      struct ts_split_residual_result *ret_result, struct ts_coord_outcome *ret_outcome,
-                      struct ts_coord_detail *ret_detail) {
-    struct coord__work *work = coord__work_take(coord);
-    if (work == NULL) {
-        (void)coord__no_memory(ret_detail);
-        return TS_SPLIT_BACKEND_ERROR;
-    }
+ts_coord_split_residual(struct ts_coord *coord, const struct ts_split_residual_op *op,
+                        struct coord__seen *seen, struct ts_split_residual_result *ret_result,
+                        struct ts_coord_outcome *ret_outcome, struct ts_coord_detail *ret_detail) {
     struct split_job mine;
-    mine.by = &op->by;
+    begin(&mine, coord, seen, &op->by);
+    mine.job.step = step_residual;
     mine.kind = TS_DERIVED_RESIDUAL;
     mine.want = 1;
-    mine.error = TS_SPLIT_OK;
     mine.residual = op;
-    run(&mine, coord, work, seen);
-    if (mine.error == TS_SPLIT_OK) {
+    const enum ts_error_variant error = coord__job_run(&mine.job, ret_outcome, ret_detail);
+    if (error == TS_VARIANT_NONE)
         *ret_result = mine.split_off;
-        *ret_outcome = coord__job_outcome(&mine.job);
-    } else {
-        coord__job_tell_error(&mine.job, ts_split_error_variant(mine.error), ret_detail);
-    }
-    coord__work_give(coord, work);
-    return mine.error;
-}
-
-enum ts_split_replace_error ts_coord_split_replace(struct ts_coord *coord,
-                                                   const struct ts_split_replace_op *op,
-                                                   struct ts_split_replace_result *ret_result,
-                                                   struct ts_coord_outcome *ret_outcome,
-                                                   struct ts_coord_detail *ret_detail) {
-    return coord__split_replace(coord, op, NULL, ret_result, ret_outcome, ret_detail);
-}
-
-enum ts_split_residual_error ts_coord_split_residual(struct ts_coord *coord,
-                                                     const struct ts_split_residual_op *op,
-                                                     struct ts_split_residual_result *ret_result,
-                                                     struct ts_coord_outcome *ret_outcome,
-                                                     struct ts_coord_detail *ret_detail) {
-    return coord__split_residual(coord, op, NULL, ret_result, ret_outcome, ret_detail);
+    return ts_split_error_of(error);
 }

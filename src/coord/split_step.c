@@ -57,6 +57,7 @@ static enum ts_split_error check_collisions(const struct ts_shard_record *record
 
 static enum ts_split_error no_room(struct ts_coord_detail *ret_detail) {
     ret_detail->resource = "record";
+    ret_detail->infra.text[0] = '\0';
     return TS_SPLIT_RESOURCE_EXHAUSTED;
 }
 

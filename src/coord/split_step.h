@@ -41,8 +41,8 @@ struct ts_split_replace_result {
     struct ts_shard_id children[TS_SPLIT_CHILD_MAX];
 };
 
-/* Order: not found, replay, lease, coverage (ts_split_coverage_check), spawn cap, limits, id collision, room.
- */
+/* Order of checks: ShardNotFound, OpIdConflict or replay, ts_validate_lease(), ts_split_coverage_check(),
+ * SpawnLimitExceeded, ShardLimitExceeded, DerivedIdCollision, ResourceExhausted. */
 enum ts_split_replace_error
 ts_split_replace_step(const struct ts_shard_record *record, const struct ts_split_env *env,
                       const struct ts_split_replace_op *op, struct ts_split_memory *memory,
@@ -59,11 +59,12 @@ struct ts_split_residual_result {
 };
 
 /*
- * Order: not found, replay by the op-log, replay by the list of spawned shards (which outlives the op-log),
- * lease, sizes, coverage, parent's cursor, spawn cap, limits, id collision, room.
+ * Order of checks: ShardNotFound, OpIdConflict or replay, ts_validate_lease(), ts_split_residual_check(),
+ * SpawnLimitExceeded, ShardLimitExceeded, DerivedIdCollision, ResourceExhausted.
  *
- * A replay by the list of spawned shards knows the op id but no longer the parameters: a cut inside what the
- * parent still has cannot be the one that was made, and is OpIdConflict.
+ * A replay is found in the op-log, or in the list of spawned shards, which outlives the op-log. The list has the
+ * op id but not the parameters. A cut inside the parent's present range cannot be the one that was made, so it is
+ * an OpIdConflict.
  */
 enum ts_split_residual_error
 ts_split_residual_step(const struct ts_shard_record *record, const struct ts_split_env *env,

@@ -14,7 +14,14 @@
 #include <stdlib.h>
 #include <string.h>
 
-enum { TEXT_MAX = 4096, MATCH_LIMIT = 100000, DEPTH_LIMIT = 5000, HEAP_LIMIT_KIB = 4096 };
+enum {
+    TEXT_MAX = 4096,
+    MATCH_LIMIT = 100000,
+    MATCH_LIMIT_MIN = 100,
+    STEPS_MAX = 500000,
+    DEPTH_LIMIT = 5000,
+    HEAP_LIMIT_KIB = 4096
+};
 
 static void release_patterns(struct ts_allow_patterns *patterns) {
     for (size_t i = 0; i < patterns->count; i++)
@@ -77,7 +84,7 @@ static struct ts_allow_patterns compile_patterns(struct detect_yaml *yaml, yaml_
         if (!code) {
             PCRE2_UCHAR why[160] = "";
             (void)pcre2_get_error_message(number, why, sizeof why);
-            detect__yaml_fail(yaml, line, field, "item %zu is not a regular expression: %s, at its byte %zu",
+            detect__yaml_fail(yaml, line, field, "item %zu is not a regular expression: %s, at byte %zu",
                               i + 1, (const char *)why, (size_t)at);
             return patterns;
         }
@@ -165,6 +172,15 @@ static void read_config(struct detect_yaml *yaml, yaml_node_t *root, struct ts_c
     }
 }
 
+/* So that what a match costs does not grow with the number of patterns, each of which may be slow. */
+static uint32_t match_limit_of(const struct ts_config *config) {
+    size_t count = 1;
+    for (size_t i = 0; i < config->allow_count; i++)
+        count += config->allows[i].secrets.count + config->allows[i].lines.count;
+    size_t each = STEPS_MAX / count;
+    return each > MATCH_LIMIT ? MATCH_LIMIT : each < MATCH_LIMIT_MIN ? MATCH_LIMIT_MIN : (uint32_t)each;
+}
+
 bool ts_config_parse(const char *file, struct ts_bytes text, struct ts_config *ret_config,
                      struct ts_detect_error *ret_error) {
     struct ts_config config = {.memory = calloc(1, sizeof(struct detect_arena))};
@@ -182,10 +198,11 @@ bool ts_config_parse(const char *file, struct ts_bytes text, struct ts_config *r
     }
     struct detect_yaml yaml;
     yaml_node_t *root = NULL;
-    if (detect__yaml_open(&yaml, file, text, config.memory, ret_error, &root))
+    if (detect__yaml_open(&yaml, file, text, false, config.memory, ret_error, &root))
         read_config(&yaml, root, &config);
     bool good = !yaml.failed;
     detect__yaml_release(&yaml);
+    config.match_limit = match_limit_of(&config);
     if (good)
         *ret_config = config;
     else
@@ -208,14 +225,15 @@ static bool has_path(const struct ts_rule_texts *globs, const char *path) {
 }
 
 /* A pattern that needs too many steps allows nothing: better a finding too many. */
-static bool has_pattern(const struct ts_allow_patterns *patterns, struct ts_bytes text) {
+static bool has_pattern(const struct ts_allow_patterns *patterns, uint32_t match_limit,
+                        struct ts_bytes text) {
     if (patterns->count == 0)
         return true;
     pcre2_match_context *context = pcre2_match_context_create(NULL);
     pcre2_match_data *data = pcre2_match_data_create(1, NULL);
     bool found = false;
     if (context && data) {
-        (void)pcre2_set_match_limit(context, MATCH_LIMIT);
+        (void)pcre2_set_match_limit(context, match_limit);
         (void)pcre2_set_depth_limit(context, DEPTH_LIMIT);
         (void)pcre2_set_heap_limit(context, HEAP_LIMIT_KIB);
         PCRE2_SPTR subject = text.data ? text.data : (PCRE2_SPTR) "";
@@ -237,9 +255,11 @@ static bool has_finding(const struct ts_rule_texts *findings, const struct ts_al
 }
 
 /* Patterns last: they cost most. */
-static bool allows_but_for_path(const struct ts_allow *allow, const struct ts_allow_question *question) {
+static bool allows_but_for_path(const struct ts_config *config, const struct ts_allow *allow,
+                                const struct ts_allow_question *question) {
     return has_text(&allow->rules, question->rule) && has_finding(&allow->findings, question) &&
-           has_pattern(&allow->secrets, question->secret) && has_pattern(&allow->lines, question->lines);
+           has_pattern(&allow->secrets, config->match_limit, question->secret) &&
+           has_pattern(&allow->lines, config->match_limit, question->lines);
 }
 
 size_t ts_config_consider(const struct ts_config *config, const struct ts_allow_question *question,
@@ -248,7 +268,7 @@ size_t ts_config_consider(const struct ts_config *config, const struct ts_allow_
     bool is_decided = false;
     for (size_t i = 0; i < config->allow_count; i++) {
         const struct ts_allow *allow = &config->allows[i];
-        if ((is_decided && allow->findings.count == 0) || !allows_but_for_path(allow, question))
+        if ((is_decided && allow->findings.count == 0) || !allows_but_for_path(config, allow, question))
             continue;
         ret_entries[count++] = (uint32_t)i;
         is_decided = is_decided || allow->paths.count == 0;
@@ -260,7 +280,7 @@ struct ts_allow_answer ts_config_judge(const struct ts_config *config,
                                        const struct ts_allow_question *question) {
     for (size_t i = 0; config && i < config->allow_count; i++) {
         const struct ts_allow *allow = &config->allows[i];
-        if (has_path(&allow->paths, question->path) && allows_but_for_path(allow, question))
+        if (has_path(&allow->paths, question->path) && allows_but_for_path(config, allow, question))
             return (struct ts_allow_answer){.allowed = TS_ALLOWED_BY_CONFIG, .by = allow};
     }
     const char *pragma = ts_pragma_find(question->lines, question->line_before, question->rule);

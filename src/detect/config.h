@@ -40,6 +40,8 @@ struct ts_config {
     struct ts_rule_texts rule_files; /* relative to the folder of the file */
     struct ts_allow *allows;
     size_t allow_count;
+    /* Step limit of one pattern. For each match that is judged, all patterns together have a limit too. */
+    uint32_t match_limit;
     void *memory;
 };
 
@@ -53,8 +55,8 @@ struct ts_allow_question {
     const char *path;
     const char *rule;
     const char *finding; /* its id */
-    const char
-        *project_finding; /* by the project's own salt, where that is not what ids are keyed by; or NULL */
+    /* The id by the project's own salt, when ids are keyed by another salt; else NULL. */
+    const char *project_finding;
     struct ts_bytes secret;
     struct ts_bytes lines;
     struct ts_bytes line_before;

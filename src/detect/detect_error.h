@@ -29,6 +29,9 @@ struct ts_detect_error {
     char text[400]; /* the whole of it: file:line: rule 'id': field: reason; cure */
 };
 
+/* Is told of one problem after the other. */
+typedef void ts_detect_problem(void *context, const struct ts_detect_error *problem);
+
 /* The short text of a kind, as in the table. */
 const char *ts_detect_error_kind_text(enum ts_detect_error_kind kind);
 

@@ -72,6 +72,18 @@ enum detect_rules {
     DETECT_NO_RULES
 };
 
+/*
+ * Steps of PCRE2 for one match. Rules of the target's own have a budget for each input besides: a stranger wrote both the
+ * rules and what they look at. A match of theirs is tried with few steps first, which is a unit, and with all of them when
+ * these do not do, which is as many units as it may have steps more.
+ */
+enum {
+    DETECT_MATCH_LIMIT = 200000,
+    DETECT_OWN_STEPS = 1000,
+    DETECT_OWN_LEAST = 2000, /* units, and one more for so many bytes */
+    DETECT_OWN_BYTES = 16,
+};
+
 struct ts_scanner {
     struct ts_detector *detector;
     hs_scratch_t *scratch;
@@ -82,6 +94,8 @@ struct ts_scanner {
     size_t *searched_to; /* for each depth, for each rule */
     struct detect_part *parts[TS_ENCODING_DEPTH];
     struct ts_scan_counts counts;
+    uint64_t own_left; /* for rules of the target's own, in this input: units of search.c */
+    bool own_is_spent;
     bool failed;
 
     /* Of the scan that is under way. */

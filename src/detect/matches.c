@@ -67,6 +67,9 @@ static bool stands_for(const struct ts_ruleset *rules, const struct ts_match *a,
     bool contains = x.from <= y.from && end_of(x) >= end_of(y);
     bool a_generic = rules->rules[a->rule].generic;
     bool b_generic = rules->rules[b->rule].generic;
+    /* What counts at some paths only takes nobody's place: its finding may not be reported. */
+    if (a->rule != b->rule && rules->rules[a->rule].paths.count > 0)
+        return false;
     if (a->rule == b->rule)
         return contains && (!same_span || compare(a, b) < 0);
     if (!a_generic && b_generic)

@@ -75,8 +75,9 @@ static const char *const often_passing[] = {
 
 /* Anywhere: everybody who sees the page or the program has it, or it cannot be used as it is. */
 static const char *const open[] = {
-    "csrf",        "xsrf",       "csrfmiddleware", "antiforgery", "verification", "public",
-    "publishable", "ciphertext", "encrypted",      "sealed",      "nonce",        "dummy",
+    "csrf",   "xsrf",        "csrfmiddleware", "antiforgery", "verification",
+    "public", "publishable", "ciphertext",     "encrypted",   "sealed",
+    "nonce",  "dummy",       "hash",           "hashed",      "integrity",
 };
 
 #define LEN(table) (sizeof(table) / sizeof((table)[0]))

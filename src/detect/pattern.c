@@ -34,14 +34,15 @@ struct detect_code *detect__code_new(const struct ts_rule *rule, struct ts_detec
         PCRE2_UCHAR why[160] = "";
         (void)pcre2_get_error_message(number, why, sizeof why);
         detect__error_set(ret_error, TS_DETECT_BAD_PATTERN, place_of(rule, "pattern"),
-                          "PCRE2 does not take it: %s, at its byte %zu", (const char *)why, (size_t)at);
+                          "PCRE2 rejects it: %s, at byte %zu", (const char *)why, (size_t)at);
         detect__code_free(made);
         return NULL;
     }
     int group = pcre2_substring_number_from_name(made->code, (PCRE2_SPTR) "secret");
     if (group > DETECT_GROUPS_MAX) {
         detect__error_set(ret_error, TS_DETECT_BAD_PATTERN, place_of(rule, "pattern"),
-                          "the group secret is number %d, and %d is the most; write (?:...) for other groups",
+                          "the group secret is number %d, and the limit is %d; write (?:...) for other "
+                          "groups",
                           group, DETECT_GROUPS_MAX);
         detect__code_free(made);
         return NULL;
@@ -106,7 +107,7 @@ static bool verify_expression(const struct ts_rule *rule, const char *text, cons
     bool good = hs_expression_info(text, 0, &info, &why) == HS_SUCCESS;
     if (!good)
         detect__error_set(ret_error, TS_DETECT_BAD_PATTERN, place_of(rule, field),
-                          "Vectorscan does not take it: %s", why ? why->message : "out of memory");
+                          "Vectorscan rejects it: %s", why ? why->message : "out of memory");
     if (good && info->min_width == 0) {
         detect__error_set(ret_error, TS_DETECT_BAD_PATTERN, place_of(rule, field),
                           "matches the empty text; make something in it required");
@@ -117,7 +118,7 @@ static bool verify_expression(const struct ts_rule *rule, const char *text, cons
         good = false;
     } else if (good && info->max_width > width_max) {
         detect__error_set(ret_error, TS_DETECT_BAD_PATTERN, place_of(rule, field),
-                          "can match %u bytes and may have %u; %s", info->max_width, width_max,
+                          "can match %u bytes, and the limit is %u; %s", info->max_width, width_max,
                           strcmp(field, "pattern") == 0 ? "raise reach or bound the pattern" : "shorten it");
         good = false;
     }
@@ -136,7 +137,7 @@ bool detect__rule_verify(const struct ts_rule *rule, struct ts_detect_error *ret
     if (rule->gate == TS_GATE_TOKEN && ts_rule_before(rule) + ts_rule_after(rule) > DETECT_SHORT_REACH) {
         detect__error_set(
             ret_error, TS_DETECT_BAD_PATTERN, place_of(rule, "reach"),
-            "reach and distance of a rule with the gate token may be %d together; lower one of them",
+            "with the gate token, reach and distance together may be at most %d; lower one of them",
             DETECT_SHORT_REACH - 1);
         return false;
     }

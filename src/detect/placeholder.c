@@ -1,7 +1,10 @@
 #include "validate.h"
 
+#include "base64.h"
+
 #include <ctype.h>
 #include <string.h>
+#include <strings.h>
 
 enum { LONGEST = 512, SEQUENCE_MIN = 9 };
 
@@ -21,19 +24,46 @@ static const char *const parts[] = {
     "example", "changeme",  "change_me",  "change-me", "placeholder", "your_",    "your-",
     "yourkey", "yourtoken", "yoursecret", "xxxxx",     "*****",       "redacted", "insert_",
     "insert-", "replace_",  "replace-",   "dummy",     "notreal",     "not_real", "sample_",
-    "sample-", "<your",     "my_secret",  "my-secret", "enter_",      ".....",
+    "sample-", "<your",     "my_secret",  "my-secret", "enter_",      ".....",    "put your unique",
 };
+
+/* Anywhere in it, in any case: somebody made it up, and it may still be in use. */
+static const char *const invented[] = {"fake",   "123456",   "abcdef",  "qwerty",
+                                       "foobar", "deadbeef", "testtest"};
 
 static bool contains(const char *lower, const char *part) {
     return strstr(lower, part) != NULL;
+}
+
+/* $(name), or a command with its arguments; other parentheses behind a dollar are characters of a password. */
+static bool has_substitution(const char *text) {
+    for (const char *at = strstr(text, "$("); at; at = strstr(at + 2, "$(")) {
+        size_t len = strspn(at + 2, "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789_-./ ");
+        if (len > 1 && (at[2 + len] == ')' || at[2 + len] == '\0'))
+            return true;
+    }
+    return false;
+}
+
+/* name(arguments) and nothing else. */
+static bool is_call(const char *text, size_t len) {
+    static const char name[] = "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789_.";
+    size_t at = strspn(text, name);
+    if (at == 0 || text[at] != '(' || text[len - 1] != ')')
+        return false;
+    at++;
+    at += strspn(text + at, name);
+    while (text[at] == ',' || text[at] == '-' || text[at] == ' ')
+        at += 1 + strspn(text + at + 1, name);
+    return at == len - 1;
 }
 
 /* ${VAR}, $(VAR), {{ var }}, <var>, %VAR%, $VAR: somebody else puts the secret there. */
 static bool is_reference(const char *text, size_t len) {
     char first = text[0];
     char last = text[len - 1];
-    if (strstr(text, "${") || strstr(text, "$(") || strstr(text, "{{") || strstr(text, "<%") ||
-        strstr(text, "#{"))
+    if (strstr(text, "${") || has_substitution(text) || is_call(text, len) || strstr(text, "{{") ||
+        strstr(text, "<%") || strstr(text, "#{"))
         return true;
     if ((first == '<' && last == '>') || (first == '[' && last == ']') ||
         (first == '%' && last == '%' && len > 2))
@@ -79,6 +109,28 @@ static bool is_sequence(const char *text, size_t len) {
     return longest >= SEQUENCE_MIN && longest * 2 >= len;
 }
 
+/* $2b$12$..., {SSHA}..., pbkdf2_sha256$...: what a password was made into. */
+static bool is_password_hash(const char *lower) {
+    static const char *const beginnings[] = {
+        "$2a$",  "$2b$", "$2x$",     "$2y$",    "$argon2", "$1$",      "$5$",        "$6$",
+        "$y$",   "$7$",  "$scrypt$", "$pbkdf2", "pbkdf2",  "scrypt:",  "argon2",     "bcrypt",
+        "{ssha", "{sha", "{crypt}",  "{md5}",   "{smd5}",  "{bcrypt}", "scram-sha-", "sha256$",
+        "sha1$", "md5$", "$apr1$",   "$p$",     "$h$",     "$s$"};
+    for (size_t i = 0; i < sizeof beginnings / sizeof beginnings[0]; i++)
+        if (strncmp(lower, beginnings[i], strlen(beginnings[i])) == 0)
+            return true;
+    return false;
+}
+
+/* A JSON Web Token that says itself that nobody signed it. */
+static bool is_unsigned(struct ts_bytes secret) {
+    uint8_t header[128];
+    if (!ts_bytes_starts_with(secret, TS_BYTES("eyJ")))
+        return false;
+    size_t len = detect__base64_decode(secret, header, sizeof header);
+    return memmem(header, len, "\"alg\"", 5) && memmem(header, len, "\"none\"", 6);
+}
+
 enum detect_verdict detect__placeholder(struct ts_bytes secret) {
     if (secret.len == 0)
         return DETECT_REJECT;
@@ -98,9 +150,13 @@ enum detect_verdict detect__placeholder(struct ts_bytes secret) {
     for (size_t i = 0; i < sizeof parts / sizeof parts[0]; i++)
         if (contains(lower, parts[i]))
             return DETECT_REJECT;
-    if (is_reference(text, secret.len) || is_repeated(text, secret.len) || is_sequence(lower, secret.len))
+    if (is_password_hash(lower) || is_reference(text, secret.len) || is_repeated(text, secret.len) ||
+        is_sequence(lower, secret.len))
         return DETECT_REJECT;
-    return DETECT_KEEP;
+    for (size_t i = 0; i < sizeof invented / sizeof invented[0]; i++)
+        if (contains(lower, invented[i]))
+            return DETECT_LOWER;
+    return is_unsigned(secret) ? DETECT_LOWER : DETECT_KEEP;
 }
 
 /* Of a number of at least 1, to 20 binary places: enough to compare with a floor, without the mathematics library. */
@@ -131,15 +187,36 @@ double detect__entropy(struct ts_bytes bytes) {
     return bytes.len == 0 ? 0 : log2_of(bytes.len) - sum / (double)bytes.len;
 }
 
-bool detect__judge_secret(const struct ts_rule *rule, struct ts_bytes name, struct ts_bytes secret,
-                          enum ts_confidence *ret_confidence) {
+/* @example.com and others that belong to nobody (RFC 2606, RFC 6761), as in a URL. */
+static bool is_at_example(struct ts_bytes after) {
+    static const char *const names[] = {"example.com", "example.org", "example.net",
+                                        "example",     "test",        "invalid"};
+    if (after.len < 2 || after.data[0] != '@')
+        return false;
+    size_t len = 1;
+    while (len < after.len && (isalnum(after.data[len]) || after.data[len] == '.' || after.data[len] == '-'))
+        len++;
+    struct ts_bytes host = ts_bytes_slice(after, (struct ts_span){1, len - 1});
+    for (size_t i = 0; i < sizeof names / sizeof names[0]; i++) {
+        size_t name_len = strlen(names[i]);
+        if (host.len < name_len ||
+            strncasecmp((const char *)host.data + host.len - name_len, names[i], name_len) != 0)
+            continue;
+        if (host.len > name_len ? host.data[host.len - name_len - 1] == '.' : i < 3)
+            return true;
+    }
+    return false;
+}
+
+bool detect__judge_secret(const struct ts_rule *rule, const struct detect_around *around,
+                          struct ts_bytes secret, enum ts_confidence *ret_confidence) {
     enum detect_verdict verdict = detect__placeholder(secret);
     if (verdict == DETECT_REJECT || (rule->entropy > 0 && detect__entropy(secret) < rule->entropy))
         return false;
     bool raised = false;
-    bool lowered = verdict == DETECT_LOWER;
+    bool lowered = verdict == DETECT_LOWER || is_at_example(around->after);
     for (size_t i = 0; i < rule->validator_count; i++) {
-        switch (detect__validate(rule->validators[i], name, secret)) {
+        switch (detect__validate(rule->validators[i], around->name, secret)) {
         case DETECT_REJECT:
             return false;
         case DETECT_LOWER:

@@ -1,5 +1,7 @@
 #include "rule.h"
 
+#include "glob.h"
+
 #include "base/assert.h"
 
 static const char *const severity_names[] = {
@@ -67,4 +69,15 @@ bool ts_validator_parse(struct ts_bytes name, enum ts_validator *ret) {
         return false;
     *ret = (enum ts_validator)index;
     return true;
+}
+
+static bool is_one_of(const struct ts_rule_texts *globs, const char *path) {
+    for (size_t i = 0; i < globs->count; i++)
+        if (ts_glob_matches(globs->texts[i], path))
+            return true;
+    return false;
+}
+
+bool ts_rule_applies(const struct ts_rule *rule, const char *path) {
+    return (rule->paths.count == 0 || is_one_of(&rule->paths, path)) && !is_one_of(&rule->not_paths, path);
 }

@@ -93,17 +93,30 @@ struct ts_rule_example {
     unsigned line;
 };
 
+/* What the file of a rule left out, so that it was computed from the pattern. */
+struct ts_rule_derived {
+    bool reach;
+    bool gate;
+    bool lead;
+};
+
 struct ts_rule {
     const char *id;
     const char *name;
+    /* What leaks, and how it is abused. Like the next two, "" if the file has none. */
     const char *description;
-    const char *pattern;
+    const char *revoke;  /* how to make it worthless */
+    const char *url;     /* a page of the issuer */
+    const char *pattern; /* with its names replaced */
+    const char *written; /* the pattern as the file has it */
     enum ts_gate gate;
     struct ts_rule_texts literals; /* TS_GATE_TEXT */
     struct ts_rule_texts anchors;
     uint32_t lead; /* how far before the end of a literal or anchor (TEXT), or before a token (TOKEN), a match
                       may begin */
-    struct ts_rule_texts keywords; /* one of them, in any case, within distance bytes before the secret */
+    struct ts_rule_texts paths;     /* patterns (glob.h): it finds something at these only; none: at all */
+    struct ts_rule_texts not_paths; /* and not at these */
+    struct ts_rule_texts keywords;  /* one of them, in any case, within distance bytes before the secret */
     uint32_t distance;
     double entropy; /* bits per character, at least; 0: any */
     enum ts_validator validators[TS_RULE_VALIDATORS_MAX];
@@ -111,7 +124,8 @@ struct ts_rule {
     enum ts_severity severity;
     enum ts_confidence confidence;
     uint32_t reach; /* no match is longer */
-    bool generic;   /* gives way to a rule that is not, where both find the same secret */
+    struct ts_rule_derived derived;
+    bool generic; /* gives way to a rule that is not, where both find the same secret */
     const struct ts_rule_example *matches;
     size_t match_count;
     const struct ts_rule_example *non_matches;
@@ -129,6 +143,9 @@ const char *ts_validator_name(enum ts_validator validator);
 bool ts_severity_parse(struct ts_bytes name, enum ts_severity *ret);
 bool ts_confidence_parse(struct ts_bytes name, enum ts_confidence *ret);
 bool ts_validator_parse(struct ts_bytes name, enum ts_validator *ret);
+
+/* Whether what the rule finds counts in a file of this path; "" for what has no path, such as a message. */
+bool ts_rule_applies(const struct ts_rule *rule, const char *path);
 
 /* How many bytes before and behind the start of a match its result depends on. */
 static inline uint32_t ts_rule_before(const struct ts_rule *rule) {

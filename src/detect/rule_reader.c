@@ -1,19 +1,17 @@
 #include "rule_reader.h"
 
+#include "base64.h"
+#include "derive.h"
+#include "glob.h"
+#include "pattern_names.h"
+
 #include "base/number.h"
 #include "base/redact.h"
 
 #include <stdlib.h>
 #include <string.h>
 
-enum {
-    LITERAL_MIN = 3,
-    TEXT_MAX = 256,
-    ANCHOR_MAX = 1024,
-    KEYWORD_MIN = 2,
-    DISTANCE_DEFAULT = 40,
-    TOKEN_LEAD_DEFAULT = 2
-};
+enum { LITERAL_MIN = 3, TEXT_MAX = 256, ANCHOR_MAX = 1024, KEYWORD_MIN = 2, DISTANCE_DEFAULT = 40 };
 
 yaml_node_t *detect__rules_list(struct detect_yaml *yaml, yaml_node_t *root, size_t *ret_count) {
     static const char *const names[] = {"rules"};
@@ -27,7 +25,7 @@ yaml_node_t *detect__rules_list(struct detect_yaml *yaml, yaml_node_t *root, siz
     yaml_node_t *list = detect__yaml_get(yaml, root, "rules");
     if (!list)
         detect__yaml_fail(yaml, detect__yaml_line(root), "rules",
-                          "is missing; rules stand in a list under it");
+                          "is missing; put the list of rules under it");
     *ret_count = detect__yaml_count(yaml, list, "rules");
     return list;
 }
@@ -53,6 +51,34 @@ static const char *read_text(struct detect_yaml *yaml, yaml_node_t *rule, const 
         detect__yaml_fail(yaml, detect__yaml_line(node), field, "has a zero byte; remove it");
     const char *made = copy(yaml, text);
     return made ? made : "";
+}
+
+/* A pattern or an anchor with its names replaced. */
+static char *expand(struct detect_yaml *yaml, unsigned line, const char *field, const char *text) {
+    struct ts_bytes unknown;
+    char shown[40];
+    char *expanded = detect__names_expand(text, yaml->arena, &unknown);
+    if (!expanded && unknown.len > 0)
+        detect__yaml_fail(yaml, line, field,
+                          "there is no name %s; there are {{start}}, {{escape}} and {{end}}",
+                          ts_text_escape(unknown, shown, sizeof shown));
+    else if (!expanded)
+        detect__yaml_fail(yaml, line, field, "out of memory");
+    return expanded;
+}
+
+/* A link to a page, which reports show: nothing in it can be taken for markup. */
+static const char *read_url(struct detect_yaml *yaml, yaml_node_t *rule) {
+    static const char scheme[] = "https://";
+    static const char plain[] =
+        "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789-._~:/?#@!$&*+,;=%";
+    const char *url = read_text(yaml, rule, "url", false);
+    size_t len = strlen(url);
+    if (len > 0 && (strncmp(url, scheme, sizeof scheme - 1) != 0 || len == sizeof scheme - 1 ||
+                    strspn(url, plain) != len))
+        detect__yaml_fail(yaml, detect__yaml_line(detect__yaml_get(yaml, rule, "url")), "url",
+                          "must be a link that begins with https:// and has no blanks, quotes or brackets");
+    return url;
 }
 
 static uint32_t read_number(struct detect_yaml *yaml, yaml_node_t *mapping, const char *field, uint32_t max,
@@ -106,21 +132,28 @@ static struct ts_rule_texts read_texts(struct detect_yaml *yaml, yaml_node_t *no
         detect__yaml_fail(yaml, detect__yaml_line(node), field, "out of memory");
         return texts;
     }
-    for (size_t i = 0; i < count && !yaml->failed; i++) {
+    for (size_t i = 0; i < count; i++) {
         yaml_node_t *item = detect__yaml_item(yaml, node, i);
         struct ts_bytes text = {0};
         if (!detect__yaml_scalar(yaml, item, field, &text))
-            break;
+            continue;
         if (text.len < limits.min || text.len > limits.max)
             detect__yaml_fail(yaml, detect__yaml_line(item), field, "each must have %zu to %zu bytes",
                               limits.min, limits.max);
         if (text.len > 0 && memchr(text.data, 0, text.len))
             detect__yaml_fail(yaml, detect__yaml_line(item), field, "has a zero byte; remove it");
-        texts.texts[texts.count++] = detect__arena_copy(yaml->arena, text);
-        if (!texts.texts[texts.count - 1])
+        char *made = detect__arena_copy(yaml->arena, text);
+        if (made)
+            texts.texts[texts.count++] = made;
+        else
             detect__yaml_fail(yaml, detect__yaml_line(item), field, "out of memory");
     }
     return texts;
+}
+
+static void read_lead(struct detect_yaml *yaml, yaml_node_t *gate, struct ts_rule *rule) {
+    rule->derived.lead = !detect__yaml_get(yaml, gate, "lead");
+    rule->lead = read_number(yaml, gate, "lead", rule->reach > 0 ? rule->reach : TS_RULE_REACH_MAX, 0);
 }
 
 /* {token: true, lead: N}: a match may begin further before the token characters than it does by default. */
@@ -131,17 +164,27 @@ static void read_token_gate(struct detect_yaml *yaml, yaml_node_t *node, struct 
         detect__yaml_fail(yaml, detect__yaml_line(token), "gate token", "must be true, or left out");
     if (detect__yaml_get(yaml, node, "literals") || detect__yaml_get(yaml, node, "anchors"))
         detect__yaml_fail(yaml, detect__yaml_line(node), "gate",
-                          "has a token and texts; a rule has one or the other");
+                          "has both a token and texts; use only one of them");
     rule->gate = TS_GATE_TOKEN;
-    rule->lead = read_number(yaml, node, "lead", rule->reach, TOKEN_LEAD_DEFAULT);
+    read_lead(yaml, node, rule);
+}
+
+static void expand_anchors(struct detect_yaml *yaml, unsigned line, struct ts_rule_texts *anchors) {
+    size_t count = 0;
+    for (size_t i = 0; i < anchors->count; i++) {
+        char *expanded = expand(yaml, line, "gate anchors", anchors->texts[i]);
+        if (expanded)
+            anchors->texts[count++] = expanded;
+    }
+    anchors->count = count;
 }
 
 static void read_gate(struct detect_yaml *yaml, yaml_node_t *node, struct ts_rule *rule) {
     static const char *const names[] = {"literals", "anchors", "lead", "token"};
     static const struct text_limits literal_limits = {LITERAL_MIN, TEXT_MAX};
     if (!node) {
-        detect__yaml_fail(yaml, rule->line, "gate",
-                          "is missing; name texts that every match contains, or 'token'");
+        rule->derived.gate = true;
+        rule->derived.lead = true;
         return;
     }
     switch (node->type) {
@@ -151,12 +194,12 @@ static void read_gate(struct detect_yaml *yaml, yaml_node_t *node, struct ts_rul
             detect__yaml_fail(yaml, detect__yaml_line(node), "gate",
                               "must be 'token', a list of literals, or a mapping of literals and anchors");
         rule->gate = TS_GATE_TOKEN;
-        rule->lead = TOKEN_LEAD_DEFAULT;
+        rule->derived.lead = true;
         return;
     }
     case YAML_SEQUENCE_NODE:
         rule->literals = read_texts(yaml, node, "gate", literal_limits);
-        rule->lead = rule->reach;
+        rule->derived.lead = true;
         break;
     case YAML_MAPPING_NODE:
         if (!detect__yaml_mapping(yaml, node, "a gate", names, 4))
@@ -169,7 +212,8 @@ static void read_gate(struct detect_yaml *yaml, yaml_node_t *node, struct ts_rul
             read_texts(yaml, detect__yaml_get(yaml, node, "literals"), "gate literals", literal_limits);
         rule->anchors = read_texts(yaml, detect__yaml_get(yaml, node, "anchors"), "gate anchors",
                                    (struct text_limits){1, ANCHOR_MAX});
-        rule->lead = read_number(yaml, node, "lead", rule->reach, rule->reach);
+        expand_anchors(yaml, detect__yaml_line(node), &rule->anchors);
+        read_lead(yaml, node, rule);
         break;
     case YAML_NO_NODE:
         break;
@@ -180,18 +224,57 @@ static void read_gate(struct detect_yaml *yaml, yaml_node_t *node, struct ts_rul
                           "is empty; name a literal that every match contains");
 }
 
+/* Patterns for paths. Names stand for several of them. */
+static struct ts_rule_texts read_paths(struct detect_yaml *yaml, yaml_node_t *rule, const char *field) {
+    yaml_node_t *node = detect__yaml_get(yaml, rule, field);
+    struct ts_rule_texts given = read_texts(yaml, node, field, (struct text_limits){1, TEXT_MAX});
+    struct ts_rule_texts paths = {0};
+    size_t count = 0;
+    for (size_t i = 0; i < given.count; i++)
+        count += detect__path_name(given.texts[i], NULL);
+    if (given.count == 0)
+        return paths;
+    paths.texts = detect__arena_take(yaml->arena, (count + given.count) * sizeof *paths.texts);
+    if (!paths.texts) {
+        detect__yaml_fail(yaml, detect__yaml_line(node), field, "out of memory");
+        return paths;
+    }
+    for (size_t i = 0; i < given.count; i++) {
+        const char *const *globs = NULL;
+        size_t named = detect__path_name(given.texts[i], &globs);
+        const char *problem = ts_glob_problem(given.texts[i]);
+        for (size_t k = 0; k < named; k++) {
+            char *made = detect__arena_copy(yaml->arena, ts_bytes_of_cstring(globs[k]));
+            if (made)
+                paths.texts[paths.count++] = made;
+            else
+                detect__yaml_fail(yaml, detect__yaml_line(node), field, "out of memory");
+        }
+        if (named == 0 && (problem || strstr(given.texts[i], "{{")))
+            detect__yaml_fail(
+                yaml, detect__yaml_line(node), field, "item %zu %s", i + 1,
+                problem ? problem
+                        : "is no name; there are {{baselines}}, {{lock-files}} and {{translations}}");
+        if (named == 0)
+            paths.texts[paths.count++] = given.texts[i];
+    }
+    return paths;
+}
+
 static void read_validators(struct detect_yaml *yaml, yaml_node_t *node, struct ts_rule *rule) {
     size_t count = detect__yaml_count(yaml, node, "validators");
-    if (count > TS_RULE_VALIDATORS_MAX)
+    if (count > TS_RULE_VALIDATORS_MAX) {
         detect__yaml_fail(yaml, detect__yaml_line(node), "validators", "at most %d", TS_RULE_VALIDATORS_MAX);
-    for (size_t i = 0; i < count && !yaml->failed; i++) {
+        return;
+    }
+    for (size_t i = 0; i < count; i++) {
         yaml_node_t *item = detect__yaml_item(yaml, node, i);
         struct ts_bytes name = {0};
         char shown[40];
         if (detect__yaml_scalar(yaml, item, "validators", &name) &&
             !ts_validator_parse(name, &rule->validators[rule->validator_count++]))
             detect__yaml_fail(yaml, detect__yaml_line(item), "validators",
-                              "there is no validator '%s'; docs/rules.md lists them",
+                              "unknown validator '%s'; docs/rules.md lists them",
                               ts_text_escape(name, shown, sizeof shown));
     }
 }
@@ -213,6 +296,23 @@ static struct ts_bytes copy_example(struct detect_yaml *yaml, struct ts_bytes te
     return ts_bytes_of(made, len);
 }
 
+/* A text of an example; of one with the tag !!binary, the bytes. */
+static bool read_example(struct detect_yaml *yaml, yaml_node_t *node, const char *field,
+                         struct ts_bytes *ret) {
+    struct ts_bytes text = {0};
+    if (!detect__yaml_scalar(yaml, node, field, &text))
+        return false;
+    bool is_binary = node->tag && strcmp((const char *)node->tag, "tag:yaml.org,2002:binary") == 0;
+    uint8_t *decoded = is_binary ? detect__arena_take(yaml->arena, text.len + 1) : NULL;
+    if (is_binary && !decoded) {
+        detect__yaml_fail(yaml, detect__yaml_line(node), field, "out of memory");
+        return false;
+    }
+    *ret = is_binary ? ts_bytes_of(decoded, detect__base64_decode(text, decoded, text.len))
+                     : copy_example(yaml, text);
+    return true;
+}
+
 /* The items under examples.<field>; a match has its secret beside it. */
 static const struct ts_rule_example *read_examples(struct detect_yaml *yaml, yaml_node_t *node,
                                                    bool with_secret, size_t *ret_count) {
@@ -227,23 +327,21 @@ static const struct ts_rule_example *read_examples(struct detect_yaml *yaml, yam
         detect__yaml_fail(yaml, detect__yaml_line(node), field, "out of memory");
         return NULL;
     }
-    for (size_t i = 0; i < count && !yaml->failed; i++) {
+    for (size_t i = 0; i < count; i++) {
         yaml_node_t *item = detect__yaml_item(yaml, node, i);
         struct ts_bytes text = {0};
         struct ts_bytes secret = {0};
         if (with_secret && detect__yaml_mapping(yaml, item, "a matching example", names, 2)) {
-            bool whole = detect__yaml_scalar(yaml, detect__yaml_get(yaml, item, "text"), field, &text) &&
-                         detect__yaml_scalar(yaml, detect__yaml_get(yaml, item, "secret"), field, &secret);
+            bool whole = read_example(yaml, detect__yaml_get(yaml, item, "text"), field, &text) &&
+                         read_example(yaml, detect__yaml_get(yaml, item, "secret"), field, &secret);
             if (!whole)
-                detect__yaml_fail(yaml, detect__yaml_line(item), field, "has a text and the secret in it");
+                detect__yaml_fail(yaml, detect__yaml_line(item), field,
+                                  "must have a text and the secret in it");
         } else if (!with_secret) {
-            (void)detect__yaml_scalar(yaml, item, field, &text);
+            (void)read_example(yaml, item, field, &text);
         }
-        if (yaml->failed)
-            break;
-        examples[i] = (struct ts_rule_example){.text = copy_example(yaml, text),
-                                               .secret = copy_example(yaml, secret),
-                                               .line = detect__yaml_line(item)};
+        examples[i] =
+            (struct ts_rule_example){.text = text, .secret = secret, .line = detect__yaml_line(item)};
         *ret_count = i + 1;
     }
     return examples;
@@ -251,8 +349,7 @@ static const struct ts_rule_example *read_examples(struct detect_yaml *yaml, yam
 
 static void check_id(struct detect_yaml *yaml, const struct ts_rule *rule) {
     size_t len = strlen(rule->id);
-    if (!yaml->failed &&
-        (len > TS_RULE_ID_MAX || strspn(rule->id, "abcdefghijklmnopqrstuvwxyz0123456789-") != len))
+    if (len > TS_RULE_ID_MAX || strspn(rule->id, "abcdefghijklmnopqrstuvwxyz0123456789-") != len)
         detect__yaml_fail(yaml, rule->line, "id", "must be 1 to %d of a-z, 0-9 and '-'", TS_RULE_ID_MAX);
 }
 
@@ -277,24 +374,37 @@ static void read_levels(struct detect_yaml *yaml, yaml_node_t *node, struct ts_r
     }
 }
 
-void detect__rule_read(struct detect_yaml *yaml, yaml_node_t *node, struct ts_rule *ret_rule) {
-    static const char *const names[] = {"id",         "name",     "description", "pattern",    "gate",
-                                        "keywords",   "distance", "entropy",     "validators", "severity",
-                                        "confidence", "reach",    "generic",     "examples"};
+/* What the file leaves out, of a rule that has no problems so far. */
+static void derive(struct detect_yaml *yaml, struct ts_rule *rule) {
+    const char *field = NULL;
+    const char *problem = detect__rule_derive(rule, yaml->arena, &field);
+    if (problem)
+        detect__yaml_fail(yaml, rule->line, field, "%s", problem);
+}
+
+bool detect__rule_read(struct detect_yaml *yaml, yaml_node_t *node, struct ts_rule *ret_rule) {
+    static const char *const names[] = {"id",         "name",     "description", "revoke",   "url",
+                                        "pattern",    "gate",     "keywords",    "distance", "entropy",
+                                        "validators", "severity", "confidence",  "reach",    "generic",
+                                        "examples",   "paths",    "not-paths"};
     static const char *const example_names[] = {"match", "no-match"};
+    size_t problems_before = yaml->problems;
     yaml->rule = NULL;
     if (!detect__yaml_mapping(yaml, node, "a rule", names, sizeof names / sizeof names[0]))
-        return;
+        return false;
     struct ts_rule rule = {.file = yaml->file, .line = detect__yaml_line(node)};
     rule.id = read_text(yaml, node, "id", true);
     check_id(yaml, &rule);
     yaml->rule = rule.id;
     rule.name = read_text(yaml, node, "name", true);
     rule.description = read_text(yaml, node, "description", false);
-    rule.pattern = read_text(yaml, node, "pattern", true);
+    rule.revoke = read_text(yaml, node, "revoke", false);
+    rule.url = read_url(yaml, node);
+    rule.written = read_text(yaml, node, "pattern", true);
+    const char *pattern = expand(yaml, rule.line, "pattern", rule.written);
+    rule.pattern = pattern ? pattern : "";
     rule.reach = read_number(yaml, node, "reach", TS_RULE_REACH_MAX, 0);
-    if (rule.reach == 0)
-        detect__yaml_fail(yaml, rule.line, "reach", "is missing; the most bytes that a match can have");
+    rule.derived.reach = rule.reach == 0;
     read_gate(yaml, detect__yaml_get(yaml, node, "gate"), &rule);
     rule.keywords = read_texts(yaml, detect__yaml_get(yaml, node, "keywords"), "keywords",
                                (struct text_limits){KEYWORD_MIN, TEXT_MAX});
@@ -304,10 +414,14 @@ void detect__rule_read(struct detect_yaml *yaml, yaml_node_t *node, struct ts_ru
         detect__yaml_fail(yaml, rule.line, "keywords",
                           "are missing; a rule with the gate 'token' needs some");
     if (rule.distance > 0 && rule.keywords.count == 0)
-        detect__yaml_fail(yaml, rule.line, "distance", "belongs to keywords, and there are none");
+        detect__yaml_fail(yaml, rule.line, "distance", "needs keywords, and there are none");
+    rule.paths = read_paths(yaml, node, "paths");
+    rule.not_paths = read_paths(yaml, node, "not-paths");
     rule.entropy = read_entropy(yaml, node);
     read_validators(yaml, detect__yaml_get(yaml, node, "validators"), &rule);
     read_levels(yaml, node, &rule);
+    if (yaml->problems == problems_before)
+        derive(yaml, &rule);
     yaml_node_t *examples = detect__yaml_get(yaml, node, "examples");
     if (examples && detect__yaml_mapping(yaml, examples, "examples", example_names, 2)) {
         rule.matches =
@@ -315,5 +429,9 @@ void detect__rule_read(struct detect_yaml *yaml, yaml_node_t *node, struct ts_ru
         rule.non_matches =
             read_examples(yaml, detect__yaml_get(yaml, examples, "no-match"), false, &rule.non_match_count);
     }
+    yaml->rule = NULL;
+    if (yaml->problems > problems_before)
+        return false;
     *ret_rule = rule;
+    return true;
 }

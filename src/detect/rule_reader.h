@@ -8,8 +8,8 @@
 /* The list under `rules` of a document, or NULL with a count of 0. */
 yaml_node_t *detect__rules_list(struct detect_yaml *yaml, yaml_node_t *root, size_t *ret_count);
 
-/* On failure the reader holds the error, and *ret_rule may be half filled. Texts live in the reader's arena.
- */
-void detect__rule_read(struct detect_yaml *yaml, yaml_node_t *node, struct ts_rule *ret_rule);
+/* False when the rule has problems, each of which the reader was told of; *ret_rule is then unchanged. Texts live in the
+ * reader's arena. */
+bool detect__rule_read(struct detect_yaml *yaml, yaml_node_t *node, struct ts_rule *ret_rule);
 
 #endif

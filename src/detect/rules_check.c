@@ -14,7 +14,7 @@
 enum { MADE_TEXTS = 400 };
 
 struct check {
-    ts_rules_problem *visit;
+    ts_detect_problem *visit;
     void *context;
     size_t problems;
     const struct ts_rule *rule;
@@ -71,25 +71,24 @@ static struct found scan_example(struct ts_scanner *scanner, const struct ts_rul
 static void check_examples(struct check *check, struct ts_scanner *scanner) {
     const struct ts_rule *rule = check->rule;
     if (rule->match_count == 0)
-        complain(check, rule->line, "examples", "none that match; add one under examples: match:");
+        complain(check, rule->line, "examples", "no matching example; add one under examples: match:");
     if (rule->non_match_count == 0)
         complain(check, rule->line, "examples",
-                 "none that must not match; add one under examples: no-match:");
+                 "no example that must not match; add one under examples: no-match:");
     for (size_t i = 0; i < rule->match_count; i++) {
         const struct ts_rule_example *example = &rule->matches[i];
         struct found all = scan_example(scanner, example, true);
         struct found gated = scan_example(scanner, example, false);
         if (all.count == 0)
             complain(check, example->line, "examples match",
-                     "does not match; look at pattern, keywords, entropy and validators, in this order");
+                     "does not match; check the pattern, keywords, entropy and validators, in this order");
         else if (!all.has_wanted)
             complain(check, example->line, "examples match",
                      "matches, but with another secret than the one beside it");
         else if (gated.count != all.count || !gated.has_wanted)
             complain(check, example->line, "gate",
-                     "does not let this example through; every match must contain a literal or anchor of the "
-                     "gate, at "
-                     "most 'lead' bytes behind its start");
+                     "does not pass this example; every match must contain a literal or anchor of the "
+                     "gate that ends at most 'lead' bytes after its start");
     }
     for (size_t i = 0; i < rule->non_match_count; i++)
         if (scan_example(scanner, &rule->non_matches[i], true).count > 0)
@@ -165,16 +164,16 @@ static void check_lead(struct check *check) {
         language ? detect__language_token_start(language, rule->reach, &most) : DETECT_TOKEN_UNKNOWN;
     switch (start) {
     case DETECT_TOKEN_UNKNOWN:
-        warn(
-            check, "gate",
-            "warning: the pattern is too unusual to tell how far before its token a match can begin; add an example "
-            "of the farthest, or write it with classes, groups and {n,m} only");
+        if (rule->lead >= rule->reach)
+            break;
+        warn(check, "gate",
+             "warning: cannot tell from this pattern how far before its token a match can begin; add an "
+             "example of the longest distance, or use only classes, groups and {n,m}");
         break;
     case DETECT_TOKEN_NEVER:
-        complain(
-            check, rule->line, "gate",
-            "lets nothing through: no secret of the pattern has 16 token characters in a row with two digits "
-            "among them; use literals or anchors");
+        complain(check, rule->line, "gate",
+                 "passes nothing: no secret of the pattern has 16 token characters in a row with two digits "
+                 "among them; use literals or anchors");
         break;
     case DETECT_TOKEN_STARTS:
         if (most <= rule->lead)
@@ -217,7 +216,7 @@ static void check_rule(struct check *check, const struct ts_rule *rule) {
     ts_detector_free(detector);
 }
 
-size_t ts_rules_check(const struct ts_ruleset *rules, ts_rules_problem *visit, void *context) {
+size_t ts_rules_check(const struct ts_ruleset *rules, ts_detect_problem *visit, void *context) {
     struct check check = {.visit = visit, .context = context};
     for (size_t i = 0; i < rules->count; i++)
         check_rule(&check, &rules->rules[i]);

@@ -8,8 +8,6 @@
 
 #include <stddef.h>
 
-typedef void ts_rules_problem(void *context, const struct ts_detect_error *problem);
-
 /*
  * For each rule: the pattern compiles in both engines, is bounded and within its reach; there are examples;
  * each that must match does, with its secret, and each that must not does not; and the gate lets every match
@@ -17,6 +15,6 @@ typedef void ts_rules_problem(void *context, const struct ts_detect_error *probl
  * is `token`. Returns how many problems there are. What could not be decided is visited, too, with the kind
  * TS_DETECT_UNDECIDED, and not counted.
  */
-size_t ts_rules_check(const struct ts_ruleset *rules, ts_rules_problem *visit, void *context);
+size_t ts_rules_check(const struct ts_ruleset *rules, ts_detect_problem *visit, void *context);
 
 #endif

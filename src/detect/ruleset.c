@@ -65,49 +65,111 @@ static int compare_ids(const void *a, const void *b) {
     return order != 0 ? order : (x->index > y->index) - (x->index < y->index);
 }
 
-/* Puts the rules behind set->count, `added` of them, to their places. */
-static bool settle(struct ts_ruleset *set, size_t added, struct ts_detect_error *ret_error) {
+/* What is wrong, and whether it is the first thing. */
+struct problems {
+    const struct ts_ruleset *set;
+    struct ts_detect_error *first;
+    bool any;
+};
+
+static void add_problem(struct problems *problems, const struct ts_detect_error *error) {
+    if (!problems->any)
+        *problems->first = *error;
+    problems->any = true;
+    if (problems->set->visit)
+        problems->set->visit(problems->set->context, error);
+}
+
+static void add_no_memory(struct problems *problems, const char *file) {
+    struct ts_detect_error error;
+    detect__error_set(&error, TS_DETECT_NO_MEMORY, (struct detect_place){.file = file}, "out of memory");
+    add_problem(problems, &error);
+}
+
+static bool same_id(const struct indexed_id *ids, size_t i) {
+    return i > 0 && strcmp(ids[i - 1].id, ids[i].id) == 0;
+}
+
+/* New rules of which another new one has the id are marked as gone. */
+static void find_duplicates(const struct ts_ruleset *set, const struct indexed_id *ids, size_t total,
+                            bool *gone, struct problems *problems) {
+    for (size_t i = 1; i < total; i++) {
+        if (!same_id(ids, i) || ids[i - 1].index < set->count)
+            continue;
+        const struct ts_rule *rule = &set->rules[ids[i].index];
+        struct ts_detect_error error;
+        detect__error_set(&error, TS_DETECT_DUPLICATE_ID,
+                          (struct detect_place){rule->file, rule->line, rule->id, "id"},
+                          "is used twice, also at line %u; give one of the rules another id",
+                          set->rules[ids[i - 1].index].line);
+        add_problem(problems, &error);
+        gone[ids[i].index] = true;
+    }
+}
+
+/* Puts the rules behind set->count, `added` of them, to their places. Where there are problems, only for a visitor. */
+static void settle(struct ts_ruleset *set, size_t added, struct problems *problems) {
     size_t total = set->count + added;
     struct indexed_id *ids = malloc((total ? total : 1) * sizeof *ids);
     bool *gone = calloc(total ? total : 1, sizeof *gone);
-    bool good = ids && gone;
-    if (!good)
-        detect__error_set(ret_error, TS_DETECT_NO_MEMORY, (struct detect_place){0}, "out of memory");
-    for (size_t i = 0; good && i < total; i++)
-        ids[i] = (struct indexed_id){set->rules[i].id, i};
-    if (good)
-        qsort(ids, total, sizeof *ids, compare_ids);
-    for (size_t i = 1; good && i < total; i++) {
-        if (strcmp(ids[i - 1].id, ids[i].id) != 0 || ids[i - 1].index < set->count)
-            continue;
-        const struct ts_rule *rule = &set->rules[ids[i].index];
-        detect__error_set(
-            ret_error, TS_DETECT_DUPLICATE_ID, (struct detect_place){rule->file, rule->line, rule->id, "id"},
-            "stands twice, also at line %u; give one of them another id", set->rules[ids[i - 1].index].line);
-        good = false;
+    if (!ids || !gone) {
+        add_no_memory(problems, NULL);
+        goto done;
     }
-    /* Now every id stands at most twice: once among those that were there, once among the new ones. */
-    for (size_t i = 1; good && i < total; i++) {
-        if (strcmp(ids[i - 1].id, ids[i].id) != 0)
+    for (size_t i = 0; i < total; i++)
+        ids[i] = (struct indexed_id){set->rules[i].id, i};
+    qsort(ids, total, sizeof *ids, compare_ids);
+    find_duplicates(set, ids, total, gone, problems);
+    if (problems->any && !set->visit)
+        goto done;
+    for (size_t i = 1; i < total; i++) {
+        if (!same_id(ids, i) || ids[i - 1].index >= set->count)
             continue;
         set->rules[ids[i - 1].index] = set->rules[ids[i].index];
         gone[ids[i].index] = true;
     }
     size_t kept = set->count;
-    for (size_t i = set->count; good && i < total; i++)
+    for (size_t i = set->count; i < total; i++)
         if (!gone[i])
             set->rules[kept++] = set->rules[i];
-    if (good)
-        set->count = kept;
+    set->count = kept;
+done:
     free(gone);
     free(ids);
-    return good;
+}
+
+/* Reads the rules behind set->count. Returns how many of them are sound. */
+static size_t read_rules(struct ts_ruleset *set, struct detect_yaml *yaml, yaml_node_t *list, size_t count,
+                         struct problems *problems) {
+    yaml->file = detect__arena_copy(set->memory, ts_bytes_of_cstring(yaml->file));
+    if (!yaml->file || !reserve(set, count)) {
+        add_no_memory(problems, yaml->file);
+        return 0;
+    }
+    if (count > TS_RULESET_RULES_MAX - set->count) {
+        detect__yaml_fail(yaml, 0, NULL, "too many rules; the limit is %d", TS_RULESET_RULES_MAX);
+        return 0;
+    }
+    size_t sound = 0;
+    for (size_t i = 0; i < count; i++) {
+        struct ts_rule *rule = &set->rules[set->count + sound];
+        if (!detect__rule_read(yaml, detect__yaml_item(yaml, list, i), rule))
+            continue;
+        rule->origin = set->origin;
+        sound++;
+    }
+    return sound;
+}
+
+static void visit_problem(void *context, const struct ts_detect_error *problem) {
+    add_problem(context, problem);
 }
 
 bool ts_ruleset_add(struct ts_ruleset *set, const char *file, struct ts_bytes text,
                     struct ts_detect_error *ret_error) {
+    struct problems problems = {.set = set, .first = ret_error};
     if (text.len > TS_RULE_FILE_SIZE_MAX) {
-        detect__error_set(ret_error, TS_DETECT_BAD_FIELD, (struct detect_place){.file = file},
+        detect__error_set(ret_error, TS_DETECT_UNREADABLE, (struct detect_place){.file = file},
                           "larger than %zu bytes; split it", TS_RULE_FILE_SIZE_MAX);
         return false;
     }
@@ -118,23 +180,20 @@ bool ts_ruleset_add(struct ts_ruleset *set, const char *file, struct ts_bytes te
     }
     struct detect_yaml yaml;
     yaml_node_t *root = NULL;
-    bool good = detect__yaml_open(&yaml, file, text, set->memory, ret_error, &root);
-    yaml_node_t *list = NULL;
     size_t count = 0;
-    if (good)
-        list = detect__rules_list(&yaml, root, &count);
-    yaml.file = detect__arena_copy(set->memory, ts_bytes_of_cstring(file));
-    if (good && !yaml.failed &&
-        (!yaml.file || count > TS_RULESET_RULES_MAX - set->count || !reserve(set, count)))
-        detect__yaml_fail(&yaml, 0, NULL, "too many rules for one set; %d are the most",
-                          TS_RULESET_RULES_MAX);
-    for (size_t i = 0; i < count && !yaml.failed; i++)
-        detect__rule_read(&yaml, detect__yaml_item(&yaml, list, i), &set->rules[set->count + i]);
-    for (size_t i = 0; i < count && !yaml.failed; i++)
-        set->rules[set->count + i].origin = set->origin;
-    good = good && !yaml.failed && settle(set, count, ret_error);
+    bool is_ours = set->origin == TS_RULE_OF_PROGRAM;
+    bool is_open = detect__yaml_open(&yaml, file, text, is_ours, set->memory, ret_error, &root);
+    yaml_node_t *list = is_open ? detect__rules_list(&yaml, root, &count) : NULL;
+    bool is_list = is_open && !yaml.failed;
+    if (is_list) {
+        yaml.visit = visit_problem;
+        yaml.context = &problems;
+        size_t sound = read_rules(set, &yaml, list, count, &problems);
+        if (!problems.any || set->visit)
+            settle(set, sound, &problems);
+    }
     detect__yaml_release(&yaml);
-    return good;
+    return is_list && !problems.any;
 }
 
 bool ts_ruleset_add_file(struct ts_ruleset *set, const char *path, struct ts_detect_error *ret_error) {
@@ -168,7 +227,7 @@ bool ts_ruleset_add_file(struct ts_ruleset *set, const char *path, struct ts_det
         got += (size_t)n;
     }
     if (got < size) {
-        detect__error_set(ret_error, TS_DETECT_UNREADABLE, place, "cannot be read to its end: try again");
+        detect__error_set(ret_error, TS_DETECT_UNREADABLE, place, "changed while it was read: try again");
         goto done;
     }
     good = ts_ruleset_add(set, path, ts_bytes_of(text, size), ret_error);
@@ -222,6 +281,8 @@ void ts_ruleset_digest(const struct ts_ruleset *set, uint8_t ret_digest[static T
         hash_texts(&hasher, &rule->literals);
         hash_texts(&hasher, &rule->anchors);
         hash_texts(&hasher, &rule->keywords);
+        hash_texts(&hasher, &rule->paths);
+        hash_texts(&hasher, &rule->not_paths);
         hash_u64(&hasher, rule->lead);
         hash_u64(&hasher, rule->distance);
         hash_u64(&hasher, entropy);

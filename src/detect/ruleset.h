@@ -3,11 +3,11 @@
  *
  *     struct ts_ruleset set;
  *     ts_ruleset_init(&set);
- *     ts_ruleset_add_builtin(&set, &error)            leave it out, and users' rules replace the built-in
- * ones ts_ruleset_add_file(&set, "team.yml", &error)   a rule with an id that is there already takes its
- * place ts_ruleset_release(&set);
+ *     ts_ruleset_add_builtin(&set, &error)             without it, the user's rules replace the built-in ones
+ *     ts_ruleset_add_file(&set, "team.yml", &error)    a rule replaces an earlier one with the same id
+ *     ts_ruleset_release(&set);
  *
- * A set that was added to in vain is as it was before.
+ * When adding fails, the set is unchanged.
  */
 #ifndef TS_DETECT_RULESET_H
 #define TS_DETECT_RULESET_H
@@ -29,6 +29,10 @@ struct ts_ruleset {
     size_t capacity;
     void *memory;               /* of all texts */
     enum ts_rule_origin origin; /* of what is added next; the caller may set it */
+    /* The caller may set these. `visit` then gets every problem of rules that are added, and the rules without problems are
+     * added all the same. A text that is no list of rules is none of these problems. */
+    ts_detect_problem *visit;
+    void *context;
 };
 
 void ts_ruleset_init(struct ts_ruleset *set);

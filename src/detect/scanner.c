@@ -28,13 +28,7 @@
 enum { BLOCK = 128 * 1024, STRETCH = 2 * DETECT_PART_MARGIN };
 
 /* Steps of PCRE2 for one match, and memory for JIT. */
-enum {
-    MATCH_LIMIT = 200000,
-    DEPTH_LIMIT = 10000,
-    HEAP_LIMIT_KIB = 8192,
-    JIT_STACK_FIRST = 32 * 1024,
-    JIT_STACK_SIZE = 256 * 1024
-};
+enum { DEPTH_LIMIT = 10000, HEAP_LIMIT_KIB = 8192, JIT_STACK_FIRST = 32 * 1024, JIT_STACK_SIZE = 256 * 1024 };
 
 struct ts_scanner *ts_scanner_new(struct ts_detector *detector) {
     struct ts_scanner *scanner = calloc(1, sizeof *scanner);
@@ -59,7 +53,8 @@ struct ts_scanner *ts_scanner_new(struct ts_detector *detector) {
         ts_scanner_free(scanner);
         return NULL;
     }
-    (void)pcre2_set_match_limit(scanner->match_context, MATCH_LIMIT);
+    scanner->counts.own_rule = UINT32_MAX;
+    (void)pcre2_set_match_limit(scanner->match_context, DETECT_MATCH_LIMIT);
     (void)pcre2_set_depth_limit(scanner->match_context, DEPTH_LIMIT);
     (void)pcre2_set_heap_limit(scanner->match_context, HEAP_LIMIT_KIB);
     if (scanner->jit_stack)
@@ -463,6 +458,8 @@ bool ts_scanner_scan(struct ts_scanner *scanner, const struct ts_scan *scan, ts_
     scanner->found = found;
     scanner->context = context;
     scanner->failed = false;
+    scanner->own_is_spent = false;
+    scanner->own_left = DETECT_OWN_LEAST + scan->bytes.len / DETECT_OWN_BYTES;
     scanner->rules = DETECT_ALL_RULES;
     if (!scan->changed || scan->ungated) {
         detect__frame_scan(scanner, &frame);

@@ -75,6 +75,9 @@ struct ts_scan_counts {
     uint64_t pattern_runs;
     uint64_t limits_hit; /* patterns given up because they needed too many steps */
     uint64_t decoded;    /* encoded texts looked into */
+    /* Inputs in which the target's own rules used up their budget. Each counts as a limit that was hit. */
+    uint64_t own_spent;
+    uint32_t own_rule; /* the first rule, by number, that met it; UINT32_MAX: none */
 };
 
 /* NULL when there is no memory. The detector must outlive it. */

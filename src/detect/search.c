@@ -165,7 +165,9 @@ static void consider(struct ts_scanner *scanner, const struct detect_frame *fram
         .secret = secret,
     };
     struct ts_bytes name = detect__name_before(frame->bytes, (struct ts_span){from, secret_from - from});
-    if (!detect__judge_secret(ready->rule, name, secret, &match.confidence))
+    struct detect_around around = {name,
+                                   ts_bytes_slice(frame->bytes, (struct ts_span){secret_to, to - secret_to})};
+    if (!detect__judge_secret(ready->rule, &around, secret, &match.confidence))
         return;
     size_t first = from > ready->before ? from - ready->before : 0;
     size_t last = frame->bytes.len - from > ready->after ? from + ready->after : frame->bytes.len;
@@ -175,6 +177,44 @@ static void consider(struct ts_scanner *scanner, const struct detect_frame *fram
     match.depends_on_start = first == 0;
     match.depends_on_end = last == frame->bytes.len;
     report(scanner, frame, &match);
+}
+
+/* False when the target's own rules have used up what they may cost in this input. */
+static bool pay(struct ts_scanner *scanner, uint32_t rule, uint64_t units) {
+    if (!scanner->own_is_spent && scanner->own_left >= units) {
+        scanner->own_left -= units;
+        return true;
+    }
+    if (!scanner->own_is_spent) {
+        scanner->counts.limits_hit++;
+        scanner->counts.own_spent++;
+    }
+    scanner->own_is_spent = true;
+    if (rule < scanner->counts.own_rule)
+        scanner->counts.own_rule = rule;
+    return false;
+}
+
+static int match(struct ts_scanner *scanner, const struct detect_frame *frame, uint32_t rule,
+                 const struct detect_code *code, struct detect_starts at, uint32_t options) {
+    const uint8_t *bytes = frame->bytes.data;
+    bool is_own = scanner->detector->ready[rule].rule->origin == TS_RULE_OF_TARGET;
+    if (is_own) {
+        if (!pay(scanner, rule, 1))
+            return PCRE2_ERROR_NOMATCH;
+        (void)pcre2_set_match_limit(scanner->match_context, DETECT_OWN_STEPS);
+    }
+    int result =
+        pcre2_match(code->code, bytes, at.to, at.from, options, scanner->match_data, scanner->match_context);
+    if (!is_own)
+        return result;
+    (void)pcre2_set_match_limit(scanner->match_context, DETECT_MATCH_LIMIT);
+    if (result != PCRE2_ERROR_MATCHLIMIT)
+        return result;
+    if (!pay(scanner, rule, DETECT_MATCH_LIMIT / DETECT_OWN_STEPS))
+        return PCRE2_ERROR_NOMATCH;
+    return pcre2_match(code->code, bytes, at.to, at.from, options, scanner->match_data,
+                       scanner->match_context);
 }
 
 void detect__search(struct ts_scanner *scanner, struct detect_frame *frame, uint32_t rule,
@@ -202,8 +242,7 @@ void detect__search(struct ts_scanner *scanner, struct detect_frame *frame, uint
     unsigned limits = 0;
     for (size_t at = starts.from; at < starts.to;) {
         scanner->counts.pattern_runs++;
-        int result = pcre2_match(code->code, frame->bytes.data, end, at, options, scanner->match_data,
-                                 scanner->match_context);
+        int result = match(scanner, frame, rule, code, (struct detect_starts){at, end}, options);
         if (result == PCRE2_ERROR_NOMATCH)
             return;
         /* 0: there are more groups than places for them, which is no matter. */

@@ -93,6 +93,20 @@ static bool is_der_sequence(const uint8_t *der, size_t len, size_t *ret_whole) {
     return true;
 }
 
+/* The texts between the quotes, where a body stands in several strings of a program: the first of them began before it. */
+static struct ts_bytes join_strings(struct ts_bytes body, uint8_t *memory, size_t size) {
+    bool is_inside = true;
+    size_t len = 0;
+    for (size_t i = 0; i < body.len && len < size; i++) {
+        uint8_t c = body.data[i];
+        if (c == '"' || c == '\'')
+            is_inside = !is_inside;
+        else if (is_inside)
+            memory[len++] = c;
+    }
+    return ts_bytes_of(memory, len);
+}
+
 /* The body between the dashes: DER of the right length, or OpenSSH's format. Armour with headers (PGP,
  * encrypted keys of old) is taken as it is when there is enough of it. */
 static enum detect_verdict validate_pem(struct ts_bytes secret) {
@@ -107,8 +121,9 @@ static enum detect_verdict validate_pem(struct ts_bytes secret) {
     const uint8_t *end = memmem(body.data, body.len, "-----", 5);
     if (end)
         body = ts_bytes_first(body, (size_t)(end - body.data));
+    uint8_t joined[12288];
     uint8_t decoded[8192];
-    size_t len = detect__base64_decode(body, decoded, sizeof decoded);
+    size_t len = detect__base64_decode(join_strings(body, joined, sizeof joined), decoded, sizeof decoded);
     size_t whole;
     if (len >= 40 && memcmp(decoded, "openssh-key-v1", 15) == 0)
         return DETECT_RAISE;
@@ -133,7 +148,7 @@ static struct classes count_classes(struct ts_bytes secret) {
     struct classes classes = {0};
     for (size_t i = 0; i < secret.len; i++) {
         uint8_t c = secret.data[i];
-        classes.lower += c >= 'a' && c <= 'z';
+        classes.lower += (c >= 'a' && c <= 'z') || c >= 0x80; /* letters of other languages */
         classes.upper += c >= 'A' && c <= 'Z';
         classes.digit += c >= '0' && c <= '9';
     }
@@ -220,9 +235,43 @@ static bool is_password_word(struct ts_bytes text) {
     return false;
 }
 
+/* name(...: an open parenthesis behind a name, and perhaps a closed one at the end. */
+static bool is_call(const char *lower) {
+    size_t name = strspn(lower, "abcdefghijklmnopqrstuvwxyz0123456789_.");
+    const char *open = strchr(lower, '(');
+    return open && ((name > 0 && lower[name] == '(') || strchr(lower, ')') > open);
+}
+
+/* The same letters and digits, whatever is between them: user_password and userPassword. */
+static bool is_same_name(struct ts_bytes a, struct ts_bytes b) {
+    size_t i = 0;
+    size_t k = 0;
+    for (;;) {
+        while (i < a.len && !isalnum(a.data[i]))
+            i++;
+        while (k < b.len && !isalnum(b.data[k]))
+            k++;
+        if (i == a.len || k == b.len)
+            return i == a.len && k == b.len;
+        if (tolower(a.data[i++]) != tolower(b.data[k++]))
+            return false;
+    }
+}
+
+static bool names_itself(struct ts_bytes text);
+
+/* resetPasswordToken, user_password: words for a password and nothing else. */
+static bool is_identifier(struct ts_bytes text) {
+    for (size_t i = 0; i < text.len; i++)
+        if (!isalpha(text.data[i]) && text.data[i] != '_' && text.data[i] != '-' && text.data[i] != '.')
+            return false;
+    return names_itself(text);
+}
+
 /* Not a word that stands for a password, a name in a program, a path, or a call. */
-static enum detect_verdict validate_password(struct ts_bytes secret) {
-    if (secret.len < 6 || secret.len > 128 || is_password_word(secret))
+static enum detect_verdict validate_password(struct ts_bytes name, struct ts_bytes secret) {
+    if (secret.len < 6 || secret.len > 128 || is_password_word(secret) || is_identifier(secret) ||
+        (name.len > 0 && is_same_name(name, secret)))
         return DETECT_REJECT;
     char lower[129];
     for (size_t i = 0; i < secret.len; i++)
@@ -233,12 +282,16 @@ static enum detect_verdict validate_password(struct ts_bytes secret) {
     /* What anonymous users give. */
     if (strncmp(lower, "user@", 5) == 0)
         return DETECT_REJECT;
-    if (strpbrk(lower, "(){}<>\\ \t") || strstr(lower, "::") || strstr(lower, "->") || strstr(lower, "://"))
+    if (strpbrk(lower, "{}<>\\ \t") || is_call(lower) || strstr(lower, "::") || strstr(lower, "->") ||
+        strstr(lower, "://"))
         return DETECT_REJECT;
     if (is_host_list(lower))
         return DETECT_REJECT;
     struct classes classes = count_classes(secret);
-    bool kind[] = {classes.lower > 0, classes.upper > 0, classes.digit > 0, classes.other > 0};
+    /* A capital that begins a word is one of its letters. */
+    size_t inner_capitals = classes.upper - (classes.upper > 0 && isupper(secret.data[0]) != 0);
+    bool kind[] = {classes.lower > 0, inner_capitals > 0 || (classes.upper > 0 && classes.lower == 0),
+                   classes.digit > 0, classes.other > 0};
     unsigned kinds = 0;
     for (size_t i = 0; i < 4; i++)
         kinds += kind[i];
@@ -260,7 +313,7 @@ static enum detect_verdict validate_basic(struct ts_bytes secret) {
     struct ts_bytes password = ts_bytes_skip(ts_bytes_of(decoded, len), (size_t)(colon - decoded) + 1);
     if (detect__placeholder(password) == DETECT_REJECT || is_password_word(password))
         return DETECT_REJECT;
-    return validate_password(password) == DETECT_KEEP ? DETECT_KEEP : DETECT_LOWER;
+    return validate_password(TS_BYTES(""), password) == DETECT_KEEP ? DETECT_KEEP : DETECT_LOWER;
 }
 
 static bool is_name_char(uint8_t c) {
@@ -456,7 +509,7 @@ enum detect_verdict detect__validate(enum ts_validator validator, struct ts_byte
     case TS_VALIDATOR_MIXED:
         return validate_mixed(secret);
     case TS_VALIDATOR_PASSWORD:
-        return validate_password(secret);
+        return validate_password(name, secret);
     case TS_VALIDATOR_PYPI:
         return validate_pypi(secret);
     case TS_VALIDATOR_AGE:

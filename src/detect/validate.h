@@ -28,11 +28,18 @@ enum detect_verdict detect__validate_name(struct ts_bytes name, struct ts_bytes 
 double detect__entropy(struct ts_bytes bytes);
 
 /* REJECT for what stands where a secret will be put ("changeme", "<token>", "${VAR}", one character over and
- * over, a sequence), LOWER for the keys that issuers print in their documentation, KEEP for the rest. */
+ * over, a sequence) and for hashes of passwords, LOWER for the keys that issuers print in their documentation and for what says that it is made up, KEEP
+ * for the rest. */
 enum detect_verdict detect__placeholder(struct ts_bytes secret);
 
+/* What a match has besides its secret. */
+struct detect_around {
+    struct ts_bytes name;  /* as above */
+    struct ts_bytes after; /* what follows the secret in the match */
+};
+
 /* Everything together: false when there is no match, else its confidence. */
-bool detect__judge_secret(const struct ts_rule *rule, struct ts_bytes name, struct ts_bytes secret,
-                          enum ts_confidence *ret_confidence);
+bool detect__judge_secret(const struct ts_rule *rule, const struct detect_around *around,
+                          struct ts_bytes secret, enum ts_confidence *ret_confidence);
 
 #endif

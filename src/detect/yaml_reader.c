@@ -16,14 +16,18 @@ unsigned detect__yaml_line(const yaml_node_t *node) {
 }
 
 void detect__yaml_fail(struct detect_yaml *yaml, unsigned line, const char *field, const char *format, ...) {
-    if (yaml->failed)
-        return;
-    yaml->failed = true;
+    struct ts_detect_error error;
     va_list arguments;
     va_start(arguments, format);
-    detect__error_set_v(yaml->error, TS_DETECT_BAD_FIELD,
+    detect__error_set_v(&error, TS_DETECT_BAD_FIELD,
                         (struct detect_place){yaml->file, line, yaml->rule, field}, format, arguments);
     va_end(arguments);
+    if (!yaml->failed)
+        *yaml->error = error;
+    yaml->failed = true;
+    yaml->problems++;
+    if (yaml->visit)
+        yaml->visit(yaml->context, &error);
 }
 
 /*
@@ -63,14 +67,14 @@ static bool check_depth(const char *file, struct ts_bytes text, struct ts_detect
     yaml_parser_delete(&parser);
     if (!is_good)
         detect__error_set(error, TS_DETECT_NOT_YAML, (struct detect_place){.file = file, .line = line},
-                          "more than %d lists and mappings within one another; write it flatter", DEPTH_MAX);
+                          "lists and mappings are nested more than %d deep; write it flatter", DEPTH_MAX);
     return is_good;
 }
 
-bool detect__yaml_open(struct detect_yaml *yaml, const char *file, struct ts_bytes text,
+bool detect__yaml_open(struct detect_yaml *yaml, const char *file, struct ts_bytes text, bool is_ours,
                        struct detect_arena *arena, struct ts_detect_error *error, yaml_node_t **ret_root) {
     *yaml = (struct detect_yaml){.file = file, .error = error, .arena = arena};
-    if (!check_depth(file, text, error)) {
+    if (!is_ours && !check_depth(file, text, error)) {
         yaml->failed = true;
         return false;
     }
@@ -124,7 +128,7 @@ static void fail_unknown_key(struct detect_yaml *yaml, const yaml_node_t *key, c
 
 bool detect__yaml_mapping(struct detect_yaml *yaml, yaml_node_t *node, const char *what,
                           const char *const *names, size_t name_count) {
-    if (yaml->failed || !node)
+    if (!node)
         return false;
     if (node->type != YAML_MAPPING_NODE) {
         detect__yaml_fail(yaml, detect__yaml_line(node), NULL, "%s must be a mapping of fields", what);
@@ -136,26 +140,24 @@ bool detect__yaml_mapping(struct detect_yaml *yaml, yaml_node_t *node, const cha
         yaml_node_t *key = yaml_document_get_node(&yaml->document, pair->key);
         if (!key || key->type != YAML_SCALAR_NODE) {
             detect__yaml_fail(yaml, detect__yaml_line(node), NULL, "a field of %s has no name", what);
-            return false;
+            continue;
         }
         size_t index = 0;
         while (index < name_count && !ts_bytes_equal(scalar_bytes(key), ts_bytes_of_cstring(names[index])))
             index++;
         if (index == name_count) {
             fail_unknown_key(yaml, key, what, names, name_count);
-            return false;
+            continue;
         }
-        if (seen >> index & 1) {
-            detect__yaml_fail(yaml, detect__yaml_line(key), names[index], "stands twice; remove one");
-            return false;
-        }
+        if (seen >> index & 1)
+            detect__yaml_fail(yaml, detect__yaml_line(key), names[index], "is given twice; remove one");
         seen |= UINT64_C(1) << index;
     }
     return true;
 }
 
 yaml_node_t *detect__yaml_get(struct detect_yaml *yaml, yaml_node_t *mapping, const char *key) {
-    if (yaml->failed || !mapping || mapping->type != YAML_MAPPING_NODE)
+    if (!mapping || mapping->type != YAML_MAPPING_NODE)
         return NULL;
     for (yaml_node_pair_t *pair = mapping->data.mapping.pairs.start; pair < mapping->data.mapping.pairs.top;
          pair++) {
@@ -169,7 +171,7 @@ yaml_node_t *detect__yaml_get(struct detect_yaml *yaml, yaml_node_t *mapping, co
 
 bool detect__yaml_scalar(struct detect_yaml *yaml, yaml_node_t *node, const char *field,
                          struct ts_bytes *ret_text) {
-    if (yaml->failed || !node)
+    if (!node)
         return false;
     if (node->type != YAML_SCALAR_NODE) {
         detect__yaml_fail(yaml, detect__yaml_line(node), field, "must be a single text");
@@ -180,17 +182,19 @@ bool detect__yaml_scalar(struct detect_yaml *yaml, yaml_node_t *node, const char
 }
 
 size_t detect__yaml_count(struct detect_yaml *yaml, yaml_node_t *node, const char *field) {
-    if (yaml->failed || !node)
+    if (!node)
         return 0;
     if (node->type != YAML_SEQUENCE_NODE) {
-        detect__yaml_fail(yaml, detect__yaml_line(node), field, "must be a list, each item behind '- '");
+        detect__yaml_fail(yaml, detect__yaml_line(node), field,
+                          "must be a list, with '- ' before each "
+                          "item");
         return 0;
     }
     return (size_t)(node->data.sequence.items.top - node->data.sequence.items.start);
 }
 
 yaml_node_t *detect__yaml_item(struct detect_yaml *yaml, yaml_node_t *sequence, size_t index) {
-    if (yaml->failed || !sequence || sequence->type != YAML_SEQUENCE_NODE)
+    if (!sequence || sequence->type != YAML_SEQUENCE_NODE)
         return NULL;
     return yaml_document_get_node(&yaml->document, sequence->data.sequence.items.start[index]);
 }

@@ -3,7 +3,8 @@
  *
  *   1. Which trees lead to a blob of the set, directly or through other trees: passes over the graph's
  *      additions and removals, one for each level of folders, without reading anything.
- *   2. One visit over these trees, which keeps of each only the entries that lead there: its digest.
+ *   2. The entries of each tree that lead there, its digest: those of its base, without what it removes and with what it
+ *      adds. Most trees change nothing that leads anywhere and have the digest of their base itself.
  *   3. The selected commits by (committer's time, id): the digest of each commit's tree beside those of its
  *      parents' trees. What no parent has, it brought; the first to bring it is kept.
  */
@@ -19,29 +20,28 @@
 #define FOLDERS_MAX      1024                /* deeper paths than any file system has */
 #define STEPS_MAX        UINT64_C(500000000) /* entries compared: a hostile history is cut, not followed */
 #define PARENTS_MAX      4096
-#define COMMIT_BYTES_MAX ((size_t)64 << 20)
+#define TREES_AHEAD      8    /* waits for memory that overlap */
+#define TREES_BETWEEN    4096 /* times that the watch is asked */
+/* What a place takes beside its path, while they are collected and while they are sorted, about. */
+#define OCCURRENCE_BYTES 192u
 
+/* By rank of the name, then by child. */
 struct leading {
+    uint32_t rank;
     uint32_t child;
     uint32_t mode;
-    uint32_t name; /* in the names of the worker */
-    uint32_t name_len;
+    uint32_t name;
 };
 
-struct digest {
-    uint32_t worker;
-    uint32_t count;
-    uint64_t first;
-};
-
-struct digest_worker {
+struct leadings {
     struct leading *items;
     size_t count;
     size_t capacity;
-    char *names;
-    size_t names_len;
-    size_t names_capacity;
-    bool no_memory;
+};
+
+struct digest {
+    uint64_t first; /* among the leading entries of all */
+    uint32_t count;
 };
 
 struct found {
@@ -55,14 +55,20 @@ struct found {
 
 struct tracing {
     struct ts_git_graph *graph;
-    struct ts_git_set *leads; /* blobs of the set, and trees that lead to them */
+    const struct ts_git_set *blobs; /* the set */
+    struct ts_git_set *leads; /* blobs of the set, and trees that lead to them, and what they stand for */
     struct digest *digests;   /* by dense number */
     uint32_t *dense;          /* by tree: which digest; GIT__NONE for none */
-    struct digest_worker *workers;
-    atomic_uint_fast64_t digest_bytes; /* of all of them */
+    struct leadings all;      /* of all digests */
+    struct leadings added;    /* of the tree under way, and removed */
+    struct leadings removed;
+    uint64_t digest_bytes_max;
+    uint64_t found_bytes; /* paths, and what each takes beside its path */
+    uint64_t found_bytes_max;
     size_t max;
     uint64_t steps;
     bool is_cut;
+    bool is_stopped;
     bool is_over; /* no more is to be found */
     bool no_memory;
 
@@ -78,142 +84,239 @@ struct tracing {
     size_t slot_count;
 };
 
+static uint64_t digest_bytes_max(const struct ts_git_graph *graph) {
+    uint64_t most = git__graph_memory(graph) / 3;
+    uint64_t table = graph->options.table_bytes_max;
+    return table != 0 && table < most ? table : most;
+}
+
 /* ---- 1: trees that lead to blobs of the set ---- */
 
-static int32_t balance(const struct tracing *t, uint32_t tree) {
-    const struct git__edges *edges = &t->graph->edges[tree];
-    const uint32_t *list = git__edges_of(t->graph, tree);
+/* What a pass of the search needs: what was found by the one before, and which trees may lead to that. */
+struct search {
+    struct tracing *t;
+    struct ts_git_set *fresh;
+    struct git__list found;
+    uint32_t *trees;
+    uint32_t tree_count;
+    int32_t *counts; /* by tree: entries that are fresh */
+};
+
+/* Fresh entries that a tree adds, less those that it removes. */
+static int32_t balance(const struct search *s, uint32_t tree) {
+    const struct ts_git_graph *graph = s->t->graph;
+    const struct git__edges *edges = &graph->edges[tree];
+    const uint32_t *list = git__edges_of(graph, tree);
     int32_t sum = 0;
     for (uint32_t i = 0; i < edges->added; i++)
-        sum += list[i] < t->graph->total && git__set_has(t->leads, list[i]);
+        sum += list[i] < graph->total && git__set_has(s->fresh, list[i]);
     for (uint32_t i = edges->added; i < edges->added + edges->removed; i++)
-        sum -= list[i] < t->graph->total && git__set_has(t->leads, list[i]);
+        sum -= list[i] < graph->total && git__set_has(s->fresh, list[i]);
     return sum;
 }
 
-/* A pass sees the set as it was at its start, so that counts along a chain of bases fit together. */
-static bool find_leads(struct tracing *t) {
-    const struct ts_git_graph *graph = t->graph;
-    int32_t *counts = malloc(((size_t)graph->total + 1) * sizeof *counts);
-    struct git__list fresh = {.items = NULL};
-    bool done = counts != NULL;
-    unsigned passes = 0;
-    do {
-        fresh.count = 0;
-        for (uint32_t i = 0; i < graph->tree_count && done; i++) {
-            uint32_t tree = graph->trees[i];
-            uint32_t base = graph->edges[tree].base;
-            counts[tree] = balance(t, tree) + (base != GIT__NONE ? counts[base] : 0);
-            if (counts[tree] > 0 && !git__set_has(t->leads, tree))
-                done = git__list_add(&fresh, tree);
+static bool lead(struct search *s, uint32_t number) {
+    return !git__set_add(s->t->leads, number) || git__list_add(&s->found, number);
+}
+
+/* What is replaced leads to what stands for it. */
+static bool lead_replaced(struct search *s) {
+    const struct ts_git_graph *graph = s->t->graph;
+    bool done = true;
+    for (size_t k = 0; k < GIT__REPLACED_MAX; k++)
+        for (size_t i = 0; i < graph->replaced_count && done; i++) {
+            const struct git__replaced *pair = &graph->replaced[i];
+            if (pair->by < graph->total && pair->number < graph->total && git__set_has(s->t->leads, pair->by))
+                done = lead(s, pair->number);
         }
-        for (size_t i = 0; i < fresh.count; i++)
-            (void)git__set_add(t->leads, fresh.items[i]);
-    } while (fresh.count > 0 && done && ++passes <= FOLDERS_MAX);
-    free(fresh.items);
-    free(counts);
+    return done;
+}
+
+/* A tree has what its base has, so counts along a chain of bases fit together. Trees that are found count in the next pass. */
+static bool search_once(struct search *s) {
+    const struct ts_git_graph *graph = s->t->graph;
+    bool done = true;
+    for (size_t i = 0; i < s->found.count; i++)
+        (void)git__set_add(s->fresh, s->found.items[i]);
+    size_t old = s->found.count;
+    for (uint32_t i = 0; i < s->tree_count && done; i++) {
+        uint32_t tree = s->trees[i];
+        uint32_t base = graph->edges[tree].base;
+        if (i + TREES_AHEAD < s->tree_count)
+            __builtin_prefetch(&graph->edges[s->trees[i + TREES_AHEAD]]);
+        s->counts[tree] = balance(s, tree) + (base != GIT__NONE ? s->counts[base] : 0);
+        if (s->counts[tree] > 0)
+            done = lead(s, tree);
+    }
+    for (size_t i = 0; i < old; i++)
+        git__set_remove(s->fresh, s->found.items[i]);
+    if (s->found.count > old)
+        memmove(s->found.items, s->found.items + old, (s->found.count - old) * sizeof *s->found.items);
+    s->found.count -= old;
+    return done && lead_replaced(s);
+}
+
+/* Behind the first pass only trees are fresh, so trees that have none from anywhere are passed over. What stands for
+ * another may be of any type. */
+static void pass_over_leaves(struct search *s) {
+    const struct ts_git_graph *graph = s->t->graph;
+    if (graph->replaced_count > 0)
+        return;
+    uint32_t kept = 0;
+    for (uint32_t i = 0; i < s->tree_count; i++) {
+        uint32_t tree = s->trees[i];
+        uint32_t base = graph->edges[tree].base;
+        bool has_folders = graph->edges[tree].has_folders || (base != GIT__NONE && s->counts[base] == 1);
+        s->counts[tree] = has_folders;
+        if (has_folders)
+            s->trees[kept++] = tree;
+    }
+    /* Of the others none is fresh, in any pass. */
+    for (uint32_t i = 0; i < graph->tree_count; i++)
+        s->counts[graph->trees[i]] = 0;
+    s->tree_count = kept;
+}
+
+static bool find_leads(struct tracing *t, struct ts_git_fault *ret_fault) {
+    const struct ts_git_graph *graph = t->graph;
+    struct search s = {.t = t, .tree_count = graph->tree_count};
+    s.counts = calloc((size_t)graph->total + 1, sizeof *s.counts);
+    s.trees = malloc(((size_t)graph->tree_count + 1) * sizeof *s.trees);
+    bool done =
+        s.counts != NULL && s.trees != NULL && ts_git_set_new(graph->repo, &s.fresh, ret_fault) == TS_GIT_OK;
+    if (done && graph->tree_count > 0)
+        memcpy(s.trees, graph->trees, graph->tree_count * sizeof *s.trees);
+    for (uint32_t i = 0; i < graph->total && done; i++)
+        if (git__may_be_blob(graph, i) && git__set_has(t->blobs, i))
+            done = lead(&s, i);
+    done = done && lead_replaced(&s);
+    for (unsigned passes = 0; s.found.count > 0 && done && passes <= FOLDERS_MAX; passes++) {
+        done = search_once(&s);
+        if (passes == 0)
+            pass_over_leaves(&s);
+    }
+    ts_git_set_free(s.fresh);
+    free(s.found.items);
+    free(s.trees);
+    free(s.counts);
     return done;
 }
 
 /* ---- 2: digests ---- */
 
-static bool keep_leading(struct digest_worker *worker, const struct ts_git_tree_entry *entry,
-                         uint32_t child) {
-    if (worker->names_len + entry->name.len > UINT32_MAX ||
-        !GIT__GROW(worker->names, worker->names_capacity, worker->names_len + entry->name.len) ||
-        !GIT__GROW(worker->items, worker->capacity, worker->count + 1))
-        return false;
-    memcpy(worker->names + worker->names_len, entry->name.data, entry->name.len);
-    worker->items[worker->count++] = (struct leading){.child = child,
-                                                      .mode = entry->mode,
-                                                      .name = (uint32_t)worker->names_len,
-                                                      .name_len = (uint32_t)entry->name.len};
-    worker->names_len += entry->name.len;
-    return true;
+static int compare_leading(const struct leading *a, const struct leading *b) {
+    if (a->rank != b->rank)
+        return a->rank < b->rank ? -1 : 1;
+    if (a->child != b->child)
+        return a->child < b->child ? -1 : 1;
+    return (a->mode > b->mode) - (a->mode < b->mode);
 }
 
-/* As keeps_limit of graph.c. */
-static bool keeps_limit(struct tracing *t, size_t added) {
-    uint64_t grown = (uint64_t)added * 2;
-    uint64_t bytes = atomic_fetch_add_explicit(&t->digest_bytes, grown, memory_order_relaxed) + grown;
-    return t->graph->options.table_bytes_max == 0 || bytes <= t->graph->options.table_bytes_max;
+static int compare_items(const void *a, const void *b) {
+    return compare_leading(a, b);
 }
 
-static bool take(void *ctx, unsigned index, const struct ts_git_object *object, void **result) {
-    (void)result;
-    struct tracing *t = ctx;
-    struct digest_worker *worker = &t->workers[index];
-    if (object->content.len != object->size)
-        return true;
-    struct digest digest = {.worker = index, .first = worker->count};
-    size_t names_before = worker->names_len;
-    struct ts_bytes rest = object->content;
-    struct ts_git_tree_entry entry;
-    while (ts_git_tree_next(t->graph->repo->hash, &rest, &entry) == TS_GIT_TREE_ENTRY) {
-        uint32_t child = git__number_of(t->graph->repo, entry.oid.bytes);
-        if (child == GIT__NONE || !git__set_has(t->leads, child) || ts_git_mode_is_submodule(entry.mode))
+/* Of `count` changes, those that lead to blobs, in order. */
+static bool keep_leading(const struct tracing *t, const uint32_t *children, const uint32_t *names,
+                         uint32_t count, struct leadings *ret_kept) {
+    const struct ts_git_graph *graph = t->graph;
+    bool is_sorted = true;
+    ret_kept->count = 0;
+    for (uint32_t i = 0; i < count; i++) {
+        if (children[i] >= graph->total || !git__set_has(t->leads, children[i]))
             continue;
-        if (!keep_leading(worker, &entry, child)) {
-            worker->no_memory = true;
+        if (!GIT__GROW(ret_kept->items, ret_kept->capacity, ret_kept->count + 1))
             return false;
-        }
+        const struct git__name *name = &graph->names.items[names[i]];
+        struct leading *item = &ret_kept->items[ret_kept->count++];
+        *item =
+            (struct leading){.rank = name->rank, .child = children[i], .mode = name->mode, .name = names[i]};
+        is_sorted = is_sorted && (ret_kept->count == 1 || compare_leading(item - 1, item) < 0);
     }
-    if (!keeps_limit(t, (worker->count - digest.first) * sizeof *worker->items + worker->names_len -
-                            names_before)) {
-        worker->no_memory = true;
-        return false;
-    }
-    digest.count = (uint32_t)(worker->count - digest.first);
-    t->digests[t->dense[object->number]] = digest;
+    if (!is_sorted)
+        qsort(ret_kept->items, ret_kept->count, sizeof *ret_kept->items, compare_items);
     return true;
 }
 
+/* The digest of the base without what is removed and with what is added, all of them sorted. */
+static bool merge(struct tracing *t, const struct digest *base, struct digest *ret_digest) {
+    const struct leading *added = t->added.items;
+    const struct leading *added_end = added + t->added.count;
+    const struct leading *removed = t->removed.items;
+    const struct leading *removed_end = removed + t->removed.count;
+    size_t most = t->all.count + base->count + t->added.count;
+    if ((uint64_t)most * 2 * sizeof *t->all.items > t->digest_bytes_max ||
+        !GIT__GROW(t->all.items, t->all.capacity, most))
+        return false;
+    struct leading *first = t->all.items + t->all.count;
+    struct leading *to = first;
+    for (uint32_t i = 0; i < base->count; i++) {
+        const struct leading *item = &t->all.items[base->first + i];
+        while (removed < removed_end && compare_leading(removed, item) < 0)
+            removed++;
+        if (removed < removed_end && compare_leading(removed, item) == 0) {
+            removed++;
+            continue;
+        }
+        while (added < added_end && compare_leading(added, item) < 0)
+            *to++ = *added++;
+        *to++ = *item;
+    }
+    while (added < added_end)
+        *to++ = *added++;
+    *ret_digest = (struct digest){.first = t->all.count, .count = (uint32_t)(to - first)};
+    t->all.count += ret_digest->count;
+    return true;
+}
+
+static bool digest_tree(struct tracing *t, uint32_t tree) {
+    const struct ts_git_graph *graph = t->graph;
+    const struct git__edges *edges = &graph->edges[tree];
+    const uint32_t *children = git__edges_of(graph, tree);
+    const uint32_t *names = git__edge_names_of(graph, tree);
+    struct digest base = {.count = 0};
+    if (edges->base != GIT__NONE && t->dense[edges->base] != GIT__NONE)
+        base = t->digests[t->dense[edges->base]];
+    if (!keep_leading(t, children, names, edges->added, &t->added) ||
+        !keep_leading(t, children + edges->added, names + edges->added, edges->removed, &t->removed))
+        return false;
+    if (t->added.count == 0 && t->removed.count == 0) {
+        t->digests[t->dense[tree]] = base;
+        return true;
+    }
+    return merge(t, &base, &t->digests[t->dense[tree]]);
+}
+
+/* Bases come before what is made from them. A base that leads nowhere has no digest: it would be empty. */
 static enum ts_git_error make_digests(struct tracing *t, struct ts_git_fault *ret_fault) {
     struct ts_git_graph *graph = t->graph;
+    const struct ts_git_watch *watch = &graph->options.watch;
     uint32_t count = 0;
     t->dense = malloc(((size_t)graph->total + 1) * sizeof *t->dense);
-    t->workers = calloc(graph->list_count, sizeof *t->workers);
-    if (t->dense == NULL || t->workers == NULL)
+    /* Lists that stay empty have an address, too: pointers into them are made. */
+    if (t->dense == NULL || !GIT__GROW(t->all.items, t->all.capacity, 1) ||
+        !GIT__GROW(t->added.items, t->added.capacity, 1) ||
+        !GIT__GROW(t->removed.items, t->removed.capacity, 1))
         return git__fault(TS_GIT_NO_MEMORY, graph->repo->common_dir, ret_fault);
     for (uint32_t i = 0; i < graph->total; i++)
         t->dense[i] = graph->edges[i].type == TS_GIT_TREE && git__set_has(t->leads, i) ? count++ : GIT__NONE;
     t->digests = calloc((size_t)count + 1, sizeof *t->digests);
     if (t->digests == NULL)
         return git__fault(TS_GIT_NO_MEMORY, graph->repo->common_dir, ret_fault);
-    struct ts_git_visit_options options = {.threads = graph->list_count,
-                                           .types = TS_GIT_TYPE_BIT(TS_GIT_TREE),
-                                           .wanted = t->leads,
-                                           .memory_bytes = graph->options.memory_bytes,
-                                           .spill_dir = graph->options.spill_dir};
-    struct ts_git_visitor visitor = {.visit = take, .ctx = t};
-    enum ts_git_error error = ts_git_visit(graph->repo, &options, &visitor, NULL, ret_fault);
-    if (error == TS_GIT_STOPPED)
-        return git__fault(TS_GIT_NO_MEMORY, graph->repo->common_dir, ret_fault);
-    return error;
+    for (uint32_t i = 0; i < graph->tree_count && !t->is_over; i++) {
+        if (t->dense[graph->trees[i]] != GIT__NONE && !digest_tree(t, graph->trees[i]))
+            return git__fault(TS_GIT_NO_MEMORY, graph->repo->common_dir, ret_fault);
+        if (i % TREES_BETWEEN == 0 && watch->go_on != NULL && !watch->go_on(watch->ctx, 0))
+            t->is_stopped = t->is_over = true;
+    }
+    return TS_GIT_OK;
 }
 
 /* ---- 3: commits ---- */
 
-static struct ts_bytes name_of(const struct tracing *t, const struct digest *digest,
-                               const struct leading *item) {
-    return ts_bytes_of(t->workers[digest->worker].names + item->name, item->name_len);
-}
-
-/* NULL for a worker that has kept none: then the digest is empty. */
-static const struct leading *items_of(const struct tracing *t, const struct digest *digest) {
-    const struct leading *items = t->workers[digest->worker].items;
-    return items ? items + digest->first : NULL;
-}
-
-/* As git sorts trees: the name of a folder counts as if it ended with a slash. */
-static int compare_names(struct ts_bytes a, bool a_is_tree, struct ts_bytes b, bool b_is_tree) {
-    size_t common = a.len < b.len ? a.len : b.len;
-    int order = memcmp(a.data, b.data, common);
-    if (order != 0)
-        return order;
-    int a_next = a.len > common ? a.data[common] : a_is_tree ? '/' : 0;
-    int b_next = b.len > common ? b.data[common] : b_is_tree ? '/' : 0;
-    return (a_next > b_next) - (a_next < b_next);
+static struct ts_bytes name_of(const struct tracing *t, const struct leading *item) {
+    const struct git__name *name = &t->graph->names.items[item->name];
+    return ts_bytes_of(name->bytes, name->len);
 }
 
 /* The digest of a tree, or of a number that is none: then it is empty. */
@@ -241,6 +344,11 @@ static bool grow_slots(struct tracing *t) {
     return true;
 }
 
+/* For a path of this length among those that are kept; the one under way has room of its own for twice as much. */
+static bool has_room(const struct tracing *t, size_t path_len) {
+    return t->found_bytes + 3 * (uint64_t)path_len + OCCURRENCE_BYTES <= t->found_bytes_max;
+}
+
 /* The path under way has this blob in this commit, and in none of its parents. */
 static void bring(struct tracing *t, uint32_t blob, uint32_t mode) {
     uint64_t hash = ts_xxh64_of_bytes(ts_bytes_of(t->path, t->path_len)) ^ blob;
@@ -256,7 +364,7 @@ static void bring(struct tracing *t, uint32_t blob, uint32_t mode) {
             memcmp(f->path, t->path, t->path_len) == 0)
             return;
     }
-    if (t->found_count >= t->max) {
+    if (t->found_count >= t->max || !has_room(t, t->path_len)) {
         t->is_cut = true;
         t->is_over = true;
         return;
@@ -269,6 +377,7 @@ static void bring(struct tracing *t, uint32_t blob, uint32_t mode) {
     }
     memcpy(path, t->path, t->path_len);
     path[t->path_len] = '\0';
+    t->found_bytes += t->path_len + OCCURRENCE_BYTES;
     t->slots[slot] = (uint32_t)t->found_count;
     t->found[t->found_count++] = (struct found){.blob = blob,
                                                 .commit = t->commit,
@@ -278,43 +387,57 @@ static void bring(struct tracing *t, uint32_t blob, uint32_t mode) {
                                                 .hash = hash};
 }
 
+/* The blob of an entry, and what stands for it. */
+static void bring_all(struct tracing *t, uint32_t blob, uint32_t mode) {
+    for (unsigned i = 0; blob < t->graph->total && i <= GIT__REPLACED_MAX; i++) {
+        if (git__may_be_blob(t->graph, blob) && git__set_has(t->blobs, blob))
+            bring(t, blob, mode);
+        blob = git__replacement_of(t->graph, blob);
+    }
+}
+
 /* One parent's tree in step with ours. */
 struct beside {
     struct digest digest;
     uint32_t at;
 };
 
-/* The child of the same name in a parent, or GIT__NONE. Names only go up, so nothing is looked at twice. */
-static uint32_t same_name(const struct tracing *t, struct beside *beside, struct ts_bytes name,
-                          bool is_tree) {
-    const struct leading *items = items_of(t, &beside->digest);
-    for (; beside->at < beside->digest.count; beside->at++) {
-        const struct leading *item = &items[beside->at];
-        int order =
-            compare_names(name_of(t, &beside->digest, item), ts_git_mode_is_tree(item->mode), name, is_tree);
-        if (order == 0)
-            return item->child;
-        if (order > 0)
-            break;
+/* The child of the same name in a parent, or GIT__NONE; the same child when there are several. Names only go up, so
+ * nothing is looked at twice. */
+static uint32_t same_name(const struct tracing *t, struct beside *beside, const struct leading *of) {
+    const struct leading *items = t->all.items + beside->digest.first;
+    while (beside->at < beside->digest.count && items[beside->at].rank < of->rank)
+        beside->at++;
+    uint32_t first = GIT__NONE;
+    for (uint32_t i = beside->at; i < beside->digest.count && items[i].rank == of->rank; i++) {
+        if (items[i].child == of->child)
+            return of->child;
+        first = first == GIT__NONE ? items[i].child : first;
     }
-    return GIT__NONE;
+    return first;
 }
 
 static void compare_trees(struct tracing *t, uint32_t tree, const uint32_t *parents, size_t parent_count,
                           unsigned folders);
 
-static void compare_entry(struct tracing *t, const struct leading *item, struct ts_bytes name,
-                          const uint32_t *before, size_t parent_count, unsigned folders) {
+static void compare_entry(struct tracing *t, const struct leading *item, const uint32_t *before,
+                          size_t parent_count, unsigned folders) {
+    struct ts_bytes name = name_of(t, item);
     size_t path_len = t->path_len;
+    if (!has_room(t, path_len + name.len + 1)) {
+        t->is_cut = true;
+        t->is_over = true;
+        return;
+    }
     if (!GIT__GROW(t->path, t->path_capacity, path_len + name.len + 1)) {
         t->no_memory = true;
         return;
     }
-    memcpy(t->path + path_len, name.data, name.len);
+    if (name.len > 0)
+        memcpy(t->path + path_len, name.data, name.len);
     t->path_len += name.len;
     if (!ts_git_mode_is_tree(item->mode)) {
-        if (t->graph->edges[item->child].type == 0)
-            bring(t, item->child, item->mode);
+        bring_all(t, item->child, item->mode);
     } else if (folders >= FOLDERS_MAX) {
         t->is_cut = true;
     } else {
@@ -327,20 +450,25 @@ static void compare_entry(struct tracing *t, const struct leading *item, struct 
 static void compare_trees(struct tracing *t, uint32_t tree, const uint32_t *parents, size_t parent_count,
                           unsigned folders) {
     struct digest digest = digest_of(t, tree);
+    uint32_t other = git__replacement_of(t->graph, tree);
+    if (other != GIT__NONE && folders < FOLDERS_MAX)
+        compare_trees(t, other, parents, parent_count, folders + 1);
     if (digest.count == 0)
         return;
     struct beside *beside = calloc(parent_count + 1, sizeof *beside);
     uint32_t *before = calloc(parent_count + 1, sizeof *before);
     if (beside == NULL || before == NULL)
         t->no_memory = true;
+    const struct ts_git_watch *watch = &t->graph->options.watch;
+    if (watch->go_on != NULL && !watch->go_on(watch->ctx, 0))
+        t->is_stopped = t->is_over = true;
     for (size_t p = 0; p < parent_count && !t->no_memory; p++)
         beside[p].digest = digest_of(t, parents[p]);
     for (uint32_t i = 0; i < digest.count && !t->no_memory && !t->is_over; i++) {
-        const struct leading *item = &items_of(t, &digest)[i];
-        struct ts_bytes name = name_of(t, &digest, item);
+        const struct leading *item = &t->all.items[digest.first + i];
         bool is_new = true;
         for (size_t p = 0; p < parent_count; p++) {
-            before[p] = same_name(t, &beside[p], name, ts_git_mode_is_tree(item->mode));
+            before[p] = same_name(t, &beside[p], item);
             is_new = is_new && before[p] != item->child;
         }
         t->steps += 1 + parent_count;
@@ -349,7 +477,7 @@ static void compare_trees(struct tracing *t, uint32_t tree, const uint32_t *pare
             t->is_over = true;
         }
         if (is_new && !t->is_over)
-            compare_entry(t, item, name, before, parent_count, folders);
+            compare_entry(t, item, before, parent_count, folders);
     }
     free(beside);
     free(before);
@@ -365,7 +493,8 @@ static void compare_commit(struct tracing *t, uint32_t commit) {
     uint32_t few[8];
     uint32_t *parents = few;
     count = count > PARENTS_MAX ? PARENTS_MAX : count;
-    if (count > 8 && (parents = malloc(count * sizeof *parents)) == NULL) {
+    size_t most = (size_t)count * (graph->replaced_count > 0 ? GIT__REPLACED_MAX + 1 : 1);
+    if (most > 8 && (parents = malloc(most * sizeof *parents)) == NULL) {
         t->no_memory = true;
         return;
     }
@@ -373,10 +502,14 @@ static void compare_commit(struct tracing *t, uint32_t commit) {
     bool is_same = false;
     for (uint32_t i = 0; i < count; i++) {
         uint32_t parent = edges[GIT__COMMIT_HEAD + i];
-        if (parent >= graph->total || graph->edges[parent].type != TS_GIT_COMMIT)
-            continue;
-        parents[known++] = git__edges_of(graph, parent)[0];
-        is_same = is_same || parents[known - 1] == tree;
+        /* What stands for a parent is one, too. */
+        for (unsigned k = 0; parent < graph->total && k <= GIT__REPLACED_MAX; k++) {
+            if (graph->edges[parent].type == TS_GIT_COMMIT) {
+                parents[known++] = git__edges_of(graph, parent)[0];
+                is_same = is_same || parents[known - 1] == tree;
+            }
+            parent = git__replacement_of(graph, parent);
+        }
     }
     t->commit = commit;
     t->path_len = 0;
@@ -413,35 +546,25 @@ static struct sorted_commit *sort_commits(const struct ts_git_graph *graph, cons
     return sorted;
 }
 
-static char *text_of(struct ts_bytes bytes) {
-    char *text = malloc(bytes.len + 1);
-    if (text == NULL)
-        return NULL;
-    if (bytes.len > 0)
-        memcpy(text, bytes.data, bytes.len);
-    text[bytes.len] = '\0';
-    return text;
-}
-
-static enum ts_git_error describe(struct ts_git_graph *graph, const struct ts_git_oid *oid,
+/* One that the graph could read and that cannot be read by its id is a fault: what it brought is told without its author. */
+static enum ts_git_error describe(struct ts_git_graph *graph, uint32_t number,
                                   struct ts_git_commit_info *ret_info, struct ts_git_fault *ret_fault) {
-    struct ts_git_content content;
-    struct ts_git_commit commit;
-    enum ts_git_error error = ts_git_object_read(graph->repo, oid, COMMIT_BYTES_MAX, &content, ret_fault);
-    if (error != TS_GIT_OK)
+    struct ts_git_oid oid = ts_git_oid_of(graph->repo->hash, git__number_id(graph->repo, number));
+    struct ts_git_fault fault;
+    enum ts_git_error error = ts_git_commit_info_read(graph->repo, &oid, ret_info, &fault);
+    if (error == TS_GIT_OK)
         return error;
-    if (!ts_git_commit_parse(graph->repo->hash, ts_bytes_of(content.bytes, content.len), &commit)) {
-        free(content.bytes);
-        return git__fault_object(TS_GIT_BAD_OBJECT, graph->repo->hash, oid, NULL, ret_fault);
+    if (error != TS_GIT_NO_MEMORY) {
+        git__fault_send(&graph->options.faults, &fault);
+        *ret_info = (struct ts_git_commit_info){.oid = oid,
+                                                .author_name = strdup(""),
+                                                .author_mail = strdup(""),
+                                                .commit_time_s = git__commit_time(graph, number)};
+        if (ret_info->author_name != NULL && ret_info->author_mail != NULL)
+            return TS_GIT_OK;
+        ts_git_commit_info_release(ret_info);
     }
-    *ret_info = (struct ts_git_commit_info){.oid = *oid,
-                                            .author_name = text_of(commit.author.name),
-                                            .author_mail = text_of(commit.author.mail),
-                                            .author_time_s = commit.author.time_s,
-                                            .author_zone_minutes = commit.author.zone_minutes,
-                                            .commit_time_s = commit.committer.time_s};
-    free(content.bytes);
-    return TS_GIT_OK;
+    return git__fault(TS_GIT_NO_MEMORY, graph->repo->common_dir, ret_fault);
 }
 
 static int compare_occurrences(const void *a, const void *b) {
@@ -460,7 +583,7 @@ static enum ts_git_error conclude(struct tracing *t, struct ts_git_occurrences *
                                   struct ts_git_fault *ret_fault) {
     struct ts_git_graph *graph = t->graph;
     enum ts_git_hash hash = graph->repo->hash;
-    struct ts_git_occurrences all = {.is_cut = t->is_cut};
+    struct ts_git_occurrences all = {.is_cut = t->is_cut, .is_stopped = t->is_stopped};
     size_t capacity = 0;
     enum ts_git_error error = TS_GIT_OK;
     all.items = calloc(t->found_count + 1, sizeof *all.items);
@@ -469,11 +592,10 @@ static enum ts_git_error conclude(struct tracing *t, struct ts_git_occurrences *
     for (size_t i = 0; i < t->found_count && error == TS_GIT_OK; i++) {
         struct found *f = &t->found[i];
         if (i == 0 || f->commit != t->found[i - 1].commit) {
-            struct ts_git_oid oid = ts_git_oid_of(hash, git__number_id(graph->repo, f->commit));
             if (!GIT__GROW(all.commits, capacity, all.commit_count + 1))
                 error = git__fault(TS_GIT_NO_MEMORY, graph->repo->common_dir, ret_fault);
             else
-                error = describe(graph, &oid, &all.commits[all.commit_count], ret_fault);
+                error = describe(graph, f->commit, &all.commits[all.commit_count], ret_fault);
             if (error != TS_GIT_OK)
                 break;
             all.commit_count++;
@@ -497,13 +619,11 @@ static enum ts_git_error conclude(struct tracing *t, struct ts_git_occurrences *
 }
 
 static void tracing_release(struct tracing *t) {
-    for (unsigned i = 0; t->workers != NULL && i < t->graph->list_count; i++) {
-        free(t->workers[i].items);
-        free(t->workers[i].names);
-    }
     for (size_t i = 0; i < t->found_count; i++)
         free(t->found[i].path);
-    free(t->workers);
+    free(t->all.items);
+    free(t->added.items);
+    free(t->removed.items);
     free(t->found);
     free(t->slots);
     free(t->path);
@@ -527,14 +647,15 @@ enum ts_git_error ts_git_graph_attribute(struct ts_git_graph *graph, const struc
                                          struct ts_git_occurrences *ret_occurrences,
                                          struct ts_git_fault *ret_fault) {
     ts_assert(blobs->repo == graph->repo);
-    struct tracing t = {.graph = graph, .max = max == 0 || max > OCCURRENCES_MAX ? OCCURRENCES_MAX : max};
+    struct tracing t = {.graph = graph,
+                        .blobs = blobs,
+                        .digest_bytes_max = digest_bytes_max(graph),
+                        .found_bytes_max = git__graph_memory(graph) / 2,
+                        .max = max == 0 || max > OCCURRENCES_MAX ? OCCURRENCES_MAX : max};
     struct git__selected selected = {.commits = {NULL, 0, 0}};
     enum ts_git_error error = ts_git_set_new(graph->repo, &t.leads, ret_fault);
     if (error == TS_GIT_OK) {
-        for (uint32_t i = 0; i < graph->total; i++)
-            if (graph->edges[i].type == 0 && git__set_has(blobs, i))
-                (void)git__set_add(t.leads, i);
-        if (!find_leads(&t))
+        if (!git__graph_order(graph) || !find_leads(&t, ret_fault))
             error = git__fault(TS_GIT_NO_MEMORY, graph->repo->common_dir, ret_fault);
     }
     if (error == TS_GIT_OK)
@@ -553,10 +674,8 @@ enum ts_git_error ts_git_graph_attribute(struct ts_git_graph *graph, const struc
 void ts_git_occurrences_release(struct ts_git_occurrences *occurrences) {
     for (size_t i = 0; i < occurrences->count; i++)
         free(occurrences->items[i].path);
-    for (size_t i = 0; i < occurrences->commit_count; i++) {
-        free(occurrences->commits[i].author_name);
-        free(occurrences->commits[i].author_mail);
-    }
+    for (size_t i = 0; i < occurrences->commit_count; i++)
+        ts_git_commit_info_release(&occurrences->commits[i]);
     free(occurrences->items);
     free(occurrences->commits);
     *occurrences = (struct ts_git_occurrences){.items = NULL};

@@ -35,24 +35,56 @@ static void skip_line(struct reader *r) {
         r->at++;
 }
 
+/* What git takes for white space. */
+static bool is_blank(char c) {
+    return c == ' ' || c == '\t' || c == '\n' || c == '\r';
+}
+
+static bool is_key(char c) {
+    return isalnum((unsigned char)c) || c == '-';
+}
+
+/* The end of a line, which may be that of the file; \r belongs to a \n behind it. */
+static bool at_line_end(const struct reader *r) {
+    return r->at == r->end || *r->at == '\n' || (*r->at == '\r' && r->at + 1 < r->end && r->at[1] == '\n');
+}
+
 /* [section] or [section "subsection"], the cursor behind the '['. */
 static bool read_section(struct reader *r) {
     size_t len = 0;
     r->item.section[0] = '\0';
-    while (r->at < r->end && (isalnum((unsigned char)*r->at) || *r->at == '-' || *r->at == '.'))
+    while (r->at < r->end && (is_key(*r->at) || *r->at == '.'))
         append(r->item.section, &len, (char)tolower((unsigned char)*r->at++));
-    bool in_quotes = false;
-    for (; r->at < r->end && *r->at != '\n'; r->at++) {
-        if (*r->at == '\\' && in_quotes && r->at + 1 < r->end)
-            r->at++;
-        else if (*r->at == '"')
-            in_quotes = !in_quotes;
-        else if (*r->at == ']' && !in_quotes) {
-            r->at++;
-            return true;
-        }
+    bool has_more = r->at < r->end && is_blank(*r->at);
+    while (!at_line_end(r) && is_blank(*r->at))
+        r->at++;
+    if (has_more) {
+        if (at_line_end(r) || *r->at++ != '"')
+            return false;
+        for (; !at_line_end(r) && *r->at != '"'; r->at++)
+            r->at += *r->at == '\\' && r->at + 1 < r->end && r->at[1] != '\n';
+        if (at_line_end(r))
+            return false;
+        r->at++;
     }
-    return false;
+    return r->at < r->end && *r->at++ == ']';
+}
+
+/* The character that is escaped, or 0 when git knows no such. */
+static char escaped(char c) {
+    switch (c) {
+    case 't':
+        return '\t';
+    case 'b':
+        return '\b';
+    case 'n':
+        return '\n';
+    case '\\':
+    case '"':
+        return c;
+    default:
+        return '\0';
+    }
 }
 
 /* Behind the '='. Quotes, escapes, comments and continued lines as git has them. */
@@ -61,10 +93,8 @@ static bool read_value(struct reader *r) {
     size_t kept = 0; /* blanks at the end that are not quoted do not count */
     bool in_quotes = false;
     r->item.value[0] = '\0';
-    for (; r->at < r->end && (in_quotes || *r->at != '\n'); r->at++) {
+    for (; !at_line_end(r); r->at++) {
         char c = *r->at;
-        if (c == '\n')
-            return false;
         if (c == '"') {
             in_quotes = !in_quotes;
             kept = len;
@@ -74,11 +104,18 @@ static bool read_value(struct reader *r) {
             skip_line(r);
             break;
         }
-        if (c == '\\' && r->at + 1 < r->end) {
-            c = *++r->at;
-            if (c == '\n')
+        if (c == '\\') {
+            r->at++;
+            if (at_line_end(r)) {
+                r->at += r->at < r->end && *r->at == '\r';
+                if (r->at == r->end)
+                    break;
                 continue;
-        } else if (!in_quotes && (c == ' ' || c == '\t' || c == '\r')) {
+            }
+            c = escaped(*r->at);
+            if (c == '\0')
+                return false;
+        } else if (!in_quotes && is_blank(c)) {
             if (len > 0)
                 append(r->item.value, &len, c);
             continue;
@@ -93,18 +130,16 @@ static bool read_value(struct reader *r) {
 static bool read_variable(struct reader *r) {
     size_t len = 0;
     r->item.name[0] = '\0';
-    while (r->at < r->end && (isalnum((unsigned char)*r->at) || *r->at == '-'))
+    while (r->at < r->end && is_key(*r->at))
         append(r->item.name, &len, (char)tolower((unsigned char)*r->at++));
-    while (r->at < r->end && (*r->at == ' ' || *r->at == '\t' || *r->at == '\r'))
+    while (r->at < r->end && (*r->at == ' ' || *r->at == '\t'))
         r->at++;
     memcpy(r->item.value, "true", 5);
     if (r->at < r->end && *r->at == '=') {
         r->at++;
         return read_value(r);
     }
-    if (r->at < r->end && (*r->at == '#' || *r->at == ';'))
-        skip_line(r);
-    return len > 0 && (r->at == r->end || *r->at == '\n');
+    return at_line_end(r);
 }
 
 enum found { FOUND_ITEM, FOUND_END, FOUND_BAD };
@@ -118,7 +153,7 @@ static enum found next_item(struct reader *r) {
             r->at++;
             if (!read_section(r))
                 return FOUND_BAD;
-        } else if (isspace((unsigned char)c)) {
+        } else if (is_blank(c)) {
             r->at++;
         } else {
             return isalpha((unsigned char)c) && read_variable(r) ? FOUND_ITEM : FOUND_BAD;
@@ -192,6 +227,8 @@ enum ts_git_error git__config_parse(struct ts_bytes text, const char *path, stru
         *ret_config = config;
         return TS_GIT_OK;
     }
+    if (ts_bytes_starts_with(text, TS_BYTES("\xef\xbb\xbf"))) /* as some editors begin a file */
+        text = ts_bytes_skip(text, 3);
     struct reader r = {.at = (const char *)text.data, .end = (const char *)text.data + text.len};
     enum found found;
     while ((found = next_item(&r)) == FOUND_ITEM) {

@@ -14,40 +14,51 @@
 #define TS_GIT_ERRORS(X)                                                                                     \
     X(OK, "ok", "")                                                                                          \
     X(NOT_A_REPOSITORY, "not a git repository", "give a work tree, a .git folder or a bare repository")      \
-    X(BAD_GIT_FILE, "says where a repository is, and there is none",                                         \
-      "'git worktree repair' or 'git submodule update --init' mends it")                                     \
-    X(BAD_VERSION, "a repository format version that is not known", "a newer release may know it")           \
-    X(BAD_EXTENSION, "a repository extension that is not known", "a newer release may know it")              \
+    X(BAD_GIT_FILE, "points to a repository that does not exist",                                            \
+      "'git worktree repair' or 'git submodule update --init' repairs it")                                   \
+    X(BAD_VERSION, "unknown repository format version", "try a newer version of turnstone")                  \
+    X(BAD_EXTENSION, "unknown repository extension", "try a newer version of turnstone")                     \
     X(BAD_FORM, "an object format that needs version 1 in a repository of version 0",                        \
       "'git config core.repositoryFormatVersion 1' in it")                                                   \
     X(REFTABLE, "refs are kept as reftable, which is not supported",                                         \
-      "'git refs migrate --ref-format=files' or a mirror clone makes one that is")                           \
-    X(BAD_CONFIG, "the configuration is not valid", "'git config --list' says where")                        \
-    X(BAD_REF, "a ref that is neither an id nor another ref", "'git fsck' and 'git update-ref -d' clear it") \
-    X(SYMBOLIC_REFS, "a symbolic ref that goes round, or through too many others",                           \
+      "convert it with 'git refs migrate --ref-format=files', or scan a mirror clone")                       \
+    X(BAD_CONFIG, "the configuration is not valid", "'git config --list' shows where")                       \
+    X(BAD_REF, "the ref is neither an id nor another ref",                                                   \
+      "find it with 'git fsck' and remove it "                                                               \
+      "with 'git update-ref -d'")                                                                            \
+    X(BAD_LINE, "damaged: a line that is cut off or not valid", "'git fsck', or restore the file")           \
+    X(BAD_REF_NAME, "the name of the ref is not valid for git", "rename its file, or remove it")             \
+    X(SYMBOLIC_REFS, "the symbolic ref is a loop, or goes through too many others",                          \
       "'git symbolic-ref --delete' removes it")                                                              \
     X(LINKED_FOLDER, "a folder of refs behind a symbolic link, which is not followed",                       \
-      "put the folder itself there")                                                                         \
-    X(NO_SUCH_REF, "no such ref or commit", "'git for-each-ref' lists the refs")                             \
+      "replace the link by the folder itself")                                                               \
+    X(REFS_CHANGE, "refs changed every time they were read",                                                 \
+      "scan again when fewer refs change, or scan a mirror clone")                                           \
+    X(NO_SUCH_REF, "unknown ref or commit", "'git for-each-ref' lists the refs")                             \
     X(IO, "cannot be read", "")                                                                              \
-    X(NO_MEMORY, "out of memory", "give it more, or fewer threads")                                          \
+    X(NO_MEMORY, "out of memory", "use more memory, or fewer threads")                                       \
     X(STOPPED, "stopped by the caller", "")                                                                  \
-    X(NOT_A_FILE, "not a file, and one should be there", "'git fsck', or fetch it again")                    \
+    X(NOT_A_FILE, "expected a regular file", "'git fsck', or fetch it again")                                \
     X(BAD_FILE, "damaged: its header or its tables are not valid", "'git fsck', or fetch it again")          \
     X(NO_SHARED_INDEX, "the index is split, and this part of it is missing",                                 \
-      "restore it, or remove the index: 'git reset' makes it anew")                                          \
-    X(ALTERNATES, "alternates are too many or nested too deep; those further on are not read",               \
+      "restore it, or remove the index and rebuild it with 'git reset'")                                     \
+    X(ALTERNATES, "too many alternates, or nested too deep; the rest is not read",                           \
       "name them in objects/info/alternates of the repository itself")                                       \
-    X(TOO_MANY, "more objects than can be numbered", "scan its packs apart")                                 \
+    X(TOO_MANY, "more objects than can be numbered", "scan its packs separately")                            \
     X(MISSING, "not in the repository", "'git fsck' lists what is missing; fetch it again")                  \
+    X(MOVED, "appeared or moved while the repository was read",                                              \
+      "scan again when the repository changes less")                                                         \
     X(BAD_ENTRY, "damaged: its header is not valid", "'git fsck', or fetch it again")                        \
     X(BAD_DEFLATE, "damaged: its compressed data is not valid", "'git fsck', or fetch it again")             \
     X(BAD_CHECKSUM, "damaged: its checksum differs", "'git fsck', or fetch it again")                        \
+    X(BAD_ID, "damaged: its content does not match its id", "'git fsck', or fetch it again")                 \
     X(BAD_DELTA, "damaged: its delta is not valid", "'git fsck', or fetch it again")                         \
     X(NO_BASE, "its delta base is missing or depends on itself", "'git fsck', or fetch it again")            \
     X(BASE_DAMAGED, "its delta base is damaged", "'git fsck', or fetch it again")                            \
-    X(TOO_LARGE, "larger than the limit", "raise the limit to have it read")                                 \
-    X(BAD_OBJECT, "its content is not what its type says", "'git fsck', or fetch it again")
+    X(TOO_LARGE, "larger than the limit", "raise the limit to read it")                                      \
+    X(NO_ROOM, "too large for the memory limit, and cannot be read in parts", "raise --memory")              \
+    X(BAD_OBJECT, "its content does not fit its type", "'git fsck', or fetch it again")                      \
+    X(WRONG_TYPE, "its type differs from what refers to it", "'git fsck', or fetch it again")
 
 #define TS_GIT_ERROR_ENUM(suffix, reason, cure) TS_GIT_##suffix,
 enum ts_git_error { TS_GIT_ERRORS(TS_GIT_ERROR_ENUM) };

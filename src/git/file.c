@@ -12,6 +12,7 @@
 
 /* O_NONBLOCK: opening a pipe must not wait for its other end. */
 static enum ts_git_error open_regular(const char *path, int *ret_fd, size_t *ret_len,
+                                      struct git__file_identity *ret_identity,
                                       struct ts_git_fault *ret_fault) {
     int fd = open(path, O_RDONLY | O_CLOEXEC | O_NONBLOCK);
     if (fd < 0)
@@ -29,16 +30,23 @@ static enum ts_git_error open_regular(const char *path, int *ret_fd, size_t *ret
     }
     *ret_fd = fd;
     *ret_len = len;
+    *ret_identity = (struct git__file_identity){.device = (uint64_t)status.st_dev,
+                                                .inode = (uint64_t)status.st_ino,
+                                                .size = (uint64_t)status.st_size,
+                                                .modified_s = status.st_mtim.tv_sec,
+                                                .modified_ns = status.st_mtim.tv_nsec,
+                                                .changed_s = status.st_ctim.tv_sec,
+                                                .changed_ns = status.st_ctim.tv_nsec};
     return TS_GIT_OK;
 }
 
 enum ts_git_error git__map_open(const char *path, struct git__map *ret_map, struct ts_git_fault *ret_fault) {
     int fd = -1;
     size_t len = 0;
-    enum ts_git_error error = open_regular(path, &fd, &len, ret_fault);
+    struct git__map map = {.bytes = {NULL, 0}};
+    enum ts_git_error error = open_regular(path, &fd, &len, &map.identity, ret_fault);
     if (error != TS_GIT_OK)
         return error;
-    struct git__map map = {{NULL, 0}};
     if (len > 0) {
         void *at = mmap(NULL, len, PROT_READ, MAP_SHARED, fd, 0);
         if (at == MAP_FAILED)
@@ -99,7 +107,8 @@ enum ts_git_error git__file_read(const char *path, size_t max, char **ret_text, 
                                  struct ts_git_fault *ret_fault) {
     int fd = -1;
     size_t len = 0;
-    enum ts_git_error error = open_regular(path, &fd, &len, ret_fault);
+    struct git__file_identity unused;
+    enum ts_git_error error = open_regular(path, &fd, &len, &unused, ret_fault);
     if (error == TS_GIT_OK && len > max) {
         close(fd);
         error = git__fault(TS_GIT_TOO_LARGE, path, ret_fault);
@@ -111,7 +120,8 @@ enum ts_git_error git__file_read_start(const char *path, size_t max, char **ret_
                                        struct ts_git_fault *ret_fault) {
     int fd = -1;
     size_t len = 0;
-    enum ts_git_error error = open_regular(path, &fd, &len, ret_fault);
+    struct git__file_identity unused;
+    enum ts_git_error error = open_regular(path, &fd, &len, &unused, ret_fault);
     if (error != TS_GIT_OK)
         return error;
     return read_text(path, fd, len < max ? len : max, ret_text, &len, ret_fault);

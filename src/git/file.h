@@ -11,8 +11,20 @@
 #include <stdbool.h>
 #include <stddef.h>
 
+/* Tells a file from every other, and from itself after a change. */
+struct git__file_identity {
+    uint64_t device;
+    uint64_t inode;
+    uint64_t size;
+    int64_t modified_s;
+    int64_t modified_ns;
+    int64_t changed_s;
+    int64_t changed_ns;
+};
+
 struct git__map {
     struct ts_bytes bytes; /* mapped read-only; empty for an empty file */
+    struct git__file_identity identity;
 };
 
 /* MISSING when there is no such file; the fault names the path. */

@@ -31,6 +31,7 @@ static void add_status(struct ts_blake3 *hasher, const char *folder, const char 
     add_number(hasher, is_there);
     if (!is_there)
         return;
+    add_number(hasher, (uint64_t)status.st_dev);
     add_number(hasher, (uint64_t)status.st_ino);
     add_number(hasher, (uint64_t)status.st_mode);
     add_number(hasher, (uint64_t)status.st_uid);
@@ -38,33 +39,43 @@ static void add_status(struct ts_blake3 *hasher, const char *folder, const char 
     add_number(hasher, (uint64_t)status.st_size);
     add_number(hasher, (uint64_t)status.st_mtim.tv_sec);
     add_number(hasher, (uint64_t)status.st_mtim.tv_nsec);
+    add_number(hasher, (uint64_t)status.st_ctim.tv_sec);
+    add_number(hasher, (uint64_t)status.st_ctim.tv_nsec);
+}
+
+/* A folder, and every file in it. */
+static enum ts_git_error add_folder(struct ts_blake3 *hasher, const char *folder, const char *name,
+                                    struct ts_git_fault *ret_fault) {
+    char path[4096];
+    char **names = NULL;
+    size_t count = 0;
+    int len = snprintf(path, sizeof path, "%s/%s", folder, name);
+    if (len < 0 || (size_t)len >= sizeof path)
+        return git__fault(TS_GIT_IO, folder, ret_fault);
+    enum ts_git_error error = git__list_dir(path, "", &names, &count, ret_fault);
+    if (error != TS_GIT_OK)
+        return error;
+    add_status(hasher, folder, name);
+    add_number(hasher, count);
+    for (size_t i = 0; i < count; i++) {
+        add_text(hasher, names[i]);
+        add_status(hasher, path, names[i]);
+    }
+    git__free_names(names, count);
+    return TS_GIT_OK;
 }
 
 static enum ts_git_error add_objects(struct ts_blake3 *hasher, const char *folder,
                                      struct ts_git_fault *ret_fault) {
-    char packs[4096];
-    char **names = NULL;
-    size_t count = 0;
-    int len = snprintf(packs, sizeof packs, "%s/pack", folder);
-    if (len < 0 || (size_t)len >= sizeof packs)
-        return git__fault(TS_GIT_IO, folder, ret_fault);
-    enum ts_git_error error = git__list_dir(packs, "", &names, &count, ret_fault);
-    if (error != TS_GIT_OK)
-        return error;
     add_text(hasher, folder);
     add_status(hasher, folder, "info/alternates");
-    add_number(hasher, count);
-    for (size_t i = 0; i < count; i++) {
-        add_text(hasher, names[i]);
-        add_status(hasher, packs, names[i]);
-    }
-    git__free_names(names, count);
-    for (unsigned i = 0; i < 256; i++) {
+    enum ts_git_error error = add_folder(hasher, folder, "pack", ret_fault);
+    for (unsigned i = 0; i < 256 && error == TS_GIT_OK; i++) {
         char name[3];
         snprintf(name, sizeof name, "%02x", i);
-        add_status(hasher, folder, name);
+        error = add_folder(hasher, folder, name, ret_fault);
     }
-    return TS_GIT_OK;
+    return error;
 }
 
 static void keep_fault(void *ctx, const struct ts_git_fault *fault) {
@@ -103,6 +114,13 @@ enum ts_git_error ts_git_repo_fingerprint(struct ts_git_repo *repo, uint8_t ret_
     add_number(&hasher, repo->shallow_count);
     if (repo->shallow_count > 0)
         ts_blake3_update(&hasher, ts_bytes_of(repo->shallow, repo->shallow_count * sizeof *repo->shallow));
+    add_number(&hasher, repo->grafts.count);
+    if (repo->grafts.count > 0)
+        ts_blake3_update(&hasher,
+                         ts_bytes_of(repo->grafts.items, repo->grafts.count * sizeof *repo->grafts.items));
+    add_number(&hasher, repo->grafts.commit_count);
+    for (size_t i = 0; i < repo->grafts.commit_count; i++)
+        ts_blake3_update(&hasher, ts_bytes_of(repo->grafts.commits[i].bytes, TS_GIT_OID_MAX));
     enum ts_git_error error = add_refs(&hasher, repo, ret_fault);
     for (size_t i = 0; i < repo->object_dir_count && error == TS_GIT_OK; i++)
         error = add_objects(&hasher, repo->object_dirs[i], ret_fault);

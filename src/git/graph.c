@@ -1,10 +1,14 @@
 #include "graph.h"
 
+#include "tree.h"
+
 #include "base/assert.h"
 #include "base/endian.h"
 
 #include <stdlib.h>
 #include <string.h>
+
+#define TREE_PARTS 8 /* beside the memory for the visit: trees that are held by their entries */
 
 bool git__list_add(struct git__list *list, uint32_t item) {
     if (!GIT__GROW(list->items, list->capacity, list->count + 1))
@@ -65,9 +69,59 @@ static uint32_t absent_number(struct ts_git_graph *graph, const struct ts_git_oi
     return number;
 }
 
-static uint32_t number_of(struct ts_git_graph *graph, const struct ts_git_oid *oid) {
+uint32_t git__graph_number(struct ts_git_graph *graph, const struct ts_git_oid *oid) {
     uint32_t number = git__number_of(graph->repo, oid->bytes);
     return number != GIT__NONE ? number : absent_number(graph, oid);
+}
+
+/* ---- types ---- */
+
+void git__expect(struct ts_git_graph *graph, uint32_t number, enum ts_git_type type) {
+    if (number >= graph->total)
+        return;
+    unsigned char bit = (unsigned char)TS_GIT_TYPE_BIT(type);
+    if ((atomic_load_explicit(&graph->expected[number], memory_order_relaxed) & bit) == 0)
+        atomic_fetch_or_explicit(&graph->expected[number], bit, memory_order_relaxed);
+}
+
+/* Blobs are not visited: that they are such is known from the outlines of packs, and from the heads of loose objects. */
+static void note_blobs(struct ts_git_graph *graph) {
+    const struct ts_git_repo *repo = graph->repo;
+    const uint32_t *first = repo->numbers.pack_first;
+    for (size_t pack = 0; pack < repo->pack_count; pack++) {
+        const struct git__outline *outline = repo->packs[pack].outline;
+        for (uint32_t i = 0; i < outline->count; i++)
+            if (outline->nodes[i].type == TS_GIT_BLOB && outline->nodes[i].error == TS_GIT_OK)
+                graph->edges[first[pack] + outline->nodes[i].position].type = TS_GIT_BLOB;
+    }
+    for (uint32_t i = 0; i < repo->numbers.loose_count; i++)
+        if (repo->numbers.loose[i].type == TS_GIT_BLOB)
+            graph->edges[first[repo->pack_count] + i].type = TS_GIT_BLOB;
+}
+
+static void expect_commit(struct ts_git_graph *graph, const struct ts_git_oid *oid) {
+    uint32_t number = git__number_of(graph->repo, oid->bytes);
+    if (number != GIT__NONE)
+        git__expect(graph, number, TS_GIT_COMMIT);
+}
+
+/* What 'shallow' and lines of grafts are about are commits, whether or not anything leads there: git takes them for such. */
+static void expect_named(struct ts_git_graph *graph) {
+    const struct ts_git_repo *repo = graph->repo;
+    for (size_t i = 0; i < repo->shallow_count; i++)
+        expect_commit(graph, &repo->shallow[i]);
+    for (size_t i = 0; i < repo->grafts.commit_count; i++)
+        expect_commit(graph, &repo->grafts.commits[i]);
+}
+
+/* What is of another type than something says is damaged, or what names it is: the way on is lost. */
+static void check_types(struct ts_git_graph *graph, struct git__problems *problems) {
+    for (uint32_t i = 0; i < graph->total; i++) {
+        unsigned type = graph->edges[i].type;
+        unsigned expected = atomic_load_explicit(&graph->expected[i], memory_order_relaxed);
+        if (type != 0 && (expected & ~TS_GIT_TYPE_BIT(type)) != 0)
+            git__problem_add(problems, i, TS_GIT_WRONG_TYPE);
+    }
 }
 
 /* ---- reading ---- */
@@ -75,120 +129,112 @@ static uint32_t number_of(struct ts_git_graph *graph, const struct ts_git_oid *o
 struct reader {
     struct ts_git_graph *graph;
     struct reader_worker {
-        struct git__list removed; /* of the tree that is read */
+        struct git__tree_reader trees;
         struct git__problems problems;
     } * workers;
 };
 
-static bool add_child(struct ts_git_graph *graph, struct git__list *list,
-                      const struct ts_git_tree_entry *entry) {
-    if (ts_git_mode_is_submodule(entry->mode))
-        return true;
-    uint32_t number = number_of(graph, &entry->oid);
-    return number != GIT__NONE && git__list_add(list, number);
-}
-
 enum outcome { DONE, BAD_CONTENT, NO_MEMORY };
 
-/* All entries up to the first that is not valid. */
-static enum outcome add_all(struct ts_git_graph *graph, struct git__list *list, struct ts_bytes content) {
-    struct ts_git_tree_entry entry;
-    enum ts_git_tree_step step;
-    while ((step = ts_git_tree_next(graph->repo->hash, &content, &entry)) == TS_GIT_TREE_ENTRY)
-        if (!add_child(graph, list, &entry))
-            return NO_MEMORY;
-    return step == TS_GIT_TREE_END ? DONE : BAD_CONTENT;
+uint32_t git__graph_name(struct ts_git_graph *graph, struct git__name_cache *cache, struct ts_bytes name,
+                         uint32_t mode) {
+    size_t bytes;
+    uint32_t number = git__names_add(&graph->names, cache, name, mode, &bytes);
+    if (bytes > 0)
+        atomic_fetch_add_explicit(&graph->list_bytes, bytes, memory_order_relaxed);
+    return number;
 }
 
-/* Entries that both begin with, byte for byte, go. What is skipped was looked at as entries of the new tree,
- * so it is entries of the old one, too. */
-static void skip_common(size_t hash_len, struct ts_bytes *new_rest, struct ts_bytes *old_rest) {
-    for (;;) {
-        const uint8_t *zero = new_rest->len > 0 ? memchr(new_rest->data, 0, new_rest->len) : NULL;
-        if (zero == NULL)
-            return;
-        size_t len = (size_t)(zero - new_rest->data) + 1 + hash_len;
-        if (len > new_rest->len || len > old_rest->len || memcmp(new_rest->data, old_rest->data, len) != 0)
-            return;
-        *new_rest = ts_bytes_skip(*new_rest, len);
-        *old_rest = ts_bytes_skip(*old_rest, len);
-    }
+static bool list_changes(const struct git__tree_reader *trees, struct git__list *list,
+                         struct git__edges *edges) {
+    size_t most = 2 * (trees->added_count + trees->removed_count);
+    if (!GIT__GROW(list->items, list->capacity, list->count + most + 1)) /* never NULL */
+        return false;
+    uint32_t *at = list->items + list->count;
+    for (size_t i = 0; i < trees->added_count; i++)
+        if (trees->added[i].change.child != GIT__NONE)
+            *at++ = trees->added[i].change.child;
+    edges->added = (uint32_t)(at - list->items - (ptrdiff_t)list->count);
+    for (size_t i = 0; i < trees->removed_count; i++)
+        *at++ = trees->removed[i].child;
+    edges->removed = (uint32_t)trees->removed_count;
+    edges->has_folders = trees->has_folders;
+    for (size_t i = 0; i < trees->added_count; i++)
+        if (trees->added[i].change.child != GIT__NONE)
+            *at++ = trees->added[i].change.name;
+    for (size_t i = 0; i < trees->removed_count; i++)
+        *at++ = trees->removed[i].name;
+    list->count = (size_t)(at - list->items);
+    return true;
 }
 
-/* Each entry of either is matched with an equal one of the other, or is added or removed. Right in any order
- * of entries, small in the usual one. */
-static enum outcome add_difference(struct ts_git_graph *graph, struct git__list *added,
-                                   struct git__list *removed, struct ts_bytes content, struct ts_bytes base) {
-    enum ts_git_hash hash = graph->repo->hash;
-    for (;;) {
-        skip_common(ts_git_hash_len(hash), &content, &base);
-        struct ts_bytes new_next = content;
-        struct ts_bytes old_next = base;
-        struct ts_git_tree_entry new_entry;
-        struct ts_git_tree_entry old_entry;
-        enum ts_git_tree_step new_step = ts_git_tree_next(hash, &new_next, &new_entry);
-        enum ts_git_tree_step old_step = ts_git_tree_next(hash, &old_next, &old_entry);
-        if (new_step == TS_GIT_TREE_BAD || old_step == TS_GIT_TREE_BAD)
-            return BAD_CONTENT;
-        if (new_step == TS_GIT_TREE_END && old_step == TS_GIT_TREE_END)
-            return DONE;
-        int order = new_step == TS_GIT_TREE_END   ? 1
-                    : old_step == TS_GIT_TREE_END ? -1
-                                                  : ts_bytes_compare(new_entry.name, old_entry.name);
-        if (order <= 0) {
-            if (!add_child(graph, added, &new_entry))
-                return NO_MEMORY;
-            content = new_next;
-        }
-        if (order >= 0) {
-            if (!add_child(graph, removed, &old_entry))
-                return NO_MEMORY;
-            base = old_next;
-        }
-    }
+static enum outcome read_tree(struct git__tree_reader *trees, struct git__list *list,
+                              const struct ts_git_object *object, struct git__edges *edges, void **result) {
+    bool has_base;
+    struct git__tree *tree = NULL;
+    enum git__tree_outcome outcome = git__tree_read(trees, object, &has_base, &tree);
+    *result = tree;
+    if (outcome == GIT__TREE_NO_MEMORY || !list_changes(trees, list, edges))
+        return NO_MEMORY;
+    if (has_base)
+        edges->base = object->base->number;
+    return outcome == GIT__TREE_BAD ? BAD_CONTENT : DONE;
 }
 
-static enum outcome read_tree(struct ts_git_graph *graph, struct reader_worker *worker,
-                              struct git__list *list, const struct ts_git_object *object,
-                              struct git__edges *edges) {
-    enum outcome outcome = BAD_CONTENT;
-    if (object->base != NULL && graph->edges[object->base->number].type == TS_GIT_TREE) {
-        worker->removed.count = 0;
-        outcome = add_difference(graph, list, &worker->removed, object->content, object->base->content);
-        if (outcome == DONE) {
-            edges->base = object->base->number;
-            edges->added = (uint32_t)(list->count - edges->start);
-            edges->removed = (uint32_t)worker->removed.count;
-            for (size_t i = 0; i < worker->removed.count; i++)
-                if (!git__list_add(list, worker->removed.items[i]))
-                    return NO_MEMORY;
-            return DONE;
-        }
-    }
-    if (outcome == NO_MEMORY)
-        return outcome;
-    /* On its own: its base, or itself, is not a valid tree. */
-    list->count = (size_t)edges->start;
-    outcome = add_all(graph, list, object->content);
-    edges->added = (uint32_t)(list->count - edges->start);
-    return outcome;
+static void release_tree(void *ctx, void *result) {
+    const struct reader *reader = ctx;
+    git__tree_free(reader->graph, result);
+}
+
+/* A parent, unless it is among those that are there. */
+static bool add_parent(struct ts_git_graph *graph, struct git__list *list, size_t first,
+                       const struct ts_git_oid *oid) {
+    uint32_t number = git__graph_number(graph, oid);
+    if (number == GIT__NONE)
+        return false;
+    git__expect(graph, number, TS_GIT_COMMIT);
+    for (size_t i = first; i < list->count && list->count - first < 64; i++)
+        if (list->items[i] == number)
+            return true;
+    return git__list_add(list, number);
+}
+
+/* Its own parents, and those that a graft gives to it; of a commit where a shallow clone ends, none. */
+static bool add_parents(struct ts_git_graph *graph, struct git__list *list, const struct ts_git_oid *oid,
+                        struct ts_bytes lines) {
+    const struct git__grafts *grafts = &graph->repo->grafts;
+    struct ts_git_oid parent;
+    size_t first = list->count;
+    bool done = true;
+    if (git__is_shallow_commit(graph->repo, oid))
+        return true;
+    while (done && ts_git_commit_next_parent(graph->repo->hash, &lines, &parent))
+        done = add_parent(graph, list, first, &parent);
+    for (const struct git__graft *graft = git__grafts_find(grafts, oid); done && graft != NULL;
+         graft = git__grafts_next(grafts, graft))
+        done = add_parent(graph, list, first, &graft->parent);
+    return done;
+}
+
+static void tell_message(const struct ts_git_graph *graph, unsigned worker,
+                         const struct ts_git_object *object, struct ts_bytes message) {
+    if (graph->options.message != NULL && object->content.len == object->size)
+        graph->options.message(graph->options.message_ctx, worker, object, message);
 }
 
 static enum outcome read_commit(struct ts_git_graph *graph, struct git__list *list,
                                 const struct ts_git_object *object, struct git__edges *edges) {
     struct ts_git_commit commit;
-    struct ts_git_oid parent;
     if (!ts_git_commit_parse(graph->repo->hash, object->content, &commit))
         return BAD_CONTENT;
+    tell_message(graph, edges->worker, object, commit.message);
     uint64_t time = (uint64_t)commit.committer.time_s;
-    uint32_t tree = number_of(graph, &commit.tree);
+    uint32_t tree = git__graph_number(graph, &commit.tree);
+    if (tree != GIT__NONE)
+        git__expect(graph, tree, TS_GIT_TREE);
     bool done = tree != GIT__NONE && git__list_add(list, tree) && git__list_add(list, (uint32_t)time) &&
                 git__list_add(list, (uint32_t)(time >> 32));
-    bool is_cut = git__is_shallow_commit(graph->repo, &object->oid);
-    while (done && !is_cut && ts_git_commit_next_parent(graph->repo->hash, &commit.parents, &parent)) {
-        uint32_t number = number_of(graph, &parent);
-        done = number != GIT__NONE && git__list_add(list, number);
-    }
+    done = done && add_parents(graph, list, &object->oid, commit.parents);
     edges->added = (uint32_t)(list->count - edges->start);
     return done ? DONE : NO_MEMORY;
 }
@@ -198,19 +244,22 @@ static enum outcome read_tag(struct ts_git_graph *graph, struct git__list *list,
     struct ts_git_tag tag;
     if (!ts_git_tag_parse(graph->repo->hash, object->content, &tag))
         return BAD_CONTENT;
-    uint32_t target = number_of(graph, &tag.target);
+    tell_message(graph, edges->worker, object, tag.message);
+    uint32_t target = git__graph_number(graph, &tag.target);
+    if (target != GIT__NONE)
+        git__expect(graph, target, tag.target_type);
     edges->added = 1;
     return target != GIT__NONE && git__list_add(list, target) ? DONE : NO_MEMORY;
 }
 
 static enum outcome read_object(struct ts_git_graph *graph, struct reader_worker *worker,
                                 struct git__list *list, const struct ts_git_object *object,
-                                struct git__edges *edges) {
+                                struct git__edges *edges, void **result) {
     switch (object->type) {
     case TS_GIT_COMMIT:
         return read_commit(graph, list, object, edges);
     case TS_GIT_TREE:
-        return read_tree(graph, worker, list, object, edges);
+        return read_tree(&worker->trees, list, object, edges, result);
     case TS_GIT_TAG:
         return read_tag(graph, list, object, edges);
     case TS_GIT_BLOB:
@@ -228,21 +277,30 @@ static bool keeps_limit(struct ts_git_graph *graph, size_t added) {
     return graph->options.table_bytes_max == 0 || bytes <= graph->options.table_bytes_max;
 }
 
+/* Whether the first window of a commit or a tag has all of its lines before the message, which say where it leads. A tree has
+ * no such lines. */
+static bool has_head(const struct ts_git_object *object) {
+    return object->type != TS_GIT_TREE &&
+           memmem(object->content.data, object->content.len, "\n\n", 2) != NULL;
+}
+
 /* Each number is visited once, by one thread, so its row needs no lock. */
 static bool take(void *ctx, unsigned index, const struct ts_git_object *object, void **result) {
-    (void)result;
     struct reader *reader = ctx;
     struct ts_git_graph *graph = reader->graph;
     struct reader_worker *worker = &reader->workers[index];
     struct git__list *list = &graph->lists[index];
-    if (object->content.len != object->size) { /* a tree of many megabytes */
-        if (object->is_last)
-            git__problem_add(&worker->problems, object->number, TS_GIT_TOO_LARGE);
-        return true;
+    if (object->content.len != object->size) { /* in windows: many megabytes */
+        if (object->content_at > 0)
+            return true;
+        if (!has_head(object)) {
+            git__problem_add(&worker->problems, object->number, TS_GIT_NO_ROOM);
+            return true;
+        }
     }
     struct git__edges edges = {
-        .base = GIT__NONE, .worker = (uint16_t)index, .type = (uint16_t)object->type, .start = list->count};
-    enum outcome outcome = read_object(graph, worker, list, object, &edges);
+        .base = GIT__NONE, .worker = (uint16_t)index, .type = (uint8_t)object->type, .start = list->count};
+    enum outcome outcome = read_object(graph, worker, list, object, &edges, result);
     if (!keeps_limit(graph, list->count - (size_t)edges.start))
         outcome = NO_MEMORY;
     if (outcome == NO_MEMORY) {
@@ -257,33 +315,124 @@ static bool take(void *ctx, unsigned index, const struct ts_git_object *object, 
         }
     }
     graph->edges[object->number] = edges;
+    if (object->type == TS_GIT_TREE && !git__list_add(&graph->tree_lists[index], object->number)) {
+        worker->problems.no_memory = true;
+        return false;
+    }
     return true;
 }
 
 /* ---- an order in which bases come first ---- */
 
+/* A tree behind its bases, unless they are there. */
+static bool put_chain(struct ts_git_graph *graph, uint32_t tree, uint64_t *done, struct git__list *chain,
+                      uint32_t *count) {
+    chain->count = 0;
+    for (uint32_t at = tree;
+         at != GIT__NONE && graph->edges[at].type == TS_GIT_TREE && (done[at / 64] >> (at % 64) & 1) == 0;
+         at = graph->edges[at].base) {
+        done[at / 64] |= UINT64_C(1) << (at % 64);
+        if (!git__list_add(chain, at))
+            return false;
+    }
+    while (chain->count > 0)
+        graph->trees[(*count)++] = chain->items[--chain->count];
+    return true;
+}
+
+/* Nearly as they were read, so that who goes through them goes through memory from front to back. */
 static bool order_trees(struct ts_git_graph *graph) {
-    for (uint32_t i = 0; i < graph->total; i++)
-        graph->tree_count += graph->edges[i].type == TS_GIT_TREE;
-    graph->trees = malloc(((size_t)graph->tree_count + 1) * sizeof *graph->trees);
     uint64_t *done = calloc((size_t)graph->total / 64 + 1, sizeof *done);
     struct git__list chain = {.items = NULL};
-    bool is_ordered = graph->trees != NULL && done != NULL;
+    bool is_ordered = done != NULL;
     uint32_t count = 0;
-    for (uint32_t i = 0; i < graph->total && is_ordered; i++) {
-        chain.count = 0;
-        for (uint32_t at = i; at != GIT__NONE && graph->edges[at].type == TS_GIT_TREE &&
-                              (done[at / 64] >> (at % 64) & 1) == 0 && is_ordered;
-             at = graph->edges[at].base) {
-            done[at / 64] |= UINT64_C(1) << (at % 64);
-            is_ordered = git__list_add(&chain, at);
-        }
-        while (chain.count > 0)
-            graph->trees[count++] = chain.items[--chain.count];
-    }
+    for (unsigned i = 0; i < graph->list_count && is_ordered; i++)
+        for (size_t k = 0; k < graph->tree_lists[i].count && is_ordered; k++)
+            is_ordered = put_chain(graph, graph->tree_lists[i].items[k], done, &chain, &count);
     free(chain.items);
     free(done);
     return is_ordered;
+}
+
+static void *order(void *argument) {
+    struct ts_git_graph *graph = argument;
+    graph->is_ordered = order_trees(graph) && git__names_rank(&graph->names);
+    return NULL;
+}
+
+static bool begin_order(struct ts_git_graph *graph) {
+    for (unsigned i = 0; i < graph->list_count; i++)
+        graph->tree_count += (uint32_t)graph->tree_lists[i].count;
+    graph->trees = malloc(((size_t)graph->tree_count + 1) * sizeof *graph->trees);
+    graph->is_ordering = graph->trees != NULL && graph->list_count > 1 &&
+                         pthread_create(&graph->ordering, NULL, order, graph) == 0;
+    return graph->trees != NULL;
+}
+
+static void end_order(struct ts_git_graph *graph) {
+    if (graph->is_ordering)
+        pthread_join(graph->ordering, NULL);
+    graph->is_ordering = false;
+}
+
+bool git__graph_order(struct ts_git_graph *graph) {
+    end_order(graph);
+    if (!graph->is_ordered)
+        (void)order(graph);
+    return graph->is_ordered;
+}
+
+static int compare_replaced(const void *a, const void *b) {
+    const struct git__replaced *x = a;
+    const struct git__replaced *y = b;
+    return (x->number > y->number) - (x->number < y->number);
+}
+
+uint32_t git__replacement_of(const struct ts_git_graph *graph, uint32_t number) {
+    struct git__replaced key = {.number = number};
+    const struct git__replaced *found =
+        graph->replaced_count == 0
+            ? NULL
+            : bsearch(&key, graph->replaced, graph->replaced_count, sizeof key, compare_replaced);
+    return found != NULL ? found->by : GIT__NONE;
+}
+
+/* Git reads nothing in the place of an object of another type. What is not there or cannot be read has no type. */
+static void check_replaced(struct ts_git_graph *graph, const struct git__replaced *pair,
+                           const struct ts_git_oid *oid) {
+    struct ts_git_fault fault;
+    unsigned type = pair->number < graph->total ? graph->edges[pair->number].type : 0;
+    unsigned by = pair->by < graph->total ? graph->edges[pair->by].type : 0;
+    if (type == 0 || by == 0 || type == by)
+        return;
+    (void)git__fault_object(TS_GIT_WRONG_TYPE, graph->repo->hash, oid, NULL, &fault);
+    git__fault_send(&graph->options.faults, &fault);
+}
+
+/* What refs/replace says. Of refs themselves, those that cannot be read are told where they are walked. */
+static enum ts_git_error find_replaced(struct ts_git_graph *graph, struct ts_git_fault *ret_fault) {
+    struct ts_git_refs refs;
+    enum ts_git_error error = ts_git_refs_list(graph->repo, NULL, &refs, ret_fault);
+    if (error != TS_GIT_OK)
+        return error;
+    for (size_t i = 0; i < refs.count && error == TS_GIT_OK; i++) {
+        struct ts_git_oid oid;
+        if (!git__replaced_by(graph->repo, &refs.items[i], &graph->options.faults, &oid))
+            continue;
+        struct git__replaced pair = {git__graph_number(graph, &oid),
+                                     git__graph_number(graph, &refs.items[i].oid)};
+        if (pair.number == GIT__NONE || pair.by == GIT__NONE ||
+            !GIT__GROW(graph->replaced, graph->replaced_capacity, graph->replaced_count + 1))
+            error = git__fault(TS_GIT_NO_MEMORY, graph->repo->common_dir, ret_fault);
+        else
+            graph->replaced[graph->replaced_count++] = pair;
+        if (error == TS_GIT_OK)
+            check_replaced(graph, &pair, &oid);
+    }
+    if (graph->replaced_count > 0)
+        qsort(graph->replaced, graph->replaced_count, sizeof *graph->replaced, compare_replaced);
+    ts_git_refs_release(&refs);
+    return error;
 }
 
 static enum ts_git_error find_cut(struct ts_git_graph *graph, struct ts_git_fault *ret_fault) {
@@ -299,13 +448,15 @@ static int compare_problems(const void *a, const void *b) {
     return (x->number > y->number) - (x->number < y->number);
 }
 
-/* In order of numbers, whichever thread met them. */
-static void send_problems(struct ts_git_graph *graph, const struct reader *reader) {
+/* In order of numbers, whichever thread met them. False when memory ran out: some may be lost. */
+static bool send_problems(struct ts_git_graph *graph, const struct reader *reader) {
     struct git__problems all = {.items = NULL};
-    for (unsigned i = 0; i < graph->list_count; i++)
-        for (size_t k = 0; k < reader->workers[i].problems.count; k++)
-            git__problem_add(&all, reader->workers[i].problems.items[k].number,
-                             reader->workers[i].problems.items[k].error);
+    for (unsigned i = 0; i < graph->list_count; i++) {
+        const struct git__problems *own = &reader->workers[i].problems;
+        for (size_t k = 0; k < own->count; k++)
+            git__problem_add_typed(&all, &own->items[k]);
+        all.no_memory = all.no_memory || own->no_memory;
+    }
     if (all.count > 0)
         qsort(all.items, all.count, sizeof *all.items, compare_problems);
     for (size_t i = 0; i < all.count; i++) {
@@ -316,6 +467,7 @@ static void send_problems(struct ts_git_graph *graph, const struct reader *reade
         git__fault_send(&graph->options.faults, &fault);
     }
     free(all.items);
+    return !all.no_memory;
 }
 
 static enum ts_git_error read_all(struct ts_git_graph *graph, struct reader *reader,
@@ -323,24 +475,64 @@ static enum ts_git_error read_all(struct ts_git_graph *graph, struct reader *rea
     struct ts_git_visit_options options = {
         .threads = graph->list_count,
         .types = TS_GIT_TYPE_BIT(TS_GIT_COMMIT) | TS_GIT_TYPE_BIT(TS_GIT_TREE) | TS_GIT_TYPE_BIT(TS_GIT_TAG),
+        .verify = TS_GIT_TYPE_BIT(TS_GIT_COMMIT) | TS_GIT_TYPE_BIT(TS_GIT_TAG) |
+                  (graph->options.verify_trees ? TS_GIT_TYPE_BIT(TS_GIT_TREE) : 0),
         .memory_bytes = graph->options.memory_bytes,
         .spill_dir = graph->options.spill_dir,
+        .watch = graph->options.watch,
         .faults = graph->options.faults,
     };
-    struct ts_git_visitor visitor = {.visit = take, .ctx = reader};
+    struct ts_git_visitor visitor = {.visit = take, .release = release_tree, .ctx = reader};
     enum ts_git_error error = ts_git_visit(graph->repo, &options, &visitor, NULL, ret_fault);
-    if (error == TS_GIT_STOPPED)
-        error = git__fault(TS_GIT_NO_MEMORY, graph->repo->common_dir, ret_fault);
-    if (error == TS_GIT_OK)
-        send_problems(graph, reader);
-    if (error == TS_GIT_OK && !order_trees(graph))
-        error = git__fault(TS_GIT_NO_MEMORY, graph->repo->common_dir, ret_fault);
+    for (unsigned i = 0; error == TS_GIT_STOPPED && i < graph->list_count; i++)
+        if (reader->workers[i].problems.no_memory)
+            error = git__fault(TS_GIT_NO_MEMORY, graph->repo->common_dir, ret_fault);
+    if (error == TS_GIT_OK) {
+        note_blobs(graph);
+        expect_named(graph);
+        check_types(graph, &reader->workers[0].problems);
+        if (!send_problems(graph, reader) || !begin_order(graph))
+            error = git__fault(TS_GIT_NO_MEMORY, graph->repo->common_dir, ret_fault);
+    }
+    return error;
+}
+
+static bool reader_init(struct reader *reader) {
+    struct ts_git_graph *graph = reader->graph;
+    reader->workers = calloc(graph->list_count, sizeof *reader->workers);
+    bool done = reader->workers != NULL;
+    for (unsigned i = 0; done && i < graph->list_count; i++) {
+        struct git__tree_reader *trees = &reader->workers[i].trees;
+        trees->graph = graph;
+        trees->names = calloc(1, sizeof *trees->names);
+        done = trees->names != NULL;
+    }
+    return done;
+}
+
+/* Outlines of packs, while the objects are numbered. One that is lacking is made when it is needed. */
+static void *draw_outlines(void *argument) {
+    struct ts_git_repo *repo = argument;
+    for (size_t i = 0; i < repo->pack_count; i++)
+        if (repo->packs[i].outline == NULL)
+            repo->packs[i].outline = git__outline_new(&repo->packs[i]);
+    return NULL;
+}
+
+static enum ts_git_error number_objects(struct ts_git_repo *repo, const struct ts_git_graph_options *options,
+                                        struct ts_git_fault *ret_fault) {
+    pthread_t drawing;
+    bool is_drawing = options != NULL && options->threads > 1 && !repo->numbers.is_filled &&
+                      pthread_create(&drawing, NULL, draw_outlines, repo) == 0;
+    enum ts_git_error error = git__numbers_fill(repo, options != NULL ? &options->faults : NULL, ret_fault);
+    if (is_drawing)
+        pthread_join(drawing, NULL);
     return error;
 }
 
 enum ts_git_error ts_git_graph_new(struct ts_git_repo *repo, const struct ts_git_graph_options *options,
                                    struct ts_git_graph **ret_graph, struct ts_git_fault *ret_fault) {
-    enum ts_git_error error = git__numbers_fill(repo, options != NULL ? &options->faults : NULL, ret_fault);
+    enum ts_git_error error = number_objects(repo, options, ret_fault);
     if (error != TS_GIT_OK)
         return error;
     struct ts_git_graph *graph = calloc(1, sizeof *graph);
@@ -353,21 +545,31 @@ enum ts_git_error ts_git_graph_new(struct ts_git_repo *repo, const struct ts_git
     unsigned threads = graph->options.threads == 0 ? 1 : graph->options.threads;
     graph->list_count = threads > 256 ? 256 : threads;
     pthread_mutex_init(&graph->absent.lock, NULL);
+    git__names_init(&graph->names);
+    atomic_init(&graph->tree_bytes, 0);
+    graph->tree_bytes_max = git__graph_memory(graph) / TREE_PARTS;
     atomic_init(&graph->list_bytes, 0);
     graph->edges = calloc((size_t)graph->total + 1, sizeof *graph->edges);
     graph->lists = calloc(graph->list_count, sizeof *graph->lists);
-    struct reader reader = {.graph = graph, .workers = calloc(graph->list_count, sizeof *reader.workers)};
-    if (graph->edges == NULL || graph->lists == NULL || reader.workers == NULL)
+    graph->tree_lists = calloc(graph->list_count, sizeof *graph->tree_lists);
+    graph->expected = calloc((size_t)graph->total + 1, sizeof *graph->expected);
+    struct reader reader = {.graph = graph};
+    if (graph->edges == NULL || graph->lists == NULL || graph->tree_lists == NULL ||
+        graph->expected == NULL || !reader_init(&reader))
         error = git__fault(TS_GIT_NO_MEMORY, repo->common_dir, ret_fault);
     if (error == TS_GIT_OK)
         error = read_all(graph, &reader, ret_fault);
     if (error == TS_GIT_OK)
         error = find_cut(graph, ret_fault);
+    if (error == TS_GIT_OK)
+        error = find_replaced(graph, ret_fault);
     for (unsigned i = 0; reader.workers != NULL && i < graph->list_count; i++) {
-        free(reader.workers[i].removed.items);
+        git__tree_reader_release(&reader.workers[i].trees);
         free(reader.workers[i].problems.items);
     }
     free(reader.workers);
+    free(graph->expected);
+    graph->expected = NULL;
     if (error != TS_GIT_OK) {
         ts_git_graph_free(graph);
         return error;
@@ -379,21 +581,27 @@ enum ts_git_error ts_git_graph_new(struct ts_git_repo *repo, const struct ts_git
 void ts_git_graph_free(struct ts_git_graph *graph) {
     if (graph == NULL)
         return;
+    end_order(graph);
     for (unsigned i = 0; graph->lists != NULL && i < graph->list_count; i++)
         free(graph->lists[i].items);
+    for (unsigned i = 0; graph->tree_lists != NULL && i < graph->list_count; i++)
+        free(graph->tree_lists[i].items);
     free(graph->lists);
+    free(graph->tree_lists);
     free(graph->edges);
     free(graph->trees);
+    free(graph->replaced);
     free(graph->absent.oids);
     free(graph->absent.slots);
     pthread_mutex_destroy(&graph->absent.lock);
+    git__names_release(&graph->names);
     ts_git_set_free(graph->cut);
     free(graph);
 }
 
 uint64_t ts_git_graph_bytes(const struct ts_git_graph *graph) {
     uint64_t bytes = (uint64_t)graph->total * sizeof *graph->edges +
-                     (uint64_t)graph->tree_count * sizeof *graph->trees +
+                     (uint64_t)graph->tree_count * 2 * sizeof *graph->trees +
                      (uint64_t)graph->absent.capacity * sizeof *graph->absent.oids +
                      (uint64_t)graph->absent.slot_count * sizeof *graph->absent.slots;
     for (unsigned i = 0; i < graph->list_count; i++)

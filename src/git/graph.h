@@ -5,24 +5,27 @@
  *   commit   tree, time low, time high, parents...
  *   tag      target
  *   tree     added..., removed...       children against those of `base`, as multisets; no base: all added
+ *            names of added..., of removed...
  *
- *   children(tree) = children(base) - removed + added
+ *   entries(tree) = entries(base) - removed + added
  */
 #ifndef TS_GIT_GRAPH_H
 #define TS_GIT_GRAPH_H
 
 #include "git/walk.h"
+#include "names.h"
 #include "plan.h"
 
 #include <pthread.h>
 #include <stdatomic.h>
 
 struct git__edges {
-    uint32_t base;   /* of a tree: GIT__NONE for none */
-    uint16_t worker; /* whose list */
-    uint16_t type;   /* enum ts_git_type; 0: not read, such as a blob */
-    uint64_t start;  /* in that list */
-    uint32_t added;  /* or all, of commits and tags */
+    uint32_t base;    /* of a tree: GIT__NONE for none */
+    uint16_t worker;  /* whose list */
+    uint8_t type;     /* enum ts_git_type; 0: could not be read */
+    bool has_folders; /* of a tree: some of what is added or removed are trees */
+    uint64_t start;   /* in that list */
+    uint32_t added;   /* or all, of commits and tags */
     uint32_t removed;
 };
 
@@ -41,6 +44,12 @@ struct git__absent {
     size_t slot_count;
 };
 
+/* An object that stands for another. */
+struct git__replaced {
+    uint32_t number;
+    uint32_t by;
+};
+
 struct ts_git_graph {
     struct ts_git_repo *repo;
     struct ts_git_graph_options options;
@@ -49,17 +58,50 @@ struct ts_git_graph {
     struct git__list *lists; /* one for each thread */
     unsigned list_count;
     atomic_uint_fast64_t list_bytes; /* of all of them, while it is read */
-    uint32_t *trees;                 /* bases before what is made from them */
+    struct git__list *tree_lists;    /* trees as each thread read them, until they are ordered */
+    uint32_t *trees;                 /* bases before what is made from them; see git__graph_order */
     uint32_t tree_count;
+    pthread_t ordering; /* the thread that orders trees and ranks names, while is_ordering */
+    bool is_ordering;
+    bool is_ordered;
     struct git__absent absent;
+    struct git__names names;
+    atomic_uint_fast64_t tree_bytes; /* of trees that are held by their entries, while the graph is read */
+    uint64_t tree_bytes_max;
+    atomic_uchar *expected;         /* TS_GIT_TYPE_BITs of what names an object, while the graph is read */
+    struct git__replaced *replaced; /* by number */
+    size_t replaced_count;
+    size_t replaced_capacity;
     struct ts_git_set *cut; /* commits whose parents a shallow clone leaves out */
 };
+
+#define GIT__REPLACED_MAX 5 /* objects that stand for one another, as git follows them */
+
+/* What stands for it, or GIT__NONE. */
+uint32_t git__replacement_of(const struct ts_git_graph *graph, uint32_t number);
+
+#define GIT__GRAPH_MEMORY_DEFAULT (UINT64_C(1) << 30)
+
+static inline uint64_t git__graph_memory(const struct ts_git_graph *graph) {
+    return graph->options.memory_bytes != 0 ? graph->options.memory_bytes : GIT__GRAPH_MEMORY_DEFAULT;
+}
 
 #define GIT__COMMIT_HEAD 3 /* tree and time, before the parents */
 
 static inline const uint32_t *git__edges_of(const struct ts_git_graph *graph, uint32_t number) {
     const struct git__edges *edges = &graph->edges[number];
     return graph->lists[edges->worker].items + edges->start;
+}
+
+/* Of a tree: names of what is added, and behind them of what is removed. */
+static inline const uint32_t *git__edge_names_of(const struct ts_git_graph *graph, uint32_t number) {
+    const struct git__edges *edges = &graph->edges[number];
+    return git__edges_of(graph, number) + edges->added + edges->removed;
+}
+
+/* What could not be read may be one: another copy of it is perhaps read as such. */
+static inline bool git__may_be_blob(const struct ts_git_graph *graph, uint32_t number) {
+    return graph->edges[number].type == TS_GIT_BLOB || graph->edges[number].type == 0;
 }
 
 static inline int64_t git__commit_time(const struct ts_git_graph *graph, uint32_t number) {
@@ -78,6 +120,20 @@ struct git__selected {
 enum ts_git_error git__select(struct ts_git_graph *graph, const struct ts_git_selection *selection,
                               struct git__selected *ret_selected, struct ts_git_fault *ret_fault);
 void git__selected_release(struct git__selected *selected);
+
+/* The number of an object, also of one that is not there; GIT__NONE when there is no memory. */
+uint32_t git__graph_number(struct ts_git_graph *graph, const struct ts_git_oid *oid);
+
+/* Sees to it that trees are in order and names have ranks, which attribution needs and nothing else: a thread of its own does
+ * it while contents are looked at. False when there is no memory. */
+bool git__graph_order(struct ts_git_graph *graph);
+
+/* The number of a name with a mode; GIT__NONE when there is no memory. */
+uint32_t git__graph_name(struct ts_git_graph *graph, struct git__name_cache *cache, struct ts_bytes name,
+                         uint32_t mode);
+
+/* Something says that the object is of this type. Whether it is, is known when everything is read. */
+void git__expect(struct ts_git_graph *graph, uint32_t number, enum ts_git_type type);
 
 bool git__list_add(struct git__list *list, uint32_t item);
 

@@ -81,6 +81,10 @@ enum ts_git_error git__inflate_stream_read(struct git__inflate_stream *stream, u
     return TS_GIT_OK;
 }
 
+bool git__inflate_stream_used_all(const struct git__inflate_stream *stream) {
+    return stream->at_end && stream->z.avail_in == 0 && stream->rest.len == 0;
+}
+
 enum ts_git_error git__inflate_stream_finish(struct git__inflate_stream *stream) {
     uint8_t more;
     size_t got = 0;

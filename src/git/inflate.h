@@ -37,6 +37,9 @@ void git__inflate_stream_release(struct git__inflate_stream *stream);
 enum ts_git_error git__inflate_stream_read(struct git__inflate_stream *stream, uint8_t *ret_bytes, size_t len,
                                            size_t *ret_len);
 
+/* Whether the stream is at its end and so is what it was read from. */
+bool git__inflate_stream_used_all(const struct git__inflate_stream *stream);
+
 /* OK when nothing is left and the checksum held. */
 enum ts_git_error git__inflate_stream_finish(struct git__inflate_stream *stream);
 

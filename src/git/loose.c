@@ -17,8 +17,10 @@ static enum ts_git_error head_parse(struct ts_bytes text, struct git__loose_head
     if (space == NULL)
         return TS_GIT_BAD_ENTRY;
     size_t type_len = (size_t)(space - line.data);
-    if (!ts_git_type_from_name(ts_bytes_first(line, type_len), &head.type) ||
-        ts_u64_parse(ts_bytes_skip(line, type_len + 1), &head.size) != TS_NUMBER_OK)
+    struct ts_bytes size = ts_bytes_skip(line, type_len + 1);
+    bool is_padded = size.len > 1 && size.data[0] == '0'; /* git reads none of these */
+    if (is_padded || !ts_git_type_from_name(ts_bytes_first(line, type_len), &head.type) ||
+        ts_u64_parse(size, &head.size) != TS_NUMBER_OK)
         return TS_GIT_BAD_ENTRY;
     *ret_head = head;
     return TS_GIT_OK;
@@ -50,6 +52,8 @@ enum ts_git_error git__loose_content(struct git__inflater *inflater, struct ts_b
         return TS_GIT_NO_MEMORY;
     size_t used;
     enum ts_git_error error = git__inflate(inflater, file, bytes, whole, &used);
+    if (error == TS_GIT_OK && used != file.len)
+        error = TS_GIT_BAD_DEFLATE;
     if (error == TS_GIT_OK && size > 0)
         memcpy(ret_bytes, bytes + head->len, size);
     free(bytes);

@@ -19,7 +19,7 @@ struct git__loose_head {
 /* Inflates the first bytes of a loose object's file. */
 enum ts_git_error git__loose_head(struct ts_bytes file, struct git__loose_head *ret_head);
 
-/* The content whole; ret_bytes has room for head->size. */
+/* The content whole; ret_bytes has room for head->size. A file with anything behind its end is damaged, for git, too. */
 enum ts_git_error git__loose_content(struct git__inflater *inflater, struct ts_bytes file,
                                      const struct git__loose_head *head, uint8_t *ret_bytes);
 

@@ -22,9 +22,12 @@ struct loose_list {
     size_t capacity;
 };
 
-static void keep_fault(struct git__numbers *numbers, const struct ts_git_fault *fault) {
-    if (GIT__GROW(numbers->faults, numbers->fault_capacity, numbers->fault_count + 1))
-        numbers->faults[numbers->fault_count++] = *fault;
+/* Until somebody asks for faults. False when memory runs out. */
+static bool keep_fault(struct git__numbers *numbers, const struct ts_git_fault *fault) {
+    if (!GIT__GROW(numbers->faults, numbers->fault_capacity, numbers->fault_count + 1))
+        return false;
+    numbers->faults[numbers->fault_count++] = *fault;
+    return true;
 }
 
 static void tell_faults(struct git__numbers *numbers, const struct ts_git_fault_sink *sink) {
@@ -48,10 +51,8 @@ static enum ts_git_error list_fan(struct ts_git_repo *repo, uint32_t object_dir,
     struct ts_git_fault fault;
     enum ts_git_error error = git__list_dir(path, "", &names, &name_count, &fault);
     free(path);
-    if (error == TS_GIT_NO_MEMORY)
-        return git__fault(error, NULL, ret_fault);
-    if (error != TS_GIT_OK)
-        keep_fault(&repo->numbers, &fault);
+    if (error == TS_GIT_NO_MEMORY || (error != TS_GIT_OK && !keep_fault(&repo->numbers, &fault)))
+        return git__fault(TS_GIT_NO_MEMORY, NULL, ret_fault);
     error = TS_GIT_OK;
     size_t rest = 2 * ts_git_hash_len(repo->hash) - 2;
     for (size_t i = 0; error == TS_GIT_OK && i < name_count; i++) {
@@ -64,32 +65,38 @@ static enum ts_git_error list_fan(struct ts_git_repo *repo, uint32_t object_dir,
         if (!GIT__GROW(list->items, list->capacity, list->count + 1))
             error = git__fault(TS_GIT_NO_MEMORY, NULL, ret_fault);
         else
-            list->items[list->count++] = (struct git__loose_object){oid, object_dir};
+            list->items[list->count++] = (struct git__loose_object){.oid = oid, .object_dir = object_dir};
     }
     git__free_names(names, name_count);
     return error;
 }
 
 /* One fault for a folder of objects that nobody may look into, not one for each of its folders. */
-static bool is_open(struct ts_git_repo *repo, uint32_t object_dir) {
+static enum ts_git_error list_folder(struct ts_git_repo *repo, uint32_t object_dir, struct loose_list *list,
+                                     struct ts_git_fault *ret_fault) {
     struct stat status;
     struct ts_git_fault fault;
+    enum ts_git_error error = TS_GIT_OK;
     char *path = git__path_join(repo->object_dirs[object_dir], ".");
-    bool is = path == NULL || stat(path, &status) == 0;
-    if (!is) {
+    if (path == NULL)
+        return git__fault(TS_GIT_NO_MEMORY, NULL, ret_fault);
+    if (stat(path, &status) != 0) {
         (void)git__fault(TS_GIT_IO, repo->object_dirs[object_dir], &fault);
-        keep_fault(&repo->numbers, &fault);
+        error =
+            keep_fault(&repo->numbers, &fault) ? TS_GIT_OK : git__fault(TS_GIT_NO_MEMORY, NULL, ret_fault);
+    } else {
+        for (unsigned fan = 0; fan < 256 && error == TS_GIT_OK; fan++)
+            error = list_fan(repo, object_dir, fan, list, ret_fault);
     }
     free(path);
-    return is;
+    return error;
 }
 
 static enum ts_git_error list_loose(struct ts_git_repo *repo, struct ts_git_fault *ret_fault) {
     struct loose_list list = {.items = NULL};
     enum ts_git_error error = TS_GIT_OK;
-    for (uint32_t dir = 0; dir < repo->object_dir_count; dir++)
-        for (unsigned fan = 0; fan < 256 && error == TS_GIT_OK && (fan > 0 || is_open(repo, dir)); fan++)
-            error = list_fan(repo, dir, fan, &list, ret_fault);
+    for (uint32_t dir = 0; dir < repo->object_dir_count && error == TS_GIT_OK; dir++)
+        error = list_folder(repo, dir, &list, ret_fault);
     if (error == TS_GIT_OK && list.count >= GIT__NONE)
         error = git__fault(TS_GIT_TOO_MANY, repo->common_dir, ret_fault);
     if (error != TS_GIT_OK) {
@@ -104,45 +111,83 @@ static enum ts_git_error list_loose(struct ts_git_repo *repo, struct ts_git_faul
 }
 
 /* Ids of a hostile index may be chosen to collide: the seed is not known to whoever wrote it. */
-static uint32_t slot_of(const struct git__numbers *numbers, const uint8_t *id) {
+static uint64_t hash_of(const struct git__numbers *numbers, const uint8_t *id) {
     uint64_t mixed = (ts_le64_load(id) ^ numbers->seed[0]) * UINT64_C(0x9e3779b97f4a7c15);
-    mixed = ((mixed ^ mixed >> 32) ^ ts_le64_load(id + 8) ^ numbers->seed[1]) * UINT64_C(0xbf58476d1ce4e5b9);
-    return (uint32_t)(mixed >> 32) & numbers->mask;
+    return ((mixed ^ mixed >> 32) ^ ts_le64_load(id + 8) ^ numbers->seed[1]) * UINT64_C(0xbf58476d1ce4e5b9);
+}
+
+static uint32_t slot_of(const struct git__numbers *numbers, uint64_t hash) {
+    return (uint32_t)(hash >> 32) & numbers->mask;
+}
+
+/* The bits of a slot above the number. The highest bits of a product are its best ones, and slots rarely need them. */
+static uint32_t tag_of(const struct git__numbers *numbers, uint64_t hash) {
+    return (uint32_t)(hash >> 32 ^ hash >> 11) >> numbers->number_bits << numbers->number_bits;
+}
+
+static uint32_t number_in(const struct git__numbers *numbers, uint32_t slot) {
+    return slot & ((UINT32_C(1) << numbers->number_bits) - 1);
+}
+
+/* The first slot from there on that is free or may be that of the hash. */
+static uint32_t next_likely(const struct git__numbers *numbers, uint32_t slot, uint32_t tag) {
+    while (numbers->slots[slot] != GIT__NONE &&
+           numbers->slots[slot] >> numbers->number_bits != tag >> numbers->number_bits)
+        slot = (slot + 1) & numbers->mask;
+    return slot;
+}
+
+/* The slot of an id, or the free one where it belongs. `slot` is likely. */
+static uint32_t find_slot(const struct ts_git_repo *repo, uint32_t slot, uint32_t tag, const uint8_t *id) {
+    const struct git__numbers *numbers = &repo->numbers;
+    size_t len = ts_git_hash_len(repo->hash);
+    while (numbers->slots[slot] != GIT__NONE &&
+           memcmp(git__number_id(repo, number_in(numbers, numbers->slots[slot])), id, len) != 0)
+        slot = next_likely(numbers, (slot + 1) & numbers->mask, tag);
+    return slot;
 }
 
 /* Keeps the lower number when the id is there already. */
 static void insert(struct ts_git_repo *repo, uint32_t number, const uint8_t *id) {
     struct git__numbers *numbers = &repo->numbers;
-    size_t len = ts_git_hash_len(repo->hash);
-    uint32_t slot = slot_of(numbers, id);
-    while (numbers->slots[slot] != GIT__NONE) {
-        if (memcmp(git__number_id(repo, numbers->slots[slot]), id, len) == 0) {
-            numbers->copies[number / 64] |= UINT64_C(1) << (number % 64);
-            return;
-        }
-        slot = (slot + 1) & numbers->mask;
-    }
-    numbers->slots[slot] = number;
+    uint64_t hash = hash_of(numbers, id);
+    uint32_t tag = tag_of(numbers, hash);
+    uint32_t slot = find_slot(repo, next_likely(numbers, slot_of(numbers, hash), tag), tag, id);
+    if (numbers->slots[slot] != GIT__NONE)
+        numbers->copies[number / 64] |= UINT64_C(1) << (number % 64);
+    else
+        numbers->slots[slot] = tag | number;
 }
 
-static void insert_all(struct ts_git_repo *repo) {
+#define INSERT_AHEAD 8 /* waits for memory that overlap */
+
+static void expect_slot(const struct git__numbers *numbers, const uint8_t *id) {
+    __builtin_prefetch(&numbers->slots[slot_of(numbers, hash_of(numbers, id))], 1);
+}
+
+/* False when memory runs out. */
+static bool insert_all(struct ts_git_repo *repo) {
     size_t len = ts_git_hash_len(repo->hash);
     for (size_t i = 0; i < repo->pack_count; i++) {
         const struct git__pack_index *index = &repo->packs[i].index;
         bool is_sorted = true;
         for (uint32_t p = 0; p < index->count; p++) {
             const uint8_t *id = git__pack_index_id(index, p);
+            if (p + INSERT_AHEAD < index->count)
+                expect_slot(&repo->numbers, git__pack_index_id(index, p + INSERT_AHEAD));
             is_sorted = is_sorted && (p == 0 || memcmp(id - index->id_step, id, len) < 0);
             insert(repo, repo->numbers.pack_first[i] + p, id);
         }
-        if (!is_sorted) {
+        if (!is_sorted || !git__pack_index_fanout_fits(index)) {
             struct ts_git_fault fault;
             (void)git__fault(TS_GIT_BAD_FILE, git__pack_name(&repo->packs[i]), &fault);
-            keep_fault(&repo->numbers, &fault);
+            if (!keep_fault(&repo->numbers, &fault))
+                return false;
         }
     }
     for (uint32_t p = 0; p < repo->numbers.loose_count; p++)
         insert(repo, repo->numbers.pack_first[repo->pack_count] + p, repo->numbers.loose[p].oid.bytes);
+    return true;
 }
 
 enum ts_git_error git__numbers_fill(struct ts_git_repo *repo, const struct ts_git_fault_sink *faults,
@@ -174,6 +219,9 @@ enum ts_git_error git__numbers_fill(struct ts_git_repo *repo, const struct ts_gi
     while (size < total + total / 2)
         size *= 2;
     numbers->mask = size - 1;
+    numbers->number_bits = 1; /* a slot of ones only is free: no number is all of its bits */
+    while ((UINT32_C(1) << numbers->number_bits) <= numbers->total)
+        numbers->number_bits++;
     if (!ts_entropy_fill(numbers->seed, sizeof numbers->seed))
         memset(numbers->seed, 0, sizeof numbers->seed); /* slower at worst */
     numbers->slots = malloc((size_t)size * sizeof *numbers->slots);
@@ -181,7 +229,8 @@ enum ts_git_error git__numbers_fill(struct ts_git_repo *repo, const struct ts_gi
     if (numbers->slots == NULL || numbers->copies == NULL)
         goto no_memory;
     memset(numbers->slots, 0xff, (size_t)size * sizeof *numbers->slots);
-    insert_all(repo);
+    if (!insert_all(repo))
+        goto no_memory;
     numbers->is_filled = true;
     tell_faults(numbers, faults);
     return TS_GIT_OK;
@@ -200,16 +249,41 @@ void git__numbers_release(struct git__numbers *numbers) {
 }
 
 uint32_t git__number_of(const struct ts_git_repo *repo, const uint8_t *id) {
+    uint32_t number;
+    git__numbers_of(repo, &id, 1, &number);
+    return number;
+}
+
+#define AT_ONCE 16
+
+/* Three rounds, so that each waits for what the one before asked for: slots, ids, comparing. */
+static void find_numbers(const struct ts_git_repo *repo, const uint8_t *const *ids, size_t count,
+                         uint32_t *ret_numbers) {
     const struct git__numbers *numbers = &repo->numbers;
-    ts_assert(numbers->is_filled);
-    size_t len = ts_git_hash_len(repo->hash);
-    uint32_t slot = slot_of(numbers, id);
-    while (numbers->slots[slot] != GIT__NONE) {
-        if (memcmp(git__number_id(repo, numbers->slots[slot]), id, len) == 0)
-            return numbers->slots[slot];
-        slot = (slot + 1) & numbers->mask;
+    uint32_t slots[AT_ONCE];
+    uint32_t tags[AT_ONCE];
+    for (size_t i = 0; i < count; i++) {
+        uint64_t hash = hash_of(numbers, ids[i]);
+        slots[i] = slot_of(numbers, hash);
+        tags[i] = tag_of(numbers, hash);
+        __builtin_prefetch(&numbers->slots[slots[i]]);
     }
-    return GIT__NONE;
+    for (size_t i = 0; i < count; i++) {
+        slots[i] = next_likely(numbers, slots[i], tags[i]);
+        if (numbers->slots[slots[i]] != GIT__NONE)
+            __builtin_prefetch(git__number_id(repo, number_in(numbers, numbers->slots[slots[i]])));
+    }
+    for (size_t i = 0; i < count; i++) {
+        uint32_t found = numbers->slots[find_slot(repo, slots[i], tags[i], ids[i])];
+        ret_numbers[i] = found != GIT__NONE ? number_in(numbers, found) : GIT__NONE;
+    }
+}
+
+void git__numbers_of(const struct ts_git_repo *repo, const uint8_t *const *ids, size_t count,
+                     uint32_t *ret_numbers) {
+    ts_assert(repo->numbers.is_filled);
+    for (size_t at = 0; at < count; at += AT_ONCE)
+        find_numbers(repo, ids + at, count - at < AT_ONCE ? count - at : AT_ONCE, ret_numbers + at);
 }
 
 bool git__number_is_copy(const struct ts_git_repo *repo, uint32_t number) {
@@ -243,6 +317,20 @@ uint64_t git__seeded_hash(const struct ts_git_repo *repo, uint64_t value) {
     uint64_t mixed = (value ^ repo->numbers.seed[0]) * UINT64_C(0x9e3779b97f4a7c15);
     mixed = ((mixed ^ mixed >> 32) + repo->numbers.seed[1]) * UINT64_C(0xbf58476d1ce4e5b9);
     return mixed ^ mixed >> 32;
+}
+
+uint64_t ts_git_repo_disk_bytes(const struct ts_git_repo *repo) {
+    uint64_t bytes = 0;
+    for (size_t i = 0; i < repo->pack_count; i++)
+        bytes += repo->packs[i].map.bytes.len;
+    for (uint32_t i = 0; i < repo->numbers.loose_count; i++) {
+        const struct git__loose_object *loose = &repo->numbers.loose[i];
+        struct stat status;
+        char *path = git__loose_path(repo, loose->object_dir, &loose->oid);
+        bytes += path != NULL && stat(path, &status) == 0 ? (uint64_t)status.st_size : 0;
+        free(path);
+    }
+    return bytes;
 }
 
 size_t git__numbers_bytes(const struct ts_git_repo *repo) {

@@ -5,7 +5,8 @@
  * number.
  *
  * Finding the number of an id is a probe of an open hash table of numbers; the ids themselves stay in the
- * mapped indexes.
+ * mapped indexes. The bits of a slot that numbers leave free hold bits of the hash, so that an id is rarely looked at in
+ * vain: each look is a wait for memory.
  */
 #ifndef TS_GIT_NUMBERS_H
 #define TS_GIT_NUMBERS_H
@@ -22,6 +23,7 @@ struct ts_git_repo;
 struct git__loose_object {
     struct ts_git_oid oid;
     uint32_t object_dir;
+    uint8_t type; /* enum ts_git_type, when a visit met it and wanted others; 0: not known */
 };
 
 struct git__numbers {
@@ -30,8 +32,9 @@ struct git__numbers {
     uint32_t *pack_first; /* of each pack, and where loose ones begin */
     struct git__loose_object *loose;
     uint32_t loose_count;
-    uint32_t *slots;
-    uint64_t *copies; /* a bit for each number: there is a lower one for the same id */
+    uint32_t *slots;      /* number, and above it bits of the hash; GIT__NONE: free */
+    unsigned number_bits; /* of a slot */
+    uint64_t *copies;     /* a bit for each number: there is a lower one for the same id */
     uint32_t mask;
     uint64_t seed[2];
     struct ts_git_fault *faults; /* what could not be listed, until someone hears of it */
@@ -53,6 +56,10 @@ void git__numbers_release(struct git__numbers *numbers);
 
 /* The number of an id (as many bytes as the hash has), or GIT__NONE. */
 uint32_t git__number_of(const struct ts_git_repo *repo, const uint8_t *id);
+
+/* The numbers of several ids, much faster than one by one: waits for memory overlap. */
+void git__numbers_of(const struct ts_git_repo *repo, const uint8_t *const *ids, size_t count,
+                     uint32_t *ret_numbers);
 
 /* Another number of the same object is the one to use. */
 bool git__number_is_copy(const struct ts_git_repo *repo, uint32_t number);

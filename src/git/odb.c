@@ -2,10 +2,11 @@
  * Reading single objects by id: refs, tags, the commits that a report names. Everything that goes over many
  * objects is in visit.c, which is much faster.
  *
- * Copies of an object are tried in the order of the packs, then loose ones; when a delta's base is damaged in
- * one pack, another copy of the base is taken.
+ * Every content is compared with the id that was asked for. Copies of an object are tried in the order of the packs, then
+ * loose ones; when a delta's base is damaged in one pack, another copy of the base is taken.
  */
 #include "delta.h"
+#include "hash.h"
 #include "loose.h"
 #include "repo_impl.h"
 
@@ -22,7 +23,9 @@
 struct reading {
     struct ts_git_repo *repo;
     size_t max;
+    bool only_start; /* of what is larger than max, its first max bytes */
     unsigned nest;
+    const struct git__spot *not_at; /* a copy that is damaged; NULL: any */
     struct git__work *work;
 };
 
@@ -35,6 +38,37 @@ char *git__loose_path(const struct ts_git_repo *repo, size_t object_dir, const s
     (void)ts_git_oid_format(repo->hash, oid, hex);
     (void)snprintf(name, sizeof name, "%.2s/%s", hex, hex + 2);
     return git__path_join(repo->object_dirs[object_dir], name);
+}
+
+/* The first bytes of an object that has more. Its end, and so its checksum, is not looked at. */
+static enum ts_git_error inflate_start(struct git__inflate_stream *stream, size_t len, uint8_t **ret_bytes) {
+    uint8_t *bytes = malloc(len + 1);
+    if (bytes == NULL)
+        return TS_GIT_NO_MEMORY;
+    size_t got = 0;
+    enum ts_git_error error = git__inflate_stream_read(stream, bytes, len, &got);
+    if (error == TS_GIT_OK && got < len)
+        error = TS_GIT_BAD_DEFLATE;
+    if (error != TS_GIT_OK) {
+        free(bytes);
+        return error;
+    }
+    *ret_bytes = bytes;
+    return TS_GIT_OK;
+}
+
+static enum ts_git_error inflate_entry_start(const struct reading *reading, const struct git__entry *entry,
+                                             struct ts_git_content *ret_content) {
+    struct git__inflate_stream stream;
+    struct ts_git_content content = {.type = entry->type, .len = reading->max};
+    enum ts_git_error error = git__inflate_stream_init(&stream, entry->data);
+    if (error != TS_GIT_OK)
+        return error;
+    error = inflate_start(&stream, content.len, &content.bytes);
+    git__inflate_stream_release(&stream);
+    if (error == TS_GIT_OK)
+        *ret_content = content;
+    return error;
 }
 
 static enum ts_git_error inflate_entry(const struct reading *reading, const struct git__entry *entry,
@@ -132,6 +166,8 @@ static enum ts_git_error base_elsewhere(const struct reading *reading, uint32_t 
                                         struct ts_git_content *ret_content) {
     struct ts_git_oid oid;
     struct reading deeper = *reading;
+    deeper.not_at = NULL;
+    deeper.only_start = false;
     if (++deeper.nest > NEST_MAX || !id_at(&reading->repo->packs[pack], offset, &oid))
         return TS_GIT_BASE_DAMAGED;
     return read_any(&deeper, &oid, pack, ret_content) == TS_GIT_OK ? TS_GIT_OK : TS_GIT_BASE_DAMAGED;
@@ -174,9 +210,26 @@ static enum ts_git_error find_chain(const struct reading *reading, const struct 
     }
 }
 
-static enum ts_git_error read_packed(const struct reading *reading, uint32_t number, uint64_t offset,
-                                     struct ts_git_content *ret_content) {
-    const struct git__pack *pack = &reading->repo->packs[number];
+/* Of what was not read to its end nobody can say; whoever asks for the start has met all of it in a visit. */
+static bool has_id(const struct reading *reading, const struct ts_git_content *content,
+                   const struct ts_git_oid *oid) {
+    if (reading->only_start && content->len >= reading->max)
+        return true;
+    return git__is_content_of(reading->repo->hash, content->type, ts_bytes_of(content->bytes, content->len),
+                              oid->bytes);
+}
+
+/* Whether the base that was made of the entry at offset is the object that the index says is there. */
+static bool is_sound_base(const struct reading *reading, uint32_t pack, uint64_t offset,
+                          const struct ts_git_content *content) {
+    struct ts_git_oid oid;
+    return id_at(&reading->repo->packs[pack], offset, &oid) && has_id(reading, content, &oid);
+}
+
+/* With bases compared with their ids: only when the result is not what it should be. */
+static enum ts_git_error read_chain(const struct reading *reading, uint32_t number, uint64_t offset,
+                                    bool checks_bases, struct ts_git_content *ret_content) {
+    struct git__pack *pack = &reading->repo->packs[number];
     struct chain chain = {.offsets = NULL};
     struct ts_git_content content = {.bytes = NULL};
     struct git__entry entry;
@@ -186,10 +239,15 @@ static enum ts_git_error read_packed(const struct reading *reading, uint32_t num
     for (size_t left = chain.count; left > 0; left--) {
         bool is_root = left == chain.count;
         error = entry_at(pack, chain.offsets[left - 1], &entry);
-        if (error == TS_GIT_OK)
+        if (error == TS_GIT_OK && reading->only_start && chain.count == 1 && entry.size > reading->max)
+            error = inflate_entry_start(reading, &entry, &content);
+        else if (error == TS_GIT_OK)
             error =
                 is_root ? inflate_entry(reading, &entry, &content) : apply_entry(reading, &entry, &content);
         bool is_base = left > 1;
+        if (error == TS_GIT_OK && is_base && checks_bases &&
+            !is_sound_base(reading, number, chain.offsets[left - 1], &content))
+            error = TS_GIT_BAD_ID;
         if (error != TS_GIT_OK && is_base && error != TS_GIT_TOO_LARGE && error != TS_GIT_NO_MEMORY) {
             free(content.bytes);
             content.bytes = NULL;
@@ -206,10 +264,37 @@ done:
     return error;
 }
 
+static enum ts_git_error read_packed(const struct reading *reading, const struct ts_git_oid *oid,
+                                     uint32_t number, uint64_t offset, struct ts_git_content *ret_content) {
+    for (int checks_bases = 0; checks_bases < 2; checks_bases++) {
+        struct ts_git_content content;
+        enum ts_git_error error = read_chain(reading, number, offset, checks_bases != 0, &content);
+        if (error != TS_GIT_OK)
+            return error;
+        if (has_id(reading, &content, oid)) {
+            *ret_content = content;
+            return TS_GIT_OK;
+        }
+        free(content.bytes);
+    }
+    return TS_GIT_BAD_ID;
+}
+
+static enum ts_git_error read_loose_start(const struct reading *reading, struct ts_bytes file,
+                                          const struct git__loose_head *head, uint8_t **ret_bytes) {
+    struct git__inflate_stream stream;
+    enum ts_git_error error = git__loose_stream(file, head, &stream);
+    if (error != TS_GIT_OK)
+        return error;
+    error = inflate_start(&stream, reading->max, ret_bytes);
+    git__inflate_stream_release(&stream);
+    return error;
+}
+
 static enum ts_git_error read_loose(const struct reading *reading, size_t object_dir,
                                     const struct ts_git_oid *oid, struct ts_git_content *ret_content) {
     char *path = git__loose_path(reading->repo, object_dir, oid);
-    struct git__map map = {{NULL, 0}};
+    struct git__map map = {.bytes = {NULL, 0}};
     struct git__loose_head head;
     uint8_t *bytes = NULL;
     if (path == NULL)
@@ -217,19 +302,27 @@ static enum ts_git_error read_loose(const struct reading *reading, size_t object
     enum ts_git_error error = git__map_open(path, &map, NULL);
     if (error == TS_GIT_OK)
         error = git__loose_head(map.bytes, &head);
-    if (error == TS_GIT_OK && head.size > reading->max)
-        error = TS_GIT_TOO_LARGE;
-    if (error == TS_GIT_OK && (bytes = malloc((size_t)head.size + 1)) == NULL)
-        error = TS_GIT_NO_MEMORY;
-    if (error == TS_GIT_OK)
-        error = git__loose_content(&reading->repo->inflater, map.bytes, &head, bytes);
+    if (error == TS_GIT_OK && head.size > reading->max) {
+        error = reading->only_start ? read_loose_start(reading, map.bytes, &head, &bytes) : TS_GIT_TOO_LARGE;
+        head.size = reading->max;
+    } else {
+        if (error == TS_GIT_OK && (bytes = malloc((size_t)head.size + 1)) == NULL)
+            error = TS_GIT_NO_MEMORY;
+        if (error == TS_GIT_OK)
+            error = git__loose_content(&reading->repo->inflater, map.bytes, &head, bytes);
+    }
     git__map_release(&map);
     free(path);
     if (error != TS_GIT_OK) {
         free(bytes);
         return error;
     }
-    *ret_content = (struct ts_git_content){.type = head.type, .bytes = bytes, .len = (size_t)head.size};
+    struct ts_git_content content = {.type = head.type, .bytes = bytes, .len = (size_t)head.size};
+    if (!has_id(reading, &content, oid)) {
+        free(bytes);
+        return TS_GIT_BAD_ID;
+    }
+    *ret_content = content;
     return TS_GIT_OK;
 }
 
@@ -248,29 +341,43 @@ static bool find_by_midx(const struct ts_git_repo *repo, const struct ts_git_oid
     return false;
 }
 
+static bool is_avoided(const struct reading *reading, uint32_t pack, uint32_t position) {
+    const struct git__spot *spot = reading->not_at;
+    return spot != NULL && spot->pack == pack && spot->position == position;
+}
+
+/* The loose one that is damaged is in this folder. */
+static bool is_avoided_folder(const struct reading *reading, size_t object_dir) {
+    const struct git__spot *spot = reading->not_at;
+    return spot != NULL && spot->pack == GIT__NONE &&
+           reading->repo->numbers.loose[spot->position].object_dir == object_dir;
+}
+
 static enum ts_git_error read_any(const struct reading *reading, const struct ts_git_oid *oid,
                                   uint32_t not_in_pack, struct ts_git_content *ret_content) {
     const struct ts_git_repo *repo = reading->repo;
     enum ts_git_error worst = TS_GIT_MISSING;
     uint32_t pack;
     uint64_t offset;
-    if (find_by_midx(repo, oid, &pack, &offset) && pack != not_in_pack) {
-        worst = read_packed(reading, pack, offset, ret_content);
+    if (reading->not_at == NULL && find_by_midx(repo, oid, &pack, &offset) && pack != not_in_pack) {
+        worst = read_packed(reading, oid, pack, offset, ret_content);
         if (worst == TS_GIT_OK)
             return worst;
     }
     for (pack = 0; pack < repo->pack_count; pack++) {
         uint32_t position;
-        if (pack == not_in_pack || !git__pack_index_find(&repo->packs[pack].index, oid->bytes, &position))
+        if (pack == not_in_pack || !git__pack_index_find(&repo->packs[pack].index, oid->bytes, &position) ||
+            is_avoided(reading, pack, position))
             continue;
         worst = TS_GIT_BAD_ENTRY;
         if (git__pack_index_offset(&repo->packs[pack].index, position, &offset))
-            worst = read_packed(reading, pack, offset, ret_content);
+            worst = read_packed(reading, oid, pack, offset, ret_content);
         if (worst == TS_GIT_OK)
             return worst;
     }
     for (size_t dir = 0; dir < repo->object_dir_count; dir++) {
-        enum ts_git_error error = read_loose(reading, dir, oid, ret_content);
+        enum ts_git_error error =
+            is_avoided_folder(reading, dir) ? TS_GIT_MISSING : read_loose(reading, dir, oid, ret_content);
         if (error == TS_GIT_OK)
             return error;
         if (error != TS_GIT_MISSING)
@@ -280,17 +387,50 @@ static enum ts_git_error read_any(const struct reading *reading, const struct ts
 }
 
 enum ts_git_error git__object_read(struct ts_git_repo *repo, const struct ts_git_oid *oid, size_t max,
-                                   struct git__work *work, struct ts_git_content *ret_content) {
-    struct reading reading = {.repo = repo, .max = max < SIZE_MAX ? max : SIZE_MAX - 1, .work = work};
+                                   const struct git__spot *not_at, struct git__work *work,
+                                   struct ts_git_content *ret_content) {
+    struct reading reading = {
+        .repo = repo, .max = max < SIZE_MAX ? max : SIZE_MAX - 1, .not_at = not_at, .work = work};
+    enum ts_git_error error = read_any(&reading, oid, GIT__NONE, ret_content);
+    /* What is damaged at its place has not moved. */
+    if (error != TS_GIT_MISSING || not_at != NULL)
+        return error;
+    return git__object_read_again(repo, oid, max, work, ret_content);
+}
+
+enum ts_git_error git__object_read_start(struct ts_git_repo *repo, const struct ts_git_oid *oid, size_t max,
+                                         struct ts_git_content *ret_content) {
+    struct git__work work = {.steps_left = UINT64_MAX};
+    struct reading reading = {.repo = repo, .max = max, .only_start = true, .work = &work};
+    enum ts_git_error error = read_any(&reading, oid, GIT__NONE, ret_content);
+    if (error != TS_GIT_MISSING || repo->again == NULL)
+        return error;
+    reading.repo = repo->again;
     return read_any(&reading, oid, GIT__NONE, ret_content);
 }
 
 enum ts_git_error ts_git_object_read(struct ts_git_repo *repo, const struct ts_git_oid *oid, size_t max,
                                      struct ts_git_content *ret_content, struct ts_git_fault *ret_fault) {
     struct git__work work = {.steps_left = UINT64_MAX};
-    enum ts_git_error error = git__object_read(repo, oid, max, &work, ret_content);
+    enum ts_git_error error = git__object_read(repo, oid, max, NULL, &work, ret_content);
+    if (error == TS_GIT_MISSING && !repo->is_partial && git__refs_have_changed(repo))
+        error = TS_GIT_MOVED;
     if (error != TS_GIT_OK)
         return git__fault_object(error, repo->hash, oid, NULL, ret_fault);
+    return TS_GIT_OK;
+}
+
+enum ts_git_error ts_git_blob_read(struct ts_git_repo *repo, const struct ts_git_oid *oid, size_t max,
+                                   struct ts_git_content *ret_content, struct ts_git_fault *ret_fault) {
+    struct ts_git_content content;
+    enum ts_git_error error = ts_git_object_read(repo, oid, max, &content, ret_fault);
+    if (error != TS_GIT_OK)
+        return error;
+    if (content.type != TS_GIT_BLOB) {
+        free(content.bytes);
+        return git__fault_object(TS_GIT_WRONG_TYPE, repo->hash, oid, NULL, ret_fault);
+    }
+    *ret_content = content;
     return TS_GIT_OK;
 }
 

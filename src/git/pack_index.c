@@ -84,6 +84,16 @@ bool git__pack_index_init(enum ts_git_hash hash, struct ts_bytes bytes, struct g
     return true;
 }
 
+bool git__pack_index_fanout_fits(const struct git__pack_index *index) {
+    for (size_t first = 0; first < 256; first++) {
+        uint32_t upto = ts_be32_load(index->fanout + 4 * first);
+        if ((upto > 0 && git__pack_index_id(index, upto - 1)[0] > first) ||
+            (upto < index->count && git__pack_index_id(index, upto)[0] <= first))
+            return false;
+    }
+    return true;
+}
+
 bool git__pack_index_offset(const struct git__pack_index *index, uint32_t position, uint64_t *ret_offset) {
     ts_assert(position < index->count);
     uint32_t small = ts_be32_load(index->offsets + (size_t)position * index->offset_step);

@@ -7,7 +7,8 @@
  *               large x be64 offset | id of pack, id of index
  *
  * The fan-out says for each first byte how many ids begin with it or a smaller one. Opening checks that it
- * never falls and that every table lies in the file; the ids' order and the offsets are checked where used.
+ * never falls and that every table lies in the file; the ids' order, whether the fan-out fits them, and the offsets are
+ * checked where used.
  */
 #ifndef TS_GIT_PACK_INDEX_H
 #define TS_GIT_PACK_INDEX_H
@@ -43,6 +44,9 @@ static inline const uint8_t *git__pack_index_id(const struct git__pack_index *in
 bool git__pack_index_offset(const struct git__pack_index *index, uint32_t position, uint64_t *ret_offset);
 
 bool git__pack_index_find(const struct git__pack_index *index, const uint8_t *id, uint32_t *ret_position);
+
+/* Whether the fan-out says of ids that are sorted where they are: git finds nothing by one that does not. */
+bool git__pack_index_fanout_fits(const struct git__pack_index *index);
 
 /* The fan-out never falls and ends with count; shared with the multi-pack index. */
 bool git__fanout_is_valid(const uint8_t *fanout);

@@ -16,12 +16,16 @@ struct drafting {
     uint32_t *heaviest; /* children, by node */
 };
 
-void git__problem_add(struct git__problems *problems, uint32_t number, enum ts_git_error error) {
+void git__problem_add_typed(struct git__problems *problems, const struct git__problem *problem) {
     if (!GIT__GROW(problems->items, problems->capacity, problems->count + 1)) {
         problems->no_memory = true;
         return;
     }
-    problems->items[problems->count++] = (struct git__problem){number, error};
+    problems->items[problems->count++] = *problem;
+}
+
+void git__problem_add(struct git__problems *problems, uint32_t number, enum ts_git_error error) {
+    git__problem_add_typed(problems, &(struct git__problem){.number = number, .error = error});
 }
 
 /* Nobody asked for it, or another copy is the one to visit. */

@@ -22,6 +22,7 @@
 struct git__problem {
     uint32_t number;
     enum ts_git_error error;
+    uint8_t type; /* enum ts_git_type, as it was visited; 0 when it is not known */
 };
 
 struct git__problems {
@@ -32,6 +33,7 @@ struct git__problems {
 };
 
 void git__problem_add(struct git__problems *problems, uint32_t number, enum ts_git_error error);
+void git__problem_add_typed(struct git__problems *problems, const struct git__problem *problem);
 
 /* The root of a delta tree, and about how many bytes will be built there. */
 struct git__unit {

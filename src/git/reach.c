@@ -10,6 +10,9 @@
 #include "base/assert.h"
 
 #include <stdlib.h>
+#include <string.h>
+
+#define TIP_BYTES_MAX ((size_t)64 << 20) /* of a blob that a ref names */
 
 static enum ts_git_error no_memory(const struct ts_git_graph *graph, struct ts_git_fault *ret_fault) {
     return git__fault(TS_GIT_NO_MEMORY, graph->repo->common_dir, ret_fault);
@@ -32,11 +35,17 @@ static void keep(struct walk *walk, struct git__list *list, uint32_t number) {
         walk->no_memory = true;
 }
 
+/* With what stands for it. */
 static void enqueue(struct walk *walk, uint32_t number) {
-    if (number >= walk->graph->total)
-        keep(walk, &walk->missing, number);
-    else if (git__set_add(walk->seen, number))
-        keep(walk, &walk->queue, number);
+    for (unsigned i = 0; number != GIT__NONE && i <= GIT__REPLACED_MAX; i++) {
+        if (number >= walk->graph->total)
+            keep(walk, &walk->missing, number);
+        else if (git__set_add(walk->seen, number))
+            keep(walk, &walk->queue, number);
+        else
+            return;
+        number = git__replacement_of(walk->graph, number);
+    }
 }
 
 /* Takes everything off the queue, which `from` put there. */
@@ -73,22 +82,61 @@ static void walk_release(struct walk *walk) {
 
 static enum ts_git_error add_tip(struct walk *walk, const struct ts_git_oid *oid,
                                  struct ts_git_fault *ret_fault) {
-    uint32_t number = git__number_of(walk->graph->repo, oid->bytes);
-    if (number == GIT__NONE)
-        return git__fault_object(TS_GIT_MISSING, walk->graph->repo->hash, oid, NULL, ret_fault);
+    struct ts_git_repo *repo = walk->graph->repo;
+    uint32_t number = git__number_of(repo, oid->bytes);
+    if (number == GIT__NONE) {
+        bool is_there;
+        git__are_there_now(repo, oid, 1, &is_there);
+        is_there = is_there || git__refs_have_changed(repo);
+        return git__fault_object(is_there ? TS_GIT_MOVED : TS_GIT_MISSING, repo->hash, oid, NULL, ret_fault);
+    }
     enqueue(walk, number);
     return TS_GIT_OK;
 }
 
-/* A ref to something that is not there is a fault and no more: other refs have their history. */
+static bool is_branch(const char *name) {
+    size_t len = strlen(name);
+    return strncmp(name, "refs/heads/", 11) == 0 || strcmp(name, "HEAD") == 0 ||
+           (len > 5 && strncmp(name, "refs/", 5) != 0 && strcmp(name + len - 5, "/HEAD") == 0);
+}
+
+/* A branch names a commit. Any other ref may name anything; what it names says nothing about its type, so one that is a
+ * blob by the header of its entry is read: damage can make a commit look like one. */
+static void check_tip(struct walk *walk, const struct ts_git_ref *ref) {
+    struct ts_git_graph *graph = walk->graph;
+    uint32_t number = git__number_of(graph->repo, ref->oid.bytes);
+    if (number == GIT__NONE || git__set_has(walk->seen, number))
+        return;
+    unsigned type = graph->edges[number].type;
+    enum ts_git_error error = TS_GIT_OK;
+    if (is_branch(ref->name) && type != TS_GIT_COMMIT && type != 0) {
+        error = TS_GIT_WRONG_TYPE;
+    } else if (type == TS_GIT_BLOB) {
+        struct ts_git_content content = {.bytes = NULL};
+        error = ts_git_blob_read(graph->repo, &ref->oid, TIP_BYTES_MAX, &content, NULL);
+        free(content.bytes);
+    }
+    if (error == TS_GIT_OK || error == TS_GIT_TOO_LARGE)
+        return;
+    struct ts_git_fault fault;
+    (void)git__fault_object(error, graph->repo->hash, &ref->oid, NULL, &fault);
+    git__fault_send(&graph->options.faults, &fault);
+}
+
+/* A ref to something that is not there leads to something missing: other refs have their history. */
 static enum ts_git_error add_refs(struct walk *walk, struct ts_git_fault *ret_fault) {
     struct ts_git_refs refs;
     struct ts_git_graph *graph = walk->graph;
     enum ts_git_error error = ts_git_refs_list(graph->repo, &graph->options.faults, &refs, ret_fault);
     if (error != TS_GIT_OK)
         return error;
-    for (size_t i = 0; i < refs.count; i++)
-        (void)add_tip(walk, &refs.items[i].oid, NULL);
+    for (size_t i = 0; i < refs.count; i++) {
+        check_tip(walk, &refs.items[i]);
+        uint32_t number = git__graph_number(graph, &refs.items[i].oid);
+        if (number != GIT__NONE)
+            enqueue(walk, number);
+        walk->no_memory = walk->no_memory || number == GIT__NONE;
+    }
     ts_git_refs_release(&refs);
     return TS_GIT_OK;
 }
@@ -196,7 +244,7 @@ static void spread_keep(struct spread *s, struct git__list *list, uint32_t numbe
         s->no_memory = true;
 }
 
-static void mark(struct spread *s, uint32_t number) {
+static void mark_one(struct spread *s, uint32_t number) {
     const struct ts_git_graph *graph = s->graph;
     if (number >= graph->total) {
         if (!s->is_missed[number - graph->total]) {
@@ -212,12 +260,29 @@ static void mark(struct spread *s, uint32_t number) {
         spread_keep(s, &s->waiting, number);
 }
 
+/* With what stands for it. */
+static void mark(struct spread *s, uint32_t number) {
+    mark_one(s, number);
+    for (unsigned i = 0; s->graph->replaced_count > 0 && i < GIT__REPLACED_MAX; i++) {
+        number = git__replacement_of(s->graph, number);
+        if (number == GIT__NONE)
+            break;
+        mark_one(s, number);
+    }
+}
+
+#define MARK_AHEAD 8 /* waits for memory that overlap */
+
 static void drain(struct spread *s) {
     while (s->queue.count > 0) {
         uint32_t tree = s->queue.items[--s->queue.count];
         const uint32_t *edges = git__edges_of(s->graph, tree);
-        for (uint32_t i = 0; i < s->graph->edges[tree].added; i++)
+        uint32_t added = s->graph->edges[tree].added;
+        for (uint32_t i = 0; i < added; i++) {
+            if (i + MARK_AHEAD < added && edges[i + MARK_AHEAD] < s->graph->total)
+                __builtin_prefetch(&s->graph->edges[edges[i + MARK_AHEAD]]);
             mark(s, edges[i]);
+        }
     }
 }
 
@@ -324,33 +389,75 @@ static void count_reached(const struct ts_git_graph *graph, const struct ts_git_
         stats->commits += graph->edges[i].type == TS_GIT_COMMIT;
         stats->trees += graph->edges[i].type == TS_GIT_TREE;
         stats->tags += graph->edges[i].type == TS_GIT_TAG;
-        stats->blobs += graph->edges[i].type == 0;
+        stats->blobs += git__may_be_blob(graph, i);
         stats->cut_commits += git__set_has(graph->cut, i);
     }
 }
 
-static int compare_oids(const void *a, const void *b) {
-    return ts_git_oid_compare(a, b);
+/* Something that is not there. */
+struct lack {
+    struct ts_git_oid oid;
+    bool is_history; /* a commit or a tag, or named by a ref: partial clones have these */
+    bool has_moved;
+};
+
+static int compare_lacks(const void *a, const void *b) {
+    return ts_git_oid_compare(&((const struct lack *)a)->oid, &((const struct lack *)b)->oid);
 }
 
-/* What is not there and should be, once each, by id. */
-static enum ts_git_error send_missing(struct ts_git_graph *graph, const struct git__list *missing,
-                                      struct ts_git_fault *ret_fault) {
-    if (graph->repo->is_partial || missing->count == 0)
-        return TS_GIT_OK;
+/* By id. */
+static enum ts_git_error find_lacks(struct ts_git_graph *graph, const struct git__list *missing,
+                                    const struct git__list *history, struct lack **ret_lacks,
+                                    struct ts_git_fault *ret_fault) {
+    struct lack *lacks = calloc(missing->count, sizeof *lacks);
     struct ts_git_oid *oids = calloc(missing->count, sizeof *oids);
-    if (oids == NULL)
+    bool *flags = calloc(graph->absent.count + missing->count, sizeof *flags);
+    if (lacks == NULL || oids == NULL || flags == NULL) {
+        free(lacks);
+        free(oids);
+        free(flags);
         return no_memory(graph, ret_fault);
-    for (size_t i = 0; i < missing->count; i++)
-        oids[i] = graph->absent.oids[missing->items[i] - graph->total];
-    qsort(oids, missing->count, sizeof *oids, compare_oids);
+    }
+    for (size_t i = 0; i < history->count; i++)
+        flags[history->items[i] - graph->total] = true;
     for (size_t i = 0; i < missing->count; i++) {
+        uint32_t absent = missing->items[i] - graph->total;
+        lacks[i] = (struct lack){.oid = graph->absent.oids[absent], .is_history = flags[absent]};
+    }
+    qsort(lacks, missing->count, sizeof *lacks, compare_lacks);
+    for (size_t i = 0; i < missing->count; i++)
+        oids[i] = lacks[i].oid;
+    git__are_there_now(graph->repo, oids, missing->count, flags);
+    bool is_other = git__refs_have_changed(graph->repo);
+    for (size_t i = 0; i < missing->count; i++)
+        lacks[i].has_moved = flags[i] || (is_other && (lacks[i].is_history || !graph->repo->is_partial));
+    free(oids);
+    free(flags);
+    *ret_lacks = lacks;
+    return TS_GIT_OK;
+}
+
+/* What is not there, once each: what came or moved since the objects were listed, and what is missing. That a partial clone
+ * leaves objects out is counted, and no fault here. */
+static enum ts_git_error send_missing(struct ts_git_graph *graph, const struct git__list *missing,
+                                      const struct git__list *history, struct ts_git_reach_stats *stats,
+                                      struct ts_git_fault *ret_fault) {
+    struct lack *lacks = NULL;
+    enum ts_git_error error =
+        missing->count > 0 ? find_lacks(graph, missing, history, &lacks, ret_fault) : TS_GIT_OK;
+    for (size_t i = 0; error == TS_GIT_OK && i < missing->count; i++) {
         struct ts_git_fault fault;
-        (void)git__fault_object(TS_GIT_MISSING, graph->repo->hash, &oids[i], NULL, &fault);
+        bool is_by_design = graph->repo->is_partial && !lacks[i].has_moved;
+        stats->missing_by_design += is_by_design;
+        stats->missing += !is_by_design;
+        if (is_by_design)
+            continue;
+        (void)git__fault_object(lacks[i].has_moved ? TS_GIT_MOVED : TS_GIT_MISSING, graph->repo->hash,
+                                &lacks[i].oid, NULL, &fault);
         git__fault_send(&graph->options.faults, &fault);
     }
-    free(oids);
-    return TS_GIT_OK;
+    free(lacks);
+    return error;
 }
 
 /* Everything that is excluded is excluded with its trees; of commits that are only not selected, those next
@@ -406,13 +513,11 @@ enum ts_git_error ts_git_graph_reach(struct ts_git_graph *graph, const struct ts
         if (in.no_memory || out.no_memory)
             error = no_memory(graph, ret_fault);
     }
+    struct ts_git_reach_stats stats = {.commits = 0};
     if (error == TS_GIT_OK)
-        error = send_missing(graph, &in.missing, ret_fault);
+        error = send_missing(graph, &in.missing, &selected.missing, &stats, ret_fault);
     if (error == TS_GIT_OK) {
-        struct ts_git_reach_stats stats = {.commits = 0};
         count_reached(graph, in.set, &stats);
-        stats.missing = graph->repo->is_partial ? 0 : in.missing.count;
-        stats.missing_by_design = graph->repo->is_partial ? in.missing.count : 0;
         if (ret_stats != NULL)
             *ret_stats = stats;
         *ret_set = in.set;

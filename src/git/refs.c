@@ -7,10 +7,25 @@
  *
  * What cannot be read is never passed over: a ref that is there and gives no id is a fault, and so is a folder that
  * cannot be listed. A broken loose ref hides the packed one of the same name, whose value is an old one.
+ *
+ * Others write meanwhile: git moves a ref by a rename, packs refs by writing packed-refs and removing the loose files, and
+ * renames a branch by removing one file and making another. One pass over the files could see neither the old nor the new
+ * place. So they are read until two passes in a row see the same files and folders, by inode and times, with the same
+ * content. Each was then as it was read from its place in the first pass to its place in the second, and what was read is
+ * how all refs were at the moment between the passes. Folders count because a ref that moves to and fro can be absent from
+ * both passes, and because times are those of a clock that ticks every few milliseconds, what was changed just before the
+ * first pass is looked at again a little later. Refs are read once for each repository object: everything that follows is
+ * about that moment.
  */
+#include "packed_refs.h"
 #include "repo_impl.h"
 
+#include "base/blake3.h"
+#include "os/clock.h"
+
+#include <ctype.h>
 #include <errno.h>
+#include <limits.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/stat.h>
@@ -18,6 +33,8 @@
 
 #define REF_LINE_MAX (8u << 10) /* a path that the system takes is shorter */
 #define SYMBOLIC_MAX 5
+#define PASSES_MAX   64
+#define FRESH_MS     20u /* two ticks of the slowest clock that file systems take times from */
 
 static const char main_prefix[] = "main-worktree/";
 static const char linked_prefix[] = "worktrees/";
@@ -25,11 +42,13 @@ static const char linked_prefix[] = "worktrees/";
 struct list {
     struct ts_git_repo *repo;
     const struct ts_git_fault_sink *faults;
-    struct ts_bytes packed;
+    const struct git__packed_refs *packed;
     struct ts_git_ref *items; /* with the null id: there, and broken */
     size_t count;
     size_t capacity;
-    char **folders; /* of loose refs, still to be listed */
+    struct ts_blake3 seen; /* of loose refs and packed-refs: the files and folders, and what was in them */
+    bool is_fresh;         /* something was changed so lately that another change may leave the same times */
+    char **folders;        /* of loose refs, still to be listed */
     size_t folder_count;
     size_t folder_capacity;
     bool no_memory;
@@ -42,7 +61,7 @@ static void add(struct list *list, const char *name, struct ts_git_oid oid) {
         list->no_memory = true;
         return;
     }
-    list->items[list->count++] = (struct ts_git_ref){.name = copy, .oid = oid, .peeled = oid};
+    list->items[list->count++] = (struct ts_git_ref){.name = copy, .oid = oid};
 }
 
 static void send_fault(struct list *list, enum ts_git_error error, const char *name) {
@@ -115,7 +134,7 @@ static char *target_of(const char *name, const char *target) {
 
 /* A symbolic link into refs/ is a symbolic ref; any other is followed, to a file. */
 static enum ts_git_error read_link(const char *path, char **ret_line) {
-    char target[512];
+    char target[PATH_MAX]; /* no link is longer */
     ssize_t len = readlink(path, target, sizeof target - 1);
     target[len > 0 ? len : 0] = '\0';
     if (!starts_with(target, "refs/"))
@@ -127,7 +146,13 @@ static enum ts_git_error read_link(const char *path, char **ret_line) {
     return TS_GIT_OK;
 }
 
-/* The first line of a loose ref. MISSING when there is none, also when a link leads nowhere. */
+/* A name without a line end may be the beginning of a longer one. An id has its length. */
+static bool is_cut_name(const char *line) {
+    size_t len = strlen(line);
+    return starts_with(line, "ref:") && line[len - 1] != '\n';
+}
+
+/* The text of a loose ref, without blanks and line ends behind it. MISSING when there is none, also when a link leads nowhere. */
 static enum ts_git_error read_loose_ref(const struct ts_git_repo *repo, const char *name, char **ret_line) {
     char *path = path_of(repo, name);
     char *line = NULL;
@@ -141,10 +166,17 @@ static enum ts_git_error read_loose_ref(const struct ts_git_repo *repo, const ch
         error = TS_GIT_MISSING;
     else if (S_ISLNK(status.st_mode))
         error = read_link(path, &line);
-    if (error == TS_GIT_OK && line == NULL)
+    if (error == TS_GIT_OK && line == NULL) {
         error = git__file_read_start(path, REF_LINE_MAX, &line, NULL);
-    if (error == TS_GIT_OK) {
-        line[strcspn(line, "\r\n")] = '\0';
+        if (error == TS_GIT_OK && is_cut_name(line))
+            error = TS_GIT_BAD_REF;
+    }
+    if (error != TS_GIT_OK) {
+        free(line);
+    } else {
+        size_t len = strlen(line);
+        while (len > 0 && isspace((unsigned char)line[len - 1]))
+            line[--len] = '\0';
         *ret_line = line;
     }
     int os_error = errno; /* for the fault */
@@ -153,64 +185,41 @@ static enum ts_git_error read_loose_ref(const struct ts_git_repo *repo, const ch
     return error;
 }
 
-/* The next line of packed-refs that names a ref; comments and peeled lines are passed over. */
-static bool next_packed(enum ts_git_hash hash, struct ts_bytes *rest, struct ts_git_oid *ret_oid,
-                        struct ts_bytes *ret_name, bool *ret_is_bad) {
-    size_t hex_len = 2 * ts_git_hash_len(hash);
-    *ret_is_bad = false;
-    while (rest->len > 0) {
-        const uint8_t *end = memchr(rest->data, '\n', rest->len);
-        size_t len = end != NULL ? (size_t)(end - rest->data) : rest->len;
-        struct ts_bytes line = ts_bytes_first(*rest, len);
-        *rest = ts_bytes_skip(*rest, end != NULL ? len + 1 : len);
-        if (len == 0 || line.data[0] == '#' || line.data[0] == '^')
-            continue;
-        if (len <= hex_len + 1 || line.data[hex_len] != ' ' ||
-            !ts_git_oid_parse(hash, ts_bytes_first(line, hex_len), ret_oid))
-            *ret_is_bad = true;
-        else
-            *ret_name = ts_bytes_skip(line, hex_len + 1);
-        return true;
-    }
-    return false;
-}
-
-static bool find_packed(const struct ts_git_repo *repo, struct ts_bytes packed, const char *name,
-                        struct ts_git_oid *ret_oid) {
-    struct ts_git_oid oid;
-    struct ts_bytes found;
-    bool is_bad;
-    while (next_packed(repo->hash, &packed, &oid, &found, &is_bad))
-        if (!is_bad && ts_bytes_equal(found, ts_bytes_of_cstring(name))) {
-            *ret_oid = oid;
-            return true;
-        }
-    return false;
-}
-
 static enum ts_git_error parse_line(const struct ts_git_repo *repo, const char *line,
                                     struct ts_git_oid *ret_oid) {
     size_t hex_len = 2 * ts_git_hash_len(repo->hash);
     struct ts_git_oid oid;
+    /* Git reads what comes behind a blank as nothing, and anything else as no id. */
     if (strlen(line) < hex_len || !ts_git_oid_parse(repo->hash, ts_bytes_of(line, hex_len), &oid) ||
-        is_null(&oid))
+        (line[hex_len] != '\0' && !isspace((unsigned char)line[hex_len])) || is_null(&oid))
         return TS_GIT_BAD_REF;
     *ret_oid = oid;
     return TS_GIT_OK;
 }
 
+/* HEAD leads into refs/, or git takes the folder for no repository. */
+static bool target_is_valid(const char *name, const char *target) {
+    bool is_head = strcmp(name + worktree_len(name), "HEAD") == 0;
+    return git__ref_name_is_valid(ts_bytes_of_cstring(target)) && (!is_head || starts_with(target, "refs/"));
+}
+
 /* MISSING when there is no such ref, or it stands for one that is not there. The fault names the ref that is broken, of
  * symbolic ones perhaps the last. */
-static enum ts_git_error resolve(const struct ts_git_repo *repo, struct ts_bytes packed, const char *given,
-                                 struct ts_git_oid *ret_oid, struct ts_git_fault *ret_fault) {
+static enum ts_git_error resolve(const struct ts_git_repo *repo, const struct git__packed_refs *packed,
+                                 const char *given, struct ts_git_oid *ret_oid,
+                                 struct ts_git_fault *ret_fault) {
     char *owned = NULL;
     const char *name = given;
     enum ts_git_error error = TS_GIT_SYMBOLIC_REFS;
     for (int i = 0; i <= SYMBOLIC_MAX; i++) {
         char *line = NULL;
         error = name_is_safe(name) ? read_loose_ref(repo, name, &line) : TS_GIT_BAD_REF;
-        if (error == TS_GIT_MISSING && find_packed(repo, packed, name, ret_oid))
+        const struct git__packed_ref *other =
+            error == TS_GIT_MISSING ? git__packed_refs_find(packed, name) : NULL;
+        if (other != NULL) {
+            *ret_oid = other->oid;
             error = TS_GIT_OK;
+        }
         if (line == NULL)
             break;
         if (!starts_with(line, "ref:")) {
@@ -218,8 +227,14 @@ static enum ts_git_error resolve(const struct ts_git_repo *repo, struct ts_bytes
             free(line);
             break;
         }
-        char *target = target_of(name, line + 4 + strspn(line + 4, " \t"));
+        const char *said = line + 4 + strspn(line + 4, " \t\n\v\f\r");
+        bool is_valid = target_is_valid(name, said);
+        char *target = is_valid ? target_of(name, said) : NULL;
         free(line);
+        if (!is_valid) {
+            error = TS_GIT_BAD_REF;
+            break;
+        }
         free(owned);
         name = owned = target;
         error = target == NULL ? TS_GIT_NO_MEMORY : TS_GIT_SYMBOLIC_REFS;
@@ -234,15 +249,65 @@ static enum ts_git_error resolve(const struct ts_git_repo *repo, struct ts_bytes
     return error;
 }
 
+/* A time in the future is that of another clock, which says nothing. */
+static bool is_fresh(const struct timespec *changed) {
+    uint64_t changed_ms = (uint64_t)changed->tv_sec * 1000 + (uint64_t)changed->tv_nsec / 1000000;
+    uint64_t now_ms = ts_clock_wall_ms();
+    return changed_ms <= now_ms && now_ms - changed_ms <= FRESH_MS;
+}
+
+/* What tells a file from one that was put in its place, and a folder from one with other files in it. */
+static void see(struct list *list, const char *path) {
+    struct stat status;
+    uint64_t seen[6] = {0};
+    if (path != NULL && lstat(path, &status) == 0) {
+        seen[0] = (uint64_t)status.st_ino;
+        seen[1] = (uint64_t)status.st_size;
+        seen[2] = (uint64_t)status.st_mtim.tv_sec;
+        seen[3] = (uint64_t)status.st_mtim.tv_nsec;
+        seen[4] = (uint64_t)status.st_ctim.tv_sec;
+        seen[5] = (uint64_t)status.st_ctim.tv_nsec;
+        list->is_fresh = list->is_fresh || is_fresh(&status.st_ctim);
+    }
+    list->no_memory = list->no_memory || path == NULL;
+    ts_blake3_update(&list->seen, ts_bytes_of(seen, sizeof seen));
+}
+
 /* One that is broken is kept for its name. */
 static void add_resolved(struct list *list, const char *name) {
     struct ts_git_oid oid = {{0}};
     struct ts_git_fault fault;
+    char *path = path_of(list->repo, name);
+    see(list, path);
+    free(path);
     enum ts_git_error error = resolve(list->repo, list->packed, name, &oid, &fault);
     list->no_memory = list->no_memory || error == TS_GIT_NO_MEMORY;
     if (error != TS_GIT_OK && error != TS_GIT_MISSING)
         git__fault_send(list->faults, &fault);
+    ts_blake3_update(&list->seen, ts_bytes_of(name, strlen(name) + 1));
+    ts_blake3_update(&list->seen, ts_bytes_of(oid.bytes, sizeof oid.bytes));
     add(list, name, oid);
+}
+
+/* As git asks of a HEAD: a file, or a link into refs/. */
+static bool head_is_there(const struct ts_git_repo *repo, const char *name) {
+    char *path = path_of(repo, name);
+    char target[8] = "";
+    struct stat status;
+    bool is = path == NULL || lstat(path, &status) != 0 ? errno != ENOENT && errno != ENOTDIR
+                                                        : !S_ISDIR(status.st_mode);
+    if (is && path != NULL && readlink(path, target, sizeof target - 1) > 0)
+        is = starts_with(target, "refs/");
+    free(path);
+    return is;
+}
+
+/* Without a HEAD nobody knows what was checked out; one that leads to a branch that is not there yet is sound. */
+static void add_head(struct list *list, const char *name) {
+    if (!head_is_there(list->repo, name))
+        send_fault(list, TS_GIT_BAD_REF, name);
+    else
+        add_resolved(list, name);
 }
 
 /* ---- loose refs ---- */
@@ -277,7 +342,7 @@ static void list_folder(struct list *list, const char *root, const char *folder)
     char **names = NULL;
     size_t count = 0;
     struct ts_git_fault fault;
-    list->no_memory = list->no_memory || path == NULL;
+    see(list, path);
     if (path != NULL && git__list_dir(path, "", &names, &count, &fault) != TS_GIT_OK)
         git__fault_send(list->faults, &fault);
     free(path);
@@ -288,8 +353,11 @@ static void list_folder(struct list *list, const char *root, const char *folder)
             add_folder(list, name);
             continue;
         }
-        if (name != NULL && (!is_linked(list->repo) || is_own(name) == is_own_root))
+        if (name != NULL && (!is_linked(list->repo) || is_own(name) == is_own_root)) {
+            if (!git__ref_name_is_valid(ts_bytes_of_cstring(name)))
+                send_fault(list, TS_GIT_BAD_REF_NAME, name);
             add_resolved(list, name);
+        }
         free(name);
     }
     git__free_names(names, count);
@@ -326,7 +394,7 @@ static void add_head_of(struct list *list, const char *folder, const char *id) {
         if (errno != ENOENT && errno != ENOTDIR)
             send_fault(list, TS_GIT_IO, name);
     } else if (gitdir != NULL && !is_same_folder(path, list->repo->git_dir)) {
-        add_resolved(list, name);
+        add_head(list, name);
     }
     free(gitdir);
     free(path);
@@ -337,9 +405,9 @@ static void add_other_heads(struct list *list) {
     char **ids = NULL;
     size_t count = 0;
     struct ts_git_fault fault;
-    list->no_memory = list->no_memory || folder == NULL;
+    see(list, folder);
     if (is_linked(list->repo))
-        add_resolved(list, "main-worktree/HEAD");
+        add_head(list, "main-worktree/HEAD");
     if (folder != NULL && git__list_dir(folder, "", &ids, &count, &fault) != TS_GIT_OK)
         git__fault_send(list->faults, &fault);
     for (size_t i = 0; i < count; i++)
@@ -351,17 +419,16 @@ static void add_other_heads(struct list *list) {
 /* ---- all of them ---- */
 
 static void add_packed(struct list *list) {
-    struct ts_bytes rest = list->packed;
-    struct ts_git_oid oid;
-    struct ts_bytes name;
-    bool is_bad;
-    while (next_packed(list->repo->hash, &rest, &oid, &name, &is_bad)) {
-        char *copy = is_bad ? NULL : strndup((const char *)name.data, name.len);
-        if (copy == NULL || !name_is_safe(copy) || is_null(&oid))
-            send_fault(list, TS_GIT_BAD_REF, "packed-refs");
-        else
-            add(list, copy, oid);
-        free(copy);
+    for (size_t i = 0; i < list->packed->count; i++) {
+        const struct git__packed_ref *ref = &list->packed->items[i];
+        char *name = strndup((const char *)ref->name.data, ref->name.len);
+        if (name == NULL)
+            list->no_memory = true;
+        else if (is_null(&ref->oid))
+            send_fault(list, TS_GIT_BAD_REF, name);
+        else if (name_is_safe(name)) /* another one is a bad line */
+            add(list, name, ref->oid);
+        free(name);
     }
 }
 
@@ -387,67 +454,122 @@ static void drop_hidden(struct list *list, size_t loose_count) {
     list->count = kept;
 }
 
-static void drop_broken(struct list *list) {
-    size_t kept = 0;
-    for (size_t i = 0; i < list->count; i++) {
-        if (is_null(&list->items[i].oid))
-            free(list->items[i].name);
-        else
-            list->items[kept++] = list->items[i];
-    }
-    list->count = kept;
+/* ---- one moment ---- */
+
+struct pass {
+    struct list list; /* loose ones */
+    struct git__packed_refs packed;
+    struct git__refs refs; /* its faults, and in the end all of it */
+    struct ts_git_fault_sink sink;
+    uint8_t seen[TS_BLAKE3_OUT_LEN];
+};
+
+static void keep_fault(void *ctx, const struct ts_git_fault *fault) {
+    struct pass *pass = ctx;
+    struct git__refs *refs = &pass->refs;
+    ts_blake3_update(&pass->list.seen, ts_bytes_of(fault->thing, strlen(fault->thing) + 1));
+    if (GIT__GROW(refs->faults, refs->fault_capacity, refs->fault_count + 1))
+        refs->faults[refs->fault_count++] = *fault;
+    else
+        pass->list.no_memory = true;
 }
 
-static void peel_all(struct list *list) {
-    for (size_t i = 0; i < list->count; i++) {
-        struct ts_git_fault fault;
-        if (ts_git_object_peel(list->repo, &list->items[i].oid, &list->items[i].peeled, &fault) == TS_GIT_OK)
-            continue;
-        if (fault.error != TS_GIT_MISSING || !list->repo->is_partial)
-            git__fault_send(list->faults, &fault);
-    }
-}
-
-/* Empty when there is none, and when it cannot be read, which the error says. */
-static enum ts_git_error map_packed(const struct ts_git_repo *repo, struct git__map *ret_map,
-                                    struct ts_git_fault *ret_fault) {
+/* packed-refs is seen before it is opened: it is opened again in the next pass if it changes in between. */
+static void pass_over(struct ts_git_repo *repo, struct pass *pass) {
+    struct list *list = &pass->list;
+    struct ts_git_fault fault;
+    *pass = (struct pass){.sink = {.take = keep_fault, .ctx = pass}};
+    *list = (struct list){.repo = repo, .faults = &pass->sink};
+    ts_blake3_init(&list->seen);
     char *path = git__path_join(repo->common_dir, "packed-refs");
-    *ret_map = (struct git__map){{NULL, 0}};
-    if (path == NULL)
-        return git__fault(TS_GIT_NO_MEMORY, repo->common_dir, ret_fault);
-    enum ts_git_error error = git__map_open(path, ret_map, ret_fault);
+    see(list, path);
     free(path);
-    return error == TS_GIT_MISSING ? TS_GIT_OK : error;
+    if (git__packed_refs_read(repo, list->faults, &pass->packed, &fault) != TS_GIT_OK)
+        git__fault_send(list->faults, &fault);
+    list->packed = &pass->packed;
+    add_head(list, "HEAD");
+    add_other_heads(list);
+    add_loose(list, repo->common_dir);
+    if (is_linked(repo))
+        add_loose(list, repo->git_dir);
+    if (list->count > 0)
+        qsort(list->items, list->count, sizeof *list->items, compare_refs);
+    ts_blake3_output(&list->seen, 0, pass->seen, sizeof pass->seen);
+}
+
+static void pass_release(struct pass *pass) {
+    struct ts_git_refs loose = {.items = pass->list.items, .count = pass->list.count};
+    ts_git_refs_release(&loose);
+    free(pass->list.folders);
+    git__packed_refs_release(&pass->packed);
+    git__refs_release(&pass->refs);
+}
+
+/* Packed ones are added to the loose ones, and all of it is the repository's. */
+static enum ts_git_error keep_refs(struct ts_git_repo *repo, struct pass *pass,
+                                   struct ts_git_fault *ret_fault) {
+    struct list *list = &pass->list;
+    size_t loose_count = list->count;
+    add_packed(list);
+    drop_hidden(list, loose_count);
+    if (list->count > 0)
+        qsort(list->items, list->count, sizeof *list->items, compare_refs);
+    if (list->no_memory)
+        return git__fault(TS_GIT_NO_MEMORY, repo->common_dir, ret_fault);
+    repo->refs = pass->refs;
+    repo->refs.all = (struct ts_git_refs){.items = list->items, .count = list->count};
+    repo->refs.is_read = true;
+    pass->refs = (struct git__refs){.is_read = false};
+    list->items = NULL;
+    list->count = 0;
+    return TS_GIT_OK;
+}
+
+enum ts_git_error git__refs_fill(struct ts_git_repo *repo, struct ts_git_fault *ret_fault) {
+    struct pass passes[2];
+    struct pass *kept = &passes[0];
+    bool is_settled = false;
+    if (repo->refs.is_read)
+        return TS_GIT_OK;
+    pass_over(repo, kept);
+    for (int i = 1; i < PASSES_MAX && !is_settled; i++) {
+        struct pass *next = kept == &passes[0] ? &passes[1] : &passes[0];
+        if (kept->list.is_fresh)
+            (void)usleep(FRESH_MS * 1000);
+        pass_over(repo, next);
+        is_settled = !kept->list.is_fresh && memcmp(kept->seen, next->seen, sizeof next->seen) == 0;
+        pass_release(is_settled ? next : kept);
+        kept = is_settled ? kept : next;
+    }
+    if (!is_settled)
+        send_fault(&kept->list, TS_GIT_REFS_CHANGE, repo->common_dir);
+    enum ts_git_error error = keep_refs(repo, kept, ret_fault);
+    pass_release(kept);
+    return error;
+}
+
+void git__refs_release(struct git__refs *refs) {
+    ts_git_refs_release(&refs->all);
+    free(refs->faults);
+    *refs = (struct git__refs){.is_read = false};
 }
 
 enum ts_git_error ts_git_refs_list(struct ts_git_repo *repo, const struct ts_git_fault_sink *faults,
                                    struct ts_git_refs *ret_refs, struct ts_git_fault *ret_fault) {
-    struct git__map packed;
-    struct ts_git_fault fault;
-    if (map_packed(repo, &packed, &fault) != TS_GIT_OK)
-        git__fault_send(faults, &fault);
-    struct list list = {.repo = repo, .faults = faults, .packed = packed.bytes};
-    add_resolved(&list, "HEAD");
-    add_other_heads(&list);
-    add_loose(&list, repo->common_dir);
-    if (is_linked(repo))
-        add_loose(&list, repo->git_dir);
-    if (list.count > 0)
-        qsort(list.items, list.count, sizeof *list.items, compare_refs);
-    size_t loose_count = list.count;
-    add_packed(&list);
-    drop_hidden(&list, loose_count);
-    drop_broken(&list);
-    if (list.count > 0)
-        qsort(list.items, list.count, sizeof *list.items, compare_refs);
-    git__map_release(&packed);
-    free(list.folders);
+    enum ts_git_error error = git__refs_fill(repo, ret_fault);
+    if (error != TS_GIT_OK)
+        return error;
+    struct list list = {.repo = repo, .faults = faults};
+    for (size_t i = 0; i < repo->refs.fault_count; i++)
+        git__fault_send(faults, &repo->refs.faults[i]);
+    for (size_t i = 0; i < repo->refs.all.count && !list.no_memory; i++)
+        if (!is_null(&repo->refs.all.items[i].oid))
+            add(&list, repo->refs.all.items[i].name, repo->refs.all.items[i].oid);
     struct ts_git_refs refs = {.items = list.items, .count = list.count};
     if (list.no_memory) {
         ts_git_refs_release(&refs);
         return git__fault(TS_GIT_NO_MEMORY, repo->common_dir, ret_fault);
     }
-    peel_all(&list);
     *ret_refs = refs;
     return TS_GIT_OK;
 }
@@ -463,14 +585,31 @@ static bool is_hex(const char *text) {
     return text[0] != '\0' && text[strspn(text, "0123456789abcdefABCDEF")] == '\0';
 }
 
+/* As it was when the refs were read. */
+static bool find_read(const struct ts_git_repo *repo, const char *name, struct ts_git_oid *ret_oid) {
+    char *key = strdup(name);
+    struct ts_git_ref wanted = {.name = key};
+    const struct ts_git_ref *found =
+        key == NULL || repo->refs.all.count == 0
+            ? NULL
+            : bsearch(&wanted, repo->refs.all.items, repo->refs.all.count, sizeof wanted, compare_refs);
+    free(key);
+    if (found == NULL || is_null(&found->oid))
+        return false;
+    *ret_oid = found->oid;
+    return true;
+}
+
 /* As git tries them. Broken below refs/ is an answer, unless another one has an id; elsewhere it is some other file. */
 static enum ts_git_error resolve_forms(const struct ts_git_repo *repo, const char *name,
                                        struct ts_git_oid *ret_oid, struct ts_git_fault *ret_fault) {
     static const char *const forms[] = {
         "%s", "refs/%s", "refs/tags/%s", "refs/heads/%s", "refs/remotes/%s", "refs/remotes/%s/HEAD"};
-    struct git__map packed;
+    struct git__packed_refs packed;
     struct ts_git_fault fault;
-    enum ts_git_error worst = map_packed(repo, &packed, ret_fault);
+    enum ts_git_error worst = git__packed_refs_read(repo, NULL, &packed, ret_fault);
+    if (worst == TS_GIT_OK && packed.bad_line > 0) /* what is not found may have stood there */
+        worst = git__packed_refs_fault(&packed, ret_fault);
     enum ts_git_error error = TS_GIT_MISSING;
     for (size_t i = 0; i < sizeof forms / sizeof forms[0] && error != TS_GIT_OK; i++) {
         const char *tail = strchr(forms[i], '%');
@@ -478,7 +617,7 @@ static enum ts_git_error resolve_forms(const struct ts_git_repo *repo, const cha
         int len = snprintf(full, sizeof full, "%.*s%s%s", (int)(tail - forms[i]), forms[i], name, tail + 2);
         if (len <= 0 || (size_t)len >= sizeof full || !name_is_safe(full))
             continue;
-        error = resolve(repo, packed.bytes, full, ret_oid, &fault);
+        error = find_read(repo, full, ret_oid) ? TS_GIT_OK : resolve(repo, &packed, full, ret_oid, &fault);
         bool is_ref = starts_with(full, "refs/") || strcmp(full, "HEAD") == 0;
         if (worst == TS_GIT_OK && error != TS_GIT_OK && error != TS_GIT_MISSING && is_ref) {
             worst = error;
@@ -486,7 +625,7 @@ static enum ts_git_error resolve_forms(const struct ts_git_repo *repo, const cha
                 *ret_fault = fault;
         }
     }
-    git__map_release(&packed);
+    git__packed_refs_release(&packed);
     if (error == TS_GIT_OK)
         return error;
     return worst != TS_GIT_OK ? worst : git__fault(TS_GIT_NO_SUCH_REF, name, ret_fault);

@@ -43,7 +43,7 @@ enum ts_git_error git__list_dir(const char *path, const char *suffix, char ***re
     size_t capacity = 0;
     DIR *dir = opendir(path);
     if (dir == NULL) {
-        if (errno != ENOENT && errno != ENOTDIR)
+        if (errno != ENOENT)
             return git__fault(TS_GIT_IO, path, ret_fault);
         *ret_names = NULL;
         *ret_count = 0;
@@ -217,7 +217,7 @@ static enum ts_git_error find_common_dir(struct ts_git_repo *repo, struct ts_git
     repo->common_dir = line != NULL ? git__path_join(repo->git_dir, line) : strdup(repo->git_dir);
     if (repo->common_dir == NULL)
         error = git__fault(TS_GIT_NO_MEMORY, repo->git_dir, ret_fault);
-    else if (!has(repo->common_dir, "objects", git__is_dir))
+    else if (!has(repo->common_dir, "objects", git__is_dir) || !has(repo->common_dir, "refs", git__is_dir))
         error = line != NULL ? refuse_git_file(repo->git_dir, "commondir", line, ret_fault)
                              : git__fault(TS_GIT_NOT_A_REPOSITORY, repo->common_dir, ret_fault);
     free(line);
@@ -277,7 +277,6 @@ static void add_alternates_of(struct ts_git_repo *repo, const char *object_dir, 
         git__fault_send(faults, &fault);
     char *rest = text;
     for (char *line; error == TS_GIT_OK && (line = strsep(&rest, "\n")) != NULL;) {
-        cut_line_end(line);
         if (line[0] == '\0' || line[0] == '#')
             continue;
         char *full = git__path_join(object_dir, line);
@@ -302,13 +301,17 @@ static void add_alternates(struct ts_git_repo *repo, const struct ts_git_fault_s
     }
 }
 
+/* One that is gone, or its index, was replaced by another while the folder was listed, or is being removed: as with git, it is
+ * no pack. What is missing then is looked for again, and said by its id when it is not there. */
 static void add_pack(struct ts_git_repo *repo, const char *index_path,
                      const struct ts_git_fault_sink *faults) {
     struct ts_git_fault fault;
     struct git__pack pack;
     bool is_damaged;
-    if (git__pack_open(repo->hash, index_path, &pack, &is_damaged, &fault) != TS_GIT_OK) {
-        git__fault_send(faults, &fault);
+    enum ts_git_error error = git__pack_open(repo->hash, index_path, &pack, &is_damaged, &fault);
+    if (error != TS_GIT_OK) {
+        if (error != TS_GIT_MISSING)
+            git__fault_send(faults, &fault);
         return;
     }
     if (!GIT__GROW(repo->packs, repo->pack_capacity, repo->pack_count + 1)) {
@@ -434,10 +437,10 @@ static enum ts_git_error read_shallow(struct ts_git_repo *repo, const struct ts_
     char *rest = text;
     for (char *line; error == TS_GIT_OK && (line = strsep(&rest, "\n")) != NULL;) {
         struct ts_git_oid oid;
-        if (line[0] == '\0')
+        if (line[0] == '\0' && rest == NULL)
             continue;
         if (!ts_git_oid_parse(repo->hash, ts_bytes_of_cstring(line), &oid))
-            found = git__fault(TS_GIT_BAD_FILE, path, &fault);
+            found = git__fault(TS_GIT_BAD_LINE, path, &fault);
         else if (!GIT__GROW(repo->shallow, capacity, repo->shallow_count + 1))
             error = git__fault(TS_GIT_NO_MEMORY, path, ret_fault);
         else
@@ -497,14 +500,19 @@ enum ts_git_error ts_git_repo_open(const char *path, const struct ts_git_open_op
         error = find_common_dir(repo, ret_fault);
     if (error == TS_GIT_OK)
         error = read_config(repo, ret_fault);
+    repo->no_alternates = used->no_alternates;
     if (error == TS_GIT_OK && used->work_tree != NULL)
         error = take_work_tree(repo, used->work_tree, ret_fault);
     if (error == TS_GIT_OK && !git__inflater_init(&repo->inflater))
         error = git__fault(TS_GIT_NO_MEMORY, path, ret_fault);
+    if (error == TS_GIT_OK && used->refs_first)
+        error = git__refs_fill(repo, ret_fault);
     if (error == TS_GIT_OK)
         error = open_objects(repo, used, ret_fault);
     if (error == TS_GIT_OK)
         error = read_shallow(repo, &used->faults, ret_fault);
+    if (error == TS_GIT_OK)
+        error = git__grafts_read(repo, &used->faults, ret_fault);
     if (error != TS_GIT_OK) {
         ts_git_repo_free(repo);
         return error;
@@ -516,6 +524,8 @@ enum ts_git_error ts_git_repo_open(const char *path, const struct ts_git_open_op
 void ts_git_repo_free(struct ts_git_repo *repo) {
     if (repo == NULL)
         return;
+    ts_git_repo_free(repo->again);
+    git__refs_release(&repo->refs);
     git__numbers_release(&repo->numbers);
     git__inflater_release(&repo->inflater);
     for (size_t i = 0; i < repo->midx_count; i++) {
@@ -528,6 +538,7 @@ void ts_git_repo_free(struct ts_git_repo *repo) {
     free(repo->packs);
     git__free_names(repo->object_dirs, repo->object_dir_count);
     free(repo->shallow);
+    git__grafts_release(&repo->grafts);
     free(repo->git_dir);
     free(repo->common_dir);
     free(repo->work_tree);

@@ -3,6 +3,7 @@
 #define TS_GIT_REPO_IMPL_H
 
 #include "git/repo.h"
+#include "grafts.h"
 #include "inflate.h"
 #include "midx.h"
 #include "numbers.h"
@@ -14,6 +15,15 @@ struct git__midx_file {
     uint32_t *packs; /* by the midx's number: ours, or GIT__NONE */
 };
 
+/* Refs as they were at one moment. */
+struct git__refs {
+    bool is_read;
+    struct ts_git_refs all; /* the null id: broken, or symbolic and what it stands for is not there */
+    struct ts_git_fault *faults;
+    size_t fault_count;
+    size_t fault_capacity;
+};
+
 struct ts_git_repo {
     enum ts_git_hash hash;
     char *git_dir;
@@ -21,6 +31,7 @@ struct ts_git_repo {
     char *work_tree;
     bool is_bare;
     bool is_partial;
+    bool no_alternates;
 
     char **object_dirs; /* the repository's own, then alternates as they are found */
     size_t object_dir_count;
@@ -37,8 +48,14 @@ struct ts_git_repo {
     struct ts_git_oid *shallow; /* sorted */
     size_t shallow_count;
 
+    struct git__grafts grafts;
+
+    struct git__refs refs;         /* read when first needed, or before the objects are listed */
     struct git__inflater inflater; /* for reading single objects */
     struct git__numbers numbers;   /* filled when first needed */
+
+    struct ts_git_repo *again; /* the same, opened later, for what was not found here; NULL until needed */
+    unsigned vain_looks;       /* how often it was opened, and what was looked for was not there either */
 };
 
 bool git__is_shallow_commit(const struct ts_git_repo *repo, const struct ts_git_oid *oid);
@@ -52,14 +69,35 @@ enum ts_git_error git__list_dir(const char *path, const char *suffix, char ***re
                                 struct ts_git_fault *ret_fault);
 void git__free_names(char **names, size_t count);
 
+/* Reads the refs unless they are read. What of them cannot be read is kept as faults. */
+enum ts_git_error git__refs_fill(struct ts_git_repo *repo, struct ts_git_fault *ret_fault);
+void git__refs_release(struct git__refs *refs);
+
 /* A bound of work: entries that may still be looked at. */
 struct git__work {
     uint64_t steps_left;
 };
 
-/* ts_git_object_read within a bound, which is counted down. */
+/* ts_git_object_read within a bound, which is counted down, and without the copy at not_at, which may be NULL: a damaged
+ * one is no other copy of itself. */
 enum ts_git_error git__object_read(struct ts_git_repo *repo, const struct ts_git_oid *oid, size_t max,
-                                   struct git__work *work, struct ts_git_content *ret_content);
+                                   const struct git__spot *not_at, struct git__work *work,
+                                   struct ts_git_content *ret_content);
+
+/* Of an object with more than max bytes, the first of them, when it stands for itself; TOO_LARGE when it is a delta. */
+enum ts_git_error git__object_read_start(struct ts_git_repo *repo, const struct ts_git_oid *oid, size_t max,
+                                         struct ts_git_content *ret_content);
+
+/* As git__object_read, for what is not among the objects that were listed: in the repository as it is now. */
+enum ts_git_error git__object_read_again(struct ts_git_repo *repo, const struct ts_git_oid *oid, size_t max,
+                                         struct git__work *work, struct ts_git_content *ret_content);
+
+/* Whether objects that are not among those that were listed are there now. False for all when that cannot be said. */
+void git__are_there_now(struct ts_git_repo *repo, const struct ts_git_oid *oids, size_t count,
+                        bool *ret_are_there);
+
+/* Whether refs were others than those that were read, when it was last looked again. */
+bool git__refs_have_changed(const struct ts_git_repo *repo);
 
 /* The ids that begin with `digits` hex digits of prefix: how many, and the first. */
 size_t git__find_prefix(struct ts_git_repo *repo, const char *digits, struct ts_git_oid *ret_first);

@@ -54,6 +54,14 @@ bool ts_git_set_has(const struct ts_git_set *set, const struct ts_git_oid *oid) 
 }
 
 /* Only lowest numbers are ever added, so each object counts once. */
+bool ts_git_set_take(struct ts_git_set *set, uint32_t number, struct ts_git_oid *ret_oid) {
+    if (number >= set->size || !git__set_has(set, number))
+        return false;
+    git__set_remove(set, number);
+    *ret_oid = ts_git_oid_of(set->repo->hash, git__number_id(set->repo, number));
+    return true;
+}
+
 size_t ts_git_set_count(const struct ts_git_set *set) {
     size_t count = 0;
     for (size_t i = 0; i < word_count(set); i++)

@@ -17,6 +17,9 @@ void ts_git_set_free(struct ts_git_set *set);
 bool ts_git_set_add(struct ts_git_set *set, const struct ts_git_oid *oid);
 void ts_git_set_remove(struct ts_git_set *set, const struct ts_git_oid *oid);
 bool ts_git_set_has(const struct ts_git_set *set, const struct ts_git_oid *oid);
+
+/* Takes the object with this number out. False when it was not in it. */
+bool ts_git_set_take(struct ts_git_set *set, uint32_t number, struct ts_git_oid *ret_oid);
 size_t ts_git_set_count(const struct ts_git_set *set);
 
 /* Everything that was not in it, and nothing that was: what is not reachable, for one. */

@@ -13,10 +13,10 @@ struct git__split {
     struct ts_bytes bitmaps;  /* borrowed from the file */
 };
 
-/* One file, as bytes. False when they are no index, or there is no memory. Of a split one, entries that take the place
- * of a shared one have empty paths and come first. */
-bool git__staged_parse(enum ts_git_hash hash, struct ts_bytes file, struct ts_git_staged *ret_staged,
-                       struct git__split *ret_split);
+/* One file, as bytes. BAD_FILE when they are no index, TOO_LARGE when entries take more than memory_max, NO_MEMORY. Of a
+ * split one, entries that take the place of a shared one have empty paths and come first. */
+enum ts_git_error git__staged_parse(enum ts_git_hash hash, struct ts_bytes file, uint64_t memory_max,
+                                    struct ts_git_staged *ret_staged, struct git__split *ret_split);
 
 /* The content of the extension `link`. */
 bool git__split_parse(enum ts_git_hash hash, struct ts_bytes content, struct git__split *ret_split);

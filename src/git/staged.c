@@ -7,11 +7,15 @@
  *   path    versions 2 and 3: the bytes, then 1 to 8 zeros up to a multiple of 8 from the entry's start
  *           version 4: how many bytes of the path before to take off (as offsets of packs), then the
  *           bytes to put there, then a zero
+ *
+ * Git leaves the id at the end zero when index.skipHash is set. When it is there, it must be right: one bit can make an
+ * entry one that is passed over.
  */
 #include "git/staged.h"
 
 #include "base/checked.h"
 #include "base/endian.h"
+#include "hash.h"
 #include "repo_impl.h"
 #include "split.h"
 
@@ -19,8 +23,10 @@
 #include <stdlib.h>
 #include <string.h>
 
-#define FIXED_SIZE 40u /* before the id */
-#define PATH_MAX_  (1u << 20)
+#define FIXED_SIZE  40u /* before the id */
+#define PATH_MAX_   (1u << 20)
+/* What an entry takes beside its path: its row, in a list that has room for twice as many, and what malloc adds. */
+#define ENTRY_BYTES (2 * sizeof(struct ts_git_staged_entry) + 32)
 
 struct parser {
     enum ts_git_hash hash;
@@ -28,6 +34,8 @@ struct parser {
     struct ts_bytes rest;
     struct ts_git_staged staged;
     size_t capacity;
+    uint64_t memory_left;
+    enum ts_git_error error; /* why it cannot go on */
 };
 
 static bool strip_parse(struct ts_bytes *rest, uint64_t *ret) {
@@ -89,9 +97,16 @@ static bool take_path(struct parser *p, size_t entry_head, char **ret_path, size
         taken = ((entry_head + added + 8) & ~(size_t)7) - entry_head;
     if (len > PATH_MAX_ || taken > p->rest.len)
         return false;
-    char *path = malloc(len + 1);
-    if (path == NULL)
+    if (len + ENTRY_BYTES > p->memory_left) {
+        p->error = TS_GIT_TOO_LARGE;
         return false;
+    }
+    char *path = malloc(len + 1);
+    if (path == NULL) {
+        p->error = TS_GIT_NO_MEMORY;
+        return false;
+    }
+    p->memory_left -= len + ENTRY_BYTES;
     if (kept > 0)
         memcpy(path, before->path, kept);
     memcpy(path + kept, p->rest.data, added);
@@ -165,13 +180,13 @@ static bool has_paths(const struct ts_git_staged *staged) {
     return true;
 }
 
-bool git__staged_parse(enum ts_git_hash hash, struct ts_bytes file, struct ts_git_staged *ret_staged,
-                       struct git__split *ret_split) {
+enum ts_git_error git__staged_parse(enum ts_git_hash hash, struct ts_bytes file, uint64_t memory_max,
+                                    struct ts_git_staged *ret_staged, struct git__split *ret_split) {
     size_t hash_len = ts_git_hash_len(hash);
-    struct parser p = {.hash = hash};
+    struct parser p = {.hash = hash, .memory_left = memory_max, .error = TS_GIT_BAD_FILE};
     struct git__split split = {.is_split = false};
     if (file.len < 12 + hash_len || memcmp(file.data, "DIRC", 4) != 0)
-        return false;
+        return TS_GIT_BAD_FILE;
     p.version = ts_be32_load(file.data + 4);
     uint32_t count = ts_be32_load(file.data + 8);
     p.rest = ts_bytes_slice(file, (struct ts_span){12, file.len - 12 - hash_len});
@@ -180,11 +195,18 @@ bool git__staged_parse(enum ts_git_hash hash, struct ts_bytes file, struct ts_gi
         is_valid = take_entry(&p);
     if (!is_valid || !take_extensions(&p, &split) || (!split.is_split && !has_paths(&p.staged))) {
         ts_git_staged_release(&p.staged);
-        return false;
+        return p.error;
     }
     *ret_staged = p.staged;
     *ret_split = split;
-    return true;
+    return TS_GIT_OK;
+}
+
+static bool is_sound(enum ts_git_hash hash, struct ts_bytes file) {
+    static const uint8_t none[TS_GIT_OID_MAX];
+    size_t len = ts_git_hash_len(hash);
+    return file.len >= len &&
+           (memcmp(file.data + file.len - len, none, len) == 0 || git__has_checksum(hash, file));
 }
 
 /* The shared file is in the folder of the repository, or else beside the index. */
@@ -220,13 +242,13 @@ static enum ts_git_error open_shared(const struct ts_git_repo *repo, const char 
 }
 
 /* `staged` becomes all of it, from what the index has itself. */
-static enum ts_git_error join_shared(const struct ts_git_repo *repo, const char *index,
+static enum ts_git_error join_shared(const struct ts_git_repo *repo, const char *index, uint64_t memory_max,
                                      const struct git__split *split, struct ts_git_staged *staged,
                                      struct ts_git_fault *ret_fault) {
     char hex[TS_GIT_OID_HEX_SIZE];
     char name[sizeof "sharedindex." + TS_GIT_OID_HEX_SIZE];
     size_t hash_len = ts_git_hash_len(repo->hash);
-    struct git__map map = {{NULL, 0}};
+    struct git__map map = {.bytes = {NULL, 0}};
     struct git__split nested = {.is_split = false};
     struct ts_git_staged shared = {NULL, 0};
     struct ts_git_staged joined;
@@ -235,9 +257,14 @@ static enum ts_git_error join_shared(const struct ts_git_repo *repo, const char 
     enum ts_git_error error = open_shared(repo, index, name, &path, &map, ret_fault);
     if (error != TS_GIT_OK)
         return error;
-    if (!git__staged_parse(repo->hash, map.bytes, &shared, &nested) || nested.is_split ||
-        memcmp(map.bytes.data + map.bytes.len - hash_len, split->shared.bytes, hash_len) != 0) {
-        error = git__fault(TS_GIT_BAD_FILE, path, ret_fault);
+    error = is_sound(repo->hash, map.bytes)
+                ? git__staged_parse(repo->hash, map.bytes, memory_max, &shared, &nested)
+                : TS_GIT_BAD_FILE;
+    if (error == TS_GIT_OK && (nested.is_split || memcmp(map.bytes.data + map.bytes.len - hash_len,
+                                                         split->shared.bytes, hash_len) != 0))
+        error = TS_GIT_BAD_FILE;
+    if (error != TS_GIT_OK) {
+        (void)git__fault(error, path, ret_fault);
     } else if (!git__split_join(split, &shared, staged, &joined)) {
         error = git__fault(TS_GIT_BAD_FILE, index, ret_fault);
     } else {
@@ -250,18 +277,21 @@ static enum ts_git_error join_shared(const struct ts_git_repo *repo, const char 
     return error;
 }
 
-enum ts_git_error ts_git_staged_read_file(struct ts_git_repo *repo, const char *path,
+enum ts_git_error ts_git_staged_read_file(struct ts_git_repo *repo, const char *path, uint64_t memory_max,
                                           struct ts_git_staged *ret_staged, struct ts_git_fault *ret_fault) {
-    struct git__map map = {{NULL, 0}};
+    struct git__map map = {.bytes = {NULL, 0}};
     struct git__split split = {.is_split = false};
     struct ts_git_staged staged = {NULL, 0};
     enum ts_git_error error = git__map_open(path, &map, ret_fault);
     if (error == TS_GIT_MISSING)
         error = TS_GIT_OK;
-    else if (error == TS_GIT_OK && !git__staged_parse(repo->hash, map.bytes, &staged, &split))
-        error = git__fault(TS_GIT_BAD_FILE, path, ret_fault);
+    else if (error == TS_GIT_OK &&
+             (error = is_sound(repo->hash, map.bytes)
+                          ? git__staged_parse(repo->hash, map.bytes, memory_max / 2, &staged, &split)
+                          : TS_GIT_BAD_FILE) != TS_GIT_OK)
+        (void)git__fault(error, path, ret_fault);
     if (error == TS_GIT_OK && split.is_split)
-        error = join_shared(repo, path, &split, &staged, ret_fault);
+        error = join_shared(repo, path, memory_max / 2, &split, &staged, ret_fault);
     git__map_release(&map);
     if (error == TS_GIT_OK)
         *ret_staged = staged;
@@ -270,12 +300,12 @@ enum ts_git_error ts_git_staged_read_file(struct ts_git_repo *repo, const char *
     return error;
 }
 
-enum ts_git_error ts_git_staged_read(struct ts_git_repo *repo, struct ts_git_staged *ret_staged,
-                                     struct ts_git_fault *ret_fault) {
+enum ts_git_error ts_git_staged_read(struct ts_git_repo *repo, uint64_t memory_max,
+                                     struct ts_git_staged *ret_staged, struct ts_git_fault *ret_fault) {
     char *path = git__path_join(repo->git_dir, "index");
     if (path == NULL)
         return git__fault(TS_GIT_NO_MEMORY, repo->git_dir, ret_fault);
-    enum ts_git_error error = ts_git_staged_read_file(repo, path, ret_staged, ret_fault);
+    enum ts_git_error error = ts_git_staged_read_file(repo, path, memory_max, ret_staged, ret_fault);
     free(path);
     return error;
 }

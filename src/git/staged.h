@@ -28,12 +28,13 @@ struct ts_git_staged {
     size_t count;
 };
 
-/* OK and empty when there is no index yet; NO_SHARED_INDEX when the other file of a split one is not there. */
-enum ts_git_error ts_git_staged_read(struct ts_git_repo *repo, struct ts_git_staged *ret_staged,
-                                     struct ts_git_fault *ret_fault);
+/* OK and empty when there is no index yet; NO_SHARED_INDEX when the other file of a split one is not there; TOO_LARGE when
+ * its entries take more than half of memory_max in either file: paths in a file of version 4 can be a thousand times as long as the file. */
+enum ts_git_error ts_git_staged_read(struct ts_git_repo *repo, uint64_t memory_max,
+                                     struct ts_git_staged *ret_staged, struct ts_git_fault *ret_fault);
 
 /* Another file than the repository's own: git makes one for a commit of some files only, and names it to hooks. */
-enum ts_git_error ts_git_staged_read_file(struct ts_git_repo *repo, const char *path,
+enum ts_git_error ts_git_staged_read_file(struct ts_git_repo *repo, const char *path, uint64_t memory_max,
                                           struct ts_git_staged *ret_staged, struct ts_git_fault *ret_fault);
 
 void ts_git_staged_release(struct ts_git_staged *staged);

@@ -53,6 +53,18 @@ static bool give_away(struct git__worker *worker, const struct git__plan *plan, 
     return is_given;
 }
 
+/* What is built next is somewhere in files of many megabytes: asked for while something else is built. */
+static void expect_node(const struct git__plan *plan, uint32_t node) {
+    if (node == GIT__NONE)
+        return;
+    const struct git__pack_index *index = &plan->pack->index;
+    uint32_t position = plan->nodes[node].position;
+    __builtin_prefetch(plan->pack->map.bytes.data + plan->nodes[node].offset);
+    __builtin_prefetch(git__pack_index_id(index, position));
+    if (index->crcs != NULL)
+        __builtin_prefetch(index->crcs + (size_t)position * 4);
+}
+
 static bool push_frame(struct git__worker *worker, struct git__held *held) {
     if (held == NULL)
         return true;
@@ -88,6 +100,8 @@ static void visit_tree(struct git__worker *worker, const struct git__plan *plan,
         bool is_last = frame->next_child == GIT__NONE;
         if (!is_last && give_away(worker, plan, child, parent))
             continue;
+        expect_node(plan, plan->nodes[child].first_child);
+        expect_node(plan, frame->next_child);
         job = job_of(plan, child, parent);
         held = git__build(worker, &job);
         if (is_last) {
@@ -221,6 +235,7 @@ static void set_options(struct git__run *run, const struct ts_git_visit_options 
     memory = memory < MEMORY_MIN ? MEMORY_MIN : memory;
     run->threads = options->threads == 0 ? 1 : options->threads;
     run->threads = run->threads > THREADS_MAX ? THREADS_MAX : run->threads;
+    run->verify = options->verify;
     run->types = options->types != 0 ? options->types : TS_GIT_TYPE_BIT(TS_GIT_BLOB);
     run->object_max = options->object_bytes_max != 0 ? options->object_bytes_max : OBJECT_MAX_DEFAULT;
     run->whole_max = (size_t)(memory / WHOLE_PARTS);
@@ -284,7 +299,7 @@ static void add_stats(struct ts_git_visit_stats *sum, const struct ts_git_visit_
 static void collect(struct git__worker *worker, struct git__problems *problems,
                     struct ts_git_visit_stats *stats) {
     for (size_t i = 0; i < worker->problems.count; i++)
-        git__problem_add(problems, worker->problems.items[i].number, worker->problems.items[i].error);
+        git__problem_add_typed(problems, &worker->problems.items[i]);
     problems->no_memory = problems->no_memory || worker->problems.no_memory;
     add_stats(stats, &worker->stats);
 }
@@ -297,21 +312,37 @@ static int compare_problems(const void *a, const void *b) {
 
 /* ---- what could not be built ---- */
 
-/* Another copy, or one whose base has another copy. True when it was visited, or is of no interest after
- * all. */
+/* The copy itself is damaged; with other errors it can perhaps be read where it is, with another copy of its base. */
+static bool is_damage(enum ts_git_error error) {
+    return error == TS_GIT_BAD_ENTRY || error == TS_GIT_BAD_DEFLATE || error == TS_GIT_BAD_CHECKSUM ||
+           error == TS_GIT_BAD_ID || error == TS_GIT_BAD_DELTA;
+}
+
+/* Another copy, or one whose base has another copy. True when it was visited, or is of no interest after all. One that
+ * turns out to be of another type is neither: visits of that type did not see it. */
 static bool visit_other_copy(struct git__worker *worker, const struct git__problem *problem,
                              struct git__work *work) {
     struct git__run *run = worker->run;
     struct ts_git_oid oid = ts_git_oid_of(run->repo->hash, git__number_id(run->repo, problem->number));
+    struct git__spot spot = git__number_spot(run->repo, problem->number);
     struct ts_git_content content;
     /* Windows of it may have been visited: once is enough. */
     if (problem->error == TS_GIT_TOO_LARGE ||
-        git__object_read(run->repo, &oid, run->whole_max, work, &content) != TS_GIT_OK)
+        git__object_read(run->repo, &oid, run->whole_max, is_damage(problem->error) ? &spot : NULL, work,
+                         &content) != TS_GIT_OK)
         return false;
+    if (problem->type != 0 && problem->type != content.type) {
+        free(content.bytes);
+        return false;
+    }
+    if (spot.pack == GIT__NONE)
+        git__note_loose_type(run->repo, problem->number, content.type);
     if ((run->types & TS_GIT_TYPE_BIT(content.type)) != 0) {
         struct git__job job = {.type = content.type, .number = problem->number, .is_wanted = true};
-        struct ts_git_object object = {
-            .size = content.len, .content = ts_bytes_of(content.bytes, content.len), .is_last = true};
+        struct ts_git_object object = {.size = content.len,
+                                       .content = ts_bytes_of(content.bytes, content.len),
+                                       .is_last = true,
+                                       .is_other_copy = true};
         void *result = NULL;
         (void)git__visit_object(worker, &job, &object, &result);
         if (result != NULL && run->visitor.release != NULL)
@@ -332,12 +363,17 @@ static void settle(struct git__worker *worker, struct git__problems *problems,
         qsort(problems->items, problems->count, sizeof *problems->items, compare_problems);
     for (size_t i = 0; i < problems->count && !atomic_load(&run->is_stopped); i++) {
         const struct git__problem *problem = &problems->items[i];
-        if (has_copies && visit_other_copy(worker, problem, &work))
+        bool is_gone = problem->error == TS_GIT_MISSING; /* a loose one: packed meanwhile, most likely */
+        if ((has_copies || is_gone) && visit_other_copy(worker, problem, &work))
             continue;
         struct git__spot spot = git__number_spot(repo, problem->number);
         struct ts_git_oid oid = ts_git_oid_of(repo->hash, git__number_id(repo, problem->number));
         const char *file = spot.pack == GIT__NONE ? NULL : git__pack_name(&repo->packs[spot.pack]);
-        (void)git__fault_object(problem->error, repo->hash, &oid, file, &fault);
+        bool has_moved = false;
+        if (is_gone)
+            git__are_there_now(repo, &oid, 1, &has_moved);
+        has_moved = has_moved || (is_gone && git__refs_have_changed(repo));
+        (void)git__fault_object(has_moved ? TS_GIT_MOVED : problem->error, repo->hash, &oid, file, &fault);
         fault.os_error = 0;
         stats->faults++;
         git__fault_send(faults, &fault);
@@ -400,7 +436,7 @@ enum ts_git_error ts_git_visit(struct ts_git_repo *repo, const struct ts_git_vis
     enum ts_git_error error = git__numbers_fill(repo, &options->faults, ret_fault);
     if (error != TS_GIT_OK)
         return error;
-    struct git__run run = {.repo = repo, .visitor = *visitor};
+    struct git__run run = {.repo = repo, .visitor = *visitor, .watch = options->watch};
     struct git__choice choice = {.wanted = options->wanted};
     struct git__problems problems = {.items = NULL};
     struct ts_git_visit_stats stats = {.objects = 0};

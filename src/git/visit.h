@@ -9,7 +9,8 @@
  * the options other than `threads` alone. The order of calls does not: sort by number.
  *
  * Damage never stops a visit. An object that cannot be read is a fault that names it, after another copy of
- * it was tried; everything else is visited.
+ * it was tried; everything else is visited. What is in a pack is checked by the CRC of its entry and of those that it is
+ * made from, which finds every accident; an id that somebody forged is found by `verify` only.
  */
 #ifndef TS_GIT_VISIT_H
 #define TS_GIT_VISIT_H
@@ -38,6 +39,9 @@ struct ts_git_object {
     size_t overlap;                 /* bytes at the start of content that the window before ended with */
     bool is_last;                   /* of its windows; true when it is whole */
     const struct ts_git_base *base; /* NULL: look at everything */
+    struct ts_bytes loose_file;     /* of a loose object: its file, whole */
+    bool is_base;                   /* deltas of it come later: *result reaches them */
+    bool is_other_copy; /* the copy that has this number is damaged: the content is that of another one */
 };
 
 /*
@@ -55,15 +59,28 @@ struct ts_git_visitor {
 
 #define TS_GIT_TYPE_BIT(type) (1u << (type))
 
+/*
+ * Whoever may end what takes long. go_on is called on any thread, with the bytes that were put together since it was
+ * last called there, wanted or not; false ends the work, with STOPPED. NULL: nobody.
+ */
+struct ts_git_watch {
+    bool (*go_on)(void *ctx, uint64_t bytes);
+    void *ctx;
+};
+
 struct ts_git_visit_options {
-    unsigned threads;                /* 0 is 1; at most 256 */
-    unsigned types;                  /* TS_GIT_TYPE_BITs; 0 is blobs */
+    unsigned threads; /* 0 is 1; at most 256 */
+    unsigned types;   /* TS_GIT_TYPE_BITs; 0 is blobs */
+    /* TS_GIT_TYPE_BITs of the objects whose contents are compared with their ids. Loose objects, and objects in packs
+     * whose index has no CRCs, are always compared. */
+    unsigned verify;
     const struct ts_git_set *wanted; /* NULL: all */
     uint64_t memory_bytes;     /* 0 is 1 GiB: what is held at once beside mapped files; at least 4 MiB */
     uint64_t object_bytes_max; /* 0 is 32 GiB: larger objects are faults */
     size_t window_bytes;       /* 0 is 8 MiB; at most a sixteenth of memory_bytes */
     size_t overlap_bytes;      /* 0 is none; at most half a window */
     const char *spill_dir;     /* NULL: TMPDIR, or /tmp. For bases that are too large to hold */
+    struct ts_git_watch watch;
     struct ts_git_fault_sink faults; /* called on the caller's thread, in order of numbers, at the end */
 };
 

@@ -1,4 +1,5 @@
 /* Building one object that is small enough to be held whole. */
+#include "hash.h"
 #include "loose.h"
 #include "visit_run.h"
 
@@ -57,6 +58,26 @@ enum ts_git_error git__check_crc(const struct git__job *job, const struct git__e
     return libdeflate_crc32(0, from, len) == expected ? TS_GIT_OK : TS_GIT_BAD_CHECKSUM;
 }
 
+static void stop(struct git__run *run) {
+    atomic_store(&run->is_stopped, true);
+    pthread_mutex_lock(&run->lock);
+    pthread_cond_broadcast(&run->more);
+    pthread_mutex_unlock(&run->lock);
+}
+
+bool git__goes_on(struct git__worker *worker, uint64_t bytes) {
+    const struct ts_git_watch *watch = &worker->run->watch;
+    if (watch->go_on == NULL || watch->go_on(watch->ctx, bytes))
+        return true;
+    stop(worker->run);
+    return false;
+}
+
+bool git__is_verified(const struct git__worker *worker, const struct git__job *job) {
+    return job->is_wanted && ((worker->run->verify & TS_GIT_TYPE_BIT(job->type)) != 0 || job->plan == NULL ||
+                              job->plan->pack->index.crcs == NULL);
+}
+
 /* Calls the visitor with the content that the caller gives, and fills in whose it is. */
 bool git__visit_object(struct git__worker *worker, const struct git__job *job,
                        const struct ts_git_object *content, void **result) {
@@ -67,6 +88,8 @@ bool git__visit_object(struct git__worker *worker, const struct git__job *job,
     object.oid = ts_git_oid_of(hash, git__number_id(run->repo, job->number));
     object.number = job->number;
     object.type = job->type;
+    object.loose_file = job->loose_file;
+    object.is_base = job->is_base;
     if (job->base != NULL && job->base->is_visited && !worker->copies.too_many) {
         const struct git__plan *plan = job->base->plan;
         uint32_t position = plan->nodes[job->base->node].position;
@@ -88,35 +111,41 @@ bool git__visit_object(struct git__worker *worker, const struct git__job *job,
     }
     if (run->visitor.visit(run->visitor.ctx, worker->index, &object, result))
         return true;
-    atomic_store(&run->is_stopped, true);
-    pthread_mutex_lock(&run->lock);
-    pthread_cond_broadcast(&run->more);
-    pthread_mutex_unlock(&run->lock);
+    stop(run);
     return false;
 }
 
-/* Visits a whole object and makes a base of it, or lets it go. Takes the buffer over. */
+/* Visits a whole object and makes a base of it, or lets it go. Takes the buffer over. What is visited is not built again:
+ * everything that can fail comes before. */
 static enum ts_git_error finish(struct git__worker *worker, const struct git__job *job,
                                 struct git__buffer buffer, size_t size, struct git__held **ret_held) {
     void *result = NULL;
     const struct ts_git_visitor *visitor = &worker->run->visitor;
-    if (job->is_wanted) {
+    const struct ts_git_repo *repo = worker->run->repo;
+    struct git__held *held = NULL;
+    enum ts_git_error error = git__goes_on(worker, size) ? TS_GIT_OK : TS_GIT_STOPPED;
+    if (error == TS_GIT_OK && git__is_verified(worker, job) &&
+        !git__is_content_of(repo->hash, job->type, ts_bytes_of(buffer.bytes, size),
+                            git__number_id(repo, job->number)))
+        error = TS_GIT_BAD_ID;
+    if (error == TS_GIT_OK && job->is_base && (held = git__held_new(job, size)) == NULL)
+        error = TS_GIT_NO_MEMORY;
+    if (error == TS_GIT_OK && job->is_wanted) {
         struct ts_git_object object = {
             .size = size, .content = ts_bytes_of(buffer.bytes, size), .is_last = true};
         (void)git__visit_object(worker, job, &object, &result);
     }
-    struct git__held *held = job->is_base ? git__held_new(job, size) : NULL;
     if (held != NULL) {
         held->buffer = buffer;
         held->is_visited = job->is_wanted;
         held->result = result;
         *ret_held = held;
-        return TS_GIT_OK;
+        return error;
     }
     if (result != NULL && visitor->release != NULL)
         visitor->release(visitor->ctx, result);
     git__pool_give(&worker->pool, buffer);
-    return job->is_base ? TS_GIT_NO_MEMORY : TS_GIT_OK;
+    return error;
 }
 
 static enum ts_git_error build_whole(struct git__worker *worker, const struct git__job *job,
@@ -127,7 +156,7 @@ static enum ts_git_error build_whole(struct git__worker *worker, const struct gi
         struct git__inflate_stream stream;
         enum ts_git_error error = git__inflate_stream_init(&stream, entry->data);
         if (error == TS_GIT_OK)
-            error = git__large_whole(worker, job, entry->size, &stream, ret_held);
+            error = git__large_whole(worker, job, entry, entry->size, &stream, ret_held);
         git__inflate_stream_release(&stream);
         return error;
     }
@@ -177,10 +206,13 @@ static enum ts_git_error build_from_spilled_delta(struct git__worker *worker, co
     enum ts_git_error error = git__inflate_stream_init(&stream, entry->data);
     if (error == TS_GIT_OK)
         error = git__spill_stream(worker, &stream, entry->size, &delta);
+    size_t used = stream.z.total_in;
     git__inflate_stream_release(&stream);
     if (error != TS_GIT_OK)
         return error;
-    error = apply(worker, job, delta, ret_held);
+    error = git__check_crc(job, entry, used);
+    if (error == TS_GIT_OK)
+        error = apply(worker, job, delta, ret_held);
     munmap((void *)(uintptr_t)delta.data, delta.len);
     return error;
 }
@@ -209,7 +241,10 @@ static void note_subtree(struct git__worker *worker, const struct git__plan *pla
     while (at != GIT__NONE && at != top) {
         const struct git__node *node = &plan->nodes[at];
         if (node->is_wanted)
-            git__problem_add(&worker->problems, plan->first_number + node->position, TS_GIT_BASE_DAMAGED);
+            git__problem_add_typed(&worker->problems,
+                                   &(struct git__problem){.number = plan->first_number + node->position,
+                                                          .error = TS_GIT_BASE_DAMAGED,
+                                                          .type = node->type});
         if (node->first_child != GIT__NONE) {
             at = node->first_child;
             continue;
@@ -244,7 +279,9 @@ struct git__held *git__build(struct git__worker *worker, const struct git__job *
     if (error == TS_GIT_OK || error == TS_GIT_STOPPED)
         return held;
     if (job->is_wanted)
-        git__problem_add(&worker->problems, job->number, error);
+        git__problem_add_typed(
+            &worker->problems,
+            &(struct git__problem){.number = job->number, .error = error, .type = (uint8_t)job->type});
     if (job->is_base)
         note_subtree(worker, job->plan, job->node);
     return NULL;
@@ -295,6 +332,10 @@ bool git__held_restore(struct git__worker *worker, struct git__held *held) {
     return done;
 }
 
+void git__note_loose_type(struct ts_git_repo *repo, uint32_t number, enum ts_git_type type) {
+    repo->numbers.loose[number - repo->numbers.pack_first[repo->pack_count]].type = (uint8_t)type;
+}
+
 static enum ts_git_error build_loose(struct git__worker *worker, struct git__job *job, struct ts_bytes file) {
     struct git__run *run = worker->run;
     struct git__loose_head head;
@@ -302,8 +343,10 @@ static enum ts_git_error build_loose(struct git__worker *worker, struct git__job
     enum ts_git_error error = git__loose_head(file, &head);
     if (error != TS_GIT_OK)
         return error;
-    if ((run->types & TS_GIT_TYPE_BIT(head.type)) == 0)
+    if ((run->types & TS_GIT_TYPE_BIT(head.type)) == 0) {
+        git__note_loose_type(run->repo, job->number, head.type);
         return TS_GIT_OK;
+    }
     job->type = head.type;
     if (head.size > run->object_max)
         return TS_GIT_TOO_LARGE;
@@ -311,7 +354,9 @@ static enum ts_git_error build_loose(struct git__worker *worker, struct git__job
         struct git__inflate_stream stream;
         error = git__loose_stream(file, &head, &stream);
         if (error == TS_GIT_OK) {
-            error = git__large_whole(worker, job, head.size, &stream, &none);
+            error = git__large_whole(worker, job, NULL, head.size, &stream, &none);
+            if (error == TS_GIT_OK && !git__inflate_stream_used_all(&stream))
+                error = TS_GIT_BAD_DEFLATE;
             git__inflate_stream_release(&stream);
         }
         return error;
@@ -332,12 +377,15 @@ void git__build_loose(struct git__worker *worker, uint32_t position) {
     struct git__job job = {.number = repo->numbers.pack_first[repo->pack_count] + position,
                            .is_wanted = true};
     char *path = git__loose_path(repo, loose->object_dir, &loose->oid);
-    struct git__map map = {{NULL, 0}};
+    struct git__map map = {.bytes = {NULL, 0}};
     enum ts_git_error error = path == NULL ? TS_GIT_NO_MEMORY : git__map_open(path, &map, NULL);
+    job.loose_file = map.bytes;
     if (error == TS_GIT_OK)
         error = build_loose(worker, &job, map.bytes);
     if (error != TS_GIT_OK && error != TS_GIT_STOPPED)
-        git__problem_add(&worker->problems, job.number, error);
+        git__problem_add_typed(
+            &worker->problems,
+            &(struct git__problem){.number = job.number, .error = error, .type = (uint8_t)job.type});
     git__map_release(&map);
     free(path);
 }

@@ -2,6 +2,7 @@
  * Objects that are too large to be held: they are visited in windows as they come out of the stream. One that
  * is a base is written beside that into an unlinked file, which its deltas then read mapped.
  */
+#include "hash.h"
 #include "visit_run.h"
 
 #include "base/checked.h"
@@ -17,6 +18,7 @@
 struct source {
     struct git__inflate_stream *inflate;
     struct git__delta_stream *delta;
+    const struct git__entry *entry; /* that is inflated; NULL for none with a CRC of its own */
 };
 
 static enum ts_git_error source_read(const struct source *source, uint8_t *bytes, size_t len) {
@@ -27,10 +29,13 @@ static enum ts_git_error source_read(const struct source *source, uint8_t *bytes
     return error == TS_GIT_OK && got < len ? TS_GIT_BAD_DEFLATE : error;
 }
 
-static enum ts_git_error source_finish(const struct source *source) {
+static enum ts_git_error source_finish(const struct source *source, const struct git__job *job) {
     if (source->delta != NULL)
         return git__delta_stream_is_done(source->delta) ? TS_GIT_OK : TS_GIT_BAD_DELTA;
-    return git__inflate_stream_finish(source->inflate);
+    enum ts_git_error error = git__inflate_stream_finish(source->inflate);
+    if (error == TS_GIT_OK && source->entry != NULL)
+        error = git__check_crc(job, source->entry, source->inflate->z.total_in);
+    return error;
 }
 
 /* A file without a name: it is gone with its last descriptor or mapping, however the process ends. */
@@ -80,6 +85,10 @@ static enum ts_git_error go_through(struct git__worker *worker, const struct git
     if (!git__pool_take(&worker->pool, run->window, &buffer))
         return TS_GIT_NO_MEMORY;
     enum ts_git_error error = TS_GIT_OK;
+    struct git__hasher hasher;
+    bool is_verified = git__is_verified(worker, job);
+    if (is_verified)
+        git__hasher_init(&hasher, run->repo->hash, job->type, size);
     size_t overlap = 0;
     for (uint64_t at = 0; at < size && error == TS_GIT_OK;) {
         size_t room = run->window - overlap;
@@ -87,9 +96,16 @@ static enum ts_git_error go_through(struct git__worker *worker, const struct git
         error = source_read(source, buffer.bytes + overlap, len);
         bool is_last = at + len == size;
         if (error == TS_GIT_OK && is_last)
-            error = source_finish(source);
+            error = source_finish(source, job);
+        if (error == TS_GIT_OK && is_verified)
+            git__hasher_add(&hasher, ts_bytes_of(buffer.bytes + overlap, len));
+        if (error == TS_GIT_OK && is_verified && is_last &&
+            !git__hasher_is(&hasher, git__number_id(run->repo, job->number)))
+            error = TS_GIT_BAD_ID;
         if (error == TS_GIT_OK && spill >= 0 && !spill_write(spill, buffer.bytes + overlap, len))
             error = TS_GIT_IO;
+        if (error == TS_GIT_OK && !git__goes_on(worker, len))
+            error = TS_GIT_STOPPED;
         if (error != TS_GIT_OK)
             break;
         if (job->is_wanted) {
@@ -143,9 +159,10 @@ static enum ts_git_error large(struct git__worker *worker, const struct git__job
     return error;
 }
 
-enum ts_git_error git__large_whole(struct git__worker *worker, const struct git__job *job, uint64_t size,
+enum ts_git_error git__large_whole(struct git__worker *worker, const struct git__job *job,
+                                   const struct git__entry *entry, uint64_t size,
                                    struct git__inflate_stream *stream, struct git__held **ret_held) {
-    struct source source = {.inflate = stream};
+    struct source source = {.inflate = stream, .entry = entry};
     return large(worker, job, size, &source, ret_held);
 }
 

@@ -42,8 +42,10 @@ struct git__task {
 struct git__run {
     struct ts_git_repo *repo;
     struct ts_git_visitor visitor;
+    struct ts_git_watch watch;
     unsigned threads;
     unsigned types;
+    unsigned verify; /* types whose ids are compared with their contents, besides those without a CRC */
     uint64_t object_max;
     size_t whole_max; /* larger objects come in windows */
     size_t window;
@@ -97,6 +99,7 @@ struct git__job {
     struct git__held *base; /* with its bytes; NULL for a whole object */
     bool is_wanted;         /* visit it */
     bool is_base;           /* keep the content */
+    struct ts_bytes loose_file;
 };
 
 /* Content of a held object that is not dropped. */
@@ -113,6 +116,9 @@ void git__held_unref(struct git__worker *worker, struct git__held *held);
 struct git__held *git__build(struct git__worker *worker, const struct git__job *job);
 void git__build_loose(struct git__worker *worker, uint32_t position);
 
+/* The type of a loose object that is not visited. Each is read by one thread, so that this needs no lock. */
+void git__note_loose_type(struct ts_git_repo *repo, uint32_t number, enum ts_git_type type);
+
 /* A base whose bytes were dropped gets them back. */
 bool git__held_restore(struct git__worker *worker, struct git__held *held);
 
@@ -123,10 +129,17 @@ bool git__spare_frame(void *worker);
 struct git__held *git__held_new(const struct git__job *job, uint64_t size);
 bool git__visit_object(struct git__worker *worker, const struct git__job *job,
                        const struct ts_git_object *content, void **result);
+
+/* Asks the watch; false when the visit is over. */
+bool git__goes_on(struct git__worker *worker, uint64_t bytes);
 enum ts_git_error git__check_crc(const struct git__job *job, const struct git__entry *entry, size_t used);
 
-/* Objects, or deltas, that are too large to hold: visit_large.c. */
-enum ts_git_error git__large_whole(struct git__worker *worker, const struct git__job *job, uint64_t size,
+/* Whether its id is to be compared with its content: asked for, or no CRC would tell of damage. */
+bool git__is_verified(const struct git__worker *worker, const struct git__job *job);
+
+/* Objects, or deltas, that are too large to hold: visit_large.c. entry is NULL for loose ones. */
+enum ts_git_error git__large_whole(struct git__worker *worker, const struct git__job *job,
+                                   const struct git__entry *entry, uint64_t size,
                                    struct git__inflate_stream *stream, struct git__held **ret_held);
 enum ts_git_error git__large_delta(struct git__worker *worker, const struct git__job *job,
                                    const struct git__delta_head *head, struct git__held **ret_held);

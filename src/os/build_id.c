@@ -23,10 +23,22 @@ static struct ts_bytes find_in(struct ts_bytes notes) {
     return (struct ts_bytes){NULL, 0};
 }
 
-/* The program itself comes first, and is the only one that is looked at. */
+static bool holds_this_code(const struct dl_phdr_info *info) {
+    uintptr_t here = (uintptr_t)&ts_build_id;
+    for (size_t i = 0; i < info->dlpi_phnum; i++) {
+        const ElfW(Phdr) *part = &info->dlpi_phdr[i];
+        if (part->p_type == PT_LOAD && here - (info->dlpi_addr + part->p_vaddr) < part->p_memsz)
+            return true;
+    }
+    return false;
+}
+
+/* The program, or the shared library that has this code: that is whose results depend on it. */
 static int look_at(struct dl_phdr_info *info, size_t size, void *context) {
     struct ts_bytes *found = context;
     (void)size;
+    if (!holds_this_code(info))
+        return 0;
     for (size_t i = 0; i < info->dlpi_phnum && found->len == 0; i++) {
         const ElfW(Phdr) *part = &info->dlpi_phdr[i];
         if (part->p_type == PT_NOTE)

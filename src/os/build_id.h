@@ -6,7 +6,7 @@
 
 #include "base/bytes.h"
 
-/* What the linker left in the program to tell its builds apart; empty when it left nothing. Never changes. */
+/* The build id that the linker put into the program; empty when there is none. Never changes. */
 struct ts_bytes ts_build_id(void);
 
 #endif

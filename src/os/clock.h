@@ -1,6 +1,6 @@
 /*
- * The clocks of this machine. Deterministic layers get their time from their callers, and nothing here
- * decides about leases: that is the store's time.
+ * The clocks of this machine. Deterministic layers get the time from their callers. Leases depend on the
+ * store's time, never on these clocks.
  */
 #ifndef TS_OS_CLOCK_H
 #define TS_OS_CLOCK_H

@@ -38,8 +38,8 @@ static bool may_try_again(int fd, int error) {
     return poll(&ready, 1, -1) >= 0 || errno == EINTR;
 }
 
-/* Moves what is left to the front and reads behind it. False at the end of the input or on an error; there
- * must be room. */
+/* Moves the remaining bytes to the front and reads more behind them. Returns false at the end of the input or
+ * on an error. There must be room. */
 static bool read_more(struct ts_in *in) {
     if (in->at_end || in->error != 0)
         return false;
@@ -68,7 +68,7 @@ static bool read_more(struct ts_in *in) {
     }
 }
 
-/* Goes to the start of the next token. False when there is none. */
+/* Moves to the start of the next token. Returns false when there is none. */
 static bool find_start(struct ts_in *in) {
     do {
         size_t at = in->begin;
@@ -92,7 +92,7 @@ enum ts_in_result ts_in_next(struct ts_in *in, struct ts_in_token *ret_token) {
 
     size_t len = 1;
     for (;;) {
-        /* One byte beyond the maximum is enough to know. */
+        /* One byte beyond the maximum shows that the token is too long. */
         size_t available = in->end - in->begin;
         size_t limit = available <= in->token_max ? available : in->token_max + 1;
         const uint8_t *token = in->buffer + in->begin;

@@ -23,10 +23,11 @@
 #define TS_IN_BUFFER_SIZE 65536
 
 enum ts_in_result {
-    TS_IN_TOKEN,      /* a token */
-    TS_IN_TOO_LONG,   /* the first token_max bytes of a longer token; the next call goes on after it */
+    TS_IN_TOKEN, /* a token */
+    /* the first token_max bytes of a longer token; the next call continues after that token */
+    TS_IN_TOO_LONG,
     TS_IN_END,        /* no more input; *ret_token is untouched */
-    TS_IN_READ_ERROR, /* see ts_in_error; a token that was under way is lost; *ret_token is untouched */
+    TS_IN_READ_ERROR, /* see ts_in_error; an unfinished token is lost; *ret_token is untouched */
 };
 
 struct ts_in_token {
@@ -51,7 +52,7 @@ struct ts_in {
 /* token_max is from 1 to TS_IN_BUFFER_SIZE - 1. */
 void ts_in_init(struct ts_in *in, int fd, size_t token_max);
 
-/* Calls the function each time before more is read, which is when the reader may have to wait. */
+/* Calls the function each time before the reader reads more, which may block. */
 void ts_in_before_read(struct ts_in *in, void (*before_read)(void *context), void *context);
 
 /* END and READ_ERROR are final: every further call gives the same. */

@@ -11,8 +11,8 @@ void ts_out_init(struct ts_out *out, int fd) {
     out->used = 0;
 }
 
-/* Whether a failed write may be tried again. A descriptor that does not block, such as a terminal that
- * another program has set up so, is waited for. */
+/* Whether to retry a failed write. A non-blocking descriptor, such as a terminal that another program
+ * configured, is waited for. */
 static bool may_try_again(int fd, int error) {
     if (error == EINTR)
         return true;

@@ -36,7 +36,7 @@ struct ts_out {
 
 void ts_out_init(struct ts_out *out, int fd);
 
-/* Writes out what is buffered. False when this or any earlier write failed. */
+/* Writes the buffered bytes. Returns false when this or any earlier write failed. */
 bool ts_out_flush(struct ts_out *out);
 
 /* errno of the first failure, 0 while there is none. */

@@ -2,7 +2,7 @@
 
 #include "base/utf8.h"
 
-/* What stands in a JSON string as it is, and is a character of its own. */
+/* Characters that are written to a JSON string unchanged, one byte each. */
 static bool is_plain(uint8_t c) {
     return c >= 0x20 && c < 0x7f && c != '"' && c != '\\';
 }

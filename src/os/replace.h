@@ -28,7 +28,7 @@ struct ts_replace {
     char temporary[PATH_MAX];
 };
 
-/* Whether there is something at path that is no file, and would be written into directly. */
+/* Whether path is something other than a regular file, which would be written to directly. */
 bool ts_replace_is_direct(const char *path);
 
 __attribute__((warn_unused_result)) bool ts_replace_open(struct ts_replace *file, const char *path,

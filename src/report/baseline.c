@@ -72,13 +72,13 @@ static bool bad_line(struct reader *reader, const char *why) {
 
 static bool read_head(struct reader *reader, const char *line) {
     if (strncmp(line, "turnstone-baseline ", 19) != 0)
-        return fail(
-            reader->error, TS_BASELINE_NOT_A_BASELINE, reader->line,
-            "%s:%zu: no baseline: it must begin with 'turnstone-baseline 1'; make one with turnstone baseline",
-            reader->file, reader->line);
+        return fail(reader->error, TS_BASELINE_NOT_A_BASELINE, reader->line,
+                    "%s:%zu: not a baseline: the first line must be 'turnstone-baseline 1'; make one with "
+                    "'turnstone baseline'",
+                    reader->file, reader->line);
     if (strcmp(line + 19, "1") != 0)
         return fail(reader->error, TS_BASELINE_NOT_A_BASELINE, reader->line,
-                    "%s:%zu: a baseline of another version: this program reads version 1", reader->file,
+                    "%s:%zu: unknown version of a baseline: this program reads version 1", reader->file,
                     reader->line);
     reader->has_head = true;
     return true;
@@ -88,9 +88,9 @@ static bool read_salt(struct reader *reader, const char *hex) {
     struct ts_baseline *baseline = reader->baseline;
     size_t len = strlen(hex);
     if (baseline->salt_len > 0)
-        return bad_line(reader, "a second salt; keep the one that its ids were made with");
+        return bad_line(reader, "a second salt; keep the one that the ids were made with");
     if (len % 2 != 0 || len / 2 < TS_BASELINE_SALT_MIN || len / 2 > TS_BASELINE_SALT_MAX || !is_hex(hex, len))
-        return bad_line(reader, "the salt must be 32 to 128 of 0-9 and a-f");
+        return bad_line(reader, "the salt must be 32 to 128 hexadecimal digits, 0-9 and a-f");
     for (size_t i = 0; i < len / 2; i++)
         baseline->salt[i] = (uint8_t)(hex_of(hex[2 * i]) << 4 | hex_of(hex[2 * i + 1]));
     baseline->salt_len = len / 2;
@@ -100,9 +100,9 @@ static bool read_salt(struct reader *reader, const char *hex) {
 static bool read_check(struct reader *reader, const char *hex) {
     struct ts_baseline *baseline = reader->baseline;
     if (baseline->check[0] != '\0')
-        return bad_line(reader, "a second key; keep the one that its ids were made with");
+        return bad_line(reader, "a second key; keep the one that the ids were made with");
     if (strlen(hex) != TS_BASELINE_CHECK_LEN || !is_hex(hex, TS_BASELINE_CHECK_LEN))
-        return bad_line(reader, "the key must be 16 of 0-9 and a-f");
+        return bad_line(reader, "the key must be 16 hexadecimal digits, 0-9 and a-f");
     memcpy(baseline->check, hex, TS_BASELINE_CHECK_LEN + 1);
     return true;
 }
@@ -131,11 +131,12 @@ static bool read_entry(struct reader *reader, const char *line) {
     size_t rule_len = strlen(rule);
     if (strncmp(line, "<<<<<<<", 7) == 0 || strncmp(line, "=======", 7) == 0 ||
         strncmp(line, ">>>>>>>", 7) == 0)
-        return bad_line(reader, "a merge conflict; keep the lines of both sides and remove its marks");
+        return bad_line(reader, "a merge conflict; keep the lines of both sides and remove the conflict "
+                                "markers");
     if (!has_id || rule_len > TS_RULE_ID_MAX ||
         strspn(rule, "abcdefghijklmnopqrstuvwxyz0123456789-") != rule_len)
-        return bad_line(
-            reader, "not understood: it must be a finding id of 32 hexadecimal digits, a blank and a rule");
+        return bad_line(reader,
+                        "invalid line: expected a finding id of 32 hexadecimal digits, a blank and a rule");
     if (!make_room(reader))
         return false;
     struct ts_report_gone *entry = &reader->baseline->entries[reader->baseline->count++];
@@ -167,7 +168,7 @@ static bool read_lines(struct reader *reader, char *text, size_t len) {
             stop = end;
         reader->line++;
         if (memchr(text, '\0', (size_t)(stop - text)) != NULL)
-            return bad_line(reader, "a zero byte: this is no text");
+            return bad_line(reader, "a zero byte: this is not a text file");
         if (stop > text && stop[-1] == '\r')
             stop[-1] = '\0';
         *stop = '\0';
@@ -178,7 +179,7 @@ static bool read_lines(struct reader *reader, char *text, size_t len) {
     if (!reader->has_head)
         return fail(
             reader->error, TS_BASELINE_NOT_A_BASELINE, 0,
-            "%s: empty: a baseline begins with 'turnstone-baseline 1'; make one with turnstone baseline",
+            "%s: empty: the first line must be 'turnstone-baseline 1'; make one with 'turnstone baseline'",
             reader->file);
     return true;
 }
@@ -230,7 +231,8 @@ bool ts_baseline_parse(const char *file, struct ts_bytes text, struct ts_baselin
     return good;
 }
 
-/* Reads until the end, and a byte beyond what is allowed, so that the parser says that it is too much. */
+/* Reads to the end, but at most one byte more than allowed, so that the parser reports a file that is too
+ * large. */
 static bool read_all(int fd, char **ret_text, size_t *ret_len) {
     size_t capacity = 65536;
     size_t len = 0;
@@ -276,7 +278,7 @@ bool ts_baseline_read(const char *path, struct ts_baseline *ret_baseline,
     bool good = fd >= 0 && read_all(fd, &text, &len);
     if (!good)
         (void)fail(ret_error, TS_BASELINE_UNREADABLE, 0,
-                   "cannot read the baseline '%s': %s; make one with turnstone baseline", shown,
+                   "cannot read the baseline '%s': %s; make one with 'turnstone baseline'", shown,
                    strerror(errno));
     if (fd >= 0)
         (void)close(fd);
@@ -308,7 +310,7 @@ struct ts_bytes ts_baseline_salt(const struct ts_baseline *baseline, struct ts_b
 /* --- comparing --- */
 
 void ts_baseline_apply(struct ts_baseline *baseline, struct ts_report *report) {
-    /* A gone entry that was found has its rule taken away, and is left out in the end. */
+    /* An entry that was found again loses its rule and is removed at the end. */
     if (baseline->count > 0)
         memcpy(baseline->gone, baseline->entries, baseline->count * sizeof *baseline->gone);
     report->has_baseline = true;
@@ -363,7 +365,7 @@ bool ts_baseline_fits(const struct ts_baseline *baseline, const struct ts_findin
         return true;
     return fail(
         ret_error, TS_BASELINE_OTHER_SALT, 0,
-        "%s: made with another salt than this scan has, so that none of its findings would be known; use the salt of that "
-        "time, or make it anew with turnstone baseline",
+        "%s: made with another salt than this scan uses, so none of its ids would match; use that salt, "
+        "or make a new baseline with 'turnstone baseline'",
         ts_text_escape(ts_bytes_of_cstring(file), shown, sizeof shown));
 }

@@ -4,10 +4,10 @@
 
 #include "baseline.h"
 
-/* By id, each once. Returns how many are left. */
+/* Sorts by id and removes duplicates. Returns how many remain. */
 size_t report__baseline_sort(struct ts_report_gone *entries, size_t count);
 
-/* The key's own hash, cut: enough to tell keys apart, and of no use to whoever has no key. */
+/* A short hash of the key: enough to tell keys apart, and useless without the key. */
 void report__baseline_check(const struct ts_finding_key *key,
                             char ret_check[static TS_BASELINE_CHECK_LEN + 1]);
 

@@ -5,17 +5,17 @@
 #include <string.h>
 
 #define CUT        "…"
-#define BINARY     "·" /* what of an excerpt is no text */
+#define BINARY     "·" /* an excerpt that is not plain text */
 #define SECRET     "(?<secret>"
-#define BEYOND     "SWDHVNRXCPphvxo" /* escapes that stand for bytes above 7f, or may */
+#define BEYOND     "SWDHVNRXCPphvxo" /* escapes that stand, or may stand, for bytes above 7f */
 #define ORDER_MARK "\xef\xbb\xbf"
 
 static bool contains(struct ts_bytes bytes, const char *part) {
     return memmem(bytes.data, bytes.len, part, strlen(part)) != NULL;
 }
 
-/* Whether all that the group can match is ASCII: it has no class of what must not be there, and nothing that stands for anything.
- * What cannot be told for sure is not. */
+/* Whether everything that the group can match is ASCII: it has no negated class and no wildcard. In doubt,
+ * false. */
 static bool is_ascii_group(const char *pattern) {
     const char *at = pattern != NULL ? strstr(pattern, SECRET) : NULL;
     unsigned depth = 1;
@@ -47,7 +47,8 @@ static bool is_ascii_group(const char *pattern) {
     return false;
 }
 
-/* 0 when they are no UTF-8: readers do not agree on what such bytes are. One more than there are, so that none is not 0. */
+/* 0 when the bytes are not UTF-8, because readers count such bytes differently. Otherwise the number of
+ * characters plus one, so that an empty text is not 0. */
 static uint64_t behind_characters(struct ts_bytes bytes) {
     uint64_t column = 1;
     while (bytes.len > 0) {
@@ -61,7 +62,8 @@ static uint64_t behind_characters(struct ts_bytes bytes) {
     return column;
 }
 
-/* What stands in the line before the secret, or false when the excerpt has not all of it as it is. */
+/* The part of the line before the secret. Returns false when the excerpt does not contain all of it
+ * unchanged. */
 static bool find_before(const struct ts_report *report, const struct ts_report_finding *finding,
                         struct ts_bytes *ret_before) {
     const struct ts_report_occurrence *first = &finding->occurrences[0];
@@ -71,7 +73,7 @@ static bool find_before(const struct ts_report *report, const struct ts_report_f
     struct ts_bytes before = ts_bytes_first(finding->excerpt, (size_t)first->column - 1);
     struct ts_bytes rest = ts_bytes_skip(finding->excerpt, before.len);
     if (report->shows_secrets) {
-        /* Of one that has several lines, and of one that is cut, the beginning tells as well. */
+        /* If it has several lines or was cut, its beginning is enough. */
         secret = ts_bytes_first(secret, secret.len < 4 ? secret.len : 4);
     }
     if (secret.len == 0 || !ts_bytes_starts_with(rest, secret) || contains(before, CUT) ||

@@ -1,13 +1,14 @@
 /*
- * Columns in characters, for formats that do not count bytes. A report has bytes; of the first occurrence of a finding it has the
- * line, too, as it is shown, and from that the characters before the secret can be counted when nothing of them was left out.
+ * Columns in characters, for formats that do not count bytes. A report counts bytes. For the first occurrence
+ * of a finding it also has the line as shown. If nothing before the secret was left out, the characters can
+ * be counted in it.
  */
 #ifndef TS_REPORT_COLUMNS_H
 #define TS_REPORT_COLUMNS_H
 
 #include "report.h"
 
-/* From 1, in code points, a byte order mark not counted; 0 where it cannot be known. */
+/* From 1, in code points, without a byte order mark; 0: unknown. */
 struct report_columns {
     uint64_t start;
     uint64_t end; /* behind the last character */

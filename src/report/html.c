@@ -1,8 +1,9 @@
 /*
- * One page that needs nothing else: a table that can be read without scripts, which page.js filters and sorts.
+ * A self-contained page: a table that can be read without scripts, and page.js, which filters and sorts it.
  *
- * The page's policy allows no request and no script or style but the two that are embedded, by their hash. What comes from a
- * repository is text and quoted attributes only, escaped by markup.h; the script never makes markup of it.
+ * The page's policy allows no request, and no script or style except the two embedded ones, by their hash.
+ * Content from a repository is only text and quoted attributes, escaped by markup.h. The script never turns
+ * it into markup.
  */
 #include "markup.h"
 #include "page.h"
@@ -180,7 +181,7 @@ static void put_summary(const struct report_job *job) {
     ts_out_put_cstring(out, "</dl>\n");
 }
 
-/* Findings are sorted by severity, so that another one of the same rule is near. */
+/* Findings are sorted by severity, so findings of the same rule are close together. */
 static bool is_first_of_rule(const struct ts_report *report, size_t number) {
     const struct ts_rule *rule = report->findings[number].rule;
     for (size_t i = number; i-- > 0 && report->findings[i].rule->severity == rule->severity;)
@@ -217,6 +218,25 @@ static void put_controls(const struct report_job *job) {
     ts_out_put_cstring(out, "</select>\n<output></output>\n</form>\n");
 }
 
+/* How to revoke what a rule finds, and where its issuer tells more. A url has nothing in it that markup would take for its own
+ * but &, which is escaped (rule_reader.c). */
+static void put_cure(struct ts_out *out, const struct ts_rule *rule) {
+    if (rule->revoke[0] != '\0') {
+        ts_out_put_cstring(out, "<br>To revoke it: ");
+        report__put_markup_text(out, rule->revoke);
+    }
+    if (rule->url[0] != '\0' && rule->origin == TS_RULE_OF_TARGET) { /* a stranger may have written it */
+        ts_out_put_cstring(out, "<br>");
+        report__put_markup_text(out, rule->url);
+    } else if (rule->url[0] != '\0') {
+        ts_out_put_cstring(out, "<br><a rel=\"noreferrer noopener\" href=\"");
+        report__put_markup_text(out, rule->url);
+        ts_out_put_cstring(out, "\">");
+        report__put_markup_text(out, rule->url);
+        ts_out_put_cstring(out, "</a>");
+    }
+}
+
 static void put_finding_cell(const struct report_job *job, const struct ts_report_finding *finding) {
     struct ts_out *out = job->out;
     ts_out_put_cstring(out, "<td><span class=\"name\">");
@@ -235,6 +255,7 @@ static void put_finding_cell(const struct report_job *job, const struct ts_repor
     report__put_markup_text(out, finding->rule->id);
     ts_out_put_cstring(out, "</summary>");
     report__put_markup_text(out, finding->rule->description);
+    put_cure(out, finding->rule);
     ts_out_put_cstring(out, "<br><code>");
     ts_out_put_cstring(out, finding->id.text);
     ts_out_put_cstring(out, "</code></details></td>");

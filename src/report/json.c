@@ -1,8 +1,8 @@
 /*
  * JSON, and JSON lines: docs/formats/findings.md. A finding is the same object in both.
  *
- * JSON has no bytes. A text that is not UTF-8 stands there with U+FFFD for each byte that is wrong, and beside it under its
- * name with "_base64" behind, exactly.
+ * JSON has no bytes. A text that is not UTF-8 is written with U+FFFD for each wrong byte. A second member,
+ * with "_base64" after the name, has its exact bytes.
  */
 #include "writer.h"
 
@@ -105,6 +105,8 @@ static void put_finding(const struct report_job *job, const struct ts_report_fin
     ts_out_put_char(out, '"');
     put_text(out, "rule", finding->rule->id);
     put_text(out, "name", finding->rule->name);
+    put_text(out, "revoke", finding->rule->revoke);
+    put_text(out, "url", finding->rule->url);
     put_text(out, "severity", ts_severity_name(finding->rule->severity));
     put_text(out, "confidence", ts_confidence_name(finding->confidence));
     put_bool(out, "is_new", finding->is_new);

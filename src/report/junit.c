@@ -1,10 +1,11 @@
 /*
- * JUnit XML: a test case for each target, which fails with an error when not all of it could be read and is skipped when there is
- * nothing in it, and a failed one for each finding. What was suppressed, and by whom, is the output of the suite.
+ * JUnit XML: a test case for each target, and a failed one for each finding. The case of a target has an
+ * error when not all of it could be read, and is skipped when it is empty. Suppressions are the output of the
+ * suite.
  */
 #include "markup.h"
 
-/* What happens to the scan as a whole, and not to one of the targets whose faults are listed. */
+/* Faults of the scan as a whole, not of one target. */
 static bool has_common_trouble(const struct ts_report *report) {
     return report->is_stopped || report->limits_hit > 0 || report->fault_total > report->fault_count;
 }

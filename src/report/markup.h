@@ -6,8 +6,8 @@
 
 #include "writer.h"
 
-/* Bytes as they are shown (write.h), with & < > " ' as references: for text and for quoted attributes. What XML cannot hold is
- * \xNN already. */
+/* Bytes as they are shown (write.h), with & < > " ' as references: for text and for quoted attributes. Bytes
+ * that XML cannot contain are already \xNN. */
 void report__put_markup(struct ts_out *out, struct ts_bytes bytes, enum report_backslash backslash);
 
 /* A text of our own, or one that is safe to print. */

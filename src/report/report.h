@@ -1,12 +1,12 @@
 /*
- * What a scan found, as every format shows it.
+ * The findings of a scan, as every format shows them.
  *
- * Nothing in a report is a secret unless `shows_secrets`: `redacted` and `excerpt` are made safe by the scan,
- * and so a writer cannot show what nobody asked for. Paths, names, mails and excerpts are bytes of a stranger's
- * repository: a writer escapes them for where they go.
+ * A report contains no secret unless `shows_secrets`: the scan masks every text, including paths, names and
+ * faults, so that a writer cannot show a secret by mistake. Paths, names, mail addresses and excerpts are
+ * bytes of a stranger's repository: a writer escapes them for its format.
  *
- * Everything is in its final order (ts_report_sort): two scans of the same thing give equal reports, apart from
- * `took_ns`, whatever the number of threads was.
+ * Everything is in its final order (ts_report_sort): two scans of the same target give equal reports, apart
+ * from `took_ns`, with any number of threads.
  */
 #ifndef TS_REPORT_REPORT_H
 #define TS_REPORT_REPORT_H
@@ -21,12 +21,12 @@
 #include <stddef.h>
 #include <stdint.h>
 
-/* What stands in an excerpt where a secret was. */
+/* Replaces a secret in an excerpt. */
 #define TS_REPORT_MASK    "********"
 #define TS_REPORT_NONE    UINT32_MAX
 #define TS_SEVERITY_COUNT 4
 
-/* What was given to be scanned. */
+/* The kinds of targets. */
 #define TS_TARGET_KINDS(X)                                                                                   \
     X(REPOSITORY, "repository")                                                                              \
     X(DIRECTORY, "directory")                                                                                \
@@ -37,14 +37,16 @@
 enum ts_target_kind { TS_TARGET_KINDS(TS_TARGET_KIND_ENUM) };
 #undef TS_TARGET_KIND_ENUM
 
-/* How far the scan of a target came. */
+/* The outcome of scanning a target. */
 enum ts_target_outcome {
     TS_TARGET_SCANNED, /* perhaps with faults */
-    TS_TARGET_REFUSED, /* it is wrong: not there, no repository, a ref that it has not, a configuration that is not valid */
+    /* a wrong target: it does not exist, is not a repository, names an unknown ref, or has an invalid
+     * configuration */
+    TS_TARGET_REFUSED,
     TS_TARGET_FAILED, /* memory, threads or temporary files ended it */
 };
 
-/* Where an occurrence stands. */
+/* The kind of place of an occurrence. */
 #define TS_PLACES(X)                                                                                         \
     X(FILE, "file") /* of a commit, or of a folder */                                                        \
     X(STAGED, "staged")                                                                                      \
@@ -74,8 +76,8 @@ struct ts_report_occurrence {
     uint32_t target; /* in targets */
     uint32_t commit; /* in commits, the first one that has it here; or TS_REPORT_NONE */
     enum ts_place place;
-    const char *object;   /* id of the blob, commit or tag, hexadecimal; "" when it is no object */
-    struct ts_bytes path; /* relative to the target; of a tag its name; empty for messages and input */
+    const char *object;   /* id of the blob, commit or tag, hexadecimal; "" when it is not an object */
+    struct ts_bytes path; /* relative to the target; the name of a tag; empty for messages and input */
     uint64_t line;        /* from 1; where the secret begins */
     uint64_t column;      /* from 1, in bytes */
     uint64_t end_line;
@@ -106,15 +108,16 @@ struct ts_report_fault {
 struct ts_report_target {
     struct ts_bytes name; /* as it was given */
     enum ts_target_kind kind;
-    enum ts_target_outcome outcome; /* unless SCANNED, one of the faults says why, and nothing below counts */
+    /* unless SCANNED, one of the faults says why, and the fields below are unused */
+    enum ts_target_outcome outcome;
     uint64_t commits;
     uint64_t trees;
     uint64_t tags;
     uint64_t blobs; /* of a folder: its files */
     uint64_t bytes; /* of these blobs, expanded */
     uint64_t bytes_looked_at;
-    uint64_t blobs_known;       /* of an earlier scan, not read again */
-    uint64_t missing_by_design; /* left out by a partial clone */
+    uint64_t blobs_known;       /* known from an earlier scan, not read again */
+    uint64_t missing_by_design; /* missing from a partial clone: also a fault, unless that is accepted */
     uint64_t cut_commits;       /* whose parents a shallow clone leaves out */
     uint64_t skipped;           /* neither file, folder nor link: sockets, devices */
 };
@@ -127,9 +130,9 @@ struct ts_report_suppression {
     uint64_t occurrences;
 };
 
-/* What became of built-in rules, and which rules came beside them. */
+/* What happened to built-in rules, and which rules were added. */
 #define TS_RULE_CHANGES(X)                                                                                   \
-    X(LEFT_OUT, "left out") /* there is none of their id */                                                  \
+    X(LEFT_OUT, "left out") /* new: there is no built-in rule with this id */                                \
     X(REPLACED, "replaced")                                                                                  \
     X(ADDED, "added")
 
@@ -139,7 +142,7 @@ enum ts_rule_change { TS_RULE_CHANGES(TS_RULE_CHANGE_ENUM) };
 
 const char *ts_rule_change_name(enum ts_rule_change change);
 
-/* Who changed which rules. A target that takes rules away is to be seen, as one that suppresses findings is. */
+/* Who changed which rules. A target that removes rules must be visible, like one that suppresses findings. */
 struct ts_report_rule_change {
     enum ts_rule_change change;
     uint32_t target;    /* whose file it is; TS_REPORT_NONE: the user's */
@@ -148,7 +151,7 @@ struct ts_report_rule_change {
     size_t count;
 };
 
-/* An entry of the baseline that was not found any more. */
+/* An entry of the baseline that was not found. */
 struct ts_report_gone {
     struct ts_finding_id id;
     const char *rule;
@@ -161,15 +164,17 @@ struct ts_report {
     size_t commit_count;
     struct ts_report_finding *findings;
     size_t finding_count;
-    struct ts_report_fault *faults; /* as many as are kept */
+    struct ts_report_fault *faults; /* only those that are kept */
     size_t fault_count;
     uint64_t fault_total; /* above 0: incomplete */
     struct ts_report_suppression *suppressions;
     size_t suppression_count;
     struct ts_report_rule_change *rule_changes; /* those by targets first */
     size_t rule_change_count;
-    const char **notes; /* what a reader should know and is no fault, one line each, safe to print */
+    const char **notes; /* notes that are not faults, one line each, safe to print */
     size_t note_count;
+    /* Why the state is not used or kept, for standard error; NULL: no warning. Not part of any format. */
+    const char *state_warning;
     bool shows_secrets;
     bool is_stopped;           /* by a signal: incomplete */
     bool has_public_salt;      /* ids are keyed by the public salt */
@@ -200,10 +205,10 @@ struct ts_report_totals {
 
 struct ts_report_totals ts_report_totals(const struct ts_report *report);
 
-/* Anything that was to be scanned and was not. */
+/* Whether anything that should have been scanned was not. */
 bool ts_report_is_incomplete(const struct ts_report *report);
 
-/* Whether a target took away rules that would have been looked for. */
+/* Whether a target removed rules that would have been used. */
 bool ts_report_is_rule_lost(const struct ts_report_rule_change *change);
 
 /* "1 built-in rule replaced by team.yml of the target: github-pat". One line, safe to print. */
@@ -212,8 +217,8 @@ const char *ts_report_rule_change_text(const struct ts_report *report,
                                        const struct ts_report_rule_change *change,
                                        char ret_line[static TS_REPORT_LINE_SIZE]);
 
-/* Findings by severity, the gravest first, then by confidence, rule, first occurrence and id. The occurrences of
- * each are in order already. */
+/* Sorts findings by severity, highest first, then by confidence, rule, first occurrence and id. The
+ * occurrences of each finding are already in order. */
 void ts_report_sort(struct ts_report *report);
 
 #endif

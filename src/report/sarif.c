@@ -151,11 +151,53 @@ static size_t rule_index(const struct rules *rules, const struct ts_rule *rule) 
     return (size_t)(found - rules->rules);
 }
 
+/* A text of a rule in Markdown, in a JSON string: whatever a stranger wrote, it is shown as text. */
+static void put_markdown_part(struct ts_out *out, const char *text) {
+    while (*text != '\0') {
+        size_t plain = strcspn(text, "\\`*_{}[]()<>#|!~&");
+        ts_out_put_json_part(out, ts_bytes_of(text, plain));
+        text += plain;
+        if (*text == '\0')
+            return;
+        ts_out_put_json_part(out, TS_BYTES("\\"));
+        ts_out_put_json_part(out, ts_bytes_of(text, 1));
+        text++;
+    }
+}
+
+/* What to do about a finding of the rule. */
+static void put_help(struct ts_out *out, const struct ts_rule *rule) {
+    if (rule->revoke[0] == '\0' && rule->url[0] == '\0')
+        return;
+    const char *first = rule->description[0] != '\0' ? rule->description : rule->name;
+    ts_out_put_cstring(out, "}, \"help\": {\"text\": \"");
+    ts_out_put_json_part(out, ts_bytes_of_cstring(first));
+    if (rule->revoke[0] != '\0') {
+        ts_out_put_cstring(out, " To revoke it: ");
+        ts_out_put_json_part(out, ts_bytes_of_cstring(rule->revoke));
+    }
+    ts_out_put_cstring(out, "\", \"markdown\": \"");
+    put_markdown_part(out, first);
+    if (rule->revoke[0] != '\0') {
+        ts_out_put_cstring(out, "\\n\\n**To revoke it:** ");
+        put_markdown_part(out, rule->revoke);
+    }
+    if (rule->url[0] != '\0') {
+        ts_out_put_cstring(out, "\\n\\n<");
+        ts_out_put_json_part(out, ts_bytes_of_cstring(rule->url));
+        ts_out_put_char(out, '>');
+    }
+    ts_out_put_char(out, '"');
+}
+
 static void put_rule(struct ts_out *out, const struct ts_rule *rule) {
     put_member(out, "{\"id\": ", rule->id);
+    if (rule->url[0] != '\0')
+        put_member(out, ", \"helpUri\": ", rule->url);
     put_member(out, ", \"shortDescription\": {\"text\": ", rule->name);
     if (rule->description[0] != '\0')
         put_member(out, "}, \"fullDescription\": {\"text\": ", rule->description);
+    put_help(out, rule);
     put_member(out, "}, \"defaultConfiguration\": {\"level\": ", level_of(rule->severity));
     put_member(out, "}, \"properties\": {\"tags\": [\"security\", \"secret\"], \"security-severity\": ",
                security_severity_of(rule->severity));
@@ -220,7 +262,7 @@ static void put_notification(struct ts_out *out, bool *is_first, const char *lev
     *is_first = false;
 }
 
-/* What the configuration of a target takes away is a warning. */
+/* Rules that a target's configuration removes are a warning. */
 static void put_rule_changes(const struct report_job *job) {
     struct ts_out *out = job->out;
     const struct ts_report *report = job->report;
@@ -326,7 +368,7 @@ static void put_physical(const struct report_job *job, const struct ts_report_fi
     ts_out_put_cstring(out, "}, ");
 }
 
-/* Commit and place: the only location of what stands in no file. */
+/* Commit and place: the only location of a finding outside a file. */
 static void put_logical(const struct report_job *job, const struct ts_report_occurrence *occurrence) {
     struct ts_out *out = job->out;
     const struct ts_report_commit *commit = report__commit_of(job->report, occurrence);

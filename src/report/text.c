@@ -13,7 +13,7 @@
 
 enum { SHORT_OID_LEN = 10, ROOM_OF_DETAILS = 100, NAME_CELLS_MIN = 8, AUTHOR_CELLS_MIN = 16 };
 
-/* Where needle is in bytes, or an empty span behind them. */
+/* The position of needle in bytes, or an empty span at the end. */
 static struct ts_span find(struct ts_bytes bytes, struct ts_bytes needle) {
     for (size_t from = 0; needle.len > 0 && needle.len <= bytes.len && from <= bytes.len - needle.len; from++)
         if (memcmp(bytes.data + from, needle.data, needle.len) == 0)
@@ -34,7 +34,7 @@ static struct ts_bytes last_cells(struct ts_bytes bytes, size_t room) {
     return bytes;
 }
 
-/* The line, with the secret in it at sight: what stands before it is cut when there is no room for all. */
+/* The line, with the secret visible: if there is not enough room, the part before it is cut. */
 static void put_excerpt(const struct report_job *job, const struct ts_report_finding *finding) {
     struct ts_bytes line = report__trimmed(finding->excerpt);
     if (line.len == 0)
@@ -51,7 +51,7 @@ static void put_excerpt(const struct report_job *job, const struct ts_report_fin
     if (room < SIZE_MAX && mask.len > 0) {
         size_t before_room = masked_cells + 2 >= room ? 0 : room - masked_cells - 2;
         size_t behind_cells = report__text_cells(behind, REPORT_BACKSLASH_KEPT);
-        /* Half of it stays for what stands behind, unless that needs less. */
+        /* Half of the room is for the part after the secret, unless that needs less. */
         size_t kept = behind_cells < before_room / 2 ? behind_cells : before_room / 2;
         struct ts_bytes shown = last_cells(before, before_room - kept);
         if (shown.len < before.len) {
@@ -73,7 +73,7 @@ static void put_excerpt(const struct report_job *job, const struct ts_report_fin
     ts_out_put_char(job->out, '\n');
 }
 
-/* The name is cut for the secret; a secret that is too long for that, one that is shown, has a line of its own. */
+/* The name is cut to make room for the secret. A shown secret that is still too long has its own line. */
 static void put_title(const struct report_job *job, const struct ts_report_finding *finding) {
     struct ts_bytes secret = report__secret_of(job->report, finding);
     struct ts_bytes name = ts_bytes_of_cstring(finding->rule->name);
@@ -122,7 +122,8 @@ static void put_first_place(const struct report_job *job, const struct ts_report
     ts_out_put_char(out, '\n');
 }
 
-/* In what is left of the line, or in one of its own when that is too little; the mail only where there is room for it. */
+/* On the rest of the line, or on its own line if the rest is too short. The mail address only if there is
+ * room. */
 static void put_author(const struct report_job *job, const struct ts_report_commit *commit, size_t room) {
     size_t name_cells = report__text_cells(commit->author_name, REPORT_BACKSLASH_KEPT);
     size_t mail_cells = report__text_cells(commit->author_mail, REPORT_BACKSLASH_KEPT);
@@ -164,8 +165,8 @@ static void put_commit(const struct report_job *job, const struct ts_report_find
     ts_out_put_char(out, '\n');
 }
 
-/* Rule and id, to copy, are together in one line of their own on terminals that may be too narrow for all, and each has one where
- * that is too narrow, too. */
+/* Rule and id, for copying, share a line if the terminal may be too narrow for everything. If it is too
+ * narrow for both, each has its own line. */
 static void put_details(const struct report_job *job, const struct ts_report_finding *finding) {
     struct text_flow flow;
     struct ts_bytes rule = ts_bytes_of_cstring(finding->rule->id);

@@ -33,27 +33,27 @@ void report__text_style(const struct report_job *job, enum text_style style);
 /* A text of our own in a style. */
 void report__text_put(const struct report_job *job, enum text_style style, const char *text);
 
-/* The margin, with a heading in it or "". */
+/* The margin, with a heading or "". */
 void report__text_margin(const struct report_job *job, enum text_style style, const char *heading);
 
-/* Cells that are left in a line behind the margin; SIZE_MAX when lines are as long as they are. */
+/* Cells left in a line after the margin; SIZE_MAX when lines are not wrapped. */
 size_t report__text_room(const struct report_job *job);
 
-/* How many cells bytes take when they are shown. */
+/* How many cells the bytes take when shown. */
 size_t report__text_cells(struct ts_bytes bytes, enum report_backslash backslash);
 
-/* Shows at most room cells of bytes, the last of them "…" when there are more. */
+/* Shows at most `room` cells of bytes; the last one is "…" when there are more. */
 void report__text_put_cut(const struct report_job *job, struct ts_bytes bytes,
                           enum report_backslash backslash, size_t room);
 
 /*
- * Words in lines as wide as there is room. Lines break at the blanks of texts of our own; what comes from elsewhere is one word,
- * whatever is in it, and a word that is too long for a line stands there in full: it may be wanted for copying.
+ * Wraps words into lines. Lines break at the blanks of our own texts. Text from elsewhere is one word. A word
+ * that is longer than a line is shown in full, so that it can be copied.
  */
 struct text_flow {
     const struct report_job *job;
     bool has_margin; /* of second and later lines */
-    bool is_inside;  /* the beginning of the word is written already */
+    bool is_inside;  /* the beginning of the word is already written */
     size_t room;     /* cells of a line */
     size_t used;     /* cells of this one, without the word */
     size_t len;
@@ -68,7 +68,7 @@ void report__flow_put(struct text_flow *flow, const char *text);
 void report__flow_put_whole(struct text_flow *flow, struct ts_bytes bytes, enum report_backslash backslash);
 void report__flow_end(struct text_flow *flow);
 
-/* All of a flow behind the margin. The text is safe to print, apart from control bytes, which are shown. */
+/* A whole flow after the margin. The text is safe to print, except for control bytes, which are escaped. */
 void report__text_put_wrapped(const struct report_job *job, enum text_style style, const char *text);
 
 enum text_style report__text_style_of(enum ts_severity severity);

@@ -72,7 +72,7 @@ static bool is_in(const struct range *ranges, size_t count, uint32_t point) {
     return false;
 }
 
-/* Terminals agree on these; what they disagree about costs at most a line that is a cell too long. */
+/* Terminals agree on these widths. Where they disagree, a line is at most one cell too long. */
 static size_t cells_of_point(uint32_t point) {
     static const struct range none[] = {
         {0x300, 0x36f}, {0x483, 0x489}, {0x591, 0x5bd},   {0x610, 0x61a},   {0x64b, 0x65f},
@@ -148,7 +148,7 @@ void report__flow_begin(struct text_flow *flow, const struct report_job *job, bo
         .job = job, .has_margin = has_margin, .room = room_behind(job, has_margin ? margin_of(job) : 0)};
 }
 
-/* What is kept of a word goes out, at the beginning of a line when there is no room for it in this one. */
+/* Writes the kept part of a word, on a new line if it does not fit on this one. */
 static void put_word(struct text_flow *flow) {
     struct ts_out *out = flow->job->out;
     if (flow->used > 0 && !flow->is_inside) {

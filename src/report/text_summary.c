@@ -1,7 +1,8 @@
 /*
- * What was scanned, what was left out and why, and the verdict last, where the eye is when the program ends.
+ * What was scanned, what was left out and why, and the verdict last, where the user looks when the program
+ * ends.
  *
- * A scan that looked at nothing, or not at everything, never ends like one that found nothing.
+ * An empty or incomplete scan never looks like one without findings.
  */
 #include "text.h"
 
@@ -150,7 +151,7 @@ static void put_baseline(const struct report_job *job) {
         put_gone(job, &report->gone[i], i == 0);
 }
 
-/* What is missing by design: said, and no fault. */
+/* What was not to be had. Whether that makes the report incomplete, its faults say. */
 static void put_left_out(const struct report_job *job) {
     uint64_t missing = 0;
     uint64_t cut = 0;

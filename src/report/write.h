@@ -31,6 +31,12 @@
 enum ts_report_format { TS_REPORT_FORMATS(TS_REPORT_FORMAT_ENUM) };
 #undef TS_REPORT_FORMAT_ENUM
 
+/* For the table of an option: "text|json|…", and " .txt .json …". */
+#define TS_REPORT_FORMAT_CHOICE(suffix, name, extension, writer)    "|" name
+#define TS_REPORT_FORMAT_EXTENSION(suffix, name, extension, writer) " ." extension
+#define TS_REPORT_FORMAT_CHOICES                                    (&TS_REPORT_FORMATS(TS_REPORT_FORMAT_CHOICE)[1])
+#define TS_REPORT_FORMAT_EXTENSIONS                                 TS_REPORT_FORMATS(TS_REPORT_FORMAT_EXTENSION)
+
 const char *ts_report_format_name(enum ts_report_format format);
 
 /* By its name; false when there is none of it. */

@@ -5,8 +5,7 @@
 struct ts_store_id ts_router_store_for(uint64_t id, uint32_t count) {
     if (count <= 1)
         return (struct ts_store_id){0};
-    /* Without a router there is no reciprocal at hand, and making one costs the division that it would save.
-     */
+    /* There is no router with a reciprocal here, and computing one costs the division that it would save. */
     return (struct ts_store_id){(uint32_t)(ts_xxh64_of_id(id) % count)};
 }
 

@@ -1,7 +1,7 @@
 /*
- * From an id to a store, inline because a call would cost as much as the hash. All of them must give the same
- * number on every machine and in every release: what they give is where data lies. XXH64 and FNV-1a
- * themselves are in base/hash64.h.
+ * From an id to a store. Inline, because a call would cost as much as the hash. The results must be the same
+ * on every machine and in every release, because they decide where data is. XXH64 and FNV-1a themselves are
+ * in base/hash64.h.
  */
 #ifndef TS_ROUTE_HASH_H
 #define TS_ROUTE_HASH_H
@@ -44,7 +44,7 @@ static inline uint32_t route__jump_store(uint64_t id, uint32_t count) {
     return (uint32_t)bucket;
 }
 
-/* What route__modulo takes beside the divisor; count > 0. */
+/* The reciprocal for route__modulo; count > 0. */
 static inline uint64_t route__reciprocal(uint32_t count) {
     return UINT64_MAX / count;
 }

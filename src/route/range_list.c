@@ -1,6 +1,6 @@
 /*
- * Lists of ranges as text: STORE:START-END,STORE:START-END. Offsets rather than pointers travel through this
- * file, because that is what an error tells: which bytes of the caller's text are wrong.
+ * Lists of ranges as text: STORE:START-END,STORE:START-END. This file passes offsets instead of pointers,
+ * because an error reports which bytes of the caller's text are wrong.
  */
 #include "turnstone/route.h"
 
@@ -81,7 +81,7 @@ static enum ts_router_list_error parse_item(const char *text, struct part item,
     return TS_ROUTER_LIST_OK;
 }
 
-/* Reads every item; keeps them only where there is an array, which is then large enough. */
+/* Reads every item. Stores them if there is an array, which is then large enough. */
 static enum ts_router_list_error parse_items(const char *text, size_t length,
                                              struct ts_router_range *ret_ranges, size_t capacity,
                                              struct ts_router_list_error_detail *ret_detail) {
@@ -120,7 +120,7 @@ enum ts_router_list_error ts_router_list_parse(const char *text, size_t length,
         *ret_detail = (struct ts_router_list_error_detail){.error = TS_ROUTER_LIST_EMPTY_LIST};
         return TS_ROUTER_LIST_EMPTY_LIST;
     }
-    /* Once to check and once to keep, so that a bad list leaves the array as it was. */
+    /* Read once to check and once to store, so that a bad list leaves the array unchanged. */
     enum ts_router_list_error error = parse_items(text, length, NULL, capacity, ret_detail);
     if (error != TS_ROUTER_LIST_OK)
         return error;

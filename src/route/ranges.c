@@ -95,9 +95,9 @@ static enum ts_router_error check_not_empty(const struct ts_router_range *ranges
     for (size_t i = 0; i < count; i++) {
         const struct ts_router_range *range = &ranges[i];
         /*
-         * From UINT64_MAX to UINT64_MAX is the last id alone. It never is part of a valid list, because the
-         * range before it would have to end at UINT64_MAX, and that end includes the last id; so it is told
-         * as a gap or an overlap.
+         * The range from UINT64_MAX to UINT64_MAX is the last id alone. It is never part of a valid list: the
+         * range before it would have to end at UINT64_MAX, and that end includes the last id. It is therefore
+         * reported as a gap or an overlap.
          */
         bool last_id = range->start == UINT64_MAX && range->end == UINT64_MAX;
         if (range->start >= range->end && !last_id) {
@@ -148,7 +148,7 @@ static enum ts_router_error check_partition(const struct ts_router_range *ranges
     sort(ranges, by_start, count);
 
     uint64_t expected = 0;
-    bool complete = false; /* the ids are used up: expected is UINT64_MAX and means 2^64 */
+    bool complete = false; /* all ids are used: expected is UINT64_MAX and means 2^64 */
     for (size_t i = 0; i < count; i++) {
         const struct ts_router_range *range = &ranges[by_start[i]];
         if (complete || range->start != expected) {

@@ -45,7 +45,7 @@ size_t ts_router_error_describe(const struct ts_router_error_detail *d, char *re
         return length_of(snprintf(ret_text, size, "zero stores: %s needs at least one store",
                                   strategy_shown(d->strategy)));
     case TS_ROUTER_NOT_A_HASH:
-        return length_of(snprintf(ret_text, size, "not a hash: %s is none of xxh64, fnv1a and jump",
+        return length_of(snprintf(ret_text, size, "not a hash: %s is not one of xxh64, fnv1a and jump",
                                   strategy_shown(d->strategy)));
     case TS_ROUTER_EMPTY_LIST:
         return length_of(snprintf(ret_text, size, "empty list: expected at least one range"));

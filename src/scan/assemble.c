@@ -6,9 +6,11 @@
  *   hits of each ────┘
  *
  * An order of its own is made for everything that threads brought in any order. A finding has one occurrence for each
- * stand, the first hit in it.
+ * stand, the first hit in it. What is decided by a text, such as a path, is decided by it as it is; every text that goes into
+ * the report is masked, when all secrets are known.
  */
 #include "look_impl.h"
+#include "masking.h"
 #include "session.h"
 #include "suppressed.h"
 
@@ -20,11 +22,21 @@
 #include <string.h>
 
 #define OCCURRENCES_DEFAULT 100
+/* Of the memory, what listed occurrences may take, and what one of them takes, about. */
+#define LISTED_SHARE        4
+#define LISTED_BYTES        160u
+/* Texts that are remembered masked: a power of two. Paths and authors come again and again. */
+#define MASKED_COUNT        4096
 
 struct sighting {
     uint32_t finding;
     uint32_t stand;
     uint64_t hit;
+};
+
+struct masked_text {
+    uint32_t text; /* SCAN_NO_TEXT: none */
+    struct ts_bytes masked;
 };
 
 struct assembly {
@@ -36,9 +48,11 @@ struct assembly {
     const struct scan_content *contents;
     struct scan_pile sightings;
     struct scan_suppressed suppressed;
-    uint32_t *commit_rows; /* by commit: its row in the report, or TS_REPORT_NONE */
+    struct masked_text *masked; /* by the lowest bits of their places */
+    uint32_t *commit_rows;      /* by commit: its row in the report, or TS_REPORT_NONE */
     struct ts_report report;
     size_t listed_max;
+    bool is_cut; /* there are more sightings than the pile may have: as many bytes as there is memory */
 };
 
 /* ---- order ---- */
@@ -74,13 +88,69 @@ static int compare_stands(const void *x, const void *y, void *ctx) {
     return order != 0 ? order : ts_git_oid_compare(&c->oid, &d->oid);
 }
 
-static int compare_sightings(const void *x, const void *y) {
-    const struct sighting *s = x;
-    const struct sighting *t = y;
-    int order = order_of(s->finding, t->finding);
-    if (order == 0)
-        order = order_of(s->stand, t->stand);
-    return order != 0 ? order : order_of(s->hit, t->hit);
+/* ---- masking ---- */
+
+static struct ts_bytes mask(struct assembly *a, struct ts_bytes text) {
+    a->session->masks.is_late = scan__is_past_end(a->session);
+    return scan__masks_apply(&a->session->masks, a->arena, text);
+}
+
+static const char *mask_cstring(struct assembly *a, const char *text) {
+    return (const char *)mask(a, ts_bytes_of_cstring(text)).data;
+}
+
+static struct ts_bytes masked_at(struct assembly *a, uint32_t text) {
+    struct masked_text *known = &a->masked[text % MASKED_COUNT];
+    if (text == SCAN_NO_TEXT)
+        return text_at(a, text);
+    if (known->text != text)
+        *known = (struct masked_text){text, mask(a, text_at(a, text))};
+    return known->masked;
+}
+
+/* The names of a target's own rules are its texts, too. NULL when there is no memory. */
+static const struct ts_rule *mask_rule(struct assembly *a, const struct ts_rule *rule) {
+    if (rule->origin != TS_RULE_OF_TARGET)
+        return rule;
+    const char *id = mask_cstring(a, rule->id);
+    const char *name = mask_cstring(a, rule->name);
+    const char *description = mask_cstring(a, rule->description);
+    const char *revoke = mask_cstring(a, rule->revoke);
+    const char *url = mask_cstring(a, rule->url);
+    if (id == rule->id && name == rule->name && description == rule->description && revoke == rule->revoke &&
+        url == rule->url)
+        return rule;
+    struct ts_rule *copy = scan__arena_take(a->arena, sizeof *copy);
+    if (copy == NULL)
+        return NULL;
+    *copy = *rule;
+    copy->id = id;
+    copy->name = name;
+    copy->description = description;
+    copy->revoke = revoke;
+    copy->url = url;
+    return copy;
+}
+
+static void mask_rows(struct assembly *a) {
+    struct ts_report *report = &a->report;
+    a->session->masks.late_steps = 0; /* these are few, and say why the rest is masked */
+    for (size_t i = 0; i < report->target_count; i++)
+        report->targets[i].name = mask(a, report->targets[i].name);
+    for (size_t i = 0; i < report->rule_change_count; i++) {
+        struct ts_report_rule_change *change = &report->rule_changes[i];
+        change->source = mask_cstring(a, change->source);
+        for (size_t k = 0; k < change->count; k++)
+            change->rules[k] = mask_cstring(a, change->rules[k]);
+    }
+    for (size_t i = 0; i < report->suppression_count; i++) {
+        report->suppressions[i].source = mask_cstring(a, report->suppressions[i].source);
+        report->suppressions[i].reason = mask_cstring(a, report->suppressions[i].reason);
+    }
+    for (size_t i = 0; i < report->fault_count; i++)
+        report->faults[i].text = mask_cstring(a, report->faults[i].text);
+    for (size_t i = 0; i < report->note_count; i++)
+        report->notes[i] = mask_cstring(a, report->notes[i]);
 }
 
 /* ---- sightings ---- */
@@ -89,13 +159,18 @@ static bool see(struct assembly *a, uint32_t stand_index) {
     const struct scan_stand *stand = &a->stands[stand_index];
     const struct scan_content *content = &a->contents[stand->content];
     const struct scan_target *target = &a->session->targets[content->target];
-    const char *path = (const char *)text_at(a, stand->path).data;
+    const char *path = (const char *)text_at(a, stand->real_path).data;
     for (uint32_t i = 0; i < content->hit_count; i++) {
         uint64_t hit = content->first_hit + i;
         const struct scan_hit *item = &scan__hits_items(&a->session->hits)[hit];
-        if (scan__suppressed_take(&a->suppressed, target->profile, item, path))
+        if (!ts_rule_applies(scan__hits_findings(&a->session->hits)[item->finding].rule, path) ||
+            scan__suppressed_take(&a->suppressed, target->profile, item, path))
             continue;
         size_t at = a->sightings.len;
+        if (at >= a->session->memory_bytes) {
+            a->is_cut = true;
+            return true;
+        }
         if (!scan__pile_grow(&a->sightings, sizeof(struct sighting)))
             return false;
         struct sighting sighting = {.finding = item->finding, .stand = stand_index, .hit = hit};
@@ -104,16 +179,48 @@ static bool see(struct assembly *a, uint32_t stand_index) {
     return !a->suppressed.no_memory;
 }
 
+static const struct sighting *sightings_of(const struct assembly *a, size_t *ret_count) {
+    *ret_count = a->sightings.len / sizeof(struct sighting);
+    return (const struct sighting *)(const void *)a->sightings.bytes;
+}
+
+/* Sightings were made by stand, then by hit, and stay so within a finding. They may be many more than memory holds, so
+ * that no sort which takes memory of its own will do: each is moved to its place in another pile. */
+static bool sort_by_finding(struct assembly *a) {
+    size_t count;
+    const struct sighting *items = sightings_of(a, &count);
+    size_t findings = a->session->hits.finding_table.count;
+    size_t *next = calloc(findings + 1, sizeof *next);
+    struct scan_pile sorted;
+    scan__pile_init(&sorted, a->sightings.held_max, a->session->spill_dir);
+    if (next == NULL || !scan__pile_grow(&sorted, a->sightings.len)) {
+        free(next);
+        scan__pile_release(&sorted);
+        return false;
+    }
+    for (size_t i = 0; i < count; i++)
+        next[items[i].finding + 1]++;
+    for (size_t i = 1; i <= findings; i++)
+        next[i] += next[i - 1];
+    for (size_t i = 0; i < count; i++)
+        memcpy(sorted.bytes + next[items[i].finding]++ * sizeof *items, &items[i], sizeof *items);
+    free(next);
+    scan__pile_release(&a->sightings);
+    a->sightings = sorted;
+    return true;
+}
+
 static bool see_all(struct assembly *a) {
     if (a->stand_count > 0)
         qsort_r(a->stands, a->stand_count, sizeof *a->stands, compare_stands, a);
-    for (size_t i = 0; i < a->stand_count; i++)
+    for (size_t i = 0; i < a->stand_count && !a->is_cut; i++)
         if (!see(a, (uint32_t)i))
             return false;
-    size_t count = a->sightings.len / sizeof(struct sighting);
-    if (count > 0)
-        qsort(a->sightings.bytes, count, sizeof(struct sighting), compare_sightings);
-    return true;
+    if (a->is_cut)
+        scan__fault(&a->session->faults,
+                    "findings have more than %zu occurrences: the rest is not counted; raise --memory",
+                    a->sightings.len / sizeof(struct sighting));
+    return a->sightings.len == 0 || sort_by_finding(a);
 }
 
 /* ---- rows ---- */
@@ -126,8 +233,8 @@ static uint32_t commit_row(struct assembly *a, uint32_t commit, enum ts_git_hash
     a->commit_rows[commit] = (uint32_t)a->report.commit_count;
     a->report.commits[a->report.commit_count++] = (struct ts_report_commit){
         .oid = scan__arena_copy(a->arena, ts_bytes_of_cstring(ts_git_oid_format(hash, &from->oid, hex))),
-        .author_name = text_at(a, from->author_name),
-        .author_mail = text_at(a, from->author_mail),
+        .author_name = masked_at(a, from->author_name),
+        .author_mail = masked_at(a, from->author_mail),
         .author_time_s = from->author_time_s,
         .author_zone_minutes = from->author_zone_minutes,
     };
@@ -148,7 +255,7 @@ static struct ts_report_occurrence occurrence_of(struct assembly *a, const struc
         .commit = commit_row(a, stand->commit, hash),
         .place = stand->place,
         .object = scan__arena_copy(a->arena, ts_bytes_of_cstring(hex)),
-        .path = text_at(a, stand->path),
+        .path = masked_at(a, stand->path),
         .line = hit->line,
         .column = hit->column,
         .end_line = hit->end_line,
@@ -156,25 +263,31 @@ static struct ts_report_occurrence occurrence_of(struct assembly *a, const struc
     };
 }
 
-static void fill_first(const struct assembly *a, const struct scan_hit *hit,
-                       struct ts_report_finding *finding) {
+/* False when there is no memory. */
+static bool fill_first(struct assembly *a, const struct scan_hit *hit, struct ts_report_finding *finding) {
+    char excerpt[SCAN_EXCERPT_SIZE];
     const struct scan_finding *kept = &scan__hits_findings(&a->session->hits)[hit->finding];
     finding->id = kept->id;
-    finding->rule = kept->rule;
+    finding->rule = mask_rule(a, kept->rule);
     finding->is_new = true;
     finding->redacted = (const char *)text_at(a, kept->redacted).data;
     finding->secret = text_at(a, kept->secret);
-    finding->excerpt = text_at(a, hit->excerpt);
+    a->session->masks.is_late = scan__is_past_end(a->session);
+    size_t len = scan__excerpt(text_at(a, hit->around), &a->session->masks, excerpt);
+    const char *copy = scan__arena_copy(a->arena, ts_bytes_of(excerpt, len));
+    finding->excerpt = ts_bytes_of(copy, len);
     finding->depth = hit->depth;
     for (size_t i = 0; i < TS_ENCODING_DEPTH; i++)
         finding->encodings[i] = (enum ts_encoding)hit->encodings[i];
+    return finding->rule != NULL && copy != NULL;
 }
 
 /* The sightings of one finding. */
 static bool add_finding(struct assembly *a, const struct sighting *items, size_t count) {
     struct ts_report_finding *finding = &a->report.findings[a->report.finding_count++];
     const struct scan_hit *hits = scan__hits_items(&a->session->hits);
-    fill_first(a, &hits[items[0].hit], finding);
+    if (!fill_first(a, &hits[items[0].hit], finding))
+        return false;
     for (size_t i = 0; i < count; i++) {
         finding->occurrence_count += i == 0 || items[i].stand != items[i - 1].stand;
         enum ts_confidence confidence = (enum ts_confidence)hits[items[i].hit].confidence;
@@ -203,16 +316,38 @@ static int compare_ids(const void *x, const void *y) {
 /* It was there before what is scanned. */
 static bool is_old(const struct assembly *a, uint32_t finding) {
     const struct ts_finding_id *id = &scan__hits_findings(&a->session->hits)[finding].id;
-    return a->session->old_id_count > 0 &&
-           bsearch(id, a->session->old_ids, a->session->old_id_count, sizeof *id, compare_ids) != NULL;
+    return a->session->old_count > 0 &&
+           bsearch(id, a->session->old, a->session->old_count, sizeof *a->session->old, compare_ids) != NULL;
+}
+
+/* Fewer occurrences of each finding are listed when all of them would take too much memory. */
+static void limit_listed(struct assembly *a, const struct sighting *items, size_t count, size_t findings) {
+    size_t room = (size_t)(a->session->memory_bytes / LISTED_SHARE / LISTED_BYTES);
+    size_t wanted = 0;
+    size_t of_finding = 0;
+    for (size_t i = 0; i < count; i++) {
+        bool is_other = i == 0 || items[i].finding != items[i - 1].finding;
+        bool is_counted = is_other || items[i].stand != items[i - 1].stand;
+        of_finding = is_other ? 0 : of_finding;
+        wanted += is_counted && of_finding < a->listed_max;
+        of_finding += is_counted;
+    }
+    if (wanted <= room)
+        return;
+    a->listed_max = room > findings ? room / findings : 1;
+    scan__fault(&a->session->faults,
+                "the occurrences of findings exceed the memory limit: only %zu of each are listed; raise "
+                "--memory, or list fewer with --occurrences",
+                a->listed_max);
 }
 
 static bool add_findings(struct assembly *a) {
-    const struct sighting *items = (const struct sighting *)(const void *)a->sightings.bytes;
-    size_t count = a->sightings.len / sizeof *items;
+    size_t count;
+    const struct sighting *items = sightings_of(a, &count);
     size_t findings = 0;
     for (size_t i = 0; i < count; i++)
         findings += i == 0 || items[i].finding != items[i - 1].finding;
+    limit_listed(a, items, count, findings);
     size_t commits = a->session->commits.len / sizeof(struct scan_commit);
     a->report.findings = scan__arena_take(a->arena, findings * sizeof *a->report.findings);
     a->report.commits = scan__arena_take(a->arena, commits * sizeof *a->report.commits);
@@ -313,7 +448,7 @@ static bool is_all(const struct scan_session *session, const struct scan_target 
 /* An id that was made with another salt allows nothing, and looks as if it did. */
 static void note_unmet(struct assembly *a) {
     struct scan_session *session = a->session;
-    if (session->faults.total > 0 || session->limits_hit > 0 || scan__is_stopped(session))
+    if (session->faults.total > 0 || session->limits_hit > 0 || scan__was_stopped(session))
         return;
     for (size_t i = 0; i < session->profile_count; i++) {
         const struct scan_profile *profile = session->profiles[i];
@@ -329,8 +464,8 @@ static void note_unmet(struct assembly *a) {
         if (count > 1)
             snprintf(more, sizeof more, ", nor those of %zu more", count - 1);
         scan__note(&session->faults,
-                   "%s:%u: allow: no finding has the id of this entry%s: it is gone, or the id was made with "
-                   "another salt, such as that of a baseline which this scan does without",
+                   "%s:%u: allow: no finding has the id of this entry%s: the secret is gone, or the id "
+                   "was made with another salt, such as that of a baseline that this scan does not use",
                    ts_text_escape(ts_bytes_of_cstring(profile->config.file), shown, sizeof shown), line,
                    more);
     }
@@ -338,12 +473,14 @@ static void note_unmet(struct assembly *a) {
 
 static void add_faults(struct assembly *a) {
     struct scan_session *session = a->session;
+    if (session->masks.is_cut)
+        scan__limits_cut(session);
+    scan__limits_tell(session);
     if (session->hits.is_over)
-        scan__fault(&session->faults,
-                    "more than %zu findings: the others are left out; give it more --memory",
+        scan__fault(&session->faults, "more than %zu findings: the rest is not reported; raise --memory",
                     session->hits.findings_max);
     if (session->hits.no_memory || session->no_memory || session->faults.no_memory)
-        scan__fault(&session->faults, "out of memory for findings: some are left out; give it more --memory");
+        scan__fault(&session->faults, "out of memory for findings: some are not reported; raise --memory");
     scan__faults_sort(&session->faults);
     a->report.faults = session->faults.items;
     a->report.fault_count = session->faults.count;
@@ -364,7 +501,7 @@ static struct assembly begin(struct scan_session *session, struct scan_arena *ar
         .contents = scan__hits_contents(&session->hits, &unused),
         .listed_max = listed == 0 ? OCCURRENCES_DEFAULT : listed,
         .report = {.shows_secrets = session->options->shows_secrets,
-                   .is_stopped = scan__is_stopped(session),
+                   .is_stopped = atomic_load(&session->progress->stop),
                    .limits_hit = session->limits_hit},
     };
     scan__pile_init(&a.sightings, (size_t)(session->memory_bytes / 16), session->spill_dir);
@@ -374,18 +511,22 @@ static struct assembly begin(struct scan_session *session, struct scan_arena *ar
 bool scan__assemble(struct scan_session *session, struct scan_arena *arena, struct ts_report *ret_report) {
     struct assembly a = begin(session, arena);
     struct scan_profile *const *profiles = session->profiles;
+    a.masked = calloc(MASKED_COUNT, sizeof *a.masked);
     bool done =
+        a.masked != NULL && scan__masks_of(session, 0, &session->masks) &&
         scan__suppressed_init(&a.suppressed, &session->hits, profiles, session->profile_count) &&
         see_all(&a) && add_findings(&a) && add_targets(&a) && add_rule_changes(&a) &&
         scan__suppressed_rows(&a.suppressed, arena, &a.report.suppressions, &a.report.suppression_count);
     if (done) {
         note_unmet(&a);
         add_faults(&a);
+        mask_rows(&a);
         ts_report_sort(&a.report);
         *ret_report = a.report;
     }
     scan__suppressed_release(&a.suppressed);
     scan__pile_release(&a.sightings);
+    free(a.masked);
     free(a.commit_rows);
     return done;
 }

@@ -60,12 +60,31 @@ void scan__note(struct scan_faults *faults, const char *format, ...) {
 }
 
 static void take(void *ctx, const struct ts_git_fault *fault) {
+    struct scan_faults *faults = ctx;
     char line[LINE_SIZE];
-    add(ctx, ts_git_fault_describe(fault, line, sizeof line));
+    add(faults, ts_git_fault_describe(fault, line, sizeof line));
+    pthread_mutex_lock(&faults->lock);
+    faults->moved += fault->error == TS_GIT_MOVED;
+    pthread_mutex_unlock(&faults->lock);
 }
 
 struct ts_git_fault_sink scan__faults_sink(struct scan_faults *faults) {
     return (struct ts_git_fault_sink){.take = take, .ctx = faults};
+}
+
+struct scan_faults_mark scan__faults_mark(const struct scan_faults *faults) {
+    return (struct scan_faults_mark){.count = faults->count,
+                                     .total = faults->total,
+                                     .note_count = faults->note_count,
+                                     .no_memory = faults->no_memory};
+}
+
+void scan__faults_cut(struct scan_faults *faults, const struct scan_faults_mark *mark) {
+    faults->count = mark->count;
+    faults->total = mark->total;
+    faults->note_count = mark->note_count;
+    faults->no_memory = mark->no_memory;
+    faults->moved = 0;
 }
 
 static int compare(const void *a, const void *b) {

@@ -26,6 +26,7 @@ struct scan_faults {
     size_t note_capacity;
     bool no_memory;
     uint32_t target; /* whose faults come now; set between targets */
+    uint64_t moved;  /* objects that came or moved while this target was read */
 };
 
 void scan__faults_init(struct scan_faults *faults);
@@ -36,6 +37,16 @@ __attribute__((format(printf, 2, 3))) void scan__fault(struct scan_faults *fault
 __attribute__((format(printf, 2, 3))) void scan__note(struct scan_faults *faults, const char *format, ...);
 
 struct ts_git_fault_sink scan__faults_sink(struct scan_faults *faults);
+
+/* How much there is, and back to that: what came since is gone. */
+struct scan_faults_mark {
+    size_t count;
+    uint64_t total;
+    size_t note_count;
+    bool no_memory;
+};
+struct scan_faults_mark scan__faults_mark(const struct scan_faults *faults);
+void scan__faults_cut(struct scan_faults *faults, const struct scan_faults_mark *mark);
 
 /* In an order that does not depend on threads; what is said twice goes: an object may be met by two visits. */
 void scan__faults_sort(struct scan_faults *faults);

@@ -7,6 +7,7 @@
 #include <dirent.h>
 #include <errno.h>
 #include <fcntl.h>
+#include <poll.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -14,6 +15,9 @@
 #include <unistd.h>
 
 #define WINDOW_BYTES ((size_t)8 << 20)
+/* What a file or folder takes beside its path: its place in a list that has room for twice as many and is copied when it
+ * grows, and what the arena adds. */
+#define ENTRY_BYTES  (3 * sizeof(char *) + 16)
 
 /* ---- the list ---- */
 
@@ -21,6 +25,8 @@ struct listing {
     struct scan_files *files;
     const char *folder;
     bool without_git;
+    bool is_full;
+    uint64_t memory_left;
     struct scan_faults *faults;
     char **folders; /* to look into, from the folder */
     size_t folder_count;
@@ -46,6 +52,12 @@ static bool list_entry(struct listing *l, int dir, const char *below, const char
     struct stat status;
     if (strcmp(name, ".") == 0 || strcmp(name, "..") == 0 || (l->without_git && strcmp(name, ".git") == 0))
         return true;
+    size_t taken = strlen(below) + strlen(name) + 2 + ENTRY_BYTES;
+    if (taken > l->memory_left) {
+        l->is_full = true;
+        return true;
+    }
+    l->memory_left -= taken;
     char *path = join(&l->files->arena, below, name);
     if (path == NULL)
         return false;
@@ -84,9 +96,9 @@ static bool list_folder(struct listing *l, int root, const char *below) {
     }
     bool done = true;
     const struct dirent *entry;
-    while (done && (errno = 0, entry = readdir(dir)) != NULL)
+    while (done && !l->is_full && (errno = 0, entry = readdir(dir)) != NULL)
         done = list_entry(l, fd, below, entry->d_name);
-    if (done && errno != 0)
+    if (done && !l->is_full && errno != 0)
         cannot_read(l->faults, below, errno);
     closedir(dir);
     return done;
@@ -96,18 +108,28 @@ static int compare_paths(const void *a, const void *b) {
     return strcmp(*(char *const *)a, *(char *const *)b);
 }
 
-bool scan__files_list(struct scan_files *files, const char *folder, bool without_git,
+bool scan__files_list(struct scan_files *files, const char *folder, const struct scan_files_options *options,
                       struct scan_faults *faults) {
     *files = (struct scan_files){.paths = NULL};
-    struct listing l = {.files = files, .folder = folder, .without_git = without_git, .faults = faults};
+    struct listing l = {.files = files,
+                        .folder = folder,
+                        .without_git = options->without_git,
+                        .memory_left = options->memory_max,
+                        .faults = faults};
     int root = open(folder, O_RDONLY | O_DIRECTORY | O_CLOEXEC);
     if (root < 0)
         return false;
     bool done = list_folder(&l, root, "");
-    while (done && l.folder_count > 0)
+    while (done && !l.is_full && l.folder_count > 0)
         done = list_folder(&l, root, l.folders[--l.folder_count]);
     close(root);
     free(l.folders);
+    if (l.is_full)
+        scan__fault(
+            faults,
+            "the names of the files exceed the memory limit: files after the first %zu are not scanned; "
+            "raise --memory",
+            files->count);
     if (!done) {
         scan__files_release(files);
         errno = ENOMEM;
@@ -126,10 +148,25 @@ void scan__files_release(struct scan_files *files) {
 
 /* ---- reading ---- */
 
-/* Until the buffer is full or nothing more comes. */
-static bool fill(int fd, uint8_t *buffer, size_t size, size_t *ret_len, bool *ret_at_end) {
+/* How long nothing has to come before the time is looked at. */
+#define WAIT_MS 100
+
+/* A pipe may say nothing for ever. False when the scan is over before it says something. */
+static bool wait_for_input(struct scan_session *session, int fd) {
+    struct pollfd asked = {.fd = fd, .events = POLLIN};
+    while (!scan__is_over(session)) {
+        int ready = poll(&asked, 1, WAIT_MS);
+        if (ready > 0 || (ready < 0 && errno != EINTR))
+            return true;
+    }
+    return false;
+}
+
+/* Until the buffer is full, nothing more comes, or the scan is over. */
+static bool fill(struct scan_session *session, int fd, uint8_t *buffer, size_t size, size_t *ret_len,
+                 bool *ret_at_end) {
     size_t len = 0;
-    while (len < size) {
+    while (len < size && wait_for_input(session, fd)) {
         ssize_t got = read(fd, buffer + len, size - len);
         if (got < 0 && errno == EINTR)
             continue;
@@ -175,7 +212,8 @@ static bool read_windows(struct scan_reader *reader, const struct scan_content *
         size_t len;
         window.at += window.bytes.len - overlap;
         memmove(reader->buffer, reader->buffer + window.bytes.len - overlap, overlap);
-        done = fill(fd, reader->buffer + overlap, reader->size - overlap, &len, &window.is_last);
+        done = fill(reader->session, fd, reader->buffer + overlap, reader->size - overlap, &len,
+                    &window.is_last);
         if (!done)
             break;
         count_bytes(reader, len);
@@ -203,15 +241,49 @@ static void look_at_buffer(struct scan_reader *reader, const struct scan_content
                  scan__look_whole(reader->look, content, ts_bytes_of(reader->buffer, len), NULL, NULL));
 }
 
+static void keep_head(struct scan_reader *reader, struct ts_bytes bytes) {
+    reader->head_len = bytes.len < sizeof reader->head ? bytes.len : sizeof reader->head;
+    if (reader->head_len > 0)
+        memcpy(reader->head, bytes.data, reader->head_len);
+}
+
+/* Bytes that are more than one window. */
+static enum scan_outcome look_at_windows(struct scan_reader *reader, const struct scan_content *content,
+                                         struct ts_bytes bytes) {
+    size_t step = WINDOW_BYTES - scan__look_overlap(reader->look->options.profile);
+    struct scan_windows *windows = NULL;
+    struct scan_window window = {.at = 0};
+    enum scan_outcome outcome;
+    do {
+        struct ts_bytes rest = ts_bytes_skip(bytes, (size_t)window.at);
+        window.is_last = rest.len <= WINDOW_BYTES;
+        window.bytes = ts_bytes_of(rest.data, window.is_last ? rest.len : WINDOW_BYTES);
+        outcome = scan__look_window(reader->look, content, &window, &windows);
+        count_bytes(reader, window.is_last ? rest.len : step);
+        window.at += step;
+    } while (!window.is_last && windows != NULL && !scan__is_stopped(reader->session));
+    scan__windows_free(windows);
+    return outcome;
+}
+
+void scan__read_bytes(struct scan_reader *reader, const struct scan_content *content, struct ts_bytes bytes) {
+    keep_head(reader, bytes);
+    if (bytes.len > WINDOW_BYTES) {
+        note_outcome(reader, content, look_at_windows(reader, content, bytes));
+        return;
+    }
+    count_bytes(reader, bytes.len);
+    note_outcome(reader, content, scan__look_whole(reader->look, content, bytes, NULL, NULL));
+}
+
 bool scan__read_fd(struct scan_reader *reader, const struct scan_content *content, int fd,
                    uint64_t *ret_bytes) {
     size_t len;
     bool at_end;
-    if (!has_buffer(reader) || !fill(fd, reader->buffer, reader->size, &len, &at_end))
+    if (!has_buffer(reader) || !fill(reader->session, fd, reader->buffer, reader->size, &len, &at_end))
         return false;
     *ret_bytes = len;
-    reader->head_len = len < sizeof reader->head ? len : sizeof reader->head;
-    memcpy(reader->head, reader->buffer, reader->head_len);
+    keep_head(reader, ts_bytes_of(reader->buffer, len));
     count_bytes(reader, len);
     if (!at_end)
         return read_windows(reader, content, fd, ret_bytes);

@@ -14,9 +14,14 @@ struct scan_files {
     struct scan_arena arena;
 };
 
-/* Folders that cannot be read are faults. without_git leaves out everything named .git. False when there is no memory or the
- * folder itself cannot be read: errno says why. */
-bool scan__files_list(struct scan_files *files, const char *folder, bool without_git,
+struct scan_files_options {
+    bool without_git;    /* leave out everything named .git */
+    uint64_t memory_max; /* for the list: what does not fit is a fault */
+};
+
+/* Folders that cannot be read are faults. False when there is no memory or the folder itself cannot be read: errno says
+ * why. */
+bool scan__files_list(struct scan_files *files, const char *folder, const struct scan_files_options *options,
                       struct scan_faults *faults);
 void scan__files_release(struct scan_files *files);
 
@@ -33,6 +38,9 @@ struct scan_reader {
 /* Whole when it fits, otherwise in windows. Counts bytes in ret_bytes. False when it cannot be read: errno says why. */
 bool scan__read_fd(struct scan_reader *reader, const struct scan_content *content, int fd,
                    uint64_t *ret_bytes);
+
+/* The same for bytes in memory, which are not copied. */
+void scan__read_bytes(struct scan_reader *reader, const struct scan_content *content, struct ts_bytes bytes);
 
 /* The text of a symbolic link, which is the path that it names: what git keeps of it. */
 bool scan__read_link(struct scan_reader *reader, const struct scan_content *content, int folder,

@@ -1,5 +1,6 @@
 /*
- * Targets that are no repository: the files of a folder, one file, standard input. The files of a work tree are a folder's.
+ * Targets that are no repository: the files of a folder, one file, standard input, bytes in memory. The files of a work tree
+ * are a folder's.
  */
 #include "files.h"
 
@@ -11,6 +12,9 @@
 #include <string.h>
 #include <sys/stat.h>
 #include <unistd.h>
+
+/* Of the memory, what the list of files may take. */
+#define LIST_SHARE 4
 
 /* What the threads of a folder share. */
 struct folder {
@@ -113,7 +117,9 @@ enum ts_scan_outcome scan__folder(struct scan_session *session, struct scan_targ
     struct scan_looks looks = {.items = NULL};
     char shown[300];
     (void)ts_text_escape(ts_bytes_of_cstring(path), shown, sizeof shown);
-    if (!scan__files_list(&folder.files, path, place == TS_PLACE_WORKING_TREE, &session->faults))
+    struct scan_files_options list = {.without_git = place == TS_PLACE_WORKING_TREE,
+                                      .memory_max = session->memory_bytes / LIST_SHARE};
+    if (!scan__files_list(&folder.files, path, &list, &session->faults))
         return scan__fail(ret_error, TS_SCAN_BAD_TARGET, "'%s': cannot be read as a folder: %s", shown,
                           strerror(errno));
     atomic_store(&session->progress->objects_total, folder.files.count);
@@ -144,21 +150,38 @@ static void tell_closed(const struct scan_reader *reader, const char *name) {
         if (ts_bytes_equal(head, ts_bytes_of_cstring(bundles[i])))
             scan__fault(
                 &reader->session->faults,
-                "'%s': a git bundle, whose content is compressed and was not looked into; 'git clone' makes "
-                "a repository of it, to be scanned",
+                "'%s': a git bundle, which is compressed and was not scanned; make a repository of it "
+                "with 'git clone' and scan that",
                 shown);
     if (head.len >= 8 && memcmp(head.data, "PACK\0\0\0", 7) == 0 && (head.data[7] == 2 || head.data[7] == 3))
         scan__fault(
             &reader->session->faults,
-            "'%s': a git pack, whose content is compressed and was not looked into; scan the repository that has "
-            "it, or 'git unpack-objects' it into a new one and scan that with --unreachable",
+            "'%s': a git pack, which is compressed and was not scanned; scan its repository, or unpack it "
+            "with 'git unpack-objects' into a new one and scan that with --unreachable",
             shown);
 }
 
-/* One content from a descriptor. */
-static enum ts_scan_outcome scan_fd(struct scan_session *session, struct scan_target *target, int fd,
-                                    const struct scan_content *content, struct ts_scan_error *ret_error) {
+/* A target that is one content, in memory or behind a descriptor. */
+struct single {
+    struct scan_content content;
+    int fd; /* -1: the bytes are it */
+    struct ts_bytes bytes;
+};
+
+static void look_at_single(struct scan_reader *reader, struct scan_target *target,
+                           const struct single *single) {
+    if (single->fd < 0) {
+        scan__read_bytes(reader, &single->content, single->bytes);
+        target->row.bytes = single->bytes.len;
+    } else if (!scan__read_fd(reader, &single->content, single->fd, &target->row.bytes)) {
+        cannot_read(reader->session, (const char *)target->row.name.data);
+    }
+}
+
+static enum ts_scan_outcome scan_single(struct scan_session *session, struct scan_target *target,
+                                        const struct single *single, struct ts_scan_error *ret_error) {
     struct scan_looks looks = {.items = NULL};
+    bool is_input = single->content.kind == SCAN_CONTENT_INPUT;
     unsigned jobs = session->jobs;
     session->jobs = 1;
     bool done = scan__looks_init(&looks, session, target->profile);
@@ -166,39 +189,50 @@ static enum ts_scan_outcome scan_fd(struct scan_session *session, struct scan_ta
     if (done) {
         struct scan_reader reader = {.session = session, .look = &looks.items[0]};
         atomic_store(&session->progress->stage, TS_SCAN_STAGE_CONTENT);
-        if (!scan__read_fd(&reader, content, fd, &target->row.bytes))
-            cannot_read(session, (const char *)target->row.name.data);
-        tell_closed(&reader, content->kind == SCAN_CONTENT_INPUT ? "standard input"
-                                                                 : (const char *)target->row.name.data);
+        look_at_single(&reader, target, single);
+        tell_closed(&reader, is_input ? "standard input" : (const char *)target->row.name.data);
         free(reader.buffer);
         target->row.blobs = 1;
-        place_contents(session, content->target,
-                       content->kind == SCAN_CONTENT_INPUT ? TS_PLACE_INPUT : TS_PLACE_FILE);
+        atomic_fetch_add_explicit(&session->progress->objects, 1, memory_order_relaxed);
+        place_contents(session, single->content.target, is_input ? TS_PLACE_INPUT : TS_PLACE_FILE);
     }
     scan__looks_finish(&looks, session, &target->row);
     return done ? TS_SCAN_DONE : scan__fail(ret_error, TS_SCAN_FAILED, "out of memory");
 }
 
+static struct single single_of(struct scan_session *session, struct scan_target *target) {
+    return (struct single){
+        .content = {.target = (uint32_t)(target - session->targets), .kind = SCAN_CONTENT_FILE}, .fd = -1};
+}
+
 enum ts_scan_outcome scan__file(struct scan_session *session, struct scan_target *target, const char *path,
                                 struct ts_scan_error *ret_error) {
-    struct scan_content content = {.target = (uint32_t)(target - session->targets),
-                                   .kind = SCAN_CONTENT_FILE,
-                                   .name = ts_bytes_of_cstring(path)};
-    int fd = open(path, O_RDONLY | O_CLOEXEC | O_NOCTTY);
-    if (fd < 0) {
+    struct single single = single_of(session, target);
+    single.content.name = ts_bytes_of_cstring(path);
+    single.fd = open(path, O_RDONLY | O_CLOEXEC | O_NOCTTY);
+    if (single.fd < 0) {
         char shown[300];
         int error = errno;
-        (void)ts_text_escape(content.name, shown, sizeof shown);
+        (void)ts_text_escape(single.content.name, shown, sizeof shown);
         return scan__fail(ret_error, TS_SCAN_BAD_TARGET, "'%s': cannot be read: %s", shown, strerror(error));
     }
-    enum ts_scan_outcome outcome = scan_fd(session, target, fd, &content, ret_error);
-    close(fd);
+    enum ts_scan_outcome outcome = scan_single(session, target, &single, ret_error);
+    close(single.fd);
     return outcome;
+}
+
+enum ts_scan_outcome scan__bytes(struct scan_session *session, struct scan_target *target,
+                                 const struct ts_scan_target *given, struct ts_scan_error *ret_error) {
+    struct single single = single_of(session, target);
+    single.content.name = ts_bytes_of_cstring(given->path);
+    single.bytes = given->bytes;
+    return scan_single(session, target, &single, ret_error);
 }
 
 enum ts_scan_outcome scan__input(struct scan_session *session, struct scan_target *target, int fd,
                                  struct ts_scan_error *ret_error) {
-    struct scan_content content = {.target = (uint32_t)(target - session->targets),
-                                   .kind = SCAN_CONTENT_INPUT};
-    return scan_fd(session, target, fd, &content, ret_error);
+    struct single single = single_of(session, target);
+    single.content.kind = SCAN_CONTENT_INPUT;
+    single.fd = fd;
+    return scan_single(session, target, &single, ret_error);
 }

@@ -9,6 +9,7 @@
 
 #define SLOT_FREE   UINT32_MAX
 #define TEXT_ALIGN  4u
+#define TEXT_START  ((size_t)2 * TEXT_ALIGN) /* behind the empty one */
 #define SLOTS_FIRST 1024
 
 /* Of what may be in memory: the rest is for tables and findings, which cannot go to a file. */
@@ -24,7 +25,7 @@ bool scan__hits_init(struct scan_hits *hits, const struct scan_hits_options *opt
     scan__pile_init(&hits->texts, options->held_max / TEXTS_SHARE, options->spill_dir);
     scan__pile_init(&hits->findings, options->held_max / TEXTS_SHARE, options->spill_dir);
     /* The empty text, so that no other has place 0. */
-    if (ts_entropy_fill(hits->key, sizeof hits->key) && scan__pile_grow(&hits->texts, (size_t)2 * TEXT_ALIGN))
+    if (ts_entropy_fill(hits->key, sizeof hits->key) && scan__pile_grow(&hits->texts, TEXT_START))
         return true;
     scan__hits_release(hits);
     return false;
@@ -86,6 +87,11 @@ static bool table_grow(const struct scan_hits *hits, struct scan_table *table, k
     return true;
 }
 
+/* What a text takes: its length, its bytes, a zero, and up to the next place. */
+static size_t text_size(size_t len) {
+    return (sizeof(uint32_t) + len + 1 + TEXT_ALIGN - 1) & ~(size_t)(TEXT_ALIGN - 1);
+}
+
 /* With the lock. */
 static uint32_t text_of(struct scan_hits *hits, struct ts_bytes text) {
     if (text.len == 0)
@@ -99,7 +105,7 @@ static uint32_t text_of(struct scan_hits *hits, struct ts_bytes text) {
         return *slot;
     uint32_t len = (uint32_t)text.len;
     size_t place = hits->texts.len / TEXT_ALIGN;
-    size_t size = (sizeof len + text.len + 1 + TEXT_ALIGN - 1) & ~(size_t)(TEXT_ALIGN - 1);
+    size_t size = text_size(text.len);
     if (place >= SLOT_FREE || !scan__pile_grow(&hits->texts, size)) {
         hits->no_memory = true;
         return SCAN_NO_TEXT;
@@ -143,6 +149,7 @@ static bool finding_of(struct scan_hits *hits, const struct scan_finding_new *fi
     struct scan_finding *kept = (struct scan_finding *)(void *)hits->findings.bytes + index;
     *kept = (struct scan_finding){.id = finding->id,
                                   .rule = finding->rule,
+                                  .print = finding->print,
                                   .redacted = text_of(hits, finding->redacted),
                                   .secret = text_of(hits, finding->secret)};
     *slot = index;
@@ -176,4 +183,41 @@ void scan__hits_add(struct scan_hits *hits, const struct scan_content *content, 
         memcpy(hits->contents.bytes + at, &kept, sizeof kept);
     }
     pthread_mutex_unlock(&hits->lock);
+}
+
+struct scan_hits_mark scan__hits_mark(const struct scan_hits *hits) {
+    return (struct scan_hits_mark){.hits = hits->hits.len,
+                                   .contents = hits->contents.len,
+                                   .findings = hits->findings.len,
+                                   .texts = hits->texts.len,
+                                   .no_memory = hits->no_memory,
+                                   .is_over = hits->is_over};
+}
+
+/* Empties a table, so that what is left can be put into it. */
+static void table_clear(struct scan_table *table) {
+    if (table->slot_count > 0)
+        memset(table->slots, 0xff, table->slot_count * sizeof *table->slots);
+    table->count = 0;
+}
+
+void scan__hits_cut(struct scan_hits *hits, const struct scan_hits_mark *mark) {
+    scan__pile_cut(&hits->hits, mark->hits);
+    scan__pile_cut(&hits->contents, mark->contents);
+    scan__pile_cut(&hits->findings, mark->findings);
+    scan__pile_cut(&hits->texts, mark->texts);
+    hits->no_memory = mark->no_memory;
+    hits->is_over = mark->is_over;
+    table_clear(&hits->finding_table);
+    table_clear(&hits->text_table);
+    /* Tables had room for more than this. */
+    for (uint32_t i = 0; i < mark->findings / sizeof(struct scan_finding); i++, hits->finding_table.count++)
+        *find_slot(hits, &hits->finding_table, finding_key, finding_key(hits, i)) = i;
+    for (size_t at = TEXT_START; at < mark->texts; hits->text_table.count++) {
+        uint32_t place = (uint32_t)(at / TEXT_ALIGN);
+        struct ts_bytes text = scan__hits_text_at(hits, place);
+        *find_slot(hits, &hits->text_table, scan__hits_text_at, text) = place;
+        at += text_size(text.len);
+    }
+    atomic_store(&hits->finding_count, hits->finding_table.count);
 }

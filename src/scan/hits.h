@@ -2,10 +2,10 @@
  * Everything that was found, until a report is made of it: findings, contents that have hits, and the hits.
  *
  *   content (a blob, a message, a file) ──> its hits, by place ──> finding (a rule and a secret)
- *                                                             └──> texts: excerpt, allow entries
+ *                                                             └──> texts: what is around it, allow entries
  *
  * Texts and findings are kept once, however often they occur: a secret that lives through a thousand versions of a file
- * costs a hit for each of them, and no more. No secret is kept unless secrets are to be shown. What a content has is
+ * costs a hit for each of them, and no more. No secret is kept unless secrets are to be shown, but the print of each. What a content has is
  * enough to be stored and brought back: nothing in it depends on where the content stands.
  *
  * The order of contents, findings and texts is that of their coming, which threads make different each time; whoever
@@ -15,6 +15,7 @@
 #define TS_SCAN_HITS_H
 
 #include "pile.h"
+#include "prints.h"
 
 #include "base/bytes.h"
 #include "detect/finding_id.h"
@@ -30,9 +31,9 @@
 
 struct scan_hit {
     uint32_t finding;
-    uint32_t excerpt; /* text */
-    uint32_t allows;  /* text of uint32_t: entries of the configuration that may allow it, by path */
-    uint32_t pragma;  /* text: the mark that allows it */
+    uint32_t around; /* text: what the excerpt is made of (show.h) */
+    uint32_t allows; /* text of uint32_t: entries of the configuration that may allow it, by path */
+    uint32_t pragma; /* text: the mark that allows it */
     uint64_t line;
     uint64_t column;
     uint64_t end_line;
@@ -58,12 +59,14 @@ struct scan_content {
     struct ts_git_oid oid;    /* of blobs, commits, tags and what is staged */
     struct ts_git_oid commit; /* of a tag: what it names in the end */
     uint32_t target;
-    struct ts_bytes
-        name; /* given to scan__hits_add, which keeps it as path: of a file its path, of a tag its name */
+    /* Input of scan__hits_add, which stores it as path: the path of a file, the name of a tag. */
+    struct ts_bytes name;
     uint32_t path; /* text */
     enum scan_content_kind kind;
     bool is_whole; /* every byte was looked at, and every hit is kept */
     uint64_t size; /* of the object */
+    /* Evidence of what the object was made from (git/evidence.h); 0: none, and later scans do not reuse it. */
+    uint64_t evidence;
     uint32_t hit_count;
     uint64_t first_hit;
 };
@@ -71,6 +74,7 @@ struct scan_content {
 struct scan_finding {
     struct ts_finding_id id;
     const struct ts_rule *rule;
+    struct scan_print print;
     uint32_t redacted; /* text */
     uint32_t secret;   /* text; SCAN_NO_TEXT unless secrets are shown */
 };
@@ -113,6 +117,7 @@ uint32_t scan__hits_text(struct scan_hits *hits, struct ts_bytes text);
 struct scan_finding_new {
     struct ts_finding_id id;
     const struct ts_rule *rule;
+    struct scan_print print;
     struct ts_bytes redacted;
     struct ts_bytes secret; /* empty unless it is to be kept */
 };
@@ -121,6 +126,18 @@ bool scan__hits_finding(struct scan_hits *hits, const struct scan_finding_new *f
 /* A content with its hits, in order of place. From any thread. */
 void scan__hits_add(struct scan_hits *hits, const struct scan_content *content, const struct scan_hit *items,
                     size_t count);
+
+/* How much there is, and back to that: what came since is gone, and what was lost since is not. For one thread. */
+struct scan_hits_mark {
+    size_t hits;
+    size_t contents;
+    size_t findings;
+    size_t texts;
+    bool no_memory;
+    bool is_over;
+};
+struct scan_hits_mark scan__hits_mark(const struct scan_hits *hits);
+void scan__hits_cut(struct scan_hits *hits, const struct scan_hits_mark *mark);
 
 /* What follows is for one thread, when all are done. */
 struct ts_bytes scan__hits_text_at(const struct scan_hits *hits, uint32_t text);

@@ -289,10 +289,10 @@ static bool find_masks(struct scan_look *look, size_t *ret_count) {
     return true;
 }
 
-/* Those that an excerpt around a secret may show. */
-static void choose_masks(const struct scan_look *look, struct scan_excerpt *excerpt) {
-    size_t from = excerpt->at.from > SCAN_EXCERPT_BEFORE ? excerpt->at.from - SCAN_EXCERPT_BEFORE : 0;
-    size_t to = excerpt->at.from + SCAN_EXCERPT_BEHIND;
+/* Those that an excerpt of what is around a secret may show. */
+static void choose_masks(const struct scan_look *look, struct scan_around *around) {
+    size_t from = around->at.from > SCAN_EXCERPT_BEFORE ? around->at.from - SCAN_EXCERPT_BEFORE : 0;
+    size_t to = around->at.from + SCAN_EXCERPT_BEHIND;
     size_t low = 0;
     size_t high = look->mask_count;
     while (low < high) {
@@ -302,20 +302,21 @@ static void choose_masks(const struct scan_look *look, struct scan_excerpt *exce
         else
             high = middle;
     }
-    excerpt->secrets = look->masks + low;
-    while (low + excerpt->secret_count < look->mask_count &&
-           excerpt->secrets[excerpt->secret_count].from < to)
-        excerpt->secret_count++;
+    around->secrets = look->masks + low;
+    while (low + around->secret_count < look->mask_count && around->secrets[around->secret_count].from < to)
+        around->secret_count++;
 }
 
-static uint32_t excerpt_of(struct scan_look *look, struct ts_bytes bytes, const struct ts_match *match) {
-    char text[SCAN_EXCERPT_SIZE];
-    struct scan_excerpt excerpt = {.content = bytes,
-                                   .at = match->secret_span,
-                                   .same = match->secret,
-                                   .shown = look->options.shows_secrets};
-    choose_masks(look, &excerpt);
-    size_t len = scan__excerpt(&excerpt, text);
+/* Where matches were lost, whatever stands beside one may be a secret. */
+static uint32_t around_of(struct scan_look *look, struct ts_bytes bytes, const struct ts_match *match) {
+    char text[SCAN_AROUND_SIZE];
+    struct scan_around around = {.content = bytes,
+                                 .at = match->secret_span,
+                                 .same = match->secret,
+                                 .shown = look->options.shows_secrets,
+                                 .is_hidden = look->too_many || look->no_memory};
+    choose_masks(look, &around);
+    size_t len = scan__around(&around, text);
     return scan__hits_text(look->options.hits, ts_bytes_of(text, len));
 }
 
@@ -351,6 +352,7 @@ bool scan__look_judge(struct scan_look *look, struct ts_bytes bytes, const struc
     struct scan_finding_new finding = {
         .id = ts_finding_id_of(&profile->key, rule->id, match->secret),
         .rule = rule,
+        .print = scan__print_of(&look->options.print_key, match->secret),
     };
     const char *block = scan__redact_block(match->secret, &finding.id, redacted);
     finding.redacted = ts_bytes_of_cstring(block != NULL ? block : scan__redact(match->secret, redacted));
@@ -371,7 +373,7 @@ bool scan__look_judge(struct scan_look *look, struct ts_bytes bytes, const struc
     hit.column = begin.column;
     hit.end_line = end.line;
     hit.end_column = end.column;
-    hit.excerpt = excerpt_of(look, bytes, match);
+    hit.around = around_of(look, bytes, match);
     judge(look, bytes, match, &finding.id, &hit);
     *ret_hit = hit;
     return true;
@@ -398,6 +400,21 @@ static bool report(struct scan_look *look, const struct scan_content *content, s
     if (kept > 0)
         scan__hits_add(look->options.hits, &kept_content, look->found, kept);
     return true;
+}
+
+bool scan__look_is_clean(struct scan_look *look, struct ts_bytes bytes) {
+    struct ts_scan_counts before = ts_scanner_counts(look->scanner);
+    look->raw_count = 0;
+    look->no_memory = false;
+    look->too_many = false;
+    bool done = find_raw(look, bytes, NULL) && !look->no_memory;
+    struct ts_scan_counts after = ts_scanner_counts(look->scanner);
+    look->forgotten.bytes += after.bytes - before.bytes;
+    look->forgotten.limits_hit += after.limits_hit - before.limits_hit;
+    look->forgotten.own_spent += after.own_spent - before.own_spent;
+    if (look->raw_count > 0)
+        scan__arena_clear(&look->decoded);
+    return done && look->raw_count == 0 && after.limits_hit == before.limits_hit;
 }
 
 enum scan_outcome scan__look_whole(struct scan_look *look, const struct scan_content *content,

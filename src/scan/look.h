@@ -24,6 +24,7 @@
 struct scan_look_options {
     const struct scan_profile *profile;
     struct scan_hits *hits;
+    struct ts_siphash_key print_key;
     bool ungated;
     bool shows_secrets;
 };
@@ -47,7 +48,9 @@ struct scan_look {
     struct scan_hit *found;
     size_t found_capacity;
     uint32_t *allows;
-    bool no_memory; /* something was lost since it was last asked */
+    uint64_t counted_bytes;          /* looked at, and counted: limits.c */
+    struct ts_scan_counts forgotten; /* of looks that do not count */
+    bool no_memory;                  /* something was lost since it was last asked */
     bool too_many;
     bool is_whole; /* of the content that was looked at last: all of it was, with every rule */
     bool is_clean; /* and nothing was found */
@@ -78,6 +81,10 @@ enum scan_outcome {
 enum scan_outcome scan__look_whole(struct scan_look *look, const struct scan_content *content,
                                    struct ts_bytes bytes, const struct scan_base *base,
                                    struct scan_raw **ret_raw);
+
+/* Whether a whole content was looked at with every rule and nothing was found. It is not counted, and nothing is kept of what
+ * was found. */
+bool scan__look_is_clean(struct scan_look *look, struct ts_bytes bytes);
 
 /* A content in windows, from front to back, that overlap by scan__look_overlap exactly. */
 struct scan_windows;

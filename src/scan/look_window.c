@@ -32,6 +32,7 @@ struct scan_windows {
     uint64_t line;       /* of that place */
     uint64_t line_start; /* of that line, in the content */
     bool too_many;
+    bool no_memory;  /* in any window so far */
     bool is_lacking; /* something of it was not looked at, or not kept */
 };
 
@@ -160,14 +161,15 @@ enum scan_outcome scan__look_window(struct scan_look *look, const struct scan_co
     bool done = ts_scanner_scan(look->scanner, &scan, scan__look_found, look) && !look->no_memory;
     w->too_many = w->too_many || look->too_many;
     done = judge_all(look, window, w) && done;
-    w->is_lacking =
-        w->is_lacking || !done || w->too_many || ts_scanner_counts(look->scanner).limits_hit != limits_hit;
+    w->no_memory = w->no_memory || !done;
+    w->is_lacking = w->is_lacking || w->no_memory || w->too_many ||
+                    ts_scanner_counts(look->scanner).limits_hit != limits_hit;
     look->is_whole = window->is_last && !w->is_lacking;
     look->is_clean = look->is_whole && w->count == 0;
     scan__arena_clear(&look->decoded);
-    if (window->is_last)
-        done = report(look, content, w) && done;
-    else
+    if (!window->is_last)
         advance(w, window, scan__look_overlap(look->options.profile));
-    return !done ? SCAN_NO_MEMORY : w->too_many ? SCAN_TOO_MANY : SCAN_OK;
+    else if (!report(look, content, w))
+        w->no_memory = true;
+    return w->no_memory ? SCAN_NO_MEMORY : w->too_many ? SCAN_TOO_MANY : SCAN_OK;
 }

@@ -8,11 +8,6 @@
 #include <stdlib.h>
 #include <string.h>
 
-#define COMMIT_BYTES_MAX ((size_t)64 << 20)
-/* What one place of a blob takes while they are collected, about. */
-#define OCCURRENCE_BYTES 192
-#define MEMORY_SHARE     4
-
 /* A content of this target with hits, by its id. */
 struct ref {
     struct ts_git_oid oid;
@@ -61,7 +56,8 @@ static enum ts_git_error set_of(struct scan_origins *origins, const struct refs 
     return error;
 }
 
-/* Commits of notes: their files are notes. NULL when there are none. */
+/* Commits of notes: their files are notes. NULL when there are none, and when a tip is missing, which is a fault already: they are
+ * called files then. */
 static enum ts_git_error find_notes(struct scan_origins *origins, struct ts_git_set **ret_notes,
                                     struct ts_git_fault *ret_fault) {
     static const char prefix[] = "refs/notes/";
@@ -75,11 +71,12 @@ static enum ts_git_error find_notes(struct scan_origins *origins, struct ts_git_
         if (strncmp(refs.items[i].name, prefix, sizeof prefix - 1) == 0)
             tips[count++] = refs.items[i].oid;
     struct ts_git_selection selection = {.from = tips, .from_count = count};
-    if (count > 0 && ts_git_graph_reach(origins->graph, &selection, ret_notes, NULL, NULL) != TS_GIT_OK)
-        *ret_notes = NULL; /* a tip is missing, which is a fault already: called files then */
+    error = tips == NULL ? TS_GIT_NO_MEMORY
+            : count > 0  ? ts_git_graph_reach(origins->graph, &selection, ret_notes, NULL, ret_fault)
+                         : TS_GIT_OK;
     free(tips);
     ts_git_refs_release(&refs);
-    return TS_GIT_OK;
+    return error == TS_GIT_NO_MEMORY ? error : TS_GIT_OK;
 }
 
 static uint32_t keep_commit(struct scan_session *session, const struct ts_git_commit_info *info) {
@@ -101,8 +98,10 @@ struct placing {
     enum ts_place place;
 };
 
+/* Until no time is left: paths of megabytes take long. */
 static bool place_all(const struct placing *placing, const struct ts_git_occurrences *found) {
     struct scan_session *session = placing->origins->session;
+    struct ts_git_watch watch = scan__watch(session);
     uint32_t *commits = calloc(found->commit_count + 1, sizeof *commits);
     bool *are_notes = calloc(found->commit_count + 1, sizeof *are_notes);
     bool done = commits != NULL && are_notes != NULL;
@@ -110,7 +109,7 @@ static bool place_all(const struct placing *placing, const struct ts_git_occurre
         commits[i] = keep_commit(session, &found->commits[i]);
         are_notes[i] = placing->notes != NULL && ts_git_set_has(placing->notes, &found->commits[i].oid);
     }
-    for (size_t i = 0; done && i < found->count; i++) {
+    for (size_t i = 0; done && i < found->count && watch.go_on(watch.ctx, 0); i++) {
         const struct ts_git_occurrence *item = &found->items[i];
         struct ref *ref = find_ref(placing->refs, &item->blob);
         if (ref == NULL)
@@ -133,9 +132,7 @@ static enum ts_git_error attribute(const struct placing *placing, const struct t
                                    const struct ts_git_set *blobs, struct ts_git_fault *ret_fault) {
     struct scan_origins *origins = placing->origins;
     struct ts_git_occurrences found;
-    size_t max = (size_t)(origins->session->memory_bytes / MEMORY_SHARE / OCCURRENCE_BYTES);
-    enum ts_git_error error =
-        ts_git_graph_attribute(origins->graph, selection, blobs, max, &found, ret_fault);
+    enum ts_git_error error = ts_git_graph_attribute(origins->graph, selection, blobs, 0, &found, ret_fault);
     if (error != TS_GIT_OK)
         return error;
     if (!place_all(placing, &found))
@@ -143,9 +140,9 @@ static enum ts_git_error attribute(const struct placing *placing, const struct t
     if (found.is_cut)
         scan__fault(
             &origins->session->faults,
-            "more than %zu places of findings, or too much history between them: not all of them are counted; "
-            "give it more --memory, or select less",
-            max);
+            "findings have more than %zu occurrences, or too much history between them: the rest is not "
+            "counted; raise --memory, or select less",
+            found.count);
     ts_git_occurrences_release(&found);
     return TS_GIT_OK;
 }
@@ -179,8 +176,8 @@ static enum ts_git_error place_blobs(struct scan_origins *origins, struct refs *
     if (error == TS_GIT_NO_MEMORY) {
         scan__fault(
             &origins->session->faults,
-            "finding the paths of findings needs more memory than it may have: some are left out; give it more "
-            "--memory, or select less");
+            "finding the paths of findings exceeds the memory limit: some are missing; raise --memory, or "
+            "select less");
         error = TS_GIT_OK;
     }
     /* What a tag names directly, what no commit has, and what could not be traced. */
@@ -198,41 +195,37 @@ static enum ts_git_error place_blobs(struct scan_origins *origins, struct refs *
 
 /* ---- messages ---- */
 
-/* TS_REPORT_NONE when it is no commit, or cannot be read. */
+/* TS_REPORT_NONE when it cannot be read, which is a fault, or is no commit. */
 static uint32_t read_commit(struct scan_origins *origins, const struct ts_git_oid *oid) {
-    struct ts_git_content content;
-    struct ts_git_commit parsed;
-    struct scan_session *session = origins->session;
-    uint32_t index = TS_REPORT_NONE;
-    if (ts_git_object_read(origins->repo, oid, COMMIT_BYTES_MAX, &content, NULL) != TS_GIT_OK)
+    struct ts_git_commit_info info;
+    struct ts_git_fault fault;
+    struct ts_git_fault_sink sink = scan__faults_sink(&origins->session->faults);
+    enum ts_git_error error = ts_git_commit_info_read(origins->repo, oid, &info, &fault);
+    if (error != TS_GIT_OK && error != TS_GIT_BAD_OBJECT)
+        sink.take(sink.ctx, &fault);
+    if (error != TS_GIT_OK)
         return TS_REPORT_NONE;
-    if (content.type == TS_GIT_COMMIT &&
-        ts_git_commit_parse(ts_git_repo_hash(origins->repo), ts_bytes_of(content.bytes, content.len),
-                            &parsed)) {
-        struct scan_commit commit = {.oid = *oid,
-                                     .time_s = parsed.committer.time_s,
-                                     .author_time_s = parsed.author.time_s,
-                                     .author_zone_minutes = parsed.author.zone_minutes,
-                                     .author_name = scan__hits_text(&session->hits, parsed.author.name),
-                                     .author_mail = scan__hits_text(&session->hits, parsed.author.mail)};
-        index = scan__session_commit(session, &commit);
-    }
-    free(content.bytes);
+    uint32_t index = keep_commit(origins->session, &info);
+    ts_git_commit_info_release(&info);
     return index;
 }
 
+/* Without its commit when no time is left. */
 static void place_message(struct scan_origins *origins, size_t index, const struct scan_content *content) {
+    struct ts_git_watch watch = scan__watch(origins->session);
     struct scan_stand stand = {.content = (uint32_t)index, .commit = TS_REPORT_NONE, .path = content->path};
     struct ts_git_oid peeled = content->oid;
     stand.place = content->kind == SCAN_CONTENT_TAG ? TS_PLACE_TAG_MESSAGE : TS_PLACE_COMMIT_MESSAGE;
-    if (content->kind == SCAN_CONTENT_COMMIT ||
-        ts_git_object_peel(origins->repo, &content->commit, &peeled, NULL) == TS_GIT_OK)
+    if (watch.go_on(watch.ctx, 0) &&
+        (content->kind == SCAN_CONTENT_COMMIT ||
+         ts_git_object_peel(origins->repo, &content->commit, &peeled, NULL) == TS_GIT_OK))
         stand.commit = read_commit(origins, &peeled);
     scan__session_stand(origins->session, &stand);
 }
 
 enum ts_git_error scan__origins(struct scan_origins *origins, struct ts_git_fault *ret_fault) {
     struct refs refs;
+    scan__limits_place(origins->session);
     if (!find_blobs(origins, &refs)) {
         origins->session->no_memory = true;
         return TS_GIT_OK;

@@ -89,6 +89,12 @@ bool scan__pile_grow(struct scan_pile *pile, size_t size) {
     return true;
 }
 
+void scan__pile_cut(struct scan_pile *pile, size_t len) {
+    if (pile->len > len)
+        memset(pile->bytes + len, 0, pile->len - len); /* what it grows by is zeroed */
+    pile->len = len;
+}
+
 size_t scan__pile_held(const struct scan_pile *pile) {
     return pile->fd < 0 ? pile->capacity : 0;
 }

@@ -25,6 +25,9 @@ void scan__pile_release(struct scan_pile *pile);
 /* Room for size more bytes at its end, zeroed. False when there is neither memory nor disk. */
 bool scan__pile_grow(struct scan_pile *pile, size_t size);
 
+/* Takes away what is behind its first len bytes. */
+void scan__pile_cut(struct scan_pile *pile, size_t len);
+
 /* What it holds of ordinary memory. */
 size_t scan__pile_held(const struct scan_pile *pile);
 

@@ -121,7 +121,7 @@ static bool read_own(struct scan_profile *profile, const struct scan_profile_sou
     if (!keeps_limits(&profile->config))
         return fail(ret_error,
                     "%s: more than %d allow entries, %d regular expressions or %d rule files" CURE
-                    ", --config uses a file of yours without limits",
+                    ", a file given by --config has no limits",
                     name, REPO_ALLOWS_MAX, REPO_PATTERNS_MAX, REPO_RULE_FILES_MAX);
     return true;
 }
@@ -140,7 +140,7 @@ static bool add_own_files(struct scan_profile *profile, const struct scan_profil
             return fail(ret_error, SCAN_CONFIG_NAME ": rule file '%s' is not inside the target" CURE, shown);
         if (source->read(source->ctx, path, REPO_RULE_FILE_MAX, &file) != SCAN_PROFILE_READ)
             return fail(ret_error,
-                        SCAN_CONFIG_NAME ": rule file '%s' is not there, or larger than %zu bytes" CURE,
+                        SCAN_CONFIG_NAME ": rule file '%s' does not exist, or is larger than %zu bytes" CURE,
                         shown, REPO_RULE_FILE_MAX);
         bool done = ts_ruleset_add(&profile->rules, path, ts_bytes_of(file.bytes, file.len), &error);
         free(file.bytes);
@@ -179,7 +179,7 @@ static bool read_rules(struct scan_profile *profile, const struct ts_scan_option
         if (!ts_ruleset_add_file(&profile->rules, options->rule_files[i], &error))
             return fail(ret_error, "rules: %s", error.text);
     if (profile->rules.count == 0)
-        return fail(ret_error, "there are no rules to scan with; --no-builtin-rules wants --rules FILE");
+        return fail(ret_error, "no rules to scan with; --no-builtin-rules needs --rules FILE");
     return scan__rule_changes_find(profile, options, ret_error);
 }
 

@@ -21,6 +21,7 @@ struct scan_profile {
     struct ts_config config;
     bool has_config;
     struct ts_finding_key key;
+    bool is_kept; /* by the caller, for later scans: the session does not free it */
     bool has_public_salt;
     struct ts_finding_key project_key; /* without a baseline */
     bool has_project_key;      /* it is another, and allow entries name findings: they count by either */

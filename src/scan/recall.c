@@ -1,10 +1,8 @@
 #include "recall.h"
 
-#include "look_impl.h"
-#include "state.h"
+#include "masking.h"
 
 #include "base/blake3.h"
-#include "base/endian.h"
 #include "git/repo.h"
 #include "os/build_id.h"
 #include "os/clock.h"
@@ -15,16 +13,15 @@
 #include <string.h>
 
 /* A page of known objects is written when it has so many bytes, or so long after the last one. */
-#define PAGE_BYTES     ((size_t)128 << 10)
-#define PAGE_NS        UINT64_C(5000000000)
-/* More pages than this are made into few large ones. */
-#define PAGES_MAX      32
-#define MERGED_BYTES   ((size_t)1 << 20)
-#define HITS_PAGE_MAX  ((size_t)4 << 20)
-#define CONTENTS_MAX   4096
-#define SNAPSHOT_MAX   ((size_t)40 << 20)
-#define SNAPSHOT_PART  ((size_t)4 << 20)
-#define SNAPSHOT_PARTS (SNAPSHOT_MAX / SNAPSHOT_PART + 1)
+#define PAGE_BYTES    ((size_t)128 << 10)
+#define PAGE_NS       UINT64_C(5000000000)
+/* Of pages that are made of many. */
+#define MERGED_BYTES  ((size_t)1 << 20)
+#define HITS_PAGE_MAX ((size_t)4 << 20)
+#define CONTENTS_MAX  4096
+/* Descriptors that a scan needs beside two for each thread: what spills, and files and folders of the repository. */
+#define FILES_OF_SCAN 24
+#define SNAPSHOT_MAX  ((size_t)40 << 20)
 
 /* ---- keys ---- */
 
@@ -44,12 +41,16 @@ static void digest_rules(const struct scan_profile *profile, uint8_t ret_id[stat
     ts_blake3_output(&hasher, 0, ret_id, SCAN_STATE_ID_LEN);
 }
 
-/* What decides what is said of it. */
-static void digest_judging(const struct scan_profile *profile, uint8_t ret_id[static SCAN_STATE_ID_LEN]) {
+/* What decides what is said of it. Prints of another key would find nothing in the texts. */
+static void digest_judging(const struct scan_profile *profile, const struct ts_siphash_key *print_key,
+                           uint8_t ret_id[static SCAN_STATE_ID_LEN]) {
     struct ts_blake3 hasher;
+    uint8_t key[TS_SIPHASH_KEY_LEN];
+    ts_siphash_key_store(print_key, key);
     ts_blake3_init_derive_key(&hasher, TS_BYTES("turnstone 2026 state of scans: judging"));
     add_digest(&hasher, profile->key.key);
     add_digest(&hasher, profile->config_digest);
+    ts_blake3_update(&hasher, ts_bytes_of(key, sizeof key));
     ts_blake3_output(&hasher, 0, ret_id, SCAN_STATE_ID_LEN);
 }
 
@@ -62,14 +63,19 @@ static void digest_repo(enum ts_git_hash hash, const char *path, uint8_t ret_id[
     ts_blake3_output(&hasher, 0, ret_id, SCAN_STATE_ID_LEN);
 }
 
-static struct scan_state_key page_key(const struct scan_state_key *prefix, uint64_t number) {
-    struct scan_state_key key = *prefix;
-    ts_be64_store(number, key.bytes + key.len);
-    key.len += 8;
-    return key;
-}
-
 /* ---- beginning and end ---- */
+
+static bool open_state(struct scan_recall *recall, struct scan_session *session,
+                       const struct scan_target *target) {
+    struct scan_state_place place = {.folder = session->options->state_folder,
+                                     .print_key = session->print_key,
+                                     .files_left = FILES_OF_SCAN + 2 * session->jobs};
+    digest_repo(target->hash, recall->path, place.use.repo);
+    digest_rules(target->profile, place.use.rules);
+    digest_judging(target->profile, &session->print_key, place.use.judging);
+    recall->state = scan__state_open(&place, &session->state_warning);
+    return recall->state != NULL;
+}
 
 void scan__recall_init(struct scan_recall *recall, struct scan_session *session, struct scan_target *target,
                        struct ts_git_repo *repo) {
@@ -79,32 +85,19 @@ void scan__recall_init(struct scan_recall *recall, struct scan_session *session,
     /* Scans for comparison are to look at everything. */
     if (options->state_folder == NULL || options->full || options->ungated)
         return;
-    if (session->state == NULL && !session->has_tried_state)
-        session->state = scan__state_open(options->state_folder, &session->faults);
-    session->has_tried_state = true;
-    struct scan_recall_worker *workers = calloc(session->jobs, sizeof *workers);
     recall->path = realpath(ts_git_repo_common_dir(repo), NULL);
-    if (session->state == NULL || workers == NULL || recall->path == NULL) {
-        free(workers);
+    recall->workers = calloc(session->jobs, sizeof *recall->workers);
+    if (recall->workers == NULL || recall->path == NULL || !open_state(recall, session, target))
         return;
-    }
-    digest_repo(target->hash, recall->path, recall->use.repo);
-    digest_rules(target->profile, recall->use.rules);
-    digest_judging(target->profile, recall->use.judging);
     recall->session = session;
     recall->target = (uint32_t)(target - session->targets);
-    recall->known_prefix = scan__state_key(SCAN_STATE_KNOWN, &recall->use);
-    recall->hits_prefix = scan__state_key(SCAN_STATE_HITS, &recall->use);
-    recall->snapshot_prefix = scan__state_key(SCAN_STATE_SNAPSHOT, &recall->use);
     recall->has_hits = !options->shows_secrets;
     recall->faults_before = target->faults_before;
-    recall->commits_before = session->commits.len / sizeof(struct scan_commit);
-    recall->stands_before = session->stands.len / sizeof(struct scan_stand);
-    recall->workers = workers;
+    recall->before = scan__mark(session);
     recall->worker_count = session->jobs;
     for (unsigned i = 0; i < session->jobs; i++)
-        workers[i].written_ns = ts_clock_monotonic_ns();
-    (void)scan__hits_contents(&session->hits, &recall->contents_kept);
+        recall->workers[i].written_ns = ts_clock_monotonic_ns();
+    recall->contents_kept = recall->before.contents;
     struct ts_git_fault fault;
     recall->has_fingerprint = ts_git_repo_fingerprint(repo, recall->fingerprint, &fault) == TS_GIT_OK;
 }
@@ -112,9 +105,26 @@ void scan__recall_init(struct scan_recall *recall, struct scan_session *session,
 void scan__recall_release(struct scan_recall *recall) {
     for (unsigned i = 0; i < recall->worker_count; i++)
         scan__buffer_release(&recall->workers[i].known);
+    scan__masks_release(&recall->masks);
     free(recall->workers);
+    scan__state_close(recall->state);
+    ts_git_evidence_free(recall->evidence);
     free(recall->path);
     pthread_mutex_destroy(&recall->lock);
+}
+
+bool scan__recall_is_empty(const struct scan_recall *recall) {
+    return recall->session == NULL || !scan__state_has(recall->state, SCAN_SEGMENT_KNOWN);
+}
+
+void scan__recall_begin(struct scan_recall *recall) {
+    struct ts_git_fault fault;
+    if (recall->session != NULL && scan__state_begin(recall->state))
+        (void)ts_git_evidence_new(recall->repo, scan__state_salt(recall->state), &recall->evidence, &fault);
+}
+
+uint64_t scan__recall_bytes(const struct scan_recall *recall) {
+    return ts_git_evidence_bytes(recall->evidence);
 }
 
 /* ---- known objects ---- */
@@ -130,11 +140,17 @@ static struct ts_report_target *row_of(const struct scan_recall *recall) {
     return &recall->session->targets[recall->target].row;
 }
 
-/* False when it is not wanted: not selected, or taken before. */
-static bool take(struct taking *taking, const struct scan_known *known) {
+/* Where the object is now goes into known->pack, as in pages of this scan. */
+static bool is_same(const struct scan_recall *recall, struct scan_known *known, uint32_t pack_then) {
+    uint32_t pack = TS_GIT_NO_PACK;
+    enum ts_git_sameness sameness =
+        ts_git_evidence_compare(recall->evidence, &known->oid, known->evidence, pack_then, &pack);
+    known->pack = pack == TS_GIT_NO_PACK ? 0 : pack + 1;
+    return sameness != TS_GIT_OTHER;
+}
+
+static void count_known(const struct taking *taking, const struct scan_known *known) {
     struct ts_report_target *row = row_of(taking->recall);
-    if (!ts_git_set_has(taking->wanted, &known->oid))
-        return false;
     ts_git_set_remove(taking->wanted, &known->oid);
     if (known->kind == SCAN_CONTENT_BLOB) {
         row->blobs++;
@@ -143,81 +159,88 @@ static bool take(struct taking *taking, const struct scan_known *known) {
     } else if (known->kind == SCAN_CONTENT_COMMIT) {
         taking->commit(taking->ctx, &known->oid);
     }
-    return true;
 }
 
+/* False when it is not wanted: not selected, taken before, or not the same any more. */
 static bool take_hits(void *ctx, const struct scan_known *known) {
-    return take(ctx, known);
-}
-
-static void note_page(struct scan_recall *recall, struct ts_bytes key) {
-    uint64_t number = key.len >= 8 ? ts_be64_load(key.data + key.len - 8) : 0;
-    if (number >= recall->next_page)
-        recall->next_page = number + 1;
-}
-
-static bool take_known_page(void *ctx, struct ts_bytes key, struct ts_bytes value) {
-    struct taking *taking = ctx;
-    struct scan_recall *recall = taking->recall;
-    enum ts_git_hash hash = ts_git_repo_hash(recall->repo);
-    size_t len = scan__known_len(hash);
-    struct scan_known known;
-    if (value.len % len != 0)
+    const struct taking *taking = ctx;
+    struct scan_known now = *known;
+    if (!ts_git_set_has(taking->wanted, &known->oid) || !is_same(taking->recall, &now, TS_GIT_NO_PACK))
         return false;
-    for (size_t at = 0; at < value.len; at += len)
-        if (!scan__known_decode(value.data + at, hash, &known))
-            return false;
-    for (size_t at = 0; at < value.len; at += len) {
-        (void)scan__known_decode(value.data + at, hash, &known);
-        (void)take(taking, &known);
-    }
-    note_page(recall, key);
-    recall->pages++;
+    count_known(taking, known);
     return true;
 }
 
-static bool take_hits_page(void *ctx, struct ts_bytes key, struct ts_bytes value) {
+/* By place in the page: what the pack is here, or TS_GIT_NO_PACK. NULL when there is no memory. */
+static uint32_t *find_packs(const struct scan_recall *recall, const struct scan_known_page *page) {
+    uint32_t *packs = calloc(page->pack_count + 1, sizeof *packs);
+    if (packs == NULL)
+        return NULL;
+    packs[0] = TS_GIT_NO_PACK;
+    for (size_t i = 0; i < page->pack_count; i++)
+        packs[i + 1] = ts_git_evidence_find_pack(recall->evidence, page->packs + i * TS_GIT_PACK_ID_LEN);
+    return packs;
+}
+
+static bool take_known_page(void *ctx, struct ts_bytes bytes) {
+    const struct taking *taking = ctx;
+    struct scan_recall *recall = taking->recall;
+    struct scan_known_page page;
+    if (!scan__known_page_decode(bytes, ts_git_repo_hash(recall->repo), &page))
+        return false;
+    uint32_t *packs = find_packs(recall, &page);
+    for (size_t i = 0; packs != NULL && i < scan__known_page_count(&page); i++) {
+        struct scan_known known = scan__known_page_at(&page, i);
+        uint32_t then = packs[known.pack];
+        if (!ts_git_set_has(taking->wanted, &known.oid) || !is_same(recall, &known, then))
+            continue;
+        count_known(taking, &known);
+        /* It is in another pack now: noted, so that the next scan need not read it. */
+        if (known.pack != 0 && known.pack != then + 1)
+            scan__known_encode(&recall->workers[0].known, page.hash, &known);
+    }
+    free(packs);
+    return true;
+}
+
+static bool take_hits_page(void *ctx, struct ts_bytes page) {
     struct taking *taking = ctx;
     struct scan_material_sink sink = {.session = taking->recall->session,
                                       .target = taking->recall->target,
                                       .wants = take_hits,
                                       .ctx = taking};
-    note_page(taking->recall, key);
-    return scan__material_decode(value, &sink);
+    return scan__material_decode(page, &sink);
 }
 
 void scan__recall_known(struct scan_recall *recall, struct ts_git_set *wanted, scan_recall_commit *commit,
                         void *ctx) {
-    if (recall->session == NULL)
+    if (recall->evidence == NULL)
         return;
-    struct scan_session *session = recall->session;
     struct taking taking = {recall, wanted, commit, ctx};
-    /* What was taken before damage was met is as sound as ever: each page has its own checksum. */
-    if (scan__state_each(session->state, scan__state_key_bytes(&recall->known_prefix), take_known_page,
-                         &taking) &&
-        recall->has_hits)
-        (void)scan__state_each(session->state, scan__state_key_bytes(&recall->hits_prefix), take_hits_page,
-                               &taking);
-    (void)scan__hits_contents(&session->hits, &recall->contents_kept);
+    scan__state_each(recall->state, SCAN_SEGMENT_KNOWN, take_known_page, &taking);
+    if (recall->has_hits)
+        scan__state_each(recall->state, SCAN_SEGMENT_HITS, take_hits_page, &taking);
+    (void)scan__hits_contents(&recall->session->hits, &recall->contents_kept);
 }
 
 /* ---- writing ---- */
 
-/* With the lock. Before the first page it is noted whose it is, so that none outlives its repository for good. */
-static void put_page(struct scan_recall *recall, const struct scan_state_key *prefix,
-                     const struct scan_buffer *page) {
-    if (page->len == 0 || page->no_memory)
-        return;
-    if (!recall->has_noted_use)
-        scan__use_note(recall->session->state, &recall->use, recall->path);
-    recall->has_noted_use = true;
-    struct scan_state_key key = page_key(prefix, recall->next_page++);
-    struct ts_op op = {
-        .kind = TS_OP_PUT, .key = scan__state_key_bytes(&key), .value = scan__buffer_bytes(page)};
-    (void)scan__state_apply(recall->session->state, &op, 1);
+/* With the lock. Items of known objects, with the packs of this scan. */
+static void put_known(struct scan_recall *recall, const struct scan_buffer *items) {
+    struct scan_buffer page = {.data = NULL};
+    struct scan_known_page known = {.hash = ts_git_repo_hash(recall->repo),
+                                    .items = scan__buffer_bytes(items)};
+    known.packs = ts_git_evidence_packs(recall->evidence, &known.pack_count);
+    if (known.pack_count > SCAN_KNOWN_PACKS_MAX)
+        known.pack_count = SCAN_KNOWN_PACKS_MAX;
+    if (items->len > 0 && !items->no_memory)
+        scan__known_page_encode(&known, &page);
+    if (!page.no_memory)
+        scan__state_add(recall->state, SCAN_SEGMENT_KNOWN, scan__buffer_bytes(&page));
+    scan__buffer_release(&page);
 }
 
-/* With the lock, and that of the hits. In halves when they do not fit into a page; what does not fit alone is read again. */
+/* With the lock. In halves when they do not fit into a page; what does not fit alone is read again. */
 static void put_hits(struct scan_recall *recall, const uint32_t *contents, size_t count) {
     if (count == 0)
         return;
@@ -227,8 +250,8 @@ static void put_hits(struct scan_recall *recall, const uint32_t *contents, size_
                                      .contents = contents,
                                      .content_count = count};
     scan__material_encode(&material, &page);
-    if (page.len <= HITS_PAGE_MAX) {
-        put_page(recall, &recall->hits_prefix, &page);
+    if (page.len <= HITS_PAGE_MAX && !page.no_memory) {
+        scan__state_add(recall->state, SCAN_SEGMENT_HITS, scan__buffer_bytes(&page));
     } else if (count > 1) {
         put_hits(recall, contents, count / 2);
         put_hits(recall, contents + count / 2, count - count / 2);
@@ -236,35 +259,54 @@ static void put_hits(struct scan_recall *recall, const uint32_t *contents, size_
     scan__buffer_release(&page);
 }
 
-/* With the lock. */
-static void flush_hits(struct scan_recall *recall) {
-    uint32_t contents[CONTENTS_MAX];
-    struct scan_hits *hits = &recall->session->hits;
-    if (!recall->has_hits)
-        return;
-    pthread_mutex_lock(&hits->lock);
-    size_t total;
-    const struct scan_content *all = scan__hits_contents(hits, &total);
-    while (recall->contents_kept < total) {
-        size_t count = 0;
-        for (; recall->contents_kept < total && count < CONTENTS_MAX; recall->contents_kept++)
-            if (all[recall->contents_kept]
-                    .is_whole) /* of this target: the next one comes when this is done */
-                contents[count++] = (uint32_t)recall->contents_kept;
-        put_hits(recall, contents, count);
-    }
-    pthread_mutex_unlock(&hits->lock);
+/* ---- texts with secrets in them ---- */
+
+static bool is_touched(struct scan_recall *recall, uint32_t text, bool is_around) {
+    struct scan_recall_touch *known = &recall->touches[text % SCAN_RECALL_TOUCHES];
+    struct ts_bytes bytes = scan__hits_text_at(&recall->session->hits, text);
+    if (text == SCAN_NO_TEXT)
+        return false;
+    recall->masks.is_late = scan__is_past_end(recall->session);
+    if (known->text != text || known->is_around != is_around)
+        *known = (struct scan_recall_touch){text, is_around,
+                                            is_around ? scan__around_touched(bytes, &recall->masks)
+                                                      : scan__masks_touch(&recall->masks, bytes)};
+    return known->is_touched;
 }
 
-/* With the lock. */
-static void flush_known(struct scan_recall *recall, struct scan_recall_worker *worker) {
-    put_page(recall, &recall->known_prefix, &worker->known);
-    recall->pages += worker->known.len > 0;
-    worker->known.len = 0;
+/* A secret that was found elsewhere stands in one of its texts. */
+static bool is_content_touched(struct scan_recall *recall, const struct scan_content *content) {
+    bool touched = is_touched(recall, content->path, false);
+    for (uint64_t i = 0; i < content->hit_count && !touched; i++)
+        touched =
+            is_touched(recall, scan__hits_items(&recall->session->hits)[content->first_hit + i].around, true);
+    return touched;
+}
+
+/* With the lock. Contents of this target: the next one comes when this is done. */
+static void put_hits_from(struct scan_recall *recall, size_t from) {
+    uint32_t contents[CONTENTS_MAX];
+    size_t total;
+    const struct scan_content *all = scan__hits_contents(&recall->session->hits, &total);
+    while (from < total) {
+        size_t count = 0;
+        for (; from < total && count < CONTENTS_MAX; from++)
+            if (all[from].is_whole && all[from].evidence != 0 && !is_content_touched(recall, &all[from]))
+                contents[count++] = (uint32_t)from;
+        put_hits(recall, contents, count);
+    }
+}
+
+uint64_t scan__recall_evidence(struct scan_recall *recall, const struct ts_git_object *object,
+                               uint32_t *ret_pack) {
+    uint32_t pack = TS_GIT_NO_PACK;
+    uint64_t evidence = recall->evidence != NULL ? ts_git_evidence_of(recall->evidence, object, &pack) : 0;
+    *ret_pack = pack == TS_GIT_NO_PACK ? 0 : pack + 1;
+    return evidence;
 }
 
 void scan__recall_keep(struct scan_recall *recall, unsigned worker, const struct scan_known *known) {
-    if (recall->session == NULL || known->size > SCAN_KNOWN_SIZE_MAX)
+    if (recall->evidence == NULL || known->evidence == 0 || known->size > SCAN_KNOWN_SIZE_MAX)
         return;
     struct scan_recall_worker *own = &recall->workers[worker];
     scan__known_encode(&own->known, ts_git_repo_hash(recall->repo), known);
@@ -273,70 +315,109 @@ void scan__recall_keep(struct scan_recall *recall, unsigned worker, const struct
         return;
     own->written_ns = now_ns;
     pthread_mutex_lock(&recall->lock);
-    flush_known(recall, own);
-    flush_hits(recall);
+    put_known(recall, &own->known);
+    own->known.len = 0;
     pthread_mutex_unlock(&recall->lock);
 }
 
 /* ---- few pages out of many ---- */
 
+/* Only all refs: other selections are many, and asked for once. */
+static bool is_default(const struct ts_scan_options *options) {
+    return options->ref_count == 0 && options->branch_count == 0 && options->commit_count == 0 &&
+           !options->has_since && !options->unreachable;
+}
+
 struct merging {
     struct scan_recall *recall;
-    struct scan_buffer page;
-    uint64_t first_new; /* pages from here on are merged ones */
-    struct ts_git_set *all;
+    struct scan_buffer items;
+    struct ts_git_set *left; /* objects of the repository that were not met yet: the latest of each is kept */
 };
 
-static bool merge_page(void *ctx, struct ts_bytes key, struct ts_bytes value) {
+static bool merge_page(void *ctx, struct ts_bytes bytes) {
     struct merging *merging = ctx;
     struct scan_recall *recall = merging->recall;
-    size_t len = scan__known_len(ts_git_repo_hash(recall->repo));
-    if (ts_be64_load(key.data + key.len - 8) >= merging->first_new)
-        return true;
-    for (size_t at = 0; at + len <= value.len; at += len) {
-        struct ts_git_oid oid = ts_git_oid_of(ts_git_repo_hash(recall->repo), value.data + at);
-        if (ts_git_set_has(merging->all, &oid))
-            scan__buffer_put(&merging->page, ts_bytes_of(value.data + at, len));
+    struct scan_known_page page;
+    if (!scan__known_page_decode(bytes, ts_git_repo_hash(recall->repo), &page))
+        return false;
+    uint32_t *packs = find_packs(recall, &page);
+    for (size_t i = 0; packs != NULL && i < scan__known_page_count(&page); i++) {
+        struct scan_known known = scan__known_page_at(&page, i);
+        if (!ts_git_set_has(merging->left, &known.oid))
+            continue;
+        ts_git_set_remove(merging->left, &known.oid);
+        known.pack = packs[known.pack] == TS_GIT_NO_PACK ? 0 : packs[known.pack] + 1;
+        scan__known_encode(&merging->items, page.hash, &known);
+        if (merging->items.len < MERGED_BYTES)
+            continue;
+        put_known(recall, &merging->items);
+        merging->items.len = 0;
     }
-    struct scan_state_key added = page_key(&recall->known_prefix, recall->next_page);
-    bool is_full = merging->page.len >= MERGED_BYTES;
-    struct ts_op ops[] = {{.kind = TS_OP_DEL, .key = key},
-                          {.kind = TS_OP_PUT,
-                           .key = scan__state_key_bytes(&added),
-                           .value = scan__buffer_bytes(&merging->page)}};
-    /* What was taken from this page and is not written yet is known no more if the process ends here. */
-    (void)scan__state_apply(recall->session->state, ops, is_full ? 2 : 1);
-    if (is_full) {
-        recall->next_page++;
-        merging->page.len = 0;
-    }
+    free(packs);
     return true;
 }
 
-static void merge_pages(struct scan_recall *recall) {
+/* With the lock. */
+static void merge_known(struct scan_recall *recall) {
     struct ts_git_fault fault;
-    struct merging merging = {.recall = recall, .first_new = recall->next_page};
-    if (recall->pages <= PAGES_MAX || ts_git_set_new(recall->repo, &merging.all, &fault) != TS_GIT_OK)
+    struct merging merging = {.recall = recall};
+    if (!scan__state_is_scattered(recall->state, SCAN_SEGMENT_KNOWN) ||
+        ts_git_set_new(recall->repo, &merging.left, &fault) != TS_GIT_OK)
         return;
-    ts_git_set_invert(merging.all);
-    if (scan__state_each(recall->session->state, scan__state_key_bytes(&recall->known_prefix), merge_page,
-                         &merging))
-        put_page(recall, &recall->known_prefix, &merging.page);
-    scan__buffer_release(&merging.page);
-    ts_git_set_free(merging.all);
+    ts_git_set_invert(merging.left);
+    if (scan__state_rewrite_begin(recall->state, SCAN_SEGMENT_KNOWN)) {
+        scan__state_each(recall->state, SCAN_SEGMENT_KNOWN, merge_page, &merging);
+        put_known(recall, &merging.items);
+        scan__state_rewrite_end(recall->state, SCAN_SEGMENT_KNOWN);
+    }
+    scan__buffer_release(&merging.items);
+    ts_git_set_free(merging.left);
+}
+
+/* What was written before a secret in it was known. */
+static bool is_kept_touched(struct scan_recall *recall) {
+    size_t total;
+    const struct scan_content *all = scan__hits_contents(&recall->session->hits, &total);
+    for (size_t i = recall->before.contents; i < recall->contents_kept; i++)
+        if (is_content_touched(recall, &all[i]))
+            return true;
+    return false;
+}
+
+/* With the lock, when all contents of the target are looked at. All of them are in the session when all refs were scanned; of
+ * other selections what is not is given up when something that was kept must go. */
+static void flush_hits(struct scan_recall *recall) {
+    struct scan_session *session = recall->session;
+    if (!recall->has_hits)
+        return;
+    bool is_whole = is_default(session->options) && !scan__is_stopped(session);
+    if (is_kept_touched(recall)) {
+        scan__state_drop_texts(recall->state);
+        put_hits_from(recall, recall->before.contents);
+    } else if (is_whole && scan__state_is_scattered(recall->state, SCAN_SEGMENT_HITS) &&
+               scan__state_rewrite_begin(recall->state, SCAN_SEGMENT_HITS)) {
+        put_hits_from(recall, recall->before.contents);
+        scan__state_rewrite_end(recall->state, SCAN_SEGMENT_HITS);
+    } else {
+        put_hits_from(recall, recall->contents_kept);
+    }
 }
 
 void scan__recall_flush(struct scan_recall *recall) {
-    if (recall->session == NULL)
+    if (recall->evidence == NULL)
         return;
     pthread_mutex_lock(&recall->lock);
-    struct scan_recall_worker all = {.known = {.data = NULL}};
-    for (unsigned i = 0; i < recall->worker_count; i++)
-        scan__buffer_put(&all.known, scan__buffer_bytes(&recall->workers[i].known));
-    flush_known(recall, &all);
-    scan__buffer_release(&all.known);
-    flush_hits(recall);
-    merge_pages(recall);
+    for (unsigned i = 1; i < recall->worker_count; i++)
+        scan__buffer_put(&recall->workers[0].known, scan__buffer_bytes(&recall->workers[i].known));
+    put_known(recall, &recall->workers[0].known);
+    recall->workers[0].known.len = 0;
+    merge_known(recall);
+    recall->has_masks = scan__masks_of(recall->session, recall->before.contents, &recall->masks);
+    if (recall->has_masks) {
+        flush_hits(recall);
+        bool is_secret = scan__masks_touch(&recall->masks, ts_bytes_of_cstring(recall->path));
+        scan__state_note_path(recall->state, is_secret ? "" : recall->path);
+    }
     pthread_mutex_unlock(&recall->lock);
 }
 
@@ -352,39 +433,20 @@ static void put_row(struct scan_buffer *buffer, const struct ts_report_target *r
     scan__buffer_put_number(buffer, row->cut_commits);
 }
 
-/* Only all refs: other selections are many, and asked for once. */
-static bool is_default(const struct ts_scan_options *options) {
-    return options->ref_count == 0 && options->branch_count == 0 && options->commit_count == 0 &&
-           !options->has_since && !options->unreachable;
-}
-
 static bool is_faultless(const struct scan_recall *recall) {
     const struct scan_session *session = recall->session;
     return session->faults.total == recall->faults_before && !session->faults.no_memory &&
            !session->hits.no_memory && !session->hits.is_over && !session->no_memory &&
-           session->limits_hit == 0 && !scan__is_stopped(session);
-}
-
-static void write_parts(struct scan_recall *recall, struct ts_bytes all) {
-    struct scan_state_key keys[SNAPSHOT_PARTS];
-    struct ts_op ops[SNAPSHOT_PARTS];
-    for (size_t i = 0; i < SNAPSHOT_PARTS; i++) {
-        struct ts_bytes rest = ts_bytes_skip(all, i * SNAPSHOT_PART < all.len ? i * SNAPSHOT_PART : all.len);
-        keys[i] = page_key(&recall->snapshot_prefix, i);
-        ops[i] = (struct ts_op){
-            .kind = rest.len > 0 ? TS_OP_PUT : TS_OP_DEL,
-            .key = scan__state_key_bytes(&keys[i]),
-            .value = ts_bytes_first(rest, rest.len < SNAPSHOT_PART ? rest.len : SNAPSHOT_PART)};
-    }
-    (void)scan__state_apply(recall->session->state, ops, SNAPSHOT_PARTS);
+           session->limits_hit == 0 && !scan__was_stopped(session);
 }
 
 void scan__recall_finish(struct scan_recall *recall) {
     struct scan_session *session = recall->session;
     uint8_t now[32];
     struct ts_git_fault fault;
-    if (session == NULL || !recall->has_hits || !is_default(session->options) || !is_faultless(recall) ||
-        !recall->has_fingerprint || ts_git_repo_fingerprint(recall->repo, now, &fault) != TS_GIT_OK ||
+    if (recall->evidence == NULL || !recall->has_hits || !is_default(session->options) ||
+        !is_faultless(recall) || !recall->has_fingerprint ||
+        ts_git_repo_fingerprint(recall->repo, now, &fault) != TS_GIT_OK ||
         memcmp(now, recall->fingerprint, sizeof now) != 0)
         return;
     size_t total;
@@ -403,43 +465,25 @@ void scan__recall_finish(struct scan_recall *recall) {
         .hash = ts_git_repo_hash(recall->repo),
         .contents = contents,
         .content_count = count,
-        .first_commit = recall->commits_before,
-        .commit_count = session->commits.len / sizeof(struct scan_commit) - recall->commits_before,
-        .first_stand = recall->stands_before,
-        .stand_count = session->stands.len / sizeof(struct scan_stand) - recall->stands_before};
+        .first_commit = recall->before.commits,
+        .commit_count = session->commits.len / sizeof(struct scan_commit) - recall->before.commits,
+        .first_stand = recall->before.stands,
+        .stand_count = session->stands.len / sizeof(struct scan_stand) - recall->before.stands};
     struct scan_buffer buffer = {.data = NULL};
     if (is_whole) {
-        scan__buffer_put(&buffer, ts_bytes_of(recall->fingerprint, sizeof recall->fingerprint));
         put_row(&buffer, row_of(recall));
         scan__material_encode(&material, &buffer);
         if (!buffer.no_memory && buffer.len <= SNAPSHOT_MAX)
-            write_parts(recall, scan__buffer_bytes(&buffer));
+            scan__state_put_snapshot(recall->state, recall->fingerprint, scan__buffer_bytes(&buffer));
     }
     scan__buffer_release(&buffer);
     free(contents);
 }
 
-struct snapshot {
-    const struct scan_recall *recall;
-    struct scan_buffer all;
-    bool is_other; /* of a repository that was different */
-};
-
-static bool take_part(void *ctx, struct ts_bytes key, struct ts_bytes value) {
-    struct snapshot *snapshot = ctx;
-    (void)key;
-    if (snapshot->all.len == 0)
-        snapshot->is_other = value.len < 32 || memcmp(value.data, snapshot->recall->fingerprint, 32) != 0;
-    if (!snapshot->is_other)
-        scan__buffer_put(&snapshot->all, value);
-    return true;
-}
-
-static bool use_snapshot(struct scan_recall *recall, struct ts_bytes all) {
+static bool use_snapshot(struct scan_recall *recall, struct ts_bytes rest) {
     struct ts_report_target row = *row_of(recall);
     uint64_t *const numbers[] = {&row.commits,           &row.trees,      &row.tags, &row.blobs, &row.bytes,
                                  &row.missing_by_design, &row.cut_commits};
-    struct ts_bytes rest = ts_bytes_skip(all, sizeof recall->fingerprint);
     for (size_t i = 0; i < sizeof numbers / sizeof numbers[0]; i++)
         if (!scan__number_decode(&rest, numbers[i]))
             return false;
@@ -456,11 +500,11 @@ bool scan__recall_all(struct scan_recall *recall) {
     if (session == NULL || !recall->has_hits || !is_default(session->options) || !recall->has_fingerprint ||
         session->faults.total != recall->faults_before)
         return false;
-    struct snapshot snapshot = {.recall = recall};
-    bool is_done = scan__state_each(session->state, scan__state_key_bytes(&recall->snapshot_prefix),
-                                    take_part, &snapshot) &&
-                   !snapshot.is_other && snapshot.all.len > 0 && !snapshot.all.no_memory &&
-                   use_snapshot(recall, scan__buffer_bytes(&snapshot.all));
-    scan__buffer_release(&snapshot.all);
+    struct scan_segment segment;
+    struct ts_bytes page;
+    if (!scan__state_snapshot(recall->state, recall->fingerprint, &segment, &page))
+        return false;
+    bool is_done = use_snapshot(recall, page);
+    scan__segment_close(&segment);
     return is_done;
 }

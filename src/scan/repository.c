@@ -4,10 +4,13 @@
  *   graph ──reach──> wanted ──visit──> hits ──attribute──> stands
  *
  * The graph is read first, so that only what a ref reaches is looked at, and asked again at the end for the paths and
- * commits of blobs that have hits.
+ * commits of blobs that have hits. Messages are looked at while it is read, because their commits are at hand: those with
+ * nothing in them are not visited again. What is found in others counts when they are visited, so that it does not
+ * matter whether a ref reaches them.
  */
 #include "origins.h"
 
+#include "attempt.h"
 #include "look_impl.h"
 #include "recall.h"
 
@@ -15,11 +18,13 @@
 #include "base/redact.h"
 #include "git/walk.h"
 
+#include <inttypes.h>
 #include <stdio.h>
 #include <stdlib.h>
 
-/* Of the memory, what the graph may hold. */
+/* Of the memory, what the graph may hold, and what is kept of trees while it is read. */
 #define GRAPH_SHARE 3
+#define TREES_SHARE 8
 
 /* ---- what is selected ---- */
 
@@ -30,10 +35,27 @@ struct chosen {
     struct ts_git_selection selection;
 };
 
+/* A ref may name what is not there, which is a fault; an id that was given and is not there is a wrong one. */
+static enum ts_git_error check_tip(struct scan_session *session, struct scan_target *target,
+                                   struct ts_git_repo *repo, const char *name, const struct ts_git_oid *oid,
+                                   struct ts_git_fault *ret_fault) {
+    struct ts_git_oid given;
+    struct ts_git_oid peeled;
+    if (ts_git_oid_parse(target->hash, ts_bytes_of_cstring(name), &given))
+        return TS_GIT_OK;
+    enum ts_git_error error = ts_git_object_peel(repo, oid, &peeled, ret_fault);
+    if (error == TS_GIT_MISSING && ts_git_repo_is_partial(repo))
+        target->row.missing_by_design++;
+    else if (error == TS_GIT_MISSING)
+        scan__faults_sink(&session->faults).take(&session->faults, ret_fault);
+    return error == TS_GIT_MISSING ? error : TS_GIT_OK;
+}
+
 /* One that is there and cannot be read is a fault, and the others are scanned. */
-static enum ts_scan_outcome choose(struct scan_session *session, struct ts_git_repo *repo,
-                                   struct chosen *chosen, const char *name, const char *const *below,
-                                   size_t below_count, struct ts_scan_error *ret_error) {
+static enum ts_scan_outcome choose(struct scan_session *session, struct scan_target *target,
+                                   struct ts_git_repo *repo, struct chosen *chosen, const char *name,
+                                   const char *const *below, size_t below_count,
+                                   struct ts_scan_error *ret_error) {
     struct ts_git_fault fault = {.error = TS_GIT_OK};
     enum ts_git_error error = TS_GIT_NO_SUCH_REF;
     for (size_t i = 0; i < below_count && error == TS_GIT_NO_SUCH_REF; i++) {
@@ -49,7 +71,7 @@ static enum ts_scan_outcome choose(struct scan_session *session, struct ts_git_r
         char shown[200];
         ts_text_escape(ts_bytes_of_cstring(name), shown, sizeof shown);
         return scan__fail(ret_error, TS_SCAN_BAD_TARGET,
-                          "there is no branch '%s'; --ref takes tags and full names", shown);
+                          "unknown branch '%s'; --ref takes tags and full names", shown);
     }
     char line[400];
     (void)ts_git_fault_describe(&fault, line, sizeof line);
@@ -57,23 +79,26 @@ static enum ts_scan_outcome choose(struct scan_session *session, struct ts_git_r
         return scan__fail(ret_error, TS_SCAN_BAD_TARGET, "%s", line);
     if (error != TS_GIT_OK)
         scan__fault(&session->faults, "%s", line);
+    else
+        error = check_tip(session, target, repo, name, &chosen->oids[chosen->count], &fault);
     chosen->count += error == TS_GIT_OK;
     return TS_SCAN_DONE;
 }
 
-static enum ts_scan_outcome select_commits(struct scan_session *session, struct ts_git_repo *repo,
-                                           struct chosen *ret_chosen, struct ts_scan_error *ret_error) {
+static enum ts_scan_outcome select_commits(struct scan_session *session, struct scan_target *target,
+                                           struct ts_git_repo *repo, struct chosen *ret_chosen,
+                                           struct ts_scan_error *ret_error) {
     const struct ts_scan_options *options = session->options;
     static const char *const any[] = {""};
     static const char *const branch[] = {"refs/heads/", "refs/remotes/", "refs/remotes/origin/"};
     struct chosen chosen = {.oids = NULL};
     enum ts_scan_outcome outcome = TS_SCAN_DONE;
     for (size_t i = 0; i < options->ref_count && outcome == TS_SCAN_DONE; i++)
-        outcome = choose(session, repo, &chosen, options->refs[i], any, 1, ret_error);
+        outcome = choose(session, target, repo, &chosen, options->refs[i], any, 1, ret_error);
     for (size_t i = 0; i < options->branch_count && outcome == TS_SCAN_DONE; i++)
-        outcome = choose(session, repo, &chosen, options->branches[i], branch, 3, ret_error);
+        outcome = choose(session, target, repo, &chosen, options->branches[i], branch, 3, ret_error);
     for (size_t i = 0; i < options->commit_count && outcome == TS_SCAN_DONE; i++)
-        outcome = choose(session, repo, &chosen, options->commits[i], any, 1, ret_error);
+        outcome = choose(session, target, repo, &chosen, options->commits[i], any, 1, ret_error);
     if (outcome != TS_SCAN_DONE) {
         free(chosen.oids);
         return outcome;
@@ -92,6 +117,20 @@ static enum ts_scan_outcome select_commits(struct scan_session *session, struct 
 
 /* ---- the visit ---- */
 
+/* A commit or tag with nothing in its message. */
+struct clean_message {
+    uint64_t size; /* of the object */
+    uint32_t number;
+    uint32_t len; /* of the message */
+    enum scan_content_kind kind;
+};
+
+struct clean_messages {
+    struct clean_message *items;
+    size_t count;
+    size_t capacity;
+};
+
 struct visit {
     struct scan_session *session;
     struct scan_target *target;
@@ -99,7 +138,9 @@ struct visit {
     struct ts_git_repo *repo;
     struct scan_looks looks;
     struct scan_recall recall;
+    struct clean_messages *clean;     /* one for each thread; NULL: messages are not looked at early */
     const struct ts_git_set *reached; /* by refs; NULL unless what is not is looked at, too */
+    struct scan_mark before;          /* of the session */
     pthread_mutex_t lock;             /* guards lost; taken alone */
     struct ts_git_oid *lost;          /* commits that no ref reaches */
     size_t lost_count;
@@ -126,10 +167,16 @@ static void release_result(void *ctx, void *result) {
         scan__raw_free(result);
 }
 
-static struct scan_content content_of(const struct visit *visit, const struct ts_git_object *object,
-                                      enum scan_content_kind kind) {
+/* ret_pack goes to keep_clean. */
+static struct scan_content content_of(struct visit *visit, const struct ts_git_object *object,
+                                      enum scan_content_kind kind, uint32_t *ret_pack) {
+    *ret_pack = 0;
     return (struct scan_content){
-        .oid = object->oid, .target = visit->target_index, .kind = kind, .size = object->size};
+        .oid = object->oid,
+        .target = visit->target_index,
+        .kind = kind,
+        .size = object->size,
+        .evidence = object->is_last ? scan__recall_evidence(&visit->recall, object, ret_pack) : 0};
 }
 
 static void note_outcome(struct visit *visit, enum scan_outcome outcome, const struct ts_git_object *object) {
@@ -155,16 +202,21 @@ static void count_object(struct visit *visit, const struct ts_git_object *object
 }
 
 /* Nothing was found in it, and need not be looked for again. */
-static void keep_clean(struct visit *visit, unsigned worker, const struct ts_git_object *object,
-                       enum scan_content_kind kind) {
-    struct scan_known known = {.oid = object->oid, .size = object->size, .kind = kind};
+static void keep_clean(struct visit *visit, unsigned worker, const struct scan_content *content,
+                       uint32_t pack) {
+    struct scan_known known = {.oid = content->oid,
+                               .size = content->size,
+                               .kind = content->kind,
+                               .evidence = content->evidence,
+                               .pack = pack};
     scan__recall_keep(&visit->recall, worker, &known);
 }
 
 static void look_at_blob(struct visit *visit, unsigned worker, const struct ts_git_object *object,
                          void **result) {
     struct scan_look *look = &visit->looks.items[worker];
-    struct scan_content content = content_of(visit, object, SCAN_CONTENT_BLOB);
+    uint32_t pack;
+    struct scan_content content = content_of(visit, object, SCAN_CONTENT_BLOB, &pack);
     if (object->content.len == object->size) {
         struct scan_base base;
         struct scan_raw *raw = NULL;
@@ -178,7 +230,7 @@ static void look_at_blob(struct visit *visit, unsigned worker, const struct ts_g
                      object);
         *result = raw;
         if (look->is_clean)
-            keep_clean(visit, worker, object, SCAN_CONTENT_BLOB);
+            keep_clean(visit, worker, &content, pack);
         return;
     }
     struct scan_window window = {
@@ -190,7 +242,7 @@ static void look_at_blob(struct visit *visit, unsigned worker, const struct ts_g
     *result = mark_windows(windows);
     if (object->is_last) {
         if (look->is_clean)
-            keep_clean(visit, worker, object, SCAN_CONTENT_BLOB);
+            keep_clean(visit, worker, &content, pack);
         scan__windows_free(windows);
         *result = scan__raw_unknown();
     }
@@ -206,17 +258,32 @@ static void remember_lost(void *ctx, const struct ts_git_oid *commit) {
     pthread_mutex_unlock(&visit->lock);
 }
 
+/* A message in windows: it is not looked at, and what the commit or tag leads to is. */
+static void note_large_message(struct visit *visit, const struct ts_git_object *object) {
+    char hex[TS_GIT_OID_HEX_SIZE];
+    if (object->content_at > 0)
+        return;
+    scan__fault(&visit->session->faults,
+                "object %s: a message of %" PRIu64 " bytes is not scanned; raise --memory",
+                ts_git_oid_format(visit->target->hash, &object->oid, hex), object->size);
+    if (object->type == TS_GIT_COMMIT)
+        remember_lost(visit, &object->oid);
+}
+
 static void look_at_message(struct visit *visit, unsigned worker, const struct ts_git_object *object) {
     struct scan_look *look = &visit->looks.items[worker];
     bool is_read = false;
     bool is_commit = object->type == TS_GIT_COMMIT;
+    uint32_t pack;
     struct scan_content content =
-        content_of(visit, object, is_commit ? SCAN_CONTENT_COMMIT : SCAN_CONTENT_TAG);
+        content_of(visit, object, is_commit ? SCAN_CONTENT_COMMIT : SCAN_CONTENT_TAG, &pack);
     struct ts_git_commit commit;
     struct ts_git_tag tag;
     struct ts_bytes message = {NULL, 0};
-    if (object->content.len != object->size)
-        return; /* the graph has made a fault of it */
+    if (object->content.len != object->size) {
+        note_large_message(visit, object);
+        return;
+    }
     if (is_commit && ts_git_commit_parse(visit->target->hash, object->content, &commit)) {
         message = commit.message;
         is_read = true;
@@ -230,7 +297,64 @@ static void look_at_message(struct visit *visit, unsigned worker, const struct t
     if (message.len > 0)
         note_outcome(visit, scan__look_whole(look, &content, message, NULL, NULL), object);
     if (is_read && (message.len == 0 || look->is_clean))
-        keep_clean(visit, worker, object, content.kind);
+        keep_clean(visit, worker, &content, pack);
+}
+
+/* ---- messages, while the graph is read ---- */
+
+/* Loose ones are left for the visit: what they were read from is evidence that is not at hand later. */
+static void look_early(void *ctx, unsigned worker, const struct ts_git_object *object,
+                       struct ts_bytes message) {
+    struct visit *visit = ctx;
+    struct clean_messages *clean = &visit->clean[worker];
+    struct scan_look *look = &visit->looks.items[worker];
+    if (object->is_other_copy || object->loose_file.data != NULL || message.len > UINT32_MAX)
+        return;
+    bool is_clean = message.len == 0 || scan__look_is_clean(look, message);
+    scan__worked(visit->session, look);
+    if (is_clean && SCAN_GROW(clean->items, clean->capacity, clean->count + 1))
+        clean->items[clean->count++] = (struct clean_message){
+            .size = object->size,
+            .number = object->number,
+            .len = (uint32_t)message.len,
+            .kind = object->type == TS_GIT_COMMIT ? SCAN_CONTENT_COMMIT : SCAN_CONTENT_TAG};
+}
+
+/* Everything is wanted, most likely; and nothing is known of it. Scans for comparison take the plain way. */
+static bool is_looked_at_early(const struct visit *visit, const struct ts_git_selection *selection) {
+    const struct ts_scan_options *options = visit->session->options;
+    return selection->all_refs && !selection->has_since && !options->unreachable && !options->full &&
+           !options->ungated && scan__recall_is_empty(&visit->recall);
+}
+
+static void keep_early(struct visit *visit, const struct clean_message *message,
+                       const struct ts_git_oid *oid) {
+    struct ts_git_object object = {
+        .oid = *oid, .number = message->number, .size = message->size, .is_last = true};
+    uint32_t pack;
+    struct scan_content content = content_of(visit, &object, message->kind, &pack);
+    keep_clean(visit, 0, &content, pack);
+    visit->target->row.bytes_looked_at += message->len;
+    atomic_fetch_add(&visit->session->progress->bytes, message->size);
+}
+
+/* Takes out of wanted what need not be visited. */
+static void take_early(struct visit *visit, struct ts_git_set *wanted) {
+    for (unsigned i = 0; visit->clean != NULL && i < visit->looks.count; i++) {
+        struct clean_messages *clean = &visit->clean[i];
+        struct ts_git_oid oid;
+        for (size_t k = 0; k < clean->count; k++)
+            if (ts_git_set_take(wanted, clean->items[k].number, &oid))
+                keep_early(visit, &clean->items[k], &oid);
+        free(clean->items);
+        *clean = (struct clean_messages){.items = NULL};
+    }
+}
+
+static void free_early(struct visit *visit) {
+    for (unsigned i = 0; visit->clean != NULL && i < visit->looks.count; i++)
+        free(visit->clean[i].items);
+    free(visit->clean);
 }
 
 static bool visit_object(void *ctx, unsigned worker, const struct ts_git_object *object, void **result) {
@@ -247,6 +371,7 @@ static bool visit_object(void *ctx, unsigned worker, const struct ts_git_object 
         break;
     }
     count_object(visit, object);
+    scan__worked(visit->session, &visit->looks.items[worker]);
     return !scan__is_stopped(visit->session);
 }
 
@@ -256,10 +381,12 @@ static enum ts_git_error visit_all(struct visit *visit, const struct ts_git_set 
     struct ts_git_visit_options options = {
         .threads = session->jobs,
         .types = TS_GIT_TYPE_BIT(TS_GIT_BLOB) | TS_GIT_TYPE_BIT(TS_GIT_COMMIT) | TS_GIT_TYPE_BIT(TS_GIT_TAG),
+        .verify = session->options->full ? TS_GIT_TYPE_BIT(TS_GIT_BLOB) : 0,
         .wanted = wanted,
         .memory_bytes = memory_bytes,
         .overlap_bytes = scan__look_overlap(visit->target->profile),
         .spill_dir = session->spill_dir,
+        .watch = scan__watch(session),
         .faults = scan__faults_sink(&session->faults),
     };
     struct ts_git_visitor visitor = {.visit = visit_object, .release = release_result, .ctx = visit};
@@ -286,7 +413,7 @@ static enum ts_git_error find_wanted(struct visit *visit, struct ts_git_graph *g
     row->commits = stats.commits;
     row->trees = stats.trees;
     row->tags = stats.tags;
-    row->missing_by_design = stats.missing_by_design;
+    row->missing_by_design += stats.missing_by_design;
     row->cut_commits = stats.cut_commits;
     atomic_store(&visit->session->progress->objects_total, stats.blobs + stats.commits + stats.tags);
     if (visit->session->options->unreachable) {
@@ -322,15 +449,18 @@ static enum ts_git_error scan_graph(struct visit *visit, struct ts_git_graph *gr
     struct ts_git_set *reached = NULL;
     enum ts_git_error error = find_wanted(visit, graph, selection, &wanted, &reached, ret_fault);
     visit->reached = reached;
-    if (error == TS_GIT_OK) {
+    bool is_stale = scan__attempt_is_stale(session); /* what is found would be found again */
+    if (error == TS_GIT_OK && !is_stale) {
         size_t before = ts_git_set_count(wanted);
+        scan__recall_begin(&visit->recall);
         scan__recall_known(&visit->recall, wanted, remember_lost, visit);
+        take_early(visit, wanted);
         atomic_fetch_add(&session->progress->objects, before - ts_git_set_count(wanted));
         atomic_store(&session->progress->stage, TS_SCAN_STAGE_CONTENT);
-        error = visit_all(visit, wanted, scan__session_visit_memory(session, ts_git_graph_bytes(graph)),
-                          ret_fault);
+        uint64_t held = ts_git_graph_bytes(graph) + scan__recall_bytes(&visit->recall);
+        error = visit_all(visit, wanted, scan__session_visit_memory(session, held), ret_fault);
     }
-    if (error == TS_GIT_OK) {
+    if (error == TS_GIT_OK && !is_stale) {
         atomic_store(&session->progress->stage, TS_SCAN_STAGE_ORIGINS);
         struct scan_origins origins = {.session = session,
                                        .target_index = visit->target_index,
@@ -352,8 +482,8 @@ static enum ts_git_error scan_without_graph(struct visit *visit, struct ts_git_f
     struct scan_session *session = visit->session;
     scan__fault(
         &session->faults,
-        "the history needs more memory than it may have: everything in the repository is scanned, whatever was "
-        "selected, and paths and commits are left out; give it more --memory");
+        "the history exceeds the memory limit: the whole repository is scanned instead of the selection, "
+        "and paths and commits are missing; raise --memory");
     atomic_store(&session->progress->stage, TS_SCAN_STAGE_CONTENT);
     enum ts_git_error error = visit_all(visit, NULL, scan__session_visit_memory(session, 0), ret_fault);
     struct scan_origins origins = {
@@ -368,40 +498,76 @@ static enum ts_scan_outcome scan_history(struct visit *visit, const struct ts_gi
     struct ts_git_fault fault;
     if (!scan__looks_init(&visit->looks, session, visit->target->profile)) {
         scan__looks_finish(&visit->looks, session, &visit->target->row);
-        return scan__fail(ret_error, TS_SCAN_FAILED, "out of memory; give it fewer --jobs");
+        return scan__fail(ret_error, TS_SCAN_FAILED, "out of memory; lower --jobs");
     }
     atomic_store(&session->progress->stage, TS_SCAN_STAGE_HISTORY);
     uint64_t table_bytes_max = session->memory_bytes / GRAPH_SHARE;
-    struct ts_git_graph_options options = {.threads = session->jobs,
-                                           .memory_bytes =
-                                               scan__session_visit_memory(session, table_bytes_max),
-                                           .table_bytes_max = table_bytes_max,
-                                           .spill_dir = session->spill_dir,
-                                           .faults = scan__faults_sink(&session->faults)};
+    struct ts_git_graph_options options = {
+        .threads = session->jobs,
+        .memory_bytes =
+            scan__session_visit_memory(session, table_bytes_max + session->memory_bytes / TREES_SHARE),
+        .table_bytes_max = table_bytes_max,
+        .verify_trees = session->options->full,
+        .spill_dir = session->spill_dir,
+        .watch = scan__watch(session),
+        .faults = scan__faults_sink(&session->faults)};
+    if (is_looked_at_early(visit, selection)) {
+        visit->clean = calloc(visit->looks.count, sizeof *visit->clean); /* slower without */
+        options.message = visit->clean != NULL ? look_early : NULL;
+        options.message_ctx = visit;
+    }
     enum ts_git_error error = ts_git_graph_new(visit->repo, &options, &graph, &fault);
     if (error == TS_GIT_OK)
         error = scan_graph(visit, graph, selection, &fault);
     else if (error == TS_GIT_NO_MEMORY)
         error = scan_without_graph(visit, &fault);
+    free_early(visit);
     scan__looks_finish(&visit->looks, session, &visit->target->row);
     ts_git_graph_free(graph);
-    if (error != TS_GIT_OK)
+    if (error == TS_GIT_STOPPED)
+        return TS_SCAN_DONE;
+    if (error == TS_GIT_MOVED) /* a commit that was asked for */
+        options.faults.take(options.faults.ctx, &fault);
+    else if (error != TS_GIT_OK)
         return git_failure(&fault, ret_error);
-    scan__recall_finish(&visit->recall);
+    bool are_paths_masked;
+    const struct scan_profile *profile = visit->target->profile;
+    bool has_allows = profile->has_config && profile->config.allow_count > 0;
+    if (!scan__mask_since(session, &visit->before, &are_paths_masked))
+        session->no_memory = true;
+    else if (!are_paths_masked || !has_allows) /* these are about paths as they are */
+        scan__recall_finish(&visit->recall);
     return TS_SCAN_DONE;
+}
+
+/* History that git shows otherwise than it is kept. */
+static void note_substitutes(struct scan_session *session, struct scan_target *target,
+                             struct ts_git_repo *repo) {
+    struct ts_git_substitutes found;
+    char shown[200];
+    if (ts_git_repo_substitutes(repo, &found, NULL) != TS_GIT_OK || found.grafts + found.replaced == 0)
+        return;
+    (void)ts_text_escape(ts_bytes_of_cstring((const char *)target->row.name.data), shown, sizeof shown);
+    scan__note(
+        &session->faults,
+        "%s: replaced objects (refs/replace): %zu, commits with other parents (info/grafts): %zu; what git "
+        "shows and what they replace are both scanned",
+        shown, found.replaced, found.grafts);
 }
 
 enum ts_scan_outcome scan__repository(struct scan_session *session, struct scan_target *target,
                                       struct ts_git_repo *repo, struct ts_scan_error *ret_error) {
     struct chosen chosen;
-    enum ts_scan_outcome outcome = select_commits(session, repo, &chosen, ret_error);
+    enum ts_scan_outcome outcome = select_commits(session, target, repo, &chosen, ret_error);
     if (outcome != TS_SCAN_DONE)
         return outcome;
     struct visit visit = {.session = session,
                           .target = target,
                           .target_index = (uint32_t)(target - session->targets),
-                          .repo = repo};
+                          .repo = repo,
+                          .before = scan__mark(session)};
     pthread_mutex_init(&visit.lock, NULL);
+    note_substitutes(session, target, repo);
     scan__recall_init(&visit.recall, session, target, repo);
     if (!scan__recall_all(&visit.recall))
         outcome = scan_history(&visit, &chosen.selection, ret_error);

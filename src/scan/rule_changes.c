@@ -149,7 +149,7 @@ static void note_unknown(struct scan_profile *profile, const struct ts_ruleset *
     if (count > 1)
         snprintf(more, sizeof more, ", nor %zu more that are named", count - 1);
     snprintf(profile->note, sizeof profile->note,
-             "%s:%u: allow: there is no rule '%s'%s; turnstone rules list shows them", file, line, first,
+             "%s:%u: allow: unknown rule '%s'%s; 'turnstone rules list' shows all rules", file, line, first,
              more);
 }
 

@@ -1,14 +1,17 @@
 #include "scan/scan.h"
 
+#include "attempt.h"
 #include "look_impl.h"
+#include "masking.h"
 #include "session.h"
-#include "state.h"
+#include "state_files.h"
 #include "tree_file.h"
 
 #include "base/assert.h"
 #include "base/redact.h"
 #include "git/repo.h"
 #include "os/clock.h"
+#include "os/entropy.h"
 
 #include <errno.h>
 #include <stdarg.h>
@@ -22,7 +25,10 @@
 #define HITS_SHARE    8
 #define FIXED_BYTES   (UINT64_C(24) << 20)
 #define THREAD_BYTES  (UINT64_C(2) << 20)
-#define FINDING_BYTES 1024 /* of memory for each finding that may be kept */
+#define FINDING_BYTES 1024                 /* of memory for each finding that may be kept */
+#define THREAD_SHARE  (UINT64_C(16) << 20) /* no more threads than the memory has of these */
+#define OBJECT_SHARE  16
+#define OBJECT_MAX    ((size_t)64 << 20)
 
 /* What a report lives on. */
 struct memory {
@@ -52,11 +58,13 @@ uint32_t scan__session_commit(struct scan_session *session, const struct scan_co
 }
 
 void scan__session_stand(struct scan_session *session, const struct scan_stand *stand) {
+    struct scan_stand kept = *stand;
     size_t at = session->stands.len;
-    if (!scan__pile_grow(&session->stands, sizeof *stand))
+    kept.real_path = stand->path;
+    if (!scan__pile_grow(&session->stands, sizeof kept))
         session->no_memory = true;
     else
-        memcpy(session->stands.bytes + at, stand, sizeof *stand);
+        memcpy(session->stands.bytes + at, &kept, sizeof kept);
 }
 
 void scan__session_outcome(struct scan_session *session, enum scan_outcome outcome, const char *name) {
@@ -64,14 +72,19 @@ void scan__session_outcome(struct scan_session *session, enum scan_outcome outco
     case SCAN_OK:
         return;
     case SCAN_TOO_MANY:
-        scan__fault(&session->faults, "%s: more than %zu matches; what comes after them is not reported",
-                    name, SCAN_MATCHES_MAX);
+        scan__fault(&session->faults, "%s: more than %zu matches; the rest is not reported", name,
+                    SCAN_MATCHES_MAX);
         return;
     case SCAN_NO_MEMORY:
-        scan__fault(&session->faults, "%s: out of memory; give it more, or fewer --jobs", name);
+        scan__fault(&session->faults, "%s: out of memory; raise --memory, or lower --jobs", name);
         return;
     }
     ts_unreachable("every outcome is told");
+}
+
+size_t scan__session_object_max(const struct scan_session *session) {
+    uint64_t share = session->memory_bytes / OBJECT_SHARE;
+    return share < OBJECT_MAX ? (size_t)share : OBJECT_MAX;
 }
 
 uint64_t scan__session_visit_memory(const struct scan_session *session, uint64_t taken) {
@@ -85,6 +98,7 @@ bool scan__looks_init(struct scan_looks *looks, struct scan_session *session,
                       const struct scan_profile *profile) {
     struct scan_look_options options = {.profile = profile,
                                         .hits = &session->hits,
+                                        .print_key = session->print_key,
                                         .ungated = session->options->ungated,
                                         .shows_secrets = session->options->shows_secrets};
     *looks = (struct scan_looks){.items = calloc(session->jobs, sizeof *looks->items)};
@@ -96,23 +110,61 @@ bool scan__looks_init(struct scan_looks *looks, struct scan_session *session,
     return done;
 }
 
+static void tell_spent(struct scan_session *session, const struct scan_profile *profile, uint32_t rule,
+                       uint64_t contents) {
+    const struct ts_rule *own = &profile->rules.rules[rule];
+    char id[100];
+    char file[200];
+    scan__fault(&session->faults,
+                "rule '%s' of the target's own %s and others take too many steps: they were given up in %llu "
+                "contents; fix them, or ignore them with --no-repo-config",
+                ts_text_escape(ts_bytes_of_cstring(own->id), id, sizeof id),
+                ts_text_escape(ts_bytes_of_cstring(own->file), file, sizeof file),
+                (unsigned long long)contents);
+}
+
 void scan__looks_finish(struct scan_looks *looks, struct scan_session *session,
                         struct ts_report_target *row) {
+    uint64_t spent = 0;
+    uint32_t own_rule = UINT32_MAX;
+    const struct scan_profile *profile = looks->count > 0 ? looks->items[0].options.profile : NULL;
     for (unsigned i = 0; i < looks->count; i++) {
         struct ts_scan_counts counts = ts_scanner_counts(looks->items[i].scanner);
-        row->bytes_looked_at += counts.bytes;
-        session->limits_hit += counts.limits_hit;
+        const struct ts_scan_counts *forgotten = &looks->items[i].forgotten;
+        row->bytes_looked_at += counts.bytes - forgotten->bytes;
+        session->limits_hit += counts.limits_hit - forgotten->limits_hit;
+        spent += counts.own_spent - forgotten->own_spent;
+        own_rule = counts.own_rule < own_rule ? counts.own_rule : own_rule;
         scan__look_release(&looks->items[i]);
     }
+    if (spent > 0)
+        tell_spent(session, profile, own_rule, spent);
     free(looks->items);
     *looks = (struct scan_looks){.items = NULL};
 }
 
-struct scan_profile *scan__session_profile(struct scan_session *session,
-                                           const struct scan_profile_source *source,
-                                           struct ts_scan_error *ret_error) {
-    if (session->plain != NULL && source->read == NULL)
-        return session->plain;
+void ts_scan_profile_free(struct scan_profile *profile) {
+    if (profile == NULL)
+        return;
+    scan__profile_release(profile);
+    free(profile);
+}
+
+void scan__session_drop_profile(struct scan_profile *profile) {
+    if (!profile->is_kept)
+        ts_scan_profile_free(profile);
+}
+
+/* Where the caller keeps the profile of targets without a configuration; NULL: nowhere. */
+static struct scan_profile **kept_profile(struct scan_session *session,
+                                          const struct scan_profile_source *source) {
+    return source->read == NULL ? session->options->profile : NULL;
+}
+
+static struct scan_profile *make_profile(struct scan_session *session,
+                                         const struct scan_profile_source *source,
+                                         struct ts_scan_error *ret_error) {
+    struct scan_profile **kept = kept_profile(session, source);
     struct scan_profile *profile = calloc(1, sizeof *profile);
     if (profile == NULL) {
         (void)scan__fail(ret_error, TS_SCAN_FAILED, "out of memory");
@@ -122,6 +174,22 @@ struct scan_profile *scan__session_profile(struct scan_session *session,
         free(profile);
         return NULL;
     }
+    profile->is_kept = kept != NULL;
+    if (kept != NULL)
+        *kept = profile;
+    return profile;
+}
+
+struct scan_profile *scan__session_profile(struct scan_session *session,
+                                           const struct scan_profile_source *source,
+                                           struct ts_scan_error *ret_error) {
+    if (session->plain != NULL && source->read == NULL)
+        return session->plain;
+    struct scan_profile **kept = kept_profile(session, source);
+    struct scan_profile *profile =
+        kept != NULL && *kept != NULL ? *kept : make_profile(session, source, ret_error);
+    if (profile == NULL)
+        return NULL;
     session->profiles[session->profile_count++] = profile;
     if (profile->note[0] != '\0')
         scan__note(&session->faults, "%s", profile->note);
@@ -132,19 +200,54 @@ struct scan_profile *scan__session_profile(struct scan_session *session,
 
 /* ---- targets ---- */
 
+/* Whether the target has a configuration of its own. One that is damaged is a fault, and everything is scanned without it. */
+static bool has_config(struct scan_session *session, struct scan_tree *tree) {
+    struct ts_git_fault fault;
+    char line[400];
+    switch (scan__tree_has(tree, SCAN_CONFIG_NAME, &fault)) {
+    case SCAN_TREE_HAS:
+        return true;
+    case SCAN_TREE_HAS_NOT:
+        return false;
+    case SCAN_TREE_DAMAGED:
+        (void)ts_git_fault_describe(&fault, line, sizeof line);
+        if (fault.error == TS_GIT_MOVED)
+            scan__faults_sink(&session->faults).take(&session->faults, &fault);
+        else if (fault.error == TS_GIT_MISSING && session->options->allow_missing &&
+                 ts_git_repo_is_partial(tree->repo))
+            scan__note(&session->faults, SCAN_CONFIG_NAME " of HEAD is not used: %s", line);
+        else
+            scan__fault(&session->faults, SCAN_CONFIG_NAME " of HEAD is not used: %s", line);
+        return false;
+    }
+    ts_unreachable("every answer is one of these");
+}
+
 static enum ts_scan_outcome with_profile(struct scan_session *session, struct scan_target *target,
                                          struct scan_tree *tree, struct ts_scan_error *ret_error) {
     struct scan_profile_source source = {.name = (const char *)target->row.name.data};
     if (session->options->config_file == NULL && !session->options->no_repo_config && tree != NULL &&
-        scan__tree_has(tree, SCAN_CONFIG_NAME))
+        has_config(session, tree))
         source = (struct scan_profile_source){source.name, scan__tree_read, tree};
     target->profile = scan__session_profile(session, &source, ret_error);
     return target->profile != NULL ? TS_SCAN_DONE : TS_SCAN_BAD_CONFIG;
 }
 
+/* What a partial clone has left out was to be read, too. One line for all: there may be millions. */
+static void judge_missing(struct scan_session *session, const struct scan_target *target) {
+    uint64_t missing = target->row.missing_by_design;
+    if (missing > 0 && !session->options->allow_missing)
+        scan__fault(&session->faults,
+                    "%llu object%s missing from the partial clone; fetch them with 'git fetch --refetch "
+                    "--no-filter', or scan without them with --allow-missing",
+                    (unsigned long long)missing, missing == 1 ? "" : "s");
+}
+
 static enum ts_scan_outcome scan_repository(struct scan_session *session, struct scan_target *target,
                                             struct ts_git_repo *repo, struct ts_scan_error *ret_error) {
-    struct scan_tree tree = {.folder = ts_git_repo_work_tree(repo), .repo = repo};
+    struct scan_tree tree = {
+        .folder = ts_git_repo_work_tree(repo), .repo = repo, .object_max = scan__session_object_max(session)};
+    scan__limits_begin(session, repo);
     target->row.kind = TS_TARGET_KIND_REPOSITORY;
     target->hash = ts_git_repo_hash(repo);
     enum ts_scan_outcome outcome = with_profile(session, target, &tree, ret_error);
@@ -152,15 +255,19 @@ static enum ts_scan_outcome scan_repository(struct scan_session *session, struct
         return outcome;
     switch (session->options->extent) {
     case TS_SCAN_HISTORY:
-        return scan__repository(session, target, repo, ret_error);
+        outcome = scan__repository(session, target, repo, ret_error);
+        break;
     case TS_SCAN_STAGED:
-        return scan__staged(session, target, repo, ret_error);
+        outcome = scan__staged(session, target, repo, ret_error);
+        break;
     case TS_SCAN_WORKING_TREE:
         if (tree.folder == NULL)
             return scan__fail(ret_error, TS_SCAN_BAD_TARGET, "a bare repository has no work tree");
         return scan__folder(session, target, tree.folder, TS_PLACE_WORKING_TREE, ret_error);
     }
-    ts_unreachable("every extent is scanned");
+    if (outcome == TS_SCAN_DONE)
+        judge_missing(session, target);
+    return outcome;
 }
 
 /* A work tree's own file of that name stands for its repository. */
@@ -169,21 +276,15 @@ static bool is_git_file(const char *path) {
     return strcmp(slash != NULL ? slash + 1 : path, ".git") == 0;
 }
 
-static enum ts_scan_outcome scan_path(struct scan_session *session, struct scan_target *target,
-                                      const struct ts_scan_target *given, struct ts_scan_error *ret_error) {
+static enum ts_scan_outcome open_and_scan(struct scan_session *session, struct scan_target *target,
+                                          const struct ts_scan_target *given,
+                                          struct ts_scan_error *ret_error) {
     char shown[300];
-    struct stat status;
     const char *path = given->path;
     (void)ts_text_escape(ts_bytes_of_cstring(path), shown, sizeof shown);
-    if (stat(path, &status) != 0)
-        return scan__fail(ret_error, TS_SCAN_BAD_TARGET, "'%s': %s", shown, strerror(errno));
-    if (!S_ISDIR(status.st_mode) && !is_git_file(path)) {
-        target->row.kind = TS_TARGET_KIND_FILE;
-        enum ts_scan_outcome outcome = with_profile(session, target, NULL, ret_error);
-        return outcome == TS_SCAN_DONE ? scan__file(session, target, path, ret_error) : outcome;
-    }
     struct ts_git_open_options open = {.search_upward =
                                            session->options->search_upward && given->git_dir == NULL,
+                                       .refs_first = session->options->extent == TS_SCAN_HISTORY,
                                        .work_tree = given->git_dir != NULL ? path : NULL,
                                        .faults = scan__faults_sink(&session->faults)};
     struct ts_git_repo *repo = NULL;
@@ -206,6 +307,28 @@ static enum ts_scan_outcome scan_path(struct scan_session *session, struct scan_
     return outcome;
 }
 
+static enum ts_scan_outcome scan_path(struct scan_session *session, struct scan_target *target,
+                                      const struct ts_scan_target *given, struct ts_scan_error *ret_error) {
+    char shown[300];
+    struct stat status;
+    const char *path = given->path;
+    (void)ts_text_escape(ts_bytes_of_cstring(path), shown, sizeof shown);
+    if (stat(path, &status) != 0)
+        return scan__fail(ret_error, TS_SCAN_BAD_TARGET, "'%s': %s", shown, strerror(errno));
+    if (given->kind == TS_SCAN_TARGET_ANY && !S_ISDIR(status.st_mode) && !is_git_file(path)) {
+        target->row.kind = TS_TARGET_KIND_FILE;
+        enum ts_scan_outcome outcome = with_profile(session, target, NULL, ret_error);
+        return outcome == TS_SCAN_DONE ? scan__file(session, target, path, ret_error) : outcome;
+    }
+    for (session->attempts_left = SCAN_ATTEMPTS_MAX - 1;; session->attempts_left--) {
+        struct scan_attempt attempt = scan__attempt_begin(session);
+        enum ts_scan_outcome outcome = open_and_scan(session, target, given, ret_error);
+        if (!scan__attempt_is_stale(session))
+            return outcome;
+        scan__attempt_undo(session, target, &attempt);
+    }
+}
+
 static enum ts_scan_outcome scan_folder(struct scan_session *session, struct scan_target *target,
                                         const char *path, struct ts_scan_error *ret_error) {
     struct scan_tree tree = {.folder = path};
@@ -217,12 +340,14 @@ static enum ts_scan_outcome scan_folder(struct scan_session *session, struct sca
 static enum ts_scan_outcome scan_target(struct scan_session *session, const struct ts_scan_target *given,
                                         struct ts_scan_error *ret_error) {
     struct scan_target *target = &session->targets[session->target_count];
+    scan__limits_begin(session, NULL);
     session->faults.target = (uint32_t)session->target_count++;
     target->faults_before = session->faults.total;
     target->row.name = ts_bytes_of_cstring(given->path);
     enum ts_scan_outcome outcome = TS_SCAN_DONE;
     switch (given->kind) {
     case TS_SCAN_TARGET_ANY:
+    case TS_SCAN_TARGET_REPOSITORY:
         return scan_path(session, target, given, ret_error);
     case TS_SCAN_TARGET_FOLDER:
         return scan_folder(session, target, given->path, ret_error);
@@ -230,6 +355,10 @@ static enum ts_scan_outcome scan_target(struct scan_session *session, const stru
         target->row.kind = TS_TARGET_KIND_INPUT;
         outcome = with_profile(session, target, NULL, ret_error);
         return outcome == TS_SCAN_DONE ? scan__input(session, target, STDIN_FILENO, ret_error) : outcome;
+    case TS_SCAN_TARGET_BYTES:
+        target->row.kind = TS_TARGET_KIND_FILE;
+        outcome = with_profile(session, target, NULL, ret_error);
+        return outcome == TS_SCAN_DONE ? scan__bytes(session, target, given, ret_error) : outcome;
     }
     ts_unreachable("every kind of target is scanned");
 }
@@ -253,9 +382,10 @@ static enum ts_scan_outcome scan_targets(struct scan_session *session, struct ts
     const struct ts_scan_options *options = session->options;
     enum ts_scan_outcome first = TS_SCAN_DONE;
     size_t scanned = 0;
-    for (size_t i = 0; i < options->target_count && !scan__is_stopped(session); i++) {
+    for (size_t i = 0; i < options->target_count && !scan__is_over(session); i++) {
         struct ts_scan_error error;
         enum ts_scan_outcome outcome = scan_target(session, &options->targets[i], &error);
+        scan__limits_tell(session);
         struct scan_target *target = &session->targets[session->target_count - 1];
         target->row.outcome = outcome_of(outcome);
         scanned += outcome == TS_SCAN_DONE;
@@ -277,17 +407,17 @@ static enum ts_scan_outcome scan_targets(struct scan_session *session, struct ts
 static const char *find_selection(const struct ts_scan_options *options) {
     switch (options->extent) {
     case TS_SCAN_STAGED:
-        return "only one has something staged";
+        return "--staged";
     case TS_SCAN_WORKING_TREE:
-        return "only one has a --working-tree";
+        return "--working-tree";
     case TS_SCAN_HISTORY:
         break;
     }
-    return options->ref_count > 0      ? "--ref selects from the history of one"
-           : options->branch_count > 0 ? "--branch selects from the history of one"
-           : options->commit_count > 0 ? "--commit selects from the history of one"
-           : options->has_since        ? "--since selects from the history of one"
-           : options->unreachable      ? "--unreachable selects from the history of one"
+    return options->ref_count > 0      ? "--ref"
+           : options->branch_count > 0 ? "--branch"
+           : options->commit_count > 0 ? "--commit"
+           : options->has_since        ? "--since"
+           : options->unreachable      ? "--unreachable"
                                        : NULL;
 }
 
@@ -301,17 +431,34 @@ static enum ts_scan_outcome check_selection(const struct ts_scan_options *option
         char shown[300];
         if (target->kind == TS_SCAN_TARGET_INPUT)
             return scan__fail(ret_error, TS_SCAN_BAD_TARGET,
-                              "standard input ('-') is not a repository, and %s", selection);
+                              "standard input ('-') is not a repository, and %s needs one", selection);
+        if (target->kind == TS_SCAN_TARGET_BYTES)
+            return scan__fail(ret_error, TS_SCAN_BAD_TARGET, "bytes in memory are not a repository, and %s",
+                              selection);
         if (target->kind == TS_SCAN_TARGET_ANY && stat(target->path, &status) == 0 &&
             !S_ISDIR(status.st_mode) && !is_git_file(target->path))
-            return scan__fail(ret_error, TS_SCAN_BAD_TARGET, "'%s' is a file, and not a repository, and %s",
+            return scan__fail(ret_error, TS_SCAN_BAD_TARGET,
+                              "'%s' is a file and not a repository, and %s "
+                              "needs one",
                               ts_text_escape(ts_bytes_of_cstring(target->path), shown, sizeof shown),
                               selection);
     }
     return TS_SCAN_DONE;
 }
 
-static bool session_init(struct scan_session *session, const struct ts_scan_options *options) {
+/* State keeps prints, so they have the key of its folder. Where there is none yet, the key that is drawn here becomes it. */
+static void choose_print_key(struct scan_session *session) {
+    const char *folder = session->options->state_folder;
+    uint8_t drawn[TS_SIPHASH_KEY_LEN];
+    if (folder != NULL && scan__state_print_key_read(folder, &session->print_key))
+        return;
+    if (!ts_entropy_fill(drawn, sizeof drawn))
+        memset(drawn, 0, sizeof drawn); /* prints are easier to guess, as with a salt that is known */
+    session->print_key = ts_siphash_key_of(drawn);
+}
+
+static bool session_init(struct scan_session *session, const struct ts_scan_options *options,
+                         uint64_t begin_ns) {
     long online = sysconf(_SC_NPROCESSORS_ONLN);
     const char *dir = options->spill_dir != NULL ? options->spill_dir : getenv("TMPDIR");
     *session = (struct scan_session){.options = options};
@@ -320,10 +467,14 @@ static bool session_init(struct scan_session *session, const struct ts_scan_opti
     session->memory_bytes = options->memory_bytes != 0 ? options->memory_bytes : TS_SCAN_MEMORY_DEFAULT;
     if (session->memory_bytes < TS_SCAN_MEMORY_MIN)
         session->memory_bytes = TS_SCAN_MEMORY_MIN;
+    if (session->jobs > session->memory_bytes / THREAD_SHARE)
+        session->jobs = (unsigned)(session->memory_bytes / THREAD_SHARE);
     session->spill_dir = dir != NULL && dir[0] != '\0' ? dir : "/tmp";
+    choose_print_key(session);
     session->progress = options->progress != NULL ? options->progress : &session->own_progress;
     size_t held = (size_t)(session->memory_bytes / HITS_SHARE);
     scan__faults_init(&session->faults);
+    scan__limits_init(session, begin_ns);
     scan__pile_init(&session->stands, held / 4, session->spill_dir);
     scan__pile_init(&session->commits, held / 8, session->spill_dir);
     struct scan_hits_options hits = {.held_max = held / 2,
@@ -336,14 +487,14 @@ static bool session_init(struct scan_session *session, const struct ts_scan_opti
 
 static void session_release(struct scan_session *session) {
     scan__hits_release(&session->hits);
+    scan__limits_release(&session->limits);
     scan__faults_release(&session->faults);
     scan__pile_release(&session->stands);
     scan__pile_release(&session->commits);
-    for (size_t i = 0; i < session->profile_count; i++) {
-        scan__profile_release(session->profiles[i]);
-        free(session->profiles[i]);
-    }
-    free(session->old_ids);
+    for (size_t i = 0; i < session->profile_count; i++)
+        scan__session_drop_profile(session->profiles[i]);
+    scan__masks_release(&session->masks);
+    free(session->old);
     free(session->profiles);
     free(session->targets);
 }
@@ -356,36 +507,61 @@ static void memory_free(struct memory *memory) {
     free(memory);
 }
 
-enum ts_scan_outcome ts_scan_run(const struct ts_scan_options *options, struct ts_report *ret_report,
-                                 struct ts_scan_error *ret_error) {
+/* It may name what was met before it failed. Where there is no memory to look for secrets in it, that is the error. */
+static void mask_error(struct scan_session *session, struct scan_arena *arena, struct ts_scan_error *error) {
+    struct scan_masks masks = {.capacity = 0};
+    struct ts_bytes text =
+        TS_BYTES("out of memory; scan less at once, or raise the limit of the process (ulimit -v)");
+    if (scan__masks_of(session, 0, &masks)) {
+        struct ts_bytes masked = scan__masks_apply(&masks, arena, ts_bytes_of_cstring(error->text));
+        bool has_memory = !ts_bytes_equal(masked, TS_BYTES(TS_REPORT_MASK));
+        text = has_memory ? masked : text;
+    }
+    if (text.data != (const uint8_t *)error->text)
+        snprintf(error->text, sizeof error->text, "%.*s", (int)text.len, (const char *)text.data);
+    scan__masks_release(&masks);
+}
+
+enum ts_scan_outcome ts_scan_report_make(const struct ts_scan_options *options, struct ts_report *ret_report,
+                                         struct ts_scan_error *ret_error) {
     uint64_t begin_ns = ts_clock_monotonic_ns();
     struct memory *memory = calloc(1, sizeof *memory);
     if (memory == NULL)
         return scan__fail(ret_error, TS_SCAN_FAILED, "out of memory");
     struct scan_session *session = &memory->session;
     struct ts_report report;
-    enum ts_scan_outcome outcome = session_init(session, options)
+    enum ts_scan_outcome outcome = session_init(session, options, begin_ns)
                                        ? TS_SCAN_DONE
                                        : scan__fail(ret_error, TS_SCAN_FAILED, "out of memory");
     if (outcome == TS_SCAN_DONE)
         outcome = check_selection(options, ret_error);
     if (outcome == TS_SCAN_DONE)
         outcome = scan_targets(session, ret_error);
-    scan__state_close(session->state);
-    session->state = NULL;
     if (outcome == TS_SCAN_DONE && !scan__assemble(session, &memory->arena, &report))
-        outcome = scan__fail(ret_error, TS_SCAN_FAILED, "out of memory for the report; select less");
+        outcome = scan__fail(
+            ret_error, TS_SCAN_FAILED,
+            "out of memory for the report; scan less at once, or raise the limit of the process (ulimit -v)");
     if (outcome != TS_SCAN_DONE) {
+        mask_error(session, &memory->arena, ret_error);
         memory_free(memory);
         return outcome;
     }
     report.memory = memory;
+    report.state_warning = session->state_warning.text[0] != '\0'
+                               ? ts_scan_report_mask(&report, session->state_warning.text)
+                               : NULL;
     report.took_ns = ts_clock_monotonic_ns() - begin_ns;
     *ret_report = report;
     return TS_SCAN_DONE;
 }
 
-void ts_scan_release(struct ts_report *report) {
+void ts_scan_report_release(struct ts_report *report) {
     memory_free(report->memory);
     *report = (struct ts_report){.memory = NULL};
+}
+
+const char *ts_scan_report_mask(const struct ts_report *report, const char *text) {
+    struct memory *memory = report->memory;
+    return (const char *)scan__masks_apply(&memory->session.masks, &memory->arena, ts_bytes_of_cstring(text))
+        .data;
 }

@@ -10,8 +10,11 @@
 
 #include "faults.h"
 #include "hits.h"
+#include "limits.h"
 #include "look.h"
+#include "masks.h"
 #include "profile.h"
+#include "state_warning.h"
 
 #include "scan/scan.h"
 
@@ -28,9 +31,15 @@ struct scan_commit {
 /* Where a content stands. */
 struct scan_stand {
     uint32_t content;
-    uint32_t commit; /* TS_REPORT_NONE: none */
-    uint32_t path;   /* text */
+    uint32_t commit;    /* TS_REPORT_NONE: none */
+    uint32_t path;      /* text; masked at the end of a repository */
+    uint32_t real_path; /* text: what allow entries are about; scan__session_stand sets it */
     enum ts_place place;
+};
+
+struct scan_old_finding {
+    struct ts_finding_id id;
+    struct scan_print print;
 };
 
 struct scan_target {
@@ -49,29 +58,31 @@ struct scan_session {
     struct ts_scan_progress own_progress;
     struct scan_hits hits;
     struct scan_faults faults;
+    struct scan_limits limits;
     struct scan_pile stands;
-    struct ts_finding_id *old_ids; /* findings that were there before, sorted: not reported */
-    size_t old_id_count;
+    struct ts_siphash_key print_key;
+    struct scan_masks masks;      /* of everything that was found; made when the report is */
+    struct scan_old_finding *old; /* findings that were there before, by id: not reported */
+    size_t old_count;
     struct scan_pile commits;
     struct scan_target *targets;
     size_t target_count; /* begun */
     struct scan_profile **profiles;
     size_t profile_count;
     struct scan_profile *plain; /* of targets without a configuration; one of profiles, or NULL */
-    struct scan_state *state;   /* opened when it is first asked for; NULL: none */
-    bool has_tried_state;
+    struct scan_state_warning state_warning;
     uint64_t limits_hit;
+    unsigned attempts_left; /* to scan this target, when this one is in vain */
     bool no_memory;
 };
-
-static inline bool scan__is_stopped(const struct scan_session *session) {
-    return atomic_load_explicit(&session->progress->stop, memory_order_relaxed);
-}
 
 /* The profile for a target, kept by the session. NULL with a line that says what is wrong. */
 struct scan_profile *scan__session_profile(struct scan_session *session,
                                            const struct scan_profile_source *source,
                                            struct ts_scan_error *ret_error);
+
+/* The session does not need it any more. */
+void scan__session_drop_profile(struct scan_profile *profile);
 
 /* Says what is wrong. Returns the outcome. */
 __attribute__((format(printf, 3, 4))) enum ts_scan_outcome
@@ -95,6 +106,9 @@ bool scan__looks_init(struct scan_looks *looks, struct scan_session *session,
 /* Adds to the target's row what they counted, and releases them. */
 void scan__looks_finish(struct scan_looks *looks, struct scan_session *session, struct ts_report_target *row);
 
+/* The largest object that is read by its id, and held whole: beside it, its delta and its base are held. */
+size_t scan__session_object_max(const struct scan_session *session);
+
 /* What is to be looked at in windows, and how large these are. */
 uint64_t scan__session_visit_memory(const struct scan_session *session, uint64_t taken);
 
@@ -109,6 +123,8 @@ enum ts_scan_outcome scan__folder(struct scan_session *session, struct scan_targ
                                   enum ts_place place, struct ts_scan_error *ret_error);
 enum ts_scan_outcome scan__file(struct scan_session *session, struct scan_target *target, const char *path,
                                 struct ts_scan_error *ret_error);
+enum ts_scan_outcome scan__bytes(struct scan_session *session, struct scan_target *target,
+                                 const struct ts_scan_target *given, struct ts_scan_error *ret_error);
 enum ts_scan_outcome scan__input(struct scan_session *session, struct scan_target *target, int fd,
                                  struct ts_scan_error *ret_error);
 

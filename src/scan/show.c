@@ -1,6 +1,7 @@
 #include "show.h"
 
 #include "base/assert.h"
+#include "base/endian.h"
 #include "base/redact.h"
 #include "base/utf8.h"
 #include "report/report.h"
@@ -10,6 +11,10 @@
 
 #define SIDE_MAX  4
 #define SIDE_PART 6
+/* Shorter secrets are masked only where they were found. */
+#define SAME_MIN  4
+/* A line that has so many short secrets is not shown: to look for each of them takes too long. */
+#define SHORT_MAX 32
 #define MASK      TS_REPORT_MASK
 #define CUT       "…"
 
@@ -95,11 +100,27 @@ static size_t drop_binary(char *text, size_t len) {
     return kept;
 }
 
-/* ---- the line ---- */
+/* ---- what is around a secret ---- */
 
-static bool is_inside_character(uint8_t byte) {
-    return (byte & 0xc0) == 0x80;
-}
+/*
+ * `around` as bytes: four numbers of two bytes, then the line. ESCAPE and LEFT_OUT stand for a run that was left out, ESCAPE and
+ * ITSELF for the byte ESCAPE, which no character of UTF-8 has; ESCAPE, HIDDEN and a byte for one that is not shown. Numbers count
+ * each of these as one.
+ */
+#define ESCAPE   0xff
+#define ITSELF   0
+#define LEFT_OUT 1
+#define HIDDEN   2
+
+struct head {
+    uint16_t at;   /* where the secret begins */
+    uint16_t from; /* what may be shown */
+    uint16_t to;
+    uint16_t is_cut; /* bits: the line goes on BEFORE and BEHIND */
+};
+#define HEAD_LEN   8
+#define CUT_BEFORE 1
+#define CUT_BEHIND 2
 
 /* The part of the line that is near enough. */
 static struct ts_span near_part(struct ts_bytes content, struct ts_span at) {
@@ -121,68 +142,206 @@ static void mask_span(bool *masked, struct ts_span part, struct ts_span secret) 
 }
 
 /* Elsewhere in the line, where no rule looked for it. */
-static void mask_same(bool *masked, struct ts_bytes part, struct ts_bytes same) {
-    for (size_t from = 0; same.len >= 4 && part.len - from >= same.len;) {
+static void hide_same(bool *hidden, struct ts_bytes part, struct ts_bytes same) {
+    for (size_t from = 0; same.len >= SAME_MIN && part.len - from >= same.len;) {
         const uint8_t *found = memmem(part.data + from, part.len - from, same.data, same.len);
         if (found == NULL)
             return;
         size_t at = (size_t)(found - part.data);
-        memset(masked + at, true, same.len);
-        from = at + same.len;
+        memset(hidden + at, true, same.len);
+        from = at + 1;
     }
 }
 
-static void find_masked(const struct scan_excerpt *excerpt, struct ts_span part, bool *masked) {
-    if (excerpt->shown)
-        return;
-    for (size_t i = 0; i < excerpt->secret_count; i++)
-        mask_span(masked, part, excerpt->secrets[i]);
-    mask_same(masked, ts_bytes_slice(excerpt->content, part), excerpt->same);
+static void find_masked(const struct scan_around *around, struct ts_span part, bool *masked) {
+    if (around->is_hidden)
+        memset(masked, true, part.len);
+    for (size_t i = 0; i < around->secret_count; i++)
+        mask_span(masked, part, around->secrets[i]);
+}
+
+/* Other secrets of the line have prints, unless they are too short. */
+static void find_hidden(const struct scan_around *around, struct ts_span part, bool *hidden) {
+    struct ts_bytes bytes = ts_bytes_slice(around->content, part);
+    size_t short_count = 0;
+    hide_same(hidden, bytes, around->same);
+    for (size_t i = 0; i < around->secret_count && short_count < SHORT_MAX; i++) {
+        if (around->secrets[i].len >= SCAN_PRINT_MIN)
+            continue;
+        hide_same(hidden, bytes, ts_bytes_slice(around->content, around->secrets[i]));
+        short_count++;
+    }
+    if (short_count == SHORT_MAX)
+        memset(hidden, true, part.len);
+}
+
+/* What is masked is left out. What is hidden and not masked stays: a longer secret may be known by it. The numbers of the head are
+ * places in bytes. */
+static size_t pack(const struct head *places, struct ts_bytes bytes, const bool *masked, const bool *hidden,
+                   char *ret_text) {
+    struct head head = *places;
+    uint8_t *out = (uint8_t *)ret_text;
+    size_t len = HEAD_LEN;
+    uint16_t count = 0;
+    for (size_t i = 0; i <= bytes.len; i++) {
+        bool goes_on = i > 0 && i < bytes.len && masked[i] && masked[i - 1];
+        uint16_t place = (uint16_t)(count - goes_on);
+        head.at = i <= places->at ? place : head.at;
+        head.from = i <= places->from ? place : head.from;
+        head.to = i <= places->to ? count : head.to;
+        if (i == bytes.len || goes_on)
+            continue;
+        bool is_hidden = hidden != NULL && hidden[i] && !masked[i];
+        if (masked[i] || is_hidden || bytes.data[i] == ESCAPE) {
+            out[len++] = ESCAPE;
+            out[len++] = masked[i] ? LEFT_OUT : is_hidden ? HIDDEN : ITSELF;
+        }
+        if (is_hidden || (!masked[i] && bytes.data[i] != ESCAPE))
+            out[len++] = bytes.data[i];
+        count++;
+    }
+    ts_le16_store(head.at, out);
+    ts_le16_store(head.from, out + 2);
+    ts_le16_store(head.to, out + 4);
+    ts_le16_store(head.is_cut, out + 6);
+    return len;
+}
+
+size_t scan__around(const struct scan_around *around, char ret_text[static SCAN_AROUND_SIZE]) {
+    bool masked[SCAN_EXCERPT_BEFORE + SCAN_EXCERPT_BEHIND] = {false};
+    bool hidden[SCAN_EXCERPT_BEFORE + SCAN_EXCERPT_BEHIND] = {false};
+    struct ts_bytes content = around->content;
+    struct ts_span near = near_part(content, around->at);
+    bool cut_before = near.from > 0 && content.data[near.from - 1] != '\n';
+    bool cut_behind = near.from + near.len < content.len && content.data[near.from + near.len] != '\n';
+    struct head places = {.at = (uint16_t)(around->at.from - near.from),
+                          .from = cut_before ? SCAN_EXCERPT_EDGE : 0,
+                          .to = (uint16_t)(cut_behind ? near.len - SCAN_EXCERPT_EDGE : near.len),
+                          .is_cut = (uint16_t)(cut_before * CUT_BEFORE | cut_behind * CUT_BEHIND)};
+    if (!around->shown) {
+        find_masked(around, near, masked);
+        find_hidden(around, near, hidden);
+    }
+    return pack(&places, ts_bytes_slice(content, near), masked, hidden, ret_text);
+}
+
+/* ---- the excerpt ---- */
+
+/* What is around a secret, a byte or a run that was left out at a time. */
+struct line {
+    struct head head;
+    size_t len;
+    uint8_t bytes[SCAN_EXCERPT_BEFORE +
+                  SCAN_EXCERPT_BEHIND]; /* a line break, which no line has, for what was left out */
+    bool masked[SCAN_EXCERPT_BEFORE + SCAN_EXCERPT_BEHIND];
+    bool has_hidden; /* bytes that are masked, and not left out */
+};
+
+/* An empty one is what there was no memory for. */
+static bool read_line(struct ts_bytes around, struct line *ret_line) {
+    ret_line->head = (struct head){.at = 0};
+    ret_line->len = 0;
+    ret_line->has_hidden = false;
+    if (around.len < HEAD_LEN)
+        return around.len == 0;
+    ret_line->head = (struct head){.at = ts_le16_load(around.data),
+                                   .from = ts_le16_load(around.data + 2),
+                                   .to = ts_le16_load(around.data + 4),
+                                   .is_cut = ts_le16_load(around.data + 6)};
+    for (size_t i = HEAD_LEN; i < around.len; i++) {
+        bool is_escape = around.data[i] == ESCAPE;
+        if (ret_line->len == sizeof ret_line->bytes || (is_escape && i + 1 == around.len))
+            return false;
+        uint8_t kind = is_escape ? around.data[++i] : ITSELF;
+        bool is_hidden = kind == HIDDEN && i + 1 < around.len;
+        uint8_t byte = is_hidden ? around.data[++i] : is_escape ? ESCAPE : around.data[i];
+        ret_line->bytes[ret_line->len] = kind == LEFT_OUT ? '\n' : byte;
+        ret_line->masked[ret_line->len++] = kind == LEFT_OUT || is_hidden;
+        ret_line->has_hidden = ret_line->has_hidden || is_hidden;
+    }
+    return ret_line->head.from <= ret_line->head.at && ret_line->head.at <= ret_line->head.to &&
+           ret_line->head.to <= ret_line->len;
+}
+
+bool scan__around_is_sound(struct ts_bytes around) {
+    struct line line;
+    return read_line(around, &line);
+}
+
+bool scan__around_touched(struct ts_bytes around, struct scan_masks *masks) {
+    struct line line;
+    bool sound = read_line(around, &line);
+    ts_assert(sound);
+    return line.has_hidden || scan__masks_touch(masks, ts_bytes_of(line.bytes, line.len));
+}
+
+static bool add_masks(struct line *line, struct scan_masks *masks) {
+    bool found[sizeof line->bytes];
+    if (masks == NULL || !scan__masks_find(masks, ts_bytes_of(line->bytes, line->len), found))
+        return line->has_hidden;
+    for (size_t i = 0; i < line->len; i++)
+        line->masked[i] = line->masked[i] || found[i];
+    return true;
+}
+
+size_t scan__around_mask(struct ts_bytes around, struct scan_masks *masks,
+                         char ret_text[static SCAN_AROUND_SIZE]) {
+    struct line line;
+    bool sound = read_line(around, &line);
+    ts_assert(sound);
+    return add_masks(&line, masks)
+               ? pack(&line.head, ts_bytes_of(line.bytes, line.len), line.masked, NULL, ret_text)
+               : 0;
+}
+
+static bool is_inside_character(uint8_t byte) {
+    return (byte & 0xc0) == 0x80;
 }
 
 /* How much of the line a byte takes when it is shown: a run of masked ones is one mask, counted at its last byte. */
-static size_t width_at(const bool *masked, size_t i, size_t len) {
-    if (!masked[i])
+static size_t width_at(const struct line *line, size_t i) {
+    if (!line->masked[i])
         return 1;
-    return i + 1 == len || !masked[i + 1] ? sizeof MASK - 1 : 0;
+    return i + 1 == line->len || !line->masked[i + 1] ? sizeof MASK - 1 : 0;
 }
 
-/* What of the part is shown, as places in it. A mask is shown whole or not at all: it has its width at its last byte. */
-static struct ts_span shown_part(struct ts_bytes part, const bool *masked, size_t secret_at) {
-    size_t from = secret_at;
+/* What of the line is shown. A mask is shown whole or not at all: it has its width at its last byte. */
+static struct ts_span shown_part(const struct line *line) {
+    const struct head *head = &line->head;
+    size_t from = head->at;
     size_t width = 0;
-    while (from > 0 && width + width_at(masked, from - 1, part.len) <= SCAN_EXCERPT_LEAD)
-        width += width_at(masked, --from, part.len);
+    while (from > head->from && width + width_at(line, from - 1) <= SCAN_EXCERPT_LEAD)
+        width += width_at(line, --from);
     size_t to = from;
-    for (width = 0; to < part.len && width + width_at(masked, to, part.len) <= SCAN_EXCERPT_MAX; to++)
-        width += width_at(masked, to, part.len);
-    while (from > 0 && from < secret_at && is_inside_character(part.data[from]))
+    for (width = 0; to < head->to && width + width_at(line, to) <= SCAN_EXCERPT_MAX; to++)
+        width += width_at(line, to);
+    while (from > 0 && from < head->at && is_inside_character(line->bytes[from]))
         from++;
-    while (to < part.len && to > from + 1 && is_inside_character(part.data[to]))
+    while (to < line->len && to > from + 1 && is_inside_character(line->bytes[to]))
         to--;
     return (struct ts_span){from, to - from};
 }
 
-size_t scan__excerpt(const struct scan_excerpt *excerpt, char ret_text[static SCAN_EXCERPT_SIZE]) {
-    bool masked[SCAN_EXCERPT_BEFORE + SCAN_EXCERPT_BEHIND] = {false};
-    struct ts_bytes content = excerpt->content;
-    struct ts_span near = near_part(content, excerpt->at);
-    struct ts_bytes part = ts_bytes_slice(content, near);
-    find_masked(excerpt, near, masked);
-    struct ts_span shown = shown_part(part, masked, excerpt->at.from - near.from);
-    size_t begin = near.from + shown.from;
-    size_t end = begin + shown.len;
-    bool is_cut = end < content.len && content.data[end] != '\n';
-    if (!is_cut && shown.len > 0 && content.data[end - 1] == '\r')
-        shown.len--;
-    size_t len = begin > 0 && content.data[begin - 1] != '\n' ? put(ret_text, 0, TS_BYTES(CUT)) : 0;
-    for (size_t i = shown.from; i < shown.from + shown.len; i++) {
-        if (!masked[i])
-            ret_text[len++] = (char)part.data[i];
-        else if (i == shown.from || !masked[i - 1])
+size_t scan__excerpt(struct ts_bytes around, struct scan_masks *masks,
+                     char ret_text[static SCAN_EXCERPT_SIZE]) {
+    struct line line;
+    bool sound = read_line(around, &line);
+    ts_assert(sound);
+    (void)add_masks(&line, masks);
+    struct ts_span shown = shown_part(&line);
+    size_t end = shown.from + shown.len;
+    bool begins = shown.from == 0 && (line.head.is_cut & CUT_BEFORE) == 0;
+    bool ends = end == line.len && (line.head.is_cut & CUT_BEHIND) == 0;
+    if (ends && shown.len > 0 && line.bytes[end - 1] == '\r')
+        end--;
+    size_t len = begins ? 0 : put(ret_text, 0, TS_BYTES(CUT));
+    for (size_t i = shown.from; i < end; i++) {
+        if (!line.masked[i])
+            ret_text[len++] = (char)line.bytes[i];
+        else if (i == shown.from || !line.masked[i - 1])
             len = put(ret_text, len, TS_BYTES(MASK));
     }
-    len = is_cut ? put(ret_text, len, TS_BYTES(CUT)) : len;
+    len = ends ? len : put(ret_text, len, TS_BYTES(CUT));
     return drop_binary(ret_text, len);
 }
 

@@ -7,15 +7,15 @@
 #include <stdlib.h>
 #include <string.h>
 
-#define TREE_BYTES_MAX ((size_t)64 << 20)
-#define FOLDERS_MAX    4096 /* nesting that no file system has */
-#define LISTED_MAX                                                                                           \
-    ((size_t)1 << 24) /* files and folders: trees can name one another so that there is no end */
+/* Of the memory, what each side may take: trees can name one another so that there is no end of files. */
+#define SIDE_SHARE  8
+/* What a file or folder takes beside its path: its row, in a list that has room for twice as many and is copied when it
+ * grows, and what the arena adds. */
+#define ENTRY_BYTES (3 * sizeof(struct folder) + 16)
 
 struct folder {
     struct ts_bytes path; /* "" or ending with a slash */
     struct ts_git_oid tree;
-    unsigned depth;
     bool is_in_head; /* of the index: HEAD has it as it is */
 };
 
@@ -35,7 +35,7 @@ struct lister {
     struct folders sparse;  /* folders of the index, by path */
     struct folders pending; /* trees that are still to be listed */
     struct scan_side *side; /* where their files go */
-    size_t listed;
+    uint64_t memory_left;   /* for that side */
 };
 
 static int compare_files(const void *a, const void *b) {
@@ -97,15 +97,17 @@ static enum listing list_entry(struct lister *l, const struct folder *parent,
     bool is_tree = ts_git_mode_is_tree(entry->mode);
     if (ts_git_mode_is_submodule(entry->mode))
         return LISTED;
-    if (++l->listed > LISTED_MAX)
+    size_t taken = parent->path.len + entry->name.len + ENTRY_BYTES;
+    if (taken > l->memory_left)
         return LISTED_TOO_MUCH;
+    l->memory_left -= taken;
     if (!join(&l->sides->arena, parent->path, entry->name, is_tree ? TS_BYTES("/") : TS_BYTES(""), &path))
         return LISTED_NO_MEMORY;
     bool done = true;
     if (!is_tree) {
         done = add_file(l->side, &(struct scan_side_file){path, entry->oid});
-    } else if (parent->depth < FOLDERS_MAX) {
-        struct folder folder = {path, entry->oid, parent->depth + 1, false};
+    } else {
+        struct folder folder = {.path = path, .tree = entry->oid};
         if (l->side != &l->sides->head || !is_sparse_and_same(l, &folder))
             done = add_folder(&l->pending, &folder);
     }
@@ -122,7 +124,9 @@ static void note_fault(struct lister *l, const struct folder *folder, enum ts_gi
     else if (error != TS_GIT_OK)
         scan__faults_sink(&l->session->faults).take(&l->session->faults, fault);
     else
-        scan__fault(&l->session->faults, "object %s: a folder of the index, and not a sound tree; 'git fsck'",
+        scan__fault(&l->session->faults,
+                    "object %s: a folder of the index that is not a valid tree; run "
+                    "'git fsck'",
                     ts_git_oid_format(l->target->hash, &folder->tree, hex));
 }
 
@@ -132,7 +136,8 @@ static enum listing list_tree(struct lister *l, const struct folder *folder) {
     struct ts_git_tree_entry entry;
     enum ts_git_tree_step step = TS_GIT_TREE_BAD;
     enum listing listing = LISTED;
-    enum ts_git_error error = ts_git_object_read(l->repo, &folder->tree, TREE_BYTES_MAX, &content, &fault);
+    enum ts_git_error error =
+        ts_git_object_read(l->repo, &folder->tree, scan__session_object_max(l->session), &content, &fault);
     if (error != TS_GIT_OK) {
         note_fault(l, folder, error, &fault);
         return LISTED;
@@ -150,6 +155,8 @@ static enum listing list_tree(struct lister *l, const struct folder *folder) {
 /* A tree and all below it. */
 static enum listing list_all(struct lister *l, struct scan_side *side, const struct folder *top) {
     enum listing listing = LISTED;
+    if (l->side != side)
+        l->memory_left = l->session->memory_bytes / SIDE_SHARE;
     l->side = side;
     l->pending.count = 0;
     if (!add_folder(&l->pending, top))
@@ -164,12 +171,12 @@ static enum listing list_all(struct lister *l, struct scan_side *side, const str
 /* ---- the sides ---- */
 
 /* The first tree of HEAD; false when there is no commit yet. */
-static bool head_tree(struct ts_git_repo *repo, struct ts_git_oid *ret_tree) {
+static bool head_tree(struct ts_git_repo *repo, size_t object_max, struct ts_git_oid *ret_tree) {
     struct ts_git_oid head;
     struct ts_git_content content;
     struct ts_git_commit commit;
     if (ts_git_repo_resolve(repo, "HEAD", &head, NULL) != TS_GIT_OK ||
-        ts_git_object_read(repo, &head, TREE_BYTES_MAX, &content, NULL) != TS_GIT_OK)
+        ts_git_object_read(repo, &head, object_max, &content, NULL) != TS_GIT_OK)
         return false;
     bool done = content.type == TS_GIT_COMMIT &&
                 ts_git_commit_parse(ts_git_repo_hash(repo), ts_bytes_of(content.bytes, content.len), &commit);
@@ -187,7 +194,7 @@ static enum listing list_index(struct lister *l, const struct ts_git_staged *ind
         if (entry->is_intent_to_add || ts_git_mode_is_submodule(entry->mode))
             continue;
         if (ts_git_mode_is_tree(entry->mode))
-            done = add_folder(&l->sparse, &(struct folder){path, entry->oid, 0, false});
+            done = add_folder(&l->sparse, &(struct folder){.path = path, .tree = entry->oid});
         else
             done = add_file(&l->sides->staged, &(struct scan_side_file){path, entry->oid});
         if (!done)
@@ -195,6 +202,18 @@ static enum listing list_index(struct lister *l, const struct ts_git_staged *ind
     }
     if (l->sparse.count > 0)
         qsort(l->sparse.items, l->sparse.count, sizeof *l->sparse.items, compare_folders);
+    return LISTED;
+}
+
+/* What of a side does not fit into the memory is left out, and said. */
+static enum listing list_side(struct lister *l, struct scan_side *side, const struct folder *top) {
+    enum listing listing = list_all(l, side, top);
+    if (listing != LISTED_TOO_MUCH)
+        return listing;
+    scan__fault(&l->session->faults, "the files of %s exceed the memory limit: %s; raise --memory",
+                side == &l->sides->head ? "HEAD" : "the index",
+                side == &l->sides->head ? "staged secrets that are already in HEAD may be reported"
+                                        : "the rest is not scanned");
     return LISTED;
 }
 
@@ -207,28 +226,19 @@ enum ts_scan_outcome scan__sides_list(struct scan_sides *sides, struct scan_sess
                                       struct scan_target *target, struct ts_git_repo *repo,
                                       const struct ts_git_staged *index, struct ts_scan_error *ret_error) {
     struct lister l = {.sides = sides, .session = session, .target = target, .repo = repo};
-    struct folder top = {.depth = 0};
+    struct folder top = {.is_in_head = false};
     *sides = (struct scan_sides){.head = {.items = NULL}};
     enum listing listing = list_index(&l, index);
-    if (listing == LISTED && head_tree(repo, &top.tree))
-        listing = list_all(&l, &sides->head, &top);
+    if (listing == LISTED && head_tree(repo, scan__session_object_max(session), &top.tree))
+        listing = list_side(&l, &sides->head, &top);
     for (size_t i = 0; listing == LISTED && i < l.sparse.count; i++)
         if (!l.sparse.items[i].is_in_head)
-            listing = list_all(&l, &sides->staged, &l.sparse.items[i]);
+            listing = list_side(&l, &sides->staged, &l.sparse.items[i]);
     free(l.sparse.items);
     free(l.pending.items);
     sort(&sides->head);
     sort(&sides->staged);
-    switch (listing) {
-    case LISTED:
-        return TS_SCAN_DONE;
-    case LISTED_TOO_MUCH:
-        return scan__fail(ret_error, TS_SCAN_FAILED, "more than %zu files and folders in HEAD or the index",
-                          LISTED_MAX);
-    case LISTED_NO_MEMORY:
-        return scan__fail(ret_error, TS_SCAN_FAILED, "out of memory");
-    }
-    ts_unreachable("every outcome is told");
+    return listing == LISTED ? TS_SCAN_DONE : scan__fail(ret_error, TS_SCAN_FAILED, "out of memory");
 }
 
 void scan__sides_release(struct scan_sides *sides) {

@@ -11,6 +11,8 @@
 #include <stdlib.h>
 #include <string.h>
 
+/* Of the memory, what the entries of the index may take. */
+#define INDEX_SHARE    2
 #define BLOB_BYTES_MAX ((size_t)16 << 20) /* larger ones come in windows */
 
 struct staged {
@@ -20,6 +22,7 @@ struct staged {
     struct ts_git_repo *repo;
     struct scan_looks looks;
     struct scan_sides sides;
+    size_t blob_max; /* larger ones come in windows */
 };
 
 /* ---- blobs ---- */
@@ -62,11 +65,13 @@ static enum ts_git_error look_in_windows(struct large *large, const struct ts_gi
                                          struct ts_git_fault *ret_fault) {
     struct staged *s = large->s;
     struct ts_git_visitor visitor = {.visit = visit_window, .release = release_windows, .ctx = large};
-    struct ts_git_visit_options options = {.threads = 1,
-                                           .wanted = wanted,
-                                           .memory_bytes = scan__session_visit_memory(s->session, 0),
-                                           .overlap_bytes = scan__look_overlap(s->target->profile),
-                                           .spill_dir = s->session->spill_dir};
+    struct ts_git_visit_options options = {
+        .threads = 1,
+        .wanted = wanted,
+        .memory_bytes = scan__session_visit_memory(s->session, s->session->memory_bytes / 2),
+        .overlap_bytes = scan__look_overlap(s->target->profile),
+        .spill_dir = s->session->spill_dir,
+        .watch = scan__watch(s->session)};
     if (!large->is_old)
         options.faults = scan__faults_sink(&s->session->faults);
     enum ts_git_error error = ts_git_visit(s->repo, &options, &visitor, ret_stats, ret_fault);
@@ -92,7 +97,7 @@ static void look_at_file(struct staged *s, const struct scan_side_file *file) {
     struct ts_git_content blob;
     struct ts_git_fault fault;
     struct ts_git_visit_stats stats = {.bytes = 0};
-    enum ts_git_error error = ts_git_object_read(s->repo, &file->oid, BLOB_BYTES_MAX, &blob, &fault);
+    enum ts_git_error error = ts_git_blob_read(s->repo, &file->oid, s->blob_max, &blob, &fault);
     if (error == TS_GIT_OK) {
         note_outcome(
             s, scan__look_whole(&s->looks.items[0], &content, ts_bytes_of(blob.bytes, blob.len), NULL, NULL),
@@ -106,6 +111,7 @@ static void look_at_file(struct staged *s, const struct scan_side_file *file) {
         s->target->row.missing_by_design++;
     else if (error != TS_GIT_OK)
         scan__faults_sink(&s->session->faults).take(&s->session->faults, &fault);
+    scan__worked(s->session, &s->looks.items[0]);
     s->target->row.blobs++;
     s->target->row.bytes += stats.bytes;
     atomic_fetch_add_explicit(&s->session->progress->objects, 1, memory_order_relaxed);
@@ -115,19 +121,23 @@ static void look_at_file(struct staged *s, const struct scan_side_file *file) {
 /* ---- what was there before ---- */
 
 static int compare_ids(const void *a, const void *b) {
-    return memcmp(a, b, sizeof(struct ts_finding_id));
+    const struct scan_old_finding *x = a;
+    const struct scan_old_finding *y = b;
+    return memcmp(&x->id, &y->id, sizeof x->id);
 }
 
 static bool keep_old(struct staged *s, const struct scan_hits *old) {
     size_t count = old->finding_table.count;
-    s->session->old_ids = calloc(count + 1, sizeof *s->session->old_ids);
-    if (s->session->old_ids == NULL)
+    s->session->old = calloc(count + 1, sizeof *s->session->old);
+    if (s->session->old == NULL)
         return false;
-    for (size_t i = 0; i < count; i++)
-        s->session->old_ids[i] = scan__hits_findings(old)[i].id;
+    for (size_t i = 0; i < count; i++) {
+        const struct scan_finding *finding = &scan__hits_findings(old)[i];
+        s->session->old[i] = (struct scan_old_finding){.id = finding->id, .print = finding->print};
+    }
     if (count > 0)
-        qsort(s->session->old_ids, count, sizeof *s->session->old_ids, compare_ids);
-    s->session->old_id_count = count;
+        qsort(s->session->old, count, sizeof *s->session->old, compare_ids);
+    s->session->old_count = count;
     return true;
 }
 
@@ -136,7 +146,7 @@ static void look_at_old(struct staged *s, struct scan_look *look, const struct t
                         struct ts_git_set **large) {
     struct scan_content content = {.oid = *oid, .kind = SCAN_CONTENT_STAGED};
     struct ts_git_content blob;
-    enum ts_git_error error = ts_git_object_read(s->repo, oid, BLOB_BYTES_MAX, &blob, NULL);
+    enum ts_git_error error = ts_git_blob_read(s->repo, oid, s->blob_max, &blob, NULL);
     if (error == TS_GIT_OK) {
         (void)scan__look_whole(look, &content, ts_bytes_of(blob.bytes, blob.len), NULL, NULL);
         free(blob.bytes);
@@ -146,17 +156,33 @@ static void look_at_old(struct staged *s, struct scan_look *look, const struct t
     }
 }
 
-/* What cannot be read has no findings. */
-static void look_at_all_old(struct staged *s, struct scan_look *look) {
+static int compare_oids(const void *a, const void *b) {
+    return ts_git_oid_compare(a, b);
+}
+
+/* What cannot be read has no findings. A content is looked at once, at however many paths it was. */
+static bool look_at_all_old(struct staged *s, struct scan_look *look) {
+    const struct scan_side *head = &s->sides.head;
     struct ts_git_set *wanted = NULL;
-    for (size_t i = 0; i < s->sides.head.count && !scan__is_stopped(s->session); i++)
-        if (!scan__side_has(&s->sides.staged, &s->sides.head.items[i]))
-            look_at_old(s, look, &s->sides.head.items[i].oid, &wanted);
+    struct ts_git_oid *oids = calloc(head->count + 1, sizeof *oids);
+    size_t count = 0;
+    if (oids == NULL)
+        return false;
+    for (size_t i = 0; i < head->count; i++)
+        if (!scan__side_has(&s->sides.staged, &head->items[i]))
+            oids[count++] = head->items[i].oid;
+    if (count > 0)
+        qsort(oids, count, sizeof *oids, compare_oids);
+    for (size_t i = 0; i < count && !scan__is_stopped(s->session); i++)
+        if (i == 0 || !ts_git_oid_equal(&oids[i - 1], &oids[i]))
+            look_at_old(s, look, &oids[i], &wanted);
+    free(oids);
     if (wanted == NULL)
-        return;
+        return true;
     struct large large = {.s = s, .look = look, .content = {.kind = SCAN_CONTENT_STAGED}, .is_old = true};
     (void)look_in_windows(&large, wanted, NULL, NULL);
     ts_git_set_free(wanted);
+    return true;
 }
 
 /* Findings of the files that change or go, as HEAD has them: a commit does not bring what it moves or leaves. */
@@ -166,14 +192,15 @@ static bool find_old(struct staged *s) {
     struct scan_hits_options hits = {.held_max = (size_t)(s->session->memory_bytes / 16),
                                      .findings_max = s->session->hits.findings_max,
                                      .spill_dir = s->session->spill_dir};
-    struct scan_look_options options = {.profile = s->target->profile, .hits = &old};
+    struct scan_look_options options = {
+        .profile = s->target->profile, .hits = &old, .print_key = s->session->print_key};
     if (!scan__hits_init(&old, &hits))
         return false;
     bool done = scan__look_init(&look, &options);
     if (done) {
-        look_at_all_old(s, &look);
+        done = look_at_all_old(s, &look);
         scan__look_release(&look);
-        done = keep_old(s, &old);
+        done = done && keep_old(s, &old);
     }
     scan__hits_release(&old);
     return done;
@@ -217,12 +244,20 @@ enum ts_scan_outcome scan__staged(struct scan_session *session, struct scan_targ
     struct staged s = {.session = session,
                        .target = target,
                        .target_index = (uint32_t)(target - session->targets),
-                       .repo = repo};
+                       .repo = repo,
+                       .blob_max = scan__session_object_max(session)};
     struct ts_git_staged staged;
     struct ts_git_fault fault;
     const char *file = session->options->index_file;
-    enum ts_git_error error = file != NULL ? ts_git_staged_read_file(repo, file, &staged, &fault)
-                                           : ts_git_staged_read(repo, &staged, &fault);
+    uint64_t memory_max = session->memory_bytes / INDEX_SHARE;
+    s.blob_max = s.blob_max < BLOB_BYTES_MAX ? s.blob_max : BLOB_BYTES_MAX;
+    enum ts_git_error error = file != NULL ? ts_git_staged_read_file(repo, file, memory_max, &staged, &fault)
+                                           : ts_git_staged_read(repo, memory_max, &staged, &fault);
+    if (error == TS_GIT_TOO_LARGE) {
+        scan__fault(&session->faults,
+                    "the index exceeds the memory limit and is not scanned; raise --memory");
+        return TS_SCAN_DONE;
+    }
     if (error != TS_GIT_OK) {
         char line[400];
         return scan__fail(ret_error, TS_SCAN_BAD_TARGET, "%s",

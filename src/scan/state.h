@@ -1,35 +1,82 @@
 /*
- * What scans leave for later ones, in the user's state folder: an embedded store of this project, of which one process at a
- * time has the use.
+ * What scans of one repository leave for later ones, in the user's state folder.
  *
- *     FOLDER/scan.lock    held while a scan uses the store
- *     FOLDER/scan/        the store: docs/formats/state.md has its keys and values
+ *     FOLDER/scan/print-key      of the prints of secrets, in all repositories
+ *     FOLDER/scan/ID/            ID is that of the repository
+ *         lock                   held (flock) by the scan that adds to it
+ *         about                  the salt of its evidence, and where the repository is
+ *         k-RULES-NUMBER         known objects
+ *         h-RULES-JUDGING-NUMBER contents with hits
+ *         s-RULES-JUDGING        the result of a whole scan
+ *         u-RULES-JUDGING        empty: its time is that of the last scan that added something
  *
- * It is a cache. What cannot be opened or written costs time and a note, never a finding; what is damaged is removed and
- * made anew.
+ * It is a cache. What cannot be read or written costs time and a line of warning, never a finding and never the scan: after
+ * a failure nothing more is written, and what was read before is as good as ever. A file is added to by the process that
+ * made it and by no other, or is put in place whole; so reading needs no lock.
  */
 #ifndef TS_SCAN_STATE_H
 #define TS_SCAN_STATE_H
 
-#include "faults.h"
+#include "segment.h"
 
-#include "turnstone/store.h"
+#include "base/siphash.h"
+
+/* What files belong to. */
+struct scan_use {
+    uint8_t repo[SCAN_STATE_ID_LEN];
+    uint8_t rules[SCAN_STATE_ID_LEN];
+    uint8_t judging[SCAN_STATE_ID_LEN];
+};
 
 struct scan_state;
 
-/* NULL, and a note that says why, when it cannot be used. */
-struct scan_state *scan__state_open(const char *folder, struct scan_faults *faults);
+struct scan_state_place {
+    const char *folder;
+    struct scan_use use;
+    struct ts_siphash_key print_key; /* becomes that of the folder when it has none */
+    unsigned files_left; /* descriptors that the scan itself may need: with fewer, it does without state */
+};
+
+/* NULL when it cannot be used. What is in place must outlive it. */
+struct scan_state *scan__state_open(const struct scan_state_place *place, struct scan_state_warning *warning);
 void scan__state_close(struct scan_state *state);
 
-/* Every row whose key begins with prefix, in order, until the callback says false: the value is not sound. False when
- * something was damaged: then a note says so, and the store is empty. */
-typedef bool scan_state_row(void *ctx, struct ts_bytes key, struct ts_bytes value);
-bool scan__state_each(struct scan_state *state, struct ts_bytes prefix, scan_state_row *row, void *ctx);
+/* The page of the snapshot that has this fingerprint, borrowed from the segment, which the caller closes. False when there is
+ * none: then there is nothing to close. */
+bool scan__state_snapshot(struct scan_state *state, const uint8_t fingerprint[static SCAN_FINGERPRINT_LEN],
+                          struct scan_segment *ret_segment, struct ts_bytes *ret_page);
 
-/* All or nothing, and durable. False when it could not be written: nothing more will be, and a note says so. */
-bool scan__state_apply(struct scan_state *state, const struct ts_op *ops, size_t count);
+/* For a scan that looks at objects, before what follows: takes the lock. False when nothing is known and nothing can be
+ * kept. */
+bool scan__state_begin(struct scan_state *state);
 
-/* Removes every row whose key begins with prefix. */
-void scan__state_drop(struct scan_state *state, struct ts_bytes prefix);
+/* What evidence is keyed by; of SCAN_SALT_LEN bytes. */
+const uint8_t *scan__state_salt(const struct scan_state *state);
+
+/* Pages of KNOWN or HITS, the latest files first. The callback says false of a page that is not sound: the rest of its file is
+ * left out. */
+typedef bool scan_state_page(void *ctx, struct ts_bytes page);
+void scan__state_each(struct scan_state *state, enum scan_segment_kind kind, scan_state_page *take,
+                      void *ctx);
+
+/* KNOWN or HITS. After a failure, which becomes the warning, it does nothing. */
+void scan__state_add(struct scan_state *state, enum scan_segment_kind kind, struct ts_bytes page);
+void scan__state_put_snapshot(struct scan_state *state,
+                              const uint8_t fingerprint[static SCAN_FINGERPRINT_LEN], struct ts_bytes page);
+
+/* Where the repository is, so that what belongs to it goes with it; "" when that is not to be written: then it never does. */
+void scan__state_note_path(struct scan_state *state, const char *path);
+
+/* Whether there is any file of this kind. */
+bool scan__state_has(const struct scan_state *state, enum scan_segment_kind kind);
+
+/* Removes hits and snapshot: a secret stands in one of their texts. Needs no lock, and works on a full disk. */
+void scan__state_drop_texts(struct scan_state *state);
+
+/* Many small files, or damaged ones: it is time to write all of it anew, as KNOWN or HITS, in one file. Pages that are added
+ * between begin and end take the place of all there were; when a write fails, these stay. */
+bool scan__state_is_scattered(struct scan_state *state, enum scan_segment_kind kind);
+bool scan__state_rewrite_begin(struct scan_state *state, enum scan_segment_kind kind);
+void scan__state_rewrite_end(struct scan_state *state, enum scan_segment_kind kind);
 
 #endif

@@ -113,22 +113,56 @@ static bool is_kind(uint64_t number) {
 }
 
 void scan__known_encode(struct scan_buffer *buffer, enum ts_git_hash hash, const struct scan_known *known) {
-    uint8_t bytes[TS_GIT_OID_MAX + 8];
+    uint8_t bytes[TS_GIT_OID_MAX + 16];
     size_t len = ts_git_hash_len(hash);
     memcpy(bytes, known->oid.bytes, len);
     ts_le64_store(known->size << 2 | (uint64_t)known->kind, bytes + len);
+    ts_le64_store(known->evidence, bytes + len + 5);
+    ts_le16_store(known->pack <= SCAN_KNOWN_PACKS_MAX ? (uint16_t)known->pack : 0, bytes + len + 13);
     scan__buffer_put(buffer, ts_bytes_of(bytes, scan__known_len(hash)));
 }
 
-bool scan__known_decode(const uint8_t *bytes, enum ts_git_hash hash, struct scan_known *ret_known) {
+static struct scan_known decode_known(const uint8_t *bytes, enum ts_git_hash hash) {
     uint8_t number[8] = {0};
-    memcpy(number, bytes + ts_git_hash_len(hash), 5);
+    const uint8_t *rest = bytes + ts_git_hash_len(hash);
+    memcpy(number, rest, 5);
     uint64_t both = ts_le64_load(number);
-    if (!is_kind(both & 3))
+    return (struct scan_known){.oid = ts_git_oid_of(hash, bytes),
+                               .size = both >> 2,
+                               .kind = (enum scan_content_kind)(both & 3),
+                               .evidence = ts_le64_load(rest + 5),
+                               .pack = ts_le16_load(rest + 13)};
+}
+
+void scan__known_page_encode(const struct scan_known_page *page, struct scan_buffer *buffer) {
+    scan__buffer_put_number(buffer, page->pack_count);
+    scan__buffer_put(buffer, ts_bytes_of(page->packs, page->pack_count * TS_GIT_PACK_ID_LEN));
+    scan__buffer_put(buffer, page->items);
+}
+
+bool scan__known_page_decode(struct ts_bytes bytes, enum ts_git_hash hash, struct scan_known_page *ret_page) {
+    struct reader reader = {.rest = bytes};
+    size_t count = take_count(&reader, TS_GIT_PACK_ID_LEN);
+    struct ts_bytes packs = take(&reader, (uint64_t)count * TS_GIT_PACK_ID_LEN);
+    if (reader.is_bad || count > SCAN_KNOWN_PACKS_MAX || reader.rest.len % scan__known_len(hash) != 0)
         return false;
-    *ret_known = (struct scan_known){
-        .oid = ts_git_oid_of(hash, bytes), .size = both >> 2, .kind = (enum scan_content_kind)(both & 3)};
+    struct scan_known_page page = {
+        .hash = hash, .packs = packs.data, .pack_count = count, .items = reader.rest};
+    for (size_t i = 0; i < scan__known_page_count(&page); i++) {
+        struct scan_known known = scan__known_page_at(&page, i);
+        if (!is_kind((uint64_t)known.kind) || known.evidence == 0 || known.pack > count)
+            return false;
+    }
+    *ret_page = page;
     return true;
+}
+
+size_t scan__known_page_count(const struct scan_known_page *page) {
+    return page->items.len / scan__known_len(page->hash);
+}
+
+struct scan_known scan__known_page_at(const struct scan_known_page *page, size_t index) {
+    return decode_known(page->items.data + index * scan__known_len(page->hash), page->hash);
 }
 
 /* ---- writing material ---- */
@@ -191,7 +225,7 @@ static void collect(struct writer *writer) {
         const struct scan_content *content = &writer->all[material->contents[i]];
         add_place(texts, content->path);
         for (uint64_t k = content->first_hit; k < content->first_hit + content->hit_count; k++) {
-            add_place(texts, writer->hits[k].excerpt);
+            add_place(texts, writer->hits[k].around);
             add_place(texts, writer->hits[k].allows);
             add_place(texts, writer->hits[k].pragma);
             add_place(&writer->used, writer->hits[k].finding);
@@ -218,6 +252,14 @@ static void put_bytes(struct scan_buffer *buffer, struct ts_bytes bytes) {
     scan__buffer_put(buffer, bytes);
 }
 
+static void put_print(struct scan_buffer *buffer, const struct scan_print *print) {
+    uint8_t hash[8];
+    ts_le64_store(print->hash, hash);
+    scan__buffer_put_number(buffer, print->len);
+    scan__buffer_put(buffer, ts_bytes_of(hash, sizeof hash));
+    scan__buffer_put(buffer, ts_bytes_of(print->head, sizeof print->head));
+}
+
 static void put_tables(struct writer *writer) {
     struct scan_buffer *buffer = writer->buffer;
     scan__buffer_put_number(buffer, writer->texts.count);
@@ -228,6 +270,7 @@ static void put_tables(struct writer *writer) {
         const struct scan_finding *finding = &writer->findings[writer->used.items[i]];
         scan__buffer_put(buffer, ts_bytes_of(finding->id.text, TS_FINDING_ID_LEN));
         put_bytes(buffer, ts_bytes_of_cstring(finding->rule->id));
+        put_print(buffer, &finding->print);
         put_text(writer, finding->redacted);
     }
 }
@@ -235,7 +278,7 @@ static void put_tables(struct writer *writer) {
 static void put_hit(struct writer *writer, const struct scan_hit *hit) {
     struct scan_buffer *buffer = writer->buffer;
     scan__buffer_put_number(buffer, number_of(&writer->used, hit->finding));
-    put_text(writer, hit->excerpt);
+    put_text(writer, hit->around);
     put_text(writer, hit->allows);
     put_text(writer, hit->pragma);
     scan__buffer_put_number(buffer, hit->line);
@@ -250,6 +293,12 @@ static void put_hit(struct writer *writer, const struct scan_hit *hit) {
         scan__buffer_put_number(buffer, hit->encodings[i]);
 }
 
+static void put_evidence(struct scan_buffer *buffer, uint64_t evidence) {
+    uint8_t bytes[8];
+    ts_le64_store(evidence, bytes);
+    scan__buffer_put(buffer, ts_bytes_of(bytes, sizeof bytes));
+}
+
 static void put_contents(struct writer *writer) {
     const struct scan_material *material = writer->material;
     size_t oid_len = ts_git_hash_len(material->hash);
@@ -260,6 +309,7 @@ static void put_contents(struct writer *writer) {
         scan__buffer_put(writer->buffer, ts_bytes_of(content->commit.bytes, oid_len));
         scan__buffer_put_number(writer->buffer, (uint64_t)content->kind);
         scan__buffer_put_number(writer->buffer, content->size);
+        put_evidence(writer->buffer, content->evidence);
         put_text(writer, content->path);
         scan__buffer_put_number(writer->buffer, content->hit_count);
         for (uint64_t k = 0; k < content->hit_count; k++)
@@ -321,9 +371,10 @@ void scan__material_encode(const struct scan_material *material, struct scan_buf
 
 /* ---- reading material ---- */
 
-#define NOT_YET     UINT32_MAX
+#define NOT_YET       UINT32_MAX
 /* A number is a byte at least. */
-#define HIT_LEN_MIN (12 + TS_ENCODING_DEPTH)
+#define HIT_LEN_MIN   (12 + TS_ENCODING_DEPTH)
+#define PRINT_LEN_MIN (8 + SCAN_PRINT_HEAD_LEN)
 
 struct known_text {
     struct ts_bytes bytes;
@@ -376,6 +427,17 @@ static const struct ts_rule *find_rule(const struct ts_ruleset *rules, struct ts
     return NULL;
 }
 
+static struct scan_print take_print(struct loader *loader) {
+    struct scan_print print = {.len = (uint32_t)take_below(&loader->reader, UINT32_MAX)};
+    struct ts_bytes hash = take(&loader->reader, sizeof print.hash);
+    struct ts_bytes head = take(&loader->reader, sizeof print.head);
+    if (loader->reader.is_bad)
+        return print;
+    print.hash = ts_le64_load(hash.data);
+    memcpy(print.head, head.data, sizeof print.head);
+    return print;
+}
+
 static void take_tables(struct loader *loader) {
     struct reader *reader = &loader->reader;
     loader->text_count = take_count(reader, 1);
@@ -383,7 +445,7 @@ static void take_tables(struct loader *loader) {
     reader->is_bad = reader->is_bad || loader->texts == NULL;
     for (size_t i = 0; i < loader->text_count && !reader->is_bad; i++)
         loader->texts[i] = (struct known_text){take(reader, take_number(reader)), NOT_YET};
-    loader->finding_count = take_count(reader, TS_FINDING_ID_LEN + 2);
+    loader->finding_count = take_count(reader, TS_FINDING_ID_LEN + 3 + PRINT_LEN_MIN);
     loader->findings = calloc(loader->finding_count + 1, sizeof *loader->findings);
     reader->is_bad = reader->is_bad || loader->findings == NULL;
     for (size_t i = 0; i < loader->finding_count && !reader->is_bad; i++) {
@@ -394,6 +456,7 @@ static void take_tables(struct loader *loader) {
         memcpy(finding->made.id.text, id.data, TS_FINDING_ID_LEN);
         finding->place = NOT_YET;
         finding->made.rule = find_rule(loader->rules, take(reader, take_number(reader)));
+        finding->made.print = take_print(loader);
         const struct known_text *redacted = take_text(loader);
         if (reader->is_bad || finding->made.rule == NULL) {
             reader->is_bad = true;
@@ -408,8 +471,13 @@ static bool take_hit(struct loader *loader, bool is_wanted, struct scan_hit *hit
     struct reader *reader = &loader->reader;
     size_t number = (size_t)take_below(reader, loader->finding_count);
     bool was_taking = loader->is_taking;
+    struct known_text *around = take_text(loader);
+    if (around == NULL || (!was_taking && !scan__around_is_sound(around->bytes))) {
+        reader->is_bad = true;
+        return true;
+    }
+    *hit = (struct scan_hit){.around = is_wanted ? place_text(loader, around) : SCAN_NO_TEXT};
     loader->is_taking = is_wanted;
-    *hit = (struct scan_hit){.excerpt = take_text_place(loader)};
     hit->allows = take_text_place(loader);
     hit->pragma = take_text_place(loader);
     loader->is_taking = was_taking;
@@ -442,6 +510,8 @@ static void take_content(struct loader *loader, size_t index) {
     reader->is_bad = reader->is_bad || !is_kind(kind);
     content.kind = (enum scan_content_kind)kind;
     content.size = take_number(reader);
+    struct ts_bytes evidence = take(reader, 8);
+    content.evidence = reader->is_bad ? 0 : ts_le64_load(evidence.data);
     content.is_whole = true;
     const struct known_text *name = take_text(loader);
     size_t count = take_count(reader, HIT_LEN_MIN);
@@ -451,7 +521,8 @@ static void take_content(struct loader *loader, size_t index) {
         return;
     }
     content.name = name->bytes;
-    struct scan_known known = {.oid = content.oid, .size = content.size, .kind = content.kind};
+    struct scan_known known = {
+        .oid = content.oid, .size = content.size, .kind = content.kind, .evidence = content.evidence};
     bool is_wanted = loader->is_taking && (sink->wants == NULL || sink->wants(sink->ctx, &known));
     size_t kept = 0;
     for (size_t i = 0; i < count && !reader->is_bad; i++)

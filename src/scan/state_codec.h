@@ -9,6 +9,8 @@
 
 #include "session.h"
 
+#include "git/evidence.h"
+
 /* ---- bytes that grow ---- */
 
 struct scan_buffer {
@@ -36,19 +38,36 @@ struct scan_known {
     struct ts_git_oid oid;
     uint64_t size;
     enum scan_content_kind kind; /* BLOB, COMMIT or TAG */
+    uint64_t evidence;           /* of what it was made from; never 0 */
+    uint32_t pack;               /* its place in the page's packs, plus 1; 0: none of them */
 };
 
 /* Larger ones are not written down: they are read again. */
-#define SCAN_KNOWN_SIZE_MAX ((UINT64_C(1) << 38) - 1)
+#define SCAN_KNOWN_SIZE_MAX  ((UINT64_C(1) << 38) - 1)
+
+/* More packs are not told apart. */
+#define SCAN_KNOWN_PACKS_MAX ((size_t)UINT16_MAX - 1)
 
 static inline size_t scan__known_len(enum ts_git_hash hash) {
-    return ts_git_hash_len(hash) + 5;
+    return ts_git_hash_len(hash) + 15;
 }
 
 void scan__known_encode(struct scan_buffer *buffer, enum ts_git_hash hash, const struct scan_known *known);
 
-/* One of scan__known_len bytes. False when it is none. */
-bool scan__known_decode(const uint8_t *bytes, enum ts_git_hash hash, struct scan_known *ret_known);
+/* A page of them: the ids of packs, and items of scan__known_len bytes. */
+struct scan_known_page {
+    enum ts_git_hash hash;
+    const uint8_t *packs; /* of TS_GIT_PACK_ID_LEN bytes each */
+    size_t pack_count;
+    struct ts_bytes items;
+};
+
+void scan__known_page_encode(const struct scan_known_page *page, struct scan_buffer *buffer);
+
+/* Borrows bytes. False when it is not sound. */
+bool scan__known_page_decode(struct ts_bytes bytes, enum ts_git_hash hash, struct scan_known_page *ret_page);
+size_t scan__known_page_count(const struct scan_known_page *page);
+struct scan_known scan__known_page_at(const struct scan_known_page *page, size_t index);
 
 /* ---- material ---- */
 

@@ -9,8 +9,6 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
-#define TREE_BYTES_MAX ((size_t)64 << 20)
-
 /* ---- in a folder ---- */
 
 /* The part of a path before the next slash, which is moved behind it. Empty parts and dots are passed over. */
@@ -87,44 +85,63 @@ static bool find_entry(enum ts_git_hash hash, struct ts_bytes tree, struct ts_by
     return false;
 }
 
-/* The blob that has this path in HEAD. */
-static bool find_in_head(struct ts_git_repo *repo, const char *path, struct ts_git_oid *ret_oid) {
-    enum ts_git_hash hash = ts_git_repo_hash(repo);
+/* The first tree of HEAD. */
+static enum scan_tree_has head_tree(const struct scan_tree *tree, struct ts_git_oid *ret_tree,
+                                    struct ts_git_fault *ret_fault) {
     struct ts_git_content content;
     struct ts_git_commit commit;
-    struct ts_git_oid at;
-    if (ts_git_repo_resolve(repo, "HEAD", &at, NULL) != TS_GIT_OK ||
-        ts_git_object_read(repo, &at, TREE_BYTES_MAX, &content, NULL) != TS_GIT_OK)
-        return false;
-    bool done = content.type == TS_GIT_COMMIT &&
-                ts_git_commit_parse(hash, ts_bytes_of(content.bytes, content.len), &commit);
-    at = done ? commit.tree : at;
+    struct ts_git_oid head;
+    if (ts_git_repo_resolve(tree->repo, "HEAD", &head, NULL) != TS_GIT_OK)
+        return SCAN_TREE_HAS_NOT;
+    if (ts_git_object_read(tree->repo, &head, tree->object_max, &content, ret_fault) != TS_GIT_OK)
+        return SCAN_TREE_DAMAGED;
+    bool done =
+        content.type == TS_GIT_COMMIT &&
+        ts_git_commit_parse(ts_git_repo_hash(tree->repo), ts_bytes_of(content.bytes, content.len), &commit);
+    if (done)
+        *ret_tree = commit.tree;
     free(content.bytes);
-    while (done) {
-        struct ts_bytes part = next_part(&path);
-        struct ts_git_tree_entry entry;
-        if (ts_git_object_read(repo, &at, TREE_BYTES_MAX, &content, NULL) != TS_GIT_OK)
-            return false;
-        done = content.type == TS_GIT_TREE &&
-               find_entry(hash, ts_bytes_of(content.bytes, content.len), part, &entry);
-        free(content.bytes);
-        if (done && *path == '\0') {
-            *ret_oid = entry.oid;
-            return (entry.mode & 0170000u) == 0100000u;
-        }
-        done = done && ts_git_mode_is_tree(entry.mode);
-        at = done ? entry.oid : at;
-    }
-    return false;
+    return done ? SCAN_TREE_HAS : SCAN_TREE_HAS_NOT; /* the scan of HEAD says what is wrong with it */
 }
 
-static enum scan_profile_read read_in_head(struct ts_git_repo *repo, const char *path, size_t max,
+/* The blob that has this path in HEAD. */
+static enum scan_tree_has find_in_head(const struct scan_tree *tree, const char *path,
+                                       struct ts_git_oid *ret_oid, struct ts_git_fault *ret_fault) {
+    enum ts_git_hash hash = ts_git_repo_hash(tree->repo);
+    struct ts_git_content content;
+    struct ts_git_oid at;
+    enum scan_tree_has has = head_tree(tree, &at, ret_fault);
+    while (has == SCAN_TREE_HAS) {
+        struct ts_bytes part = next_part(&path);
+        struct ts_git_tree_entry entry;
+        if (ts_git_object_read(tree->repo, &at, tree->object_max, &content, ret_fault) != TS_GIT_OK)
+            return SCAN_TREE_DAMAGED;
+        bool found = content.type == TS_GIT_TREE &&
+                     find_entry(hash, ts_bytes_of(content.bytes, content.len), part, &entry);
+        free(content.bytes);
+        if (found && *path == '\0') {
+            *ret_oid = entry.oid;
+            return (entry.mode & 0170000u) == 0100000u ? SCAN_TREE_HAS : SCAN_TREE_HAS_NOT;
+        }
+        has = found && ts_git_mode_is_tree(entry.mode) ? SCAN_TREE_HAS : SCAN_TREE_HAS_NOT;
+        at = found ? entry.oid : at;
+    }
+    return has;
+}
+
+static enum scan_profile_read read_in_head(const struct scan_tree *tree, const char *path, size_t max,
                                            struct scan_profile_file *ret_file) {
     struct ts_git_oid oid;
     struct ts_git_content content;
-    if (!find_in_head(repo, path, &oid))
+    switch (find_in_head(tree, path, &oid, NULL)) {
+    case SCAN_TREE_HAS_NOT:
         return SCAN_PROFILE_ABSENT;
-    if (ts_git_object_read(repo, &oid, max, &content, NULL) != TS_GIT_OK)
+    case SCAN_TREE_DAMAGED:
+        return SCAN_PROFILE_UNREADABLE;
+    case SCAN_TREE_HAS:
+        break;
+    }
+    if (ts_git_blob_read(tree->repo, &oid, max, &content, NULL) != TS_GIT_OK)
         return SCAN_PROFILE_UNREADABLE;
     *ret_file = (struct scan_profile_file){content.bytes, content.len};
     return SCAN_PROFILE_READ;
@@ -132,21 +149,31 @@ static enum scan_profile_read read_in_head(struct ts_git_repo *repo, const char 
 
 /* ---- either ---- */
 
-bool scan__tree_has(struct scan_tree *tree, const char *path) {
-    if (tree->folder == NULL) {
-        struct ts_git_oid oid;
-        return find_in_head(tree->repo, path, &oid);
-    }
+static enum scan_tree_has head_has(const struct scan_tree *tree, const char *path,
+                                   struct ts_git_fault *ret_fault) {
+    struct ts_git_oid oid;
+    struct ts_git_content content = {.bytes = NULL};
+    enum scan_tree_has has = find_in_head(tree, path, &oid, ret_fault);
+    if (has != SCAN_TREE_HAS)
+        return has;
+    enum ts_git_error error = ts_git_object_read(tree->repo, &oid, tree->object_max, &content, ret_fault);
+    free(content.bytes);
+    return error == TS_GIT_OK || error == TS_GIT_TOO_LARGE ? SCAN_TREE_HAS : SCAN_TREE_DAMAGED;
+}
+
+enum scan_tree_has scan__tree_has(struct scan_tree *tree, const char *path, struct ts_git_fault *ret_fault) {
+    if (tree->folder == NULL)
+        return head_has(tree, path, ret_fault);
     int fd = open_below(tree->folder, path);
     if (fd < 0)
-        return errno != ENOENT && errno != ENOTDIR;
+        return errno == ENOENT || errno == ENOTDIR ? SCAN_TREE_HAS_NOT : SCAN_TREE_HAS;
     close(fd);
-    return true;
+    return SCAN_TREE_HAS;
 }
 
 enum scan_profile_read scan__tree_read(void *ctx, const char *path, size_t max,
                                        struct scan_profile_file *ret_file) {
     struct scan_tree *tree = ctx;
     return tree->folder != NULL ? read_below(tree->folder, path, max, ret_file)
-                                : read_in_head(tree->repo, path, max, ret_file);
+                                : read_in_head(tree, path, max, ret_file);
 }

@@ -7,15 +7,20 @@
 
 #include "profile.h"
 
+struct ts_git_fault;
 struct ts_git_repo;
 
 struct scan_tree {
     const char *folder; /* NULL: HEAD's tree */
     struct ts_git_repo *repo;
+    size_t object_max; /* larger trees are not looked into */
 };
 
-/* Whether there is something of this name, readable or not. */
-bool scan__tree_has(struct scan_tree *tree, const char *path);
+enum scan_tree_has { SCAN_TREE_HAS, SCAN_TREE_HAS_NOT, SCAN_TREE_DAMAGED };
+
+/* Whether there is something of this name that can be used or not. DAMAGED, with a fault, when the way to it in HEAD's tree, or
+ * its blob, cannot be read from the repository. */
+enum scan_tree_has scan__tree_has(struct scan_tree *tree, const char *path, struct ts_git_fault *ret_fault);
 
 /* A scan_profile_reader; ctx is a struct scan_tree. */
 enum scan_profile_read scan__tree_read(void *ctx, const char *path, size_t max,

@@ -1,36 +1,22 @@
 #include "usage.h"
 
 #include "look_impl.h"
-
-#include "base/endian.h"
-#include "os/clock.h"
+#include "state_files.h"
 
 #include <errno.h>
-#include <stddef.h>
+#include <fcntl.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/file.h>
+#include <sys/stat.h>
 #include <unistd.h>
 
-/* Of the layouts and of what keys mean; in every key. */
-#define FORMAT 1
-
-static void extend(struct scan_state_key *key, const void *bytes, size_t len) {
-    memcpy(key->bytes + key->len, bytes, len);
-    key->len += len;
-}
-
-struct scan_state_key scan__state_key(enum scan_state_kind kind, const struct scan_use *use) {
-    struct scan_state_key key = {.bytes = {FORMAT, (uint8_t)kind}, .len = 2};
-    extend(&key, use->repo, sizeof use->repo);
-    extend(&key, use->rules, sizeof use->rules);
-    if (kind != SCAN_STATE_KNOWN)
-        extend(&key, use->judging, sizeof use->judging);
-    return key;
-}
-
+/* A use of a repository, or a repository. */
 struct entry {
     struct scan_use use;
-    uint64_t time_ms;
+    char name[SCAN_STATE_NAME_SIZE];
+    int64_t time_s;
+    long time_ns;
     bool is_gone; /* the repository is not there any more */
 };
 
@@ -40,82 +26,141 @@ struct entries {
     size_t capacity;
 };
 
-static bool take_row(void *ctx, struct ts_bytes key, struct ts_bytes value) {
-    struct entries *entries = ctx;
-    char path[4096];
-    if (key.len != 2 + sizeof(struct scan_use) || value.len < 8 || value.len - 8 >= sizeof path)
-        return false;
-    if (!SCAN_GROW(entries->items, entries->capacity, entries->count + 1))
-        return true;
-    struct entry *entry = &entries->items[entries->count++];
-    *entry = (struct entry){.time_ms = ts_be64_load(value.data)};
-    memcpy(&entry->use, key.data + 2, sizeof entry->use);
-    memcpy(path, value.data + 8, value.len - 8);
-    path[value.len - 8] = '\0';
-    entry->is_gone = access(path, F_OK) != 0 && (errno == ENOENT || errno == ENOTDIR);
-    return true;
-}
-
 /* The latest first. */
 static int compare(const void *a, const void *b) {
     const struct entry *x = a;
     const struct entry *y = b;
-    return (x->time_ms < y->time_ms) - (x->time_ms > y->time_ms);
+    if (x->time_s != y->time_s)
+        return x->time_s < y->time_s ? 1 : -1;
+    return (x->time_ns < y->time_ns) - (x->time_ns > y->time_ns);
 }
 
-static bool is_needed(const struct entries *kept, const struct scan_use *use) {
+static bool add_entry(struct entries *entries, int folder, const char *file, const char *name) {
+    struct stat status;
+    if (fstatat(folder, file, &status, AT_SYMLINK_NOFOLLOW) != 0 ||
+        !SCAN_GROW(entries->items, entries->capacity, entries->count + 1))
+        return false;
+    struct entry *entry = &entries->items[entries->count++];
+    *entry = (struct entry){.time_s = status.st_mtim.tv_sec, .time_ns = status.st_mtim.tv_nsec};
+    memcpy(entry->name, name, strlen(name) + 1);
+    return true;
+}
+
+static void sort(struct entries *entries) {
+    if (entries->count > 1)
+        qsort(entries->items, entries->count, sizeof *entries->items, compare);
+}
+
+int scan__use_note(int folder, const struct scan_use *use) {
+    struct scan_state_name name = scan__state_name('u', use);
+    int fd = openat(folder, name.text, O_WRONLY | O_CREAT | O_CLOEXEC | O_NOFOLLOW | O_NONBLOCK, 0600);
+    if (fd < 0)
+        return errno;
+    int error = futimens(fd, NULL) == 0 ? 0 : errno;
+    close(fd);
+    if (error == 0 && utimensat(folder, SCAN_STATE_ABOUT, NULL, AT_SYMLINK_NOFOLLOW) != 0)
+        error = errno;
+    return error;
+}
+
+/* ---- uses of one repository ---- */
+
+static bool is_kept(const struct entries *kept, char letter, const struct scan_use *use) {
     for (size_t i = 0; i < kept->count; i++)
-        if (memcmp(&kept->items[i].use, use, offsetof(struct scan_use, judging)) == 0)
+        if (memcmp(kept->items[i].use.rules, use->rules, sizeof use->rules) == 0 &&
+            (letter == 'k' || memcmp(kept->items[i].use.judging, use->judging, sizeof use->judging) == 0))
             return true;
     return false;
 }
 
-static void drop(struct scan_state *state, enum scan_state_kind kind, const struct scan_use *use) {
-    struct scan_state_key key = scan__state_key(kind, use);
-    scan__state_drop(state, scan__state_key_bytes(&key));
+void scan__use_prune(int folder) {
+    struct scan_state_names names;
+    struct entries uses = {.items = NULL};
+    scan__state_list(folder, "", &names);
+    for (size_t i = 0; i < names.count; i++) {
+        char letter;
+        struct scan_use use;
+        if (!scan__state_name_parse(names.items[i], &letter, &use) || letter != 'u')
+            continue;
+        if (add_entry(&uses, folder, names.items[i], names.items[i]))
+            uses.items[uses.count - 1].use = use;
+    }
+    sort(&uses);
+    bool is_over = uses.count > SCAN_USES_MAX;
+    uses.count = is_over ? SCAN_USES_MAX : uses.count;
+    for (size_t i = 0; i < names.count && is_over; i++) {
+        char letter;
+        struct scan_use use;
+        if (scan__state_name_parse(names.items[i], &letter, &use) && !is_kept(&uses, letter, &use))
+            (void)unlinkat(folder, names.items[i], 0);
+    }
+    free(uses.items);
+    scan__state_names_release(&names);
 }
 
-/* Moves what stays to the front, and removes the rest. */
-static void prune(struct scan_state *state, struct entries *all) {
-    if (all->count > 1)
-        qsort(all->items, all->count, sizeof *all->items, compare);
-    struct entries kept = {.items = all->items};
-    size_t removed = 0;
-    for (size_t i = 0; i < all->count; i++) {
-        struct entry entry = all->items[i];
-        size_t same = 0;
-        for (size_t k = 0; k < kept.count; k++)
-            same += memcmp(kept.items[k].use.repo, entry.use.repo, sizeof entry.use.repo) == 0;
-        if (!entry.is_gone && same < SCAN_USES_MAX && kept.count < SCAN_USES_TOTAL_MAX) {
-            all->items[i] = kept.items[kept.count];
-            kept.items[kept.count++] = entry;
-        } else {
-            removed++;
+/* ---- repositories ---- */
+
+/* Only what is ours: the user may have put anything there. */
+static void remove_target(int all, const char *name) {
+    int folder = openat(all, name, O_RDONLY | O_DIRECTORY | O_CLOEXEC | O_NOFOLLOW);
+    int lock = folder < 0 ? -1
+                          : openat(folder, SCAN_STATE_LOCK,
+                                   O_RDWR | O_CREAT | O_CLOEXEC | O_NOFOLLOW | O_NONBLOCK, 0600);
+    if (lock >= 0 && flock(lock, LOCK_EX | LOCK_NB) == 0) {
+        struct scan_state_names names;
+        scan__state_list(folder, "", &names);
+        for (size_t i = 0; i < names.count; i++) {
+            char letter;
+            struct scan_use use;
+            if (scan__state_name_parse(names.items[i], &letter, &use) ||
+                strcmp(names.items[i], SCAN_STATE_NEW) == 0)
+                (void)unlinkat(folder, names.items[i], 0);
         }
+        scan__state_names_release(&names);
+        /* The folder is ours while it has this file. */
+        (void)unlinkat(folder, SCAN_STATE_ABOUT, 0);
+        (void)unlinkat(folder, SCAN_STATE_LOCK, 0);
+        (void)unlinkat(all, name, AT_REMOVEDIR);
     }
-    for (size_t i = kept.count; i < kept.count + removed; i++) {
-        const struct scan_use *use = &all->items[i].use;
-        drop(state, SCAN_STATE_SNAPSHOT, use);
-        drop(state, SCAN_STATE_HITS, use);
-        if (!is_needed(&kept, use))
-            drop(state, SCAN_STATE_KNOWN, use);
-        drop(state, SCAN_STATE_USE, use);
-    }
+    if (lock >= 0)
+        close(lock);
+    if (folder >= 0)
+        close(folder);
 }
 
-void scan__use_note(struct scan_state *state, const struct scan_use *use, const char *path) {
-    uint8_t value[8 + 4096];
-    struct scan_state_key key = scan__state_key(SCAN_STATE_USE, use);
-    struct ts_bytes text = ts_bytes_of_cstring(path);
-    if (text.len >= sizeof value - 8)
+static void add_target(struct entries *targets, int all, const char *name) {
+    struct scan_state_about about;
+    int folder = openat(all, name, O_RDONLY | O_DIRECTORY | O_CLOEXEC | O_NOFOLLOW);
+    if (folder < 0)
         return;
-    ts_be64_store(ts_clock_wall_ms(), value);
-    memcpy(value + 8, text.data, text.len);
-    struct ts_op op = {
-        .kind = TS_OP_PUT, .key = scan__state_key_bytes(&key), .value = ts_bytes_of(value, 8 + text.len)};
-    struct entries entries = {.items = NULL};
-    if (scan__state_apply(state, &op, 1) &&
-        scan__state_each(state, ts_bytes_of(key.bytes, 2), take_row, &entries))
-        prune(state, &entries);
-    free(entries.items);
+    struct scan_use use = {.repo = {0}};
+    bool is_ours = scan__state_about_read(folder, &about);
+    if (is_ours)
+        memcpy(use.repo, about.repo, sizeof use.repo);
+    is_ours = is_ours && strcmp(scan__state_folder_name(&use).text, name) == 0;
+    if (is_ours && add_entry(targets, folder, SCAN_STATE_ABOUT, name))
+        targets->items[targets->count - 1].is_gone =
+            about.path[0] != '\0' && access(about.path, F_OK) != 0 && (errno == ENOENT || errno == ENOTDIR);
+    close(folder);
+}
+
+void scan__use_prune_targets(int all, const struct scan_use *own) {
+    struct scan_state_names names;
+    struct entries targets = {.items = NULL};
+    struct scan_state_name own_name = scan__state_folder_name(own);
+    scan__state_list(all, "", &names);
+    for (size_t i = 0; i < names.count; i++)
+        if (strlen(names.items[i]) == 2 * (size_t)SCAN_STATE_ID_LEN &&
+            strcmp(names.items[i], own_name.text) != 0)
+            add_target(&targets, all, names.items[i]);
+    sort(&targets);
+    size_t kept = 1;
+    for (size_t i = 0; i < targets.count; i++) {
+        if (!targets.items[i].is_gone && kept < SCAN_TARGETS_MAX)
+            kept++;
+        else
+            remove_target(all, targets.items[i].name);
+    }
+    free(targets.items);
+    scan__state_names_release(&names);
 }

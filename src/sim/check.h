@@ -113,6 +113,7 @@ struct sim__run_model {
 
 struct sim__cooldown {
     bool there;
+    bool was_there; /* when its store was looked at before */
     uint64_t until_ms;
     uint32_t place;
 };

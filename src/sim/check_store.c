@@ -356,8 +356,13 @@ static void look_at_cooldown(struct sim__world *world, const struct ts_row *row,
         return;
     }
     for (uint32_t i = 0; i < world->worker_count; i++) {
-        if (ts_worker_id_equal(&entry.worker, sim__worker_id(world, i)))
-            world->model->cooldowns[i] = (struct sim__cooldown){true, entry.until.ms, tally->place};
+        if (!ts_worker_id_equal(&entry.worker, sim__worker_id(world, i)))
+            continue;
+        struct sim__cooldown *cooldown = &world->model->cooldowns[i];
+        if (cooldown->was_there && cooldown->place == tally->place && entry.until.ms < cooldown->until_ms &&
+            sim__place_now(&world->places[tally->place]) < cooldown->until_ms)
+            sim__broken(world, "cooldown", "the cooldown of worker %u was shortened", (unsigned)i);
+        *cooldown = (struct sim__cooldown){true, cooldown->was_there, entry.until.ms, tally->place};
     }
 }
 
@@ -448,8 +453,11 @@ bool sim__is_quiet(const struct sim__world *world) {
 
 static void forget_cooldowns(struct sim__world *world, uint32_t place) {
     for (uint32_t i = 0; i < world->worker_count; i++) {
-        if (world->model->cooldowns[i].place == place)
-            world->model->cooldowns[i].there = false;
+        struct sim__cooldown *cooldown = &world->model->cooldowns[i];
+        if (cooldown->place != place)
+            continue;
+        cooldown->was_there = cooldown->there;
+        cooldown->there = false;
     }
 }
 

@@ -83,7 +83,8 @@ static void take_hold(struct sim__worker *worker, const struct ts_acquire_result
  * claim looked at it. */
 static void check_cooldown(struct sim__worker *worker, uint32_t run, const struct sim__cooldown *before) {
     struct sim__world *world = worker->actor.world;
-    if (before->there && sim__place_now(&world->places[before->place]) < before->until_ms)
+    if (before->there && world->runs[run].config.cooldown_ms > 0 &&
+        sim__place_now(&world->places[before->place]) < before->until_ms)
         sim__broken(world, "cooldown", "worker %u was served before its time", (unsigned)worker->number);
     if (world->runs[run].config.cooldown_ms > 0 && worker->actor.struck == 0 &&
         !world->model->cooldowns[worker->number].there)
@@ -139,15 +140,20 @@ void sim__acquire(struct sim__worker *worker, uint32_t run, uint64_t shard) {
         take_hold(worker, &view);
 }
 
+/* Shards of different runs can have the same id and fence. */
+static bool is_same_lease(const struct ts_lease *a, const struct ts_lease *b) {
+    return ts_lease_shard(a).run.v == ts_lease_shard(b).run.v &&
+           ts_lease_shard(a).shard.v == ts_lease_shard(b).shard.v &&
+           ts_lease_fence(a).v == ts_lease_fence(b).v;
+}
+
 static bool is_session_lease(const struct sim__worker *worker, const struct ts_lease *lease) {
     const struct ts_lease *held = worker->session == NULL ? NULL : ts_coord_session_lease(worker->session);
-    return held != NULL && ts_lease_shard(held).shard.v == ts_lease_shard(lease).shard.v &&
-           ts_lease_fence(held).v == ts_lease_fence(lease).v;
+    return held != NULL && is_same_lease(held, lease);
 }
 
 static bool is_held(const struct sim__worker *worker, const struct ts_lease *lease) {
-    return worker->holding && ts_lease_shard(&worker->lease).shard.v == ts_lease_shard(lease).shard.v &&
-           ts_lease_fence(&worker->lease).v == ts_lease_fence(lease).v;
+    return worker->holding && is_same_lease(&worker->lease, lease);
 }
 
 /* Errors by which a worker knows that its lease is gone. */
@@ -170,7 +176,7 @@ void sim__renew(struct sim__worker *worker, const struct ts_lease *lease) {
             renewed = *ts_coord_session_lease(worker->session);
     } else {
         const struct ts_renew_op op = {.tenant = world->tenants[worker->tenant], .lease = presented};
-        error = ts_coord_renew(worker->coord, &op, &renewed, &result, &detail);
+        error = ts_coord_renew(worker->coord, &op, NULL, &renewed, &result, &detail);
     }
     if (worker->actor.dead)
         return;
@@ -241,16 +247,16 @@ static struct sim__answer of_checkpoint(struct sim__worker *worker, const struct
         const enum ts_checkpoint_error error =
             by_session
                 ? ts_coord_session_checkpoint(worker->session, by->op_id, &payload.cursor, &outcome, &detail)
-                : ts_coord_checkpoint(worker->coord, &(struct ts_cursor_op){*by, payload.cursor}, &outcome,
-                                      &detail);
+                : ts_coord_checkpoint(worker->coord, &(struct ts_cursor_op){*by, payload.cursor}, NULL,
+                                      &outcome, &detail);
         variant = ts_checkpoint_error_variant(error);
         ok = error == TS_CHECKPOINT_OK;
     } else {
         const enum ts_complete_error error =
             by_session
                 ? ts_coord_session_complete(worker->session, by->op_id, &payload.cursor, &outcome, &detail)
-                : ts_coord_complete(worker->coord, &(struct ts_cursor_op){*by, payload.cursor}, &outcome,
-                                    &detail);
+                : ts_coord_complete(worker->coord, &(struct ts_cursor_op){*by, payload.cursor}, NULL,
+                                    &outcome, &detail);
         variant = ts_complete_error_variant(error);
         ok = error == TS_COMPLETE_OK;
     }
@@ -265,8 +271,9 @@ static struct sim__answer of_park(struct sim__worker *worker, const struct sim__
     struct ts_coord_outcome outcome;
     struct ts_coord_detail detail = {0};
     const enum ts_park_error error =
-        by_session ? ts_coord_session_park(worker->session, by->op_id, op->reason, &outcome, &detail)
-                   : ts_coord_park(worker->coord, &(struct ts_park_op){*by, op->reason}, &outcome, &detail);
+        by_session
+            ? ts_coord_session_park(worker->session, by->op_id, op->reason, &outcome, &detail)
+            : ts_coord_park(worker->coord, &(struct ts_park_op){*by, op->reason}, NULL, &outcome, &detail);
     const struct sim__answer answer =
         error == TS_PARK_OK ? done(&outcome) : refused(ts_park_error_variant(error), &detail);
     if (!worker->actor.dead)
@@ -288,7 +295,7 @@ static struct sim__answer of_split(struct sim__worker *worker, const struct sim_
         error = by_session ? ts_coord_session_split_replace(worker->session, by->op_id, list, children,
                                                             &outcome, &detail)
                            : ts_coord_split_replace(worker->coord, &(struct ts_split_replace_op){*by, list},
-                                                    children, &outcome, &detail);
+                                                    NULL, children, &outcome, &detail);
     } else {
         payload.keys[0] = sim__key_of(op->key);
         const struct ts_new_shard residual = {
@@ -298,7 +305,7 @@ static struct sim__answer of_split(struct sim__worker *worker, const struct sim_
                     ? ts_coord_session_split_residual(worker->session, by->op_id, &residual, &result,
                                                       &outcome, &detail)
                     : ts_coord_split_residual(worker->coord, &(struct ts_split_residual_op){*by, residual},
-                                              &result, &outcome, &detail);
+                                              NULL, &result, &outcome, &detail);
         children->count = 1;
         children->children[0] = result.residual;
     }

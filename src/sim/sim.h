@@ -103,8 +103,8 @@ struct ts_sim_counts {
     uint64_t calm_steps; /* with the faults off, until everything had ended */
     uint64_t virtual_ms;
     uint64_t calls;
-    uint64_t transactions;
-    uint64_t checks; /* of stores */
+    uint64_t transactions; /* over several stores */
+    uint64_t checks;       /* of stores */
     uint64_t executed[TS_SIM_OPERATION_COUNT];
     uint64_t replayed[TS_SIM_OPERATION_COUNT];
     uint64_t refused[TS_SIM_OPERATION_COUNT];

@@ -26,7 +26,7 @@ static bool open_process(struct sim__worker *worker) {
         .seed = ts_prng_next(&world->prng),
         .tries_max = 8 + (uint32_t)sim__below(world, 16),
         .event = tell_event,
-        .event_context = worker,
+        .context = worker,
     };
     const struct ts_coord_io io = sim__coord_io(worker);
     worker->coord = ts_coord_new_over(&io, &options);

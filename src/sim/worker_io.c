@@ -47,13 +47,23 @@ static bool txn_pause(void *context) {
     return !actor->dead;
 }
 
+static uint64_t txn_now_us(void *context) {
+    return ((const struct sim__actor *)context)->world->now_ms * 1000;
+}
+
+static void txn_sleep_us(void *context, uint64_t us) {
+    sim__sleep(context, (us + 999) / 1000);
+}
+
 struct ts_txn_virtual_io sim__txn_io(struct sim__actor *actor) {
     return (struct ts_txn_virtual_io){.context = actor,
                                       .place_count = actor->world->place_count,
                                       .cluster = "turnstone's sim",
                                       .start = txn_start,
                                       .wait = txn_wait,
-                                      .pause = txn_pause};
+                                      .pause = txn_pause,
+                                      .now_us = txn_now_us,
+                                      .sleep_us = txn_sleep_us};
 }
 
 /* A process whose coordinator was fenced goes on under another uuid. */
@@ -65,8 +75,8 @@ static struct ts_txn_virtual *coordinator_of(struct sim__worker *worker) {
         worker->txn = NULL;
     }
     if (worker->txn == NULL) {
-        struct ts_txn_virtual_options options = {.total_ms = SIM_TOTAL_MS};
         const uint64_t number = ++world->uuids;
+        struct ts_txn_virtual_options options = {.total_ms = SIM_TOTAL_MS, .seed = number};
         memcpy(options.uuid, &(uint8_t[8]){0}, 8);
         for (size_t i = 0; i < 8; i++)
             options.uuid[8 + i] = (uint8_t)(number >> (8 * (7 - i)));
@@ -81,12 +91,16 @@ static void io_txn(void *context, const struct ts_txn_part *parts, size_t count,
     struct sim__worker *worker = context;
     struct sim__world *world = worker->actor.world;
     struct ts_txn_virtual *coordinator = coordinator_of(worker);
-    world->result->counts.transactions++;
     if (coordinator == NULL) {
         *ret_result =
             (struct ts_txn_result){.outcome = TS_TXN_REFUSED, .reason = TS_STORE_FAILED, .op = SIZE_MAX};
         return;
     }
+    if (count == 1) {
+        ts_txn_virtual_run(coordinator, parts, 1, 0, ret_result);
+        return;
+    }
+    world->result->counts.transactions++;
     sim__event(world, "begins a transaction", worker->number, count);
     worker->actor.in_txn++;
     ts_txn_virtual_run(coordinator, parts, count, (size_t)sim__below(world, count), ret_result);

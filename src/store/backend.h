@@ -7,6 +7,7 @@
 #ifndef TS_STORE_BACKEND_H
 #define TS_STORE_BACKEND_H
 
+#include "past.h"
 #include "records.h"
 
 struct store__backend;
@@ -51,6 +52,9 @@ struct store__backend_ops {
                                   struct ts_store_error *ret_error);
 
     enum ts_store_result (*sync)(struct store__backend *backend, struct ts_store_error *ret_error);
+
+    /* The directory that the records are in; NULL for a backend without one. */
+    struct store__origin (*origin)(struct store__backend *backend);
     void (*close)(struct store__backend *backend);
 };
 

@@ -24,7 +24,7 @@ static enum ts_store_result check_op(const struct ts_op *op, size_t index, struc
         break;
     }
     if (op->kind > TS_OP_ADD)
-        return store__error(ret_error, TS_STORE_BAD_BATCH, index, "operation %zu: no such kind of operation",
+        return store__error(ret_error, TS_STORE_BAD_BATCH, index, "operation %zu: unknown kind of operation",
                             index);
     if (op->key.len == 0)
         return store__error(ret_error, TS_STORE_BAD_BATCH, index,
@@ -175,7 +175,7 @@ static enum ts_store_result check_gid(const char *gid, struct ts_store_error *re
 static enum ts_store_result check_read(const struct ts_call *call, struct ts_store_error *ret_error) {
     if (call->key_count > TS_STORE_BATCH_OPS_MAX)
         return store__error(ret_error, TS_STORE_TOO_LARGE, SIZE_MAX,
-                            "%zu keys are read at once; at most %d can be", call->key_count,
+                            "cannot read %zu keys at once; the limit is %d", call->key_count,
                             TS_STORE_BATCH_OPS_MAX);
     for (size_t i = 0; i < call->key_count; i++) {
         if (call->keys[i].len == 0)

@@ -16,11 +16,13 @@
 #include "base/assert.h"
 #include "base/bytes.h"
 #include "base/hash64.h"
+#include "meet.h"
 #include "os/clock.h"
 #include "os/entropy.h"
 #include "same.h"
 #include "url.h"
 
+#include <stdatomic.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -31,6 +33,8 @@ struct ts_cluster {
     size_t count;
     struct ts_store **stores; /* NULL where not yet opened */
     struct ts_meta *metas;
+    bool *met;             /* which stores have met the others of this process (meet.h) */
+    atomic_bool inherited; /* what processes before this one have left was looked at */
     struct ts_router router;
     void *router_memory;
 };
@@ -43,6 +47,7 @@ void ts_cluster_close(struct ts_cluster *cluster) {
     if (cluster->metas != NULL)
         explicit_bzero(cluster->metas, cluster->count * sizeof *cluster->metas);
     free(cluster->metas);
+    free(cluster->met);
     free(cluster->stores);
     free(cluster->router_memory);
     free(cluster);
@@ -55,7 +60,8 @@ static struct ts_cluster *cluster_new(size_t count) {
     cluster->count = count;
     cluster->stores = calloc(count, sizeof(struct ts_store *));
     cluster->metas = calloc(count, sizeof *cluster->metas);
-    if (cluster->stores != NULL && cluster->metas != NULL)
+    cluster->met = calloc(count, sizeof *cluster->met);
+    if (cluster->stores != NULL && cluster->metas != NULL && cluster->met != NULL)
         return cluster;
     ts_cluster_close(cluster);
     return NULL;
@@ -168,7 +174,7 @@ static enum ts_store_result build_router(struct ts_cluster *cluster, const char 
         return route_by_ranges(cluster, routing + sizeof range - 1, ret_error);
     enum ts_router_strategy strategy;
     if (!ts_router_strategy_from_name(routing, &strategy) || strategy == TS_ROUTER_STRATEGY_RANGE)
-        return bad_routing(ret_error, "it is xxh64, single, fnv1a, jump or range:STORE:START-END,...");
+        return bad_routing(ret_error, "choose xxh64, single, fnv1a, jump or range:STORE:START-END,...");
     if (strategy == TS_ROUTER_STRATEGY_SINGLE) {
         ts_router_init_single(&cluster->router);
         return TS_STORE_OK;
@@ -251,11 +257,12 @@ static enum ts_store_result compare_places(const struct ts_cluster *cluster,
             return not_initialised(cluster, i, ret_error);
         if (memcmp(meta->cluster, first->cluster, sizeof meta->cluster) != 0)
             return store__error(ret_error, TS_STORE_FOREIGN, SIZE_MAX,
-                                "%.100s and %.100s are of different clusters; correct the list",
+                                "%.100s and %.100s belong to different clusters; correct the list",
                                 name_of(cluster, 0), name_of(cluster, i));
         if (meta->place_count != cluster->count)
             return store__error(ret_error, TS_STORE_FOREIGN, SIZE_MAX,
-                                "%.120s is of a cluster of %u, and the list has %zu; list all of its stores",
+                                "%.120s belongs to a cluster of size %u, and the list has %zu; list all "
+                                "of its stores",
                                 name_of(cluster, i), meta->place_count, cluster->count);
         if (meta->place != i)
             return store__error(
@@ -267,7 +274,8 @@ static enum ts_store_result compare_places(const struct ts_cluster *cluster,
             memcmp(meta->secret, first->secret, sizeof meta->secret) != 0)
             return store__error(
                 ret_error, TS_STORE_DAMAGED, SIZE_MAX,
-                "%.120s remembers another routing or secret than the first store; restore one of them",
+                "%.120s has another routing or secret than the first store; restore one of them from a "
+                "backup",
                 name_of(cluster, i));
     }
     return TS_STORE_OK;
@@ -279,7 +287,7 @@ static enum ts_store_result compare_steps(const struct ts_cluster *cluster,
         const struct ts_meta *meta = &cluster->metas[i];
         if (meta->state == TS_META_INITIALISING)
             return store__error(ret_error, TS_STORE_FOREIGN, SIZE_MAX,
-                                "%.120s is not initialised to its end; repeat 'turnstone store init'",
+                                "%.120s is only partly initialised; repeat 'turnstone store init'",
                                 name_of(cluster, i));
         if (meta->state == TS_META_CLOSING || meta->epoch != cluster->metas[0].epoch)
             return store__error(
@@ -296,6 +304,9 @@ static enum ts_store_result settle(struct ts_cluster *cluster, const struct ts_c
     enum ts_store_result result = compare_names(cluster, ret_error);
     if (result == TS_STORE_OK)
         result = compare_places(cluster, ret_error);
+    /* Before their epochs are: those of copies can be any. */
+    if (result == TS_STORE_OK && !options->accept_copy)
+        result = store__meet(cluster->stores, cluster->count, cluster->met, ret_error);
     if (result == TS_STORE_OK && !options->any_step)
         result = compare_steps(cluster, ret_error);
     if (result == TS_STORE_OK)
@@ -326,27 +337,26 @@ static enum ts_store_result compare_for_init(const struct ts_cluster *cluster, c
         if (!fits && meta->state == TS_META_INITIALISING)
             return store__error(
                 ret_error, TS_STORE_FOREIGN, SIZE_MAX,
-                "%.90s is to be store %u of a cluster of %u, whose 'store init' has not ended; repeat "
-                "that with its own list, or take a new store",
+                "%.90s is store %u of a cluster of %u whose 'store init' has not finished; repeat that "
+                "with its own list, or use another store",
                 name_of(cluster, i), meta->place, meta->place_count);
         if (!fits)
             return store__error(
                 ret_error, TS_STORE_FOREIGN, SIZE_MAX,
-                "%.120s belongs to a cluster of %u already, as store %u; use other stores, or its own list",
+                "%.120s already belongs to a cluster of %u, as store %u; use other stores, or its own list",
                 name_of(cluster, i), meta->place_count, meta->place);
         if (strcmp(meta->routing, routing) != 0)
             return store__error(
                 ret_error, TS_STORE_FOREIGN, SIZE_MAX,
-                "%.100s was initialised with the routing %.60s, by which what is stored lies; "
-                "leave --strategy out to keep it",
+                "%.100s was initialised with the routing %.60s, which cannot change; leave out --strategy",
                 name_of(cluster, i), meta->routing);
     }
     for (size_t i = 0; some_open && some_absent && i < cluster->count; i++)
         if (!cluster->metas[i].present)
             return store__error(
                 ret_error, TS_STORE_FOREIGN, SIZE_MAX,
-                "%.120s is empty, and others of the list are a cluster already; use other stores, or bring "
-                "it back",
+                "%.120s is empty, and other stores of the list are already a cluster; use other stores, "
+                "or restore it from a backup",
                 name_of(cluster, i));
     *ret_known = known;
     return TS_STORE_OK;
@@ -380,7 +390,7 @@ static enum ts_store_result make(struct ts_cluster *cluster, const char *routing
     } else if (!ts_entropy_fill(fresh.cluster, sizeof fresh.cluster) ||
                !ts_entropy_fill(fresh.secret, sizeof fresh.secret)) {
         return store__error(ret_error, TS_STORE_FAILED, SIZE_MAX,
-                            "the system gives no random bytes for a new cluster");
+                            "no random bytes from the system for a new cluster");
     }
     snprintf(fresh.routing, sizeof fresh.routing, "%s", routing);
     for (size_t i = 0; i < cluster->count && result == TS_STORE_OK; i++) {
@@ -405,7 +415,7 @@ static enum ts_store_result make(struct ts_cluster *cluster, const char *routing
 static enum ts_store_result check_routing(struct ts_cluster *cluster, const char *routing,
                                           struct ts_store_error *ret_error) {
     if (strlen(routing) >= TS_META_ROUTING_SIZE)
-        return bad_routing(ret_error, "the list of ranges is too long to be remembered; at most 511 bytes");
+        return bad_routing(ret_error, "the list of ranges is too long; the limit is 511 bytes");
     return build_router(cluster, routing, ret_error);
 }
 
@@ -473,8 +483,8 @@ static enum ts_store_result check_list(const struct store_url_list *list, struct
         if ((list->urls[i].kind == STORE_URL_MEMORY) != (list->urls[0].kind == STORE_URL_MEMORY))
             return store__error(
                 ret_error, TS_STORE_BAD_USAGE, SIZE_MAX,
-                "memory: stores end with the process and would take half of the cluster with them; "
-                "list nothing else beside them, or none of them");
+                "memory: stores end with the process, so a cluster cannot mix them with other stores; "
+                "list only memory: stores, or none");
     return store__same_directories(list, ret_error);
 }
 
@@ -548,6 +558,17 @@ void ts_cluster_expect(struct ts_cluster *cluster, size_t place, const struct ts
     if (meta != &cluster->metas[place])
         cluster->metas[place] = *meta;
     cluster->stores[place]->engine->expect(cluster->stores[place], meta);
+}
+
+enum ts_store_result ts_cluster_meet_anew(struct ts_cluster *cluster, struct ts_store_error *ret_error) {
+    return store__meet_anew(cluster->stores, cluster->count, ret_error);
+}
+
+bool ts_cluster_inherit(struct ts_cluster *cluster) {
+    bool any = false;
+    for (size_t i = 0; i < cluster->count; i++)
+        any = any || cluster->stores[i]->is_exclusive;
+    return any && !atomic_exchange(&cluster->inherited, true);
 }
 
 const struct ts_router *ts_cluster_router(const struct ts_cluster *cluster) {

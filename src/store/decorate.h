@@ -18,6 +18,7 @@ static inline void store__call_copy_request(const struct ts_call *outer, struct 
     inner->limit = outer->limit;
     inner->rows = outer->rows;
     inner->deadline_ns = outer->deadline_ns;
+    inner->lock_wait_max_us = outer->lock_wait_max_us;
 }
 
 /* The answer of the store inside; does not end the outer call. */
@@ -28,6 +29,13 @@ static inline void store__call_copy_answer(const struct ts_call *inner, struct t
     outer->lag_ms = inner->lag_ms;
     outer->lock_wait_us = inner->lock_wait_us;
     outer->stall_us = inner->stall_us;
+}
+
+/* What the outer call has to wait for while the inner one is not done. */
+static inline struct pollfd store__call_wait_inside(struct ts_call *outer, struct ts_call *inner) {
+    struct pollfd ready = inner->store->engine->wait_for(inner->store, inner);
+    outer->poll_by_ns = inner->poll_by_ns;
+    return ready;
 }
 
 /* Whether a call can change the store. */

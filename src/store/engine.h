@@ -23,6 +23,8 @@ extern const struct ts_store_clock store__real_clock;
 
 enum { STORE_IDENTITY_SIZE = 96 };
 
+struct store__past;
+
 struct ts_engine {
     const char *name;
 
@@ -68,6 +70,15 @@ struct ts_engine {
                                      char ret_text[static STORE_IDENTITY_SIZE],
                                      struct ts_store_error *ret_error);
 
+    /*
+     * What a store that one process has to itself remembers of where and with whom it was open (past.h); NULL for
+     * others. What is written without sync is durable with the next write that is.
+     */
+    enum ts_store_result (*past_read)(struct ts_store *store, struct store__past *ret_past,
+                                      struct ts_store_error *ret_error);
+    enum ts_store_result (*past_write)(struct ts_store *store, const struct store__past *past, bool sync,
+                                       struct ts_store_error *ret_error);
+
     /* The cluster and epoch that this process believes in: calls are refused as FOREIGN when the store has
      * another. */
     void (*expect)(struct ts_store *store, const struct ts_meta *meta);
@@ -81,11 +92,18 @@ enum ts_store_result store__identify(struct ts_store *store, uint64_t deadline_n
                                      char ret_text[static STORE_IDENTITY_SIZE],
                                      struct ts_store_error *ret_error);
 
+/* engine->past_read, with all zeros where there is none, and past_write, for what past_read has said is kept. */
+enum ts_store_result store__past_read(struct ts_store *store, struct store__past *ret_past,
+                                      struct ts_store_error *ret_error);
+enum ts_store_result store__past_write(struct ts_store *store, const struct store__past *past, bool sync,
+                                       struct ts_store_error *ret_error);
+
 /* The head of every engine's own struct. */
 struct ts_store {
     const struct ts_engine *engine;
     const struct ts_store_clock *clock; /* never NULL; outlives the store */
     char name[256];                     /* the URL without a password */
+    bool is_exclusive; /* one process at a time has it open: whoever registered there before is gone */
 };
 
 /*

@@ -226,7 +226,7 @@ static void obey(struct fault_store *store, struct ts_call *call, const struct t
     const uint64_t million = 1000000;
     switch (rule->kind) {
     case TS_FAULT_ERROR:
-        (void)store__error(&call->error, rule->result, SIZE_MAX, "%.120s: %s, as the fault wants it",
+        (void)store__error(&call->error, rule->result, SIZE_MAX, "%.120s: %s, injected by a fault rule",
                            store->head.name, ts_store_result_text(rule->result));
         end(call);
         return;
@@ -308,7 +308,7 @@ static void step(struct ts_store *head, struct ts_call *call) {
         return;
     case STAGE_HANGS:
         if (was_revived(store, mine))
-            end_unknown(call, "the store went away");
+            end_unknown(call, "the store stopped");
         return;
     }
 }
@@ -340,7 +340,7 @@ static struct pollfd wait_for(struct ts_store *head, struct ts_call *call) {
     switch (mine->stage) {
     case STAGE_INSIDE:
         if (!mine->inner.done)
-            ready = store->inside->engine->wait_for(store->inside, &mine->inner);
+            ready = store__call_wait_inside(call, &mine->inner);
         break;
     case STAGE_DELAYED:
         if (mine->timer_fd < 0)
@@ -385,6 +385,16 @@ static enum ts_store_result identify(struct ts_store *head, uint64_t deadline_ns
     return store__identify(((struct fault_store *)head)->inside, deadline_ns, ret_text, ret_error);
 }
 
+static enum ts_store_result past_read(struct ts_store *head, struct store__past *ret_past,
+                                      struct ts_store_error *ret_error) {
+    return store__past_read(((struct fault_store *)head)->inside, ret_past, ret_error);
+}
+
+static enum ts_store_result past_write(struct ts_store *head, const struct store__past *past, bool sync,
+                                       struct ts_store_error *ret_error) {
+    return store__past_write(((struct fault_store *)head)->inside, past, sync, ret_error);
+}
+
 static void expect(struct ts_store *head, const struct ts_meta *meta) {
     struct ts_store *inside = ((struct fault_store *)head)->inside;
     inside->engine->expect(inside, meta);
@@ -413,6 +423,8 @@ static const struct ts_engine engine = {
     .meta_read = meta_read,
     .meta_write = meta_write,
     .identify = identify,
+    .past_read = past_read,
+    .past_write = past_write,
     .expect = expect,
     .close = close_store,
 };
@@ -435,6 +447,7 @@ struct ts_store *ts_fault_new(struct ts_store *inside, uint64_t seed) {
     }
     store->head.engine = &engine;
     store->head.clock = inside->clock;
+    store->head.is_exclusive = inside->is_exclusive;
     snprintf(store->head.name, sizeof store->head.name, "%s", inside->name);
     store->inside = inside;
     ts_prng_init(&store->prng, seed);

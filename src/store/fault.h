@@ -7,10 +7,10 @@
  *   LOST_REPLY    the call is carried out, and ends with UNKNOWN
  *   LOST_REQUEST  the call is not carried out, and ends with UNKNOWN
  *   DELAY         the call begins `delay_ms` later, or ends at its deadline with TIMED_OUT
- *   LATE          the call is kept, and nobody answers: it ends at its deadline with UNKNOWN, and is carried
- * out when ts_fault_deliver says so. Calls that change nothing are answered as by LOST_REQUEST CRASH_BEFORE
- * the store stops answering: this call and all later ones end at their deadlines with UNKNOWN CRASH_AFTER the
- * same, but this call is carried out first
+ *   LATE          the call is kept and ends at its deadline with UNKNOWN; ts_fault_deliver carries it out later.
+ *                 Calls that change nothing are treated as by LOST_REQUEST
+ *   CRASH_BEFORE  the store stops answering: this call and all later ones end at their deadlines with UNKNOWN
+ *   CRASH_AFTER   the same, but this call is carried out first
  */
 #ifndef TS_STORE_FAULT_H
 #define TS_STORE_FAULT_H
@@ -33,12 +33,12 @@ enum ts_fault_kind {
 struct ts_fault_rule {
     enum ts_fault_kind kind;
     uint32_t calls; /* TS_FAULT_CALL of each kind of call that it is for; 0 is for all */
-    struct ts_bytes
-        puts;       /* only batches that put a key that begins so; empty is for all. Kept by the caller */
+    /* Only batches that put a key with this prefix; empty: all batches. Owned by the caller. */
+    struct ts_bytes puts;
     uint64_t after; /* calls that are let through first */
     uint64_t times; /* calls that are struck then; 0: without end */
-    struct ts_ratio
-        chance; /* of striking, once `after` is over; {0, 0} is always. What is spared does not count */
+    /* Probability of striking after the first `after` calls; {0, 0}: always. Calls that are spared do not count. */
+    struct ts_ratio chance;
     enum ts_store_result result; /* ERROR */
     uint64_t delay_ms;           /* DELAY */
 };

@@ -43,7 +43,7 @@ enum ts_store_result local__allowed(const struct store__local_store *store, enum
     if (kind == TS_CALL_PREPARE && local->meta.present && local->meta.state == TS_META_CLOSING)
         return store__error(
             ret_error, TS_STORE_CLOSING, SIZE_MAX,
-            "%s: an epoch is being closed and takes no new promises; let `store fence` finish",
+            "%s: the epoch is being closed, so new promises are refused; wait for 'store fence' to finish",
             store->head.name);
     return TS_STORE_OK;
 }
@@ -83,7 +83,7 @@ static enum ts_store_result use_meta(struct store__local *local, const struct st
     if (result == TS_STORE_BAD_CONFIGURATION)
         return store__error(
             ret_error, result, SIZE_MAX,
-            "%s: the store has format %u, and this program knows format %d; use a program of its time",
+            "%s: the store has format %u, and this program reads format %d; use the version that wrote it",
             local->name, meta.format, TS_META_FORMAT);
     if (result != TS_STORE_OK)
         return local__damaged(local, "the store's identity", SIZE_MAX, ret_error);
@@ -117,8 +117,7 @@ enum ts_store_result store__local_fix_time(struct store__local *local, uint64_t 
     if (now_ms < local->last_ms)
         return store__error(
             ret_error, TS_STORE_BAD_USAGE, SIZE_MAX,
-            "%.120s: the time %llu is earlier than %llu, which the store has seen; time never "
-            "goes back, give a later one",
+            "%.120s: the time %llu is earlier than %llu, the latest time in the store; give a later one",
             local->name, (unsigned long long)now_ms, (unsigned long long)local->last_ms);
     local->last_ms = local->fixed_ms = now_ms;
     return TS_STORE_OK;
@@ -300,8 +299,8 @@ static enum ts_store_result read_keys(struct store__local *local, struct ts_call
         bytes += key.len + held.stored.len;
         if (bytes > TS_STORE_ANSWER_BYTES_MAX + (i + 1) * STORE_RECORD_HEAD)
             result = store__error(&call->error, TS_STORE_TOO_LARGE, i,
-                                  "%s: the values that are read exceed %zu bytes; read fewer keys at once",
-                                  local->name, TS_STORE_ANSWER_BYTES_MAX);
+                                  "%s: the values exceed %zu bytes; read fewer keys at once", local->name,
+                                  TS_STORE_ANSWER_BYTES_MAX);
         else if (held.handle != NULL)
             result = add_row(local, key, held.stored, call->rows, &call->error);
         else if (!store__rows_add(call->rows, &(struct ts_row){.key = key}))
@@ -436,9 +435,9 @@ static enum ts_store_result meta_write(struct ts_store *head, uint64_t deadline_
     pthread_rwlock_wrlock(&local->gate);
     enum ts_store_result result;
     if (local->meta.version != meta->version) {
-        result = store__error(ret_error, TS_STORE_CHECK_FAILED, SIZE_MAX,
-                              "%s: its identity was changed by another process at the same time; look again",
-                              head->name);
+        result =
+            store__error(ret_error, TS_STORE_CHECK_FAILED, SIZE_MAX,
+                         "%s: another process changed its identity at the same time; try again", head->name);
     } else {
         store__record_seal(&write, written.version);
         result = local->backend->ops->write(local->backend, &write, 1,
@@ -473,6 +472,8 @@ static const struct ts_engine engine = {
     .wait_for = wait_for,
     .meta_read = meta_read,
     .meta_write = meta_write,
+    .past_read = local__past_read,
+    .past_write = local__past_write,
     .expect = expect,
     .close = close_store,
 };

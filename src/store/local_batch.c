@@ -1,15 +1,15 @@
 /*
  * What changes a local store: batches and promises.
  *
- *   APPLY     ──────────────────────► KEYS ──► looked at and written ──► done
- *   PREPARE   ──► GID ──► not there? ─► KEYS ──► looked at, record written; the locks now belong to the
- * promise ──► done COMMIT    ──► GID ──► there? ──► written, record removed, the promise's locks given back
- * ──► done ABORT     ──► GID ──► there? ──► record removed, the promise's locks given back ──► done
+ *   APPLY     ───────────────────────► KEYS ──► checked, written ──► done
+ *   PREPARE   ──► GID ──► not there? ──► KEYS ──► checked, record written, locks passed to the promise ──► done
+ *   COMMIT    ──► GID ──► there? ──► written, record removed, the promise's locks released ──► done
+ *   ABORT     ──► GID ──► there? ──► record removed, the promise's locks released ──► done
  *
- * GID and KEYS are states of waiting for locks, and the only ones in which a call is left alone or can
- * expire. From the moment when it has them all it runs to its end in one go, in the thread that polls it,
- * with the gate held shared. The gid's lock is taken before those of the keys: whoever prepares a gid that is
- * promised already learns that instead of waiting for the promise's own locks.
+ * In the states GID and KEYS a call waits for locks. Only there can it pause or expire. Once it has all its locks
+ * it runs to its end without a pause, in the thread that polls it, with the gate held shared. The gid's lock is
+ * taken before those of the keys: a PREPARE of a gid that is already promised learns so at once, instead of
+ * waiting for the promise's own locks.
  */
 #include "local.h"
 
@@ -197,7 +197,9 @@ static enum ts_store_result look(struct store__local *local, struct ts_call *cal
             break;
         case TS_OP_BEFORE:
             if (local__now_ms(local) >= op->time_ms)
-                result = store__error(&call->error, TS_STORE_LATE, i, "%s: the time of operation %zu is over",
+                result = store__error(&call->error, TS_STORE_LATE, i,
+                                      "%s: the time limit of operation %zu has "
+                                      "passed",
                                       local->name, i);
             break;
         case TS_OP_PUT:
@@ -432,8 +434,7 @@ static void finish_promise(struct store__local_store *store, struct ts_call *cal
     enum ts_store_result result = local__allowed(store, call->kind, &call->error);
     if (result == TS_STORE_OK && promise == NULL)
         result = store__error(&call->error, TS_STORE_NO_SUCH_PROMISE, SIZE_MAX,
-                              "%s: there is no promise of this name; it was finished before or never made",
-                              local->name);
+                              "%s: unknown promise: it is finished, or was never made", local->name);
     else if (result == TS_STORE_OK)
         result = call->kind == TS_CALL_COMMIT ? write_commit(local, call, promise->claim.count)
                                               : write_abort(local, call);
@@ -448,51 +449,60 @@ static void finish_promise(struct store__local_store *store, struct ts_call *cal
     pthread_rwlock_unlock(&local->gate);
 }
 
-/* True when the call has all locks of the stage; otherwise it waits, or has ended for want of memory. */
-static bool has_locks(struct store__local *local, struct local__call *mine) {
+/* Takes the locks of the stage. Without memory the call has ended. */
+static enum store__claim_state take_locks(struct store__local *local, struct local__call *mine) {
     bool of_gid = mine->stage == STAGE_GID;
     struct store__claim *claim = of_gid ? &mine->gid : &mine->keys;
-    switch (store__claim_step(of_gid ? local->gids : local->keys, claim)) {
+    enum store__claim_state state = store__claim_step(of_gid ? local->gids : local->keys, claim);
+    switch (state) {
     case STORE_CLAIM_COMPLETE:
-        return true;
+        break;
     case STORE_CLAIM_NO_MEMORY:
         (void)local__no_memory(local, &mine->call->error);
         end(local, mine);
-        return false;
+        break;
     case STORE_CLAIM_WAITS:
+        if (mine->waits_since_ns == 0) {
+            mine->waits_since_ns = monotonic_ns(local);
+            if (mine->call->lock_wait_max_us != 0)
+                mine->call->poll_by_ns = mine->waits_since_ns + mine->call->lock_wait_max_us * 1000;
+        }
+        join_list(local, mine);
         break;
     }
-    if (mine->waits_since_ns == 0)
-        mine->waits_since_ns = monotonic_ns(local);
-    join_list(local, mine);
-    return false;
+    return state;
 }
 
-static void advance(struct store__local_store *store, struct local__call *mine) {
+/* True while the call waits for a lock; otherwise it is done. */
+static bool advance(struct store__local_store *store, struct local__call *mine) {
     struct store__local *local = store->local;
     struct ts_call *call = mine->call;
+    enum store__claim_state state;
     if (mine->stage == STAGE_GID) {
-        if (!has_locks(local, mine))
-            return;
+        state = take_locks(local, mine);
+        if (state != STORE_CLAIM_COMPLETE)
+            return state == STORE_CLAIM_WAITS;
         if (call->kind != TS_CALL_PREPARE) {
             finish_promise(store, call);
             end(local, mine);
-            return;
+            return false;
         }
         if (find_promise(local, call) != NULL) {
             (void)store__error(&call->error, TS_STORE_PROMISE_EXISTS, SIZE_MAX,
-                               "%s: a promise of this name is there already", local->name);
+                               "%s: a promise with this name already exists", local->name);
             end(local, mine);
-            return;
+            return false;
         }
         mine->stage = STAGE_KEYS;
     }
-    if (!has_locks(local, mine))
-        return;
+    state = take_locks(local, mine);
+    if (state != STORE_CLAIM_COMPLETE)
+        return state == STORE_CLAIM_WAITS;
     if (mine->waits_since_ns != 0)
         call->lock_wait_us = (monotonic_ns(local) - mine->waits_since_ns) / 1000;
     run_batch(store, mine);
     end(local, mine);
+    return false;
 }
 
 /* The locks of the batch. False when there is no memory. */
@@ -533,22 +543,29 @@ void local__batch_start(struct store__local_store *store, struct ts_call *call) 
         end(store->local, mine);
         return;
     }
-    advance(store, mine);
+    (void)advance(store, mine);
+}
+
+/* The call still waits for a lock: ends it. */
+static void stop_waiting(struct store__local *local, struct local__call *mine, enum ts_store_result result) {
+    struct ts_call *call = mine->call;
+    call->lock_wait_us = (monotonic_ns(local) - mine->waits_since_ns) / 1000;
+    (void)store__error(&call->error, result, SIZE_MAX,
+                       "%s: waited for %s that another batch or promise holds%s; nothing was changed",
+                       local->name, mine->stage == STAGE_GID ? "the name of a promise" : "a key",
+                       result == TS_STORE_TIMED_OUT ? " until the deadline" : "");
+    end(local, mine);
 }
 
 void local__batch_step(struct store__local_store *store, struct ts_call *call) {
-    advance(store, call->engine_state);
+    struct store__local *local = store->local;
+    struct local__call *mine = call->engine_state;
+    if (advance(store, mine) && call->poll_by_ns != 0 && monotonic_ns(local) >= call->poll_by_ns)
+        stop_waiting(local, mine, TS_STORE_LOCK_CONFLICT);
 }
 
 void local__batch_expire(struct store__local_store *store, struct ts_call *call) {
-    struct local__call *mine = call->engine_state;
-    struct store__local *local = store->local;
-    call->lock_wait_us = (monotonic_ns(local) - mine->waits_since_ns) / 1000;
-    (void)store__error(
-        &call->error, TS_STORE_TIMED_OUT, SIZE_MAX,
-        "%s: waited for %s that another batch or promise holds until the deadline; nothing was changed",
-        local->name, mine->stage == STAGE_GID ? "the name of a promise" : "a key");
-    end(local, mine);
+    stop_waiting(store->local, call->engine_state, TS_STORE_TIMED_OUT);
 }
 
 struct pollfd local__batch_wait_for(struct store__local_store *store, struct ts_call *call) {
@@ -558,10 +575,9 @@ struct pollfd local__batch_wait_for(struct store__local_store *store, struct ts_
     bool of_gid = mine->stage == STAGE_GID;
     if (!store__claim_wait_fd(of_gid ? local->gids : local->keys, of_gid ? &mine->gid : &mine->keys,
                               &ready.fd)) {
-        (void)store__error(
-            &call->error, TS_STORE_BUSY, SIZE_MAX,
-            "%s: the process has no file descriptor left to wait for a lock with; raise its limit",
-            local->name);
+        (void)store__error(&call->error, TS_STORE_BUSY, SIZE_MAX,
+                           "%s: no file descriptor is left to wait for a lock; raise 'ulimit -n'",
+                           local->name);
         end(local, mine);
     }
     return ready;
@@ -571,7 +587,7 @@ void local__batch_drop_all(struct store__local *local) {
     struct local__call *mine;
     while ((mine = local->calls) != NULL) {
         (void)store__error(&mine->call->error, TS_STORE_UNAVAILABLE, SIZE_MAX,
-                           "%s: the store went away while the call waited for a lock; nothing was changed",
+                           "%s: the store stopped while the call waited for a lock; nothing was changed",
                            local->name);
         end(local, mine);
     }

@@ -92,7 +92,7 @@ enum ts_store_result store__meta_compare(const struct ts_meta *actual, const str
                                          const char *store_name, struct ts_store_error *ret_error) {
     if (!actual->present)
         return store__error(ret_error, TS_STORE_FOREIGN, SIZE_MAX,
-                            "%s belongs to no cluster any more; initialise it again or correct the list",
+                            "%s no longer belongs to a cluster; initialise it again or correct the list",
                             store_name);
     if (memcmp(actual->cluster, expected->cluster, sizeof actual->cluster) != 0)
         return store__error(ret_error, TS_STORE_FOREIGN, SIZE_MAX,
@@ -105,11 +105,11 @@ enum ts_store_result store__meta_compare(const struct ts_meta *actual, const str
     if (actual->epoch != expected->epoch)
         return store__error(
             ret_error, TS_STORE_FOREIGN, SIZE_MAX,
-            "%s is in epoch %llu, and this process believes in %llu: the cluster was fenced; start again",
+            "%s is in epoch %llu, and this process is in epoch %llu: the cluster was fenced; restart this "
+            "process",
             store_name, (unsigned long long)actual->epoch, (unsigned long long)expected->epoch);
     if (actual->state == TS_META_INITIALISING && expected->state != TS_META_INITIALISING)
         return store__error(ret_error, TS_STORE_FOREIGN, SIZE_MAX,
-                            "%s is not yet initialised: repeat the 'store init' that was interrupted",
-                            store_name);
+                            "%s is only partly initialised: repeat the interrupted 'store init'", store_name);
     return TS_STORE_OK;
 }

@@ -311,7 +311,7 @@ static enum ts_store_result check_options(const struct store_url *url, struct ts
         if (option->keyword == NULL)
             result = store__error(
                 ret_error, TS_STORE_BAD_USAGE, SIZE_MAX,
-                "%.120s: \"%.40s\" is no option of a PostgreSQL URL; see libpq's parameter key words",
+                "%.120s: unknown option \"%.40s\" of a PostgreSQL URL; see libpq's parameter key words",
                 url->name, url->options[i].name);
         else
             result = check_value(url, &url->options[i], ret_error);
@@ -325,7 +325,8 @@ enum ts_store_result store__postgres_open(const struct store_url *url, const str
     ts_assert(url->kind == STORE_URL_POSTGRES);
     if (options->now_ms != 0)
         return store__error(ret_error, TS_STORE_BAD_USAGE, SIZE_MAX,
-                            "%.120s: the time of a server cannot be fixed; only an embedded store's can",
+                            "%.120s: the clock of a server cannot be frozen; only that of an embedded "
+                            "store can",
                             url->name);
     enum ts_store_result ready = store__library_load(&store__pq_library, url->name, ret_error);
     if (ready == TS_STORE_OK)
@@ -356,7 +357,7 @@ enum ts_store_result store__postgres_open(const struct store_url *url, const str
         free(store);
         return result != TS_STORE_OK
                    ? result
-                   : store__error(ret_error, TS_STORE_FAILED, SIZE_MAX, "%s: no mutex to be had", url->name);
+                   : store__error(ret_error, TS_STORE_FAILED, SIZE_MAX, "%s: cannot make a mutex", url->name);
     }
     *ret_store = &store->base;
     return TS_STORE_OK;

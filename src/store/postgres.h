@@ -80,7 +80,7 @@ enum postgres_item {
     POSTGRES_ITEM_SYNC,
 };
 
-enum { POSTGRES_ITEMS_MAX = 48, POSTGRES_PREFIX_SIZE = 32, POSTGRES_IDENTITY_LEN = 24 };
+enum { POSTGRES_ITEMS_MAX = 56, POSTGRES_PREFIX_SIZE = 32, POSTGRES_IDENTITY_LEN = 24 };
 
 struct postgres_sent {
     enum postgres_item item;
@@ -99,6 +99,7 @@ struct postgres_slot {
     bool is_parsed[POSTGRES_STATEMENT_COUNT];
     bool is_parsing[POSTGRES_STATEMENT_COUNT]; /* their preparation is on its way */
     uint64_t statement_timeout_ms;             /* as the session has it; UINT64_MAX when that is not known */
+    uint64_t lock_timeout_ms;                  /* likewise; 0: the server's own */
     char prefix[POSTGRES_PREFIX_SIZE];         /* of the names of promises in this database */
 
     struct postgres_sent items[POSTGRES_ITEMS_MAX];

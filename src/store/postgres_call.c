@@ -334,10 +334,9 @@ static void take_rows(struct postgres_job *job, PGresult *result) {
 /* Of a standby that this role may not see there is a row without its state. */
 static void take_lag(struct postgres_job *job, PGresult *result) {
     if (number_at(result, 0, 2) > 0)
-        (void)store__error(
-            &job->error, TS_STORE_BAD_CONFIGURATION, SIZE_MAX,
-            "%.120s: this role may not see how far standbys are behind; GRANT pg_monitor to it",
-            job->store->base.name);
+        (void)store__error(&job->error, TS_STORE_BAD_CONFIGURATION, SIZE_MAX,
+                           "%.120s: this role may not read the lag of standbys; GRANT pg_monitor to it",
+                           job->store->base.name);
     else
         job->call->lag_ms = number_at(result, 0, 1);
 }

@@ -56,6 +56,7 @@ void postgres__connection_drop(struct postgres_slot *slot) {
     slot->in_block = false;
     slot->item_count = slot->item_at = 0;
     slot->statement_timeout_ms = UINT64_MAX;
+    slot->lock_timeout_ms = 0;
     memset(slot->is_parsed, 0, sizeof slot->is_parsed);
 }
 
@@ -133,8 +134,10 @@ bool postgres__connection_connect(struct postgres_job *job) {
             if (clock->monotonic_ns(clock->context) < slot->connect_until_ns)
                 return false;
             (void)store__error(&job->error, TS_STORE_UNAVAILABLE, SIZE_MAX,
-                               "%s: the server does not answer; see whether it runs and can be reached",
+                               "%s: the server does not answer; check that it is running and can be "
+                               "reached",
                                job->store->base.name);
+            job->error.down = true;
             job->done = true;
             return false;
         }
@@ -235,6 +238,34 @@ static uint64_t statement_timeout_ms(const struct postgres_job *job) {
     return timeout_ms < 1 ? 1 : timeout_ms > most_ms ? most_ms : timeout_ms;
 }
 
+/* How long the server may wait for one lock; 0 is what it does by itself. */
+static uint64_t lock_timeout_ms(const struct postgres_job *job) {
+    return job->call == NULL ? 0 : (job->call->lock_wait_max_us + 999) / 1000;
+}
+
+/* A segment of its own: what fails later does not undo it, and COMMIT PREPARED wants to be alone in its own. */
+static bool send_setting(struct postgres_slot *slot, const char *sql) {
+    return postgres__connection_send(slot, POSTGRES_ITEM_SETTING, sql) && postgres__connection_sync(slot);
+}
+
+/* Sets what the session does not have yet. */
+static bool set_timeouts(struct postgres_job *job) {
+    struct postgres_slot *slot = job->slot;
+    char sql[64];
+    const uint64_t statement_ms = statement_timeout_ms(job), lock_ms = lock_timeout_ms(job);
+    if (statement_ms != slot->statement_timeout_ms) {
+        snprintf(sql, sizeof sql, "SET statement_timeout = %llu", (unsigned long long)statement_ms);
+        slot->statement_timeout_ms = statement_ms;
+        if (!send_setting(slot, sql))
+            return false;
+    }
+    if (lock_ms == slot->lock_timeout_ms)
+        return true;
+    snprintf(sql, sizeof sql, "SET lock_timeout = %llu", (unsigned long long)lock_ms);
+    slot->lock_timeout_ms = lock_ms;
+    return send_setting(slot, lock_ms == 0 ? "RESET lock_timeout" : sql);
+}
+
 bool postgres__connection_open_job(struct postgres_job *job) {
     struct postgres_slot *slot = job->slot;
     slot->item_count = slot->item_at = 0;
@@ -242,27 +273,17 @@ bool postgres__connection_open_job(struct postgres_job *job) {
     slot->is_flushed = false;
     memset(slot->is_parsing, 0, sizeof slot->is_parsing);
     if (slot->in_block) {
-        if (!postgres__connection_send(slot, POSTGRES_ITEM_SETTING, "ROLLBACK") ||
-            !postgres__connection_sync(slot))
+        if (!send_setting(slot, "ROLLBACK"))
             return false;
     }
     bool is_gateless = atomic_load(&job->store->is_gateless);
     if (is_gateless != slot->is_gateless) {
         slot->is_gateless = is_gateless;
         memset(slot->is_parsed, 0, sizeof slot->is_parsed);
-        if (!postgres__connection_send(slot, POSTGRES_ITEM_SETTING, "DEALLOCATE ALL") ||
-            !postgres__connection_sync(slot))
+        if (!send_setting(slot, "DEALLOCATE ALL"))
             return false;
     }
-    uint64_t timeout_ms = statement_timeout_ms(job);
-    if (timeout_ms == slot->statement_timeout_ms)
-        return true;
-    char sql[64];
-    snprintf(sql, sizeof sql, "SET statement_timeout = %llu", (unsigned long long)timeout_ms);
-    /* A segment of its own: what fails later does not undo it, and COMMIT PREPARED wants to be alone in its
-     * own. */
-    slot->statement_timeout_ms = timeout_ms;
-    return postgres__connection_send(slot, POSTGRES_ITEM_SETTING, sql) && postgres__connection_sync(slot);
+    return set_timeouts(job);
 }
 
 static void take_place(struct postgres_slot *slot, PGresult *result) {

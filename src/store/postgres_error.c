@@ -83,8 +83,8 @@ static void foreign(struct postgres_job *job, const char *why) {
 
 static void check_failed(struct postgres_job *job, uint64_t entry) {
     size_t op = postgres__batch_op_of(&job->call->batch, entry, true);
-    (void)store__error(&job->error, TS_STORE_CHECK_FAILED, op, "operation %zu: the key has another version",
-                       op);
+    (void)store__error(&job->error, TS_STORE_CHECK_FAILED, op,
+                       "%.120s: operation %zu: the key has another version", job->store->base.name, op);
 }
 
 /* An insert that met a key, which is what its check for absence fails by. False: it is none. */
@@ -121,43 +121,45 @@ static bool take_tag(struct postgres_job *job, const char *message) {
         check_failed(job, n);
     } else if (is(name, "text")) {
         size_t op = postgres__batch_op_of(batch, n, false);
-        (void)store__error(error, TS_STORE_NOT_A_COUNTER, op, "operation %zu: the value is not a counter",
-                           op);
+        (void)store__error(error, TS_STORE_NOT_A_COUNTER, op,
+                           "%.120s: operation %zu: the value is not a counter", store, op);
     } else if (is(name, "limit")) {
         size_t op = postgres__batch_op_of(batch, n, false);
-        (void)store__error(error, TS_STORE_LIMIT, op, "operation %zu: the counter would leave its limits",
-                           op);
+        (void)store__error(error, TS_STORE_LIMIT, op,
+                           "%.120s: operation %zu: the counter would leave its limits", store, op);
     } else if (is(name, "late")) {
         size_t op = before_op_of(batch);
         (void)postgres__time_seen(job->store, n);
-        (void)store__error(error, TS_STORE_LATE, op, "operation %zu: the store's time is not before it", op);
+        (void)store__error(error, TS_STORE_LATE, op, "%.120s: the time limit of operation %zu has passed",
+                           store, op);
     } else if (is(name, "raced")) {
         job->again = true;
         (void)store__error(error, TS_STORE_LOCK_CONFLICT, SIZE_MAX,
-                           "%s: other batches made the same keys again and again", store);
+                           "%s: other batches kept creating the same keys", store);
     } else if (is(name, "claimed")) {
         job->must_look = job->again = true;
         (void)store__error(error, TS_STORE_LOCK_CONFLICT, SIZE_MAX,
-                           "%s: another session is making a promise of this name", store);
+                           "%s: another session is making a promise with this name", store);
     } else if (is(name, "large")) {
         (void)store__error(error, TS_STORE_TOO_LARGE, SIZE_MAX,
-                           "the values exceed %zu bytes; read fewer keys at once", TS_STORE_ANSWER_BYTES_MAX);
+                           "%.120s: the values exceed %zu bytes; read fewer keys at once", store,
+                           TS_STORE_ANSWER_BYTES_MAX);
     } else if (is(name, "cluster")) {
         foreign(job, "belongs to another cluster, or has another place in it; correct the list of stores");
     } else if (is(name, "epoch")) {
         char why[80];
-        snprintf(why, sizeof why, "is in epoch %llu: the cluster was fenced; start again",
+        snprintf(why, sizeof why, "is in epoch %llu: the cluster was fenced; restart this process",
                  (unsigned long long)n);
         foreign(job, why);
     } else if (is(name, "initialising")) {
-        foreign(job, "is not initialised to its end; repeat 'turnstone store init'");
+        foreign(job, "is only partly initialised; repeat 'turnstone store init'");
     } else if (is(name, "exists")) {
         (void)store__error(error, TS_STORE_PROMISE_EXISTS, SIZE_MAX,
-                           "%s: a promise of this name is there already", store);
+                           "%s: a promise with this name already exists", store);
     } else if (is(name, "closing")) {
         (void)store__error(
             error, TS_STORE_CLOSING, SIZE_MAX,
-            "%s: the cluster is being fenced and takes no new promises; finish 'turnstone store fence'",
+            "%s: the cluster is being fenced, so new promises are refused; finish 'turnstone store fence'",
             store);
     } else {
         return false;
@@ -175,12 +177,13 @@ static bool take_configuration(struct postgres_job *job, enum postgres_item item
     if (is(sqlstate, "3F000") || is(sqlstate, "42P01"))
         cure = "is not initialised; run 'turnstone store init --cluster ...' with all its stores";
     else if (is(sqlstate, "42501"))
-        cure =
-            "does not let this user; grant it the schema turnstone and its tables, or connect as their owner";
+        cure = "denies access to this user; grant it the schema turnstone and its tables, or connect as "
+               "their owner";
     else if (is(sqlstate, "25006"))
-        cure = "is read-only, a standby perhaps; name the primary in the URL";
+        cure = "is read-only, perhaps a standby; name the primary in the URL";
     else if (is(sqlstate, "26000") || is(sqlstate, "42P05"))
-        cure = "mixes up sessions: a pooler in between must keep sessions, or name the server itself";
+        cure = "mixes up sessions; configure the connection pooler for session pooling, or name the "
+               "server itself";
     else if (is(sqlstate, "55000") && item == POSTGRES_ITEM_LAST)
         cure = "has max_prepared_transactions = 0; as its administrator ALTER SYSTEM SET "
                "max_prepared_transactions = 200, "
@@ -217,7 +220,7 @@ static enum ts_store_result class_of(const struct postgres_job *job, enum postgr
 
 static const char *cure_of(enum ts_store_result result, const char *sqlstate) {
     if (result == TS_STORE_BUSY && is(sqlstate, "53200"))
-        return "; raise max_prepared_transactions or the server's memory when that stays so";
+        return "; if this persists, raise max_prepared_transactions or the server's memory";
     if (result == TS_STORE_FULL)
         return "; make room on the server";
     if (result == TS_STORE_TIMED_OUT)
@@ -350,6 +353,7 @@ void postgres__error_of_connect(struct postgres_job *job) {
         (void)store__error(&job->error, result, SIZE_MAX,
                            "%.90s: the server cannot be reached: %s; start it, or correct the URL",
                            job->store->base.name, reason_of(job, text, reason));
+    job->error.down = result == TS_STORE_UNAVAILABLE;
     if ((result != TS_STORE_BAD_CONFIGURATION && result != TS_STORE_BAD_USAGE) || sqlstate[0] != '\0')
         set_sqlstate(job, sqlstate);
 }

@@ -150,7 +150,7 @@ enum ts_store_result postgres__meta_read(struct ts_store *base, uint64_t deadlin
                             base->name);
     if (work.found_result != TS_STORE_OK)
         return store__error(ret_error, TS_STORE_BAD_CONFIGURATION, SIZE_MAX,
-                            "%.120s has format %u, and this program knows %d; use a %s turnstone", base->name,
+                            "%.120s has format %u, and this program reads %d; use a %s turnstone", base->name,
                             work.found.format, TS_META_FORMAT,
                             work.found.format > TS_META_FORMAT ? "newer" : "older");
     result = check_prepared_max(store, &work, work.found.place_count, ret_error);
@@ -320,7 +320,8 @@ static enum ts_store_result wait_for_sessions(struct postgres_store *store, uint
     /* The row is written; what is not known is whether others have seen it. Repeating the step is the cure.
      */
     return store__error(ret_error, TS_STORE_UNKNOWN, SIZE_MAX,
-                        "%.120s: written, but sessions that saw the old state are still at work; repeat it",
+                        "%.120s: written, but sessions that saw the old state are still running; repeat "
+                        "the command",
                         store->base.name);
 }
 
@@ -342,10 +343,9 @@ enum ts_store_result postgres__meta_write(struct ts_store *base, uint64_t deadli
     if (result != TS_STORE_OK)
         return result;
     if (work.rows_changed == 0)
-        return store__error(
-            ret_error, TS_STORE_CHECK_FAILED, SIZE_MAX,
-            "%.120s: its meta record was changed by another process; look at 'turnstone store status'",
-            base->name);
+        return store__error(ret_error, TS_STORE_CHECK_FAILED, SIZE_MAX,
+                            "%.120s: another process changed its meta record; see 'turnstone store status'",
+                            base->name);
     if (meta->state == TS_META_CLOSING)
         result = wait_for_sessions(store, deadline_ns, &work, ret_error);
     free(work.sessions);

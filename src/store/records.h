@@ -17,6 +17,7 @@ enum store__space {
     STORE_SPACE_DATA = 'd', /* number is the version, body the value */
     STORE_SPACE_FORMAT = 'f', /* the empty key: number is the format, body says whose it is */
     STORE_SPACE_META = 'm',   /* the empty key: number is the version, body as store__meta_encode has it */
+    STORE_SPACE_PAST = 'o',   /* the empty key: number is 0, body as store__past_encode has it */
     STORE_SPACE_TIME = 't',   /* the empty key: number is a time in ms before which it never is; body empty */
     STORE_SPACE_PROMISE = 'p', /* key is the gid, number the time in ms, body as below */
 };

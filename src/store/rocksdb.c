@@ -53,8 +53,8 @@ enum ts_store_result rocksdb__error(const char *name, enum rocksdb__purpose purp
     if (is_full(message) && purpose == ROCKSDB_WRITES && appended)
         result = store__error(
             ret_error, TS_STORE_UNKNOWN, SIZE_MAX,
-            "%.100s: the disk is full, and it is not known whether the write is on it; make room "
-            "and open the store again",
+            "%.100s: the disk is full, and the write may or may not be on it; make room and open the "
+            "store again",
             name);
     else if (is_full(message))
         result = store__error(ret_error, TS_STORE_FULL, SIZE_MAX,
@@ -66,7 +66,8 @@ enum ts_store_result rocksdb__error(const char *name, enum rocksdb__purpose purp
     else if (begins(message, "IO error") && purpose == ROCKSDB_WRITES)
         /* It may be in the log all the same, and then turns up when the store is opened again. */
         result = store__error(ret_error, TS_STORE_UNKNOWN, SIZE_MAX,
-                              "%.80s: RocksDB cannot write (%.80s); see to the disk and open the store again",
+                              "%.80s: RocksDB cannot write (%.80s); check the disk and open the store "
+                              "again",
                               name, message);
     else
         result =
@@ -226,9 +227,9 @@ static bool is_stall(const char *message) {
 static enum ts_store_result refuse_stopped(const struct rocksdb__backend *backend, int stopped,
                                            struct ts_store_error *ret_error) {
     return store__error(ret_error, (enum ts_store_result)stopped, SIZE_MAX,
-                        "%.100s: writes have stopped since %s; %s and open the store again", backend->name,
+                        "%.100s: writes have stopped because %s; %s and open the store again", backend->name,
                         stopped == TS_STORE_FULL ? "the disk was full" : "its log could not be written",
-                        stopped == TS_STORE_FULL ? "make room" : "see to the disk");
+                        stopped == TS_STORE_FULL ? "make room" : "check the disk");
 }
 
 static enum ts_store_result write_error(struct rocksdb__backend *backend, char *message,
@@ -275,7 +276,8 @@ static enum ts_store_result write_batch(struct store__backend *head, const struc
     if (options.sync && !has_room(backend))
         return store__error(
             ret_error, TS_STORE_FULL, SIZE_MAX,
-            "%.120s: the disk is full but for the last %u MiB, which are kept for what is promised; make room",
+            "%.120s: the disk is full except for the last %u MiB, which are reserved for promises; make "
+            "room",
             backend->name, (unsigned)(room_kept >> 20));
     rocksdb_writebatch_t *batch = gather(writes, count);
     char *message = NULL;
@@ -314,6 +316,10 @@ static enum ts_store_result sync_log(struct store__backend *head, struct ts_stor
     return message == NULL ? TS_STORE_OK : write_error(backend, message, ret_error);
 }
 
+static struct store__origin origin(struct store__backend *head) {
+    return ((struct rocksdb__backend *)head)->origin;
+}
+
 static void close_backend(struct store__backend *head) {
     struct rocksdb__backend *backend = (struct rocksdb__backend *)head;
     if (backend->database != NULL)
@@ -335,5 +341,6 @@ const struct store__backend_ops rocksdb__ops = {
     .scan = scan,
     .write = write_batch,
     .sync = sync_log,
+    .origin = origin,
     .close = close_backend,
 };

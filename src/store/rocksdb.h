@@ -26,8 +26,9 @@ struct rocksdb__backend {
     rocksdb_readoptions_t *read_latest;
     rocksdb_writeoptions_t *synced, *unsynced;
     int lock_fd; /* of the directory; -1 when it is not ours */
-    atomic_int
-        stopped; /* enum ts_store_result: what every write is told since the log failed; OK: it has not */
+    struct store__origin origin;
+    /* An enum ts_store_result: what every write returns after the log has failed; OK: the log has not failed. */
+    atomic_int stopped;
     atomic_uint_least64_t room_seen_ns; /* when the room on the disk was looked at last */
     atomic_bool is_short;               /* of room, as it was then */
     char name[256];

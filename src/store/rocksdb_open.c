@@ -13,6 +13,7 @@
 #include "os/clock.h"
 #include "rocksdb_late.h"
 
+#include <dirent.h>
 #include <errno.h>
 #include <fcntl.h>
 #include <stdio.h>
@@ -20,6 +21,7 @@
 #include <string.h>
 #include <sys/file.h>
 #include <sys/stat.h>
+#include <sys/statvfs.h>
 #include <time.h>
 #include <unistd.h>
 
@@ -46,17 +48,14 @@ static enum ts_store_result make_directory(const char *directory, const char *na
         return cannot(name, "use the directory", ENAMETOOLONG, ret_error);
     /* RocksDB makes CURRENT last, so that what has it was made to the end. */
     if (options->must_exist && access(current, F_OK) != 0)
-        return store__error(
-            ret_error, TS_STORE_BAD_CONFIGURATION, SIZE_MAX,
-            "%.120s: there is no store in this directory; check its name, or run `store init`", name);
+        return store__error(ret_error, TS_STORE_BAD_CONFIGURATION, SIZE_MAX,
+                            "%.120s: no store in this directory; check its name, or run 'store init'", name);
     if (mkdir(directory, 0700) == 0 || errno == EEXIST)
         return TS_STORE_OK;
     if (errno == ENOENT)
         return store__error(
             ret_error, TS_STORE_BAD_CONFIGURATION, SIZE_MAX,
-            "%.120s: the directory that it is to be made in is not there; make that first, with mkdir "
-            "-p, or correct the URL",
-            name);
+            "%.120s: the parent directory does not exist; make it with mkdir -p, or correct the URL", name);
     return cannot(name, "make the directory", errno, ret_error);
 }
 
@@ -114,6 +113,51 @@ static enum ts_store_result lock_directory(const char *directory, const char *na
         (void)!pwrite(fd, pid, (size_t)len, 0);
     *ret_fd = fd;
     return TS_STORE_OK;
+}
+
+/* A directory keeps the time at which it was made, and its inode, when it is moved; its device can be another after each
+ * start of the machine, and says nothing. What cannot be asked stays not known. */
+static struct store__origin look_at(const char *directory) {
+    const uint64_t billion = 1000000000;
+    struct statx there = {0};
+    if (statx(AT_FDCWD, directory, 0, STATX_INO | STATX_BTIME, &there) != 0)
+        return (struct store__origin){0};
+    bool has_time = (there.stx_mask & STATX_BTIME) != 0 && there.stx_btime.tv_sec > 0;
+    return (struct store__origin){
+        .born_ns = has_time ? (uint64_t)there.stx_btime.tv_sec * billion + there.stx_btime.tv_nsec : 0,
+        .inode = (there.stx_mask & STATX_INO) != 0 ? there.stx_ino : 0};
+}
+
+/* RocksDB writes when it opens: a manifest, a log, and as tables what the old logs have. */
+#define ROOM_TO_OPEN (UINT64_C(1) << 20)
+
+/* What the logs of the directory take. What cannot be asked counts as nothing. */
+static uint64_t log_bytes(const char *directory) {
+    const struct ts_bytes end = TS_BYTES(".log");
+    uint64_t bytes = 0;
+    DIR *listing = opendir(directory);
+    for (struct dirent *entry; listing != NULL && (entry = readdir(listing)) != NULL;) {
+        struct stat status;
+        size_t len = strlen(entry->d_name);
+        if (len > end.len && memcmp(entry->d_name + len - end.len, end.data, end.len) == 0 &&
+            fstatat(dirfd(listing), entry->d_name, &status, 0) == 0)
+            bytes += (uint64_t)status.st_size;
+    }
+    if (listing != NULL)
+        closedir(listing);
+    return bytes;
+}
+
+/* Where the disk fills up while RocksDB opens, an assertion of Debian's build ends the process. */
+static enum ts_store_result check_room(const char *directory, const char *name,
+                                       struct ts_store_error *ret_error) {
+    struct statvfs disk;
+    uint64_t needed = ROOM_TO_OPEN + log_bytes(directory);
+    if (statvfs(directory, &disk) != 0 || (uint64_t)disk.f_bavail * disk.f_frsize >= needed)
+        return TS_STORE_OK;
+    return store__error(ret_error, TS_STORE_FULL, SIZE_MAX,
+                        "%.120s: the disk is full; make room for %llu MiB, which it takes to open the store",
+                        name, (unsigned long long)((needed + (UINT64_C(1) << 20) - 1) >> 20));
 }
 
 /* For small synced writes and a few large values; a store holds records of coordination, not a warehouse. */
@@ -177,7 +221,7 @@ static enum ts_store_result mark_as_ours(struct rocksdb__backend *backend, struc
     if (!empty)
         return store__error(
             ret_error, TS_STORE_BAD_CONFIGURATION, SIZE_MAX,
-            "%.120s: the directory has a RocksDB database of another program; take another directory",
+            "%.120s: the directory has a RocksDB database of another program; use another directory",
             backend->name);
     struct store__write write = {.space = STORE_SPACE_FORMAT, .body = ts_bytes_of(owner, sizeof owner - 1)};
     store__record_seal(&write, ROCKSDB_FORMAT);
@@ -202,7 +246,7 @@ static enum ts_store_result check_format(struct rocksdb__backend *backend, struc
     else if (record.number != ROCKSDB_FORMAT)
         result = store__error(
             ret_error, TS_STORE_BAD_CONFIGURATION, SIZE_MAX,
-            "%.100s: the store has format %llu, and this program knows format %d; use %s program",
+            "%.100s: the store has format %llu, and this program reads format %d; use %s program",
             backend->name, (unsigned long long)record.number, ROCKSDB_FORMAT,
             record.number > ROCKSDB_FORMAT ? "a newer" : "an older");
     rocksdb__ops.let_go(&backend->head, &held);
@@ -215,8 +259,11 @@ static enum ts_store_result open_backend(struct rocksdb__backend *backend, const
     enum ts_store_result result = make_directory(directory, backend->name, options, ret_error);
     if (result == TS_STORE_OK)
         result = lock_directory(directory, backend->name, options->wait_ms, &backend->lock_fd, ret_error);
+    if (result == TS_STORE_OK)
+        result = check_room(directory, backend->name, ret_error);
     if (result != TS_STORE_OK)
         return result;
+    backend->origin = look_at(directory);
     char *message = NULL;
     backend->database = rocksdb_open(backend->options, directory, &message);
     if (message != NULL)
@@ -259,6 +306,7 @@ enum ts_store_result store__rocksdb_open(const char *directory, const char *name
         store__local_free(local);
         return store__error(ret_error, TS_STORE_FAILED, SIZE_MAX, "%.120s: out of memory", name);
     }
+    store->is_exclusive = true;
     *ret_store = store;
     return TS_STORE_OK;
 }

@@ -14,6 +14,7 @@
 #include "base/assert.h"
 #include "check.h"
 #include "os/clock.h"
+#include "past.h"
 #include "store/open.h"
 
 #include <errno.h>
@@ -34,60 +35,18 @@ static uint64_t real_monotonic_ns(void *context) {
 const struct ts_store_clock store__real_clock = {.wall_ms = real_wall_ms, .monotonic_ns = real_monotonic_ns};
 
 const char *ts_store_result_text(enum ts_store_result result) {
-#define RESULT_TEXT(suffix, text) text,
-    static const char *const texts[] = {TS_STORE_RESULTS(RESULT_TEXT)};
-#undef RESULT_TEXT
-    ts_assert((size_t)result < sizeof texts / sizeof texts[0]);
-    return texts[result];
+    return ts_store_result_meaning(result)->text;
 }
 
 const char *ts_store_result_sqlstate(enum ts_store_result result) {
-    switch (result) {
-    case TS_STORE_OK:
-        return "00000";
-    case TS_STORE_CHECK_FAILED:
-    case TS_STORE_LATE:
-    case TS_STORE_LOCK_CONFLICT:
-        return "40001";
-    case TS_STORE_LIMIT:
-    case TS_STORE_TOO_LARGE:
-        return "54000";
-    case TS_STORE_NOT_A_COUNTER:
-        return "22P02";
-    case TS_STORE_BUSY:
-        return "53300";
-    case TS_STORE_UNAVAILABLE:
-        return "08001";
-    case TS_STORE_TIMED_OUT:
-        return "57014";
-    case TS_STORE_UNKNOWN:
-        return "08006";
-    case TS_STORE_NO_SUCH_PROMISE:
-        return "42704";
-    case TS_STORE_PROMISE_EXISTS:
-        return "42710";
-    case TS_STORE_BAD_BATCH:
-        return "22023";
-    case TS_STORE_FULL:
-        return "53100";
-    case TS_STORE_FOREIGN:
-    case TS_STORE_CLOSING:
-        return "58000";
-    case TS_STORE_BAD_USAGE:
-    case TS_STORE_BAD_CONFIGURATION:
-        return "F0000";
-    case TS_STORE_DAMAGED:
-        return "XX001";
-    case TS_STORE_FAILED:
-        return "XX000";
-    }
-    ts_unreachable("a result that is not in the table");
+    return ts_store_result_meaning(result)->sqlstate;
 }
 
 enum ts_store_result store__error(struct ts_store_error *ret_error, enum ts_store_result result, size_t op,
                                   const char *format, ...) {
     ret_error->result = result;
     ret_error->op = op;
+    ret_error->down = false;
     snprintf(ret_error->sqlstate, sizeof ret_error->sqlstate, "%s", ts_store_result_sqlstate(result));
     va_list arguments;
     va_start(arguments, format);
@@ -102,7 +61,12 @@ static bool is_past(const struct ts_store *store, uint64_t deadline_ns) {
 
 void ts_store_start(struct ts_store *store, struct ts_call *call) {
     call->done = false;
-    (void)store__error(&call->error, TS_STORE_OK, SIZE_MAX, "%s", "");
+    /* Without formatting: this is on the way of every call. */
+    call->error.result = TS_STORE_OK;
+    memcpy(call->error.sqlstate, ts_store_result_meaning(TS_STORE_OK)->sqlstate, sizeof call->error.sqlstate);
+    call->error.op = SIZE_MAX;
+    call->error.down = false;
+    call->error.text[0] = '\0';
     call->version = 0;
     call->time_ms = 0;
     call->lag_ms = 0;
@@ -110,6 +74,7 @@ void ts_store_start(struct ts_store *store, struct ts_call *call) {
     call->stall_us = 0;
     call->store = store;
     call->engine_state = NULL;
+    call->poll_by_ns = 0;
     for (size_t i = 0; i < sizeof call->engine_words / sizeof call->engine_words[0]; i++)
         call->engine_words[i] = 0;
     if (call->rows != NULL)
@@ -122,7 +87,7 @@ void ts_store_start(struct ts_store *store, struct ts_call *call) {
         call->done = true;
     } else if (is_past(store, call->deadline_ns)) {
         (void)store__error(&call->error, TS_STORE_TIMED_OUT, SIZE_MAX,
-                           "%s: the deadline was over before the call began", store->name);
+                           "%s: the deadline had passed before the call began", store->name);
         call->done = true;
     } else {
         store->engine->start(store, call);
@@ -158,6 +123,13 @@ static const struct timespec *time_until(const struct ts_store *store, uint64_t 
     return span;
 }
 
+/* Of two times, of which 0 is none. */
+static uint64_t earlier(uint64_t a_ns, uint64_t b_ns) {
+    if (a_ns == 0 || b_ns == 0)
+        return a_ns == 0 ? b_ns : a_ns;
+    return a_ns < b_ns ? a_ns : b_ns;
+}
+
 /* Most transactions touch a handful of stores; beyond, what to wait for goes onto the heap. */
 enum { FEW_CALLS = 16 };
 
@@ -179,8 +151,7 @@ void ts_store_wait(struct ts_call *const *calls, size_t count, uint64_t until_ns
         struct pollfd fd = store->engine->wait_for(call->store, call);
         ready = call->done || fd.fd < 0;
         fds[waiting++] = fd;
-        if (call->deadline_ns != 0 && (until_ns == 0 || call->deadline_ns < until_ns))
-            until_ns = call->deadline_ns;
+        until_ns = earlier(earlier(until_ns, call->deadline_ns), call->poll_by_ns);
     }
     if (store != NULL && !ready) {
         struct timespec span = {.tv_nsec = 10000000};
@@ -215,4 +186,18 @@ enum ts_store_result store__identify(struct ts_store *store, uint64_t deadline_n
         return store->engine->identify(store, deadline_ns, ret_text, ret_error);
     ret_text[0] = '\0';
     return TS_STORE_OK;
+}
+
+enum ts_store_result store__past_read(struct ts_store *store, struct store__past *ret_past,
+                                      struct ts_store_error *ret_error) {
+    if (store->engine->past_read != NULL)
+        return store->engine->past_read(store, ret_past, ret_error);
+    memset(ret_past, 0, sizeof *ret_past);
+    return TS_STORE_OK;
+}
+
+enum ts_store_result store__past_write(struct ts_store *store, const struct store__past *past, bool sync,
+                                       struct ts_store_error *ret_error) {
+    ts_assert(past->is_kept);
+    return store->engine->past_write(store, past, sync, ret_error);
 }

@@ -193,7 +193,7 @@ static struct pollfd wait_for(struct ts_store *head, struct ts_call *call) {
     if (inner->done)
         return (struct pollfd){.fd = -1};
     (void)head;
-    return inner->store->engine->wait_for(inner->store, inner);
+    return store__call_wait_inside(call, inner);
 }
 
 static void tell_meta(const struct trace_store *store, const char *what, const struct ts_meta *meta,
@@ -231,6 +231,16 @@ static enum ts_store_result identify(struct ts_store *head, uint64_t deadline_ns
     return store__identify(((struct trace_store *)head)->inside, deadline_ns, ret_text, ret_error);
 }
 
+static enum ts_store_result past_read(struct ts_store *head, struct store__past *ret_past,
+                                      struct ts_store_error *ret_error) {
+    return store__past_read(((struct trace_store *)head)->inside, ret_past, ret_error);
+}
+
+static enum ts_store_result past_write(struct ts_store *head, const struct store__past *past, bool sync,
+                                       struct ts_store_error *ret_error) {
+    return store__past_write(((struct trace_store *)head)->inside, past, sync, ret_error);
+}
+
 static void expect(struct ts_store *head, const struct ts_meta *meta) {
     struct ts_store *inside = ((struct trace_store *)head)->inside;
     inside->engine->expect(inside, meta);
@@ -251,6 +261,8 @@ static const struct ts_engine engine = {
     .meta_read = meta_read,
     .meta_write = meta_write,
     .identify = identify,
+    .past_read = past_read,
+    .past_write = past_write,
     .expect = expect,
     .close = close_store,
 };
@@ -265,6 +277,7 @@ struct ts_store *ts_trace_new(struct ts_store *inside, const struct ts_trace_opt
         return NULL;
     store->head.engine = &engine;
     store->head.clock = inside->clock;
+    store->head.is_exclusive = inside->is_exclusive;
     snprintf(store->head.name, sizeof store->head.name, "%s", inside->name);
     store->inside = inside;
     store->options = *options;

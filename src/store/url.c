@@ -197,13 +197,13 @@ static const char *read_options(struct ts_bytes options, struct store_url *url, 
         if (decoded_name == NULL || value == NULL)
             return bad_escape;
         if (strcmp(decoded_name, "service") == 0)
-            return "the option service could bring several hosts; name the host in the URL instead";
+            return "the option service could name several hosts; name the host in the URL instead";
         bool is_part = false;
         for (size_t i = 0; i < sizeof parts / sizeof parts[0]; i++) {
             if (strcmp(decoded_name, parts[i].name) != 0)
                 continue;
             if ((*parts[i].part)[0] != '\0')
-                return "a part of the URL is given again as an option; give it once";
+                return "an option repeats a part of the URL; give it once";
             *parts[i].part = value;
             is_part = true;
         }
@@ -213,7 +213,7 @@ static const char *read_options(struct ts_bytes options, struct store_url *url, 
             if (strcmp(url->options[i].name, decoded_name) == 0)
                 return "an option is given twice; give it once";
         if (url->option_count == STORE_URL_OPTIONS_MAX)
-            return "too many options; 32 are enough for all that libpq has";
+            return "too many options; the limit is 32";
         url->options[url->option_count++] = (struct store_url_option){decoded_name, value};
     }
     return NULL;
@@ -231,14 +231,15 @@ static const char *check_postgres(const struct store_url *url) {
     if (strchr(url->host, ',') != NULL || strchr(address, ',') != NULL)
         return "a store has one host; list several stores as several URLs, with commas between them";
     if (url->host[0] == '\0' && address[0] == '\0')
-        return "there is no host; write postgresql://USER@HOST/DATABASE, or a folder of sockets as "
-               "?host=/FOLDER";
+        return "the host is missing; write postgresql://USER@HOST/DATABASE, or ?host=/FOLDER for a socket "
+               "directory";
     /* libpq could take these for URLs of their own, and we would take them for names and show them. */
     if (strstr(url->host, "://") != NULL || strstr(address, "://") != NULL ||
         strstr(url->user, "://") != NULL)
-        return "a host or a user is given as a URL; give the parts of one URL";
+        return "the host or the user is itself a URL; give the parts of one URL";
     if (strstr(url->database, "://") != NULL || strchr(url->database, '=') != NULL)
-        return "a database's name has no :// and no =; give host, user and password as parts of the URL";
+        return "the name of the database contains :// or =; give host, user and password as parts of the "
+               "URL";
     uint32_t port;
     if (url->port[0] != '\0' && (ts_u32_parse(ts_bytes_of_cstring(url->port), &port) != TS_NUMBER_OK ||
                                  port == 0 || port > UINT16_MAX))
@@ -311,7 +312,7 @@ static const char *read_any(struct ts_bytes text, struct store_url *url, char **
     if (url->path == NULL)
         return bad_escape;
     if (url->kind == STORE_URL_ROCKSDB && path[0] == '\0')
-        return "there is no directory; write rocksdb:DIRECTORY";
+        return "the directory is missing; write rocksdb:DIRECTORY";
     if (url->kind == STORE_URL_ROCKSDB)
         trim_slashes(path);
     return NULL;
@@ -321,7 +322,7 @@ static enum ts_store_result parse(struct ts_bytes text, size_t position, struct 
                                   struct ts_store_error *ret_error) {
     if (text.len > TEXT_MAX)
         return store__error(ret_error, TS_STORE_BAD_CONFIGURATION, SIZE_MAX,
-                            "a store URL has %zu bytes; at most %d can be read", text.len, TEXT_MAX);
+                            "a store URL has %zu bytes; the limit is %d", text.len, TEXT_MAX);
     struct store_url url = {.text = malloc(text.len + 1), .decoded = malloc(2 * text.len + 16)};
     if (url.text == NULL || url.decoded == NULL) {
         store__url_release(&url);
@@ -387,9 +388,8 @@ static enum ts_store_result add(struct store_url_list *list, struct ts_bytes tex
         if (store__url_same(&list->urls[i], url))
             return store__error(
                 ret_error, TS_STORE_BAD_USAGE, SIZE_MAX,
-                "%.120s is in the list twice, as store %zu and store %zu; a cluster is a list of different "
-                "stores%s",
-                url->name, i, list->count - 1, url->kind == STORE_URL_MEMORY ? ": memory:a,memory:b" : "");
+                "%.120s is in the list twice, as store %zu and store %zu; list each store once%s", url->name,
+                i, list->count - 1, url->kind == STORE_URL_MEMORY ? ": memory:a,memory:b" : "");
     return TS_STORE_OK;
 }
 

@@ -4,11 +4,11 @@
  *   memory:[NAME]                                          a store in this process
  *   rocksdb:DIRECTORY                                      a store in a directory
  *   postgresql://[USER[:PASSWORD]@]HOST[:PORT][/DATABASE][?OPTION=VALUE[&OPTION=VALUE]...]
- *                                                          a database; postgres:// means the same. Options
- * are those of libpq. HOST is one host, an address in brackets, or a folder of sockets written with %2F
+ *                                                          a database; postgres:// means the same
  *
- * %XX stands for a byte in every part; a comma that belongs to a URL is written %2C. What is not there is
- * left to libpq's own defaults (PGPASSWORD, ~/.pgpass and so on), except for the host.
+ * Options are those of libpq. HOST is one host, an address in brackets, or a socket directory with its slashes
+ * written as %2F. In every part %XX is one byte; a comma inside a URL is written %2C. For parts that are left out,
+ * libpq's own defaults apply (PGPASSWORD, ~/.pgpass and so on), except for the host, which is required.
  */
 #ifndef TS_STORE_URL_H
 #define TS_STORE_URL_H

@@ -20,8 +20,8 @@ void txn__wake_settled(struct ts_coordinator *coordinator) {
     struct ts_admission_waiter *waiter;
     while ((waiter = ts_admission_take_settled(&coordinator->admission)) != NULL) {
         struct txn__session *session =
-            (struct txn__session *)((char *)waiter - offsetof(struct txn__session, waiter));
-        pthread_cond_signal(&session->wake);
+            (struct txn__session *)((char *)waiter - offsetof(struct txn__session, wait.waiter));
+        pthread_cond_signal(&session->wait.wake);
     }
 }
 
@@ -29,8 +29,8 @@ void txn__wake_settled(struct ts_coordinator *coordinator) {
 static void leave_when_stalled(struct ts_coordinator *coordinator, struct txn__session *session,
                                uint64_t now_us) {
     txn__find_deadlocks(coordinator, now_us);
-    if (session->deadlock.abort_wanted && session->waiter.state == TS_WAITER_WAITING) {
-        ts_admission_leave(&coordinator->admission, &session->waiter, now_us);
+    if (session->wait.deadlock.abort_wanted && session->wait.waiter.state == TS_WAITER_WAITING) {
+        ts_admission_leave(&coordinator->admission, &session->wait.waiter, now_us);
         txn__wake_settled(coordinator);
     }
 }
@@ -39,16 +39,16 @@ static void leave_when_stalled(struct ts_coordinator *coordinator, struct txn__s
  * lock is held. */
 static enum ts_waiter_state queue_up(struct ts_coordinator *coordinator, struct txn__session *session,
                                      uint64_t now_us) {
-    struct ts_admission_waiter *waiter = &session->waiter;
-    *waiter =
-        (struct ts_admission_waiter){.stores = session->stores, .store_count = session->plan.part_count};
-    struct ts_timeout_watch watch = {session->begun_us, 0, TS_TIMEOUT_COORD_QUEUE, now_us};
+    struct ts_admission_waiter *waiter = &session->wait.waiter;
+    *waiter = (struct ts_admission_waiter){.stores = session->request.stores,
+                                           .store_count = session->request.plan.part_count};
+    struct ts_timeout_watch watch = {session->timing.begun_us, TS_TIMEOUT_COORD_QUEUE, now_us, true};
     waiter->deadline_us = ts_timeout_until_us(&coordinator->config.timeouts, &watch);
     (void)ts_admission_enter(&coordinator->admission, waiter, now_us);
     txn__wake_settled(coordinator);
     if (waiter->state != TS_WAITER_WAITING)
         return waiter->state;
-    struct ts_deadlock_node *node = &session->deadlock;
+    struct ts_deadlock_node *node = &session->wait.deadlock;
     node->reason = (struct ts_wait_reason){TS_WAIT_COORDINATOR_QUEUE, 0};
     node->may_abort = true;
     ts_deadlock_begin(&coordinator->detector, node, now_us);
@@ -57,7 +57,7 @@ static enum ts_waiter_state queue_up(struct ts_coordinator *coordinator, struct 
         uint64_t until_us = stall_us < waiter->deadline_us ? stall_us : waiter->deadline_us;
         struct timespec until = {.tv_sec = (time_t)(until_us / 1000000),
                                  .tv_nsec = (long)(until_us % 1000000 * 1000)};
-        if (pthread_cond_timedwait(&session->wake, &coordinator->lock, &until) == ETIMEDOUT) {
+        if (pthread_cond_timedwait(&session->wait.wake, &coordinator->lock, &until) == ETIMEDOUT) {
             now_us = txn__now_us();
             ts_admission_tick(&coordinator->admission, now_us);
             txn__wake_settled(coordinator);
@@ -74,13 +74,14 @@ bool txn__standbys_keep_up(struct ts_coordinator *coordinator, struct txn__sessi
     if (!ts_lag_is_limited(config))
         return true;
     pthread_mutex_lock(&coordinator->lock);
-    size_t place = ts_lag_find(config, coordinator->lag_ms, session->stores, session->plan.part_count);
+    size_t place =
+        ts_lag_find(config, coordinator->lag_ms, session->request.stores, session->request.plan.part_count);
     uint64_t lag_ms = place == SIZE_MAX ? 0 : coordinator->lag_ms[place];
     pthread_mutex_unlock(&coordinator->lock);
     if (place == SIZE_MAX)
         return true;
-    session->cause.kind = TS_CAUSE_REPLICATION_LAG;
-    snprintf(session->text, sizeof session->text,
+    session->attempt.cause.kind = TS_CAUSE_REPLICATION_LAG;
+    snprintf(session->attempt.text, sizeof session->attempt.text,
              "%.100s: a standby is %" PRIu64 " ms behind and replication.max_replication_lag_ms is %" PRIu64
              "; try again when it has caught up",
              ts_store_name(ts_cluster_store(coordinator->cluster, place)), lag_ms,
@@ -88,42 +89,56 @@ bool txn__standbys_keep_up(struct ts_coordinator *coordinator, struct txn__sessi
     return false;
 }
 
-/* Breaker and admission. False, with the cause, when it is turned away. */
-bool txn__admit(struct ts_coordinator *coordinator, struct txn__session *session,
-                struct ts_breaker_permit *ret_permit) {
+/* Each store has a breaker, so that one that is ill keeps nobody from the others. False, with the cause, when that of a store
+ * of the transaction is open. */
+bool txn__pass_breakers(struct ts_coordinator *coordinator, struct txn__session *session) {
+    uint64_t now_us = session->timing.begun_us; /* nothing was waited for since */
+    size_t passed = 0;
+    const size_t count = session->request.plan.part_count;
+    pthread_mutex_lock(&coordinator->lock);
+    while (passed < count && ts_breaker_ask(&coordinator->breakers[session->request.stores[passed]], now_us,
+                                            &session->request.permits[passed]))
+        passed++;
+    for (size_t i = 0; passed < count && i < passed; i++)
+        ts_breaker_report(&coordinator->breakers[session->request.stores[i]], &session->request.permits[i],
+                          TS_BREAKER_TURNED_AWAY, now_us);
+    pthread_mutex_unlock(&coordinator->lock);
+    if (passed == count)
+        return true;
+    session->attempt.cause.kind = TS_CAUSE_BREAKER;
+    snprintf(session->attempt.text, sizeof session->attempt.text,
+             "%.100s: the circuit breaker is open after failures of this store; try again after "
+             "breaker.recovery_timeout",
+             ts_store_name(ts_cluster_store(coordinator->cluster, session->request.stores[passed])));
+    return false;
+}
+
+/* False, with the cause, when it is turned away. */
+bool txn__admit(struct ts_coordinator *coordinator, struct txn__session *session) {
     uint64_t now_us = txn__now_us();
     pthread_mutex_lock(&coordinator->lock);
-    enum ts_waiter_state state = TS_WAITER_IDLE;
-    session->waiter = (struct ts_admission_waiter){.stores = session->stores};
-    if (!ts_breaker_ask(&coordinator->breaker, now_us, ret_permit)) {
-        session->cause.kind = TS_CAUSE_BREAKER;
-        set_text(
-            session->text, sizeof session->text,
-            "the circuit breaker is open after failures of stores; try again after breaker.recovery_timeout");
-    } else {
-        state = queue_up(coordinator, session, now_us);
-    }
+    session->wait.waiter = (struct ts_admission_waiter){.stores = session->request.stores};
+    enum ts_waiter_state state = queue_up(coordinator, session, now_us);
     if (state == TS_WAITER_REJECTED || state == TS_WAITER_SHED) {
-        session->cause.kind = TS_CAUSE_ADMISSION;
-        set_text(session->text, sizeof session->text,
+        session->attempt.cause.kind = TS_CAUSE_ADMISSION;
+        set_text(session->attempt.text, sizeof session->attempt.text,
                  state == TS_WAITER_SHED
-                     ? "dropped from a full queue for transactions with fewer stores; try again later"
+                     ? "dropped from a full queue in favour of transactions with fewer stores; try again "
+                       "later"
                      : "too many transactions at once; try again later, or raise admission.hard_limit");
     } else if (state == TS_WAITER_TIMED_OUT) {
-        struct ts_timeout_watch watch = {session->begun_us, 0, TS_TIMEOUT_COORD_QUEUE, now_us};
+        struct ts_timeout_watch watch = {session->timing.begun_us, TS_TIMEOUT_COORD_QUEUE, now_us, true};
         enum ts_timeout_phase over = ts_timeout_over(&coordinator->config.timeouts, &watch, txn__now_us());
-        session->cause = ts_txn_cause_of_timeout(over);
-        snprintf(session->text, sizeof session->text,
+        session->attempt.cause = ts_txn_cause_of_timeout(over);
+        snprintf(session->attempt.text, sizeof session->attempt.text,
                  "waited in the queue for longer than %s; try again later", ts_timeout_phase_setting(over));
-    } else if (state == TS_WAITER_IDLE && session->cause.kind == TS_CAUSE_NONE) {
-        session->cause.kind = TS_CAUSE_DEADLOCK;
-        set_text(session->text, sizeof session->text, session->deadlock_text);
+    } else if (state == TS_WAITER_IDLE) {
+        session->attempt.cause.kind = TS_CAUSE_DEADLOCK;
+        set_text(session->attempt.text, sizeof session->attempt.text, session->wait.deadlock_text);
     }
-    if (state != TS_WAITER_ADMITTED)
-        ts_breaker_report(&coordinator->breaker, ret_permit, TS_BREAKER_TURNED_AWAY, txn__now_us());
     pthread_mutex_unlock(&coordinator->lock);
-    ts_latency_add(&session->latency, TS_LATENCY_COORD_QUEUE, session->waiter.waited_us);
-    if (state == TS_WAITER_ADMITTED && session->waiter.degraded)
-        session->degrade = true;
+    ts_latency_add(&session->timing.latency, TS_LATENCY_COORD_QUEUE, session->wait.waiter.waited_us);
+    if (state == TS_WAITER_ADMITTED && session->wait.waiter.degraded)
+        session->request.degrade = true;
     return state == TS_WAITER_ADMITTED;
 }

@@ -1,12 +1,14 @@
 /*
- * The protocol's own batches: what is written where, under which checks. Everything that puts a decision goes
- * through here, so that the checks of DESIGN's fencing rule stand in one place.
+ * The protocol's own batches: what is written where, under which checks. Every batch that writes a decision is
+ * made here, so that one file has all checks of the fencing rule.
  *
- *   decide        the decider's own part, check(coord), insert(xs, commit); with record: insert(outcome,
- * committed) refuse        check(coord), insert(xs, abort); a resolver's also check(mark); with record:
- * insert(outcome, aborted) fence         check(coord), put(coord, fence mark), del(heartbeat), del(mark)
+ *   decide        the decider's own part, check(coord), insert(xs, commit);
+ *                 with record: insert(outcome, committed)
+ *   refuse        check(coord), insert(xs, abort); a resolver's also check(mark);
+ *                 with record: insert(outcome, aborted)
+ *   fence         check(coord), put(coord, fence mark), del(heartbeat), del(mark)
  *   register      insert(coord), insert(heartbeat), insert(mark)
- *   deregister    check(coord), del(coord), del(heartbeat), del(mark); only with nothing left under way
+ *   deregister    check(coord), del(coord), del(heartbeat), del(mark); only when no transaction is in progress
  *   beat          check(heartbeat), put(heartbeat)
  *   move          check(mark), put(mark), del(commit decisions below it)
  *

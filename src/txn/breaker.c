@@ -24,7 +24,7 @@ enum ts_breaker_report ts_breaker_report_of(const struct ts_txn_cause *cause) {
     case TS_CAUSE_TIMEOUT: {
         struct ts_error_verdict verdict = ts_error_classify(cause);
         if (verdict.infrastructure)
-            return TS_BREAKER_FAILURE;
+            return cause->kind == TS_CAUSE_STORE && cause->down ? TS_BREAKER_DOWN : TS_BREAKER_FAILURE;
         return verdict.answered ? TS_BREAKER_ANSWERED : TS_BREAKER_TURNED_AWAY;
     }
     case TS_CAUSE_ADMISSION:
@@ -117,6 +117,9 @@ static void report_when_closed(struct ts_breaker *breaker, enum ts_breaker_repor
         if (++breaker->failures == breaker->config.failure_threshold)
             trip(breaker, now_us);
         return;
+    case TS_BREAKER_DOWN:
+        trip(breaker, now_us);
+        return;
     case TS_BREAKER_ANSWERED:
     case TS_BREAKER_TURNED_AWAY:
         return;
@@ -131,6 +134,7 @@ static void report_of_probe(struct ts_breaker *breaker, enum ts_breaker_report r
         enter(breaker, TS_BREAKER_CLOSED);
         return;
     case TS_BREAKER_FAILURE:
+    case TS_BREAKER_DOWN:
         trip(breaker, now_us);
         return;
     case TS_BREAKER_TURNED_AWAY:

@@ -1,22 +1,22 @@
 /*
- * A circuit breaker: after failure_threshold failures in a row nothing is let through for recovery_timeout;
- * then one probe is.
+ * A circuit breaker: failure_threshold failures in a row open it for recovery_timeout, and a store to which no
+ * connection can be made opens it at once. Then it lets one probe through.
  *
- *             failures reach the threshold              recovery_timeout is over
+ *             failures reach the threshold, or
+ *             no connection can be made                 recovery_timeout is over
  *     CLOSED ────────────────────────────► OPEN ────────────────────────────────► HALF_OPEN
- *       ▲                                   ▲                                      │  │  ▲
- *       │                                   └── the probe failed ──────────────────┘  │  │ the probe was
- * turned away, └────────────────────────── the probe succeeded, or was answered ────────────┘──┘ or is lost:
- * another may go
+ *       ▲                                   ▲                                      │  │  ▲ │
+ *       │                                   └── the probe failed ──────────────────┘  │  └─┘ the probe was turned
+ *       └────────────────────────── the probe succeeded, or was answered ─────────────┘      away, or is lost:
+ *                                                                                            another may go
  *
- * CLOSED     everybody passes; a success sets the count of failures to 0
- * OPEN       nobody passes
- * HALF_OPEN  exactly one permit, the probe's, is out, or none; nobody else passes
+ *     CLOSED      everybody passes; a success sets the count of failures to 0
+ *     OPEN        nobody passes
+ *     HALF_OPEN   only the probe passes: at most one permit is out
  *
- * Only infrastructure failures count (ts_error_verdict). Who passes gets a permit and reports on it once.
- * Permits are numbered by turn: the turn changes with every state and with every probe, so that what was let
- * through in an earlier turn says nothing about this one. A probe that never reports is taken for lost after
- * probe_timeout.
+ * Only infrastructure failures count (ts_error_verdict). A caller that passes gets a permit, and reports on it
+ * once. Permits carry the number of a turn. The turn changes with every state and every probe, so that a permit
+ * of an earlier turn does not affect this one. A probe that has not reported within probe_timeout counts as lost.
  */
 #ifndef TS_TXN_BREAKER_H
 #define TS_TXN_BREAKER_H
@@ -58,6 +58,7 @@ struct ts_breaker_permit {
 enum ts_breaker_report {
     TS_BREAKER_SUCCESS,
     TS_BREAKER_FAILURE,  /* of the infrastructure */
+    TS_BREAKER_DOWN,     /* no connection could be made, after all retries: there is no need to count */
     TS_BREAKER_ANSWERED, /* failed for a reason of its own; the stores are well: ends a probe well, no count
                             is reset */
     TS_BREAKER_TURNED_AWAY, /* never got as far as a store: admission, its caller gave up */

@@ -80,39 +80,40 @@ static void settle_entry(struct tick *tick, struct txn__entry *entry) {
     if (session == NULL)
         return;
     size_t count = 1;
-    session->members[0].place = entry->decider;
+    session->attempt.members[0].place = entry->decider;
     for (uint32_t place = 0; place < coordinator->place_count; place++) {
         if (txn__places_have(&entry->participants, place))
-            session->members[count++].place = place;
+            session->attempt.members[count++].place = place;
     }
-    gid_of(tick, entry, &session->gid);
-    txn__gid_format(&session->gid, session->id);
-    session->incarnation = tick->incarnation;
-    session->participants = entry->participants;
-    session->record = entry->record;
-    session->begun_us = txn__now_us();
-    session->deadlock.txn_id = session->id;
-    ts_latency_init(&session->latency);
+    gid_of(tick, entry, &session->attempt.gid);
+    txn__gid_format(&session->attempt.gid, session->attempt.id);
+    session->attempt.incarnation = tick->incarnation;
+    session->attempt.participants = entry->participants;
+    session->request.record = entry->record;
+    session->timing.begun_us = txn__now_us();
+    session->wait.deadlock.txn_id = session->attempt.id;
+    ts_latency_init(&session->timing.latency);
     struct txn__run_options options = {.record = entry->record};
-    txn__run_init_settle(&session->run, session->members, count, 0, &options);
-    session->run.given_up = true; /* one try in this tick */
-    txn__attempt(coordinator, session);
+    txn__run_init_settle(&session->attempt.run, session->attempt.members, count, 0, &options);
+    session->attempt.run.given_up = true; /* one try in this tick */
+    txn__run_attempt(coordinator, session);
     struct txn__places pending = {{0}};
     for (size_t i = 0; i < count; i++) {
-        if (session->members[i].promised)
-            txn__places_add(&pending, session->members[i].place);
+        if (session->attempt.members[i].promised)
+            txn__places_add(&pending, session->attempt.members[i].place);
     }
     pthread_mutex_lock(&coordinator->lock);
-    bool committed =
-        session->run.outcome == TS_TXN_COMMITTED || session->run.outcome == TS_TXN_COMMITTED_PENDING;
-    bool fenced = session->run.outcome == TS_TXN_UNKNOWN && session->run.why == TXN__WHY_FENCED;
+    bool committed = session->attempt.run.outcome == TS_TXN_COMMITTED ||
+                     session->attempt.run.outcome == TS_TXN_COMMITTED_PENDING;
+    bool fenced =
+        session->attempt.run.outcome == TS_TXN_UNKNOWN && session->attempt.run.why == TXN__WHY_FENCED;
     if (fenced) {
         tick->incarnation->seats[entry->decider].fenced = true;
         txn__incarnation_retire(coordinator, tick->incarnation);
     }
     if (committed)
         txn__marks_committed(&tick->incarnation->marks, entry, &pending);
-    if (fenced || session->run.outcome == TS_TXN_ABORTED) {
+    if (fenced || session->attempt.run.outcome == TS_TXN_ABORTED) {
         tick->incarnation->seats[entry->decider].dirty = true;
         txn__marks_end(&tick->incarnation->marks, entry);
         txn__entry_give(coordinator, entry);

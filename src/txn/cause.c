@@ -20,7 +20,8 @@ static bool is_retryable(enum ts_error_class error_class) {
 }
 
 struct ts_txn_cause ts_txn_cause_of_store(const struct ts_call *call) {
-    struct ts_txn_cause cause = {.kind = TS_CAUSE_STORE, .result = call->error.result, .call = call->kind};
+    struct ts_txn_cause cause = {
+        .kind = TS_CAUSE_STORE, .result = call->error.result, .call = call->kind, .down = call->error.down};
     memcpy(cause.sqlstate, call->error.sqlstate, sizeof cause.sqlstate);
     cause.sqlstate[sizeof cause.sqlstate - 1] = '\0';
     return cause;
@@ -93,18 +94,13 @@ static bool changes_nothing(enum ts_call_kind call) {
     ts_unreachable("no such call");
 }
 
-static const struct ts_error_verdict conflict_to_read_again = {.error_class = TS_ERROR_CONFLICT,
-                                                               .answered = true};
 static const struct ts_error_verdict conflict_to_repeat = {
-    .error_class = TS_ERROR_CONFLICT, .repeatable = true, .answered = true};
+    .error_class = TS_ERROR_CONFLICT, .repeatable = true, .met_a_lock = true, .answered = true};
 static const struct ts_error_verdict overload = {.error_class = TS_ERROR_TRANSIENT, .repeatable = true};
 static const struct ts_error_verdict away = {
     .error_class = TS_ERROR_TRANSIENT, .repeatable = true, .infrastructure = true};
 static const struct ts_error_verdict lost = {.error_class = TS_ERROR_TIMEOUT, .infrastructure = true};
 static const struct ts_error_verdict too_slow = {.error_class = TS_ERROR_TIMEOUT};
-static const struct ts_error_verdict refused_for_good = {.error_class = TS_ERROR_PERMANENT, .answered = true};
-static const struct ts_error_verdict ill = {.error_class = TS_ERROR_PERMANENT, .infrastructure = true};
-
 /* FAILED says nothing but that nothing was changed: the database's own code decides. */
 static struct ts_error_verdict verdict_of_sqlstate(const char *sqlstate) {
     struct ts_error_verdict verdict = {.error_class = ts_error_class_of_sqlstate(sqlstate, false)};
@@ -115,44 +111,33 @@ static struct ts_error_verdict verdict_of_sqlstate(const char *sqlstate) {
     return verdict;
 }
 
+/* What the columns of the table say of a result that means the same after every call. */
+static struct ts_error_verdict verdict_of_meaning(enum ts_store_result result) {
+    const struct ts_store_meaning *meaning = ts_store_result_meaning(result);
+    struct ts_error_verdict verdict = {.error_class = TS_ERROR_PERMANENT,
+                                       .repeatable = meaning->retry == TS_STORE_RETRY_SAME,
+                                       .met_a_lock = result == TS_STORE_LOCK_CONFLICT,
+                                       .infrastructure = meaning->fault == TS_STORE_FAULT_STORE,
+                                       .answered = meaning->fault == TS_STORE_FAULT_STATE ||
+                                                   meaning->fault == TS_STORE_FAULT_CALLER ||
+                                                   meaning->fault == TS_STORE_FAULT_SETUP};
+    if (verdict.repeatable || meaning->retry == TS_STORE_RETRY_READ)
+        verdict.error_class = verdict.answered ? TS_ERROR_CONFLICT : TS_ERROR_TRANSIENT;
+    return verdict;
+}
+
 static struct ts_error_verdict verdict_of_result(const struct ts_txn_cause *cause) {
-    switch (cause->result) {
-    case TS_STORE_CHECK_FAILED:
-    case TS_STORE_LATE:
-        return conflict_to_read_again;
-    case TS_STORE_LOCK_CONFLICT:
-        return conflict_to_repeat;
-    case TS_STORE_BUSY:
-        return overload;
-    case TS_STORE_UNAVAILABLE:
-        return away;
-    case TS_STORE_TIMED_OUT:
-        /* Nothing was changed. Waiting for a lock is a conflict; what takes no locks must not take long. */
-        if (is_conflict(cause->sqlstate))
-            return conflict_to_repeat;
-        return changes_nothing(cause->call) || is_infrastructure(cause->sqlstate) ? lost : too_slow;
-    case TS_STORE_UNKNOWN:
-        return changes_nothing(cause->call) ? away : lost;
-    case TS_STORE_LIMIT:
-    case TS_STORE_NOT_A_COUNTER:
-    case TS_STORE_NO_SUCH_PROMISE:
-    case TS_STORE_PROMISE_EXISTS:
-    case TS_STORE_BAD_BATCH:
-    case TS_STORE_TOO_LARGE:
-    case TS_STORE_FOREIGN:
-    case TS_STORE_CLOSING:
-    case TS_STORE_BAD_USAGE:
-    case TS_STORE_BAD_CONFIGURATION:
-        return refused_for_good;
-    case TS_STORE_FULL:
-    case TS_STORE_DAMAGED:
-        return ill;
-    case TS_STORE_FAILED:
+    ts_assert(cause->result != TS_STORE_OK);
+    if (cause->result == TS_STORE_FAILED)
         return verdict_of_sqlstate(cause->sqlstate);
-    case TS_STORE_OK:
-        break;
-    }
-    ts_unreachable("a call that ended well is no cause");
+    if (cause->result == TS_STORE_UNKNOWN)
+        return changes_nothing(cause->call) ? away : lost;
+    if (cause->result != TS_STORE_TIMED_OUT)
+        return verdict_of_meaning(cause->result);
+    /* Nothing was changed. Waiting for a lock is a conflict; what takes no locks must not take long. */
+    if (is_conflict(cause->sqlstate))
+        return conflict_to_repeat;
+    return changes_nothing(cause->call) || is_infrastructure(cause->sqlstate) ? lost : too_slow;
 }
 
 static struct ts_error_verdict verdict_of_phase(enum ts_timeout_phase phase) {
@@ -249,53 +234,16 @@ static const char *own_or(const struct ts_txn_cause *cause, const char *otherwis
 }
 
 static const char *sqlstate_of_result(const struct ts_txn_cause *cause) {
-    switch (cause->result) {
-    case TS_STORE_CHECK_FAILED:
-    case TS_STORE_LATE:
-    case TS_STORE_LOCK_CONFLICT:
-        return "40001";
-    case TS_STORE_LIMIT:
-    case TS_STORE_TOO_LARGE:
-        return "54000";
-    case TS_STORE_BUSY:
-        return "53300";
-    case TS_STORE_FOREIGN:
-    case TS_STORE_CLOSING:
-        return "58000";
-    case TS_STORE_UNAVAILABLE:
-    case TS_STORE_UNKNOWN:
-        return "40000";
-    case TS_STORE_TIMED_OUT:
-        return is_conflict(cause->sqlstate) ? "40001" : "40000";
-    case TS_STORE_NOT_A_COUNTER:
-        return own_or(cause, "22P02");
-    case TS_STORE_NO_SUCH_PROMISE:
-        return own_or(cause, "42704");
-    case TS_STORE_PROMISE_EXISTS:
-        return own_or(cause, "42710");
-    case TS_STORE_BAD_BATCH:
-        return own_or(cause, "22023");
-    case TS_STORE_FULL:
-        return own_or(cause, "53100");
-    case TS_STORE_BAD_USAGE:
-    case TS_STORE_BAD_CONFIGURATION:
-        return own_or(cause, "F0000");
-    case TS_STORE_DAMAGED:
-        return own_or(cause, "XX001");
-    case TS_STORE_FAILED:
-        break;
-    case TS_STORE_OK:
-        ts_unreachable("a call that ended well is no cause");
-    }
-    switch (ts_error_classify(cause).error_class) {
+    const struct ts_error_verdict verdict = ts_error_classify(cause);
+    switch (verdict.error_class) {
     case TS_ERROR_CONFLICT:
         return "40001";
     case TS_ERROR_TRANSIENT:
-        return starts_with(cause->sqlstate, "53") ? "53300" : "40000";
+        return verdict.infrastructure ? "40000" : "53300";
     case TS_ERROR_TIMEOUT:
         return "40000";
     case TS_ERROR_PERMANENT:
-        return own_or(cause, "XX000");
+        return own_or(cause, ts_store_result_meaning(cause->result)->sqlstate);
     }
     ts_unreachable("no such error class");
 }

@@ -46,6 +46,7 @@ struct ts_txn_cause {
     enum ts_store_result result; /* STORE */
     enum ts_call_kind call;      /* STORE */
     char sqlstate[6];            /* STORE: as the store gave it; may be empty */
+    bool down;                   /* STORE: no connection could be made */
 };
 
 struct ts_txn_cause ts_txn_cause_of_store(const struct ts_call *call);
@@ -55,6 +56,7 @@ struct ts_txn_cause ts_txn_cause_of_timeout(enum ts_timeout_phase phase);
 struct ts_error_verdict {
     enum ts_error_class error_class;
     bool repeatable;     /* the same batches may be tried again, under a new transaction id */
+    bool met_a_lock;     /* repeatable, and worth it until the total: whoever has the lock gives it back */
     bool infrastructure; /* counts for the circuit breaker: the store or the way to it is ill */
     bool answered;       /* the store was reached and said what it means: it is not ill */
 };

@@ -53,7 +53,9 @@ static void free_coordinator(struct ts_coordinator *coordinator) {
     pthread_mutex_destroy(&coordinator->metrics_lock);
     free(coordinator->conflicts);
     free(coordinator->adaptive);
+    free(coordinator->breakers);
     free(coordinator->lag_ms);
+    free(coordinator->in_order_until_us);
     free(coordinator->metrics);
     free(coordinator->store_metrics);
     free(coordinator);
@@ -66,19 +68,22 @@ static bool fill(struct ts_coordinator *coordinator) {
     uint64_t seed;
     coordinator->conflicts = calloc(places, sizeof *coordinator->conflicts);
     coordinator->adaptive = calloc(places, sizeof *coordinator->adaptive);
+    coordinator->breakers = calloc(places, sizeof *coordinator->breakers);
     coordinator->lag_ms = calloc(places, sizeof *coordinator->lag_ms);
+    coordinator->in_order_until_us = calloc(places, sizeof *coordinator->in_order_until_us);
     coordinator->metrics = calloc(1, sizeof *coordinator->metrics);
     coordinator->store_metrics = calloc(places, sizeof *coordinator->store_metrics);
-    if (coordinator->conflicts == NULL || coordinator->adaptive == NULL || coordinator->lag_ms == NULL ||
+    if (coordinator->conflicts == NULL || coordinator->breakers == NULL || coordinator->adaptive == NULL ||
+        coordinator->lag_ms == NULL || coordinator->in_order_until_us == NULL ||
         coordinator->metrics == NULL || coordinator->store_metrics == NULL ||
         !ts_entropy_fill(&seed, sizeof seed) || txn__incarnation_current(coordinator) == NULL)
         return false;
     ts_prng_init(&coordinator->prng, seed);
     ts_admission_init(&coordinator->admission, &coordinator->config.admission);
-    ts_breaker_init(&coordinator->breaker, &coordinator->config.breaker);
     ts_deadlock_init(&coordinator->detector, &coordinator->config.deadlock);
     ts_txn_metrics_init(coordinator->metrics, coordinator->store_metrics, places);
     for (uint32_t place = 0; place < places; place++) {
+        ts_breaker_init(&coordinator->breakers[place], &coordinator->config.breaker);
         ts_conflict_init(&coordinator->conflicts[place], &coordinator->config.conflict);
         ts_adaptive_init(&coordinator->adaptive[place], &coordinator->config, now_us);
         ts_admission_set_store_limit(&coordinator->admission,
@@ -86,6 +91,10 @@ static bool fill(struct ts_coordinator *coordinator) {
                                      now_us);
     }
     return true;
+}
+
+const struct ts_txn_config *ts_coordinator_config(const struct ts_coordinator *coordinator) {
+    return &coordinator->config;
 }
 
 static void stop(struct ts_coordinator *coordinator) {
@@ -154,8 +163,9 @@ enum ts_txn_error ts_coordinator_open(struct ts_cluster *cluster, const struct t
     init_locks(coordinator);
     if (!fill(coordinator)) {
         free_coordinator(coordinator);
-        return fail(ret_detail, TS_TXN_ERROR_NO_MEMORY, "out of memory, or no entropy from the system");
+        return fail(ret_detail, TS_TXN_ERROR_NO_MEMORY, "out of memory, or no random bytes from the system");
     }
+    txn__settle_inheritance(cluster, used.timeouts.shard_rpc_us);
     enum ts_txn_error error = ask_for_lag(coordinator, ret_detail);
     if (error != TS_TXN_ERROR_OK) {
         free_coordinator(coordinator);
@@ -163,7 +173,9 @@ enum ts_txn_error ts_coordinator_open(struct ts_cluster *cluster, const struct t
     }
     if (!start_threads(coordinator)) {
         free_coordinator(coordinator);
-        return fail(ret_detail, TS_TXN_ERROR_SYSTEM, "cannot start a thread; raise the limit of processes");
+        return fail(ret_detail, TS_TXN_ERROR_SYSTEM,
+                    "cannot start a thread; raise the limit on processes "
+                    "(ulimit -u)");
     }
     *ret_coordinator = coordinator;
     return TS_TXN_ERROR_OK;
@@ -181,6 +193,14 @@ void ts_coordinator_close(struct ts_coordinator *coordinator) {
     free_coordinator(coordinator);
 }
 
+/* Of all the stores: the worst state, and all trips together. */
+static void view_breaker(struct ts_txn_view *view, const struct ts_breaker *breaker, uint64_t now_us) {
+    enum ts_breaker_state state = ts_breaker_state_at(breaker, now_us);
+    if (state == TS_BREAKER_OPEN || view->breaker_state == TS_BREAKER_CLOSED)
+        view->breaker_state = state;
+    view->breaker_trips += breaker->trips;
+}
+
 bool ts_coordinator_metrics(struct ts_coordinator *coordinator,
                             bool (*write)(void *context, struct ts_bytes text), void *context) {
     size_t places = coordinator->place_count;
@@ -193,11 +213,10 @@ bool ts_coordinator_metrics(struct ts_coordinator *coordinator,
         uint64_t now_us = txn__now_us();
         pthread_mutex_lock(&coordinator->lock);
         view.admission = *ts_admission_gauges(&coordinator->admission);
-        view.breaker_state = ts_breaker_state_at(&coordinator->breaker, now_us);
-        view.breaker_trips = coordinator->breaker.trips;
         view.deadlocks_detected = coordinator->detector.detected;
         view.stalled_txns = coordinator->detector.stalled;
         for (uint32_t place = 0; place < places; place++) {
+            view_breaker(&view, &coordinator->breakers[place], now_us);
             views[place] = (struct ts_store_view){
                 .conflicts = ts_conflict_view(&coordinator->conflicts[place], now_us),
                 .limit = coordinator->adaptive[place].limit,

@@ -57,37 +57,31 @@ struct txn__flight {
     uint64_t until_us;
 };
 
-/* What one running transaction needs, reused for the next. */
-struct txn__session {
-    struct txn__session *next; /* free ones, or all of them */
-    struct txn__session *next_of_all;
-    pthread_cond_t wake;
-    struct ts_admission_waiter waiter;
-    struct ts_deadlock_node deadlock;
-    bool watched; /* the detector knows of it */
-    bool deadlocked;
-    char deadlock_text[240];
-
-    /* The transaction. */
+/* What was asked for, and what the attempts at it have met so far. */
+struct txn__request {
     const struct ts_op *ops; /* the caller's, or flat */
     size_t op_count;
-    struct ts_op *flat;     /* parts put together */
-    uint32_t *op_places;    /* of ops */
-    struct ts_op *arranged; /* part by part, the decider's last, with room for the protocol's own */
-    uint32_t *origins;      /* of arranged: index in ops */
-    size_t capacity;        /* operations that flat and op_places have room for */
-    size_t arranged_capacity;
+    struct ts_op *flat;  /* parts put together */
+    uint32_t *op_places; /* of ops */
+    size_t capacity;     /* operations that flat and op_places have room for */
     struct txn__plan plan;
-    uint32_t *stores; /* places of the plan */
-    uint32_t *part_of_place;
-    size_t *part_from;      /* in arranged */
-    bool arranged_in_place; /* the one part is ops itself */
+    uint32_t *stores;                  /* places of the plan */
+    struct ts_breaker_permit *permits; /* of their breakers */
     bool record;
     bool degrade;
-    uint64_t begun_us;
     uint32_t retries;
+    bool met_locks;      /* an attempt has, or there is only one: locks are taken in order */
+    bool only_conflicts; /* every attempt so far has */
+};
 
-    /* The attempt. */
+/* One attempt: its name, its calls and what came of it. */
+struct txn__attempt {
+    struct ts_op *arranged; /* part by part, the decider's last, with room for the protocol's own */
+    uint32_t *origins;      /* of arranged: index in the request's ops */
+    size_t arranged_capacity;
+    uint32_t *part_of_place;
+    size_t *part_from;      /* in arranged */
+    bool arranged_in_place; /* the one part is the request's ops themselves */
     struct txn__incarnation *incarnation;
     struct txn__entry *entry;
     struct txn__gid gid;
@@ -97,22 +91,46 @@ struct txn__session {
     struct txn__member *members;
     struct ts_call *calls;
     struct ts_call **waiting;
-    struct txn__flight *flights;
-    uint64_t *rpc_us;
-    uint64_t
-        *lock_wait_us; /* of each member, all its calls together: the call itself forgets with the next */
     struct txn__own own;
     struct txn__look_keys look_keys;
     struct ts_rows rows;
     struct txn__look look;
-    uint64_t phase_begun_us;
-    uint64_t phase_lock_us; /* longest wait for locks of the phase */
-    uint64_t lock_us;
-    uint64_t stall_us;
-    struct ts_latency latency;
     struct ts_txn_cause cause;
     enum ts_timeout_phase pending; /* what ended the wait for a commit, or NONE */
     char text[240];
+};
+
+/* Where the time goes, all attempts together unless it says otherwise. */
+struct txn__timing {
+    uint64_t begun_us;
+    uint64_t replied_us;         /* the last reply */
+    struct txn__flight *flights; /* of each member's call under way */
+    uint64_t *rpc_us;            /* of each member, its longest call of the last attempt */
+    uint64_t *lock_wait_us;      /* of each member, all its calls of the last attempt together */
+    uint64_t phase_begun_us;
+    uint64_t phase_lock_us; /* longest wait for locks of the phase */
+    uint64_t stall_us;
+    struct ts_latency latency;
+};
+
+/* What wakes it, and what the deadlock detector knows of it. */
+struct txn__wait {
+    pthread_cond_t wake;
+    struct ts_admission_waiter waiter;
+    struct ts_deadlock_node deadlock;
+    bool watched; /* the detector knows of it */
+    bool deadlocked;
+    char deadlock_text[240];
+};
+
+/* What one running transaction needs, reused for the next. */
+struct txn__session {
+    struct txn__session *next; /* free ones, or all of them */
+    struct txn__session *next_of_all;
+    struct txn__request request;
+    struct txn__attempt attempt;
+    struct txn__timing timing;
+    struct txn__wait wait;
 };
 
 struct ts_coordinator {
@@ -130,11 +148,12 @@ struct ts_coordinator {
     struct txn__session *sessions;
     struct ts_prng prng;
     struct ts_admission admission;
-    struct ts_breaker breaker;
+    struct ts_breaker *breakers; /* by place */
     struct ts_deadlock_detector detector;
     struct ts_conflict_tracker *conflicts; /* by place */
     struct ts_adaptive *adaptive;          /* by place */
     uint64_t *lag_ms;                      /* by place: what the store said last */
+    uint64_t *in_order_until_us;           /* by place: locks are often met there */
     pthread_cond_t care_wake;
     pthread_cond_t heart_wake;
     bool nudged;   /* a batch was blocked by a promise */
@@ -161,6 +180,11 @@ bool txn__session_arrange(struct txn__session *session, size_t decider);
 struct ts_batch txn__session_part(const struct txn__session *session, size_t part,
                                   const struct txn__own *own);
 
+/* Several prepares side by side: their locks are taken in no order, so that this attempt may be part of a circle. */
+static inline bool txn__session_gives_way(const struct txn__session *session) {
+    return session->request.plan.part_count > 2 && !session->attempt.run.options.in_order;
+}
+
 /* incarnation.c. The lock is held, except where it says otherwise. */
 struct txn__incarnation *txn__incarnation_new(uint32_t place_count);
 void txn__incarnation_free(struct txn__incarnation *incarnation);
@@ -177,13 +201,13 @@ bool txn__seat_take(struct ts_coordinator *coordinator, struct txn__incarnation 
 
 /* admit.c. False, with the cause, when it is turned away. */
 bool txn__standbys_keep_up(struct ts_coordinator *coordinator, struct txn__session *session);
-bool txn__admit(struct ts_coordinator *coordinator, struct txn__session *session,
-                struct ts_breaker_permit *ret_permit);
+bool txn__pass_breakers(struct ts_coordinator *coordinator, struct txn__session *session);
+bool txn__admit(struct ts_coordinator *coordinator, struct txn__session *session);
 /* Wakes those whom admission has let in or turned away. The lock is held. */
 void txn__wake_settled(struct ts_coordinator *coordinator);
 
 /* attempt.c: one attempt from the first call to the last. */
-void txn__attempt(struct ts_coordinator *coordinator, struct txn__session *session);
+void txn__run_attempt(struct ts_coordinator *coordinator, struct txn__session *session);
 /* Whoever has waited too long is told so, by whoever finds it. The lock is held. */
 void txn__find_deadlocks(struct ts_coordinator *coordinator, uint64_t now_us);
 

@@ -17,13 +17,13 @@
 #define TS_LATENCY_PHASES(X)                                                                                 \
     X(COORD_QUEUE, "coord_queue_us", "queue", "Wait for admission")                                          \
     X(ROUTE_PLAN, "route_plan_us", "route", "Routing and classification")                                    \
-    X(SHARD_RPC, "shard_rpc_us", "rpc_max", "Round trips to a store beyond the phases of their own")         \
+    X(SHARD_RPC, "shard_rpc_us", "rpc_max", "Round trips to a store that belong to no other phase")          \
     X(READ_PHASE, "read_phase_us", "read", "Reads, over all stores")                                         \
     X(LOCK_VALIDATE, "lock_validate_us", "lock", "Locks and checks")                                         \
     X(PREPARE_WAL, "prepare_wal_us", "prep", "Durable promises on the participants")                         \
     X(COMMIT_BARRIER, "commit_barrier_us", "barrier", "The decision: the write of the decider")              \
     X(COMMIT_WAL, "commit_wal_us", "commit", "The commit point and the commits after it")                    \
-    X(REPLICATION_ACK, "replication_ack_us", "repl", "Standbys, where it is measured apart")                 \
+    X(REPLICATION_ACK, "replication_ack_us", "repl", "Standbys, if measured separately")                     \
     X(GC_IMPACT, "gc_impact_us", NULL, "Write stalls of the store")                                          \
     X(RETRY_BACKOFF, "retry_backoff_us", "retry", "Backing off between attempts")
 

@@ -171,9 +171,9 @@ static struct label store_label(const struct ts_txn_view *view, size_t store,
 
 static void put_coordinator(struct text *text, const struct ts_txn_metrics *metrics,
                             const struct ts_txn_view *view) {
-    put_single(text, &(struct metric){COUNTER, "total_attempted", "Transactions that were asked for"},
+    put_single(text, &(struct metric){COUNTER, "total_attempted", "Transactions requested"},
                metrics->total_attempted);
-    put_single(text, &(struct metric){COUNTER, "total_committed", "Transactions that were committed"},
+    put_single(text, &(struct metric){COUNTER, "total_committed", "Transactions committed"},
                metrics->total_committed);
     const struct metric aborted = {COUNTER, "total_aborted", "Transactions that did not commit, by reason"};
     put_head(text, &aborted);
@@ -182,8 +182,7 @@ static void put_coordinator(struct text *text, const struct ts_txn_metrics *metr
                   metrics->total_aborted[i]);
     put_single(text, &(struct metric){COUNTER, "total_unknown", "Transactions whose outcome is not known"},
                metrics->total_unknown);
-    put_single(text,
-               &(struct metric){COUNTER, "total_retried", "Transactions that were tried more than once"},
+    put_single(text, &(struct metric){COUNTER, "total_retried", "Transactions with more than one attempt"},
                metrics->total_retried);
     const struct ts_admission_gauges *admission = &view->admission;
     put_single(text, &(struct metric){GAUGE, "coord_in_flight", "Transactions admitted and not finished"},
@@ -201,13 +200,15 @@ static void put_coordinator(struct text *text, const struct ts_txn_metrics *metr
 }
 
 static void put_breaker(struct text *text, const struct ts_txn_view *view) {
-    const struct metric state = {GAUGE, "circuit_breaker_state",
-                                 "State of the circuit breaker: 1 for the one it is in"};
+    const struct metric state = {
+        GAUGE, "circuit_breaker_state",
+        "The worst state of the circuit breakers of all stores: 1 for the present state"};
     put_head(text, &state);
     for (size_t i = 0; i < TS_BREAKER_STATE_COUNT; i++)
         put_value(text, &state, (struct label){"state", ts_breaker_state_name((enum ts_breaker_state)i)},
                   i == (size_t)view->breaker_state);
-    put_single(text, &(struct metric){COUNTER, "circuit_breaker_trips", "Times that the breaker opened"},
+    put_single(text,
+               &(struct metric){COUNTER, "circuit_breaker_trips", "Number of times that a breaker opened"},
                view->breaker_trips);
 }
 
@@ -232,6 +233,26 @@ static void put_latencies(struct text *text, const struct ts_txn_metrics *metric
     }
 }
 
+/* What became of the transactions on each store since the start. */
+static void put_totals(struct text *text, const struct ts_txn_metrics *metrics,
+                       const struct ts_txn_view *view) {
+    char buffer[TS_NUMBER_TEXT_SIZE];
+    const struct metric all = {COUNTER, "shard_total_txns", "Transactions with this store as a participant"};
+    put_head(text, &all);
+    for (size_t i = 0; i < metrics->store_count; i++)
+        put_value(text, &all, store_label(view, i, buffer), view->stores[i].conflicts.totals.total_txns);
+    const struct metric conflicts = {COUNTER, "shard_conflict_aborts", "Of them, aborted by conflicts"};
+    put_head(text, &conflicts);
+    for (size_t i = 0; i < metrics->store_count; i++)
+        put_value(text, &conflicts, store_label(view, i, buffer),
+                  view->stores[i].conflicts.totals.conflict_aborts);
+    const struct metric timeouts = {COUNTER, "shard_timeout_aborts", "Of them, aborted by timeouts"};
+    put_head(text, &timeouts);
+    for (size_t i = 0; i < metrics->store_count; i++)
+        put_value(text, &timeouts, store_label(view, i, buffer),
+                  view->stores[i].conflicts.totals.timeout_aborts);
+}
+
 static void put_stores(struct text *text, const struct ts_txn_metrics *metrics,
                        const struct ts_txn_view *view) {
     char buffer[TS_NUMBER_TEXT_SIZE];
@@ -246,12 +267,18 @@ static void put_stores(struct text *text, const struct ts_txn_metrics *metrics,
     put_head(text, &aborts);
     for (size_t i = 0; i < metrics->store_count; i++)
         put_ppm(text, &aborts, store_label(view, i, buffer), view->stores[i].conflicts.abort_rate_ppm);
+    put_totals(text, metrics, view);
+    const struct metric average = {GAUGE, "shard_avg_lock_wait_us",
+                                   "Waits for locks of a transaction on average, over conflict.window"};
+    put_head(text, &average);
+    for (size_t i = 0; i < metrics->store_count; i++)
+        put_value(text, &average, store_label(view, i, buffer), view->stores[i].conflicts.avg_lock_wait_us);
     const struct metric lock_waits = {HISTOGRAM, "shard_lock_wait_us", "Waits for locks, in microseconds"};
     put_head(text, &lock_waits);
     for (size_t i = 0; i < metrics->store_count; i++)
         put_hist(text, &lock_waits, store_label(view, i, buffer), &metrics->stores[i].shard_lock_wait_us);
     const struct metric limits = {GAUGE, "shard_concurrency_limit",
-                                  "Transactions that the store takes at once"};
+                                  "Limit of concurrent transactions on the store"};
     put_head(text, &limits);
     for (size_t i = 0; i < metrics->store_count; i++)
         put_value(text, &limits, store_label(view, i, buffer), view->stores[i].limit);

@@ -30,6 +30,13 @@ static inline bool txn__plan_is_global(const struct txn__plan *plan) {
 /* places[i] is where operation i goes, below TS_TXN_PLACES_MAX, or TXN__EVERYWHERE. */
 void txn__plan_init(struct txn__plan *plan, const uint32_t *places, size_t count);
 
+/* The same for operations that all go to one place. */
+static inline void txn__plan_one(struct txn__plan *plan, uint32_t place, size_t count) {
+    plan->parts[0] = (struct txn__plan_part){.place = place, .count = count};
+    plan->part_count = 1;
+    plan->op_count = count;
+}
+
 /*
  * Which part decides: the one on the lowest place. Every transaction of two stores then takes its locks in
  * the same order of stores, the decider's last, so that no two of them wait for one another; and the first

@@ -68,7 +68,7 @@ static enum ts_txn_error recover(struct ts_cluster *cluster, uint64_t timeout_us
     txn__fail(ret_detail, TS_TXN_ERROR_UNSETTLED, UINT32_MAX, NULL);
     if (ret_detail != NULL)
         snprintf(ret_detail->text, sizeof ret_detail->text,
-                 "%" PRIu64 " promises or coordinators are still in use by others; run it again",
+                 "%" PRIu64 " promises or coordinators are still in use by others; repeat the command",
                  counts->left + counts->stuck);
     return TS_TXN_ERROR_UNSETTLED;
 }
@@ -147,7 +147,7 @@ static enum ts_txn_error take_step(struct ts_cluster *cluster, uint64_t timeout_
     txn__fail(ret_detail, TS_TXN_ERROR_EPOCH, UINT32_MAX, NULL);
     if (ret_detail != NULL)
         snprintf(ret_detail->text, sizeof ret_detail->text,
-                 "the stores are in epochs that cannot belong together; look with `store status`");
+                 "the epochs of the stores do not belong together; see 'store status'");
     return TS_TXN_ERROR_EPOCH;
 }
 
@@ -179,4 +179,43 @@ enum ts_txn_error ts_txn_fence(struct ts_cluster *cluster, uint64_t timeout_ms, 
     if (error == TS_TXN_ERROR_OK)
         *ret_epoch = step.epoch;
     return error;
+}
+
+/* Copies from different times can be in epochs that no raise leaves behind: all of them are closed in the highest. */
+static enum ts_txn_error level_epochs(struct ts_cluster *cluster, uint64_t timeout_us,
+                                      struct ts_txn_error_detail *ret_detail) {
+    uint32_t count = (uint32_t)ts_cluster_count(cluster);
+    uint64_t highest = 0;
+    for (uint32_t place = 0; place < count; place++) {
+        const struct ts_meta *meta = ts_cluster_meta(cluster, place);
+        highest = meta->epoch > highest ? meta->epoch : highest;
+    }
+    for (uint32_t place = 0; place < count; place++) {
+        struct ts_store *store = ts_cluster_store(cluster, place);
+        struct ts_meta meta;
+        struct ts_store_error error;
+        enum ts_store_result result = read_meta(cluster, place, timeout_us, &meta, &error);
+        if (result == TS_STORE_OK && (meta.epoch < highest || meta.state != TS_META_CLOSING)) {
+            meta.epoch = highest;
+            meta.state = TS_META_CLOSING;
+            result = store->engine->meta_write(store, txn__deadline_ns(timeout_us), &meta, &error);
+        }
+        if (result != TS_STORE_OK)
+            return txn__fail(ret_detail, TS_TXN_ERROR_STORE, place, &error);
+    }
+    return TS_TXN_ERROR_OK;
+}
+
+enum ts_txn_error ts_txn_accept_copy(struct ts_cluster *cluster, uint64_t timeout_ms, uint64_t *ret_epoch,
+                                     struct ts_txn_settled *ret_settled,
+                                     struct ts_txn_error_detail *ret_detail) {
+    enum ts_txn_error error = level_epochs(cluster, timeout_ms * 1000, ret_detail);
+    if (error == TS_TXN_ERROR_OK)
+        error = ts_txn_fence(cluster, timeout_ms, ret_epoch, ret_settled, ret_detail);
+    if (error != TS_TXN_ERROR_OK)
+        return error;
+    struct ts_store_error store_error;
+    if (ts_cluster_meet_anew(cluster, &store_error) != TS_STORE_OK)
+        return txn__fail(ret_detail, TS_TXN_ERROR_STORE, UINT32_MAX, &store_error);
+    return TS_TXN_ERROR_OK;
 }

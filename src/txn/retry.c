@@ -54,18 +54,22 @@ enum ts_retry_decision ts_retry_next(struct ts_retry *retry, const struct ts_txn
                                      struct ts_prng *prng, uint64_t *ret_backoff_us) {
     if (!verdict->repeatable)
         return TS_RETRY_NOT_RETRYABLE;
-    if (retry->retries >= config->retry.max_retries)
+    if (retry->retries >= config->retry.max_retries &&
+        (!verdict->met_a_lock || config->retry.max_retries_given))
         return TS_RETRY_MAX_RETRIES;
 
-    bool at_once = verdict->error_class == TS_ERROR_TRANSIENT && retry->retries == 0;
+    bool at_once = verdict->met_a_lock ? retry->gave_way
+                                       : verdict->error_class == TS_ERROR_TRANSIENT && retry->retries == 0;
     uint64_t backoff_us = at_once ? 0 : ts_retry_backoff_us(&config->retry, retry->retries, prng);
     uint64_t spent_us = ts_saturating_add_u64(retry->backoff_spent_us, backoff_us);
-    if (spent_us > config->retry.retry_budget_us)
+    if (spent_us > config->retry.retry_budget_us &&
+        (!verdict->met_a_lock || config->retry.retry_budget_given))
         return TS_RETRY_BUDGET;
     uint64_t begins_us = ts_saturating_add_u64(now_us, backoff_us);
     if (begins_us >= ts_saturating_add_u64(retry->begun_us, config->timeouts.total_us))
         return TS_RETRY_TOTAL;
-    if (begins_us >= ts_saturating_add_u64(retry->begun_us, config->timeouts.retry_ceiling_us))
+    if (begins_us >= ts_saturating_add_u64(retry->begun_us, config->timeouts.retry_ceiling_us) &&
+        (!verdict->met_a_lock || config->timeouts.retry_ceiling_given))
         return TS_RETRY_CEILING;
 
     retry->retries++;

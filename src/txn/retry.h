@@ -3,7 +3,11 @@
  *
  *     backoff(n) = base + uniform(0, jitter * base),  base = min(initial * multiplier^n, max_backoff)
  *
- * for the n-th retry from 0, drawn anew each time. The first retry of a Transient error is immediate.
+ * for the n-th retry from 0, drawn anew each time. The first retry of a Transient error is immediate, and so is that of
+ * an attempt that gave way: the next one waits in the queue of the lock.
+ *
+ * An attempt that met a lock is repeated until the total; the count, the budget and the ceiling end that when they were
+ * given, not by their defaults.
  */
 #ifndef TS_TXN_RETRY_H
 #define TS_TXN_RETRY_H
@@ -19,6 +23,7 @@ struct ts_retry {
     uint64_t begun_us;
     uint64_t backoff_spent_us;
     uint32_t retries;
+    bool gave_way; /* the last attempt took locks in no order, and waited for none of them */
 };
 
 void ts_retry_init(struct ts_retry *retry, uint64_t now_us);

@@ -26,32 +26,10 @@ enum ts_call_kind txn__wish_call(enum txn__wish wish) {
 }
 
 bool txn__nothing_happened(enum ts_store_result result) {
-    switch (result) {
-    case TS_STORE_OK:
-    case TS_STORE_UNKNOWN:
-    case TS_STORE_PROMISE_EXISTS:
-        return false;
-    case TS_STORE_CHECK_FAILED:
-    case TS_STORE_LATE:
-    case TS_STORE_LIMIT:
-    case TS_STORE_NOT_A_COUNTER:
-    case TS_STORE_LOCK_CONFLICT:
-    case TS_STORE_BUSY:
-    case TS_STORE_UNAVAILABLE:
-    case TS_STORE_TIMED_OUT:
-    case TS_STORE_NO_SUCH_PROMISE:
-    case TS_STORE_BAD_BATCH:
-    case TS_STORE_TOO_LARGE:
-    case TS_STORE_FULL:
-    case TS_STORE_FOREIGN:
-    case TS_STORE_CLOSING:
-    case TS_STORE_BAD_USAGE:
-    case TS_STORE_BAD_CONFIGURATION:
-    case TS_STORE_DAMAGED:
-    case TS_STORE_FAILED:
-        return true;
-    }
-    ts_unreachable("a result of the table");
+    const enum ts_store_fault fault = ts_store_result_meaning(result)->fault;
+    /* A promise that exists may be this very one: then the first reply was lost. */
+    return fault != TS_STORE_FAULT_NONE && fault != TS_STORE_FAULT_UNKNOWN &&
+           result != TS_STORE_PROMISE_EXISTS;
 }
 
 static void init(struct txn__run *run, struct txn__member *members, size_t count, size_t decider,
@@ -68,6 +46,20 @@ static void init(struct txn__run *run, struct txn__member *members, size_t count
     };
 }
 
+/* The participant with the highest place that was not asked yet; SIZE_MAX when all were. */
+static size_t next_in_order(const struct txn__run *run) {
+    size_t next = SIZE_MAX;
+    for (size_t i = 0; i < run->count; i++) {
+        const struct txn__member *member = &run->members[i];
+        if (i == run->decider || member->asked)
+            continue;
+        ts_assert(member->place > run->members[run->decider].place);
+        if (next == SIZE_MAX || member->place > run->members[next].place)
+            next = i;
+    }
+    return next;
+}
+
 void txn__run_init(struct txn__run *run, struct txn__member *members, size_t count, size_t decider,
                    const struct txn__run_options *options) {
     init(run, members, count, decider, options);
@@ -77,6 +69,10 @@ void txn__run_init(struct txn__run *run, struct txn__member *members, size_t cou
         return;
     }
     run->state = TXN__RUN_PREPARING;
+    if (options->in_order) {
+        members[next_in_order(run)].wish = TXN__WISH_PREPARE;
+        return;
+    }
     for (size_t i = 0; i < count; i++) {
         if (i != decider)
             members[i].wish = TXN__WISH_PREPARE;
@@ -218,6 +214,11 @@ static void prepare_replied(struct txn__run *run, size_t index, const struct ts_
     if (error->result != TS_STORE_OK) {
         blame(run, TXN__WHY_STORE, index, error);
         enter_aborting(run);
+        return;
+    }
+    size_t next = run->options.in_order ? next_in_order(run) : SIZE_MAX;
+    if (next != SIZE_MAX) {
+        run->members[next].wish = TXN__WISH_PREPARE;
         return;
     }
     for (size_t i = 0; i < run->count; i++) {

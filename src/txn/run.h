@@ -18,7 +18,7 @@
  *    LOOKING, REFUSING ──txn__run_give_up──► DONE unknown
  *
  * What holds:
- *   PREPARING   no decision was sent; giving up is aborting
+ *   PREPARING   no decision was sent; giving up is aborting; in order: those that were asked have the highest places
  *   DECIDING    every other participant has promised; the decision was sent, once
  *   LOOKING     the decision may have arrived, or may still be on its way
  *   REFUSING    an abort decision was sent, under checks that only one of the two can pass
@@ -81,7 +81,8 @@ enum txn__why {
 
 struct txn__run_options {
     bool record;
-    bool degrade; /* DONE at the commit point */
+    bool degrade;  /* DONE at the commit point */
+    bool in_order; /* one prepare after the other, from the highest place down; the decider has the lowest */
     struct txn__taken taken;
 };
 

@@ -29,33 +29,10 @@ void txn__settle_init(struct txn__settle *settle, struct ts_cluster *cluster, ui
     *settle = (struct txn__settle){.cluster = cluster, .timeout_us = timeout_us, .fence_all = fence_all};
 }
 
+/* Whether the store said nothing about the promise, whatever else it said. */
 static bool did_not_answer(enum ts_store_result result) {
-    switch (result) {
-    case TS_STORE_BUSY:
-    case TS_STORE_UNAVAILABLE:
-    case TS_STORE_TIMED_OUT:
-    case TS_STORE_UNKNOWN:
-    case TS_STORE_FULL:
-    case TS_STORE_FOREIGN:
-    case TS_STORE_CLOSING:
-    case TS_STORE_BAD_USAGE:
-    case TS_STORE_BAD_CONFIGURATION:
-    case TS_STORE_DAMAGED:
-    case TS_STORE_FAILED:
-        return true;
-    case TS_STORE_OK:
-    case TS_STORE_CHECK_FAILED:
-    case TS_STORE_LATE:
-    case TS_STORE_LIMIT:
-    case TS_STORE_NOT_A_COUNTER:
-    case TS_STORE_LOCK_CONFLICT:
-    case TS_STORE_NO_SUCH_PROMISE:
-    case TS_STORE_PROMISE_EXISTS:
-    case TS_STORE_BAD_BATCH:
-    case TS_STORE_TOO_LARGE:
-        return false;
-    }
-    return true;
+    const enum ts_store_fault fault = ts_store_result_meaning(result)->fault;
+    return fault != TS_STORE_FAULT_NONE && fault != TS_STORE_FAULT_STATE;
 }
 
 static enum ts_store_result call_within(struct txn__settle *settle, uint32_t place, struct ts_call *call,
@@ -190,12 +167,16 @@ static void count(struct ts_txn_settled *counts, const struct txn__resolve *reso
     }
 }
 
+/* Whether whoever is registered there is fenced, dead or not as its heartbeat goes. */
+static bool fences(const struct txn__settle *settle, uint32_t place) {
+    return settle->fence_all || (settle->inherits && ts_cluster_store(settle->cluster, place)->is_exclusive);
+}
+
 static void settle_promises_of(struct txn__settle *settle, uint32_t place) {
     struct ts_rows rows = {0};
     struct ts_call call = {.kind = TS_CALL_PREPARED, .rows = &rows};
     struct txn__resolve_options options = {txn__cluster_id(settle->cluster),
-                                           (uint32_t)ts_cluster_count(settle->cluster), settle->fence_all,
-                                           .taken = {0}};
+                                           (uint32_t)ts_cluster_count(settle->cluster), false, .taken = {0}};
     if (txn__settle_call(settle, place, &call) == TS_STORE_OK) {
         for (size_t i = 0; i < rows.count; i++) {
             const struct ts_row *row = &rows.rows[i];
@@ -204,6 +185,7 @@ static void settle_promises_of(struct txn__settle *settle, uint32_t place) {
             memcpy(gid, row->key.data, row->key.len < TS_STORE_GID_MAX ? row->key.len : TS_STORE_GID_MAX);
             struct txn__resolve resolve;
             txn__resolve_init(&resolve, &(struct txn__promise){row->key, place, age_ms}, &options);
+            resolve.fence_all = !txn__resolve_is_done(&resolve) && fences(settle, resolve.gid.decider);
             drive(settle, &resolve, gid);
             count(&settle->counts, &resolve);
         }
@@ -308,7 +290,7 @@ static void settle_coordinator(struct txn__settle *settle, uint32_t place, const
     struct txn__look looked = {0};
     if (!txn__key_is_coordinator(row->key, &gid.coordinator) || look(settle, &gid, &looked) != TS_STORE_OK)
         return;
-    switch (txn__sweep_wish(&looked, &(struct txn__sweep_options){.fence_all = settle->fence_all})) {
+    switch (txn__sweep_wish(&looked, &(struct txn__sweep_options){.fence_all = fences(settle, place)})) {
     case TXN__SWEEP_LEAVE:
         return;
     case TXN__SWEEP_FENCE: {
@@ -352,6 +334,22 @@ static void settle_coordinators_of(struct txn__settle *settle, uint32_t place) {
 }
 
 void txn__settle_coordinators(struct txn__settle *settle) {
-    for (size_t place = 0; place < ts_cluster_count(settle->cluster); place++)
-        settle_coordinators_of(settle, (uint32_t)place);
+    for (size_t place = 0; place < ts_cluster_count(settle->cluster); place++) {
+        if (!settle->inherits || fences(settle, (uint32_t)place))
+            settle_coordinators_of(settle, (uint32_t)place);
+    }
+}
+
+void txn__settle_inheritance(struct ts_cluster *cluster, uint64_t timeout_us) {
+    struct txn__settle settle;
+    if (!ts_cluster_inherit(cluster))
+        return;
+    txn__settle_init(&settle, cluster, timeout_us, false);
+    settle.inherits = true;
+    txn__settle_coordinators(&settle);
+    /* Without anybody to fence there is nothing that waits for one. */
+    if (settle.counts.fenced == 0)
+        return;
+    txn__settle_promises(&settle);
+    txn__settle_coordinators(&settle);
 }

@@ -14,6 +14,8 @@ struct txn__settle {
     struct ts_cluster *cluster;
     uint64_t timeout_us; /* for each call */
     bool fence_all;
+    /* Fence the coordinators on stores that only this process uses. Look at no other stores for them. */
+    bool inherits;
     struct txn__places sick; /* stores that did not answer in this pass; not asked again */
     struct ts_txn_settled counts;
     struct ts_txn_error_detail trouble; /* the first; OK when there was none */
@@ -27,6 +29,12 @@ void txn__settle_promises(struct txn__settle *settle);
 
 /* Fences dead coordinators (all, with fence_all), and removes what fenced ones have left. */
 void txn__settle_coordinators(struct txn__settle *settle);
+
+/*
+ * Once for each cluster that a process opens: whoever was registered on a store that this process has to itself is gone, and
+ * is fenced there; then everything is settled that waited for it. What cannot be settled now is left to the next pass.
+ */
+void txn__settle_inheritance(struct ts_cluster *cluster, uint64_t timeout_us);
 
 /* A call to a store with the pass's timeout; a store that does not answer is sick from then on. */
 enum ts_store_result txn__settle_call(struct txn__settle *settle, uint32_t place, struct ts_call *call);

@@ -24,7 +24,7 @@ static void to_breakdown(const struct ts_txn_latency *latency, struct ts_latency
     uint64_t *us = ret_breakdown->us;
     us[TS_LATENCY_COORD_QUEUE] = latency->coord_queue_us;
     us[TS_LATENCY_ROUTE_PLAN] = latency->route_plan_us;
-    us[TS_LATENCY_SHARD_RPC] = latency->shard_rpc_max_us;
+    us[TS_LATENCY_SHARD_RPC] = latency->other_rpc_us;
     us[TS_LATENCY_READ_PHASE] = latency->read_phase_us;
     us[TS_LATENCY_LOCK_VALIDATE] = latency->lock_validate_us;
     us[TS_LATENCY_PREPARE_WAL] = latency->prepare_wal_us;
@@ -40,6 +40,7 @@ size_t ts_txn_latency_waterfall(const struct ts_txn_latency *latency, char ret_l
     _Static_assert(TS_TXN_WATERFALL_SIZE >= TS_LATENCY_WATERFALL_SIZE, "room for the longest");
     struct ts_latency breakdown;
     to_breakdown(latency, &breakdown);
+    breakdown.us[TS_LATENCY_SHARD_RPC] = latency->shard_rpc_max_us; /* it is called rpc_max there */
     return strlen(ts_latency_waterfall(&breakdown, ret_line));
 }
 
@@ -102,7 +103,7 @@ static enum ts_txn_error damaged(const struct txn__settle *settle, uint32_t plac
     struct ts_store_error error;
     (void)store__error(
         &error, TS_STORE_DAMAGED, SIZE_MAX,
-        "%.100s: a record about this transaction is damaged, or of a newer version; use that, or "
+        "%.100s: a record of this transaction is damaged or of a newer version; use that version, or "
         "restore the store from a backup",
         ts_store_name(ts_cluster_store(settle->cluster, place)));
     return txn__fail(ret_detail, TS_TXN_ERROR_STORE, place, &error);
@@ -117,7 +118,7 @@ enum ts_txn_error ts_txn_status(struct ts_cluster *cluster, const char *id, uint
         txn__fail(ret_detail, TS_TXN_ERROR_BAD_ID, UINT32_MAX, NULL);
         if (ret_detail != NULL)
             snprintf(ret_detail->text, sizeof ret_detail->text,
-                     "not the id of a transaction of this cluster; give one as `txn` prints it");
+                     "not the id of a transaction of this cluster; copy it as 'txn' printed it");
         return TS_TXN_ERROR_BAD_ID;
     }
     struct txn__settle settle;

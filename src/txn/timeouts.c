@@ -88,7 +88,8 @@ static struct end first_end(const struct ts_timeouts *timeouts, const struct ts_
             &end, watch->phase,
             ts_saturating_add_u64(watch->call_begun_us, ts_timeout_length_us(timeouts, watch->phase)));
     take_if_earlier(&end, TS_TIMEOUT_TOTAL, ts_saturating_add_u64(watch->txn_begun_us, timeouts->total_us));
-    if (watch->retries > 0 && fails_fast)
+    bool has_ceiling = timeouts->retry_ceiling_given || !watch->only_conflicts;
+    if (fails_fast && has_ceiling)
         take_if_earlier(&end, TS_TIMEOUT_RETRY_CEILING,
                         ts_saturating_add_u64(watch->txn_begun_us, timeouts->retry_ceiling_us));
     return end;
@@ -96,6 +97,28 @@ static struct end first_end(const struct ts_timeouts *timeouts, const struct ts_
 
 uint64_t ts_timeout_until_us(const struct ts_timeouts *timeouts, const struct ts_timeout_watch *watch) {
     return first_end(timeouts, watch).at_us;
+}
+
+static bool is_given(const struct ts_timeouts *timeouts, enum ts_timeout_phase phase) {
+    switch (phase) {
+    case TS_TIMEOUT_PREPARE:
+        return timeouts->prepare_given;
+    case TS_TIMEOUT_LOCK_VALIDATE:
+        return timeouts->lock_validate_given;
+    case TS_TIMEOUT_NONE:
+    case TS_TIMEOUT_COORD_QUEUE:
+    case TS_TIMEOUT_SHARD_RPC:
+    case TS_TIMEOUT_COMMIT:
+    case TS_TIMEOUT_TOTAL:
+    case TS_TIMEOUT_RETRY_CEILING:
+        break;
+    }
+    return true; /* nothing there waits for a lock, or it ends the transaction */
+}
+
+uint64_t ts_timeout_lock_wait_us(const struct ts_timeouts *timeouts, const struct ts_timeout_watch *watch) {
+    struct end end = first_end(timeouts, watch);
+    return is_given(timeouts, end.phase) ? 0 : (end.at_us - watch->call_begun_us) / 4 * 3;
 }
 
 enum ts_timeout_phase ts_timeout_over(const struct ts_timeouts *timeouts,

@@ -1,9 +1,9 @@
 /*
  * Running a transaction: classify, admit, attempt, perhaps again, and say what became of it.
  *
- * No transaction goes to a store whose standbys are too far behind. Apart from that, local transactions go
- * straight to their store. Global ones pass the breaker and admission first, and keep their place through
- * their retries.
+ * No transaction goes to a store whose standbys are too far behind or whose breaker is open. Apart from that, local
+ * transactions go straight to their store. Global ones pass admission first, and keep their place through their
+ * retries.
  */
 #include "driver.h"
 
@@ -11,6 +11,9 @@
 #include "base/redact.h"
 
 #include <time.h>
+
+/* How long transactions begin in order at a store where one had to give way. */
+enum { IN_ORDER_US = 1000000 };
 
 static void set_text(char *ret_text, size_t size, const char *text) {
     snprintf(ret_text, size, "%s", text);
@@ -33,6 +36,7 @@ static void clear_result(struct ts_txn_result *result) {
     result->reason = TS_STORE_OK;
     result->cause = result->timeout = NULL;
     result->attempts = 0;
+    result->version = 0;
     result->latency = (struct ts_txn_latency){0};
     result->place_count = 0;
 }
@@ -66,107 +70,127 @@ static bool has_key(const struct ts_op *op) {
     return op->kind != TS_OP_BEFORE;
 }
 
-/* Takes the current incarnation, registered on the store that will decide. NULL, with the cause, when that
- * fails. */
-static struct txn__incarnation *take_incarnation(struct ts_coordinator *coordinator,
-                                                 struct txn__session *session, size_t decider) {
-    uint32_t place = session->plan.parts[decider].place;
+/* Takes the current incarnation, registered on the store that will decide, and the lock. NULL, with the cause and
+ * without the lock, when that fails. */
+static struct txn__incarnation *take_incarnation_and_lock(struct ts_coordinator *coordinator,
+                                                          struct txn__session *session, size_t decider) {
+    uint32_t place = session->request.plan.parts[decider].place;
     for (;;) {
         pthread_mutex_lock(&coordinator->lock);
         struct txn__incarnation *incarnation = txn__incarnation_current(coordinator);
         bool ready = incarnation != NULL &&
-                     (!txn__plan_is_global(&session->plan) || incarnation->seats[place].registered);
+                     (!txn__plan_is_global(&session->request.plan) || incarnation->seats[place].registered);
         if (incarnation != NULL)
             incarnation->users++;
         if (ready)
-            return incarnation; /* with the lock */
+            return incarnation;
         pthread_mutex_unlock(&coordinator->lock);
         struct ts_store_error error = {.result = TS_STORE_FAILED,
                                        .sqlstate = "XX000",
                                        .op = SIZE_MAX,
-                                       .text = "no memory or no entropy for a new coordinator; try again"};
+                                       .text = "no memory or no random bytes for a new coordinator; try "
+                                               "again"};
         uint64_t begun_us = txn__now_us();
         bool registered = incarnation != NULL && txn__seat_take(coordinator, incarnation, place, &error);
-        ts_latency_add_rpc(&session->latency, (struct ts_latency_rpc){place, txn__now_us() - begun_us});
+        ts_latency_add_rpc(&session->timing.latency,
+                           (struct ts_latency_rpc){place, txn__now_us() - begun_us});
         pthread_mutex_lock(&coordinator->lock);
         if (incarnation != NULL)
             incarnation->users--;
         pthread_mutex_unlock(&coordinator->lock);
         if (!registered && error.result != TS_STORE_OK) {
             struct ts_call call = {.kind = TS_CALL_READ, .error = error};
-            session->cause = error.result == TS_STORE_TIMED_OUT || error.result == TS_STORE_UNKNOWN
-                                 ? ts_txn_cause_of_timeout(TS_TIMEOUT_SHARD_RPC)
-                                 : ts_txn_cause_of_store(&call);
-            memcpy(session->text, error.text, sizeof session->text);
+            session->attempt.cause = error.result == TS_STORE_TIMED_OUT || error.result == TS_STORE_UNKNOWN
+                                         ? ts_txn_cause_of_timeout(TS_TIMEOUT_SHARD_RPC)
+                                         : ts_txn_cause_of_store(&call);
+            memcpy(session->attempt.text, error.text, sizeof session->attempt.text);
             return NULL;
         }
     }
 }
 
-static void prepare_members(struct txn__session *session, size_t decider) {
-    const struct txn__plan *plan = &session->plan;
-    session->participants = (struct txn__places){{0}};
+/*
+ * Attempts that prepare side by side are fast and may wait in a circle, so they give way. Once one has met a lock, the
+ * transaction takes its locks in order, and for a while so does every other that comes to the same store. The lock is held.
+ */
+static bool takes_locks_in_order(const struct ts_coordinator *coordinator,
+                                 const struct txn__session *session) {
+    bool in_order = session->request.met_locks;
+    for (size_t i = 0; i < session->request.plan.part_count && !in_order; i++)
+        in_order =
+            session->timing.begun_us < coordinator->in_order_until_us[session->request.plan.parts[i].place];
+    return in_order;
+}
+
+static void prepare_members(struct txn__session *session, size_t decider, bool in_order) {
+    const struct txn__plan *plan = &session->request.plan;
+    session->attempt.participants = (struct txn__places){{0}};
     for (size_t i = 0; i < plan->part_count; i++) {
-        session->members[i] = (struct txn__member){.place = plan->parts[i].place};
-        session->rpc_us[i] = session->lock_wait_us[i] = 0;
+        session->attempt.members[i] = (struct txn__member){.place = plan->parts[i].place};
+        session->timing.rpc_us[i] = session->timing.lock_wait_us[i] = 0;
         if (i != decider)
-            txn__places_add(&session->participants, plan->parts[i].place);
+            txn__places_add(&session->attempt.participants, plan->parts[i].place);
     }
-    struct txn__run_options options = {.record = session->record, .degrade = session->degrade};
-    txn__run_init(&session->run, session->members, plan->part_count, decider, &options);
-    session->run.own_ops_from = plan->parts[decider].count;
+    struct txn__run_options options = {.record = session->request.record,
+                                       .degrade = session->request.degrade,
+                                       .in_order = in_order && plan->part_count > 1};
+    txn__run_init(&session->attempt.run, session->attempt.members, plan->part_count, decider, &options);
+    session->attempt.run.own_ops_from = plan->parts[decider].count;
 }
 
 /* Gives the attempt its name, its decider and its entry. False, with the cause, when it cannot begin. */
 static bool begin_attempt(struct ts_coordinator *coordinator, struct txn__session *session) {
-    bool global = txn__plan_is_global(&session->plan);
-    size_t decider = global ? txn__plan_decider(&session->plan) : 0;
+    bool global = txn__plan_is_global(&session->request.plan);
+    size_t decider = global ? txn__plan_decider(&session->request.plan) : 0;
     if (!txn__session_arrange(session, decider)) {
         struct ts_call call = {.kind = TS_CALL_APPLY,
                                .error = {.result = TS_STORE_FAILED, .sqlstate = "53200"}};
-        session->cause = ts_txn_cause_of_store(&call);
-        set_text(session->text, sizeof session->text, "out of memory");
+        session->attempt.cause = ts_txn_cause_of_store(&call);
+        set_text(session->attempt.text, sizeof session->attempt.text, "out of memory");
         return false;
     }
-    struct txn__incarnation *incarnation = take_incarnation(coordinator, session, decider);
+    struct txn__incarnation *incarnation = take_incarnation_and_lock(coordinator, session, decider);
     if (incarnation == NULL)
         return false;
-    session->incarnation = incarnation;
-    memcpy(session->gid.cluster, coordinator->cluster_id, sizeof session->gid.cluster);
-    session->gid.coordinator = incarnation->uuid;
-    session->gid.decider = session->plan.parts[decider].place;
-    session->gid.sequence = txn__marks_next_sequence(&incarnation->marks, global && session->record);
-    session->entry = global ? txn__entry_take(coordinator) : NULL;
-    if (session->entry != NULL)
-        txn__marks_begin(&incarnation->marks, session->entry, session->gid.sequence, session->gid.decider);
-    if (global && session->entry == NULL)
+    session->attempt.incarnation = incarnation;
+    memcpy(session->attempt.gid.cluster, coordinator->cluster_id, sizeof session->attempt.gid.cluster);
+    session->attempt.gid.coordinator = incarnation->uuid;
+    session->attempt.gid.decider = session->request.plan.parts[decider].place;
+    session->attempt.gid.sequence =
+        txn__marks_next_sequence(&incarnation->marks, global && session->request.record);
+    session->attempt.entry = global ? txn__entry_take(coordinator) : NULL;
+    if (session->attempt.entry != NULL)
+        txn__marks_begin(&incarnation->marks, session->attempt.entry, session->attempt.gid.sequence,
+                         session->attempt.gid.decider);
+    if (global && session->attempt.entry == NULL)
         incarnation->users--;
+    bool in_order = takes_locks_in_order(coordinator, session);
     pthread_mutex_unlock(&coordinator->lock);
-    if (global && session->entry == NULL) {
-        session->cause =
+    if (global && session->attempt.entry == NULL) {
+        session->attempt.cause =
             (struct ts_txn_cause){.kind = TS_CAUSE_STORE, .result = TS_STORE_FAILED, .sqlstate = "53200"};
-        set_text(session->text, sizeof session->text, "out of memory");
+        set_text(session->attempt.text, sizeof session->attempt.text, "out of memory");
         return false;
     }
-    txn__gid_format(&session->gid, session->id);
-    prepare_members(session, decider);
-    if (session->entry != NULL) {
-        session->entry->participants = session->participants;
-        session->entry->record = session->record;
+    txn__gid_format(&session->attempt.gid, session->attempt.id);
+    prepare_members(session, decider, in_order);
+    if (session->attempt.entry != NULL) {
+        session->attempt.entry->participants = session->attempt.participants;
+        session->attempt.entry->record = session->request.record;
     }
     return true;
 }
 
 /* What the marks learn from the end of an attempt. The lock is held. */
 static void end_entry(struct ts_coordinator *coordinator, struct txn__session *session) {
-    struct txn__incarnation *incarnation = session->incarnation;
-    struct txn__entry *entry = session->entry;
+    struct txn__incarnation *incarnation = session->attempt.incarnation;
+    struct txn__entry *entry = session->attempt.entry;
     struct txn__places pending = {{0}};
-    for (size_t i = 0; i < session->run.count; i++) {
-        if (session->members[i].promised)
-            txn__places_add(&pending, session->members[i].place);
+    for (size_t i = 0; i < session->attempt.run.count; i++) {
+        if (session->attempt.members[i].promised)
+            txn__places_add(&pending, session->attempt.members[i].place);
     }
-    switch (session->run.outcome) {
+    switch (session->attempt.run.outcome) {
     case TS_TXN_COMMITTED:
     case TS_TXN_COMMITTED_PENDING:
         txn__marks_committed(&incarnation->marks, entry, &pending);
@@ -176,7 +200,7 @@ static void end_entry(struct ts_coordinator *coordinator, struct txn__session *s
         }
         return;
     case TS_TXN_UNKNOWN:
-        if (session->run.why != TXN__WHY_FENCED) {
+        if (session->attempt.run.why != TXN__WHY_FENCED) {
             txn__marks_unsettled(entry);
             coordinator->pressing = true;
             return;
@@ -194,11 +218,12 @@ static void end_entry(struct ts_coordinator *coordinator, struct txn__session *s
 }
 
 static enum ts_conflict_outcome conflict_of(const struct txn__session *session, size_t member) {
-    if (session->run.outcome == TS_TXN_COMMITTED || session->run.outcome == TS_TXN_COMMITTED_PENDING)
+    if (session->attempt.run.outcome == TS_TXN_COMMITTED ||
+        session->attempt.run.outcome == TS_TXN_COMMITTED_PENDING)
         return TS_CONFLICT_COMMITTED;
-    if (session->run.failed_member != member || session->cause.kind == TS_CAUSE_NONE)
+    if (session->attempt.run.failed_member != member || session->attempt.cause.kind == TS_CAUSE_NONE)
         return TS_CONFLICT_OTHER;
-    switch (ts_txn_cause_reason(&session->cause)) {
+    switch (ts_txn_cause_reason(&session->attempt.cause)) {
     case TS_ABORT_CONFLICT:
         return TS_CONFLICT_CONFLICT;
     case TS_ABORT_TIMEOUT:
@@ -221,11 +246,12 @@ static enum ts_conflict_outcome conflict_of(const struct txn__session *session, 
 /* Conflict rates of the stores, and the limits that follow from them. The lock is held. */
 static void keep_conflicts(struct ts_coordinator *coordinator, const struct txn__session *session,
                            uint64_t now_us) {
-    for (size_t i = 0; i < session->run.count; i++) {
-        uint32_t place = session->members[i].place;
+    for (size_t i = 0; i < session->attempt.run.count; i++) {
+        uint32_t place = session->attempt.members[i].place;
         struct ts_conflict_tracker *tracker = &coordinator->conflicts[place];
         ts_conflict_record(
-            tracker, (struct ts_conflict_event){conflict_of(session, i), session->lock_wait_us[i]}, now_us);
+            tracker, (struct ts_conflict_event){conflict_of(session, i), session->timing.lock_wait_us[i]},
+            now_us);
         if (now_us < coordinator->adaptive[place].next_us)
             continue;
         struct ts_conflict_view view = ts_conflict_view(tracker, now_us);
@@ -240,17 +266,18 @@ static void keep_conflicts(struct ts_coordinator *coordinator, const struct txn_
 
 /* A failed check or a lost race says what the machine found out beyond the first failure. */
 static void complete_cause(struct txn__session *session) {
-    switch (session->run.why) {
+    switch (session->attempt.run.why) {
     case TXN__WHY_RESOLVER:
-        session->cause = (struct ts_txn_cause){.kind = TS_CAUSE_RESOLVER};
+        session->attempt.cause = (struct ts_txn_cause){.kind = TS_CAUSE_RESOLVER};
         set_text(
-            session->text, sizeof session->text,
-            "a resolver aborted it because it took longer than timeouts.total or seemed dead; try again");
+            session->attempt.text, sizeof session->attempt.text,
+            "a resolver aborted it because it took longer than timeouts.total or its process seemed dead; "
+            "try again");
         return;
     case TXN__WHY_FENCED:
-        session->cause = (struct ts_txn_cause){.kind = TS_CAUSE_FENCED};
-        set_text(session->text, sizeof session->text,
-                 "this process was fenced while the transaction was under way; ask for its status");
+        session->attempt.cause = (struct ts_txn_cause){.kind = TS_CAUSE_FENCED};
+        set_text(session->attempt.text, sizeof session->attempt.text,
+                 "this process was fenced while the transaction was in progress; ask for its status");
         return;
     case TXN__WHY_NONE:
     case TXN__WHY_STORE:
@@ -260,16 +287,33 @@ static void complete_cause(struct txn__session *session) {
     }
 }
 
+/* What an attempt that met a lock means for the next. The lock is held. */
+static void keep_locks_met(struct ts_coordinator *coordinator, struct txn__session *session,
+                           uint64_t now_us) {
+    bool met_a_lock =
+        session->attempt.cause.kind != TS_CAUSE_NONE && ts_error_classify(&session->attempt.cause).met_a_lock;
+    session->request.only_conflicts = session->request.only_conflicts && met_a_lock;
+    if (!met_a_lock)
+        return;
+    session->request.met_locks = true;
+    if (txn__session_gives_way(session) && session->attempt.run.failed_member < session->attempt.run.count) {
+        uint32_t place = session->attempt.members[session->attempt.run.failed_member].place;
+        coordinator->in_order_until_us[place] = now_us + IN_ORDER_US;
+    }
+}
+
 static void end_attempt(struct ts_coordinator *coordinator, struct txn__session *session) {
     complete_cause(session);
-    uint64_t now_us = txn__now_us();
+    uint64_t now_us = session->timing.replied_us;
     pthread_mutex_lock(&coordinator->lock);
-    if (session->entry != NULL)
+    if (session->attempt.entry != NULL)
         end_entry(coordinator, session);
-    session->entry = NULL;
-    session->incarnation->users--;
+    session->attempt.entry = NULL;
+    session->attempt.incarnation->users--;
     keep_conflicts(coordinator, session, now_us);
-    if (session->run.reason == TS_STORE_LOCK_CONFLICT || session->run.reason == TS_STORE_TIMED_OUT) {
+    keep_locks_met(coordinator, session, now_us);
+    if (session->attempt.run.reason == TS_STORE_LOCK_CONFLICT ||
+        session->attempt.run.reason == TS_STORE_TIMED_OUT) {
         coordinator->nudged = true;
         pthread_cond_signal(&coordinator->care_wake);
     }
@@ -277,24 +321,42 @@ static void end_attempt(struct ts_coordinator *coordinator, struct txn__session 
 }
 
 static bool is_committed(const struct txn__session *session) {
-    return session->run.outcome == TS_TXN_COMMITTED || session->run.outcome == TS_TXN_COMMITTED_PENDING;
+    return session->attempt.run.outcome == TS_TXN_COMMITTED ||
+           session->attempt.run.outcome == TS_TXN_COMMITTED_PENDING;
+}
+
+/* A lock was met once more, and would have been waited for: what stood against that is what its caller is told. */
+static void blame_what_ended_retries(struct txn__session *session, enum ts_retry_decision decision) {
+    if (decision == TS_RETRY_CEILING || decision == TS_RETRY_TOTAL) {
+        session->attempt.cause =
+            ts_txn_cause_of_timeout(decision == TS_RETRY_TOTAL ? TS_TIMEOUT_TOTAL : TS_TIMEOUT_RETRY_CEILING);
+        return;
+    }
+    size_t len = strlen(session->attempt.text);
+    snprintf(session->attempt.text + len, sizeof session->attempt.text - len, "; %s",
+             ts_retry_decision_name(decision));
 }
 
 /* Whether to try again, after waiting. */
 static bool again(struct ts_coordinator *coordinator, struct txn__session *session, struct ts_retry *retry,
                   bool once) {
-    if (once || session->run.outcome != TS_TXN_ABORTED || session->cause.kind == TS_CAUSE_NONE)
+    if (once || session->attempt.run.outcome != TS_TXN_ABORTED ||
+        session->attempt.cause.kind == TS_CAUSE_NONE)
         return false;
-    struct ts_error_verdict verdict = ts_error_classify(&session->cause);
+    struct ts_error_verdict verdict = ts_error_classify(&session->attempt.cause);
     uint64_t backoff_us = 0;
+    retry->gave_way = txn__session_gives_way(session);
     pthread_mutex_lock(&coordinator->lock);
     enum ts_retry_decision decision =
         ts_retry_next(retry, &coordinator->config, &verdict, txn__now_us(), &coordinator->prng, &backoff_us);
     pthread_mutex_unlock(&coordinator->lock);
-    if (decision != TS_RETRY_AGAIN)
+    if (decision != TS_RETRY_AGAIN) {
+        if (verdict.met_a_lock)
+            blame_what_ended_retries(session, decision);
         return false;
-    session->retries = retry->retries;
-    ts_latency_add(&session->latency, TS_LATENCY_RETRY_BACKOFF, backoff_us);
+    }
+    session->request.retries = retry->retries;
+    ts_latency_add(&session->timing.latency, TS_LATENCY_RETRY_BACKOFF, backoff_us);
     struct timespec pause = {.tv_sec = (time_t)(backoff_us / 1000000),
                              .tv_nsec = (long)(backoff_us % 1000000 * 1000)};
     while (backoff_us > 0 && nanosleep(&pause, &pause) != 0)
@@ -306,20 +368,21 @@ static bool again(struct ts_coordinator *coordinator, struct txn__session *sessi
 static bool run_attempts(struct ts_coordinator *coordinator, struct txn__session *session, bool once,
                          struct ts_txn_result *result) {
     struct ts_retry retry;
-    ts_retry_init(&retry, session->begun_us);
+    ts_retry_init(&retry, session->timing.begun_us);
     for (;;) {
-        session->cause = (struct ts_txn_cause){.kind = TS_CAUSE_NONE};
-        session->pending = TS_TIMEOUT_NONE;
-        session->text[0] = '\0';
-        session->deadlocked = false;
-        session->run.outcome = TS_TXN_ABORTED;
-        session->run.count = 0;
-        session->run.reason = TS_STORE_OK;
-        session->run.failed_op = SIZE_MAX;
+        session->attempt.cause = (struct ts_txn_cause){.kind = TS_CAUSE_NONE};
+        session->attempt.pending = TS_TIMEOUT_NONE;
+        session->attempt.text[0] = '\0';
+        session->wait.deadlocked = false;
+        session->attempt.run.outcome = TS_TXN_ABORTED;
+        session->attempt.run.count = 0;
+        session->attempt.run.options = (struct txn__run_options){0};
+        session->attempt.run.reason = TS_STORE_OK;
+        session->attempt.run.failed_op = SIZE_MAX;
         result->attempts++;
         bool begun = begin_attempt(coordinator, session);
         if (begun) {
-            txn__attempt(coordinator, session);
+            txn__run_attempt(coordinator, session);
             end_attempt(coordinator, session);
         }
         if (!again(coordinator, session, &retry, once))
@@ -343,11 +406,11 @@ static enum ts_txn_end end_of(enum ts_txn_outcome outcome) {
 }
 
 static void fill_latency(const struct txn__session *session, struct ts_txn_latency *ret_latency) {
-    const uint64_t *us = session->latency.us;
+    const uint64_t *us = session->timing.latency.us;
     *ret_latency = (struct ts_txn_latency){
         .coord_queue_us = us[TS_LATENCY_COORD_QUEUE],
         .route_plan_us = us[TS_LATENCY_ROUTE_PLAN],
-        .shard_rpc_max_us = us[TS_LATENCY_SHARD_RPC],
+        .other_rpc_us = us[TS_LATENCY_SHARD_RPC],
         .read_phase_us = us[TS_LATENCY_READ_PHASE],
         .lock_validate_us = us[TS_LATENCY_LOCK_VALIDATE],
         .prepare_wal_us = us[TS_LATENCY_PREPARE_WAL],
@@ -356,88 +419,111 @@ static void fill_latency(const struct txn__session *session, struct ts_txn_laten
         .replication_ack_us = us[TS_LATENCY_REPLICATION_ACK],
         .gc_impact_us = us[TS_LATENCY_GC_IMPACT],
         .retry_backoff_us = us[TS_LATENCY_RETRY_BACKOFF],
-        .total_us = session->latency.total_us,
+        .total_us = session->timing.latency.total_us,
     };
 }
 
 /* The failing operation as the caller counts. */
 static size_t failed_op(const struct txn__session *session) {
-    const struct txn__run *run = &session->run;
+    const struct txn__run *run = &session->attempt.run;
     if (run->failed_op == SIZE_MAX || run->failed_member >= run->count ||
-        run->failed_op >= session->plan.parts[run->failed_member].count)
+        run->failed_op >= session->request.plan.parts[run->failed_member].count)
         return SIZE_MAX;
-    if (session->arranged_in_place)
+    if (session->attempt.arranged_in_place)
         return run->failed_op;
-    return session->origins[session->part_from[run->failed_member] + run->failed_op];
+    return session->attempt.origins[session->attempt.part_from[run->failed_member] + run->failed_op];
 }
 
 static void fill_places(const struct txn__session *session, struct ts_txn_result *result) {
-    bool global = txn__plan_is_global(&session->plan);
-    result->place_count = session->plan.part_count;
-    for (size_t i = 0; i < session->plan.part_count; i++) {
-        bool began = session->run.count > 0;
+    bool global = txn__plan_is_global(&session->request.plan);
+    result->place_count = session->request.plan.part_count;
+    for (size_t i = 0; i < session->request.plan.part_count; i++) {
+        bool began = session->attempt.run.count > 0;
         result->places[i] = (struct ts_txn_place){
-            .place = session->plan.parts[i].place,
-            .decider = global && began && i == session->run.decider,
-            .pending = session->run.outcome == TS_TXN_COMMITTED_PENDING && session->members[i].promised,
-            .rpc_us = began ? session->rpc_us[i] : 0,
+            .place = session->request.plan.parts[i].place,
+            .decider = global && began && i == session->attempt.run.decider,
+            .pending = session->attempt.run.outcome == TS_TXN_COMMITTED_PENDING &&
+                       session->attempt.members[i].promised,
+            .rpc_us = began ? session->timing.rpc_us[i] : 0,
         };
     }
 }
 
 static void fill_result(struct txn__session *session, bool admitted, struct ts_txn_result *result) {
-    result->global = txn__plan_is_global(&session->plan);
+    result->global = txn__plan_is_global(&session->request.plan);
     fill_places(session, result);
     fill_latency(session, &result->latency);
-    result->outcome = admitted ? session->run.outcome : TS_TXN_REFUSED;
-    struct ts_sqlstate sqlstate = ts_txn_sqlstate(end_of(result->outcome), &session->cause);
+    for (size_t i = 0; i < result->place_count; i++)
+        if (result->places[i].rpc_us > result->latency.shard_rpc_max_us)
+            result->latency.shard_rpc_max_us = result->places[i].rpc_us;
+    result->outcome = admitted ? session->attempt.run.outcome : TS_TXN_REFUSED;
+    struct ts_sqlstate sqlstate = ts_txn_sqlstate(end_of(result->outcome), &session->attempt.cause);
     memcpy(result->sqlstate, sqlstate.text, sizeof result->sqlstate);
-    if (session->run.count > 0)
-        memcpy(result->id, session->id, sizeof session->id);
+    if (session->attempt.run.count > 0)
+        memcpy(result->id, session->attempt.id, sizeof session->attempt.id);
     if (is_committed(session) && admitted) {
-        if (result->outcome == TS_TXN_COMMITTED_PENDING && session->pending != TS_TIMEOUT_NONE)
-            result->timeout = ts_timeout_phase_name(session->pending);
+        if (!result->global)
+            result->version = session->attempt.calls[0].version;
+        if (result->outcome == TS_TXN_COMMITTED_PENDING && session->attempt.pending != TS_TIMEOUT_NONE)
+            result->timeout = ts_timeout_phase_name(session->attempt.pending);
         return;
     }
-    if (session->cause.kind == TS_CAUSE_TIMEOUT)
-        result->timeout = ts_timeout_phase_name(session->cause.phase);
-    if (session->cause.kind != TS_CAUSE_NONE && session->cause.kind != TS_CAUSE_STORE)
-        result->cause = ts_abort_reason_name(ts_txn_cause_reason(&session->cause));
-    result->reason = session->cause.kind == TS_CAUSE_STORE ? session->cause.result : session->run.reason;
+    if (session->attempt.cause.kind == TS_CAUSE_TIMEOUT)
+        result->timeout = ts_timeout_phase_name(session->attempt.cause.phase);
+    if (session->attempt.cause.kind != TS_CAUSE_NONE && session->attempt.cause.kind != TS_CAUSE_STORE)
+        result->cause = ts_abort_reason_name(ts_txn_cause_reason(&session->attempt.cause));
+    result->reason = session->attempt.cause.kind == TS_CAUSE_STORE ? session->attempt.cause.result
+                                                                   : session->attempt.run.reason;
     result->op = admitted ? failed_op(session) : SIZE_MAX;
-    memcpy(result->text, session->text, sizeof result->text);
-    if (session->cause.kind == TS_CAUSE_TIMEOUT && admitted)
+    memcpy(result->text, session->attempt.text, sizeof result->text);
+    if (session->attempt.cause.kind == TS_CAUSE_TIMEOUT && admitted)
         snprintf(result->text, sizeof result->text, "took longer than %s: %.190s",
-                 ts_timeout_phase_setting(session->cause.phase), session->text);
+                 ts_timeout_phase_setting(session->attempt.cause.phase), session->attempt.text);
 }
 
 static void keep_metrics(struct ts_coordinator *coordinator, const struct txn__session *session,
                          bool admitted) {
-    struct ts_txn_sample sample = {.end = end_of(admitted ? session->run.outcome : TS_TXN_REFUSED),
-                                   .cause = &session->cause,
-                                   .retries = session->retries,
-                                   .latency = &session->latency};
+    struct ts_txn_sample sample = {.end = end_of(admitted ? session->attempt.run.outcome : TS_TXN_REFUSED),
+                                   .cause = &session->attempt.cause,
+                                   .retries = session->request.retries,
+                                   .latency = &session->timing.latency};
     pthread_mutex_lock(&coordinator->metrics_lock);
     ts_txn_metrics_record(coordinator->metrics, &sample);
-    for (size_t i = 0; i < session->run.count; i++) {
-        uint32_t place = session->members[i].place;
-        ts_txn_metrics_record_rpc(coordinator->metrics, (struct ts_latency_rpc){place, session->rpc_us[i]});
+    for (size_t i = 0; i < session->attempt.run.count; i++) {
+        uint32_t place = session->attempt.members[i].place;
+        ts_txn_metrics_record_rpc(coordinator->metrics,
+                                  (struct ts_latency_rpc){place, session->timing.rpc_us[i]});
         ts_txn_metrics_record_lock_wait(coordinator->metrics,
-                                        (struct ts_latency_rpc){place, session->lock_wait_us[i]});
+                                        (struct ts_latency_rpc){place, session->timing.lock_wait_us[i]});
     }
     pthread_mutex_unlock(&coordinator->metrics_lock);
 }
 
-/* Gives back the place, the permit and the session. */
-static void leave(struct ts_coordinator *coordinator, struct txn__session *session,
-                  struct ts_breaker_permit *permit, bool admitted) {
-    uint64_t now_us = txn__now_us();
+/* What the breakers of its stores learn from its end: one store is to blame for a failure, and the others are as unknown as
+ * before. The lock is held. */
+static void report_to_breakers(struct ts_coordinator *coordinator, struct txn__session *session,
+                               bool admitted, uint64_t now_us) {
+    const struct txn__run *run = &session->attempt.run;
+    bool committed = admitted && is_committed(session);
+    enum ts_breaker_report report = committed   ? TS_BREAKER_SUCCESS
+                                    : !admitted ? TS_BREAKER_TURNED_AWAY
+                                    : session->attempt.cause.kind == TS_CAUSE_NONE
+                                        ? TS_BREAKER_TURNED_AWAY
+                                        : ts_breaker_report_of(&session->attempt.cause);
+    /* Before the first call of an attempt it was the decider that did not let it register. */
+    size_t to_blame = run->count > 0 && run->failed_member < run->count ? run->failed_member : 0;
+    for (size_t i = 0; i < session->request.plan.part_count; i++)
+        ts_breaker_report(&coordinator->breakers[session->request.stores[i]], &session->request.permits[i],
+                          committed || i == to_blame ? report : TS_BREAKER_TURNED_AWAY, now_us);
+}
+
+/* Gives back the place, the permits and the session. */
+static void leave(struct ts_coordinator *coordinator, struct txn__session *session, bool admitted) {
+    uint64_t now_us = session->timing.begun_us + session->timing.latency.total_us;
     pthread_mutex_lock(&coordinator->lock);
-    if (admitted && txn__plan_is_global(&session->plan)) {
-        struct ts_txn_cause none = {.kind = TS_CAUSE_NONE};
-        ts_breaker_report(&coordinator->breaker, permit,
-                          ts_breaker_report_of(is_committed(session) ? &none : &session->cause), now_us);
-        ts_admission_leave(&coordinator->admission, &session->waiter, now_us);
+    report_to_breakers(coordinator, session, admitted, now_us);
+    if (admitted && txn__plan_is_global(&session->request.plan)) {
+        ts_admission_leave(&coordinator->admission, &session->wait.waiter, now_us);
         txn__wake_settled(coordinator);
     }
     session->next = coordinator->free_sessions;
@@ -448,24 +534,30 @@ static void leave(struct ts_coordinator *coordinator, struct txn__session *sessi
 /* The plan is made: runs it to the end. */
 static void run_planned(struct ts_coordinator *coordinator, struct txn__session *session,
                         const struct ts_txn_options *options, struct ts_txn_result *result) {
-    struct ts_breaker_permit permit = {0};
-    for (size_t i = 0; i < session->plan.part_count; i++)
-        session->stores[i] = session->plan.parts[i].place;
-    session->deadlock = (struct ts_deadlock_node){
-        .txn_id = session->id, .stores = session->stores, .store_count = session->plan.part_count};
-    session->run.count = 0;
-    session->run.outcome = TS_TXN_REFUSED;
-    session->run.reason = TS_STORE_OK;
-    session->retries = 0;
-    bool admitted = txn__standbys_keep_up(coordinator, session) &&
-                    (!txn__plan_is_global(&session->plan) || txn__admit(coordinator, session, &permit));
+    for (size_t i = 0; i < session->request.plan.part_count; i++) {
+        session->request.stores[i] = session->request.plan.parts[i].place;
+        session->request.permits[i] = (struct ts_breaker_permit){0};
+    }
+    session->wait.deadlock = (struct ts_deadlock_node){.txn_id = session->attempt.id,
+                                                       .stores = session->request.stores,
+                                                       .store_count = session->request.plan.part_count};
+    session->attempt.run.count = 0;
+    session->attempt.run.outcome = TS_TXN_REFUSED;
+    session->attempt.run.reason = TS_STORE_OK;
+    session->request.retries = 0;
+    const struct ts_retry_config *retry = &coordinator->config.retry;
+    /* Where nothing comes after giving way, nobody gives way. */
+    session->request.met_locks = options->once || (retry->max_retries_given && retry->max_retries == 0);
+    session->request.only_conflicts = true;
+    bool admitted = txn__standbys_keep_up(coordinator, session) && txn__pass_breakers(coordinator, session) &&
+                    (!txn__plan_is_global(&session->request.plan) || txn__admit(coordinator, session));
     if (admitted)
         run_attempts(coordinator, session, options->once, result);
-    ts_latency_add(&session->latency, TS_LATENCY_GC_IMPACT, session->stall_us);
-    session->latency.total_us = txn__now_us() - session->begun_us;
+    ts_latency_add(&session->timing.latency, TS_LATENCY_GC_IMPACT, session->timing.stall_us);
+    session->timing.latency.total_us = txn__now_us() - session->timing.begun_us;
     fill_result(session, admitted, result);
     keep_metrics(coordinator, session, admitted);
-    leave(coordinator, session, &permit, admitted);
+    leave(coordinator, session, admitted);
 }
 
 /* A session with everything of the transaction before it forgotten, or NULL and the refusal. */
@@ -484,13 +576,13 @@ static struct txn__session *begin(struct ts_coordinator *coordinator, const stru
         refuse(result, "53200", TS_STORE_FAILED, "out of memory");
         return NULL;
     }
-    session->begun_us = txn__now_us();
-    session->record = options->record;
-    session->degrade = options->degrade;
-    session->lock_us = session->stall_us = session->phase_lock_us = 0;
-    session->cause = (struct ts_txn_cause){.kind = TS_CAUSE_NONE};
-    session->text[0] = session->id[0] = '\0';
-    ts_latency_init(&session->latency);
+    session->timing.begun_us = txn__now_us();
+    session->request.record = options->record;
+    session->request.degrade = options->degrade;
+    session->timing.stall_us = session->timing.phase_lock_us = 0;
+    session->attempt.cause = (struct ts_txn_cause){.kind = TS_CAUSE_NONE};
+    session->attempt.text[0] = session->attempt.id[0] = '\0';
+    ts_latency_init(&session->timing.latency);
     return session;
 }
 
@@ -511,19 +603,20 @@ static void refuse_session(struct ts_coordinator *coordinator, struct txn__sessi
  */
 static const char *check_sizes(const struct txn__session *session, size_t *ret_op) {
     size_t counts[TS_TXN_PLACES_MAX] = {0}, bytes[TS_TXN_PLACES_MAX] = {0}, everywhere = 0;
-    for (size_t i = 0; i < session->op_count; i++)
-        everywhere += session->op_places[i] == TXN__EVERYWHERE;
-    for (size_t i = 0; i < session->op_count; i++) {
-        const struct ts_op *op = &session->ops[i];
-        uint32_t place = session->op_places[i];
+    for (size_t i = 0; i < session->request.op_count; i++)
+        everywhere += session->request.op_places[i] == TXN__EVERYWHERE;
+    for (size_t i = 0; i < session->request.op_count; i++) {
+        const struct ts_op *op = &session->request.ops[i];
+        uint32_t place = session->request.op_places[i];
         if (place == TXN__EVERYWHERE)
             continue;
         *ret_op = i;
         if (++counts[place] + everywhere > TS_STORE_BATCH_OPS_MAX)
-            return "with this operation a store has more than 100000 of them; make several transactions";
+            return "with this operation a store has more than 100000 operations; use several transactions";
         bytes[place] += op->key.len + (op->kind == TS_OP_PUT ? op->value.len : 0);
         if (bytes[place] > TS_STORE_BATCH_BYTES_MAX)
-            return "with this operation the keys and values for a store exceed 64 MiB; make several transactions";
+            return "with this operation the keys and values for a store exceed 64 MiB; use several "
+                   "transactions";
     }
     return NULL;
 }
@@ -532,13 +625,13 @@ static const char *check_sizes(const struct txn__session *session, size_t *ret_o
 static void plan_and_run(struct ts_coordinator *coordinator, struct txn__session *session,
                          const struct ts_txn_options *options, struct ts_txn_result *ret_result) {
     size_t op = SIZE_MAX;
-    txn__plan_init(&session->plan, session->op_places, session->op_count);
+    txn__plan_init(&session->request.plan, session->request.op_places, session->request.op_count);
     const char *wrong = check_sizes(session, &op);
     if (wrong != NULL) {
         refuse_session(coordinator, session, TS_STORE_TOO_LARGE, op, wrong, ret_result);
         return;
     }
-    ts_latency_add(&session->latency, TS_LATENCY_ROUTE_PLAN, txn__now_us() - session->begun_us);
+    ts_latency_add(&session->timing.latency, TS_LATENCY_ROUTE_PLAN, txn__now_us() - session->timing.begun_us);
     run_planned(coordinator, session, options, ret_result);
 }
 
@@ -552,21 +645,23 @@ void ts_txn_run(struct ts_coordinator *coordinator, const struct ts_op *ops, siz
     struct txn__session *session = begin(coordinator, options, count, ret_result);
     if (session == NULL)
         return;
-    session->ops = ops;
-    session->op_count = count;
+    session->request.ops = ops;
+    session->request.op_count = count;
     for (size_t i = 0; i < count; i++) {
         if (!has_key(&ops[i])) {
-            session->op_places[i] = TXN__EVERYWHERE;
+            session->request.op_places[i] = TXN__EVERYWHERE;
             continue;
         }
         if (!key_is_allowed(ops[i].key, options->system)) {
             refuse_session(coordinator, session, TS_STORE_BAD_BATCH, i, reserved_key, ret_result);
             return;
         }
-        session->op_places[i] = (uint32_t)ts_cluster_place_of_key(coordinator->cluster, ops[i].key);
+        session->request.op_places[i] = (uint32_t)ts_cluster_place_of_key(coordinator->cluster, ops[i].key);
     }
     plan_and_run(coordinator, session, options, ret_result);
 }
+
+static const char no_such_place[] = "unknown store; the cluster's stores are numbered from 0";
 
 /* Puts parts together. Returns NULL or what is wrong with the operation *ret_op. */
 static const char *flatten(const struct ts_coordinator *coordinator, struct txn__session *session,
@@ -576,20 +671,57 @@ static const char *flatten(const struct ts_coordinator *coordinator, struct txn_
     for (size_t i = 0; i < count; i++) {
         *ret_op = at;
         if (parts[i].place >= coordinator->place_count)
-            return "there is no store at this place; count the cluster's stores from 0";
+            return no_such_place;
         if (txn__places_have(&seen, parts[i].place))
-            return "a store stands twice; put its operations into one part";
+            return "a store is listed twice; put its operations into one part";
         txn__places_add(&seen, parts[i].place);
         for (size_t op = 0; op < parts[i].batch.count; op++, at++) {
             *ret_op = at;
-            session->flat[at] = parts[i].batch.ops[op];
-            session->op_places[at] = parts[i].place;
-            if (has_key(&session->flat[at]) && !key_is_allowed(session->flat[at].key, system))
+            session->request.flat[at] = parts[i].batch.ops[op];
+            session->request.op_places[at] = parts[i].place;
+            if (has_key(&session->request.flat[at]) && !key_is_allowed(session->request.flat[at].key, system))
                 return reserved_key;
         }
     }
-    session->op_count = at;
+    session->request.op_count = at;
     return NULL;
+}
+
+/* Whether the one part may be sent. Its size is the store's to judge: nobody has promised anything before it does. */
+static const char *check_part(const struct ts_coordinator *coordinator, const struct ts_txn_part *part,
+                              bool system, size_t *ret_op) {
+    *ret_op = 0;
+    if (part->place >= coordinator->place_count)
+        return no_such_place;
+    for (; *ret_op < part->batch.count; ++*ret_op) {
+        const struct ts_op *op = &part->batch.ops[*ret_op];
+        if (has_key(op) && !key_is_allowed(op->key, system))
+            return reserved_key;
+    }
+    return NULL;
+}
+
+void ts_txn_apply(struct ts_coordinator *coordinator, const struct ts_txn_part *part,
+                  const struct ts_txn_options *options, struct ts_txn_result *ret_result) {
+    static const struct ts_txn_options defaults;
+    options = options == NULL ? &defaults : options;
+    /* Only the outcome to keep asks for a copy of the operations, with their places. */
+    struct txn__session *session =
+        begin(coordinator, options, options->record ? part->batch.count : 0, ret_result);
+    if (session == NULL)
+        return;
+    size_t op;
+    const char *wrong = check_part(coordinator, part, options->system, &op);
+    if (wrong != NULL) {
+        refuse_session(coordinator, session, TS_STORE_BAD_BATCH, op, wrong, ret_result);
+        return;
+    }
+    session->request.ops = part->batch.ops;
+    session->request.op_count = part->batch.count;
+    for (size_t i = 0; options->record && i < part->batch.count; i++)
+        session->request.op_places[i] = part->place;
+    txn__plan_one(&session->request.plan, part->place, part->batch.count);
+    run_planned(coordinator, session, options, ret_result);
 }
 
 void ts_txn_run_parts(struct ts_coordinator *coordinator, const struct ts_txn_part *parts, size_t count,
@@ -599,6 +731,10 @@ void ts_txn_run_parts(struct ts_coordinator *coordinator, const struct ts_txn_pa
     size_t op_count = 0;
     for (size_t i = 0; i < count; i++)
         op_count += parts[i].batch.count;
+    if (count == 1) {
+        ts_txn_apply(coordinator, parts, options, ret_result);
+        return;
+    }
     struct txn__session *session = begin(coordinator, options, op_count, ret_result);
     if (session == NULL)
         return;
@@ -608,6 +744,6 @@ void ts_txn_run_parts(struct ts_coordinator *coordinator, const struct ts_txn_pa
         refuse_session(coordinator, session, TS_STORE_BAD_BATCH, op, wrong, ret_result);
         return;
     }
-    session->ops = session->flat;
+    session->request.ops = session->request.flat;
     plan_and_run(coordinator, session, options, ret_result);
 }

@@ -49,6 +49,7 @@ void ts_txn_config_init(struct ts_txn_config *config) {
             },
         .deadlock = {.timeout_us = 10 * SECOND},
         .replication = {.max_replication_lag_ms = 0},
+        .shards = {.tenant_max = 100000, .global_max = 1000000},
     };
 }
 
@@ -63,8 +64,8 @@ const char *ts_txn_config_conflict(const struct ts_txn_config *config) {
     if (adaptive->min_concurrency > adaptive->max_concurrency)
         return "adaptive.min_concurrency is above adaptive.max_concurrency: lower it or raise the other";
     if (config->breaker.probe_timeout_us < config->timeouts.total_us)
-        return "breaker.probe_timeout is below timeouts.total, so that a probe could be taken for lost while it still "
-               "runs: raise it or lower the other";
+        return "breaker.probe_timeout is below timeouts.total, so a running probe could count as lost: "
+               "raise it or lower the other";
     return NULL;
 }
 

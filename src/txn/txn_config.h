@@ -1,11 +1,12 @@
 /*
- * Every limit, timeout and policy around transactions, with the defaults. src/config fills this struct from a
+ * Every limit, timeout and policy around transactions and what coordination does with them, with the defaults. src/config fills this struct from a
  * file; docs/configuration.md lists the settings. Ratios are parts per million, so that the same
  * configuration does the same on every machine. Nothing here says 0 for "none" unless its comment does.
  */
 #ifndef TS_TXN_TXN_CONFIG_H
 #define TS_TXN_TXN_CONFIG_H
 
+#include <stdbool.h>
 #include <stdint.h>
 
 /* Stores of one cluster, at most; a store is named by its place, from 0. */
@@ -46,6 +47,11 @@ struct ts_timeouts {
     uint64_t total_us;         /* the whole transaction, with its retries */
     uint64_t retry_ceiling_us; /* all attempts together, see timeouts.h */
     enum ts_timeout_policy policy;
+    /* Somebody has asked for this value, so it ends the wait for a lock, too. A default does not: a transaction that
+     * meets a lock goes on until the total. */
+    bool prepare_given;
+    bool lock_validate_given;
+    bool retry_ceiling_given;
 };
 
 struct ts_admission_config {
@@ -62,6 +68,8 @@ struct ts_retry_config {
     uint32_t multiplier_ppm;  /* 1.0 or more */
     uint32_t jitter_ppm;      /* at most 1.0 */
     uint64_t retry_budget_us; /* time spent backing off, in all */
+    bool max_retries_given;   /* as in struct ts_timeouts */
+    bool retry_budget_given;
 };
 
 struct ts_breaker_config {
@@ -92,6 +100,12 @@ struct ts_replication_config {
     uint64_t max_replication_lag_ms; /* 0: not looked at */
 };
 
+/* What coordination asks of its transactions: how many shards there may be. */
+struct ts_shards_config {
+    uint32_t tenant_max; /* of one tenant's runs that have not ended */
+    uint32_t global_max; /* of all tenants together */
+};
+
 struct ts_txn_config {
     struct ts_timeouts timeouts;
     struct ts_admission_config admission;
@@ -101,6 +115,7 @@ struct ts_txn_config {
     struct ts_adaptive_config adaptive;
     struct ts_deadlock_config deadlock;
     struct ts_replication_config replication;
+    struct ts_shards_config shards;
 };
 
 /* The defaults. */

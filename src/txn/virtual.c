@@ -5,6 +5,8 @@
 #include "look.h"
 #include "resolve.h"
 #include "run.h"
+#include "txn/cause.h"
+#include "txn/retry.h"
 
 #include <stdio.h>
 #include <stdlib.h>
@@ -27,7 +29,8 @@ struct part {
 struct ts_txn_virtual {
     struct ts_txn_virtual_io io;
     struct txn__uuid uuid;
-    uint64_t total_ms;
+    struct ts_txn_config config; /* the defaults, but for the total */
+    struct ts_prng prng;
     uint64_t sequence;
     bool fenced;
     struct seat *seats; /* by place */
@@ -44,7 +47,9 @@ struct ts_txn_virtual *ts_txn_virtual_new(const struct ts_txn_virtual_io *io,
     }
     coordinator->io = *io;
     memcpy(coordinator->uuid.bytes, options->uuid, sizeof options->uuid);
-    coordinator->total_ms = options->total_ms;
+    ts_txn_config_init(&coordinator->config);
+    coordinator->config.timeouts.total_us = options->total_ms * 1000;
+    ts_prng_init(&coordinator->prng, options->seed);
     coordinator->seats = seats;
     return coordinator;
 }
@@ -103,7 +108,8 @@ static enum ts_store_result take_seat(struct ts_txn_virtual *coordinator, uint32
         return result;
     if (look.registration_version == 0) {
         struct txn__own own;
-        txn__own_register(&(struct txn__register){&coordinator->uuid, coordinator->total_ms, look.now_ms},
+        txn__own_register(&(struct txn__register){&coordinator->uuid,
+                                                  coordinator->config.timeouts.total_us / 1000, look.now_ms},
                           &own);
         struct ts_call call = {.kind = TS_CALL_APPLY, .batch = txn__own_batch(&own)};
         const enum ts_store_result applied = run_call(&coordinator->io, place, &call);
@@ -154,6 +160,7 @@ struct attempt {
     struct txn__run run;
     struct txn__member *members;
     struct part *own; /* one for each of parts */
+    struct ts_txn_cause cause;
     struct ts_call **waiting;
 };
 
@@ -203,11 +210,12 @@ static void fill_call(const struct attempt *attempt, size_t member, enum txn__wi
     ts_unreachable("a coordinator that keeps no outcomes does not wish for that");
 }
 
-static void keep_reason(const struct attempt *attempt, size_t member, struct ts_txn_result *result) {
+static void keep_reason(struct attempt *attempt, size_t member, struct ts_txn_result *result) {
     const struct ts_call *call = &attempt->own[member].call;
     if (call->error.result == TS_STORE_OK || result->reason != TS_STORE_OK ||
         txn__run_is_decided(&attempt->run))
         return;
+    attempt->cause = ts_txn_cause_of_store(call);
     result->reason = call->error.result;
     memcpy(result->text, call->error.text, sizeof result->text);
     if (call->error.op >= attempt->parts[member].batch.count)
@@ -292,36 +300,78 @@ static void begin(struct attempt *attempt) {
     attempt->run.own_ops_from = attempt->parts[attempt->decider].batch.count;
 }
 
+/* Whether the coordinator stands where it is to decide. False, with the cause, when it does not. */
+static bool sit_down(struct attempt *attempt, struct ts_txn_result *result) {
+    struct ts_txn_virtual *coordinator = attempt->coordinator;
+    const uint32_t place = attempt->parts[attempt->decider].place;
+    if (attempt->count == 1 || coordinator->seats[place].registered)
+        return true;
+    result->reason = take_seat(coordinator, place);
+    if (result->reason == TS_STORE_OK)
+        return true;
+    attempt->cause =
+        (struct ts_txn_cause){.kind = TS_CAUSE_STORE, .result = result->reason, .call = TS_CALL_READ};
+    snprintf(result->text, sizeof result->text, "store %u: the coordinator could not register",
+             (unsigned)place);
+    return false;
+}
+
+static void run_attempt(struct attempt *attempt, struct ts_txn_result *result) {
+    result->outcome = TS_TXN_ABORTED;
+    result->op = SIZE_MAX;
+    result->reason = TS_STORE_OK;
+    result->text[0] = '\0';
+    result->attempts++;
+    if (!sit_down(attempt, result))
+        return;
+    if (!reserve(attempt)) {
+        attempt->cause =
+            (struct ts_txn_cause){.kind = TS_CAUSE_STORE, .result = TS_STORE_FAILED, .sqlstate = "XX000"};
+        result->reason = TS_STORE_FAILED;
+        snprintf(result->text, sizeof result->text, "out of memory");
+        return;
+    }
+    begin(attempt);
+    memcpy(result->id, attempt->id, sizeof attempt->id);
+    drive(attempt, result);
+    result->outcome = attempt->run.outcome;
+    if (attempt->count == 1 && result->outcome == TS_TXN_COMMITTED)
+        result->version = attempt->own[0].call.version;
+    if (attempt->run.why == TXN__WHY_FENCED)
+        attempt->coordinator->fenced = true;
+}
+
+/* Whether to try again, after waiting. */
+static bool again(struct ts_txn_virtual *coordinator, const struct ts_txn_cause *cause,
+                  const struct ts_txn_result *result, struct ts_retry *retry) {
+    if (result->outcome != TS_TXN_ABORTED || cause->kind == TS_CAUSE_NONE || coordinator->fenced)
+        return false;
+    const struct ts_txn_virtual_io *io = &coordinator->io;
+    const struct ts_error_verdict verdict = ts_error_classify(cause);
+    uint64_t backoff_us = 0;
+    if (ts_retry_next(retry, &coordinator->config, &verdict, io->now_us(io->context), &coordinator->prng,
+                      &backoff_us) != TS_RETRY_AGAIN)
+        return false;
+    if (backoff_us > 0)
+        io->sleep_us(io->context, backoff_us);
+    return true;
+}
+
 void ts_txn_virtual_run(struct ts_txn_virtual *coordinator, const struct ts_txn_part *parts, size_t count,
                         size_t decider, struct ts_txn_result *ret_result) {
     ts_assert(decider < count && !coordinator->fenced);
     memset(ret_result, 0, sizeof *ret_result);
-    ret_result->outcome = TS_TXN_REFUSED;
-    ret_result->op = SIZE_MAX;
     ret_result->global = count > 1;
-    const uint32_t place = parts[decider].place;
-    if (count > 1 && !coordinator->seats[place].registered) {
-        ret_result->reason = take_seat(coordinator, place);
-        if (ret_result->reason != TS_STORE_OK) {
-            snprintf(ret_result->text, sizeof ret_result->text,
-                     "store %u: the coordinator could not register", (unsigned)place);
-            return;
-        }
-    }
-    struct attempt attempt = {.coordinator = coordinator, .parts = parts, .count = count, .decider = decider};
-    if (reserve(&attempt)) {
-        begin(&attempt);
-        memcpy(ret_result->id, attempt.id, sizeof attempt.id);
-        ret_result->attempts = 1;
-        drive(&attempt, ret_result);
-        ret_result->outcome = attempt.run.outcome;
-        if (attempt.run.why == TXN__WHY_FENCED)
-            coordinator->fenced = true;
-    } else {
-        ret_result->reason = TS_STORE_FAILED;
-        snprintf(ret_result->text, sizeof ret_result->text, "out of memory");
-    }
-    release(&attempt);
+    struct ts_retry retry;
+    ts_retry_init(&retry, coordinator->io.now_us(coordinator->io.context));
+    struct ts_txn_cause cause;
+    do {
+        struct attempt attempt = {
+            .coordinator = coordinator, .parts = parts, .count = count, .decider = decider};
+        run_attempt(&attempt, ret_result);
+        cause = attempt.cause;
+        release(&attempt);
+    } while (again(coordinator, &cause, ret_result, &retry));
 }
 
 /* ---- resolving ---- */

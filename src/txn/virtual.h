@@ -3,8 +3,9 @@
  * resolve.h), through calls that the caller carries out. For simulations, which decide when each call is sent, when
  * its reply comes, and who else does what in between.
  *
- * What the driver does around the machines is left out here, because it is not about what is true: admission,
- * retries, metrics, and the removal of decisions that nobody needs any more.
+ * Attempts are repeated as the driver repeats them, by the same rules (cause.h, retry.h). What else the driver does around
+ * the machines is left out here, because it is not about what is true: admission, metrics, and the removal of decisions
+ * that nobody needs any more.
  */
 #ifndef TS_TXN_VIRTUAL_H
 #define TS_TXN_VIRTUAL_H
@@ -23,8 +24,12 @@ struct ts_txn_virtual_io {
     /* Returns when one of the calls is done; NULLs are passed over. Others may run meanwhile. */
     void (*wait)(void *context, struct ts_call *const *calls, size_t count);
 
-    /* Waits before something is tried again. False: give up. */
+    /* Waits before a store is asked again for a decision whose reply was lost. False: give up. */
     bool (*pause)(void *context);
+
+    /* Time for backing off before a retry. Only ts_txn_virtual_run asks for it. */
+    uint64_t (*now_us)(void *context);
+    void (*sleep_us)(void *context, uint64_t us);
 };
 
 /* A coordinator: one uuid, which registers on a store before it first decides there. */
@@ -33,6 +38,7 @@ struct ts_txn_virtual;
 struct ts_txn_virtual_options {
     uint8_t uuid[16];
     uint64_t total_ms; /* how long a transaction may take: younger promises are left alone by resolvers */
+    uint64_t seed;     /* of the jitter */
 };
 
 /* NULL when there is no memory. io is copied. */
@@ -41,8 +47,8 @@ struct ts_txn_virtual *ts_txn_virtual_new(const struct ts_txn_virtual_io *io,
 /* No transaction may be under way. NULL is no matter. */
 void ts_txn_virtual_free(struct ts_txn_virtual *coordinator);
 
-/* One attempt over the parts, each place once; decider is the index of one of them. ret_result has what is known
- * without a clock: outcome, id, operation, reason and text. */
+/* One transaction over the parts, each place once; decider is the index of one of them. ret_result has what is known
+ * without measuring: outcome, id, operation, reason, version, attempts and text. */
 void ts_txn_virtual_run(struct ts_txn_virtual *coordinator, const struct ts_txn_part *parts, size_t count,
                         size_t decider, struct ts_txn_result *ret_result);
 

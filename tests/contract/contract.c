@@ -63,6 +63,17 @@ uint64_t contract_deadline_ns(uint64_t ms) {
     return ts_clock_monotonic_ns() + ms * 1000000;
 }
 
+/* Results that a store gives for what it holds. */
+static bool refuses(enum ts_store_result result) {
+    return result == TS_STORE_CHECK_FAILED || result == TS_STORE_LIMIT || result == TS_STORE_NOT_A_COUNTER ||
+           result == TS_STORE_LATE;
+}
+
+static bool names_a_store(const char *text) {
+    return strstr(text, "memory:") != NULL || strstr(text, "rocksdb:") != NULL ||
+           strstr(text, "postgresql:") != NULL;
+}
+
 void contract_expect(const struct ts_call *call, enum ts_store_result expected, const char *file, int line) {
     if (call->error.result != expected) {
         print_error("%s, not %s: %s\n", ts_store_result_text(call->error.result),
@@ -71,6 +82,10 @@ void contract_expect(const struct ts_call *call, enum ts_store_result expected, 
     }
     if (expected != TS_STORE_OK && (call->error.text[0] == '\0' || strlen(call->error.sqlstate) != 5)) {
         print_error("%s without a text or a SQLSTATE\n", ts_store_result_text(expected));
+        _fail(file, line);
+    }
+    if (refuses(expected) && !names_a_store(call->error.text)) {
+        print_error("the text names no store: %s\n", call->error.text);
         _fail(file, line);
     }
 }

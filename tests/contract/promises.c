@@ -212,6 +212,31 @@ static void waiting_ends_at_the_deadline_and_leaves_no_lock(void **state) {
     expect_content(world, "a", "2");
 }
 
+static void a_lock_is_waited_for_no_longer_than_asked(void **state) {
+    struct contract_world *world = *state;
+    expect_prepare(world->store, TS_STORE_OK, "g", contract_put("m", "1"));
+    const struct ts_op ops[] = {contract_put("a", "1"), contract_put("m", "2"), contract_put("z", "1")};
+    struct ts_call call = {.kind = TS_CALL_APPLY,
+                           .batch = {ops, 3},
+                           .deadline_ns = contract_deadline_ns(CONTRACT_LONG_MS),
+                           .lock_wait_max_us = CONTRACT_SHORT_MS * 1000};
+    (void)ts_store_run(world->store, &call);
+    expect_result(&call, TS_STORE_LOCK_CONFLICT);
+    call.kind = TS_CALL_PREPARE;
+    call.gid = "h";
+    (void)ts_store_run(world->store, &call);
+    expect_result(&call, TS_STORE_LOCK_CONFLICT);
+    /* Neither left anything behind. The next call waits as long as it likes again. */
+    expect_abort(world->store, TS_STORE_NO_SUCH_PROMISE, "h");
+    expect_apply(world->store, TS_STORE_OK, contract_put("a", "2"), contract_put("z", "2"));
+    expect_blocked(world->store, contract_put("m", "2"));
+    expect_commit(world->store, TS_STORE_OK, "g");
+    call.kind = TS_CALL_APPLY;
+    (void)ts_store_run(world->store, &call);
+    expect_result(&call, TS_STORE_OK);
+    expect_content(world, "m", "2");
+}
+
 /* A call that waits is a call that can be driven by hand. */
 static struct ts_call start_apply(struct ts_store *store, const struct ts_op *ops, size_t count) {
     return (struct ts_call){.kind = TS_CALL_APPLY,
@@ -371,6 +396,7 @@ const struct CMUnitTest contract_promise_tests[] = {
     contract_test(promises_and_their_locks_survive_a_reopen),
     contract_test(a_value_of_a_promise_has_a_version_of_its_own),
     contract_test(waiting_ends_at_the_deadline_and_leaves_no_lock),
+    contract_test(a_lock_is_waited_for_no_longer_than_asked),
     contract_test(a_cancelled_call_changes_nothing_and_leaves_no_lock),
     contract_test(who_gave_up_does_not_block_those_behind),
     contract_test(a_blocked_batch_goes_on_when_the_promise_ends),

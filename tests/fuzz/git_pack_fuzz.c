@@ -63,12 +63,14 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size) {
     struct ts_bytes bytes = ts_bytes_of(data + 2 + index.len, size - 2 - index.len);
     char path[] = "fuzz.pack";
     char folder[] = "fuzz";
-    struct git__pack pack = {.path = path, .map = {bytes}, .end = bytes.len};
-    struct ts_git_repo repo = {.hash = TS_GIT_SHA1, .common_dir = folder, .packs = &pack, .pack_count = 1};
+    struct git__pack pack = {.path = path, .map = {.bytes = bytes}, .end = bytes.len};
+    struct ts_git_repo repo = {
+        .hash = TS_GIT_SHA1, .git_dir = folder, .common_dir = folder, .packs = &pack, .pack_count = 1};
     if (!git__pack_index_init(TS_GIT_SHA1, index, &pack.index) || !git__inflater_init(&repo.inflater))
         return 0;
     visit(&repo);
     walk(&repo);
+    git__refs_release(&repo.refs);
     git__numbers_release(&repo.numbers);
     git__inflater_release(&repo.inflater);
     free(pack.by_offset);

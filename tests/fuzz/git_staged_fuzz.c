@@ -33,11 +33,11 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size) {
         rest = ts_bytes_skip(file, len);
         file = ts_bytes_first(file, len);
     }
-    if (!git__staged_parse(hash, file, &own, &split))
+    if (git__staged_parse(hash, file, UINT64_MAX, &own, &split) != TS_GIT_OK)
         return 0;
     if (!split.is_split) {
         check(&own);
-    } else if (git__staged_parse(hash, rest, &shared, &nested) && !nested.is_split &&
+    } else if (git__staged_parse(hash, rest, UINT64_MAX, &shared, &nested) == TS_GIT_OK && !nested.is_split &&
                git__split_join(&split, &shared, &own, &joined)) {
         check(&joined);
         ts_git_staged_release(&joined);

@@ -2,7 +2,7 @@
 """coord_planted_test.py ROOT BUILD: the tables of coordination errors do not compile when they are changed by halves.
 
 Each test compiles a copy of one source file of src/coord, with the very command of the build, against a copy of
-src/coord/error.h with a planted change, and sees the compiler refuse it for that reason.
+src/coord/error.h and its tables with a planted change, and sees the compiler refuse it for that reason.
 """
 import json
 import os
@@ -24,14 +24,24 @@ def read(path):
         return file.read()
 
 
-def compiled(name, header, source_tail=""):
-    """Compiles src/coord/NAME, with source_tail after it, against this error.h; tests run in a folder of their own."""
+HEADERS = {"coord/error.h": "src/coord/error.h", "turnstone/coord_types.h": "include/turnstone/coord_types.h"}
+BETWEEN = "/* the next header */\n"
+
+
+def tables():
+    """The headers that the errors are made of, one after the other."""
+    return BETWEEN.join(read(path) for path in HEADERS.values())
+
+
+def compiled(name, headers, source_tail=""):
+    """Compiles src/coord/NAME, with source_tail after it, against these tables(); tests run in a folder of their own."""
     source = os.path.join(ROOT, "src", "coord", name)
     with open(os.path.join(BUILD, "compile_commands.json")) as file:
         command = next(entry["command"] for entry in json.load(file) if entry["file"] == source)
-    os.makedirs("coord", exist_ok=True)
-    with open("coord/error.h", "w") as file:
-        file.write(header)
+    for path, text in zip(HEADERS, headers.split(BETWEEN)):
+        os.makedirs(os.path.dirname(path), exist_ok=True)
+        with open(path, "w") as file:
+            file.write(text)
     with open("planted.c", "w") as file:
         file.write(read("src/coord/" + name) + source_tail)
     words = shlex.split(command)
@@ -50,7 +60,7 @@ def refused(name, header, expected, source_tail=""):
 
 
 def with_row(row):
-    header = read("src/coord/error.h")
+    header = tables()
     holds(LAST_ROW in header, "the last row of the table is another one now")
     return header.replace(LAST_ROW, LAST_ROW + " " + row)
 
@@ -65,7 +75,7 @@ def with_counts(header, added):
 @test
 def the_tables_as_they_are_compile():
     for name in ("error.c", "error_text.c", "shard_step.c"):
-        status, output = compiled(name, read("src/coord/error.h"))
+        status, output = compiled(name, tables())
         equal(status, 0, output)
 
 
@@ -100,7 +110,7 @@ def a_new_code_must_have_its_fields_and_its_sentence():
 
 @test
 def an_operation_cannot_name_a_code_that_it_does_not_admit():
-    refused("shard_step.c", read("src/coord/error.h"), r"TS_RENEW_OP_ID_CONFLICT. undeclared",
+    refused("shard_step.c", tables(), r"TS_RENEW_OP_ID_CONFLICT. undeclared",
             "\nenum ts_renew_error planted(void);\n"
             "enum ts_renew_error planted(void) { return TS_RENEW_OP_ID_CONFLICT; }\n")
 
@@ -108,14 +118,14 @@ def an_operation_cannot_name_a_code_that_it_does_not_admit():
 @test
 def an_operation_cannot_return_the_code_of_another():
     for other in ("TS_CHECKPOINT_OP_ID_CONFLICT", "TS_COORD_OP_ID_CONFLICT", "TS_PARK_STALE_FENCE"):
-        refused("shard_step.c", read("src/coord/error.h"), r"Werror=enum-conversion",
+        refused("shard_step.c", tables(), r"Werror=enum-conversion",
                 "\nenum ts_renew_error planted(void);\n"
                 f"enum ts_renew_error planted(void) {{ return {other}; }}\n")
 
 
 @test
 def a_switch_over_an_operations_errors_must_name_all_of_them():
-    refused("shard_step.c", read("src/coord/error.h"), r"TS_ACQUIRE_BACKEND_ERROR. not handled",
+    refused("shard_step.c", tables(), r"TS_ACQUIRE_BACKEND_ERROR. not handled",
             "\nint planted(enum ts_acquire_error e);\n"
             "int planted(enum ts_acquire_error e) { switch (e) { case TS_ACQUIRE_OK: case TS_ACQUIRE_SHARD_NOT_FOUND:\n"
             "case TS_ACQUIRE_TENANT_MISMATCH: case TS_ACQUIRE_SHARD_TERMINAL: case TS_ACQUIRE_ALREADY_LEASED:\n"

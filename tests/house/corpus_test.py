@@ -129,6 +129,38 @@ def two_packages():
             f"one npm @s/left 1.1.0 {pinned(second)}")
 
 
+def many_files():
+    clients()
+    files = {f"package/d{n % 7}/e{n % 3}/f{n}.txt": b"".join(b"line %d of file %d\n" % (k, n) for k in range(40)) for n in range(60)}
+    return f"one npm many 1.0.0 {pinned(tgz('many', '1.0.0', files))}"
+
+
+@test
+def a_history_grows_out_of_another_and_is_the_same_everywhere():
+    listed("one head ?", many_files(), "long head ?", "long grows one 400")
+    status, output, errors = corpus("--pin")
+    equal(status, 0, errors)
+    figures = json.loads(output)["repositories"][1]
+    holds(400 <= figures["commits"] < 420 and figures["packs"] == 3, figures)
+    equal(git("fsck", "--full", repository="long").strip(), "")
+    holds(int(git("rev-list", "--count", "--min-parents=2", "main", repository="long")) > 10, "merges")
+    equal(int(git("rev-list", "--count", "--all", repository="long")), figures["commits"])
+    equal(len(git("ls-tree", "--name-only", "main", "flat/", repository="long").splitlines()), 1000)
+    holds(int(git("count-objects", repository="long").split()[0]) > 40, "loose objects")
+    # The same commit, from the list that now names it.
+    status, output, errors = corpus(folder="again")
+    equal(status, 0, errors)
+    equal(json.loads(output)["repositories"][1]["head"], figures["head"])
+
+
+@test
+def a_history_that_grows_needs_what_it_grows_out_of():
+    listed("one head ?", many_files(), "long head ?", "long grows none 400")
+    status, _, errors = corpus("--pin")
+    equal(status, 2)
+    holds("long grows out of none, which has no versions" in errors, errors)
+
+
 @test
 def versions_become_commits_in_the_order_of_the_list():
     listed("one head ?", *two_packages())

@@ -1,5 +1,6 @@
 #!/usr/bin/env python3
 """rules_test.py ROOT: what the tree must look like beyond what compilers check, and that each rule can fail."""
+import glob
 import os
 import re
 import sys
@@ -46,16 +47,64 @@ def links_to_nothing(root):
                 yield f"{path}: {target}"
 
 
+def readmes(root):
+    return [path for path in files(root) if re.fullmatch(r"(src|bench)(/.*)?/README\.md", path)]
+
+
 def names_in_backquotes_that_are_not_there(root):
     """READMEs name files of their own folder, of its tests and of the public headers; those must exist."""
-    for path in files(root):
-        if not re.fullmatch(r"src/\w+/README\.md", path):
-            continue
-        for name in re.findall(r"`([\w/]+\.[ch])`", read(root, path)):
+    for path in readmes(root):
+        for name in re.findall(r"`([\w/]+\.(?:[ch]|css|js|cmake|py))`", read(root, path)):
             folder = os.path.dirname(path)
             places = (folder, folder.replace("src/", "tests/unit/"), "src", "include/turnstone", ".")
             if not any(os.path.exists(os.path.join(root, place, name)) for place in places):
                 yield f"{path}: {name}"
+
+
+def files_that_their_readme_does_not_name(root):
+    """A README names every file of its folder. x.h stands for x.c, and x.c for x.h."""
+    for path in readmes(root):
+        folder = os.path.join(root, os.path.dirname(path))
+        named = set(re.findall(r"[\w.]+\.\w+", read(root, path)))
+        for name in sorted(os.listdir(folder)):
+            stem, extension = os.path.splitext(name)
+            if name in ("README.md", "CMakeLists.txt") or os.path.isdir(os.path.join(folder, name)):
+                continue
+            alike = {stem + ".c", stem + ".h"} if extension in (".c", ".h") else set()
+            if not named & ({name} | alike):
+                yield f"{path}: {name}"
+
+
+def paths_in_documents_that_are_not_there(root):
+    """In backquotes, a path that begins with a folder of this tree exists. <name> and * stand for any name."""
+    for path in files(root):
+        if not path.endswith(".md"):
+            continue
+        for name in re.findall(r"`((?:src|include|tests|tools|docs|rules|bench|cmake)/[\w./*<>-]*)`", read(root, path)):
+            if not glob.glob(os.path.join(root, re.sub(r"<\w+>", "*", name))):
+                yield f"{path}: {name}"
+
+
+def rows_that_come_twice(root):
+    """In the tables of CONTRIBUTING and of READMEs, a file or folder has one row."""
+    for path in files(root):
+        if os.path.basename(path) not in ("README.md", "CONTRIBUTING.md"):
+            continue
+        for table in re.split(r"\n(?!\|)", read(root, path)):
+            firsts = re.findall(r"^\| *(`[^|]*`) *\|", table, re.MULTILINE)
+            for name in sorted({name for name in firsts if firsts.count(name) > 1}):
+                yield f"{path}: {name}"
+
+
+def folders_that_contributing_does_not_name(root):
+    path = "CONTRIBUTING.md"
+    if not os.path.exists(os.path.join(root, path)):
+        return
+    named = set(re.findall(r"^\| `([\w/]+)/", read(root, path), re.MULTILINE))
+    folders = {os.path.dirname(file) for file in files(root)} - {""}
+    for folder in sorted({folder.split("/")[0] for folder in folders} | {f for f in folders if re.fullmatch(r"tests/\w+", f)}):
+        if not folder.startswith(".") and not any(name == folder or name.startswith(folder + "/") for name in named):
+            yield f"{path}: {folder}"
 
 
 def untidy_text(root):
@@ -98,15 +147,112 @@ def late_libraries_with_two_lists(root):
                 yield path
 
 
+def comments(root):
+    """Each block comment of the C files: where it is, and its lines."""
+    for path in files(root):
+        if path.endswith((".c", ".h")):
+            text = read(root, path)
+            for comment in re.finditer(r"/\*.*?\*/", text, re.DOTALL):
+                line = text.count("\n", 0, comment.start()) + 1
+                yield f"{path}:{line}", comment.group().split("\n")
+
+
+def scrambled_tables(root):
+    """A row of a table or diagram is indented. A line that follows one without indent was torn off by a reflow."""
+    row = r"\s*\* {3,}\S.*(  \S|[─-╿►▲▼])|\s*\* {20,}\S"
+    for place, lines in comments(root):
+        for above, line in zip(lines, lines[1:]):
+            flush = re.match(r"\s*\* ?[^\s/]", line)
+            if flush and (re.search(r"\S {3,}\S|[─-╿►▲▼]", line) or re.match(row, above)):
+                yield f"{place}: {line.strip()}"
+                break
+
+
+def torn_declarations(root):
+    """A comment behind a declaration leaves it on one line; otherwise it goes above."""
+    torn = r"^ +(?:const |struct |enum |static |volatile )*\w+(?: \*)?\n +\*?\w+(?:\[[^\]\n]*\])?; +/\*"
+    for path in files(root):
+        if path.endswith((".c", ".h")):
+            text = read(root, path)
+            for found in re.finditer(torn, text, re.MULTILINE):
+                line = text.count("\n", 0, found.start()) + 1
+                yield f"{path}:{line}"
+
+
+def a_formatter_that_reflows(root):
+    if os.path.exists(os.path.join(root, ".clang-format")):
+        if "\nReflowComments: false\n" not in "\n" + read(root, ".clang-format"):
+            yield ".clang-format"
+
+
+def named(root, source, row, document, form="{}"):
+    """Names that the rows of a source file have, and that a document lacks."""
+    if os.path.exists(os.path.join(root, source)):
+        text = read(root, document) if os.path.exists(os.path.join(root, document)) else ""
+        names = re.findall(row, read(root, source))
+        if not names:
+            yield f"{source}: has no rows any more"
+        for name in names:
+            if not re.search(form.format(re.escape(name)), text):
+                yield f"{document}: {name}"
+
+
+def errors_that_no_document_names(root):
+    return named(root, "include/turnstone/coord_types.h", r'(?m)^ +X\([A-Z_]+, "(\w+)"', "docs/coordination.md", r"\b{}\b")
+
+
+def formats_that_no_document_names(root):
+    return named(root, "src/report/write.h", r'(?m)^ +X\([A-Z_]+, "(\w+)"', "docs/formats/findings.md", r"--format [\w|]*\b{}\b")
+
+
+def engines_without_a_contract(root):
+    return named(root, "src/store/url.h", r"\bSTORE_URL_([A-Z]+)(?=[ ,])", "tests/contract/CMakeLists.txt",
+                 r"(?i)ts_contract_test\({}\)")
+
+
+def engines_that_help_does_not_name(root):
+    """memory: is for tests: nothing that a command writes there would last."""
+    source, scheme = "src/store/url.c", r'INIT\("(?!memory|postgres:)(\w+:)'
+    yield from named(root, source, scheme, source, "define FORMS .*{}")
+    yield from named(root, source, scheme, "src/cli/cluster_option.h")
+
+
+def locks_that_are_returned_silently(root):
+    """A function that may return with a mutex locked is called ..._and_lock."""
+    function = re.compile(r"^[a-z][^;{}#/]*?\b(\w+)\([^;{}]*\) \{\n(.*?)^\}", re.MULTILINE | re.DOTALL)
+    for path in files(root):
+        if not path.endswith(".c") or not path.startswith("src/"):
+            continue
+        for name, body in function.findall(read(root, path)):
+            held = 0
+            for step in re.findall(r"\bpthread_mutex_(lock|unlock)\(|\b(return)\b", body + "return"):
+                held += {"lock": 1, "unlock": -1}.get(step[0], 0)
+                if step[1] and held > 0 and not name.endswith("_and_lock"):
+                    yield f"{path}: {name}"
+                    break
+
+
 RULES = {
     includes_that_leave_their_folder: ("src/base/x.c", '#include "../route/y.h"\n'),
     source_folders_without_readme: ("src/bare/x.c", "int x;\n"),
     links_to_nothing: ("docs/x.md", "[see](nowhere.md)\n"),
     names_in_backquotes_that_are_not_there: ("src/base/README.md", "`nowhere.c`\n"),
+    files_that_their_readme_does_not_name: ("src/base/x.c", "int x;\n"),
+    paths_in_documents_that_are_not_there: ("docs/x.md", "`src/nowhere/`\n"),
+    rows_that_come_twice: ("CONTRIBUTING.md", "| `src/` | one |\n| `src/` | two |\n"),
+    folders_that_contributing_does_not_name: ("CONTRIBUTING.md", "| `docs/` | texts |\n"),
     untidy_text: ("src/base/x.c", "int x; \n"),
     unfinished: ("src/base/x.c", "/* TO" "DO */\n"),
     wrong_guards: ("src/base/x.h", "#ifndef X\n#define X\n#endif\n"),
+    locks_that_are_returned_silently: ("src/base/x.c", "static void x(void) {\n    pthread_mutex_lock(&m);\n}\n"),
     late_libraries_with_two_lists: ("tests/x_late.h", "    X(a) \\\n    X(b)\n#define a store__x.a\n"),
+    scrambled_tables: ("src/base/x.h", "/*\n *   one    two\n * three four\n */\n"),
+    torn_declarations: ("src/base/x.h", "struct x {\n    uint64_t\n        y; /* long */\n};\n"),
+    errors_that_no_document_names: ("include/turnstone/coord_types.h", '    X(A_B, "Ab", YES)\n'),
+    formats_that_no_document_names: ("src/report/write.h", '    X(A_B, "ab", "x", y)\n'),
+    engines_without_a_contract: ("src/store/url.h", "enum k { STORE_URL_X };\n"),
+    engines_that_help_does_not_name: ("src/store/url.c", '#define FORMS "x:"\n{TS_BYTES_INIT("x:"), X}\n'),
+    a_formatter_that_reflows: (".clang-format", "ReflowComments: true\n"),
 }
 
 

@@ -171,15 +171,15 @@ def wrong_baselines_are_refused_before_the_scan():
     complains(USAGE, ["nowhere", "turnstone baseline"], "scan", "repo", "--baseline", "nowhere")
     with open("notes", "w", encoding="utf-8") as file:
         file.write("dear diary\n")
-    complains(USAGE, ["notes:1", "no baseline"], "scan", "repo", "--baseline", "notes")
-    complains(USAGE, ["notes:1", "no baseline"], "baseline", "repo", "-o", "notes")
+    complains(USAGE, ["notes:1", "not a baseline"], "scan", "repo", "--baseline", "notes")
+    complains(USAGE, ["notes:1", "not a baseline"], "baseline", "repo", "-o", "notes")
     equal(text("notes"), "dear diary\n", "a file that is none is not replaced")
     complains(USAGE, "--baseline", "scan", "repo", "--diff-baseline")
     complains(USAGE, "--output", "baseline", "repo")
     complains(USAGE, "nowhere", "baseline", "repo", "-o", "nowhere/known")
     for device in "/dev/full", "/dev/null", "/dev/stdout":
         if os.path.exists(device):
-            complains(USAGE, [f"'{device}' is no file", "--output"], "baseline", "repo", "-o", device)
+            complains(USAGE, [f"'{device}' is not a regular file", "--output"], "baseline", "repo", "-o", device)
 
 
 @test

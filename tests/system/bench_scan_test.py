@@ -2,6 +2,7 @@
 """tools/bench-scan measures all it promises and notices when scans disagree. What the ratios are is no matter here."""
 import json
 import os
+import shutil
 import stat
 import subprocess
 import sys
@@ -57,6 +58,7 @@ def everything_is_measured_and_compared():
     # git holds little of a repository of two files, and less than what measures it.
     holds(row["times"]["cat_file"]["peak_rss_bytes"] < 16 << 20, row["times"]["cat_file"])
     equal(len(row["ratios"]), 4)
+    equal(row["growth"], None)
     equal(report["together"], row["ratios"])
     equal([(one["beside"], one["equal"], one["findings"], one["places"]) for one in row["equality"]],
           [("one thread", True, 1, 2), ("--full", True, 1, 2), ("blobs written to files", True, 1, 2)])
@@ -82,6 +84,49 @@ def other_scanners_are_in_the_table_when_they_are_there():
     others = json.loads(done.stdout)["repositories"][0]["others"]
     holds(others["gitleaks"]["seconds"] > 0, others)
     holds("it fell over" in others["titus"]["failed"], others)
+
+
+def folder_with(*programs):
+    os.makedirs("only", exist_ok=True)
+    for one in programs:
+        if not os.path.lexists(f"only/{one}"):
+            os.symlink(shutil.which(one), f"only/{one}")
+    return os.path.abspath("only")
+
+
+@test
+def growth_is_that_of_parts_of_the_history():
+    done = bench("--json", "--quick", "--growth", "--repository", repository())
+    equal((done.returncode, done.stderr), (0, ""))
+    growth = json.loads(done.stdout)["repositories"][0]["growth"]
+    equal([(row["part"], row["commits"]) for row in growth], [(8, 1), (4, 1), (2, 1), (1, 2)])
+    holds(all(row["seconds"] > 0 and row["peak_rss_bytes"] > 0 for row in growth), growth)
+
+
+@test
+def without_perf_there_are_no_phases_and_that_is_said():
+    done = bench("--quick", "--repository", repository(), path=folder_with("git", "python3"))
+    equal((done.returncode, done.stderr), (0, ""))
+    holds("no phases: scan-phases: perf and addr2line are not on the PATH" in done.stdout, done.stdout)
+
+
+@test
+def phases_add_up_to_all_samples():
+    """With a perf that wrote down three samples: in libdeflate, in libhs, in the kernel."""
+    folder = folder_with("git", "python3", "readelf", "addr2line", "nm", "sh")
+    start = int(next(line.split()[0] for line in subprocess.run(["nm", PROGRAM], capture_output=True, text=True).stdout.splitlines()
+                     if line.lower().endswith(" t git__delta_apply")), 16)
+    script(f"{folder}/perf", f"""case $1 in
+    record) while [ "$1" != -o ]; do shift; done; echo profile >"$2";;
+    script) echo "PERF_RECORD_MMAP2 1/1: [0x10000(0x7fffffff) @ 0 fd:01 1 1]: r-xp {PROGRAM}"
+        printf ' %x ({PROGRAM})\\n' {0x10000 + start}
+        echo ' 7f01 (/lib/libdeflate.so.0)'; echo ' 7f02 (/lib/libhs.so.5)'; echo ' ffff ([kernel.kallsyms])';;
+    esac""")
+    done = bench("--json", "--quick", "--repository", repository(), path=folder)
+    equal((done.returncode, done.stderr), (0, ""))
+    phases = json.loads(done.stdout)["repositories"][0]["phases"]
+    equal(phases["samples"], 4)
+    equal({row["phase"]: row["share"] for row in phases["phases"]}, {"inflating": 0.25, "gates": 0.25, "kernel": 0.25, "building": 0.25})
 
 
 @test

@@ -19,9 +19,12 @@ CHECKS = {"uniform": ["commit_rate", "p999_divergence", "retry_storm"],
           "zipfian": ["p999_divergence", "retry_storm"],
           "mixed": ["commit_rate", "p999_divergence", "retry_storm"],
           "pure": ["commit_rate", "p999_divergence", "retry_storm"],
+          "contended": ["commit_rate", "p999_divergence", "retry_storm"],
           "concurrency": ["commit_rate", "p999_divergence", "retry_storm"],
           "faults": ["commit_rate", "p999_divergence", "retry_storm", "responsive", "circuit_breaker", "faults_injected"],
           "bank": ["p999_divergence", "retry_storm", "total_kept"]}
+# Criteria that do not depend on how fast the machine is. Times do, and how many commit while a store is dead.
+REQUIRED = {"commit_rate", "retry_storm", "total_kept", "faults_injected"}
 
 
 def made(count=2):
@@ -32,10 +35,10 @@ def made(count=2):
     return cluster
 
 
-def bench(cluster, scenario, *more, seconds="0.3"):
-    """The figures, after looking at what they must have in common. How fast it was, and whether a loaded machine met a
-    criterion of speed, is no matter here."""
-    result = run("bench", "xs", "--cluster", cluster, "--scenario", scenario, "--threads", "3", "--seconds", seconds, "--json",
+def bench(cluster, scenario, *more, seconds="0.3", threads="3", fails=()):
+    """The figures, after looking at what they must have in common. Whether a loaded machine met a criterion of speed is no
+    matter here; the others must hold."""
+    result = run("bench", "xs", "--cluster", cluster, "--scenario", scenario, "--threads", threads, "--seconds", seconds, "--json",
                  *more)
     holds(result.status in (0, 1) and result.err == "", result)
     figures = json.loads(result.out)
@@ -45,6 +48,10 @@ def bench(cluster, scenario, *more, seconds="0.3"):
     equal([check["name"] for check in figures["acceptance"]], CHECKS[scenario])
     equal(figures["pass"], all(check["pass"] for check in figures["acceptance"]))
     equal(result.status, 0 if figures["pass"] else 1)
+    for criterion in figures["acceptance"]:
+        if criterion["name"] in REQUIRED and not (scenario == "faults" and criterion["name"] == "commit_rate"):
+            holds(criterion["pass"] or criterion["name"] in fails, criterion)
+    equal([store["store"] for store in figures["by_store"]], list(range(figures["stores"])))
     equal(figures["total_txns"], figures["committed"] + figures["aborted"] + figures["unknown"])
     holds(figures["committed"] > 0, figures)
     equal(sum(figures["dominant_phases"].values()), figures["total_txns"])
@@ -68,8 +75,7 @@ def changed(cluster, **operation):
 @test
 def every_scenario_runs_on_memory():
     for scenario in CHECKS:
-        figures = bench(MEMORY, scenario, seconds="0.8" if scenario == "faults" else "0.3")
-        holds(passed(figures, "retry_storm"), figures)
+        bench(MEMORY, scenario, seconds="0.8" if scenario == "faults" else "0.3")
 
 
 @test
@@ -100,6 +106,50 @@ def transactions_cross_stores_as_their_scenario_says():
     equal(figures["global"], 0)
 
 
+ADAPT_AT_ONCE = [word for setting in ("interval=1ms", "min_txns=1", "low_conflict_rate=0.0", "high_conflict_rate=0.000001")
+                 for word in ("--set", f"adaptive.{setting}")]
+
+
+@test
+def zipfian_and_mixed_conflict_and_the_limit_of_the_store_falls():
+    for scenario in ("zipfian", "mixed"):
+        figures = bench("memory:a,memory:b", scenario, *ADAPT_AT_ONCE, seconds="2", threads="8")
+        holds(figures["check_failed"] > 0, figures)
+        holds(sum(store["conflicts"] for store in figures["by_store"]) >= figures["check_failed"], figures)
+        holds(any(store["concurrency_limit"] < store["concurrency_limit_before"] for store in figures["by_store"]), figures)
+    # Threads with keys of their own do not meet, and the limit does not fall.
+    figures = bench("memory:a,memory:b", "concurrency", *ADAPT_AT_ONCE, seconds="0.5", threads="8")
+    equal((figures["check_failed"], sum(store["conflicts"] for store in figures["by_store"])), (0, 0))
+    holds(all(store["concurrency_limit"] >= store["concurrency_limit_before"] for store in figures["by_store"]), figures)
+    text = run("bench", "xs", "--cluster", "memory:", "--scenario", "mixed", "--seconds", "0.1").out
+    holds("concurrency limit 128 -> " in text, text)
+
+
+def contended(urls):
+    """Commits a second on three of the stores, as a share of those on two, where everybody wants the same keys. A machine
+    may be slower while one of the two is measured, so it is the best of some."""
+    best = 0
+    for _ in range(4):
+        two, three = (bench(cluster, "contended", threads="4", seconds="1")["throughput_tps"] for cluster in urls)
+        best = max(best, three / two)
+        if best >= 0.3:
+            break
+    return best
+
+
+@test
+def contended_transactions_on_three_stores_are_not_much_slower_than_on_two():
+    holds(contended(["memory:a,memory:b", "memory:a,memory:b,memory:c"]) >= 0.3, "memory")
+    urls = [",".join(f"rocksdb:{os.getcwd()}/{count}-{i}" for i in range(count)) for count in (2, 3)]
+    with Server(max_prepared_transactions=64, fsync=False) as server:
+        names = [[f"of{count}_{i}" for i in range(count)] for count in (2, 3)]
+        server.create(*names[0], *names[1])
+        for engine, clusters in (("rocksdb", urls), ("postgresql", [",".join(map(server.url, some)) for some in names])):
+            for cluster in clusters:
+                equal(run("store", "init", "--cluster", cluster).status, 0)
+            holds(contended(clusters) >= 0.3, engine)
+
+
 @test
 def the_zipfian_scenario_says_its_exponent():
     equal(bench(MEMORY, "zipfian")["zipf_exponent"], 0.99)
@@ -127,7 +177,8 @@ def metrics_are_written_where_they_are_wanted():
 
 @test
 def a_configuration_changes_what_is_done():
-    figures = bench(MEMORY, "uniform", "--set", "admission.hard_limit=1", "--set", "admission.soft_limit=1")
+    figures = bench(MEMORY, "uniform", "--set", "admission.hard_limit=1", "--set", "admission.soft_limit=1",
+                    fails=("commit_rate",))
     holds(figures["refused"] > 0, figures)
     complains(2, "admission.hard_limit", "bench", "xs", "--cluster", MEMORY, "--scenario", "uniform", "--set",
               "admission.hard_limit=x")
@@ -166,7 +217,7 @@ def a_planted_imbalance_is_found_and_measured():
         holds(f"off by {off}:" in result.out, result)
     result = run("bench", "xs", "--cluster", cluster, "--scenario", "bank", "--check", "--json")
     equal(json.loads(result.out)["off"], -3)
-    figures = bench(cluster, "bank")
+    figures = bench(cluster, "bank", fails=("total_kept",))
     holds(not passed(figures, "total_kept"), figures)
     changed(cluster, op="add", key=account, delta=3)
     equal(check(cluster).status, 0)

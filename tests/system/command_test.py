@@ -27,8 +27,8 @@ def help_lists_every_verb_and_the_exit_statuses():
     result = run("help")
     equal(result.status, 0)
     holds({"route", "bench route", "help"} <= set(VERBS), VERBS)
-    for status, words in ((0, "done, also committed but pending"), (1, "findings"), (2, "usage or bad input"),
-                          (3, "refused by a rule"), (4, "incomplete"), (5, "outcome unknown"),
+    for status, words in ((0, "success; also committed but pending"), (1, "findings"), (2, "usage or bad input"),
+                          (3, "refused: "), (4, "incomplete"), (5, "outcome unknown"),
                           (6, "infrastructure failed")):
         holds(f"  {status}  {words}" in result.out, words)
     equal(run("--help").out, result.out)
@@ -126,12 +126,12 @@ def an_option_twice_says_so():
 
 @test
 def a_word_too_many_says_so():
-    complains(2, "'x' is one word too many", "help", "route", "x")
-    complains(2, "'x' is one word too many", "--version", "x")
+    complains(2, "unknown verb 'route x'; leave out 'x'", "help", "route", "x")
+    complains(2, "unexpected operand 'x'", "--version", "x")
     complains(2, ["'bench'", "second word"], "bench", "--json")
     complains(2, "unknown verb 'txn statsu'; did you mean 'txn status'?", "txn", "statsu", "x")
     complains(2, "unknown verb 'txn x'; 'turnstone help txn' lists them", "txn", "x")
-    complains(2, "'surplus' is one word too many", "bench", "route", "surplus")
+    complains(2, "unexpected operand 'surplus'", "bench", "route", "surplus")
 
 
 @test

@@ -140,7 +140,7 @@ def a_lease_cannot_be_edited_or_brought_from_another_cluster():
                    lease + "00", lease[:-2], "x", ""):
         result = c.run("lease", "renew", "--lease", edited)
         equal(result.status, 2, result)
-        holds("no lease of this cluster" in result.err, result)
+        holds("not a lease of this cluster" in result.err, result)
     other = Cluster(",".join(f"rocksdb:{os.getcwd()}/other{i}" for i in range(2)))
     other.create()
     equal(other.run("lease", "renew", "--lease", lease).status, 2)
@@ -235,6 +235,17 @@ def a_claim_cools_down_and_a_run_guards_its_end():
     answer = c.refused("ShardTerminal", "lease", "renew", "--lease", lease)
     holds("Parked" in answer.values(), answer)
     c.refused("NoneAvailable", "lease", "claim", "--run", "1", "--worker", "w3")
+
+
+@test
+def a_cooldown_of_one_run_does_not_hold_up_claims_in_another_that_has_none():
+    c = Cluster()
+    c.create("--cooldown-ms", "5000", "--lease-ms", "10000")
+    c.ok("run", "create", "--run", "2", "--shards", "-", stdin=THREE)
+    c.claim()
+    c.refused("Throttled", "lease", "claim", "--run", "1", "--worker", "w1")
+    equal(c.ok("lease", "claim", "--run", "2", "--worker", "w1")["run"], 2)
+    c.refused("Throttled", "lease", "claim", "--run", "1", "--worker", "w1")
 
 
 @test
@@ -469,21 +480,21 @@ def a_damaged_run_is_listed_as_that_and_the_others_are_shown():
 def mistakes_are_told_before_anything_is_done():
     c = Cluster()
     for words, part in (
-        (("run", "create"), "--run ID must be given"),
+        (("run", "create"), "--run ID is missing"),
         (("run", "create", "--run", "x"), "--run must be a whole number"),
         (("run", "create", "--run", "1", "--shards", "missing"), "cannot open missing"),
-        (("run", "create", "--run", "1", "--op-id", "3"), "--op-id goes with --shards"),
+        (("run", "create", "--run", "1", "--op-id", "3"), "--op-id needs --shards"),
         (("run", "create", "--run", "1", "--tenant", "x" * 33), "--tenant"),
-        (("run", "register", "--run", "1"), "--shards FILE must be given"),
-        (("lease", "claim", "--run", "1"), "--worker NAME must be given"),
-        (("lease", "renew"), "--lease LEASE must be given"),
-        (("shard", "show", "--run", "1"), "--shard ID must be given"),
+        (("run", "register", "--run", "1"), "--shards FILE is missing"),
+        (("lease", "claim", "--run", "1"), "--worker NAME is missing"),
+        (("lease", "renew"), "no lease; give --lease LEASE"),
+        (("shard", "show", "--run", "1"), "--shard ID is missing"),
     ):
         result = c.run(*words)
         equal((result.status, part in result.err), (2, True), f"{words}: {result}")
-    for line, part in (("{", "not JSON"), ("[]", "not an object"), ('{"begin":"a"}', '"begin" is not a member'),
+    for line, part in (("{", "not JSON"), ("[]", "not an object"), ('{"begin":"a"}', 'unknown member "begin"'),
                        ('{"start":1}', '"start" must be a string'), ('{"start":"0xzz"}', "hexadecimal"),
-                       ('{"id":-1}', '"id"'), ('{"start":"' + "k" * 4097 + '"}', "longer than 4096 bytes")):
+                       ('{"id":-1}', '"id"')):
         result = c.run("run", "create", "--run", "1", "--shards", "-", stdin="\n" + line + "\n")
         equal((result.status, part in result.err, "line 2" in result.err), (2, True, True), f"{line}: {result}")
     c.refused("InvalidConfig", "run", "create", "--run", "1", "--lease-ms", "5")
@@ -492,6 +503,11 @@ def mistakes_are_told_before_anything_is_done():
                        stdin='{"start":"a","end":"c"}\n{"start":"b","end":"d"}\n')
     equal((answer["inner"], answer["reason"], answer["entry"], answer["other"]),
           ("ManifestInvalid", "OverlappingRanges", 1, 0))
+    for line, reason in (('{"start":"a","end":"z","key":"' + "b" * 4097 + '"}', "CursorKeyTooLarge"),
+                         ('{"start":"' + "a" * 4097 + '"}', "InvalidSpec"),
+                         ('{"start":"a","end":"z","metadata":"' + "m" * 16385 + '"}', "InvalidSpec")):
+        answer = c.refused("RegisterShardsFailed", "run", "create", "--run", "1", "--shards", "-", stdin=line + "\n")
+        equal((answer["inner"], answer["reason"]), ("ManifestInvalid", reason), answer)
     c.refused("RunNotFound", "run", "show", "--run", "1")
     complains(2, "memory:", "run", "list", "--cluster", "memory:")
 
@@ -508,6 +524,125 @@ def a_run_without_shards_waits_for_them():
     equal((registered["outcome"], len(registered["shards"])), ("executed", 3))
     shown = c.run("run", "show", "--run", "1").out
     holds("run 1: Active, 3 shards" in shown and "free 3" in shown, shown)
+
+
+@test
+def a_run_with_parked_shards_is_done_with_failures():
+    c = Cluster()
+    c.create()
+    for i in range(3):
+        lease = c.claim(f"w{i}")
+        if i == 0:
+            c.ok("lease", "park", "--lease", lease["lease"], "--reason", "NotFound")
+            equal(c.ok("run", "show", "--run", "1")["with_failures"], False, "shards are still active")
+        else:
+            c.ok("lease", "complete", "--lease", lease["lease"], "--key", lease["start"])
+    holds("run 1: Active, with failures, 3 shards" in c.run("run", "show", "--run", "1").out, "shown")
+    for outcome in ("executed", "replayed"):
+        result = c.run("run", "complete", "--run", "1", "--op-id", "5", "--json")
+        equal((result.status, result.err), (1, ""), result)
+        answer = load(result.out)
+        equal((answer["outcome"], answer["status"], answer["with_failures"], answer["parked"]), (outcome, "Done", True, 1))
+    result = c.run("run", "complete", "--run", "1", "--op-id", "5")
+    equal((result.status, result.out), (1, "replayed (op id 5): run 1 is Done, with failures: 1 shard is parked\n"))
+    shown = c.ok("run", "show", "--run", "1")
+    equal((shown["status"], shown["with_failures"], shown["parked"]), ("Done", True, 1))
+    for verb in ("show", "watch"):
+        result = c.run("run", verb, "--run", "1")
+        holds(result.status == 0 and "run 1: Done, with failures, 3 shards" in result.out, result)
+
+
+@test
+def a_replay_tells_what_the_run_is_by_now():
+    c = Cluster()
+    c.create()
+    more = ("run", "register", "--run", "1", "--shards", "-", "--op-id", "11")
+    line = '{"start":"z","end":"zz"}\n'
+    equal(c.ok(*more, stdin=line)["status"], "Active")
+    c.ok("run", "cancel", "--run", "1")
+    again = c.ok(*more, stdin=line)
+    equal((again["outcome"], again["status"], len(again["shards"])), ("replayed", "Cancelled", 1))
+    equal(c.run(*more, stdin=line).out,
+          "replayed (op id 11): run 1 had this shard already, 4 registered in all; it is Cancelled\n")
+    equal((c.create()["outcome"], c.create()["status"]), ("replayed", "Cancelled"))
+
+
+@test
+def what_is_acquired_is_shown_with_its_family_and_how_long_it_may_be_kept():
+    c = Cluster()
+    shard = c.create()["shards"][0]
+    acquire = ("lease", "acquire", "--run", "1", "--worker", "w1", "--shard")
+    lease = c.ok(*acquire, str(shard))
+    equal((lease["status"], lease["parent"], lease["spawned"]), ("Active", None, []))
+    made = c.ok("lease", "split-residual", "--lease", lease["lease"], "--at", "d")["shards"]
+    child = c.ok(*acquire, str(made[0]))
+    equal((child["status"], child["parent"], child["spawned"]), ("Active", shard, []))
+    c.now += 31000
+    out = c.run(*acquire, str(shard)).out
+    for part in ("status: Active\n", f"spawned: {made[0]}\n", f"until {c.now + 30000} ms (in 30.0 s)\n"):
+        holds(part in out, out)
+    c.now += 1500
+    holds(f"parent: {shard}\n" in c.run(*acquire, str(made[0])).out, "the parent")
+    result = c.run(*acquire, str(shard))
+    holds(result.status == 3 and "(in 28.5 s)" in result.err, result)
+
+
+@test
+def a_lease_comes_from_a_file_or_the_environment():
+    c = Cluster()
+    c.create()
+    lease = c.claim()["lease"]
+    with open("lease", "w") as file:
+        file.write(lease + "\n")
+    for given, env in ((("--lease", "@lease"), {}), ((), {"TURNSTONE_LEASE": lease}), ((), {"TURNSTONE_LEASE": "@lease"})):
+        result = c.run("lease", "renew", *given, env=env)
+        equal((result.status, result.err), (0, ""))
+    for given in ("@missing", "@/", "@" + "x" * 5000):
+        result = c.run("lease", "renew", "--lease", given)
+        holds(result.status == 2 and "the file of the lease" in result.err and result.err.count("\n") == 1, result)
+    for content in ("", "x", lease[:-1], lease * 3):
+        with open("lease", "w") as file:
+            file.write(content)
+        result = c.run("lease", "renew", "--lease", "@lease")
+        holds(result.status == 2 and "--lease is not a lease of this cluster" in result.err, result)
+    result = c.run("lease", "renew", env={"TURNSTONE_LEASE": None})
+    holds(result.status == 2 and "no lease; give --lease LEASE" in result.err, result)
+
+
+@test
+def a_lease_from_before_an_unpark_is_told_what_happened():
+    c = Cluster()
+    c.create()
+    lease = c.claim()
+    c.ok("lease", "park", "--lease", lease["lease"], "--reason", "Other")
+    c.ok("shard", "unpark", "--run", "1", "--shard", str(lease["shard"]))
+    answer = c.refused("StaleFence", "lease", "renew", "--lease", lease["lease"])
+    equal((answer["presented"], answer["current"]), (1, 2))
+    holds("was parked and unparked since" in c.run("lease", "renew", "--lease", lease["lease"]).err, "what happened")
+    c.ok("lease", "acquire", "--run", "1", "--shard", str(lease["shard"]), "--worker", "w2")
+    holds("has been acquired since" in c.run("lease", "renew", "--lease", lease["lease"]).err, "what happened then")
+
+
+@test
+def the_lease_that_ends_first_is_told_whatever_store_it_is_on():
+    c = Cluster(stores=3)
+    lines = "".join(f'{{"start":"{a}","end":"{b}"}}\n' for a, b in zip("abcdefghijkl", "bcdefghijklm"))
+    # One shard on each store stays, and each of them in turn is leased first.
+    shards = c.ok("run", "create", "--run", "2", "--shards", "-", stdin=lines)["shards"]
+    placed = {shard["shard"]: shard["store"] for shard in c.ok("shard", "list", "--run", "2")}
+    one_each = [next(s for s in shards if placed[s] == store) for store in range(3)]
+    for shard in shards:
+        if shard not in one_each:
+            lease = c.ok("lease", "acquire", "--run", "2", "--shard", str(shard), "--worker", "w")
+            c.ok("lease", "complete", "--lease", lease["lease"], "--key", lease["start"])
+    for first in range(3):
+        c.now += 60000
+        begun = c.now
+        for i in range(3):
+            c.ok("lease", "acquire", "--run", "2", "--shard", str(one_each[(first + i) % 3]), "--worker", f"w{i}")
+            c.now += 1000
+        answer = c.refused("NoneAvailable", "lease", "claim", "--run", "2", "--worker", f"other{first}")
+        equal(answer["earliest_deadline"], begun + 30000, f"store {first} has it")
 
 
 @test
@@ -546,6 +681,104 @@ def watching_shows_changes_and_ends_with_the_run():
         equal((last["done"], last["active"]), (3, 0))
         result = c.run("run", "show", "--run", "1", "--now", str(T0))
         equal(result.status, 2, result)
+
+
+@test
+def twelve_that_come_at_once_are_all_served():
+    """Runs that are made, given shards and cancelled by twelve processes at the same time, on three servers' databases."""
+    def at_once(verb, words_of, shards=""):
+        started = []
+        for i in range(12):
+            process = subprocess.Popen([PROGRAM, "run", verb, "--cluster", c.urls, "--json", *words_of(i)],
+                                       stdin=subprocess.PIPE, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True)
+            process.stdin.write(shards)
+            process.stdin.close()
+            started.append(process)
+        told = [(process.wait(timeout=100), process.stderr.read(), process.stdout.read()) for process in started]
+        equal([(status, err) for status, err, _ in told], 12 * [(0, "")], str(told))
+
+    with Server(max_prepared_transactions=64, fsync=False) as server:
+        server.create("one", "two", "three")
+        c = Cluster(",".join(server.url(name) for name in ("one", "two", "three")), now=None)
+        at_once("create", lambda i: ["--run", str(i + 1)])
+        at_once("register", lambda i: ["--run", "1", "--shards", "-", "--op-id", str(100 + i)],
+                "".join(f'{{"start":"{a}","end":"{b}"}}\n' for a, b in zip("abcdefghij", "bcdefghijk")))
+        equal(c.ok("run", "show", "--run", "1")["shards"], 120)
+        at_once("register", lambda i: ["--run", str(i + 1), "--shards", "-", "--op-id", "7"], '{"start":"a"}\n')
+        at_once("cancel", lambda i: ["--run", str(i + 1)])
+        equal({row["status"] for row in c.ok("run", "list")}, {"Cancelled"})
+
+
+@test
+def a_run_that_has_ended_is_deleted():
+    c = Cluster(stores=3)
+    c.create()
+    words = ("run", "delete", "--run", "1")
+    equal(c.refused("WrongStatus", *words)["status"], "Active")
+    complaint = c.run(*words)
+    equal(complaint.status, 3)
+    holds("the run has not ended; complete, fail or cancel it first" in complaint.err, complaint)
+    c.claim()
+    c.ok("run", "cancel", "--run", "1")
+    c.refused("TenantMismatch", *words, "--tenant", "other")
+    equal(c.run(*words).out, "run 1 is deleted, with 3 shards\n")
+    equal(c.ok("run", "list"), [])
+    c.refused("RunNotFound", "run", "show", "--run", "1")
+    equal(c.ok(*words), {"run": 1, "deleted": False, "shards": 0})
+    equal(c.run(*words).out, "there is no run 1: nothing to delete\n")
+    equal((c.create()["outcome"], c.claim()["fence"]), ("executed", 1))
+    equal(c.run("run", "delete").status, 2)
+
+
+def delete_and_kill(c, shards):
+    """Kills deletions of a run until one gets through. Returns how many were killed when some shards were gone already."""
+    halfway, left = 0, shards
+    delay = 0.01
+    while True:
+        process = subprocess.Popen([PROGRAM, "run", "delete", "--run", "1", "--cluster", c.urls, "--json"],
+                                   stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True)
+        try:
+            out, err = process.communicate(timeout=delay)
+            equal((process.returncode, err), (0, ""))
+            equal(load(out), {"run": 1, "deleted": True, "shards": left})
+            return halfway
+        except subprocess.TimeoutExpired:
+            process.kill()
+            process.communicate()
+        # The run is there until everything else is gone, and its counters are those of the shards that are left.
+        shown = c.run("run", "show", "--run", "1", "--json")
+        if shown.status == 3:
+            holds("RunNotFound" in shown.out, shown)
+            return halfway
+        shown = load(shown.out)
+        equal(shown["status"], "Cancelled")
+        holds(shown["shards"] <= left, f"{shown['shards']} of {left}")
+        halfway += 0 < shown["shards"] < left
+        if shown["shards"] == left:
+            delay *= 1.3
+        left = shown["shards"]
+
+
+@test
+def a_deletion_that_is_killed_is_gone_on_with():
+    lines = "".join(json.dumps({"start": f"{i:05}", "end": f"{i + 1:05}"}) + "\n" for i in range(9000))
+    with Server(max_prepared_transactions=20, fsync=False) as server:
+        server.create("one", "two")
+        directories = ",".join(f"rocksdb:{os.getcwd()}/killed{i}" for i in range(2))
+        for urls in (directories, ",".join(server.url(name) for name in ("one", "two"))):
+            c = Cluster(urls, now=None)
+            halfway = 0
+            for attempt in range(10):
+                equal(len(c.ok("run", "create", "--run", "1", "--shards", "-", "--op-id", "1", stdin=lines)["shards"]), 9000)
+                c.ok("run", "cancel", "--run", "1")
+                halfway += delete_and_kill(c, 9000)
+                equal(c.ok("run", "list"), [])
+                equal(c.ok("run", "delete", "--run", "1")["deleted"], False)
+                if halfway > 0:
+                    break
+            holds(halfway > 0, f"no kill came half-way: {urls}")
+            c.create()
+            equal(c.ok("run", "show", "--run", "1")["shards"], 3)
 
 
 main()

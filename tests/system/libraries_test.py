@@ -43,7 +43,7 @@ def a_run_that_opens_no_store_loads_neither():
     repo.write("a.txt", "nothing\n")
     repo.commit()
     for words in (["--version"], ["help"], ["rules", "list"], ["route", "--stores", "4", "7"],
-                  ["scan", "--no-state", "-"], ["scan", "--no-state", "r"], ["sim", "--steps", "100"]):
+                  ["scan", "--no-state", "-"], ["scan", "--no-state", "r"], ["scan", "--state", "kept", "r"], ["sim", "--steps", "100"]):
         equal(asked_for(*words), set(), words)
     equal(asked_for("protect", cwd="r"), set(), "a hook of every commit")
 
@@ -51,10 +51,7 @@ def a_run_that_opens_no_store_loads_neither():
 @test
 def a_store_loads_its_own_library_alone():
     rocksdb, libpq = sonames()
-    repo = Repo("r")
-    repo.write("a.txt", "nothing\n")
-    repo.commit()
-    equal(asked_for("scan", "--state", "kept", "r"), {rocksdb}, "a laptop never needs libpq")
+    equal(asked_for("store", "status", "--cluster", "rocksdb:alone"), {rocksdb})
     equal(asked_for("store", "status", "--cluster", f"rocksdb:known,{NO_SERVER}"), {rocksdb, libpq})
 
 
@@ -71,20 +68,6 @@ def a_library_that_cannot_be_loaded_is_an_error_of_the_store():
                          f"install the package {libpq.replace('.so.', '')}"],
                      "store", "init", "--cluster", NO_SERVER, env=env)
     holds("hunter2" not in said.err, said)
-
-
-@test
-def a_scan_without_its_library_reads_everything_and_says_so():
-    env = put_broken_ones_first()
-    repo = Repo("r")
-    repo.write("a.txt", "nothing\n")
-    repo.commit()
-    result = run("scan", "--state", "kept", "r", env=env)
-    equal(result.status, 0, result)
-    holds("RocksDB's library cannot be loaded" in result.out + result.err, result)
-    result = run("scan", "--no-state", "r", env=env)
-    equal((result.status, result.err), (0, ""), result)
-    holds("cannot be loaded" not in result.out, result)
 
 
 main()

@@ -404,7 +404,7 @@ def what_git_says_of_the_repository_is_for_the_current_one():
 def what_is_wrong_is_said():
     complains(2, "not a git repository", "protect", "/")
     Repo("repo")
-    complains(2, "one repository at a time", "protect", "repo", "repo")
+    complains(2, "takes one repository", "protect", "repo", "repo")
     complains(2, "known.baseline", "protect", "repo", "--baseline", "known.baseline")
     repo = Repo("broken")
     repo.write("a.txt", "x\n")

@@ -176,7 +176,8 @@ def a_gate_that_is_too_narrow_is_noticed():
     equal(misses("lead", f"x{{9}}key_{letters}", "{literals: [key_], lead: 12}"), True)
     equal(misses("lead-cured", f"x{{9}}key_{letters}", "{literals: [key_], lead: 13}"), False)
     token = r"\b(?<secret>[0-9]{9}:[a-f0-9]{32})\b"
-    equal(misses("token", token, "token", "    keywords: [keyword]\n"), True)
+    equal(misses("token", token, "{token: true, lead: 2}", "    keywords: [keyword]\n"), True)
+    equal(misses("token-derived", token, "token", "    keywords: [keyword]\n"), False)
     equal(misses("token-cured", token, "{token: true, lead: 10}", "    keywords: [keyword]\n"), False)
 
 

@@ -31,9 +31,13 @@ rules:
   - id: full-token
     name: Token of all fields
     description: "Told \\u202e, in a line"
+    revoke: Ask the team
+    url: https://team.example/tokens
     pattern: '(?:^|[^a-z0-9]{1,5})(?<secret>[a-z0-9]{20})\\b'
     gate: {token: true, lead: 5}
     keywords: [full, brim]
+    paths: [conf/, "{{baselines}}"]
+    not-paths: ['*.md']
     distance: 33
     entropy: 2.125
     validators: [not-hex, mixed]
@@ -87,13 +91,14 @@ def json_tells_every_field_of_a_rule():
     full, other = (json.loads(line) for line in
                    run("rules", "list", "--json", "--no-builtin", "--rules", write("full.yml", FULL)).out.splitlines())
     equal(full, {
-        "id": "full-token", "name": "Token of all fields", "description": "Told \u202e, in a line",
+        "id": "full-token", "name": "Token of all fields", "description": "Told \u202e, in a line", "revoke": "Ask the team", "url": "https://team.example/tokens",
         "severity": "low", "confidence": "high", "pattern": "(?:^|[^a-z0-9]{1,5})(?<secret>[a-z0-9]{20})\\b",
         "gate": "token", "literals": [], "anchors": [], "lead": 5, "keywords": ["full", "brim"], "distance": 33,
-        "entropy": 2.125, "validators": ["not-hex", "mixed"], "reach": 30, "generic": True,
+        "paths": full["paths"], "not-paths": ["*.md"], "entropy": 2.125, "validators": ["not-hex", "mixed"], "reach": 30, "generic": True, "derived": [],
         "examples": {"match": [{"text": "full = 4fake7turnstone2only", "secret": "4fake7turnstone2only"}],
                      "no-match": ["full = short"]},
         "file": "full.yml", "line": 3})
+    equal(full["paths"][:2], ["conf/", ".secrets.baseline"])
     equal((other["gate"], other["literals"], other["anchors"], other["lead"]),
           ("literal", ["other_"], ["ot[h]er_"], 6))
     equal((other["examples"], other["generic"], other["entropy"]), ({"match": [], "no-match": []}, False, 0))
@@ -126,19 +131,26 @@ def check_names_file_line_rule_field_and_cure():
         for part in ("own.yml:", "rule 'team-token'", *parts):
             holds(part in result.out, f"{part} not in {result.out}")
     problem(SOUND.replace("reach: 25", "reach: 24"), "pattern", "25", "raise reach")
+    problem(SOUND.replace("    reach: 25\n", "").replace("{20})", "{20,})"), "reach: is missing", "{1,64}")
     problem(SOUND.replace("{20})", "{20,})"), "no longest match")
     problem(SOUND.replace("?<secret>", "?:"), "no group named secret")
     problem(SOUND.replace("{20})", "{20}"), "PCRE2")
-    problem(SOUND.replace("[team_]", "[teem_]"), "gate", "let this example through")
+    problem(SOUND.replace("[team_]", "[teem_]"), "gate", "pass this example")
     problem(SOUND.replace("- team_short", "- team_9fake7turnstone2only"), "no-match", "matches")
     problem(SOUND.replace("x = team_", "x = tram_"), ":11", "does not match")
     problem(SOUND.replace("secret: team_~~4", "secret: team_~~5"), "another secret")
     problem(SOUND.split("    examples:")[0], "examples")
+    problem(SOUND.replace("severity: high", "severity: grave"), "severity", "critical")
+    problem(SOUND + SOUND.split("rules:\n")[1], "own.yml:15", "twice", "line 3")
+    problem(SOUND.replace("'\\b(", "'{{beginning}}("), "{{beginning}}", "{{start}}")
+    problem(SOUND.replace("severity:", "url: http://x\n    severity:"), "own.yml:7", "url", "https://")
+    result = run("rules", "check", write("own.yml", SOUND.replace("gate:", "gates:")))
+    holds("own.yml:6: a rule has no field 'gates'; did you mean 'gate'?" in result.out, result.out)
     result = run("rules", "check", "--json", write("own.yml", SOUND.replace("reach: 25", "reach: 24")))
     equal(json.loads(result.out)["rule"], "team-token")
 
 
-def token_rule(pattern, gate="token", match="team = 4fake7turnstone2only", secret=None):
+def token_rule(pattern, gate="{token: true, lead: 2}", match="team = 4fake7turnstone2only", secret=None):
     return f"""
 rules:
   - id: team-token
@@ -171,6 +183,7 @@ def check_proves_that_a_lead_is_too_small_where_it_can():
             "write gate: {token: true, lead: 5}")
     checked(1, *lost, pattern="[ :]{0,5}" + token)
     checked(0, sound, pattern="[ :]{0,5}" + token, gate="{token: true, lead: 5}")
+    checked(0, sound, pattern="[ :]{0,5}" + token, gate="token")
     checked(1, "lead is 4", pattern="[ :]{0,5}" + token, gate="{token: true, lead: 4}")
     # A keyword in the pattern is where looking begins.
     checked(1, "loses matches", "lead: 5", pattern="(?:team_)?" + token)
@@ -179,7 +192,8 @@ def check_proves_that_a_lead_is_too_small_where_it_can():
              "match": "team 123456789:0fa1ce2fa3ce4fa5ce6ffa7ce8fa9ce0"}
     checked(1, "lead: 10", **colon)
     checked(0, sound, gate="{token: true, lead: 10}", **colon)
-    checked(1, "lets nothing through", pattern="(?<secret>[a-z]{12})", match="team fortytwoword")
+    checked(0, sound, gate="token", **colon)
+    checked(1, "passes nothing", pattern="(?<secret>[a-z]{12})", match="team fortytwoword")
 
 
 @test
@@ -195,10 +209,79 @@ def check_warns_where_it_cannot_tell():
     # What is before the secret is part of the run of token characters, which begins with the match.
     warned("may lose matches", "lead: 5", pattern="\\bxyz1-(?<secret>[a-z0-9]{20})\\b",
            match="team = xyz1-4fake7turnstone2only", secret="4fake7turnstone2only")
-    warned("too unusual", pattern="(?:x(?<secret>[a-z0-9]{20})){1,2}", match="team = x4fake7turnstone2only",
+    warned("cannot tell from this pattern", pattern="(?:x(?<secret>[a-z0-9]{20})){1,2}", match="team = x4fake7turnstone2only",
            secret="4fake7turnstone2only")
     result = run("rules", "check", "--json", write("own.yml", token_rule("[ :]{0,5}(?<secret>[a-z0-9]{20})")))
     equal((result.status, json.loads(result.out)["level"]), (1, "problem"))
+
+
+@test
+def check_tells_all_problems_of_a_file_at_once():
+    bad = SOUND.replace("team-token", "bad-token").replace("severity: high", "severity: grave").replace(
+        "gate: [team_]", "gate: [te]\n    entropy: 9\n    validators: [nothing]\n    size: 3")
+    unmatched = SOUND.replace("team-token", "other-token").replace("x = team_", "x = tram_")
+    result = run("rules", "check", write("own.yml", SOUND + bad.split("rules:\n")[1] + unmatched.split("rules:\n")[1]))
+    equal((result.status, result.err), (1, ""))
+    places = [":".join(line.split(":")[:4]) for line in result.out.splitlines()]
+    equal(places, [
+        "own.yml:21: a rule has no field 'size'; remove it",
+        "own.yml:18: rule 'bad-token': gate",
+        "own.yml:19: rule 'bad-token': entropy",
+        "own.yml:20: rule 'bad-token': validators",
+        "own.yml:22: rule 'bad-token': severity",
+        "own.yml:38: rule 'other-token': examples match",
+        "own.yml: 2 rules, 6 problems",
+    ])
+
+
+@test
+def what_a_rule_leaves_out_comes_from_its_pattern():
+    def derived(rule):
+        text = f"rules:\n  - id: short\n    name: N\n    severity: low\n    pattern: '{rule[0]}'\n" + "".join(rule[1:])
+        result = run("rules", "list", "--json", "--no-builtin", "--rules", write("own.yml", text))
+        equal((result.status, result.err), (0, ""), result)
+        told = json.loads(result.out)
+        return told["gate"], told["literals"], told["anchors"], told["lead"], told["reach"], told["derived"]
+    everything = ["reach", "gate", "lead"]
+    equal(derived(["{{start}}(?<secret>team_[a-z0-9]{20}){{end}}"]),
+          ("literal", ["team_"], [], 24, 45, everything))
+    equal(derived(["(?<secret>te(?:am|st)[sp]_[a-z0-9]{20})"]),
+          ("literal", ["teamp_", "teams_", "testp_", "tests_"], [], 6, 26, everything))
+    equal(derived(["x{0,9}(?:key)?_?(?<secret>[a-z]{4}-live-[0-9]{9})"]),
+          ("literal", ["-live-"], [], 23, 32, everything))
+    equal(derived(["(?i)team[_-]?key=(?<secret>[a-z]{9})"])[1:3],
+          ([], ["[Tt][Ee][Aa][Mm][Kk][Ee][Yy]\\x3d", "[Tt][Ee][Aa][Mm]\\x2d[Kk][Ee][Yy]\\x3d",
+                "[Tt][Ee][Aa][Mm]\\x5f[Kk][Ee][Yy]\\x3d"]))
+    # Hundreds of rules with the gate token cost as much as one; a rare text is better still.
+    keywords = "    keywords: [team]\n"
+    equal(derived(["{{start}}(?<secret>[a-f0-9]{32}){{end}}", keywords]), ("token", [], [], 19, 52, everything))
+    equal(derived(["(?<secret>[0-9]{9}:[a-f0-9]{32})", keywords]), ("token", [], [], 26, 42, everything))
+    equal(derived(["(?<secret>sk-[a-f0-9]{32})", keywords])[0], "token")
+    equal(derived(["(?<secret>sk_live-[a-f0-9]{32})", keywords])[0], "literal")
+    equal(derived(["(?<secret>team_[a-z0-9]{20})", "    gate: [team_]\n"]),
+          ("literal", ["team_"], [], 25, 25, ["reach", "lead"]))
+    told = run("rules", "explain", "short", "--rules", "own.yml").out
+    holds("reach         at most 25 bytes; from the pattern\n" in told, told)
+    complains(2, ["gate: is missing", "keywords"], "rules", "list", "--rules",
+              write("own.yml", SOUND.replace("    gate: [team_]\n", "").replace("team_[", "[")))
+
+
+@test
+def start_is_behind_escapes_and_colours_and_nowhere_else():
+    rule = SOUND.replace("'\\b(", "'{{start}}(").replace(")\\b'", "){{end}}'").replace("    reach: 25\n", "")
+    token = "team_4fake7turnstone2only"
+    starts = ["", "=", '"', " ", "-", "\\n", "\\t", "\\x22", "\\u003d", "\\U0000003d", "\\075", "\\0", "%22", "%3D",
+              "\x1b[31m", "\x1b[m", "\x1b[38;5;196m", "\\033[0;31m", "\\e[1m", "\x1b[K", "[36;1m"]
+    others = ["x", "_", "n", "\\x2", "\\u003", "\\y", "%2", "[m", "[x", "3m", "\x1b31m"]
+    ends = ["", "\n", '"', "'", ")", "\\n", "\\u0022", "%22", "\x1b[0m", ",", "<", ".", "/"]
+    for index, text in enumerate([start + token for start in starts] + [token + end for end in ends]):
+        write("own.yml", rule)
+        write("text", text)
+        result = run("scan", "--no-builtin-rules", "--rules", "own.yml", "--format", "jsonl", "text")
+        equal((result.status, len(result.out.splitlines())), (1, 1), f"{index}: {text!r}: {result}")
+    for text in [other + token for other in others] + [token + end for end in ("x", "_", "-", "9")]:
+        write("text", text)
+        equal(run("scan", "--no-builtin-rules", "--rules", "own.yml", "text").status, 0, repr(text))
 
 
 @test
@@ -208,9 +291,6 @@ def a_file_that_is_no_rule_file_is_refused():
     refused("", "rules")
     refused("rules: [", "not YAML")
     refused("- a\n", "mapping")
-    refused(SOUND.replace("severity: high", "severity: grave"), "severity", "critical")
-    refused(SOUND.replace("gate:", "gates:"), "gates", "did you mean 'gate'")
-    refused(SOUND + SOUND.split("rules:\n")[1], "team-token", "twice")
     complains(2, "nowhere.yml", "rules", "check", "nowhere.yml")
     complains(2, ".", "rules", "check", ".")
 
@@ -225,17 +305,21 @@ def explain_tells_what_a_rule_has():
 id            full-token
 name          Token of all fields
 description   Told \\xe2\\x80\\xae, in a line
+revoke        Ask the team
+url           https://team.example/tokens
 severity      low
 confidence    high
 pattern       (?:^|[^a-z0-9]{1,5})(?<secret>[a-z0-9]{20})\\b
-gate          16 or more token characters, two digits among them, behind one of the keywords
+gate          16 or more token characters with at least two digits, after one of the keywords
 lead          a match begins at most 5 bytes before these characters
+paths         conf/
+not paths     *.md
 keywords      full, brim
 distance      a keyword within 33 bytes before the secret
 entropy       at least 2.125 bits per character
 validator     not-hex
 validator     mixed
-generic       gives way to a rule that knows the issuer
+generic       ignored where a rule for a specific issuer matches
 reach         at most 30 bytes
 finds         full = 4fake7turnstone2only
   secret      4fake7turnstone2only
@@ -247,12 +331,14 @@ name          Token with texts
 severity      high
 confidence    medium
 pattern       (?<secret>other_[a-z0-9]{20})
+gate          every match contains one of these
 literals      other_
 anchors       ot[h]er_
 lead          a match begins at most 6 bytes before the end of one of them
 reach         at most 26 bytes
-file          full.yml, line 22
-""", "rules", "explain", "full-token", "other-token", "--rules", write("full.yml", FULL))
+file          full.yml, line 26
+""", "rules", "explain", "full-token", "other-token", "--rules",
+            write("full.yml", FULL.replace(', "{{baselines}}"', "")))
     complains(2, ["'github-patt'", "did you mean 'github-pat'"], "rules", "explain", "github-patt")
     complains(2, "which rule", "rules", "explain")
 

@@ -6,19 +6,15 @@ import os
 import struct
 import subprocess
 import sys
-import time
 import zlib
 
 sys.path.insert(0, os.path.join(os.path.dirname(os.path.abspath(__file__)), "..", "support", "python"))
-from program import PROGRAM, complains, run  # noqa: E402
+from packs import delta, head, whole, write_pack  # noqa: E402
+from program import IS_SANITIZED, PROGRAM, complains, peak_kib, run  # noqa: E402
 from repo import Repo, github_token  # noqa: E402
 from tap import equal, holds, main, test  # noqa: E402
 
 CLEAN, FINDINGS, USAGE, INCOMPLETE = 0, 1, 2, 4
-
-with open(PROGRAM, "rb") as program:
-    IS_SANITIZED = b"__asan_init" in program.read() or b"__tsan_init" in program.read()
-
 
 def summary(*arguments):
     result = run("scan", *arguments, "--format", "json")
@@ -242,54 +238,6 @@ def a_damaged_object_is_named():
 # ---- packs by hand ----
 
 
-def write_pack(folder, entries):
-    """Entries are (id, what stands in the pack). The index is made to fit, whatever is in there."""
-    body, rows = b"PACK" + struct.pack(">II", 2, len(entries)), []
-    for oid, raw in entries:
-        rows.append((oid, zlib.crc32(raw), len(body)))
-        body += raw
-    checksum = hashlib.sha1(body).digest()
-    rows.sort()
-    index = b"\xfftOc" + struct.pack(">I", 2)
-    index += b"".join(struct.pack(">I", sum(row[0][0] <= first for row in rows)) for first in range(256))
-    index += b"".join(row[0] for row in rows) + b"".join(struct.pack(">I", row[1]) for row in rows)
-    index += b"".join(struct.pack(">I", row[2]) for row in rows) + checksum
-    index += hashlib.sha1(index).digest()
-    os.makedirs(folder, exist_ok=True)
-    name = os.path.join(folder, f"pack-{checksum.hex()}")
-    for end, content in ((".pack", body + checksum), (".idx", index)):
-        with open(name + end, "wb") as file:
-            file.write(content)
-
-
-def head(kind, size):
-    byte, size = kind << 4 | size & 15, size >> 4
-    result = b""
-    while size:
-        result += bytes([byte | 128])
-        byte, size = size & 127, size >> 7
-    return result + bytes([byte])
-
-
-def whole(kind, content):
-    name = {1: b"commit", 2: b"tree", 3: b"blob"}[kind]
-    oid = hashlib.sha1(name + b" %d\0" % len(content) + content).digest()
-    return oid, head(kind, len(content)) + zlib.compress(content, 9)
-
-
-def size_of(value):
-    result = b""
-    while value > 127:
-        result += bytes([value & 127 | 128])
-        value >>= 7
-    return result + bytes([value])
-
-
-def delta(oid, base, base_size, size, instructions):
-    content = size_of(base_size) + size_of(size) + instructions
-    return oid, head(7, len(content)) + base + zlib.compress(content, 9)
-
-
 def history_of(blobs):
     """A tree with these blobs and a commit of it, as entries; refs/heads/main is set."""
     entries = b"".join(b"100644 f%06d\0" % i + oid for i, oid in enumerate(blobs))
@@ -314,15 +262,79 @@ def deltas_that_go_round_are_faults():
         holds(oid.hex() in result.err, result.err)
 
 
-def peak_kib(*arguments):
-    """The most memory of its own that a scan has, mapped files apart, as far as looking often sees it; and its status."""
-    child = subprocess.Popen([PROGRAM, "scan", *arguments, "--format", "json"], stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL)
-    peak = 0
-    while child.poll() is None:
-        with open(f"/proc/{child.pid}/status") as file:
-            peak = max([peak] + [int(line.split()[1]) for line in file if line.startswith("RssAnon")])
-        time.sleep(0.002)
-    return peak, child.returncode
+@test
+def an_index_whose_first_table_does_not_fit_its_ids_is_a_fault():
+    """Git finds objects by it, and would not find one of them."""
+    Repo("repo")
+    blob = whole(3, github_token().encode())
+    tree, commit = history_of([blob[0]])
+    write_pack("repo/.git/objects/pack", [blob, tree, commit])
+    path = first_pack()[:-5] + ".idx"
+    with open(path, "rb") as file:
+        index = bytearray(file.read())
+    place = 8 + 4 * blob[0][0]
+    struct.pack_into(">I", index, place, struct.unpack_from(">I", index, place)[0] - 1)
+    index[-20:] = hashlib.sha1(index[:-20]).digest()
+    with open(path, "wb") as file:
+        file.write(index)
+    result = run("scan", "repo", "--format", "jsonl")
+    equal((result.status, len(result.out.splitlines())), (INCOMPLETE, 1))
+
+
+@test
+def a_loose_object_with_something_behind_its_end_is_named():
+    repo = Repo("repo")
+    repo.write("a.txt", github_token(1))
+    repo.write("b.txt", github_token(2))
+    repo.commit()
+    oid = repo.git("rev-parse", "HEAD:a.txt")
+    path = f"repo/.git/objects/{oid[:2]}/{oid[2:]}"
+    os.chmod(path, 0o644)
+    with open(path, "ab") as file:
+        file.write(b"more")
+    result = run("scan", "repo", "--format", "jsonl")
+    equal(result.status, INCOMPLETE)
+    holds(oid in result.err, result.err)
+
+
+def commit_of(tree, parents=(), message=b"m\n"):
+    lines = b"tree " + tree.hex().encode() + b"\n" + b"".join(b"parent " + one.hex().encode() + b"\n" for one in parents)
+    return whole(1, lines + b"author A <a> 1700000000 +0000\ncommitter A <a> 1700000000 +0000\n\n" + message)
+
+
+@test
+def a_commit_of_many_megabytes_is_followed_and_the_rest_is_found():
+    """Its tree and its parent are read; its message is looked at when memory allows, and is one fault otherwise."""
+    Repo("repo")
+    blobs = [whole(3, github_token(i).encode()) for i in range(2)]
+    trees = [whole(2, b"100644 f%d\0" % i + blob[0]) for i, blob in enumerate(blobs)]
+    first = commit_of(trees[0][0])
+    line = b"a line of a very long message\n"
+    second = commit_of(trees[1][0], [first[0]], line * ((65 << 20) // len(line)) + github_token(2).encode() + b"\n")
+    with open("repo/.git/refs/heads/main", "w") as file:
+        file.write(second[0].hex() + "\n")
+    write_pack("repo/.git/objects/pack", [*blobs, *trees, first, second])
+    result, told = summary("repo", "--memory", "4G")
+    equal((result.status, told["findings"], told["commits"]), (FINDINGS, 3, 2))
+    for memory in ("64M", "512M", "1G"):
+        result, told = summary("repo", "--memory", memory)
+        equal((result.status, told["findings"], told["commits"], told["fault_count"]), (INCOMPLETE, 2, 2, 1), memory)
+        holds(second[0].hex() in result.err and "--memory" in result.err, result.err)
+
+
+@test
+def an_index_that_leads_to_a_delta_of_itself_is_a_fault_and_the_rest_is_found():
+    """The commit stands in the pack twice under one id: whole, and as a delta of that id. A reader by id goes round."""
+    for is_first in (False, True):
+        Repo("repo")
+        blob = whole(3, github_token().encode())
+        tree, commit = history_of([blob[0]])
+        ring = delta(commit[0], commit[0], 10, 10, b"\x90\x0a")
+        write_pack("repo/.git/objects/pack", [blob, tree, *([ring, commit] if is_first else [commit, ring])])
+        result = run("scan", "repo", "--format", "jsonl")
+        holds(result.status in (FINDINGS, INCOMPLETE), result)
+        equal(len(result.out.splitlines()), 1)
+        holds(result.status == FINDINGS or commit[0].hex() in result.err, result.err)
 
 
 @test
@@ -345,7 +357,7 @@ def a_small_pack_that_becomes_huge_stays_within_its_memory():
     token = whole(3, github_token().encode())
     write_pack("repo/.git/objects/pack", [*chain, token, *history_of([*ids, token[0]])])
     holds(os.path.getsize(first_pack()) < 1 << 20, "the pack is small")
-    peak, status = peak_kib("repo", "--memory", "128M", "--jobs", "2")
+    peak, status = peak_kib("scan", "repo", "--memory", "128M", "--jobs", "2")
     equal(status, FINDINGS)
     if not IS_SANITIZED:
         holds(peak < 128 << 10, f"{peak} KiB")
@@ -374,7 +386,7 @@ def folders_within_folders_that_multiply_are_cut_and_said():
     equal(result.status, INCOMPLETE)
     equal((told["findings"], told["blobs"]), (1, 1))
     holds(told["occurrences"] > 1000, told)
-    peak, _ = peak_kib("repo", "--memory", "64M")
+    peak, _ = peak_kib("scan", "repo", "--memory", "64M")
     if not IS_SANITIZED:
         holds(peak < 64 << 10, f"{peak} KiB")
 
@@ -401,7 +413,7 @@ def a_history_too_large_to_be_held_is_scanned_without_paths():
     equal((result.status, told["findings"]), (INCOMPLETE, 1))
     holds("memory" in str(told["faults"]), told["faults"])
     equal(run("scan", "repo", "--memory", "1G").status, FINDINGS)
-    peak, _ = peak_kib("repo", "--memory", "64M")
+    peak, _ = peak_kib("scan", "repo", "--memory", "64M")
     if not IS_SANITIZED:
         holds(peak < 64 << 10, f"{peak} KiB")
 

@@ -63,6 +63,25 @@ def two_branches(path="repo", pack=False):
 
 
 @test
+def a_configuration_in_head_that_cannot_be_read_is_named_and_everything_is_scanned():
+    repo = Repo("repo")
+    repo.write("a.txt", github_token(1))
+    repo.write(".turnstone.yml", f"allow:\n  - paths: ['a.txt']\n    reason: known\n")
+    repo.commit()
+    for what in ("HEAD:.turnstone.yml", "HEAD^{tree}"):
+        shutil.rmtree("bare.git", ignore_errors=True)
+        subprocess.run(["git", "clone", "-q", "--bare", "repo", "bare.git"], check=True, env={**os.environ, **ENVIRONMENT})
+        equal(scan("bare.git", status=CLEAN), set())
+        oid = repo.git("rev-parse", what)
+        path = f"bare.git/objects/{oid[:2]}/{oid[2:]}"
+        os.unlink(path)
+        with open(path, "w") as file:
+            file.write("damage")
+        found = scan("bare.git", status=INCOMPLETE, says=[oid, ".turnstone.yml"])
+        equal(found, ends(1) if what.endswith("yml") else set(), what)
+
+
+@test
 def a_loose_ref_that_cannot_be_read_is_named():
     needs_modes()
     repo = two_branches()
@@ -101,8 +120,8 @@ def pipes_loops_and_folders_in_place_of_refs_are_named():
         file.write("ref: refs/heads/round\n")
     os.symlink("heads", "repo/.git/refs/linked")
     equal(scan("repo", status=INCOMPLETE,
-               says=["refs/heads/pipe: not a file", "refs/heads/round: a symbolic ref that goes round",
-                     "refs/heads/again: a symbolic ref", "refs/linked: a folder of refs behind a symbolic link"]), ends(1, 2))
+               says=["refs/heads/pipe: expected a regular file", "refs/heads/round: the symbolic ref is a loop",
+                     "refs/heads/again: the symbolic ref", "refs/linked: a folder of refs behind a symbolic link"]), ends(1, 2))
 
 
 @test
@@ -134,7 +153,7 @@ def detached_heads_of_other_work_trees_are_scanned():
     equal(scan("repo", "--ref", "worktrees/linked/HEAD", status=FINDINGS), ends(1, 3))
     os.unlink("repo/.git/worktrees/linked/HEAD")
     os.mkfifo("repo/.git/worktrees/linked/HEAD")
-    equal(scan("repo", status=INCOMPLETE, says=["worktrees/linked/HEAD: not a file"]), ends(1, 2, 4))
+    equal(scan("repo", status=INCOMPLETE, says=["worktrees/linked/HEAD: expected a regular file"]), ends(1, 2, 4))
 
 
 @test
@@ -205,7 +224,7 @@ def a_pack_that_cannot_be_read_and_what_names_short_ids_are_faults():
 def a_folder_in_place_of_packed_refs_leaves_the_loose_ones():
     two_branches()
     os.mkdir("repo/.git/packed-refs")
-    equal(scan("repo", status=INCOMPLETE, says=["repo/.git/packed-refs: not a file"]), ends(1, 2))
+    equal(scan("repo", status=INCOMPLETE, says=["repo/.git/packed-refs: expected a regular file"]), ends(1, 2))
 
 
 @test
@@ -217,7 +236,7 @@ def alternates_are_as_deep_as_git_reads_them():
     shutil.copytree("r6", "r7")
     with open("r7/.git/objects/info/alternates", "w") as file:
         file.write(os.path.abspath("r6/.git/objects") + "\n")
-    scan("r7", status=INCOMPLETE, says=["r1/.git/objects/info/alternates: alternates are too many or nested too deep"])
+    scan("r7", status=INCOMPLETE, says=["r1/.git/objects/info/alternates: too many alternates, or nested too deep"])
 
 
 # ---- targets ----
@@ -235,7 +254,7 @@ def a_target_that_cannot_be_scanned_leaves_the_others_their_findings():
     holds("plain (repository): not scanned" in result.out and "2 findings" in result.out, result)
     equal(scan("good", "bad", "--ref", "other", status=FINDINGS), ends(2))
     Repo("bad").commit()
-    equal(scan("good", "bad", "--ref", "other", status=USAGE, says=["no such ref"]), ends(2))
+    equal(scan("good", "bad", "--ref", "other", status=USAGE, says=["unknown ref"]), ends(2))
     with open("bad/.turnstone.yml", "w") as file:
         file.write("version: [")
     equal(scan("bad", "good", status=USAGE, says=["bad"]), ends(1, 2))
@@ -268,7 +287,7 @@ def bundles_and_packs_are_said_not_to_be_looked_into():
     pack = next(name for name in os.listdir("repo/.git/objects/pack") if name.endswith(".pack"))
     shutil.copy(f"repo/.git/objects/pack/{pack}", "one.pack")
     for name, says in (("all.bundle", "git clone"), ("three.bundle", "git clone"), ("one.pack", "git unpack-objects")):
-        equal(scan(name, status=INCOMPLETE, says=[f"'{name}': a git ", "compressed and was not looked into", says]), set())
+        equal(scan(name, status=INCOMPLETE, says=[f"'{name}': a git ", "compressed and was not scanned", says]), set())
         with open(name, "rb") as file:
             done = subprocess.run([PROGRAM, "scan", "-"], stdin=file, stdout=subprocess.PIPE, stderr=subprocess.PIPE, check=False)
         equal(done.returncode, INCOMPLETE, name)
@@ -277,6 +296,62 @@ def bundles_and_packs_are_said_not_to_be_looked_into():
     equal(scan("like.txt", status=CLEAN), set())
     result = run("scan", "all.bundle")
     holds("all.bundle" in result.out and "git clone" in " ".join(result.out.split()), result)
+
+
+@test
+def a_head_that_is_none_is_named_and_the_branches_are_scanned():
+    """Git takes the folder for no repository; of another work tree, it passes over what its HEAD reached."""
+    def remove(path):
+        os.unlink(path)
+
+    def folder(path):
+        os.unlink(path)
+        os.mkdir(path)
+
+    def nowhere(path):
+        os.unlink(path)
+        os.symlink("nothing", path)
+
+    for change in (folder, nowhere, remove):
+        for scanned, head in (("repo", "repo/.git/HEAD"), ("linked", "repo/.git/HEAD"), ("repo", "repo/.git/worktrees/linked/HEAD")):
+            shutil.rmtree("linked", ignore_errors=True)
+            two_branches().git("worktree", "add", "-q", os.path.abspath("linked"), "other")
+            change(head)
+            if (change, scanned) == (remove, "repo") and head == "repo/.git/HEAD":
+                complains(USAGE, "not a git repository", "scan", "repo")
+                continue
+            equal(scan(scanned, status=INCOMPLETE, says=["HEAD"]), ends(1, 2), f"{change.__name__} {scanned} {head}")
+
+
+@test
+def a_head_that_leads_to_a_branch_that_is_not_there_yet_is_fine():
+    repo = two_branches()
+    repo.git("symbolic-ref", "HEAD", "refs/heads/yet")
+    equal(scan("repo", status=FINDINGS), ends(1, 2))
+    os.unlink("repo/.git/HEAD")
+    os.symlink("refs/heads/yet", "repo/.git/HEAD")
+    equal(scan("repo", status=FINDINGS), ends(1, 2))
+
+
+@test
+def a_ref_with_a_name_that_git_refuses_is_named():
+    repo = two_branches()
+    tip = repo.git("rev-parse", "other")
+    repo.git("branch", "-q", "-D", "other")
+    for name in ("a~1", "a..b", "a@{1}", "a b", "a:b", "a^", "a?", "a*", "a[", "a\\b", "a.", "a\x7f"):
+        with open("repo/.git/refs/heads/" + name, "w") as file:
+            file.write(tip + "\n")
+        holds(repo.git("rev-list", "--all", check=False) == "", name)
+        found = scan("repo", status=INCOMPLETE, says=["not valid for git"])
+        equal(found, ends(1) if ".." in name else ends(1, 2), name)  # no path of ours has dots like these
+        os.unlink("repo/.git/refs/heads/" + name)
+
+
+@test
+def a_linked_work_tree_of_something_without_refs_is_refused():
+    two_branches().git("worktree", "add", "-q", os.path.abspath("linked"), "other")
+    shutil.rmtree("repo/.git/refs")
+    complains(USAGE, "does not exist", "scan", "linked")
 
 
 main()

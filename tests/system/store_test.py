@@ -51,7 +51,7 @@ def init_again_changes_nothing():
     put(cluster, a="1")
     equal(init(cluster), made)
     holds("1" in run("store", "get", "--cluster", cluster, "a").out, "the value is still there")
-    complains(6, ["routing xxh64", "leave --strategy out"], "store", "init", "--cluster", cluster, "--strategy", "jump")
+    complains(6, ["routing xxh64", "leave out --strategy"], "store", "init", "--cluster", cluster, "--strategy", "jump")
 
 
 @test
@@ -67,7 +67,7 @@ def ranges_route_as_they_say():
     complains(2, "--ranges", "store", "init", "--cluster", rocksdb("c", "d"), "--ranges", "0:0-max")
     complains(2, "gap", "store", "init", "--cluster", rocksdb("c", "d"), "--strategy", "range", "--ranges", "0:0-10,1:20-max")
     holds(not os.path.exists("c"), "stores were made for a routing that cannot be")
-    complains(6, "make that first", "store", "init", "--cluster", rocksdb("not/there"))
+    complains(6, "make it with mkdir -p", "store", "init", "--cluster", rocksdb("not/there"))
 
 
 @test
@@ -122,7 +122,7 @@ def a_store_by_two_names_is_one():
 @test
 def a_part_of_a_cluster_is_refused():
     init(rocksdb("a", "b"))
-    complains(6, "of a cluster of 2, and the list has 1", "store", "get", "--cluster", rocksdb("a"), "k")
+    complains(6, "to a cluster of size 2, and the list has 1", "store", "get", "--cluster", rocksdb("a"), "k")
 
 
 @test
@@ -280,6 +280,107 @@ def fence_raises_the_epoch_and_recover_settles():
     equal((seen["promises"], [c for c in seen["coordinators"] if not c["fenced"]]), ([], []))
     holds(all("heartbeat_age_ms" not in c for c in seen["coordinators"]), seen)
     put(cluster, after="1")
+
+
+def copy(names, to):
+    """A copy of directories as they are, perhaps in use: files that vanish while it is made are passed over, as by cp."""
+    for name in names:
+        subprocess.run(["cp", "-r", name, to + name], stderr=subprocess.DEVNULL, check=False)
+
+
+IS_A_COPY = ["is a copy", "store recover --accept-copy"]
+IS_OLDER = ["were last open at different times", "store recover --accept-copy"]
+
+
+def total(cluster):
+    result = run("store", "scan", "--cluster", cluster, "--json", "bal")
+    equal((result.status, result.err), (0, ""))
+    return sum(int(json.loads(line)["value"]) for line in result.out.splitlines())
+
+
+@test
+def a_copy_that_was_made_at_work_is_not_taken_for_the_store():
+    cluster = rocksdb("a", "b")
+    init(cluster)
+    put(cluster, bal1="5", bal2="5", bal3="5", bal4="5")
+    process = holder(cluster)
+    try:
+        wait_until_held(cluster)
+        copy("ab", "live-")
+        live = rocksdb("live-a", "live-b")
+        for words in (["status"], ["recover"], ["fence"], ["init"], ["get", "bal1"]):
+            complains(6, ["live-a", *IS_A_COPY], "store", *words, "--cluster", live)
+    finally:
+        process.kill()
+        process.wait()
+    complains(6, IS_A_COPY, "txn", "--cluster", live, stdin='{"op":"put","key":"k","value":"1"}\n')
+    complains(6, ["live-b", *IS_A_COPY], "store", "status", "--cluster", rocksdb("a", "live-b"))
+    complains(6, ["live-a", *IS_A_COPY], "store", "recover", "--cluster", rocksdb("live-a", "b"))
+    equal(total(cluster), 20, "the original goes on")
+
+
+@test
+def a_copy_is_accepted_once_and_the_original_stays():
+    cluster, copied = rocksdb("a", "b", "c"), rocksdb("kept-a", "kept-b", "kept-c")
+    init(cluster)
+    put(cluster, bal1="1", bal2="2", bal3="3")
+    copy("abc", "kept-")
+    put(cluster, bal1="10")
+    complains(6, IS_A_COPY, "store", "get", "--cluster", copied, "bal1")
+    result = run("store", "recover", "--cluster", copied, "--accept-copy", "--json")
+    equal((result.status, result.err, json.loads(result.out)["epoch"]), (0, "", 2))
+    equal((total(copied), total(cluster)), (6, 15))
+    put(copied, bal2="20")
+    equal((total(copied), total(cluster)), (24, 15))
+    complains(6, IS_OLDER, "store", "status", "--cluster", rocksdb("a", "kept-b", "c"))
+
+
+@test
+def a_backup_that_is_put_back_is_accepted_with_the_others():
+    cluster = rocksdb("a", "b")
+    init(cluster)
+    put(cluster, bal1="1", bal2="2")
+    copy("b", "old-")
+    equal(json.loads(run("store", "fence", "--cluster", cluster, "--json").out)["epoch"], 2)
+    equal(json.loads(run("store", "fence", "--cluster", cluster, "--json").out)["epoch"], 3)
+    subprocess.run(["rm", "-r", "b"], check=True)
+    copy(["old-b"], "x")
+    os.rename("xold-b", "b")
+    complains(6, IS_A_COPY, "store", "fence", "--cluster", cluster)
+    result = run("store", "recover", "--cluster", cluster, "--accept-copy")
+    equal((result.status, result.err), (0, ""))
+    holds(result.out.startswith("epoch 4: "), result)
+    equal(total(cluster), 3)
+    put(cluster, bal1="4", bal2="5")
+    equal(total(cluster), 9)
+
+
+@test
+def files_that_are_put_back_into_the_same_directory_are_older_than_the_other_store():
+    cluster = rocksdb("a", "b")
+    init(cluster)
+    put(cluster, bal1="1", bal2="2")
+    for name in "ab":
+        copy([name], "old-")
+        put(cluster, bal1="3", bal2="4")
+        subprocess.run(f"rm {name}/* && cp -r old-{name}/. {name}/", shell=True, check=True)
+        for words in (["status"], ["recover"], ["get", "bal1"]):
+            complains(6, IS_OLDER, "store", *words, "--cluster", cluster)
+        equal(run("store", "recover", "--cluster", cluster, "--accept-copy").status, 0)
+        equal(run("store", "status", "--cluster", cluster).status, 0)
+
+
+@test
+def a_store_that_is_moved_is_the_same_store():
+    init(rocksdb("a", "b"))
+    put(rocksdb("a", "b"), bal1="1", bal2="2")
+    os.rename("a", "moved")
+    os.mkdir("deeper")
+    os.rename("b", "deeper/b")
+    os.symlink("deeper/b", "link")
+    equal(total(rocksdb("moved", "link")), 3)
+    put(rocksdb("moved", "deeper/b"), bal1="3")
+    equal(total(rocksdb("moved", "deeper/b")), 5)
 
 
 main()

@@ -5,6 +5,7 @@
 #include "base/endian.h"
 #include "coord/coord.h"
 #include "coord/session.h"
+#include "one_store.h"
 #include "store/cluster.h"
 #include "support/cmocka.h"
 #include "support/still_time.h"
@@ -70,14 +71,7 @@ static void run_calls(void *context, struct ts_coord_call *calls, size_t count) 
     run_quietly(context, calls, count);
 }
 
-static void no_txn(void *context, const struct ts_txn_part *parts, size_t count,
-                   struct ts_txn_result *ret_result) {
-    (void)context;
-    (void)parts;
-    (void)count;
-    (void)ret_result;
-    fail_msg("one store needs no transaction");
-}
+static struct one_store our_store, their_store;
 
 static uint64_t elapsed(void *context) {
     (void)context;
@@ -97,14 +91,18 @@ static int fresh(void **state) {
     const struct ts_cluster_options options = {.store = {.clock = &test_clock}};
     if (ts_cluster_init("memory:", "xxh64", &options, &cluster, &error) != TS_STORE_OK)
         return 1;
-    struct ts_coord_io io = {.router = ts_cluster_router(cluster),
+    if (!one_store_init(&our_store, run_calls) || !one_store_init(&their_store, run_quietly))
+        return 1;
+    struct ts_coord_io io = {.context = &our_store,
+                             .router = ts_cluster_router(cluster),
                              .place_count = 1,
                              .call = run_calls,
-                             .txn = no_txn,
+                             .txn = one_store_txn,
                              .elapsed_ms = elapsed,
                              .pause_ms = pause_for};
     coord = ts_coord_new_over(&io, &(struct ts_coord_options){.seed = 1});
     io.call = run_quietly;
+    io.context = &their_store;
     others = ts_coord_new_over(&io, &(struct ts_coord_options){.seed = 2});
     ts_acquire_scratch_init(&scratch);
     return coord == NULL || others == NULL || !ts_tenant_id_from_text(TS_BYTES("acme"), &tenant);
@@ -114,6 +112,8 @@ static int clean(void **state) {
     (void)state;
     ts_coord_free(coord);
     ts_coord_free(others);
+    ts_txn_virtual_free(our_store.coordinator);
+    ts_txn_virtual_free(their_store.coordinator);
     ts_cluster_close(cluster);
     return 0;
 }
@@ -258,7 +258,7 @@ static void expired_ones_that_are_parked_do_not_hide_the_others(void **state) {
         snprintf(key, sizeof key, "%05u", (unsigned)shard);
         const struct ts_cursor_op op = {{tenant, others_take(shard), new_op()},
                                         {.has_key = true, .last_key = ts_bytes_of_cstring(key)}};
-        assert_int_equal(ts_coord_checkpoint(others, &op, &outcome, &detail), TS_CHECKPOINT_OK);
+        assert_int_equal(ts_coord_checkpoint(others, &op, NULL, &outcome, &detail), TS_CHECKPOINT_OK);
     }
     now_ms += 2 * LEASE_MS;
     for (int i = 0; i < 30; i++) {

@@ -59,8 +59,25 @@ static bool never_again(void *context) {
     return false;
 }
 
-static const struct ts_txn_virtual_io txn_io = {
-    .place_count = PLACES, .start = start, .wait = wait_for, .pause = never_again};
+/* Time passes only while a transaction backs off. */
+static uint64_t slept_us;
+
+static uint64_t now_us(void *context) {
+    (void)context;
+    return slept_us;
+}
+
+static void sleep_us(void *context, uint64_t us) {
+    (void)context;
+    slept_us += us;
+}
+
+static const struct ts_txn_virtual_io txn_io = {.place_count = PLACES,
+                                                .start = start,
+                                                .wait = wait_for,
+                                                .pause = never_again,
+                                                .now_us = now_us,
+                                                .sleep_us = sleep_us};
 
 static void io_call(void *context, struct ts_coord_call *calls, size_t count) {
     (void)context;
@@ -72,7 +89,8 @@ static void io_call(void *context, struct ts_coord_call *calls, size_t count) {
 static void io_txn(void *context, const struct ts_txn_part *parts, size_t count,
                    struct ts_txn_result *ret_result) {
     (void)context;
-    ts_txn_virtual_run(coordinator, parts, count, parts[0].place == held_back ? 1 : 0, ret_result);
+    ts_txn_virtual_run(coordinator, parts, count, count > 1 && parts[0].place == held_back ? 1 : 0,
+                       ret_result);
     if (answers_unknown) {
         answers_unknown = false;
         ret_result->outcome = TS_TXN_UNKNOWN;
@@ -218,11 +236,12 @@ static void test_a_repeated_split_does_not_collide_with_itself(void **state) {
     const struct ts_split_replace_op op = split_op((struct split_places){.parent = 1, .children = 0});
     struct ts_split_replace_result first, again;
     held_back = 1; /* the parent's store */
-    assert_int_equal(ts_coord_split_replace(coord, &op, &first, &outcome, &detail), TS_SPLIT_OK);
-    assert_int_equal(ts_coord_split_replace(coord, &op, &again, &outcome, &detail), TS_SPLIT_BACKEND_ERROR);
+    assert_int_equal(ts_coord_split_replace(coord, &op, NULL, &first, &outcome, &detail), TS_SPLIT_OK);
+    assert_int_equal(ts_coord_split_replace(coord, &op, NULL, &again, &outcome, &detail),
+                     TS_SPLIT_BACKEND_ERROR);
     assert_int_equal(detail.infra.kind, TS_INFRA_UNKNOWN);
     resolve();
-    assert_int_equal(ts_coord_split_replace(coord, &op, &again, &outcome, &detail), TS_SPLIT_OK);
+    assert_int_equal(ts_coord_split_replace(coord, &op, NULL, &again, &outcome, &detail), TS_SPLIT_OK);
     assert_int_equal(outcome.outcome, TS_OUTCOME_REPLAYED);
     assert_int_equal(again.count, first.count);
     assert_memory_equal(again.children, first.children, first.count * sizeof first.children[0]);
@@ -235,11 +254,58 @@ static void test_an_unknown_split_is_not_refused_for_a_lease_that_ends_meanwhile
     struct ts_split_replace_result result;
     held_back = 1; /* nothing but the parent's old record is to be seen */
     answers_unknown = true;
-    assert_int_equal(ts_coord_split_replace(coord, &op, &result, &outcome, &detail), TS_SPLIT_BACKEND_ERROR);
+    assert_int_equal(ts_coord_split_replace(coord, &op, NULL, &result, &outcome, &detail),
+                     TS_SPLIT_BACKEND_ERROR);
     assert_int_equal(detail.infra.kind, TS_INFRA_UNKNOWN);
     resolve();
-    assert_int_equal(ts_coord_split_replace(coord, &op, &result, &outcome, &detail), TS_SPLIT_OK);
+    assert_int_equal(ts_coord_split_replace(coord, &op, NULL, &result, &outcome, &detail), TS_SPLIT_OK);
     assert_int_equal(outcome.outcome, TS_OUTCOME_REPLAYED);
+}
+
+static enum ts_delete_run_error delete_run(bool *ret_was_there) {
+    struct ts_coord_deleted deleted = {0};
+    const enum ts_delete_run_error error =
+        ts_coord_delete_run(coord, &(struct ts_coord_run_query){tenant, run}, &deleted, &detail);
+    *ret_was_there = deleted.was_there;
+    return error;
+}
+
+static void expect_clean(void) {
+    struct ts_coord_audit audit;
+    assert_int_equal(ts_coord_audit_run(coord, &(struct ts_coord_run_query){tenant, run}, &audit, &detail),
+                     TS_GET_RUN_OK);
+    assert_true(ts_coord_audit_is_clean(&audit));
+}
+
+static void test_a_run_is_not_deleted_before_it_has_ended_on_every_store(void **state) {
+    (void)state;
+    bool was_there;
+    create();
+    held_back = 1;
+    assert_int_equal(end_run(TS_RUN_OP_CANCEL_RUN, new_op()), TS_RUN_TRANSITION_OK);
+    assert_int_equal(delete_run(&was_there), TS_DELETE_RUN_BACKEND_ERROR);
+    assert_int_equal(detail.infra.kind, TS_INFRA_RETRYABLE);
+    resolve();
+    expect_clean();
+    assert_int_equal(delete_run(&was_there), TS_DELETE_RUN_OK);
+    assert_true(was_there);
+    create();
+    expect_clean();
+}
+
+static void test_a_run_whose_deletion_is_being_committed_is_gone(void **state) {
+    (void)state;
+    bool was_there;
+    create();
+    assert_int_equal(end_run(TS_RUN_OP_CANCEL_RUN, new_op()), TS_RUN_TRANSITION_OK);
+    held_back = 1;
+    assert_int_equal(delete_run(&was_there), TS_DELETE_RUN_OK);
+    assert_true(was_there);
+    assert_int_equal(delete_run(&was_there), TS_DELETE_RUN_OK);
+    assert_false(was_there);
+    resolve();
+    create();
+    expect_clean();
 }
 
 static void test_a_run_does_not_end_before_the_children_of_a_split_are_made(void **state) {
@@ -248,15 +314,12 @@ static void test_a_run_does_not_end_before_the_children_of_a_split_are_made(void
     const struct ts_split_replace_op op = split_op((struct split_places){.parent = 0, .children = 1});
     struct ts_split_replace_result result;
     held_back = 1; /* the children's store */
-    assert_int_equal(ts_coord_split_replace(coord, &op, &result, &outcome, &detail), TS_SPLIT_OK);
+    assert_int_equal(ts_coord_split_replace(coord, &op, NULL, &result, &outcome, &detail), TS_SPLIT_OK);
     const struct ts_op_id end = new_op();
     assert_int_equal(end_run(TS_RUN_OP_CANCEL_RUN, end), TS_RUN_TRANSITION_BACKEND_ERROR);
     resolve();
     assert_int_equal(end_run(TS_RUN_OP_CANCEL_RUN, end), TS_RUN_TRANSITION_OK);
-    struct ts_coord_audit audit;
-    assert_int_equal(ts_coord_audit_run(coord, &(struct ts_coord_run_query){tenant, run}, &audit, &detail),
-                     TS_GET_RUN_OK);
-    assert_true(ts_coord_audit_is_clean(&audit));
+    expect_clean();
 }
 
 static void test_a_run_does_not_end_before_registered_shards_are_made(void **state) {
@@ -416,6 +479,8 @@ int main(void) {
         CASE(test_a_repeated_split_does_not_collide_with_itself),
         CASE(test_an_unknown_split_is_not_refused_for_a_lease_that_ends_meanwhile),
         CASE(test_a_run_does_not_end_before_the_children_of_a_split_are_made),
+        CASE(test_a_run_is_not_deleted_before_it_has_ended_on_every_store),
+        CASE(test_a_run_whose_deletion_is_being_committed_is_gone),
         CASE(test_a_run_does_not_end_before_registered_shards_are_made),
         CASE(test_nothing_is_registered_where_the_run_is_not_made_yet),
         CASE(test_nobody_is_told_that_a_run_is_not_there_while_it_is_being_made),

@@ -6,6 +6,7 @@
 #include "base/endian.h"
 #include "coord/coord.h"
 #include "coord/session.h"
+#include "one_store.h"
 #include "store/cluster.h"
 #include "support/cmocka.h"
 #include "support/still_time.h"
@@ -21,9 +22,12 @@ static struct {
     unsigned reads, applies, pauses;
     enum strike strike;
     enum ts_store_result result; /* ERROR */
+    unsigned spared;             /* writes before that */
     unsigned times;              /* writes that are struck */
     void (*between)(void);       /* once, before the next write */
     void (*then)(void);          /* once, after the last write that is struck */
+    unsigned before_read;        /* which read then_read comes before; 0: none */
+    void (*then_read)(void);
     struct ts_event events[64];
     size_t event_count;
 } world;
@@ -37,6 +41,7 @@ static struct {
     size_t used;
 } held;
 
+static unsigned before_write;   /* writes that go on before `between` comes */
 static uint64_t writing;        /* the shard of the write that `between` comes before */
 static struct ts_coord *coord;  /* that is struck */
 static struct ts_coord *others; /* that is not */
@@ -98,17 +103,22 @@ static void run_calls(void *context, struct ts_coord_call *calls, size_t count) 
     (void)context;
     for (size_t i = 0; i < count; i++) {
         if (calls[i].call.kind != TS_CALL_APPLY) {
-            world.reads++;
+            if (++world.reads == world.before_read)
+                world.then_read();
             run_one(&calls[i]);
             continue;
         }
         world.applies++;
-        void (*between)(void) = world.between;
-        world.between = NULL;
+        void (*between)(void) = before_write == 0 ? world.between : NULL;
+        if (before_write == 0)
+            world.between = NULL;
+        else
+            before_write--;
         note_shard(&calls[i].call.batch);
         if (between != NULL)
             between();
-        if (world.strike == NONE || world.times == 0) {
+        if (world.strike == NONE || world.times == 0 || world.spared > 0) {
+            world.spared -= world.spared > 0;
             run_one(&calls[i]);
             continue;
         }
@@ -136,14 +146,7 @@ static void run_quietly(void *context, struct ts_coord_call *calls, size_t count
         run_one(&calls[i]);
 }
 
-static void no_txn(void *context, const struct ts_txn_part *parts, size_t count,
-                   struct ts_txn_result *ret_result) {
-    (void)context;
-    (void)parts;
-    (void)count;
-    (void)ret_result;
-    fail_msg("one store needs no transaction");
-}
+static struct one_store our_store, their_store;
 
 static uint64_t elapsed(void *context) {
     (void)context;
@@ -209,7 +212,7 @@ static struct ts_cursor_op cursor_op(struct ts_op_id op, const char *key) {
 
 static enum ts_checkpoint_error checkpoint(struct ts_coord *by, struct ts_op_id op, const char *key) {
     const struct ts_cursor_op cursor = cursor_op(op, key);
-    return ts_coord_checkpoint(by, &cursor, &outcome, &detail);
+    return ts_coord_checkpoint(by, &cursor, NULL, &outcome, &detail);
 }
 
 static enum ts_run_transition_error end_run(struct ts_coord *by, enum ts_run_op_kind kind,
@@ -233,14 +236,18 @@ static int fresh(void **state) {
     const struct ts_cluster_options options = {.store = {.clock = &test_clock}};
     if (ts_cluster_init("memory:", "xxh64", &options, &world.cluster, &error) != TS_STORE_OK)
         return 1;
-    struct ts_coord_io io = {.router = ts_cluster_router(world.cluster),
+    if (!one_store_init(&our_store, run_calls) || !one_store_init(&their_store, run_quietly))
+        return 1;
+    struct ts_coord_io io = {.context = &our_store,
+                             .router = ts_cluster_router(world.cluster),
                              .place_count = 1,
                              .call = run_calls,
-                             .txn = no_txn,
+                             .txn = one_store_txn,
                              .elapsed_ms = elapsed,
                              .pause_ms = pause_for};
     coord = ts_coord_new_over(&io, &(struct ts_coord_options){.seed = 1, .event = on_event});
     io.call = run_quietly;
+    io.context = &their_store;
     others = ts_coord_new_over(&io, &(struct ts_coord_options){.seed = 2});
     ts_acquire_scratch_init(&scratch);
     return coord == NULL || others == NULL || !ts_tenant_id_from_text(TS_BYTES("acme"), &tenant) ||
@@ -251,6 +258,8 @@ static int clean(void **state) {
     (void)state;
     ts_coord_free(coord);
     ts_coord_free(others);
+    ts_txn_virtual_free(our_store.coordinator);
+    ts_txn_virtual_free(their_store.coordinator);
     ts_cluster_close(world.cluster);
     return 0;
 }
@@ -313,17 +322,17 @@ static void an_operation_whose_reply_is_lost_is_found_done(void **state) {
     struct ts_split_residual_result residual;
     const struct ts_split_residual_op cut = {{tenant, view.lease, new_op()},
                                              {.spec.range.start = BYTES("g")}};
-    assert_int_equal(ts_coord_split_residual(coord, &cut, &residual, &outcome, &detail), TS_SPLIT_OK);
+    assert_int_equal(ts_coord_split_residual(coord, &cut, NULL, &residual, &outcome, &detail), TS_SPLIT_OK);
     expect_found_done(TS_EVENT_SPLIT);
     strike(LOST_REPLY, 1);
     struct ts_renew_result renewed;
     struct ts_lease lease;
     assert_int_equal(
-        ts_coord_renew(coord, &(struct ts_renew_op){tenant, view.lease}, &lease, &renewed, &detail),
+        ts_coord_renew(coord, &(struct ts_renew_op){tenant, view.lease}, NULL, &lease, &renewed, &detail),
         TS_RENEW_OK);
     strike(LOST_REPLY, 1);
     const struct ts_park_op park = {{tenant, view.lease, new_op()}, TS_PARK_OTHER};
-    assert_int_equal(ts_coord_park(coord, &park, &outcome, &detail), TS_PARK_OK);
+    assert_int_equal(ts_coord_park(coord, &park, NULL, &outcome, &detail), TS_PARK_OK);
     expect_found_done(TS_EVENT_PARKED);
     strike(LOST_REPLY, 1);
     const struct ts_unpark_op unpark = {tenant, {run, {1}}, new_op()};
@@ -335,12 +344,13 @@ static void an_operation_whose_reply_is_lost_is_found_done(void **state) {
                                          {.spec.range = {BYTES("d"), BYTES("g")}}};
     struct ts_split_replace_result children;
     const struct ts_split_replace_op replace = {{tenant, view.lease, new_op()}, {parts, 2}};
-    assert_int_equal(ts_coord_split_replace(coord, &replace, &children, &outcome, &detail), TS_SPLIT_OK);
+    assert_int_equal(ts_coord_split_replace(coord, &replace, NULL, &children, &outcome, &detail),
+                     TS_SPLIT_OK);
     expect_found_done(TS_EVENT_SPLIT);
     assert_int_equal(acquire(coord, 2), TS_ACQUIRE_OK);
     strike(LOST_REPLY, 1);
     const struct ts_cursor_op last = cursor_op(new_op(), "i");
-    assert_int_equal(ts_coord_complete(coord, &last, &outcome, &detail), TS_COMPLETE_OK);
+    assert_int_equal(ts_coord_complete(coord, &last, NULL, &outcome, &detail), TS_COMPLETE_OK);
     expect_found_done(TS_EVENT_COMPLETED);
     audit();
     strike(LOST_REPLY, 1);
@@ -441,7 +451,7 @@ static void others_checkpoint(void) {
     struct ts_coord_outcome theirs;
     struct ts_coord_detail ignored;
     const struct ts_cursor_op op = cursor_op((struct ts_op_id){555555}, "d");
-    assert_int_equal(ts_coord_checkpoint(others, &op, &theirs, &ignored), TS_CHECKPOINT_OK);
+    assert_int_equal(ts_coord_checkpoint(others, &op, NULL, &theirs, &ignored), TS_CHECKPOINT_OK);
 }
 
 static void what_others_have_changed_is_read_again(void **state) {
@@ -477,7 +487,7 @@ static void nothing_becomes_active_beside_the_end_of_a_run(void **state) {
     for (uint64_t shard = 1; shard <= 2; shard++) {
         assert_int_equal(acquire(coord, shard), TS_ACQUIRE_OK);
         const struct ts_park_op park = {{tenant, view.lease, new_op()}, TS_PARK_OTHER};
-        assert_int_equal(ts_coord_park(coord, &park, &outcome, &detail), TS_PARK_OK);
+        assert_int_equal(ts_coord_park(coord, &park, NULL, &outcome, &detail), TS_PARK_OK);
     }
     world.between = others_unpark;
     assert_int_equal(end_run(coord, TS_RUN_OP_COMPLETE_RUN, new_op()), TS_RUN_TRANSITION_WRONG_STATUS);
@@ -507,7 +517,7 @@ static void others_split(void) {
     struct ts_coord_detail ignored;
     const struct ts_split_residual_op cut = {{tenant, view.lease, {888888}},
                                              {.spec.range.start = BYTES("g")}};
-    assert_int_equal(ts_coord_split_residual(others, &cut, &residual, &theirs, &ignored), TS_SPLIT_OK);
+    assert_int_equal(ts_coord_split_residual(others, &cut, NULL, &residual, &theirs, &ignored), TS_SPLIT_OK);
 }
 
 static void shards_that_others_make_count_for_who_ends_the_run(void **state) {
@@ -634,7 +644,7 @@ static void one_that_may_have_been_done_is_unknown_when_damage_hides_it(void **s
     struct ts_split_residual_result residual;
     const struct ts_split_residual_op cut = {{tenant, view.lease, new_op()},
                                              {.spec.range.start = BYTES("g")}};
-    assert_int_equal(ts_coord_split_residual(coord, &cut, &residual, &outcome, &detail),
+    assert_int_equal(ts_coord_split_residual(coord, &cut, NULL, &residual, &outcome, &detail),
                      TS_SPLIT_BACKEND_ERROR);
     assert_int_equal(detail.infra.kind, TS_INFRA_UNKNOWN);
     strike(LOST_REQUEST, 1);
@@ -697,20 +707,20 @@ static void what_comes_late_is_told_with_the_deadline(void **state) {
     assert_int_equal(checkpoint(coord, new_op(), "c"), TS_CHECKPOINT_LEASE_EXPIRED);
     expect_late(deadline_ms);
     const struct ts_cursor_op last = cursor_op(new_op(), "c");
-    assert_int_equal(ts_coord_complete(coord, &last, &outcome, &detail), TS_COMPLETE_LEASE_EXPIRED);
+    assert_int_equal(ts_coord_complete(coord, &last, NULL, &outcome, &detail), TS_COMPLETE_LEASE_EXPIRED);
     expect_late(deadline_ms);
     const struct ts_park_op park = {{tenant, view.lease, new_op()}, TS_PARK_OTHER};
-    assert_int_equal(ts_coord_park(coord, &park, &outcome, &detail), TS_PARK_LEASE_EXPIRED);
+    assert_int_equal(ts_coord_park(coord, &park, NULL, &outcome, &detail), TS_PARK_LEASE_EXPIRED);
     expect_late(deadline_ms);
     struct ts_lease lease = view.lease;
     struct ts_renew_result renewed;
     const struct ts_renew_op renew = {tenant, lease};
-    assert_int_equal(ts_coord_renew(coord, &renew, &lease, &renewed, &detail), TS_RENEW_LEASE_EXPIRED);
+    assert_int_equal(ts_coord_renew(coord, &renew, NULL, &lease, &renewed, &detail), TS_RENEW_LEASE_EXPIRED);
     expect_late(deadline_ms);
     struct ts_split_residual_result residual;
     const struct ts_split_residual_op cut = {{tenant, view.lease, new_op()},
                                              {.spec.range.start = BYTES("g")}};
-    assert_int_equal(ts_coord_split_residual(coord, &cut, &residual, &outcome, &detail),
+    assert_int_equal(ts_coord_split_residual(coord, &cut, NULL, &residual, &outcome, &detail),
                      TS_SPLIT_LEASE_EXPIRED);
     expect_late(deadline_ms);
     strike(NONE, 0);
@@ -813,10 +823,11 @@ static void others_take_the_last_place(void) {
 static void the_last_place_is_given_once(void **state) {
     (void)state;
     struct ts_coord *limited =
-        ts_coord_new_over(&(struct ts_coord_io){.router = ts_cluster_router(world.cluster),
+        ts_coord_new_over(&(struct ts_coord_io){.context = &our_store,
+                                                .router = ts_cluster_router(world.cluster),
                                                 .place_count = 1,
                                                 .call = run_calls,
-                                                .txn = no_txn,
+                                                .txn = one_store_txn,
                                                 .elapsed_ms = elapsed,
                                                 .pause_ms = pause_for},
                           &(struct ts_coord_options){.seed = 3, .tenant_shard_max = 3});
@@ -842,23 +853,186 @@ static void time_runs_on(void) {
 static void what_takes_long_is_tried_less_often(void **state) {
     (void)state;
     assert_int_equal(make_run(coord, new_op()), TS_CREATE_RUN_OK);
-    strike_with(TS_STORE_BUSY, 1000);
+    strike(LOST_REQUEST, 1000);
     world.between = time_runs_on;
     assert_int_equal(acquire(coord, 1), TS_ACQUIRE_BACKEND_ERROR);
-    assert_int_equal(detail.infra.kind, TS_INFRA_RETRYABLE);
+    assert_int_equal(detail.infra.kind, TS_INFRA_UNKNOWN);
     assert_int_equal(world.applies, 3);
 }
 
-static void busy_stores_are_tried_again(void **state) {
+/* retry.max_retries is 3, and the first retry is immediate. */
+static void what_passes_is_tried_again_by_the_transaction(void **state) {
     (void)state;
     assert_int_equal(make_run(coord, new_op()), TS_CREATE_RUN_OK);
-    strike_with(TS_STORE_BUSY, 4);
+    strike_with(TS_STORE_BUSY, 3);
     assert_int_equal(acquire(coord, 1), TS_ACQUIRE_OK);
-    assert_int_equal(world.applies, 5);
-    assert_int_equal(world.pauses, 4);
-    strike_with(TS_STORE_LOCK_CONFLICT, 4);
+    assert_int_equal(world.applies, 4);
+    assert_int_equal(our_store.sleeps, 2);
+    assert_int_equal(world.reads, 3); /* record and guard once, and the capacity */
+    assert_int_equal(world.pauses, 0);
+    strike_with(TS_STORE_UNAVAILABLE, 4);
+    assert_int_equal(checkpoint(coord, new_op(), "c"), TS_CHECKPOINT_BACKEND_ERROR);
+    assert_int_equal(detail.infra.kind, TS_INFRA_RETRYABLE);
+    assert_int_equal(world.applies, 4);
+    strike_with(TS_STORE_LOCK_CONFLICT, 9);
     assert_int_equal(checkpoint(coord, new_op(), "c"), TS_CHECKPOINT_OK);
+    assert_int_equal(world.applies, 10);
     audit();
+}
+
+/* The write that arms the cooldown of the first claim comes after that of the second. */
+static void a_cooldown_that_is_written_late_does_not_shorten_a_later_one(void **state) {
+    (void)state;
+    struct ts_run_config cool = config();
+    cool.cooldown_ms = 1000;
+    const struct ts_create_run_op create = {tenant, run, cool};
+    const struct ts_register_op registered = {tenant, run, new_op(), {shards, 2}};
+    assert_int_equal(
+        ts_coord_create_run_with_shards(others, &create, &registered, &memory, &outcome, &detail),
+        TS_CREATE_RUN_OK);
+    strike(HELD_UP, 1);
+    world.spared = 1; /* the acquire */
+    assert_int_equal(claim(coord), TS_CLAIM_OK);
+    assert_int_equal(world.times, 0);
+    strike(NONE, 0);
+    now_ms += 500;
+    assert_int_equal(claim(coord), TS_CLAIM_OK);
+    struct ts_call late = {.kind = TS_CALL_APPLY, .batch = {held.ops, held.count}};
+    (void)ts_store_run(ts_cluster_store(world.cluster, held.place), &late);
+    now_ms += 600;
+    assert_int_equal(claim(coord), TS_CLAIM_THROTTLED);
+    assert_int_equal(detail.retry_after.ms, now_ms + 400);
+}
+
+enum { DELETED = 600 };
+
+static void make_large_run(void) {
+    static struct ts_new_shard many[DELETED];
+    static char keys[DELETED + 1][8];
+    for (size_t i = 0; i <= DELETED; i++)
+        snprintf(keys[i], sizeof keys[i], "%06zu", i);
+    for (size_t i = 0; i < DELETED; i++)
+        many[i] = (struct ts_new_shard){
+            .has_id = true,
+            .id = {i + 1},
+            .spec.range = {ts_bytes_of_cstring(keys[i]), ts_bytes_of_cstring(keys[i + 1])}};
+    const struct ts_create_run_op create = {tenant, run, config()};
+    const struct ts_register_op registered = {tenant, run, new_op(), {many, DELETED}};
+    assert_int_equal(
+        ts_coord_create_run_with_shards(others, &create, &registered, &memory, &outcome, &detail),
+        TS_CREATE_RUN_OK);
+    assert_int_equal(acquire(others, 3), TS_ACQUIRE_OK);
+    assert_int_equal(end_run(others, TS_RUN_OP_CANCEL_RUN, new_op()), TS_RUN_TRANSITION_OK);
+}
+
+static enum ts_delete_run_error delete_run(struct ts_coord *by, struct ts_coord_deleted *ret_deleted) {
+    const struct ts_coord_run_query query = {tenant, run};
+    return ts_coord_delete_run(by, &query, ret_deleted, &detail);
+}
+
+/* 600 shards are three batches; the fourth write is that of the run itself. */
+static void a_deletion_that_is_stopped_goes_on_where_it_was(void **state) {
+    (void)state;
+    for (unsigned stopped_at = 0; stopped_at < 4; stopped_at++) {
+        make_large_run();
+        struct ts_coord_deleted first = {0}, rest = {0};
+        strike_with(TS_STORE_UNAVAILABLE, 1000);
+        world.spared = stopped_at;
+        assert_int_equal(delete_run(coord, &first), TS_DELETE_RUN_BACKEND_ERROR);
+        assert_int_equal(world.applies, stopped_at + 4); /* with three retries of the last */
+        /* What is left is whole, is not made anew beside it, and can be seen. */
+        audit();
+        assert_int_equal(make_run(others, new_op()), TS_CREATE_RUN_REGISTER_SHARDS_FAILED);
+        struct ts_shard_counts counts;
+        const struct ts_coord_run_query query = {tenant, run};
+        assert_int_equal(ts_coord_run_counts(others, &query, &counts, &detail), TS_GET_RUN_OK);
+        const uint64_t left = stopped_at < 3 ? DELETED - stopped_at * 256 : 0;
+        assert_int_equal(counts.active, left);
+        strike(NONE, 0);
+        assert_int_equal(delete_run(coord, &rest), TS_DELETE_RUN_OK);
+        assert_true(rest.was_there);
+        assert_int_equal(rest.shards, left);
+        struct ts_run_record record;
+        assert_int_equal(ts_coord_get_run(others, &query, &record, &detail), TS_GET_RUN_RUN_NOT_FOUND);
+    }
+}
+
+static void a_deletion_whose_replies_are_lost_is_found_done(void **state) {
+    (void)state;
+    for (unsigned lost = 0; lost < 4; lost++) {
+        make_large_run();
+        struct ts_coord_deleted deleted = {0};
+        strike(LOST_REPLY, 1);
+        world.spared = lost;
+        assert_int_equal(delete_run(coord, &deleted), TS_DELETE_RUN_OK);
+        assert_true(deleted.was_there);
+        /* Whoever finds no run waits for one that is being made: one write more. */
+        assert_int_equal(world.applies, lost < 3 ? 4 : 5);
+        strike(NONE, 0);
+        assert_int_equal(delete_run(others, &deleted), TS_DELETE_RUN_OK);
+        assert_false(deleted.was_there);
+    }
+}
+
+static void others_replace_the_run(void) {
+    struct ts_coord_deleted deleted;
+    assert_int_equal(delete_run(others, &deleted), TS_DELETE_RUN_OK);
+    assert_int_equal(make_run(others, new_op()), TS_CREATE_RUN_OK);
+}
+
+/* Somebody else deletes the run and makes a new one of the same id, which is not the one that was to be deleted. */
+static void a_deletion_never_touches_a_new_run_of_the_same_id(void **state) {
+    (void)state;
+    for (unsigned batch = 0; batch < 4; batch++) {
+        make_large_run();
+        struct ts_coord_deleted deleted = {0};
+        strike(NONE, 0);
+        before_write = batch;
+        world.between = others_replace_the_run;
+        assert_int_equal(delete_run(coord, &deleted), TS_DELETE_RUN_WRONG_STATUS);
+        assert_null(world.between);
+        audit();
+        struct ts_shard_counts counts;
+        const struct ts_coord_run_query query = {tenant, run};
+        assert_int_equal(ts_coord_run_counts(others, &query, &counts, &detail), TS_GET_RUN_OK);
+        assert_int_equal(counts.active, 2);
+        assert_int_equal(end_run(others, TS_RUN_OP_CANCEL_RUN, new_op()), TS_RUN_TRANSITION_OK);
+        assert_int_equal(delete_run(others, &deleted), TS_DELETE_RUN_OK);
+    }
+}
+
+/* The same between reading the guard and the shards: the shards that are seen are those of the new run. */
+static void a_deletion_takes_no_new_shards_for_old_ones(void **state) {
+    (void)state;
+    make_large_run();
+    struct ts_coord_deleted deleted = {0};
+    strike(NONE, 0);
+    world.before_read = 3;
+    world.then_read = others_replace_the_run;
+    assert_int_equal(delete_run(coord, &deleted), TS_DELETE_RUN_WRONG_STATUS);
+    assert_int_equal(deleted.shards, 0);
+    audit();
+    struct ts_shard_counts counts;
+    const struct ts_coord_run_query query = {tenant, run};
+    assert_int_equal(ts_coord_run_counts(others, &query, &counts, &detail), TS_GET_RUN_OK);
+    assert_int_equal(counts.active, 2);
+}
+
+static void another_deletion_is_stopped_after_a_batch(void) {
+    struct ts_coord_deleted deleted;
+    strike_with(TS_STORE_UNAVAILABLE, 1000);
+    world.spared = 1;
+    assert_int_equal(delete_run(coord, &deleted), TS_DELETE_RUN_BACKEND_ERROR);
+    strike(NONE, 0);
+}
+
+static void shards_that_another_deletion_has_deleted_are_not_counted_down_again(void **state) {
+    (void)state;
+    make_large_run();
+    struct ts_coord_deleted deleted = {0};
+    world.between = another_deletion_is_stopped_after_a_batch;
+    assert_int_equal(delete_run(coord, &deleted), TS_DELETE_RUN_OK);
+    assert_int_equal(deleted.shards, DELETED - 256);
 }
 
 #define TEST(function) cmocka_unit_test_setup_teardown(function, fresh, clean)
@@ -888,8 +1062,14 @@ int main(void) {
         TEST(who_meets_another_worker_goes_elsewhere),
         TEST(a_lease_is_claimed_at_its_deadline_and_not_before),
         TEST(the_last_place_is_given_once),
-        TEST(busy_stores_are_tried_again),
+        TEST(what_passes_is_tried_again_by_the_transaction),
         TEST(what_takes_long_is_tried_less_often),
+        TEST(a_cooldown_that_is_written_late_does_not_shorten_a_later_one),
+        TEST(a_deletion_that_is_stopped_goes_on_where_it_was),
+        TEST(a_deletion_whose_replies_are_lost_is_found_done),
+        TEST(shards_that_another_deletion_has_deleted_are_not_counted_down_again),
+        TEST(a_deletion_takes_no_new_shards_for_old_ones),
+        TEST(a_deletion_never_touches_a_new_run_of_the_same_id),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -266,8 +266,8 @@ static int work(uint64_t number) {
         fprintf(stderr, "# %s\n", txn_error.text);
         return 1;
     }
-    worker.coord = ts_coord_new(cluster, coordinator,
-                                &(struct ts_coord_options){.event = on_event, .event_context = &worker});
+    worker.coord =
+        ts_coord_new(cluster, coordinator, &(struct ts_coord_options){.event = on_event, .context = &worker});
     struct ts_coord_worker who = {.tenant = tenant};
     char name[24];
     snprintf(name, sizeof name, "w%" PRIu64, number);

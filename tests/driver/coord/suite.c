@@ -229,6 +229,14 @@ enum ts_run_transition_error suite_end(enum ts_run_op_kind kind, struct ts_op_id
     DONE(run_transition, error);
 }
 
+enum ts_delete_run_error suite_delete(void) {
+    prepare();
+    const struct ts_coord_run_query query = {suite.tenant, suite.run};
+    const enum ts_delete_run_error error =
+        ts_coord_delete_run(suite.coord, &query, &suite.deleted, &suite.detail);
+    DONE(delete_run, error);
+}
+
 enum ts_acquire_error suite_acquire(uint64_t shard, const char *worker, struct ts_lease *ret_lease) {
     prepare();
     const struct ts_acquire_op op = {suite.tenant, suite_shard(shard), suite_worker(worker)};
@@ -253,7 +261,8 @@ enum ts_claim_error suite_claim(const char *worker, struct ts_lease *ret_lease) 
 enum ts_renew_error suite_renew(struct ts_lease *lease) {
     prepare();
     const struct ts_renew_op op = {suite.tenant, *lease};
-    const enum ts_renew_error error = ts_coord_renew(suite.coord, &op, lease, &suite.renewed, &suite.detail);
+    const enum ts_renew_error error =
+        ts_coord_renew(suite.coord, &op, NULL, lease, &suite.renewed, &suite.detail);
     DONE(renew, error);
 }
 
@@ -262,7 +271,7 @@ enum ts_checkpoint_error suite_checkpoint(const struct ts_lease *lease, struct t
     prepare();
     const struct ts_cursor_op op = {{suite.tenant, *lease, op_id}, cursor};
     const enum ts_checkpoint_error error =
-        ts_coord_checkpoint(suite.coord, &op, &suite.outcome, &suite.detail);
+        ts_coord_checkpoint(suite.coord, &op, NULL, &suite.outcome, &suite.detail);
     NOTE(checkpoint, error == TS_CHECKPOINT_OK);
     DONE(checkpoint, error);
 }
@@ -271,7 +280,8 @@ enum ts_complete_error suite_complete(const struct ts_lease *lease, struct ts_op
                                       struct ts_cursor cursor) {
     prepare();
     const struct ts_cursor_op op = {{suite.tenant, *lease, op_id}, cursor};
-    const enum ts_complete_error error = ts_coord_complete(suite.coord, &op, &suite.outcome, &suite.detail);
+    const enum ts_complete_error error =
+        ts_coord_complete(suite.coord, &op, NULL, &suite.outcome, &suite.detail);
     NOTE(complete, error == TS_COMPLETE_OK);
     DONE(complete, error);
 }
@@ -280,7 +290,7 @@ enum ts_park_error suite_park(const struct ts_lease *lease, struct ts_op_id op_i
                               enum ts_park_reason reason) {
     prepare();
     const struct ts_park_op op = {{suite.tenant, *lease, op_id}, reason};
-    const enum ts_park_error error = ts_coord_park(suite.coord, &op, &suite.outcome, &suite.detail);
+    const enum ts_park_error error = ts_coord_park(suite.coord, &op, NULL, &suite.outcome, &suite.detail);
     NOTE(park, error == TS_PARK_OK);
     DONE(park, error);
 }
@@ -298,7 +308,7 @@ enum ts_split_error suite_split_replace(const struct ts_lease *lease, struct ts_
     prepare();
     const struct ts_split_replace_op op = {{suite.tenant, *lease, op_id}, {children, count}};
     const enum ts_split_error error =
-        ts_coord_split_replace(suite.coord, &op, &suite.children, &suite.outcome, &suite.detail);
+        ts_coord_split_replace(suite.coord, &op, NULL, &suite.children, &suite.outcome, &suite.detail);
     NOTE(split_replace, error == TS_SPLIT_OK);
     DONE(split, error);
 }
@@ -310,7 +320,7 @@ enum ts_split_error suite_split_residual(const struct ts_lease *lease, struct ts
         {suite.tenant, *lease, op_id},
         {.spec = {.range = {.start = cut}, .metadata = TS_BYTES("mEtA-residual")}, .cursor = cursor}};
     const enum ts_split_error error =
-        ts_coord_split_residual(suite.coord, &op, &suite.residual, &suite.outcome, &suite.detail);
+        ts_coord_split_residual(suite.coord, &op, NULL, &suite.residual, &suite.outcome, &suite.detail);
     NOTE(split_residual, error == TS_SPLIT_OK);
     DONE(split, error);
 }
@@ -347,6 +357,7 @@ void suite_expect_foreign(struct ts_lease *lease) {
     EXPECT(run_transition, suite_end(TS_RUN_OP_COMPLETE_RUN, suite_op()), TS_RUN_TRANSITION_TENANT_MISMATCH);
     EXPECT(run_transition, suite_end(TS_RUN_OP_FAIL_RUN, suite_op()), TS_RUN_TRANSITION_TENANT_MISMATCH);
     EXPECT(run_transition, suite_end(TS_RUN_OP_CANCEL_RUN, suite_op()), TS_RUN_TRANSITION_TENANT_MISMATCH);
+    EXPECT(delete_run, suite_delete(), TS_DELETE_RUN_TENANT_MISMATCH);
     EXPECT(acquire, suite_acquire(1, "b", NULL), TS_ACQUIRE_TENANT_MISMATCH);
     EXPECT(claim, suite_claim("b", NULL), TS_CLAIM_TENANT_MISMATCH);
     EXPECT(renew, suite_renew(lease), TS_RENEW_TENANT_MISMATCH);
@@ -443,8 +454,8 @@ static int close_all(void **state) {
 
 int suite_main(const struct suite_fixture *fixture) {
     static const struct CMUnitTest *const files[] = {
-        suite_run_tests,     suite_lease_tests,     suite_split_tests, suite_claim_tests,
-        suite_session_tests, suite_weak_spot_tests, suite_damage_tests};
+        suite_run_tests,   suite_delete_tests,  suite_lease_tests,     suite_split_tests,
+        suite_claim_tests, suite_session_tests, suite_weak_spot_tests, suite_damage_tests};
     static struct CMUnitTest tests[256];
     size_t count = 0;
     suite.fixture = fixture;

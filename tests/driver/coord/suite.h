@@ -53,6 +53,7 @@ struct suite {
     struct ts_split_replace_result children;
     struct ts_split_residual_result residual;
     struct ts_renew_result renewed;
+    struct ts_coord_deleted deleted;
     struct ts_event events[SUITE_EVENTS_MAX]; /* of this test */
     size_t event_count;
 };
@@ -95,6 +96,7 @@ enum ts_create_run_error suite_create_with(const struct ts_run_config *config, s
                                            const struct ts_new_shard *shards, size_t count);
 enum ts_get_run_error suite_get_run(struct ts_run_record *ret_run);
 enum ts_run_transition_error suite_end(enum ts_run_op_kind kind, struct ts_op_id op);
+enum ts_delete_run_error suite_delete(void);
 enum ts_acquire_error suite_acquire(uint64_t shard, const char *worker, struct ts_lease *ret_lease);
 enum ts_claim_error suite_claim(const char *worker, struct ts_lease *ret_lease);
 enum ts_renew_error suite_renew(struct ts_lease *lease);
@@ -145,8 +147,9 @@ void suite_wrong(enum ts_error_variant error, const char *file, int line);
 #define expect_replayed() assert_int_equal(suite.outcome.outcome, TS_OUTCOME_REPLAYED)
 
 /* The tests of each file, at the end of which stands {0}. */
-extern const struct CMUnitTest suite_run_tests[], suite_lease_tests[], suite_split_tests[],
-    suite_claim_tests[], suite_weak_spot_tests[], suite_damage_tests[], suite_session_tests[];
+extern const struct CMUnitTest suite_run_tests[], suite_delete_tests[], suite_lease_tests[],
+    suite_split_tests[], suite_claim_tests[], suite_weak_spot_tests[], suite_damage_tests[],
+    suite_session_tests[];
 
 int suite_fresh(void **state);
 #define suite_test(function) cmocka_unit_test_setup(function, suite_fresh)

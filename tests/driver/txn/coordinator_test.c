@@ -112,7 +112,11 @@ static void a_commit_tells_where_its_time_went(void **state) {
     assert_true(l->commit_barrier_us >= 30000);
     assert_true(l->commit_wal_us >= 20000);
     assert_true(result.places[1].rpc_us >= 40000);
-    uint64_t sum = l->coord_queue_us + l->route_plan_us + l->shard_rpc_max_us + l->read_phase_us +
+    uint64_t longest_us = 0;
+    for (size_t i = 0; i < result.place_count; i++)
+        longest_us = result.places[i].rpc_us > longest_us ? result.places[i].rpc_us : longest_us;
+    assert_int_equal(l->shard_rpc_max_us, longest_us);
+    uint64_t sum = l->coord_queue_us + l->route_plan_us + l->other_rpc_us + l->read_phase_us +
                    l->lock_validate_us + l->prepare_wal_us + l->commit_barrier_us + l->commit_wal_us +
                    l->replication_ack_us + l->gc_impact_us + l->retry_backoff_us;
     assert_true(sum <= l->total_us);
@@ -503,6 +507,7 @@ static void admission_refuses_when_it_is_full_and_local_ones_need_no_place(void 
 static void fail_fast_ends_at_the_first_phase_that_is_over_and_says_which(void **state) {
     (void)state;
     stage.config.timeouts.prepare_us = 60000;
+    stage.config.timeouts.prepare_given = true;
     stage_open(&stage);
     hold();
     struct ts_txn_options once = {.once = true};
@@ -573,6 +578,34 @@ static void the_breaker_opens_after_failures_of_stores_and_recovers(void **state
     expect_outcome(TS_TXN_COMMITTED, "00000");
 }
 
+/* H2PC-4, for each store. */
+static void a_store_that_is_down_keeps_nobody_from_the_others(void **state) {
+    (void)state;
+    const struct ts_txn_options once = {.once = true};
+    stage.config.breaker.failure_threshold = 2;
+    stage_open(&stage);
+    run(3, NULL);
+    stage_fault(&stage, 2, TS_CALL_APPLY, TS_FAULT_ERROR, TS_STORE_UNAVAILABLE, 0);
+    struct ts_op there = stage_add(key[2], 1), here = stage_add(key[0], 1);
+    for (uint32_t i = 0; i < 3; i++) {
+        ts_txn_run(stage.coordinator, &there, 1, &once, &result);
+        expect_outcome(i < 2 ? TS_TXN_ABORTED : TS_TXN_REFUSED, i < 2 ? "40000" : "53300");
+        assert_int_equal(result.attempts, i < 2);
+    }
+    /* At once, with the store's name, and on this store only. */
+    assert_string_equal(result.cause, "circuit_breaker");
+    assert_non_null(strstr(result.text, ts_store_name(ts_cluster_store(stage.cluster, 2))));
+    run(3, &once);
+    expect_outcome(TS_TXN_REFUSED, "53300");
+    run(2, &once);
+    expect_outcome(TS_TXN_COMMITTED, "00000");
+    ts_txn_run(stage.coordinator, &here, 1, &once, &result);
+    expect_outcome(TS_TXN_COMMITTED, "00000");
+    assert_true(shows("turnstone_xs_circuit_breaker_trips 1"));
+    assert_true(shows("turnstone_xs_circuit_breaker_state{state=\"Open\"} 1"));
+    expect_numbers(3, 2, 1);
+}
+
 /* H2PC-5 */
 static void a_conflict_is_tried_again_under_a_new_id(void **state) {
     (void)state;
@@ -582,8 +615,94 @@ static void a_conflict_is_tried_again_under_a_new_id(void **state) {
     run(3, NULL);
     expect_outcome(TS_TXN_COMMITTED, "00000");
     assert_true(result.attempts >= 2);
-    assert_true(result.latency.retry_backoff_us > 0);
+    /* The first attempt gave way, and its successor waits in the queue of the lock; the next one backs off. */
+    assert_int_equal(result.latency.retry_backoff_us > 0, result.attempts > 2);
     expect_numbers(1, 1, 1);
+    stage_fault(&stage, 1, TS_CALL_PREPARE, TS_FAULT_ERROR, TS_STORE_LOCK_CONFLICT, 1);
+    run(2, NULL);
+    expect_outcome(TS_TXN_COMMITTED, "00000");
+    assert_int_equal(result.attempts, 2);
+    assert_true(result.latency.retry_backoff_us > 0);
+    expect_numbers(2, 2, 1);
+}
+
+/* What is given ends the wait for a lock, and is what its caller is told. */
+static void a_lock_is_waited_for_until_the_total_unless_told_otherwise(void **state) {
+    (void)state;
+    stage.config.timeouts.prepare_us = 40000;
+    stage.config.timeouts.total_us = 1000000;
+    stage.config.retry.max_retries = 1;
+    stage.config.retry.retry_budget_us = 0;
+    stage.config.timeouts.retry_ceiling_us = 200000;
+    stage.config.retry.max_backoff_us = stage.config.retry.initial_backoff_us;
+    struct ts_txn_config *config = &stage.config;
+    const struct {
+        bool *given;
+        const char *timeout;
+        const char *text;
+    } rows[] = {
+        {NULL, "Total", "timeouts.total"},
+        {&config->timeouts.retry_ceiling_given, "RetryCeiling", "timeouts.retry_ceiling"},
+        {&config->timeouts.prepare_given, "Prepare", "timeouts.prepare"},
+        {&config->retry.max_retries_given, NULL, "retry.max_retries used up"},
+        {&config->retry.retry_budget_given, NULL, "retry.retry_budget used up"},
+    };
+    for (size_t i = 0; i < sizeof rows / sizeof rows[0]; i++) {
+        if (rows[i].given != NULL)
+            *rows[i].given = true;
+        stage_open(&stage);
+        hold();
+        run(3, NULL);
+        assert_int_equal(result.outcome, TS_TXN_ABORTED);
+        if (rows[i].timeout == NULL)
+            assert_null(result.timeout);
+        else
+            assert_string_equal(result.timeout, rows[i].timeout);
+        assert_non_null(strstr(result.text, rows[i].text));
+        assert_int_equal(result.latency.total_us >= 1000000, i == 0);
+        let_go();
+        stage_close(&stage);
+        if (rows[i].given != NULL)
+            *rows[i].given = false;
+    }
+}
+
+/* What is told as backing off was slept: the total, which is measured, has it in it. */
+static void backing_off_takes_the_time_that_it_says(void **state) {
+    (void)state;
+    stage.config.retry.initial_backoff_us = 30000;
+    stage_open(&stage);
+    stage_fault(&stage, 1, TS_CALL_PREPARE, TS_FAULT_ERROR, TS_STORE_UNAVAILABLE, 3);
+    run(3, NULL);
+    expect_outcome(TS_TXN_COMMITTED, "00000");
+    assert_true(result.attempts >= 3);
+    assert_true(result.latency.retry_backoff_us >= 30000);
+    assert_true(result.latency.total_us >= result.latency.retry_backoff_us);
+}
+
+/* A store whose calls stall, as RocksDB's do while it compacts. */
+enum { STALL_US = 1234 };
+static const struct ts_engine *unstalled;
+
+static void start_stalled(struct ts_store *store, struct ts_call *call) {
+    unstalled->start(store, call);
+    call->stall_us += STALL_US;
+}
+
+static void stalls_of_a_store_are_told(void **state) {
+    (void)state;
+    stage_open(&stage);
+    run(3, NULL);
+    assert_int_equal(result.latency.gc_impact_us, 0);
+    struct ts_store *store = ts_cluster_store(stage.cluster, 1);
+    unstalled = store->engine;
+    struct ts_engine stalled = *unstalled;
+    stalled.start = start_stalled;
+    store->engine = &stalled;
+    run(3, NULL);
+    store->engine = unstalled;
+    expect_outcome(TS_TXN_COMMITTED, "00000");
+    assert_true(result.latency.gc_impact_us >= STALL_US);
 }
 
 /* H2PC-6 */
@@ -728,7 +847,11 @@ int main(void) {
         DRIVER(best_effort_ends_at_the_total_only),
         DRIVER(a_stalled_transaction_is_aborted_and_explained),
         DRIVER(the_breaker_opens_after_failures_of_stores_and_recovers),
+        DRIVER(a_store_that_is_down_keeps_nobody_from_the_others),
         DRIVER(a_conflict_is_tried_again_under_a_new_id),
+        DRIVER(backing_off_takes_the_time_that_it_says),
+        DRIVER(stalls_of_a_store_are_told),
+        DRIVER(a_lock_is_waited_for_until_the_total_unless_told_otherwise),
         DRIVER(permanent_errors_are_not_tried_again),
         DRIVER(metrics_show_what_happened),
         DRIVER(closing_leaves_no_records),

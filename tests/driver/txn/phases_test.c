@@ -29,6 +29,7 @@ static int set_up(void **state) {
     struct ts_timeouts *timeouts = &stage.config.timeouts;
     timeouts->coord_queue_us = timeouts->shard_rpc_us = timeouts->prepare_us = timeouts->commit_us =
         timeouts->lock_validate_us = timeouts->retry_ceiling_us = timeouts->total_us = LONG_US;
+    timeouts->prepare_given = timeouts->lock_validate_given = timeouts->retry_ceiling_given = true;
     timeouts->shard_rpc_us =
         500000; /* what a call in the background may take, so that closing does not wait */
     stage.config.breaker.probe_timeout_us = LONG_US;

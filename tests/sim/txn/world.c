@@ -234,7 +234,7 @@ size_t coordinator_begin(struct world *world, size_t index, const uint32_t *plac
         if (i > 0)
             txn__places_add(&run->entry->participants, places[i]);
     }
-    struct txn__run_options options = {.taken = world->taken};
+    struct txn__run_options options = {.in_order = world->in_order, .taken = world->taken};
     txn__run_init(&run->run, run->members, count, 0, &options);
     run->run.own_ops_from = 2;
     return r;

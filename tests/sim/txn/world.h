@@ -99,6 +99,7 @@ struct world_resolver {
 
 struct world {
     struct txn__taken taken;
+    bool in_order; /* attempts that begin prepare one participant after the other */
     struct ts_store_clock clock;
     uint64_t now_ms;
     struct ts_memory *memories[STORES];

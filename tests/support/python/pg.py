@@ -49,7 +49,8 @@ def _server_user():
     raise RuntimeError("there is neither a user postgres nor nobody to run a server as")
 
 
-def _reachable(folder):
+def reachable(folder):
+    """Whether users other than root can get there; always true for a test that root does not run."""
     while True:
         if os.geteuid() == 0 and not os.stat(folder).st_mode & stat.S_IXOTH:
             return False
@@ -70,7 +71,7 @@ def _make_template():
     tmp = os.environ.get("TMPDIR", "/tmp")
     if os.geteuid() == 0 and os.path.realpath(tmp) != "/tmp":
         os.chmod(tmp, 0o711)  # the test's own folder
-    base = tempfile.mkdtemp(prefix="pg-", dir=tmp if _reachable(os.path.realpath(tmp)) else "/tmp")
+    base = tempfile.mkdtemp(prefix="pg-", dir=tmp if reachable(os.path.realpath(tmp)) else "/tmp")
     atexit.register(shutil.rmtree, base, ignore_errors=True)
     os.chmod(base, 0o711)
     user = _server_user()

@@ -5,8 +5,13 @@ import shutil
 import subprocess
 import sys
 import tempfile
+import time
 
 PROGRAM = os.path.abspath(sys.argv[1])
+
+with open(PROGRAM, "rb") as program:
+    _bytes = program.read()
+    IS_SANITIZED = b"__asan_init" in _bytes or b"__tsan_init" in _bytes
 
 # Whoever runs the tests keeps their own state, and nobody else's decides what a test sees.
 os.environ["XDG_STATE_HOME"] = tempfile.mkdtemp(prefix="turnstone-test-state-")
@@ -36,9 +41,8 @@ def run(*arguments, stdin="", env=None, **options):
         environment.pop(name, None)
         if value is not None:
             environment[name] = value
-    options.setdefault("stdout", subprocess.PIPE)
-    done = subprocess.run([PROGRAM, *arguments], input=stdin, stderr=subprocess.PIPE, text=True, timeout=300,
-                          env=environment, **options)
+    options = {"stdout": subprocess.PIPE, "timeout": 300, **options}
+    done = subprocess.run([PROGRAM, *arguments], input=stdin, stderr=subprocess.PIPE, text=True, env=environment, **options)
     return Result(done)
 
 
@@ -57,3 +61,14 @@ def complains(status, expected, *arguments, **options):
     if result.status != status or not one_line or not all(part in result.err for part in parts):
         raise AssertionError(f"{arguments}: expected status {status} and {parts}, found {result}")
     return result
+
+
+def peak_kib(*arguments, **options):
+    """The most memory of its own that the program has, mapped files apart, as far as looking often sees it; and its status."""
+    child = subprocess.Popen([PROGRAM, *without_state(arguments)], stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL, **options)
+    peak = 0
+    while child.poll() is None:
+        with open(f"/proc/{child.pid}/status") as file:
+            peak = max([peak] + [int(line.split()[1]) for line in file if line.startswith("RssAnon")])
+        time.sleep(0.002)
+    return peak, child.returncode

@@ -75,6 +75,68 @@ static void mixed_crosses_stores_every_fifth_time(void **state) {
     assert_int_equal(crossing, 200);
 }
 
+/* Whether each key that is put is checked before, with a version that is yet to be read. */
+static void expect_reads(void) {
+    assert_true(txn.reads);
+    for (size_t i = 0; i < txn.count; i += 2) {
+        assert_int_equal(txn.ops[i].kind, TS_OP_CHECK);
+        assert_int_equal(txn.ops[i + 1].kind, TS_OP_PUT);
+        assert_true(ts_bytes_equal(txn.ops[i].key, txn.ops[i + 1].key));
+    }
+}
+
+static void zipfian_and_mixed_check_what_they_have_read(void **state) {
+    (void)state;
+    static const enum bench_scenario scenarios[] = {BENCH_ZIPFIAN, BENCH_MIXED};
+    for (size_t i = 0; i < 2; i++) {
+        struct bench_walk walk = walk_of(scenarios[i], 0);
+        for (size_t k = 0; k < 20; k++) {
+            size_t places = (size_t)__builtin_popcount(next_places(&walk));
+            assert_int_equal(txn.count, 2 * places);
+            expect_reads();
+        }
+    }
+    struct bench_walk walk = walk_of(BENCH_UNIFORM, 0);
+    (void)next_places(&walk);
+    assert_false(txn.reads);
+}
+
+static void threads_of_mixed_go_through_the_same_keys(void **state) {
+    (void)state;
+    struct bench_walk one = walk_of(BENCH_MIXED, 0), other = walk_of(BENCH_MIXED, 1);
+    enum { ALL = 4 * 4 * BENCH_SHARED }; /* a round over the keys of all four stores */
+    static char seen[ALL][BENCH_KEY_LEN];
+    for (size_t i = 0; i < ALL; i++) {
+        (void)next_places(&one);
+        memcpy(seen[i], txn.ops[0].key.data, BENCH_KEY_LEN);
+    }
+    for (size_t i = 0; i < ALL; i++) {
+        (void)next_places(&other);
+        size_t met = 0;
+        for (size_t k = 0; k < ALL; k++)
+            met += memcmp(seen[k], txn.ops[0].key.data, BENCH_KEY_LEN) == 0;
+        assert_int_equal(met, 1);
+    }
+}
+
+static void contended_writes_few_keys_of_all_stores(void **state) {
+    (void)state;
+    struct bench_walk walk = walk_of(BENCH_CONTENDED, 0);
+    struct bench_key key;
+    for (size_t i = 0; i < 100; i++) {
+        assert_int_equal(next_places(&walk), 15);
+        assert_int_equal(txn.count, 4);
+        for (size_t place = 0; place < 4; place++) {
+            bool found = false;
+            for (size_t k = 0; k < BENCH_CONTENDED_KEYS; k++)
+                found = found ||
+                        ts_bytes_equal(txn.ops[place].key,
+                                       bench__keys_get(&plan.keys, (struct bench_key_at){place, k}, &key));
+            assert_true(found);
+        }
+    }
+}
+
 static void pure_writes_on_all_stores(void **state) {
     (void)state;
     struct bench_walk walk = walk_of(BENCH_PURE, 2);
@@ -138,6 +200,9 @@ int main(void) {
         cmocka_unit_test(uniform_takes_pairs_in_turn),
         cmocka_unit_test(zipfian_stays_on_two_stores_and_meets_its_hottest_key_a_tenth_of_the_time),
         cmocka_unit_test(mixed_crosses_stores_every_fifth_time),
+        cmocka_unit_test(zipfian_and_mixed_check_what_they_have_read),
+        cmocka_unit_test(threads_of_mixed_go_through_the_same_keys),
+        cmocka_unit_test(contended_writes_few_keys_of_all_stores),
         cmocka_unit_test(pure_writes_on_all_stores),
         cmocka_unit_test(threads_of_concurrency_share_no_key),
         cmocka_unit_test(faults_inserts_an_existing_id_every_fifth_time),

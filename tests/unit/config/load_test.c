@@ -81,15 +81,15 @@ static void an_override_wins_over_the_file_and_the_last_over_the_first(void **st
 static void errors_name_file_line_setting_and_cure(void **state) {
     (void)state;
     expect_wrong("timeouts:\n  perpare: 2s\n", NULL,
-                 "FILE:2: timeouts.perpare: no such setting; did you mean timeouts.prepare?");
+                 "FILE:2: timeouts.perpare: unknown setting; did you mean timeouts.prepare?");
     expect_wrong("timeouts:\n\n  prepare: 2\n", NULL,
                  "FILE:3: timeouts.prepare: \"2\" has no unit: add one of us, ms, s, m, h");
     expect_wrong(
         "timeouts:\n  prepare:\n", NULL,
-        "FILE:2: timeouts.prepare: \"\" is no duration: write a number and one of us, ms, s, m, h, such as "
-        "500ms");
+        "FILE:2: timeouts.prepare: \"\" is not a duration: write a number and one of us, ms, s, m, h, "
+        "such as 500ms");
     expect_wrong("retry: {max_retries: 1}\nretry.max_retries: 2\n", NULL,
-                 "FILE:2: retry.max_retries: set before, in line 1: remove one of them");
+                 "FILE:2: retry.max_retries: already set in line 1: remove one of them");
 }
 
 static void errors_in_overrides_name_the_override(void **state) {
@@ -100,8 +100,8 @@ static void errors_in_overrides_name_the_override(void **state) {
         NULL, "timeouts.prepare",
         "--set timeouts.prepare: timeouts.prepare: expected NAME=VALUE, such as timeouts.prepare=2s");
     expect_wrong(NULL, "breaker.recovery_timout=2s",
-                 "--set breaker.recovery_timout=2s: breaker.recovery_timout: no such setting; did you mean "
-                 "breaker.recovery_timeout?");
+                 "--set breaker.recovery_timout=2s: breaker.recovery_timout: unknown setting; did you "
+                 "mean breaker.recovery_timeout?");
 }
 
 static void settings_that_contradict_one_another_are_refused(void **state) {

@@ -32,7 +32,7 @@ static void what_is_wrong_is_told_and_changes_nothing(void **state) {
     assert_int_equal(strncmp(error.text, "timeouts.prepare: ", 18), 0);
     assert_int_equal(config->timeouts.prepare_us, before_us);
     assert_int_equal(ts_txn_config_set(config, "timeouts.prepar", "2s", &error), TS_CONFIG_INVALID);
-    assert_string_equal(error.text, "timeouts.prepar: no such setting; did you mean timeouts.prepare?");
+    assert_string_equal(error.text, "timeouts.prepar: unknown setting; did you mean timeouts.prepare?");
     ts_txn_config_free(config);
     ts_txn_config_free(NULL);
 }

@@ -81,8 +81,8 @@ static void every_member_of_the_struct_is_a_setting(void **state) {
     for (size_t i = 0; i < sizeof config; i++)
         set += ((const unsigned char *)&config)[i] == 0xff;
     assert_int_equal(set, bytes);
-    /* 7 durations and a policy; 4 of admission; retry; breaker; window; adaptive; deadlock; replication. */
-    assert_int_equal(config__setting_count, 8 + 4 + 6 + 3 + 1 + 7 + 1 + 1);
+    /* 7 durations and a policy; 4 of admission; retry; breaker; window; adaptive; deadlock; replication; shards. */
+    assert_int_equal(config__setting_count, 8 + 4 + 6 + 3 + 1 + 7 + 1 + 1 + 2);
 }
 
 static void defaults_lie_in_their_ranges(void **state) {
@@ -108,18 +108,18 @@ static const char *explain(const char *name) {
 
 static void an_unknown_name_is_answered_with_the_nearest(void **state) {
     (void)state;
-    assert_string_equal(explain("timeouts.perpare"), "no such setting; did you mean timeouts.prepare?");
+    assert_string_equal(explain("timeouts.perpare"), "unknown setting; did you mean timeouts.prepare?");
     assert_string_equal(explain("admision.hard_limit"),
-                        "no such setting; did you mean admission.hard_limit?");
+                        "unknown setting; did you mean admission.hard_limit?");
 }
 
 static void with_nothing_near_it_is_answered_with_what_there_is(void **state) {
     (void)state;
     assert_string_equal(explain("breaker.colour_of_it"),
-                        "no such setting; there are failure_threshold, recovery_timeout, probe_timeout");
+                        "unknown setting; there are failure_threshold, recovery_timeout, probe_timeout");
     assert_string_equal(explain("kitchen.sink"),
-                        "no such setting; the sections are timeouts, admission, retry, breaker, conflict, "
-                        "adaptive, deadlock, replication");
+                        "unknown setting; the sections are timeouts, admission, retry, breaker, conflict, "
+                        "adaptive, deadlock, replication, shards");
 }
 
 static char *read_document(void) {

@@ -48,17 +48,17 @@ static void what_is_no_duration_is_refused_with_the_cure(void **state) {
     (void)state;
     refuse("timeouts.prepare", "2", "\"2\" has no unit: add one of us, ms, s, m, h");
     refuse("timeouts.prepare", "2.5", "has no unit");
-    refuse("timeouts.prepare", "", "is no duration");
-    refuse("timeouts.prepare", "s", "is no duration");
-    refuse("timeouts.prepare", "two seconds", "is no duration");
-    refuse("timeouts.prepare", "2 s", "is no duration");
-    refuse("timeouts.prepare", "-2s", "is no duration");
-    refuse("timeouts.prepare", "1.s", "is no duration");
-    refuse("timeouts.prepare", ".5s", "is no duration");
-    refuse("timeouts.prepare", "0.5us", "is no duration");
-    refuse("timeouts.prepare", "1.5.5s", "is no duration");
-    refuse("timeouts.prepare", "99999999999999999999s", "is no duration");
-    refuse("timeouts.prepare", "18446744073709551615h", "is no duration");
+    refuse("timeouts.prepare", "", "is not a duration");
+    refuse("timeouts.prepare", "s", "is not a duration");
+    refuse("timeouts.prepare", "two seconds", "is not a duration");
+    refuse("timeouts.prepare", "2 s", "is not a duration");
+    refuse("timeouts.prepare", "-2s", "is not a duration");
+    refuse("timeouts.prepare", "1.s", "is not a duration");
+    refuse("timeouts.prepare", ".5s", "is not a duration");
+    refuse("timeouts.prepare", "0.5us", "is not a duration");
+    refuse("timeouts.prepare", "1.5.5s", "is not a duration");
+    refuse("timeouts.prepare", "99999999999999999999s", "is not a duration");
+    refuse("timeouts.prepare", "18446744073709551615h", "is not a duration");
 }
 
 static void values_out_of_range_name_the_range(void **state) {
@@ -76,17 +76,17 @@ static void ratios_are_decimal_fractions(void **state) {
     expect("retry.jitter_ratio", "0.25", 250000);
     expect("retry.jitter_ratio", "1", 1000000);
     expect("adaptive.high_conflict_rate", "0.000001", 1);
-    refuse("retry.jitter_ratio", "25%", "is no ratio: write a decimal fraction such as 0.25");
-    refuse("retry.jitter_ratio", "0.1234567", "is no ratio");
+    refuse("retry.jitter_ratio", "25%", "is not a ratio: write a decimal fraction such as 0.25");
+    refuse("retry.jitter_ratio", "0.1234567", "is not a ratio");
 }
 
 static void counts_are_whole_numbers(void **state) {
     (void)state;
     expect("retry.max_retries", "0", 0);
     expect("replication.max_replication_lag_ms", "1500", 1500);
-    refuse("retry.max_retries", "3.0", "\"3.0\" is no whole number");
-    refuse("retry.max_retries", "many", "is no whole number");
-    refuse("replication.max_replication_lag_ms", "2s", "is no whole number");
+    refuse("retry.max_retries", "3.0", "\"3.0\" is not a whole number");
+    refuse("retry.max_retries", "many", "is not a whole number");
+    refuse("replication.max_replication_lag_ms", "2s", "is not a whole number");
 }
 
 static void choices_are_names_and_a_near_one_is_offered(void **state) {

@@ -81,7 +81,7 @@ static void a_name_that_is_too_long_is_refused(void **state) {
     char text[400];
     memset(text, 'x', 300);
     snprintf(text + 300, sizeof text - 300, ": 1\n");
-    expect_wrong(text, ":1: the name is too long to be one of a setting");
+    expect_wrong(text, ":1: the name is too long for a setting");
 }
 
 static void the_taker_can_stop_it(void **state) {

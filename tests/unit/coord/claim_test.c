@@ -19,16 +19,20 @@ static void a_cooldown_is_armed_only_where_it_is_configured(void **state) {
 
 static void a_cooldown_throttles_until_it_is_over(void **state) {
     (void)state;
+    struct ts_run_guard guard = {.config = {.cooldown_ms = 50}};
     const struct ts_cooldown entry = {.until = {1050}};
     bool drop = true;
     const struct ts_logical_time before = {1049}, at = {1050};
-    assert_int_equal(ts_claim_gate(NULL, before, &drop, &detail), TS_CLAIM_OK);
+    assert_int_equal(ts_claim_gate(&guard, NULL, before, &drop, &detail), TS_CLAIM_OK);
     assert_false(drop);
-    assert_int_equal(ts_claim_gate(&entry, before, &drop, &detail), TS_CLAIM_THROTTLED);
+    assert_int_equal(ts_claim_gate(&guard, &entry, before, &drop, &detail), TS_CLAIM_THROTTLED);
     assert_false(drop);
     assert_int_equal(detail.retry_after.ms, 1050);
-    assert_int_equal(ts_claim_gate(&entry, at, &drop, &detail), TS_CLAIM_OK);
+    assert_int_equal(ts_claim_gate(&guard, &entry, at, &drop, &detail), TS_CLAIM_OK);
     assert_true(drop);
+    guard.config.cooldown_ms = 0;
+    assert_int_equal(ts_claim_gate(&guard, &entry, before, &drop, &detail), TS_CLAIM_OK);
+    assert_false(drop);
 }
 
 static void candidates_are_skipped_or_end_the_claim(void **state) {

@@ -93,6 +93,7 @@ static void variants_of_runs_and_claims_are_those_of_the_specification(void **st
     NAMES_OF(get_run, "RunNotFound", "TenantMismatch", "BackendError");
     NAMES_OF(run_transition, "RunNotFound", "TenantMismatch", "RunTerminal", "WrongStatus", "OpIdConflict",
              "BackendError");
+    NAMES_OF(delete_run, "TenantMismatch", "WrongStatus", "BackendError");
     NAMES_OF(unpark, "ShardNotFound", "TenantMismatch", "RunTerminal", "NotParked", "OpIdConflict",
              "BackendError");
     NAMES_OF(claim, "NoneAvailable", "RunNotFound", "TenantMismatch", "Throttled", "BackendError");
@@ -100,10 +101,15 @@ static void variants_of_runs_and_claims_are_those_of_the_specification(void **st
 
 static void claim_takes_over_what_get_run_says(void **state) {
     (void)state;
-    assert_int_equal(ts_claim_error_from_get_run(TS_GET_RUN_OK), TS_CLAIM_OK);
-    assert_int_equal(ts_claim_error_from_get_run(TS_GET_RUN_RUN_NOT_FOUND), TS_CLAIM_RUN_NOT_FOUND);
-    assert_int_equal(ts_claim_error_from_get_run(TS_GET_RUN_TENANT_MISMATCH), TS_CLAIM_TENANT_MISMATCH);
-    assert_int_equal(ts_claim_error_from_get_run(TS_GET_RUN_BACKEND_ERROR), TS_CLAIM_BACKEND_ERROR);
+#define EXPECT_SAME(prefix, suffix)                                                                          \
+    assert_int_equal(ts_claim_error_of(ts_get_run_error_variant(TS_##prefix##_##suffix)), TS_CLAIM_##suffix);
+    TS_GET_RUN_ERRORS(EXPECT_SAME)
+#undef EXPECT_SAME
+    assert_int_equal(ts_claim_error_of(TS_VARIANT_NONE), TS_CLAIM_OK);
+    /* What an operation has no word for. */
+    assert_int_equal(ts_claim_error_of(TS_VARIANT_LEASE_EXPIRED), TS_CLAIM_BACKEND_ERROR);
+    assert_int_equal(ts_park_error_of(TS_VARIANT_RESOURCE_EXHAUSTED), TS_PARK_BACKEND_ERROR);
+    assert_int_equal(ts_split_error_of(TS_VARIANT_RESOURCE_EXHAUSTED), TS_SPLIT_RESOURCE_EXHAUSTED);
 }
 
 /* Section 6 of the specification, and for runs the table in docs/coordination.md. */

@@ -288,6 +288,18 @@ static void no_text_of_real_operations_shows_what_is_secret(void **state) {
     checkpoint(6, SECRET_KEY "m", TS_CHECKPOINT_STALE_FENCE);
 }
 
+static void no_room_names_the_store_and_the_cure(void **state) {
+    (void)state;
+    detail.resource = "disk";
+    snprintf(detail.infra.text, sizeof detail.infra.text, "rocksdb:/a: the disk is full; make room");
+    expect_display(TS_VARIANT_RESOURCE_EXHAUSTED,
+                   "no room (resource \"disk\"): rocksdb:/a: the disk is full; make room");
+    expect_debug(TS_VARIANT_RESOURCE_EXHAUSTED, "ResourceExhausted { resource: \"disk\" }");
+    detail.nested = TS_VARIANT_RESOURCE_EXHAUSTED;
+    assert_string_equal(ts_error_cause(TS_VARIANT_REGISTER_SHARDS_FAILED, &detail), detail.infra.text);
+    assert_string_equal(ts_error_cause(TS_VARIANT_BACKEND_ERROR, &detail), "");
+}
+
 int main(void) {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test_setup(hashes_are_redacted_in_debug_and_left_out_of_display, fresh),
@@ -295,6 +307,7 @@ int main(void) {
         cmocka_unit_test_setup(keys_are_shown_as_lengths, fresh),
         cmocka_unit_test_setup(only_the_callers_tenant_is_shown, fresh),
         cmocka_unit_test_setup(plain_fields_are_shown, fresh),
+        cmocka_unit_test_setup(no_room_names_the_store_and_the_cure, fresh),
         cmocka_unit_test_setup(nested_errors_are_shown_inside, fresh),
         cmocka_unit_test_setup(a_text_that_does_not_fit_is_cut_and_its_length_told, fresh),
         cmocka_unit_test_setup(no_field_has_the_name_of_another, fresh),

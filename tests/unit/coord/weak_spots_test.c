@@ -133,12 +133,13 @@ static void weak_spot_6_childrens_cursors_lie_in_their_own_ranges(void **state) 
 
 static void weak_spot_7_a_cooldown_that_is_over_is_dropped(void **state) {
     (void)state;
+    const struct ts_run_guard guard = {.config = {.cooldown_ms = 50}};
     const struct ts_cooldown entry = {.until = {5000}};
     const struct ts_logical_time running = {4999}, over = {5000};
     bool drop;
-    assert_int_equal(ts_claim_gate(&entry, running, &drop, &w.detail), TS_CLAIM_THROTTLED);
+    assert_int_equal(ts_claim_gate(&guard, &entry, running, &drop, &w.detail), TS_CLAIM_THROTTLED);
     assert_false(drop);
-    assert_int_equal(ts_claim_gate(&entry, over, &drop, &w.detail), TS_CLAIM_OK);
+    assert_int_equal(ts_claim_gate(&guard, &entry, over, &drop, &w.detail), TS_CLAIM_OK);
     assert_true(drop);
 }
 

@@ -76,19 +76,22 @@ static void errors_name_line_rule_field_and_cure(void **state) {
     refuses("rules:\n  - 3\n", 2, "", "", "mapping");
     refuses("rules:\n  - {name: x}\n", 2, "", "id", "missing");
     refuses("rules:\n" RULE("A", "    gate: [abc]\n    reach: 11\n"), 2, "", "id", "a-z");
-    refuses("rules:\n" RULE("a", "    gate: [abc]\n"), 2, "a", "reach", "missing");
-    refuses("rules:\n" RULE("a", "    reach: 11\n"), 2, "a", "gate", "token");
+    refuses("rules:\n  - {id: a, name: N, severity: low, gate: [abc], pattern: 'abc(?<secret>d+)'}\n", 2, "a",
+            "reach", "missing");
+    refuses("rules:\n  - {id: a, name: N, severity: low, pattern: '(?<secret>[a-f]{9})'}\n", 2, "a", "gate",
+            "keywords");
+    refuses("rules:\n" RULE("a", "    url: ftp://x\n"), 6, "a", "url", "https://");
     refuses("rules:\n" RULE("a", "    reach: 11\n    gate: [ab]\n"), 7, "a", "gate", "3 to");
     refuses("rules:\n" RULE("a", "    reach: 11\n    gate: {token: yes}\n"), 7, "a", "gate token", "true");
     refuses("rules:\n" RULE("a", "    reach: 11\n    gate: {token: true, literals: [abc]}\n"), 7, "a", "gate",
-            "one or the other");
+            "only one of them");
     refuses("rules:\n" RULE("a", "    reach: 11\n    gate: tokn\n"), 7, "a", "gate", "'token'");
     refuses("rules:\n" RULE("a", "    reach: 11\n    gate: token\n"), 2, "a", "keywords", "missing");
     refuses("rules:\n" RULE("a", "    reach: 99999\n    gate: [abc]\n"), 6, "a", "reach", "32768");
     refuses("rules:\n" RULE("a", "    reach: 11\n    gate: [abc]\n    distance: 5\n"), 2, "a", "distance",
             "none");
     snprintf(text, sizeof text, "rules:\n" RULE("a", "%s    validators: [nothing]\n"), good);
-    refuses(text, 8, "a", "validators", "no validator 'nothing'");
+    refuses(text, 8, "a", "validators", "unknown validator 'nothing'");
     snprintf(text, sizeof text, "rules:\n" RULE("a", "%s    entropy: high\n"), good);
     refuses(text, 8, "a", "entropy", "0 to 8");
     snprintf(text, sizeof text, "rules:\n" RULE("a", "%s    confidence: certain\n"), good);
@@ -106,7 +109,7 @@ static void errors_name_line_rule_field_and_cure(void **state) {
 static void a_file_in_error_changes_nothing(void **state) {
     (void)state;
     assert_true(add("rules:\n" RULE("a", "    gate: [abc]\n    reach: 11\n")));
-    assert_false(add("rules:\n" RULE("a", "    gate: [xyz]\n    reach: 11\n") RULE("b", "    reach: 11\n")));
+    assert_false(add("rules:\n" RULE("a", "    gate: [xyz]\n    reach: 11\n") RULE("b", "    reach: x\n")));
     assert_false(add("rules:\n" RULE("a", "    gate: [xyz]\n    reach: 11\n") RULE(
         "b", "    gate: [abc]\n    reach: 11\n") RULE("b", "    gate: [abc]\n    reach: 11\n")));
     assert_int_equal(rules.count, 1);

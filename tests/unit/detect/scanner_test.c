@@ -232,12 +232,12 @@ static void compare_gated(struct ts_bytes bytes, const char *what) {
 /* As in "\\n..." of a program, where a letter stands before it. */
 static void a_token_is_found_behind_an_escape(void **state) {
     (void)state;
-    static const char *const escapes[] = {"\\n", "\\r", "\\t"};
+    static const char *const escapes[] = {"\\n", "\\u003d", "\033[31m"};
     static struct text text;
     size_t rules = 0;
     for (uint32_t i = 0; i < kit.rules.count; i++) {
         const struct ts_rule *rule = &kit.rules.rules[i];
-        if (!strstr(rule->pattern, "[nrt])(?<secret>"))
+        if (!strstr(rule->written, "{{start}}(?<secret>"))
             continue;
         rules++;
         for (size_t j = 0; j < 3 * rule->match_count; j++) {
@@ -245,9 +245,11 @@ static void a_token_is_found_behind_an_escape(void **state) {
             struct ts_bytes secret = rule->matches[j / 3].secret;
             const uint8_t *place = memmem(example.data, example.len, secret.data, secret.len);
             size_t before = (size_t)(place - example.data);
+            if (rule->keywords.count > 0 && before + strlen(escapes[j % 3]) > rule->distance)
+                continue; /* too far from its keyword then */
             text.len = 0;
             put(&text, example.data, before);
-            put(&text, escapes[j % 3], 2);
+            put(&text, escapes[j % 3], strlen(escapes[j % 3]));
             put(&text, place, example.len - before);
             struct ts_scan scan = {.bytes = ts_bytes_of(text.bytes, text.len)};
             if (!finds_example(&kit, scan, i, secret))
@@ -319,6 +321,15 @@ static void print_problem(void *context, const struct ts_detect_error *problem) 
 static void the_builtin_rules_pass_the_check(void **state) {
     (void)state;
     assert_int_equal(ts_rules_check(&kit.rules, print_problem, NULL), 0);
+}
+
+static void the_builtin_rules_say_what_leaks_and_how_to_revoke_it(void **state) {
+    (void)state;
+    for (size_t i = 0; i < kit.rules.count; i++) {
+        const struct ts_rule *rule = &kit.rules.rules[i];
+        if (!rule->description[0] || !rule->revoke[0] || !rule->url[0])
+            fail_msg("%s:%u: rule '%s' lacks description, revoke or url", rule->file, rule->line, rule->id);
+    }
 }
 
 static void gates_find_the_same_in_generated_texts(void **state) {
@@ -752,6 +763,7 @@ int main(void) {
         cmocka_unit_test(a_secret_is_found_wherever_it_stands),
         cmocka_unit_test(few_gates_are_found_wherever_they_stand),
         cmocka_unit_test(the_builtin_rules_pass_the_check),
+        cmocka_unit_test(the_builtin_rules_say_what_leaks_and_how_to_revoke_it),
         cmocka_unit_test(gates_find_the_same_in_generated_texts),
         cmocka_unit_test(gates_find_the_same_in_files_of_this_machine),
         cmocka_unit_test(changed_bytes_and_carried_matches_are_a_whole_scan),

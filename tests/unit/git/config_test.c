@@ -23,7 +23,6 @@ static void values_are_true_as_git_says_it(void **state) {
     (void)state;
     static const char *const yes[] = {"bare = true",
                                       "bare",
-                                      "bare ; so it is",
                                       "BARE=Yes",
                                       "bare = on",
                                       "bare = 1",
@@ -96,11 +95,42 @@ static void the_version_says_which_extensions_count(void **state) {
 
 static void what_git_would_not_read_is_refused(void **state) {
     (void)state;
-    static const char *const bad[] = {
-        "[core\nbare = true", "[core \"x]\nbare = true", "[core]\nbare = \"true", "[core]\nbare = \"tr\nue\"",
-        "[core]\nbare true",  "[core]\n= true",          "[core]\n1bare = true"};
+    static const char *const bad[] = {"[core\nbare = true",
+                                      "[core \"x]\nbare = true",
+                                      "[core]\nbare = \"true",
+                                      "[core]\nbare = \"tr\nue\"",
+                                      "[core]\nbare true",
+                                      "[core]\n= true",
+                                      "[core]\n1bare = true",
+                                      "[cor;]\nbare = true",
+                                      "[core;\"x\"]\nbare = true",
+                                      "[core x]\nbare = true",
+                                      "[core \"x\" y]\nbare = true",
+                                      "[core ]\nbare = true",
+                                      "[core \"x\\\n\"]\nbare = true",
+                                      "[core]\nbare # true",
+                                      "[core]\nbare = \\x",
+                                      "[core]\nbare\r= true",
+                                      "[core]\n\vbare = true",
+                                      "[core]\nba_re = true"};
     for (size_t i = 0; i < sizeof bad / sizeof bad[0]; i++)
         assert_refused(bad[i], TS_GIT_BAD_CONFIG);
+}
+
+static void what_git_reads_is_read(void **state) {
+    (void)state;
+    static const char *const good[] = {"\xef\xbb\xbf[core]\nbare = true",
+                                       "[core]bare = true",
+                                       "[core]\r\nbare\r\n",
+                                       "[core]\nbare",
+                                       "[core]\nbare = tr\\\nue",
+                                       "[core]\nbare = tr\\\r\nue",
+                                       "[core]\nbare = \"tr\"ue ; yes",
+                                       "[x \"a\\\"]b\"]\ny = \\t\\b\\n\\\\\\\"\n[core]\nbare = true",
+                                       "[CORE]\nBARE=true \n[x.y]\nz"};
+    for (size_t i = 0; i < sizeof good / sizeof good[0]; i++)
+        if (!parse(good[i]).is_bare)
+            fail_msg("not read: number %zu", i);
 }
 
 /* Longer than anything that is looked for: cut, and never taken for what it begins with. */
@@ -134,13 +164,10 @@ static void without_a_file_it_is_what_git_makes_first(void **state) {
 int main(void) {
 #define TEST(name) cmocka_unit_test_setup_teardown(name, maker_setup, maker_teardown)
     const struct CMUnitTest tests[] = {
-        TEST(values_are_true_as_git_says_it),
-        TEST(sections_end_at_their_bracket),
-        TEST(a_promisor_remote_makes_it_partial),
-        TEST(the_version_says_which_extensions_count),
-        TEST(what_git_would_not_read_is_refused),
-        TEST(long_names_and_values_are_cut),
-        TEST(without_a_file_it_is_what_git_makes_first),
+        TEST(values_are_true_as_git_says_it),     TEST(sections_end_at_their_bracket),
+        TEST(a_promisor_remote_makes_it_partial), TEST(the_version_says_which_extensions_count),
+        TEST(what_git_would_not_read_is_refused), TEST(what_git_reads_is_read),
+        TEST(long_names_and_values_are_cut),      TEST(without_a_file_it_is_what_git_makes_first),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -217,8 +217,7 @@ static struct ts_git_oid write_commit(struct pack_writer *w, uint32_t tree) {
     int len =
         snprintf(content, sizeof content, "tree %s\nauthor A <a@x> 1 +0000\ncommitter C <c@x> 1 +0000\n\nm\n",
                  ts_git_oid_format(TS_GIT_SHA1, &oid, hex));
-    writer_entry(w, 1, (uint64_t)len, NULL, 0, content, (size_t)len);
-    return writer_oid(w->count - 1);
+    return writer_true_entry(w, TS_GIT_COMMIT, ts_bytes_of(content, (size_t)len));
 }
 
 static struct ts_git_graph *finish_graph(struct pack_writer *w, struct ts_git_oid tip,

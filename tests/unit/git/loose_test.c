@@ -42,6 +42,8 @@ static void heads_that_no_git_writes_are_refused(void **state) {
                                      TS_BYTES("note 5\0hello"),
                                      TS_BYTES(" 5\0hello"),
                                      TS_BYTES("blob 5"),
+                                     TS_BYTES("blob 05\0hello"),
+                                     TS_BYTES("blob 00\0"),
                                      TS_BYTES("blob 99999999999999999999\0x"),
                                      TS_BYTES("blob 00000000000000000000000000000000005\0hello")};
     struct file file;
@@ -69,6 +71,30 @@ static void the_content_is_as_long_as_the_head_says(void **state) {
     git__inflater_release(&inflater);
 }
 
+static void what_stands_behind_the_end_is_damage(void **state) {
+    (void)state;
+    struct file file;
+    struct git__loose_head head;
+    struct git__inflater inflater;
+    struct git__inflate_stream stream;
+    uint8_t bytes[16];
+    assert_true(git__inflater_init(&inflater));
+    assert_int_equal(git__loose_head(pack(&file, TS_BYTES("blob 5\0hello")), &head), TS_GIT_OK);
+    for (size_t more = 0; more < 2; more++) {
+        struct ts_bytes all = ts_bytes_of(file.bytes, file.all.len + more);
+        file.bytes[file.all.len] = 0;
+        assert_int_equal(git__loose_content(&inflater, all, &head, bytes),
+                         more == 0 ? TS_GIT_OK : TS_GIT_BAD_DEFLATE);
+        size_t len;
+        assert_int_equal(git__loose_stream(all, &head, &stream), TS_GIT_OK);
+        assert_int_equal(git__inflate_stream_read(&stream, bytes, 5, &len), TS_GIT_OK);
+        assert_int_equal(git__inflate_stream_finish(&stream), TS_GIT_OK);
+        assert_int_equal(git__inflate_stream_used_all(&stream), more == 0);
+        git__inflate_stream_release(&stream);
+    }
+    git__inflater_release(&inflater);
+}
+
 static void a_stream_stands_behind_the_head(void **state) {
     (void)state;
     struct file file;
@@ -91,6 +117,7 @@ int main(void) {
         cmocka_unit_test(a_head_says_type_and_size),
         cmocka_unit_test(heads_that_no_git_writes_are_refused),
         cmocka_unit_test(the_content_is_as_long_as_the_head_says),
+        cmocka_unit_test(what_stands_behind_the_end_is_damage),
         cmocka_unit_test(a_stream_stands_behind_the_head),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);

@@ -249,13 +249,13 @@ static void what_shallow_and_partial_clones_leave_out_is_counted(void **state) {
     free(faults);
 }
 
-/* A tree of 1200 files with names of 200 characters and more; all the same, or all of them missing. */
+/* A tree of 1200 files: all the same, with names of 200 characters and more, or all of them missing, with short names. */
 static void make_wide(const char *folder, bool is_there) {
-    sh("git init -q %s && cd %s && o=$(echo x | git hash-object -w --stdin) && n=$(printf '%%0200d' 0) && seq 1 1200 "
+    sh("git init -q %s && cd %s && o=$(echo x | git hash-object -w --stdin) && n=$(printf '%%0%dd' 0) && seq 1 1200 "
        "| awk -v o=$o -v n=$n -v there=%d '{ printf(\"100644 blob %%s\\t%%s%%d\\n\", there ? o : "
        "sprintf(\"%%040d\", $1), n, $1) }' | git mktree --missing >../tree && git update-ref refs/heads/main $(echo m "
        "| git commit-tree $(cat ../tree))",
-       folder, folder, is_there);
+       folder, folder, is_there ? 200 : 1, is_there);
 }
 
 static enum ts_git_error try_graph(struct ts_git_repo *repo, struct ts_git_graph_options options) {
@@ -270,8 +270,10 @@ static void what_a_graph_may_hold_is_limited(void **state) {
     (void)state;
     make_wide("r", true);
     struct ts_git_repo *repo = open_repo("r");
-    /* Three objects; 1200 files, and a commit's tree and time, twice. */
-    const uint64_t needed = 3 * sizeof(struct git__edges) + UINT64_C(2) * 4 * (1200 + 3);
+    /* Three objects; 1200 files with the numbers of their names, and a commit's tree and time, twice; the names, of 200
+     * characters and the digits of their number. */
+    const uint64_t needed = 3 * sizeof(struct git__edges) + UINT64_C(2) * 4 * (2 * 1200 + 3) +
+                            UINT64_C(1200) * (GIT__NAME_BYTES + 200) + 3693;
     assert_int_equal(try_graph(repo, (struct ts_git_graph_options){.table_bytes_max = needed}), TS_GIT_OK);
     assert_int_equal(try_graph(repo, (struct ts_git_graph_options){.table_bytes_max = needed - 1}),
                      TS_GIT_NO_MEMORY);
@@ -299,7 +301,7 @@ static void a_tree_too_large_to_be_held_is_named(void **state) {
     struct ts_git_selection all = {.all_refs = true};
     assert_int_equal(ts_git_graph_new(repo, &options, &graph, NULL), TS_GIT_OK);
     assert_int_equal(faults->count, 1);
-    assert_int_equal(faults->items[0].error, TS_GIT_TOO_LARGE);
+    assert_int_equal(faults->items[0].error, TS_GIT_NO_ROOM);
     assert_int_equal(ts_git_graph_reach(graph, &all, &set, &stats, NULL), TS_GIT_OK);
     assert_int_equal(stats.commits, 1);
     free(faults);
@@ -594,14 +596,17 @@ static void equal_times_are_told_apart_by_id(void **state) {
     ts_git_repo_free(repo);
 }
 
-/* Long names: what is kept of each to trace it is much more than what the graph needs for it. */
+/* Many trees with the same names and without deltas: what is kept of each to trace it is more than what the graph needs for
+ * it. */
 static void what_tracing_may_hold_is_limited(void **state) {
     (void)state;
-    make_wide("r", true);
+    sh("git init -q r && cd r && o=$(echo x | git hash-object -w --stdin) && seq 1000 1999 | sed \"s/^/100644 blob $o\\t/\" "
+       ">../files && for i in $(seq 10 59); do t=$( (cat ../files; printf \"100644 blob $o\\tf$i\\n\") | git mktree) && "
+       "git update-ref refs/heads/b$i $(echo $i | git commit-tree $t); done");
     struct ts_git_repo *repo = open_repo("r");
     struct ts_git_selection all = {.all_refs = true};
-    /* Twice 1200 entries of 16 bytes, and names of 200 characters and the digits of their number. */
-    const uint64_t needed = UINT64_C(2) * (1200 * (16 + 200) + 3693);
+    /* Twice the entries of all trees, of 16 bytes. */
+    const uint64_t needed = UINT64_C(2) * 50 * 1001 * 16;
     for (int spare = -1; spare <= 0; spare++) {
         struct ts_git_graph_options options = {.threads = 2, .table_bytes_max = needed - (spare < 0)};
         struct ts_git_graph *graph = NULL;
@@ -613,7 +618,7 @@ static void what_tracing_may_hold_is_limited(void **state) {
         enum ts_git_error error = ts_git_graph_attribute(graph, &all, set, 0, &occurrences, &fault);
         assert_int_equal(error, spare < 0 ? TS_GIT_NO_MEMORY : TS_GIT_OK);
         if (error == TS_GIT_OK) {
-            assert_int_equal(occurrences.count, 1200);
+            assert_int_equal(occurrences.count, 1000 + 50);
             ts_git_occurrences_release(&occurrences);
         }
         ts_git_set_free(set);

@@ -47,7 +47,7 @@ static void what_is_not_understood_is_an_error_with_its_line(void **state) {
     (void)state;
     expect_error("", TS_BASELINE_NOT_A_BASELINE, 0, "empty");
     expect_error("# only\n", TS_BASELINE_NOT_A_BASELINE, 0, "empty");
-    expect_error("{\n}\n", TS_BASELINE_NOT_A_BASELINE, 1, "no baseline");
+    expect_error("{\n}\n", TS_BASELINE_NOT_A_BASELINE, 1, "not a baseline");
     expect_error("turnstone-baseline 2\n", TS_BASELINE_NOT_A_BASELINE, 1, "version");
     expect_error(HEAD ID_1 "\n", TS_BASELINE_BAD_LINE, 2, "finding id");
     expect_error(HEAD ID_1 " \n", TS_BASELINE_BAD_LINE, 2, "finding id");

@@ -254,22 +254,23 @@ static void quotes_are_escaped_and_cut(void **state) {
                 "18446744073709551615, or max");
     char text[200], line[400];
     memset(text, 'a', 72);
+    text[40] = ' '; /* the cut is between words: a part of a secret would not be recognised as one */
     text[72] = '\0';
     int written =
-        snprintf(line, sizeof line, "item 1 (\"%.68s...\"): expected STORE:START-END, found no ':'", text);
+        snprintf(line, sizeof line, "item 1 (\"%.41s...\"): expected STORE:START-END, found no ':'", text);
     assert_true(written > 0);
     expect_line(text, line);
     text[71] = '\0';
     snprintf(line, sizeof line, "item 1 (\"%s\"): expected STORE:START-END, found no ':'", text);
     expect_line(text, line);
-    /* The longest there is: every byte escaped. */
+    /* One long word is left out. */
     memset(text, '\n', 199);
     text[199] = '\0';
     struct ts_router_list_error_detail detail;
     size_t count;
     assert_int_equal(ts_router_list_parse(text, 199, NULL, 0, &count, &detail), TS_ROUTER_LIST_NO_COLON);
     assert_int_equal(ts_router_list_error_describe(&detail, text, NULL, 0),
-                     17 * 4 + strlen("item 1 (\"...\"): expected STORE:START-END, found no ':'"));
+                     strlen("item 1 (\"...\"): expected STORE:START-END, found no ':'"));
 }
 
 static void errors_have_texts(void **state) {

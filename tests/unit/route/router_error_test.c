@@ -17,9 +17,9 @@ static void every_error_is_one_line_with_its_values(void **state) {
     EXPECT_LINE("ok", .error = TS_ROUTER_OK);
     EXPECT_LINE("zero stores: jump needs at least one store", .error = TS_ROUTER_ZERO_STORES,
                 .strategy = TS_ROUTER_STRATEGY_JUMP);
-    EXPECT_LINE("not a hash: range is none of xxh64, fnv1a and jump", .error = TS_ROUTER_NOT_A_HASH,
+    EXPECT_LINE("not a hash: range is not one of xxh64, fnv1a and jump", .error = TS_ROUTER_NOT_A_HASH,
                 .strategy = TS_ROUTER_STRATEGY_RANGE);
-    EXPECT_LINE("not a hash: the strategy is none of xxh64, fnv1a and jump", .error = TS_ROUTER_NOT_A_HASH,
+    EXPECT_LINE("not a hash: the strategy is not one of xxh64, fnv1a and jump", .error = TS_ROUTER_NOT_A_HASH,
                 .strategy = (enum ts_router_strategy)99);
     EXPECT_LINE("empty list: expected at least one range", .error = TS_ROUTER_EMPTY_LIST);
     EXPECT_LINE("memory too small: expected 115 bytes, found 114", .error = TS_ROUTER_MEMORY_TOO_SMALL,

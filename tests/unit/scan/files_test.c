@@ -23,6 +23,8 @@ static void files_are_listed_in_order_without_following_links(void **state) {
     (void)state;
     struct scan_files files;
     struct scan_faults faults;
+    struct scan_files_options with_git = {.memory_max = UINT64_MAX};
+    struct scan_files_options without_git = {.without_git = true, .memory_max = UINT64_MAX};
     scan__faults_init(&faults);
     folder_mkdir(&folder, "b");
     folder_mkdir(&folder, "b/.git");
@@ -33,7 +35,7 @@ static void files_are_listed_in_order_without_following_links(void **state) {
     folder_write(&folder, "b/.git/config", "4");
     assert_int_equal(symlink("/", folder_path(&folder, "all")), 0);
     assert_int_equal(mkfifo(folder_path(&folder, "pipe"), 0600), 0);
-    assert_true(scan__files_list(&files, folder.path, false, &faults));
+    assert_true(scan__files_list(&files, folder.path, &with_git, &faults));
     assert_int_equal(files.count, 5);
     assert_int_equal(files.skipped, 1);
     assert_string_equal(files.paths[0], "a");
@@ -42,11 +44,11 @@ static void files_are_listed_in_order_without_following_links(void **state) {
     assert_string_equal(files.paths[3], "b/.git/config");
     assert_string_equal(files.paths[4], "b/z");
     scan__files_release(&files);
-    assert_true(scan__files_list(&files, folder.path, true, &faults));
+    assert_true(scan__files_list(&files, folder.path, &without_git, &faults));
     assert_int_equal(files.count, 4);
     scan__files_release(&files);
     assert_int_equal(faults.total, 0);
-    assert_false(scan__files_list(&files, folder_path(&folder, "nowhere"), false, &faults));
+    assert_false(scan__files_list(&files, folder_path(&folder, "nowhere"), &with_git, &faults));
     assert_int_equal(errno, ENOENT);
     scan__faults_release(&faults);
 }

@@ -86,12 +86,51 @@ static void a_content_has_its_hits_and_its_name(void **state) {
     assert_null(contents[0].name.data); /* what the caller held is not pointed to */
 }
 
+/* What was there before the mark is found by its text and its id, and what came since is new again. */
+static void what_came_since_a_mark_is_taken_away(void **state) {
+    (void)state;
+    struct scan_hit item = {.line = 1};
+    struct scan_content content = {.kind = SCAN_CONTENT_FILE, .name = TS_BYTES("before")};
+    struct scan_finding_new first = finding_number(0);
+    struct scan_finding_new second = finding_number(1);
+    uint32_t index;
+    assert_true(scan__hits_finding(&hits, &first, &index));
+    scan__hits_add(&hits, &content, &item, 1);
+    uint32_t before = scan__hits_text(&hits, TS_BYTES("a text"));
+    struct scan_hits_mark mark = scan__hits_mark(&hits);
+    for (int i = 1; i < 101; i++) {
+        struct scan_finding_new finding = finding_number(i);
+        (void)scan__hits_finding(&hits, &finding, &index);
+    }
+    assert_true(hits.is_over);
+    content.name = TS_BYTES("since");
+    scan__hits_add(&hits, &content, &item, 1);
+    scan__hits_cut(&hits, &mark);
+    assert_false(hits.is_over);
+    assert_int_equal(atomic_load(&hits.finding_count), 1);
+    assert_int_equal(hits.texts.len, mark.texts);
+    assert_int_equal(scan__hits_text(&hits, TS_BYTES("a text")), before);
+    assert_int_equal(hits.texts.len, mark.texts);
+    assert_true(scan__hits_finding(&hits, &second, &index));
+    assert_int_equal(index, 1);
+    assert_true(scan__hits_finding(&hits, &first, &index));
+    assert_int_equal(index, 0);
+    content.name = TS_BYTES("x");
+    scan__hits_add(&hits, &content, &item, 1);
+    size_t count;
+    const struct scan_content *contents = scan__hits_contents(&hits, &count);
+    assert_int_equal(count, 2);
+    assert_int_equal(contents[1].first_hit, 1);
+    assert_string_equal((const char *)scan__hits_text_at(&hits, contents[1].path).data, "x");
+}
+
 int main(void) {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test_setup_teardown(a_text_is_kept_once_and_ended_by_a_zero, begin, end),
         cmocka_unit_test_setup_teardown(many_texts_keep_their_places, begin, end),
         cmocka_unit_test_setup_teardown(findings_are_kept_once_and_up_to_a_limit, begin, end),
         cmocka_unit_test_setup_teardown(a_content_has_its_hits_and_its_name, begin, end),
+        cmocka_unit_test_setup_teardown(what_came_since_a_mark_is_taken_away, begin, end),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

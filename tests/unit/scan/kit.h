@@ -75,6 +75,12 @@ static inline bool kit_text_is(const struct kit *kit, uint32_t text, const char 
     return ts_bytes_equal(scan__hits_text_at(&kit->hits, text), ts_bytes_of_cstring(expected));
 }
 
+static inline bool kit_excerpt_is(const struct kit *kit, const struct scan_hit *hit, const char *expected) {
+    char excerpt[SCAN_EXCERPT_SIZE];
+    size_t len = scan__excerpt(scan__hits_text_at(&kit->hits, hit->around), NULL, excerpt);
+    return ts_bytes_equal(ts_bytes_of(excerpt, len), ts_bytes_of_cstring(expected));
+}
+
 static inline const char *kit_rule(const struct kit *kit, const struct scan_hit *hit) {
     return scan__hits_findings(&kit->hits)[hit->finding].rule->id;
 }

@@ -48,13 +48,13 @@ static void hits_have_lines_columns_and_an_excerpt(void **state) {
     assert_int_equal(hit->column, 5);
     assert_int_equal(hit->end_line, 2);
     assert_int_equal(hit->end_column, 21);
-    assert_true(kit_text_is(&kit, hit->excerpt, "  a ******** b"));
+    assert_true(kit_excerpt_is(&kit, hit, "  a ******** b"));
     hit = kit_hit(&kit, 0, 1);
     assert_string_equal(kit_rule(&kit, hit), "block");
     assert_int_equal(hit->line, 3);
     assert_int_equal(hit->end_line, 5);
     assert_int_equal(hit->end_column, 4);
-    assert_true(kit_text_is(&kit, kit_hit(&kit, 0, 2)->excerpt, "******** ********"));
+    assert_true(kit_excerpt_is(&kit, kit_hit(&kit, 0, 2), "******** ********"));
 }
 
 static void no_secret_is_kept(void **state) {
@@ -99,6 +99,10 @@ static void more_matches_than_are_kept_are_said(void **state) {
                      SCAN_TOO_MANY);
     assert_ptr_equal(raw, scan__raw_unknown());
     free(text);
+    /* What was lost may stand beside any of them. */
+    assert_true(kit_excerpt_is(&kit, kit_hit(&kit, 0, 0), "********…"));
+    for (size_t i = 1000; i + 1000 < kit_content(&kit, 0)->hit_count; i++)
+        assert_true(kit_excerpt_is(&kit, kit_hit(&kit, 0, i), "…********…"));
 }
 
 /* ---- carried over ---- */
@@ -169,7 +173,7 @@ static void derive(struct ts_prng *prng, const struct version *base, struct vers
 }
 
 static bool is_same(const struct scan_hit *a, const struct scan_hit *b) {
-    return a->finding == b->finding && a->excerpt == b->excerpt && a->allows == b->allows &&
+    return a->finding == b->finding && a->around == b->around && a->allows == b->allows &&
            a->pragma == b->pragma && a->line == b->line && a->column == b->column &&
            a->end_line == b->end_line && a->end_column == b->end_column && a->at == b->at &&
            a->len == b->len && a->confidence == b->confidence && a->depth == b->depth &&

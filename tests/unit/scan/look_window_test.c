@@ -5,6 +5,33 @@
 
 static struct kit kit;
 
+/* ---- allocations that fail: the linker puts these in the place of the real ones (CMakeLists.txt) ---- */
+
+static long allocations_left = -1; /* the one after these fails; -1: none does */
+
+static bool fails(void) {
+    return allocations_left >= 0 && allocations_left-- == 0;
+}
+
+void *__real_malloc(size_t size);
+void *__real_calloc(size_t count, size_t size);
+void *__real_realloc(void *at, size_t size);
+void *__wrap_malloc(size_t size);
+void *__wrap_calloc(size_t count, size_t size);
+void *__wrap_realloc(void *at, size_t size);
+
+void *__wrap_malloc(size_t size) {
+    return fails() ? NULL : __real_malloc(size);
+}
+
+void *__wrap_calloc(size_t count, size_t size) {
+    return fails() ? NULL : __real_calloc(count, size);
+}
+
+void *__wrap_realloc(void *at, size_t size) {
+    return fails() ? NULL : __real_realloc(at, size);
+}
+
 static int begin(void **state) {
     (void)state;
     kit_init(&kit, NULL);
@@ -38,7 +65,7 @@ static enum scan_outcome look_in_windows(struct ts_bytes bytes, size_t window_si
 }
 
 static bool is_same(const struct scan_hit *a, const struct scan_hit *b) {
-    return a->finding == b->finding && a->excerpt == b->excerpt && a->pragma == b->pragma &&
+    return a->finding == b->finding && a->around == b->around && a->pragma == b->pragma &&
            a->line == b->line && a->column == b->column && a->end_line == b->end_line &&
            a->end_column == b->end_column && a->at == b->at && a->len == b->len && a->depth == b->depth;
 }
@@ -103,11 +130,46 @@ static void windows_that_end_early_leave_nothing(void **state) {
     assert_int_equal(kit_content_count(&kit), 0);
 }
 
+/* The secret is in the first window, and the second has nothing: its success does not hide what the first lacked. */
+static void a_window_without_memory_is_told_with_the_last(void **state) {
+    (void)state;
+    static uint8_t bytes[200000];
+    memset(bytes, ' ', sizeof bytes);
+    memcpy(bytes + 100, "tok_q7w3e9r1t5y2", 16);
+    struct scan_content content = {.kind = SCAN_CONTENT_FILE};
+    struct scan_windows *windows = NULL;
+    size_t overlap = scan__look_overlap(&kit.profile), first = 100000, failed = 0;
+    for (long nth = 0;; nth++) {
+        size_t before = kit_content_count(&kit);
+        struct scan_window window = {.bytes = ts_bytes_of(bytes, first)};
+        allocations_left = nth;
+        (void)scan__look_window(&kit.look, &content, &window, &windows);
+        bool all_succeeded = allocations_left >= 0;
+        allocations_left = -1;
+        if (windows == NULL)
+            continue; /* no window can follow */
+        window = (struct scan_window){
+            .bytes = ts_bytes_of(bytes + first - overlap, sizeof bytes - first + overlap),
+            .at = first - overlap,
+            .is_last = true};
+        enum scan_outcome outcome = scan__look_window(&kit.look, &content, &window, &windows);
+        scan__windows_free(windows);
+        windows = NULL;
+        assert_true(outcome == SCAN_NO_MEMORY || kit.hits.no_memory || kit_content_count(&kit) == before + 1);
+        kit.hits.no_memory = false;
+        failed += outcome == SCAN_NO_MEMORY;
+        if (all_succeeded)
+            break;
+    }
+    assert_true(failed > 0);
+}
+
 int main(void) {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test_setup_teardown(windows_and_the_whole_have_the_same_hits, begin, end),
         cmocka_unit_test_setup_teardown(a_content_that_ends_with_a_window_is_not_cut, begin, end),
         cmocka_unit_test_setup_teardown(windows_that_end_early_leave_nothing, begin, end),
+        cmocka_unit_test_setup_teardown(a_window_without_memory_is_told_with_the_last, begin, end),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -40,7 +40,7 @@ static enum ts_scan_outcome scan_top(struct ts_scan_options options, const char 
     options.rule_file_count = 1;
     options.no_builtin_rules = true;
     options.cache_folder = "";
-    return ts_scan_run(&options, ret_report, &error);
+    return ts_scan_report_make(&options, ret_report, &error);
 }
 
 static void findings_and_their_occurrences_are_reported(void **state) {
@@ -60,8 +60,8 @@ static void findings_and_their_occurrences_are_reported(void **state) {
     assert_int_equal(both->occurrences[1].line, 1);
     assert_string_equal(both->redacted, "te…y2");
     assert_int_equal(both->secret.len, 0);
-    ts_scan_release(&report);
-    ts_scan_release(&report);
+    ts_scan_report_release(&report);
+    ts_scan_report_release(&report);
 }
 
 static void a_caller_that_stops_it_gets_an_incomplete_report(void **state) {
@@ -71,7 +71,7 @@ static void a_caller_that_stops_it_gets_an_incomplete_report(void **state) {
     assert_int_equal(scan_top((struct ts_scan_options){.progress = &progress}, "top", &report), TS_SCAN_DONE);
     assert_true(report.is_stopped);
     assert_true(ts_report_is_incomplete(&report));
-    ts_scan_release(&report);
+    ts_scan_report_release(&report);
 }
 
 static void progress_counts_what_was_looked_at(void **state) {
@@ -82,7 +82,7 @@ static void progress_counts_what_was_looked_at(void **state) {
     assert_int_equal(atomic_load(&progress.objects), 2);
     assert_int_equal(atomic_load(&progress.objects_total), 2);
     assert_int_equal(atomic_load(&progress.bytes), report.targets[0].bytes);
-    ts_scan_release(&report);
+    ts_scan_report_release(&report);
 }
 
 static void a_bad_target_is_an_outcome_and_no_report(void **state) {

@@ -41,8 +41,16 @@ static void keys_are_told_apart_by_their_kind_and_finding(void **state) {
 
 static char text[SCAN_EXCERPT_SIZE + 1];
 
-static const char *excerpt(struct scan_excerpt from) {
-    size_t len = scan__excerpt(&from, text);
+static size_t excerpt_len(const struct scan_around *from, struct scan_masks *masks) {
+    char around[SCAN_AROUND_SIZE];
+    size_t len = scan__around(from, around);
+    assert_true(len <= sizeof around);
+    assert_true(scan__around_is_sound(ts_bytes_of(around, len)));
+    return scan__excerpt(ts_bytes_of(around, len), masks, text);
+}
+
+static const char *excerpt(struct scan_around from) {
+    size_t len = excerpt_len(&from, NULL);
     assert_true(len < sizeof text);
     text[len] = '\0';
     return text;
@@ -52,7 +60,7 @@ static void the_line_is_shown_with_its_secrets_masked(void **state) {
     (void)state;
     struct ts_span secrets[] = {{8, 6}, {20, 4}};
     struct ts_bytes content = TS_BYTES("before\na=SECRET and b=MORE, c=SECRET\r\nafter");
-    struct scan_excerpt from = {
+    struct scan_around from = {
         .content = content, .at = {9, 6}, .secrets = secrets, .secret_count = 0, .same = TS_BYTES("SECRET")};
     assert_string_equal(excerpt(from), "a=******** and b=MORE, c=********");
     secrets[0] = (struct ts_span){9, 6};
@@ -67,7 +75,7 @@ static void the_line_is_shown_with_its_secrets_masked(void **state) {
 static void what_is_no_text_is_shown_shortly(void **state) {
     (void)state;
     struct ts_span wide = {16, 12};
-    struct scan_excerpt from = {
+    struct scan_around from = {
         .content = TS_BYTES("\0t\0o\0k\0e\0n\0 \0=\0 S\0E\0C\0R\0E\0T\0;\0.\0"),
         .at = wide,
         .secrets = &wide,
@@ -75,7 +83,7 @@ static void what_is_no_text_is_shown_shortly(void **state) {
     };
     assert_string_equal(excerpt(from), "token = ********;.");
     struct ts_span at = {20, 6};
-    from = (struct scan_excerpt){
+    from = (struct scan_around){
         .content = TS_BYTES("ab\1\2\3\0\0\0\0\0\0\0\0\0\0\0\xff\xfe\x80=SECRET\0\0\0z\xe9z caf\xc3\xa9"),
         .at = at,
         .secrets = &at,
@@ -90,24 +98,24 @@ static void what_is_no_text_is_shown_shortly(void **state) {
 static void a_few_zeros_do_not_make_it_wide(void **state) {
     (void)state;
     struct ts_span at = {3, 6};
-    struct scan_excerpt from = {
+    struct scan_around from = {
         .content = TS_BYTES("\0a\0SECRET"), .at = at, .secrets = &at, .secret_count = 1};
-    assert_int_equal(scan__excerpt(&from, text), 11);
+    assert_int_equal(excerpt_len(&from, NULL), 11);
     assert_memory_equal(text, "\0a\0********", 11);
     from.at = at = (struct ts_span){19, 6};
     from.content = TS_BYTES("a\0b\0c\0d\0 and more =SECRET");
-    assert_int_equal(scan__excerpt(&from, text), 27);
+    assert_int_equal(excerpt_len(&from, NULL), 27);
     assert_memory_equal(text, "a\0b\0c\0d\0 and more =********", 27);
 }
 
 static void a_short_secret_is_not_looked_for_elsewhere(void **state) {
     (void)state;
     struct ts_span at = {10, 3};
-    struct scan_excerpt from = {.content = TS_BYTES("abc abc x=abc"),
-                                .at = at,
-                                .secrets = &at,
-                                .secret_count = 1,
-                                .same = TS_BYTES("abc")};
+    struct scan_around from = {.content = TS_BYTES("abc abc x=abc"),
+                               .at = at,
+                               .secrets = &at,
+                               .secret_count = 1,
+                               .same = TS_BYTES("abc")};
     assert_string_equal(excerpt(from), "abc abc x=********");
     from.at = at = (struct ts_span){10, 4};
     from.content = TS_BYTES("abcd abc =abcd");
@@ -120,7 +128,7 @@ static void long_lines_are_cut_and_masks_count_as_what_is_shown(void **state) {
     static char line[5000];
     memset(line, 'x', sizeof line);
     struct ts_span secrets[] = {{1000, 300}, {1301, 40}};
-    struct scan_excerpt from = {
+    struct scan_around from = {
         .content = ts_bytes_of(line, sizeof line), .at = secrets[1], .secrets = secrets, .secret_count = 2};
     const char *shown = excerpt(from);
     assert_non_null(strstr(shown, "xxx********x********xxx"));
@@ -139,10 +147,10 @@ static void no_byte_of_a_secret_is_shown(void **state) {
             memset(line, '.', sizeof line);
             memset(line + from, 'S', len);
             struct ts_span secrets[] = {{from, len}, {1500, 20}};
-            struct scan_excerpt one = {.content = ts_bytes_of(line, sizeof line),
-                                       .at = {1500, 20},
-                                       .secrets = secrets,
-                                       .secret_count = 2};
+            struct scan_around one = {.content = ts_bytes_of(line, sizeof line),
+                                      .at = {1500, 20},
+                                      .secrets = secrets,
+                                      .secret_count = 2};
             assert_null(strchr(excerpt(one), 'S'));
         }
     }
@@ -153,12 +161,148 @@ static void characters_are_not_cut_in_two(void **state) {
     static char line[1200];
     for (size_t i = 0; i + 2 <= sizeof line; i += 2)
         memcpy(line + i, "é", 2);
-    struct ts_span secret = {601, 4};
-    struct scan_excerpt from = {
+    struct ts_span secret = {601, 8};
+    struct scan_around from = {
         .content = ts_bytes_of(line, sizeof line), .at = secret, .secrets = &secret, .secret_count = 1};
     const char *shown = excerpt(from);
     assert_int_equal((unsigned char)shown[strlen("…")], 0xc3);
     assert_int_equal((unsigned char)shown[strlen(shown) - strlen("…") - 2], 0xc3);
+}
+
+static void secrets_of_other_contents_are_masked_too(void **state) {
+    (void)state;
+    static const struct ts_siphash_key key = {{1, 2}};
+    struct scan_print print = scan__print_of(&key, TS_BYTES("elsewhere-found"));
+    struct scan_masks masks = {.prints = {.key = key}};
+    assert_true(scan__prints_add(&masks.prints, &print));
+    scan__prints_sort(&masks.prints);
+    struct ts_span at = {2, 6};
+    struct scan_around from = {.content = TS_BYTES("a=SECRET, xelsewhere-foundy \xff\xff"),
+                               .at = at,
+                               .secrets = &at,
+                               .secret_count = 1};
+    char around[SCAN_AROUND_SIZE];
+    struct ts_bytes made = ts_bytes_of(around, scan__around(&from, around));
+    assert_true(scan__around_touched(made, &masks));
+    text[excerpt_len(&from, &masks)] = '\0';
+    assert_string_equal(text, "a=********, x********y ·");
+    assert_null(memmem(around, made.len, "SECRET", 6));
+    from.content = TS_BYTES("a=SECRET, xelsewhere-FOUNDy");
+    made.len = scan__around(&from, around);
+    assert_false(scan__around_touched(made, &masks));
+    scan__masks_release(&masks);
+}
+
+/* A secret that stands again as a part of a longer one must not keep that from being known. */
+static void a_longer_secret_around_one_of_the_line_is_masked_whole(void **state) {
+    (void)state;
+    static const struct ts_siphash_key key = {{1, 2}};
+    struct scan_print print = scan__print_of(&key, TS_BYTES("not-12345-but-longer"));
+    struct scan_masks masks = {.prints = {.key = key}};
+    assert_true(scan__prints_add(&masks.prints, &print));
+    scan__prints_sort(&masks.prints);
+    struct ts_span secrets[] = {{4, 5}, {14, 5}};
+    struct scan_around from = {.content = TS_BYTES("pin=12345 pin=abcde not-12345-but-longer abcdef 12345"),
+                               .at = secrets[0],
+                               .secrets = secrets,
+                               .secret_count = 2,
+                               .same = TS_BYTES("12345")};
+    char around[SCAN_AROUND_SIZE];
+    char packed[SCAN_AROUND_SIZE];
+    struct ts_bytes made = ts_bytes_of(around, scan__around(&from, around));
+    assert_true(scan__around_is_sound(made));
+    static const char shown[] = "pin=******** pin=******** ******** ********f ********";
+    text[excerpt_len(&from, &masks)] = '\0';
+    assert_string_equal(text, shown);
+    struct ts_bytes without = ts_bytes_of(packed, scan__around_mask(made, &masks, packed));
+    assert_null(memmem(packed, without.len, "12345", 5));
+    assert_null(memmem(packed, without.len, "longer", 6));
+    text[scan__excerpt(without, NULL, text)] = '\0';
+    assert_string_equal(text, shown);
+    scan__masks_release(&masks);
+}
+
+/* It is not kept as it is, although nothing else is masked in it. */
+static void what_is_hidden_goes_before_a_line_is_kept(void **state) {
+    (void)state;
+    struct ts_span at = {4, 5};
+    struct scan_masks none = {.capacity = 0};
+    struct scan_around from = {.content = TS_BYTES("pin=12345 x12345x"),
+                               .at = at,
+                               .secrets = &at,
+                               .secret_count = 1,
+                               .same = TS_BYTES("12345")};
+    char around[SCAN_AROUND_SIZE];
+    char packed[SCAN_AROUND_SIZE];
+    struct ts_bytes made = ts_bytes_of(around, scan__around(&from, around));
+    assert_true(scan__around_touched(made, &none));
+    made = ts_bytes_of(packed, scan__around_mask(made, &none, packed));
+    assert_null(memmem(packed, made.len, "12345", 5));
+    assert_false(scan__around_touched(made, &none));
+    assert_int_equal(scan__around_mask(made, &none, around), 0);
+}
+
+/* To look for each of them in each of their lines would take too long. */
+static void a_line_of_very_many_short_secrets_is_not_shown(void **state) {
+    (void)state;
+    static char line[400];
+    static struct ts_span secrets[32];
+    memset(line, '.', sizeof line);
+    for (size_t i = 0; i < 32; i++) {
+        secrets[i] = (struct ts_span){i * 10, 4};
+        snprintf(line + i * 10, 5, "%04zu", i);
+        line[i * 10 + 4] = '.';
+    }
+    struct scan_around from = {
+        .content = ts_bytes_of(line, sizeof line), .at = secrets[0], .secrets = secrets, .secret_count = 31};
+    assert_non_null(strchr(excerpt(from), '.'));
+    from.secret_count = 32;
+    assert_string_equal(excerpt(from), "********");
+}
+
+/* Of a secret that is cut where nothing more is looked at, nothing is shown: it cannot be known. */
+static void what_is_near_the_end_of_what_is_looked_at_is_not_shown(void **state) {
+    (void)state;
+    static char line[5000];
+    static struct ts_span secrets[300];
+    size_t count = 0;
+    memset(line, 'x', sizeof line);
+    for (size_t from = 0; from < sizeof line; from += 40)
+        secrets[count++] = (struct ts_span){from + 1, 39};
+    struct scan_around one = {.content = ts_bytes_of(line, sizeof line),
+                              .at = {2001, 39},
+                              .secrets = secrets,
+                              .secret_count = count};
+    memset(line + 2001 - SCAN_EXCERPT_BEFORE, 'S', SCAN_EXCERPT_EDGE);
+    memset(line + 2001 + SCAN_EXCERPT_BEHIND - SCAN_EXCERPT_EDGE, 'S', SCAN_EXCERPT_EDGE);
+    const char *shown = excerpt(one);
+    assert_null(strchr(shown, 'S'));
+    assert_non_null(strstr(shown, "********x********"));
+}
+
+static void what_is_hidden_is_not_shown(void **state) {
+    (void)state;
+    struct scan_around from = {
+        .content = TS_BYTES("before\na=SECRET and more\nbehind"), .at = {9, 6}, .is_hidden = true};
+    assert_string_equal(excerpt(from), "********");
+}
+
+/* What was read from a file may be anything. */
+static void what_is_no_around_is_refused(void **state) {
+    (void)state;
+    char around[SCAN_AROUND_SIZE];
+    struct ts_span at = {2, 6};
+    struct scan_around from = {
+        .content = TS_BYTES("a=SECRET, b"), .at = at, .secrets = &at, .secret_count = 1};
+    size_t len = scan__around(&from, around);
+    assert_true(scan__around_is_sound(ts_bytes_of(around, len)));
+    assert_true(scan__around_is_sound(ts_bytes_of(around, 0)));
+    assert_false(scan__around_is_sound(ts_bytes_of(around, 7)));
+    assert_false(scan__around_is_sound(ts_bytes_of(around, 11))); /* ends within a mask */
+    around[0] = 100;
+    assert_false(scan__around_is_sound(ts_bytes_of(around, len)));
+    static char large[SCAN_AROUND_SIZE + 10];
+    assert_false(scan__around_is_sound(ts_bytes_of(large, sizeof large)));
 }
 
 static void lines_and_columns_are_counted(void **state) {
@@ -195,6 +339,13 @@ int main(void) {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(little_of_a_secret_is_shown),
         cmocka_unit_test(keys_are_told_apart_by_their_kind_and_finding),
+        cmocka_unit_test(secrets_of_other_contents_are_masked_too),
+        cmocka_unit_test(a_longer_secret_around_one_of_the_line_is_masked_whole),
+        cmocka_unit_test(what_is_hidden_goes_before_a_line_is_kept),
+        cmocka_unit_test(a_line_of_very_many_short_secrets_is_not_shown),
+        cmocka_unit_test(what_is_near_the_end_of_what_is_looked_at_is_not_shown),
+        cmocka_unit_test(what_is_hidden_is_not_shown),
+        cmocka_unit_test(what_is_no_around_is_refused),
         cmocka_unit_test(what_is_no_text_is_shown_shortly),
         cmocka_unit_test(a_few_zeros_do_not_make_it_wide),
         cmocka_unit_test(a_short_secret_is_not_looked_for_elsewhere),

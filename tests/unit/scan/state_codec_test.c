@@ -45,8 +45,10 @@ static void assert_same_hit(const struct scan_hit *a, const struct scan_hit *b) 
     const struct scan_finding *y = &scan__hits_findings(&to.session.hits)[b->finding];
     assert_string_equal(x->id.text, y->id.text);
     assert_string_equal(x->rule->id, y->rule->id);
+    assert_true(x->print.hash == y->print.hash && x->print.len == y->print.len);
+    assert_memory_equal(x->print.head, y->print.head, sizeof x->print.head);
     assert_same_text(x->redacted, y->redacted);
-    assert_same_text(a->excerpt, b->excerpt);
+    assert_same_text(a->around, b->around);
     assert_same_text(a->allows, b->allows);
     assert_same_text(a->pragma, b->pragma);
     size_t end = offsetof(struct scan_hit, encodings) + sizeof a->encodings;
@@ -65,6 +67,7 @@ static void what_is_read_is_what_was_written(void **state) {
         assert_true(ts_git_oid_equal(&a[i].commit, &b[i].commit));
         assert_int_equal(a[i].kind, b[i].kind);
         assert_int_equal(a[i].size, b[i].size);
+        assert_true(b[i].evidence == a[i].evidence && b[i].evidence != 0);
         assert_true(b[i].is_whole);
         assert_same_text(a[i].path, b[i].path);
         assert_int_equal(a[i].hit_count, b[i].hit_count);
@@ -135,28 +138,55 @@ static void any_changed_byte_is_refused_or_read_in_bounds(void **state) {
     assert_true(refused > page.len);
 }
 
-static void known_objects_are_ids_sizes_and_kinds(void **state) {
+static void known_objects_are_read_as_they_were_written(void **state) {
     (void)state;
+    static const uint8_t packs[2 * TS_GIT_PACK_ID_LEN] = {1, 2, 3};
     static const struct scan_known objects[] = {
-        {.oid = {{1, 2, 3}}, .size = 0, .kind = SCAN_CONTENT_BLOB},
-        {.oid = {{255, 2, 3}}, .size = SCAN_KNOWN_SIZE_MAX, .kind = SCAN_CONTENT_TAG},
-        {.oid = {{9}}, .size = 77, .kind = SCAN_CONTENT_COMMIT}};
+        {.oid = {{1, 2, 3}}, .size = 0, .kind = SCAN_CONTENT_BLOB, .evidence = 1, .pack = 2},
+        {.oid = {{255, 2, 3}}, .size = SCAN_KNOWN_SIZE_MAX, .kind = SCAN_CONTENT_TAG, .evidence = UINT64_MAX},
+        {.oid = {{9}}, .size = 77, .kind = SCAN_CONTENT_COMMIT, .evidence = UINT64_C(1) << 63, .pack = 1}};
     for (enum ts_git_hash hash = TS_GIT_SHA1; hash <= TS_GIT_SHA256; hash++) {
-        struct scan_buffer ids = {.data = NULL};
-        size_t len = scan__known_len(hash);
+        struct scan_buffer items = {.data = NULL};
+        struct scan_buffer bytes = {.data = NULL};
+        struct scan_known_page read;
         for (size_t i = 0; i < 3; i++)
-            scan__known_encode(&ids, hash, &objects[i]);
-        assert_int_equal(ids.len, 3 * len);
+            scan__known_encode(&items, hash, &objects[i]);
+        struct scan_known_page written = {
+            .hash = hash, .packs = packs, .pack_count = 2, .items = scan__buffer_bytes(&items)};
+        scan__known_page_encode(&written, &bytes);
+        assert_true(scan__known_page_decode(scan__buffer_bytes(&bytes), hash, &read));
+        assert_int_equal(read.pack_count, 2);
+        assert_memory_equal(read.packs, packs, sizeof packs);
+        assert_int_equal(scan__known_page_count(&read), 3);
         for (size_t i = 0; i < 3; i++) {
-            struct scan_known known;
-            assert_true(scan__known_decode(ids.data + i * len, hash, &known));
+            struct scan_known known = scan__known_page_at(&read, i);
             assert_true(ts_git_oid_equal(&known.oid, &objects[i].oid));
-            assert_true(known.size == objects[i].size && known.kind == objects[i].kind);
+            assert_true(known.size == objects[i].size && known.kind == objects[i].kind &&
+                        known.evidence == objects[i].evidence && known.pack == objects[i].pack);
         }
-        ids.data[len - 5] |= 3;
-        struct scan_known none;
-        assert_false(scan__known_decode(ids.data, hash, &none));
-        scan__buffer_release(&ids);
+        for (size_t len = 0; len < bytes.len; len++)
+            if ((bytes.len - len) % scan__known_len(hash) != 0)
+                assert_false(scan__known_page_decode(ts_bytes_of(bytes.data, len), hash, &read));
+        scan__buffer_release(&items);
+        scan__buffer_release(&bytes);
+    }
+}
+
+static void known_objects_that_cannot_be_refuse_the_page(void **state) {
+    (void)state;
+    static const struct scan_known wrong[] = {{.kind = (enum scan_content_kind)3, .evidence = 1},
+                                              {.kind = SCAN_CONTENT_BLOB, .evidence = 0},
+                                              {.kind = SCAN_CONTENT_BLOB, .evidence = 1, .pack = 1}};
+    for (size_t i = 0; i < 3; i++) {
+        struct scan_buffer items = {.data = NULL};
+        struct scan_buffer bytes = {.data = NULL};
+        struct scan_known_page page_read;
+        scan__known_encode(&items, TS_GIT_SHA1, &wrong[i]);
+        struct scan_known_page written = {.items = scan__buffer_bytes(&items)};
+        scan__known_page_encode(&written, &bytes);
+        assert_false(scan__known_page_decode(scan__buffer_bytes(&bytes), TS_GIT_SHA1, &page_read));
+        scan__buffer_release(&items);
+        scan__buffer_release(&bytes);
     }
 }
 
@@ -186,7 +216,8 @@ int main(void) {
         cmocka_unit_test_setup_teardown(a_page_that_was_cut_is_refused_whole, begin, end),
         cmocka_unit_test_setup_teardown(a_rule_that_is_not_there_refuses_the_page, begin, end),
         cmocka_unit_test_setup_teardown(any_changed_byte_is_refused_or_read_in_bounds, begin, end),
-        cmocka_unit_test(known_objects_are_ids_sizes_and_kinds),
+        cmocka_unit_test(known_objects_are_read_as_they_were_written),
+        cmocka_unit_test(known_objects_that_cannot_be_refuse_the_page),
         cmocka_unit_test(numbers_take_as_many_bytes_as_they_need),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);

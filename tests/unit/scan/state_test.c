@@ -1,277 +1,376 @@
 #include "folder_maker.h"
-#include "state.h"
+#include "state_files.h"
 #include "usage.h"
 
-#include "base/endian.h"
+#include <fcntl.h>
 
 static struct folder_maker folder;
-static struct scan_faults faults;
+static struct scan_state_warning warning;
 
 static int begin(void **state) {
     (void)state;
     folder_make(&folder);
-    scan__faults_init(&faults);
+    warning.text[0] = '\0';
     return 0;
 }
 
 static int end(void **state) {
     (void)state;
-    scan__faults_release(&faults);
     folder_remove(&folder);
     return 0;
-}
-
-static struct scan_state *open_state(void) {
-    return scan__state_open(folder_path(&folder, "deep/down"), &faults);
-}
-
-static void put(struct scan_state *state, const char *key, const char *value) {
-    struct ts_op op = {
-        .kind = TS_OP_PUT, .key = ts_bytes_of_cstring(key), .value = ts_bytes_of_cstring(value)};
-    assert_true(scan__state_apply(state, &op, 1));
-}
-
-static bool count_row(void *ctx, struct ts_bytes key, struct ts_bytes value) {
-    size_t *count = ctx;
-    (void)key;
-    *count += value.len;
-    return true;
-}
-
-static size_t bytes_below(struct scan_state *state, const char *prefix) {
-    size_t count = 0;
-    assert_true(scan__state_each(state, ts_bytes_of_cstring(prefix), count_row, &count));
-    return count;
-}
-
-static void rows_are_there_when_it_is_opened_again(void **state) {
-    (void)state;
-    struct scan_state *opened = open_state();
-    assert_non_null(opened);
-    char key[16];
-    for (int i = 0; i < 30; i++) {
-        snprintf(key, sizeof key, "a%02d", i);
-        put(opened, key, "1234567890");
-    }
-    put(opened, "b", "x");
-    assert_int_equal(bytes_below(opened, "a"), 300);
-    assert_int_equal(bytes_below(opened, "a0"), 100);
-    scan__state_close(opened);
-    opened = open_state();
-    assert_int_equal(bytes_below(opened, "a"), 300);
-    scan__state_drop(opened, TS_BYTES("a"));
-    assert_int_equal(bytes_below(opened, "a"), 0);
-    assert_int_equal(bytes_below(opened, "b"), 1);
-    scan__state_close(opened);
-    assert_int_equal(faults.note_count, 0);
-}
-
-static void a_second_one_is_refused_with_a_note(void **state) {
-    (void)state;
-    struct scan_state *opened = open_state();
-    assert_non_null(opened);
-    assert_null(open_state());
-    assert_int_equal(faults.note_count, 1);
-    assert_non_null(strstr(faults.notes[0], "another scan is using it"));
-    scan__state_close(opened);
-}
-
-static bool refuse_row(void *ctx, struct ts_bytes key, struct ts_bytes value) {
-    (void)ctx;
-    (void)key;
-    (void)value;
-    return false;
-}
-
-static void what_does_not_read_well_is_made_anew(void **state) {
-    (void)state;
-    struct scan_state *opened = open_state();
-    put(opened, "a", "1");
-    assert_false(scan__state_each(opened, TS_BYTES("a"), refuse_row, NULL));
-    assert_non_null(strstr(faults.notes[0], "made anew"));
-    assert_int_equal(bytes_below(opened, "a"), 0);
-    put(opened, "a", "12");
-    assert_int_equal(bytes_below(opened, "a"), 2);
-    scan__state_close(opened);
-}
-
-static void a_prefix_may_end_with_the_highest_byte(void **state) {
-    (void)state;
-    struct scan_state *opened = open_state();
-    put(opened, "a\xfe", "1");
-    put(opened, "a\xff", "12");
-    put(opened, "a\xff\xff", "123");
-    put(opened, "b", "1234");
-    assert_int_equal(bytes_below(opened, "a\xff"), 5);
-    assert_int_equal(bytes_below(opened, "a\xff\xff"), 3);
-    scan__state_close(opened);
-}
-
-/* What cannot be written ends it, with one note, however often it is tried. */
-static void what_cannot_be_written_is_given_up(void **state) {
-    (void)state;
-    static uint8_t key[TS_STORE_KEY_MAX + 1];
-    struct scan_state *opened = open_state();
-    put(opened, "a", "1");
-    struct ts_op op = {.kind = TS_OP_PUT, .key = ts_bytes_of(key, sizeof key), .value = TS_BYTES("x")};
-    for (int i = 0; i < 2; i++)
-        assert_false(scan__state_apply(opened, &op, 1));
-    assert_int_equal(faults.note_count, 1);
-    assert_non_null(strstr(faults.notes[0], "cannot be written"));
-    assert_int_equal(bytes_below(opened, "a"), 0);
-    scan__state_close(opened);
-    opened = open_state();
-    assert_int_equal(bytes_below(opened, "a"), 1);
-    scan__state_close(opened);
 }
 
 static struct scan_use use_number(uint8_t repo, uint8_t rules, uint8_t judging) {
     return (struct scan_use){.repo = {repo}, .rules = {rules}, .judging = {judging}};
 }
 
-static void put_all(struct scan_state *state, const struct scan_use *use) {
-    static const enum scan_state_kind kinds[] = {SCAN_STATE_KNOWN, SCAN_STATE_HITS, SCAN_STATE_SNAPSHOT};
-    for (size_t i = 0; i < 3; i++) {
-        struct scan_state_key key = scan__state_key(kinds[i], use);
-        struct ts_op op = {.kind = TS_OP_PUT, .key = scan__state_key_bytes(&key), .value = TS_BYTES("x")};
-        assert_true(scan__state_apply(state, &op, 1));
-    }
+static struct scan_state *open_use(struct scan_use use) {
+    static char path[512];
+    snprintf(path, sizeof path, "%s", folder_path(&folder, "deep/down"));
+    struct scan_state_place place = {.folder = path, .use = use};
+    return scan__state_open(&place, &warning);
 }
 
-/* Rows of known objects, hits and snapshots. */
-static unsigned rows_of(struct scan_state *state, const struct scan_use *use) {
-    static const enum scan_state_kind kinds[] = {SCAN_STATE_KNOWN, SCAN_STATE_HITS, SCAN_STATE_SNAPSHOT};
-    unsigned rows = 0;
-    for (size_t i = 0; i < 3; i++) {
-        size_t bytes = 0;
-        struct scan_state_key key = scan__state_key(kinds[i], use);
-        assert_true(scan__state_each(state, scan__state_key_bytes(&key), count_row, &bytes));
-        rows = rows * 10 + (unsigned)bytes;
-    }
-    return rows;
+static struct scan_state *open_state(void) {
+    struct scan_state *state = open_use(use_number(1, 2, 3));
+    assert_non_null(state);
+    return state;
 }
 
-static void rows_of_what_is_gone_or_long_unused_go(void **state) {
-    (void)state;
-    struct scan_state *opened = open_state();
-    struct scan_use lost = use_number(1, 1, 1);
-    put_all(opened, &lost);
-    scan__use_note(opened, &lost, folder_path(&folder, "not there"));
-    assert_int_equal(rows_of(opened, &lost), 0);
-    for (uint8_t i = 0; i < SCAN_USES_MAX + 2; i++) {
-        struct scan_use use = use_number(2, i == 0 ? 1 : 2, i);
-        put_all(opened, &use);
-        usleep(2000); /* the times of two differ */
-        scan__use_note(opened, &use, folder.path);
-    }
-    struct scan_use use = use_number(2, 1, 0);
-    assert_int_equal(rows_of(opened, &use), 0); /* nobody else has its rules */
-    use = use_number(2, 2, 1);
-    assert_int_equal(rows_of(opened, &use), 100); /* what is known is of use to the others */
-    use = use_number(2, 2, 2);
-    assert_int_equal(rows_of(opened, &use), 111);
-    scan__state_close(opened);
+static const char *target_path(const char *name) {
+    static char path[1024];
+    struct scan_use use = use_number(1, 2, 3);
+    snprintf(path, sizeof path, "%s/deep/down/scan/%s/%s", folder.path, scan__state_folder_name(&use).text,
+             name);
+    return path;
 }
 
-static struct ts_bytes use_prefix(void) {
-    static struct scan_state_key key;
-    struct scan_use any = use_number(0, 0, 0);
-    key = scan__state_key(SCAN_STATE_USE, &any);
-    return ts_bytes_of(key.bytes, 2);
-}
-
-static bool count_one(void *ctx, struct ts_bytes key, struct ts_bytes value) {
-    (void)key;
-    (void)value;
-    ++*(size_t *)ctx;
+static bool count_page(void *ctx, struct ts_bytes page) {
+    *(size_t *)ctx += page.len;
     return true;
 }
 
-static size_t use_count(struct scan_state *state) {
+static size_t bytes_of(struct scan_state *state, enum scan_segment_kind kind) {
     size_t count = 0;
-    assert_true(scan__state_each(state, use_prefix(), count_one, &count));
+    scan__state_each(state, kind, count_page, &count);
     return count;
 }
 
-/* As scan__use_note does it, at a time of the past. */
-static void put_use(struct scan_state *state, const struct scan_use *use, uint64_t time_ms,
-                    const char *path) {
-    uint8_t value[8 + 512];
-    struct scan_state_key key = scan__state_key(SCAN_STATE_USE, use);
-    ts_be64_store(time_ms, value);
-    memcpy(value + 8, path, strlen(path));
-    struct ts_op op = {
-        .kind = TS_OP_PUT, .key = scan__state_key_bytes(&key), .value = ts_bytes_of(value, 8 + strlen(path))};
-    assert_true(scan__state_apply(state, &op, 1));
-}
-
-static void only_what_is_gone_goes_wherever_it_stands(void **state) {
+static void pages_are_there_when_it_is_opened_again(void **state) {
     (void)state;
-    struct scan_state *opened = open_state();
-    struct scan_use uses[5];
-    for (uint8_t i = 0; i < 5; i++) {
-        uses[i] = use_number((uint8_t)(i + 1), 1, 1);
-        put_all(opened, &uses[i]);
-        put_use(opened, &uses[i], 100u - i, i % 2 == 1 ? folder_path(&folder, "gone") : folder.path);
-    }
-    struct scan_use now = use_number(9, 1, 1);
-    scan__use_note(opened, &now, folder.path);
-    for (size_t i = 0; i < 5; i++)
-        assert_int_equal(rows_of(opened, &uses[i]), i % 2 == 1 ? 0 : 111);
-    assert_int_equal(use_count(opened), 4);
-    scan__state_close(opened);
-}
-
-static void the_oldest_of_very_many_go(void **state) {
-    (void)state;
-    struct scan_state *opened = open_state();
-    for (uint32_t i = 0; i < SCAN_USES_TOTAL_MAX; i++) {
-        struct scan_use use = use_number((uint8_t)i, 1, 1);
-        use.repo[1] = (uint8_t)(i >> 8);
-        put_use(opened, &use, 1000 + i, folder.path);
-    }
-    struct scan_use oldest = use_number(0, 1, 1);
-    struct scan_use next = use_number(1, 1, 1);
-    put_all(opened, &oldest);
-    put_all(opened, &next);
-    struct scan_use now = use_number(9, 9, 9);
-    scan__use_note(opened, &now, folder.path);
-    assert_int_equal(rows_of(opened, &oldest), 0);
-    assert_int_equal(rows_of(opened, &next), 111);
-    assert_int_equal(use_count(opened), SCAN_USES_TOTAL_MAX);
-    scan__state_close(opened);
-}
-
-static void a_row_of_use_that_is_none_is_damage(void **state) {
-    (void)state;
-    struct scan_use use = use_number(1, 1, 1);
-    for (int i = 0; i < 2; i++) {
+    for (size_t i = 0; i < 3; i++) {
         struct scan_state *opened = open_state();
-        struct scan_state_key key = scan__state_key(SCAN_STATE_USE, &use);
-        key.len -= i == 0; /* of the key, then of the value, a byte less than the least */
-        struct ts_op op = {.kind = TS_OP_PUT,
-                           .key = scan__state_key_bytes(&key),
-                           .value = ts_bytes_of_cstring(i == 0 ? "12345678/" : "1234567")};
-        assert_true(scan__state_apply(opened, &op, 1));
-        struct scan_use other = use_number(2, 1, 1);
-        scan__use_note(opened, &other, folder.path);
-        assert_int_equal(faults.note_count, i + 1);
-        assert_int_equal(use_count(opened), 0);
+        assert_true(scan__state_begin(opened));
+        assert_int_equal(bytes_of(opened, SCAN_SEGMENT_KNOWN), 10 * i);
+        scan__state_add(opened, SCAN_SEGMENT_KNOWN, TS_BYTES("1234567"));
+        scan__state_add(opened, SCAN_SEGMENT_HITS, TS_BYTES("x"));
+        scan__state_add(opened, SCAN_SEGMENT_KNOWN, TS_BYTES("890"));
+        assert_int_equal(bytes_of(opened, SCAN_SEGMENT_HITS), i + 1);
         scan__state_close(opened);
+    }
+    assert_string_equal(warning.text, "");
+}
+
+static void rules_and_ways_of_judging_are_kept_apart(void **state) {
+    (void)state;
+    struct scan_state *opened = open_state();
+    assert_true(scan__state_begin(opened));
+    scan__state_add(opened, SCAN_SEGMENT_KNOWN, TS_BYTES("known"));
+    scan__state_add(opened, SCAN_SEGMENT_HITS, TS_BYTES("hit"));
+    scan__state_close(opened);
+    opened = open_use(use_number(1, 2, 9));
+    assert_int_equal(bytes_of(opened, SCAN_SEGMENT_KNOWN), 5);
+    assert_int_equal(bytes_of(opened, SCAN_SEGMENT_HITS), 0);
+    scan__state_close(opened);
+    opened = open_use(use_number(1, 9, 3));
+    assert_int_equal(bytes_of(opened, SCAN_SEGMENT_KNOWN) + bytes_of(opened, SCAN_SEGMENT_HITS), 0);
+    scan__state_close(opened);
+    opened = open_use(use_number(9, 2, 3));
+    assert_int_equal(bytes_of(opened, SCAN_SEGMENT_KNOWN) + bytes_of(opened, SCAN_SEGMENT_HITS), 0);
+    scan__state_close(opened);
+}
+
+static void a_snapshot_is_that_of_its_fingerprint(void **state) {
+    (void)state;
+    static const uint8_t first[SCAN_FINGERPRINT_LEN] = {1};
+    static const uint8_t second[SCAN_FINGERPRINT_LEN] = {2};
+    struct scan_segment segment;
+    struct ts_bytes page;
+    struct scan_state *opened = open_state();
+    assert_false(scan__state_snapshot(opened, first, &segment, &page));
+    assert_true(scan__state_begin(opened));
+    scan__state_put_snapshot(opened, first, TS_BYTES("one"));
+    scan__state_put_snapshot(opened, second, TS_BYTES("two"));
+    scan__state_close(opened);
+    opened = open_state();
+    assert_false(scan__state_snapshot(opened, first, &segment, &page));
+    assert_true(scan__state_snapshot(opened, second, &segment, &page));
+    assert_true(ts_bytes_equal(page, TS_BYTES("two")));
+    scan__segment_close(&segment);
+    scan__state_close(opened);
+}
+
+static void a_second_one_reads_and_does_not_write(void **state) {
+    (void)state;
+    struct scan_state *opened = open_state();
+    assert_true(scan__state_begin(opened));
+    scan__state_add(opened, SCAN_SEGMENT_KNOWN, TS_BYTES("1"));
+    struct scan_state *other = open_state();
+    assert_true(scan__state_begin(other));
+    assert_non_null(strstr(warning.text, "another scan of this repository is using it"));
+    scan__state_add(other, SCAN_SEGMENT_KNOWN, TS_BYTES("22"));
+    scan__state_put_snapshot(other, (const uint8_t[SCAN_FINGERPRINT_LEN]){1}, TS_BYTES("x"));
+    assert_false(scan__state_rewrite_begin(other, SCAN_SEGMENT_KNOWN));
+    assert_int_equal(bytes_of(other, SCAN_SEGMENT_KNOWN), 1);
+    scan__state_close(other);
+    scan__state_close(opened);
+}
+
+static void many_files_become_one(void **state) {
+    (void)state;
+    struct scan_state *opened;
+    size_t scans = 0;
+    for (bool is_scattered = false; !is_scattered; scans++) {
+        opened = open_state();
+        assert_true(scan__state_begin(opened));
+        scan__state_add(opened, SCAN_SEGMENT_KNOWN, TS_BYTES("12345"));
+        is_scattered = scan__state_is_scattered(opened, SCAN_SEGMENT_KNOWN);
+        assert_true(scans < 100);
+        if (is_scattered) {
+            assert_true(scan__state_rewrite_begin(opened, SCAN_SEGMENT_KNOWN));
+            scan__state_add(opened, SCAN_SEGMENT_KNOWN, TS_BYTES("abc"));
+            assert_int_equal(bytes_of(opened, SCAN_SEGMENT_KNOWN), 5 * (scans + 1)); /* until it is done */
+            scan__state_rewrite_end(opened, SCAN_SEGMENT_KNOWN);
+            assert_int_equal(bytes_of(opened, SCAN_SEGMENT_KNOWN), 3);
+            assert_false(scan__state_is_scattered(opened, SCAN_SEGMENT_KNOWN));
+        }
+        scan__state_close(opened);
+    }
+    assert_true(scans > 4);
+}
+
+/* A page that its reader does not understand: the rest of that file is left out, and it is time to write it anew. */
+static bool refuse_page(void *ctx, struct ts_bytes page) {
+    (void)page;
+    ++*(size_t *)ctx;
+    return false;
+}
+
+static void what_does_not_read_well_is_left_out(void **state) {
+    (void)state;
+    size_t asked = 0;
+    struct scan_state *opened = open_state();
+    assert_true(scan__state_begin(opened));
+    scan__state_add(opened, SCAN_SEGMENT_KNOWN, TS_BYTES("1"));
+    scan__state_add(opened, SCAN_SEGMENT_KNOWN, TS_BYTES("2"));
+    assert_false(scan__state_is_scattered(opened, SCAN_SEGMENT_KNOWN));
+    scan__state_each(opened, SCAN_SEGMENT_KNOWN, refuse_page, &asked);
+    assert_int_equal(asked, 1);
+    assert_non_null(strstr(warning.text, "damaged"));
+    assert_true(scan__state_is_scattered(opened, SCAN_SEGMENT_KNOWN));
+    scan__state_close(opened);
+}
+
+static void another_salt_makes_what_was_kept_useless(void **state) {
+    (void)state;
+    struct scan_state *opened = open_state();
+    assert_true(scan__state_begin(opened));
+    scan__state_add(opened, SCAN_SEGMENT_KNOWN, TS_BYTES("1"));
+    scan__state_close(opened);
+    assert_int_equal(unlink(target_path("about")), 0);
+    opened = open_state();
+    assert_true(scan__state_begin(opened));
+    assert_int_equal(bytes_of(opened, SCAN_SEGMENT_KNOWN), 0);
+    assert_true(scan__state_is_scattered(opened, SCAN_SEGMENT_KNOWN));
+    scan__state_close(opened);
+}
+
+/* All repositories have one, so that all prints of a scan have. */
+static void the_first_key_of_prints_stays_that_of_the_folder(void **state) {
+    (void)state;
+    char path[512];
+    struct ts_siphash_key key = {{0, 0}};
+    snprintf(path, sizeof path, "%s", folder_path(&folder, "deep/down"));
+    assert_false(scan__state_print_key_read(path, &key));
+    for (uint8_t i = 1; i <= 2; i++) {
+        struct scan_state_place place = {
+            .folder = path, .use = use_number(i, 2, 3), .print_key = {{i, UINT64_MAX}}};
+        struct scan_state *opened = scan__state_open(&place, &warning);
+        assert_non_null(opened);
+        assert_true(scan__state_begin(opened));
+        scan__state_close(opened);
+        assert_true(scan__state_print_key_read(path, &key));
+        assert_true(key.words[0] == 1 && key.words[1] == UINT64_MAX);
+    }
+    assert_string_equal(warning.text, "");
+}
+
+static void a_key_of_prints_that_is_damaged_is_made_anew(void **state) {
+    (void)state;
+    char path[512];
+    char file[600];
+    struct ts_siphash_key key = {{0, 0}};
+    scan__state_close(open_state());
+    snprintf(path, sizeof path, "%s", folder_path(&folder, "deep/down"));
+    snprintf(file, sizeof file, "%s/scan/print-key", path);
+    struct scan_state *opened = open_state();
+    assert_true(scan__state_begin(opened));
+    scan__state_close(opened);
+    assert_int_equal(truncate(file, 150), 0);
+    assert_false(scan__state_print_key_read(path, &key));
+    opened = open_state();
+    assert_true(scan__state_begin(opened));
+    scan__state_close(opened);
+    assert_true(scan__state_print_key_read(path, &key));
+}
+
+static void what_others_can_write_to_is_not_used(void **state) {
+    (void)state;
+    struct scan_state *opened = open_state();
+    assert_true(scan__state_begin(opened));
+    scan__state_close(opened);
+    assert_int_equal(chmod(target_path(""), 0770), 0);
+    assert_null(open_use(use_number(1, 2, 3)));
+    assert_non_null(strstr(warning.text, "others can write to it"));
+}
+
+static void names_of_files_are_told_from_others(void **state) {
+    (void)state;
+    static const char *const wrong[] = {"", "k-", "about", "k-00", "lock", "k-x-0", "mine.txt"};
+    char letter;
+    struct scan_use use = use_number(1, 2, 3);
+    struct scan_use found;
+    for (const char *at = "khsu"; *at != '\0'; at++) {
+        struct scan_state_name name = scan__state_name(*at, &use);
+        bool has_number = *at == 'k' || *at == 'h';
+        memcpy(name.text + strlen(name.text), has_number ? "0000000a" : "", has_number ? 9 : 1);
+        assert_true(scan__state_name_parse(name.text, &letter, &found));
+        assert_true(letter == *at && found.rules[0] == 2 && found.judging[0] == (*at == 'k' ? 0 : 3));
+        name.text[strlen(name.text) - 1] = 'g';
+        assert_false(scan__state_name_parse(name.text, &letter, &found));
+    }
+    for (size_t i = 0; i < sizeof wrong / sizeof wrong[0]; i++)
+        assert_false(scan__state_name_parse(wrong[i], &letter, &found));
+}
+
+/* ---- making room ---- */
+
+static void put_all(struct scan_use use) {
+    struct scan_state *opened = open_use(use);
+    assert_non_null(opened);
+    assert_true(scan__state_begin(opened));
+    scan__state_add(opened, SCAN_SEGMENT_KNOWN, TS_BYTES("x"));
+    scan__state_add(opened, SCAN_SEGMENT_HITS, TS_BYTES("x"));
+    scan__state_put_snapshot(opened, (const uint8_t[SCAN_FINGERPRINT_LEN]){1}, TS_BYTES("x"));
+    scan__state_close(opened);
+}
+
+/* Known objects, hits and snapshot: a digit for each. */
+static unsigned kept_of(struct scan_use use) {
+    struct scan_segment segment;
+    struct ts_bytes page;
+    struct scan_state *opened = open_use(use);
+    assert_non_null(opened);
+    unsigned found = (bytes_of(opened, SCAN_SEGMENT_KNOWN) > 0 ? 100u : 0u) +
+                     (bytes_of(opened, SCAN_SEGMENT_HITS) > 0 ? 10u : 0u);
+    if (scan__state_snapshot(opened, (const uint8_t[SCAN_FINGERPRINT_LEN]){1}, &segment, &page)) {
+        found++;
+        scan__segment_close(&segment);
+    }
+    scan__state_close(opened);
+    return found;
+}
+
+static void set_time(const char *path, time_t time_s) {
+    struct timespec times[2] = {{.tv_sec = time_s}, {.tv_sec = time_s}};
+    assert_int_equal(utimensat(AT_FDCWD, path, times, 0), 0);
+}
+
+static void only_the_latest_ways_of_scanning_are_kept(void **state) {
+    (void)state;
+    for (uint8_t i = 0; i < SCAN_USES_MAX + 2; i++) {
+        struct scan_use use = use_number(1, i == 0 ? 1 : 2, i);
+        put_all(use);
+        set_time(target_path(scan__state_name('u', &use).text), 1000 + i);
+    }
+    put_all(use_number(1, 2, SCAN_USES_MAX + 1));
+    assert_int_equal(kept_of(use_number(1, 1, 0)), 0);   /* nobody else has its rules */
+    assert_int_equal(kept_of(use_number(1, 2, 1)), 100); /* what is known is of use to the others */
+    for (uint8_t i = 2; i < SCAN_USES_MAX + 2; i++)
+        assert_int_equal(kept_of(use_number(1, 2, i)), 111);
+}
+
+static void what_belongs_to_repositories_that_are_gone_goes(void **state) {
+    (void)state;
+    char gone[512];
+    char all[512];
+    snprintf(gone, sizeof gone, "%s", folder_path(&folder, "gone"));
+    snprintf(all, sizeof all, "%s", folder_path(&folder, "deep/down"));
+    assert_int_equal(mkdir(gone, 0700), 0);
+    struct scan_use lost = use_number(7, 2, 3);
+    struct scan_state_place place = {.folder = all, .use = lost};
+    struct scan_state *opened = scan__state_open(&place, &warning);
+    assert_true(scan__state_begin(opened));
+    scan__state_add(opened, SCAN_SEGMENT_KNOWN, TS_BYTES("x"));
+    scan__state_note_path(opened, gone);
+    scan__state_close(opened);
+    put_all(use_number(1, 2, 3));
+    assert_int_equal(kept_of(lost), 100);
+    assert_int_equal(rmdir(gone), 0);
+    /* While another scan has it, it stays. */
+    opened = scan__state_open(&place, &warning);
+    assert_true(scan__state_begin(opened));
+    put_all(use_number(1, 2, 3));
+    assert_int_equal(kept_of(lost), 100);
+    scan__state_close(opened);
+    put_all(use_number(1, 2, 3));
+    assert_int_equal(kept_of(lost), 0);
+    assert_int_equal(kept_of(use_number(1, 2, 3)), 111);
+    assert_string_equal(warning.text, "");
+    char path[1024];
+    snprintf(path, sizeof path, "%s/scan/%s", all, scan__state_folder_name(&lost).text);
+    assert_int_not_equal(access(path, F_OK), 0);
+}
+
+static void the_oldest_of_very_many_repositories_go(void **state) {
+    (void)state;
+    for (uint32_t i = 0; i < SCAN_TARGETS_MAX; i++) {
+        struct scan_use use = use_number((uint8_t)i, 2, 3);
+        use.repo[1] = (uint8_t)(1 + (i >> 8));
+        struct scan_state *opened = open_use(use);
+        assert_true(scan__state_begin(opened));
+        scan__state_close(opened);
+        char path[1024];
+        snprintf(path, sizeof path, "%s/deep/down/scan/%s/about", folder.path,
+                 scan__state_folder_name(&use).text);
+        set_time(path, 1000 + (time_t)i);
+    }
+    put_all(use_number(1, 2, 3));
+    char path[1024];
+    for (uint8_t i = 0; i < 2; i++) {
+        struct scan_use use = use_number(i, 2, 3);
+        use.repo[1] = 1;
+        snprintf(path, sizeof path, "%s/deep/down/scan/%s", folder.path, scan__state_folder_name(&use).text);
+        assert_int_equal(access(path, F_OK) == 0, i == 1);
     }
 }
 
 int main(void) {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test_setup_teardown(rows_are_there_when_it_is_opened_again, begin, end),
-        cmocka_unit_test_setup_teardown(a_second_one_is_refused_with_a_note, begin, end),
-        cmocka_unit_test_setup_teardown(what_does_not_read_well_is_made_anew, begin, end),
-        cmocka_unit_test_setup_teardown(rows_of_what_is_gone_or_long_unused_go, begin, end),
-        cmocka_unit_test_setup_teardown(a_prefix_may_end_with_the_highest_byte, begin, end),
-        cmocka_unit_test_setup_teardown(what_cannot_be_written_is_given_up, begin, end),
-        cmocka_unit_test_setup_teardown(only_what_is_gone_goes_wherever_it_stands, begin, end),
-        cmocka_unit_test_setup_teardown(the_oldest_of_very_many_go, begin, end),
-        cmocka_unit_test_setup_teardown(a_row_of_use_that_is_none_is_damage, begin, end),
+        cmocka_unit_test_setup_teardown(pages_are_there_when_it_is_opened_again, begin, end),
+        cmocka_unit_test_setup_teardown(rules_and_ways_of_judging_are_kept_apart, begin, end),
+        cmocka_unit_test_setup_teardown(a_snapshot_is_that_of_its_fingerprint, begin, end),
+        cmocka_unit_test_setup_teardown(a_second_one_reads_and_does_not_write, begin, end),
+        cmocka_unit_test_setup_teardown(many_files_become_one, begin, end),
+        cmocka_unit_test_setup_teardown(what_does_not_read_well_is_left_out, begin, end),
+        cmocka_unit_test_setup_teardown(another_salt_makes_what_was_kept_useless, begin, end),
+        cmocka_unit_test_setup_teardown(the_first_key_of_prints_stays_that_of_the_folder, begin, end),
+        cmocka_unit_test_setup_teardown(a_key_of_prints_that_is_damaged_is_made_anew, begin, end),
+        cmocka_unit_test_setup_teardown(what_others_can_write_to_is_not_used, begin, end),
+        cmocka_unit_test_setup_teardown(only_the_latest_ways_of_scanning_are_kept, begin, end),
+        cmocka_unit_test_setup_teardown(what_belongs_to_repositories_that_are_gone_goes, begin, end),
+        cmocka_unit_test_setup_teardown(the_oldest_of_very_many_repositories_go, begin, end),
+        cmocka_unit_test(names_of_files_are_told_from_others),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -38,8 +38,8 @@ static void files_are_read_by_their_path(void **state) {
     assert_int_equal(file.len, 0);
     free(file.bytes);
     struct scan_tree tree = {.folder = folder.path};
-    assert_true(scan__tree_has(&tree, "in/file"));
-    assert_false(scan__tree_has(&tree, "in/other"));
+    assert_int_equal(scan__tree_has(&tree, "in/file", NULL), SCAN_TREE_HAS);
+    assert_int_equal(scan__tree_has(&tree, "in/other", NULL), SCAN_TREE_HAS_NOT);
 }
 
 static void what_is_not_a_small_regular_file_of_the_folder_is_not_read(void **state) {

@@ -92,19 +92,19 @@ static void what_is_listed_must_be_the_cluster(void **state) {
             "store 0 and store 1 are the same");
     refused(init("bb", "", &cluster, &error), &error, TS_STORE_BAD_USAGE, "store 0 and store 1 are the same");
     refused(open_as("a", (struct ts_cluster_options){0}, &cluster, &error), &error, TS_STORE_FOREIGN,
-            "of a cluster of 2, and the list has");
+            "to a cluster of size 2, and the list has");
     refused(open_as("abc", (struct ts_cluster_options){0}, &cluster, &error), &error, TS_STORE_FOREIGN,
-            "of a cluster of 2, and the list has");
+            "to a cluster of size 2, and the list has");
     refused(init("ac", "xxh64", &cluster, &error), &error, TS_STORE_FOREIGN, "memory:c is empty");
     refused(init("cb", "xxh64", &cluster, &error), &error, TS_STORE_FOREIGN, "memory:c is empty");
     refused(init("ca", "xxh64", &cluster, &error), &error, TS_STORE_FOREIGN,
-            "memory:a belongs to a cluster of 2 already, as store 0");
+            "memory:a already belongs to a cluster of 2, as store 0");
     refused(init("abc", "xxh64", &cluster, &error), &error, TS_STORE_FOREIGN, "belongs to a cluster");
     ts_cluster_close(made("c", "single"));
     refused(open_as("ac", (struct ts_cluster_options){0}, &cluster, &error), &error, TS_STORE_FOREIGN,
             "different clusters");
     refused(open_as("cb", (struct ts_cluster_options){.any_step = true}, &cluster, &error), &error,
-            TS_STORE_FOREIGN, "of a cluster of 1, and the list has 2");
+            TS_STORE_FOREIGN, "to a cluster of size 1, and the list has 2");
 }
 
 static void bad_routings_are_refused_before_anything_is_written(void **state) {
@@ -134,7 +134,7 @@ static void init_again_changes_nothing(void **state) {
     assert_memory_equal(ts_cluster_meta(second, 1)->secret, secret, sizeof secret);
     ts_cluster_close(second);
     refused(init("ab", "xxh64", &cluster, &error), &error, TS_STORE_FOREIGN, "jump");
-    assert_non_null(strstr(error.text, "leave --strategy out"));
+    assert_non_null(strstr(error.text, "leave out --strategy"));
 }
 
 static void without_a_routing_init_goes_by_what_is_remembered(void **state) {
@@ -329,7 +329,7 @@ static void clusters_of_databases_open_by_their_urls(void **state) {
     ts_cluster_close(cluster);
     refused(ts_cluster_open(turned, &none, &cluster, &error), &error, TS_STORE_FOREIGN, "order");
     refused(ts_cluster_init(support_pg_url(two, "postgres"), "single", &none, &cluster, &error), &error,
-            TS_STORE_FOREIGN, "belongs to a cluster of 4 already, as store 3");
+            TS_STORE_FOREIGN, "already belongs to a cluster of 4, as store 3");
     support_pg_do(two, "postgres",
                   "CHECKPOINT"); /* recovery has no promise to read again, which would want its slot */
     support_pg_reconfigure(two, "max_prepared_transactions = 0");

@@ -50,8 +50,8 @@ struct proxy {
     int listener;
     int port;
     pthread_t thread;
-    atomic_bool
-        loses_replies; /* what the client sends still arrives; the answer, once there, ends the connection */
+    /* What the client sends still arrives. The reply ends the connection. */
+    atomic_bool loses_replies;
     atomic_bool ends;
 };
 

@@ -181,7 +181,7 @@ static void a_directory_that_cannot_be_made_is_told(void **state) {
     char deep[260];
     snprintf(deep, sizeof deep, "rocksdb:%s/not/there", directory);
     assert_int_equal(ts_store_open(deep, &plain, &store, &error), TS_STORE_BAD_CONFIGURATION);
-    assert_non_null(strstr(error.text, "make that first"));
+    assert_non_null(strstr(error.text, "make it with mkdir -p"));
 }
 
 static void a_database_of_another_program_is_left_alone(void **state) {

@@ -7,7 +7,7 @@
 
 static void every_result_has_a_text_and_a_sqlstate(void **state) {
     (void)state;
-#define CHECK_RESULT(suffix, text)                                                                           \
+#define CHECK_RESULT(suffix, text, ...)                                                                      \
     assert_string_equal(ts_store_result_text(TS_STORE_##suffix), text);                                      \
     assert_int_equal(strlen(ts_store_result_sqlstate(TS_STORE_##suffix)), 5);
     TS_STORE_RESULTS(CHECK_RESULT)

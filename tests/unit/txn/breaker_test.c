@@ -45,6 +45,18 @@ static void it_trips_at_the_threshold_and_turns_everybody_away(void **state) {
     assert_int_equal(breaker.turned_away, 2);
 }
 
+static void a_store_that_is_down_trips_it_at_once(void **state) {
+    (void)state;
+    assert_true(pass(0, TS_BREAKER_DOWN));
+    expect_state(TS_BREAKER_OPEN);
+    assert_false(pass(1, TS_BREAKER_SUCCESS));
+    /* The probe finds it down, too. */
+    assert_true(pass(RECOVERY, TS_BREAKER_DOWN));
+    expect_state(TS_BREAKER_OPEN);
+    assert_true(pass(2 * RECOVERY, TS_BREAKER_SUCCESS));
+    expect_state(TS_BREAKER_CLOSED);
+}
+
 static void a_success_sets_the_count_back(void **state) {
     (void)state;
     for (int round = 0; round < 10; round++) {
@@ -184,6 +196,8 @@ static void causes_report_what_they_say_about_the_stores(void **state) {
     assert_int_equal(ts_breaker_report_of(&cause), TS_BREAKER_SUCCESS);
     cause = store_cause(TS_STORE_UNAVAILABLE);
     assert_int_equal(ts_breaker_report_of(&cause), TS_BREAKER_FAILURE);
+    cause.down = true;
+    assert_int_equal(ts_breaker_report_of(&cause), TS_BREAKER_DOWN);
     cause = store_cause(TS_STORE_UNKNOWN);
     assert_int_equal(ts_breaker_report_of(&cause), TS_BREAKER_FAILURE);
     cause = store_cause(TS_STORE_CHECK_FAILED);
@@ -204,6 +218,7 @@ static void causes_report_what_they_say_about_the_stores(void **state) {
 int main(void) {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test_setup(it_trips_at_the_threshold_and_turns_everybody_away, closed),
+        cmocka_unit_test_setup(a_store_that_is_down_trips_it_at_once, closed),
         cmocka_unit_test_setup(a_success_sets_the_count_back, closed),
         cmocka_unit_test_setup(only_failures_of_the_infrastructure_count, closed),
         cmocka_unit_test_setup(exactly_one_probe_goes_out, closed),

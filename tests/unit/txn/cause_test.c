@@ -82,7 +82,7 @@ static void every_store_result_has_its_class_and_flags(void **state) {
 
 static void no_result_is_left_out_of_the_table(void **state) {
     (void)state;
-#define EXPECT_ROW(suffix, text)                                                                             \
+#define EXPECT_ROW(suffix, text, ...)                                                                        \
     {                                                                                                        \
         bool found = TS_STORE_##suffix == TS_STORE_OK;                                                       \
         for (size_t i = 0; i < ROWS; i++)                                                                    \
@@ -107,7 +107,7 @@ static void an_abort_tells_the_client_the_code_of_its_cause(void **state) {
 static void a_known_abort_is_never_told_as_unknown(void **state) {
     (void)state;
     static const char *const codes[] = {"", "08000", "08001", "08003", "08006", "57P01"};
-#define EXPECT_NOT_UNKNOWN(suffix, words)                                                                    \
+#define EXPECT_NOT_UNKNOWN(suffix, ...)                                                                      \
     for (size_t i = 0; TS_STORE_##suffix != TS_STORE_OK && i < sizeof codes / sizeof codes[0]; i++) {        \
         struct ts_txn_cause cause = store_cause(TS_STORE_##suffix, codes[i], TS_CALL_APPLY);                 \
         assert_int_not_equal(strncmp(ts_txn_sqlstate(TS_TXN_END_ABORTED, &cause).text, "08", 2), 0);         \

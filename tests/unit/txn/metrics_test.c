@@ -217,6 +217,10 @@ static const struct {
     {"turnstone_xs_shard_conflict_rate", "gauge", "store"},
     {"turnstone_xs_shard_abort_rate", "gauge", "store"},
     {"turnstone_xs_shard_lock_wait_us", "histogram", "store"},
+    {"turnstone_xs_shard_avg_lock_wait_us", "gauge", "store"},
+    {"turnstone_xs_shard_total_txns", "counter", "store"},
+    {"turnstone_xs_shard_conflict_aborts", "counter", "store"},
+    {"turnstone_xs_shard_timeout_aborts", "counter", "store"},
     {"turnstone_xs_deadlocks_detected", "counter", NULL},
     {"turnstone_xs_stalled_txns", "gauge", NULL},
     {"turnstone_xs_route_plan_us", "histogram", NULL},
@@ -353,7 +357,14 @@ static void what_the_process_has_once_comes_from_the_view(void **state) {
     store_views[1].conflicts.conflict_rate_ppm = 153000;
     store_views[1].conflicts.abort_rate_ppm = TS_PPM;
     store_views[0].limit = 128;
+    store_views[1].conflicts.avg_lock_wait_us = 17;
+    store_views[1].conflicts.totals =
+        (struct ts_conflict_counts){.total_txns = 100, .conflict_aborts = 12, .timeout_aborts = 5};
     render();
+    assert_true(value_of("turnstone_xs_shard_avg_lock_wait_us", "store", "1") == 17);
+    assert_true(value_of("turnstone_xs_shard_total_txns", "store", "1") == 100);
+    assert_true(value_of("turnstone_xs_shard_conflict_aborts", "store", "1") == 12);
+    assert_true(value_of("turnstone_xs_shard_timeout_aborts", "store", "1") == 5);
     assert_true(value_of("turnstone_xs_coord_in_flight", NULL, NULL) == 7);
     assert_true(value_of("turnstone_xs_coord_rejected", NULL, NULL) == 8);
     assert_true(value_of("turnstone_xs_coord_queued", NULL, NULL) == 9);

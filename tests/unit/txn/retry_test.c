@@ -6,11 +6,14 @@ static struct ts_txn_config config;
 static struct ts_retry retry;
 static struct ts_prng prng;
 
-static const struct ts_error_verdict transient = {TS_ERROR_TRANSIENT, true, false, false};
-static const struct ts_error_verdict conflict = {TS_ERROR_CONFLICT, true, false, true};
-static const struct ts_error_verdict check_failed = {TS_ERROR_CONFLICT, false, false, true};
-static const struct ts_error_verdict timeout = {TS_ERROR_TIMEOUT, false, true, false};
-static const struct ts_error_verdict permanent = {TS_ERROR_PERMANENT, false, false, true};
+static const struct ts_error_verdict transient = {.error_class = TS_ERROR_TRANSIENT, .repeatable = true};
+static const struct ts_error_verdict conflict = {
+    .error_class = TS_ERROR_CONFLICT, .repeatable = true, .answered = true};
+static const struct ts_error_verdict lock = {
+    .error_class = TS_ERROR_CONFLICT, .repeatable = true, .met_a_lock = true, .answered = true};
+static const struct ts_error_verdict check_failed = {.error_class = TS_ERROR_CONFLICT, .answered = true};
+static const struct ts_error_verdict timeout = {.error_class = TS_ERROR_TIMEOUT, .infrastructure = true};
+static const struct ts_error_verdict permanent = {.error_class = TS_ERROR_PERMANENT, .answered = true};
 
 static int fresh(void **state) {
     (void)state;
@@ -121,6 +124,46 @@ static void the_total_bounds_them_too(void **state) {
     assert_int_equal(next(&conflict, 1000 + 5000000, &backoff), TS_RETRY_TOTAL);
 }
 
+static void a_lock_is_waited_for_until_the_total_by_default(void **state) {
+    (void)state;
+    uint64_t backoff = 0, now_us = 1000;
+    enum ts_retry_decision decision;
+    while ((decision = next(&lock, now_us, &backoff)) == TS_RETRY_AGAIN)
+        now_us += backoff + 1000000;
+    assert_int_equal(decision, TS_RETRY_TOTAL);
+    assert_in_range(now_us, 1000 + config.timeouts.total_us - 2500000,
+                    1000 + config.timeouts.total_us + 1000000);
+    assert_true(retry.retries > config.retry.max_retries);
+}
+
+static void what_was_asked_for_ends_the_wait_for_a_lock_earlier(void **state) {
+    (void)state;
+    uint64_t backoff;
+    config.retry.max_retries_given = true;
+    for (int i = 0; i < 3; i++)
+        assert_int_equal(next(&lock, 2000, &backoff), TS_RETRY_AGAIN);
+    assert_int_equal(next(&lock, 2000, &backoff), TS_RETRY_MAX_RETRIES);
+    config.retry.max_retries_given = false;
+    config.timeouts.retry_ceiling_given = true;
+    assert_int_equal(next(&lock, 1000 + 10000000, &backoff), TS_RETRY_CEILING);
+    config.timeouts.retry_ceiling_given = false;
+    config.retry.retry_budget_us = 1;
+    assert_int_equal(next(&lock, 2000, &backoff), TS_RETRY_AGAIN);
+    config.retry.retry_budget_given = true;
+    assert_int_equal(next(&lock, 2000, &backoff), TS_RETRY_BUDGET);
+}
+
+static void who_gave_way_goes_on_at_once(void **state) {
+    (void)state;
+    uint64_t backoff = 1;
+    retry.gave_way = true;
+    assert_int_equal(next(&lock, 2000, &backoff), TS_RETRY_AGAIN);
+    assert_int_equal(backoff, 0);
+    retry.gave_way = false;
+    assert_int_equal(next(&lock, 2000, &backoff), TS_RETRY_AGAIN);
+    assert_in_range(backoff, 20000, 25000);
+}
+
 int main(void) {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test_setup(backoff_grows_by_the_multiplier_up_to_the_cap_plus_jitter, fresh),
@@ -132,6 +175,9 @@ int main(void) {
         cmocka_unit_test_setup(the_budget_bounds_the_time_spent_backing_off, fresh),
         cmocka_unit_test_setup(the_ceiling_bounds_all_attempts_together, fresh),
         cmocka_unit_test_setup(the_total_bounds_them_too, fresh),
+        cmocka_unit_test_setup(a_lock_is_waited_for_until_the_total_by_default, fresh),
+        cmocka_unit_test_setup(what_was_asked_for_ends_the_wait_for_a_lock_earlier, fresh),
+        cmocka_unit_test_setup(who_gave_way_goes_on_at_once, fresh),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

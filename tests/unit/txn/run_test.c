@@ -72,6 +72,32 @@ static void prepares_side_by_side_then_decides_then_commits_side_by_side(void **
     is_done(TS_TXN_COMMITTED);
 }
 
+static void in_order_it_prepares_from_the_highest_place_down_and_decides_last(void **state) {
+    (void)state;
+    const struct txn__run_options in_order = {.in_order = true};
+    begin(3, &in_order);
+    sends(2, TXN__WISH_PREPARE);
+    wishes_for_nothing();
+    hears(2, TS_STORE_OK);
+    sends(1, TXN__WISH_PREPARE);
+    wishes_for_nothing();
+    hears(1, TS_STORE_OK);
+    sends(0, TXN__WISH_DECIDE);
+    /* What meets a lock leaves nothing behind, and those that were not asked are not told. */
+    begin(3, &in_order);
+    sends(2, TXN__WISH_PREPARE);
+    hears(2, TS_STORE_OK);
+    sends(1, TXN__WISH_PREPARE);
+    hears(1, TS_STORE_LOCK_CONFLICT);
+    sends(2, TXN__WISH_ABORT);
+    hears(2, TS_STORE_OK);
+    is_done(TS_TXN_ABORTED);
+    begin(3, &in_order);
+    sends(2, TXN__WISH_PREPARE);
+    hears(2, TS_STORE_LOCK_CONFLICT);
+    is_done(TS_TXN_ABORTED);
+}
+
 static void from_the_commit_point_on_nothing_aborts(void **state) {
     (void)state;
     static const enum ts_store_result results[] = {TS_STORE_UNKNOWN, TS_STORE_TIMED_OUT, TS_STORE_UNAVAILABLE,
@@ -284,6 +310,7 @@ static void a_recorded_local_one_finds_its_outcome_or_shuts_it_out(void **state)
 int main(void) {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(prepares_side_by_side_then_decides_then_commits_side_by_side),
+        cmocka_unit_test(in_order_it_prepares_from_the_highest_place_down_and_decides_last),
         cmocka_unit_test(from_the_commit_point_on_nothing_aborts),
         cmocka_unit_test(a_refused_prepare_aborts_those_who_have_promised_or_may_have),
         cmocka_unit_test(a_prepare_is_sent_once),

@@ -46,18 +46,17 @@ static void best_effort_ends_every_phase_at_the_total_only(void **state) {
 
 static void the_total_holds_whatever_the_phase_allows(void **state) {
     (void)state;
+    timeouts->retry_ceiling_us = 40000000;
     struct ts_timeout_watch late = watch_of(TS_TIMEOUT_PREPARE);
     late.call_begun_us = START + 29000000;
     expect_end(late, START + 30000000, TS_TIMEOUT_TOTAL);
     expect_end(watch_of(TS_TIMEOUT_NONE), START + 30000000, TS_TIMEOUT_TOTAL);
 }
 
-static void the_ceiling_bounds_attempts_after_the_first(void **state) {
+static void the_ceiling_bounds_all_attempts_together(void **state) {
     (void)state;
     struct ts_timeout_watch watch = watch_of(TS_TIMEOUT_PREPARE);
     watch.call_begun_us = START + 9000000;
-    expect_end(watch, START + 14000000, TS_TIMEOUT_PREPARE);
-    watch.retries = 1;
     expect_end(watch, START + 10000000, TS_TIMEOUT_RETRY_CEILING);
     timeouts->policy = TS_TIMEOUT_POLICY_BEST_EFFORT;
     expect_end(watch, START + 30000000, TS_TIMEOUT_TOTAL);
@@ -66,8 +65,8 @@ static void the_ceiling_bounds_attempts_after_the_first(void **state) {
 static void phases_that_end_together_are_told_as_the_call(void **state) {
     (void)state;
     struct ts_timeout_watch watch = watch_of(TS_TIMEOUT_COMMIT);
-    watch.call_begun_us = START + 25000000;
-    expect_end(watch, START + 30000000, TS_TIMEOUT_COMMIT);
+    watch.call_begun_us = START + 5000000;
+    expect_end(watch, START + 10000000, TS_TIMEOUT_COMMIT);
 }
 
 static void an_end_beyond_the_clock_is_never_reached_early(void **state) {
@@ -86,15 +85,44 @@ static void a_phase_names_itself_and_its_setting(void **state) {
     assert_null(ts_timeout_phase_setting(TS_TIMEOUT_NONE));
 }
 
+static void a_ceiling_by_default_does_not_bound_the_wait_for_locks(void **state) {
+    (void)state;
+    struct ts_timeout_watch watch = watch_of(TS_TIMEOUT_PREPARE);
+    watch.call_begun_us = START + 9000000;
+    watch.only_conflicts = true;
+    expect_end(watch, START + 14000000, TS_TIMEOUT_PREPARE);
+    timeouts->retry_ceiling_given = true;
+    expect_end(watch, START + 10000000, TS_TIMEOUT_RETRY_CEILING);
+}
+
+static void a_store_can_say_that_it_was_a_lock_where_the_phase_has_its_default(void **state) {
+    (void)state;
+    struct ts_timeout_watch prepare = watch_of(TS_TIMEOUT_PREPARE),
+                            validate = watch_of(TS_TIMEOUT_LOCK_VALIDATE);
+    assert_int_equal(ts_timeout_lock_wait_us(timeouts, &prepare), 3750000);
+    assert_int_equal(ts_timeout_lock_wait_us(timeouts, &validate), 750000);
+    timeouts->prepare_given = timeouts->lock_validate_given = true;
+    assert_int_equal(ts_timeout_lock_wait_us(timeouts, &prepare), 0);
+    assert_int_equal(ts_timeout_lock_wait_us(timeouts, &validate), 0);
+    /* The total ends the transaction: there is no next attempt to leave time for. */
+    timeouts->prepare_given = timeouts->lock_validate_given = false;
+    prepare.call_begun_us = START + 29000000;
+    assert_int_equal(ts_timeout_lock_wait_us(timeouts, &prepare), 0);
+    timeouts->policy = TS_TIMEOUT_POLICY_BEST_EFFORT;
+    assert_int_equal(ts_timeout_lock_wait_us(timeouts, &validate), 0);
+}
+
 int main(void) {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test_setup(fail_fast_ends_each_phase_at_its_own_timeout, defaults),
         cmocka_unit_test_setup(best_effort_ends_every_phase_at_the_total_only, defaults),
         cmocka_unit_test_setup(the_total_holds_whatever_the_phase_allows, defaults),
-        cmocka_unit_test_setup(the_ceiling_bounds_attempts_after_the_first, defaults),
+        cmocka_unit_test_setup(the_ceiling_bounds_all_attempts_together, defaults),
         cmocka_unit_test_setup(phases_that_end_together_are_told_as_the_call, defaults),
         cmocka_unit_test_setup(an_end_beyond_the_clock_is_never_reached_early, defaults),
         cmocka_unit_test_setup(a_phase_names_itself_and_its_setting, defaults),
+        cmocka_unit_test_setup(a_ceiling_by_default_does_not_bound_the_wait_for_locks, defaults),
+        cmocka_unit_test_setup(a_store_can_say_that_it_was_a_lock_where_the_phase_has_its_default, defaults),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -46,8 +46,25 @@ static bool try_again(void *context) {
     return true;
 }
 
-static const struct ts_txn_virtual_io io = {
-    .place_count = PLACES, .start = start, .wait = wait_for, .pause = try_again};
+/* Time passes only while a transaction backs off. */
+static uint64_t slept_us;
+
+static uint64_t now_us(void *context) {
+    (void)context;
+    return slept_us;
+}
+
+static void sleep_us(void *context, uint64_t us) {
+    (void)context;
+    slept_us += us;
+}
+
+static const struct ts_txn_virtual_io io = {.place_count = PLACES,
+                                            .start = start,
+                                            .wait = wait_for,
+                                            .pause = try_again,
+                                            .now_us = now_us,
+                                            .sleep_us = sleep_us};
 
 /* ---- a transaction that adds 1 on every store ---- */
 

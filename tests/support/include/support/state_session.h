@@ -43,12 +43,20 @@ static inline struct ts_git_oid state_oid(unsigned number) {
     return oid;
 }
 
+static inline uint32_t state_around(struct scan_session *session, struct ts_bytes line) {
+    char text[SCAN_AROUND_SIZE];
+    struct ts_span secret = {4, line.len - 4};
+    struct scan_around around = {.content = line, .at = secret, .secrets = &secret, .secret_count = 1};
+    return scan__hits_text(&session->hits, ts_bytes_of(text, scan__around(&around, text)));
+}
+
 /* Two findings in two blobs and a tag, a commit, and where they stand. */
 static inline bool state_session_fill(struct state_session *made) {
     struct scan_session *session = &made->session;
     uint32_t findings[2];
     for (unsigned i = 0; i < 2; i++) {
         struct scan_finding_new finding = {.rule = &made->profile.rules.rules[0],
+                                           .print = {.hash = UINT64_C(1) << 63 | i, .len = 17, .head = "te"},
                                            .redacted = i == 0 ? TS_BYTES("te…01") : TS_BYTES("te…02")};
         memset(finding.id.text, 'a' + (int)i, TS_FINDING_ID_LEN);
         if (!scan__hits_finding(&session->hits, &finding, &findings[i]))
@@ -60,12 +68,13 @@ static inline bool state_session_fill(struct state_session *made) {
                                        .commit = i < 2 ? (struct ts_git_oid){{0}} : state_oid(9),
                                        .name = i < 2 ? TS_BYTES("") : TS_BYTES("v1"),
                                        .is_whole = true,
-                                       .size = 1000 + i};
+                                       .size = 1000 + i,
+                                       .evidence = UINT64_C(0x8000000000000001) + i};
         struct scan_hit hits[2];
         for (unsigned k = 0; k < 2; k++)
             hits[k] =
                 (struct scan_hit){.finding = findings[k],
-                                  .excerpt = scan__hits_text(&session->hits, TS_BYTES("x = ********")),
+                                  .around = state_around(session, TS_BYTES("x = SECRET")),
                                   .allows = SCAN_NO_TEXT,
                                   .pragma = scan__hits_text(&session->hits, TS_BYTES("turnstone:allow")),
                                   .line = 300 + k,

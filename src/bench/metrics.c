@@ -1,8 +1,9 @@
-#include "bench/breaker.h"
+#include "bench/metrics.h"
 
 #include "base/bytes.h"
 #include "base/number.h"
 
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -43,14 +44,35 @@ static bool value_of(const char *text, const char *name, uint64_t *ret_value) {
     return false;
 }
 
-bool bench__breaker_read(struct ts_coordinator *coordinator, struct bench_breaker *ret_breaker) {
+static bool read_store(const char *text, size_t store, struct bench_store_metrics *ret_metrics) {
+    const struct {
+        const char *name;
+        uint64_t *value;
+    } rows[] = {{"shard_total_txns", &ret_metrics->txns},
+                {"shard_conflict_aborts", &ret_metrics->conflicts},
+                {"shard_concurrency_limit", &ret_metrics->concurrency_limit}};
+    for (size_t i = 0; i < sizeof rows / sizeof rows[0]; i++) {
+        char name[80];
+        snprintf(name, sizeof name, "turnstone_xs_%s{store=\"%zu\"}", rows[i].name, store);
+        if (!value_of(text, name, rows[i].value))
+            return false;
+    }
+    return true;
+}
+
+bool bench__metrics_read(struct ts_coordinator *coordinator, size_t store_count,
+                         struct bench_metrics *ret_metrics) {
     struct text text = {0};
-    uint64_t trips = 0, closed = 0;
+    struct bench_metrics metrics = {.store_count = store_count};
+    uint64_t closed = 0;
     bool good = ts_coordinator_metrics(coordinator, collect, &text) && text.data != NULL &&
-                value_of(text.data, "turnstone_xs_circuit_breaker_trips", &trips) &&
+                value_of(text.data, "turnstone_xs_circuit_breaker_trips", &metrics.breaker_trips) &&
                 value_of(text.data, "turnstone_xs_circuit_breaker_state{state=\"Closed\"}", &closed);
+    for (size_t i = 0; good && i < store_count; i++)
+        good = read_store(text.data, i, &metrics.stores[i]);
     free(text.data);
+    metrics.breaker_closed = closed == 1;
     if (good)
-        *ret_breaker = (struct bench_breaker){.trips = trips, .closed = closed == 1};
+        *ret_metrics = metrics;
     return good;
 }

@@ -1,0 +1,55 @@
+/* scan_repository PATH: prints each secret in the history of a repository. Ctrl-C ends it with what was found until then. */
+#include <signal.h>
+#include <stdio.h>
+#include <turnstone/scan.h>
+
+static struct ts_scan *scan;
+
+static void cancel(int number) {
+    (void)number;
+    ts_scan_cancel(scan);
+}
+
+/* Paths are a stranger's bytes: what is not plain is not printed. */
+static void print_plain(struct ts_bytes bytes) {
+    for (size_t i = 0; i < bytes.len; i++)
+        putchar(bytes.data[i] >= 0x20 && bytes.data[i] < 0x7f ? bytes.data[i] : '?');
+}
+
+static bool print_finding(void *context, const struct ts_scan_finding *finding) {
+    (void)context;
+    printf("%s %s, %llu times\n", ts_scan_finding_rule(finding), ts_scan_finding_redacted(finding),
+           (unsigned long long)ts_scan_finding_occurrence_count(finding));
+    const struct ts_scan_occurrence *occurrence;
+    for (size_t i = 0; (occurrence = ts_scan_finding_occurrence(finding, i)) != NULL; i++) {
+        printf("    %.10s ", ts_scan_occurrence_commit(occurrence));
+        print_plain(ts_scan_occurrence_path(occurrence));
+        printf(":%llu (%s)\n", (unsigned long long)ts_scan_occurrence_line(occurrence),
+               ts_scan_occurrence_place(occurrence));
+    }
+    return true;
+}
+
+int main(int argc, char **argv) {
+    if (argc != 2) {
+        fprintf(stderr, "usage: scan_repository PATH\n");
+        return 2;
+    }
+    scan = ts_scan_new();
+    if (scan == NULL)
+        return 2;
+    signal(SIGINT, cancel);
+    ts_scan_add_repository(scan, argv[1]);
+    ts_scan_set_limit(scan, TS_SCAN_LIMIT_MEMORY_BYTES, (uint64_t)256 << 20);
+    ts_scan_set_limit(scan, TS_SCAN_LIMIT_TIME_MS, 10 * 60 * 1000);
+    ts_scan_set_limit(scan, TS_SCAN_LIMIT_OCCURRENCES, 3);
+    enum ts_scan_result result = ts_scan_run(scan, print_finding, NULL);
+    if (result != TS_SCAN_RESULT_OK)
+        fprintf(stderr, "scan_repository: %s\n", ts_scan_error_text(scan));
+    for (size_t i = 1; ts_scan_fault(scan, i) != NULL; i++)
+        fprintf(stderr, "scan_repository: %s\n", ts_scan_fault(scan, i));
+    int status = result != TS_SCAN_RESULT_OK ? 2 : ts_scan_count(scan, TS_SCAN_COUNT_FINDINGS) > 0 ? 1 : 0;
+    signal(SIGINT, SIG_DFL);
+    ts_scan_free(scan);
+    return status;
+}

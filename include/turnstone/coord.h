@@ -1,0 +1,261 @@
+/*
+ * Coordination: runs that are divided into shards, and workers that hold leases on them. docs/coordination.md tells the
+ * whole story; this is how a program takes part.
+ *
+ *     a run has shards           ts_run_plan_*, ts_run_create
+ *     a worker claims a shard    ts_worker_claim         -> a lease: until its deadline nobody else may work on it
+ *     it works and says so       ts_worker_checkpoint    -> the next holder continues from there
+ *     it ends the shard          ts_worker_complete, ts_worker_park, ts_worker_split_replace
+ *     the run ends               ts_run_end
+ *
+ * Any worker may be killed at any moment. Its lease then ends by the store's clock, another worker claims the shard and gets the
+ * cursor of the last checkpoint. Each claim raises the shard's fence: whatever a worker with a lower fence tries is refused
+ * as StaleFence, however late it arrives. Work between two checkpoints may be done twice; make it idempotent, or let what
+ * it writes to check the fence (ts_worker_fence).
+ *
+ * Op ids. Operations that change something take an op id that the caller draws. After a BackendError of kind UNKNOWN (a reply
+ * was lost) repeat the operation with the same op id: if it was done, it is not done again. The same op id with other
+ * parameters is OpIdConflict.
+ *
+ * Errors. Each operation has its own enum (turnstone/coord_types.h). The details go into an answer, which the caller supplies
+ * and may reuse; NULL is allowed. Texts of an answer never have keys, tokens, owners or other tenants in them. Unless it is a
+ * BackendError of kind UNKNOWN, an error means that nothing was changed; ts_run_delete is the exception.
+ *
+ * Threads. Any number of threads may use a coordination and its runs. One thread at a time uses a worker, a plan or an answer.
+ *
+ * Tenants and workers have names of 1 to 32 bytes. Runs of different tenants do not see each other.
+ */
+#ifndef TURNSTONE_COORD_H
+#define TURNSTONE_COORD_H
+
+#include "turnstone/api.h"
+#include "turnstone/bytes.h"
+#include "turnstone/coord_types.h"
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#ifdef __cplusplus
+extern "C" {
+#endif
+
+struct ts_cluster;
+struct ts_coordinator;
+
+struct ts_coord;        /* coordination on a cluster */
+struct ts_coord_answer; /* how an operation ended */
+struct ts_run_plan;     /* a run that is to be made */
+struct ts_run_info;     /* a run as it was read */
+struct ts_shard_info;   /* a shard as it was read */
+struct ts_worker;       /* a worker's session: at most one lease at a time */
+
+/* Over a cluster and this process's coordinator on it; both must stay open longer. Returns NULL when memory runs out. */
+TS_API struct ts_coord *ts_coord_open(struct ts_cluster *cluster, struct ts_coordinator *coordinator);
+
+/* No operation may be in progress, and no worker may be left. Takes NULL. */
+TS_API void ts_coord_close(struct ts_coord *coord);
+
+/* Draws a random op id. Returns false when the system has no entropy. */
+TS_API bool ts_op_id_draw(struct ts_op_id *ret_op_id);
+
+/* ---- answers ---- */
+
+/* Returns NULL when memory runs out. */
+TS_API struct ts_coord_answer *ts_coord_answer_new(void);
+TS_API void ts_coord_answer_free(struct ts_coord_answer *answer); /* takes NULL */
+
+/* The error as the specification names it, such as "StaleFence"; "Ok" after success. */
+TS_API const char *ts_coord_answer_name(const struct ts_coord_answer *answer);
+
+/* One line for people and logs; "" after success. Valid until the answer is used again. */
+TS_API const char *ts_coord_answer_text(const struct ts_coord_answer *answer);
+
+/* What to do about it; NONE after success. */
+TS_API enum ts_coord_class ts_coord_answer_class(const struct ts_coord_answer *answer);
+
+/* Of a BackendError: what the store said. RETRYABLE for other errors and after success. */
+TS_API enum ts_infra_kind ts_coord_answer_backend(const struct ts_coord_answer *answer);
+
+/* Whether an operation with an op id had been done before, and was only answered again. */
+TS_API bool ts_coord_answer_is_replay(const struct ts_coord_answer *answer);
+
+/* When a claim is worth trying again, by the stores' clock, in milliseconds since 1970: of NoneAvailable when the first lease
+ * ends, of Throttled when the cooldown is over. 0 when nothing is known. */
+TS_API struct ts_logical_time ts_coord_answer_retry_at(const struct ts_coord_answer *answer);
+
+/* ---- runs ---- */
+
+/* A plan for a run without shards, with the default of each setting. Returns NULL when memory runs out or the name of the
+ * tenant is not valid. */
+TS_API struct ts_run_plan *ts_run_plan_new(const char *tenant, struct ts_run_id run);
+TS_API void ts_run_plan_free(struct ts_run_plan *plan); /* takes NULL */
+
+enum ts_run_setting {
+    TS_RUN_LEASE_MS, /* duration of leases, 1 s to 24 h; default: 30 s */
+    TS_RUN_ATTEMPTS, /* claims of a shard without a checkpoint before it is parked, at most 1,000; 0: no limit;
+                         * default: 5 */
+    TS_RUN_COOLDOWN_MS, /* between two claims of a worker, at most the duration of a lease; default: 0 */
+    TS_RUN_SHARD_MAX,   /* shards that may be registered; default: 1,000,000 */
+};
+
+/* Returns false for an unknown setting. Values are checked by ts_run_create, which answers InvalidConfig. */
+TS_API bool ts_run_plan_set(struct ts_run_plan *plan, enum ts_run_setting setting, uint64_t value);
+
+/*
+ * Adds a shard of the keys from `start` up to, and without, `end`; an empty bound is none. Keys compare as unsigned bytes and have
+ * at most 4,096 of them, the metadata, which is the caller's own, 16,384. All are copied. Ranges are checked by ts_run_create, which
+ * answers ManifestInvalid. Returns false when memory runs out.
+ */
+TS_API bool ts_run_plan_add_shard(struct ts_run_plan *plan, struct ts_bytes start, struct ts_bytes end,
+                                  struct ts_bytes metadata);
+
+/* Makes the run and all its shards in one transaction. Repeating it with the same plan and op id changes nothing. */
+TS_API enum ts_create_run_error ts_run_create(struct ts_coord *coord, const struct ts_run_plan *plan,
+                                              struct ts_op_id op_id, struct ts_coord_answer *ret_answer);
+
+/* Adds the shards of the plan to the run that it names. The settings of the plan are ignored. */
+TS_API enum ts_register_shards_error ts_run_register(struct ts_coord *coord, const struct ts_run_plan *plan,
+                                                     struct ts_op_id op_id,
+                                                     struct ts_coord_answer *ret_answer);
+
+enum ts_run_ending {
+    TS_RUN_COMPLETE, /* WrongStatus while shards are active; parked ones do not stop it */
+    TS_RUN_FAIL,
+    TS_RUN_CANCEL,
+};
+
+/* Ends a run. Every lease in it ends too: workers get ShardTerminal. */
+TS_API enum ts_run_transition_error ts_run_end(struct ts_coord *coord, const char *tenant,
+                                               struct ts_run_id run, enum ts_run_ending ending,
+                                               struct ts_op_id op_id, struct ts_coord_answer *ret_answer);
+
+/* Deletes a run that has ended, with its shards, in several batches. A run that does not exist is OK. After a failure some of the
+ * shards may be gone; repeating the call continues. The id may then be used again. A name that is not valid is OK, too: there
+ * is no such run. */
+TS_API enum ts_delete_run_error ts_run_delete(struct ts_coord *coord, const char *tenant,
+                                              struct ts_run_id run, struct ts_coord_answer *ret_answer);
+
+/* Reads a run and the counts of its shards: cheap, however many shards there are. Counts of different stores may be of different
+ * moments. The caller frees *ret_info. A name that is not valid is RunNotFound. */
+TS_API enum ts_get_run_error ts_run_look(struct ts_coord *coord, const char *tenant, struct ts_run_id run,
+                                         struct ts_run_info **ret_info, struct ts_coord_answer *ret_answer);
+TS_API void ts_run_info_free(struct ts_run_info *info); /* takes NULL */
+TS_API enum ts_run_status ts_run_info_status(const struct ts_run_info *info);
+TS_API uint64_t ts_run_info_lease_ms(const struct ts_run_info *info);
+
+/* Shards of this status. */
+TS_API uint64_t ts_run_info_shards(const struct ts_run_info *info, enum ts_shard_status status);
+
+/* ---- shards, seen from outside ---- */
+
+/* Visits the shards of a run, ordered by id, until visit returns false. The shard is valid until visit returns. Not one
+ * snapshot. */
+TS_API enum ts_get_run_error
+ts_run_each_shard(struct ts_coord *coord, const char *tenant, struct ts_run_id run,
+                  bool (*visit)(void *context, const struct ts_shard_info *shard), void *context,
+                  struct ts_coord_answer *ret_answer);
+
+TS_API struct ts_shard_id ts_shard_info_id(const struct ts_shard_info *shard);
+TS_API enum ts_shard_status ts_shard_info_status(const struct ts_shard_info *shard);
+TS_API struct ts_fence_epoch ts_shard_info_fence(const struct ts_shard_info *shard);
+TS_API bool ts_shard_info_is_leased(const struct ts_shard_info *shard);
+
+/* The keys of the shard, the last key that a checkpoint reported (empty: none), and the caller's metadata. */
+TS_API struct ts_bytes ts_shard_info_start(const struct ts_shard_info *shard);
+TS_API struct ts_bytes ts_shard_info_end(const struct ts_shard_info *shard);
+TS_API struct ts_bytes ts_shard_info_key(const struct ts_shard_info *shard);
+TS_API struct ts_bytes ts_shard_info_metadata(const struct ts_shard_info *shard);
+
+/* Makes a parked shard active again, for any worker. A name that is not valid is ShardNotFound. */
+TS_API enum ts_unpark_error ts_shard_unpark(struct ts_coord *coord, const char *tenant, struct ts_run_id run,
+                                            struct ts_shard_id shard, struct ts_op_id op_id,
+                                            struct ts_coord_answer *ret_answer);
+
+/* ---- a worker ---- */
+
+/* Returns NULL when memory runs out or a name is not valid. Workers of one tenant that run at the same time need different names:
+ * the name of the process and its machine, for example. */
+TS_API struct ts_worker *ts_worker_new(struct ts_coord *coord, const char *tenant, const char *name);
+
+/* Ends the keeper. A lease that the worker holds is left to end by itself. Takes NULL. */
+TS_API void ts_worker_free(struct ts_worker *worker);
+
+/*
+ * Called by the keeper's thread, once for each lease that it could not keep: the store refused to renew it (StaleFence, LeaseExpired,
+ * ShardTerminal and the like), or could not be asked until the lease ended by this process's clock (BackendError). The
+ * worker should stop its work on the shard. The callback must not call functions of the worker, except ts_worker_is_lost.
+ */
+typedef void ts_worker_on_loss(void *context, const struct ts_coord_answer *answer);
+
+/*
+ * Starts the keeper: a thread that renews the lease whenever a third of its duration has passed, so that a worker that needs
+ * longer than a lease between two checkpoints keeps its shard. It takes turns with the calls of the worker. Call it once, before
+ * the first claim. on_loss may be NULL. Returns false when the thread cannot be started.
+ */
+TS_API bool ts_worker_start_keeper(struct ts_worker *worker, ts_worker_on_loss *on_loss, void *context);
+
+/* Claims a shard of the run that is free, whichever it is. A lease that the worker still has is left to end by itself. */
+TS_API enum ts_claim_error ts_worker_claim(struct ts_worker *worker, struct ts_run_id run,
+                                           struct ts_coord_answer *ret_answer);
+
+/* Claims this shard. */
+TS_API enum ts_acquire_error ts_worker_acquire(struct ts_worker *worker, struct ts_run_id run,
+                                               struct ts_shard_id shard, struct ts_coord_answer *ret_answer);
+
+/* The shard as it was when it was claimed: its keys, where the last holder was (an empty key or token: nowhere), and the metadata.
+ * Valid until the next claim; empty and 0 before the first. */
+TS_API struct ts_shard_id ts_worker_shard(const struct ts_worker *worker);
+TS_API struct ts_fence_epoch ts_worker_fence(const struct ts_worker *worker);
+TS_API struct ts_bytes ts_worker_start(const struct ts_worker *worker);
+TS_API struct ts_bytes ts_worker_end(const struct ts_worker *worker);
+TS_API struct ts_bytes ts_worker_key(const struct ts_worker *worker);
+TS_API struct ts_bytes ts_worker_token(const struct ts_worker *worker);
+TS_API struct ts_bytes ts_worker_metadata(const struct ts_worker *worker);
+
+/* Whether the lease is known to be lost: by an answer of the store, or by the keeper. Any thread may ask. A lease that is not
+ * known to be lost may be lost all the same; only the store decides. */
+TS_API bool ts_worker_is_lost(const struct ts_worker *worker);
+
+/* About how long the lease still holds; 0 when it has ended or there is none. */
+TS_API uint64_t ts_worker_left_ms(struct ts_worker *worker);
+
+/*
+ * Operations under the lease of the last claim. They ask the store even when the lease is known to be lost: an operation that was done
+ * while the lease held is answered as a replay. Without any claim they answer LeaseExpired.
+ *
+ *   renew       extends the lease to its full duration from now on; a keeper does it, too
+ *   checkpoint  says that everything up to and including `key` is done: the next holder starts behind it; keys never
+ *               go back and stay in the shard; `token` is the caller's own, at most 16,384 bytes, or empty
+ *   complete    the same, and the shard is done
+ *   park        sets the shard aside until ts_shard_unpark
+ */
+TS_API enum ts_renew_error ts_worker_renew(struct ts_worker *worker, struct ts_coord_answer *ret_answer);
+TS_API enum ts_checkpoint_error ts_worker_checkpoint(struct ts_worker *worker, struct ts_op_id op_id,
+                                                     struct ts_bytes key, struct ts_bytes token,
+                                                     struct ts_coord_answer *ret_answer);
+TS_API enum ts_complete_error ts_worker_complete(struct ts_worker *worker, struct ts_op_id op_id,
+                                                 struct ts_bytes key, struct ts_bytes token,
+                                                 struct ts_coord_answer *ret_answer);
+TS_API enum ts_park_error ts_worker_park(struct ts_worker *worker, struct ts_op_id op_id,
+                                         enum ts_park_reason reason, struct ts_coord_answer *ret_answer);
+
+/*
+ * Replaces the shard by children that start at its start and at each of the cuts, 1 to 255 keys in ascending order, for any worker
+ * to claim. Each child has the shard's metadata; the one that holds the last key that was reported continues behind it. The
+ * lease ends. Cuts that are not inside the shard are SplitInvalid.
+ */
+TS_API enum ts_split_error ts_worker_split_replace(struct ts_worker *worker, struct ts_op_id op_id,
+                                                   const struct ts_bytes *cuts, size_t count,
+                                                   struct ts_coord_answer *ret_answer);
+
+/* Gives the keys from `cut` on to a new shard with this metadata, for another worker, and keeps the rest. */
+TS_API enum ts_split_error ts_worker_split_residual(struct ts_worker *worker, struct ts_op_id op_id,
+                                                    struct ts_bytes cut, struct ts_bytes metadata,
+                                                    struct ts_coord_answer *ret_answer);
+
+#ifdef __cplusplus
+}
+#endif
+
+#endif

@@ -1,0 +1,233 @@
+/*
+ * Names, states and errors of coordination: what turnstone/coord.h takes and answers.
+ *
+ * Each operation has an error enum of its own, made from the tables below, so that it can answer only with what it admits. OK is 0
+ * in each of them. Until 1.0 a later version may add members, so a switch over one of these enums needs a default.
+ */
+#ifndef TURNSTONE_COORD_TYPES_H
+#define TURNSTONE_COORD_TYPES_H
+
+#include <stdint.h>
+
+/* Each id has a type of its own, so that none can be passed as another. */
+struct ts_run_id {
+    uint64_t v;
+};
+struct ts_shard_id {
+    uint64_t v;
+};
+struct ts_op_id {
+    uint64_t v;
+};
+
+/* Rises by one with every acquire and unpark; 0 is a shard that was never leased. */
+struct ts_fence_epoch {
+    uint64_t v;
+};
+
+/* Milliseconds of a store's clock. 0 is no time: a clock that shows it is broken. */
+struct ts_logical_time {
+    uint64_t ms;
+};
+
+/* ---- states ---- */
+
+/* Numbers and names are stored: they never change. X(SUFFIX, number, name) */
+#define TS_SHARD_STATUSES(X)                                                                                 \
+    X(SHARD_ACTIVE, 0, "Active")                                                                             \
+    X(SHARD_DONE, 1, "Done")                                                                                 \
+    X(SHARD_SPLIT, 2, "Split")                                                                               \
+    X(SHARD_PARKED, 3, "Parked")
+
+#define TS_PARK_REASONS(X)                                                                                   \
+    X(PARK_PERMISSION_DENIED, 0, "PermissionDenied")                                                         \
+    X(PARK_NOT_FOUND, 1, "NotFound")                                                                         \
+    X(PARK_POISONED, 2, "Poisoned")                                                                          \
+    X(PARK_TOO_MANY_ERRORS, 3, "TooManyErrors")                                                              \
+    X(PARK_OTHER, 4, "Other")
+
+#define TS_RUN_STATUSES(X)                                                                                   \
+    X(RUN_INITIALIZING, 0, "Initializing")                                                                   \
+    X(RUN_ACTIVE, 1, "Active")                                                                               \
+    X(RUN_DONE, 2, "Done")                                                                                   \
+    X(RUN_FAILED, 3, "Failed")                                                                               \
+    X(RUN_CANCELLED, 4, "Cancelled")
+
+#define TS_COORD__MEMBER(suffix, number, name) TS_##suffix = (number),
+enum ts_shard_status { TS_SHARD_STATUSES(TS_COORD__MEMBER) };
+enum ts_park_reason { TS_PARK_REASONS(TS_COORD__MEMBER) };
+enum ts_run_status { TS_RUN_STATUSES(TS_COORD__MEMBER) };
+
+/* ---- errors ---- */
+
+/* X(SUFFIX, name, Renew, Checkpoint, Complete, Park, Split) */
+#define TS_COORD_ERRORS(X)                                                                                   \
+    X(SHARD_NOT_FOUND, "ShardNotFound", YES, YES, YES, YES, YES)                                             \
+    X(TENANT_MISMATCH, "TenantMismatch", YES, YES, YES, YES, YES)                                            \
+    X(STALE_FENCE, "StaleFence", YES, YES, YES, YES, YES)                                                    \
+    X(LEASE_EXPIRED, "LeaseExpired", YES, YES, YES, YES, YES)                                                \
+    X(SHARD_TERMINAL, "ShardTerminal", YES, YES, YES, YES, YES)                                              \
+    X(OP_ID_CONFLICT, "OpIdConflict", NO, YES, YES, YES, YES)                                                \
+    X(CURSOR_REGRESSION, "CursorRegression", NO, YES, YES, NO, NO)                                           \
+    X(CURSOR_OUT_OF_BOUNDS, "CursorOutOfBounds", NO, YES, YES, NO, NO)                                       \
+    X(CURSOR_KEY_TOO_LARGE, "CursorKeyTooLarge", NO, YES, YES, NO, NO)                                       \
+    X(CURSOR_TOKEN_TOO_LARGE, "CursorTokenTooLarge", NO, YES, YES, NO, NO)                                   \
+    X(SPLIT_INVALID, "SplitInvalid", NO, NO, NO, NO, YES)                                                    \
+    X(CHECKPOINT_MISSING_KEY, "CheckpointMissingKey", NO, YES, YES, NO, NO)
+
+/* What is not one of the shared codes. X(SUFFIX, name) */
+#define TS_OTHER_VARIANTS(X)                                                                                 \
+    X(ALREADY_LEASED, "AlreadyLeased")                                                                       \
+    X(RESOURCE_EXHAUSTED, "ResourceExhausted")                                                               \
+    X(BACKEND_ERROR, "BackendError")                                                                         \
+    X(INVALID_CONFIG, "InvalidConfig")                                                                       \
+    X(RUN_ALREADY_EXISTS, "RunAlreadyExists")                                                                \
+    X(REGISTER_SHARDS_FAILED, "RegisterShardsFailed")                                                        \
+    X(GET_RUN_FAILED, "GetRunFailed")                                                                        \
+    X(CONFIG_MISMATCH, "ConfigMismatch")                                                                     \
+    X(RUN_NOT_FOUND, "RunNotFound")                                                                          \
+    X(WRONG_STATUS, "WrongStatus")                                                                           \
+    X(MANIFEST_INVALID, "ManifestInvalid")                                                                   \
+    X(SHARD_LIMIT_EXCEEDED, "ShardLimitExceeded")                                                            \
+    X(RUN_TERMINAL, "RunTerminal")                                                                           \
+    X(NOT_PARKED, "NotParked")                                                                               \
+    X(NONE_AVAILABLE, "NoneAvailable")                                                                       \
+    X(THROTTLED, "Throttled")
+
+/* Operations with errors of their own. X(PREFIX, SUFFIX) */
+#define TS_ACQUIRE_ERRORS(X)                                                                                 \
+    X(ACQUIRE, SHARD_NOT_FOUND)                                                                              \
+    X(ACQUIRE, TENANT_MISMATCH)                                                                              \
+    X(ACQUIRE, SHARD_TERMINAL)                                                                               \
+    X(ACQUIRE, ALREADY_LEASED)                                                                               \
+    X(ACQUIRE, BACKEND_ERROR)
+
+#define TS_CREATE_RUN_ERRORS(X)                                                                              \
+    X(CREATE_RUN, INVALID_CONFIG)                                                                            \
+    X(CREATE_RUN, RUN_ALREADY_EXISTS)                                                                        \
+    X(CREATE_RUN, REGISTER_SHARDS_FAILED)                                                                    \
+    X(CREATE_RUN, GET_RUN_FAILED)                                                                            \
+    X(CREATE_RUN, CONFIG_MISMATCH)                                                                           \
+    X(CREATE_RUN, BACKEND_ERROR)
+
+#define TS_REGISTER_SHARDS_ERRORS(X)                                                                         \
+    X(REGISTER_SHARDS, RUN_NOT_FOUND)                                                                        \
+    X(REGISTER_SHARDS, TENANT_MISMATCH)                                                                      \
+    X(REGISTER_SHARDS, WRONG_STATUS)                                                                         \
+    X(REGISTER_SHARDS, MANIFEST_INVALID)                                                                     \
+    X(REGISTER_SHARDS, OP_ID_CONFLICT)                                                                       \
+    X(REGISTER_SHARDS, SHARD_LIMIT_EXCEEDED)                                                                 \
+    X(REGISTER_SHARDS, RESOURCE_EXHAUSTED)                                                                   \
+    X(REGISTER_SHARDS, BACKEND_ERROR)
+
+#define TS_GET_RUN_ERRORS(X)                                                                                 \
+    X(GET_RUN, RUN_NOT_FOUND)                                                                                \
+    X(GET_RUN, TENANT_MISMATCH)                                                                              \
+    X(GET_RUN, BACKEND_ERROR)
+
+#define TS_GET_SHARD_ERRORS(X)                                                                               \
+    X(GET_SHARD, SHARD_NOT_FOUND)                                                                            \
+    X(GET_SHARD, TENANT_MISMATCH)                                                                            \
+    X(GET_SHARD, BACKEND_ERROR)
+
+#define TS_RUN_TRANSITION_ERRORS(X)                                                                          \
+    X(RUN_TRANSITION, RUN_NOT_FOUND)                                                                         \
+    X(RUN_TRANSITION, TENANT_MISMATCH)                                                                       \
+    X(RUN_TRANSITION, RUN_TERMINAL)                                                                          \
+    X(RUN_TRANSITION, WRONG_STATUS)                                                                          \
+    X(RUN_TRANSITION, OP_ID_CONFLICT)                                                                        \
+    X(RUN_TRANSITION, BACKEND_ERROR)
+
+#define TS_DELETE_RUN_ERRORS(X)                                                                              \
+    X(DELETE_RUN, TENANT_MISMATCH)                                                                           \
+    X(DELETE_RUN, WRONG_STATUS)                                                                              \
+    X(DELETE_RUN, BACKEND_ERROR)
+
+#define TS_UNPARK_ERRORS(X)                                                                                  \
+    X(UNPARK, SHARD_NOT_FOUND)                                                                               \
+    X(UNPARK, TENANT_MISMATCH)                                                                               \
+    X(UNPARK, RUN_TERMINAL)                                                                                  \
+    X(UNPARK, NOT_PARKED)                                                                                    \
+    X(UNPARK, OP_ID_CONFLICT)                                                                                \
+    X(UNPARK, BACKEND_ERROR)
+
+#define TS_CLAIM_ERRORS(X)                                                                                   \
+    X(CLAIM, NONE_AVAILABLE)                                                                                 \
+    X(CLAIM, RUN_NOT_FOUND)                                                                                  \
+    X(CLAIM, TENANT_MISMATCH)                                                                                \
+    X(CLAIM, THROTTLED)                                                                                      \
+    X(CLAIM, BACKEND_ERROR)
+
+/* Every variant of every error. NONE stands for OK. */
+#define TS_ERROR__COORD_VARIANT(suffix, ...)  TS_VARIANT_##suffix,
+#define TS_ERROR__OTHER_VARIANT(suffix, name) TS_VARIANT_##suffix,
+enum ts_error_variant {
+    TS_VARIANT_NONE,
+    TS_COORD_ERRORS(TS_ERROR__COORD_VARIANT) TS_OTHER_VARIANTS(TS_ERROR__OTHER_VARIANT) TS_ERROR__VARIANT_END
+};
+#undef TS_ERROR__COORD_VARIANT
+#undef TS_ERROR__OTHER_VARIANT
+
+/* The matrix as enums. TS_ERROR__YES and TS_ERROR__NO are what the columns become. */
+#define TS_ERROR__YES(...) __VA_ARGS__
+#define TS_ERROR__NO(...)
+#define TS_ERROR__COORD(suffix, name, renew, checkpoint, complete, park, split) TS_COORD_##suffix,
+#define TS_ERROR__RENEW(suffix, name, renew, checkpoint, complete, park, split)                              \
+    TS_ERROR__##renew(TS_RENEW_##suffix, )
+#define TS_ERROR__CHECKPOINT(suffix, name, renew, checkpoint, complete, park, split)                         \
+    TS_ERROR__##checkpoint(TS_CHECKPOINT_##suffix, )
+#define TS_ERROR__COMPLETE(suffix, name, renew, checkpoint, complete, park, split)                           \
+    TS_ERROR__##complete(TS_COMPLETE_##suffix, )
+#define TS_ERROR__PARK(suffix, name, renew, checkpoint, complete, park, split)                               \
+    TS_ERROR__##park(TS_PARK_##suffix, )
+#define TS_ERROR__SPLIT(suffix, name, renew, checkpoint, complete, park, split)                              \
+    TS_ERROR__##split(TS_SPLIT_##suffix, )
+
+/* The name after the last one is the number of variants, since OK comes first. */
+enum ts_coord_error { TS_COORD_OK, TS_COORD_ERRORS(TS_ERROR__COORD) };
+enum ts_renew_error { TS_RENEW_OK, TS_COORD_ERRORS(TS_ERROR__RENEW) TS_RENEW_BACKEND_ERROR };
+enum ts_checkpoint_error {
+    TS_CHECKPOINT_OK,
+    TS_COORD_ERRORS(TS_ERROR__CHECKPOINT) TS_CHECKPOINT_RESOURCE_EXHAUSTED,
+    TS_CHECKPOINT_BACKEND_ERROR
+};
+enum ts_complete_error {
+    TS_COMPLETE_OK,
+    TS_COORD_ERRORS(TS_ERROR__COMPLETE) TS_COMPLETE_RESOURCE_EXHAUSTED,
+    TS_COMPLETE_BACKEND_ERROR
+};
+enum ts_park_error { TS_PARK_OK, TS_COORD_ERRORS(TS_ERROR__PARK) TS_PARK_BACKEND_ERROR };
+enum ts_split_error {
+    TS_SPLIT_OK,
+    TS_COORD_ERRORS(TS_ERROR__SPLIT) TS_SPLIT_RESOURCE_EXHAUSTED,
+    TS_SPLIT_BACKEND_ERROR
+};
+
+#define TS_ERROR__MEMBER(prefix, suffix) TS_##prefix##_##suffix,
+enum ts_acquire_error { TS_ACQUIRE_OK, TS_ACQUIRE_ERRORS(TS_ERROR__MEMBER) };
+enum ts_create_run_error { TS_CREATE_RUN_OK, TS_CREATE_RUN_ERRORS(TS_ERROR__MEMBER) };
+enum ts_register_shards_error { TS_REGISTER_SHARDS_OK, TS_REGISTER_SHARDS_ERRORS(TS_ERROR__MEMBER) };
+enum ts_get_run_error { TS_GET_RUN_OK, TS_GET_RUN_ERRORS(TS_ERROR__MEMBER) };
+enum ts_get_shard_error { TS_GET_SHARD_OK, TS_GET_SHARD_ERRORS(TS_ERROR__MEMBER) };
+enum ts_run_transition_error { TS_RUN_TRANSITION_OK, TS_RUN_TRANSITION_ERRORS(TS_ERROR__MEMBER) };
+enum ts_delete_run_error { TS_DELETE_RUN_OK, TS_DELETE_RUN_ERRORS(TS_ERROR__MEMBER) };
+enum ts_unpark_error { TS_UNPARK_OK, TS_UNPARK_ERRORS(TS_ERROR__MEMBER) };
+enum ts_claim_error { TS_CLAIM_OK, TS_CLAIM_ERRORS(TS_ERROR__MEMBER) };
+
+/* What a store said, of a BackendError. */
+enum ts_infra_kind {
+    TS_INFRA_RETRYABLE, /* nothing was changed, and trying again may help */
+    TS_INFRA_UNKNOWN,   /* it may have been done: repeat with the same op id, the op-log makes that safe */
+    TS_INFRA_PERMANENT, /* nothing was changed, and trying again would not help */
+    TS_INFRA_DAMAGED,   /* a record that cannot be used */
+};
+
+/* What to do about an error. */
+enum ts_coord_class {
+    TS_ERROR_CLASS_NONE,      /* no error */
+    TS_ERROR_CLASS_RETRYABLE, /* back off, then try again; LeaseExpired after a new acquire */
+    TS_ERROR_CLASS_FATAL,     /* stop: for shard operations work on the shard, otherwise this call */
+    TS_ERROR_CLASS_ESCALATE,  /* a bug, a wrong configuration or damage: tell someone */
+};
+
+#endif

@@ -1,0 +1,264 @@
+/*
+ * Scanning for secrets: repositories, folders and bytes in memory, with a callback for each finding.
+ *
+ *     struct ts_scan *scan = ts_scan_new();
+ *     ts_scan_add_repository(scan, "/srv/shop");
+ *     ts_scan_set_limit(scan, TS_SCAN_LIMIT_TIME_MS, 60000);
+ *     enum ts_scan_result result = ts_scan_run(scan, print_finding, NULL);
+ *     ts_scan_free(scan);
+ *
+ * A finding is one secret, however often it occurs. It has the same id in every scan, on every machine, that uses the
+ * same rule and salt. The command 'turnstone scan' finds the same, because both run the same code.
+ *
+ * Secrets. Nothing that this library returns contains a secret that it found: excerpts, paths, names and error texts are
+ * masked. With TS_SCAN_SWITCH_SHOW_SECRETS, and only then, ts_scan_finding_secret returns the secret itself and excerpts
+ * show it.
+ *
+ * Trust. Paths, author names and excerpts are bytes of what was scanned: escape them before they go to a terminal, a page
+ * or a query. Such text has no fixed encoding.
+ *
+ * Files. A scan writes temporary files without a name into TMPDIR (or /tmp) when it finds more than its share of
+ * memory holds. It writes elsewhere only into folders that were set: TS_SCAN_TEXT_STATE_FOLDER and TS_SCAN_TEXT_CACHE_FOLDER.
+ *
+ * Threads. One thread at a time uses a scan, except that any thread may call ts_scan_cancel and ts_scan_count during a
+ * run. Several scans may run at the same time. A run starts threads of its own and ends them before it returns.
+ *
+ * The order of enum members may change until 1.0: use names, never numbers.
+ */
+#ifndef TURNSTONE_SCAN_H
+#define TURNSTONE_SCAN_H
+
+#include "turnstone/api.h"
+#include "turnstone/bytes.h"
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#ifdef __cplusplus
+extern "C" {
+#endif
+
+/* How a call ended. X(SUFFIX, text). Unless it is OK, ts_scan_error_text says more. */
+#define TS_SCAN_RESULTS(X)                                                                                    \
+    X(OK, "ok")                                                                                               \
+    /* run: there are findings of everything that could be read, but something could not be read, or a      \
+     * limit ended the scan; ts_scan_fault says what is missing */ \
+    X(INCOMPLETE, "incomplete")                                                                               \
+    /* run: ts_scan_cancel or the callback ended it. What was found until then was reported */                \
+    X(CANCELLED, "cancelled")                                                                                 \
+    /* run: no target could be scanned: not there, not a repository, unknown ref */                           \
+    X(BAD_TARGET, "bad target")                                                                               \
+    /* run: a rule file or configuration is not valid */                                                      \
+    X(BAD_CONFIG, "bad configuration")                                                                        \
+    /* an argument is not valid; the scan is unchanged */                                                     \
+    X(BAD_USAGE, "bad usage")                                                                                 \
+    /* setters: the scan is unchanged */                                                                      \
+    X(NO_MEMORY, "out of memory")                                                                             \
+    /* run: memory, threads or temporary files */                                                             \
+    X(FAILED, "failed")
+
+#define TS_SCAN_RESULT_ENUM(suffix, text) TS_SCAN_RESULT_##suffix,
+enum ts_scan_result { TS_SCAN_RESULTS(TS_SCAN_RESULT_ENUM) };
+#undef TS_SCAN_RESULT_ENUM
+
+/* The short text of a result, as in the table; NULL for a number that is not a result. */
+TS_API const char *ts_scan_result_text(enum ts_scan_result result);
+
+struct ts_scan;
+
+/* A scan without targets, with every option at its default. Returns NULL when memory runs out. */
+TS_API struct ts_scan *ts_scan_new(void);
+
+/* Frees the scan and everything that was returned from it. No run may be under way. Takes NULL. */
+TS_API void ts_scan_free(struct ts_scan *scan);
+
+/* ---- what is scanned ---- */
+
+/*
+ * Adds the git repository at a path: a work tree, its .git, or a bare repository. The path is copied. What is scanned
+ * of it depends on TS_SCAN_TEXT_REF and the other selections; by default it is every file of every commit that a ref reaches,
+ * and messages of commits and tags. A path that is not a repository is BAD_TARGET when the scan runs.
+ */
+TS_API enum ts_scan_result ts_scan_add_repository(struct ts_scan *scan, const char *path);
+
+/* Adds all files below a folder. The path is copied. Symbolic links are not followed; the path that one names is scanned as
+ * its content. */
+TS_API enum ts_scan_result ts_scan_add_folder(struct ts_scan *scan, const char *path);
+
+/*
+ * Adds bytes in memory. They are borrowed and must not change until the next ts_scan_clear_targets or ts_scan_free. `name` is
+ * copied; allow entries of a configuration and occurrences see it as the path of the bytes. A name is required.
+ */
+TS_API enum ts_scan_result ts_scan_add_bytes(struct ts_scan *scan, const char *name, struct ts_bytes bytes);
+
+/* Removes all targets, and keeps options and compiled rules: the next run over other bytes starts at once. */
+TS_API void ts_scan_clear_targets(struct ts_scan *scan);
+
+/* ---- options ---- */
+
+/* Limits. 0 is the default of each. */
+enum ts_scan_limit {
+    TS_SCAN_LIMIT_MEMORY_BYTES, /* memory beside mapped files; default: 1 GiB, at least 64 MiB */
+    TS_SCAN_LIMIT_TIME_MS,      /* after this time the run ends as INCOMPLETE; default: no limit */
+    TS_SCAN_LIMIT_JOBS,         /* threads, at most 256; default: the number of processors */
+    TS_SCAN_LIMIT_RATIO,        /* a repository that unpacks to more than this many times its size on disk,
+                                 * and to more than 1 GiB, is not scanned to its end; default: 10,000 */
+    TS_SCAN_LIMIT_OCCURRENCES,  /* occurrences listed for a finding; default: 100 */
+};
+
+/* BAD_USAGE for an unknown limit, or a value out of its range. */
+TS_API enum ts_scan_result ts_scan_set_limit(struct ts_scan *scan, enum ts_scan_limit limit, uint64_t value);
+
+/* Switches. All are off by default. */
+enum ts_scan_switch {
+    TS_SCAN_SWITCH_SHOW_SECRETS,     /* findings have their secret, and excerpts show it */
+    TS_SCAN_SWITCH_NO_TARGET_CONFIG, /* ignore the .turnstone.yml of targets */
+    TS_SCAN_SWITCH_NO_BUILTIN_RULES, /* use only the rules of TS_SCAN_TEXT_RULE_FILE and of configurations */
+    TS_SCAN_SWITCH_STAGED,           /* repositories: scan what is staged instead of the history */
+    TS_SCAN_SWITCH_WORKING_TREE,  /* repositories: scan the files of the work tree instead of the history */
+    TS_SCAN_SWITCH_UNREACHABLE,   /* repositories: also scan objects that no ref reaches */
+    TS_SCAN_SWITCH_ALLOW_MISSING, /* repositories: objects that a partial clone leaves out are no fault */
+    TS_SCAN_SWITCH_FULL,          /* look at every byte of every blob again; finds the same, slower */
+};
+
+/* BAD_USAGE for an unknown switch, or for STAGED and WORKING_TREE together. */
+TS_API enum ts_scan_result ts_scan_set_switch(struct ts_scan *scan, enum ts_scan_switch which, bool on);
+
+/* Texts. They are copied. */
+enum ts_scan_text {
+    TS_SCAN_TEXT_CONFIG_FILE, /* this configuration instead of those of the targets */
+    TS_SCAN_TEXT_STATE_FOLDER, /* keep what was learnt about a repository here: the next run reads only what is new. It
+                           * is made when it is not there. Default: none */
+    TS_SCAN_TEXT_CACHE_FOLDER, /* keep compiled rules here, for other processes too. Default: none */
+    TS_SCAN_TEXT_RULE_FILE,    /* adds the rules of this file */
+    TS_SCAN_TEXT_REF,          /* adds a ref, as git names it: scan only what the added refs reach */
+    TS_SCAN_TEXT_BRANCH,       /* adds a branch, local or remote: the same for branches */
+    TS_SCAN_TEXT_COMMIT,       /* adds a commit: scan only what the added commits changed */
+};
+
+/* The first three are replaced; NULL removes them. The others add to those that are there; NULL removes them all.
+ * BAD_USAGE for an unknown text. Rules and configurations are read by ts_scan_run, once for all runs. */
+TS_API enum ts_scan_result ts_scan_set_text(struct ts_scan *scan, enum ts_scan_text which, const char *text);
+
+/* ---- a run ---- */
+
+struct ts_scan_finding;
+struct ts_scan_occurrence;
+
+/*
+ * Called once for each finding, by the thread that called ts_scan_run, ordered by severity, the gravest first. It is called
+ * after all targets were scanned: only then all occurrences of a finding are known, and all secrets that must be masked.
+ * Returning false ends the run as CANCELLED. The finding stays valid until the scan is run again, changed or freed, which the
+ * callback must not do.
+ */
+typedef bool ts_scan_on_finding(void *context, const struct ts_scan_finding *finding);
+
+/*
+ * Scans all targets. OK means that everything was looked at, whether there are findings or not. A target that cannot be
+ * scanned is a fault (INCOMPLETE), and the others are scanned; if no target can be scanned, the result says why and there
+ * are no findings. BAD_USAGE without a target. on_finding may be NULL. A scan may run any number of times.
+ */
+TS_API enum ts_scan_result ts_scan_run(struct ts_scan *scan, ts_scan_on_finding *on_finding, void *context);
+
+/* Ends the run that is under way, and every later one, as CANCELLED: soon, not at once. May be called by any thread and by a
+ * signal handler. */
+TS_API void ts_scan_cancel(struct ts_scan *scan);
+
+/* One line that says why the last call on this scan did not end as OK; "" when it did. Where it names an option of the
+ * command, such as --max-time, the option above of that name is meant. Valid until the next call. */
+TS_API const char *ts_scan_error_text(const struct ts_scan *scan);
+
+/* What the last run could not scan, one line each; NULL for an index from their number on. Valid as long as findings are. A run keeps
+ * a limited number of lines; TS_SCAN_COUNT_FAULTS is how many faults there were. */
+TS_API const char *ts_scan_fault(const struct ts_scan *scan, size_t index);
+
+/* What is counted, from the start of the last run. */
+enum ts_scan_counter {
+    TS_SCAN_COUNT_OBJECTS,       /* blobs, messages and files looked at so far */
+    TS_SCAN_COUNT_OBJECTS_TOTAL, /* all that there are to look at; 0 while that is unknown */
+    TS_SCAN_COUNT_BYTES,         /* looked at so far */
+    TS_SCAN_COUNT_FINDINGS,      /* during a run: found so far, before allow entries count */
+    TS_SCAN_COUNT_FAULTS,        /* 0 during a run */
+    TS_SCAN_COUNT_SUPPRESSED,    /* findings that allow entries or marks suppressed; 0 during a run */
+};
+
+/* 0 for an unknown counter. */
+TS_API uint64_t ts_scan_count(const struct ts_scan *scan, enum ts_scan_counter counter);
+
+/* ---- a finding ---- */
+
+/* From the least grave to the gravest. X(SUFFIX, text) */
+#define TS_SCAN_SEVERITIES(X)                                                                                \
+    X(LOW, "low")                                                                                            \
+    X(MEDIUM, "medium")                                                                                      \
+    X(HIGH, "high")                                                                                          \
+    X(CRITICAL, "critical")
+
+#define TS_SCAN_SEVERITY_ENUM(suffix, text) TS_SCAN_SEVERITY_##suffix,
+enum ts_scan_severity { TS_SCAN_SEVERITIES(TS_SCAN_SEVERITY_ENUM) };
+#undef TS_SCAN_SEVERITY_ENUM
+
+/* The text of a severity, as in the table; NULL for a number that is not one. */
+TS_API const char *ts_scan_severity_text(enum ts_scan_severity severity);
+
+/* 32 hexadecimal digits; the same for the same rule, secret and salt. */
+TS_API const char *ts_scan_finding_id(const struct ts_scan_finding *finding);
+
+/* The rule that found it: its id, such as "github-pat", and its name for people. */
+TS_API const char *ts_scan_finding_rule(const struct ts_scan_finding *finding);
+TS_API const char *ts_scan_finding_rule_name(const struct ts_scan_finding *finding);
+
+TS_API enum ts_scan_severity ts_scan_finding_severity(const struct ts_scan_finding *finding);
+
+/* How sure it is: "low", "medium" or "high". */
+TS_API const char *ts_scan_finding_confidence(const struct ts_scan_finding *finding);
+
+/* The secret shortened for people, such as "ghp_…9f3a"; UTF-8, one line, safe to print. */
+TS_API const char *ts_scan_finding_redacted(const struct ts_scan_finding *finding);
+
+/* The line of the first occurrence, cut, with every known secret in it masked (see above). */
+TS_API struct ts_bytes ts_scan_finding_excerpt(const struct ts_scan_finding *finding);
+
+/* The secret itself, decoded when it was encoded; empty without TS_SCAN_SWITCH_SHOW_SECRETS. */
+TS_API struct ts_bytes ts_scan_finding_secret(const struct ts_scan_finding *finding);
+
+/* How often it occurs: exact, and at least 1. */
+TS_API uint64_t ts_scan_finding_occurrence_count(const struct ts_scan_finding *finding);
+
+/* Those that are listed, the first at index 0, ordered by target, then by the time of their commit, then by path and line.
+ * NULL for an index from the number of listed ones on (TS_SCAN_LIMIT_OCCURRENCES). There is always one. Lives as long as
+ * the finding. */
+TS_API const struct ts_scan_occurrence *ts_scan_finding_occurrence(const struct ts_scan_finding *finding,
+                                                                   size_t index);
+
+/* ---- an occurrence ---- */
+
+/* Index of the target, in the order in which targets were added. */
+TS_API size_t ts_scan_occurrence_target(const struct ts_scan_occurrence *occurrence);
+
+/* What it is in: "file", "staged", "working tree", "commit message", "tag message", "note" or "unreachable object". */
+TS_API const char *ts_scan_occurrence_place(const struct ts_scan_occurrence *occurrence);
+
+/* Relative to the target; of bytes the name that was given; of a tag its name; empty for other messages. */
+TS_API struct ts_bytes ts_scan_occurrence_path(const struct ts_scan_occurrence *occurrence);
+
+/* Where the secret begins; both count from 1, columns in bytes. */
+TS_API uint64_t ts_scan_occurrence_line(const struct ts_scan_occurrence *occurrence);
+TS_API uint64_t ts_scan_occurrence_column(const struct ts_scan_occurrence *occurrence);
+
+/* The blob, commit or tag that has it, as hexadecimal digits; "" when it is not a git object. */
+TS_API const char *ts_scan_occurrence_object(const struct ts_scan_occurrence *occurrence);
+
+/* The first commit that has it at this path, as hexadecimal digits; "" when there is none. Its author and his time, in seconds
+ * since 1970 UTC: empty and 0 when there is no commit. */
+TS_API const char *ts_scan_occurrence_commit(const struct ts_scan_occurrence *occurrence);
+TS_API struct ts_bytes ts_scan_occurrence_author_name(const struct ts_scan_occurrence *occurrence);
+TS_API struct ts_bytes ts_scan_occurrence_author_mail(const struct ts_scan_occurrence *occurrence);
+TS_API int64_t ts_scan_occurrence_author_time_s(const struct ts_scan_occurrence *occurrence);
+
+#ifdef __cplusplus
+}
+#endif
+
+#endif

@@ -1,0 +1,37 @@
+/*
+ * SipHash-2-4: a keyed hash of 64 bits that is fast for a few bytes. Without the key nobody can say what bytes hash to, nor find
+ * bytes for a hash.
+ */
+#ifndef TS_BASE_SIPHASH_H
+#define TS_BASE_SIPHASH_H
+
+#include "base/bytes.h"
+
+#include <stdint.h>
+
+#define TS_SIPHASH_KEY_LEN 16
+
+struct ts_siphash_key {
+    uint64_t words[2];
+};
+
+struct ts_siphash_key ts_siphash_key_of(const uint8_t bytes[static TS_SIPHASH_KEY_LEN]);
+
+void ts_siphash_key_store(const struct ts_siphash_key *key, uint8_t ret_bytes[static TS_SIPHASH_KEY_LEN]);
+
+uint64_t ts_siphash(const struct ts_siphash_key *key, struct ts_bytes bytes);
+
+/* Hashes of longer and longer beginnings of the same bytes, which are read once. */
+struct ts_siphash_prefixes {
+    uint64_t a, b, c, d;
+    struct ts_bytes bytes;
+    size_t at; /* a multiple of 8: bytes before it are in the state */
+};
+
+void ts_siphash_prefixes_init(struct ts_siphash_prefixes *prefixes, const struct ts_siphash_key *key,
+                              struct ts_bytes bytes);
+
+/* The hash of the first len bytes. No len is less than the one before. */
+uint64_t ts_siphash_prefix(struct ts_siphash_prefixes *prefixes, size_t len);
+
+#endif

@@ -1,0 +1,146 @@
+#include "pattern_names.h"
+
+#include <string.h>
+
+/*
+ * A token of letters, digits and _ starts at a word boundary, or directly behind something that ends with a letter or a digit
+ * and is no part of the token: an escape in a string of a program (\n, \x22, \u003d, \075), a percent escape (%22), a colour
+ * sequence of a terminal, with its ESC byte or with that byte written in some other way. It takes 19 bytes at
+ * most, which docs/rules.md says, too.
+ */
+#define HEX "[0-9A-Fa-f]"
+#define ESCAPE                                                                                               \
+    "\\\\(?:[abefnrtv]|[0-7]{1,3}|x" HEX "{2}|u" HEX "{4}|U" HEX "{8})|%" HEX                                \
+    "{2}|\\x1b\\[[0-9;]{0,16}[A-Za-z]|\\[[0-9;]{1,16}m"
+static const struct {
+    const char *name;
+    const char *pattern;
+} names[] = {
+    {"start", "(?:\\b|" ESCAPE ")"},
+    {"escape", "(?:" ESCAPE ")"},
+    {"end", "(?:[^A-Za-z0-9_-]|$)"},
+};
+
+/* The pattern of the name between {{ and }} at `at`, and how long it is with its braces. NULL when there is no such name;
+ * *ret_len is 0 when this is no name at all. */
+static const char *name_at(const char *at, size_t *ret_len) {
+    *ret_len = 0;
+    if (at[0] != '{' || at[1] != '{')
+        return NULL;
+    size_t len = strspn(at + 2, "abcdefghijklmnopqrstuvwxyz-");
+    if (len == 0 || strncmp(at + 2 + len, "}}", 2) != 0)
+        return NULL;
+    *ret_len = len + 4;
+    for (size_t i = 0; i < sizeof names / sizeof names[0]; i++)
+        if (strlen(names[i].name) == len && memcmp(names[i].name, at + 2, len) == 0)
+            return names[i].pattern;
+    return NULL;
+}
+
+char *detect__names_expand(const char *text, struct detect_arena *arena, struct ts_bytes *ret_unknown) {
+    size_t size = 1;
+    *ret_unknown = ts_bytes_of(text, 0);
+    for (const char *at = text; *at;) {
+        size_t len;
+        const char *pattern = name_at(at, &len);
+        if (len > 0 && !pattern) {
+            *ret_unknown = ts_bytes_of(at, len);
+            return NULL;
+        }
+        size += pattern ? strlen(pattern) : 1;
+        at += pattern ? len : 1;
+    }
+    char *made = detect__arena_take(arena, size);
+    if (!made)
+        return NULL;
+    char *to = made;
+    for (const char *at = text; *at;) {
+        size_t len;
+        const char *pattern = name_at(at, &len);
+        if (!pattern) {
+            *to++ = *at++;
+            continue;
+        }
+        while (*pattern)
+            *to++ = *pattern++;
+        at += len;
+    }
+    return made;
+}
+
+/* ---- paths ---- */
+
+/* What other scanners know already: hashes of secrets, and reports. */
+static const char *const baselines[] = {
+    ".secrets.baseline",
+    "*.secrets.baseline",
+    ".secrets.baseline.*",
+    ".gitleaksignore",
+    ".gitleaks-baseline.json",
+    "gitleaks-report.json",
+    "gitleaks-baseline*.json",
+    "gitleaks.sarif",
+    ".gitguardian.yml",
+    ".gitguardian.yaml",
+    ".trufflehog*",
+    "trufflehog*.json",
+    "detect-secrets*.json",
+    ".whispers*",
+    ".talismanrc",
+    "*.sarif",
+};
+
+/* Written by package managers: checksums, and versions. */
+static const char *const lock_files[] = {
+    "package-lock.json",
+    "npm-shrinkwrap.json",
+    "yarn.lock",
+    "pnpm-lock.yaml",
+    "bun.lock",
+    "deno.lock",
+    "composer.lock",
+    "Gemfile.lock",
+    "Cargo.lock",
+    "poetry.lock",
+    "uv.lock",
+    "pdm.lock",
+    "Pipfile.lock",
+    "conda-lock.yml",
+    "go.sum",
+    "go.work.sum",
+    "mix.lock",
+    "pubspec.lock",
+    "Podfile.lock",
+    "Package.resolved",
+    "packages.lock.json",
+    "paket.lock",
+    "gradle.lockfile",
+    "flake.lock",
+    ".terraform.lock.hcl",
+};
+
+/* Words for people: there, "password" has a translation beside it. */
+static const char *const translations[] = {
+    "locale/", "locales/", "i18n/",   "l10n/", "translations/", "_locales/", "*.po",
+    "*.pot",   "*.xlf",    "*.xliff", "*.arb", "*.resx",        "*.lproj/",  "messages_*.properties",
+};
+
+size_t detect__path_name(const char *text, const char *const **ret_globs) {
+    static const struct {
+        const char *name;
+        const char *const *globs;
+        size_t count;
+    } lists[] = {
+        {"{{baselines}}", baselines, sizeof baselines / sizeof baselines[0]},
+        {"{{lock-files}}", lock_files, sizeof lock_files / sizeof lock_files[0]},
+        {"{{translations}}", translations, sizeof translations / sizeof translations[0]},
+    };
+    for (size_t i = 0; i < sizeof lists / sizeof lists[0]; i++) {
+        if (strcmp(lists[i].name, text) != 0)
+            continue;
+        if (ret_globs)
+            *ret_globs = lists[i].globs;
+        return lists[i].count;
+    }
+    return 0;
+}

@@ -1,0 +1,24 @@
+/*
+ * Names that patterns and anchors may use: {{start}}, {{escape}} and {{end}}. They are replaced when a rule is read, so that both
+ * engines and the analysis of patterns see plain regular expressions.
+ */
+#ifndef TS_DETECT_PATTERN_NAMES_H
+#define TS_DETECT_PATTERN_NAMES_H
+
+#include "arena.h"
+
+#include <stdbool.h>
+
+/*
+ * A copy of the text with every name replaced. On failure NULL: *ret_unknown is a name that does not exist, or it is empty
+ * and memory ran out.
+ */
+char *detect__names_expand(const char *text, struct detect_arena *arena, struct ts_bytes *ret_unknown);
+
+/*
+ * The patterns for paths (glob.h) that a name such as {{lock-files}} stands for, and how many; 0 when the text is no such name.
+ * ret_globs may be NULL.
+ */
+size_t detect__path_name(const char *text, const char *const **ret_globs);
+
+#endif

@@ -1,0 +1,74 @@
+/*
+ * Looking again for what was not found. Another process may write objects, pack loose ones and remove packs at any time:
+ *
+ *   git repack   a new pack, then the old packs and loose objects go
+ *   git commit   objects, then the ref
+ *
+ * Packs are mapped when a repository is opened and stay readable. A loose object is opened when it is read, and may have
+ * moved into a pack that was not listed. So what is missing is looked for in the same repository, opened once more, before
+ * it is said to be missing; git does the same. Numbers are not changed by that: they belong to what was listed first.
+ * What no ref reaches any more may be gone for good, so the refs are read again, too: objects of refs that have changed
+ * since are not missing, but belong to an earlier moment.
+ *
+ * An object that is really missing costs one look. A repository where many are gets no more than VAIN_LOOKS_MAX.
+ */
+#include "repo_impl.h"
+
+#include <string.h>
+
+#define VAIN_LOOKS_MAX 32
+
+/* False when there is no use in it. */
+static bool look_again(struct ts_git_repo *repo) {
+    struct ts_git_open_options options = {.refs_first = repo->refs.is_read,
+                                          .no_alternates = repo->no_alternates};
+    struct ts_git_repo *again = NULL;
+    if (repo->vain_looks >= VAIN_LOOKS_MAX ||
+        ts_git_repo_open(repo->git_dir, &options, &again, NULL) != TS_GIT_OK)
+        return false;
+    if (again->hash != repo->hash) {
+        ts_git_repo_free(again);
+        return false;
+    }
+    again->vain_looks = VAIN_LOOKS_MAX; /* this one is looked at, and not beyond */
+    ts_git_repo_free(repo->again);
+    repo->again = again;
+    return true;
+}
+
+enum ts_git_error git__object_read_again(struct ts_git_repo *repo, const struct ts_git_oid *oid, size_t max,
+                                         struct git__work *work, struct ts_git_content *ret_content) {
+    enum ts_git_error error = TS_GIT_MISSING;
+    if (repo->again != NULL)
+        error = git__object_read(repo->again, oid, max, NULL, work, ret_content);
+    if (error != TS_GIT_MISSING || !look_again(repo))
+        return error;
+    error = git__object_read(repo->again, oid, max, NULL, work, ret_content);
+    repo->vain_looks += error == TS_GIT_MISSING;
+    return error;
+}
+
+void git__are_there_now(struct ts_git_repo *repo, const struct ts_git_oid *oids, size_t count,
+                        bool *ret_are_there) {
+    bool is_any = false;
+    memset(ret_are_there, 0, count * sizeof *ret_are_there);
+    if (!look_again(repo) || git__numbers_fill(repo->again, NULL, NULL) != TS_GIT_OK)
+        return;
+    for (size_t i = 0; i < count; i++) {
+        ret_are_there[i] = git__number_of(repo->again, oids[i].bytes) != GIT__NONE;
+        is_any = is_any || ret_are_there[i];
+    }
+    repo->vain_looks += !is_any;
+}
+
+bool git__refs_have_changed(const struct ts_git_repo *repo) {
+    if (!repo->refs.is_read || repo->again == NULL)
+        return false;
+    const struct ts_git_refs *before = &repo->refs.all;
+    const struct ts_git_refs *now = &repo->again->refs.all;
+    bool are_same = before->count == now->count;
+    for (size_t i = 0; are_same && i < now->count; i++)
+        are_same = strcmp(before->items[i].name, now->items[i].name) == 0 &&
+                   ts_git_oid_equal(&before->items[i].oid, &now->items[i].oid);
+    return !are_same;
+}

@@ -1,0 +1,66 @@
+/*
+ * Names of tree entries with their modes, each kept once: a history has few of them and says them millions of times.
+ *
+ * While the graph is read, several threads add names, each through a cache of its own. Names are read when all are there
+ * and ranked. Numbers of names depend on which thread came first; ranks follow from the repository alone.
+ */
+#ifndef TS_GIT_NAMES_H
+#define TS_GIT_NAMES_H
+
+#include "base/bytes.h"
+
+#include <pthread.h>
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+struct git__name {
+    const uint8_t *bytes;
+    uint32_t len;
+    uint32_t mode;
+    /* The place in git's order of tree entries. Names of files that differ only in the mode have the same rank. */
+    uint32_t rank;
+};
+
+struct git__names {
+    pthread_mutex_t lock; /* guards all of it until names are ranked; taken alone */
+    uint64_t seed[2];     /* hostile names may be chosen to collide */
+    struct git__name *items;
+    size_t count;
+    size_t capacity;
+    uint32_t *slots;
+    size_t slot_count;
+    uint8_t **blocks; /* that names stand in */
+    size_t block_count;
+    size_t block_capacity;
+    uint8_t *next; /* in the last one */
+    size_t left;
+};
+
+/* Names that a thread met lately. */
+#define GIT__NAMES_LATELY 4096
+struct git__name_cache {
+    struct git__name_known {
+        uint64_t hash;
+        const uint8_t *bytes; /* NULL: none */
+        uint32_t len;
+        uint32_t mode;
+        uint32_t number;
+    } known[GIT__NAMES_LATELY];
+};
+
+void git__names_init(struct git__names *names);
+void git__names_release(struct git__names *names);
+
+/* What a name takes beside its bytes: arrays have room for up to twice as much as they need. */
+#define GIT__NAME_BYTES (2 * sizeof(struct git__name) + 4 * sizeof(uint32_t))
+
+/* The number of a name with a mode; UINT32_MAX when there is no memory. *ret_bytes is what a new name takes, and 0 for one
+ * that was there. */
+uint32_t git__names_add(struct git__names *names, struct git__name_cache *cache, struct ts_bytes name,
+                        uint32_t mode, size_t *ret_bytes);
+
+/* When all are there. False when there is no memory. */
+bool git__names_rank(struct git__names *names);
+
+#endif

@@ -1,0 +1,39 @@
+/*
+ * One attempt to scan a target, which leaves nothing behind when it is undone.
+ *
+ * A repository may be written to while it is scanned. Its refs are read first, and its objects are listed then; what is
+ * missing is looked for again where it may have moved to (git/again.c). When something has come or moved and still cannot be
+ * read by what was listed, the attempt is undone and the target is scanned again from its beginning, refs and configuration
+ * included: a report is about the refs of one moment. docs/decisions/0012-one-moment.md says why.
+ */
+#ifndef TS_SCAN_ATTEMPT_H
+#define TS_SCAN_ATTEMPT_H
+
+#include "session.h"
+
+#define SCAN_ATTEMPTS_MAX 10
+
+struct scan_attempt {
+    struct scan_hits_mark hits;
+    struct scan_faults_mark faults;
+    size_t stands;
+    size_t commits;
+    size_t profile_count;
+    struct scan_profile *plain;
+    uint64_t limits_hit;
+    bool no_memory;
+    uint_fast64_t objects;
+    uint_fast64_t bytes;
+};
+
+/* Before a target is opened. */
+struct scan_attempt scan__attempt_begin(struct scan_session *session);
+
+/* Whether it was in vain, and another one may be made. */
+bool scan__attempt_is_stale(struct scan_session *session);
+
+/* The session and the target are as they were. What was learnt for later scans is kept: it is about objects. */
+void scan__attempt_undo(struct scan_session *session, struct scan_target *target,
+                        const struct scan_attempt *attempt);
+
+#endif

@@ -1,0 +1,141 @@
+#include "masking.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+/* Texts that are remembered masked: a power of two. Lines and paths come again and again. */
+#define KNOWN_COUNT ((size_t)1 << 14)
+
+struct scan_mark scan__mark(const struct scan_session *session) {
+    struct scan_mark mark = {.commits = session->commits.len / sizeof(struct scan_commit),
+                             .stands = session->stands.len / sizeof(struct scan_stand)};
+    (void)scan__hits_contents(&session->hits, &mark.contents);
+    return mark;
+}
+
+/* Findings that no hit has are left out: those that gave way to others in a content in windows, which state does not keep. */
+bool scan__masks_of(const struct scan_session *session, size_t first_content, struct scan_masks *ret_masks) {
+    const struct scan_hits *hits = &session->hits;
+    const struct scan_finding *findings = scan__hits_findings(hits);
+    const struct scan_hit *items = scan__hits_items(hits);
+    size_t count = hits->hits.len / sizeof *items;
+    size_t contents;
+    const struct scan_content *all = scan__hits_contents(hits, &contents);
+    size_t first = first_content < contents ? (size_t)all[first_content].first_hit : count;
+    struct scan_masks masks = {.prints = {.key = session->print_key}};
+    bool *is_added = calloc(hits->finding_table.count + 1, sizeof *is_added);
+    bool done = is_added != NULL;
+    for (size_t i = first; done && i < count && !session->options->shows_secrets; i++) {
+        const struct scan_print *print = &findings[items[i].finding].print;
+        if (is_added[items[i].finding])
+            continue;
+        is_added[items[i].finding] = true;
+        done = scan__prints_add(&masks.prints, print);
+    }
+    for (size_t i = 0; done && i < session->old_count; i++)
+        done = scan__prints_add(&masks.prints, &session->old[i].print);
+    free(is_added);
+    done = done && (masks.prints.count == 0 || scan__masks_reserve(&masks));
+    if (!done) {
+        scan__masks_release(&masks);
+        return false;
+    }
+    scan__prints_sort(&masks.prints);
+    *ret_masks = masks;
+    return true;
+}
+
+/* ---- texts ---- */
+
+struct known {
+    uint32_t text; /* SCAN_NO_TEXT: none */
+    uint32_t masked;
+};
+
+struct masking {
+    const struct scan_session *session;
+    struct scan_hits *hits;
+    struct scan_masks masks;
+    struct scan_arena arena;
+    struct known *lines;
+    struct known *names;
+};
+
+/* Bytes move when a text is added, so they are copied first. */
+static uint32_t mask_line(struct masking *masking, uint32_t text) {
+    char around[SCAN_AROUND_SIZE];
+    masking->masks.is_late = scan__is_past_end(masking->session);
+    size_t len = scan__around_mask(scan__hits_text_at(masking->hits, text), &masking->masks, around);
+    return len > 0 ? scan__hits_text(masking->hits, ts_bytes_of(around, len)) : text;
+}
+
+static uint32_t mask_name(struct masking *masking, uint32_t text) {
+    struct ts_bytes bytes = scan__hits_text_at(masking->hits, text);
+    masking->masks.is_late = scan__is_past_end(masking->session);
+    struct ts_bytes masked = scan__masks_apply(&masking->masks, &masking->arena, bytes);
+    uint32_t made = masked.data == bytes.data ? text : scan__hits_text(masking->hits, masked);
+    scan__arena_clear(&masking->arena);
+    return made;
+}
+
+static uint32_t line_of(struct masking *masking, uint32_t text) {
+    struct known *known = &masking->lines[text % KNOWN_COUNT];
+    if (text != SCAN_NO_TEXT && known->text != text)
+        *known = (struct known){text, mask_line(masking, text)};
+    return text == SCAN_NO_TEXT ? text : known->masked;
+}
+
+static uint32_t name_of(struct masking *masking, uint32_t text) {
+    struct known *known = &masking->names[text % KNOWN_COUNT];
+    if (text != SCAN_NO_TEXT && known->text != text)
+        *known = (struct known){text, mask_name(masking, text)};
+    return text == SCAN_NO_TEXT ? text : known->masked;
+}
+
+static void mask_contents(struct masking *masking, size_t first) {
+    size_t count;
+    struct scan_content *contents = (struct scan_content *)(void *)masking->hits->contents.bytes;
+    struct scan_hit *hits = (struct scan_hit *)(void *)masking->hits->hits.bytes;
+    (void)scan__hits_contents(masking->hits, &count);
+    for (size_t i = first; i < count; i++) {
+        contents[i].path = name_of(masking, contents[i].path);
+        for (uint64_t k = 0; k < contents[i].hit_count; k++)
+            hits[contents[i].first_hit + k].around = line_of(masking, hits[contents[i].first_hit + k].around);
+    }
+}
+
+static bool mask_places(struct masking *masking, struct scan_session *session, const struct scan_mark *mark) {
+    struct scan_commit *commits = (struct scan_commit *)(void *)session->commits.bytes;
+    struct scan_stand *stands = (struct scan_stand *)(void *)session->stands.bytes;
+    bool is_changed = false;
+    for (size_t i = mark->commits; i < session->commits.len / sizeof *commits; i++) {
+        commits[i].author_name = name_of(masking, commits[i].author_name);
+        commits[i].author_mail = name_of(masking, commits[i].author_mail);
+    }
+    for (size_t i = mark->stands; i < session->stands.len / sizeof *stands; i++) {
+        stands[i].path = name_of(masking, stands[i].path);
+        is_changed = is_changed || stands[i].path != stands[i].real_path;
+    }
+    return is_changed;
+}
+
+bool scan__mask_since(struct scan_session *session, const struct scan_mark *mark, bool *ret_paths) {
+    struct masking masking = {.session = session,
+                              .hits = &session->hits,
+                              .lines = calloc(KNOWN_COUNT, sizeof *masking.lines),
+                              .names = calloc(KNOWN_COUNT, sizeof *masking.names)};
+    bool done = masking.lines != NULL && masking.names != NULL &&
+                scan__masks_of(session, mark->contents, &masking.masks);
+    *ret_paths = false;
+    if (done) {
+        mask_contents(&masking, mark->contents);
+        *ret_paths = mask_places(&masking, session, mark);
+        if (masking.masks.is_cut)
+            scan__limits_cut(session);
+    }
+    scan__masks_release(&masking.masks);
+    scan__arena_release(&masking.arena);
+    free(masking.lines);
+    free(masking.names);
+    return done;
+}

@@ -1,0 +1,51 @@
+/*
+ * What turnstone/scan.h is made of: a scan's options with the memory that they point to, and the report of its last run.
+ */
+#ifndef TS_SCAN_PUBLIC_H
+#define TS_SCAN_PUBLIC_H
+
+#include "scan/scan.h"
+#include "turnstone/scan.h"
+
+/* Texts that belong to the scan. */
+struct scan_texts {
+    char **items;
+    size_t count;
+};
+
+struct ts_scan_occurrence {
+    const struct ts_report *report;
+    const struct ts_report_occurrence *row;
+};
+
+struct ts_scan_finding {
+    const struct ts_report_finding *row;
+    struct ts_scan_occurrence *occurrences; /* row->listed_count */
+};
+
+struct ts_scan {
+    struct ts_scan_options options; /* pointers to texts are set when it runs */
+    struct ts_scan_progress progress;
+    struct ts_scan_target *targets;
+    size_t target_count;
+    struct scan_texts rule_files;
+    struct scan_texts refs;
+    struct scan_texts branches;
+    struct scan_texts commits;
+    char *config_file;
+    char *state_folder;
+    char *cache_folder;
+    struct scan_profile *profile; /* compiled rules; NULL: not compiled yet, or an option has changed since */
+    struct ts_report report;      /* of the last run */
+    bool has_report;
+    atomic_uint_fast64_t faults; /* of the report; any thread may ask */
+    atomic_uint_fast64_t suppressed;
+    struct ts_scan_finding *findings; /* of the report */
+    struct ts_scan_occurrence *occurrences;
+    struct ts_scan_error error;
+};
+
+/* Makes the findings of the report. False when memory runs out. */
+bool scan__findings_make(struct ts_scan *scan);
+
+#endif

@@ -1,0 +1,131 @@
+/*
+ * Findings and occurrences as turnstone/scan.h shows them: rows of the report.
+ */
+#include "public.h"
+
+#include <stdlib.h>
+
+bool scan__findings_make(struct ts_scan *scan) {
+    const struct ts_report *report = &scan->report;
+    size_t listed = 0;
+    for (size_t i = 0; i < report->finding_count; i++)
+        listed += report->findings[i].listed_count;
+    scan->findings = calloc(report->finding_count + 1, sizeof *scan->findings);
+    scan->occurrences = calloc(listed + 1, sizeof *scan->occurrences);
+    if (scan->findings == NULL || scan->occurrences == NULL)
+        return false;
+    struct ts_scan_occurrence *next = scan->occurrences;
+    for (size_t i = 0; i < report->finding_count; i++) {
+        const struct ts_report_finding *row = &report->findings[i];
+        scan->findings[i] = (struct ts_scan_finding){.row = row, .occurrences = next};
+        for (size_t k = 0; k < row->listed_count; k++)
+            *next++ = (struct ts_scan_occurrence){.report = report, .row = &row->occurrences[k]};
+    }
+    return true;
+}
+
+/* ---- findings ---- */
+
+#define SEVERITY_IS_THE_SAME(suffix, text)                                                                   \
+    _Static_assert((int)TS_SCAN_SEVERITY_##suffix == (int)TS_SEVERITY_##suffix, text);
+TS_SCAN_SEVERITIES(SEVERITY_IS_THE_SAME)
+#undef SEVERITY_IS_THE_SAME
+
+const char *ts_scan_severity_text(enum ts_scan_severity severity) {
+#define SEVERITY_TEXT(suffix, text) [TS_SCAN_SEVERITY_##suffix] = text,
+    static const char *const texts[] = {TS_SCAN_SEVERITIES(SEVERITY_TEXT)};
+#undef SEVERITY_TEXT
+    return (size_t)severity < sizeof texts / sizeof texts[0] ? texts[severity] : NULL;
+}
+
+const char *ts_scan_finding_id(const struct ts_scan_finding *finding) {
+    return finding->row->id.text;
+}
+
+const char *ts_scan_finding_rule(const struct ts_scan_finding *finding) {
+    return finding->row->rule->id;
+}
+
+const char *ts_scan_finding_rule_name(const struct ts_scan_finding *finding) {
+    return finding->row->rule->name;
+}
+
+enum ts_scan_severity ts_scan_finding_severity(const struct ts_scan_finding *finding) {
+    return (enum ts_scan_severity)finding->row->rule->severity;
+}
+
+const char *ts_scan_finding_confidence(const struct ts_scan_finding *finding) {
+    return ts_confidence_name(finding->row->confidence);
+}
+
+const char *ts_scan_finding_redacted(const struct ts_scan_finding *finding) {
+    return finding->row->redacted;
+}
+
+struct ts_bytes ts_scan_finding_excerpt(const struct ts_scan_finding *finding) {
+    return finding->row->excerpt;
+}
+
+struct ts_bytes ts_scan_finding_secret(const struct ts_scan_finding *finding) {
+    return finding->row->secret;
+}
+
+uint64_t ts_scan_finding_occurrence_count(const struct ts_scan_finding *finding) {
+    return finding->row->occurrence_count;
+}
+
+const struct ts_scan_occurrence *ts_scan_finding_occurrence(const struct ts_scan_finding *finding,
+                                                            size_t index) {
+    return index < finding->row->listed_count ? &finding->occurrences[index] : NULL;
+}
+
+/* ---- occurrences ---- */
+
+static const struct ts_report_commit *commit_of(const struct ts_scan_occurrence *occurrence) {
+    uint32_t commit = occurrence->row->commit;
+    return commit != TS_REPORT_NONE ? &occurrence->report->commits[commit] : NULL;
+}
+
+size_t ts_scan_occurrence_target(const struct ts_scan_occurrence *occurrence) {
+    return occurrence->row->target;
+}
+
+const char *ts_scan_occurrence_place(const struct ts_scan_occurrence *occurrence) {
+    return ts_place_name(occurrence->row->place);
+}
+
+struct ts_bytes ts_scan_occurrence_path(const struct ts_scan_occurrence *occurrence) {
+    return occurrence->row->path;
+}
+
+uint64_t ts_scan_occurrence_line(const struct ts_scan_occurrence *occurrence) {
+    return occurrence->row->line;
+}
+
+uint64_t ts_scan_occurrence_column(const struct ts_scan_occurrence *occurrence) {
+    return occurrence->row->column;
+}
+
+const char *ts_scan_occurrence_object(const struct ts_scan_occurrence *occurrence) {
+    return occurrence->row->object;
+}
+
+const char *ts_scan_occurrence_commit(const struct ts_scan_occurrence *occurrence) {
+    const struct ts_report_commit *commit = commit_of(occurrence);
+    return commit != NULL ? commit->oid : "";
+}
+
+struct ts_bytes ts_scan_occurrence_author_name(const struct ts_scan_occurrence *occurrence) {
+    const struct ts_report_commit *commit = commit_of(occurrence);
+    return commit != NULL ? commit->author_name : (struct ts_bytes){NULL, 0};
+}
+
+struct ts_bytes ts_scan_occurrence_author_mail(const struct ts_scan_occurrence *occurrence) {
+    const struct ts_report_commit *commit = commit_of(occurrence);
+    return commit != NULL ? commit->author_mail : (struct ts_bytes){NULL, 0};
+}
+
+int64_t ts_scan_occurrence_author_time_s(const struct ts_scan_occurrence *occurrence) {
+    const struct ts_report_commit *commit = commit_of(occurrence);
+    return commit != NULL ? commit->author_time_s : 0;
+}

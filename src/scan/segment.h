@@ -1,0 +1,72 @@
+/*
+ * A file of the state: a head that says what it belongs to, and pages. docs/formats/state.md has the layout.
+ *
+ *   head ── page ── page ── page ── (torn page)
+ *
+ * Pages are added at the end and never changed. What does not check is where a file ends: a process that was killed, or a
+ * disk that was full, leaves a page that is cut. Files are read and written with calls that return errors; they are not
+ * mapped, since a disk that fails under a mapping, or somebody who cuts the file, would end the process.
+ */
+#ifndef TS_SCAN_SEGMENT_H
+#define TS_SCAN_SEGMENT_H
+
+#include "state_codec.h"
+
+#define SCAN_STATE_ID_LEN      16
+#define SCAN_SALT_LEN          32
+#define SCAN_FINGERPRINT_LEN   32
+#define SCAN_SEGMENT_HEAD_LEN  136
+#define SCAN_SEGMENT_FRAME_LEN 12 /* of a page, beside its bytes */
+
+/* The letters that names of files begin with. */
+enum scan_segment_kind {
+    SCAN_SEGMENT_ABOUT = 'a',
+    SCAN_SEGMENT_HITS = 'h',
+    SCAN_SEGMENT_KNOWN = 'k',
+    SCAN_SEGMENT_PRINT_KEY = 'p',
+    SCAN_SEGMENT_SNAPSHOT = 's',
+};
+
+/* What a file belongs to. Ids that its kind does not depend on are zeros. */
+struct scan_segment_head {
+    enum scan_segment_kind kind;
+    uint8_t repo[SCAN_STATE_ID_LEN];
+    uint8_t rules[SCAN_STATE_ID_LEN];
+    uint8_t judging[SCAN_STATE_ID_LEN];
+    uint8_t salt_mark[SCAN_STATE_ID_LEN]; /* a hash of the salt that its pages were made with */
+    uint8_t fingerprint[SCAN_FINGERPRINT_LEN];
+};
+
+/* ---- reading ---- */
+
+struct scan_segment {
+    int fd;
+    uint64_t size; /* when it was opened: another process may be adding to it */
+    uint64_t at;
+    uint64_t sum; /* of the head */
+    struct scan_segment_head head;
+    struct scan_buffer page;
+    bool is_damaged; /* a page is there in full and does not check, or cannot be read */
+};
+
+/* Takes fd over in any case. False when it has no head of ours; errno is 0 unless it could not be read. */
+bool scan__segment_open(struct scan_segment *segment, int fd);
+void scan__segment_close(struct scan_segment *segment);
+
+/* Borrowed until the next call. False at the end, and where something does not check. */
+bool scan__segment_next(struct scan_segment *segment, struct ts_bytes *ret_page);
+
+/* ---- writing ---- */
+
+struct scan_segment_writer {
+    int fd; /* -1: none */
+    uint64_t at;
+    uint64_t sum;
+};
+
+/* These return 0 or the errno of what failed; nothing may be added after a failure. */
+int scan__segment_begin(struct scan_segment_writer *writer, int fd, const struct scan_segment_head *head);
+int scan__segment_add(struct scan_segment_writer *writer, struct ts_bytes page);
+int scan__segment_end(struct scan_segment_writer *writer);
+
+#endif

@@ -1,0 +1,63 @@
+/*
+ * Names and folders of the state. Everything is reached through descriptors of folders, and links inside the state are not
+ * followed.
+ */
+#ifndef TS_SCAN_STATE_FILES_H
+#define TS_SCAN_STATE_FILES_H
+
+#include "state.h"
+
+#define SCAN_STATE_NAME_SIZE (2 + 2 * (2 * SCAN_STATE_ID_LEN + 1) + 8 + 1)
+#define SCAN_STATE_ABOUT     "about"
+#define SCAN_STATE_LOCK      "lock"
+#define SCAN_STATE_NEW       "new"
+#define SCAN_STATE_PRINT_KEY "print-key"
+
+struct scan_state_name {
+    char text[SCAN_STATE_NAME_SIZE];
+};
+
+/* "k-RULES-", "h-RULES-JUDGING-", "s-RULES-JUDGING" or "u-RULES-JUDGING". */
+struct scan_state_name scan__state_name(char letter, const struct scan_use *use);
+/* The folder of a repository. */
+struct scan_state_name scan__state_folder_name(const struct scan_use *use);
+
+/* Any name of a file that is ours. ret_use has its rules and judging, zeros where there are none. */
+bool scan__state_name_parse(const char *name, char *ret_letter, struct scan_use *ret_use);
+
+/* Names in a folder, sorted; empty when it cannot be listed. With a prefix only those of ours that begin with it. */
+struct scan_state_names {
+    char (*items)[SCAN_STATE_NAME_SIZE];
+    size_t count;
+    size_t capacity;
+};
+void scan__state_list(int folder, const char *prefix, struct scan_state_names *ret_names);
+void scan__state_names_release(struct scan_state_names *names);
+
+/* A file for reading. -1, and errno, when it cannot be opened. */
+int scan__state_open_file(int folder, const char *name);
+
+/* Makes a folder and those above it, and opens it. -1, and errno. */
+int scan__state_make_folders(const char *path);
+
+/* A file for writing that was not there. -1, and errno. */
+int scan__state_open_new(int folder, const char *name);
+
+/* Puts a file of one page in place, whole or not at all. Returns 0 or an errno. */
+int scan__state_replace(int folder, const char *name, const struct scan_segment_head *head,
+                        struct ts_bytes page);
+
+/* The key of prints of a state folder. Returns false when it has none. */
+bool scan__state_print_key_read(const char *state_folder, struct ts_siphash_key *ret_key);
+/* Keeps it, unless there is one. `all` is the folder of all repositories. Returns 0 or an errno. */
+int scan__state_print_key_keep(int all, const struct ts_siphash_key *key);
+
+/* The text of a file "about": false when it is not sound. */
+struct scan_state_about {
+    uint8_t repo[SCAN_STATE_ID_LEN];
+    uint8_t salt[SCAN_SALT_LEN];
+    char path[4096];
+};
+bool scan__state_about_read(int folder, struct scan_state_about *ret_about);
+
+#endif

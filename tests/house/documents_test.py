@@ -1,0 +1,93 @@
+#!/usr/bin/env python3
+"""documents_test.py ROOT PROGRAM: what the documents say about the program is what the program says.
+
+Each check takes the text of a document and the program, and returns what is wrong; a planted text shows that it can
+fail.
+"""
+import glob
+import os
+import re
+import subprocess
+import sys
+
+ROOT = os.path.abspath(sys.argv[1])
+PROGRAM = os.path.abspath(sys.argv[2])
+sys.path.insert(0, os.path.join(ROOT, "tests", "support", "python"))
+from tap import equal, holds, main, test  # noqa: E402
+
+
+def run(*words):
+    return subprocess.run([PROGRAM, *words], check=True, capture_output=True, text=True).stdout
+
+
+MAN = run("help", "--as", "man").replace("\\-", "-")
+FILES = sorted(glob.glob(os.path.join(ROOT, "rules", "*.yml")))
+RULES = len(run("rules", "list", "--no-builtin", *(w for f in FILES for w in ("--rules", f))).splitlines())
+
+
+NOT_VERBS = ("coord", "state")  # "turnstone coord …" and "turnstone state" are bytes of formats
+
+
+def documents():
+    for folder, folders, names in os.walk(ROOT):
+        folders[:] = sorted(f for f in folders if f not in ("build", ".git", "decisions"))
+        for name in sorted(names):
+            if name.endswith(".md"):
+                path = os.path.join(folder, name)
+                with open(path) as file:
+                    yield os.path.relpath(path, ROOT), file.read()
+
+
+def wrong_counts_of_rules(text):
+    """The line "rules  N" of a report, and "N built-in rules"."""
+    for count in re.findall(r"^rules {2,}(\d+)$|\b(\d+)\s+built-in\s+rules\b", text, re.MULTILINE):
+        if int("".join(count)) != RULES:
+            yield f"{''.join(count)} rules, and the program has {RULES}"
+
+
+def unknown_verbs(text):
+    """The word behind turnstone in a code span, or at the start of a line in a block of code."""
+    for verb in re.findall(r"(?:`|^\$ )turnstone ([a-z]\w+)(?=[ `\n])", text, re.MULTILINE):
+        if verb not in NOT_VERBS and not re.search(rf"^\.SS {verb}\b", MAN, re.MULTILINE):
+            yield f"turnstone {verb}"
+
+
+def unknown_options(text):
+    """An option in a code span of its own, or behind a verb of turnstone. Those of git, make and tools are not ours."""
+    spans = re.findall(r"`(--[a-z-]+|turnstone [^`]*)`", re.sub(r"```.*?```", "", text, flags=re.DOTALL))
+    for option in re.findall(r"(--[a-z][a-z-]+)", " ".join(spans)):
+        if option not in MAN:
+            yield option
+
+
+CHECKS = {
+    wrong_counts_of_rules: f"rules       {RULES + 1}\n",
+    unknown_verbs: "`turnstone scam .`\n",
+    unknown_options: "`turnstone scan --no-such-thing .`\n",
+}
+
+
+@test
+def documents_say_what_the_program_says():
+    wrong = [f"{path}: {check.__name__}: {what}" for check in CHECKS for path, text in documents() for what in check(text)]
+    holds(not wrong, "\n" + "\n".join(wrong))
+
+
+@test
+def the_count_of_rules_is_in_the_readme():
+    with open(os.path.join(ROOT, "README.md")) as file:
+        holds(re.search(rf"^rules {{2,}}{RULES}$", file.read(), re.MULTILINE), f"no line with {RULES} rules")
+
+
+@test
+def the_program_has_every_rule_of_the_tree():
+    equal(len(run("rules", "list").splitlines()), RULES)
+
+
+@test
+def every_check_can_fail():
+    for check, text in CHECKS.items():
+        equal(len(list(check(text))), 1, check.__name__)
+
+
+main()

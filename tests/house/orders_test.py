@@ -1,0 +1,132 @@
+#!/usr/bin/env python3
+"""orders_test.py ROOT: where a header says in which order an operation makes its checks, the code has that order.
+
+A comment before a declaration in src/coord says "Order of checks: A, B, ts_other() as C." A and B are names of errors
+from the tables in coord_types.h and error.h; ts_other() is a function whose own comment has its order. Other words in the list are for
+readers. The test follows the function's text, with the functions that it calls, and collects the errors in the order
+in which they appear.
+"""
+import os
+import re
+import sys
+
+ROOT = os.path.abspath(sys.argv[1])
+sys.path.insert(0, os.path.join(ROOT, "tests", "support", "python"))
+from tap import equal, holds, main, test  # noqa: E402
+
+# What a failed check of the parts is called by the operation; the part itself is what has a place in the order.
+WRAPPERS = {"SplitInvalid", "ManifestInvalid", "InvalidConfig"}
+
+
+def sources():
+    texts = {}
+    with open(os.path.join(ROOT, "include", "turnstone", "coord_types.h")) as file:
+        texts["coord_types.h"] = file.read()
+    for folder, _, names in os.walk(os.path.join(ROOT, "src", "coord")):
+        for name in sorted(names):
+            if name.endswith((".c", ".h")):
+                with open(os.path.join(folder, name)) as file:
+                    texts[name] = file.read()
+    return texts
+
+
+def error_names(header):
+    """{"SHARD_NOT_FOUND": "ShardNotFound"}, from every table of errors."""
+    return dict(re.findall(r'X\((?:\w+_FAULT, )?([A-Z_]+), "(\w+)"', header))
+
+
+def functions(texts):
+    """{file: {name: body}}; static functions of two files may have the same name."""
+    shape = r"^\w[^\n;={}#]*(?:\n[^\n;={}#]*)*?\b(\w+)\([^;{}]*\) \{\n(.*?)^\}"
+    return {name: {found.group(1): found.group(2) for found in re.finditer(shape, text, re.MULTILINE | re.DOTALL)}
+            for name, text in texts.items() if name.endswith(".c")}
+
+
+def stated_orders(texts, names):
+    known = set(names.values())
+    shape = r"/\*((?:(?!\*/).)*?Order of checks: (?:(?!\*/).)*?)\*/\s*enum \w+\s+(\w+)\("
+    orders = {}
+    for name, text in texts.items():
+        for comment, function in re.findall(shape, text, re.DOTALL):
+            line = re.sub(r"\s*\n\s*\* ?", " ", comment).split("Order of checks: ")[1].split(". ")[0]
+            orders[function] = [word for word in re.findall(r"\w+\(\)|\w+", line) if word in known - WRAPPERS or word.endswith("()")]
+    return orders
+
+
+class Follower:
+    def __init__(self, texts, orders, names):
+        self.bodies = functions(texts)
+        self.orders = orders
+        self.names = names
+        self.shared = {f: (file, body) for file, of in self.bodies.items() for f, body in of.items() if "__" in f or f[:3] == "ts_"}
+
+    def find(self, file, function):
+        if function in self.bodies[file]:
+            return file, self.bodies[file][function]
+        return self.shared.get(function)
+
+    def error(self, token):
+        """The name in TS_<OPERATION>_<ERROR>; None when the token is no error."""
+        parts = token.split("_")
+        for start in range(2, len(parts)):
+            if "_".join(parts[start:]) in self.names:
+                return self.names["_".join(parts[start:])]
+        return None
+
+    def follow(self, file, function, trail=()):
+        file, body = self.find(file, function)
+        for found in re.finditer(r"(?P<compared>(?:[=!]=|case) )?\b(?:(?P<call>[a-z]\w*)\(|(?P<token>TS_[A-Z_]+)\b)", body):
+            call, token = found.group("call"), found.group("token")
+            if call in self.orders:
+                yield call + "()"
+            elif call and call not in trail and self.find(file, call) and not call.endswith(("_from_coord", "_variant")):
+                yield from self.follow(file, call, trail + (call,))
+            elif token and not found.group("compared") and self.error(token):
+                yield self.error(token)
+
+    def order(self, function):
+        file = next(name for name, of in self.bodies.items() if function in of)
+        order = []
+        for step in self.follow(file, function, (function,)):
+            if (not order or order[-1] != step) and step not in WRAPPERS:
+                order.append(step)
+        return order
+
+
+def compare(texts):
+    names = error_names(texts["coord_types.h"] + texts["error.h"])
+    orders = stated_orders(texts, names)
+    follower = Follower(texts, orders, names)
+    return {function: (stated, follower.order(function)) for function, stated in orders.items()}
+
+
+@test
+def every_stated_order_is_the_code_s():
+    for function, (stated, code) in compare(sources()).items():
+        equal(stated, code, function)
+
+
+@test
+def every_step_states_its_order():
+    texts = sources()
+    stated = compare(texts)
+    steps = set(re.findall(r"^(?:enum \w+_error )?(ts_\w+_step)\(", "\n".join(texts[n] for n in texts if n.endswith("_step.h")),
+                           re.MULTILINE))
+    holds(len(steps) >= 8, f"only {sorted(steps)} are steps")
+    equal(sorted(steps - set(stated)), [], "steps without 'Order of checks:'")
+    equal([n for n, t in texts.items() if re.search(r"\bOrder: ", t)], [], "orders that no test compares")
+
+
+@test
+def checks_that_change_places_are_noticed():
+    texts = sources()
+    tenant = re.search(r"    if \(!ts_tenant_id_equal\(&record->tenant, &op->tenant\)\) \{\n.*?    \}\n",
+                       texts["shard_step.c"].split("ts_unpark_step(")[1], re.DOTALL).group()
+    before, after = texts["shard_step.c"].split("enum ts_unpark_error ts_unpark_step(")
+    moved = after.replace(tenant, "", 1).replace("    begin(record", tenant + "    begin(record", 1)
+    texts["shard_step.c"] = before + "enum ts_unpark_error ts_unpark_step(" + moved
+    stated, code = compare(texts)["ts_unpark_step"]
+    holds(stated != code and sorted(stated) == sorted(code), f"{stated} and {code}")
+
+
+main()
