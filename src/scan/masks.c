@@ -23,7 +23,7 @@
 static void search(struct scan_masks *masks, const struct scan_form *form, size_t depth, bool *masked);
 
 static bool is_any(const bool *masked, size_t len) {
-    return memchr(masked, true, len * sizeof *masked) != NULL;
+    return memchr(masked, 1, len * sizeof *masked) != NULL;
 }
 
 static bool is_spent(const struct scan_masks *masks) {

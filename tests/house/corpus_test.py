@@ -137,11 +137,12 @@ def many_files():
 
 @test
 def a_history_grows_out_of_another_and_is_the_same_everywhere():
-    listed("one head ?", many_files(), "long head ?", "long grows one 400")
+    listed("one head ?", many_files(), "long head ?", "long grows one 1000")
     status, output, errors = corpus("--pin")
     equal(status, 0, errors)
     figures = json.loads(output)["repositories"][1]
-    holds(400 <= figures["commits"] < 420 and figures["packs"] == 3, figures)
+    # Fewer commits could leave the last part without one: a merge does not end where a part ends.
+    holds(1000 <= figures["commits"] < 1020 and figures["packs"] == 3, figures)
     equal(git("fsck", "--full", repository="long").strip(), "")
     holds(int(git("rev-list", "--count", "--min-parents=2", "main", repository="long")) > 10, "merges")
     equal(int(git("rev-list", "--count", "--all", repository="long")), figures["commits"])

@@ -201,7 +201,7 @@ if ENGINE == "rocksdb":
             '{PROGRAM}' store init >/dev/null &&
             '{PROGRAM}' bench xs --scenario bank --threads 2 --seconds 0.3 >/dev/null || exit 1
             dd if=/dev/zero of='{os.getcwd()}/small/filler' bs=64k >/dev/null 2>&1
-            truncate -s -6M '{os.getcwd()}/small/filler'  # enough to open both, not enough to go on
+            truncate -s -12M '{os.getcwd()}/small/filler'  # enough to open both, not enough to go on
             '{PROGRAM}' bench xs --scenario bank --threads 2 --seconds 3 >out 2>err
             echo "full: $?"
             echo '{{"op":"put","key":"a","value":"1"}}' | '{PROGRAM}' txn >/dev/null 2>refused
