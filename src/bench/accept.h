@@ -1,5 +1,5 @@
 /*
- * The acceptance criteria of section 8.3 of the specification, each as a check that holds or does not.
+ * The acceptance criteria of section 8.3 of the specification, one check for each.
  *
  *   commit_rate       all but zipfian and bank: at least so many percent of the transactions committed
  *   p999_divergence   all: the p99.9 of successive slices of the run does not grow by half or more four times
@@ -30,7 +30,7 @@ struct bench_check {
     char found[96];
 };
 
-/* What was seen, and what it is held against. */
+/* What the run measured, and the limits to compare it with. */
 struct bench_evidence {
     enum bench_scenario scenario;
     const struct bench_tally *tally;
@@ -42,13 +42,13 @@ struct bench_evidence {
     uint64_t faults_struck;
     uint64_t stores_died;
     bool bank_checked; /* false: the accounts could not be read as of one moment */
-    int64_t bank_off;  /* what is there, less what should be */
+    int64_t bank_off;  /* the actual total minus the expected one */
 };
 
 /* Fills in the checks that apply, and returns how many. */
 size_t bench__accept(const struct bench_evidence *evidence, struct bench_check ret_checks[BENCH_CHECKS_MAX]);
 
-/* Whether values grow by half or more BENCH_GROWTH_RUN times in a row; zeros are passed over. */
+/* Returns true when values grow by half or more BENCH_GROWTH_RUN times in a row; zeros are skipped. */
 bool bench__grows(const uint64_t *values, size_t count);
 
 #endif

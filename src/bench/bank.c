@@ -1,5 +1,5 @@
 /*
- * The accounts: found, made, and looked at. bank_transfer.c moves money between them.
+ * The accounts: finds them, makes them and looks at them. bank_transfer.c moves money between them.
  */
 #include "bench/bank.h"
 
@@ -18,7 +18,7 @@ static const struct ts_bytes accounts_to = TS_BYTES_INIT("bench/bank/account0");
 static const struct ts_bytes total_key = TS_BYTES_INIT("bench/bank/total");
 
 enum { FOUNDING_PATIENCE_MS = 30000 };
-/* Longer than a resolver leaves the promises of a coordinator whose heart has stopped. */
+/* Longer than a resolver waits before it settles the transactions of a coordinator without heartbeat. */
 enum { PART_PATIENCE_MS = 12000 };
 
 /* All rows of the bank: one list for each store, and one for the total. */
@@ -52,7 +52,7 @@ static enum ts_store_result run(const struct bench_bank_access *access, size_t p
     return result;
 }
 
-/* False with one line. */
+/* Returns false with one line of text. */
 static bool read_rows(const struct bench_bank_access *access, struct bank_rows *ret_rows,
                       char ret_text[240]) {
     size_t places = ts_cluster_count(access->cluster);
@@ -97,7 +97,7 @@ static void add_up(const struct bank_rows *rows, struct bench_bank_look *look) {
     look->has_total = total->version != 0 && ts_u64_parse(total->value, &look->expected) == TS_NUMBER_OK;
 }
 
-/* Whether all that was read was there at one moment: a transaction of nothing but checks. */
+/* Returns true if all rows were current at one moment: commits a transaction of nothing but checks. */
 static bool was_one_moment(const struct bench_bank_access *access, const struct bank_rows *rows,
                            char ret_text[240]) {
     size_t count = 0;
@@ -127,7 +127,7 @@ static bool was_one_moment(const struct bench_bank_access *access, const struct 
     return ok;
 }
 
-/* Whether a store has promises that are not finished. One that cannot be asked may have. */
+/* Returns true if a store may have prepared transactions, also when it does not answer. */
 static bool promises_left(const struct bench_bank_access *access) {
     struct ts_rows rows = {0};
     bool left = false;
@@ -157,16 +157,16 @@ static void look_once(const struct bench_bank_access *access, struct bench_bank_
             look->state = BENCH_BANK_BUSY;
     }
     release_rows(&rows);
-    /* Accounts that are promised are not seen at all: a bank whose founder was killed between its decision and the last
-     * commit looks smaller than it is. */
+    /* Prepared accounts are not visible. If the founder was killed between its decision and the last commit,
+     * the bank looks smaller than it is. */
     if (look->state == BENCH_BANK_SEEN && !adds_up(look) && promises_left(access)) {
         look->state = BENCH_BANK_BUSY;
         snprintf(look->text, sizeof look->text, "promises of transactions that were cut off are not settled");
     }
 }
 
-/* Keys that are promised elsewhere are not there yet, and nobody can check what is not there: of a transaction that has
- * committed on one store only, a part is seen until a resolver has been there. */
+/* Keys of a prepared transaction do not exist yet, so their versions cannot be checked. A transaction that
+ * has committed on one store only is therefore visible in part, until a resolver commits the rest. */
 static bool may_be_a_part(const struct bench_bank_look *look) {
     return look->state == BENCH_BANK_SEEN &&
            ((look->accounts > 0) != look->has_total || (look->has_total && look->found != look->expected));
@@ -189,7 +189,7 @@ void bench__bank_look(const struct bench_bank_access *access, uint64_t patience_
     }
 }
 
-/* What the bank is made of, before it is there. */
+/* The accounts of a bank that does not exist yet. */
 struct founding {
     struct bench_account *accounts;
     size_t count;
@@ -205,7 +205,7 @@ static void insert(struct founding *founding, struct ts_bytes key, const char *v
         (struct ts_op){.kind = TS_OP_PUT, .key = key, .value = ts_bytes_of_cstring(value)};
 }
 
-/* Numbers from 0 upwards, until every store has its share or has been offered plenty. */
+/* Tries numbers from 0 upwards, until every store has its share or has had enough tries. */
 static void choose_accounts(const struct ts_cluster *cluster, size_t *counts, struct founding *founding) {
     size_t places = ts_cluster_count(cluster), wanted = places * BENCH_ACCOUNTS_PER_STORE;
     for (size_t number = 0; number < 16 * wanted && founding->count < wanted; number++) {
@@ -223,8 +223,8 @@ static void choose_accounts(const struct ts_cluster *cluster, size_t *counts, st
     insert(founding, total_key, founding->total);
 }
 
-/* False when trying again later is of no use; one line says what was in the way. Founded or not, the accounts that are
- * there are to be listed next: another process may have been faster. */
+/* Returns false, with one line of text, when another attempt is of no use. In any case list the existing
+ * accounts next: another process may have been faster. */
 static bool found_bank(const struct bench_bank_access *access, struct bench_bank_error *ret_error) {
     size_t places = ts_cluster_count(access->cluster), wanted = places * BENCH_ACCOUNTS_PER_STORE;
     struct founding founding = {.accounts = calloc(wanted, sizeof *founding.accounts),
@@ -250,7 +250,7 @@ static bool found_bank(const struct bench_bank_access *access, struct bench_bank
     return ok;
 }
 
-/* The accounts that are there; a key too long is not one of ours. */
+/* Lists the existing accounts. A key that is too long is not an account. */
 static bool list_accounts(const struct bench_bank_access *access, struct bench_bank *ret_bank,
                           char ret_text[240]) {
     struct bank_rows rows;
@@ -288,7 +288,7 @@ bool bench__bank_open(struct bench_bank *ret_bank, const struct bench_bank_acces
     struct bench_bank bank = {0};
     if (!list_accounts(access, &bank, ret_error->text))
         return false;
-    /* What a founder that was killed has promised is in the way until it is settled. */
+    /* Prepared transactions of a killed founder must be settled first. */
     while (bank.count < 2) {
         bench__bank_release(&bank);
         if (!found_bank(access, ret_error) || ts_clock_monotonic_ns() > until_ns)

@@ -4,13 +4,13 @@
  *   bench/bank/account/NNNNNN   the balance, a decimal number
  *   bench/bank/total            what all balances add up to, written once
  *
- * Accounts and total are made in one transaction, so that a process that is killed leaves all of them or
- * none. A transfer is one transaction of two accounts: half of them by two additions, half by reading both
- * and putting both with their versions checked.
+ * One transaction makes the accounts and the total, so that a killed process leaves all of them or none. A
+ * transfer is one transaction of two accounts: half of the transfers are two additions; the other half read
+ * both accounts and put both with their versions checked.
  *
- * Reads of several stores are no snapshot. Looking at the bank therefore ends with a transaction that checks
- * every version that was read: when it commits, all of it was true at one moment. It waits for promises that
- * were left behind, as any transaction does, and so looks again until they are settled.
+ * Reads of several stores are not a snapshot. A look at the bank therefore ends with a transaction that
+ * checks every version that was read: when it commits, all of them were current at one moment. Prepared
+ * transactions of killed processes hold it up, so it looks again until they are settled.
  */
 #ifndef TS_BENCH_BANK_H
 #define TS_BENCH_BANK_H
@@ -31,7 +31,7 @@ enum {
     BENCH_ACCOUNT_KEY_SIZE = 40,
 };
 
-/* How to reach it; all of it outlives the bank. */
+/* Access to the cluster; everything in it outlives the bank. */
 struct bench_bank_access {
     struct ts_cluster *cluster;
     struct ts_coordinator *coordinator;
@@ -39,16 +39,16 @@ struct bench_bank_access {
 };
 
 enum bench_bank_state {
-    BENCH_BANK_NONE,   /* no accounts */
-    BENCH_BANK_SEEN,   /* the figures below are of one moment */
-    BENCH_BANK_BUSY,   /* they are not: accounts kept changing, or promises of others were not settled */
+    BENCH_BANK_NONE, /* no accounts */
+    BENCH_BANK_SEEN, /* the figures below are of one moment */
+    BENCH_BANK_BUSY, /* not of one moment: accounts kept changing, or prepared transactions of others remained */
     BENCH_BANK_FAILED, /* a store could not be read */
 };
 
 struct bench_bank_look {
     enum bench_bank_state state;
     size_t accounts;
-    size_t unreadable; /* accounts whose balance is no number */
+    size_t unreadable; /* accounts whose balance is not a number */
     bool has_total;
     uint64_t expected;
     uint64_t found;
@@ -67,11 +67,11 @@ struct bench_bank {
     size_t count;
 };
 
-/* Looks until it has seen one moment, for patience_ms at most. */
+/* Looks until the figures are of one moment, for patience_ms at most. */
 void bench__bank_look(const struct bench_bank_access *access, uint64_t patience_ms,
                       struct bench_bank_look *ret_look);
 
-/* Finds the accounts, and makes them when there are none. False with one line. */
+/* Finds the accounts, or makes them. Returns false with one line of text. */
 struct bench_bank_error {
     char text[240];
 };
@@ -79,15 +79,15 @@ bool bench__bank_open(struct bench_bank *ret_bank, const struct bench_bank_acces
                       struct bench_bank_error *ret_error);
 void bench__bank_release(struct bench_bank *bank);
 
-/* A read before a transaction that failed, told as an aborted transaction. */
+/* Reports a failed read before a transaction as an aborted transaction. */
 void bench__read_failed(const struct ts_store_error *error, struct ts_txn_result *ret_result);
 
-/* Room of one thread. Zero-initialise it; release its rows. */
+/* Buffers of one thread. Zero-initialise it; release its rows. */
 struct bench_transfer {
     struct ts_rows rows;
 };
 
-/* One transfer between two random accounts. A read that failed is told as an aborted transaction. */
+/* One transfer between two random accounts. Reports a failed read as an aborted transaction. */
 void bench__bank_transfer(const struct bench_bank *bank, const struct bench_bank_access *access,
                           struct ts_prng *prng, struct bench_transfer *room,
                           struct ts_txn_result *ret_result);

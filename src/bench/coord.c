@@ -13,7 +13,7 @@ enum { KEY_LEN = 16, LEASE_MS = 60000, RENEW_BELOW_MS = 20000 };
 
 static const char tenant_name[] = "turnstone-bench";
 
-/* What all workers share. */
+/* Shared by all workers. */
 struct stage {
     const struct bench_coord_options *options;
     struct ts_tenant_id tenant;
@@ -21,9 +21,9 @@ struct stage {
     atomic_bool stopped;   /* the time is over, or a worker failed */
     pthread_mutex_t mutex; /* guards what follows */
     pthread_cond_t opened;
-    uint32_t expected; /* workers that come to the gate */
+    uint32_t expected; /* workers that must arrive at the gate */
     uint32_t arrived;
-    uint32_t turn; /* how often it has opened */
+    uint32_t turn; /* how often the gate has opened */
     struct bench_coord_error error;
 };
 
@@ -56,7 +56,7 @@ static void fail(struct stage *stage, const char *what, enum ts_error_variant va
     atomic_store(&stage->stopped, true);
 }
 
-/* With the mutex held. */
+/* The caller holds the mutex. */
 static void open_when_all_are_there(struct stage *stage) {
     if (stage->arrived < stage->expected)
         return;
@@ -65,7 +65,7 @@ static void open_when_all_are_there(struct stage *stage) {
     pthread_cond_broadcast(&stage->opened);
 }
 
-/* Waits until all workers are here. */
+/* Waits until all workers have arrived. */
 static void meet(struct stage *stage) {
     pthread_mutex_lock(&stage->mutex);
     uint32_t turn = stage->turn;
@@ -76,7 +76,7 @@ static void meet(struct stage *stage) {
     pthread_mutex_unlock(&stage->mutex);
 }
 
-/* Those that began are all there will be, and have nothing to do. */
+/* Not all threads could start: those that did leave the gate and do nothing. */
 static void give_up(struct stage *stage, uint32_t begun) {
     atomic_store(&stage->stopped, true);
     pthread_mutex_lock(&stage->mutex);
@@ -161,7 +161,7 @@ static bool claim(struct worker *worker, struct ts_coord_session *session) {
     return true;
 }
 
-/* True while there is a claim to be made; takes one. */
+/* Takes one of the claims that remain; returns false when there are none. */
 static bool take_claim(struct stage *stage) {
     uint64_t left = atomic_load(&stage->claims_left);
     while (left > 0)
@@ -224,7 +224,7 @@ static void *work(void *context) {
     snprintf((char *)who.worker.b, sizeof who.worker.b, "bench-%u", worker->number);
     struct ts_coord_session *session = ts_coord_session_new(stage->options->coord, &who);
     bool ok = session != NULL;
-    /* The first claim also opens connections; it is every worker's own and is not measured. */
+    /* Every worker's first claim opens connections, too, and is not measured. */
     ok = ok && claim(worker, session);
     ts_hist_clear(&worker->claims_ns);
     meet(stage);
@@ -269,7 +269,8 @@ bool bench__coord(const struct bench_coord_options *options, struct bench_coord_
     pthread_mutex_init(&stage.mutex, NULL);
     pthread_cond_init(&stage.opened, NULL);
     memcpy(stage.tenant.b, tenant_name, sizeof tenant_name - 1);
-    /* Every worker has one already; a quarter of the rest, so that the last ones find free shards as easily. */
+    /* Every worker has a shard already. Claims take only a quarter of the others, so that the last claims
+     * find free shards as easily as the first. */
     uint64_t spare = (options->shards - options->workers) / 4;
     atomic_store(&stage.claims_left, spare < BENCH_COORD_CLAIMS ? spare : BENCH_COORD_CLAIMS);
     struct worker *workers = calloc(options->workers, sizeof *workers);

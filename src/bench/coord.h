@@ -1,5 +1,5 @@
 /*
- * Coordination under load: workers that claim shards of one run, and then checkpoint theirs as fast as they can.
+ * Coordination under load: workers claim shards of one run, and then checkpoint them as fast as they can.
  *
  *   1. A run of its own is made, with so many shards.
  *   2. Workers claim, each one shard after the other, letting go of what they have, until a fixed number of claims is
@@ -19,18 +19,18 @@
 enum { BENCH_COORD_WORKERS_MAX = 256, BENCH_COORD_CLAIMS = 256 };
 
 struct bench_coord_options {
-    struct ts_coord *coord; /* whose limits allow that many shards */
-    struct ts_run_id run;   /* not used yet */
+    struct ts_coord *coord; /* its limits allow that many shards */
+    struct ts_run_id run;   /* an unused id */
     uint32_t workers;
-    uint64_t shards; /* at least as many as workers */
+    uint64_t shards; /* at least one for each worker */
     uint64_t duration_ms;
 };
 
 struct bench_coord_result {
-    struct ts_hist claims_ns; /* how long each took */
+    struct ts_hist claims_ns; /* duration of each claim */
     struct ts_hist checkpoints_ns;
-    uint64_t registered_ns;   /* how long making the run and its shards took */
-    uint64_t checkpointed_ns; /* how long the workers were at it */
+    uint64_t registered_ns;   /* duration of making the run and its shards */
+    uint64_t checkpointed_ns; /* duration of the phase of checkpoints */
     uint64_t renewals;
 };
 
@@ -38,7 +38,7 @@ struct bench_coord_error {
     char text[512];
 };
 
-/* False with one line. The result is several hundred KiB. */
+/* Returns false with one line of text. The result takes several hundred KiB. */
 bool bench__coord(const struct bench_coord_options *options, struct bench_coord_result *ret_result,
                   struct bench_coord_error *ret_error);
 

@@ -9,7 +9,7 @@ static uint64_t most(uint64_t a, uint64_t b) {
     return a > b ? a : b;
 }
 
-/* A setting that somebody has made is not the scenario's to change. */
+/* Keeps a setting that the user has configured. */
 static void shorten(uint64_t *setting_us, uint64_t default_us, uint64_t most_us) {
     if (*setting_us == default_us && most_us < default_us)
         *setting_us = most_us;
@@ -46,7 +46,7 @@ void bench__faults_kill(struct bench_faults *faults) {
     const struct ts_fault_rule death = {.kind = TS_FAULT_CRASH_AFTER, .calls = changes, .times = 1};
     if (mortal(faults) == NULL)
         return;
-    /* The first rule that strikes decides: this one comes before the lost replies. */
+    /* The first matching rule decides, so this one comes before the lost replies. */
     ts_fault_clear(mortal(faults));
     ts_fault_add(mortal(faults), &death);
 }
@@ -59,7 +59,7 @@ void bench__faults_bury(struct bench_faults *faults) {
     faults->deaths += ts_fault_is_down(store);
     ts_fault_clear(store);
     ts_fault_add(store, &empty);
-    ts_fault_revive(store); /* those that hang learn of it */
+    ts_fault_revive(store); /* ends the calls that hang */
 }
 
 void bench__faults_revive(struct bench_faults *faults) {

@@ -1,5 +1,5 @@
 /*
- * What the fault scenario does to the first two stores, by the fault decorator:
+ * The faults that the fault scenario injects into the first two stores, with the fault decorator:
  *
  *     0 ───────────── 6/16 ──── 7/16 ──────── 11/16 ──────────── 1   of the time
  *     │ one reply of 200 of every call that changes something is lost, on both, all the time
@@ -7,10 +7,10 @@
  *                               │ its place is known to be empty: calls are refused at once (unavailable)
  *                                             │ it answers again
  *
- * Ids that exist are inserted all the time, by the scenario itself (scenario.h).
+ * The scenario itself inserts existing ids all the time (scenario.h).
  *
- * A store that is dead shows itself only by timeouts. So that a run of any length sees the breaker trip and
- * recover, the scenario shortens times that nobody has set to parts of its own duration.
+ * A dead store causes only timeouts. So that the breaker trips and recovers in a run of any length, the
+ * scenario shortens times that are not configured to fractions of its own duration.
  */
 #ifndef TS_BENCH_FAULTS_H
 #define TS_BENCH_FAULTS_H
@@ -23,16 +23,16 @@
 
 enum { BENCH_FAULTY_STORES = 2 };
 
-/* Stores that ts_fault_new made; NULL where the cluster has none. */
+/* Stores from ts_fault_new; NULL for stores that the cluster does not have. */
 struct bench_faults {
     struct ts_store *stores[BENCH_FAULTY_STORES];
     uint64_t deaths;
 };
 
 /*
- * What is configured stays; of the rest, a call takes a hundredth of the time at most, a transaction a fortieth, and an open
- * breaker lets its probe through after a twentieth; but a call has 20 ms and a transaction 50 ms at least, or 250 ms and
- * 500 ms when there are servers to connect to.
+ * Configured values stay. Otherwise a call takes at most a hundredth of the time, a transaction a fortieth,
+ * and an open breaker allows its probe after a twentieth. The minimum is 20 ms for a call and 50 ms for a
+ * transaction; with servers to connect to, 250 ms and 500 ms.
  */
 struct bench_faults_span {
     uint64_t duration_ms;
@@ -40,13 +40,14 @@ struct bench_faults_span {
 };
 void bench__faults_shorten(struct ts_txn_config *config, struct bench_faults_span span);
 
-/* Lost replies from now on. */
+/* Starts losing replies. */
 void bench__faults_begin(struct bench_faults *faults);
-/* Store 1 dies at its next change, or store 0 when there is no other; then its place is empty; then it is back. */
+/* Store 1 (store 0 if it is the only one) dies at its next change; then its place is empty; then it is
+ * back. */
 void bench__faults_kill(struct bench_faults *faults);
 void bench__faults_bury(struct bench_faults *faults);
 void bench__faults_revive(struct bench_faults *faults);
-/* No more faults, so that what is left can be settled. */
+/* Stops all faults, so that the remaining transactions can be settled. */
 void bench__faults_end(struct bench_faults *faults);
 
 uint64_t bench__faults_struck(const struct bench_faults *faults);

@@ -6,7 +6,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-/* Numbers tried for each key that is wanted: a store that gets less than one in so many counts as empty. */
+/* Numbers to try for each key: a store that gets fewer than one in so many counts as empty. */
 enum { TRIES_PER_KEY = 16 };
 
 static const struct ts_bytes prefix = TS_BYTES_INIT("bench/");

@@ -1,6 +1,6 @@
 /*
- * Keys for each store of a cluster: keys that the cluster's own router sends there, so that what is measured
- * is what a user's transaction does, routing included.
+ * Keys for each store of a cluster, as its own router assigns them, so that the benchmark measures what a
+ * user's transaction does, routing included.
  *
  * A key is "bench/" and eight hexadecimal digits. Numbers are tried from 0 upwards, and each goes to the pool
  * of the store that its key routes to, so that every process has the same pools for the same cluster.
@@ -26,13 +26,13 @@ struct bench_keys {
     size_t place_count;
 };
 
-/* How many keys of a store, and where its pool was short when there is none. */
+/* Why keys could not be made: memory ran out, or a store gets no keys. */
 struct bench_keys_error {
     bool no_memory;
     size_t empty_place; /* the router sends no key to this store */
 };
 
-/* False, with the reason, when a store has no keys at all or there is no memory. Release it in any case. */
+/* Returns false, with the reason, when a store has no keys or memory runs out. Release it in any case. */
 bool bench__keys_init(struct bench_keys *ret_keys, const struct ts_cluster *cluster,
                       struct bench_keys_error *ret_error);
 void bench__keys_release(struct bench_keys *keys);

@@ -7,7 +7,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-/* The whole text, ended by a NUL. */
+/* The whole text, with a NUL at the end. */
 struct text {
     char *data;
     size_t len;
@@ -31,7 +31,7 @@ static bool collect(void *context, struct ts_bytes part) {
     return true;
 }
 
-/* The number behind a name at the beginning of a line. */
+/* Reads the number after a name at the beginning of a line. */
 static bool value_of(const char *text, const char *name, uint64_t *ret_value) {
     size_t len = strlen(name);
     for (const char *line = text; line != NULL; line = strchr(line, '\n')) {

@@ -1,6 +1,6 @@
 /*
- * What a coordinator tells in its metrics to anyone who asks: its circuit breaker, and what became of the transactions on
- * each store, with the limit that follows from their conflicts.
+ * What the bench reads from the public metrics of a coordinator: its circuit breaker, and for each store the
+ * results of transactions and the limit that follows from their conflicts.
  */
 #ifndef TS_BENCH_METRICS_H
 #define TS_BENCH_METRICS_H
@@ -13,8 +13,8 @@
 
 struct bench_store_metrics {
     uint64_t txns;
-    uint64_t conflicts;         /* of them, aborted by conflicts */
-    uint64_t concurrency_limit; /* by now */
+    uint64_t conflicts;         /* of these: aborted by conflicts */
+    uint64_t concurrency_limit; /* the current one */
 };
 
 struct bench_metrics {
@@ -24,7 +24,7 @@ struct bench_metrics {
     struct bench_store_metrics stores[TS_TXN_PLACES_MAX];
 };
 
-/* False when the metrics cannot be read. */
+/* Returns false when the metrics cannot be read. */
 bool bench__metrics_read(struct ts_coordinator *coordinator, size_t store_count,
                          struct bench_metrics *ret_metrics);
 

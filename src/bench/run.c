@@ -8,7 +8,7 @@
 #include <stdlib.h>
 #include <time.h>
 
-/* What the threads share. They wait at the gate until all are there, so that all begin at the same time. */
+/* Shared by all threads. They wait at the gate until all have arrived, so that all begin at the same time. */
 struct run {
     const struct bench_run_options *options;
     uint64_t begin_ns;
@@ -51,7 +51,8 @@ static void open_gate(struct run *run) {
     pthread_mutex_unlock(&run->lock);
 }
 
-/* Gives every check the version that its key has now. False, with an aborted transaction, when a store does not answer. */
+/* Gives every check the current version of its key. Returns false, with an aborted transaction, when a store
+ * does not answer. */
 static bool read_versions(struct worker *worker) {
     const struct bench_bank_access *access = &worker->run->options->access;
     for (size_t i = 0; i < worker->txn.count; i++) {

@@ -1,7 +1,7 @@
 /*
- * A run: threads that make transactions one after another until the time is over, and what they saw.
+ * A run: threads make transactions one after another until the time is over, and record the results.
  *
- * A client that is refused comes back after a pause, as the answer asks it to.
+ * After a refusal a client pauses, as the answer asks, and tries again.
  */
 #ifndef TS_BENCH_RUN_H
 #define TS_BENCH_RUN_H
@@ -17,7 +17,7 @@
 
 struct bench_run_options {
     const struct bench_plan *plan;
-    struct bench_bank_access access; /* the bank's; its coordinator is the one for all */
+    struct bench_bank_access access; /* shared coordinator and cluster */
     const struct bench_bank *bank;   /* bank only */
     struct bench_faults *faults;     /* faults only */
     uint64_t duration_ms;
@@ -29,7 +29,7 @@ struct bench_run_result {
     struct bench_tally tally;
 };
 
-/* False when there is no memory or a thread cannot be started; nothing is under way then. */
+/* Returns false when memory runs out or a thread cannot be started; then nothing is running. */
 bool bench__run(const struct bench_run_options *options, struct bench_run_result *ret_result);
 
 #endif

@@ -49,7 +49,7 @@ static void put(const struct bench_plan *plan, struct bench_key_at at, struct be
     };
 }
 
-/* The stretch of a store's keys that a thread has for itself: the index of its n-th key. */
+/* The index of the n-th key in the stretch of a store's keys that belongs to a thread. */
 static size_t own_index(const struct bench_walk *walk, size_t place, uint64_t n) {
     size_t stretch = walk->plan->keys.counts[place] / walk->plan->threads;
     if (stretch == 0)
@@ -76,12 +76,12 @@ static void change_hot(struct bench_walk *walk, size_t place, struct bench_txn *
     change(walk->plan, (struct bench_key_at){place, index}, txn);
 }
 
-/* Threads begin at different keys, and meet where one is faster than another. */
+/* Threads begin at different keys, and meet when one is faster than another. */
 static void change_next(const struct bench_walk *walk, size_t place, struct bench_txn *txn) {
     size_t shared = (size_t)walk->plan->threads * BENCH_SHARED;
     if (shared > walk->plan->keys.counts[place])
         shared = walk->plan->keys.counts[place];
-    /* Counted in rounds over all stores, so that every thread comes to every key of a store. */
+    /* Counts rounds over all stores, so that every thread reaches every key of a store. */
     uint64_t round = walk->turn / walk->plan->keys.place_count;
     size_t index = (size_t)((round + (uint64_t)walk->thread * BENCH_SHARED) % shared);
     change(walk->plan, (struct bench_key_at){place, index}, txn);
@@ -96,7 +96,7 @@ static void put_own(const struct bench_walk *walk, size_t place, struct bench_tx
     put(walk->plan, (struct bench_key_at){place, own_index(walk, place, walk->turn)}, txn);
 }
 
-/* An id that is there, as if it were not: the check fails on store 0, whatever becomes of the rest. */
+/* Inserts an existing id as if it were new: the check fails on store 0, whatever happens on the others. */
 static void insert_existing(struct bench_walk *walk, struct bench_txn *txn) {
     size_t index = (size_t)ts_prng_below(&walk->prng, BENCH_EXISTING);
     put(walk->plan, (struct bench_key_at){0, index}, txn);

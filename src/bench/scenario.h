@@ -1,7 +1,7 @@
 /*
  * The standard scenarios: which keys a transaction writes, on which stores. A transaction puts one value of
- * BENCH_VALUE_LEN bytes on each store of its pattern. In zipfian and mixed it reads the keys first and checks that they
- * have not changed since, so that two that meet conflict.
+ * BENCH_VALUE_LEN bytes on each store of its pattern. In zipfian and mixed it reads the keys first and checks
+ * that they have not changed since, so that two transactions on the same keys conflict.
  *
  *   scenario     keys                                              stores
  *   uniform      any of a store's keys, equally likely             pairs in turn: (0,1), (1,2), … (n-1,0)
@@ -10,7 +10,7 @@
  *                same keys, BENCH_SHARED for each of them
  *   pure         one after another, a stretch for each thread      all
  *   faults       equally likely; every fifth transaction inserts   0 and 1
- *                an id that is there
+ *                an existing id
  *   concurrency  a stretch for each thread                         a pair for each thread
  *   contended    any of the BENCH_CONTENDED_KEYS of a store        all
  *   bank         accounts, see bank.h                              any two accounts'
@@ -53,12 +53,12 @@ bool bench__scenario_from_name(const char *name, enum bench_scenario *ret_scenar
 enum {
     BENCH_VALUE_LEN = 64,
     BENCH_THREADS_MAX = 1024,
-    BENCH_EXISTING = 64,      /* faults: ids of store 0 that are there from the start */
+    BENCH_EXISTING = 64,      /* faults: existing ids of store 0 */
     BENCH_SHARED = 64,        /* mixed: keys of a store for each thread, which all threads use */
     BENCH_CONTENDED_KEYS = 2, /* contended: keys of a store */
 };
 
-/* What all threads share, and is not changed while they run. */
+/* Shared by all threads, and constant while they run. */
 struct bench_plan {
     enum bench_scenario scenario;
     uint32_t threads;
@@ -66,7 +66,7 @@ struct bench_plan {
     struct bench_zipf zipf; /* zipfian only */
 };
 
-/* One thread's place in it. */
+/* One thread's position in the plan. */
 struct bench_walk {
     const struct bench_plan *plan;
     uint32_t thread;
@@ -74,12 +74,12 @@ struct bench_walk {
     struct ts_prng prng;
 };
 
-/* A transaction of one thread, made again and again in the same room. */
+/* A transaction of one thread; each thread reuses its own. */
 struct bench_txn {
     struct ts_op ops[TS_TXN_PLACES_MAX + 2];
     size_t count;
-    bool duplicate; /* faults: it inserts what is there, and must not commit */
-    bool reads;     /* zipfian and mixed: each check is to get the version that its key is read with */
+    bool duplicate; /* faults: it inserts an existing id, and must not commit */
+    bool reads;     /* zipfian and mixed: each check gets the version with which its key is read */
     struct bench_key keys[TS_TXN_PLACES_MAX];
     uint8_t value[BENCH_VALUE_LEN];
 };
@@ -87,7 +87,8 @@ struct bench_txn {
 /* The thread's next transaction, in all scenarios but the bank. */
 void bench__scenario_next(struct bench_walk *walk, struct bench_txn *ret_txn);
 
-/* What must be there before the first transaction: faults only; count is 0 for the others. Puts of keys of store 0. */
+/* What must exist before the first transaction: puts of keys of store 0. Faults only; otherwise count is
+ * 0. */
 struct bench_first {
     struct ts_op ops[BENCH_EXISTING];
     size_t count;

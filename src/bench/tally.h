@@ -1,8 +1,8 @@
 /*
- * What was seen of the transactions: counted by each thread on its own, merged at the end.
+ * Results of the transactions: each thread counts its own, and they are merged at the end.
  *
- * The time of a run is cut into BENCH_SLICES equal slices, each with a histogram of its own, so that a
- * latency that grows while the run goes on can be told from one that is merely high. Latencies are those of
+ * The time of a run is cut into BENCH_SLICES equal slices, each with a histogram of its own, which
+ * distinguishes a latency that grows during the run from one that is merely high. Latencies are those of
  * transactions that committed, from the caller's side, in nanoseconds.
  */
 #ifndef TS_BENCH_TALLY_H
@@ -19,26 +19,26 @@ enum { BENCH_SLICES = 8 };
 /* How often a phase took most of the time, by the name that ts_txn_latency_dominant gives it. */
 enum { BENCH_PHASES_MAX = 16 };
 struct bench_phase {
-    const char *name; /* NULL: this and the following are free */
+    const char *name; /* NULL: this entry and all after it are free */
     uint64_t count;
 };
 
 struct bench_tally {
     uint64_t total;
     uint64_t committed;
-    uint64_t pending; /* of the committed: not yet applied on every store when it was answered */
+    uint64_t pending; /* of the committed: not applied on every store yet when the answer came */
     uint64_t aborted; /* refused ones included */
-    uint64_t refused; /* of the aborted: no store was asked */
+    uint64_t refused; /* of the aborted: before any store was asked */
     uint64_t unknown;
-    uint64_t retried;      /* that were tried more than once */
-    uint64_t global;       /* of several stores */
-    uint64_t check_failed; /* of the aborted, by what the store said */
+    uint64_t retried;      /* tried more than once */
+    uint64_t global;       /* on several stores */
+    uint64_t check_failed; /* of the aborted: by a check on a store */
     uint64_t limit;
-    uint64_t duplicates; /* inserts of what was there; those that committed are a mistake of the store */
+    uint64_t duplicates; /* inserts of existing ids; the store must not commit them */
     uint64_t duplicates_committed;
     uint32_t most_attempts;
     uint64_t most_backoff_us; /* of one transaction */
-    uint64_t longest_ns;      /* of any transaction, whatever became of it */
+    uint64_t longest_ns;      /* of any transaction, whatever its result */
     struct bench_phase phases[BENCH_PHASES_MAX];
     uint64_t slice_total[BENCH_SLICES];
     struct ts_hist slices[BENCH_SLICES];

@@ -2,8 +2,8 @@
  * Ranks by Zipf's law: rank k of n, from 1, has the weight 1 / k^s. The exponent s is 0.99, the one that YCSB
  * made customary; of 10,000 ranks the first then takes a tenth of all draws.
  *
- * Exact: the cumulated weights are kept, and a draw is a binary search among them. The table is read only
- * once it is made, and many threads may draw from it.
+ * Exact: a draw is a binary search in the table of cumulated weights. Once made, the table is read-only, and
+ * many threads may draw from it.
  */
 #ifndef TS_BENCH_ZIPF_H
 #define TS_BENCH_ZIPF_H
@@ -20,7 +20,7 @@ struct bench_zipf {
     size_t count;
 };
 
-/* At least one rank. False when there is no memory. Release it. */
+/* Needs at least one rank. Returns false when memory runs out. Release it. */
 bool bench__zipf_init(struct bench_zipf *ret_zipf, size_t count);
 void bench__zipf_release(struct bench_zipf *zipf);
 

@@ -1,55 +1,55 @@
 /*
- * What the simulation itself knows, and what it holds against the stores.
+ * What the simulation knows by itself, and how it compares that with the stores.
  *
- * The model is made from two sources only: what workers were asked to do and were told (sim__op, sim__grant), and the
- * raw rows of the stores, looked at after every single call that can have changed one. Every row that has changed must
- * be explained by one operation that somebody has begun, that was allowed at that moment by the store's own time, and
- * that had not been done before. None of this uses the steps or the driver that are being tested; of their code only the
- * decoding of records is shared.
+ * The model has two sources only: the requests and answers of workers (sim__op, sim__grant), and the raw rows
+ * of the stores, read after every call that may have changed one. One operation must explain every changed
+ * row: a worker has begun it, the store's own time allowed it at that moment, and it had not been applied
+ * before. The checkers use neither the steps nor the driver under test; they share only the decoding of
+ * records.
  *
  * Properties, by the names under which they are reported:
  *
- *   mutual exclusion      nobody gets a shard while another was told that it holds it
- *   fence                 only acquire and unpark raise it, by one; nothing is done under another
- *   lease                 nothing is done under a lease that has ended, or that another worker holds
- *   tenant                nothing is done for another tenant
+ *   mutual exclusion      nobody gets a shard while another worker believes that it holds it
+ *   fence                 only acquire and unpark raise it, by one; no operation succeeds under another fence
+ *   lease                 no operation succeeds under an expired lease, or under a lease of another worker
+ *   tenant                no operation succeeds for another tenant
  *   terminal              a shard that is Done or Split never changes; Parked only by unpark
  *   record                a record decodes, its invariants hold, and it changes by one operation at a time
  *   cursor                never back, never outside the range
- *   op-log                every operation is written down, done once, and answered the same way again
- *   split                 what was split covers exactly the range that it came from
- *   shards                none is lost, none is there twice, each on its own store
- *   run                   a run that has ended stays so, and so do its shards; Done means that none was active
- *   cooldown              a worker that must wait is not served
- *   index, counters       the claim index and the counters of a store are what its records say
- *   limits                the counters of limits are what the shards of the runs say
- *   liveness              with the faults off every shard and every run comes to its end
+ *   op-log                every operation is logged and applied once; a repetition gets the same answer
+ *   split                 the children cover exactly the range of their parent
+ *   shards                no shard is lost or duplicated; each is on its own store
+ *   run                   a run that has ended and its shards never change; Done means that no shard was active
+ *   cooldown              a worker gets no shard during its cooldown
+ *   index, counters       the claim index and the counters of a store match its records
+ *   limits                the counters of limits match the shards of the runs
+ *   liveness              once the faults stop, every shard and every run ends
  */
 #ifndef TS_SIM_CHECK_H
 #define TS_SIM_CHECK_H
 
 #include "world.h"
 
-/* Keys of shards are four hexadecimal digits: numbers below SIM_KEYS. A bound of SIM_KEYS is none. */
+/* Keys of shards are four hexadecimal digits: numbers below SIM_KEYS. A bound of SIM_KEYS means unbounded. */
 enum { SIM_KEYS = 0x10000, SIM_KEY_LEN = 4 };
 
 enum sim__mistake {
     SIM_MISTAKE_NONE,
-    SIM_MISTAKE_GAP,     /* children leave something out */
-    SIM_MISTAKE_OVERLAP, /* children have something twice */
-    SIM_MISTAKE_SHORT,   /* children end too early */
+    SIM_MISTAKE_GAP,     /* the children have a gap */
+    SIM_MISTAKE_OVERLAP, /* the children overlap */
+    SIM_MISTAKE_SHORT,   /* the children end too early */
 };
 
-/* One operation with an op id: what was asked for, and what became of it. */
+/* One operation with an op id: the request, and its result. */
 struct sim__op {
     uint64_t id;
     enum ts_sim_operation kind;
     uint32_t worker;
-    uint32_t tenant; /* on whose behalf */
+    uint32_t tenant; /* that the operation acts for */
     uint32_t run;    /* index */
     uint64_t shard;
-    struct ts_lease lease; /* of lease-gated ones */
-    uint32_t key;          /* checkpoint, complete; split_residual: where it is cut */
+    struct ts_lease lease; /* of operations that need a lease */
+    uint32_t key;          /* checkpoint, complete: cursor; split_residual: where to cut */
     bool has_token;
     uint32_t token;
     enum ts_park_reason reason;
@@ -59,26 +59,26 @@ struct sim__op {
     enum ts_run_op_kind end;
 
     uint32_t under_way;
-    uint32_t applied;  /* how often it was seen to be done */
-    uint32_t executed; /* how often it was said to be done for the first time */
-    bool perhaps;      /* some call of it may have done it: it said so, does not know, or never came back */
-    bool refused;      /* every call of it has said that nothing was changed, and nothing was */
+    uint32_t applied;  /* how often the stores showed it as applied */
+    uint32_t executed; /* how often it was answered as executed for the first time */
+    bool perhaps;      /* a call may have applied it: succeeded, ended UNKNOWN or never returned */
+    bool refused;      /* every call reported that it changed nothing, and it did not */
     uint64_t children[SIM_CUTS_MAX];
     size_t child_count;
-    bool answered; /* its children were told */
+    bool answered; /* a worker received its children */
 };
 
-/* A worker was given a shard. */
+/* A worker that holds or held a shard. */
 struct sim__grant {
     uint64_t fence;
     uint32_t worker;
     uint64_t recorded_until; /* the latest deadline in the record */
-    uint64_t told_until;     /* the latest that the worker was told; 0: it has heard nothing */
-    bool over;               /* the shard was completed, parked or split under it */
+    uint64_t told_until;     /* the latest deadline that the worker received; 0: none yet */
+    bool over;               /* the shard was completed, parked or split under this lease */
 };
 
 struct sim__image {
-    uint64_t version; /* 0: there is none */
+    uint64_t version; /* 0: no record */
     uint8_t *bytes;
     struct ts_shard_record record; /* points into bytes */
 };
@@ -88,9 +88,9 @@ struct sim__shard {
     uint64_t id;
     uint32_t place;
     struct sim__image now;
-    struct sim__image before; /* what the last change changed, when that can still be undone */
-    bool undoable;            /* it was a commit that may not be durable yet */
-    struct sim__op *by;       /* that did it, or NULL */
+    struct sim__image before; /* the record before the last change, while that can be undone */
+    bool undoable;            /* the last change may not be durable yet */
+    struct sim__op *by;       /* the operation of the last change, or NULL */
     uint64_t seen_in;         /* number of the check that saw it last */
     struct sim__grant *grants;
     size_t grant_count, grant_capacity;
@@ -113,7 +113,7 @@ struct sim__run_model {
 
 struct sim__cooldown {
     bool there;
-    bool was_there; /* when its store was looked at before */
+    bool was_there; /* in the previous check of its store */
     uint64_t until_ms;
     uint32_t place;
 };
@@ -132,18 +132,18 @@ struct sim__model {
     uint64_t tenant_limits[SIM_TENANTS];
     uint64_t global_limit;
     uint64_t checks;
-    bool ranges_changed; /* since the coverage was looked at */
+    bool ranges_changed; /* since the last check of the coverage */
     struct ts_rows rows;
 };
 
 struct sim__model *sim__model_new(uint32_t worker_count);
 void sim__model_free(struct sim__model *model);
 
-/* A copy of what is asked for, with an id of its own. NULL when there is no memory. */
+/* Copies the wanted operation and gives it an op id. Returns NULL when memory runs out. */
 struct sim__op *sim__op_new(struct sim__world *world, const struct sim__op *wanted);
 struct sim__op *sim__op_find(const struct sim__model *model, uint64_t id);
 
-/* NULL when there is none. */
+/* Returns NULL when the shard is unknown. */
 struct sim__shard *sim__shard_find(const struct sim__model *model, uint32_t run, uint64_t id);
 struct sim__shard *sim__shard_add(struct sim__model *model, uint32_t run, uint64_t id);
 struct sim__grant *sim__grant_find(struct sim__shard *shard, uint64_t fence);
@@ -153,10 +153,10 @@ struct sim__key {
     char text[SIM_KEY_LEN + 1];
 };
 struct sim__key sim__key_of(uint32_t number);
-/* Of a bound of a range or a cursor; an empty one is `empty`. */
+/* The number of a range's bound or a cursor; `empty` for an empty one. */
 uint32_t sim__key_number(struct ts_bytes key, uint32_t empty);
 
-/* What a registered shard covered when it was registered; both 0 for one that nobody registered. */
+/* The range that a registered shard had at registration; both 0 for a shard that nobody registered. */
 struct sim__bounds {
     uint32_t from;
     uint32_t to;
@@ -166,32 +166,32 @@ uint64_t sim__registered_id(const struct sim__op *op, size_t index);
 
 /* ---- looking (check_store.c) ---- */
 
-/* A call to this store may have changed it. */
+/* Checks a store after a call that may have changed it. */
 void sim__check_place(struct sim__world *world, uint32_t place);
 
-/* It has restarted, and may have lost what was not durable. */
+/* Checks a store after its restart: it may have lost what was not durable. */
 void sim__check_restarted(struct sim__world *world, uint32_t place);
 
-/* Nothing is promised anywhere. */
+/* No store has a prepared transaction. */
 bool sim__is_quiet(const struct sim__world *world);
 
-/* Over all stores, when it is quiet (check_world.c). */
+/* Checks across all stores, while the world is quiet (check_world.c). */
 void sim__check_quiet(struct sim__world *world);
 
 /* ---- one shard (check_shard.c) ---- */
 
-/* shard->before has become shard->now, by the store's time at_ms. */
+/* Checks the change from shard->before to shard->now at the store's time at_ms. */
 void sim__check_change(struct sim__world *world, struct sim__shard *shard, uint64_t at_ms);
 
-/* A record is there that was not. */
+/* Checks a record that did not exist before. */
 void sim__check_new(struct sim__world *world, struct sim__shard *shard);
 
-/* ---- what workers were told (check_answer.c) ---- */
+/* ---- answers to workers (check_answer.c) ---- */
 
 struct sim__answer {
     bool ok;
-    bool unknown;   /* a BackendError of that kind */
-    bool disk_full; /* ResourceExhausted, by a store that was struck */
+    bool unknown;   /* a BackendError with an unknown result */
+    bool disk_full; /* ResourceExhausted from a store with an injected fault */
     enum ts_error_variant variant;
     struct ts_coord_outcome outcome;
     const struct ts_shard_id *children;
@@ -200,7 +200,7 @@ struct sim__answer {
 
 void sim__check_answer(struct sim__world *world, struct sim__op *op, const struct sim__answer *answer);
 
-/* A worker was given, or has renewed, a lease. */
+/* Checks a lease that a worker acquired or renewed. */
 void sim__check_lease(struct sim__world *world, uint32_t worker, const struct ts_lease *lease);
 
 #endif

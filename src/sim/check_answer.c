@@ -1,10 +1,10 @@
-/* What a worker is told must be what has happened. */
+/* The answers to workers must match what happened in the stores. */
 #include "base/assert.h"
 #include "check.h"
 
 static void check_done(struct sim__world *world, struct sim__op *op, const struct sim__answer *answer) {
     const bool executed = answer->outcome.outcome == TS_OUTCOME_EXECUTED;
-    /* What has been taken back with the power is promised again: it will be done. */
+    /* A power loss turns a commit back into a prepared transaction, which will commit later. */
     if (op->applied == 0 && sim__is_quiet(world))
         sim__broken(world, "op-log", "operation %llu was said to be done, and was not",
                     (unsigned long long)op->id);
@@ -31,7 +31,7 @@ static void check_done(struct sim__world *world, struct sim__op *op, const struc
     }
 }
 
-/* An operation that stands in the log is never refused for another reason than that a store does not answer. */
+/* An operation in the log is refused only when a store does not answer or has no resources. */
 static void check_remembered(struct sim__world *world, const struct sim__op *op,
                              const struct sim__answer *answer) {
     const struct sim__shard *shard = sim__shard_find(world->model, op->run, op->shard);

@@ -1,11 +1,11 @@
 /*
  * Every change of a shard's record is exactly one operation:
  *
- *   an entry more in the op-log     the operation that it names, which somebody has begun and was allowed to do
- *   none, fence + 1, a holder       acquire
- *   none, same fence and holder     renew
+ *   one new entry in the op-log           the operation that it names, which a worker has begun and was allowed to do
+ *   no new entry, fence + 1, a holder     acquire
+ *   no new entry, same fence and holder   renew
  *
- * Anything else is wrong, and so is whatever the operation has no business to change.
+ * Anything else is wrong. So is a change of a field that the operation must not touch.
  */
 #include "base/assert.h"
 #include "check.h"
@@ -13,7 +13,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-/* A change that is being looked at. */
+/* A change under examination. */
 struct change {
     struct sim__world *world;
     struct sim__shard *shard;
@@ -53,7 +53,7 @@ static uint32_t worker_named(const struct sim__world *world, const struct ts_wor
     return world->worker_count;
 }
 
-/* What no operation changes. */
+/* Fields that no operation changes. */
 static void check_identity(const struct change *change) {
     const struct ts_shard_record *before = change->before, *after = change->after;
     if (!ts_tenant_id_equal(&before->tenant, &after->tenant) || before->parent.v != after->parent.v ||
@@ -74,7 +74,8 @@ static void check_identity(const struct change *change) {
                     ts_shard_status_name(before->status));
 }
 
-/* How many entries the log has more, as far as it still holds what it held: 0, 1, or SIZE_MAX for nonsense. */
+/* How many entries the log has gained, if its older entries are unchanged: 0 or 1; SIZE_MAX when they
+ * changed. */
 static size_t new_entries(const ts_op_log *before, const ts_op_log *after) {
     const size_t had = ts_ring_count(before), has = ts_ring_count(after);
     for (size_t more = 0; more <= 1; more++) {
@@ -203,7 +204,7 @@ static bool is_shard_operation(enum ts_sim_operation kind) {
            kind == TS_SIM_OP_SPLIT_REPLACE || kind == TS_SIM_OP_SPLIT_RESIDUAL || kind == TS_SIM_OP_UNPARK;
 }
 
-/* Who did it, for whom, under which lease, and when. */
+/* Checks the worker, the lease and the time of the operation. */
 static void check_lease_of(const struct change *change) {
     struct sim__world *world = change->world;
     const struct sim__op *op = change->op;
@@ -229,7 +230,7 @@ static void check_cursor_op(const struct change *change) {
                     id_of(change));
 }
 
-/* What an operation may change beside status, holder and log. */
+/* What an operation may change besides status, holder and log. */
 enum may_change { MAY_CHANGE_NOTHING, MAY_CHANGE_CURSOR, MAY_CHANGE_RANGE };
 
 static void check_nothing_else(const struct change *change, enum may_change may) {
@@ -338,7 +339,7 @@ static void check_effect(const struct change *change) {
     }
 }
 
-/* A shard that was acquired too often is parked by the acquire itself, under an id of its own. */
+/* Acquire parks a shard that was acquired too often, under an op id of its own. */
 static void check_parked_by_itself(const struct change *change, const struct ts_op_log_entry *entry) {
     const struct ts_run_config *config = &change->world->runs[change->shard->run].config;
     if (entry->kind != TS_SHARD_OP_PARK || !change->after->has_park_reason ||
@@ -355,7 +356,7 @@ static void check_parked_by_itself(const struct change *change, const struct ts_
     end_grants(change);
 }
 
-/* A checkpoint that the log has forgotten may be done again where that changes nothing. */
+/* A checkpoint that the log has forgotten may be applied again if it changes nothing. */
 static bool may_be_again(const struct change *change) {
     return change->op->kind == TS_SIM_OP_CHECKPOINT &&
            ts_op_log_find(&change->before->op_log, (struct ts_op_id){change->op->id}) == NULL &&

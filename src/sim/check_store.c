@@ -1,6 +1,6 @@
 /*
- * Looks at all rows of coordination on one store: what has changed since the last look is handed to the checks of
- * shards and runs, and the claim index and the counters, which change with the records, must fit at every moment.
+ * Reads all rows of coordination on one store. Passes changes since the last check to the checks of shards
+ * and runs. The claim index and the counters change with the records, and must match them at every moment.
  */
 #include "base/endian.h"
 #include "base/hash64.h"
@@ -13,12 +13,12 @@
 
 enum { HEAD = 3, STATUSES = 4, ROWS_MAX = 1000000 };
 
-/* What is counted while looking at one store. */
+/* Counts of one check of one store. */
 struct tally {
     uint32_t place;
     uint64_t at_ms;
-    bool settled;   /* a promise was, by the last call */
-    bool restarted; /* what was not durable may have been taken back */
+    bool settled;   /* the last call settled a prepared transaction */
+    bool restarted; /* what was not durable may be lost */
     uint64_t records[SIM_RUNS][STATUSES];
     uint64_t counters[SIM_RUNS][STATUSES];
     uint64_t index_entries;
@@ -99,7 +99,7 @@ static void changed_shard(struct sim__world *world, struct sim__shard *shard, co
         sim__check_change(world, shard, tally->at_ms);
 }
 
-/* A commit that was not durable is a promise again. */
+/* A commit that was not durable is a prepared transaction again. */
 static void undo(struct sim__world *world, struct sim__shard *shard) {
     if (!shard->undoable) {
         sim__broken(world, "shards", "shard %llx lost what was durable", (unsigned long long)shard->id);
@@ -249,7 +249,7 @@ static void check_run_change(struct sim__world *world, const struct ts_run_recor
                     ts_run_status_name(after->status));
 }
 
-/* The newest entry of the log, when it is new, is what has just been done. */
+/* If the newest entry of the log is new, it is the operation that was just applied. */
 static void check_run_op(struct sim__world *world, uint32_t run, const struct ts_run_record *record) {
     const struct ts_run_record *before = &world->model->runs[run].record;
     if (ts_ring_count(&record->op_log) == 0)
@@ -262,14 +262,14 @@ static void check_run_op(struct sim__world *world, uint32_t run, const struct ts
     }
     if (op->tenant != world->runs[run].tenant)
         sim__broken(world, "tenant", "a run obeyed another tenant");
-    /* A registration that the log has forgotten finds all its shards there. */
+    /* When a registration that the log has forgotten is repeated, all its shards exist. */
     const bool again = ts_run_op_log_find(&before->op_log, newest->op_id) == NULL &&
                        newest->kind == TS_RUN_OP_REGISTER_SHARDS && before->registered == record->registered;
     if (op->applied++ > 0 && !again)
         sim__broken(world, "op-log", "operation %llu of a run was done twice", (unsigned long long)op->id);
 }
 
-/* The commit of the run's last operation is a promise again. */
+/* The commit of the run's last operation is a prepared transaction again. */
 static void undo_run(struct sim__world *world, struct sim__run_model *model,
                      const struct ts_run_record *record) {
     const struct ts_run_op_log_entry *newest =
@@ -306,7 +306,7 @@ static void look_at_run(struct sim__world *world, const struct ts_row *row, cons
     sim__hash_bytes(world, row->value);
 }
 
-/* Runs never go, but with the commit that made them. */
+/* A run disappears only when the commit that made it is lost. */
 static void find_lost_runs(struct sim__world *world, const struct tally *tally) {
     const uint64_t check = world->model->checks;
     for (uint32_t run = 0; run < SIM_RUNS; run++) {
@@ -396,8 +396,8 @@ static void look_at_row(struct sim__world *world, const struct ts_row *row, stru
     }
 }
 
-/* A promise that is no longer there was settled by this very call. What it does it was allowed to do when it was
- * made: its locks have kept everybody else away since. */
+/* If a prepared transaction is gone, this call settled it. Its changes count at the time when it was
+ * prepared: since then its locks have kept all others out. */
 static uint64_t look_at_promises(struct sim__world *world, uint32_t place, bool *ret_settled) {
     struct sim__model *model = world->model;
     struct ts_call call = {.kind = TS_CALL_PREPARED, .rows = &model->rows};

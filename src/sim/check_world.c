@@ -1,9 +1,10 @@
-/* What must hold over all stores while nothing is promised anywhere: then every transaction is seen whole. */
+/* What must hold over all stores while none has a prepared transaction: then every transaction is visible as
+ * a whole. */
 #include "check.h"
 
 #include <stdlib.h>
 
-/* A shard that was not replaced, and the registered one that it comes from. */
+/* A shard that was not replaced, and the registered shard that it descends from. */
 struct leaf {
     uint32_t run;
     uint64_t root;
@@ -54,7 +55,7 @@ static void check_children(struct sim__world *world, const struct sim__shard *sh
                     (unsigned long long)shard->id);
 }
 
-/* The leaves of each registered shard are its range, without a gap and without anything twice. */
+/* The leaves of each registered shard cover its range, without gaps and overlaps. */
 static void check_tiles(struct sim__world *world, const struct leaf *leaves, size_t count) {
     for (size_t i = 0; i < count && !sim__is_broken(world); i++) {
         const bool first =

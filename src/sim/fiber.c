@@ -7,7 +7,7 @@
 #include <sys/mman.h>
 #include <ucontext.h>
 
-/* The sanitizers keep books about stacks and must be told which one is in use. */
+/* The sanitizers track stacks, and must know which one is in use. */
 #ifdef __has_feature
 #if __has_feature(address_sanitizer)
 #define SIM_ASAN 1
@@ -29,7 +29,7 @@
 #include <sanitizer/tsan_interface.h>
 #endif
 
-/* Touched pages only are taken; sanitizers have large frames. */
+/* Only touched pages take memory; sanitizers have large frames. */
 enum { STACK_SIZE = 2 << 20, GUARD_SIZE = 4096 };
 
 struct sim__fiber {
@@ -56,7 +56,7 @@ static void *stack_of(const struct sim__fiber *fiber) {
     return (char *)fiber->memory + GUARD_SIZE;
 }
 
-/* AddressSanitizer puts a function of its own in the place of this one, only to warn of what it is told here. */
+/* AddressSanitizer replaces swapcontext by a function that only adds a warning: call the real one. */
 static int switch_context(ucontext_t *from, const ucontext_t *to) {
 #ifdef SIM_ASAN
     void *found = dlsym(RTLD_NEXT, "swapcontext");

@@ -1,6 +1,7 @@
 /*
- * Fibers: functions with a stack of their own, of which exactly one runs at a time. A simulation lets each worker be
- * straight-line code that stops wherever it waits for a store, and decides who goes on.
+ * Fibers: functions with their own stack; exactly one runs at a time. So a worker of the simulation is
+ * straight-line code that stops wherever it waits for a store, and the simulation decides which one
+ * continues.
  */
 #ifndef TS_SIM_FIBER_H
 #define TS_SIM_FIBER_H
@@ -9,10 +10,10 @@
 
 struct sim__fiber;
 
-/* Does not begin yet. NULL when there is no memory. */
+/* Does not start it. Returns NULL when memory runs out. */
 struct sim__fiber *sim__fiber_new(void (*run)(void *context), void *context);
 
-/* One that has ended, or never began. NULL is no matter. */
+/* The fiber has ended, or never began. Accepts NULL. */
 void sim__fiber_free(struct sim__fiber *fiber);
 
 /* From outside: runs it until it yields or ends. */

@@ -127,7 +127,7 @@ static bool changes(enum ts_call_kind kind) {
            kind == TS_CALL_ABORT;
 }
 
-/* The store has answered, or the deadline has. */
+/* The store has answered, or the deadline has passed. */
 static void replied(struct sim__world *world, struct sim__message *message) {
     const enum ts_store_result result = message->call.error.result;
     message->state = SIM_MESSAGE_REPLIED;

@@ -1,4 +1,4 @@
-/* Operations as workers call them, and what their answers are held against. */
+/* Operations as workers call them, and the checks of their answers. */
 #include "base/assert.h"
 #include "worker.h"
 
@@ -13,7 +13,7 @@ static struct ts_bytes end_of(const struct sim__key *key, uint32_t number) {
     return ts_bytes_of(key->text, number == SIM_KEYS ? 0 : SIM_KEY_LEN);
 }
 
-/* ---- books ---- */
+/* ---- counts ---- */
 
 static void count_answer(struct sim__worker *worker, enum ts_sim_operation kind,
                          const struct sim__answer *answer) {
@@ -41,7 +41,7 @@ static struct sim__answer refused(enum ts_error_variant variant, const struct ts
                                              strcmp(detail->resource, "disk") == 0};
 }
 
-/* Of operations without an op id. */
+/* For operations without an op id. */
 static struct sim__answer accepted(void) {
     return (struct sim__answer){.ok = true};
 }
@@ -50,7 +50,7 @@ static struct sim__answer done(const struct ts_coord_outcome *outcome) {
     return (struct sim__answer){.ok = true, .outcome = *outcome};
 }
 
-/* A record or a counter that cannot be used is never an answer here: nothing damages them. */
+/* No answer reports a damaged record or counter: nothing damages them here. */
 static void check_sound(struct sim__world *world, const struct sim__answer *answer,
                         const struct ts_coord_detail *detail) {
     if (!answer->ok && answer->variant == TS_VARIANT_BACKEND_ERROR && detail->infra.kind == TS_INFRA_DAMAGED)
@@ -79,8 +79,8 @@ static void take_hold(struct sim__worker *worker, const struct ts_acquire_result
     sim__check_lease(worker->actor.world, worker->number, &view->lease);
 }
 
-/* The entry on the worker's own store as it was when the claim began: still running at its end, it was running when the
- * claim looked at it. */
+/* `before` is the worker's cooldown when the claim began. If it has not ended now, it had not ended when the
+ * claim checked it, either. */
 static void check_cooldown(struct sim__worker *worker, uint32_t run, const struct sim__cooldown *before) {
     struct sim__world *world = worker->actor.world;
     if (before->there && world->runs[run].config.cooldown_ms > 0 &&
@@ -156,7 +156,7 @@ static bool is_held(const struct sim__worker *worker, const struct ts_lease *lea
     return worker->holding && is_same_lease(&worker->lease, lease);
 }
 
-/* Errors by which a worker knows that its lease is gone. */
+/* Errors that tell a worker that its lease is gone. */
 static bool ends_lease(enum ts_error_variant variant) {
     return variant == TS_VARIANT_STALE_FENCE || variant == TS_VARIANT_LEASE_EXPIRED ||
            variant == TS_VARIANT_SHARD_TERMINAL || variant == TS_VARIANT_SHARD_NOT_FOUND ||
@@ -196,7 +196,7 @@ void sim__renew(struct sim__worker *worker, const struct ts_lease *lease) {
 
 /* ---- operations with an op id ---- */
 
-/* The bytes that an operation is made of; stays in place while it runs. */
+/* The bytes of an operation's arguments; they stay in place while it runs. */
 struct payload {
     struct sim__key keys[2 * SIM_CUTS_MAX + 2];
     char token[16];
@@ -216,7 +216,7 @@ static void fill_cursor(const struct sim__op *op, struct payload *payload) {
     }
 }
 
-/* Children between neighbouring cuts, unless a mistake is wanted. */
+/* Children between neighbouring cuts; wrong ones if the operation asks for a mistake. */
 static void fill_children(const struct sim__op *op, struct payload *payload) {
     payload->count = op->cut_count - 1;
     for (size_t i = 0; i < payload->count; i++) {
@@ -281,7 +281,7 @@ static struct sim__answer of_park(struct sim__worker *worker, const struct sim__
     return answer;
 }
 
-/* Children of an answer outlive the call in memory of the caller's. */
+/* The children of an answer are in the caller's memory, and outlive the call. */
 static struct sim__answer of_split(struct sim__worker *worker, const struct sim__op *op,
                                    const struct ts_lease_op *by, bool by_session,
                                    struct ts_split_replace_result *children) {
@@ -411,7 +411,7 @@ static struct sim__answer of_create(struct sim__worker *worker, const struct sim
     return answer;
 }
 
-/* What the worker believes after an operation under the lease that it holds. */
+/* Updates the worker's own view after an operation under the lease that it holds. */
 static void learn(struct sim__worker *worker, const struct sim__op *op, const struct sim__answer *answer) {
     if (!is_held(worker, &op->lease))
         return;
@@ -505,12 +505,12 @@ void sim__reuse_id(struct sim__worker *worker, const struct sim__op *op) {
         sim__broken(world, "op-log", "the id of operation %llu was good for another one",
                     (unsigned long long)op->id);
     else if (answer.variant != TS_VARIANT_OP_ID_CONFLICT && answer.variant != TS_VARIANT_BACKEND_ERROR &&
-             !answer.disk_full) /* a session that remembers an older record writes before it reads */
+             !answer.disk_full) /* a session with an outdated record writes before it reads */
         sim__broken(world, "op-log", "the id of operation %llu was used again, and the answer was %s",
                     (unsigned long long)op->id, ts_error_variant_name(answer.variant));
 }
 
-/* ---- looking ---- */
+/* ---- reads ---- */
 
 static bool count_shard(void *context, const struct ts_coord_shard_view *shard) {
     (void)shard;

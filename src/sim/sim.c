@@ -36,7 +36,7 @@ void ts_sim_counts_add(struct ts_sim_counts *counts, const struct ts_sim_counts 
         counts->troubles[i] += more->troubles[i];
 }
 
-/* ---- books ---- */
+/* ---- counts ---- */
 
 static void mix(struct sim__world *world, uint64_t number) {
     world->hash = ts_xxh64_of_id(world->hash ^ ts_xxh64_of_id(number + UINT64_C(0x9e3779b97f4a7c15)));
@@ -120,7 +120,7 @@ static struct sim__actor *any_worker(struct sim__world *world) {
     return &world->workers[sim__below(world, world->worker_count)].actor;
 }
 
-/* Half of the time one in the middle of a transaction, if there is any. */
+/* Half of the time it takes a worker in the middle of a transaction, if there is one. */
 static void crash_somebody(struct sim__world *world) {
     struct sim__actor *actor = any_worker(world);
     const bool in_txn = sim__chance(world, 50);
@@ -193,7 +193,7 @@ static void disturb(struct sim__world *world) {
         deliver_something_late(world);
 }
 
-/* ---- who goes on ---- */
+/* ---- the next step ---- */
 
 static bool is_awake(const struct sim__world *world, const struct sim__actor *actor) {
     if (actor->paused_until > world->now_ms)
@@ -222,7 +222,7 @@ static void move_message(struct sim__world *world, struct sim__message *message)
         sim__message_return(message);
 }
 
-/* Nothing can move: the earliest moment at which something may. */
+/* Nothing can move: advances to the earliest moment at which something may. */
 static void wait_for_something(struct sim__world *world) {
     uint64_t earliest = UINT64_MAX;
     for (uint32_t i = 0; i <= world->worker_count; i++) {
@@ -288,7 +288,7 @@ static void beat_hearts(struct sim__world *world) {
     }
 }
 
-/* Somebody changes a store behind everybody's back. */
+/* Lets the test change a store behind the checkers' back. */
 static void let_meddle(struct sim__world *world) {
     struct ts_store *stores[TS_SIM_STORES_MAX];
     for (uint32_t i = 0; i < world->place_count; i++)
@@ -344,7 +344,7 @@ static void say_what_is_left(struct sim__world *world) {
     sim__broken(world, "liveness", "a run does not come to its end");
 }
 
-/* Faults stop; what is late arrives; everybody works towards the end. */
+/* Faults stop, late messages arrive, and every worker works towards the end. */
 static void become_calm(struct sim__world *world) {
     world->calm = true;
     world->weather = (struct sim__weather){.deliver_late = 2000};
@@ -362,7 +362,7 @@ static bool all_are_gone(struct sim__world *world) {
     return true;
 }
 
-/* Something is wrong: everybody unwinds without touching a store again. */
+/* After a violation every actor unwinds without touching a store again. */
 static void send_home(struct sim__world *world) {
     world->over = true;
     for (uint32_t i = 0; i <= world->worker_count; i++) {
@@ -415,7 +415,7 @@ static bool begin_worker(struct sim__world *world, uint32_t number) {
     const int len = snprintf(name, sizeof name, "worker-%u", (unsigned)number);
     worker->number = number;
     worker->actor = (struct sim__actor){.world = world, .worker = worker, .number = number};
-    /* One in four works for the other tenant, and the second one does. */
+    /* One worker in four, beginning with the second, works for the other tenant. */
     worker->tenant = number % 4 == 1 ? 1 : 0;
     worker->run = worker->tenant;
     if (!ts_worker_id_from_text(ts_bytes_of(name, (size_t)len), &worker->id))

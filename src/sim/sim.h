@@ -1,7 +1,8 @@
 /*
- * Coordination in a simulated world: workers over the real driver, the real protocol of transactions and real stores
- * in memory, with faults; time, order and luck follow from a seed. After every step what the stores hold is compared
- * with what is allowed; at the end the faults stop and everything must come to its end.
+ * Coordination in a simulated world: workers over the real driver, the real protocol of transactions and real
+ * stores in memory, with faults. A seed decides time, order and every random choice. After every step the
+ * stores are checked against the allowed states. At the end the faults stop, and every shard and run must
+ * end.
  *
  * The same options give the same steps and the same trace hash on every machine.
  */
@@ -14,10 +15,10 @@
 #include <stddef.h>
 #include <stdint.h>
 
-/* How bad the weather is. X(SUFFIX, name) */
+/* How many faults there are. X(SUFFIX, name) */
 #define TS_SIM_FAULTS(X)                                                                                     \
     X(SUNNY, "sunny")             /* calls are slow and overtake each other; workers make mistakes */        \
-    X(STORMY, "stormy")           /* and replies are lost, calls fail, workers crash, stores restart */      \
+    X(STORMY, "stormy")           /* also: replies are lost, calls fail, workers crash, stores restart */    \
     X(RADIOACTIVE, "radioactive") /* the same far more often, and power is lost */
 
 #define TS_SIM__FAULT_ENUM(suffix, name) TS_SIM_##suffix,
@@ -29,7 +30,7 @@ struct ts_store;
 
 enum {
     TS_SIM_WORKERS_MAX = 64,
-    TS_SIM_SHARDS_MAX = 1000, /* registered; splits make more */
+    TS_SIM_SHARDS_MAX = 1000, /* registered ones; splits make more */
     TS_SIM_STORES_MAX = 16,
 };
 
@@ -40,22 +41,22 @@ struct ts_sim_options {
     uint32_t shards;
     uint32_t stores;
     enum ts_sim_faults faults;
-    enum ts_coord_plant plant; /* test builds: a rule that is broken on purpose */
+    enum ts_coord_plant plant; /* test builds: a rule to break on purpose */
 
-    /* After every step, before the stores are looked at: for tests of the checkers, which change something in a store
-     * and say true. NULL: nobody does. */
+    /* For tests of the checkers: called after every step, before the stores are checked. Changes something in
+     * a store and returns true. May be NULL. */
     bool (*meddle)(void *context, uint64_t step, struct ts_store *const *stores, size_t count);
     void *meddle_context;
 
-    /* Every event as a line of text, without its end; NULL: nobody is told. */
+    /* Receives every event as a line of text, without a newline. May be NULL. */
     void (*trace)(void *context, const char *line);
     void *trace_context;
 };
 
-/* 0 steps, workers, shards or stores stand for these. */
+/* Replaces 0 steps, workers, shards or stores. */
 struct ts_sim_options ts_sim_options_default(void);
 
-/* What workers do. X(SUFFIX, name) */
+/* Operations of workers. X(SUFFIX, name) */
 #define TS_SIM_OPERATIONS(X)                                                                                 \
     X(CREATE_RUN, "create_run")                                                                              \
     X(REGISTER, "register_shards")                                                                           \
@@ -75,10 +76,10 @@ struct ts_sim_options ts_sim_options_default(void);
 enum ts_sim_operation { TS_SIM_OPERATIONS(TS_SIM__OPERATION_ENUM) TS_SIM_OPERATION_COUNT };
 #undef TS_SIM__OPERATION_ENUM
 
-/* What happens to them. X(SUFFIX, name) */
+/* Faults. X(SUFFIX, name) */
 #define TS_SIM_TROUBLES(X)                                                                                   \
     X(STRUCK, "call struck")       /* an error, a lost request, a lost reply, a delay, a late call */        \
-    X(DELIVERED_LATE, "late call") /* carried out when nobody waited any more */                             \
+    X(DELIVERED_LATE, "late call") /* carried out after its caller stopped waiting */                        \
     X(TIMED_OUT, "call timed out")                                                                           \
     X(PAUSE, "worker paused")                                                                                \
     X(CRASH, "worker crashed")                                                                               \
@@ -100,7 +101,7 @@ enum { TS_SIM_ERRORS_MAX = 64 };
 
 struct ts_sim_counts {
     uint64_t steps;
-    uint64_t calm_steps; /* with the faults off, until everything had ended */
+    uint64_t calm_steps; /* after the faults stopped, until everything had ended */
     uint64_t virtual_ms;
     uint64_t calls;
     uint64_t transactions; /* over several stores */
@@ -117,14 +118,14 @@ void ts_sim_counts_add(struct ts_sim_counts *counts, const struct ts_sim_counts 
 
 struct ts_sim_result {
     bool broken;
-    uint64_t step;       /* at which it was found */
-    char property[48];   /* what does not hold */
-    char text[240];      /* how */
+    uint64_t step;       /* at which the violation was found */
+    char property[48];   /* the violated one */
+    char text[240];      /* what happened */
     uint64_t trace_hash; /* over every event */
     struct ts_sim_counts counts;
 };
 
-/* False when there is no memory. */
+/* Returns false when memory runs out. */
 bool ts_sim_run(const struct ts_sim_options *options, struct ts_sim_result *ret_result);
 
 #endif

@@ -1,6 +1,6 @@
 /*
- * What workers do. In bad weather they work, and make every mistake that a worker can make; in calm weather they work
- * towards the end:
+ * What workers do. While there are faults, they work and make every mistake that a worker can make. Then they
+ * work towards the end:
  *
  *     wild:  holding?  no:  claim, acquire anything, repeat an old operation, look, unpark, register, end the run
  *                      yes: checkpoint, renew, complete, park, split; or a cursor that goes back, children that do not
@@ -47,7 +47,7 @@ void sim__worker_close(struct sim__worker *worker) {
     worker->txn = NULL;
 }
 
-/* The crashed process is gone; what it held it may still use, as a zombie would. */
+/* The crashed process is gone. The worker may still use the leases that it had, as a zombie would. */
 static void begin_again(struct sim__worker *worker) {
     sim__let_go(worker);
     sim__worker_close(worker);
@@ -87,7 +87,7 @@ static struct sim__op wanted(const struct sim__worker *worker, enum ts_sim_opera
                             .lease = worker->lease};
 }
 
-/* A key that the holder may checkpoint at; false when there is none left. */
+/* A key for the holder's next checkpoint. Returns false when none is left. */
 static bool next_key(struct sim__worker *worker, uint32_t *ret_key) {
     const uint32_t from = worker->has_position ? worker->position : worker->from;
     if (from >= worker->to)
@@ -104,7 +104,7 @@ static void issue_new(struct sim__worker *worker, const struct sim__op *op) {
         sim__broken(worker->actor.world, "memory", "there is none left");
         return;
     }
-    /* As real workers do: after an unknown end the same again, with the same id. */
+    /* As real workers do: after an unknown result, repeat the call with the same op id. */
     for (int tries = 0; tries < 3; tries++) {
         const bool done = sim__issue(worker, made);
         if (done || worker->actor.dead || made->refused || sim__chance(worker->actor.world, 40))
@@ -178,7 +178,7 @@ static void cursor_mistake(struct sim__worker *worker) {
     issue_new(worker, &op);
 }
 
-/* Something under a lease that is not the one it holds now. */
+/* An operation under a lease other than the one it holds now. */
 static void use_lease(struct sim__worker *worker, const struct ts_lease *lease, uint32_t run) {
     struct sim__world *world = worker->actor.world;
     const struct sim__shard *shard = sim__shard_find(world->model, run, ts_lease_shard(lease).shard.v);
@@ -188,7 +188,7 @@ static void use_lease(struct sim__worker *worker, const struct ts_lease *lease, 
                          .run = run,
                          .shard = ts_lease_shard(lease).shard.v,
                          .lease = *lease};
-    /* At the cursor's own place, so that nothing but the lease stands against it. */
+    /* At the cursor's current position, so that only the lease can be the reason to refuse. */
     if (shard != NULL && shard->now.version != 0) {
         const struct ts_shard_record *record = &shard->now.record;
         op.key = record->cursor.has_key ? sim__key_number(record->cursor.last_key, 0)
@@ -216,7 +216,7 @@ static void use_old_lease(struct sim__worker *worker) {
         return;
     const size_t there = worker->old_count < SIM_OLD_LEASES ? worker->old_count : SIM_OLD_LEASES;
     const struct ts_lease *old = &worker->old[sim__below(world, there)];
-    /* Rather one of the shard that it holds again. */
+    /* Prefers a lease of the shard that it holds again. */
     for (size_t i = 0; i < there && worker->holding; i++) {
         if (ts_lease_shard(&worker->old[i]).shard.v == worker->shard &&
             ts_lease_fence(&worker->old[i]).v != ts_lease_fence(&worker->lease).v)
@@ -242,7 +242,7 @@ static void repeat_something(struct sim__worker *worker) {
     const struct sim__model *model = world->model;
     if (model->op_count == 0)
         return;
-    /* Mostly one that the log still knows. */
+    /* Mostly an operation that the log still contains. */
     const uint64_t back =
         sim__below(world, sim__chance(world, 80) && model->op_count > 24 ? 24 : model->op_count);
     struct sim__op *op = model->ops[model->op_count - 1 - back];
@@ -252,7 +252,7 @@ static void repeat_something(struct sim__worker *worker) {
     (void)sim__issue(worker, op);
 }
 
-/* An op id that the log knows, for something else. */
+/* Uses an op id that the log contains for another operation. */
 static void reuse_an_id(struct sim__worker *worker) {
     const struct sim__model *model = worker->actor.world->model;
     const struct sim__shard *shard = sim__shard_find(model, worker->run, worker->shard);

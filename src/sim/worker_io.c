@@ -1,4 +1,4 @@
-/* What the driver of coordination and the protocol of transactions are given to work with. */
+/* The functions that the driver of coordination and the protocol of transactions work with. */
 #include "base/assert.h"
 #include "worker.h"
 
@@ -40,7 +40,7 @@ static void txn_wait(void *context, struct ts_call *const *calls, size_t count) 
 
 static bool txn_pause(void *context) {
     struct sim__actor *actor = context;
-    /* Whoever looks for a lost decision gives up some time. */
+    /* The search for a lost decision must end some time. */
     if (actor->dead || sim__chance(actor->world, 15))
         return false;
     sim__sleep(actor, 20);
@@ -66,7 +66,7 @@ struct ts_txn_virtual_io sim__txn_io(struct sim__actor *actor) {
                                       .sleep_us = txn_sleep_us};
 }
 
-/* A process whose coordinator was fenced goes on under another uuid. */
+/* A process whose coordinator was fenced continues under another uuid. */
 static struct ts_txn_virtual *coordinator_of(struct sim__worker *worker) {
     struct sim__world *world = worker->actor.world;
     if (worker->txn != NULL && ts_txn_virtual_is_fenced(worker->txn)) {
@@ -119,7 +119,7 @@ struct ts_coord_io sim__coord_io(struct sim__worker *worker) {
                                 .pause_ms = io_pause_ms};
 }
 
-/* ---- the heart, and the resolver ---- */
+/* ---- heartbeat and resolver ---- */
 
 static void heart_start(void *context, uint32_t place, struct ts_call *call) {
     sim__direct(context, place, call);

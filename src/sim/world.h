@@ -1,14 +1,14 @@
 /*
- * The world: stores, their clocks, the network between them and the workers, and who goes on next.
+ * The world: stores, their clocks, the network between stores and workers, and the choice of the next step.
  *
  *     actor (fiber) --start--> message SENT --deliver--> WAITING (for a lock, or for nobody) --> REPLIED --return--> actor
  *
- * Nothing runs beside anything else. A step of the world is one of: a message is delivered, a reply returns and its
- * actor goes on to its next wait, a sleeper wakes, or something bad happens. After each the stores that were touched
- * are looked at (check.h).
+ * Nothing runs in parallel. A step of the world is one of: a message is delivered, a reply returns and its
+ * actor runs to its next wait, a sleeper wakes, or a fault strikes. After each step the stores that it
+ * touched are checked (check.h).
  *
- * A worker that crashes does not vanish, it unwinds: from that moment nothing that it sends arrives, every call of its
- * ends UNKNOWN at once, and when it is back at its beginning it starts as a new process.
+ * A crashed worker does not vanish, it unwinds: from that moment none of its messages arrive and all its
+ * calls end UNKNOWN at once. Once its stack is unwound, it starts as a new process.
  */
 #ifndef TS_SIM_WORLD_H
 #define TS_SIM_WORLD_H
@@ -24,7 +24,7 @@
 #include "txn/virtual.h"
 
 enum {
-    SIM_CALL_TIMEOUT_MS = 400, /* of a call, and so of a wait for a lock */
+    SIM_CALL_TIMEOUT_MS = 400, /* of a call, and of its wait for a lock */
     SIM_TOTAL_MS = 1500,       /* a coordinator's total timeout */
     SIM_BEAT_MS = 2000,
     SIM_TENANTS = 2,
@@ -40,11 +40,11 @@ struct sim__model;
 /* A store with its clock and the network before it. */
 struct sim__place {
     struct sim__world *world;
-    uint64_t ahead_ms; /* of the world's time */
+    uint64_t ahead_ms; /* ahead of the world's time */
     struct ts_store_clock clock;
     struct ts_memory *memory;
-    struct ts_store *store;  /* what workers use, with faults */
-    struct ts_store *direct; /* what the checkers use */
+    struct ts_store *store;  /* used by workers, with faults */
+    struct ts_store *direct; /* used by checkers */
     bool touched;
 };
 
@@ -54,8 +54,8 @@ struct sim__message {
     enum sim__message_state state;
     uint32_t place;
     struct sim__actor *owner;
-    struct ts_call *outer; /* the owner's */
-    struct ts_call call;   /* what the store sees */
+    struct ts_call *outer; /* the caller's */
+    struct ts_call call;   /* the store's view of it */
 };
 
 enum sim__actor_state { SIM_ACTOR_READY, SIM_ACTOR_CALLING, SIM_ACTOR_SLEEPING, SIM_ACTOR_ENDED };
@@ -68,13 +68,13 @@ struct sim__actor {
     struct sim__fiber *fiber;
     enum sim__actor_state state;
     uint64_t wake_ms;      /* SLEEPING */
-    uint64_t paused_until; /* nothing returns to it, and it does not wake */
+    uint64_t paused_until; /* until then no reply returns to it, and it does not wake */
     bool dead;             /* unwinding after a crash */
-    uint32_t in_txn;       /* transactions under way: 0 or 1 */
-    uint64_t struck;       /* calls of the current operation that did not end well by themselves */
+    uint32_t in_txn;       /* transactions in progress: 0 or 1 */
+    uint64_t struck;       /* calls of the current operation that a fault changed */
 };
 
-/* How bad the weather is, in chances out of 10,000 for each step or call. */
+/* Chances of faults, out of 10,000 for each step or call. */
 struct sim__weather {
     uint64_t call_error;
     uint64_t lost_request;
@@ -90,11 +90,11 @@ struct sim__weather {
     uint64_t beat_skipped;
 };
 
-/* What a seed is like, so that different seeds go to different corners. In percent. */
+/* The habits of the workers of a seed, in percent, so that different seeds reach different corners. */
 struct sim__temper {
     uint64_t split; /* of the turns with a shard */
-    uint64_t end;   /* of the turns without one: the run is failed, cancelled or completed */
-    uint64_t fail;  /* of those that are not completed */
+    uint64_t end;   /* of the turns without one: fail, cancel or complete the run */
+    uint64_t fail;  /* of the runs that end without being completed */
     uint64_t slow;  /* of the replies that do not return at once */
 };
 
@@ -112,8 +112,8 @@ struct sim__world {
     uint64_t now_ms;
     uint64_t step;
     uint64_t hash;
-    bool calm; /* faults are off: everybody works towards the end */
-    bool over; /* everybody goes home */
+    bool calm; /* faults are off: every worker works towards the end */
+    bool over; /* every actor returns */
     struct sim__weather weather;
     struct sim__temper temper;
     struct ts_router router;
@@ -121,7 +121,7 @@ struct sim__world {
     uint32_t place_count;
     struct ts_tenant_id tenants[SIM_TENANTS];
     struct sim__run runs[SIM_RUNS];
-    uint32_t run_count; /* that somebody works for */
+    uint32_t run_count; /* runs that have workers */
     struct sim__message *messages;
     size_t message_count; /* slots */
     struct sim__worker *workers;
@@ -132,7 +132,7 @@ struct sim__world {
     uint64_t op_ids;
 };
 
-/* ---- luck and books ---- */
+/* ---- random choices and counts ---- */
 
 static inline bool sim__chance(struct sim__world *world, uint64_t percent) {
     return ts_prng_chance(&world->prng, (struct ts_ratio){percent, 100});
@@ -144,7 +144,7 @@ static inline uint64_t sim__below(struct sim__world *world, uint64_t count) {
     return ts_prng_below(&world->prng, count);
 }
 
-/* Into the hash, and as a line to whoever listens. Up to four numbers, by the tag. */
+/* Goes into the hash, and as a line to the trace. The tag says what the numbers (up to four) mean. */
 struct sim__event {
     const char *what;
     uint64_t numbers[4];
@@ -153,7 +153,7 @@ void sim__note(struct sim__world *world, const struct sim__event *event);
 #define sim__event(world, what, ...) sim__note((world), &(struct sim__event){(what), {__VA_ARGS__}})
 void sim__hash_bytes(struct sim__world *world, struct ts_bytes bytes);
 
-/* The first thing that is wrong is kept. */
+/* Records a violation; only the first one is kept. */
 __attribute__((format(printf, 3, 4))) void sim__broken(struct sim__world *world, const char *property,
                                                        const char *format, ...);
 static inline bool sim__is_broken(const struct sim__world *world) {
@@ -167,7 +167,7 @@ void sim__places_close(struct sim__world *world);
 uint64_t sim__place_now(const struct sim__place *place);
 /* The rules of the fault decorators, by the weather. */
 void sim__places_set_weather(struct sim__world *world);
-/* A call by a checker, which nothing disturbs. */
+/* A call by a checker, which no fault disturbs. */
 void sim__direct(struct sim__world *world, uint32_t place, struct ts_call *call);
 
 void sim__start(struct sim__actor *actor, uint32_t place, struct ts_call *call);
@@ -186,7 +186,7 @@ void sim__message_return(struct sim__message *message);
 void sim__messages_poll(struct sim__world *world);
 /* The owner has crashed: what is under way arrives now, or never; nobody hears of it. */
 void sim__messages_orphan(struct sim__world *world, struct sim__actor *actor);
-/* The world ends for it: nothing arrives any more. */
+/* Drops the messages of an actor at the end of the world: none arrives any more. */
 void sim__messages_drop(struct sim__world *world, struct sim__actor *actor);
 
 /* ---- actors ---- */
@@ -197,7 +197,7 @@ uint32_t sim__worker_tenant(const struct sim__world *world, uint32_t worker);
 bool sim__actor_begin(struct sim__actor *actor, void (*run)(void *context), void *context);
 void sim__actor_resume(struct sim__actor *actor);
 
-/* What the driver and the protocol are given (worker_io.c). */
+/* The functions that the driver and the protocol receive (worker_io.c). */
 struct ts_coord_io sim__coord_io(struct sim__worker *worker);
 struct ts_txn_virtual_io sim__txn_io(struct sim__actor *actor);
 
