@@ -16,6 +16,7 @@ const struct cli_verb *const cli__verbs[] = {
     &cli__verb_rules_list,
     &cli__verb_rules_check,
     &cli__verb_rules_explain,
+    &cli__verb_rules_test,
     &cli__verb_txn,
     &cli__verb_txn_status,
     &cli__verb_store_init,

@@ -354,6 +354,27 @@ def explain_leaves_nothing_out_of_what_is_long():
 
 
 @test
+def a_labelled_folder_is_scored():
+    os.mkdir("labelled")
+    write("own.yml", SOUND)
+    write("labelled/a.txt", "x = team_4fake7turnstone2only\ny = team_5fake8turnstone3only\nz = team_short\n")
+    write("labelled/labels.tsv", "a.txt\t1:5\t1:30\tteam\tteam-token\na.txt\t3:5\t3:15\tteam\n")
+    words = ("rules", "test", "--corpus", "labelled", "--no-builtin-rules", "--rules", "own.yml", "--min-confidence", "low")
+    score = json.loads(run(*words, "--json", "--list").out)
+    equal((score["found"], score["wrong"], score["secrets"], score["precision"], score["recall"]), (1, 1, 2, 0.5, 0.5))
+    equal(score["families"]["team"], {"found": 1, "wrong": 0, "precision": 1, "secrets": 2, "recall": 0.5})
+    equal(score["rules"]["team-token"], {"found": 1, "wrong": 1, "precision": 0.5})
+    equal(score["missed"], [{"path": "a.txt", "line": 3, "column": 5, "family": "team", "rule": ""}])
+    equal(score["false_positives"], [{"path": "a.txt", "line": 2, "column": 5, "family": "", "rule": "team-token"}])
+    text = run(*words, "--list").out
+    holds("missed  a.txt:3:5  team  -\n" in text and "wrong  a.txt:2:5  -  team-token\n" in text, text)
+    complains(2, "labels.tsv: No such file", "rules", "test", "--corpus", ".")
+    complains(2, "takes --corpus DIR", "rules", "test")
+    write("labelled/labels.tsv", "a.txt\n")
+    complains(2, "labels.tsv:1: too few fields", "rules", "test", "--corpus", "labelled")
+
+
+@test
 def a_hostile_rule_file_is_not_printed_raw():
     text = SOUND.replace("Token of the team", '"a\\e[31mred"')
     holds("\x1b" not in run("rules", "list", "--rules", write("own.yml", text)).out, "escaped")

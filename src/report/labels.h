@@ -1,0 +1,56 @@
+/*
+ * The labels of a corpus: where its secrets are, and which places look like secrets and are none.
+ *
+ *     # a comment; empty lines are comments too
+ *     app/settings.py <TAB> 12:15 <TAB> 12:55 <TAB> cloud <TAB> aws-secret-access-key
+ *     app/settings.py <TAB> 14:9  <TAB> 14:41 <TAB> !uuid
+ *
+ * That is the path, where the secret begins, the place behind its end (lines and columns from 1, columns in bytes), its family, and
+ * the rule that should find it, which may be left out. A family that begins with '!' is a kind of false positive. Files without
+ * labels hold no secrets.
+ */
+#ifndef TS_REPORT_LABELS_H
+#define TS_REPORT_LABELS_H
+
+#include "base/bytes.h"
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#define TS_LABELS_FILE     "labels.tsv"
+#define TS_LABELS_SIZE_MAX ((size_t)64 << 20)
+
+struct ts_label_place {
+    uint64_t line;
+    uint64_t column;
+};
+
+struct ts_label {
+    const char *path;
+    struct ts_label_place from;
+    struct ts_label_place to; /* behind the last byte */
+    const char *family;       /* of a false positive: its kind, without '!' */
+    const char *rule;         /* "": any */
+    bool is_secret;
+};
+
+struct ts_labels {
+    struct ts_label *items; /* sorted by path and place */
+    size_t count;
+    size_t secret_count;
+    char *text; /* owner of the texts */
+};
+
+struct ts_labels_error {
+    char text[400]; /* one line that says what, why and what helps; safe to print */
+};
+
+/* On failure nothing is to be released. */
+bool ts_labels_read(const char *path, struct ts_labels *ret_labels, struct ts_labels_error *ret_error);
+void ts_labels_release(struct ts_labels *labels);
+
+/* Below 0, 0 or above 0. */
+int ts_label_place_compare(struct ts_label_place a, struct ts_label_place b);
+
+#endif

@@ -1,0 +1,59 @@
+/*
+ * A report compared with the labels of a corpus: which secrets were found, and what was reported that is none.
+ *
+ *     recall      secrets that a finding touches, of all secrets
+ *     precision   findings that touch a secret, of all findings
+ *
+ * Only findings of the least confidence or above count. A second finding for the same secret is a double: neither right nor wrong.
+ */
+#ifndef TS_REPORT_SCORE_H
+#define TS_REPORT_SCORE_H
+
+#include "report/labels.h"
+#include "report/report.h"
+
+#define TS_CONFIDENCE_COUNT 3
+
+/* Of a family, a rule, or all. The secrets of a rule are those that it found. */
+struct ts_score_row {
+    const char *name;
+    uint64_t secrets;
+    uint64_t found;
+    uint64_t false_positives;
+};
+
+/* Something to read again: a secret that was missed, or a finding that is none. */
+struct ts_score_miss {
+    const char *path;
+    struct ts_label_place at;
+    const char *family; /* of a finding: the kind of false positive that is labelled there, or "" */
+    const char *rule;   /* of a secret: the one that should have found it, or "" */
+};
+
+struct ts_score {
+    struct ts_score_row all;
+    uint64_t negatives; /* labels of false positives */
+    uint64_t doubles;
+    uint64_t by_another_rule; /* secrets that the labelled rule did not find, but another one did */
+    struct ts_score_row by_confidence[TS_CONFIDENCE_COUNT]; /* findings of exactly this confidence */
+    struct ts_score_row *families; /* of labels, and of rules: the file that they are in; sorted by name */
+    size_t family_count;
+    struct ts_score_row *rules; /* that found something; sorted by name */
+    size_t rule_count;
+    struct ts_score_miss *missed;
+    size_t missed_count;
+    struct ts_score_miss *wrong;
+    size_t wrong_count;
+    void *memory;
+};
+
+/* The report must list all occurrences. The texts of the score belong to it and to the labels. False when memory runs out. */
+bool ts_score_make(const struct ts_labels *labels, const struct ts_report *report,
+                   enum ts_confidence least_confidence, struct ts_score *ret_score);
+void ts_score_release(struct ts_score *score);
+
+/* 1 when there is nothing to divide. */
+double ts_score_recall(const struct ts_score_row *row);
+double ts_score_precision(const struct ts_score_row *row);
+
+#endif

@@ -1,0 +1,164 @@
+#!/usr/bin/env python3
+"""corpus.py PROGRAM PART DIR: writes a part of the labelled corpus, 'trained' or 'held', with its labels.tsv.
+
+The rules of PROGRAM say which shapes the tokens of issuers have; everything around them is written here. The same PART has the
+same files every time.
+"""
+import json
+import os
+import random
+import subprocess
+import sys
+
+sys.path.insert(0, os.path.dirname(os.path.abspath(__file__)))
+import negatives  # noqa: E402
+import values  # noqa: E402
+from surroundings import BARE, HELD, Site, TRAINED, VALUE, fits  # noqa: E402
+
+SIZES = {"trained": (1000, 2400), "held": (700, 1500)}  # generic secrets, negatives
+OWNERS = {"trained": "db database mysql postgres redis smtp mail admin root ldap ftp app service billing worker".split(),
+          "held": "mssql mongo kafka proxy vpn reporting sync crawler edge erp wiki backup".split()}
+PASSWORDS = "password passwd pwd passphrase pass".split()
+KEYS = ("secret token api_key apikey access_key secret_key private_key client_secret auth_token access_token encryption_key "
+        "signing_key master_key api_token webhook_secret session_secret jwt_secret refresh_token").split()
+
+
+def rules_of(program):
+    out = subprocess.run([program, "rules", "list", "--json"], check=True, capture_output=True, text=True).stdout
+    return [json.loads(one) for one in out.splitlines()]
+
+
+class Corpus:
+    def __init__(self, folder):
+        self.folder, self.labels, self.count = folder, [], 0
+
+    def add(self, path, text, value, family, rule=""):
+        """One file; its value is labelled."""
+        self.count += 1
+        path = f"{self.count:05}/{path}"
+        at = text.index(VALUE)
+        before, whole = text[:at], text.replace(VALUE, value)
+        data = whole.encode()
+        self.labels.append("\t".join([path, place_of(before), place_of(before + value), family, *([rule] if rule else [])]))
+        full = os.path.join(self.folder, path)
+        os.makedirs(os.path.dirname(full), exist_ok=True)
+        with open(full, "wb") as file:
+            file.write(data)
+
+    def close(self):
+        with open(os.path.join(self.folder, "labels.tsv"), "w", encoding="utf-8") as file:
+            file.write("\n".join(self.labels) + "\n")
+
+
+def place_of(before):
+    data = before.encode()
+    return f"{data.count(10) + 1}:{len(data) - data.rfind(10)}"
+
+
+def family_of(rule):
+    return os.path.basename(rule["file"]).split(".")[0]
+
+
+def name_for(rule, chance):
+    """As somebody would call a secret of this rule: by its service, and by its kind."""
+    words = rule["keywords"] or [rule["id"]]
+    service = chance.choice(words).strip("_-. =:").lower().replace("-", "_").replace(".", "_").replace(" ", "_")
+    service = [w for w in service.split("_") if w.isalnum()] or ["service"]
+    kind = chance.choice(["token", "api_key", "secret", "key"]).split("_")
+    return service if service[-1] in ("token", "key", "secret", "password") else service + kind
+
+
+def add_specific(corpus, rule, chance, places):
+    """False when this rule's secrets have no surroundings that fit."""
+    pattern = values.compiled(rule["pattern"])
+    value = values.secret_of(rule, chance)
+    if value is None:
+        return False
+    match = pattern.search(f"x = {value} ")
+    if match and match.group("secret") == value and not rule["paths"]:
+        fitting = [p for p in places if fits(p, value)]
+        if fitting:
+            path, text = chance.choice(fitting)(Site(chance, name_for(rule, chance)))
+            corpus.add(path, text, value, family_of(rule), rule["id"])
+            return True
+    for example in chance.sample(rule["examples"]["match"], len(rule["examples"]["match"])):
+        text = example["text"].replace(example["secret"], VALUE, 1)
+        whole = text.replace(VALUE, value)
+        if VALUE not in text or not any(m.group("secret") == value for m in pattern.finditer(whole)):
+            continue
+        site = Site(chance, ["x"])
+        path = f"{site.thing}/{site.verb}.txt"
+        if rule["paths"]:
+            path = rule["paths"][0].replace("**/", "").replace("*", site.thing).strip("/")
+        corpus.add(path, f"{text}\n", value, family_of(rule), rule["id"])
+        return True
+    return False
+
+
+LABELS = ["RSA PRIVATE KEY", "PRIVATE KEY", "EC PRIVATE KEY", "OPENSSH PRIVATE KEY", "PGP PRIVATE KEY BLOCK"]
+
+
+def add_private_key(corpus, chance):
+    site = Site(chance, ["x"])
+    value = values.pem(chance, chance.choice(LABELS))
+    kind = chance.randrange(3)
+    if kind == 0:
+        corpus.add(f"deploy/{site.thing}.pem", f"{VALUE}\n", value, "private-keys")
+    elif kind == 1:
+        corpus.add(f"src/{site.thing}.py", f'KEY = """{VALUE}\n"""\nLIMIT = {site.number}\n', value, "private-keys")
+    else:
+        corpus.add(f"conf/{site.thing}.json", f'{{"host": "{site.host}", "key": "{VALUE}\\n"}}\n', value.replace("\n", "\\n"), "private-keys")
+
+
+def add_generic(corpus, chance, owners, places):
+    """What has no issuer: a name that says what it is, and a value that somebody chose or a machine made."""
+    is_password = chance.random() < 0.45
+    kind = chance.choice(PASSWORDS if is_password else KEYS)
+    value = values.password(chance) if is_password else values.key(chance)
+    fitting = [p for p in places if fits(p, value)]
+    path, text = chance.choice(fitting)(Site(chance, [chance.choice(owners), *kind.split("_")]))
+    corpus.add(path, text, value, "generic")
+
+
+def add_url(corpus, chance, owners, places):
+    value = values.password(chance)
+    scheme = chance.choice(["https", "ftp", "ldap", "imap", "http", "rsync"])
+    site = Site(chance, chance.choice(["service_url", "endpoint", "remote"]).split("_"))
+    path, text = chance.choice([p for p in places if p not in BARE])(site)
+    if any(c in value for c in "/@#%"):
+        return
+    corpus.add(path, text.replace(VALUE, f"{scheme}://{chance.choice(owners)}:{VALUE}@{site.host}/{site.thing}"), value, "generic")
+
+
+def main(program, part, folder):
+    chance = random.Random(f"turnstone {part}")
+    is_held = part == "held"
+    places = TRAINED + HELD if is_held else TRAINED
+    generic_count, negative_count = SIZES[part]
+    os.makedirs(folder, exist_ok=True)
+    corpus = Corpus(folder)
+    left_out = []
+    for rule in rules_of(program):
+        if rule["generic"] or family_of(rule) in ("generic", "settings"):
+            continue
+        if not add_specific(corpus, rule, chance, places):
+            left_out.append(rule["id"])
+    for _ in range(60):
+        add_private_key(corpus, chance)
+    for number in range(generic_count):
+        if number % 12 == 0:
+            add_url(corpus, chance, OWNERS[part], places)
+        else:
+            add_generic(corpus, chance, OWNERS[part], places)
+    for _ in range(negative_count):
+        kind, path, text, value = negatives.draw(chance, is_held)
+        corpus.add(path, text, value, f"!{kind}")
+    corpus.close()
+    if left_out:
+        print(f"{len(left_out)} rules without surroundings: {' '.join(left_out)}", file=sys.stderr)
+
+
+if __name__ == "__main__":
+    if len(sys.argv) != 4 or sys.argv[2] not in SIZES:
+        sys.exit(__doc__)
+    main(*sys.argv[1:])

@@ -1,0 +1,319 @@
+"""What looks like a secret and is none: the hard negatives of the corpus.
+
+Each kind is a function of the draw that returns path, text with VALUE in it, and the value. HELD kinds are in the held-out part only.
+"""
+import base64
+import json
+
+import values
+from surroundings import BARE, HELD as HELD_PLACES, HOSTS, Site, THINGS, TRAINED, VALUE, VERBS, camel, kebab, pascal, snake, upper
+
+LETTERS, DIGITS, HEX, ALPHABET62 = values.LETTERS, values.DIGITS, values.HEX, values.ALPHABET62
+SECRET_WORDS = "password secret token api_key access_key private_key client_secret auth_token passphrase".split()
+
+
+def hexes(chance, count):
+    return values.letters(chance, HEX, count)
+
+
+def named(chance, places, names, value):
+    """A value in one of the places that secrets stand in, under a name of the list."""
+    place = chance.choice([p for p in places if value and (p not in BARE or not set(value) & set(" #;&|<>(){}$*?,[]!%^~:\"'`"))])
+    path, text = place(Site(chance, chance.choice(names).split("_")))
+    return path, text, value
+
+
+def line(path, text, value):
+    return path, text, value
+
+
+def thing(chance):
+    return chance.choice(THINGS)
+
+
+# ---- values that are no secrets, under names of secrets ----
+
+def placeholder(chance, places):
+    word = chance.choice(SECRET_WORDS)
+    value = chance.choice([f"your-{kebab(word.split('_'))}-here", f"YOUR_{word.upper()}", f"<{word}>", "changeme", "change-me-please",
+                           "xxxxxxxxxxxxxxxx", "****************", f"my-{kebab(word.split('_'))}", f"insert_{word}_here", "TBD",
+                           f"REPLACE_WITH_{word.upper()}", f"example-{kebab(word.split('_'))}-1", "0000000000000000",
+                           "1234567890abcdef", "REDACTED", "dummy-value-for-ci", "not-a-real-secret", "placeholder1"])
+    return named(chance, [p for p in places if p not in BARE] if "<" in value else places, [word], value)
+
+
+def template(chance, places):
+    word = chance.choice(SECRET_WORDS)
+    value = chance.choice([f"${{{word.upper()}}}", f"{{{{ {word} }}}}", f"%{word.upper()}%", f"${{env.{word.upper()}}}",
+                           f"$({word.upper()})", f"#{{{word}}}", f"<%= ENV['{word.upper()}'] %>", f"@@{word.upper()}@@",
+                           f"{{{word}}}", f"__{word.upper()}__", f"secrets.{word.upper()}_2"])
+    if "'" in value:
+        places = [p for p in places if p.__name__ in ("yaml_settings", "xml_settings", "python_client")] or places
+    path, text = chance.choice([p for p in places if p not in BARE or True])(Site(chance, word.split("_")))
+    return path, text, value
+
+
+def identifier(chance, places):
+    a, b = thing(chance), chance.choice(VERBS)
+    word = chance.choice(SECRET_WORDS)
+    value = chance.choice([camel([a, *word.split("_")]), snake([b, a, *word.split("_")]), pascal([a, b, "token"]),
+                           f"{a}.{camel(word.split('_'))}.v2", upper([a, *word.split("_")]), f"{a}-{kebab(word.split('_'))}-2",
+                           f"{a}_{b}_field", f"auth.{a}.{b}", f"{pascal([a, b])}Provider", f"{a}/{b}/{word}"])
+    return named(chance, places, [word, f"{word}_field", f"{a}_{word}"], value)
+
+
+def translation(chance, places):
+    language = chance.choice(["de", "fr", "es", "it", "pl", "sv"])
+    word = chance.choice(["Passwort", "Contraseña", "Mot de passe", "Kennwort zurücksetzen", "Hasło", "Lösenord", "Enter your password",
+                          "Jeton d'accès", "Parola d'ordine", "Geheimnis", "Token abgelaufen", "Password must be 8 characters"])
+    key = chance.choice(["password", "token", "secret", "passwordConfirm", "apiKey", "resetPassword"])
+    path = chance.choice([f"locales/{language}.json", f"src/ui/{thing(chance)}.js", f"i18n/{language}/login.json", f"web/labels_{language}.ts"])
+    return path, f'{{\n  "login": "Login",\n  "{key}": "{VALUE}",\n  "cancel": "X"\n}}\n', word
+
+
+def code_type(chance, places):
+    word = chance.choice(SECRET_WORDS)
+    value = chance.choice(["String", "Option<String>", "str | None", "SecretString", "std::string", "NSString *", "char[]", "[]byte",
+                           "Optional[str]", "z.string().min(8)", "types.StringType", "Buffer.from(raw)"])
+    path = chance.choice([f"src/{thing(chance)}.rs", f"src/{thing(chance)}.ts", f"{thing(chance)}/models.py", f"lib/{thing(chance)}.kt"])
+    return path, f"struct Login {{\n    user: String,\n    {word}: {VALUE},\n    limit: u32,\n}}\n", value
+
+
+def code_call(chance, places):
+    word = chance.choice(SECRET_WORDS)
+    a, b = thing(chance), chance.choice(VERBS)
+    value = chance.choice([f"get_{word}({a})", f"os.environ['{word.upper()}']", f"process.env.{word.upper()}", f"{a}.{b}_{word}(request, 32)",
+                           f"secrets.token_hex({chance.randint(16, 64)})", f"getpass.getpass('{word}: ')", f"config.{a}.{camel(word.split('_'))}",
+                           f"crypto.randomBytes({chance.randint(16, 64)}).toString('hex')", f"vault.read('{a}/{b}').{word}", f"{b}{pascal([a, 'key'])}(raw)",
+                           f"req.headers['x-{kebab(word.split('_'))}']", f"viper.GetString(\"{a}.{word}\")", f"var.{a}_{word}",
+                           f"data.aws_secretsmanager_secret_version.{a}.secret_string", f"self.{a}_{word}2", f"await {b}(user, 'utf8')"])
+    path = chance.choice([f"src/{a}.js", f"{a}/{b}.py", f"internal/{a}/{b}.go", f"infra/{a}.tf"])
+    return path, f"limit = {chance.randint(1, 99)}\n{word} = {VALUE}\nuser = load(limit)\n", value
+
+
+def sql_column(chance, places):
+    word = chance.choice(SECRET_WORDS)
+    value = chance.choice(["VARCHAR(255) NOT NULL", "character varying(128)", "TEXT DEFAULT NULL", "bytea NOT NULL", "nvarchar(64)"])
+    return f"db/migrate/{thing(chance)}.sql", f"CREATE TABLE {thing(chance)} (\n  id bigint PRIMARY KEY,\n  {word} {VALUE},\n  note text\n);\n", value
+
+
+def help_text(chance, places):
+    word = chance.choice(SECRET_WORDS)
+    value = chance.choice([f"{word.upper()} of the account, at least 12 characters", f"path of the file that holds the {word}", f"reads the {word} from stdin2",
+                           f"the {word} to send with each request (default: none)"])
+    return f"docs/{thing(chance)}.md", f"Usage:\n\n    {chance.choice(VERBS)} --{kebab(word.split('_'))}={word.upper()}\n\n`--{kebab(word.split('_'))}`: {VALUE}\n", value
+
+
+def password_hash(chance, places):
+    body = values.letters(chance, ALPHABET62 + "./", 53)
+    value = chance.choice([f"$2b$12${body}", f"$2y$10${body}", f"pbkdf2_sha256$260000${body[:12]}${body[12:44]}=", f"$6$rounds=5000${body[:8]}${body}",
+                           f"{{SSHA}}{body[:32]}", f"$argon2id$v=19$m=65536,t=3,p=4${body[:16]}${body[16:48]}", f"sha1${body[:5]}${hexes(chance, 40)}"])
+    path, text = chance.choice([p for p in places if p not in BARE])(Site(chance, chance.choice(["password", "admin_password", "user_passwd"]).split("_")))
+    return path, text, value
+
+
+def encrypted(chance, places):
+    body = base64.b64encode(chance.randbytes(48)).decode()
+    value = chance.choice([f"ENC[AES256_GCM,data:{body},iv:{body[:24]},tag:{body[24:48]},type:str]", f"ENC({body})", f"{{cipher}}{hexes(chance, 96)}",
+                           f"!vault |$ANSIBLE_VAULT;1.1;AES256", f"AgB{body}{body}", f"vault:v1:{body}"])
+    name = chance.choice(["encrypted_password", "sealed_token", "password_ciphertext", "encrypted_secret"])
+    path, text = chance.choice([p for p in places if p not in BARE])(Site(chance, name.split("_")))
+    return path, text, value
+
+
+def weak_in_test(chance, places):
+    """Found with low confidence: somebody may use it somewhere."""
+    word = chance.choice(["password", "admin_password", "user_password", "passwd", "secret", "db_password"])
+    path, text = chance.choice([p for p in places if p not in BARE])(Site(chance, word.split("_")))
+    path = chance.choice(["tests/", "spec/", "test/fixtures/", "examples/", "src/__tests__/", "docs/samples/", "testdata/"]) + path
+    return path, text, values.weak_password(chance)
+
+
+def assertion(chance, places):
+    value = values.weak_password(chance)
+    a = thing(chance)
+    text = chance.choice([f'assert check_password("{VALUE}", {a}.hash)', f"expect(validatePassword('{VALUE}')).toBe(false)",
+                          f'assertTrue(encoder.matches("{VALUE}", {a}.getPassword()))', f"login(user='{a}', password='{VALUE}')",
+                          f'form.fill("password", "{VALUE}")', f"assert.equal(token.value, '{VALUE}')"])
+    return chance.choice([f"tests/test_{a}.py", f"spec/{a}.spec.js", f"src/test/java/{a}/LoginTest.java"]), f"# {a}\n{text}\n", value
+
+
+# ---- values like secrets, under names that say that they are none ----
+
+def uuid_id(chance, places):
+    return named(chance, places, "request_id tenant_id trace_id order_uuid session_ref resource_id correlation_id client_id".split(), values.uuid4(chance))
+
+
+def commit(chance, places):
+    return named(chance, places, "commit revision git_sha source_ref build_commit parent_commit".split(), hexes(chance, 40))
+
+
+def checksum(chance, places):
+    return named(chance, places, "sha256 checksum md5 digest content_hash etag integrity fingerprint".split(),
+                 hexes(chance, chance.choice([32, 40, 64])))
+
+
+def public_value(chance, places):
+    value = values.key(chance)
+    return named(chance, places, "public_key publishable_key csrf_token next_token page_token nonce cursor_token idempotency_key token_hash".split(), value)
+
+
+def about_secret(chance, places):
+    a = thing(chance)
+    name, value = chance.choice([("token_url", f"https://{chance.choice(HOSTS)}/oauth2/v2.0/token"), ("secret_name", f"{a}-tls-2024"),
+                                 ("private_key_path", f"/etc/ssl/private/{a}-2.pem"), ("token_type", "urn:ietf:params:oauth:token-type:jwt"),
+                                 ("api_key_header", "X-Api-Key-V2"), ("password_file", f"/run/secrets/{a}_db2"), ("secret_id", f"arn-{a}-7x2k1"),
+                                 ("access_key_id", "LTAI" + values.letters(chance, ALPHABET62, 6)), ("token_format", "eyJhbGci"),
+                                 ("secret_ref", f"projects/{a}/secrets/db2"), ("password_policy", "min12-upper1-digit1"),
+                                 ("token_endpoint", f"https://{chance.choice(HOSTS)}/realms/{a}/token"), ("key_algorithm", "AES256-GCM-SIV2"),
+                                 ("secret_version", "v2024.11.03-a1b2"), ("token_expires_at", "2026-11-17T19:50:30Z")])
+    return named(chance, places, [name], value)
+
+
+def model_name(chance, places):
+    name = chance.choice(["tokenizer", "tokenizer_name", "token_classifier", "token_model"])
+    return named(chance, places, [name], chance.choice(["bert-base-uncased", "Wav2Vec2-Large-960h", "gpt2-medium-v2", "distilroberta-base-2"]))
+
+
+# ---- files of machines ----
+
+def lock_file(chance, places):
+    digest = base64.b64encode(chance.randbytes(64)).decode()
+    name = thing(chance)
+    kind = chance.randrange(4)
+    if kind == 0:
+        return "web/package-lock.json", f'"node_modules/{name}-token": {{\n  "version": "2.1.{chance.randint(0, 30)}",\n  "integrity": "sha512-{VALUE}"\n}}\n', digest
+    if kind == 1:
+        return "go.sum", f"github.com/acme/{name}-secret v1.{chance.randint(0, 30)}.0 h1:{VALUE}\n", base64.b64encode(chance.randbytes(32)).decode()
+    if kind == 2:
+        return "Cargo.lock", f'[[package]]\nname = "{name}-token"\nversion = "0.3.1"\nchecksum = "{VALUE}"\n', hexes(chance, 64)
+    return "poetry.lock", f'token = [\n    {{file = "{name}-2.0.tar.gz", hash = "sha256:{VALUE}"}},\n]\n', hexes(chance, 64)
+
+
+def minified(chance, places):
+    parts = []
+    for _ in range(30):
+        a, b, c = (chance.choice(LETTERS) for _ in range(3))
+        parts.append(chance.choice([f"function {a}{b}(t,e){{return t.{c}(e,{chance.randint(1, 99)})}}", f"var {a}={b}.token||{c}.password,{c}{a}=!0;",
+                                    f"{a}.secret={b}.get(\"{a}{c}{chance.randint(1, 99)}\"),", f"e.password=t.password;"]))
+    return f"static/{thing(chance)}.min.js", "".join(parts) + VALUE + "\n", "t.apiKey=r(n(417)),o.token=s.d7"
+
+
+def source_map(chance, places):
+    value = ",".join(values.letters(chance, "ACEGIKMOQSUWYacegikmoqsuw", chance.choice([4, 5, 8])) for _ in range(30))
+    return f"dist/{thing(chance)}.js.map", json.dumps({"version": 3, "sources": ["token.ts", "password.ts"], "mappings": "@"}).replace("@", VALUE), value
+
+
+def data_uri(chance, places):
+    value = base64.b64encode(chance.randbytes(160)).decode()
+    word = chance.choice(["token-icon", "key", "secret-badge", "password-eye"])
+    return f"web/{thing(chance)}.css", f".{word} {{\n  background: url(data:image/png;base64,{VALUE});\n}}\n", value
+
+
+def certificate(chance, places):
+    label = chance.choice(["CERTIFICATE", "PUBLIC KEY", "RSA PUBLIC KEY", "CERTIFICATE REQUEST", "X509 CRL", "DH PARAMETERS"])
+    return f"certs/{thing(chance)}.pem", f"{VALUE}\n", values.pem(chance, label)
+
+
+def ssh_public(chance, places):
+    value = base64.b64encode(b"\0\0\0\x07ssh-rsa" + chance.randbytes(260)).decode()
+    return f"home/{thing(chance)}/authorized_keys", f"ssh-rsa {VALUE} {thing(chance)}@{chance.choice(HOSTS)}\n", value
+
+
+def test_vector(chance, places):
+    name = chance.choice(["plaintext", "ciphertext", "expected_mac", "input", "iv", "digest", "tag", "aad"])
+    return f"crypto/testdata/{thing(chance)}_vectors.txt", f"Count = {chance.randint(0, 99)}\nLen = 256\n{name} = {VALUE}\n", hexes(chance, 64)
+
+
+def url_plain(chance, places):
+    a = thing(chance)
+    value = chance.choice([f"https://{chance.choice(HOSTS)}:8443/{a}/token?page=2", f"postgres://{chance.choice(HOSTS)}:5432/{a}", f"redis://:@{chance.choice(HOSTS)}:6379/0",
+                           f"mongodb://a.{a}.lan:27017,b.{a}.lan:27018/{a}?replicaSet=rs0", f"http://user:password@{chance.choice(HOSTS)}/{a}",
+                           f"amqp://guest:guest@{chance.choice(HOSTS)}:5672/", f"https://${{USER}}:${{PASS}}@{chance.choice(HOSTS)}/{a}.git", f"ssh://git@{chance.choice(HOSTS)}:7999/{a}.git"])
+    path, text = chance.choice([p for p in places if p not in BARE])(Site(chance, chance.choice(["service_url", "database_url", "endpoint", "redis_url"]).split("_")))
+    return path, text, value
+
+
+def log_ids(chance, places):
+    a = thing(chance)
+    value = chance.choice([hexes(chance, 32), values.uuid4(chance), values.mixed(chance, ALPHABET62, 22)])
+    name = chance.choice(["request_id", "trace", "span", "session", "etag", "X-Amz-Cf-Id", "x-request-id", "job"])
+    return f"var/log/{a}.log", f"2026-02-11T10:00:01Z INFO {a} token refreshed {name}={VALUE} took=41ms\n", value
+
+
+def asset_hash(chance, places):
+    value = f"{thing(chance)}.{hexes(chance, 20)}.chunk.js"
+    return f"public/asset-manifest.json", f'{{\n  "files": {{\n    "token.js": "/static/js/{VALUE}"\n  }}\n}}\n', value
+
+
+def resource_id(chance, places):
+    value = chance.choice([f"arn:aws:secretsmanager:eu-west-1:{values.letters(chance, DIGITS, 12)}:secret:{thing(chance)}-{values.letters(chance, ALPHABET62, 6)}",
+                           f"vpc-0{hexes(chance, 16)}", f"subnet-0{hexes(chance, 16)}", f"i-0{hexes(chance, 16)}", f"{values.letters(chance, DIGITS, 12)}.dkr.ecr.eu-west-1.amazonaws.com/{thing(chance)}"])
+    path, text = chance.choice([p for p in places if p not in BARE])(Site(chance, chance.choice(["secret_arn", "vpc", "subnet", "instance", "repository"]).split("_")))
+    return path, text, value
+
+
+# ---- of the held-out part only ----
+
+def regular_expression(chance, places):
+    value = chance.choice([r"^(?=.*[A-Z])(?=.*\d)[A-Za-z\d]{8,64}$", r"[A-Za-z0-9_-]{20,64}", r"(?i)token[:=]\s*(\S+)", r"^sk_[a-z]{4}_[A-Za-z0-9]{24}$"])
+    word = chance.choice(["passwordPattern", "tokenRegex", "SECRET_RE", "apiKeyPattern"])
+    return f"src/{thing(chance)}/rules.ts", f"export const {word} = /{VALUE}/;\n", value
+
+
+def kubernetes_ref(chance, places):
+    value = chance.choice([f"{thing(chance)}-credentials-v2", f"{thing(chance)}-db-7f9c"])
+    return f"k8s/{thing(chance)}.yaml", f"env:\n  - name: DB_PASSWORD\n    valueFrom:\n      secretKeyRef:\n        name: {VALUE}\n        key: password\n", value
+
+
+def enum_value(chance, places):
+    value = chance.choice(["token_expired_v2", "INVALID_PASSWORD_RESET_2", "api-key-revoked-403", "secret.rotation.scheduled", "AccessTokenV2Claims"])
+    word = chance.choice(["TOKEN_EXPIRED", "PASSWORD_RESET", "API_KEY_REVOKED", "SECRET_ROTATION"])
+    return f"src/{thing(chance)}/Events.java", f"public enum Events {{\n    {word}(\"{VALUE}\"),\n    OTHER(\"x\");\n}}\n", value
+
+
+def css_class(chance, places):
+    value = f"{thing(chance)}__password--visible_{values.letters(chance, ALPHABET62, 5)}"
+    return f"web/{thing(chance)}.module.css.d.ts", f"export const password: \"{VALUE}\";\n", value
+
+
+def graphql_hash(chance, places):
+    return f"src/{thing(chance)}.graphql.js", f'export const document = {{ kind: "Token", hash: "{VALUE}" }};\n', hexes(chance, 64)
+
+
+def base64_text(chance, places):
+    value = base64.b64encode((" ".join(chance.choice(values.WORDS) for _ in range(9))).encode()).decode()
+    return f"fixtures/{thing(chance)}.json", f'{{\n  "body": "{VALUE}",\n  "encoding": "base64"\n}}\n', value
+
+
+def svg_path(chance, places):
+    value = "".join(chance.choice("MLHVCZ") + f"{chance.randint(0, 99)}.{chance.randint(0, 99)} " for _ in range(20)).strip()
+    return f"icons/token-{thing(chance)}.svg", f'<svg viewBox="0 0 24 24"><title>password</title><path d="{VALUE}"/></svg>\n', value
+
+
+def docker_digest(chance, places):
+    return f"{thing(chance)}/Dockerfile", f"FROM registry.corp.lan/token-{thing(chance)}:1.2@sha256:{VALUE}\nENV SECRET_BACKEND=vault\n", hexes(chance, 64)
+
+
+def css_minified(chance, places):
+    value = "".join(f".{values.letters(chance, LETTERS, 3)}{{color:#{hexes(chance, 6)}}}" for _ in range(12))
+    return f"static/{thing(chance)}.min.css", f".password{{display:none}}{VALUE}\n", value
+
+
+def changelog(chance, places):
+    value = f"{hexes(chance, 40)}"
+    return "CHANGELOG.md", f"- token refresh no longer races ([commit](https://git.corp.lan/x/commit/{VALUE}))\n", value
+
+
+KINDS = [placeholder, template, identifier, translation, code_type, code_call, sql_column, help_text, password_hash, encrypted, weak_in_test,
+         assertion, uuid_id, commit, checksum, public_value, about_secret, model_name, lock_file, minified, source_map, data_uri, certificate,
+         ssh_public, test_vector, url_plain, log_ids, asset_hash, resource_id]
+HELD_KINDS = [regular_expression, kubernetes_ref, enum_value, css_class, graphql_hash, base64_text, svg_path, docker_digest, css_minified,
+              changelog]
+
+
+def draw(chance, is_held):
+    kind = chance.choice(KINDS + HELD_KINDS if is_held else KINDS)
+    places = TRAINED + HELD_PLACES if is_held else TRAINED
+    path, text, value = kind(chance, places)
+    return kind.__name__.replace("_", "-"), path, text, value
