@@ -106,37 +106,38 @@ static void print_text(const struct ts_txn_result *result) {
     printf("%s%s\n%s\n", result->place_count > 0 ? ") " : "", result->sqlstate, waterfall);
 }
 
-/* No store was asked: the answer in the form of every other, so that a script reads one form only. */
-static void print_refusal(const struct cli_arguments *arguments, enum ts_store_result reason,
-                          const char *sqlstate, const char *text) {
+/* No transaction was begun: the answer in the form of every other, so that a script reads one form only. Without a store's
+ * own error it says what standard error does. */
+static void print_refusal(enum cli_exit status, const struct ts_store_error *error) {
+    static const char verb[] = "txn: ";
     static struct ts_txn_result result;
-    if (!arguments->values[CLUSTER_JSON])
-        return;
-    result = (struct ts_txn_result){.outcome = TS_TXN_REFUSED, .op = SIZE_MAX, .reason = reason};
-    snprintf(result.sqlstate, sizeof result.sqlstate, "%s", sqlstate);
+    const char *text = error->text;
+    result = (struct ts_txn_result){.outcome = TS_TXN_REFUSED, .op = SIZE_MAX, .reason = error->result};
+    if (error->result == TS_STORE_OK) {
+        result.reason = status == CLI_EXIT_USAGE ? TS_STORE_BAD_USAGE : TS_STORE_FAILED;
+        text = cli__last_complaint();
+        text += strncmp(text, verb, strlen(verb)) == 0 ? strlen(verb) : 0;
+    }
+    snprintf(result.sqlstate, sizeof result.sqlstate, "%s",
+             error->sqlstate[0] ? error->sqlstate : ts_store_result_sqlstate(result.reason));
     snprintf(result.text, sizeof result.text, "%s", text);
     print_json(&result, &(struct cli_ops){0});
 }
 
-static enum cli_exit open_cluster(const struct cli_arguments *arguments, struct ts_txn_config *ret_config,
-                                  struct ts_cluster **ret_cluster) {
-    struct ts_store_error error = {.result = TS_STORE_OK};
-    enum cli_exit status =
-        cli__cluster_open("txn", arguments, CLUSTER_NEED_OPEN, ret_config, ret_cluster, &error);
-    if (status != CLI_EXIT_DONE && error.result != TS_STORE_OK)
-        print_refusal(arguments, error.result, error.sqlstate, error.text);
-    return status;
+static enum cli_exit open_coordinator(struct ts_cluster *cluster, const struct ts_txn_config *config,
+                                      struct ts_coordinator **ret_coordinator,
+                                      struct ts_store_error *ret_error) {
+    struct ts_txn_error_detail detail;
+    if (ts_coordinator_open(cluster, config, ret_coordinator, &detail) == TS_TXN_ERROR_OK)
+        return CLI_EXIT_DONE;
+    ret_error->result = detail.reason;
+    memcpy(ret_error->sqlstate, detail.sqlstate, sizeof ret_error->sqlstate);
+    memcpy(ret_error->text, detail.text, sizeof ret_error->text);
+    return cli__complain(CLI_EXIT_INFRASTRUCTURE, "txn: %s", detail.text);
 }
 
-static enum cli_exit run_transaction(const struct cli_arguments *arguments, struct ts_cluster *cluster,
-                                     const struct ts_txn_config *config, const struct cli_ops *ops) {
-    struct ts_coordinator *coordinator = NULL;
-    struct ts_txn_error_detail detail;
-    if (ts_coordinator_open(cluster, config, &coordinator, &detail) != TS_TXN_ERROR_OK) {
-        print_refusal(arguments, detail.reason == TS_STORE_OK ? TS_STORE_FAILED : detail.reason,
-                      detail.sqlstate[0] ? detail.sqlstate : "58000", detail.text);
-        return cli__complain(CLI_EXIT_INFRASTRUCTURE, "txn: %s", detail.text);
-    }
+static enum cli_exit run_transaction(const struct cli_arguments *arguments,
+                                     struct ts_coordinator *coordinator, const struct cli_ops *ops) {
     static struct ts_txn_result result;
     struct ts_txn_options options = {.record = arguments->values[TXN_RECORD] != NULL};
     ts_txn_run(coordinator, ops->ops, ops->count, &options, &result);
@@ -162,13 +163,21 @@ static enum cli_exit run_txn(const struct cli_arguments *arguments) {
     struct ts_txn_config config;
     struct cli_ops ops = {0};
     struct ts_cluster *cluster = NULL;
+    struct ts_coordinator *coordinator = NULL;
+    struct ts_store_error error = {.result = TS_STORE_OK};
     enum cli_exit status = cli__metrics_check("txn", arguments->values[TXN_METRICS]);
     if (status == CLI_EXIT_DONE)
         status = cli__ops_read("txn", stdin, &ops);
     if (status == CLI_EXIT_DONE)
-        status = open_cluster(arguments, &config, &cluster);
+        status = cli__cluster_open("txn", arguments, CLUSTER_NEED_OPEN, &config, &cluster, &error);
     if (status == CLI_EXIT_DONE)
-        status = run_transaction(arguments, cluster, &config, &ops);
+        status = open_coordinator(cluster, &config, &coordinator, &error);
+    if (status == CLI_EXIT_DONE) {
+        status = run_transaction(arguments, coordinator, &ops);
+    } else if (arguments->values[CLUSTER_JSON]) {
+        print_refusal(status, &error);
+        status = cli__finish_stdout(status);
+    }
     ts_cluster_close(cluster);
     cli__ops_release(&ops);
     return status;
@@ -204,8 +213,9 @@ const struct cli_verb cli__verb_txn = {
         "hexadecimal digits. A key is written at most once.\n\nThe outcome 'unknown' (status 5) means "
         "that the transaction may have been committed; if it was run with --record, 'turnstone txn status "
         "ID' shows its outcome. The exit status is that of the transaction, even if its report or the "
-        "metrics cannot be written: after a commit it is 0, with a message on standard error. Keys that "
-        "begin with a zero byte are reserved.",
+        "metrics cannot be written: after a commit it is 0, with a message on standard error. With --json "
+        "the answer is on standard output in every case, also if the operations or the settings are "
+        "wrong. Keys that begin with a zero byte are reserved.",
     .options = txn_options,
     .option_count = sizeof txn_options / sizeof txn_options[0],
     .variables = cli__cluster_variables,

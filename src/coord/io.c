@@ -29,6 +29,9 @@ static void wait_for_all(struct ts_coord_call *calls, size_t count) {
 
 static void run_calls(void *context, struct ts_coord_call *calls, size_t count) {
     struct coord__cluster_io *own = context;
+    /* Everything that writes is a transaction, with its limits, retries and metrics. */
+    for (size_t i = 0; i < count; i++)
+        ts_assert(calls[i].call.kind == TS_CALL_READ || calls[i].call.kind == TS_CALL_SCAN);
     const uint64_t deadline_ns = ts_clock_monotonic_ns() + own->call_timeout_us * 1000;
     if (count == 1) {
         calls->call.deadline_ns = deadline_ns;

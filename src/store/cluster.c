@@ -348,7 +348,7 @@ static enum ts_store_result compare_for_init(const struct ts_cluster *cluster, c
         if (strcmp(meta->routing, routing) != 0)
             return store__error(
                 ret_error, TS_STORE_FOREIGN, SIZE_MAX,
-                "%.100s was initialised with the routing %.60s, which cannot change; leave out --strategy",
+                "%.100s was initialised with the routing %.60s, which cannot change; keep that routing",
                 name_of(cluster, i), meta->routing);
     }
     for (size_t i = 0; some_open && some_absent && i < cluster->count; i++)

@@ -157,7 +157,7 @@ static struct node *set(struct memory_backend *backend, struct ts_bytes key, str
     return fresh;
 }
 
-static void *view_open(struct store__backend *head) {
+static void *view_open_and_lock(struct store__backend *head) {
     struct memory_backend *backend = (struct memory_backend *)head;
     pthread_rwlock_rdlock(&backend->lock);
     return backend;
@@ -332,7 +332,7 @@ static void close_backend(struct store__backend *head) {
 }
 
 static const struct store__backend_ops ops = {
-    .view_open = view_open,
+    .view_open = view_open_and_lock,
     .view_close = view_close,
     .get = get,
     .let_go = let_go,

@@ -167,9 +167,14 @@ static void count(struct ts_txn_settled *counts, const struct txn__resolve *reso
     }
 }
 
+/* Whether every coordinator that is registered there died with the process that had the store open before. */
+static bool inherits(const struct txn__settle *settle, uint32_t place) {
+    return settle->inherits && ts_cluster_store(settle->cluster, place)->is_exclusive;
+}
+
 /* Whether whoever is registered there is fenced, dead or not as its heartbeat goes. */
 static bool fences(const struct txn__settle *settle, uint32_t place) {
-    return settle->fence_all || (settle->inherits && ts_cluster_store(settle->cluster, place)->is_exclusive);
+    return settle->fence_all || inherits(settle, place);
 }
 
 static void settle_promises_of(struct txn__settle *settle, uint32_t place) {
@@ -273,11 +278,19 @@ static bool remove_decisions(struct txn__settle *settle, uint32_t decider, const
     return none_left;
 }
 
-/* A fence mark behind which nothing is left, and which is so old that no message of its coordinator can still
- * be on its way: a registration is sent once and its sender waits for seconds. */
+/* Whether a registration of the fenced coordinator can no longer arrive. It is sent once and its sender waits for seconds;
+ * to a store of one process it is not sent at all, because the coordinator died with the process that had the store open. */
+static bool nothing_is_on_its_way(const struct txn__settle *settle, uint32_t place,
+                                  const struct txn__registration *registration, uint64_t now_ms) {
+    if (inherits(settle, place))
+        return true;
+    return now_ms >= registration->fenced_at_ms && now_ms - registration->fenced_at_ms >= FENCE_MARK_KEPT_MS;
+}
+
+/* A fence mark behind which nothing is left. */
 static void forget_fence(struct txn__settle *settle, uint32_t place, const struct ts_row *row,
                          const struct txn__registration *registration, uint64_t now_ms) {
-    if (now_ms < registration->fenced_at_ms || now_ms - registration->fenced_at_ms < FENCE_MARK_KEPT_MS)
+    if (!nothing_is_on_its_way(settle, place, registration, now_ms))
         return;
     struct ts_op ops[2] = {{.kind = TS_OP_CHECK, .key = row->key, .version = row->version},
                            {.kind = TS_OP_DEL, .key = row->key}};

@@ -92,6 +92,12 @@ def an_answer_in_json_comes_in_every_case():
         equal((result.status, said["outcome"], said["reason"], said["id"]), (6, "refused", "unavailable", ""))
         holds("cannot be reached" in said["text"] and said["text"] in result.err, result)
         server.resume()
+        for wrong, words, stdin in (("line 1", [], "{"), ("no operations", [], ""), ("timeouts.nothing", ["--set", "timeouts.nothing=1"], adds("k")),
+                                    ("cannot write the metrics", ["--metrics", "no/such/file"], adds("k"))):
+            result = run("txn", "--json", "--cluster", urls, *words, stdin=stdin)
+            said = json.loads(result.out)
+            equal((result.status, said["outcome"], said["reason"], said["sqlstate"]), (2, "refused", "bad usage", "F0000"), str(result))
+            holds(wrong in said["text"] and said["text"] in result.err, result)
 
 
 @test
@@ -115,6 +121,8 @@ def what_a_killed_process_has_left_in_directories_is_settled_by_the_next_at_once
             equal(json.loads(run("store", "get", key, "--json", "--cluster", urls).out)["value"], str(value), point)
         status = json.loads(run("store", "status", "--json", "--cluster", urls).out)
         equal(status["promises"], [], point)
+        # Nothing of whoever is dead can still arrive in its directories: the marks that would shut it out do not pile up.
+        equal([store["fence_marks"] for store in status["stores"]], [0, 0, 0], f"{point}: {status}")
 
 
 main()

@@ -51,7 +51,7 @@ def init_again_changes_nothing():
     put(cluster, a="1")
     equal(init(cluster), made)
     holds("1" in run("store", "get", "--cluster", cluster, "a").out, "the value is still there")
-    complains(6, ["routing xxh64", "leave out --strategy"], "store", "init", "--cluster", cluster, "--strategy", "jump")
+    complains(6, ["routing xxh64", "keep that routing"], "store", "init", "--cluster", cluster, "--strategy", "jump")
 
 
 @test

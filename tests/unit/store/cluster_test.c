@@ -134,7 +134,7 @@ static void init_again_changes_nothing(void **state) {
     assert_memory_equal(ts_cluster_meta(second, 1)->secret, secret, sizeof secret);
     ts_cluster_close(second);
     refused(init("ab", "xxh64", &cluster, &error), &error, TS_STORE_FOREIGN, "jump");
-    assert_non_null(strstr(error.text, "leave out --strategy"));
+    assert_non_null(strstr(error.text, "keep that routing"));
 }
 
 static void without_a_routing_init_goes_by_what_is_remembered(void **state) {
