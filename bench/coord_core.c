@@ -10,8 +10,8 @@
 #include "base/assert.h"
 #include "base/blake3.h"
 #include "base/number.h"
-#include "coord/scratch.h"
-#include "coord/shard_step.h"
+#include "coord/core/scratch.h"
+#include "coord/core/shard_step.h"
 
 #include <inttypes.h>
 #include <stdio.h>

@@ -9,7 +9,7 @@
 #include "base/prng.h"
 #include "loop.h"
 #include "os/clock.h"
-#include "store/cluster.h"
+#include "store/cluster/cluster.h"
 #include "turnstone/txn.h"
 
 #include <stdio.h>

@@ -17,7 +17,7 @@
  * databases must have been initialised by 'turnstone store init'.
  */
 #include "loop.h"
-#include "postgres.h"
+#include "store/postgres/postgres.h"
 
 #include "base/bytes.h"
 #include "base/endian.h"

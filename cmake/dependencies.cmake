@@ -22,7 +22,7 @@ target_include_directories(ts_rocksdb SYSTEM INTERFACE ${rocksdb_include})
 target_link_libraries(ts_rocksdb INTERFACE ${rocksdb_library})
 
 # ts_late_library(NAME SHARED-LIBRARY TARGET): ts_NAME_late is the headers of TARGET without its library, which is loaded
-# when it is needed (src/store/library.h). NAME_late_definitions say which to load: the one that was found here, by its
+# when it is needed (src/store/contract/library.h). NAME_late_definitions say which to load: the one that was found here, by its
 # SONAME, so that the ABI is that of the headers; and the package that has it, by the way Debian names them.
 function(ts_late_library name library target)
     execute_process(COMMAND ${CMAKE_OBJDUMP} -p ${library} OUTPUT_VARIABLE headers ERROR_QUIET)

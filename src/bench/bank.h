@@ -16,7 +16,7 @@
 #define TS_BENCH_BANK_H
 
 #include "base/prng.h"
-#include "store/cluster.h"
+#include "store/cluster/cluster.h"
 #include "turnstone/txn.h"
 
 #include <stdbool.h>

@@ -1,6 +1,6 @@
 #include "bench/coord.h"
 
-#include "coord/session.h"
+#include "coord/driver/session.h"
 #include "os/clock.h"
 
 #include <pthread.h>

@@ -11,7 +11,7 @@
 #define TS_BENCH_COORD_H
 
 #include "base/hist.h"
-#include "coord/coord.h"
+#include "coord/driver/coord.h"
 
 #include <stdbool.h>
 #include <stdint.h>

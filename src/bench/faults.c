@@ -1,6 +1,6 @@
 #include "bench/faults.h"
 
-#include "store/fault.h"
+#include "store/decorators/fault.h"
 
 static const uint32_t changes = TS_FAULT_CALL(TS_CALL_APPLY) | TS_FAULT_CALL(TS_CALL_PREPARE) |
                                 TS_FAULT_CALL(TS_CALL_COMMIT) | TS_FAULT_CALL(TS_CALL_ABORT);

@@ -15,8 +15,8 @@
 #ifndef TS_BENCH_FAULTS_H
 #define TS_BENCH_FAULTS_H
 
-#include "store/engine.h"
-#include "txn/txn_config.h"
+#include "store/contract/engine.h"
+#include "txn/guard/txn_config.h"
 
 #include <stdbool.h>
 #include <stdint.h>

@@ -8,7 +8,7 @@
 #ifndef TS_BENCH_KEYS_H
 #define TS_BENCH_KEYS_H
 
-#include "store/cluster.h"
+#include "store/cluster/cluster.h"
 
 #include <stdbool.h>
 #include <stddef.h>

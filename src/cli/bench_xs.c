@@ -15,8 +15,9 @@
 #include "base/number.h"
 #include "bench/run.h"
 #include "os/clock.h"
-#include "store/fault.h"
-#include "txn/retry.h"
+#include "store/cluster/open.h"
+#include "store/decorators/fault.h"
+#include "txn/guard/retry.h"
 
 #include <stdio.h>
 #include <stdlib.h>

@@ -6,8 +6,8 @@
 
 #include "verb.h"
 
-#include "store/cluster.h"
-#include "txn/txn_config.h"
+#include "store/cluster/cluster.h"
+#include "txn/guard/txn_config.h"
 
 /* These stand first in the option table of such a verb. */
 enum { CLUSTER_URLS, CLUSTER_WAIT, CLUSTER_JSON, CLUSTER_CONFIG, CLUSTER_SET, CLUSTER_OPTIONS };

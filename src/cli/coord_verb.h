@@ -11,7 +11,7 @@
 #include "cluster_option.h"
 #include "verb.h"
 
-#include "coord/coord.h"
+#include "coord/driver/coord.h"
 #include "os/out.h"
 
 /* These stand first in the option table of such a verb. */

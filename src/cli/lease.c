@@ -9,7 +9,7 @@
 #include "verbs.h"
 
 #include "base/bytes.h"
-#include "coord/lease_token.h"
+#include "coord/core/lease_token.h"
 
 #include <stdlib.h>
 #include <string.h>

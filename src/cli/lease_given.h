@@ -7,7 +7,7 @@
 
 #include "cluster_option.h"
 
-#include "coord/lease_token.h"
+#include "coord/core/lease_token.h"
 
 /* Longer than any lease. */
 enum { CLI_LEASE_SIZE = 2 * TS_LEASE_TOKEN_SIZE };

@@ -11,7 +11,7 @@
 
 #include "exit_status.h"
 
-#include "coord/hash.h"
+#include "coord/core/hash.h"
 
 /* Zero-initialise it; release it. */
 struct cli_shards {

@@ -6,7 +6,7 @@
 #include "verbs.h"
 
 #include "base/number.h"
-#include "coord/error.h"
+#include "coord/core/error.h"
 #include "os/clock.h"
 #include "sim/sim.h"
 

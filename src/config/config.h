@@ -11,7 +11,7 @@
 
 #include "os/out.h"
 #include "turnstone/config.h"
-#include "txn/txn_config.h"
+#include "txn/guard/txn_config.h"
 
 #include <stdbool.h>
 #include <stddef.h>

@@ -6,7 +6,7 @@
 #include "base/hash64.h"
 #include "base/number.h"
 #include "check.h"
-#include "coord/claim.h"
+#include "coord/core/claim.h"
 
 #include <stdlib.h>
 #include <string.h>

@@ -9,7 +9,7 @@
 #ifndef TS_SIM_SIM_H
 #define TS_SIM_SIM_H
 
-#include "coord/plant.h"
+#include "coord/core/plant.h"
 
 #include <stdbool.h>
 #include <stddef.h>

@@ -14,14 +14,14 @@
 #define TS_SIM_WORLD_H
 
 #include "base/prng.h"
-#include "coord/coord.h"
-#include "coord/session.h"
+#include "coord/driver/coord.h"
+#include "coord/driver/session.h"
 #include "fiber.h"
 #include "sim/sim.h"
-#include "store/fault.h"
-#include "store/memory.h"
-#include "store/open.h"
-#include "txn/virtual.h"
+#include "store/contract/engine.h"
+#include "store/decorators/fault.h"
+#include "store/local/memory.h"
+#include "txn/virtual/virtual.h"
 
 enum {
     SIM_CALL_TIMEOUT_MS = 400, /* of a call, and of its wait for a lock */

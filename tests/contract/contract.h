@@ -10,7 +10,7 @@
 #define TS_TESTS_CONTRACT_CONTRACT_H
 
 #include "base/bytes.h"
-#include "store/open.h"
+#include "store/contract/engine.h"
 #include "support/cmocka.h"
 
 /* A place is where a store keeps its contents: an object in memory, a directory, a database. */

@@ -3,7 +3,7 @@
 #define TS_TESTS_CONTRACT_DECORATED_H
 
 #include "contract.h"
-#include "store/memory.h"
+#include "store/local/memory.h"
 
 static inline void *decorated_set_up(void) {
     struct ts_memory *memory = ts_memory_new("memory:", NULL);

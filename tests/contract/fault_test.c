@@ -1,5 +1,5 @@
 #include "decorated.h"
-#include "store/fault.h"
+#include "store/decorators/fault.h"
 
 static struct ts_store *open_without_faults(void *place) {
     struct ts_store *store = ts_fault_new(decorated_inside(place), 1);

@@ -2,6 +2,7 @@
 #include "contract.h"
 
 #include "base/number.h"
+#include "store/cluster/open.h"
 
 #include <stdio.h>
 #include <stdlib.h>

@@ -1,6 +1,6 @@
 #include "contract.h"
 
-#include "store/memory.h"
+#include "store/local/memory.h"
 
 static void *set_up(void) {
     struct ts_memory *memory = ts_memory_new("memory:", NULL);

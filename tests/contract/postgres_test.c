@@ -3,7 +3,8 @@
  * cluster yet: it has its tables and no meta record.
  */
 #include "contract.h"
-#include "postgres.h"
+#include "store/cluster/open.h"
+#include "store/postgres/postgres.h"
 #include "support/pg.h"
 
 #include <stdio.h>

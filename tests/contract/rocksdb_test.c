@@ -1,4 +1,5 @@
 #include "contract.h"
+#include "store/cluster/open.h"
 
 #include <stdio.h>
 #include <stdlib.h>

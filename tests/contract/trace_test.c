@@ -1,5 +1,5 @@
 #include "decorated.h"
-#include "store/trace.h"
+#include "store/decorators/trace.h"
 
 #include <string.h>
 

@@ -1,8 +1,8 @@
 #!/usr/bin/env python3
 """coord_planted_test.py ROOT BUILD: the tables of coordination errors do not compile when they are changed by halves.
 
-Each test compiles a copy of one source file of src/coord, with the very command of the build, against a copy of
-src/coord/error.h and its tables with a planted change, and sees the compiler refuse it for that reason.
+Each test compiles a copy of one source file of src/coord/core, with the very command of the build, against a copy of
+src/coord/core/error.h and its tables with a planted change, and sees the compiler refuse it for that reason.
 """
 import json
 import os
@@ -24,7 +24,7 @@ def read(path):
         return file.read()
 
 
-HEADERS = {"coord/error.h": "src/coord/error.h", "turnstone/coord_types.h": "include/turnstone/coord_types.h"}
+HEADERS = {"coord/core/error.h": "src/coord/core/error.h", "turnstone/coord_types.h": "include/turnstone/coord_types.h"}
 BETWEEN = "/* the next header */\n"
 
 
@@ -34,8 +34,8 @@ def tables():
 
 
 def compiled(name, headers, source_tail=""):
-    """Compiles src/coord/NAME, with source_tail after it, against these tables(); tests run in a folder of their own."""
-    source = os.path.join(ROOT, "src", "coord", name)
+    """Compiles src/coord/core/NAME, with source_tail after it, against these tables(); tests run in a folder of their own."""
+    source = os.path.join(ROOT, "src", "coord", "core", name)
     with open(os.path.join(BUILD, "compile_commands.json")) as file:
         command = next(entry["command"] for entry in json.load(file) if entry["file"] == source)
     for path, text in zip(HEADERS, headers.split(BETWEEN)):
@@ -43,7 +43,7 @@ def compiled(name, headers, source_tail=""):
         with open(path, "w") as file:
             file.write(text)
     with open("planted.c", "w") as file:
-        file.write(read("src/coord/" + name) + source_tail)
+        file.write(read("src/coord/core/" + name) + source_tail)
     words = shlex.split(command)
     output = words.index("-o")
     del words[output:output + 2]

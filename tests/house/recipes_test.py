@@ -71,7 +71,10 @@ def put(path, content):
     if content is None:
         if os.path.exists(path):
             os.remove(path)
+            if not os.listdir(os.path.dirname(path)):
+                os.rmdir(os.path.dirname(path))
         return
+    os.makedirs(os.path.dirname(path), exist_ok=True)
     with open(path, "w") as file:
         file.write(content)
 
@@ -115,21 +118,32 @@ def a_store_engine():
     function = ("enum ts_store_result store__planted_open(const struct store_url *url, const struct ts_store_options *options,\n"
                 "    struct ts_store **ret_store, struct ts_store_error *ret_error)")
     changes = {
-        "src/store/planted.h": '#ifndef TS_STORE_PLANTED_H\n#define TS_STORE_PLANTED_H\n\n#include "store/open.h"\n'
-                               f'#include "url.h"\n\n{function};\n\n#endif\n',
-        "src/store/planted.c": f'#include "planted.h"\n#include "store/memory.h"\n\n{function} {{\n    (void)ret_error;\n'
-                               "    *ret_store = ts_memory_open_new(url->name, options->clock);\n"
-                               "    return *ret_store == NULL ? TS_STORE_FAILED : TS_STORE_OK;\n}\n",
-        "src/store/CMakeLists.txt": behind("src/store/CMakeLists.txt", "        past.c\n", "        planted.c\n"),
-        "src/store/README.md": behind("src/store/README.md", "`memory.h`", ", `planted.h`"),
-        "src/store/url.h": instead("src/store/url.h", ("STORE_URL_POSTGRES }", "STORE_URL_POSTGRES, STORE_URL_PLANTED }")),
-        "src/store/url.c": instead("src/store/url.c", ('FORMS "memory:,', 'FORMS "memory:, planted:,'),
-                                   ('schemes[] = {', 'schemes[] = {{TS_BYTES_INIT("planted:"), STORE_URL_PLANTED}, '),
-                                   ("    case STORE_URL_MEMORY:\n", "    case STORE_URL_PLANTED:\n    case STORE_URL_MEMORY:\n")),
-        "src/store/open.c": instead("src/store/open.c", ('#include "local.h"\n', '#include "local.h"\n#include "planted.h"\n'),
-                                    ("    case STORE_URL_MEMORY:\n",
-                                     "    case STORE_URL_PLANTED:\n        result = store__planted_open(&parsed, options, ret_store, "
-                                     "ret_error);\n        break;\n    case STORE_URL_MEMORY:\n")),
+        "src/store/planted/planted.h": '#ifndef TS_STORE_PLANTED_PLANTED_H\n#define TS_STORE_PLANTED_PLANTED_H\n\n'
+                                       '#include "store/contract/url.h"\n#include "turnstone/cluster.h"\n\n'
+                                       f'{function};\n\n#endif\n',
+        "src/store/planted/planted.c": '#include "store/planted/planted.h"\n#include "store/local/memory.h"\n\n'
+                                       f'{function} {{\n    (void)ret_error;\n'
+                                       "    *ret_store = ts_memory_open_new(url->name, options->clock);\n"
+                                       "    return *ret_store == NULL ? TS_STORE_FAILED : TS_STORE_OK;\n}\n",
+        "src/store/planted/CMakeLists.txt": "ts_layer(store_planted SOURCES planted.c FAMILY planted.h DEPENDS base os "
+                                            "store_contract store_local)\n",
+        "src/store/planted/README.md": "# store/planted\n\n`planted.h`: a planted engine.\n",
+        "src/store/CMakeLists.txt": behind("src/store/CMakeLists.txt", "add_subdirectory(postgres)\n", "add_subdirectory(planted)\n"),
+        "src/store/README.md": behind("src/store/README.md", "[`postgres/`](postgres/README.md)", ", `planted/`"),
+        "src/store/contract/url.h": instead("src/store/contract/url.h",
+                                            ("STORE_URL_POSTGRES }", "STORE_URL_POSTGRES, STORE_URL_PLANTED }")),
+        "src/store/contract/url.c": instead("src/store/contract/url.c", ('FORMS "memory:,', 'FORMS "memory:, planted:,'),
+                                            ('schemes[] = {', 'schemes[] = {{TS_BYTES_INIT("planted:"), STORE_URL_PLANTED}, '),
+                                            ("    case STORE_URL_MEMORY:\n",
+                                             "    case STORE_URL_PLANTED:\n    case STORE_URL_MEMORY:\n")),
+        "src/store/cluster/CMakeLists.txt": instead("src/store/cluster/CMakeLists.txt", ("store_postgres)", "store_postgres store_planted)")),
+        "src/store/cluster/open.c": instead("src/store/cluster/open.c",
+                                            ('#include "store/local/local.h"\n',
+                                             '#include "store/local/local.h"\n#include "store/planted/planted.h"\n'),
+                                            ("    case STORE_URL_MEMORY:\n",
+                                             "    case STORE_URL_PLANTED:\n        result = store__planted_open(&parsed, options, "
+                                             "ret_store, ret_error);\n        break;\n    case STORE_URL_MEMORY:\n")),
+        "cmake/install.cmake": instead("cmake/install.cmake", ("store_postgres\n", "store_postgres store_planted\n")),
         "src/cli/cluster_option.h": instead("src/cli/cluster_option.h", ("rocksdb:DIRECTORY", "planted:, rocksdb:DIRECTORY")),
         "tests/contract/planted_test.c": read("tests/contract/memory_test.c").replace('"memory', '"planted'),
         "tests/contract/CMakeLists.txt": behind("tests/contract/CMakeLists.txt", "ts_contract_test(memory)\n",
@@ -138,7 +152,8 @@ def a_store_engine():
 
     def wrong():
         planted = os.path.exists(os.path.join(TREE, "tests/contract/planted_test.c"))
-        return house() or built("contract_memory_test") or built("contract_planted_test" if planted else "store")
+        return (house() or built("contract_memory_test") or built("contract_planted_test" if planted else "store_cluster")
+                or built("turnstone_shared"))
 
     follow("A store engine", changes, wrong)
 
@@ -149,22 +164,22 @@ def a_coordination_error():
     changes = {
         "include/turnstone/coord_types.h": instead(
             "include/turnstone/coord_types.h", (last, last + ' \\\n    X(PLANTED, "Planted", NO, NO, NO, YES, NO)')),
-        "src/coord/error.h": instead("src/coord/error.h", ("TS_COORD_CHECKPOINT_MISSING_KEY, 12)", "TS_COORD_PLANTED, 13)"),
+        "src/coord/core/error.h": instead("src/coord/core/error.h", ("TS_COORD_CHECKPOINT_MISSING_KEY, 12)", "TS_COORD_PLANTED, 13)"),
                                      ("TS_PARK_BACKEND_ERROR, 7)", "TS_PARK_BACKEND_ERROR, 8)")),
-        "src/coord/error.c": behind("src/coord/error.c", "    case TS_VARIANT_NOT_PARKED:\n", "    case TS_VARIANT_PLANTED:\n"),
-        "src/coord/error_text.c": instead("src/coord/error_text.c",
+        "src/coord/core/error.c": behind("src/coord/core/error.c", "    case TS_VARIANT_NOT_PARKED:\n", "    case TS_VARIANT_PLANTED:\n"),
+        "src/coord/core/error_text.c": instead("src/coord/core/error_text.c",
                                           ("#define FIELDS_THROTTLED", "#define FIELDS_PLANTED no_fields\n#define FIELDS_THROTTLED"),
                                           ("    case TS_VARIANT_THROTTLED:\n",
                                            '    case TS_VARIANT_PLANTED:\n        return "planted";\n    case TS_VARIANT_THROTTLED:\n')),
-        "tests/unit/coord/error_test.c": instead("tests/unit/coord/error_test.c",
+        "tests/unit/coord/core/error_test.c": instead("tests/unit/coord/core/error_test.c",
                                                  ('             "OpIdConflict", "BackendError");\n    NAMES_OF(split',
                                                   '             "OpIdConflict", "Planted", "BackendError");\n    NAMES_OF(split'),
                                                  ("    {TS_VARIANT_NOT_PARKED,",
                                                   "    {TS_VARIANT_PLANTED, TS_ERROR_CLASS_FATAL},\n    {TS_VARIANT_NOT_PARKED,")),
         "docs/coordination.md": instead("docs/coordination.md", ("NotParked, ", "NotParked, Planted, ")),
     }
-    program = os.path.join(BUILD, "tests", "unit", "coord", "coord_error_test")
-    follow("A coordination error", changes, lambda: house() or built("coord_error_test") or output_of(program))
+    program = os.path.join(BUILD, "tests", "unit", "coord", "core", "coord_core_error_test")
+    follow("A coordination error", changes, lambda: house() or built("coord_core_error_test") or output_of(program))
 
 
 @test

@@ -32,10 +32,9 @@ def includes_that_leave_their_folder(root):
 
 
 def source_folders_without_readme(root):
-    src = os.path.join(root, "src")
-    for name in sorted(os.listdir(src)):
-        if os.path.isdir(os.path.join(src, name)) and not os.path.isfile(os.path.join(src, name, "README.md")):
-            yield f"src/{name}"
+    for folder in sorted({os.path.dirname(path) for path in files(root) if path.startswith("src/")} - {"src"}):
+        if not os.path.isfile(os.path.join(root, folder, "README.md")):
+            yield folder
 
 
 def links_to_nothing(root):
@@ -62,13 +61,17 @@ def names_in_backquotes_that_are_not_there(root):
 
 
 def files_that_their_readme_does_not_name(root):
-    """A README names every file of its folder. x.h stands for x.c, and x.c for x.h."""
+    """A README names every file of its folder, and every folder with a README. x.h stands for x.c, and x.c for x.h."""
     for path in readmes(root):
         folder = os.path.join(root, os.path.dirname(path))
         named = set(re.findall(r"[\w.]+\.\w+", read(root, path)))
         for name in sorted(os.listdir(folder)):
             stem, extension = os.path.splitext(name)
-            if name in ("README.md", "CMakeLists.txt") or os.path.isdir(os.path.join(folder, name)):
+            if os.path.isdir(os.path.join(folder, name)):
+                if os.path.isfile(os.path.join(folder, name, "README.md")) and f"`{name}/`" not in read(root, path):
+                    yield f"{path}: {name}/"
+                continue
+            if name in ("README.md", "CMakeLists.txt"):
                 continue
             alike = {stem + ".c", stem + ".h"} if extension in (".c", ".h") else set()
             if not named & ({name} | alike):
@@ -206,13 +209,13 @@ def formats_that_no_document_names(root):
 
 
 def engines_without_a_contract(root):
-    return named(root, "src/store/url.h", r"\bSTORE_URL_([A-Z]+)(?=[ ,])", "tests/contract/CMakeLists.txt",
+    return named(root, "src/store/contract/url.h", r"\bSTORE_URL_([A-Z]+)(?=[ ,])", "tests/contract/CMakeLists.txt",
                  r"(?i)ts_contract_test\({}\)")
 
 
 def engines_that_help_does_not_name(root):
     """memory: is for tests: nothing that a command writes there would last."""
-    source, scheme = "src/store/url.c", r'INIT\("(?!memory|postgres:)(\w+:)'
+    source, scheme = "src/store/contract/url.c", r'INIT\("(?!memory|postgres:)(\w+:)'
     yield from named(root, source, scheme, source, "define FORMS .*{}")
     yield from named(root, source, scheme, "src/cli/cluster_option.h")
 
@@ -250,8 +253,8 @@ RULES = {
     torn_declarations: ("src/base/x.h", "struct x {\n    uint64_t\n        y; /* long */\n};\n"),
     errors_that_no_document_names: ("include/turnstone/coord_types.h", '    X(A_B, "Ab", YES)\n'),
     formats_that_no_document_names: ("src/report/write.h", '    X(A_B, "ab", "x", y)\n'),
-    engines_without_a_contract: ("src/store/url.h", "enum k { STORE_URL_X };\n"),
-    engines_that_help_does_not_name: ("src/store/url.c", '#define FORMS "x:"\n{TS_BYTES_INIT("x:"), X}\n'),
+    engines_without_a_contract: ("src/store/contract/url.h", "enum k { STORE_URL_X };\n"),
+    engines_that_help_does_not_name: ("src/store/contract/url.c", '#define FORMS "x:"\n{TS_BYTES_INIT("x:"), X}\n'),
     a_formatter_that_reflows: (".clang-format", "ReflowComments: true\n"),
 }
 

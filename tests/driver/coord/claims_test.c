@@ -3,10 +3,10 @@
  * writes. What holds on every engine is in suite_claims.c.
  */
 #include "base/endian.h"
-#include "coord/coord.h"
-#include "coord/session.h"
+#include "coord/driver/coord.h"
+#include "coord/driver/session.h"
 #include "one_store.h"
-#include "store/cluster.h"
+#include "store/cluster/cluster.h"
 #include "support/cmocka.h"
 #include "support/still_time.h"
 

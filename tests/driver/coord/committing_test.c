@@ -2,12 +2,12 @@
  * Between the commit point of a transaction and its last commit: one store shows what another does not show yet. The
  * commits to one store are held back here, until a resolver comes; meanwhile others look, repeat and end things.
  */
-#include "coord/coord.h"
-#include "store/memory.h"
-#include "store/open.h"
+#include "coord/driver/coord.h"
+#include "store/contract/engine.h"
+#include "store/local/memory.h"
 #include "support/cmocka.h"
 #include "support/still_time.h"
-#include "txn/virtual.h"
+#include "txn/virtual/virtual.h"
 
 #include <string.h>
 

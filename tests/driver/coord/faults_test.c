@@ -4,10 +4,10 @@
  * in between of, as a simulation would. Time stands still unless a test moves it.
  */
 #include "base/endian.h"
-#include "coord/coord.h"
-#include "coord/session.h"
+#include "coord/driver/coord.h"
+#include "coord/driver/session.h"
 #include "one_store.h"
-#include "store/cluster.h"
+#include "store/cluster/cluster.h"
 #include "support/cmocka.h"
 #include "support/still_time.h"
 

@@ -3,7 +3,7 @@
 #define TS_TESTS_DRIVER_COORD_MOVED_TIME_H
 
 #include "os/clock.h"
-#include "store/engine.h"
+#include "store/contract/engine.h"
 
 #include <stdatomic.h>
 

@@ -5,9 +5,9 @@
 #ifndef TS_TESTS_ONE_STORE_H
 #define TS_TESTS_ONE_STORE_H
 
-#include "coord/io.h"
+#include "coord/driver/io.h"
 #include "support/cmocka.h"
-#include "txn/virtual.h"
+#include "txn/virtual/virtual.h"
 
 /* The context of a coordination's io. */
 struct one_store {

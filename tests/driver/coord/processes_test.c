@@ -11,9 +11,9 @@
  */
 #include "base/endian.h"
 #include "base/prng.h"
-#include "coord/session.h"
+#include "coord/driver/session.h"
 #include "os/clock.h"
-#include "store/cluster.h"
+#include "store/cluster/cluster.h"
 #include "support/cmocka.h"
 #include "support/pg.h"
 

@@ -13,8 +13,8 @@
 #ifndef TS_TESTS_DRIVER_COORD_SUITE_H
 #define TS_TESTS_DRIVER_COORD_SUITE_H
 
-#include "coord/coord.h"
-#include "coord/session.h"
+#include "coord/driver/coord.h"
+#include "coord/driver/session.h"
 #include "support/cmocka.h"
 #include "turnstone/cluster.h"
 

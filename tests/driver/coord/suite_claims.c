@@ -1,5 +1,5 @@
 /* Claims: whichever shard is free, by whoever asks. */
-#include "coord/claim.h"
+#include "coord/core/claim.h"
 #include "suite.h"
 
 #include <stdio.h>

@@ -2,7 +2,7 @@
 #include "suite.h"
 
 #include "base/endian.h"
-#include "store/cluster.h"
+#include "store/cluster/cluster.h"
 
 #include <pthread.h>
 #include <stdio.h>

@@ -7,7 +7,7 @@
 
 #include "stage.h"
 
-#include "txn/failpoint.h"
+#include "txn/driver/failpoint.h"
 
 #include <signal.h>
 #include <stdlib.h>

@@ -1,5 +1,6 @@
 #include "stage.h"
 
+#include "store/cluster/open.h"
 #include "support/cmocka.h"
 
 #include "base/bytes.h"

@@ -5,11 +5,11 @@
 #ifndef TS_DRIVER_TXN_STAGE_H
 #define TS_DRIVER_TXN_STAGE_H
 
-#include "store/cluster.h"
-#include "store/fault.h"
-#include "store/memory.h"
+#include "store/cluster/cluster.h"
+#include "store/decorators/fault.h"
+#include "store/local/memory.h"
 #include "turnstone/txn.h"
-#include "txn/txn_config.h"
+#include "txn/guard/txn_config.h"
 
 #include <stdatomic.h>
 

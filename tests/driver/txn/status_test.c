@@ -3,8 +3,8 @@
  */
 #include "support/cmocka.h"
 
-#include "keys.h"
 #include "stage.h"
+#include "txn/core/keys.h"
 
 #include <string.h>
 #include <time.h>

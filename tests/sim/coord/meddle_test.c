@@ -4,7 +4,7 @@
  */
 #include "base/bytes.h"
 #include "base/endian.h"
-#include "coord/record.h"
+#include "coord/core/record.h"
 #include "sim/sim.h"
 #include "turnstone/store.h"
 

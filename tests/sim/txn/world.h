@@ -11,13 +11,13 @@
 #ifndef TS_SIM_TXN_WORLD_H
 #define TS_SIM_TXN_WORLD_H
 
-#include "batches.h"
-#include "marks.h"
-#include "removal.h"
-#include "resolve.h"
-#include "run.h"
-#include "store/memory.h"
-#include "store/open.h"
+#include "store/contract/engine.h"
+#include "store/local/memory.h"
+#include "txn/core/batches.h"
+#include "txn/core/marks.h"
+#include "txn/core/removal.h"
+#include "txn/core/resolve.h"
+#include "txn/core/run.h"
 
 enum {
     STORES = 3,

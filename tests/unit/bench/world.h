@@ -2,7 +2,7 @@
 #ifndef TS_TESTS_BENCH_WORLD_H
 #define TS_TESTS_BENCH_WORLD_H
 
-#include "store/cluster.h"
+#include "store/cluster/cluster.h"
 #include "support/cmocka.h"
 
 static struct ts_cluster *make_cluster(const char *urls, const char *routing) {

@@ -1,7 +1,7 @@
 #include "turnstone/config.h"
 
 #include "support/cmocka.h"
-#include "txn/txn_config.h"
+#include "txn/guard/txn_config.h"
 
 #include <string.h>
 

@@ -4,7 +4,7 @@
 
 #include "base/bytes.h"
 #include "os/clock.h"
-#include "store/cluster.h"
+#include "store/cluster/cluster.h"
 #include "support/cmocka.h"
 
 #include <stdio.h>

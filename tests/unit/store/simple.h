@@ -3,7 +3,7 @@
 #define TS_TESTS_UNIT_STORE_SIMPLE_H
 
 #include "base/bytes.h"
-#include "store/open.h"
+#include "store/contract/engine.h"
 #include "support/cmocka.h"
 
 static inline struct ts_op simple_put(const char *key, const char *value) {

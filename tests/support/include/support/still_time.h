@@ -2,7 +2,7 @@
 #ifndef TS_TESTS_SUPPORT_STILL_TIME_H
 #define TS_TESTS_SUPPORT_STILL_TIME_H
 
-#include "store/engine.h"
+#include "store/contract/engine.h"
 
 #include <stdint.h>
 

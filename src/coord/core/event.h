@@ -1,0 +1,63 @@
+/*
+ * What happened, as inert data: numbers, lengths and names of ours. An event never holds key bytes, tokens,
+ * owners, hashes or tenants, so it may go to any log.
+ */
+#ifndef TS_COORD_CORE_EVENT_H
+#define TS_COORD_CORE_EVENT_H
+
+#include "coord/core/error.h"
+#include "coord/core/lease.h"
+
+/* X(SUFFIX, name); the comments name the fields that are set beside kind, shard and at. */
+#define TS_EVENTS(X)                                                                                         \
+    /* fence, deadline */                                                                                    \
+    X(ACQUIRED, "acquired")                                                                                  \
+    X(RENEWED, "renewed")                                                                                    \
+    /* fence, key_len */                                                                                     \
+    X(CHECKPOINTED, "checkpointed")                                                                          \
+    X(COMPLETED, "completed")                                                                                \
+    /* fence, reason */                                                                                      \
+    X(PARKED, "parked")                                                                                      \
+    /* fence */                                                                                              \
+    X(UNPARKED, "unparked")                                                                                  \
+    /* fence, count: shards that were made */                                                                \
+    X(SPLIT, "split")                                                                                        \
+    /* fence: the one presented, cause */                                                                    \
+    X(LEASE_LOST, "lease-lost")                                                                              \
+    /* the shard is 0 */                                                                                     \
+    X(RUN_CREATED, "run-created")                                                                            \
+    /* the shard is 0, count */                                                                              \
+    X(SHARDS_REGISTERED, "shards-registered")                                                                \
+    /* the shard is 0, run_status */                                                                         \
+    X(RUN_ENDED, "run-ended")
+
+#define TS_EVENT__MEMBER(suffix, name) TS_EVENT_##suffix,
+enum ts_event_kind { TS_EVENTS(TS_EVENT__MEMBER) };
+#undef TS_EVENT__MEMBER
+_Static_assert(TS_EVENT_RUN_ENDED + 1 == 11, "as many as the specification has");
+
+struct ts_event {
+    enum ts_event_kind kind;
+    struct ts_shard_key shard;
+    struct ts_logical_time at;
+    struct ts_fence_epoch fence;
+    struct ts_logical_time deadline;
+    size_t key_len;
+    uint64_t count;
+    enum ts_park_reason reason;
+    enum ts_run_status run_status;
+    enum ts_error_variant cause;
+};
+
+const char *ts_event_name(enum ts_event_kind kind);
+
+/* One line like snprintf: "checkpointed run=7 shard=3 at=1000 fence=2 key=[5 bytes]". Returns the whole
+ * length. */
+size_t ts_event_text(const struct ts_event *event, char *ret_text, size_t size);
+
+/* Whether this error means that the lease is gone (stale fence, expired, terminal shard), and the event that
+ * says so. */
+bool ts_event_of_lost_lease(const struct ts_lease *lease, enum ts_error_variant cause,
+                            struct ts_logical_time now, struct ts_event *ret_event);
+
+#endif

@@ -1,0 +1,74 @@
+#include "coord/core/lease_token.h"
+
+#include "base/blake3.h"
+
+#include <string.h>
+
+enum { BINARY_LEN = TS_LEASE_ENCODED_LEN + TS_LEASE_TOKEN_MAC_LEN };
+
+static const char prefix[] = "tsl1";
+static const char digits[] = "0123456789abcdef";
+
+static void sign(const uint8_t secret[static TS_LEASE_TOKEN_SECRET_LEN], const uint8_t *lease,
+                 uint8_t ret_mac[static TS_LEASE_TOKEN_MAC_LEN]) {
+    uint8_t key[TS_BLAKE3_OUT_LEN];
+    ts_blake3_derive_key(TS_BYTES("turnstone 2026-11 lease token"),
+                         ts_bytes_of(secret, TS_LEASE_TOKEN_SECRET_LEN), key);
+    uint8_t hash[TS_BLAKE3_OUT_LEN];
+    ts_blake3_keyed_hash(key, ts_bytes_of(lease, TS_LEASE_ENCODED_LEN), hash);
+    memcpy(ret_mac, hash, TS_LEASE_TOKEN_MAC_LEN);
+}
+
+void ts_lease_token_make(const uint8_t secret[static TS_LEASE_TOKEN_SECRET_LEN], const struct ts_lease *lease,
+                         char ret_text[static TS_LEASE_TOKEN_SIZE]) {
+    uint8_t bytes[BINARY_LEN];
+    ts_lease_encode(lease, bytes);
+    sign(secret, bytes, bytes + TS_LEASE_ENCODED_LEN);
+    char *at = ret_text;
+    for (const char *c = prefix; *c != '\0'; c++)
+        *at++ = *c;
+    for (size_t i = 0; i < sizeof bytes; i++) {
+        *at++ = digits[bytes[i] >> 4];
+        *at++ = digits[bytes[i] & 15];
+    }
+    *at = '\0';
+}
+
+/* Lower case only: one lease has one text. */
+static bool digit_of(uint8_t c, uint8_t *ret_digit) {
+    if (c >= '0' && c <= '9')
+        *ret_digit = (uint8_t)(c - '0');
+    else if (c >= 'a' && c <= 'f')
+        *ret_digit = (uint8_t)(c - 'a' + 10);
+    else
+        return false;
+    return true;
+}
+
+static bool read_digits(struct ts_bytes text, uint8_t ret_bytes[static BINARY_LEN]) {
+    if (text.len != (size_t)2 * BINARY_LEN)
+        return false;
+    for (size_t i = 0; i < BINARY_LEN; i++) {
+        uint8_t high = 0;
+        uint8_t low = 0;
+        if (!digit_of(text.data[2 * i], &high) || !digit_of(text.data[2 * i + 1], &low))
+            return false;
+        ret_bytes[i] = (uint8_t)(high << 4 | low);
+    }
+    return true;
+}
+
+bool ts_lease_token_read(const uint8_t secret[static TS_LEASE_TOKEN_SECRET_LEN], struct ts_bytes text,
+                         struct ts_lease *ret_lease) {
+    uint8_t bytes[BINARY_LEN];
+    uint8_t mac[TS_LEASE_TOKEN_MAC_LEN];
+    if (!ts_bytes_starts_with(text, ts_bytes_of_cstring(prefix)) ||
+        !read_digits(ts_bytes_skip(text, strlen(prefix)), bytes))
+        return false;
+    sign(secret, bytes, mac);
+    /* All of it is compared, whatever differs: how long it takes tells nothing about the right one. */
+    uint8_t differs = 0;
+    for (size_t i = 0; i < sizeof mac; i++)
+        differs |= mac[i] ^ bytes[TS_LEASE_ENCODED_LEN + i];
+    return differs == 0 && ts_lease_decode(ts_bytes_of(bytes, TS_LEASE_ENCODED_LEN), ret_lease);
+}

@@ -1,0 +1,25 @@
+/*
+ * A lease as text that its holder can keep in a script and hand back, and that nobody can make or edit:
+ *
+ *     "tsl1" and, in hexadecimal digits, the 96 bytes of the lease (docs/formats/coord.md) and 16 bytes of
+ *     BLAKE3 over them, keyed by what is derived from the cluster's secret for this purpose
+ *
+ * It says who holds the lease; it is a capability, not a secret of its own: whoever has it may use the lease.
+ */
+#ifndef TS_COORD_CORE_LEASE_TOKEN_H
+#define TS_COORD_CORE_LEASE_TOKEN_H
+
+#include "coord/core/lease.h"
+
+#define TS_LEASE_TOKEN_MAC_LEN    16
+#define TS_LEASE_TOKEN_SECRET_LEN 32
+#define TS_LEASE_TOKEN_SIZE       (4 + 2 * (TS_LEASE_ENCODED_LEN + TS_LEASE_TOKEN_MAC_LEN) + 1)
+
+void ts_lease_token_make(const uint8_t secret[static TS_LEASE_TOKEN_SECRET_LEN], const struct ts_lease *lease,
+                         char ret_text[static TS_LEASE_TOKEN_SIZE]);
+
+/* False for everything that was not made with this secret. */
+bool ts_lease_token_read(const uint8_t secret[static TS_LEASE_TOKEN_SECRET_LEN], struct ts_bytes text,
+                         struct ts_lease *ret_lease);
+
+#endif

@@ -1,0 +1,39 @@
+/*
+ * Rules that tests may break on purpose, one at a time, to show that whoever looks for it finds it. Only in test
+ * builds; elsewhere a rule is a constant and costs nothing.
+ */
+#ifndef TS_COORD_CORE_PLANT_H
+#define TS_COORD_CORE_PLANT_H
+
+#include <stdbool.h>
+
+/* X(SUFFIX, name, what is done without the rule) */
+#define TS_COORD_PLANTS(X)                                                                                   \
+    X(FENCE, "fence", "a lease of an earlier fence is obeyed")                                               \
+    X(EXPIRY, "expiry", "a lease is obeyed after its end, until somebody else takes the shard")              \
+    X(OPLOG, "oplog", "an operation that is in the op-log is done again")                                    \
+    X(CURSOR, "cursor", "a cursor may go back")                                                              \
+    X(SPLIT, "split", "children need not meet")                                                              \
+    X(TENANT, "tenant", "leases are given to, and obeyed for, any tenant")                                   \
+    X(COUNTER, "counter", "a shard that changes its status is not taken from the old counter")
+
+#define TS_COORD__PLANT_ENUM(suffix, name, text) TS_COORD_PLANT_##suffix,
+enum ts_coord_plant { TS_COORD_PLANT_NONE, TS_COORD_PLANTS(TS_COORD__PLANT_ENUM) };
+#undef TS_COORD__PLANT_ENUM
+
+#ifdef TS_TEST_BUILD
+
+/* For the whole process, until it is NONE again; not while others are at work. */
+void ts_coord_plant(enum ts_coord_plant plant);
+bool coord__is_planted(enum ts_coord_plant plant);
+
+#else
+
+static inline bool coord__is_planted(enum ts_coord_plant plant) {
+    (void)plant;
+    return false;
+}
+
+#endif
+
+#endif

@@ -1,0 +1,177 @@
+/*
+ * What is stored about a shard and a run. Records borrow their bytes: decoding points into what was read, a
+ * step points into the record before it and into the operation, encoding copies everything out.
+ *
+ *     bytes -> decode (checksum, invariants) -> record -> step -> record' -> encode (invariants) -> bytes
+ *
+ * Life of a shard:
+ *
+ *          acquire, renew, checkpoint, split_residual
+ *                  ____
+ *                 v    |
+ *     register -> Active -- complete -------> Done
+ *     or split     |  ^  \- split_replace --> Split
+ *                  |  |
+ *             park |  | unpark (fence + 1, attempts 0)
+ *                  v  |
+ *                 Parked
+ *
+ * Active: may have a holder. Done, Split, Parked: no holder, and the operation that led there is the newest
+ * of the op-log. Unpark is the only way out of one of them.
+ *
+ * Life of a run: Initializing -- register --> Active -- complete, fail, cancel --> Done, Failed, Cancelled;
+ * an Initializing run can fail and be cancelled too. Nothing moves in a run that has ended.
+ *
+ * Byte layouts are in docs/formats/coord.md.
+ */
+#ifndef TS_COORD_CORE_RECORD_H
+#define TS_COORD_CORE_RECORD_H
+
+#include "base/bytes.h"
+#include "base/endian.h"
+#include "coord/core/ids.h"
+#include "coord/core/lease.h"
+#include "coord/core/run_config.h"
+#include "coord/core/spec.h"
+
+/* The ids of shards that were split off, 8 little-endian bytes each, in the order they were made. */
+struct ts_spawned {
+    struct ts_bytes bytes;
+};
+
+static inline size_t ts_spawned_count(struct ts_spawned spawned) {
+    return spawned.bytes.len / 8;
+}
+
+static inline struct ts_shard_id ts_spawned_at(struct ts_spawned spawned, size_t index) {
+    ts_assert(index < ts_spawned_count(spawned));
+    return (struct ts_shard_id){ts_le64_load(spawned.bytes.data + 8 * index)};
+}
+
+struct ts_shard_record {
+    struct ts_tenant_id tenant;
+    struct ts_shard_key key;
+    struct ts_shard_id parent; /* when the id is derived */
+    struct ts_fence_epoch fence;
+    struct ts_lease_holder holder; /* when has_holder */
+    uint32_t attempts;             /* acquires since the last checkpoint or unpark */
+    bool has_parent;
+    bool has_holder;
+    bool has_park_reason;
+    enum ts_shard_status status;
+    enum ts_park_reason park_reason; /* when has_park_reason */
+    enum ts_cursor_semantics semantics;
+    struct ts_shard_spec spec;
+    struct ts_cursor cursor;
+    struct ts_spawned spawned;
+    ts_op_log op_log;
+};
+
+/* As an assignment does, but for slots of the op-log that are not used: a record that is copied thrice for every operation
+ * is mostly its log. */
+void ts_shard_record_copy(const struct ts_shard_record *from, struct ts_shard_record *ret_record);
+
+/* now < deadline, half open. */
+static inline bool ts_shard_record_is_leased_at(const struct ts_shard_record *record,
+                                                struct ts_logical_time now) {
+    return record->has_holder && now.ms < record->holder.deadline.ms;
+}
+
+struct ts_run_record {
+    struct ts_tenant_id tenant;
+    struct ts_run_id run;
+    enum ts_run_status status;
+    struct ts_run_config config;
+    uint64_t registered; /* shards that were registered, without those that splits made */
+    struct ts_logical_time created_at;
+    struct ts_logical_time ended_at; /* 0 until then */
+    ts_run_op_log op_log;
+};
+
+/* What every operation on a shard must know of its run. One on every store; changed only with the run. */
+struct ts_run_guard {
+    struct ts_tenant_id tenant;
+    struct ts_run_id run;
+    enum ts_run_status status;
+    struct ts_run_config config;
+};
+
+struct ts_run_guard ts_run_guard_of(const struct ts_run_record *run);
+
+/* Where a shard stands in the claim index: nowhere, among the free ones, or among the leased ones by
+ * deadline. */
+enum ts_claim_place { TS_CLAIM_PLACE_NONE, TS_CLAIM_PLACE_FREE, TS_CLAIM_PLACE_LEASED };
+static inline enum ts_claim_place ts_shard_record_claim_place(const struct ts_shard_record *record) {
+    if (record->status != TS_SHARD_ACTIVE)
+        return TS_CLAIM_PLACE_NONE;
+    return record->has_holder ? TS_CLAIM_PLACE_LEASED : TS_CLAIM_PLACE_FREE;
+}
+
+/*
+ * The ten invariants. Returns 0 when all hold, otherwise the number of the first that does not:
+ *  1 a lease only while Active
+ *  2 fence >= 1 once leased, and a holder has a deadline > 0
+ *  3 start < end unless unbounded
+ *  4 cursor inside the range
+ *  5 key, token and metadata within their limits
+ *  6 op-log at most 16, ids distinct, hashes not 0, times > 0 and not falling
+ *  7 a park reason exactly when Parked
+ *  8 spawned ids distinct, derived, at most 1,024
+ *  9 a parent exactly when the id is derived
+ * 10 a terminal status has its operation in the op-log, and Split has at least two children
+ */
+#define TS_RECORD_INVARIANTS 10
+unsigned ts_shard_record_invariant_broken(const struct ts_shard_record *record);
+
+/* The same for runs: 1 the configuration is valid; 2 op-log at most 8, as above; 3 created_at > 0, and an end
+ * exactly when ended; 4 an ended run has its operation in the op-log; 5 registered within the limit, and none
+ * while Initializing. */
+unsigned ts_run_record_invariant_broken(const struct ts_run_record *run);
+
+/* Why bytes are not a record, or a record cannot become bytes. X(SUFFIX, text) */
+#define TS_RECORD_ERRORS(X)                                                                                  \
+    X(OK, "ok")                                                                                              \
+    X(TOO_SHORT, "the record is cut short")                                                                  \
+    X(TOO_LARGE, "the record is larger than 64 KiB")                                                         \
+    X(BAD_MAGIC, "this is not a record of this kind")                                                        \
+    X(UNKNOWN_VERSION, "the record was written by a newer version; use that version")                        \
+    X(BAD_CHECKSUM, "the record is damaged: its checksum does not match")                                    \
+    X(BAD_FIELD, "the record is damaged: a field has a value that it cannot have")                           \
+    X(BROKEN_INVARIANT, "the record is inconsistent: an invariant does not hold")
+
+#define TS_RECORD__MEMBER(suffix, text) TS_RECORD_##suffix,
+enum ts_record_error { TS_RECORD_ERRORS(TS_RECORD__MEMBER) };
+#undef TS_RECORD__MEMBER
+
+const char *ts_record_error_text(enum ts_record_error error);
+
+/* As the answer of an operation that met it: DAMAGED, with the text. */
+void ts_record_error_to_infra(enum ts_record_error error, struct ts_infra_error *ret_infra);
+
+/* How many bytes the record takes. */
+size_t ts_shard_record_size(const struct ts_shard_record *record);
+
+/* The same with a full op-log: what it can grow to by operations that bring no bytes of their own. Steps that
+ * do bring some keep this within the limit, so that the others, which have no answer for it, always fit. */
+size_t ts_shard_record_reserved_size(const struct ts_shard_record *record);
+
+/*
+ * Encoding checks the invariants first and writes at most TS_RECORD_MAX bytes. Decoding takes exactly one
+ * record and borrows from bytes; it accepts only what encoding would write. ret_ are untouched on failure.
+ */
+enum ts_record_error ts_shard_record_encode(const struct ts_shard_record *record,
+                                            uint8_t ret_bytes[static TS_RECORD_MAX], size_t *ret_len);
+enum ts_record_error ts_shard_record_decode(struct ts_bytes bytes, struct ts_shard_record *ret_record);
+
+#define TS_RUN_RECORD_ENCODED_MAX 320
+enum ts_record_error ts_run_record_encode(const struct ts_run_record *run,
+                                          uint8_t ret_bytes[static TS_RUN_RECORD_ENCODED_MAX],
+                                          size_t *ret_len);
+enum ts_record_error ts_run_record_decode(struct ts_bytes bytes, struct ts_run_record *ret_run);
+
+#define TS_RUN_GUARD_ENCODED_LEN 88
+enum ts_record_error ts_run_guard_encode(const struct ts_run_guard *guard,
+                                         uint8_t ret_bytes[static TS_RUN_GUARD_ENCODED_LEN]);
+enum ts_record_error ts_run_guard_decode(struct ts_bytes bytes, struct ts_run_guard *ret_guard);
+
+#endif

@@ -1,0 +1,32 @@
+/* How a run wants its shards to be handled. Kept in the run's record and, with its status, in the guard on
+ * every store. */
+#ifndef TS_COORD_CORE_RUN_CONFIG_H
+#define TS_COORD_CORE_RUN_CONFIG_H
+
+#include "coord/core/error.h"
+#include "coord/core/ids.h"
+
+#define TS_LEASE_DURATION_MIN_MS     UINT64_C(1000)
+#define TS_LEASE_DURATION_MAX_MS     (UINT64_C(24) * 60 * 60 * 1000)
+#define TS_LEASE_DURATION_DEFAULT_MS UINT64_C(30000)
+#define TS_ATTEMPTS_MAX              1000
+#define TS_ATTEMPTS_DEFAULT          5
+
+struct ts_run_config {
+    uint64_t lease_duration_ms; /* 1 s to 24 h */
+    uint64_t cooldown_ms;       /* between successful claims of one worker: 0, off, to the lease duration */
+    uint64_t shard_max; /* registered in all, 1 to TS_GLOBAL_SHARD_MAX; splits count for the tenant only */
+    uint32_t attempts;  /* acquires of a shard without progress, 0 is no limit, at most 1,000 */
+    enum ts_cursor_semantics semantics;
+};
+
+struct ts_run_config ts_run_config_default(void);
+
+/* Order of checks: LeaseDurationOutOfRange, AttemptsOutOfRange, CooldownOutOfRange, CursorSemanticsOutOfRange,
+ * ShardMaxOutOfRange. On failure ret_detail holds the value and its limits. */
+enum ts_run_config_error ts_run_config_check(const struct ts_run_config *config,
+                                             struct ts_config_detail *ret_detail);
+
+bool ts_run_config_equal(const struct ts_run_config *a, const struct ts_run_config *b);
+
+#endif

@@ -1,0 +1,118 @@
+/*
+ * Operations on a run: made, given its shards, ended. As with shards, state and operation in, new state out;
+ * the run's record, its guards on every store and the shards' records are written together or not at all.
+ */
+#ifndef TS_COORD_CORE_RUN_STEP_H
+#define TS_COORD_CORE_RUN_STEP_H
+
+#include "coord/core/error.h"
+#include "coord/core/event.h"
+#include "coord/core/hash.h"
+#include "coord/core/manifest.h"
+#include "coord/core/record.h"
+#include "coord/core/shard_step.h"
+#include "coord/core/split_check.h"
+
+struct ts_run_step {
+    enum ts_idempotent_outcome outcome;
+    bool write;                  /* store `record`, and tell `event` */
+    bool write_guard;            /* store `guard` on every store */
+    struct ts_run_record record; /* when write */
+    struct ts_run_guard guard;   /* when write_guard */
+    struct ts_event event;       /* when write */
+};
+
+struct ts_create_run_op {
+    struct ts_tenant_id tenant;
+    struct ts_run_id run;
+    struct ts_run_config config;
+};
+
+/* `existing` is NULL when the run does not exist.
+ * Order of checks: ts_run_config_check() as InvalidConfig, RunAlreadyExists. */
+enum ts_create_run_error ts_create_run_step(const struct ts_run_record *existing,
+                                            const struct ts_create_run_op *op, struct ts_logical_time now,
+                                            struct ts_run_step *ret_step, struct ts_coord_detail *ret_detail);
+
+/*
+ * The first half of create_run_with_shards, which may be repeated: an existing run with the same configuration
+ * is REPLAYED. The second half is ts_register_shards_step on the run's record, new or existing; both are
+ * written together.
+ *
+ * Order of checks: ts_create_run_step() for a new run; for an existing one ts_run_config_check() as InvalidConfig,
+ * ts_get_run_step() as GetRunFailed, ConfigMismatch.
+ */
+enum ts_create_run_error ts_ensure_run_step(const struct ts_run_record *existing,
+                                            const struct ts_create_run_op *op, struct ts_logical_time now,
+                                            struct ts_run_step *ret_step, struct ts_coord_detail *ret_detail);
+
+/* Failures of the parts of create_run_with_shards: sets detail->nested. */
+enum ts_create_run_error ts_create_run_error_from_register(enum ts_register_shards_error error,
+                                                           struct ts_coord_detail *detail);
+enum ts_create_run_error ts_create_run_error_from_get_run(enum ts_get_run_error error,
+                                                          struct ts_coord_detail *detail);
+
+/* Whether this tenant may see this run. Order of checks: RunNotFound, TenantMismatch. */
+enum ts_get_run_error ts_get_run_step(const struct ts_run_record *run, const struct ts_tenant_id *tenant,
+                                      struct ts_coord_detail *ret_detail);
+
+struct ts_register_op {
+    struct ts_tenant_id tenant;
+    struct ts_run_id run;
+    struct ts_op_id op_id;
+    struct ts_new_shards shards;
+};
+
+struct ts_register_env {
+    struct ts_logical_time now;
+    size_t record_max;
+    struct ts_shard_limits limits;
+    size_t already_there; /* shards of the list that have a record with the same content: they count as
+                             registered */
+};
+
+/*
+ * Order of checks: RunNotFound, TenantMismatch, OpIdConflict or replay (which repeats ts_manifest_check() for the ids),
+ * WrongStatus (the run has ended), ts_manifest_check() as ManifestInvalid, TooManyShards (the run's own limit),
+ * ShardLimitExceeded, ResourceExhausted. On success, and after a replay, memory->ids holds the ids of the shards.
+ */
+enum ts_register_shards_error
+ts_register_shards_step(const struct ts_run_record *run, const struct ts_register_env *env,
+                        const struct ts_register_op *op, struct ts_manifest_memory *memory,
+                        struct ts_run_step *ret_step, struct ts_coord_detail *ret_detail);
+
+/* The record of shard number index of a registration. */
+void ts_registered_shard(const struct ts_run_record *run, const struct ts_register_op *op,
+                         const struct ts_manifest_memory *memory, size_t index,
+                         struct ts_shard_record *ret_record);
+
+/* Whether a record that is there may be what this registration made, with the progress since: the same run,
+ * parent, start and metadata; the same end unless parts were split off; and a cursor that is not before the
+ * registered one. A record that is not the same is ManifestInvalid, DuplicateIds. */
+bool ts_registered_shard_matches(const struct ts_shard_record *existing,
+                                 const struct ts_shard_record *wanted);
+
+struct ts_end_run_op {
+    struct ts_tenant_id tenant;
+    struct ts_run_id run;
+    struct ts_op_id op_id;
+    enum ts_run_op_kind kind; /* COMPLETE_RUN, FAIL_RUN or CANCEL_RUN */
+};
+
+/*
+ * Order of checks: RunNotFound, TenantMismatch, OpIdConflict or replay, RunTerminal, WrongStatus. complete_run needs an
+ * Active run without active shards; parked shards do not prevent it. active_shards is counted in the same
+ * transaction.
+ */
+enum ts_run_transition_error ts_end_run_step(const struct ts_run_record *run, const struct ts_end_run_op *op,
+                                             uint64_t active_shards, struct ts_logical_time now,
+                                             struct ts_run_step *ret_step,
+                                             struct ts_coord_detail *ret_detail);
+
+/* Whether this tenant may delete this run. A run that is not there is OK: there is nothing to delete. It must have ended.
+ * Order of checks: TenantMismatch, WrongStatus. */
+enum ts_delete_run_error ts_delete_run_step(const struct ts_run_record *run,
+                                            const struct ts_tenant_id *tenant,
+                                            struct ts_coord_detail *ret_detail);
+
+#endif

@@ -1,0 +1,81 @@
+/*
+ * What acquire hands to a worker, without allocation: the worker owns a scratch, once per session, and a view
+ * borrows from it until the next acquire into the same scratch.
+ */
+#ifndef TS_COORD_CORE_SCRATCH_H
+#define TS_COORD_CORE_SCRATCH_H
+
+#include "base/fixed_buf.h"
+#include "coord/core/lease.h"
+#include "coord/core/record.h"
+
+/* How much there is to claim, as a hint: counted up to TS_CAPACITY_MAX, and perhaps a little old. */
+#define TS_CAPACITY_MAX 64
+struct ts_capacity_hint {
+    uint32_t available_count;
+    bool has_earliest_deadline;
+    struct ts_logical_time earliest_deadline;
+};
+
+struct ts_acquire_scratch {
+    uint64_t generation; /* how often it was written: a view of an earlier one is no longer valid */
+    bool has_last_key;
+    bool has_token;
+    TS_FIXED_BUF(TS_KEY_MAX) spec_start;
+    TS_FIXED_BUF(TS_KEY_MAX) spec_end;
+    TS_FIXED_BUF(TS_METADATA_MAX) spec_metadata;
+    TS_FIXED_BUF(TS_KEY_MAX) cursor_last_key;
+    TS_FIXED_BUF(TS_TOKEN_MAX) cursor_token;
+    TS_FIXED_BUF(8 * TS_SPAWNED_MAX) spawned;
+};
+
+/* What the shard was when it was acquired. The bytes are the scratch's. */
+struct ts_shard_snapshot_view {
+    enum ts_shard_status status;
+    struct ts_shard_spec spec;
+    struct ts_cursor cursor;
+    enum ts_cursor_semantics semantics;
+    bool has_parent;
+    struct ts_shard_id parent;
+    struct ts_spawned spawned;
+    const struct ts_acquire_scratch *scratch;
+    uint64_t generation;
+};
+
+struct ts_acquire_result_view {
+    struct ts_lease lease;
+    struct ts_shard_snapshot_view snapshot;
+    struct ts_capacity_hint capacity;
+};
+
+struct ts_renew_result {
+    struct ts_logical_time new_deadline;
+    struct ts_capacity_hint capacity;
+};
+
+/* Empty, for the first time. */
+void ts_acquire_scratch_init(struct ts_acquire_scratch *scratch);
+
+/* Forgets what it holds; views of it are no longer valid. */
+void ts_acquire_scratch_reset(struct ts_acquire_scratch *scratch);
+
+/* Copy parts in. Sizes are within their limits, as every record's are. */
+void ts_acquire_scratch_write_spec(struct ts_acquire_scratch *scratch, const struct ts_shard_spec *spec);
+void ts_acquire_scratch_write_cursor(struct ts_acquire_scratch *scratch, const struct ts_cursor *cursor);
+void ts_acquire_scratch_write_spawned(struct ts_acquire_scratch *scratch, struct ts_spawned spawned);
+
+/* A view of what was written, with what needs no memory from the record. */
+struct ts_shard_snapshot_view ts_acquire_scratch_view(const struct ts_acquire_scratch *scratch,
+                                                      const struct ts_shard_record *record);
+
+/* All of it: resets the scratch, copies an acquired record in and gives the result. */
+void ts_acquire_result(struct ts_acquire_scratch *scratch, const struct ts_shard_record *record,
+                       const struct ts_lease *lease, struct ts_capacity_hint capacity,
+                       struct ts_acquire_result_view *ret_view);
+
+/* Whether the scratch still holds what the view shows. */
+static inline bool ts_shard_snapshot_view_is_current(const struct ts_shard_snapshot_view *view) {
+    return view->scratch->generation == view->generation;
+}
+
+#endif

@@ -1,0 +1,123 @@
+/*
+ * Operations on one shard: state and operation in, new state and wishes out. Nothing here reads a clock,
+ * allocates or keeps anything.
+ *
+ *     operation    needs        effect
+ *     acquire      any worker   Active, not leased -> leased; fence + 1; attempts + 1, or Parked after too many
+ *     renew        lease        deadline = now + the run's lease duration; never moved back
+ *     checkpoint   lease, op    cursor forward; attempts 0
+ *     complete     lease, op    cursor forward; Done
+ *     park         lease, op    Parked
+ *     unpark       op           Parked -> Active; fence + 1; attempts 0
+ *
+ * A record of NULL means that the shard does not exist. On failure ret_detail says why and ret_step is
+ * unchanged; acquire is the one exception. The new record borrows from the old one and from the operation.
+ */
+#ifndef TS_COORD_CORE_SHARD_STEP_H
+#define TS_COORD_CORE_SHARD_STEP_H
+
+#include "coord/core/error.h"
+#include "coord/core/event.h"
+#include "coord/core/record.h"
+
+/* What every step on a shard is made in. */
+struct ts_step_env {
+    /* The guard of the shard's run. NULL when it does not exist; the shard then counts as not found. */
+    const struct ts_run_guard *guard;
+    struct ts_logical_time now; /* of the shard's store; not 0 */
+    size_t record_max;          /* bytes that a record may grow to, at most TS_RECORD_MAX */
+};
+
+static inline struct ts_step_env ts_step_env_of(const struct ts_run_guard *guard,
+                                                struct ts_logical_time now) {
+    return (struct ts_step_env){.guard = guard, .now = now, .record_max = TS_RECORD_MAX};
+}
+
+/* Whether this was the first time, or a repetition that changed nothing. */
+enum ts_idempotent_outcome { TS_OUTCOME_EXECUTED, TS_OUTCOME_REPLAYED };
+
+struct ts_shard_step {
+    enum ts_idempotent_outcome outcome;
+    enum ts_op_result result;      /* COMPLETED, or SUPERSEDED for a replay that a later cursor has passed */
+    bool write;                    /* store `record`, and tell `event`, in one batch with the claim index */
+    struct ts_logical_time before; /* when not 0: the batch must be applied before this time of the store */
+    struct ts_shard_record record; /* when write */
+    struct ts_event event;         /* when write */
+};
+
+/* Who does a lease-gated operation, under which lease and name. */
+struct ts_lease_op {
+    struct ts_tenant_id tenant;
+    struct ts_lease lease;
+    struct ts_op_id op_id;
+};
+
+struct ts_acquire_op {
+    struct ts_tenant_id tenant;
+    struct ts_shard_key shard;
+    struct ts_worker_id worker;
+};
+
+/*
+ * Order of checks: ShardNotFound, TenantMismatch, ShardTerminal (the run has ended, or the shard is not Active),
+ * AlreadyLeased (also by the same worker), ShardTerminal (no attempts left).
+ *
+ * A shard that was acquired as often as the run allows without a checkpoint is parked as TooManyErrors. Then the
+ * error is SHARD_TERMINAL, and ret_step->write is true, for the parked record. On every other failure
+ * ret_step->write is false.
+ */
+enum ts_acquire_error ts_acquire_step(const struct ts_shard_record *record, const struct ts_step_env *env,
+                                      const struct ts_acquire_op *op, struct ts_shard_step *ret_step,
+                                      struct ts_lease *ret_lease, struct ts_coord_detail *ret_detail);
+
+struct ts_renew_op {
+    struct ts_tenant_id tenant;
+    struct ts_lease lease;
+};
+
+/* Order of checks: ShardNotFound, ts_validate_lease(). There is no op id: two renewals extend the lease twice.
+ * ret_lease is the lease with its new deadline. */
+enum ts_renew_error ts_renew_step(const struct ts_shard_record *record, const struct ts_step_env *env,
+                                  const struct ts_renew_op *op, struct ts_shard_step *ret_step,
+                                  struct ts_lease *ret_lease, struct ts_coord_detail *ret_detail);
+
+struct ts_cursor_op {
+    struct ts_lease_op by;
+    struct ts_cursor cursor;
+};
+
+/* Order of checks: ShardNotFound, OpIdConflict or replay, ts_validate_lease(), ts_validate_cursor_update(),
+ * ResourceExhausted. */
+enum ts_checkpoint_error ts_checkpoint_step(const struct ts_shard_record *record,
+                                            const struct ts_step_env *env, const struct ts_cursor_op *op,
+                                            struct ts_shard_step *ret_step,
+                                            struct ts_coord_detail *ret_detail);
+
+/* Order of checks: ShardNotFound, OpIdConflict or replay, ts_validate_lease(), ts_validate_cursor_update(),
+ * ResourceExhausted. */
+enum ts_complete_error ts_complete_step(const struct ts_shard_record *record, const struct ts_step_env *env,
+                                        const struct ts_cursor_op *op, struct ts_shard_step *ret_step,
+                                        struct ts_coord_detail *ret_detail);
+
+struct ts_park_op {
+    struct ts_lease_op by;
+    enum ts_park_reason reason;
+};
+
+/* Order of checks: ShardNotFound, OpIdConflict or replay, ts_validate_lease(). */
+enum ts_park_error ts_park_step(const struct ts_shard_record *record, const struct ts_step_env *env,
+                                const struct ts_park_op *op, struct ts_shard_step *ret_step,
+                                struct ts_coord_detail *ret_detail);
+
+struct ts_unpark_op {
+    struct ts_tenant_id tenant;
+    struct ts_shard_key shard;
+    struct ts_op_id op_id;
+};
+
+/* Order of checks: ShardNotFound, TenantMismatch, OpIdConflict or replay, RunTerminal, NotParked. */
+enum ts_unpark_error ts_unpark_step(const struct ts_shard_record *record, const struct ts_step_env *env,
+                                    const struct ts_unpark_op *op, struct ts_shard_step *ret_step,
+                                    struct ts_coord_detail *ret_detail);
+
+#endif

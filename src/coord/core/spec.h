@@ -1,0 +1,50 @@
+/*
+ * What a shard covers and how far it is: a half-open range of keys, opaque metadata, and a cursor in the
+ * range. All bytes are borrowed. Keys compare as unsigned bytes, a prefix before what it begins.
+ */
+#ifndef TS_COORD_CORE_SPEC_H
+#define TS_COORD_CORE_SPEC_H
+
+#include "base/bytes.h"
+#include "coord/core/ids.h"
+
+/* The keys from start up to, and without, end. An empty bound is no bound on that side. */
+struct ts_key_range {
+    struct ts_bytes start;
+    struct ts_bytes end;
+};
+
+struct ts_shard_spec {
+    struct ts_key_range range;
+    struct ts_bytes metadata;
+};
+
+/* Both parts are optional; an empty key is a key. Bytes of a part that is not there are not looked at. */
+struct ts_cursor {
+    bool has_key;
+    bool has_token;
+    struct ts_bytes last_key;
+    struct ts_bytes token;
+};
+
+static inline bool ts_key_range_contains(struct ts_key_range range, struct ts_bytes key) {
+    return ts_bytes_compare(key, range.start) >= 0 &&
+           (range.end.len == 0 || ts_bytes_compare(key, range.end) < 0);
+}
+
+/* No key can lie in it. Without an upper bound a range is never inverted. */
+static inline bool ts_key_range_is_inverted(struct ts_key_range range) {
+    return range.end.len != 0 && ts_bytes_compare(range.start, range.end) >= 0;
+}
+
+static inline bool ts_shard_spec_has_valid_sizes(const struct ts_shard_spec *spec) {
+    return spec->range.start.len <= TS_KEY_MAX && spec->range.end.len <= TS_KEY_MAX &&
+           spec->metadata.len <= TS_METADATA_MAX;
+}
+
+static inline bool ts_cursor_has_valid_sizes(const struct ts_cursor *cursor) {
+    return (!cursor->has_key || cursor->last_key.len <= TS_KEY_MAX) &&
+           (!cursor->has_token || cursor->token.len <= TS_TOKEN_MAX);
+}
+
+#endif

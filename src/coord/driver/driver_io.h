@@ -1,0 +1,17 @@
+/* The real io of the driver, over a cluster and a coordinator. */
+#ifndef TS_COORD_DRIVER_DRIVER_IO_H
+#define TS_COORD_DRIVER_DRIVER_IO_H
+
+#include "coord/driver/io.h"
+
+struct coord__cluster_io {
+    struct ts_cluster *cluster;
+    struct ts_coordinator *coordinator;
+    uint64_t call_timeout_us; /* of one read */
+    bool time_stands_still;
+};
+
+/* What it gives borrows `own`, which stays in place. */
+struct ts_coord_io coord__io_over_cluster(struct coord__cluster_io *own);
+
+#endif

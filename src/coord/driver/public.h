@@ -1,0 +1,35 @@
+/*
+ * What turnstone/coord.h is made of.
+ */
+#ifndef TS_COORD_DRIVER_PUBLIC_H
+#define TS_COORD_DRIVER_PUBLIC_H
+
+#include "coord/driver/coord.h"
+#include "coord/driver/session.h"
+#include "turnstone/coord.h"
+
+struct ts_coord_answer {
+    enum ts_error_variant variant;
+    struct ts_coord_detail detail;
+    bool is_replay;
+    char text[640];
+};
+
+struct ts_shard_info {
+    const struct ts_coord_shard_view *view;
+};
+
+/* Where an operation writes its details: the caller's answer, or one that nobody reads. Nothing is known in it yet. */
+struct ts_coord_answer *coord__answer_begin(struct ts_coord_answer *given, struct ts_coord_answer *own);
+
+/* Makes the texts. outcome may be NULL. */
+void coord__answer_end(struct ts_coord_answer *answer, enum ts_error_variant variant,
+                       const struct ts_coord_outcome *outcome);
+
+/* Of a NUL-terminated name; false when it is not valid. */
+bool coord__tenant_named(const char *name, struct ts_tenant_id *ret_tenant);
+
+/* A cursor of a public call: empty parts are absent. */
+struct ts_cursor coord__cursor_of(struct ts_bytes key, struct ts_bytes token);
+
+#endif

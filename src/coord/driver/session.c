@@ -1,0 +1,194 @@
+#include "coord/driver/session.h"
+
+#include "base/assert.h"
+#include "base/checked.h"
+#include "driver.h"
+
+#include <stdlib.h>
+
+struct ts_coord_session {
+    struct ts_coord *coord;
+    struct ts_coord_worker worker;
+    bool holding;
+    struct ts_lease lease; /* when holding */
+    struct coord__seen seen;
+    struct coord__claim_hint hint;
+    struct ts_acquire_scratch scratch;
+};
+
+struct ts_coord_session *ts_coord_session_new(struct ts_coord *coord, const struct ts_coord_worker *worker) {
+    struct ts_coord_session *session = calloc(1, sizeof *session);
+    if (session == NULL)
+        return NULL;
+    session->coord = coord;
+    session->worker = *worker;
+    session->hint.leased_from = calloc(coord->io.place_count, sizeof *session->hint.leased_from);
+    if (session->hint.leased_from == NULL) {
+        free(session);
+        return NULL;
+    }
+    ts_acquire_scratch_init(&session->scratch);
+    return session;
+}
+
+void ts_coord_session_free(struct ts_coord_session *session) {
+    if (session == NULL)
+        return;
+    free(session->hint.leased_from);
+    free(session);
+}
+
+const struct ts_lease *ts_coord_session_lease(const struct ts_coord_session *session) {
+    return session->holding ? &session->lease : NULL;
+}
+
+const struct ts_shard_record *ts_coord_session_record(const struct ts_coord_session *session) {
+    return session->holding && session->seen.has_record ? &session->seen.record : NULL;
+}
+
+uint64_t ts_coord_session_left_ms(const struct ts_coord_session *session) {
+    if (!session->holding || session->seen.now.ms == 0)
+        return 0;
+    const uint64_t passed_ms = coord__elapsed_ms(session->coord) - session->seen.at_ms;
+    const uint64_t now_ms = ts_saturating_add_u64(session->seen.now.ms, passed_ms);
+    return ts_saturating_sub_u64(ts_lease_deadline(&session->lease).ms, now_ms);
+}
+
+void ts_coord_session_drop(struct ts_coord_session *session) {
+    session->holding = false;
+    session->seen.known = false;
+    session->seen.has_record = false;
+}
+
+/* Whether the error of a lease-gated operation means that there is nothing left to hold. */
+static bool ends_lease(enum ts_error_variant error) {
+    return error == TS_VARIANT_STALE_FENCE || error == TS_VARIANT_LEASE_EXPIRED ||
+           error == TS_VARIANT_SHARD_TERMINAL || error == TS_VARIANT_SHARD_NOT_FOUND ||
+           error == TS_VARIANT_TENANT_MISMATCH;
+}
+
+static void after(struct ts_coord_session *session, enum ts_error_variant error) {
+    if (ends_lease(error))
+        ts_coord_session_drop(session);
+}
+
+static struct ts_lease_op by(const struct ts_coord_session *session, struct ts_op_id op_id) {
+    ts_assert(session->holding);
+    return (struct ts_lease_op){.tenant = session->worker.tenant, .lease = session->lease, .op_id = op_id};
+}
+
+enum ts_claim_error ts_coord_session_claim(struct ts_coord_session *session, struct ts_run_id run,
+                                           struct ts_acquire_result_view *ret_view,
+                                           struct ts_coord_detail *ret_detail) {
+    ts_assert(!session->holding);
+    const struct ts_coord_claim_op op = {.tenant = session->worker.tenant,
+                                         .run = run,
+                                         .worker = session->worker.worker,
+                                         .has_start = session->hint.has_start && session->hint.run.v == run.v,
+                                         .start = session->hint.start};
+    struct ts_capacity_hint capacity;
+    const enum ts_claim_error error = coord__claim(session->coord, &op, &session->seen, &session->hint,
+                                                   &session->lease, &capacity, ret_detail);
+    if (error != TS_CLAIM_OK)
+        return error;
+    session->holding = true;
+    ts_acquire_result(&session->scratch, &session->seen.record, &session->lease, capacity, ret_view);
+    return TS_CLAIM_OK;
+}
+
+enum ts_acquire_error ts_coord_session_acquire(struct ts_coord_session *session, struct ts_shard_key shard,
+                                               struct ts_acquire_result_view *ret_view,
+                                               struct ts_coord_detail *ret_detail) {
+    ts_assert(!session->holding);
+    const struct ts_acquire_op op = {
+        .tenant = session->worker.tenant, .shard = shard, .worker = session->worker.worker};
+    const enum ts_acquire_error error =
+        coord__acquire(session->coord, &op, &session->seen, &session->lease, ret_detail);
+    if (error != TS_ACQUIRE_OK)
+        return error;
+    session->holding = true;
+    ts_acquire_result(&session->scratch, &session->seen.record, &session->lease,
+                      coord__capacity(session->coord, shard), ret_view);
+    return TS_ACQUIRE_OK;
+}
+
+void ts_coord_session_adopt(struct ts_coord_session *session, const struct ts_lease *lease) {
+    ts_assert(!session->holding);
+    ts_coord_session_drop(session);
+    session->seen.now = (struct ts_logical_time){0};
+    session->lease = *lease;
+    session->holding = true;
+}
+
+enum ts_renew_error ts_coord_session_renew(struct ts_coord_session *session,
+                                           struct ts_renew_result *ret_result,
+                                           struct ts_coord_detail *ret_detail) {
+    ts_assert(session->holding);
+    const struct ts_renew_op op = {.tenant = session->worker.tenant, .lease = session->lease};
+    const enum ts_renew_error error =
+        ts_coord_renew(session->coord, &op, &session->seen, &session->lease, ret_result, ret_detail);
+    after(session, ts_renew_error_variant(error));
+    return error;
+}
+
+enum ts_checkpoint_error ts_coord_session_checkpoint(struct ts_coord_session *session, struct ts_op_id op_id,
+                                                     const struct ts_cursor *cursor,
+                                                     struct ts_coord_outcome *ret_outcome,
+                                                     struct ts_coord_detail *ret_detail) {
+    const struct ts_cursor_op op = {.by = by(session, op_id), .cursor = *cursor};
+    const enum ts_checkpoint_error error =
+        ts_coord_checkpoint(session->coord, &op, &session->seen, ret_outcome, ret_detail);
+    after(session, ts_checkpoint_error_variant(error));
+    return error;
+}
+
+enum ts_complete_error ts_coord_session_complete(struct ts_coord_session *session, struct ts_op_id op_id,
+                                                 const struct ts_cursor *cursor,
+                                                 struct ts_coord_outcome *ret_outcome,
+                                                 struct ts_coord_detail *ret_detail) {
+    const struct ts_cursor_op op = {.by = by(session, op_id), .cursor = *cursor};
+    const enum ts_complete_error error =
+        ts_coord_complete(session->coord, &op, &session->seen, ret_outcome, ret_detail);
+    after(session, ts_complete_error_variant(error));
+    if (error == TS_COMPLETE_OK)
+        ts_coord_session_drop(session);
+    return error;
+}
+
+enum ts_park_error ts_coord_session_park(struct ts_coord_session *session, struct ts_op_id op_id,
+                                         enum ts_park_reason reason, struct ts_coord_outcome *ret_outcome,
+                                         struct ts_coord_detail *ret_detail) {
+    const struct ts_park_op op = {.by = by(session, op_id), .reason = reason};
+    const enum ts_park_error error =
+        ts_coord_park(session->coord, &op, &session->seen, ret_outcome, ret_detail);
+    after(session, ts_park_error_variant(error));
+    if (error == TS_PARK_OK)
+        ts_coord_session_drop(session);
+    return error;
+}
+
+enum ts_split_replace_error
+ts_coord_session_split_replace(struct ts_coord_session *session, struct ts_op_id op_id,
+                               struct ts_new_shards children, struct ts_split_replace_result *ret_result,
+                               struct ts_coord_outcome *ret_outcome, struct ts_coord_detail *ret_detail) {
+    const struct ts_split_replace_op op = {.by = by(session, op_id), .children = children};
+    const enum ts_split_error error =
+        ts_coord_split_replace(session->coord, &op, &session->seen, ret_result, ret_outcome, ret_detail);
+    after(session, ts_split_error_variant(error));
+    if (error == TS_SPLIT_OK)
+        ts_coord_session_drop(session);
+    return error;
+}
+
+enum ts_split_residual_error ts_coord_session_split_residual(struct ts_coord_session *session,
+                                                             struct ts_op_id op_id,
+                                                             const struct ts_new_shard *residual,
+                                                             struct ts_split_residual_result *ret_result,
+                                                             struct ts_coord_outcome *ret_outcome,
+                                                             struct ts_coord_detail *ret_detail) {
+    const struct ts_split_residual_op op = {.by = by(session, op_id), .residual = *residual};
+    const enum ts_split_error error =
+        ts_coord_split_residual(session->coord, &op, &session->seen, ret_result, ret_outcome, ret_detail);
+    after(session, ts_split_error_variant(error));
+    return error;
+}

@@ -1,0 +1,63 @@
+/*
+ * URLs of stores, and lists of them.
+ *
+ *   memory:[NAME]                                          a store in this process
+ *   rocksdb:DIRECTORY                                      a store in a directory
+ *   postgresql://[USER[:PASSWORD]@]HOST[:PORT][/DATABASE][?OPTION=VALUE[&OPTION=VALUE]...]
+ *                                                          a database; postgres:// means the same
+ *
+ * Options are those of libpq. HOST is one host, an address in brackets, or a socket directory with its slashes
+ * written as %2F. In every part %XX is one byte; a comma inside a URL is written %2C. For parts that are left out,
+ * libpq's own defaults apply (PGPASSWORD, ~/.pgpass and so on), except for the host, which is required.
+ */
+#ifndef TS_STORE_CONTRACT_URL_H
+#define TS_STORE_CONTRACT_URL_H
+
+#include "turnstone/store.h"
+
+enum store_url_kind { STORE_URL_MEMORY, STORE_URL_ROCKSDB, STORE_URL_POSTGRES };
+
+enum { STORE_URL_OPTIONS_MAX = 32, STORE_URL_NAME_SIZE = 256 };
+
+struct store_url_option {
+    const char *name;
+    const char *value;
+};
+
+/* Zero-initialise it; release it. The texts are decoded, never NULL, and live as long as the struct does. */
+struct store_url {
+    enum store_url_kind kind;
+    char name[STORE_URL_NAME_SIZE]; /* for messages: without password and options */
+    const char *path;               /* memory: the name; rocksdb: the directory */
+    const char *user;               /* postgresql: empty when not given, as all the others but the host */
+    const char *password;
+    const char *host;
+    const char *port;
+    const char *database;
+    struct store_url_option options[STORE_URL_OPTIONS_MAX];
+    size_t option_count;
+    char *text;    /* as it was given */
+    char *decoded; /* what the others point into */
+};
+
+/* OK or BAD_CONFIGURATION (FAILED without memory), with one line that names the cure and has no password in
+ * it. */
+enum ts_store_result store__url_parse(struct ts_bytes text, struct store_url *ret_url,
+                                      struct ts_store_error *ret_error);
+void store__url_release(struct store_url *url);
+
+/* Whether both name the same store, as far as that can be told without asking. */
+bool store__url_same(const struct store_url *a, const struct store_url *b);
+
+/* A comma-separated list. Zero-initialise it; release it. */
+struct store_url_list {
+    struct store_url *urls;
+    size_t count;
+};
+
+/* As store__url_parse; the same store twice is an error. */
+enum ts_store_result store__url_list_parse(const char *text, struct store_url_list *ret_list,
+                                           struct ts_store_error *ret_error);
+void store__url_list_release(struct store_url_list *list);
+
+#endif

@@ -1,0 +1,69 @@
+/*
+ * A decorator that makes calls fail, by rules that say exactly when: so many calls are let through, then so
+ * many fail, or each with a chance that follows from a seed. The first rule that strikes decides about a
+ * call; every rule counts every call that it is for.
+ *
+ *   ERROR         the call is not carried out and ends with `result`
+ *   LOST_REPLY    the call is carried out, and ends with UNKNOWN
+ *   LOST_REQUEST  the call is not carried out, and ends with UNKNOWN
+ *   DELAY         the call begins `delay_ms` later, or ends at its deadline with TIMED_OUT
+ *   LATE          the call is kept and ends at its deadline with UNKNOWN; ts_fault_deliver carries it out later.
+ *                 Calls that change nothing are treated as by LOST_REQUEST
+ *   CRASH_BEFORE  the store stops answering: this call and all later ones end at their deadlines with UNKNOWN
+ *   CRASH_AFTER   the same, but this call is carried out first
+ */
+#ifndef TS_STORE_DECORATORS_FAULT_H
+#define TS_STORE_DECORATORS_FAULT_H
+
+#include "base/prng.h"
+#include "store/contract/engine.h"
+
+enum ts_fault_kind {
+    TS_FAULT_ERROR,
+    TS_FAULT_LOST_REPLY,
+    TS_FAULT_LOST_REQUEST,
+    TS_FAULT_DELAY,
+    TS_FAULT_LATE,
+    TS_FAULT_CRASH_BEFORE,
+    TS_FAULT_CRASH_AFTER,
+};
+
+#define TS_FAULT_CALL(kind) (1u << (kind))
+
+struct ts_fault_rule {
+    enum ts_fault_kind kind;
+    uint32_t calls; /* TS_FAULT_CALL of each kind of call that it is for; 0 is for all */
+    /* Only batches that put a key with this prefix; empty: all batches. Owned by the caller. */
+    struct ts_bytes puts;
+    uint64_t after; /* calls that are let through first */
+    uint64_t times; /* calls that are struck then; 0: without end */
+    /* Probability of striking after the first `after` calls; {0, 0}: always. Calls that are spared do not count. */
+    struct ts_ratio chance;
+    enum ts_store_result result; /* ERROR */
+    uint64_t delay_ms;           /* DELAY */
+};
+
+enum { TS_FAULT_RULES_MAX = 32 };
+
+/* Takes the store over: closing the fault closes it. NULL when there is no memory; the store is then the
+ * caller's. */
+struct ts_store *ts_fault_new(struct ts_store *inside, uint64_t seed);
+
+/* All of these take a store that ts_fault_new made, and may be called while others use it. At most
+ * TS_FAULT_RULES_MAX rules. */
+void ts_fault_add(struct ts_store *store, const struct ts_fault_rule *rule);
+void ts_fault_clear(struct ts_store *store);
+
+/* Calls that a rule has struck so far. */
+uint64_t ts_fault_count(struct ts_store *store);
+
+/* After a crash: whether it answers, and letting it answer again. Calls that hang end with UNKNOWN then. */
+bool ts_fault_is_down(struct ts_store *store);
+void ts_fault_revive(struct ts_store *store);
+
+/* Calls that LATE keeps, the oldest first, and carrying one out now: what becomes of it, or BUSY when it has
+ * to wait for a lock and is kept on. */
+size_t ts_fault_late_count(struct ts_store *store);
+enum ts_store_result ts_fault_deliver(struct ts_store *store, size_t index);
+
+#endif

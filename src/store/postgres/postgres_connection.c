@@ -1,0 +1,402 @@
+/*
+ * One connection: made without waiting, set up in one round trip, then pipelines of statements and their
+ * answers.
+ *
+ * A pipeline is cut into segments by syncs. A segment is one transaction, unless it opens one itself; when a
+ * statement fails, the server passes over the rest of its segment. The engine keeps a list of what it has
+ * sent, and walks along it as the answers come in.
+ */
+#include "store/postgres/postgres.h"
+
+#include "base/assert.h"
+#include "base/number.h"
+#include "libpq_late.h"
+
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+/*
+ * Every session's settings. What a server does not know is no matter. READ COMMITTED is what the statements
+ * are made for. Durability is raised to that of an ordinary commit, never lowered. The plans are fixed: there
+ * is one good one for each statement, by the primary key, whatever the statistics say. A statement whose
+ * client is gone ends.
+ */
+static const char set_durable[] =
+    "SELECT set_config('synchronous_commit', 'on', false) "
+    "WHERE current_setting('synchronous_commit') IN ('off', 'local', 'remote_write')";
+static const char *const settings[] = {
+    "SET SESSION CHARACTERISTICS AS TRANSACTION ISOLATION LEVEL READ COMMITTED",
+    set_durable,
+    "SET default_transaction_read_only = off",
+    "SET search_path = pg_catalog",
+    "SET client_min_messages = error",
+    "SET plan_cache_mode = force_generic_plan",
+    "SET enable_seqscan = off",
+    "SET enable_bitmapscan = off",
+    "SET enable_hashjoin = off",
+    "SET enable_mergejoin = off",
+    "SET jit = off",
+    "SET idle_session_timeout = 0",
+    "SET client_connection_check_interval = '500ms'",
+    NULL,
+};
+
+static void ignore_notice(void *context, const char *message) {
+    (void)context;
+    (void)message;
+}
+
+void postgres__connection_drop(struct postgres_slot *slot) {
+    if (slot->conn != NULL)
+        PQfinish(slot->conn);
+    slot->conn = NULL;
+    slot->is_set_up = false;
+    slot->is_gateless = false;
+    slot->in_block = false;
+    slot->item_count = slot->item_at = 0;
+    slot->statement_timeout_ms = UINT64_MAX;
+    slot->lock_timeout_ms = 0;
+    memset(slot->is_parsed, 0, sizeof slot->is_parsed);
+}
+
+bool postgres__connection_is_alive(struct postgres_slot *slot) {
+    if (slot->conn == NULL || !slot->is_set_up || PQstatus(slot->conn) != CONNECTION_OK)
+        return false;
+    /* An idle server says nothing but that it goes away, or that its configuration has changed: a new session
+     * then. */
+    struct pollfd fd = {.fd = PQsocket(slot->conn), .events = POLLIN};
+    return fd.fd >= 0 && poll(&fd, 1, 0) == 0;
+}
+
+bool postgres__connection_begin(struct postgres_job *job) {
+    struct postgres_slot *slot = job->slot;
+    const struct store_url *url = &job->store->url;
+    const char *names[STORE_URL_OPTIONS_MAX + 8], *values[STORE_URL_OPTIONS_MAX + 8];
+    size_t count = 0;
+    const struct store_url_option parts[] = {
+        {"host", url->host},
+        {"port", url->port},
+        {"user", url->user},
+        {"password", url->password},
+        {"dbname", url->database},
+        {"client_encoding", "UTF8"},
+        {"fallback_application_name", "turnstone"},
+    };
+    for (size_t i = 0; i < sizeof parts / sizeof parts[0]; i++) {
+        if (parts[i].value[0] == '\0')
+            continue;
+        names[count] = parts[i].name;
+        values[count++] = parts[i].value;
+    }
+    for (size_t i = 0; i < url->option_count; i++) {
+        names[count] = url->options[i].name;
+        values[count++] = url->options[i].value;
+    }
+    names[count] = values[count] = NULL;
+    postgres__connection_drop(slot);
+    slot->conn = PQconnectStartParams(names, values, 0);
+    if (slot->conn == NULL) {
+        (void)store__error(&job->error, TS_STORE_FAILED, SIZE_MAX, "%s: no memory for a connection",
+                           job->store->base.name);
+        return false;
+    }
+    /* With the SQLSTATE in the texts of failed connections: libpq has no other place for it. */
+    PQsetErrorVerbosity(slot->conn, PQERRORS_VERBOSE);
+    PQsetNoticeProcessor(slot->conn, ignore_notice, NULL);
+    if (PQstatus(slot->conn) == CONNECTION_BAD) {
+        postgres__error_of_connect(job);
+        return false;
+    }
+    const struct ts_store_clock *clock = job->store->base.clock;
+    slot->connect_until_ns = clock->monotonic_ns(clock->context) + job->store->connect_timeout_ms * 1000000;
+    slot->polling = PGRES_POLLING_WRITING;
+    return true;
+}
+
+static short wanted_events(const struct postgres_job *job) {
+    const struct postgres_slot *slot = job->slot;
+    if (job->phase == POSTGRES_CONNECTING)
+        return slot->polling == PGRES_POLLING_READING ? POLLIN : POLLOUT;
+    return slot->is_flushed ? POLLIN : POLLIN | POLLOUT;
+}
+
+struct pollfd postgres__connection_wait_for(const struct postgres_job *job) {
+    return (struct pollfd){.fd = PQsocket(job->slot->conn), .events = wanted_events(job)};
+}
+
+bool postgres__connection_connect(struct postgres_job *job) {
+    struct postgres_slot *slot = job->slot;
+    for (;;) {
+        struct pollfd fd = postgres__connection_wait_for(job);
+        if (fd.fd >= 0 && poll(&fd, 1, 0) == 0) {
+            const struct ts_store_clock *clock = job->store->base.clock;
+            if (clock->monotonic_ns(clock->context) < slot->connect_until_ns)
+                return false;
+            (void)store__error(&job->error, TS_STORE_UNAVAILABLE, SIZE_MAX,
+                               "%s: the server does not answer; check that it is running and can be "
+                               "reached",
+                               job->store->base.name);
+            job->error.down = true;
+            job->done = true;
+            return false;
+        }
+        slot->polling = PQconnectPoll(slot->conn);
+        switch (slot->polling) {
+        case PGRES_POLLING_OK:
+            return true;
+        case PGRES_POLLING_READING:
+        case PGRES_POLLING_WRITING:
+        case PGRES_POLLING_ACTIVE:
+            break;
+        case PGRES_POLLING_FAILED:
+            postgres__error_of_connect(job);
+            job->done = true;
+            return false;
+        }
+    }
+}
+
+static void add_sent(struct postgres_slot *slot, struct postgres_sent sent) {
+    ts_assert(slot->item_count < POSTGRES_ITEMS_MAX);
+    slot->items[slot->item_count++] = sent;
+}
+
+static void add_item(struct postgres_slot *slot, enum postgres_item item) {
+    add_sent(slot, (struct postgres_sent){.item = item, .statement = POSTGRES_STATEMENT_COUNT});
+}
+
+bool postgres__connection_send(struct postgres_slot *slot, enum postgres_item item, const char *sql) {
+    if (PQsendQueryParams(slot->conn, sql, 0, NULL, NULL, NULL, NULL, 1) != 1)
+        return false;
+    add_item(slot, item);
+    return true;
+}
+
+bool postgres__connection_execute(struct postgres_job *job, enum postgres_item item,
+                                  enum postgres_statement statement, struct postgres_parameters parameters) {
+    struct postgres_slot *slot = job->slot;
+    static const int binary[16] = {1, 1, 1, 1, 1, 1, 1, 1, 1, 1, 1, 1, 1, 1, 1, 1};
+    ts_assert(parameters.count <= 16);
+    const struct postgres_statement_text *text = postgres__statement(statement);
+    if (!slot->is_parsed[statement] && !slot->is_parsing[statement]) {
+        const char *sql = slot->is_gateless && text->gateless_sql != NULL ? text->gateless_sql : text->sql;
+        if (PQsendPrepare(slot->conn, text->name, sql, text->type_count, text->types) != 1)
+            return false;
+        add_sent(slot, (struct postgres_sent){.item = POSTGRES_ITEM_PARSE, .statement = statement});
+        slot->is_parsing[statement] = true;
+    }
+    if (PQsendQueryPrepared(slot->conn, text->name, parameters.count, parameters.values, parameters.lengths,
+                            binary, 1) != 1)
+        return false;
+    add_sent(slot, (struct postgres_sent){item, statement, parameters.entry});
+    return true;
+}
+
+bool postgres__connection_sync(struct postgres_slot *slot) {
+    if (PQpipelineSync(slot->conn) != 1)
+        return false;
+    add_item(slot, POSTGRES_ITEM_SYNC);
+    return true;
+}
+
+bool postgres__connection_send_settings(struct postgres_job *job) {
+    struct postgres_slot *slot = job->slot;
+    slot->item_count = slot->item_at = 0;
+    slot->item_answered = false;
+    slot->is_flushed = false;
+    if (PQsetnonblocking(slot->conn, 1) != 0 || PQenterPipelineMode(slot->conn) != 1)
+        return false;
+    for (size_t i = 0; settings[i] != NULL; i++)
+        if (!postgres__connection_send(slot, POSTGRES_ITEM_SETTING, settings[i]) ||
+            !postgres__connection_sync(slot))
+            return false;
+    return postgres__connection_send(slot, POSTGRES_ITEM_PLACE,
+                                     "SELECT oid::text FROM pg_catalog.pg_database "
+                                     "WHERE datname = current_database()") &&
+           postgres__connection_sync(slot);
+}
+
+/*
+ * How long the server may take for a statement, from the time that is left: a little less, so that its answer
+ * that it gave up, which is certain, comes before we give up, which is not. Rounded down to four bits, so
+ * that it is set anew only when deadlines really differ. 0 is for ever.
+ */
+static uint64_t statement_timeout_ms(const struct postgres_job *job) {
+    if (job->deadline_ns == 0)
+        return 0;
+    const struct ts_store_clock *clock = job->store->base.clock;
+    uint64_t now_ns = clock->monotonic_ns(clock->context);
+    uint64_t left_ms = job->deadline_ns > now_ns ? (job->deadline_ns - now_ns) / 1000000 : 0;
+    uint64_t margin_ms = left_ms / 2 < 100 ? left_ms / 2 : 100;
+    uint64_t timeout_ms = left_ms - margin_ms;
+    uint64_t step = 1;
+    while (timeout_ms / step >= 32)
+        step *= 2;
+    timeout_ms = timeout_ms / step * step;
+    const uint64_t most_ms = 86400000;
+    return timeout_ms < 1 ? 1 : timeout_ms > most_ms ? most_ms : timeout_ms;
+}
+
+/* How long the server may wait for one lock; 0 is what it does by itself. */
+static uint64_t lock_timeout_ms(const struct postgres_job *job) {
+    return job->call == NULL ? 0 : (job->call->lock_wait_max_us + 999) / 1000;
+}
+
+/* A segment of its own: what fails later does not undo it, and COMMIT PREPARED wants to be alone in its own. */
+static bool send_setting(struct postgres_slot *slot, const char *sql) {
+    return postgres__connection_send(slot, POSTGRES_ITEM_SETTING, sql) && postgres__connection_sync(slot);
+}
+
+/* Sets what the session does not have yet. */
+static bool set_timeouts(struct postgres_job *job) {
+    struct postgres_slot *slot = job->slot;
+    char sql[64];
+    const uint64_t statement_ms = statement_timeout_ms(job), lock_ms = lock_timeout_ms(job);
+    if (statement_ms != slot->statement_timeout_ms) {
+        snprintf(sql, sizeof sql, "SET statement_timeout = %llu", (unsigned long long)statement_ms);
+        slot->statement_timeout_ms = statement_ms;
+        if (!send_setting(slot, sql))
+            return false;
+    }
+    if (lock_ms == slot->lock_timeout_ms)
+        return true;
+    snprintf(sql, sizeof sql, "SET lock_timeout = %llu", (unsigned long long)lock_ms);
+    slot->lock_timeout_ms = lock_ms;
+    return send_setting(slot, lock_ms == 0 ? "RESET lock_timeout" : sql);
+}
+
+bool postgres__connection_open_job(struct postgres_job *job) {
+    struct postgres_slot *slot = job->slot;
+    slot->item_count = slot->item_at = 0;
+    slot->item_answered = false;
+    slot->is_flushed = false;
+    memset(slot->is_parsing, 0, sizeof slot->is_parsing);
+    if (slot->in_block) {
+        if (!send_setting(slot, "ROLLBACK"))
+            return false;
+    }
+    bool is_gateless = atomic_load(&job->store->is_gateless);
+    if (is_gateless != slot->is_gateless) {
+        slot->is_gateless = is_gateless;
+        memset(slot->is_parsed, 0, sizeof slot->is_parsed);
+        if (!send_setting(slot, "DEALLOCATE ALL"))
+            return false;
+    }
+    return set_timeouts(job);
+}
+
+static void take_place(struct postgres_slot *slot, PGresult *result) {
+    if (PQntuples(result) == 1 && PQgetlength(result, 0, 0) < 16)
+        snprintf(slot->prefix, sizeof slot->prefix, "turnstone/%.16s/", PQgetvalue(result, 0, 0));
+}
+
+/* What is being answered is the last of the call's own statements. */
+static bool is_last_statement(const struct postgres_slot *slot) {
+    const enum postgres_item next = slot->items[slot->item_at + 1].item;
+    return next == POSTGRES_ITEM_SYNC || next == POSTGRES_ITEM_LAST;
+}
+
+static void take_good(struct postgres_job *job, enum postgres_item item, PGresult *result) {
+    switch (item) {
+    case POSTGRES_ITEM_PLACE:
+        take_place(job->slot, result);
+        return;
+    case POSTGRES_ITEM_PARSE:
+        job->slot->is_parsed[job->slot->items[job->slot->item_at].statement] = true;
+        return;
+    case POSTGRES_ITEM_DRAWN:
+        job->main_done = is_last_statement(job->slot);
+        job->work->take(job, item, result);
+        return;
+    case POSTGRES_ITEM_MAIN:
+        job->main_done = true;
+        job->work->take(job, item, result);
+        return;
+    case POSTGRES_ITEM_LAST:
+        job->last_done = true;
+        job->work->take(job, item, result);
+        return;
+    case POSTGRES_ITEM_SETTING:
+    case POSTGRES_ITEM_MINOR:
+    case POSTGRES_ITEM_SYNC:
+        return;
+    }
+}
+
+/* Returns whether the connection is still of use. */
+static bool take_result(struct postgres_job *job, PGresult *result) {
+    struct postgres_slot *slot = job->slot;
+    enum postgres_item item = slot->items[slot->item_at].item;
+    ExecStatusType status = PQresultStatus(result);
+    if (status == PGRES_PIPELINE_SYNC) {
+        if (item == POSTGRES_ITEM_SYNC)
+            slot->item_at++;
+        return true;
+    }
+    slot->item_answered = item != POSTGRES_ITEM_SYNC;
+    if (status == PGRES_TUPLES_OK || status == PGRES_COMMAND_OK) {
+        take_good(job, item, result);
+        return true;
+    }
+    if (status == PGRES_PIPELINE_ABORTED)
+        return true;
+    const char *sqlstate = PQresultErrorField(result, PG_DIAG_SQLSTATE);
+    const char *severity = PQresultErrorField(result, PG_DIAG_SEVERITY_NONLOCALIZED);
+    if (sqlstate == NULL || severity == NULL || strcmp(severity, "ERROR") != 0) {
+        postgres__error_of_lost_connection(job);
+        return false;
+    }
+    if (item != POSTGRES_ITEM_SETTING)
+        postgres__error_of_result(job, item, result);
+    return true;
+}
+
+/* What libpq has by now. */
+static bool take_results(struct postgres_job *job, bool is_lost) {
+    struct postgres_slot *slot = job->slot;
+    unsigned nothing = 0;
+    while (slot->item_at < slot->item_count && (is_lost || !PQisBusy(slot->conn)) && nothing < 3) {
+        PGresult *result = PQgetResult(slot->conn);
+        if (result == NULL) {
+            nothing++;
+            if (slot->item_answered)
+                slot->item_at++;
+            slot->item_answered = false;
+            continue;
+        }
+        nothing = 0;
+        bool usable = take_result(job, result);
+        PQclear(result);
+        if (!usable)
+            return false;
+    }
+    return true;
+}
+
+bool postgres__connection_exchange(struct postgres_job *job) {
+    struct postgres_slot *slot = job->slot;
+    bool is_lost = false;
+    if (!slot->is_flushed) {
+        int left = PQflush(slot->conn);
+        is_lost = left < 0;
+        slot->is_flushed = left == 0;
+        if (slot->is_flushed) /* no answer can be there yet */
+            return false;
+    }
+    if (PQconsumeInput(slot->conn) != 1)
+        is_lost = true;
+    /* A server that goes away may have said more before: that counts. */
+    if (!take_results(job, is_lost)) {
+        job->done = true;
+        return true;
+    }
+    if (slot->item_at == slot->item_count)
+        return true;
+    if (is_lost || PQstatus(slot->conn) == CONNECTION_BAD) {
+        postgres__error_of_lost_connection(job);
+        job->done = true;
+        return true;
+    }
+    return false;
+}

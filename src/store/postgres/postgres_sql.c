@@ -1,0 +1,309 @@
+/*
+ * The statements. docs/formats/postgres.md explains them; what matters for changes:
+ *
+ * - A failure is an SQL error, so that nothing of the batch stays: a text such as turnstone:check:7 is cast
+ * to a number, and postgres_error.c reads the tag back from the message.
+ * - What a statement can do costs whenever it runs, needed or not: the server builds its plan's nodes anew each
+ * time. So a batch of few keys is a row of statements without arrays, one for each key, in one transaction.
+ * Their version is drawn by the first (GUARD or a FIRST), and currval() is the same for the others.
+ * - Row locks are taken in the order of the keys, each key once and at once in the mode that it needs, so that
+ * batches cannot deadlock one another; a lock gives the newest row, not the snapshot's. That is so of the
+ * statements for each key, and of APPLY's two lateral joins, in READ COMMITTED. What APPLY finds absent in its
+ * snapshot it inserts; meeting a row that was committed meanwhile is `raced`, and the engine sends the batch again.
+ * - Sharers of a row lock let one another pass, and would starve a writer; so a small batch first takes an
+ * advisory lock on the hash of each key, for which everyone queues. Large ones leave that out: the server's
+ * table of locks is small. What is safe rests on the row locks alone, and a server that speaks the protocol
+ * but has no advisory locks gets the same statements without them.
+ * - The text that is cast is never a constant: the planner would cast it itself, and fail every time.
+ * - The time is taken in the last SELECT, behind everything that can wait.
+ */
+#include "store/postgres/postgres.h"
+
+/* Numbers of built-in types, fixed in PostgreSQL's catalog and in whatever speaks its protocol. */
+enum {
+    BYTEA = 17,
+    INT8 = 20,
+    INT4 = 23,
+    TEXT = 25,
+    BYTEA_ARRAY = 1001,
+    INT2_ARRAY = 1005,
+    INT8_ARRAY = 1016
+};
+
+#define TIME_MS "trunc(extract(epoch FROM clock_timestamp()) * 1000)::bigint"
+
+/* When the cluster, place or epoch ($1, $2: null for any) is another one, or the store is not initialised to
+ * its end. */
+#define FOREIGN(identity, epoch)                                                                             \
+    "WHEN m.identity <> " identity " THEN ('turnstone:cluster:' || m.epoch)::integer "                       \
+    "WHEN m.epoch <> " epoch " THEN ('turnstone:epoch:' || m.epoch)::integer "                               \
+    "WHEN m.state = 2 AND " epoch " IS NOT NULL THEN ('turnstone:initialising:' || m.epoch)::integer "
+
+/* One row: the time, after the checks above. */
+#define GUARD                                                                                                \
+    "guard AS MATERIALIZED (SELECT CASE " FOREIGN(                                                           \
+        "$1", "$2") "ELSE 0 END + " TIME_MS " AS ms "                                                        \
+                    "FROM (SELECT 1 AS one) o LEFT JOIN turnstone.meta m ON m.one = o.one) "
+
+/*
+ * Before a batch is prepared: a promise of the same name would make it wait for its own locks. A promise keeps an
+ * advisory lock on the hash of its name, and only when that is taken are the promises looked through, which costs
+ * several times as much. The two numbers are a space of their own, beside that of the gates.
+ */
+static const char claim_sql[] = "SELECT CASE WHEN NOT pg_try_advisory_xact_lock($1, $2) THEN "
+                                "('turnstone:claimed:' || abs($1::bigint))::integer END";
+static const Oid claim_types[] = {INT4, INT4};
+static const char unused_sql[] = "SELECT ('turnstone:exists:' || x.transaction::text)::integer FROM "
+                                 "pg_catalog.pg_prepared_xact() x WHERE x.gid = $1";
+static const Oid unused_types[] = {TEXT};
+
+/* Waits for its turn at the key, see above; `passed` is never null, and used, so that it is evaluated before the rows. */
+#define GATE(mode)                                                                                           \
+    "LEFT JOIN LATERAL (SELECT coalesce(length((CASE WHEN op.gate IS NULL THEN NULL " mode                   \
+    "ELSE pg_advisory_xact_lock(op.gate) END)::text), 0) AS passed) g ON true "
+#define SHARED_FOR_CHECKS "WHEN op.kind = 0 THEN pg_advisory_xact_lock_shared(op.gate) "
+#define NO_GATE           "LEFT JOIN (SELECT 0 AS passed) g ON true "
+
+#define CLOSING(is_prepare)                                                                                  \
+    "WHEN m.state = 1 AND " is_prepare " = 1 THEN ('turnstone:closing:' || m.epoch)::integer "
+
+/*
+ * A batch of few keys. Parameters of GUARD: identity, epoch, whether it is for a promise; of FIRST_PUT and
+ * FIRST_CHECK the same and those of PUT or CHECK; of the others: key, gate, value where one is written, version and number where one is
+ * checked. The gates are cases that are never met, in front of what they guard.
+ */
+#define QUEUE(gate)        "WHEN pg_advisory_xact_lock(" gate ") IS NULL THEN 0 "
+#define QUEUE_SHARED(gate) "WHEN pg_advisory_xact_lock_shared(" gate ") IS NULL THEN 0 "
+
+#define DRAW(queue, more)                                                                                    \
+    "SELECT CASE " FOREIGN("$1", "$2") CLOSING("$3") queue                                                   \
+        "ELSE nextval('turnstone.version') END" more                                                         \
+        " FROM (SELECT 1 AS one) o LEFT JOIN turnstone.meta m ON m.one = o.one"
+static const char guard_sql[] = DRAW("", "");
+static const Oid guard_types[] = {BYTEA, INT8, INT4};
+
+#define INSERT_ITEM      "INSERT INTO turnstone.item (version, key, value) "
+#define OVERWRITE        " ON CONFLICT (key) DO UPDATE SET value = excluded.value, version = excluded.version"
+#define VERSION          "currval('turnstone.version')"
+
+#define FIRST_PUT(queue) INSERT_ITEM DRAW(queue, ", $4, $6") OVERWRITE " RETURNING version"
+static const char first_put_sql[] = FIRST_PUT(QUEUE("$5"));
+static const char first_put_gateless[] = FIRST_PUT("");
+static const Oid first_put_types[] = {BYTEA, INT8, INT4, BYTEA, INT8, BYTEA};
+
+#define WRITE(queue) INSERT_ITEM "VALUES (CASE " queue "ELSE " VERSION " END, $1, $3)"
+#define ANY_CASE     "WHEN $2 IS NULL THEN 0 "
+static const char put_sql[] = WRITE(QUEUE("$2")) OVERWRITE;
+static const char put_gateless[] = WRITE(ANY_CASE) OVERWRITE;
+static const Oid put_types[] = {BYTEA, INT8, BYTEA};
+
+/* Fails by the primary key when the row is there. */
+static const char make_sql[] = WRITE(QUEUE("$2"));
+static const char make_gateless[] = WRITE(ANY_CASE);
+#define make_types put_types
+
+#define CHANGE(queue)                                                                                        \
+    "WITH changed AS (UPDATE turnstone.item i SET value = $3, version = " VERSION " WHERE i.key = $1 "       \
+    "AND i.version = $4 RETURNING 1) SELECT CASE " queue                                                     \
+    "WHEN NOT EXISTS (SELECT FROM changed) THEN ('turnstone:check:' || $5)::integer END"
+static const char change_sql[] = CHANGE(QUEUE("$2"));
+static const char change_gateless[] = CHANGE("");
+static const Oid change_types[] = {BYTEA, INT8, BYTEA, INT8, INT8};
+
+#define DIFFERS(key, version, number)                                                                        \
+    "WHEN (SELECT i.version FROM turnstone.item i WHERE i.key = " key " FOR SHARE) "                         \
+    "IS DISTINCT FROM " version " THEN ('turnstone:check:' || " number ")::integer "
+#define FIRST_CHECK(queue) DRAW(queue DIFFERS("$4", "$6", "$7"), "")
+static const char first_check_sql[] = FIRST_CHECK(QUEUE_SHARED("$5"));
+static const char first_check_gateless[] = FIRST_CHECK("");
+static const Oid first_check_types[] = {BYTEA, INT8, INT4, BYTEA, INT8, INT8, INT8};
+
+#define CHECK(queue) "SELECT CASE " queue DIFFERS("$1", "$3", "$4") "END"
+static const char check_sql[] = CHECK(QUEUE_SHARED("$2"));
+static const char check_gateless[] = CHECK("");
+static const Oid check_types[] = {BYTEA, INT8, INT8, INT8};
+
+static const char late_sql[] =
+    "SELECT CASE WHEN greatest(t.ms, $2) >= $1 THEN ('turnstone:late:' || t.ms)::bigint ELSE t.ms END "
+    "FROM (SELECT " TIME_MS " AS ms) t";
+static const Oid late_types[] = {INT8, INT8};
+
+/* Any other batch. */
+
+/* The answer: the time, unless something was not written, or it is too late; and the version of what was. */
+#define ANSWER(written, wanted)                                                                              \
+    "SELECT CASE WHEN " written " <> " wanted " THEN ('turnstone:raced:' || did.made)::bigint "              \
+    "WHEN greatest(did.ms, $10) >= $9 THEN ('turnstone:late:' || did.ms)::bigint "                           \
+    "ELSE did.ms END, go.version "
+
+/* All that many puts need; with the parameters of APPLY. */
+#define NOT_OURS FOREIGN("$1", "$2") CLOSING("$11")
+#define ALL_PUT  ANSWER("did.made", "cardinality($3)")
+#define ALL_DONE ANSWER("did.made + did.changed + did.gone", "want.writes")
+
+#define PUTS(gate)                                                                                           \
+    "WITH go AS MATERIALIZED (SELECT CASE " NOT_OURS "ELSE 0 END + nextval('turnstone.version') AS version " \
+    "FROM (SELECT 1 AS one) o LEFT JOIN turnstone.meta m ON m.one = o.one"                                   \
+    "), made AS ("                                                                                           \
+    "INSERT INTO turnstone.item (key, value, version) "                                                      \
+    "SELECT op.key, op.value, go.version "                                                                   \
+    "FROM go, unnest($3, $6, $12) WITH ORDINALITY AS op (key, value, gate, n) " gate                         \
+    "WHERE g.passed >= 0 ORDER BY op.n "                                                                     \
+    "ON CONFLICT (key) DO UPDATE SET value = excluded.value, version = excluded.version RETURNING 1"         \
+    ") " ALL_PUT "FROM (SELECT (SELECT count(*) FROM made) AS made, " TIME_MS " AS ms) did, go"
+static const char puts_sql[] = PUTS(GATE(""));
+static const char puts_gateless[] = PUTS(NO_GATE);
+
+#define APPLY(gate)                                                                                          \
+    "WITH op AS MATERIALIZED ("                                                                              \
+    "SELECT u.* FROM unnest($3, $4, $5, $6, $7, $8, $12) WITH ORDINALITY "                                   \
+    "AS u (key, want, kind, value, delta, most, gate, n)"                                                    \
+    "), held AS MATERIALIZED ("                                                                              \
+    "SELECT op.n, op.key, op.want, op.kind, op.most, op.value, coalesce(s.version, x.version) AS seen, "     \
+    "CASE WHEN op.kind = 3 THEN "                                                                            \
+    "CASE WHEN x.version IS NULL THEN op.delta::numeric "                                                    \
+    "WHEN octet_length(x.value) BETWEEN 1 AND 64 AND encode(x.value, 'escape') ~ '^0*[0-9]{1,19}$' "         \
+    "AND encode(x.value, 'escape')::numeric <= 9223372036854775807 "                                         \
+    "THEN encode(x.value, 'escape')::numeric + op.delta END END AS total "                                   \
+    "FROM op " gate "LEFT JOIN LATERAL (SELECT i.version FROM turnstone.item i "                             \
+    "WHERE i.key = op.key AND op.kind = 0 AND g.passed >= 0 FOR SHARE) s ON true "                           \
+    "LEFT JOIN LATERAL (SELECT i.version, CASE WHEN op.kind = 3 THEN i.value END AS value FROM "             \
+    "turnstone.item i "                                                                                      \
+    "WHERE i.key = op.key AND op.kind > 0 AND g.passed >= 0 FOR NO KEY UPDATE) x ON true"                    \
+    "), bad AS MATERIALIZED ("                                                                               \
+    "SELECT min(n) FILTER (WHERE want >= 0 AND want <> coalesce(seen, 0)) AS want, "                         \
+    "min(n) FILTER (WHERE kind = 3 AND total IS NULL) AS text, "                                             \
+    "min(n) FILTER (WHERE kind = 3 AND (total < 0 OR total > most)) AS most FROM held"                       \
+    "), go AS MATERIALIZED ("                                                                                \
+    "SELECT CASE " NOT_OURS "WHEN bad.want IS NOT NULL THEN ('turnstone:check:' || bad.want)::integer "      \
+    "WHEN bad.text IS NOT NULL THEN ('turnstone:text:' || bad.text)::integer "                               \
+    "WHEN bad.most IS NOT NULL THEN ('turnstone:limit:' || bad.most)::integer "                              \
+    "ELSE 0 END + nextval('turnstone.version') AS version "                                                  \
+    "FROM bad LEFT JOIN turnstone.meta m ON m.one = 1"                                                       \
+    "), made AS ("                                                                                           \
+    "INSERT INTO turnstone.item (key, value, version) "                                                      \
+    "SELECT h.key, CASE h.kind WHEN 1 THEN h.value WHEN 2 THEN ''::bytea ELSE "                              \
+    "decode(h.total::text, 'escape') END, "                                                                  \
+    "CASE WHEN h.kind = 2 THEN 0 ELSE go.version END "                                                       \
+    "FROM held h, go WHERE h.seen IS NULL AND h.kind > 0 ORDER BY h.n "                                      \
+    "ON CONFLICT (key) DO NOTHING RETURNING 1"                                                               \
+    "), changed AS ("                                                                                        \
+    "UPDATE turnstone.item i SET value = CASE h.kind WHEN 1 THEN h.value ELSE "                              \
+    "decode(h.total::text, 'escape') END, "                                                                  \
+    "version = go.version "                                                                                  \
+    "FROM held h, go WHERE i.key = h.key AND h.seen IS NOT NULL AND h.kind IN (1, 3) RETURNING 1"            \
+    "), gone AS ("                                                                                           \
+    "DELETE FROM turnstone.item i USING held h, go "                                                         \
+    "WHERE i.key = h.key AND h.seen IS NOT NULL AND h.kind = 2 AND go.version > 0 RETURNING 1"               \
+    ") " ALL_DONE                                                                                            \
+    "FROM (SELECT (SELECT count(*) FROM made) AS made, (SELECT count(*) FROM changed) AS changed, "          \
+    "(SELECT count(*) FROM gone) AS gone, " TIME_MS " AS ms) did, "                                          \
+    "(SELECT count(*) AS writes FROM held WHERE kind > 0) want, go"
+static const char apply_sql[] = APPLY(GATE(SHARED_FOR_CHECKS));
+static const char apply_gateless[] = APPLY(NO_GATE);
+
+static const Oid apply_types[] = {BYTEA,      INT8,       BYTEA_ARRAY, INT8_ARRAY, INT2_ARRAY, BYTEA_ARRAY,
+                                  INT8_ARRAY, INT8_ARRAY, INT8,        INT8,       INT4,       INT8_ARRAY};
+#define puts_types apply_types
+
+/*
+ * A deletion of an absent key inserts a mark of version 0, so that it waits for a promise that has the key;
+ * this takes the marks away again, in the same transaction.
+ */
+static const char sweep_sql[] = "DELETE FROM turnstone.item WHERE key = ANY ($1) AND version = 0";
+static const Oid sweep_types[] = {BYTEA_ARRAY};
+
+static const char read_sql[] =
+    "WITH " GUARD "SELECT guard.ms, r.n, r.version, CASE WHEN r.bytes > $4 THEN decode(('turnstone:large:' "
+    "|| r.n)::integer::text, "
+    "'escape') ELSE r.value END "
+    "FROM guard LEFT JOIN (SELECT u.n, i.version, i.value, sum(octet_length(i.value)) OVER () AS bytes "
+    "FROM unnest($3) WITH ORDINALITY AS u (key, n) LEFT JOIN turnstone.item i ON i.key = u.key) r ON true "
+    "ORDER BY r.n";
+static const Oid read_types[] = {BYTEA, INT8, BYTEA_ARRAY, INT8};
+
+/* The value of the row that goes beyond the bytes is null. */
+#define SCAN(condition)                                                                                      \
+    "WITH " GUARD "SELECT guard.ms, r.key, r.version, CASE WHEN r.bytes <= $5 THEN r.value END "             \
+    "FROM guard LEFT JOIN (SELECT * FROM (SELECT i.key, i.version, i.value, "                                \
+    "sum(octet_length(i.key) + octet_length(i.value)) OVER (ORDER BY i.key ROWS UNBOUNDED PRECEDING) AS "    \
+    "bytes "                                                                                                 \
+    "FROM turnstone.item i WHERE i.key >= $3" condition " ORDER BY i.key LIMIT $4) w "                       \
+    "WHERE w.bytes - octet_length(w.key) - octet_length(w.value) <= $5) r ON true ORDER BY r.key"
+
+static const char scan_sql[] = SCAN(" AND i.key < $6");
+static const Oid scan_types[] = {BYTEA, INT8, BYTEA, INT8, INT8, BYTEA};
+static const char scan_to_end_sql[] = SCAN("");
+static const Oid scan_to_end_types[] = {BYTEA, INT8, BYTEA, INT8, INT8};
+
+static const char prepared_sql[] =
+    "WITH " GUARD "SELECT guard.ms, p.gid, p.ms FROM guard LEFT JOIN ("
+    "SELECT substr(x.gid, length($3) + 1) AS gid, trunc(extract(epoch FROM x.prepared) * 1000)::bigint AS ms "
+    "FROM pg_catalog.pg_prepared_xacts x WHERE x.database = current_database() AND left(x.gid, length($3)) = "
+    "$3"
+    ") p ON true ORDER BY p.gid COLLATE \"C\"";
+static const Oid prepared_types[] = {BYTEA, INT8, TEXT};
+
+static const char now_sql[] = "WITH " GUARD "SELECT guard.ms FROM guard";
+static const Oid now_types[] = {BYTEA, INT8};
+
+/*
+ * The slowest standby, and how many this role may not see. What the server remembers of a standby's lag stays
+ * until the standby's next report but one, so that one that has replayed everything is asked for first.
+ * Backups and logical subscribers, which always have a slot, are no standbys.
+ */
+static const char lag_sql[] =
+    "WITH " GUARD "SELECT guard.ms, r.ms, r.hidden FROM guard, (SELECT coalesce(max(CASE "
+    "WHEN w.replay_lsn >= pg_catalog.pg_current_wal_flush_lsn() THEN 0 "
+    "ELSE ceil(extract(epoch FROM w.replay_lag) * 1000) END), 0)::bigint AS ms, "
+    "count(*) FILTER (WHERE w.state IS NULL) AS hidden FROM pg_catalog.pg_stat_replication w "
+    "WHERE w.state IS DISTINCT FROM 'backup' AND NOT EXISTS (SELECT 1 FROM pg_catalog.pg_replication_slots s "
+    "WHERE s.active_pid = w.pid AND s.slot_type = 'logical')) r";
+static const Oid lag_types[] = {BYTEA, INT8};
+
+const struct postgres_statement_text *postgres__statement(enum postgres_statement statement) {
+#define TEXT_OF(lower, gateless)                                                                             \
+    {                                                                                                        \
+        "turnstone_" #lower, lower##_sql, gateless, lower##_types,                                           \
+            (int)(sizeof lower##_types / sizeof lower##_types[0])                                            \
+    }
+#define ENTRY(name, lower) [POSTGRES_##name] = TEXT_OF(lower, NULL)
+#define GATED(name, lower) [POSTGRES_##name] = TEXT_OF(lower, lower##_gateless)
+    static const struct postgres_statement_text texts[POSTGRES_STATEMENT_COUNT] = {
+        [POSTGRES_BEGIN] = {"turnstone_begin", "BEGIN", NULL, NULL, 0},
+        ENTRY(CLAIM, claim),
+        ENTRY(UNUSED, unused),
+        GATED(APPLY, apply),
+        GATED(PUTS, puts),
+        ENTRY(SWEEP, sweep),
+        ENTRY(GUARD, guard),
+        GATED(FIRST_PUT, first_put),
+        GATED(FIRST_CHECK, first_check),
+        GATED(PUT, put),
+        GATED(MAKE, make),
+        GATED(CHANGE, change),
+        GATED(CHECK, check),
+        ENTRY(LATE, late),
+        ENTRY(READ, read),
+        ENTRY(SCAN, scan),
+        ENTRY(SCAN_TO_END, scan_to_end),
+        ENTRY(PREPARED, prepared),
+        ENTRY(NOW, now),
+        ENTRY(LAG, lag),
+    };
+#undef TEXT_OF
+#undef ENTRY
+#undef GATED
+    return &texts[statement];
+}
+
+const char *const postgres__schema[] = {
+    "CREATE SCHEMA IF NOT EXISTS turnstone",
+    "CREATE TABLE IF NOT EXISTS turnstone.item "
+    "(key bytea NOT NULL PRIMARY KEY, value bytea NOT NULL, version bigint NOT NULL)",
+    "CREATE SEQUENCE IF NOT EXISTS turnstone.version",
+    "CREATE TABLE IF NOT EXISTS turnstone.meta (one integer NOT NULL PRIMARY KEY CHECK (one = 1), "
+    "change bigint NOT NULL, identity bytea NOT NULL, epoch bigint NOT NULL, state integer NOT NULL, "
+    "body bytea NOT NULL)",
+    NULL,
+};

@@ -1,0 +1,53 @@
+/*
+ * Names of transactions: ts.<cluster>.<coordinator>.<sequence>.<decider>.
+ *
+ * The cluster and the coordinator's uuid are 32 lower-case hexadecimal digits, the sequence and the decider's
+ * place are decimal without leading zeros. A name is never used twice: a coordinator's uuid is random, and it
+ * never gives a sequence twice. The same text is the id that users see, the gid of every promise, and says by
+ * itself which store to ask for the decision.
+ *
+ * It also says whether its outcome is kept: the sequence of a recorded global transaction is odd, every other
+ * is even. The commit of an odd one puts its outcome in the batch that checks the registration, so that who
+ * finds that it can no longer be committed, and then no outcome, knows that it is aborted. A recorded local
+ * transaction is even: its one write checks no registration, and may come late.
+ */
+#ifndef TS_TXN_CORE_GID_H
+#define TS_TXN_CORE_GID_H
+
+#include "base/bytes.h"
+#include "turnstone/txn.h"
+
+#include <stdbool.h>
+#include <stdint.h>
+
+enum { TXN__UUID_LEN = 16 };
+
+struct txn__uuid {
+    uint8_t bytes[TXN__UUID_LEN];
+};
+
+struct txn__gid {
+    uint8_t cluster[16];
+    struct txn__uuid coordinator;
+    uint64_t sequence; /* from 1 */
+    uint32_t decider;  /* place */
+};
+
+static inline bool txn__uuid_equal(const struct txn__uuid *a, const struct txn__uuid *b) {
+    return memcmp(a->bytes, b->bytes, TXN__UUID_LEN) == 0;
+}
+
+static inline bool txn__gid_is_recorded(const struct txn__gid *gid) {
+    return (gid->sequence & 1) != 0;
+}
+
+/* Returns the length without the terminator. */
+size_t txn__gid_format(const struct txn__gid *gid, char ret_text[static TS_TXN_ID_SIZE]);
+
+/* False, and *ret_gid untouched, for anything that txn__gid_format does not write. */
+bool txn__gid_parse(struct ts_bytes text, struct txn__gid *ret_gid);
+
+/* 32 digits and a terminator. */
+void txn__uuid_format(const struct txn__uuid *uuid, char ret_text[static 33]);
+
+#endif

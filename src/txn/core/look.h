@@ -1,0 +1,40 @@
+/*
+ * What a decider knows about one transaction: one READ of five keys, understood.
+ *
+ * The order of the keys matters, for stores whose READ is not one snapshot: the decision is read after the
+ * registration and the mark. Who sees a fence mark, or a mark above the sequence, and then no decision, knows
+ * that there never will be one; the other way round the decision could have come and been settled in between.
+ */
+#ifndef TS_TXN_CORE_LOOK_H
+#define TS_TXN_CORE_LOOK_H
+
+#include "turnstone/store.h"
+#include "txn/core/keys.h"
+#include "txn/core/records.h"
+
+enum { TXN__LOOK_KEYS = 5 };
+
+struct txn__look_keys {
+    struct txn__key keys[TXN__LOOK_KEYS];
+    struct ts_bytes bytes[TXN__LOOK_KEYS]; /* of keys: do not copy the struct */
+};
+
+void txn__look_keys_init(struct txn__look_keys *keys, const struct txn__gid *gid);
+
+struct txn__look {
+    bool damaged; /* a value that cannot be read; nothing else counts */
+    struct txn__registration registration;
+    uint64_t registration_version;
+    uint64_t heartbeat_ms;
+    uint64_t mark;
+    uint64_t mark_version;
+    enum txn__decision decision;
+    struct txn__places participants; /* of a commit */
+    enum txn__outcome outcome;
+    uint64_t now_ms; /* the decider's clock */
+};
+
+/* Understands the rows of a READ of txn__look_keys and its time_ms. */
+void txn__look_decode(const struct ts_rows *rows, uint64_t now_ms, struct txn__look *ret_look);
+
+#endif

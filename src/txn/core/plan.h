@@ -1,0 +1,47 @@
+/*
+ * Classification: which stores a list of operations touches, and so whether it is local or global. A pure
+ * function of the places of the operations.
+ */
+#ifndef TS_TXN_CORE_PLAN_H
+#define TS_TXN_CORE_PLAN_H
+
+#include "turnstone/store.h"
+#include "turnstone/txn.h"
+
+/* The place of an operation without a key (BEFORE): every store that the others touch; the first store of the
+ * cluster when they touch none. */
+#define TXN__EVERYWHERE UINT32_MAX
+
+struct txn__plan_part {
+    uint32_t place;
+    size_t count; /* operations, those for every store included */
+};
+
+struct txn__plan {
+    struct txn__plan_part parts[TS_TXN_PLACES_MAX]; /* ascending by place */
+    size_t part_count;                              /* 1: local */
+    size_t op_count;                                /* of all parts together */
+};
+
+static inline bool txn__plan_is_global(const struct txn__plan *plan) {
+    return plan->part_count > 1;
+}
+
+/* places[i] is where operation i goes, below TS_TXN_PLACES_MAX, or TXN__EVERYWHERE. */
+void txn__plan_init(struct txn__plan *plan, const uint32_t *places, size_t count);
+
+/* The same for operations that all go to one place. */
+static inline void txn__plan_one(struct txn__plan *plan, uint32_t place, size_t count) {
+    plan->parts[0] = (struct txn__plan_part){.place = place, .count = count};
+    plan->part_count = 1;
+    plan->op_count = count;
+}
+
+/*
+ * Which part decides: the one on the lowest place. Every transaction of two stores then takes its locks in
+ * the same order of stores, the decider's last, so that no two of them wait for one another; and the first
+ * store, where counters that everybody bumps are kept, holds its locks for one write only.
+ */
+size_t txn__plan_decider(const struct txn__plan *plan);
+
+#endif

@@ -1,0 +1,143 @@
+/*
+ * One attempt of one transaction, as its coordinator sees it. Replies go in, wishes come out.
+ *
+ *   global:                                         local:
+ *
+ *    PREPARING ──all promised──► DECIDING             APPLYING ──ok──────► DONE committed
+ *        │                       │  │  │                 │  └──refused───► DONE aborted
+ *        │ refused, lost,        │  │  └──ok─────┐       │ lost
+ *        │ timed out     refused │  │ lost       ▼       ├─not recorded──► DONE unknown
+ *        │                       │  ▼         COMMITTING └─recorded─► LOOKING ◄──► REFUSING ─► DONE
+ *        │         ┌─────────────┘ LOOKING ──commit─┘ │
+ *        ▼         ▼                │  ▲ │            ├──all done──────► DONE committed
+ *      ABORTING ◄──┴──abort─────────┘  │ └─none──►    └──a call failed─► DONE committed, pending
+ *        │                        lost,│ refused   REFUSING ──ok──► ABORTING
+ *        └──► DONE aborted             └──────────────┘
+ *
+ *    DECIDING, LOOKING ──fenced──► DONE unknown
+ *    LOOKING, REFUSING ──txn__run_give_up──► DONE unknown
+ *
+ * What holds:
+ *   PREPARING   no decision was sent; giving up is aborting; in order: those that were asked have the highest places
+ *   DECIDING    every other participant has promised; the decision was sent, once
+ *   LOOKING     the decision may have arrived, or may still be on its way
+ *   REFUSING    an abort decision was sent, under checks that only one of the two can pass
+ *   COMMITTING  the decision to commit is durable: nothing aborts any more
+ *   ABORTING    the decision to commit was never sent, was refused, or is shut out by an abort decision
+ *
+ * A participant has at most one call under way. The driver sends what txn__run_next gives it, and reports
+ * every reply with txn__run_reply; when neither a wish nor a call is left, the state is DONE.
+ */
+#ifndef TS_TXN_CORE_RUN_H
+#define TS_TXN_CORE_RUN_H
+
+#include "turnstone/store.h"
+#include "txn/core/look.h"
+#include "txn/core/rules.h"
+
+/* What to send to the store of a participant. */
+enum txn__wish {
+    TXN__WISH_NONE,
+    TXN__WISH_APPLY,   /* local: its part, and the outcome when that is kept */
+    TXN__WISH_PREPARE, /* its part as a promise */
+    TXN__WISH_DECIDE,  /* its part and txn__own_decide as one batch */
+    TXN__WISH_LOOK,    /* read txn__look_keys */
+    TXN__WISH_REFUSE,  /* txn__own_refuse; local: txn__own_outcome */
+    TXN__WISH_RECORD,  /* txn__own_outcome, aborted */
+    TXN__WISH_COMMIT,
+    TXN__WISH_ABORT,
+    TXN__WISH_FENCE,  /* txn__own_fence; resolvers only */
+    TXN__WISH_FORGET, /* delete the abort decision; only without the rule against it */
+};
+
+enum txn__run_state {
+    TXN__RUN_APPLYING,
+    TXN__RUN_PREPARING,
+    TXN__RUN_DECIDING,
+    TXN__RUN_LOOKING,
+    TXN__RUN_REFUSING,
+    TXN__RUN_COMMITTING,
+    TXN__RUN_ABORTING,
+    TXN__RUN_DONE,
+};
+
+struct txn__member {
+    uint32_t place;
+    enum txn__wish wish;   /* to be sent */
+    enum txn__wish flying; /* sent, no reply yet */
+    bool asked;            /* a prepare was sent */
+    bool promised;         /* it has, or may have, a promise that is not finished */
+};
+
+/* Why it did not commit. */
+enum txn__why {
+    TXN__WHY_NONE,
+    TXN__WHY_STORE,    /* run->reason */
+    TXN__WHY_RESOLVER, /* somebody else decided to abort */
+    TXN__WHY_LOST,     /* the decision was lost on its way, and shut out */
+    TXN__WHY_FENCED,
+    TXN__WHY_GIVEN_UP, /* the driver's time was over */
+};
+
+struct txn__run_options {
+    bool record;
+    bool degrade;  /* DONE at the commit point */
+    bool in_order; /* one prepare after the other, from the highest place down; the decider has the lowest */
+    struct txn__taken taken;
+};
+
+struct txn__run {
+    struct txn__run_options options;
+    enum txn__run_state state;
+    struct txn__member *members; /* the caller's; the decider is one of them */
+    size_t count;
+    size_t decider; /* index */
+    size_t flying;  /* calls under way */
+    bool pause;     /* the driver should wait a little before the next wish: a store did not answer */
+    bool given_up;
+
+    enum ts_txn_outcome outcome; /* DONE; before, what it will be in ABORTING and COMMITTING */
+    enum txn__why why;
+    enum ts_store_result reason; /* the first failure */
+    size_t failed_member;        /* whose it was */
+    size_t failed_op;            /* in that member's batch as it was sent, or SIZE_MAX */
+    size_t own_ops_from;         /* the decider's batch: operations from here on are the protocol's own */
+    bool recorded;               /* the outcome stands in the store, or need not */
+};
+
+/* members: at least one, with their places set and all else zero. own_ops_from: how many operations the
+ * decider's part has. */
+void txn__run_init(struct txn__run *run, struct txn__member *members, size_t count, size_t decider,
+                   const struct txn__run_options *options);
+
+/* The same for a transaction whose decision was sent by an attempt that ended unknown: finds out what became
+ * of it. Members count as promised. */
+void txn__run_init_settle(struct txn__run *run, struct txn__member *members, size_t count, size_t decider,
+                          const struct txn__run_options *options);
+
+/* Takes the next wish: the index of the member it is for, or SIZE_MAX when there is none now. The wish counts
+ * as sent. */
+size_t txn__run_next(struct txn__run *run, enum txn__wish *ret_wish);
+
+/* The reply to what was sent to a member. look only for LOOK that was OK. */
+void txn__run_reply(struct txn__run *run, size_t member, const struct ts_store_error *error,
+                    const struct txn__look *look);
+
+/* The time is over. In PREPARING it aborts; from DECIDING on it means that no new search for the truth
+ * begins. Calls that are under way still report. */
+void txn__run_give_up(struct txn__run *run);
+
+static inline bool txn__run_is_done(const struct txn__run *run) {
+    return run->state == TXN__RUN_DONE;
+}
+
+/* After the commit point, or done. */
+bool txn__run_is_decided(const struct txn__run *run);
+
+/* What kind of call a wish is. */
+enum ts_call_kind txn__wish_call(enum txn__wish wish);
+
+/* Whether this result says for sure that the store did nothing, and never will for that call. */
+bool txn__nothing_happened(enum ts_store_result result);
+
+#endif

@@ -1,0 +1,384 @@
+/*
+ * One attempt: turns the wishes of txn__run into calls, waits for them within their timeouts, and reports
+ * what came of each.
+ */
+#include "driver.h"
+#include "txn/driver/failpoint.h"
+
+#include "os/clock.h"
+
+#include <stddef.h>
+#include <time.h>
+
+enum {
+    PAUSE_US = 10000,    /* before asking again a store that did not answer */
+    GIVE_WAY_US = 20000, /* for a lock, by an attempt that could wait in a circle */
+};
+
+uint64_t txn__now_us(void) {
+    return ts_clock_monotonic_ns() / 1000;
+}
+
+uint64_t txn__deadline_ns(uint64_t timeout_us) {
+    return ts_clock_monotonic_ns() + timeout_us * 1000;
+}
+
+static enum ts_timeout_phase phase_of(enum txn__wish wish) {
+    switch (wish) {
+    case TXN__WISH_PREPARE:
+        return TS_TIMEOUT_PREPARE;
+    case TXN__WISH_APPLY:
+    case TXN__WISH_DECIDE:
+    case TXN__WISH_REFUSE:
+        return TS_TIMEOUT_LOCK_VALIDATE;
+    case TXN__WISH_COMMIT:
+        return TS_TIMEOUT_COMMIT;
+    case TXN__WISH_LOOK:
+    case TXN__WISH_RECORD:
+    case TXN__WISH_ABORT:
+    case TXN__WISH_FENCE:
+    case TXN__WISH_FORGET:
+    case TXN__WISH_NONE:
+        break;
+    }
+    return TS_TIMEOUT_SHARD_RPC;
+}
+
+/* Cleaning up after a failure gets its own time even when the transaction's is over: locks should not stay.
+ */
+static bool is_cleaning_up(enum txn__wish wish) {
+    return phase_of(wish) == TS_TIMEOUT_SHARD_RPC || wish == TXN__WISH_REFUSE;
+}
+
+static struct ts_timeout_watch watch_of(const struct txn__session *session,
+                                        const struct txn__flight *flight) {
+    return (struct ts_timeout_watch){.txn_begun_us = session->timing.begun_us,
+                                     .only_conflicts = session->request.only_conflicts,
+                                     .phase = flight->phase,
+                                     .call_begun_us = flight->begun_us};
+}
+
+static void set_deadline(const struct ts_coordinator *coordinator, struct txn__session *session,
+                         size_t member, enum txn__wish wish) {
+    struct txn__flight *flight = &session->timing.flights[member];
+    flight->begun_us = txn__now_us();
+    flight->phase = phase_of(wish);
+    struct ts_timeout_watch watch = watch_of(session, flight);
+    flight->until_us = ts_timeout_until_us(&coordinator->config.timeouts, &watch);
+    if (is_cleaning_up(wish))
+        flight->until_us = flight->begun_us + coordinator->config.timeouts.shard_rpc_us;
+    session->attempt.calls[member].deadline_ns = flight->until_us * 1000;
+    session->attempt.calls[member].lock_wait_max_us =
+        wish == TXN__WISH_PREPARE && txn__session_gives_way(session)
+            ? GIVE_WAY_US
+            : ts_timeout_lock_wait_us(&coordinator->config.timeouts, &watch);
+}
+
+static void fill_apply(struct txn__session *session, size_t member, enum txn__wish wish,
+                       struct ts_call *call) {
+    struct txn__own *own = &session->attempt.own;
+    const uint64_t registration =
+        session->attempt.incarnation->seats[session->attempt.gid.decider].registration;
+    own->count = 0;
+    call->kind = TS_CALL_APPLY;
+    if (wish == TXN__WISH_DECIDE) {
+        txn__own_decide(&(struct txn__decide){&session->attempt.gid, registration,
+                                              &session->attempt.participants, session->request.record,
+                                              .taken = {0}},
+                        own);
+    } else if (wish == TXN__WISH_APPLY) {
+        if (session->request.record)
+            txn__own_outcome(&session->attempt.gid, TXN__OUTCOME_COMMITTED, own);
+    } else if (wish == TXN__WISH_REFUSE && session->attempt.run.count > 1) {
+        txn__own_refuse(
+            &(struct txn__refuse){&session->attempt.gid, registration, .record = session->request.record},
+            own);
+    } else {
+        txn__own_outcome(&session->attempt.gid, TXN__OUTCOME_ABORTED, own);
+    }
+    bool with_part = wish == TXN__WISH_DECIDE || wish == TXN__WISH_APPLY;
+    call->batch = with_part ? txn__session_part(session, member, own) : txn__own_batch(own);
+}
+
+static void fill_call(struct txn__session *session, size_t member, enum txn__wish wish) {
+    struct ts_call *call = &session->attempt.calls[member];
+    call->gid = session->attempt.id;
+    switch (wish) {
+    case TXN__WISH_PREPARE:
+        call->kind = TS_CALL_PREPARE;
+        call->batch = txn__session_part(session, member, NULL);
+        return;
+    case TXN__WISH_COMMIT:
+        call->kind = TS_CALL_COMMIT;
+        return;
+    case TXN__WISH_ABORT:
+        call->kind = TS_CALL_ABORT;
+        return;
+    case TXN__WISH_LOOK:
+        call->kind = TS_CALL_READ;
+        txn__look_keys_init(&session->attempt.look_keys, &session->attempt.gid);
+        call->keys = session->attempt.look_keys.bytes;
+        call->key_count = TXN__LOOK_KEYS;
+        call->rows = &session->attempt.rows;
+        return;
+    case TXN__WISH_APPLY:
+    case TXN__WISH_DECIDE:
+    case TXN__WISH_REFUSE:
+    case TXN__WISH_RECORD:
+        fill_apply(session, member, wish, call);
+        return;
+    case TXN__WISH_NONE:
+    case TXN__WISH_FENCE:
+    case TXN__WISH_FORGET:
+        break;
+    }
+    ts_unreachable("a coordinator does not wish for that");
+}
+
+static bool failpoint_before(enum txn__wish wish) {
+    if (wish == TXN__WISH_PREPARE)
+        return txn__failpoint(TXN__FAILPOINT_BEFORE_PREPARE);
+    return wish == TXN__WISH_DECIDE && txn__failpoint(TXN__FAILPOINT_BEFORE_COMMIT_POINT);
+}
+
+static void failpoint_after(enum txn__wish wish, enum ts_store_result result) {
+    if (result != TS_STORE_OK)
+        return;
+    if (wish == TXN__WISH_PREPARE)
+        (void)txn__failpoint(TXN__FAILPOINT_AFTER_PREPARE);
+    else if (wish == TXN__WISH_DECIDE)
+        (void)txn__failpoint(TXN__FAILPOINT_AFTER_COMMIT_POINT);
+    else if (wish == TXN__WISH_COMMIT)
+        (void)txn__failpoint(TXN__FAILPOINT_AFTER_COMMIT);
+}
+
+/* A call that ended in vain: the phase that was over, or NONE. */
+static enum ts_timeout_phase phase_over(const struct ts_coordinator *coordinator,
+                                        const struct txn__session *session, size_t member) {
+    enum ts_store_result result = session->attempt.calls[member].error.result;
+    if (result != TS_STORE_TIMED_OUT && result != TS_STORE_UNKNOWN)
+        return TS_TIMEOUT_NONE;
+    struct ts_timeout_watch watch = watch_of(session, &session->timing.flights[member]);
+    return ts_timeout_over(&coordinator->config.timeouts, &watch, txn__now_us());
+}
+
+/* The first failure of the transaction proper is what its caller is told. A commit that did not come in time is none,
+ * but its caller is told why it is pending. */
+static void keep_cause(const struct ts_coordinator *coordinator, struct txn__session *session, size_t member,
+                       enum txn__wish wish) {
+    const struct ts_call *call = &session->attempt.calls[member];
+    enum ts_timeout_phase over = phase_over(coordinator, session, member);
+    if (wish == TXN__WISH_COMMIT && session->attempt.pending == TS_TIMEOUT_NONE)
+        session->attempt.pending = over;
+    if (call->error.result == TS_STORE_OK || session->attempt.cause.kind != TS_CAUSE_NONE ||
+        (wish != TXN__WISH_APPLY && wish != TXN__WISH_PREPARE && wish != TXN__WISH_DECIDE))
+        return;
+    if (session->wait.deadlocked)
+        session->attempt.cause.kind = TS_CAUSE_DEADLOCK;
+    else if (over != TS_TIMEOUT_NONE) {
+        session->attempt.cause = ts_txn_cause_of_timeout(over);
+        session->attempt.cause.unanswered = call->error.result == TS_STORE_UNKNOWN;
+    } else
+        session->attempt.cause = ts_txn_cause_of_store(call);
+    memcpy(session->attempt.text, session->wait.deadlocked ? session->wait.deadlock_text : call->error.text,
+           sizeof session->attempt.text);
+}
+
+/* The time since the last change of state goes to the phase that has ended; what was waited for locks, to
+ * that. */
+static void keep_time(struct txn__timing *timing, uint32_t decider, enum txn__run_state before,
+                      uint64_t now_us) {
+    uint64_t took = now_us - timing->phase_begun_us;
+    uint64_t locks = timing->phase_lock_us < took ? timing->phase_lock_us : took;
+    timing->phase_begun_us = now_us;
+    timing->phase_lock_us = 0;
+    ts_latency_add(&timing->latency, TS_LATENCY_LOCK_VALIDATE, locks);
+    switch (before) {
+    case TXN__RUN_PREPARING:
+        ts_latency_add(&timing->latency, TS_LATENCY_PREPARE_WAL, took - locks);
+        return;
+    case TXN__RUN_DECIDING:
+        ts_latency_add(&timing->latency, TS_LATENCY_COMMIT_BARRIER, took - locks);
+        return;
+    case TXN__RUN_APPLYING:
+    case TXN__RUN_COMMITTING:
+        ts_latency_add(&timing->latency, TS_LATENCY_COMMIT_WAL, took - locks);
+        return;
+    case TXN__RUN_LOOKING:
+    case TXN__RUN_REFUSING:
+    case TXN__RUN_ABORTING:
+        ts_latency_add_rpc(&timing->latency, (struct ts_latency_rpc){decider, took - locks});
+        return;
+    case TXN__RUN_DONE:
+        return;
+    }
+}
+
+static void reply(struct ts_coordinator *coordinator, struct txn__session *session, size_t member) {
+    struct ts_call *call = &session->attempt.calls[member];
+    enum txn__wish wish = session->attempt.members[member].flying;
+    enum txn__run_state before = session->attempt.run.state;
+    struct txn__timing *timing = &session->timing;
+    uint64_t now_us = timing->replied_us = txn__now_us();
+    uint64_t took = now_us - timing->flights[member].begun_us;
+    if (took > timing->rpc_us[member])
+        timing->rpc_us[member] = took;
+    if (call->lock_wait_us > timing->phase_lock_us)
+        timing->phase_lock_us = call->lock_wait_us;
+    timing->lock_wait_us[member] += call->lock_wait_us;
+    timing->stall_us += call->stall_us;
+    failpoint_after(wish, call->error.result);
+    keep_cause(coordinator, session, member, wish);
+    if (wish == TXN__WISH_LOOK && call->error.result == TS_STORE_OK)
+        txn__look_decode(&session->attempt.rows, call->time_ms, &session->attempt.look);
+    txn__run_reply(&session->attempt.run, member, &call->error, &session->attempt.look);
+    if (session->attempt.run.state != before)
+        keep_time(timing, session->attempt.gid.decider, before, now_us);
+}
+
+static void start(struct ts_coordinator *coordinator, struct txn__session *session, size_t member,
+                  enum txn__wish wish) {
+    struct ts_call *call = &session->attempt.calls[member];
+    fill_call(session, member, wish);
+    set_deadline(coordinator, session, member, wish);
+    if (failpoint_before(wish)) {
+        call->done = true;
+        call->error = (struct ts_store_error){
+            .result = TS_STORE_FAILED, .sqlstate = "XX000", .op = SIZE_MAX, .text = "a failpoint"};
+        call->lock_wait_us = call->stall_us = 0;
+        return;
+    }
+    ts_store_start(ts_cluster_store(coordinator->cluster, session->attempt.members[member].place), call);
+}
+
+void txn__find_deadlocks(struct ts_coordinator *coordinator, uint64_t now_us) {
+    struct ts_deadlock_report report;
+    while (ts_deadlock_next(&coordinator->detector, now_us, &report)) {
+        struct txn__session *other =
+            (struct txn__session *)((char *)report.node - offsetof(struct txn__session, wait.deadlock));
+        ts_deadlock_describe(&report, other->wait.deadlock_text, sizeof other->wait.deadlock_text);
+    }
+}
+
+static struct ts_wait_reason reason_of(const struct txn__session *session) {
+    switch (session->attempt.run.state) {
+    case TXN__RUN_PREPARING:
+        for (size_t i = 0; i < session->attempt.run.count; i++) {
+            if (session->attempt.members[i].flying != TXN__WISH_NONE)
+                return (struct ts_wait_reason){TS_WAIT_SHARD_LOCK_WAIT, session->attempt.members[i].place};
+        }
+        break;
+    case TXN__RUN_APPLYING:
+    case TXN__RUN_DECIDING:
+        return (struct ts_wait_reason){TS_WAIT_VALIDATE, 0};
+    case TXN__RUN_COMMITTING:
+        return (struct ts_wait_reason){TS_WAIT_WAL_WRITE, 0};
+    case TXN__RUN_LOOKING:
+    case TXN__RUN_REFUSING:
+    case TXN__RUN_ABORTING:
+    case TXN__RUN_DONE:
+        break;
+    }
+    return (struct ts_wait_reason){TS_WAIT_COMMIT_BARRIER, 0};
+}
+
+/* The detector wants it aborted: its calls end now, and what each of them then says decides the rest. */
+static void cancel_all(struct txn__session *session) {
+    session->wait.deadlocked = true;
+    for (size_t i = 0; i < session->attempt.run.count; i++) {
+        if (session->attempt.members[i].flying != TXN__WISH_NONE && !session->attempt.calls[i].done)
+            ts_store_cancel(&session->attempt.calls[i]);
+    }
+}
+
+static void wait_for_some(struct ts_coordinator *coordinator, struct txn__session *session) {
+    size_t count = 0;
+    for (size_t i = 0; i < session->attempt.run.count; i++) {
+        if (session->attempt.members[i].flying != TXN__WISH_NONE)
+            session->attempt.waiting[count++] = &session->attempt.calls[i];
+    }
+    struct ts_deadlock_node *node = &session->wait.deadlock;
+    uint64_t now_us = txn__now_us();
+    pthread_mutex_lock(&coordinator->lock);
+    node->reason = reason_of(session);
+    node->may_abort =
+        !txn__run_is_decided(&session->attempt.run) && session->attempt.run.state != TXN__RUN_ABORTING;
+    if (!session->wait.watched)
+        ts_deadlock_begin(&coordinator->detector, node, now_us);
+    session->wait.watched = true;
+    uint64_t stall_us = node->since_us + coordinator->config.deadlock.timeout_us;
+    pthread_mutex_unlock(&coordinator->lock);
+
+    ts_store_wait(session->attempt.waiting, count, stall_us > now_us ? stall_us * 1000 : 0);
+    if (txn__now_us() < stall_us)
+        return;
+    pthread_mutex_lock(&coordinator->lock);
+    txn__find_deadlocks(coordinator, txn__now_us());
+    bool abort = node->abort_wanted && !session->wait.deadlocked;
+    pthread_mutex_unlock(&coordinator->lock);
+    if (abort)
+        cancel_all(session);
+}
+
+static void stop_waiting(struct ts_coordinator *coordinator, struct txn__session *session) {
+    if (!session->wait.watched)
+        return;
+    session->wait.watched = false;
+    pthread_mutex_lock(&coordinator->lock);
+    ts_deadlock_end(&coordinator->detector, &session->wait.deadlock);
+    pthread_mutex_unlock(&coordinator->lock);
+}
+
+/* Reports what is done. False when nothing was. Calls that were only just started are not asked: a server has not
+ * answered yet. */
+static bool collect(struct ts_coordinator *coordinator, struct txn__session *session, bool just_started) {
+    bool any = false;
+    for (size_t i = 0; i < session->attempt.run.count; i++) {
+        if (session->attempt.members[i].flying == TXN__WISH_NONE)
+            continue;
+        if (session->attempt.calls[i].done || (!just_started && ts_store_poll(&session->attempt.calls[i]))) {
+            reply(coordinator, session, i);
+            any = true;
+        }
+    }
+    return any;
+}
+
+/* A store did not answer: not too fast, and not for ever. */
+static void pause_or_give_up(const struct ts_coordinator *coordinator, struct txn__session *session) {
+    uint64_t end_us = session->timing.begun_us + coordinator->config.timeouts.total_us;
+    if (txn__now_us() + PAUSE_US >= end_us) {
+        txn__run_give_up(&session->attempt.run);
+        return;
+    }
+    nanosleep(&(struct timespec){.tv_nsec = PAUSE_US * 1000L}, NULL);
+}
+
+void txn__run_attempt(struct ts_coordinator *coordinator, struct txn__session *session) {
+    struct txn__run *run = &session->attempt.run;
+    session->timing.phase_begun_us = session->timing.replied_us = txn__now_us();
+    while (!txn__run_is_done(run)) {
+        if (run->pause)
+            pause_or_give_up(coordinator, session);
+        enum txn__wish wish;
+        size_t member;
+        bool just_started = false;
+        while ((member = txn__run_next(run, &wish)) != SIZE_MAX) {
+            start(coordinator, session, member, wish);
+            just_started = true;
+        }
+        if (!collect(coordinator, session, just_started) && !txn__run_is_done(run))
+            wait_for_some(coordinator, session);
+    }
+    stop_waiting(coordinator, session);
+}
+
+void txn__calls_run(struct ts_call *const *calls, size_t count) {
+    for (bool busy = true; busy;) {
+        busy = false;
+        for (size_t i = 0; i < count; i++)
+            busy = (calls[i] != NULL && !calls[i]->done && !ts_store_poll(calls[i])) || busy;
+        if (busy)
+            ts_store_wait(calls, count, UINT64_MAX);
+    }
+}

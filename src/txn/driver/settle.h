@@ -1,0 +1,52 @@
+/*
+ * Settling promises and removing records, for resolvers, recover and fence. Works on a cluster alone: no
+ * coordinator is needed, and any number of processes may do it at the same time.
+ */
+#ifndef TS_TXN_DRIVER_SETTLE_H
+#define TS_TXN_DRIVER_SETTLE_H
+
+#include "store/cluster/cluster.h"
+#include "turnstone/txn.h"
+#include "txn/core/records.h"
+#include "txn/core/removal.h"
+
+struct txn__settle {
+    struct ts_cluster *cluster;
+    uint64_t timeout_us; /* for each call */
+    bool fence_all;
+    /* Fence the coordinators on stores that only this process uses. Look at no other stores for them. */
+    bool inherits;
+    struct txn__places sick; /* stores that did not answer in this pass; not asked again */
+    struct ts_txn_settled counts;
+    struct ts_txn_error_detail trouble; /* the first; OK when there was none */
+};
+
+void txn__settle_init(struct txn__settle *settle, struct ts_cluster *cluster, uint64_t timeout_us,
+                      bool fence_all);
+
+/* Every promise of every store, once. */
+void txn__settle_promises(struct txn__settle *settle);
+
+/* Fences dead coordinators (all, with fence_all), and removes what fenced ones have left. */
+void txn__settle_coordinators(struct txn__settle *settle);
+
+/*
+ * Once for each cluster that a process opens: whoever was registered on a store that this process has to itself is gone, and
+ * is fenced there; then everything is settled that waited for it. What cannot be settled now is left to the next pass.
+ */
+void txn__settle_inheritance(struct ts_cluster *cluster, uint64_t timeout_us);
+
+/* A call to a store with the pass's timeout; a store that does not answer is sick from then on. */
+enum ts_store_result txn__settle_call(struct txn__settle *settle, uint32_t place, struct ts_call *call);
+
+/* Syncs every store of the round. */
+void txn__settle_sync(struct txn__settle *settle, struct txn__round *round);
+
+/* The 16 bytes of the cluster. */
+const uint8_t *txn__cluster_id(const struct ts_cluster *cluster);
+
+/* Fills in a detail, if there is one, and returns the error. */
+enum ts_txn_error txn__fail(struct ts_txn_error_detail *ret_detail, enum ts_txn_error error, uint32_t place,
+                            const struct ts_store_error *store_error);
+
+#endif

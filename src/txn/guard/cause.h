@@ -1,0 +1,104 @@
+/*
+ * Why a transaction did not commit, what that means, and what its client is told.
+ *
+ * Every failure has exactly one class. A class says whether a retry makes sense at all; whether the same
+ * batches may be tried again is one more question: a failed check is a Conflict that only its caller, who
+ * must read again, can retry.
+ */
+#ifndef TS_TXN_GUARD_CAUSE_H
+#define TS_TXN_GUARD_CAUSE_H
+
+#include "turnstone/store.h"
+#include "txn/guard/timeouts.h"
+
+#include <stdbool.h>
+
+/* X(SUFFIX, name, retryable). */
+#define TS_ERROR_CLASSES(X)                                                                                  \
+    X(TRANSIENT, "Transient", true)                                                                          \
+    X(CONFLICT, "Conflict", true)                                                                            \
+    X(TIMEOUT, "Timeout", false) /* indeterminate */                                                         \
+    X(PERMANENT, "Permanent", false)
+
+#define TS_ERROR_CLASS_ENUM(suffix, name, retryable) TS_ERROR_##suffix,
+enum ts_error_class { TS_ERROR_CLASSES(TS_ERROR_CLASS_ENUM) };
+#undef TS_ERROR_CLASS_ENUM
+
+const char *ts_error_class_name(enum ts_error_class error_class);
+
+/* Why a transaction did not commit, or is not known to have. */
+enum ts_txn_cause_kind {
+    TS_CAUSE_NONE,
+    TS_CAUSE_STORE,           /* a call to a store failed: result, sqlstate, call */
+    TS_CAUSE_TIMEOUT,         /* a phase was over: phase */
+    TS_CAUSE_ADMISSION,       /* refused or shed */
+    TS_CAUSE_BREAKER,         /* refused because the breaker is open */
+    TS_CAUSE_REPLICATION_LAG, /* refused because a standby is too far behind */
+    TS_CAUSE_DEADLOCK,        /* the detector asked for it */
+    TS_CAUSE_RESOLVER,        /* a resolver wrote the abort */
+    TS_CAUSE_FENCED,          /* this coordinator lost its registration */
+};
+
+struct ts_txn_cause {
+    enum ts_txn_cause_kind kind;
+    enum ts_timeout_phase phase; /* TIMEOUT */
+    bool unanswered; /* TIMEOUT: the store said nothing at all, not even that it waited for a lock */
+    enum ts_store_result result; /* STORE */
+    enum ts_call_kind call;      /* STORE */
+    char sqlstate[6];            /* STORE: as the store gave it; may be empty */
+    bool down;                   /* STORE: no connection could be made */
+};
+
+struct ts_txn_cause ts_txn_cause_of_store(const struct ts_call *call);
+struct ts_txn_cause ts_txn_cause_of_timeout(enum ts_timeout_phase phase);
+
+/* What a cause means. Not for NONE. */
+struct ts_error_verdict {
+    enum ts_error_class error_class;
+    bool repeatable;     /* the same batches may be tried again, under a new transaction id */
+    bool met_a_lock;     /* repeatable, and worth it until the total: whoever has the lock gives it back */
+    bool infrastructure; /* counts for the circuit breaker: the store or the way to it is ill */
+    bool answered;       /* the store was reached and said what it means: it is not ill */
+};
+struct ts_error_verdict ts_error_classify(const struct ts_txn_cause *cause);
+
+/* The class of a database's own code for a call that changed nothing, or, with maybe_done, may have. */
+enum ts_error_class ts_error_class_of_sqlstate(const char *sqlstate, bool maybe_done);
+
+/* The value of the label `reason`: a short word from a fixed list, see TS_ABORT_REASONS. */
+#define TS_ABORT_REASONS(X)                                                                                  \
+    X(CONFLICT, "conflict")                                                                                  \
+    X(TRANSIENT, "transient")                                                                                \
+    X(PERMANENT, "permanent")                                                                                \
+    X(LOST_REPLY, "lost_reply")                                                                              \
+    X(TIMEOUT, "timeout")                                                                                    \
+    X(ADMISSION, "admission")                                                                                \
+    X(CIRCUIT_BREAKER, "circuit_breaker")                                                                    \
+    X(REPLICATION_LAG, "replication_lag")                                                                    \
+    X(DEADLOCK, "deadlock")                                                                                  \
+    X(RESOLVER, "resolver")                                                                                  \
+    X(FENCED, "fenced")
+
+#define TS_ABORT_REASON_ENUM(suffix, text) TS_ABORT_##suffix,
+enum ts_abort_reason { TS_ABORT_REASONS(TS_ABORT_REASON_ENUM) TS_ABORT_REASON_COUNT };
+#undef TS_ABORT_REASON_ENUM
+
+/* Not for NONE. */
+enum ts_abort_reason ts_txn_cause_reason(const struct ts_txn_cause *cause);
+const char *ts_abort_reason_name(enum ts_abort_reason reason);
+
+/* How a transaction ended, as far as is known. */
+enum ts_txn_end {
+    TS_TXN_END_COMMITTED,
+    TS_TXN_END_COMMITTED_PENDING, /* decided; some stores have still to hear of it */
+    TS_TXN_END_ABORTED,
+    TS_TXN_END_UNKNOWN,
+};
+
+/* What the client sees, five characters and a terminator. The cause counts only for ABORTED. */
+struct ts_sqlstate {
+    char text[6];
+};
+struct ts_sqlstate ts_txn_sqlstate(enum ts_txn_end end, const struct ts_txn_cause *cause);
+
+#endif

@@ -1,0 +1,92 @@
+#include "txn/guard/latency.h"
+
+#include "base/assert.h"
+#include "base/checked.h"
+
+#include <inttypes.h>
+#include <stdio.h>
+#include <string.h>
+
+struct phase {
+    const char *field;
+    const char *waterfall;
+    const char *help;
+};
+
+#define PHASE(suffix, field, waterfall, help) {field, waterfall, help},
+static const struct phase phases[TS_LATENCY_PHASE_COUNT] = {TS_LATENCY_PHASES(PHASE)};
+#undef PHASE
+
+void ts_latency_init(struct ts_latency *latency) {
+    memset(latency, 0, sizeof *latency);
+}
+
+void ts_latency_add(struct ts_latency *latency, enum ts_latency_phase phase, uint64_t us) {
+    ts_assert(phase < TS_LATENCY_PHASE_COUNT && phase != TS_LATENCY_SHARD_RPC);
+    latency->us[phase] = ts_saturating_add_u64(latency->us[phase], us);
+}
+
+/* The store's entry; NULL when there is no room for one more. */
+static struct ts_latency_rpc *find_or_add(struct ts_latency *latency, uint32_t store) {
+    for (size_t i = 0; i < latency->rpc_count; i++)
+        if (latency->rpc[i].store == store)
+            return &latency->rpc[i];
+    if (latency->rpc_count == TS_LATENCY_STORES_MAX)
+        return NULL;
+    struct ts_latency_rpc *added = &latency->rpc[latency->rpc_count++];
+    *added = (struct ts_latency_rpc){.store = store};
+    return added;
+}
+
+void ts_latency_add_rpc(struct ts_latency *latency, struct ts_latency_rpc rpc) {
+    struct ts_latency_rpc *entry = find_or_add(latency, rpc.store);
+    uint64_t us = rpc.us;
+    if (entry != NULL)
+        us = entry->us = ts_saturating_add_u64(entry->us, rpc.us);
+    else
+        latency->rpc_more = true;
+    if (us > latency->us[TS_LATENCY_SHARD_RPC])
+        latency->us[TS_LATENCY_SHARD_RPC] = us;
+}
+
+uint64_t ts_latency_sum_us(const struct ts_latency *latency) {
+    uint64_t sum = 0;
+    for (size_t i = 0; i < TS_LATENCY_PHASE_COUNT; i++)
+        sum = ts_saturating_add_u64(sum, latency->us[i]);
+    return sum;
+}
+
+enum ts_latency_phase ts_latency_dominant(const struct ts_latency *latency) {
+    size_t dominant = 0;
+    for (size_t i = 1; i < TS_LATENCY_PHASE_COUNT; i++)
+        if (latency->us[i] > latency->us[dominant])
+            dominant = i;
+    return (enum ts_latency_phase)dominant;
+}
+
+const char *ts_latency_phase_field(enum ts_latency_phase phase) {
+    ts_assert(phase < TS_LATENCY_PHASE_COUNT);
+    return phases[phase].field;
+}
+
+const char *ts_latency_phase_help(enum ts_latency_phase phase) {
+    ts_assert(phase < TS_LATENCY_PHASE_COUNT);
+    return phases[phase].help;
+}
+
+const char *ts_latency_waterfall(const struct ts_latency *latency,
+                                 char ret_text[static TS_LATENCY_WATERFALL_SIZE]) {
+    size_t used = 0;
+    for (size_t i = 0; i < TS_LATENCY_PHASE_COUNT; i++) {
+        if (phases[i].waterfall == NULL)
+            continue;
+        int printed = snprintf(ret_text + used, TS_LATENCY_WATERFALL_SIZE - used, "%s=%" PRIu64 "|",
+                               phases[i].waterfall, latency->us[i]);
+        ts_assert(printed > 0);
+        used += (size_t)printed;
+    }
+    int printed =
+        snprintf(ret_text + used, TS_LATENCY_WATERFALL_SIZE - used, "total=%" PRIu64, latency->total_us);
+    ts_assert(printed > 0 && used + (size_t)printed < TS_LATENCY_WATERFALL_SIZE);
+    return ret_text;
+}

@@ -1,0 +1,91 @@
+/*
+ * Metrics of transactions, in Prometheus' text format, under turnstone_xs_.
+ *
+ * Counters and histograms are kept by each thread on its own and merged when they are asked for; what has one
+ * value for the process (gauges, and the counters of admission, breaker and detector) comes in as a view.
+ * Buckets end at 2^k - 1 microseconds, where base/hist counts exactly, so that le="1023" is everything below
+ * 1,024.
+ */
+#ifndef TS_TXN_GUARD_METRICS_H
+#define TS_TXN_GUARD_METRICS_H
+
+#include "base/bytes.h"
+#include "base/hist.h"
+#include "txn/guard/admission.h"
+#include "txn/guard/breaker.h"
+#include "txn/guard/cause.h"
+#include "txn/guard/conflict.h"
+#include "txn/guard/deadlock.h"
+#include "txn/guard/latency.h"
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+struct ts_store_metrics {
+    struct ts_hist shard_rpc_us;
+    struct ts_hist shard_lock_wait_us;
+};
+
+/* Of one thread. Some 360 KiB, and 60 KiB for each store in the caller's memory. */
+struct ts_txn_metrics {
+    uint64_t total_attempted; /* transactions, however often each was tried */
+    uint64_t total_committed;
+    uint64_t total_unknown; /* neither of the two is known */
+    uint64_t total_aborted[TS_ABORT_REASON_COUNT];
+    uint64_t total_retried; /* transactions that were tried more than once */
+    struct ts_hist total_us;
+    struct ts_hist phases[TS_LATENCY_PHASE_COUNT]; /* SHARD_RPC stays empty: it is kept by store */
+    struct ts_store_metrics *stores;
+    size_t store_count;
+};
+
+/* stores has room for store_count, and stays in place. */
+void ts_txn_metrics_init(struct ts_txn_metrics *metrics, struct ts_store_metrics *stores, size_t store_count);
+
+/* A transaction has ended. */
+struct ts_txn_sample {
+    enum ts_txn_end end;
+    const struct ts_txn_cause *cause; /* ABORTED */
+    uint32_t retries;
+    const struct ts_latency *latency;
+};
+void ts_txn_metrics_record(struct ts_txn_metrics *metrics, const struct ts_txn_sample *sample);
+
+/* The longest round trip of a transaction to a store. */
+void ts_txn_metrics_record_rpc(struct ts_txn_metrics *metrics, struct ts_latency_rpc rpc);
+
+/* A call has waited for locks on a store. */
+void ts_txn_metrics_record_lock_wait(struct ts_txn_metrics *metrics, struct ts_latency_rpc wait);
+
+/* As if all of from had been recorded in metrics; both know the same number of stores. */
+void ts_txn_metrics_merge(struct ts_txn_metrics *metrics, const struct ts_txn_metrics *from);
+
+/* What has one value for the process. */
+struct ts_store_view {
+    const char *name; /* the label's value; NULL: the place as a number */
+    struct ts_conflict_view conflicts;
+    uint32_t limit;
+    uint32_t in_flight;
+};
+
+struct ts_txn_view {
+    struct ts_admission_gauges admission;
+    enum ts_breaker_state breaker_state;
+    uint64_t breaker_trips;
+    uint64_t deadlocks_detected;
+    uint64_t stalled_txns;
+    const struct ts_store_view *stores; /* as many as the metrics know */
+};
+
+/* Where the text goes, in parts; false ends it. */
+struct ts_text_writer {
+    bool (*write)(void *context, struct ts_bytes text);
+    void *context;
+};
+
+/* False when the writer said so. */
+bool ts_txn_metrics_render(const struct ts_txn_metrics *metrics, const struct ts_txn_view *view,
+                           struct ts_text_writer writer);
+
+#endif

@@ -1,0 +1,132 @@
+/*
+ * Every limit, timeout and policy around transactions and what coordination does with them, with the defaults. src/config fills this struct from a
+ * file; docs/configuration.md lists the settings. Ratios are parts per million, so that the same
+ * configuration does the same on every machine. Nothing here says 0 for "none" unless its comment does.
+ */
+#ifndef TS_TXN_GUARD_TXN_CONFIG_H
+#define TS_TXN_GUARD_TXN_CONFIG_H
+
+#include <stdbool.h>
+#include <stdint.h>
+
+/* Stores of one cluster, at most; a store is named by its place, from 0. */
+#define TS_TXN_STORES_MAX 256
+
+#define TS_PPM            UINT32_C(1000000)
+
+/* X(SUFFIX, name): the names stand in configuration files and in messages. */
+#define TS_TIMEOUT_POLICIES(X)                                                                               \
+    X(FAIL_FAST, "FailFast")     /* ends at the first phase that is over */                                  \
+    X(BEST_EFFORT, "BestEffort") /* phases may take longer while the total holds */
+
+#define TS_QUEUE_POLICIES(X)                                                                                 \
+    X(FIFO, "Fifo")                           /* first come, first served */                                 \
+    X(SHORT_TXN_PRIORITY, "ShortTxnPriority") /* fewer stores first, then first come */
+
+#define TS_OVERFLOW_ACTIONS(X)                                                                               \
+    X(REJECT, "Reject")      /* the newcomer is refused */                                                   \
+    X(SHED_LOAD, "ShedLoad") /* the one with most stores, waiting or new, is refused */                      \
+    X(DEGRADE, "Degrade")    /* the first in line goes ahead, and is answered at its commit point */
+
+#define TS_TXN_CONFIG_POLICY(suffix, name)   TS_TIMEOUT_POLICY_##suffix,
+#define TS_TXN_CONFIG_QUEUE(suffix, name)    TS_QUEUE_##suffix,
+#define TS_TXN_CONFIG_OVERFLOW(suffix, name) TS_OVERFLOW_##suffix,
+enum ts_timeout_policy { TS_TIMEOUT_POLICIES(TS_TXN_CONFIG_POLICY) };
+enum ts_queue_policy { TS_QUEUE_POLICIES(TS_TXN_CONFIG_QUEUE) };
+enum ts_overflow_action { TS_OVERFLOW_ACTIONS(TS_TXN_CONFIG_OVERFLOW) };
+#undef TS_TXN_CONFIG_POLICY
+#undef TS_TXN_CONFIG_QUEUE
+#undef TS_TXN_CONFIG_OVERFLOW
+
+struct ts_timeouts {
+    uint64_t coord_queue_us;
+    uint64_t shard_rpc_us;     /* connect, read, scan, now */
+    uint64_t prepare_us;       /* for each store */
+    uint64_t commit_us;        /* for each store */
+    uint64_t lock_validate_us; /* apply: locks and checks */
+    uint64_t total_us;         /* the whole transaction, with its retries */
+    uint64_t retry_ceiling_us; /* all attempts together, see timeouts.h */
+    enum ts_timeout_policy policy;
+    /* Somebody has asked for this value, so it ends the wait for a lock, too. A default does not: a transaction that
+     * meets a lock goes on until the total. */
+    bool prepare_given;
+    bool lock_validate_given;
+    bool retry_ceiling_given;
+};
+
+struct ts_admission_config {
+    uint32_t hard_limit; /* in flight and waiting together; 1 or more */
+    uint32_t soft_limit; /* in flight; above it new ones wait; 1 to hard_limit */
+    enum ts_queue_policy queue_policy;
+    enum ts_overflow_action overflow;
+};
+
+struct ts_retry_config {
+    uint32_t max_retries;
+    uint64_t initial_backoff_us;
+    uint64_t max_backoff_us;
+    uint32_t multiplier_ppm;  /* 1.0 or more */
+    uint32_t jitter_ppm;      /* at most 1.0 */
+    uint64_t retry_budget_us; /* time spent backing off, in all */
+    bool max_retries_given;   /* as in struct ts_timeouts */
+    bool retry_budget_given;
+};
+
+struct ts_breaker_config {
+    uint32_t failure_threshold;
+    uint64_t recovery_timeout_us;
+    uint64_t probe_timeout_us; /* a probe that has not reported by then is taken for lost */
+};
+
+struct ts_conflict_config {
+    uint64_t window_us; /* what the rates of a store look back on */
+};
+
+struct ts_adaptive_config {
+    uint32_t high_conflict_ppm; /* above it the limit falls */
+    uint32_t low_conflict_ppm;  /* below it the limit rises */
+    uint32_t step_size;
+    uint32_t min_concurrency;
+    uint32_t max_concurrency;
+    uint64_t interval_us; /* between two steps of one store */
+    uint32_t min_txns;    /* fewer in the window say nothing */
+};
+
+struct ts_deadlock_config {
+    uint64_t timeout_us;
+};
+
+struct ts_replication_config {
+    uint64_t max_replication_lag_ms; /* 0: not looked at */
+};
+
+/* What coordination asks of its transactions: how many shards there may be. */
+struct ts_shards_config {
+    uint32_t tenant_max; /* of one tenant's runs that have not ended */
+    uint32_t global_max; /* of all tenants together */
+};
+
+struct ts_txn_config {
+    struct ts_timeouts timeouts;
+    struct ts_admission_config admission;
+    struct ts_retry_config retry;
+    struct ts_breaker_config breaker;
+    struct ts_conflict_config conflict;
+    struct ts_adaptive_config adaptive;
+    struct ts_deadlock_config deadlock;
+    struct ts_replication_config replication;
+    struct ts_shards_config shards;
+};
+
+/* The defaults. */
+void ts_txn_config_init(struct ts_txn_config *config);
+
+/* NULL when all settings agree with one another, otherwise one line that names the settings that do not: the
+ * limits between settings that no range of a single one can say. */
+const char *ts_txn_config_conflict(const struct ts_txn_config *config);
+
+const char *ts_timeout_policy_name(enum ts_timeout_policy policy);
+const char *ts_queue_policy_name(enum ts_queue_policy policy);
+const char *ts_overflow_action_name(enum ts_overflow_action action);
+
+#endif
