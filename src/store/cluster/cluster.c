@@ -1,15 +1,15 @@
 /*
  * Opening and making clusters.
  *
- * Init writes INITIALISING on every store, then OPEN on every store. Wherever it stops, what is there tells
- * how to go on:
+ * Init writes INITIALISING on every store, then OPEN on every store. Wherever it stops, the stores show how
+ * to continue:
  *
  *     absent .. absent            nothing was done: a new cluster
- *     INITIALISING .. absent      the first round was under way: the same cluster id goes on
- *     OPEN .. INITIALISING        the second round was
+ *     INITIALISING .. absent      the first round was in progress: continue with the same cluster id
+ *     OPEN .. INITIALISING        the second round was in progress
  *     OPEN .. OPEN                it is done
  *
- * Only the second round makes a store usable, so that no process works with a cluster that is not complete.
+ * Only the second round makes a store usable, so that no process uses an incomplete cluster.
  */
 #include "store/cluster/cluster.h"
 
@@ -32,10 +32,10 @@ enum { TIMEOUT_MS_DEFAULT = 10000 };
 
 struct ts_cluster {
     size_t count;
-    struct ts_store **stores; /* NULL where not yet opened */
+    struct ts_store **stores; /* NULL: not opened yet */
     struct ts_meta *metas;
-    bool *met;             /* which stores have met the others of this process (meet.h) */
-    atomic_bool inherited; /* what processes before this one have left was looked at */
+    bool *met;             /* stores that have met the others of this process (meet.h) */
+    atomic_bool inherited; /* the remains of earlier processes were checked */
     struct ts_router router;
     void *router_memory;
 };
@@ -87,7 +87,7 @@ static bool does_not_answer(enum ts_store_result result) {
            result == TS_STORE_UNKNOWN;
 }
 
-/* For stores that did not answer, what the others say of the cluster. */
+/* For stores that did not answer: takes what the others say about the cluster. */
 static void assume_metas(struct ts_cluster *cluster, const bool *answered) {
     size_t known = 0;
     while (!answered[known])
@@ -112,7 +112,7 @@ static enum ts_store_result read_metas(struct ts_cluster *cluster, const struct 
     size_t answers = 0;
     for (size_t i = 0; result == TS_STORE_OK && i < cluster->count; i++) {
         struct ts_store *store = cluster->stores[i];
-        /* One that is silent must not take the others' time. */
+        /* A silent store must not use up the others' time. */
         if (options->some_down)
             deadline_ns = deadline_of(cluster, options);
         result = store->engine->meta_read(store, deadline_ns, &cluster->metas[i], &error);
@@ -187,14 +187,14 @@ static enum ts_store_result build_router(struct ts_cluster *cluster, const char 
     return TS_STORE_OK;
 }
 
-/* The routing in the one way that it is remembered: "hash" is another name of the default. It is one that a
- * router was built from. */
+/* The routing in the form that is stored: "hash" is another name of the default. A router was built from it
+ * before. */
 static const char *canonical(const char *routing) {
     enum ts_router_strategy strategy;
     return ts_router_strategy_from_name(routing, &strategy) ? ts_router_strategy_name(strategy) : routing;
 }
 
-/* What an empty routing means: what the stores remember, and the default for new ones. */
+/* The meaning of an empty routing: the stored one, and the default for new stores. */
 static const char *remembered(const struct ts_cluster *cluster) {
     for (size_t i = 0; i < cluster->count; i++)
         if (cluster->metas[i].present)
@@ -202,7 +202,7 @@ static const char *remembered(const struct ts_cluster *cluster) {
     return ts_router_strategy_name(TS_ROUTER_STRATEGY_DEFAULT);
 }
 
-/* Comparing the stores with the list, and with one another. */
+/* Comparing the stores with the list, and with each other. */
 
 static enum ts_store_result not_initialised(const struct ts_cluster *cluster, size_t place,
                                             struct ts_store_error *ret_error) {
@@ -212,7 +212,7 @@ static enum ts_store_result not_initialised(const struct ts_cluster *cluster, si
         name_of(cluster, place));
 }
 
-/* Two stores of one cluster with the same place in it are one store by two names, or copies. */
+/* Two stores with the same place in one cluster are one store under two names, or copies. */
 static enum ts_store_result compare_names(const struct ts_cluster *cluster,
                                           struct ts_store_error *ret_error) {
     for (size_t i = 1; i < cluster->count; i++) {
@@ -231,7 +231,7 @@ static enum ts_store_result compare_names(const struct ts_cluster *cluster,
     return TS_STORE_OK;
 }
 
-/* Before stores are made a cluster: no two are one by what they say of themselves. */
+/* Before stores become a cluster: no two of them may be the same store, by their own identities. */
 static enum ts_store_result compare_identities(const struct ts_cluster *cluster, uint64_t deadline_ns,
                                                struct ts_store_error *ret_error) {
     char(*identities)[STORE_IDENTITY_SIZE] = calloc(cluster->count, sizeof *identities);
@@ -305,7 +305,7 @@ static enum ts_store_result settle(struct ts_cluster *cluster, const struct ts_c
     enum ts_store_result result = compare_names(cluster, ret_error);
     if (result == TS_STORE_OK)
         result = compare_places(cluster, ret_error);
-    /* Before their epochs are: those of copies can be any. */
+    /* Before the epochs are compared: those of copies can be any. */
     if (result == TS_STORE_OK && !options->accept_copy)
         result = store__meet(cluster->stores, cluster->count, cluster->met, ret_error);
     if (result == TS_STORE_OK && !options->any_step)
@@ -319,7 +319,7 @@ static enum ts_store_result settle(struct ts_cluster *cluster, const struct ts_c
 
 /* Init. */
 
-/* What is there may be gone on with when it is of one cluster, in its place, and of the same routing. */
+/* Init may continue if the existing meta is of one cluster, in its place, and has the same routing. */
 static enum ts_store_result compare_for_init(const struct ts_cluster *cluster, const char *routing,
                                              const struct ts_meta **ret_known,
                                              struct ts_store_error *ret_error) {
@@ -464,7 +464,7 @@ enum ts_store_result ts_cluster_open_over(struct ts_store *const *stores, size_t
     return ts_cluster_init_over(stores, count, NULL, options, ret_cluster, ret_error);
 }
 
-/* Before any store is opened, which would make its directory. */
+/* Before any store is opened, because that would create its directory. */
 static enum ts_store_result try_routing(size_t count, const char *routing, struct ts_store_error *ret_error) {
     struct ts_cluster *cluster = cluster_new(count);
     if (cluster == NULL)

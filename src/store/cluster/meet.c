@@ -1,23 +1,24 @@
 /*
- * A copy of a store's directory opens as well as the original. Beside the original, or among stores that have gone on
- * without it, it would lose halves of transactions without a word. Two things tell it:
+ * A copy of a store's directory opens as well as the original. Beside the original, or among stores that have
+ * continued without it, it would silently lose halves of transactions. Two things reveal a copy:
  *
- * - the directory. A store remembers which one it lives in; every copy of the files lies in another.
- * - the last meeting. Whenever a process opens two stores of a cluster, both remember the same random number, which no
- *   earlier copy of either has. This also tells copies that a file system or a virtual machine makes below us, and
- *   files that were put back into the same directory.
+ * - the directory. A store remembers its directory; every copy of the files is in another.
+ * - the last meeting. Whenever a process opens two stores of a cluster, both remember the same random number,
+ *   which no earlier copy of either has. This also reveals snapshots of a file system or a virtual machine,
+ *   and files that were restored into the same directory.
  *
- * A new meeting is written to one store after the other, so that a process can die in between. For two stores, by place:
+ * A new meeting is written to one store after the other, and the process can die in between. For two stores,
+ * by place:
  *
  *                      lower               higher
  *                      last  before        last
  *                      1     1             1
- *     1. lower         2     1             1         synced: of the two, the lower one is never behind
+ *     1. lower         2     1             1         synced: the lower one is never behind the higher one
  *     2. higher        2     1             2         synced
- *     3. lower         2     2             2         with the next write: nobody goes on from 1 any more
+ *     3. lower         2     2             2         durable with the next write: nobody continues from 1 any more
  *
- * All of these fit. A copy of either store from before step 1 fits none that comes after step 3, and nothing is written
- * to both stores before that.
+ * All of these states fit. A copy of either store from before step 1 fits no state after step 3, and nothing
+ * else is written to both stores before that.
  */
 #include "meet.h"
 
@@ -76,7 +77,8 @@ static enum ts_store_result check(const struct meet *meet, struct ts_store_error
     return TS_STORE_OK;
 }
 
-/* Notes the new meeting in what one store remembers. Returns whether it has one with a store of a higher place. */
+/* Records the new meeting in what one store remembers. Returns true if it has met a store with a
+ * higher place. */
 static bool note(struct meet *meet, size_t place, const bool *met) {
     struct store__past *past = &meet->pasts[place];
     bool has_higher = false;
@@ -129,7 +131,8 @@ enum ts_store_result store__meet(struct ts_store *const *stores, size_t count, b
         result = check(&meet, ret_error);
     if (result == TS_STORE_OK)
         result = renew(&meet, met, ret_error);
-    /* A full disk is no reason not to look. Nothing new can be written, and what was renewed fits what was not. */
+    /* A full disk does not prevent reading. Nothing new can be written, and renewed and old numbers still
+     * fit. */
     if (result == TS_STORE_FULL)
         result = TS_STORE_OK;
     for (size_t i = 0; result == TS_STORE_OK && i < count; i++)

@@ -8,8 +8,8 @@
 #include "turnstone/cluster.h"
 
 /*
- * Opens a store, which the caller closes. On failure the error names the URL without its password, the reason
- * and the cure.
+ * Opens a store; the caller closes it. On failure the error names the URL without its password, the reason
+ * and the fix.
  */
 enum ts_store_result ts_store_open(const char *url, const struct ts_store_options *options,
                                    struct ts_store **ret_store, struct ts_store_error *ret_error);

@@ -11,7 +11,7 @@
 
 enum { PATH_SIZE = 4096, LINKS_MAX = 40 };
 
-/* A directory: the part of its path that is there, by device and inode, and the steps from there on. */
+/* A directory: the existing part of its path, by device and inode, and the remaining steps. */
 struct directory {
     bool known;
     dev_t device;
@@ -19,8 +19,8 @@ struct directory {
     char rest[PATH_SIZE];
 };
 
-/* Takes the last step off a path, and puts it before the rest, which has room for all of the path. "." and
- * empty steps are none. */
+/* Moves the last step from the path to the front of the rest, which has room for the whole path. Drops "."
+ * and empty steps. */
 static void step_up(char *path, char *rest) {
     size_t len = strlen(path);
     while (len > 1 && path[len - 1] == '/')
@@ -43,7 +43,8 @@ static void step_up(char *path, char *rest) {
         *slash = '\0';
 }
 
-/* A symbolic link whose target is not there yet: the target in its place. False for anything else. */
+/* A symbolic link whose target does not exist yet: replaces it by the target. Returns false for anything
+ * else. */
 static bool follow(char path[static PATH_SIZE]) {
     char target[PATH_SIZE], next[PATH_SIZE];
     ssize_t len = readlink(path, target, sizeof target - 1);
@@ -59,7 +60,7 @@ static bool follow(char path[static PATH_SIZE]) {
     return true;
 }
 
-/* Nothing is known of a path that is too long to be used, or whose root cannot be looked at. */
+/* Leaves the result unknown if the path is too long or its root cannot be read. */
 static void find(const char *path, struct directory *ret_directory) {
     struct directory *directory = ret_directory;
     directory->known = false;

@@ -6,7 +6,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-/* Up to here every pair of keys is compared; beyond, keys are sorted. */
+/* Up to this many keys every pair is compared; beyond, keys are sorted. */
 enum { FEW = 12 };
 
 static bool is_write(const struct ts_op *op) {
@@ -44,7 +44,7 @@ static enum ts_store_result check_op(const struct ts_op *op, size_t index, struc
     return TS_STORE_OK;
 }
 
-/* What two operations on one key may not be. */
+/* Refuses two operations on one key that exclude each other. */
 static enum ts_store_result check_pair(const struct ts_op *ops, size_t earlier, size_t later,
                                        struct ts_store_error *ret_error) {
     if (is_write(&ops[earlier]) != is_write(&ops[later]))
@@ -85,7 +85,7 @@ static enum ts_store_result check_few_keys(const struct ts_batch *batch, struct 
     return result;
 }
 
-/* By key, and by place among equal keys, so that what is reported does not depend on the sorting. */
+/* By key, then by position, so that the reported operation does not depend on the sorting. */
 static int compare_ops(const void *a, const void *b) {
     const struct ts_op *x = *(const struct ts_op *const *)a, *y = *(const struct ts_op *const *)b;
     int order = ts_bytes_compare(x->key, y->key);
@@ -125,9 +125,9 @@ static enum ts_store_result check_many_keys(const struct ts_batch *batch, struct
 }
 
 /*
- * What layers of ours add to a caller's batch, such as a decision and its checks, comes on top of the limits, so that a
- * batch of the documented size can be part of any transaction: so many operations on reserved keys, each of
- * them small.
+ * What our own layers add to a caller's batch, such as a decision and its checks, does not count towards the
+ * limits, so that a batch of the documented size can be part of any transaction. It is a few small operations
+ * on reserved keys.
  */
 static bool is_on_top(const struct ts_op *op, size_t on_top) {
     return on_top < STORE_OPS_ON_TOP && op->kind != TS_OP_BEFORE && op->key.len > 0 && op->key.data[0] == 0 &&

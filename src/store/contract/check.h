@@ -1,16 +1,15 @@
 /*
- * What is checked of every call before an engine sees it, so that engines agree on limits and on what a bad
- * batch is.
+ * Checks of every call before an engine sees it, so that engines agree on limits and on bad batches.
  */
 #ifndef TS_STORE_CONTRACT_CHECK_H
 #define TS_STORE_CONTRACT_CHECK_H
 
 #include "turnstone/store.h"
 
-/* What may come on top of the limits of a batch: operations of layers of ours, and bytes of each of them. */
+/* What our own layers may add beyond the limits of a batch: operations, and bytes of each of them. */
 enum { STORE_OPS_ON_TOP = 8, STORE_BYTES_ON_TOP = 4096 };
 
-/* OK, or BAD_BATCH, TOO_LARGE or FAILED (no memory) with the reason. */
+/* Returns OK, or BAD_BATCH, TOO_LARGE or FAILED (out of memory) with the reason. */
 enum ts_store_result store__check_call(const struct ts_call *call, struct ts_store_error *ret_error);
 
 #endif

@@ -1,6 +1,6 @@
 /*
- * What an engine is: a table of functions behind every struct ts_store. Decorators are engines that hold
- * another store.
+ * An engine: the table of functions behind every struct ts_store. Decorators are engines that hold another
+ * store.
  */
 #ifndef TS_STORE_CONTRACT_ENGINE_H
 #define TS_STORE_CONTRACT_ENGINE_H
@@ -11,12 +11,12 @@
 #include <poll.h>
 
 /*
- * Where a store's idea of time comes from. The real ones unless a simulation gives its own, which must then
- * answer for all threads that use the store.
+ * The clock of a store: the real one, or that of a simulation, which must be safe for all threads that use
+ * the store.
  */
 struct ts_store_clock {
-    uint64_t (*wall_ms)(void *context);      /* what NOW and BEFORE go by, on engines that have no server */
-    uint64_t (*monotonic_ns)(void *context); /* what deadlines go by */
+    uint64_t (*wall_ms)(void *context);      /* for NOW and BEFORE, on engines without a server */
+    uint64_t (*monotonic_ns)(void *context); /* for deadlines */
     void *context;
 };
 extern const struct ts_store_clock store__real_clock;
@@ -39,20 +39,20 @@ struct ts_engine {
     void (*step)(struct ts_store *store, struct ts_call *call);
 
     /*
-     * The deadline has passed: ends the call now. The engine says which it is: TIMED_OUT when nothing can
-     * have happened (waiting for a lock, not sent yet), UNKNOWN when the store may have done it or may still
-     * do it.
+     * The deadline has passed: ends the call now. The engine sets the result: TIMED_OUT when nothing can have
+     * happened (waiting for a lock, not sent yet), UNKNOWN when the store may have carried out the call or
+     * may still do so.
      */
     void (*expire)(struct ts_store *store, struct ts_call *call);
 
     /*
-     * What to wait for before the next step; fd -1 when a step can be made at once. May end the call with an
-     * error when there is no way to wait.
+     * What to wait for before the next step; fd -1 when a step is possible at once. May end the call with an
+     * error when it cannot wait.
      */
     struct pollfd (*wait_for)(struct ts_store *store, struct ts_call *call);
 
     /*
-     * The store's identity (meta.h). Both block, within the deadline. Writing it is atomic and durable,
+     * The store's identity (meta.h). Both block until the deadline at most. Writing is atomic and durable,
      * compares the version that was read (0: there was none), and on postgres waits, bounded, for writers
      * that saw the old one.
      */
@@ -62,37 +62,38 @@ struct ts_engine {
                                        const struct ts_meta *meta, struct ts_store_error *ret_error);
 
     /*
-     * What tells this store from every other, however it is called; an empty text when that is not to be
-     * had. NULL for engines whose names are enough. For one of several stores that are to become a cluster:
-     * BAD_CONFIGURATION when it cannot be one. Blocks, within the deadline.
+     * A text that identifies this store under all its names; empty when the store cannot say. NULL for
+     * engines whose names are unique. Called for stores that are to form a cluster: returns BAD_CONFIGURATION
+     * when this one cannot be part of one. Blocks until the deadline at most.
      */
     enum ts_store_result (*identify)(struct ts_store *store, uint64_t deadline_ns,
                                      char ret_text[static STORE_IDENTITY_SIZE],
                                      struct ts_store_error *ret_error);
 
     /*
-     * What a store that one process has to itself remembers of where and with whom it was open (past.h); NULL for
-     * others. What is written without sync is durable with the next write that is.
+     * What an exclusive store remembers about its directory and the stores it was open with (past.h); NULL
+     * for other engines. A write without sync becomes durable with the next synced one.
      */
     enum ts_store_result (*past_read)(struct ts_store *store, struct store__past *ret_past,
                                       struct ts_store_error *ret_error);
     enum ts_store_result (*past_write)(struct ts_store *store, const struct store__past *past, bool sync,
                                        struct ts_store_error *ret_error);
 
-    /* The cluster and epoch that this process believes in: calls are refused as FOREIGN when the store has
-     * another. */
+    /* The cluster and epoch that this process expects: calls are refused as FOREIGN when the store has
+     * others. */
     void (*expect)(struct ts_store *store, const struct ts_meta *meta);
 
-    /* Waits for nothing: calls under way have ended before. */
+    /* Does not wait: the caller has ended all calls. */
     void (*close)(struct ts_store *store);
 };
 
-/* engine->identify, with an empty text where there is none. */
+/* engine->identify; an empty text for engines without it. */
 enum ts_store_result store__identify(struct ts_store *store, uint64_t deadline_ns,
                                      char ret_text[static STORE_IDENTITY_SIZE],
                                      struct ts_store_error *ret_error);
 
-/* engine->past_read, with all zeros where there is none, and past_write, for what past_read has said is kept. */
+/* engine->past_read, all zeros for engines without it; and past_write, for stores whose past_read sets
+ * is_kept. */
 enum ts_store_result store__past_read(struct ts_store *store, struct store__past *ret_past,
                                       struct ts_store_error *ret_error);
 enum ts_store_result store__past_write(struct ts_store *store, const struct store__past *past, bool sync,
@@ -103,15 +104,15 @@ struct ts_store {
     const struct ts_engine *engine;
     const struct ts_store_clock *clock; /* never NULL; outlives the store */
     char name[256];                     /* the URL without a password */
-    bool is_exclusive; /* one process at a time has it open: whoever registered there before is gone */
+    bool is_exclusive;                  /* one process at a time has it open: all earlier ones are gone */
 };
 
 /* No call may be under way. NULL does nothing. */
 void ts_store_close(struct ts_store *store);
 
 /*
- * Fills in an error, with the result's SQLSTATE; op is SIZE_MAX when no operation is to blame. Returns the
- * result. The text is cut where it does not fit.
+ * Fills in an error, with the result's SQLSTATE; op is SIZE_MAX when no single operation caused it. Truncates
+ * the text to fit. Returns the result.
  */
 __attribute__((format(printf, 4, 5))) enum ts_store_result store__error(struct ts_store_error *ret_error,
                                                                         enum ts_store_result result,

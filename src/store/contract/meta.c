@@ -1,6 +1,6 @@
 /*
  * The meta record as bytes; docs/formats/meta.md has the layout. Every format begins with the magic and its
- * number and ends with the checksum, so that a store of another format is told apart from a damaged one.
+ * number and ends with the checksum, so that another format can be distinguished from damage.
  */
 #include "store/contract/meta.h"
 
@@ -49,7 +49,7 @@ size_t store__meta_encode(const struct ts_meta *meta, uint8_t ret_bytes[static T
     return len + CHECKSUM_LEN;
 }
 
-/* What the checksum does not tell: bytes that were written by something else than the function above. */
+/* Bytes with a correct checksum may still come from another program. */
 static bool is_sound(const struct ts_meta *meta) {
     return meta->place < meta->place_count && meta->epoch > 0 && meta->epoch <= INT64_MAX &&
            strlen(meta->routing) > 0;

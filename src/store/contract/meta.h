@@ -12,37 +12,33 @@
 
 enum { TS_META_FORMAT = 1, TS_META_ROUTING_SIZE = 512 };
 
-/* Steps of raising the epoch. OPEN is the ordinary state; INITIALISING until every store of a new cluster has
- * its meta. */
+/* OPEN is the usual state. CLOSING is a step of raising the epoch. INITIALISING lasts until every store of a
+ * new cluster has its meta. */
 enum ts_meta_state { TS_META_OPEN = 0, TS_META_CLOSING = 1, TS_META_INITIALISING = 2 };
 
 struct ts_meta {
-    bool present;     /* false: the store belongs to no cluster yet */
-    uint64_t version; /* of what was read, 0 when there was none; writing fails with CHECK_FAILED when it is
-                         another by now */
-    uint32_t format;  /* of everything in the store */
-    uint8_t cluster[16];  /* random, made by init */
-    uint32_t place;       /* from 0, in the order of the cluster's list */
+    bool present;        /* false: the store belongs to no cluster yet */
+    uint64_t version;    /* as read, 0 when absent; a write fails with CHECK_FAILED if it has changed since */
+    uint32_t format;     /* of everything in the store */
+    uint8_t cluster[16]; /* random, made by init */
+    uint32_t place;      /* from 0, in the order of the cluster's list */
     uint32_t place_count; /* stores of the cluster */
     uint64_t epoch;       /* from 1 */
     enum ts_meta_state state;
-    uint8_t secret[32]; /* made by init, the same on every store: key of what the cluster signs */
-    char routing[TS_META_ROUTING_SIZE]; /* "xxh64", "jump", "single", "fnv1a" or "range:LIST"; a longer list
-                                         * is refused by init
-                                         */
+    uint8_t secret[32]; /* made by init, the same on every store: key of the cluster's signatures */
+    char routing[TS_META_ROUTING_SIZE]; /* "xxh64", "jump", "single", "fnv1a" or "range:LIST" */
 };
 
 /* The bytes of docs/formats/meta.md, for engines that keep it as one record. */
 enum { TS_META_ENCODED_MAX = 84 + TS_META_ROUTING_SIZE };
 size_t store__meta_encode(const struct ts_meta *meta, uint8_t ret_bytes[static TS_META_ENCODED_MAX]);
 
-/* OK; DAMAGED; BAD_CONFIGURATION for another format, which ret_meta->format then names. `version` is left as
- * it is.
- */
+/* Returns OK, DAMAGED, or BAD_CONFIGURATION for another format, which is then in ret_meta->format. Leaves
+ * `version` unchanged. */
 enum ts_store_result store__meta_decode(struct ts_bytes bytes, struct ts_meta *ret_meta);
 
-/* Whether a process that expects `expected` may use a store that has `actual`: OK or FOREIGN, with the
- * reason. */
+/* Checks whether a process that expects `expected` may use a store that has `actual`. Returns OK or FOREIGN,
+ * with the reason. */
 enum ts_store_result store__meta_compare(const struct ts_meta *actual, const struct ts_meta *expected,
                                          const char *store_name, struct ts_store_error *ret_error);
 

@@ -1,45 +1,47 @@
 /*
- * What a store whose files anybody can copy remembers: which directory it lives in, and when it was last open together
- * with each of the other stores of its cluster. docs/formats/rocksdb.md has the layout.
+ * What a store in files, which anybody can copy, remembers: its directory, and when it was last open together
+ * with each other store of its cluster. docs/formats/rocksdb.md has the layout.
  */
 #ifndef TS_STORE_CONTRACT_PAST_H
 #define TS_STORE_CONTRACT_PAST_H
 
 #include "turnstone/cluster.h"
 
-/* What tells a directory from every copy of it, and stays when it is moved or mounted again. Zeros: not known. */
+/* Distinguishes a directory from every copy of it, and stays the same when it is moved or mounted again.
+ * Zeros: unknown. */
 struct store__origin {
-    uint64_t born_ns; /* when it was made: no copy has that, and no program can set it */
-    uint64_t inode;   /* where the file system does not keep the time */
+    uint64_t born_ns; /* birth time: every copy has another one, and no program can set it */
+    uint64_t inode;   /* for file systems without birth time */
 };
 
-/* Whether a store that was last open in `then` is in its own directory, as far as both are known. */
+/* Returns true if `now` is the directory that the store was last open in, as far as both are known. */
 bool store__origin_same(const struct store__origin *then, const struct store__origin *now);
 
 enum { STORE_MEETING_LEN = 16 };
 
-/* The last process that had two stores open, by a random number which it gave to both; zeros: none had. Of the store
- * with the lower place also the one before, as long as the other may not have been told the last. */
+/* The last process that had two stores open, as a random number that it gave to both; zeros: none. The store
+ * with the lower place also keeps the previous number, as long as the other store may not have the last one
+ * yet. */
 struct store__meeting {
     uint8_t last[STORE_MEETING_LEN];
     uint8_t before[STORE_MEETING_LEN]; /* otherwise the same as last */
 };
 
-/* Whether both stores tell the same, or a renewal was cut off between them. */
+/* Returns true if both stores have the same meeting, or a renewal stopped between them. */
 bool store__meeting_fits(const struct store__meeting *of_lower, const struct store__meeting *of_higher);
 
 struct store__past {
-    bool is_kept;              /* false: there are no files that could be copied */
-    bool present;              /* it was written down before */
-    struct store__origin here; /* the directory in which the store is now */
-    struct store__origin then; /* and in which it was when this was written */
+    bool is_kept;                                          /* false: there are no files to copy */
+    bool present;                                          /* an earlier open stored it */
+    struct store__origin here;                             /* the current directory of the store */
+    struct store__origin then;                             /* the directory when this was stored */
     struct store__meeting meetings[TS_CLUSTER_STORES_MAX]; /* by place */
 };
 
 enum { STORE_PAST_ENCODED_MAX = 20 + TS_CLUSTER_STORES_MAX * 2 * STORE_MEETING_LEN };
 size_t store__past_encode(const struct store__past *past, uint8_t ret_bytes[static STORE_PAST_ENCODED_MAX]);
 
-/* Sets present, then and meetings. False when it is damaged. */
+/* Sets present, then and meetings. Returns false when the bytes are damaged. */
 bool store__past_decode(struct ts_bytes bytes, struct store__past *ret_past);
 
 #endif

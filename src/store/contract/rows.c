@@ -6,9 +6,8 @@
 #include <string.h>
 
 /*
- * A chain of blocks, the one that is being filled first. Rows point into blocks, so a block never moves.
- * Clearing keeps the largest block only: a reader that pages through a store reaches one block and stays
- * there.
+ * A chain of blocks; the first is the one in use. Rows point into blocks, so a block never moves. Clearing
+ * keeps only the largest block: a reader that pages through a store soon needs only one.
  */
 struct ts_rows_memory {
     struct ts_rows_memory *next;

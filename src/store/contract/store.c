@@ -1,5 +1,5 @@
 /*
- * Calls, whatever the engine: checked, started, polled, waited for.
+ * Calls of any engine: check, start, poll, wait.
  *
  *     start ──► checked ──► engine.start ──► done?
  *                  │                          no│ ◄──────────────┐
@@ -7,7 +7,7 @@
  *                done (bad, late)     poll: deadline passed? engine.expire ─► done
  *                                     else engine.step ─► done? ─┘
  *
- * While a call is not done, its first part, and what that points to, belong to the engine.
+ * While a call is not done, the engine owns its first part and everything that it points to.
  */
 #include "store/contract/engine.h"
 
@@ -60,7 +60,7 @@ static bool is_past(const struct ts_store *store, uint64_t deadline_ns) {
 
 void ts_store_start(struct ts_store *store, struct ts_call *call) {
     call->done = false;
-    /* Without formatting: this is on the way of every call. */
+    /* No formatting here: every call passes through this. */
     call->error.result = TS_STORE_OK;
     memcpy(call->error.sqlstate, ts_store_result_meaning(TS_STORE_OK)->sqlstate, sizeof call->error.sqlstate);
     call->error.op = SIZE_MAX;
@@ -109,7 +109,7 @@ void ts_store_cancel(struct ts_call *call) {
     ts_assert(call->done);
 }
 
-/* How long to wait for a time; NULL is for ever. */
+/* How long to wait until a time; NULL means for ever. */
 static const struct timespec *time_until(const struct ts_store *store, uint64_t until_ns,
                                          struct timespec *span) {
     if (until_ns == 0)
@@ -122,22 +122,22 @@ static const struct timespec *time_until(const struct ts_store *store, uint64_t 
     return span;
 }
 
-/* Of two times, of which 0 is none. */
+/* The earlier of two times, where 0 means none. */
 static uint64_t earlier(uint64_t a_ns, uint64_t b_ns) {
     if (a_ns == 0 || b_ns == 0)
         return a_ns == 0 ? b_ns : a_ns;
     return a_ns < b_ns ? a_ns : b_ns;
 }
 
-/* Most transactions touch a handful of stores; beyond, what to wait for goes onto the heap. */
+/* Most transactions touch a handful of stores; for more, the list of descriptors is on the heap. */
 enum { FEW_CALLS = 16 };
 
 void ts_store_wait(struct ts_call *const *calls, size_t count, uint64_t until_ns) {
     struct pollfd few[FEW_CALLS];
     struct pollfd *many = count > FEW_CALLS ? calloc(count, sizeof *many) : NULL;
     struct pollfd *fds = many != NULL ? many : few;
-    /* Without memory only some are waited for; the caller comes back when one of those moves or after a
-     * while. */
+    /* When memory runs out, it waits for only some of them; the caller returns when one of those moves, or
+     * after a while. */
     bool some_only = count > FEW_CALLS && many == NULL;
     const struct ts_store *store = NULL;
     size_t waiting = 0;
@@ -155,7 +155,7 @@ void ts_store_wait(struct ts_call *const *calls, size_t count, uint64_t until_ns
     if (store != NULL && !ready) {
         struct timespec span = {.tv_nsec = 10000000};
         const struct timespec *timeout = some_only ? &span : time_until(store, until_ns, &span);
-        /* A signal is no matter: the caller polls and comes back. */
+        /* A signal is harmless: the caller polls and comes back. */
         int got = ppoll(fds, (nfds_t)waiting, timeout, NULL);
         ts_assert(got >= 0 || errno == EINTR || errno == ENOMEM);
     }

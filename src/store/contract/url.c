@@ -15,13 +15,14 @@ enum { SHOWN_SIZE = 100, TEXT_MAX = 65536 };
 
 #define FORMS "memory:, rocksdb:DIRECTORY or postgresql://USER@HOST/DATABASE"
 
-/* The parts of a URL as they stand in its text. */
+/* The parts of a URL, not decoded. */
 struct parts {
     struct ts_bytes user, password, host, port, database, options;
     bool has_password;
 };
 
-/* Takes what comes before the first byte c away from *rest and returns it; false when there is none. */
+/* Splits *rest at the first byte c: returns the part before it, and keeps the part after it. Returns false
+ * without such a byte. */
 static bool cut(struct ts_bytes *rest, char c, struct ts_bytes *ret_before) {
     const uint8_t *at = rest->len == 0 ? NULL : memchr(rest->data, c, rest->len);
     if (at == NULL)
@@ -47,7 +48,7 @@ static const struct scheme *scheme_of(struct ts_bytes text) {
     return NULL;
 }
 
-/* As much of the text as comes before the first of these characters. */
+/* The part of the text before the first of these characters. */
 static struct ts_bytes before_any(struct ts_bytes text, const char *stops) {
     size_t len = 0;
     while (len < text.len && strchr(stops, text.data[len]) == NULL) /* stops at a zero byte, too */
@@ -56,15 +57,15 @@ static struct ts_bytes before_any(struct ts_bytes text, const char *stops) {
 }
 
 /*
- * A database's URL that could not be read, fit for a message. A password may stand between the first colon and the
- * last at sign, or among the options, and may hold a question mark where nobody escaped it.
+ * A database's URL that could not be parsed, safe for a message. A password may be between the first colon
+ * and the last at sign, or among the options, and may contain an unescaped question mark.
  */
 static const char *shown_database(struct ts_bytes rest, char ret_text[static SHOWN_SIZE]) {
     char escaped[SHOWN_SIZE];
     struct ts_bytes head = before_any(rest, "?"), options = ts_bytes_skip(rest, head.len), shown = {0};
     const uint8_t *at = head.len == 0 ? NULL : memrchr(head.data, '@', head.len);
     bool ambiguous = options.len > 0 && memchr(options.data, '@', options.len) != NULL;
-    if (ambiguous) /* which of the at signs ends the password, nobody can tell */
+    if (ambiguous) /* it is unclear which at sign ends the password */
         at = NULL;
     else if (at != NULL)
         shown = before_any(ts_bytes_skip(head, (size_t)(at - head.data)), "=");
@@ -76,7 +77,7 @@ static const char *shown_database(struct ts_bytes rest, char ret_text[static SHO
     return ret_text;
 }
 
-/* What could not be read, fit for a message: of what has no scheme of ours, at most its first word. */
+/* A text that could not be parsed, safe for a message: without a known scheme, at most its first word. */
 static const char *shown(struct ts_bytes text, char ret_text[static SHOWN_SIZE]) {
     const struct scheme *scheme = scheme_of(text);
     if (scheme != NULL && scheme->kind == STORE_URL_POSTGRES)
@@ -100,7 +101,7 @@ static int hex_digit(uint8_t c) {
     return -1;
 }
 
-/* Decodes %XX into *to, with a terminator, and moves *to behind it; NULL for a bad escape or a zero byte. */
+/* Decodes %XX into *to, with a terminator, and moves *to past it; NULL for a bad escape or a zero byte. */
 static const char *decode(struct ts_bytes part, char **to) {
     char *start = *to;
     for (size_t i = 0; i < part.len; i++) {
@@ -121,7 +122,8 @@ static const char *decode(struct ts_bytes part, char **to) {
     return start;
 }
 
-/* position: in the list, or SIZE_MAX. What has no scheme there may be the rest of a password that a comma cut. */
+/* position: in the list, or SIZE_MAX. A text without a scheme may be the rest of a password that contains a
+ * comma. */
 static enum ts_store_result bad(struct ts_bytes text, size_t position, const char *why,
                                 struct ts_store_error *ret_error) {
     char escaped[SHOWN_SIZE];
@@ -135,7 +137,7 @@ static enum ts_store_result bad(struct ts_bytes text, size_t position, const cha
 static const char bad_escape[] =
     "\"%\" must be followed by two hex digits other than 00; a percent sign is written %25";
 
-/* [USER[:PASSWORD]@]HOST[:PORT][/DATABASE][?OPTIONS]; returns what is wrong, or NULL. */
+/* [USER[:PASSWORD]@]HOST[:PORT][/DATABASE][?OPTIONS]; returns the reason if it is wrong, or NULL. */
 static const char *split(struct ts_bytes rest, struct parts *ret_parts) {
     struct parts parts = {0};
     struct ts_bytes authority = rest;
@@ -176,8 +178,8 @@ static const char *split(struct ts_bytes rest, struct parts *ret_parts) {
     return NULL;
 }
 
-/* NAME=VALUE[&NAME=VALUE]...; those that name a part of the URL replace it. Returns what is wrong, or NULL.
- */
+/* NAME=VALUE[&NAME=VALUE]...; an option that names a part of the URL replaces that part. Returns the reason
+ * if it is wrong, or NULL. */
 static const char *read_options(struct ts_bytes options, struct store_url *url, char **to) {
     const struct {
         const char *name;
@@ -233,7 +235,7 @@ static const char *check_postgres(const struct store_url *url) {
     if (url->host[0] == '\0' && address[0] == '\0')
         return "the host is missing; write postgresql://USER@HOST/DATABASE, or ?host=/FOLDER for a socket "
                "directory";
-    /* libpq could take these for URLs of their own, and we would take them for names and show them. */
+    /* libpq could take these for URLs, and we would take them for names and show them. */
     if (strstr(url->host, "://") != NULL || strstr(address, "://") != NULL ||
         strstr(url->user, "://") != NULL)
         return "the host or the user is itself a URL; give the parts of one URL";
@@ -289,7 +291,7 @@ static void make_name(struct store_url *url) {
     }
 }
 
-/* A directory may be written with a slash at its end or without. */
+/* Removes slashes at the end: a directory is the same with and without them. */
 static void trim_slashes(char *path) {
     size_t len = strlen(path);
     while (len > 1 && path[len - 1] == '/')
@@ -347,7 +349,7 @@ enum ts_store_result store__url_parse(struct ts_bytes text, struct store_url *re
     return parse(text, SIZE_MAX, ret_url, ret_error);
 }
 
-/* What holds a password is wiped before it goes. */
+/* Wipes memory that holds a password before freeing it. */
 static void wipe_free(char *text, size_t len) {
     if (text != NULL)
         explicit_bzero(text, len);

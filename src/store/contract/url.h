@@ -29,24 +29,24 @@ struct store_url {
     enum store_url_kind kind;
     char name[STORE_URL_NAME_SIZE]; /* for messages: without password and options */
     const char *path;               /* memory: the name; rocksdb: the directory */
-    const char *user;               /* postgresql: empty when not given, as all the others but the host */
+    const char *user; /* postgresql: optional, like all the others except the host; empty if absent */
     const char *password;
     const char *host;
     const char *port;
     const char *database;
     struct store_url_option options[STORE_URL_OPTIONS_MAX];
     size_t option_count;
-    char *text;    /* as it was given */
-    char *decoded; /* what the others point into */
+    char *text;    /* the original text */
+    char *decoded; /* the others point into it */
 };
 
-/* OK or BAD_CONFIGURATION (FAILED without memory), with one line that names the cure and has no password in
- * it. */
+/* Returns OK or BAD_CONFIGURATION (FAILED when memory runs out), with one line that names the fix and
+ * contains no password. */
 enum ts_store_result store__url_parse(struct ts_bytes text, struct store_url *ret_url,
                                       struct ts_store_error *ret_error);
 void store__url_release(struct store_url *url);
 
-/* Whether both name the same store, as far as that can be told without asking. */
+/* Returns true if both name the same store, as far as that is visible from the URLs. */
 bool store__url_same(const struct store_url *a, const struct store_url *b);
 
 /* A comma-separated list. Zero-initialise it; release it. */
@@ -55,7 +55,7 @@ struct store_url_list {
     size_t count;
 };
 
-/* As store__url_parse; the same store twice is an error. */
+/* Like store__url_parse; the same store twice is an error. */
 enum ts_store_result store__url_list_parse(const char *text, struct store_url_list *ret_list,
                                            struct ts_store_error *ret_error);
 void store__url_list_release(struct store_url_list *list);

@@ -1,12 +1,12 @@
 /*
- * What decorators share: a decorated call carries a call of the store inside.
+ * What decorators share: a decorated call contains a call to the inner store.
  */
 #ifndef TS_STORE_DECORATORS_DECORATE_H
 #define TS_STORE_DECORATORS_DECORATE_H
 
 #include "store/contract/engine.h"
 
-/* The part of a call that its caller fills in, for the store inside. */
+/* Copies the caller's part of a call, for the inner store. */
 static inline void store__call_copy_request(const struct ts_call *outer, struct ts_call *inner) {
     inner->kind = outer->kind;
     inner->batch = outer->batch;
@@ -21,7 +21,7 @@ static inline void store__call_copy_request(const struct ts_call *outer, struct 
     inner->lock_wait_max_us = outer->lock_wait_max_us;
 }
 
-/* The answer of the store inside; does not end the outer call. */
+/* Copies the answer of the inner store; does not end the outer call. */
 static inline void store__call_copy_answer(const struct ts_call *inner, struct ts_call *outer) {
     outer->error = inner->error;
     outer->version = inner->version;
@@ -31,14 +31,14 @@ static inline void store__call_copy_answer(const struct ts_call *inner, struct t
     outer->stall_us = inner->stall_us;
 }
 
-/* What the outer call has to wait for while the inner one is not done. */
+/* What the outer call must wait for while the inner one is not done. */
 static inline struct pollfd store__call_wait_inside(struct ts_call *outer, struct ts_call *inner) {
     struct pollfd ready = inner->store->engine->wait_for(inner->store, inner);
     outer->poll_by_ns = inner->poll_by_ns;
     return ready;
 }
 
-/* Whether a call can change the store. */
+/* Returns true if a call of this kind can change the store. */
 static inline bool store__call_changes(enum ts_call_kind kind) {
     return kind == TS_CALL_APPLY || kind == TS_CALL_PREPARE || kind == TS_CALL_COMMIT ||
            kind == TS_CALL_ABORT;

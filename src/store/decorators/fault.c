@@ -32,7 +32,7 @@ struct rule {
     uint64_t struck;
 };
 
-/* A call that nobody waits for any more, with copies of all it points to. */
+/* A call that nobody waits for any more, with copies of everything that it points to. */
 struct late {
     struct ts_call call;
     bool started;
@@ -61,11 +61,11 @@ enum stage { STAGE_INSIDE, STAGE_DELAYED, STAGE_HANGS };
 struct fault_call {
     struct ts_call inner;
     enum stage stage;
-    bool reply_lost; /* when the store inside has answered */
+    bool reply_lost; /* ends UNKNOWN after the inner store has answered */
     bool then_hangs;
     bool late;
     uint64_t until_ns; /* DELAYED */
-    uint64_t revivals; /* HANGS: as many as there were */
+    uint64_t revivals; /* HANGS: number of revivals at that time */
     int timer_fd;
 };
 
@@ -86,7 +86,7 @@ static bool is_for(const struct ts_fault_rule *rule, const struct ts_call *call)
     return false;
 }
 
-/* The rule that strikes a call, or NULL. The mutex is held. */
+/* The rule that strikes a call, or NULL. The caller holds the mutex. */
 static const struct ts_fault_rule *strike(struct fault_store *store, const struct ts_call *call) {
     const struct ts_fault_rule *struck = NULL;
     for (size_t i = 0; i < store->rule_count; i++) {
@@ -95,7 +95,7 @@ static const struct ts_fault_rule *strike(struct fault_store *store, const struc
         if (!is_for(rule, call))
             continue;
         bool ripe = at->seen++ >= rule->after && (rule->times == 0 || at->struck < rule->times);
-        /* Drawn whether or not another rule has struck, so that rules do not change each other's luck. */
+        /* Drawn even if another rule has struck, so that rules do not change each other's draws. */
         bool hit = ripe && (rule->chance.denominator == 0 || ts_prng_chance(&store->prng, rule->chance));
         if (hit && struck == NULL) {
             at->struck++;
@@ -137,7 +137,7 @@ static void hang(struct fault_store *store, struct fault_call *mine) {
     pthread_mutex_unlock(&store->mutex);
 }
 
-/* Goes on when the store inside has answered. */
+/* Continues when the inner store has answered. */
 static void follow(struct fault_store *store, struct ts_call *call) {
     struct fault_call *mine = call->engine_state;
     if (!mine->inner.done)
@@ -206,7 +206,7 @@ static struct late *copy_call(const struct ts_call *call) {
     return late;
 }
 
-/* Without memory the request is lost instead, which is what the caller sees anyway. */
+/* When memory runs out, the request is lost instead; the caller sees no difference. */
 static void keep_late(struct fault_store *store, const struct ts_call *call) {
     struct late *late = copy_call(call);
     pthread_mutex_lock(&store->mutex);
@@ -354,7 +354,7 @@ static struct pollfd wait_for(struct ts_store *head, struct ts_call *call) {
         ready.fd = mine->timer_fd;
         break;
     case STAGE_HANGS:
-        /* What is late waits for its deadline only: nothing is ever asked of the descriptor. */
+        /* A late call waits for its deadline only, so it polls no events of the descriptor. */
         ready = (struct pollfd){.fd = store->revived_fd, .events = mine->late ? 0 : POLLIN};
         break;
     }

@@ -1,7 +1,7 @@
 /*
- * A decorator that makes calls fail, by rules that say exactly when: so many calls are let through, then so
- * many fail, or each with a chance that follows from a seed. The first rule that strikes decides about a
- * call; every rule counts every call that it is for.
+ * A decorator that makes calls fail, by rules that say exactly when: after so many calls that pass, so many
+ * fail, or each with a probability that follows from a seed. The first rule that strikes decides about a
+ * call; every rule counts every call that it applies to.
  *
  *   ERROR         the call is not carried out and ends with `result`
  *   LOST_REPLY    the call is carried out, and ends with UNKNOWN
@@ -32,12 +32,13 @@ enum ts_fault_kind {
 
 struct ts_fault_rule {
     enum ts_fault_kind kind;
-    uint32_t calls; /* TS_FAULT_CALL of each kind of call that it is for; 0 is for all */
+    uint32_t calls; /* TS_FAULT_CALL of each kind of call that it applies to; 0: all */
     /* Only batches that put a key with this prefix; empty: all batches. Owned by the caller. */
     struct ts_bytes puts;
-    uint64_t after; /* calls that are let through first */
-    uint64_t times; /* calls that are struck then; 0: without end */
-    /* Probability of striking after the first `after` calls; {0, 0}: always. Calls that are spared do not count. */
+    uint64_t after; /* calls that pass first */
+    uint64_t times; /* calls that it strikes then; 0: all */
+    /* Probability of striking after the first `after` calls; {0, 0}: always. Calls that it does not strike
+     * are not counted in `times`. */
     struct ts_ratio chance;
     enum ts_store_result result; /* ERROR */
     uint64_t delay_ms;           /* DELAY */
@@ -45,8 +46,8 @@ struct ts_fault_rule {
 
 enum { TS_FAULT_RULES_MAX = 32 };
 
-/* Takes the store over: closing the fault closes it. NULL when there is no memory; the store is then the
- * caller's. */
+/* Owns the inner store: closing the fault closes it. Returns NULL when memory runs out; the caller then keeps
+ * the store. */
 struct ts_store *ts_fault_new(struct ts_store *inside, uint64_t seed);
 
 /* All of these take a store that ts_fault_new made, and may be called while others use it. At most
@@ -57,12 +58,13 @@ void ts_fault_clear(struct ts_store *store);
 /* Calls that a rule has struck so far. */
 uint64_t ts_fault_count(struct ts_store *store);
 
-/* After a crash: whether it answers, and letting it answer again. Calls that hang end with UNKNOWN then. */
+/* After a crash: returns true while the store does not answer; makes it answer again. Then hanging calls end
+ * with UNKNOWN. */
 bool ts_fault_is_down(struct ts_store *store);
 void ts_fault_revive(struct ts_store *store);
 
-/* Calls that LATE keeps, the oldest first, and carrying one out now: what becomes of it, or BUSY when it has
- * to wait for a lock and is kept on. */
+/* Calls that LATE keeps, the oldest first: their number, and carrying out one of them now, which returns its
+ * result, or BUSY when it must wait for a lock and stays. */
 size_t ts_fault_late_count(struct ts_store *store);
 enum ts_store_result ts_fault_deliver(struct ts_store *store, size_t index);
 

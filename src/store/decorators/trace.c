@@ -10,7 +10,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 
-/* Operations and keys that a line shows; of the rest it tells how many there are. */
+/* Operations and keys that a line shows; it only counts the others. */
 enum { SHOWN = 8 };
 
 struct trace_store {
@@ -24,7 +24,7 @@ struct trace_call {
     uint64_t begin_ns;
 };
 
-/* A line that grows until it is full. */
+/* A line that grows up to its limit. */
 struct text {
     size_t len;
     char bytes[2048];

@@ -1,10 +1,10 @@
 /*
- * A decorator that tells of every call when it ends, one line each:
+ * A decorator that reports every call when it ends, one line each:
  *
  *     prepare ts.7f.3 check [12 bytes #91c4] 17, put [12 bytes #91c4] [40 bytes] -> ok, 312 us
  *
- * Keys and values are shown by their lengths. The number behind a key is 16 bits of its hash: enough to
- * follow one key through a trace, not enough to guess it from.
+ * Keys and values are shown by their lengths. The number after a key is 16 bits of its hash: enough to follow
+ * one key through a trace, too little to guess it.
  */
 #ifndef TS_STORE_DECORATORS_TRACE_H
 #define TS_STORE_DECORATORS_TRACE_H
@@ -20,8 +20,8 @@ struct ts_trace_options {
 /* For options.line, with a FILE * as its context. */
 void ts_trace_to_file(void *file, const char *line);
 
-/* Takes the store over: closing the trace closes it. NULL when there is no memory; the store is then the
- * caller's. */
+/* Owns the inner store: closing the trace closes it. Returns NULL when memory runs out; the caller then keeps
+ * the store. */
 struct ts_store *ts_trace_new(struct ts_store *inside, const struct ts_trace_options *options);
 
 #endif

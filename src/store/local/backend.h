@@ -1,8 +1,8 @@
 /*
- * What the local core stands on: an ordered map of records that changes by atomic batches. memory.c and
- * rocksdb.c are the two there are.
+ * The backend below the local core: an ordered map of records that changes by atomic batches. There are two,
+ * memory.c and rocksdb.c.
  *
- * All functions may be called by any thread at any time.
+ * Any thread may call any function at any time.
  */
 #ifndef TS_STORE_LOCAL_BACKEND_H
 #define TS_STORE_LOCAL_BACKEND_H
@@ -12,41 +12,41 @@
 
 struct store__backend;
 
-/* A stored record, borrowed from the backend until it is let go. handle is NULL when there is none. */
+/* A stored record, borrowed from the backend until it is released. handle is NULL when there is no record. */
 struct store__held {
     struct ts_bytes stored;
     void *handle;
 };
 
-/* Everything a write says beside its records. */
+/* Options of a write. */
 struct store__write_options {
-    /* Durable on return, with everything written before; otherwise durable with the next write that is. */
+    /* Durable on return, with all earlier writes; otherwise durable with the next synced write. */
     bool sync;
-    /* By ts_clock_monotonic_ns: when to stop waiting for a backend that is busy; 0: when it thinks fit. */
+    /* When to stop waiting for a busy backend, by ts_clock_monotonic_ns; 0: the backend decides. */
     uint64_t give_up_ns;
-    /* NULL, or where to add what was spent waiting for it. */
+    /* Adds the time spent waiting for the backend; may be NULL. */
     uint64_t *stall_us;
 };
 
 struct store__backend_ops {
-    /* A snapshot, for reading several records as they were at one moment. NULL when there is no memory. */
+    /* A snapshot, for reading several records as of one moment. Returns NULL when memory runs out. */
     void *(*view_open)(struct store__backend *backend);
     void (*view_close)(struct store__backend *backend, void *view);
 
-    /* The record under a key, in a view or (NULL) as it is now. */
+    /* The record under a key, in a view or, with NULL, the current one. */
     enum ts_store_result (*get)(struct store__backend *backend, void *view, enum store__space space,
                                 struct ts_bytes key, struct store__held *ret_held,
                                 struct ts_store_error *ret_error);
     void (*let_go)(struct store__backend *backend, struct store__held *held);
 
-    /* Visits the records of a space with from <= key < to, in order, until visit returns false. An empty `to`
-     * is the end of the space. */
+    /* Visits the records of a space with from <= key < to, in order, until visit returns false. With an empty
+     * `to` it goes to the end of the space. */
     enum ts_store_result (*scan)(struct store__backend *backend, enum store__space space,
                                  struct ts_bytes from, struct ts_bytes to,
                                  bool (*visit)(void *context, struct ts_bytes key, struct ts_bytes stored),
                                  void *context, struct ts_store_error *ret_error);
 
-    /* All or nothing. UNKNOWN when it may turn up after a restart. */
+    /* All or nothing. UNKNOWN: the records may or may not be there after a restart. */
     enum ts_store_result (*write)(struct store__backend *backend, const struct store__write *writes,
                                   size_t count, struct store__write_options options,
                                   struct ts_store_error *ret_error);

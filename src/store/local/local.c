@@ -48,7 +48,7 @@ enum ts_store_result local__allowed(const struct store__local_store *store, enum
     return TS_STORE_OK;
 }
 
-/* Reads one record of the system's own. *ret_present is false when there is none. */
+/* Reads one of the store's own records. *ret_present is false when there is none. */
 static enum ts_store_result read_own(struct store__local *local, enum store__space space, const char *what,
                                      enum ts_store_result (*use)(struct store__local *local,
                                                                  const struct store__record *record,
@@ -135,7 +135,7 @@ enum ts_store_result local__keep_fixed_time(struct store__local *local, struct t
 
 void store__local_keep_time(struct store__local *local) {
     struct ts_store_error ignored;
-    /* A time that was only looked at, perhaps by mistake, does not last. */
+    /* A frozen time is not stored unless something was written at it: it may be a mistake. */
     if (local->fixed_ms == 0 && local->last_ms > local->kept_ms)
         (void)keep_time(local, local->last_ms, false, &ignored);
 }
@@ -175,7 +175,7 @@ static bool reload_promise(void *context, struct ts_bytes key, struct ts_bytes s
     bool sound = promise != NULL && key.len > 0 && key.len <= TS_STORE_GID_MAX &&
                  store__record_open(STORE_SPACE_PROMISE, key, stored, &record) &&
                  wants_of(record.body, promise) && store__promises_reserve(&local->promises) &&
-                 /* Promises that were made side by side cannot want the same. */
+                 /* Promises that existed together cannot conflict. */
                  store__claim_step(local->keys, &promise->claim) == STORE_CLAIM_COMPLETE;
     if (!sound) {
         reload->result = local__damaged(local, "a promise", SIZE_MAX, reload->ret_error);
@@ -194,7 +194,7 @@ static bool reload_promise(void *context, struct ts_bytes key, struct ts_bytes s
     return true;
 }
 
-/* Meta, versions and promises as the backend has them. */
+/* Reads meta, versions and promises from the backend. */
 static enum ts_store_result reload(struct store__local *local, struct ts_store_error *ret_error) {
     local->next_version = local->version_bound = 1;
     local->meta = (struct ts_meta){0};
@@ -225,7 +225,7 @@ static bool init_gate(pthread_rwlock_t *gate) {
     pthread_rwlockattr_t attributes;
     if (pthread_rwlockattr_init(&attributes) != 0)
         return false;
-    /* Batches come without end; whoever changes meta must get in between them. */
+    /* Batches never stop coming; a change of meta must still get its turn. */
     bool made =
         pthread_rwlockattr_setkind_np(&attributes, PTHREAD_RWLOCK_PREFER_WRITER_NONRECURSIVE_NP) == 0 &&
         pthread_rwlock_init(gate, &attributes) == 0;

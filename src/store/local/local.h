@@ -1,8 +1,8 @@
 /*
  * The core that memory and rocksdb share: locks, versions, promises and time over a backend.
  *
- * Order of locks: locks on keys and gids (locks.h), then `gate`, then `mutex`, then what the backend has of
- * its own. Nobody waits for keys or gids while holding one of the others.
+ * Order of locks: locks on keys and gids (locks.h), then `gate`, then `mutex`, then locks of the backend.
+ * Nobody waits for keys or gids while holding one of the others.
  */
 #ifndef TS_STORE_LOCAL_LOCAL_H
 #define TS_STORE_LOCAL_LOCAL_H
@@ -22,9 +22,9 @@ struct store__local {
     const struct ts_store_clock *clock;
     char name[256];
     struct store__locks *keys;
-    struct store__locks *gids; /* who prepares, commits or aborts a gid is alone with it */
+    struct store__locks *gids; /* one prepare, commit or abort of a gid at a time */
 
-    /* Shared while a batch is looked at and written, so that whoever changes meta has no writer beside it
+    /* Held shared while a batch is checked and written, so that a change of meta has no concurrent writer
      * that saw the old one. */
     pthread_rwlock_t gate;
     struct ts_meta meta;
@@ -32,15 +32,14 @@ struct store__local {
     pthread_mutex_t mutex; /* guards what follows */
     struct store__promises promises;
     uint64_t next_version;
-    uint64_t version_bound; /* written down: at most this was given out */
+    uint64_t version_bound; /* stored: no assigned version is above it */
     uint64_t last_ms;
-    uint64_t kept_ms;          /* written down: it was this late before */
-    uint64_t fixed_ms;         /* the time, when it stands still; 0: it does not */
-    struct local__call *calls; /* that wait for a lock */
+    uint64_t kept_ms;          /* stored: the latest time of earlier processes */
+    uint64_t fixed_ms;         /* a frozen time; 0: the clock runs */
+    struct local__call *calls; /* waiting for a lock */
 };
 
-/* A struct ts_store over it. There may be several: then they share locks and promises as clients of one
- * server do. */
+/* A struct ts_store over it. Several share locks and promises, like clients of one server. */
 struct store__local_store {
     struct ts_store head;
     struct store__local *local;
@@ -51,51 +50,51 @@ struct store__local_store {
 };
 
 /*
- * Takes the backend over, also on failure, and reads meta, version and promises from it, whose locks are
- * taken again before anybody else can ask for them.
+ * Owns the backend, also on failure. Reads meta, version and promises from it, and takes the promises' locks
+ * again before anybody else can.
  */
 enum ts_store_result store__local_new(struct store__backend *backend, const struct ts_store_clock *clock,
                                       const char *name, struct store__local **ret_local,
                                       struct ts_store_error *ret_error);
 void store__local_free(struct store__local *local);
 
-/* Writes down how late it is, so that the next process does not begin earlier; when that fails, it may. */
+/* Stores the time, so that the next process does not start earlier; if that fails, it may. */
 void store__local_keep_time(struct store__local *local);
 
-/* Lets the time stand still at this, in this process. BAD_USAGE when the store has seen a later one. Before
- * anybody else uses it. It lasts, for the processes that follow, once something was written at it. */
+/* Freezes the time in this process. Returns BAD_USAGE when the store has seen a later time. Call it before
+ * anybody else uses the store. Later processes start at this time once something was written at it. */
 enum ts_store_result store__local_fix_time(struct store__local *local, uint64_t now_ms,
                                            struct ts_store_error *ret_error);
 
 /*
- * As if the process had ended and come back, without closing the backend: calls that wait end as UNAVAILABLE,
- * and everything is read again. No other thread is in a call. What had been read before stays only when
- * reading fails.
+ * As if the process had ended and restarted, without closing the backend: waiting calls end as UNAVAILABLE,
+ * and everything is read again. No other thread may be in a call. If reading fails, the earlier contents
+ * stay.
  */
 enum ts_store_result store__local_restart(struct store__local *local, struct ts_store_error *ret_error);
 
-/* on_close, when it is there, is called with owner after the store was closed. NULL when there is no memory.
- */
+/* Calls on_close(owner), if on_close is not NULL, after the store was closed. Returns NULL when memory runs
+ * out. */
 struct ts_store *store__local_store_new(struct store__local *local, void (*on_close)(void *owner),
                                         void *owner);
 
-/* For local_batch.c: the rest is the core's own. */
+/* For local_batch.c: the rest is internal to the core. */
 
 /* APPLY, PREPARE, COMMIT and ABORT. */
 void local__batch_start(struct store__local_store *store, struct ts_call *call);
 void local__batch_step(struct store__local_store *store, struct ts_call *call);
 void local__batch_expire(struct store__local_store *store, struct ts_call *call);
 struct pollfd local__batch_wait_for(struct store__local_store *store, struct ts_call *call);
-/* Ends every call that waits. */
+/* Ends every waiting call. */
 void local__batch_drop_all(struct store__local *local);
 
-/* The store's time: never less than what was told before. */
+/* The store's time; never decreases. */
 uint64_t local__now_ms(struct store__local *local);
 
-/* Writes a time that stands still down, before the first batch that is written at it. */
+/* Stores a frozen time before the first batch that is written at it. */
 enum ts_store_result local__keep_fixed_time(struct store__local *local, struct ts_store_error *ret_error);
 
-/* Whether this store may be used as the handle expects. The gate is held. */
+/* Checks that the store is the one that the handle expects. The gate is held. */
 enum ts_store_result local__allowed(const struct store__local_store *store, enum ts_call_kind kind,
                                     struct ts_store_error *ret_error);
 

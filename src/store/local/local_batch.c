@@ -1,15 +1,15 @@
 /*
- * What changes a local store: batches and promises.
+ * Changes of a local store: batches and promises.
  *
  *   APPLY     ───────────────────────► KEYS ──► checked, written ──► done
  *   PREPARE   ──► GID ──► not there? ──► KEYS ──► checked, record written, locks passed to the promise ──► done
  *   COMMIT    ──► GID ──► there? ──► written, record removed, the promise's locks released ──► done
  *   ABORT     ──► GID ──► there? ──► record removed, the promise's locks released ──► done
  *
- * In the states GID and KEYS a call waits for locks. Only there can it pause or expire. Once it has all its locks
- * it runs to its end without a pause, in the thread that polls it, with the gate held shared. The gid's lock is
- * taken before those of the keys: a PREPARE of a gid that is already promised learns so at once, instead of
- * waiting for the promise's own locks.
+ * In the states GID and KEYS a call waits for locks. Only there can it pause or expire. Once it has all its
+ * locks it runs to its end without a pause, in the thread that polls it, with the gate held shared. The gid's
+ * lock is taken before those of the keys: so a PREPARE of a gid that is already promised fails at once,
+ * instead of waiting for the promise's own locks.
  */
 #include "store/local/local.h"
 
@@ -20,14 +20,14 @@
 #include <stdlib.h>
 #include <string.h>
 
-/* Versions that one record of the counter gives out. */
+/* Versions per record of the counter. */
 enum { VERSION_BLOCK = 1 << 20, FEW = 8 };
 
 enum stage { STAGE_GID, STAGE_KEYS };
 
 struct local__call {
-    struct local__call *next, **link; /* among those that wait, under the core's mutex */
-    bool listed;                      /* is among them; the owner's alone */
+    struct local__call *next, **link; /* list of waiting calls, under the core's mutex */
+    bool listed;                      /* is in that list; only the owner uses this */
     struct ts_call *call;
     enum stage stage;
     uint64_t waits_since_ns; /* 0: has not waited yet */
@@ -65,7 +65,7 @@ static void join_list(struct store__local *local, struct local__call *mine) {
     mine->listed = true;
 }
 
-/* call->error is set. Locks that a promise has taken over are not in the claims any more. */
+/* call->error is set. The claims no longer contain locks that a promise has taken over. */
 static void end(struct store__local *local, struct local__call *mine) {
     struct ts_call *call = mine->call;
     leave_list(local, mine);
@@ -78,7 +78,7 @@ static void end(struct store__local *local, struct local__call *mine) {
     call->done = true;
 }
 
-/* Records to be written, in memory of their own. */
+/* Records to write, with their memory. */
 struct writes {
     struct store__write *list;
     size_t count;
@@ -106,8 +106,8 @@ static struct store__write *writes_add(struct writes *writes, enum store__space 
 }
 
 /*
- * The next version. A block of them is written down before the first of it is used; that write is not synced,
- * since the backend makes what was written earlier durable no later than what is written after it.
+ * The next version. A block of versions is stored before the first of it is used. That write is not synced:
+ * the backend makes writes durable in their order.
  */
 static enum ts_store_result take_version(struct store__local *local, struct ts_call *call,
                                          uint64_t *ret_version) {
@@ -186,7 +186,7 @@ static enum ts_store_result look_add(struct store__local *local, struct ts_call 
     return result;
 }
 
-/* Makes the checks and works out what is to be written, in the order of the batch. All locks are held. */
+/* Makes the checks and computes the writes, in the order of the batch. All locks are held. */
 static enum ts_store_result look(struct store__local *local, struct ts_call *call, struct writes *writes) {
     enum ts_store_result result = TS_STORE_OK;
     for (size_t i = 0; i < call->batch.count && result == TS_STORE_OK; i++) {
@@ -226,7 +226,7 @@ static enum ts_store_result write_all(struct store__local *local, struct ts_call
                                       const struct writes *writes, bool sync) {
     const struct store__write_options options = {
         .sync = sync, .give_up_ns = call->deadline_ns, .stall_us = &call->stall_us};
-    /* Not synced: the backend makes it durable no later than what follows. */
+    /* Not synced: the backend makes it durable no later than the following write. */
     const enum ts_store_result result = local__keep_fixed_time(local, &call->error);
     if (result != TS_STORE_OK)
         return result;
@@ -283,7 +283,7 @@ static uint8_t *encode_promise(const struct ts_batch *batch, const struct writes
     return body;
 }
 
-/* A promise that can take the claim over, with room for it in the table. */
+/* A promise that can take over the claim, with room for it in the table. */
 static struct store__promise *new_promise(struct store__local *local, const struct local__call *mine) {
     struct store__promise *promise = calloc(1, sizeof *promise);
     size_t count = mine->keys.count > 0 ? mine->keys.count : 1;
@@ -346,7 +346,7 @@ static enum ts_store_result run_prepare(struct store__local *local, struct local
     }
     hand_over(mine, promise);
     pthread_mutex_lock(&local->mutex);
-    /* Another prepare may have used up the room meanwhile; a chain that is longer is no matter. */
+    /* Another prepare may have used the room meanwhile; then a chain is longer, which is harmless. */
     store__promises_add(&local->promises, promise);
     pthread_mutex_unlock(&local->mutex);
     return TS_STORE_OK;
@@ -368,7 +368,7 @@ static void run_batch(struct store__local_store *store, struct local__call *mine
     writes_release(&writes);
 }
 
-/* What the promise has promised, and the removal of its record, as writes that borrow from the record. */
+/* The writes of the promise, and the removal of its record; they borrow from the record. */
 static bool writes_of_promise(struct ts_bytes gid, struct ts_bytes body, struct writes *writes) {
     struct store__promise_reader reader;
     struct store__entry entry;
@@ -419,7 +419,7 @@ static enum ts_store_result write_abort(struct store__local *local, struct ts_ca
     return write_all(local, call, &writes, false);
 }
 
-/* The promise of the call's gid, or NULL. It stays while the gid's lock is held. */
+/* The promise of the call's gid, or NULL. It stays valid while the gid's lock is held. */
 static struct store__promise *find_promise(struct store__local *local, const struct ts_call *call) {
     pthread_mutex_lock(&local->mutex);
     struct store__promise *promise = store__promises_find(&local->promises, call->gid);
@@ -449,7 +449,7 @@ static void finish_promise(struct store__local_store *store, struct ts_call *cal
     pthread_rwlock_unlock(&local->gate);
 }
 
-/* Takes the locks of the stage. Without memory the call has ended. */
+/* Takes the locks of the stage. When memory runs out, it ends the call. */
 static enum store__claim_state take_locks(struct store__local *local, struct local__call *mine) {
     bool of_gid = mine->stage == STAGE_GID;
     struct store__claim *claim = of_gid ? &mine->gid : &mine->keys;
@@ -473,7 +473,7 @@ static enum store__claim_state take_locks(struct store__local *local, struct loc
     return state;
 }
 
-/* True while the call waits for a lock; otherwise it is done. */
+/* Returns true while the call waits for a lock; otherwise the call is done. */
 static bool advance(struct store__local_store *store, struct local__call *mine) {
     struct store__local *local = store->local;
     struct ts_call *call = mine->call;
@@ -505,7 +505,7 @@ static bool advance(struct store__local_store *store, struct local__call *mine) 
     return false;
 }
 
-/* The locks of the batch. False when there is no memory. */
+/* The locks of the batch. Returns false when memory runs out. */
 static bool init_keys(struct local__call *mine, const struct ts_batch *batch) {
     struct store__want *wants = batch->count <= FEW ? mine->few : malloc(batch->count * sizeof *wants);
     if (wants == NULL)
@@ -546,7 +546,7 @@ void local__batch_start(struct store__local_store *store, struct ts_call *call) 
     (void)advance(store, mine);
 }
 
-/* The call still waits for a lock: ends it. */
+/* Ends a call that still waits for a lock. */
 static void stop_waiting(struct store__local *local, struct local__call *mine, enum ts_store_result result) {
     struct ts_call *call = mine->call;
     call->lock_wait_us = (monotonic_ns(local) - mine->waits_since_ns) / 1000;

@@ -1,4 +1,4 @@
-/* What a store remembers (past.h) as a record of its own. */
+/* Stores what a store remembers (past.h) as one record. */
 #include "store/contract/past.h"
 #include "store/local/local.h"
 

@@ -1,11 +1,11 @@
 /*
  *   wants, sorted:   a   b   c   d   e
  *                    └held──┘   │
- *                               └ in c's … in d's queue, when it is not free; the rest was not asked for yet
+ *                               └ in c's … in d's queue, when it is not free; the rest was not requested yet
  *
  * What holds, under the mutex:
  * - a lock is in the table exactly while somebody holds it or waits for it;
- * - the first of a queue does not go together with the holders (otherwise it would have been given the lock);
+ * - the first of a queue cannot share the lock with the holders (otherwise it would have it);
  * - a claim is in at most one queue, that of wants[held].
  */
 #include "store/local/locks.h"
@@ -22,8 +22,8 @@
 struct store__lock {
     struct store__lock *next; /* in its bucket */
     uint64_t hash;
-    size_t shared;  /* how many hold it together */
-    bool exclusive; /* one holds it alone */
+    size_t shared;  /* number of holders that share it */
+    bool exclusive; /* one claim holds it exclusively */
     struct store__claim *first, *last;
     size_t key_len;
     uint8_t key[];
@@ -36,8 +36,7 @@ struct store__locks {
     struct store__lock **buckets;
     size_t bucket_count; /* a power of two */
     size_t count;
-    int spare_fds[SPARE_FDS]; /* eventfds that nobody waits on: making one costs more than a wait often does
-                               */
+    int spare_fds[SPARE_FDS]; /* unused eventfds: making one often costs more than the wait */
     size_t spare_fd_count;
 };
 
@@ -99,7 +98,7 @@ void store__claim_init(struct store__claim *claim, struct store__want *wants, si
     *claim = (struct store__claim){.wants = wants, .count = merged, .wake_fd = -1};
 }
 
-/* A table that could not grow only has longer chains. */
+/* If the table cannot grow, it only has longer chains. */
 static void grow(struct store__locks *locks) {
     size_t bucket_count = 2 * locks->bucket_count;
     struct store__lock **buckets = calloc(bucket_count, sizeof(void *));
@@ -169,7 +168,7 @@ static void leave_queue(struct store__lock *lock, struct store__claim *claim) {
     claim->waiting = false;
 }
 
-/* Gives the lock to those at the head of its queue, as long as they go together. */
+/* Gives the lock to the claims at the head of its queue, as long as they can share it. */
 static void hand_on(struct store__lock *lock) {
     struct store__claim *claim;
     while ((claim = lock->first) != NULL && goes_with_holders(lock, claim->wants[claim->held].exclusive)) {
@@ -209,7 +208,7 @@ enum store__claim_state store__claim_step(struct store__locks *locks, struct sto
 
 static void drain(int fd) {
     eventfd_t ignored;
-    /* Fails when there is nothing in it, which is as good. */
+    /* Fails when the counter is empty, which is fine. */
     (void)eventfd_read(fd, &ignored);
 }
 
@@ -225,7 +224,7 @@ bool store__claim_wait_fd(struct store__locks *locks, struct store__claim *claim
             claim->wake_fd = eventfd(0, EFD_CLOEXEC | EFD_NONBLOCK);
         possible = claim->wake_fd >= 0;
         if (possible) {
-            /* While it waits nothing was signalled that still counts: what is there is of an earlier lock. */
+            /* Signals of an earlier lock mean nothing for the new wait. */
             drain(claim->wake_fd);
             *ret_fd = claim->wake_fd;
         }

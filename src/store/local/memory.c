@@ -6,11 +6,11 @@
  *     tower 1   ●────►●──────►●────►●─────►●──────►●────► NULL
  *             head   "d a"   "d b" "d c"  "d d"   "p g"
  *
- * How high a key's tower is follows from its hash, so that two runs build the same list. Readers share the
- * lock; a record that a reader holds stays when its key goes.
+ * The height of a key's tower follows from its hash, so that two runs build the same list. Readers share the
+ * lock; a record that a reader holds survives the removal of its key.
  *
- * What was written without sync is kept as it was before in `undo`, newest last, until something is synced:
- * that is what a loss of power takes back.
+ * `undo` keeps the records that unsynced writes have replaced, newest last, until the next sync: a power loss
+ * restores them.
  */
 #include "store/local/memory.h"
 
@@ -35,14 +35,14 @@ struct record {
 
 struct node {
     struct record *record;
-    uint8_t *key; /* with its space first; behind the tower */
+    uint8_t *key; /* with its space first; stored after the tower */
     size_t key_len;
     size_t height;
     struct node *next[];
 };
 
 struct undo {
-    struct record *record; /* what was there, or NULL */
+    struct record *record; /* the earlier record, or NULL */
     size_t key_len;
     uint8_t key[1 + TS_STORE_KEY_MAX];
 };
@@ -90,7 +90,7 @@ static void let_record_go(struct record *record) {
 }
 
 static size_t height_of(struct ts_bytes key) {
-    /* One in four goes one higher. */
+    /* One key in four is one level higher. */
     uint64_t hash = ts_xxh64_of_bytes(key);
     size_t height = 1;
     while (height < TOWER_MAX && (hash & 3) == 0) {
@@ -100,7 +100,7 @@ static size_t height_of(struct ts_bytes key) {
     return height;
 }
 
-/* The first node that is not before key; on the way, in `links`, what points past key on each level. */
+/* The first node that is not before key; fills `links` with the pointers that lead past key on each level. */
 static struct node *seek(struct memory_backend *backend, struct ts_bytes key,
                          struct node **links[TOWER_MAX]) {
     struct node **level = backend->first;
@@ -131,8 +131,8 @@ static struct node *new_node(struct ts_bytes key) {
     return node;
 }
 
-/* Puts record, whose count is the caller's to give, or with NULL removes the key. `fresh` is used when the
- * key is new, and returned when it was not needed. */
+/* Puts the record and takes over the caller's reference; with NULL removes the key. Uses `fresh` if the key
+ * is new, otherwise returns it. */
 static struct node *set(struct memory_backend *backend, struct ts_bytes key, struct record *record,
                         struct node *fresh) {
     struct node **links[TOWER_MAX];
@@ -200,7 +200,8 @@ static enum ts_store_result scan(struct store__backend *head, enum store__space 
     struct memory_backend *backend = (struct memory_backend *)head;
     (void)ret_error;
     struct full_key full;
-    /* A bound may be longer than any key; what it is cut to lies before it, and no key lies between. */
+    /* A bound may be longer than any key. Cutting it is safe, because no key lies between the cut bound and
+     * the bound. */
     bool cut = from.len > TS_STORE_KEY_MAX;
     make_key(space, cut ? ts_bytes_first(from, TS_STORE_KEY_MAX) : from, &full);
     pthread_rwlock_rdlock(&backend->lock);
@@ -216,7 +217,7 @@ static enum ts_store_result scan(struct store__backend *head, enum store__space 
     return TS_STORE_OK;
 }
 
-/* What a write needs, gathered before anything is changed, so that it cannot stop halfway. */
+/* Everything that a write needs, allocated before the first change, so that it cannot fail halfway. */
 struct step {
     struct record *record;
     struct node *node;
@@ -291,7 +292,7 @@ static enum ts_store_result write(struct store__backend *head, const struct stor
     bool ready = steps != NULL;
     while (ready && made < count)
         ready = make_step(&writes[made], &steps[made]) && (made++, true);
-    /* The one that failed may be half made. */
+    /* The step that failed may be incomplete. */
     size_t begun = ready || steps == NULL ? made : made + 1;
     if (ready) {
         pthread_rwlock_wrlock(&backend->lock);
@@ -391,7 +392,7 @@ static void undo_all(struct memory_backend *backend) {
         struct undo *undo = &backend->undo[--backend->undo_count];
         struct ts_bytes key = ts_bytes_of(undo->key, undo->key_len);
         struct node *fresh = undo->record == NULL ? NULL : new_node(key);
-        /* For a simulation only: there is nothing sensible to go on with. */
+        /* Only simulations call this: without memory there is no way to continue. */
         ts_assert(undo->record == NULL || fresh != NULL);
         free(set(backend, key, undo->record, fresh));
     }

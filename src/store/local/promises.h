@@ -1,8 +1,8 @@
 /*
- * The promises of a local store that are not finished, by name, with the locks they hold. The batches
- * themselves are records of the backend: a promise costs memory for its keys only.
+ * The unfinished promises of a local store, by name, with their locks. The batches themselves are records of
+ * the backend: a promise costs memory for its keys only.
  *
- * Not safe for threads: the local core's mutex guards it.
+ * Not thread-safe: the local core's mutex guards it.
  */
 #ifndef TS_STORE_LOCAL_PROMISES_H
 #define TS_STORE_LOCAL_PROMISES_H
@@ -26,22 +26,22 @@ struct store__promises {
 
 struct store__promise *store__promises_find(const struct store__promises *promises, const char *gid);
 
-/* Makes room for one more, so that the next add cannot fail. False when there is no memory. */
+/* Makes room for one more, so that the next add cannot fail. Returns false when memory runs out. */
 bool store__promises_reserve(struct store__promises *promises);
 
-/* Takes the promise over. Its gid is not in the table yet, and room was reserved. */
+/* Owns the promise from then on. Its gid is not in the table yet, and room was reserved. */
 void store__promises_add(struct store__promises *promises, struct store__promise *promise);
 
-/* Gives the promise back to the caller. */
+/* Removes the promise; the caller owns it then. */
 void store__promises_take(struct store__promises *promises, struct store__promise *promise);
 
-/* One row for each, ordered by gid. False when there is no memory. */
+/* One row for each, ordered by gid. Returns false when memory runs out. */
 bool store__promises_list(const struct store__promises *promises, struct ts_rows *rows);
 
-/* Takes all of them, one by one; NULL when there are none. */
+/* Removes any one of them, and returns NULL when there is none. */
 struct store__promise *store__promises_take_any(struct store__promises *promises);
 
-/* The table's own memory. It is empty. */
+/* Frees the table's own memory. The table must be empty. */
 void store__promises_release(struct store__promises *promises);
 
 #endif

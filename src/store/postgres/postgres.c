@@ -10,7 +10,7 @@
 #include <string.h>
 #include <unistd.h>
 
-/* With less time left than this it is not worth asking the server once more. */
+/* With less time left than this, another request to the server is not worthwhile. */
 enum { RACES_MAX = 100, WORTH_ASKING_MS = 200 };
 
 uint64_t postgres__time_seen(struct postgres_store *store, uint64_t time_ms) {
@@ -29,7 +29,7 @@ static bool is_past(const struct postgres_job *job) {
     return job->deadline_ns != 0 && monotonic_ns(job) >= job->deadline_ns;
 }
 
-/* The end: the slot goes back, with its connection when that is of further use. */
+/* Ends the job: returns the slot, with its connection if that is still usable. */
 static void finish(struct postgres_job *job, bool keep_connection) {
     struct postgres_slot *slot = job->slot;
     if (slot != NULL) {
@@ -47,7 +47,7 @@ static void finish(struct postgres_job *job, bool keep_connection) {
     job->done = true;
 }
 
-/* Sends what the job is about. False: it is done. */
+/* Sends the job's statements. Returns false when the job is done. */
 static bool run(struct postgres_job *job) {
     job->phase = POSTGRES_RUNNING;
     job->main_done = job->last_done = job->again = false;
@@ -55,7 +55,7 @@ static bool run(struct postgres_job *job) {
     (void)store__error(&job->error, TS_STORE_OK, SIZE_MAX, "%s", "");
     if (postgres__connection_open_job(job) && job->work->send(job))
         return true;
-    /* Without the sync, which was not sent, nothing takes effect; a promise has its sync sent right behind
+    /* Without the sync, which was not sent, nothing takes effect; for a promise the sync is sent right after
      * it. */
     if (job->error.result == TS_STORE_OK)
         postgres__error_of_lost_connection(job);
@@ -87,7 +87,7 @@ static bool run_again(struct postgres_job *job) {
     return run(job);
 }
 
-/* The server gave up at the timeout that it was given, and nobody else has stopped it. */
+/* The server gave up at its timeout, and nobody else has stopped it. */
 static bool ran_out_of_time(const struct postgres_job *job) {
     return job->deadline_ns != 0 && job->error.result == TS_STORE_TIMED_OUT &&
            monotonic_ns(job) - job->sent_ns >= job->slot->statement_timeout_ms * 1000000;
@@ -108,7 +108,7 @@ static bool answered(struct postgres_job *job) {
     return false;
 }
 
-/* Goes on as far as it can. */
+/* Continues as far as possible. */
 void postgres__job_step(struct postgres_job *job) {
     bool goes_on = true;
     while (goes_on) {
@@ -254,7 +254,7 @@ static const struct ts_engine engine = {
     .close = close_store,
 };
 
-/* Values that libpq would find wrong only when it connects. NULL: a whole number. */
+/* Options whose wrong values libpq would notice only when it connects. NULL: a whole number. */
 static const struct {
     const char *name;
     const char *values; /* with bars around each */
@@ -300,7 +300,7 @@ static enum ts_store_result check_value(const struct store_url *url, const struc
     return TS_STORE_OK;
 }
 
-/* Options that libpq does not know are a mistake in the URL, and are told before anyone is connected to. */
+/* Options that libpq does not know are a mistake in the URL; report them before connecting. */
 static enum ts_store_result check_options(const struct store_url *url, struct ts_store_error *ret_error) {
     PQconninfoOption *known = PQconndefaults();
     enum ts_store_result result = TS_STORE_OK;

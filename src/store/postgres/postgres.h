@@ -2,19 +2,19 @@
  * The postgres engine: one database as a store, over libpq in pipeline mode, one round trip per call.
  * docs/formats/postgres.md has the tables and statements.
  *
- * A call becomes a job. A job takes a slot of the pool, which holds a connection or none yet:
+ * A call becomes a job. A job takes a slot of the pool, with or without a connection:
  *
  *     start ─► QUEUED ──(a slot is handed over)──► CONNECTING ─► SETTING_UP ─► RUNNING ─► done
  *                 └──────────(its connection is alive)───────────────────────►──┘
  *
  *   QUEUED      all slots are taken; the job waits in order, at an eventfd of its own
  *   CONNECTING  PQconnectPoll; nothing that can take effect was sent
- *   SETTING_UP  the settings of a session are on their way, and their answers
- *   RUNNING     the call's statements were handed to libpq; its answers are collected until the last sync
- *   HELD        the server gave up a little before the deadline; the answer is kept back until then
+ *   SETTING_UP  waits for the answers to the session's settings
+ *   RUNNING     libpq has the call's statements; the answers are collected until the last sync
+ *   HELD        the server gave up a little before the deadline; the answer is held back until then
  *
- * A slot belongs to one job at a time and is touched by that job's thread only; the lists of the pool are
- * under its mutex, which is held for a few instructions and never while anything is sent or waited for.
+ * A slot belongs to one job at a time, and only that job's thread touches it. The pool's mutex guards its
+ * lists; it is held for a few instructions, never while sending or waiting.
  */
 #ifndef TS_STORE_POSTGRES_POSTGRES_H
 #define TS_STORE_POSTGRES_POSTGRES_H
@@ -30,8 +30,8 @@
 enum { POSTGRES_CONNECTIONS_DEFAULT = 32, POSTGRES_CONNECT_TIMEOUT_MS_DEFAULT = 10000 };
 
 /*
- * A store over the database that the URL names. Does not connect: the first call does. Options that are 0
- * have the defaults above.
+ * A store over the database that the URL names. Does not connect: the first call does. Options with value 0
+ * get the defaults above.
  */
 enum ts_store_result store__postgres_open(const struct store_url *url, const struct ts_store_options *options,
                                           struct ts_store **ret_store, struct ts_store_error *ret_error);
@@ -58,25 +58,24 @@ enum postgres_statement { POSTGRES_STATEMENTS(POSTGRES_STATEMENT_ENUM) POSTGRES_
 struct postgres_statement_text {
     const char *name;
     const char *sql;
-    const char *gateless_sql; /* for servers without advisory locks; NULL when sql takes none */
+    const char *gateless_sql; /* for servers without advisory locks; NULL when sql uses none */
     const Oid *types;
     int type_count;
 };
 const struct postgres_statement_text *postgres__statement(enum postgres_statement statement);
 
-/* Makes schema and tables; each is sent as a statement of its own. Ends with NULL. */
+/* Creates schema and tables; each is sent as a separate statement. Ends with NULL. */
 extern const char *const postgres__schema[];
 
-/* What the answers of a pipeline belong to, in the order sent. */
+/* What the answers of a pipeline belong to, in the order of sending. */
 enum postgres_item {
-    POSTGRES_ITEM_SETTING, /* its errors are no matter */
+    POSTGRES_ITEM_SETTING, /* errors are ignored */
     POSTGRES_ITEM_PLACE,   /* the row has the number of the database */
     POSTGRES_ITEM_PARSE,   /* prepares the statement */
-    POSTGRES_ITEM_DRAWN,   /* the first statement of a small batch: the row has the version that it drew */
-    POSTGRES_ITEM_MINOR,   /* part of the call, with an answer that says nothing */
+    POSTGRES_ITEM_DRAWN,   /* the first statement of a small batch: the row has the drawn version */
+    POSTGRES_ITEM_MINOR,   /* part of the call; its answer is ignored */
     POSTGRES_ITEM_MAIN,    /* the statement of the call, or the last of them */
-    POSTGRES_ITEM_LAST, /* what makes it take effect, where that has a statement: PREPARE TRANSACTION, COMMIT
-                         */
+    POSTGRES_ITEM_LAST,    /* the statement that takes effect: PREPARE TRANSACTION, COMMIT */
     POSTGRES_ITEM_SYNC,
 };
 
@@ -84,8 +83,8 @@ enum { POSTGRES_ITEMS_MAX = 56, POSTGRES_PREFIX_SIZE = 32, POSTGRES_IDENTITY_LEN
 
 struct postgres_sent {
     enum postgres_item item;
-    enum postgres_statement statement; /* of PARSE, and of what was prepared */
-    size_t entry;                      /* which key of a batch it is about, from 1; 0: none alone */
+    enum postgres_statement statement; /* of PARSE, and of prepared statements */
+    size_t entry; /* the key of a batch that it concerns, from 1; 0: none in particular */
 };
 
 struct postgres_slot {
@@ -94,19 +93,19 @@ struct postgres_slot {
     PostgresPollingStatusType polling;
     uint64_t connect_until_ns;
     bool is_set_up;
-    bool is_gateless; /* what it has prepared is without gates */
-    bool in_block;    /* an explicit transaction that failed is still to be closed */
+    bool is_gateless; /* its prepared statements have no gates */
+    bool in_block;    /* a failed explicit transaction must still be closed */
     bool is_parsed[POSTGRES_STATEMENT_COUNT];
-    bool is_parsing[POSTGRES_STATEMENT_COUNT]; /* their preparation is on its way */
-    uint64_t statement_timeout_ms;             /* as the session has it; UINT64_MAX when that is not known */
-    uint64_t lock_timeout_ms;                  /* likewise; 0: the server's own */
+    bool is_parsing[POSTGRES_STATEMENT_COUNT]; /* their preparation was sent, not answered yet */
+    uint64_t statement_timeout_ms;             /* of the session; UINT64_MAX when unknown */
+    uint64_t lock_timeout_ms;                  /* likewise; 0: the server's default */
     char prefix[POSTGRES_PREFIX_SIZE];         /* of the names of promises in this database */
 
     struct postgres_sent items[POSTGRES_ITEMS_MAX];
     size_t item_count;
     size_t item_at;
-    bool item_answered; /* the item at hand has had its result; what follows is its end */
-    bool is_flushed;    /* all that was sent has left this process */
+    bool item_answered; /* the current item has had its result; its end follows */
+    bool is_flushed;    /* everything that was sent has left this process */
 };
 
 enum postgres_phase {
@@ -119,31 +118,32 @@ enum postgres_phase {
 
 struct postgres_job;
 
-/* What a kind of job sends and makes of its answers. */
+/* What a kind of job sends, and how it handles the answers. */
 struct postgres_work {
-    /* Sends everything, up to and with the last sync. False with the job's error when nothing can be sent. */
+    /* Sends everything, including the last sync. Returns false with the job's error when nothing can be
+     * sent. */
     bool (*send)(struct postgres_job *job);
-    /* One good answer to MAIN or LAST; may set the job's error. */
+    /* Handles one successful answer to MAIN or LAST; may set the job's error. */
     void (*take)(struct postgres_job *job, enum postgres_item item, PGresult *result);
 };
 
 struct postgres_job {
     struct postgres_store *store;
-    struct ts_call *call; /* NULL for those of meta */
+    struct ts_call *call; /* NULL for jobs of meta */
     const struct postgres_work *work;
     void *context; /* of meta */
     uint64_t deadline_ns;
     enum postgres_phase phase;
     struct postgres_slot *slot;
     struct postgres_job *queued_next;
-    int wake_fd; /* -1 unless it was queued */
+    int wake_fd; /* -1 if it was not queued */
     unsigned attempts;
     uint64_t sent_ns;
 
-    bool can_take_effect; /* what is sent changes something on the server */
-    bool main_done;       /* MAIN has answered well */
-    bool last_done;       /* LAST has */
-    bool again;           /* the same again: an insert met one that had just been committed, for one */
+    bool can_take_effect; /* the sent statements change something on the server */
+    bool main_done;       /* MAIN has succeeded */
+    bool last_done;       /* LAST has succeeded */
+    bool again;           /* send it again: for example, an insert met a row that was committed meanwhile */
     bool must_look;       /* the promise's name may be taken */
     bool done;
     struct ts_store_error error;
@@ -169,27 +169,29 @@ struct postgres_store {
 
 /* postgres_pool.c */
 
-/* Gives the job a slot, or queues it. False when there is no way to wait (job->error). */
+/* Gives the job a slot, or queues it. Returns false when it cannot wait (job->error). */
 bool postgres__pool_take(struct postgres_job *job);
 /* Gives the slot to the first job in the queue, or back to the pool. */
 void postgres__pool_give_back(struct postgres_job *job);
-/* Whether a queued job has been given a slot by now. */
+/* Returns true if a queued job has got a slot. */
 bool postgres__pool_was_served(struct postgres_job *job);
-/* Leaves the queue, or gives back what it was given meanwhile. */
+/* Leaves the queue, or returns the slot that it got meanwhile. */
 void postgres__pool_leave(struct postgres_job *job);
 
 /* postgres_connection.c */
 
-/* Closes the connection; what it was doing goes on at the server for as long as its timeouts let it. */
+/* Closes the connection. The server continues the current statement until its timeouts end it. */
 void postgres__connection_drop(struct postgres_slot *slot);
-/* Whether the slot has a connection that was not closed by the server meanwhile. */
+/* Returns true if the slot has a connection that the server has not closed. */
 bool postgres__connection_is_alive(struct postgres_slot *slot);
 bool postgres__connection_begin(struct postgres_job *job);
-/* Goes on as far as it can without waiting. True: connected; false: not yet, or job->done with an error. */
+/* Continues as far as possible without waiting. Returns true when connected; false: not yet, or job->done
+ * with an error. */
 bool postgres__connection_connect(struct postgres_job *job);
-/* Queues one statement without parameters and what its answer belongs to. False when libpq refuses. */
+/* Queues one statement without parameters, and the item that its answer belongs to. Returns false when libpq
+ * refuses. */
 bool postgres__connection_send(struct postgres_slot *slot, enum postgres_item item, const char *sql);
-/* Queues a prepared statement, prepared first where the session does not have it yet. */
+/* Queues a prepared statement, and its preparation if the session does not have it yet. */
 struct postgres_parameters {
     const char *const *values;
     const int *lengths;
@@ -199,10 +201,11 @@ struct postgres_parameters {
 bool postgres__connection_execute(struct postgres_job *job, enum postgres_item item,
                                   enum postgres_statement statement, struct postgres_parameters parameters);
 bool postgres__connection_sync(struct postgres_slot *slot);
-/* Before a job's own statements: closes what failed before, and sets how long the server may take. */
+/* Before a job's own statements: closes a failed transaction, and sets the server's timeouts. */
 bool postgres__connection_open_job(struct postgres_job *job);
 bool postgres__connection_send_settings(struct postgres_job *job);
-/* Sends and receives as far as it can without waiting. True when the last answer is in, or job->done. */
+/* Sends and receives as far as possible without waiting. Returns true when the last answer has arrived, or
+ * job->done. */
 bool postgres__connection_exchange(struct postgres_job *job);
 struct pollfd postgres__connection_wait_for(const struct postgres_job *job);
 
@@ -214,34 +217,35 @@ struct postgres_entry {
     const struct ts_op *write; /* or NULL */
 };
 struct ts_bytes postgres__entry_key(const struct postgres_entry *entry);
-/* Versions come from a sequence of 63 bits; one beyond is no version that a key can have. -1: any. */
+/* The expected version; -1: any. Versions come from a sequence of 63 bits; a larger number is no key's
+ * version. */
 int64_t postgres__entry_want(const struct postgres_entry *entry);
-/* The number for which everyone queues who wants the key. */
+/* The number of the advisory lock on which everyone who wants the key queues. */
 int64_t postgres__entry_gate(const struct postgres_entry *entry);
 
-/* A batch of this many keys at most, with nothing but checks and puts, is sent as a statement for each key. */
+/* A batch of at most this many keys, with only checks and puts, is sent as a statement for each key. */
 enum { POSTGRES_FEW_MAX = 8 };
-/* The entries of such a batch, in the order of the keys, and how many; 0 for any other batch. */
+/* The entries of such a batch in the order of the keys. Returns their number, 0 for any other batch. */
 size_t postgres__batch_few(const struct ts_batch *batch,
                            struct postgres_entry ret_entries[static POSTGRES_FEW_MAX]);
 
 /* The operations of a batch, one entry for each key, in the order of the keys, as arrays of PostgreSQL. */
 struct postgres_batch {
     uint8_t *memory;
-    bool is_puts;              /* nothing else */
+    bool is_puts;              /* the batch has only puts */
     struct ts_bytes arrays[7]; /* keys, checks, kinds, values, deltas, limits, gates */
     struct ts_bytes swept;     /* the keys of all deletions, or empty */
 };
 /* The earliest time that the batch must be before, UINT64_MAX for none. */
 uint64_t postgres__batch_before_ms(const struct ts_batch *batch);
-/* False without memory. */
+/* Returns false when memory runs out. */
 bool postgres__batch_encode(const struct ts_batch *batch, struct postgres_batch *ret_batch);
 void postgres__batch_release(struct postgres_batch *batch);
-/* A list of keys as one array; memory is the caller's to free. */
+/* A list of keys as one array; the caller frees the memory. */
 bool postgres__keys_encode(const struct ts_bytes *keys, size_t count, uint8_t **ret_memory,
                            struct ts_bytes *ret);
-/* Which operation entry n, from 1, stands for: its check, or its write. SIZE_MAX when there is no such entry.
- */
+/* Which operation entry n, from 1, is: its check, or its write. Returns SIZE_MAX when there is no such
+ * entry. */
 size_t postgres__batch_op_of(const struct ts_batch *batch, uint64_t n, bool is_check);
 
 /* postgres_call.c */
@@ -249,9 +253,9 @@ extern const struct postgres_work postgres__call_work;
 
 /* postgres_error.c */
 
-/* What an error answer of the server means; sets job->error, or job->again. */
+/* Interprets an error answer of the server; sets job->error, or job->again. */
 void postgres__error_of_result(struct postgres_job *job, enum postgres_item item, PGresult *result);
-/* The connection was lost, by the text that libpq gives. */
+/* The connection was lost; reports libpq's text. */
 void postgres__error_of_lost_connection(struct postgres_job *job);
 /* No connection could be made. */
 void postgres__error_of_connect(struct postgres_job *job);
@@ -260,7 +264,7 @@ void postgres__error_of_deadline(struct postgres_job *job);
 
 /* postgres_meta.c */
 
-/* What statements compare of a store's identity: its cluster, its place and how many there are. */
+/* The part of a store's identity that statements compare: its cluster, its place and the number of stores. */
 void postgres__identity(const struct ts_meta *meta, uint8_t ret_identity[static POSTGRES_IDENTITY_LEN]);
 enum ts_store_result postgres__meta_read(struct ts_store *base, uint64_t deadline_ns,
                                          struct ts_meta *ret_meta, struct ts_store_error *ret_error);
@@ -272,12 +276,12 @@ enum ts_store_result postgres__meta_write(struct ts_store *base, uint64_t deadli
 
 /* postgres.c */
 
-/* Begins a job, moves it on, ends it at its deadline. job->done tells. */
+/* Begin a job, continue it, end it at its deadline. They set job->done. */
 void postgres__job_start(struct postgres_job *job);
 void postgres__job_step(struct postgres_job *job);
 void postgres__job_expire(struct postgres_job *job);
 struct pollfd postgres__job_wait_for(const struct postgres_job *job);
-/* Keeps the latest time that was seen, and returns it. */
+/* Remembers the latest time that was seen, and returns it. */
 uint64_t postgres__time_seen(struct postgres_store *store, uint64_t time_ms);
 
 #endif

@@ -1,5 +1,5 @@
 /*
- * The keys of a batch in their order; and a batch as PostgreSQL's arrays in binary form: all seven have one
+ * The keys of a batch in order, and a batch as PostgreSQL's arrays in binary form: each of the seven has one
  * element for each key, in the order of the keys.
  *
  * An array is, in big-endian numbers of 4 bytes: dimensions (1, or 0 when empty), whether there are nulls,
@@ -21,7 +21,7 @@ enum { GATES_MAX = 32 };
 
 enum { ARRAY_HEAD = 20, BYTEA_TYPE = 17, INT8_TYPE = 20, INT2_TYPE = 21 };
 
-/* What the statement calls the kinds. */
+/* The kinds, as the statement numbers them. */
 enum { KIND_CHECK = 0, KIND_PUT = 1, KIND_DEL = 2, KIND_ADD = 3 };
 
 struct ts_bytes postgres__entry_key(const struct postgres_entry *entry) {
@@ -32,14 +32,14 @@ int64_t postgres__entry_gate(const struct postgres_entry *entry) {
     return (int64_t)ts_xxh64_of_bytes(postgres__entry_key(entry));
 }
 
-/* By key, and by place among equal keys. */
+/* By key, then by position. */
 static int compare_ops(const void *a, const void *b) {
     const struct ts_op *x = *(const struct ts_op *const *)a, *y = *(const struct ts_op *const *)b;
     int order = ts_bytes_compare(x->key, y->key);
     return order != 0 ? order : (x > y) - (x < y);
 }
 
-/* One entry for each key, in order; NULL without memory. The caller frees it. */
+/* One entry for each key, in order; the caller frees it. Returns NULL when memory runs out. */
 static struct postgres_entry *entries_of(const struct ts_batch *batch, size_t *ret_count) {
     const struct ts_op **sorted = malloc((batch->count + 1) * sizeof(struct ts_op *));
     struct postgres_entry *entries = calloc(batch->count + 1, sizeof *entries);
@@ -141,7 +141,7 @@ uint64_t postgres__batch_before_ms(const struct ts_batch *batch) {
     return before_ms;
 }
 
-/* Where the key stands, or where it would go. */
+/* The position of the key, or where it would be inserted. */
 static size_t place_of(const struct postgres_entry *entries, size_t count, struct ts_bytes key) {
     size_t at = 0;
     while (at < count && ts_bytes_compare(postgres__entry_key(&entries[at]), key) < 0)

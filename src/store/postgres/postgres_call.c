@@ -1,19 +1,19 @@
 /*
- * What each kind of call sends, and what it makes of the answers.
+ * What each kind of call sends, and how it handles the answers.
  *
  *   READ, SCAN, PREPARED,       statement, sync
  *   NOW, LAG
  *   APPLY                       batch sync                                       the sync commits
  *   PREPARE                     BEGIN claim batch PREPARE TRANSACTION sync
- *   COMMIT, ABORT               COMMIT PREPARED or ROLLBACK PREPARED, sync       alone, as the server wants it
+ *   COMMIT, ABORT               COMMIT PREPARED or ROLLBACK PREPARED, sync       alone, as the server requires
  *
- * A batch of few keys, and nothing but checks and puts, is a statement for each key, in the order of the keys:
+ * A batch of few keys with only checks and puts is a statement for each key, in the order of the keys:
  *
- *   guard                       the epoch, and the version is drawn; a first put or check does it by itself
- *   then for each key           put; make for absence checked and put; change for version checked and put; check
+ *   guard                       compares the epoch and draws the version; a first put or check includes this
+ *   then for each key           put; make: check absence and put; change: check version and put; check
  *   late                        with `before`: the time, when all locks are held
  *
- * any other one is arrays: puts, or apply [sweep].
+ * Any other batch is sent as arrays: puts, or apply [sweep].
  */
 #include "store/postgres/postgres.h"
 
@@ -31,14 +31,14 @@
 
 enum { PARAMETERS_MAX = 12 };
 
-/* Parameters in binary form; numbers are kept here until they are sent. */
+/* Parameters in binary form; holds the numbers until they are sent. */
 struct list {
     const char *values[PARAMETERS_MAX];
     int lengths[PARAMETERS_MAX];
     uint8_t numbers[PARAMETERS_MAX][8];
     uint8_t identity[POSTGRES_IDENTITY_LEN];
     int count;
-    size_t entry; /* the key that the statement is about, from 1 */
+    size_t entry; /* the key of the statement, from 1 */
 };
 
 static void add_bytes(struct list *list, struct ts_bytes bytes) {
@@ -65,7 +65,7 @@ static void add_u32(struct list *list, uint32_t value) {
     add_bytes(list, ts_bytes_of(at, 4));
 }
 
-/* The first two of every statement: identity and epoch, or nulls for any. */
+/* The first two parameters of every statement: identity and epoch, or nulls for any. */
 static void add_expected(struct list *list, struct postgres_store *store) {
     pthread_mutex_lock(&store->lock);
     bool has_expected = store->has_expected;
@@ -114,7 +114,7 @@ static enum postgres_statement statement_of(const struct postgres_entry *entry, 
     return entry->check->version == 0 ? POSTGRES_MAKE : POSTGRES_CHANGE;
 }
 
-/* Adds key and gate, then what the statement wants of value, version and number. */
+/* Adds key and gate, then value, version and number as the statement needs them. */
 static bool send_entry(struct postgres_job *job, enum postgres_item item, const struct postgres_entry *entry,
                        struct list *list) {
     enum postgres_statement statement = statement_of(entry, list->count > 0);
@@ -133,7 +133,8 @@ static bool send_few(struct postgres_job *job, const struct postgres_entry *entr
     uint64_t before_ms = postgres__batch_before_ms(&job->call->batch);
     struct list list = {.count = 0};
     add_guard(&list, job);
-    bool guarded = entries[0].check != NULL && entries[0].write != NULL; /* one of them can do it by itself */
+    bool guarded =
+        entries[0].check != NULL && entries[0].write != NULL; /* make and change do not include it */
     bool sent = !guarded || execute(job, POSTGRES_ITEM_DRAWN, POSTGRES_GUARD, &list);
     for (size_t i = 0; i < count && sent; i++) {
         if (guarded || i > 0)
@@ -243,7 +244,7 @@ static bool send_scan(struct postgres_job *job) {
     struct list list = {.count = 0};
     add_expected(&list, job->store);
     add_bytes(&list, call->from);
-    /* One more than asked for tells whether there is more. */
+    /* One row more than the limit shows whether there are more. */
     add_u64(&list, call->limit == 0 ? 0 : ts_saturating_add_u64(call->limit, 1));
     add_u64(&list, TS_STORE_ANSWER_BYTES_MAX);
     if (call->to.len == 0)
@@ -309,7 +310,7 @@ static void take_rows(struct postgres_job *job, PGresult *result) {
     struct ts_call *call = job->call;
     for (int i = 0; i < PQntuples(result); i++) {
         if (PQgetisnull(result, i, 1))
-            return; /* no rows: what there is brings only the time */
+            return; /* no rows: the answer has only the time */
         struct ts_row row = {.version = number_at(result, i, 2)};
         if (call->kind == TS_CALL_READ) {
             uint64_t n = number_at(result, i, 1);
@@ -331,7 +332,7 @@ static void take_rows(struct postgres_job *job, PGresult *result) {
     }
 }
 
-/* Of a standby that this role may not see there is a row without its state. */
+/* A standby that this role may not see has a row without its state. */
 static void take_lag(struct postgres_job *job, PGresult *result) {
     if (number_at(result, 0, 2) > 0)
         (void)store__error(&job->error, TS_STORE_BAD_CONFIGURATION, SIZE_MAX,
@@ -351,9 +352,9 @@ static bool writes(const struct ts_batch *batch) {
 static void take_call(struct postgres_job *job, enum postgres_item item, PGresult *result) {
     struct ts_call *call = job->call;
     if (item == POSTGRES_ITEM_LAST) {
-        /* In a transaction that has failed, PREPARE answers well, and has rolled it back. After an error of this very
-         * pipeline the server skips it, so that no test of ours gets here through a real server; whatever else
-         * ended the transaction, a promise that is none must not pass for one. */
+        /* In a failed transaction, PREPARE succeeds but rolls back. After an error in this pipeline the
+         * server skips it, so no test of ours reaches this with a real server. Whatever else ended the
+         * transaction: what was not prepared must not count as a promise. */
         if (call->kind == TS_CALL_PREPARE && strcmp(PQcmdStatus(result), "PREPARE TRANSACTION") != 0)
             (void)store__error(&job->error, TS_STORE_FAILED, SIZE_MAX,
                                "%s: the server rolled back instead of preparing", job->store->base.name);
@@ -380,7 +381,7 @@ static void take_call(struct postgres_job *job, enum postgres_item item, PGresul
         take_lag(job, result);
         return;
     case TS_CALL_APPLY:
-        /* Of small batches the first statement has told it. */
+        /* For small batches the first statement has returned the version. */
         if (PQnfields(result) > 1)
             call->version = number_at(result, 0, 1);
         return;

@@ -1,10 +1,10 @@
 /*
- * One connection: made without waiting, set up in one round trip, then pipelines of statements and their
- * answers.
+ * One connection: opened without blocking, set up in one round trip, then used for pipelines of statements
+ * and their answers.
  *
  * A pipeline is cut into segments by syncs. A segment is one transaction, unless it opens one itself; when a
- * statement fails, the server passes over the rest of its segment. The engine keeps a list of what it has
- * sent, and walks along it as the answers come in.
+ * statement fails, the server skips the rest of its segment. The engine keeps a list of what it has sent, and
+ * follows it as the answers arrive.
  */
 #include "store/postgres/postgres.h"
 
@@ -17,10 +17,10 @@
 #include <string.h>
 
 /*
- * Every session's settings. What a server does not know is no matter. READ COMMITTED is what the statements
- * are made for. Durability is raised to that of an ordinary commit, never lowered. The plans are fixed: there
- * is one good one for each statement, by the primary key, whatever the statistics say. A statement whose
- * client is gone ends.
+ * The settings of every session. Settings that a server does not know are ignored. The statements are made
+ * for READ COMMITTED. Durability is raised to that of an ordinary commit, never lowered. The plans are fixed:
+ * each statement has one good plan, by the primary key, whatever the statistics say. A statement whose client
+ * is gone ends.
  */
 static const char set_durable[] =
     "SELECT set_config('synchronous_commit', 'on', false) "
@@ -63,8 +63,8 @@ void postgres__connection_drop(struct postgres_slot *slot) {
 bool postgres__connection_is_alive(struct postgres_slot *slot) {
     if (slot->conn == NULL || !slot->is_set_up || PQstatus(slot->conn) != CONNECTION_OK)
         return false;
-    /* An idle server says nothing but that it goes away, or that its configuration has changed: a new session
-     * then. */
+    /* An idle server sends something only when it shuts down or its configuration has changed: then open a
+     * new session. */
     struct pollfd fd = {.fd = PQsocket(slot->conn), .events = POLLIN};
     return fd.fd >= 0 && poll(&fd, 1, 0) == 0;
 }
@@ -101,7 +101,7 @@ bool postgres__connection_begin(struct postgres_job *job) {
                            job->store->base.name);
         return false;
     }
-    /* With the SQLSTATE in the texts of failed connections: libpq has no other place for it. */
+    /* Puts the SQLSTATE into the texts of failed connections: libpq reports it nowhere else. */
     PQsetErrorVerbosity(slot->conn, PQERRORS_VERBOSE);
     PQsetNoticeProcessor(slot->conn, ignore_notice, NULL);
     if (PQstatus(slot->conn) == CONNECTION_BAD) {
@@ -218,9 +218,9 @@ bool postgres__connection_send_settings(struct postgres_job *job) {
 }
 
 /*
- * How long the server may take for a statement, from the time that is left: a little less, so that its answer
- * that it gave up, which is certain, comes before we give up, which is not. Rounded down to four bits, so
- * that it is set anew only when deadlines really differ. 0 is for ever.
+ * The server's timeout for a statement, from the remaining time. It is a little shorter, so that the server's
+ * timeout, which is certain, comes before ours, which is not. Rounded down to four bits, so that it is set
+ * again only when deadlines really differ. 0 means no timeout.
  */
 static uint64_t statement_timeout_ms(const struct postgres_job *job) {
     if (job->deadline_ns == 0)
@@ -238,17 +238,17 @@ static uint64_t statement_timeout_ms(const struct postgres_job *job) {
     return timeout_ms < 1 ? 1 : timeout_ms > most_ms ? most_ms : timeout_ms;
 }
 
-/* How long the server may wait for one lock; 0 is what it does by itself. */
+/* How long the server may wait for one lock; 0 is the server's default. */
 static uint64_t lock_timeout_ms(const struct postgres_job *job) {
     return job->call == NULL ? 0 : (job->call->lock_wait_max_us + 999) / 1000;
 }
 
-/* A segment of its own: what fails later does not undo it, and COMMIT PREPARED wants to be alone in its own. */
+/* A separate segment: later failures do not undo it, and COMMIT PREPARED must be alone in its segment. */
 static bool send_setting(struct postgres_slot *slot, const char *sql) {
     return postgres__connection_send(slot, POSTGRES_ITEM_SETTING, sql) && postgres__connection_sync(slot);
 }
 
-/* Sets what the session does not have yet. */
+/* Sends the timeouts that the session does not have yet. */
 static bool set_timeouts(struct postgres_job *job) {
     struct postgres_slot *slot = job->slot;
     char sql[64];
@@ -291,7 +291,7 @@ static void take_place(struct postgres_slot *slot, PGresult *result) {
         snprintf(slot->prefix, sizeof slot->prefix, "turnstone/%.16s/", PQgetvalue(result, 0, 0));
 }
 
-/* What is being answered is the last of the call's own statements. */
+/* The current answer belongs to the last of the call's own statements. */
 static bool is_last_statement(const struct postgres_slot *slot) {
     const enum postgres_item next = slot->items[slot->item_at + 1].item;
     return next == POSTGRES_ITEM_SYNC || next == POSTGRES_ITEM_LAST;
@@ -324,7 +324,7 @@ static void take_good(struct postgres_job *job, enum postgres_item item, PGresul
     }
 }
 
-/* Returns whether the connection is still of use. */
+/* Returns true if the connection is still usable. */
 static bool take_result(struct postgres_job *job, PGresult *result) {
     struct postgres_slot *slot = job->slot;
     enum postgres_item item = slot->items[slot->item_at].item;
@@ -352,7 +352,7 @@ static bool take_result(struct postgres_job *job, PGresult *result) {
     return true;
 }
 
-/* What libpq has by now. */
+/* Handles the results that libpq has received. */
 static bool take_results(struct postgres_job *job, bool is_lost) {
     struct postgres_slot *slot = job->slot;
     unsigned nothing = 0;
@@ -381,12 +381,12 @@ bool postgres__connection_exchange(struct postgres_job *job) {
         int left = PQflush(slot->conn);
         is_lost = left < 0;
         slot->is_flushed = left == 0;
-        if (slot->is_flushed) /* no answer can be there yet */
+        if (slot->is_flushed) /* no answer can have arrived yet */
             return false;
     }
     if (PQconsumeInput(slot->conn) != 1)
         is_lost = true;
-    /* A server that goes away may have said more before: that counts. */
+    /* Before the connection was lost, the server may have sent more answers: these count. */
     if (!take_results(job, is_lost)) {
         job->done = true;
         return true;

@@ -1,10 +1,10 @@
 /*
  * What errors mean, by their SQLSTATE.
  *
- * What is certain: an error that a statement answers with undoes its transaction. So an error of MAIN, before
- * what makes it take effect, leaves nothing behind, whatever it was, a timeout too. What is not: a connection
- * that is lost, a session that is ended (FATAL, which may also come behind the commit), a cancelled LAST, and
- * an error that comes after MAIN has answered well and before the sync that commits it has.
+ * Certain: an error that answers a statement rolls back its transaction. So an error of MAIN, even a timeout,
+ * leaves nothing behind, because it comes before the commit. Uncertain: a lost connection, an ended session
+ * (FATAL, which may also come after the commit), a cancelled LAST, and an error between the success of MAIN
+ * and the answer to the sync that commits it.
  */
 #include "store/postgres/postgres.h"
 
@@ -32,8 +32,8 @@ static bool is_of_class(const char *sqlstate, const char *class) {
 }
 
 /*
- * The first line of a text of libpq or the server, fit for a message. Neither repeats a password by itself;
- * should one be there all the same, nothing of the text is shown.
+ * The first line of a text of libpq or the server, safe for a message. Neither repeats a password by itself;
+ * if the text contains one nevertheless, nothing of it is shown.
  */
 static const char *reason_of(const struct postgres_job *job, const char *text,
                              char ret_reason[static REASON_SIZE]) {
@@ -49,7 +49,7 @@ static const char *reason_of(const struct postgres_job *job, const char *text,
     return ts_text_escape(line, ret_reason, REASON_SIZE);
 }
 
-/* The tag that a statement has raised: name and number of turnstone:NAME:NUMBER. */
+/* The tag that a statement has raised: name and number from turnstone:NAME:NUMBER. */
 static bool tag_of(const char *message, char *ret_name, size_t size, uint64_t *ret_number) {
     static const char mark[] = "turnstone:";
     const char *at = message == NULL ? NULL : strstr(message, mark);
@@ -87,7 +87,7 @@ static void check_failed(struct postgres_job *job, uint64_t entry) {
                        "%.120s: operation %zu: the key has another version", job->store->base.name, op);
 }
 
-/* An insert that met a key, which is what its check for absence fails by. False: it is none. */
+/* An insert met an existing key, so its check for absence fails. Returns false for other errors. */
 static bool take_duplicate(struct postgres_job *job, const char *sqlstate) {
     const struct postgres_sent *sent = &job->slot->items[job->slot->item_at];
     if (!is(sqlstate, "23505") || sent->statement != POSTGRES_MAKE)
@@ -96,7 +96,8 @@ static bool take_duplicate(struct postgres_job *job, const char *sqlstate) {
     return true;
 }
 
-/* A server that speaks the protocol and has no advisory locks: from now on without, this call too. */
+/* The server speaks the protocol but has no advisory locks: from now on, including this call, do not use
+ * them. */
 static bool take_gateless(struct postgres_job *job, const char *sqlstate, const char *message) {
     bool is_unknown = is(sqlstate, "42883") || is(sqlstate, "0A000");
     if (!is_unknown || message == NULL || strstr(message, "advisory") == NULL)
@@ -108,7 +109,7 @@ static bool take_gateless(struct postgres_job *job, const char *sqlstate, const 
     return true;
 }
 
-/* False: no tag of ours. */
+/* Returns false when the message has no tag. */
 static bool take_tag(struct postgres_job *job, const char *message) {
     char name[24];
     uint64_t n;
@@ -171,7 +172,7 @@ static bool is_finishing(const struct postgres_job *job) {
     return job->call != NULL && (job->call->kind == TS_CALL_COMMIT || job->call->kind == TS_CALL_ABORT);
 }
 
-/* Of configuration: false when it is none of these. */
+/* Returns false when it is not an error of configuration. */
 static bool take_configuration(struct postgres_job *job, enum postgres_item item, const char *sqlstate) {
     const char *cure;
     if (is(sqlstate, "3F000") || is(sqlstate, "42P01"))
@@ -247,7 +248,7 @@ void postgres__error_of_result(struct postgres_job *job, enum postgres_item item
         return;
     }
     enum ts_store_result class = class_of(job, item, sqlstate);
-    /* After MAIN the answer that matters is the commit's: any error there leaves it open. */
+    /* After MAIN the answer to the commit decides: any error there leaves the result unknown. */
     if (job->main_done && item == POSTGRES_ITEM_SYNC && job->can_take_effect)
         class = TS_STORE_UNKNOWN;
     char reason[REASON_SIZE];
@@ -257,11 +258,12 @@ void postgres__error_of_result(struct postgres_job *job, enum postgres_item item
         set_sqlstate(job, sqlstate);
 }
 
-/* Whether the server may have done, or may still do, what was sent. */
+/* Returns true if the server may have carried out, or may still carry out, what was sent. */
 static bool is_open(const struct postgres_job *job) {
     if (job->phase != POSTGRES_RUNNING || !job->can_take_effect || job->error.result != TS_STORE_OK)
         return false;
-    /* What is not promised or committed by a statement of its own needs the sync, which goes last. */
+    /* An APPLY needs the sync, which is sent last, to commit; other calls commit or prepare with a
+     * statement. */
     bool needs_sync = job->call != NULL && job->call->kind == TS_CALL_APPLY;
     return !needs_sync || job->slot->is_flushed;
 }
@@ -309,7 +311,7 @@ static void sqlstate_in(const char *text, char ret_sqlstate[static 6]) {
     }
 }
 
-/* libpq did not even try: an option, here or in its environment, whose value it does not know. */
+/* libpq did not even try to connect: it does not know a value of an option, here or in its environment. */
 static bool was_not_tried(const struct postgres_job *job, const char *sqlstate, const char *text) {
     return sqlstate[0] == '\0' && PQsocket(job->slot->conn) < 0 &&
            strstr(text, "connection to server") == NULL && strstr(text, "host name") == NULL;

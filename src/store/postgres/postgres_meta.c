@@ -1,12 +1,12 @@
 /*
- * The meta row: read, and written so that afterwards nobody is at work any more who saw the old one.
+ * The meta row: read, and written so that afterwards no session that saw the old one is active.
  *
  * A statement that uses the store reads the meta row, and so holds a lock on its table until its transaction
- * ends. A new epoch is therefore written under an exclusive lock on the table: it waits for those at work,
- * and for promises, of which there must be none. CLOSING cannot wait for promises, which are settled only
- * afterwards; it is written beside them, and then those sessions are waited for that held the lock at that
- * moment, as pg_locks shows them. A session takes the lock before its snapshot, so that those which come
- * later see the new row.
+ * ends. A new epoch is therefore written under an exclusive lock on the table: it waits for active
+ * transactions and for promises, of which there must be none. CLOSING cannot wait for promises, which are
+ * settled only afterwards. It is written while they exist, and then waits for the sessions that held the lock
+ * at that moment, as pg_locks shows them. A session takes the lock before its snapshot, so later ones see the
+ * new row.
  */
 #include "store/postgres/postgres.h"
 
@@ -21,15 +21,15 @@
 #include <string.h>
 #include <time.h>
 
-/* What a job of this file sends, and what came back. */
+/* What a job of this file sends, and its answer. */
 struct meta_work {
-    const struct ts_meta *meta; /* to be written */
+    const struct ts_meta *meta; /* to write */
     struct ts_meta found;
     enum ts_store_result found_result;
     long long prepared_max; /* max_prepared_transactions; -1 when the server does not say */
     uint64_t rows_changed;
-    char *sessions;   /* array of those to wait for, as text */
-    size_t remaining; /* of them */
+    char *sessions;   /* sessions to wait for, an array as text */
+    size_t remaining; /* sessions that remain */
     char identity[STORE_IDENTITY_SIZE];
 };
 
@@ -39,7 +39,7 @@ static const char read_sql[] =
     "WHERE m.one = 1";
 enum { COLUMN_CHANGE, COLUMN_EPOCH, COLUMN_STATE, COLUMN_BODY, COLUMN_IDENTITY, COLUMN_PREPARED_MAX };
 
-/* Runs a job to its end, waiting. */
+/* Runs a job to its end, and waits for it. */
 static enum ts_store_result run(struct postgres_store *store, uint64_t deadline_ns,
                                 const struct postgres_work *work, struct meta_work *context,
                                 struct ts_store_error *ret_error) {
@@ -161,8 +161,8 @@ enum ts_store_result postgres__meta_read(struct ts_store *base, uint64_t deadlin
 }
 
 /*
- * The server's own number, the database's number, and when the server was started: two servers whose files were
- * copied from one another have the number in common, and are two stores.
+ * The server's identifier, the database's oid, and the start time of the server: two servers whose files were
+ * copied share the identifier, but are two stores.
  */
 static bool send_identify(struct postgres_job *job) {
     return postgres__connection_send(
@@ -182,7 +182,7 @@ static void take_identify(struct postgres_job *job, enum postgres_item item, PGr
 
 static const struct postgres_work identifying = {.send = send_identify, .take = take_identify};
 
-/* A server that does not know the functions, or does not let this user call them, stays without a name. */
+/* A server without these functions, or that does not let this user call them, gets no name. */
 enum ts_store_result postgres__identify(struct ts_store *base, uint64_t deadline_ns,
                                         char ret_text[static STORE_IDENTITY_SIZE],
                                         struct ts_store_error *ret_error) {
@@ -317,8 +317,7 @@ static enum ts_store_result wait_for_sessions(struct postgres_store *store, uint
     }
     if (result == TS_STORE_OK)
         return result;
-    /* The row is written; what is not known is whether others have seen it. Repeating the step is the cure.
-     */
+    /* The row is written, but other sessions may not have seen it. Repeating the step fixes that. */
     return store__error(ret_error, TS_STORE_UNKNOWN, SIZE_MAX,
                         "%.120s: written, but sessions that saw the old state are still running; repeat "
                         "the command",
@@ -337,7 +336,7 @@ enum ts_store_result postgres__meta_write(struct ts_store *base, uint64_t deadli
     }
     if (result == TS_STORE_OK)
         result = run(store, deadline_ns, &writing, &work, ret_error);
-    /* Two processes that make the schema at once meet in the catalog. */
+    /* Two processes that create the schema at once conflict in the catalog. */
     if (result == TS_STORE_FAILED && strncmp(ret_error->sqlstate, "23", 2) == 0)
         ret_error->result = result = TS_STORE_LOCK_CONFLICT;
     if (result != TS_STORE_OK)

@@ -1,6 +1,6 @@
 /*
  * The pool: slots for connections, at most connections_max of them, and the jobs that wait for one, first
- * come first served. A slot that comes free is handed to the first job in the queue, never past it.
+ * come first served. A free slot always goes to the first job in the queue.
  */
 #include "store/postgres/postgres.h"
 
@@ -25,7 +25,7 @@ static struct postgres_slot *unused_slot(struct postgres_store *store) {
 bool postgres__pool_take(struct postgres_job *job) {
     struct postgres_store *store = job->store;
     pthread_mutex_lock(&store->lock);
-    /* While jobs wait there is no free slot: they are handed over. */
+    /* While jobs wait there is no free slot: each goes directly to the next job. */
     job->slot = unused_slot(store);
     pthread_mutex_unlock(&store->lock);
     if (job->slot != NULL)
@@ -40,7 +40,7 @@ bool postgres__pool_take(struct postgres_job *job) {
         return false;
     }
     pthread_mutex_lock(&store->lock);
-    job->slot = unused_slot(store); /* one may have come free meanwhile */
+    job->slot = unused_slot(store); /* a slot may have become free meanwhile */
     if (job->slot == NULL) {
         job->queued_next = NULL;
         if (store->queue_last != NULL)
@@ -76,8 +76,7 @@ void postgres__pool_give_back(struct postgres_job *job) {
         if (store->queue_first == NULL)
             store->queue_last = NULL;
         first->slot = slot;
-        /* Under the lock: once it is let go, the job may see its slot, end, and take its descriptor with it.
-         */
+        /* Under the lock: once it is released, the job may see its slot, end, and close its descriptor. */
         wake(first);
     }
     pthread_mutex_unlock(&store->lock);

@@ -1,25 +1,26 @@
 /*
  * The statements. docs/formats/postgres.md explains them; what matters for changes:
  *
- * - A failure is an SQL error, so that nothing of the batch stays: a text such as turnstone:check:7 is cast
- * to a number, and postgres_error.c reads the tag back from the message.
- * - What a statement can do costs whenever it runs, needed or not: the server builds its plan's nodes anew each
- * time. So a batch of few keys is a row of statements without arrays, one for each key, in one transaction.
- * Their version is drawn by the first (GUARD or a FIRST), and currval() is the same for the others.
- * - Row locks are taken in the order of the keys, each key once and at once in the mode that it needs, so that
- * batches cannot deadlock one another; a lock gives the newest row, not the snapshot's. That is so of the
- * statements for each key, and of APPLY's two lateral joins, in READ COMMITTED. What APPLY finds absent in its
- * snapshot it inserts; meeting a row that was committed meanwhile is `raced`, and the engine sends the batch again.
- * - Sharers of a row lock let one another pass, and would starve a writer; so a small batch first takes an
- * advisory lock on the hash of each key, for which everyone queues. Large ones leave that out: the server's
- * table of locks is small. What is safe rests on the row locks alone, and a server that speaks the protocol
- * but has no advisory locks gets the same statements without them.
+ * - A failure is an SQL error, so that nothing of the batch remains: a text such as turnstone:check:7 is cast
+ *   to a number, and postgres_error.c reads the tag from the message.
+ * - Every part of a statement costs time at each execution, needed or not: the server builds all nodes of the
+ *   plan each time. So a batch of few keys is a series of statements without arrays, one for each key, in one
+ *   transaction. The first (GUARD or a FIRST) draws their version, and the others read it with currval().
+ * - Row locks are taken in the order of the keys, each key once and at once in the mode that it needs, so
+ *   that batches cannot deadlock one another; a lock returns the newest row, not the snapshot's. This holds
+ *   for the statements for each key, and for APPLY's two lateral joins, in READ COMMITTED. APPLY inserts keys
+ *   that are absent in its snapshot; if such a row was committed meanwhile, it is `raced`, and the engine
+ *   sends the batch again.
+ * - Holders of shared row locks do not queue, and would starve a writer. So a small batch first takes an
+ *   advisory lock on the hash of each key, which queues. Large batches do not: the server's table of locks is
+ *   small. Safety depends on the row locks alone: a server that speaks the protocol but has no advisory locks
+ *   gets the same statements without them.
  * - The text that is cast is never a constant: the planner would cast it itself, and fail every time.
- * - The time is taken in the last SELECT, behind everything that can wait.
+ * - The time is read in the last SELECT, after everything that can wait.
  */
 #include "store/postgres/postgres.h"
 
-/* Numbers of built-in types, fixed in PostgreSQL's catalog and in whatever speaks its protocol. */
+/* Numbers of built-in types, fixed in PostgreSQL's catalog and in all servers that speak its protocol. */
 enum {
     BYTEA = 17,
     INT8 = 20,
@@ -32,8 +33,8 @@ enum {
 
 #define TIME_MS "trunc(extract(epoch FROM clock_timestamp()) * 1000)::bigint"
 
-/* When the cluster, place or epoch ($1, $2: null for any) is another one, or the store is not initialised to
- * its end. */
+/* True when the cluster, place or epoch ($1, $2: null for any) is another one, or the store is not completely
+ * initialised. */
 #define FOREIGN(identity, epoch)                                                                             \
     "WHEN m.identity <> " identity " THEN ('turnstone:cluster:' || m.epoch)::integer "                       \
     "WHEN m.epoch <> " epoch " THEN ('turnstone:epoch:' || m.epoch)::integer "                               \
@@ -46,9 +47,9 @@ enum {
                     "FROM (SELECT 1 AS one) o LEFT JOIN turnstone.meta m ON m.one = o.one) "
 
 /*
- * Before a batch is prepared: a promise of the same name would make it wait for its own locks. A promise keeps an
- * advisory lock on the hash of its name, and only when that is taken are the promises looked through, which costs
- * several times as much. The two numbers are a space of their own, beside that of the gates.
+ * Before a batch is prepared: a promise of the same name would make it wait for its own locks. A promise
+ * holds an advisory lock on the hash of its name. Only if that lock is taken are the promises searched, which
+ * costs several times as much. The form with two numbers is separate from the locks of the gates.
  */
 static const char claim_sql[] = "SELECT CASE WHEN NOT pg_try_advisory_xact_lock($1, $2) THEN "
                                 "('turnstone:claimed:' || abs($1::bigint))::integer END";
@@ -57,7 +58,8 @@ static const char unused_sql[] = "SELECT ('turnstone:exists:' || x.transaction::
                                  "pg_catalog.pg_prepared_xact() x WHERE x.gid = $1";
 static const Oid unused_types[] = {TEXT};
 
-/* Waits for its turn at the key, see above; `passed` is never null, and used, so that it is evaluated before the rows. */
+/* Waits for its turn at the key, see above. `passed` is never null; it is used so that it is evaluated before
+ * the rows. */
 #define GATE(mode)                                                                                           \
     "LEFT JOIN LATERAL (SELECT coalesce(length((CASE WHEN op.gate IS NULL THEN NULL " mode                   \
     "ELSE pg_advisory_xact_lock(op.gate) END)::text), 0) AS passed) g ON true "
@@ -68,9 +70,10 @@ static const Oid unused_types[] = {TEXT};
     "WHEN m.state = 1 AND " is_prepare " = 1 THEN ('turnstone:closing:' || m.epoch)::integer "
 
 /*
- * A batch of few keys. Parameters of GUARD: identity, epoch, whether it is for a promise; of FIRST_PUT and
- * FIRST_CHECK the same and those of PUT or CHECK; of the others: key, gate, value where one is written, version and number where one is
- * checked. The gates are cases that are never met, in front of what they guard.
+ * A batch of few keys. Parameters of GUARD: identity, epoch, whether it is for a promise. FIRST_PUT and
+ * FIRST_CHECK have the same and those of PUT or CHECK. The others have: key, gate, value if one is written,
+ * version and number if one is checked. A gate is a CASE branch that is never true, before the value that it
+ * guards.
  */
 #define QUEUE(gate)        "WHEN pg_advisory_xact_lock(" gate ") IS NULL THEN 0 "
 #define QUEUE_SHARED(gate) "WHEN pg_advisory_xact_lock_shared(" gate ") IS NULL THEN 0 "
@@ -97,7 +100,7 @@ static const char put_sql[] = WRITE(QUEUE("$2")) OVERWRITE;
 static const char put_gateless[] = WRITE(ANY_CASE) OVERWRITE;
 static const Oid put_types[] = {BYTEA, INT8, BYTEA};
 
-/* Fails by the primary key when the row is there. */
+/* Fails by the primary key if the row exists. */
 static const char make_sql[] = WRITE(QUEUE("$2"));
 static const char make_gateless[] = WRITE(ANY_CASE);
 #define make_types put_types
@@ -130,13 +133,13 @@ static const Oid late_types[] = {INT8, INT8};
 
 /* Any other batch. */
 
-/* The answer: the time, unless something was not written, or it is too late; and the version of what was. */
+/* The answer: the time, unless something was not written or it is too late; and the version of the writes. */
 #define ANSWER(written, wanted)                                                                              \
     "SELECT CASE WHEN " written " <> " wanted " THEN ('turnstone:raced:' || did.made)::bigint "              \
     "WHEN greatest(did.ms, $10) >= $9 THEN ('turnstone:late:' || did.ms)::bigint "                           \
     "ELSE did.ms END, go.version "
 
-/* All that many puts need; with the parameters of APPLY. */
+/* Everything that many puts need, with the parameters of APPLY. */
 #define NOT_OURS FOREIGN("$1", "$2") CLOSING("$11")
 #define ALL_PUT  ANSWER("did.made", "cardinality($3)")
 #define ALL_DONE ANSWER("did.made + did.changed + did.gone", "want.writes")
@@ -208,7 +211,7 @@ static const Oid apply_types[] = {BYTEA,      INT8,       BYTEA_ARRAY, INT8_ARRA
 
 /*
  * A deletion of an absent key inserts a mark of version 0, so that it waits for a promise that has the key;
- * this takes the marks away again, in the same transaction.
+ * this removes the marks again, in the same transaction.
  */
 static const char sweep_sql[] = "DELETE FROM turnstone.item WHERE key = ANY ($1) AND version = 0";
 static const Oid sweep_types[] = {BYTEA_ARRAY};
@@ -222,7 +225,7 @@ static const char read_sql[] =
     "ORDER BY r.n";
 static const Oid read_types[] = {BYTEA, INT8, BYTEA_ARRAY, INT8};
 
-/* The value of the row that goes beyond the bytes is null. */
+/* The row that exceeds the limit of bytes has a null value. */
 #define SCAN(condition)                                                                                      \
     "WITH " GUARD "SELECT guard.ms, r.key, r.version, CASE WHEN r.bytes <= $5 THEN r.value END "             \
     "FROM guard LEFT JOIN (SELECT * FROM (SELECT i.key, i.version, i.value, "                                \
@@ -248,9 +251,9 @@ static const char now_sql[] = "WITH " GUARD "SELECT guard.ms FROM guard";
 static const Oid now_types[] = {BYTEA, INT8};
 
 /*
- * The slowest standby, and how many this role may not see. What the server remembers of a standby's lag stays
- * until the standby's next report but one, so that one that has replayed everything is asked for first.
- * Backups and logical subscribers, which always have a slot, are no standbys.
+ * The slowest standby, and how many this role may not see. The server keeps a standby's last lag until its
+ * next report but one, so the query first asks whether the standby has replayed everything. Backups and
+ * logical subscribers, which always have a slot, are not standbys.
  */
 static const char lag_sql[] =
     "WITH " GUARD "SELECT guard.ms, r.ms, r.hidden FROM guard, (SELECT coalesce(max(CASE "

@@ -1,20 +1,20 @@
 /*
- * RocksDB as a plain ordered map. Locks, versions and promises are the local core's; here a batch is one
+ * RocksDB as a plain ordered map. The local core has the locks, versions and promises; here a batch is one
  * WriteBatch.
  *
- * A write holds nothing of ours, so that RocksDB can gather the writes of many threads into one sync. It
- * never turns the log (WAL) off: what is written unsynced becomes durable with the next write that is synced,
- * since there is one log and its order is the order of the writes.
+ * A write holds no lock of ours, so that RocksDB can group the writes of many threads into one sync. The log
+ * (WAL) is never off: an unsynced write becomes durable with the next synced one, since there is one log in
+ * the order of the writes.
  *
  * When the log itself cannot be written, the store stops:
  *
- *     WRITING ──append fails─► STOPPED   the record is not whole, and is passed over at the next open: FULL
+ *     WRITING ──append fails─► STOPPED   the record is incomplete, and is ignored at the next open: FULL
  *         └─────sync fails───► STOPPED   the record is in the file, may be on the disk, and is not shown; it turns
  *                                        up at the next open, unless RocksDB has taken another log by then: UNKNOWN
  *
- * STOPPED: reads go on; every further write is refused here, for certain, until the store is opened again.
- * RocksDB would resume by itself when there is room again, and then go on with a log that has seen an error,
- * which its own assertions end the process for (7.8.3 as Debian builds it).
+ * STOPPED: reads continue; every further write is refused here, with certainty, until the store is opened
+ * again. When there is room again, RocksDB would resume by itself with a log that has seen an error, and its
+ * own assertions would end the process (7.8.3 as Debian builds it).
  */
 #include "store/rocksdb/rocksdb.h"
 
@@ -28,7 +28,7 @@
 #include <time.h>
 #include <unistd.h>
 
-/* How long a stalled write is waited for when the caller has no earlier deadline; then the store is busy. */
+/* How long to wait for a stalled write when the caller has no earlier deadline; then the store is busy. */
 static const uint64_t stall_max_ns = 2000000000;
 
 static bool begins(const char *message, const char *with) {
@@ -64,7 +64,7 @@ enum ts_store_result rocksdb__error(const char *name, enum rocksdb__purpose purp
                               "%.80s: RocksDB finds its files damaged (%.80s); restore them from a backup",
                               name, message);
     else if (begins(message, "IO error") && purpose == ROCKSDB_WRITES)
-        /* It may be in the log all the same, and then turns up when the store is opened again. */
+        /* It may be in the log nevertheless, and then appears when the store is opened again. */
         result = store__error(ret_error, TS_STORE_UNKNOWN, SIZE_MAX,
                               "%.80s: RocksDB cannot write (%.80s); check the disk and open the store "
                               "again",
@@ -77,13 +77,13 @@ enum ts_store_result rocksdb__error(const char *name, enum rocksdb__purpose purp
     return result;
 }
 
-/* A key with its space, as RocksDB has it. */
+/* A key with its space, as RocksDB stores it. */
 struct full_key {
     size_t len;
     char bytes[1 + TS_STORE_KEY_MAX];
 };
 
-/* A bound of a scan may be longer than any key: cut, it stands before every key that it stood before. */
+/* A bound of a scan may be longer than any key. The cut bound is before the same keys. */
 static void make_key(enum store__space space, struct ts_bytes key, struct full_key *ret_key) {
     size_t len = key.len <= TS_STORE_KEY_MAX ? key.len : TS_STORE_KEY_MAX;
     ret_key->bytes[0] = (char)space;
@@ -144,7 +144,7 @@ static void let_go(struct store__backend *head, struct store__held *held) {
     *held = (struct store__held){0};
 }
 
-/* The key under an iterator without its space; false at the end of the space. */
+/* The key of an iterator without its space; returns false at the end of the space. */
 static bool key_at(const rocksdb_iterator_t *iterator, enum store__space space, struct ts_bytes *ret_key) {
     if (!rocksdb_iter_valid(iterator))
         return false;
@@ -156,7 +156,8 @@ static bool key_at(const rocksdb_iterator_t *iterator, enum store__space space, 
     return true;
 }
 
-/* Where a scan ends, as RocksDB has it: one byte more than any key has is enough to tell keys before it from others. */
+/* The end of a scan, as RocksDB needs it. One byte more than the longest key is enough to separate keys
+ * before it from the others. */
 struct full_end {
     size_t len;
     char bytes[1 + TS_STORE_KEY_MAX + 1];
@@ -170,7 +171,8 @@ static void make_end(enum store__space space, struct ts_bytes to, struct full_en
     ret_end->len = len + 1;
 }
 
-/* An iterator is a snapshot by itself. It knows where to end, so that it does not pass over what was removed behind. */
+/* An iterator is itself a snapshot. It has an upper bound, so that it does not step through deleted keys
+ * after the end. */
 static enum ts_store_result scan(struct store__backend *head, enum store__space space, struct ts_bytes from,
                                  struct ts_bytes to,
                                  bool (*visit)(void *context, struct ts_bytes key, struct ts_bytes stored),
@@ -223,7 +225,7 @@ static bool is_stall(const char *message) {
     return message != NULL && strstr(message, "Write stall") != NULL;
 }
 
-/* What is refused here never reached RocksDB. */
+/* A write that is refused here never reached RocksDB. */
 static enum ts_store_result refuse_stopped(const struct rocksdb__backend *backend, int stopped,
                                            struct ts_store_error *ret_error) {
     return store__error(ret_error, (enum ts_store_result)stopped, SIZE_MAX,
@@ -240,9 +242,9 @@ static enum ts_store_result write_error(struct rocksdb__backend *backend, char *
 }
 
 /*
- * A disk that fills up under RocksDB is the worst case: when there is room again it goes on by itself with a log that
- * it could not write, and an assertion of Debian's build ends the process. So what is new is refused while there is
- * still some room, which is left to what is promised already: commits are not synced, and are not asked.
+ * A disk that fills up under RocksDB is the worst case: when there is room again, it continues by itself with
+ * a log that it could not write, and an assertion of Debian's build ends the process. So new writes are
+ * refused while some room remains. Existing promises may use it: commits are not synced, and skip this check.
  */
 static const uint64_t room_kept = UINT64_C(16) << 20;
 static const uint64_t look_every_ns = UINT64_C(20) * 1000000;
@@ -253,7 +255,7 @@ static bool has_room(struct rocksdb__backend *backend) {
     if (now_ns - seen_ns >= look_every_ns &&
         atomic_compare_exchange_strong(&backend->room_seen_ns, &seen_ns, now_ns)) {
         struct statvfs disk;
-        /* What cannot be asked is no reason to refuse. */
+        /* If statvfs fails, assume there is room. */
         bool is_short =
             fstatvfs(backend->lock_fd, &disk) == 0 && (uint64_t)disk.f_bavail * disk.f_frsize < room_kept;
         atomic_store(&backend->is_short, is_short);
@@ -262,8 +264,8 @@ static bool has_room(struct rocksdb__backend *backend) {
 }
 
 /*
- * Writes are told not to wait inside RocksDB when it cannot keep up (no_slowdown): it waits here, where the
- * time can be counted and a deadline looked at.
+ * When RocksDB cannot keep up, writes do not wait inside it (no_slowdown). They wait here, which counts the
+ * time and observes the deadline.
  */
 static enum ts_store_result write_batch(struct store__backend *head, const struct store__write *writes,
                                         size_t count, struct store__write_options options,

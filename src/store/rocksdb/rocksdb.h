@@ -10,12 +10,12 @@
 #include <rocksdb/c.h>
 #include <stdatomic.h>
 
-/* Opens the store in a directory, which is made when its parent is there. `name` is for messages. */
+/* Opens the store in a directory, and creates the directory if its parent exists. `name` is for messages. */
 enum ts_store_result store__rocksdb_open(const char *directory, const char *name,
                                          const struct ts_store_options *options, struct ts_store **ret_store,
                                          struct ts_store_error *ret_error);
 
-/* The rest is between rocksdb.c and rocksdb_open.c. */
+/* The rest is shared by rocksdb.c and rocksdb_open.c. */
 
 enum { ROCKSDB_FORMAT = 1 };
 
@@ -25,18 +25,18 @@ struct rocksdb__backend {
     rocksdb_options_t *options;
     rocksdb_readoptions_t *read_latest;
     rocksdb_writeoptions_t *synced, *unsynced;
-    int lock_fd; /* of the directory; -1 when it is not ours */
+    int lock_fd; /* of the directory; -1 without a lock */
     struct store__origin origin;
-    /* An enum ts_store_result: what every write returns after the log has failed; OK: the log has not failed. */
+    /* An enum ts_store_result: the result of every write after the log has failed; OK: it has not. */
     atomic_int stopped;
-    atomic_uint_least64_t room_seen_ns; /* when the room on the disk was looked at last */
-    atomic_bool is_short;               /* of room, as it was then */
+    atomic_uint_least64_t room_seen_ns; /* when the room on the disk was last checked */
+    atomic_bool is_short;               /* at the last check there was too little room */
     char name[256];
 };
 
 extern const struct store__backend_ops rocksdb__ops;
 
-/* What a call of RocksDB's was for: what its errors mean depends on it. */
+/* The purpose of a RocksDB call, which decides what its errors mean. */
 enum rocksdb__purpose { ROCKSDB_OPENS, ROCKSDB_READS, ROCKSDB_WRITES };
 
 /* Turns RocksDB's message into an error, and frees it. */

@@ -1,10 +1,10 @@
 /*
- * Opening a directory: it is locked, opened, and seen to be one of ours.
+ * Opens a directory: locks it, opens it, and checks that it is a store.
  *
- * The lock is on a file of ours beside RocksDB's own LOCK. Asking RocksDB again and again would turn over the
- * log of whoever has the directory open, and opening its LOCK would drop the lock of this very process (POSIX
- * record locks go with the first close). Ours is a flock: it also tells two stores of one process apart, and
- * goes with the process.
+ * The lock is on our own file beside RocksDB's LOCK. Repeated attempts to open RocksDB would rotate the log
+ * of the process that has the directory open, and opening LOCK would drop the lock of this process itself
+ * (POSIX record locks end with the first close). Ours is a flock: it also separates two stores of one
+ * process, and ends with the process.
  */
 #include "store/rocksdb/rocksdb.h"
 
@@ -28,7 +28,7 @@
 static const struct ts_bytes no_key = {0};
 static const char owner[] = "turnstone store";
 
-/* The directory and a file in it. False when that is too long for a path. */
+/* The path of a file in the directory. Returns false when it is too long. */
 static bool join(const char *directory, const char *file, char ret_path[static 4096]) {
     int len = snprintf(ret_path, 4096, "%s/%s", directory, file);
     return len > 0 && len < 4096;
@@ -46,7 +46,7 @@ static enum ts_store_result make_directory(const char *directory, const char *na
     char current[4096];
     if (!join(directory, "CURRENT", current))
         return cannot(name, "use the directory", ENAMETOOLONG, ret_error);
-    /* RocksDB makes CURRENT last, so that what has it was made to the end. */
+    /* RocksDB writes CURRENT last, so a directory with it is complete. */
     if (options->must_exist && access(current, F_OK) != 0)
         return store__error(ret_error, TS_STORE_BAD_CONFIGURATION, SIZE_MAX,
                             "%.120s: no store in this directory; check its name, or run 'store init'", name);
@@ -59,7 +59,7 @@ static enum ts_store_result make_directory(const char *directory, const char *na
     return cannot(name, "make the directory", errno, ret_error);
 }
 
-/* The process that has the lock, as it wrote it down itself: "process 123", or a word for it. */
+/* The process that holds the lock, from the text in the file: "process 123", or a general word. */
 static const char *holder(int fd, char ret_text[static 32]) {
     char digits[16];
     ssize_t len = pread(fd, digits, sizeof digits, 0);
@@ -108,15 +108,15 @@ static enum ts_store_result lock_directory(const char *directory, const char *na
     }
     char pid[16];
     int len = snprintf(pid, sizeof pid, "%ld\n", (long)getpid());
-    /* Only for messages: a disk that is full shows itself soon enough. */
+    /* Only for messages: if the disk is full, later writes will show it. */
     if (ftruncate(fd, 0) == 0)
         (void)!pwrite(fd, pid, (size_t)len, 0);
     *ret_fd = fd;
     return TS_STORE_OK;
 }
 
-/* A directory keeps the time at which it was made, and its inode, when it is moved; its device can be another after each
- * start of the machine, and says nothing. What cannot be asked stays not known. */
+/* A directory keeps its birth time and its inode when it is moved. Its device may change with each boot, and
+ * says nothing. Unknown values stay 0. */
 static struct store__origin look_at(const char *directory) {
     const uint64_t billion = 1000000000;
     struct statx there = {0};
@@ -128,10 +128,10 @@ static struct store__origin look_at(const char *directory) {
         .inode = (there.stx_mask & STATX_INO) != 0 ? there.stx_ino : 0};
 }
 
-/* RocksDB writes when it opens: a manifest, a log, and as tables what the old logs have. */
+/* RocksDB writes when it opens: a manifest, a log, and the contents of old logs as tables. */
 #define ROOM_TO_OPEN (UINT64_C(1) << 20)
 
-/* What the logs of the directory take. What cannot be asked counts as nothing. */
+/* The size of the directory's logs; 0 for those that cannot be read. */
 static uint64_t log_bytes(const char *directory) {
     const struct ts_bytes end = TS_BYTES(".log");
     uint64_t bytes = 0;
@@ -148,7 +148,7 @@ static uint64_t log_bytes(const char *directory) {
     return bytes;
 }
 
-/* Where the disk fills up while RocksDB opens, an assertion of Debian's build ends the process. */
+/* If the disk fills up while RocksDB opens, an assertion of Debian's build ends the process. */
 static enum ts_store_result check_room(const char *directory, const char *name,
                                        struct ts_store_error *ret_error) {
     struct statvfs disk;
@@ -160,24 +160,25 @@ static enum ts_store_result check_room(const char *directory, const char *name,
                         name, (unsigned long long)((needed + (UINT64_C(1) << 20) - 1) >> 20));
 }
 
-/* For small synced writes and a few large values; a store holds records of coordination, not a warehouse. */
+/* For small synced writes and a few large values: a store holds records of coordination, not bulk data. */
 static rocksdb_options_t *make_options(void) {
     rocksdb_options_t *options = rocksdb_options_create();
     rocksdb_options_set_create_if_missing(options, 1);
     rocksdb_options_set_paranoid_checks(options, 1);
-    /* By itself RocksDB opens a log as far as it can be read: one bad byte in its middle would silently drop every
-     * synced write behind it, and half of a transaction. Only a record that was never written to its end is passed
-     * over; anything else is damage. */
+    /* By default RocksDB reads a log as far as it can: one bad byte in the middle would silently drop every
+     * synced write after it, and half of a transaction. Here only an incomplete last record is ignored;
+     * anything else is damage. */
     rocksdb_options_set_wal_recovery_mode(options, rocksdb_tolerate_corrupted_tail_records_recovery);
     rocksdb_options_set_max_background_jobs(options, 4);
-    /* Whoever syncs for a group also inserts for it. Otherwise every one of them is woken to insert its few hundred
-     * bytes, waits for the others, and is woken again: with more threads than cores that costs a third of the writes. */
+    /* The thread that syncs for a group also inserts for it. Otherwise every thread is woken to insert its
+     * few hundred bytes, waits for the others, and is woken again: with more threads than cores that costs a
+     * third of the writes. */
     rocksdb_options_set_allow_concurrent_memtable_write(options, 0);
     rocksdb_options_set_write_buffer_size(options, (size_t)64 << 20);
     rocksdb_options_set_max_write_buffer_number(options, 4);
     rocksdb_options_set_max_total_wal_size(options, (uint64_t)256 << 20);
     rocksdb_options_set_max_open_files(options, 512);
-    /* Large values stay out of the way of compaction. */
+    /* Keeps large values out of compaction. */
     rocksdb_options_set_enable_blob_files(options, 1);
     rocksdb_options_set_min_blob_size(options, (uint64_t)128 << 10);
     rocksdb_options_set_enable_blob_gc(options, 1);
