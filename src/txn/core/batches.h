@@ -1,6 +1,6 @@
 /*
- * The protocol's own batches: what is written where, under which checks. Every batch that writes a decision is
- * made here, so that one file has all checks of the fencing rule.
+ * The protocol's own batches: what they write, under which checks. Every batch that writes a decision is made
+ * here, so that one file has all checks of the fencing rule.
  *
  *   decide        the decider's own part, check(coord), insert(xs, commit);
  *                 with record: insert(outcome, committed)
@@ -37,7 +37,7 @@ static inline struct ts_batch txn__own_batch(const struct txn__own *own) {
 }
 
 /* The operations that make a decider's batch the commit point; the caller appends them to the decider's part.
- * How many there are depends on `record`. The check of the registration comes first. */
+ * Their number depends on `record`. The check of the registration comes first. */
 struct txn__decide {
     const struct txn__gid *gid;
     uint64_t registration; /* version */
@@ -58,7 +58,7 @@ struct txn__refuse {
 };
 void txn__own_refuse(const struct txn__refuse *refuse, struct txn__own *ret_own);
 
-/* An outcome alone: of a local transaction together with its part, or of one that aborted undecided. */
+/* An outcome alone: for a local transaction together with its part, or for one that aborted undecided. */
 void txn__own_outcome(const struct txn__gid *gid, enum txn__outcome outcome, struct txn__own *ret_own);
 
 /* registration: the version that was read. */

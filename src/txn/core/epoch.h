@@ -1,13 +1,13 @@
 /*
- * Raising the epoch, one stored step at a time. What is to be done follows from what the stores say, so
- * whoever comes after a crash goes on at the same place.
+ * Raising the epoch, one stored step at a time. The next step follows from the stores, so after a crash any
+ * process continues at the same point.
  *
  *    every store OPEN, e ──► close them one by one ──► every store CLOSING, e ──► settle all promises
  *        ──► open them one by one at e + 1 ──► every store OPEN, e + 1
  *
- * A store that is already OPEN at e + 1 while others are CLOSING at e shows that everything was settled:
- * nobody opens before that, and a closing store takes no new promises. So there is no step back, and none is
- * done twice with a different effect.
+ * A store that is already OPEN at e + 1 while others are CLOSING at e shows that everything was settled: no
+ * store opens before that, and a closing store accepts no new promises. So there is no step back, and
+ * repeating a step has no other effect.
  */
 #ifndef TS_TXN_CORE_EPOCH_H
 #define TS_TXN_CORE_EPOCH_H
@@ -26,7 +26,7 @@ enum txn__epoch_step_kind {
     TXN__EPOCH_SETTLE, /* everything */
     TXN__EPOCH_OPEN,   /* store `place`, at `epoch` */
     TXN__EPOCH_DONE,   /* all are open at `epoch` */
-    TXN__EPOCH_MIXED,  /* the stores cannot have come from one cluster that was raised by these steps */
+    TXN__EPOCH_MIXED,  /* the stores are in no state that these steps can leave */
 };
 
 struct txn__epoch_step {
@@ -35,13 +35,13 @@ struct txn__epoch_step {
     uint64_t epoch;
 };
 
-/* How far this raise has come, beside what the stores say. {0} at its start. */
+/* The progress of this raise, beyond what the stores say. {0} at its start. */
 struct txn__epoch_raise {
-    uint64_t target; /* 0: not known yet */
+    uint64_t target; /* 0: unknown yet */
     bool settled;    /* set by the caller after a SETTLE that left nothing */
 };
 
-/* The next step. The caller does it, updates `stores`, and asks again. */
+/* The next step. The caller carries it out, updates `stores`, and calls again. */
 struct txn__epoch_step txn__epoch_next(struct txn__epoch_raise *raise, const struct txn__epoch_store *stores,
                                        size_t count);
 

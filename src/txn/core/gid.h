@@ -3,13 +3,13 @@
  *
  * The cluster and the coordinator's uuid are 32 lower-case hexadecimal digits, the sequence and the decider's
  * place are decimal without leading zeros. A name is never used twice: a coordinator's uuid is random, and it
- * never gives a sequence twice. The same text is the id that users see, the gid of every promise, and says by
- * itself which store to ask for the decision.
+ * never uses a sequence twice. The same text is the id that users see and the gid of every promise, and it
+ * names the store that has the decision.
  *
- * It also says whether its outcome is kept: the sequence of a recorded global transaction is odd, every other
- * is even. The commit of an odd one puts its outcome in the batch that checks the registration, so that who
- * finds that it can no longer be committed, and then no outcome, knows that it is aborted. A recorded local
- * transaction is even: its one write checks no registration, and may come late.
+ * It also shows whether the outcome is kept: the sequence of a recorded global transaction is odd, every
+ * other is even. The commit of an odd one puts its outcome into the batch that checks the registration. So a
+ * reader that finds that it can no longer commit, and then no outcome, knows that it is aborted. A recorded
+ * local transaction is even: its one write checks no registration, and may arrive late.
  */
 #ifndef TS_TXN_CORE_GID_H
 #define TS_TXN_CORE_GID_H
@@ -44,7 +44,7 @@ static inline bool txn__gid_is_recorded(const struct txn__gid *gid) {
 /* Returns the length without the terminator. */
 size_t txn__gid_format(const struct txn__gid *gid, char ret_text[static TS_TXN_ID_SIZE]);
 
-/* False, and *ret_gid untouched, for anything that txn__gid_format does not write. */
+/* Returns false, and leaves *ret_gid unchanged, for anything that txn__gid_format does not write. */
 bool txn__gid_parse(struct ts_bytes text, struct txn__gid *ret_gid);
 
 /* 32 digits and a terminator. */

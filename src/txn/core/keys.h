@@ -31,19 +31,18 @@ void txn__key_mark(const struct txn__uuid *uuid, struct txn__key *ret_key);
 void txn__key_decision(const struct txn__uuid *uuid, uint64_t sequence, struct txn__key *ret_key);
 void txn__key_outcome(const struct txn__uuid *uuid, uint64_t sequence, struct txn__key *ret_key);
 
-/* All registrations, or all decisions, of a store: from the first key of the kind up to and without the
- * second.
- */
+/* The range of all registrations, or of all decisions, of a store: from the first key, up to but without the
+ * second. */
 void txn__key_all_coordinators(struct txn__key *ret_from, struct txn__key *ret_to);
 void txn__key_all_decisions(struct txn__key *ret_from, struct txn__key *ret_to);
 
-/* The first key behind this one of the same kind, to go on a scan from: they all have the same length. */
+/* The first key after this one of the same kind, to continue a scan: they all have the same length. */
 void txn__key_behind(struct ts_bytes key, struct txn__key *ret_key);
 
 bool txn__key_is_coordinator(struct ts_bytes key, struct txn__uuid *ret_uuid);
 bool txn__key_is_decision(struct ts_bytes key, struct txn__uuid *ret_uuid, uint64_t *ret_sequence);
 
-/* Whether this layer keeps such keys: nobody else may write them. */
+/* Returns true for keys of this layer: nobody else may write them. */
 static inline bool txn__key_is_ours(struct ts_bytes key) {
     return key.len >= 2 && key.data[0] == TS_TXN_RESERVED_BYTE && key.data[1] == 'x';
 }

@@ -1,9 +1,10 @@
 /*
- * What a decider knows about one transaction: one READ of five keys, understood.
+ * What a decider knows about one transaction: one READ of five keys, decoded.
  *
  * The order of the keys matters, for stores whose READ is not one snapshot: the decision is read after the
- * registration and the mark. Who sees a fence mark, or a mark above the sequence, and then no decision, knows
- * that there never will be one; the other way round the decision could have come and been settled in between.
+ * registration and the mark. A reader that sees a fence mark, or a mark above the sequence, and then no
+ * decision, knows that there never will be one. In the opposite order, the decision could have been written
+ * and settled in between.
  */
 #ifndef TS_TXN_CORE_LOOK_H
 #define TS_TXN_CORE_LOOK_H
@@ -22,7 +23,7 @@ struct txn__look_keys {
 void txn__look_keys_init(struct txn__look_keys *keys, const struct txn__gid *gid);
 
 struct txn__look {
-    bool damaged; /* a value that cannot be read; nothing else counts */
+    bool damaged; /* a value cannot be decoded; ignore all other fields */
     struct txn__registration registration;
     uint64_t registration_version;
     uint64_t heartbeat_ms;
@@ -34,7 +35,7 @@ struct txn__look {
     uint64_t now_ms; /* the decider's clock */
 };
 
-/* Understands the rows of a READ of txn__look_keys and its time_ms. */
+/* Decodes the rows of a READ of txn__look_keys and its time_ms. */
 void txn__look_decode(const struct ts_rows *rows, uint64_t now_ms, struct txn__look *ret_look);
 
 #endif

@@ -1,21 +1,22 @@
 /*
- * The low-water marks of one coordinator: which of its sequences are not finished, by decider.
+ * The low-water marks of one coordinator: its unfinished sequences, by decider.
  *
  *    begin ──► OPEN ──┬──────────────────────────────── end ──► (gone)   never decided, refused, or aborted
  *                     ├─► PENDING ──all applied──► APPLIED            committed
- *                     └─► UNSETTLED ──settled───► PENDING or end      nobody knows yet
+ *                     └─► UNSETTLED ──settled───► PENDING or end      not known yet
  *
  *    APPLIED ──take──► SYNCING ──every participant synced──► (gone)
  *                         └─────one did not──► APPLIED
  *
- * The mark of a decider is the lowest sequence with that decider that is still here, or, when there is none,
- * the next sequence to be given. What is below it is finished: a decision to commit there is needed by
- * nobody, and a promise there can never commit.
+ * The mark of a decider is the lowest sequence with that decider that is still here, or, without one, the
+ * next sequence. Everything below it is finished: nobody needs a commit decision there, and a promise there
+ * can never commit.
  *
- * A commit leaves only after a SYNC of every participant that began after the last of them had applied it: an
- * applied promise that is not synced is a promise again after a crash, and asks for its decision.
+ * A commit leaves only after a SYNC of every participant that began after all of them had applied it: after a
+ * crash, an applied promise that was not synced is a promise again, and needs its decision.
  *
- * Entries are the caller's, one for each global transaction under way; not thread-safe: the driver locks.
+ * The caller owns the entries, one for each global transaction in progress. Not thread-safe: the driver
+ * locks.
  */
 #ifndef TS_TXN_CORE_MARKS_H
 #define TS_TXN_CORE_MARKS_H
@@ -26,7 +27,7 @@ enum txn__entry_state {
     TXN__ENTRY_IDLE,
     TXN__ENTRY_OPEN,
     TXN__ENTRY_PENDING,   /* committed; `places` have not applied it yet */
-    TXN__ENTRY_UNSETTLED, /* the decision was sent, and what became of it is not known */
+    TXN__ENTRY_UNSETTLED, /* the decision was sent, and its result is unknown */
     TXN__ENTRY_APPLIED,
     TXN__ENTRY_SYNCING,
 };
@@ -36,7 +37,7 @@ struct txn__entry {
     uint32_t decider; /* place */
     enum txn__entry_state state;
     struct txn__places participants; /* all but the decider */
-    struct txn__places places;       /* PENDING: of these, who has yet to apply it */
+    struct txn__places places;       /* PENDING: participants that have not applied it yet */
     bool record;                     /* the outcome is kept */
     struct txn__entry *next, *previous;
 };
@@ -48,38 +49,38 @@ struct txn__mark_list {
 struct txn__marks {
     uint64_t next_sequence;          /* from 1 */
     uint64_t open_count;             /* entries of any state */
-    struct txn__mark_list *deciders; /* one for each place; the caller's memory, zeroed */
+    struct txn__mark_list *deciders; /* one for each place; zeroed memory of the caller */
     uint32_t place_count;
 };
 
 void txn__marks_init(struct txn__marks *marks, struct txn__mark_list *deciders, uint32_t place_count);
 
-/* The next sequence, odd for a global transaction that is recorded and even for every other (gid.h). A local
- * one needs no mark. */
+/* The next sequence: odd for a recorded global transaction, even for every other (gid.h). A local one needs
+ * no mark. */
 uint64_t txn__marks_next_sequence(struct txn__marks *marks, bool recorded_global);
 
-/* A global transaction begins: gives it its sequence. The entry's decider is chosen by then. */
+/* A global transaction begins with this sequence. The entry's decider is already chosen. */
 void txn__marks_begin(struct txn__marks *marks, struct txn__entry *entry, uint64_t sequence,
                       uint32_t decider);
 
-/* It can never commit: gone. Also for entries that are taken out for other reasons. */
+/* Removes an entry that can never commit. Also for entries that are removed for other reasons. */
 void txn__marks_end(struct txn__marks *marks, struct txn__entry *entry);
 
-/* It is committed; `pending` are the participants that have not applied it. */
+/* It is committed; `pending` are the participants that have not applied it yet. */
 void txn__marks_committed(struct txn__marks *marks, struct txn__entry *entry,
                           const struct txn__places *pending);
 
 /* One of the pending has applied it. */
 void txn__marks_applied(struct txn__entry *entry, uint32_t place);
 
-/* Nobody knows. */
+/* Its result is unknown. */
 void txn__marks_unsettled(struct txn__entry *entry);
 
-/* Every APPLIED entry becomes SYNCING; the places to sync. */
+/* Every APPLIED entry becomes SYNCING; returns the places to sync. */
 void txn__marks_take_applied(struct txn__marks *marks, struct txn__places *ret_places);
 
-/* After those syncs: SYNCING entries whose participants all synced leave, into the list *ret_gone linked by
- * `next`; the others are APPLIED again. */
+/* After those syncs: SYNCING entries whose participants have all synced leave, into the list *ret_gone linked
+ * by `next`; the others are APPLIED again. */
 void txn__marks_synced(struct txn__marks *marks, const struct txn__places *synced,
                        struct txn__entry **ret_gone);
 

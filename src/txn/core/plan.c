@@ -4,7 +4,7 @@
 
 #include <string.h>
 
-/* Where the part of a place is, or where it would have to be. */
+/* The position of a place's part, or where it would be inserted. */
 static size_t position(const struct txn__plan *plan, uint32_t place) {
     size_t low = 0;
     size_t high = plan->part_count;
@@ -50,5 +50,5 @@ void txn__plan_init(struct txn__plan *plan, const uint32_t *places, size_t count
 
 size_t txn__plan_decider(const struct txn__plan *plan) {
     ts_assert(plan->part_count > 0);
-    return 0; /* they are in order */
+    return 0; /* they are sorted */
 }

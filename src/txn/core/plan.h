@@ -1,6 +1,6 @@
 /*
- * Classification: which stores a list of operations touches, and so whether it is local or global. A pure
- * function of the places of the operations.
+ * Classification: which stores a list of operations touches, and whether it is therefore local or global. A
+ * pure function of the places of the operations.
  */
 #ifndef TS_TXN_CORE_PLAN_H
 #define TS_TXN_CORE_PLAN_H
@@ -27,10 +27,10 @@ static inline bool txn__plan_is_global(const struct txn__plan *plan) {
     return plan->part_count > 1;
 }
 
-/* places[i] is where operation i goes, below TS_TXN_PLACES_MAX, or TXN__EVERYWHERE. */
+/* places[i] is the place of operation i, below TS_TXN_PLACES_MAX, or TXN__EVERYWHERE. */
 void txn__plan_init(struct txn__plan *plan, const uint32_t *places, size_t count);
 
-/* The same for operations that all go to one place. */
+/* The same for operations of one place. */
 static inline void txn__plan_one(struct txn__plan *plan, uint32_t place, size_t count) {
     plan->parts[0] = (struct txn__plan_part){.place = place, .count = count};
     plan->part_count = 1;
@@ -38,9 +38,9 @@ static inline void txn__plan_one(struct txn__plan *plan, uint32_t place, size_t 
 }
 
 /*
- * Which part decides: the one on the lowest place. Every transaction of two stores then takes its locks in
- * the same order of stores, the decider's last, so that no two of them wait for one another; and the first
- * store, where counters that everybody bumps are kept, holds its locks for one write only.
+ * The part that decides: the one on the lowest place. All transactions of two stores then take their locks in
+ * the same order of stores, the decider's last, so that no two of them wait for one another. And the first
+ * store, which has the counters that everybody increments, holds its locks for one write only.
  */
 size_t txn__plan_decider(const struct txn__plan *plan);
 

@@ -1,9 +1,8 @@
 /*
- * The values that this layer keeps in stores. docs/formats/txn.md has the same layouts with an example of
- * each.
+ * The values that this layer keeps in stores. docs/formats/txn.md has the same layouts.
  *
- * Every record: format (1 byte, 1), kind (1 byte), its fields, and the XXH64 of all before it (8 bytes).
- * Numbers are little-endian.
+ * Every record: format (1 byte, 1), kind (1 byte), its fields, and the XXH64 of everything before it (8
+ * bytes). Numbers are little-endian.
  *
  *   registration 'R'   total timeout in ms (8)
  *   fence mark   'F'   store's time in ms when it was fenced (8)
@@ -64,7 +63,7 @@ static inline bool txn__places_are_empty(const struct txn__places *places) {
     return any == 0;
 }
 
-/* What stands at a coordinator's key. */
+/* The content of a coordinator's key. */
 enum txn__registration_state { TXN__NOT_REGISTERED, TXN__REGISTERED, TXN__FENCED };
 
 struct txn__registration {
@@ -77,7 +76,7 @@ enum txn__decision { TXN__DECISION_NONE, TXN__DECISION_COMMIT, TXN__DECISION_ABO
 
 enum txn__outcome { TXN__OUTCOME_NONE, TXN__OUTCOME_COMMITTED, TXN__OUTCOME_ABORTED };
 
-/* Each returns the length. The buffers have TXN__RECORD_SMALL_MAX bytes, a commit TXN__DECISION_MAX. */
+/* Each returns the length. The buffers have TXN__RECORD_SMALL_MAX bytes; a commit needs TXN__DECISION_MAX. */
 size_t txn__registration_encode(uint64_t total_timeout_ms, uint8_t *ret_record);
 size_t txn__fence_mark_encode(uint64_t now_ms, uint8_t *ret_record);
 size_t txn__heartbeat_encode(uint64_t now_ms, uint8_t *ret_record);
@@ -86,7 +85,8 @@ size_t txn__commit_encode(const struct txn__places *participants, uint8_t *ret_r
 size_t txn__abort_encode(uint8_t *ret_record);
 size_t txn__outcome_encode(enum txn__outcome outcome, uint8_t *ret_record);
 
-/* False for anything but what was encoded: the store is damaged, or a newer version has written it. */
+/* Returns false for anything but an encoded record: the store is damaged, or a newer version has written
+ * it. */
 bool txn__registration_decode(struct ts_bytes record, struct txn__registration *ret_registration);
 bool txn__heartbeat_decode(struct ts_bytes record, uint64_t *ret_time_ms);
 bool txn__mark_decode(struct ts_bytes record, uint64_t *ret_sequence);

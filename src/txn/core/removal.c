@@ -51,7 +51,7 @@ enum txn__sweep_wish txn__sweep_wish(const struct txn__look *look, const struct 
     return options->fence_all || txn__is_dead(look) ? TXN__SWEEP_FENCE : TXN__SWEEP_LEAVE;
 }
 
-/* False for a row that cannot be understood. */
+/* Returns false for a row that cannot be decoded. */
 static bool read_row(const struct ts_row *row, struct txn__gid *gid, enum txn__decision *ret_decision,
                      struct txn__places *ret_participants) {
     return txn__key_is_decision(row->key, &gid->coordinator, &gid->sequence) &&

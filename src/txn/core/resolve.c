@@ -2,8 +2,8 @@
 
 #include "base/assert.h"
 
-/* Each look that a failed check asks for means that somebody else made progress; a resolver that is always
- * too late leaves the promise to the next pass. */
+/* A failed check leads to another look, and means that another process made progress. A resolver that is
+ * always too late leaves the promise to the next pass. */
 enum { LOOKS_MAX = 8 };
 
 static void done(struct txn__resolve *resolve, enum txn__verdict verdict) {
@@ -86,7 +86,7 @@ static void looked(struct txn__resolve *resolve, enum ts_store_result result, co
     }
 }
 
-/* A store that did not answer: the fence or the decision may stand or not, and the next pass will see. */
+/* A store did not answer: the fence or the decision may be there or not, and the next pass will see. */
 static void wrote(struct txn__resolve *resolve, enum ts_store_result result) {
     if (result == TS_STORE_CHECK_FAILED) {
         look_again(resolve);

@@ -1,5 +1,5 @@
 /*
- * What becomes of one promise, as a resolver in any process sees it. Replies go in, wishes come out, one at a
+ * The fate of one promise, as a resolver in any process sees it. Replies go in, wishes come out, one at a
  * time.
  *
  *    LOOKING ──commit────────────────────────────────────► COMMITTING ──► DONE committed
@@ -9,11 +9,10 @@
  *       │ ├────coordinator dead, or to be fenced─► FENCING ──► LOOKING again
  *       │ └────old─► REFUSING ──ok──► ABORTING
  *       ▲               │
- *       └──check failed─┘  (the next look tells why)
+ *       └──check failed─┘  (the next look shows why)
  *
- * "Not registered" and "below the mark" can only be said of a decision that was read after the registration
- * and the mark (look.h), and after fencing the decision is read again: it may have come just before the
- * fence.
+ * "Not registered" and "below mark" only count if the decision was read after the registration and the mark
+ * (look.h). After fencing the decision is read again: it may have been written just before the fence.
  */
 #ifndef TS_TXN_CORE_RESOLVE_H
 #define TS_TXN_CORE_RESOLVE_H
@@ -25,7 +24,7 @@
 
 enum {
     TXN__HEARTBEAT_MS = 2000, /* how often a coordinator beats */
-    TXN__DEAD_MS = 8000,      /* without a beat for longer, by the decider's clock, it is dead */
+    TXN__DEAD_MS = 8000,      /* without a heartbeat for longer, by the decider's clock, it is dead */
 };
 
 enum txn__verdict {
@@ -49,19 +48,19 @@ struct txn__resolve {
     struct txn__gid gid;
     uint32_t place;  /* of the promise */
     uint64_t age_ms; /* by that store's clock */
-    bool fence_all;  /* recover: whoever it is, it is fenced */
+    bool fence_all;  /* recover: fence every coordinator */
     struct txn__taken taken;
 
     enum txn__resolve_state state;
     enum txn__wish wish; /* LOOK, FENCE and REFUSE go to the decider, COMMIT and ABORT to `place` */
     enum txn__verdict verdict;
-    bool fenced; /* this resolver did it */
+    bool fenced; /* by this resolver */
     uint32_t looks;
     struct txn__look look; /* the last one: what FENCE and REFUSE check */
 };
 
-/* Begins with a promise as PREPARED lists it. A name that is not of this cluster, or whose decider is no
- * place of it, is DONE at once. */
+/* Begins with a promise from the list of PREPARED. If its name is not of this cluster, or the decider is not
+ * one of its places, it is DONE at once. */
 struct txn__promise {
     struct ts_bytes name;
     uint32_t place;
@@ -84,7 +83,7 @@ static inline bool txn__resolve_is_done(const struct txn__resolve *resolve) {
     return resolve->state == TXN__RESOLVE_DONE;
 }
 
-/* Whether its coordinator is dead by the decider's clock. Not for one that is not registered. */
+/* Whether its coordinator is dead by the decider's clock. Only for registered ones. */
 bool txn__is_dead(const struct txn__look *look);
 
 #endif

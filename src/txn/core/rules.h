@@ -1,6 +1,6 @@
 /*
- * Rules of the protocol that tests may take away, one by one, to show that each is needed: the same history
- * that holds with a rule breaks without it. Only in test builds; elsewhere a rule is a constant and costs
+ * Rules of the protocol that tests may disable, one by one, to show that each is needed: a history that is
+ * correct with the rule breaks without it. Only in test builds; elsewhere a rule is a constant and costs
  * nothing.
  */
 #ifndef TS_TXN_CORE_RULES_H
@@ -30,7 +30,7 @@
 enum txn__rule { TXN__RULES(TXN__RULE_ENUM) TXN__RULE_COUNT };
 #undef TXN__RULE_ENUM
 
-/* A set of rules that are taken away; {0} is the protocol as designed. */
+/* A set of disabled rules; {0} is the protocol as designed. */
 struct txn__taken {
     uint32_t rules;
 };

@@ -27,7 +27,7 @@ enum ts_call_kind txn__wish_call(enum txn__wish wish) {
 
 bool txn__nothing_happened(enum ts_store_result result) {
     const enum ts_store_fault fault = ts_store_result_meaning(result)->fault;
-    /* A promise that exists may be this very one: then the first reply was lost. */
+    /* An existing promise may be this very one, if the first reply was lost. */
     return fault != TS_STORE_FAULT_NONE && fault != TS_STORE_FAULT_UNKNOWN &&
            result != TS_STORE_PROMISE_EXISTS;
 }
@@ -112,7 +112,7 @@ static bool is_local(const struct txn__run *run) {
     return run->count == 1;
 }
 
-/* Keeps the first failure, which is the one that the caller is told. */
+/* Keeps the first failure, which the caller sees. */
 static void blame(struct txn__run *run, enum txn__why why, size_t member,
                   const struct ts_store_error *error) {
     if (run->why != TXN__WHY_NONE)
@@ -133,7 +133,7 @@ static bool any_wish(const struct txn__run *run) {
     return false;
 }
 
-/* COMMITTING and ABORTING end when every call has been answered, however. */
+/* COMMITTING and ABORTING end when every call has an answer, whatever it is. */
 static void finish_when_quiet(struct txn__run *run) {
     if (run->flying != 0 || any_wish(run))
         return;
@@ -167,7 +167,7 @@ static void enter_committing(struct txn__run *run) {
     finish_when_quiet(run);
 }
 
-/* A prepare that is still under way is not waited for here: its reply, when it comes, asks for its abort. */
+/* Does not wait for a prepare in progress: its reply leads to its abort. */
 static void enter_aborting(struct txn__run *run) {
     run->state = TXN__RUN_ABORTING;
     run->outcome = TS_TXN_ABORTED;
@@ -231,7 +231,7 @@ static void prepare_replied(struct txn__run *run, size_t index, const struct ts_
     run->members[run->decider].wish = TXN__WISH_DECIDE;
 }
 
-/* A check of the decider's batch failed: the caller's own, or one of the protocol's? */
+/* Whether the failed check of the decider's batch is the caller's own, not the protocol's. */
 static bool failed_own_check(const struct txn__run *run, const struct ts_store_error *error) {
     return error->result == TS_STORE_CHECK_FAILED &&
            (error->op == SIZE_MAX || error->op >= run->own_ops_from);
@@ -242,7 +242,7 @@ static void decide_replied(struct txn__run *run, const struct ts_store_error *er
         run->recorded = true;
         enter_committing(run);
     } else if (failed_own_check(run, error)) {
-        /* Fenced, or a resolver was faster: the decider knows. */
+        /* Fenced, or a resolver was faster: the decider has the answer. */
         look_again(run, false);
     } else if (txn__nothing_happened(error->result)) {
         blame(run, TXN__WHY_STORE, run->decider, error);
@@ -323,7 +323,7 @@ static void apply_replied(struct txn__run *run, const struct ts_store_error *err
     }
 }
 
-/* A commit or an abort that did not arrive is left to the resolver: the decision is the same for ever. */
+/* The resolver handles a commit or an abort that did not arrive: the decision never changes. */
 static void finish_replied(struct txn__run *run, size_t index, const struct ts_store_error *error) {
     if (error->result == TS_STORE_OK || error->result == TS_STORE_NO_SUCH_PROMISE)
         run->members[index].promised = false;

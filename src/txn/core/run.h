@@ -17,15 +17,15 @@
  *    DECIDING, LOOKING ──fenced──► DONE unknown
  *    LOOKING, REFUSING ──txn__run_give_up──► DONE unknown
  *
- * What holds:
- *   PREPARING   no decision was sent; giving up is aborting; in order: those that were asked have the highest places
+ * Invariants:
+ *   PREPARING   no decision was sent; giving up means aborting; in order: the members that were asked have the highest places
  *   DECIDING    every other participant has promised; the decision was sent, once
- *   LOOKING     the decision may have arrived, or may still be on its way
+ *   LOOKING     the decision may have arrived, or may still arrive
  *   REFUSING    an abort decision was sent, under checks that only one of the two can pass
- *   COMMITTING  the decision to commit is durable: nothing aborts any more
- *   ABORTING    the decision to commit was never sent, was refused, or is shut out by an abort decision
+ *   COMMITTING  the commit decision is durable: nothing can abort it
+ *   ABORTING    the commit decision was never sent, was refused, or is excluded by an abort decision
  *
- * A participant has at most one call under way. The driver sends what txn__run_next gives it, and reports
+ * A participant has at most one call in progress. The driver sends what txn__run_next gives it, and reports
  * every reply with txn__run_reply; when neither a wish nor a call is left, the state is DONE.
  */
 #ifndef TS_TXN_CORE_RUN_H
@@ -66,17 +66,17 @@ struct txn__member {
     enum txn__wish wish;   /* to be sent */
     enum txn__wish flying; /* sent, no reply yet */
     bool asked;            /* a prepare was sent */
-    bool promised;         /* it has, or may have, a promise that is not finished */
+    bool promised;         /* it has, or may have, an unfinished promise */
 };
 
 /* Why it did not commit. */
 enum txn__why {
     TXN__WHY_NONE,
     TXN__WHY_STORE,    /* run->reason */
-    TXN__WHY_RESOLVER, /* somebody else decided to abort */
-    TXN__WHY_LOST,     /* the decision was lost on its way, and shut out */
+    TXN__WHY_RESOLVER, /* another process decided to abort */
+    TXN__WHY_LOST,     /* the decision was lost, and an abort decision excludes it */
     TXN__WHY_FENCED,
-    TXN__WHY_GIVEN_UP, /* the driver's time was over */
+    TXN__WHY_GIVEN_UP, /* the driver's time ran out */
 };
 
 struct txn__run_options {
@@ -92,39 +92,39 @@ struct txn__run {
     struct txn__member *members; /* the caller's; the decider is one of them */
     size_t count;
     size_t decider; /* index */
-    size_t flying;  /* calls under way */
-    bool pause;     /* the driver should wait a little before the next wish: a store did not answer */
+    size_t flying;  /* calls in progress */
+    bool pause;     /* a store did not answer: wait a little before the next wish */
     bool given_up;
 
     enum ts_txn_outcome outcome; /* DONE; before, what it will be in ABORTING and COMMITTING */
     enum txn__why why;
     enum ts_store_result reason; /* the first failure */
-    size_t failed_member;        /* whose it was */
-    size_t failed_op;            /* in that member's batch as it was sent, or SIZE_MAX */
+    size_t failed_member;        /* the member of that failure */
+    size_t failed_op;            /* in that member's batch as sent, or SIZE_MAX */
     size_t own_ops_from;         /* the decider's batch: operations from here on are the protocol's own */
-    bool recorded;               /* the outcome stands in the store, or need not */
+    bool recorded;               /* the outcome is stored, or is not needed */
 };
 
-/* members: at least one, with their places set and all else zero. own_ops_from: how many operations the
- * decider's part has. */
+/* members: at least one, with the places set and the rest zero. own_ops_from: the number of operations in the
+ * decider's part. */
 void txn__run_init(struct txn__run *run, struct txn__member *members, size_t count, size_t decider,
                    const struct txn__run_options *options);
 
-/* The same for a transaction whose decision was sent by an attempt that ended unknown: finds out what became
- * of it. Members count as promised. */
+/* The same for a transaction whose earlier attempt sent the decision and ended unknown: finds out the result.
+ * Members count as promised. */
 void txn__run_init_settle(struct txn__run *run, struct txn__member *members, size_t count, size_t decider,
                           const struct txn__run_options *options);
 
-/* Takes the next wish: the index of the member it is for, or SIZE_MAX when there is none now. The wish counts
+/* Takes the next wish: returns the index of its member, or SIZE_MAX when there is none now. The wish counts
  * as sent. */
 size_t txn__run_next(struct txn__run *run, enum txn__wish *ret_wish);
 
-/* The reply to what was sent to a member. look only for LOOK that was OK. */
+/* The reply to a member's call. look only for a LOOK that was OK. */
 void txn__run_reply(struct txn__run *run, size_t member, const struct ts_store_error *error,
                     const struct txn__look *look);
 
-/* The time is over. In PREPARING it aborts; from DECIDING on it means that no new search for the truth
- * begins. Calls that are under way still report. */
+/* The time is over. In PREPARING it aborts; from DECIDING on it does not begin another attempt to find out
+ * the result. Calls in progress still report. */
 void txn__run_give_up(struct txn__run *run);
 
 static inline bool txn__run_is_done(const struct txn__run *run) {
@@ -134,10 +134,10 @@ static inline bool txn__run_is_done(const struct txn__run *run) {
 /* After the commit point, or done. */
 bool txn__run_is_decided(const struct txn__run *run);
 
-/* What kind of call a wish is. */
+/* The kind of call for a wish. */
 enum ts_call_kind txn__wish_call(enum txn__wish wish);
 
-/* Whether this result says for sure that the store did nothing, and never will for that call. */
+/* Returns true if this result means that the store did nothing, and never will for that call. */
 bool txn__nothing_happened(enum ts_store_result result);
 
 #endif

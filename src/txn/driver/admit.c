@@ -1,5 +1,5 @@
 /*
- * What a transaction passes before its first attempt: standbys that keep up, the breaker, admission.
+ * What a transaction passes before its first attempt: the limit of lag, the breakers, admission.
  */
 #include "driver.h"
 
@@ -15,7 +15,7 @@ static void set_text(char *ret_text, size_t size, const char *text) {
     snprintf(ret_text, size, "%s", text);
 }
 
-/* Wakes those whom admission has let in or turned away. The lock is held. */
+/* Wakes the waiters that admission has admitted or refused. The caller holds the lock. */
 void txn__wake_settled(struct ts_coordinator *coordinator) {
     struct ts_admission_waiter *waiter;
     while ((waiter = ts_admission_take_settled(&coordinator->admission)) != NULL) {
@@ -25,7 +25,7 @@ void txn__wake_settled(struct ts_coordinator *coordinator) {
     }
 }
 
-/* The detector wants a waiting one aborted: it leaves the queue. The lock is held. */
+/* The detector wants a waiter aborted: it leaves the queue. The caller holds the lock. */
 static void leave_when_stalled(struct ts_coordinator *coordinator, struct txn__session *session,
                                uint64_t now_us) {
     txn__find_deadlocks(coordinator, now_us);
@@ -35,8 +35,8 @@ static void leave_when_stalled(struct ts_coordinator *coordinator, struct txn__s
     }
 }
 
-/* Waits in the queue, where the detector sees it as it sees every other wait. IDLE when the detector ended it. The
- * lock is held. */
+/* Waits in the queue, where the detector sees it like every other wait. Returns IDLE when the detector ended
+ * the wait. The caller holds the lock. */
 static enum ts_waiter_state queue_up(struct ts_coordinator *coordinator, struct txn__session *session,
                                      uint64_t now_us) {
     struct ts_admission_waiter *waiter = &session->wait.waiter;
@@ -68,7 +68,8 @@ static enum ts_waiter_state queue_up(struct ts_coordinator *coordinator, struct 
     return waiter->state;
 }
 
-/* Where standbys count: false, with the cause, when one of a store of the transaction is too far behind. */
+/* If lag is limited: returns false, with the cause, when a standby of one of the transaction's stores is too
+ * far behind. */
 bool txn__standbys_keep_up(struct ts_coordinator *coordinator, struct txn__session *session) {
     const struct ts_replication_config *config = &coordinator->config.replication;
     if (!ts_lag_is_limited(config))
@@ -89,10 +90,10 @@ bool txn__standbys_keep_up(struct ts_coordinator *coordinator, struct txn__sessi
     return false;
 }
 
-/* Each store has a breaker, so that one that is ill keeps nobody from the others. False, with the cause, when that of a store
- * of the transaction is open. */
+/* Each store has a breaker, so that a failing store does not block the others. Returns false, with the cause,
+ * when the breaker of one of the transaction's stores is open. */
 bool txn__pass_breakers(struct ts_coordinator *coordinator, struct txn__session *session) {
-    uint64_t now_us = session->timing.begun_us; /* nothing was waited for since */
+    uint64_t now_us = session->timing.begun_us; /* it has not waited since */
     size_t passed = 0;
     const size_t count = session->request.plan.part_count;
     pthread_mutex_lock(&coordinator->lock);
@@ -113,7 +114,7 @@ bool txn__pass_breakers(struct ts_coordinator *coordinator, struct txn__session 
     return false;
 }
 
-/* False, with the cause, when it is turned away. */
+/* Returns false, with the cause, when it is refused. */
 bool txn__admit(struct ts_coordinator *coordinator, struct txn__session *session) {
     uint64_t now_us = txn__now_us();
     pthread_mutex_lock(&coordinator->lock);

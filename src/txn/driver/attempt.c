@@ -1,6 +1,6 @@
 /*
  * One attempt: turns the wishes of txn__run into calls, waits for them within their timeouts, and reports
- * what came of each.
+ * their results.
  */
 #include "driver.h"
 #include "txn/driver/failpoint.h"
@@ -11,8 +11,8 @@
 #include <time.h>
 
 enum {
-    PAUSE_US = 10000,    /* before asking again a store that did not answer */
-    GIVE_WAY_US = 20000, /* for a lock, by an attempt that could wait in a circle */
+    PAUSE_US = 10000,    /* before it asks a store again that did not answer */
+    GIVE_WAY_US = 20000, /* wait for a lock, by an attempt that may be part of a cycle */
 };
 
 uint64_t txn__now_us(void) {
@@ -44,8 +44,7 @@ static enum ts_timeout_phase phase_of(enum txn__wish wish) {
     return TS_TIMEOUT_SHARD_RPC;
 }
 
-/* Cleaning up after a failure gets its own time even when the transaction's is over: locks should not stay.
- */
+/* Cleanup after a failure gets its own time even when the transaction's is over: locks should not remain. */
 static bool is_cleaning_up(enum txn__wish wish) {
     return phase_of(wish) == TS_TIMEOUT_SHARD_RPC || wish == TXN__WISH_REFUSE;
 }
@@ -152,7 +151,7 @@ static void failpoint_after(enum txn__wish wish, enum ts_store_result result) {
         (void)txn__failpoint(TXN__FAILPOINT_AFTER_COMMIT);
 }
 
-/* A call that ended in vain: the phase that was over, or NONE. */
+/* For a failed call: the phase that was over, or NONE. */
 static enum ts_timeout_phase phase_over(const struct ts_coordinator *coordinator,
                                         const struct txn__session *session, size_t member) {
     enum ts_store_result result = session->attempt.calls[member].error.result;
@@ -162,8 +161,8 @@ static enum ts_timeout_phase phase_over(const struct ts_coordinator *coordinator
     return ts_timeout_over(&coordinator->config.timeouts, &watch, txn__now_us());
 }
 
-/* The first failure of the transaction proper is what its caller is told. A commit that did not come in time is none,
- * but its caller is told why it is pending. */
+/* The caller sees the first failure of the transaction itself. A late commit is not a failure, but its caller
+ * sees why it is pending. */
 static void keep_cause(const struct ts_coordinator *coordinator, struct txn__session *session, size_t member,
                        enum txn__wish wish) {
     const struct ts_call *call = &session->attempt.calls[member];
@@ -184,8 +183,8 @@ static void keep_cause(const struct ts_coordinator *coordinator, struct txn__ses
            sizeof session->attempt.text);
 }
 
-/* The time since the last change of state goes to the phase that has ended; what was waited for locks, to
- * that. */
+/* Adds the time since the last change of state to the phase that has ended, and waits for locks to their own
+ * phase. */
 static void keep_time(struct txn__timing *timing, uint32_t decider, enum txn__run_state before,
                       uint64_t now_us) {
     uint64_t took = now_us - timing->phase_begun_us;
@@ -282,7 +281,7 @@ static struct ts_wait_reason reason_of(const struct txn__session *session) {
     return (struct ts_wait_reason){TS_WAIT_COMMIT_BARRIER, 0};
 }
 
-/* The detector wants it aborted: its calls end now, and what each of them then says decides the rest. */
+/* The detector wants it aborted: ends its calls now; their results decide the rest. */
 static void cancel_all(struct txn__session *session) {
     session->wait.deadlocked = true;
     for (size_t i = 0; i < session->attempt.run.count; i++) {
@@ -329,8 +328,8 @@ static void stop_waiting(struct ts_coordinator *coordinator, struct txn__session
     pthread_mutex_unlock(&coordinator->lock);
 }
 
-/* Reports what is done. False when nothing was. Calls that were only just started are not asked: a server has not
- * answered yet. */
+/* Reports finished calls. Returns false when there were none. Skips calls that were just started: a server
+ * cannot have answered yet. */
 static bool collect(struct ts_coordinator *coordinator, struct txn__session *session, bool just_started) {
     bool any = false;
     for (size_t i = 0; i < session->attempt.run.count; i++) {
@@ -344,7 +343,7 @@ static bool collect(struct ts_coordinator *coordinator, struct txn__session *ses
     return any;
 }
 
-/* A store did not answer: not too fast, and not for ever. */
+/* A store did not answer: waits before the next try, and not for ever. */
 static void pause_or_give_up(const struct ts_coordinator *coordinator, struct txn__session *session) {
     uint64_t end_us = session->timing.begun_us + coordinator->config.timeouts.total_us;
     if (txn__now_us() + PAUSE_US >= end_us) {

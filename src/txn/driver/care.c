@@ -1,6 +1,6 @@
 /*
- * What a coordinator looks after in the background, in one thread: commits that are pending, decisions whose
- * fate is not known, marks and the decisions below them, retired incarnations; and it is a resolver.
+ * The background work of a coordinator, in one thread: pending commits, unsettled decisions, marks and the
+ * decisions below them, retired incarnations; it is also a resolver.
  */
 #include "driver.h"
 #include "settle.h"
@@ -13,12 +13,12 @@
 enum {
     TICK_US = 500000,     /* marks move this often */
     RESOLVE_US = 2000000, /* a pass over the promises */
-    NUDGED_US = 100000,   /* the soonest that a blocked batch asks for another pass */
+    NUDGED_US = 100000,   /* a blocked batch asks for another pass after this time at the earliest */
     SWEEP_US = 10000000,  /* a pass over the coordinators */
     PAGE = 1000,          /* decisions that one batch removes */
 };
 
-/* All that a tick shares: one settle for its timeouts and for knowing which stores do not answer. */
+/* Shared by all steps of a tick: one settle for its timeouts and for the stores that do not answer. */
 struct tick {
     struct ts_coordinator *coordinator;
     struct txn__incarnation *incarnation;
@@ -31,7 +31,7 @@ static void gid_of(const struct tick *tick, const struct txn__entry *entry, stru
     memcpy(ret_gid->cluster, tick->coordinator->cluster_id, sizeof ret_gid->cluster);
 }
 
-/* Only this thread takes entries of these states out of the list, so `after` stays in it. */
+/* Only this thread removes entries of these states, so `after` stays in the list. */
 static struct txn__entry *find(const struct tick *tick, uint32_t decider, enum txn__entry_state state,
                                const struct txn__entry *after) {
     pthread_mutex_lock(&tick->coordinator->lock);
@@ -70,8 +70,8 @@ static void push_pending(struct tick *tick) {
     }
 }
 
-/* Asks the decider until it is known: the machine of the coordinator itself, begun where it had to give up.
- */
+/* Asks the decider until the result is known: the coordinator's own machine, started where it had to give
+ * up. */
 static void settle_entry(struct tick *tick, struct txn__entry *entry) {
     struct ts_coordinator *coordinator = tick->coordinator;
     if (txn__places_have(&tick->settle.sick, entry->decider))
@@ -133,7 +133,7 @@ static void settle_unsettled(struct tick *tick) {
     }
 }
 
-/* Syncs the participants of what was applied everywhere, and lets go of it. */
+/* Syncs the participants of everything that was applied everywhere, and removes the entries. */
 static void sync_applied(struct tick *tick) {
     struct ts_coordinator *coordinator = tick->coordinator;
     struct txn__places places;
@@ -157,8 +157,8 @@ static void sync_applied(struct tick *tick) {
     pthread_mutex_unlock(&coordinator->lock);
 }
 
-/* Moves the mark, and removes the commit decisions below it in the same batch, one page. Returns where it
- * stands, or 0 when that failed. */
+/* Moves the mark, and removes one page of the commit decisions below it in the same batch. Returns the new
+ * mark, or 0 on failure. */
 static uint64_t move_mark_once(struct tick *tick, uint32_t place, uint64_t moved, uint64_t low,
                                struct ts_rows *rows, struct ts_op *ops) {
     struct ts_coordinator *coordinator = tick->coordinator;
@@ -228,7 +228,7 @@ static void move_marks(struct tick *tick) {
     ts_rows_release(&rows);
 }
 
-/* What is still decided to abort under this uuid goes after its registration: nothing of it can arrive any
+/* Removes the remaining abort decisions of this uuid after its registration: no message of it can arrive any
  * more. */
 static void remove_aborts(struct tick *tick, uint32_t place) {
     struct txn__key from;
@@ -274,7 +274,7 @@ void txn__take_back(struct ts_coordinator *coordinator, struct txn__incarnation 
     }
 }
 
-/* Retired ones that have nothing under way any more. */
+/* Frees retired incarnations that have nothing in progress. */
 static void bury(struct ts_coordinator *coordinator) {
     for (;;) {
         pthread_mutex_lock(&coordinator->lock);
@@ -319,7 +319,7 @@ static void resolve(struct ts_coordinator *coordinator, bool sweep) {
         txn__settle_coordinators(&settle);
 }
 
-/* Sleeps until something is due; false when it is time to stop. */
+/* Sleeps until something is due; returns false when it is time to stop. */
 static bool wait_for_work(struct ts_coordinator *coordinator, uint64_t until_us, uint64_t resolved_us) {
     pthread_mutex_lock(&coordinator->lock);
     while (!coordinator->stopping) {

@@ -1,5 +1,5 @@
 /*
- * Opening and closing this process's end of the protocol, and what it has counted.
+ * Opening and closing this process's coordinator, and its counts.
  */
 #include "driver.h"
 
@@ -124,7 +124,7 @@ static enum ts_txn_error fail(struct ts_txn_error_detail *ret_detail, enum ts_tx
     return error;
 }
 
-/* Once before the first transaction. A store that does not answer is no reason not to open. */
+/* Once before the first transaction. A store that does not answer does not prevent opening. */
 static enum ts_txn_error ask_for_lag(struct ts_coordinator *coordinator,
                                      struct ts_txn_error_detail *ret_detail) {
     if (!ts_lag_is_limited(&coordinator->config.replication))
@@ -193,7 +193,7 @@ void ts_coordinator_close(struct ts_coordinator *coordinator) {
     free_coordinator(coordinator);
 }
 
-/* Of all the stores: the worst state, and all trips together. */
+/* Over all stores: the worst state, and the sum of trips. */
 static void view_breaker(struct ts_txn_view *view, const struct ts_breaker *breaker, uint64_t now_us) {
     enum ts_breaker_state state = ts_breaker_state_at(breaker, now_us);
     if (state == TS_BREAKER_OPEN || view->breaker_state == TS_BREAKER_CLOSED)

@@ -1,8 +1,8 @@
 /*
- * The driver's own structures: what waits, locks and calls stores on behalf of the machines.
+ * The structures of the driver, which waits, locks and calls stores on behalf of the machines.
  *
- * Locks, in this order: `registering`, then `lock`, then `metrics_lock`. None of them is held during a call
- * to a store but `registering`, whose calls are bounded by timeouts.shard_rpc.
+ * Locks, in this order: `registering`, then `lock`, then `metrics_lock`. Only `registering` is held during
+ * calls to stores, which timeouts.shard_rpc bounds.
  */
 #ifndef TS_TXN_DRIVER_DRIVER_H
 #define TS_TXN_DRIVER_DRIVER_H
@@ -28,18 +28,18 @@
 
 #include <pthread.h>
 
-/* A coordinator's standing on one store. */
+/* A coordinator's registration on one store. */
 struct txn__seat {
     bool registered;
     bool fenced;
-    bool dirty;            /* something with this decider has ended since its mark was moved */
+    bool dirty;            /* something with this decider has ended since the mark was moved */
     uint64_t registration; /* version */
-    uint64_t moved;        /* the mark as it was written */
+    uint64_t moved;        /* the stored mark */
 };
 
 /*
- * One uuid of this process. There is one current incarnation; one that was fenced somewhere is retired, stays
- * until all it had under way has ended, and is then taken back where it is still registered.
+ * One uuid of this process. There is one current incarnation. One that was fenced on a store is retired: it
+ * stays until all its transactions have ended, and is then deregistered where it is still registered.
  */
 struct txn__incarnation {
     struct txn__incarnation *next;
@@ -47,7 +47,7 @@ struct txn__incarnation {
     struct txn__marks marks;
     struct txn__mark_list *deciders;
     struct txn__seat *seats;
-    uint64_t users; /* sessions and threads that look at it */
+    uint64_t users; /* sessions and threads that use it */
     bool retired;
 };
 
@@ -57,11 +57,11 @@ struct txn__flight {
     uint64_t until_us;
 };
 
-/* What was asked for, and what the attempts at it have met so far. */
+/* The request, and what its attempts have met so far. */
 struct txn__request {
     const struct ts_op *ops; /* the caller's, or flat */
     size_t op_count;
-    struct ts_op *flat;  /* parts put together */
+    struct ts_op *flat;  /* the parts in one array */
     uint32_t *op_places; /* of ops */
     size_t capacity;     /* operations that flat and op_places have room for */
     struct txn__plan plan;
@@ -70,18 +70,18 @@ struct txn__request {
     bool record;
     bool degrade;
     uint32_t retries;
-    bool met_locks;      /* an attempt has, or there is only one: locks are taken in order */
-    bool only_conflicts; /* every attempt so far has */
+    bool met_locks;      /* an attempt has met one, or there is only one attempt: take locks in order */
+    bool only_conflicts; /* every attempt so far has met one */
 };
 
-/* One attempt: its name, its calls and what came of it. */
+/* One attempt: its name, its calls and their results. */
 struct txn__attempt {
-    struct ts_op *arranged; /* part by part, the decider's last, with room for the protocol's own */
+    struct ts_op *arranged; /* part by part, the decider's last, with room for the protocol's operations */
     uint32_t *origins;      /* of arranged: index in the request's ops */
     size_t arranged_capacity;
     uint32_t *part_of_place;
     size_t *part_from;      /* in arranged */
-    bool arranged_in_place; /* the one part is the request's ops themselves */
+    bool arranged_in_place; /* the only part is the request's ops themselves */
     struct txn__incarnation *incarnation;
     struct txn__entry *entry;
     struct txn__gid gid;
@@ -100,30 +100,30 @@ struct txn__attempt {
     char text[240];
 };
 
-/* Where the time goes, all attempts together unless it says otherwise. */
+/* Where the time goes, over all attempts unless a comment says otherwise. */
 struct txn__timing {
     uint64_t begun_us;
     uint64_t replied_us;         /* the last reply */
-    struct txn__flight *flights; /* of each member's call under way */
-    uint64_t *rpc_us;            /* of each member, its longest call of the last attempt */
-    uint64_t *lock_wait_us;      /* of each member, all its calls of the last attempt together */
+    struct txn__flight *flights; /* each member's call in progress */
+    uint64_t *rpc_us;            /* for each member: its longest call of the last attempt */
+    uint64_t *lock_wait_us;      /* for each member: all its calls of the last attempt together */
     uint64_t phase_begun_us;
-    uint64_t phase_lock_us; /* longest wait for locks of the phase */
+    uint64_t phase_lock_us; /* longest wait for locks in the phase */
     uint64_t stall_us;
     struct ts_latency latency;
 };
 
-/* What wakes it, and what the deadlock detector knows of it. */
+/* How it is woken, and its node in the deadlock detector. */
 struct txn__wait {
     pthread_cond_t wake;
     struct ts_admission_waiter waiter;
     struct ts_deadlock_node deadlock;
-    bool watched; /* the detector knows of it */
+    bool watched; /* the detector has its node */
     bool deadlocked;
     char deadlock_text[240];
 };
 
-/* What one running transaction needs, reused for the next. */
+/* The memory of one running transaction, reused for the next. */
 struct txn__session {
     struct txn__session *next; /* free ones, or all of them */
     struct txn__session *next_of_all;
@@ -152,12 +152,12 @@ struct ts_coordinator {
     struct ts_deadlock_detector detector;
     struct ts_conflict_tracker *conflicts; /* by place */
     struct ts_adaptive *adaptive;          /* by place */
-    uint64_t *lag_ms;                      /* by place: what the store said last */
-    uint64_t *in_order_until_us;           /* by place: locks are often met there */
+    uint64_t *lag_ms;                      /* by place: the store's last answer */
+    uint64_t *in_order_until_us;           /* by place: locks are often contended there */
     pthread_cond_t care_wake;
     pthread_cond_t heart_wake;
     bool nudged;   /* a batch was blocked by a promise */
-    bool pressing; /* something is pending or unsettled that was not before */
+    bool pressing; /* a transaction has become pending or unsettled */
     bool stopping;
 
     pthread_mutex_t metrics_lock;
@@ -173,61 +173,61 @@ uint64_t txn__now_us(void);
 /* sessions.c */
 struct txn__session *txn__session_new(struct ts_coordinator *coordinator);
 void txn__session_free(struct txn__session *session);
-/* Makes room for as many operations; false when there is no memory. */
+/* Makes room for that many operations; returns false when memory runs out. */
 bool txn__session_reserve(struct txn__session *session, size_t op_count);
-/* Lays the operations out part by part for this decider; false when there is no memory. */
+/* Arranges the operations part by part for this decider; returns false when memory runs out. */
 bool txn__session_arrange(struct txn__session *session, size_t decider);
 struct ts_batch txn__session_part(const struct txn__session *session, size_t part,
                                   const struct txn__own *own);
 
-/* Several prepares side by side: their locks are taken in no order, so that this attempt may be part of a circle. */
+/* Several parallel prepares take their locks in no order, so this attempt may be part of a cycle. */
 static inline bool txn__session_gives_way(const struct txn__session *session) {
     return session->request.plan.part_count > 2 && !session->attempt.run.options.in_order;
 }
 
-/* incarnation.c. The lock is held, except where it says otherwise. */
+/* incarnation.c. The caller holds the lock, unless a comment says otherwise. */
 struct txn__incarnation *txn__incarnation_new(uint32_t place_count);
 void txn__incarnation_free(struct txn__incarnation *incarnation);
-/* This uuid was fenced on some store: new transactions go on under another. */
+/* This uuid was fenced on some store: new transactions use another. */
 void txn__incarnation_retire(struct ts_coordinator *coordinator, struct txn__incarnation *incarnation);
-/* The one for new transactions; NULL when there is no memory or no entropy for it. */
+/* The one for new transactions; NULL when memory or entropy is lacking. */
 struct txn__incarnation *txn__incarnation_current(struct ts_coordinator *coordinator);
 struct txn__entry *txn__entry_take(struct ts_coordinator *coordinator);
 void txn__entry_give(struct ts_coordinator *coordinator, struct txn__entry *entry);
-/* Not under the lock: registers the incarnation on a store, once. False with the reason, or, with result OK,
- * when the incarnation turned out to be fenced. */
+/* Without the lock: registers the incarnation on a store, once. Returns false with the reason, or with result
+ * OK when the incarnation turned out to be fenced. */
 bool txn__seat_take(struct ts_coordinator *coordinator, struct txn__incarnation *incarnation, uint32_t place,
                     struct ts_store_error *ret_error);
 
-/* admit.c. False, with the cause, when it is turned away. */
+/* admit.c. Return false, with the cause, when the transaction is refused. */
 bool txn__standbys_keep_up(struct ts_coordinator *coordinator, struct txn__session *session);
 bool txn__pass_breakers(struct ts_coordinator *coordinator, struct txn__session *session);
 bool txn__admit(struct ts_coordinator *coordinator, struct txn__session *session);
-/* Wakes those whom admission has let in or turned away. The lock is held. */
+/* Wakes the waiters that admission has admitted or refused. The caller holds the lock. */
 void txn__wake_settled(struct ts_coordinator *coordinator);
 
 /* attempt.c: one attempt from the first call to the last. */
 void txn__run_attempt(struct ts_coordinator *coordinator, struct txn__session *session);
-/* Whoever has waited too long is told so, by whoever finds it. The lock is held. */
+/* Any thread that finds a transaction that has waited too long marks it. The caller holds the lock. */
 void txn__find_deadlocks(struct ts_coordinator *coordinator, uint64_t now_us);
 
-/* Calls that are not a transaction's: each with its deadline, all at once, until all are done. */
+/* Runs calls outside transactions: each with its deadline, all at once, until all are done. */
 void txn__calls_run(struct ts_call *const *calls, size_t count);
 uint64_t txn__deadline_ns(uint64_t timeout_us);
 
 /*
- * lag_ask.c: asks all stores at once and keeps what they say; what does not answer within the timeout stays
- * as it was. BAD_CONFIG, with the place and the store's own error, when a store cannot be asked by its
- * configuration.
+ * lag_ask.c: asks all stores at once and keeps the answers; without an answer within the timeout, the old
+ * value stays. Returns BAD_CONFIG, with the place and the store's own error, when a store's configuration
+ * does not allow the question.
  */
 enum ts_txn_error txn__lag_ask(struct ts_coordinator *coordinator, uint64_t timeout_us, uint32_t *ret_place,
                                struct ts_store_error *ret_error);
 
-/* heart.c, care.c: the two threads, and what closing does last. */
+/* heart.c, care.c: the two threads, and the last steps of closing. */
 void *txn__heart(void *context);
 void *txn__care(void *context);
 void txn__care_once(struct ts_coordinator *coordinator);
-/* Takes back every registration behind which nothing is under way. */
+/* Deregisters everywhere that nothing is in progress. */
 void txn__take_back(struct ts_coordinator *coordinator, struct txn__incarnation *incarnation);
 
 #endif

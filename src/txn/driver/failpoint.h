@@ -1,12 +1,12 @@
 /*
- * Places at which a test build can be made to die, stop or fail, chosen by the environment:
+ * Points at which a test build can die, stop or fail, as the environment says:
  *
- *     TURNSTONE_FAILPOINT=name            kills the process (SIGKILL) when it comes there
+ *     TURNSTONE_FAILPOINT=name            kills the process (SIGKILL) when it gets there
  *     TURNSTONE_FAILPOINT=name:3          the third time
  *     TURNSTONE_FAILPOINT=name:3=stop     stops it (SIGSTOP) instead, once
- *     TURNSTONE_FAILPOINT=name=error      the call that would come next fails instead, once
+ *     TURNSTONE_FAILPOINT=name=error      the next call fails instead, once
  *
- * In other builds a failpoint is nothing at all.
+ * In other builds a failpoint does nothing.
  */
 #ifndef TS_TXN_DRIVER_FAILPOINT_H
 #define TS_TXN_DRIVER_FAILPOINT_H
@@ -20,7 +20,7 @@
     X(BEFORE_COMMIT_POINT, "before-commit-point")                                                            \
     X(AFTER_COMMIT_POINT, "after-commit-point")                                                              \
     X(AFTER_COMMIT, "after-commit")   /* each one */                                                         \
-    X(BEFORE_REMOVE, "before-remove") /* of decision records, their participants synced */                   \
+    X(BEFORE_REMOVE, "before-remove") /* of decision records, whose participants have synced */              \
     X(AFTER_REGISTER, "after-register")                                                                      \
     X(RESOLVE_BEFORE_FENCE, "resolve-before-fence")                                                          \
     X(RESOLVE_AFTER_FENCE, "resolve-after-fence")                                                            \
@@ -38,10 +38,10 @@ enum txn__failpoint { TXN__FAILPOINTS(TXN__FAILPOINT_ENUM) TXN__FAILPOINT_COUNT 
 
 #ifdef TS_TEST_BUILD
 
-/* The process has come here. True: fail. */
+/* The process has reached this point. True: fail. */
 bool txn__failpoint(enum txn__failpoint point);
 
-/* Instead of the environment; NULL: none. For tests. */
+/* Replaces the environment; NULL: no failpoint. For tests. */
 void txn__failpoint_arm(const char *spec);
 
 const char *txn__failpoint_name(enum txn__failpoint point);

@@ -1,10 +1,9 @@
 /*
  * The heartbeat: every two seconds, on every store where this process is registered, by the store's own
- * clock. It is in a thread of its own, so that a store that does not answer, or a long pass of the resolver,
- * does not make the process look dead elsewhere. A heart that finds its registration replaced knows that it
- * was fenced.
+ * clock. It has its own thread, so that the process does not look dead on other stores because one does not
+ * answer, or during a long pass of the resolver. If the registration was replaced, the process was fenced.
  *
- * Where the lag of standbys is limited, the same thread asks for it every second.
+ * If the lag of standbys is limited, the same thread asks for it every second.
  */
 #include "driver.h"
 #include "txn/core/resolve.h"
@@ -79,7 +78,7 @@ static void beat_all(struct ts_coordinator *coordinator, struct txn__incarnation
     run_all(coordinator, calls);
 }
 
-/* The next incarnation to beat for, kept in place by its count of users; gives back the one before. */
+/* The next incarnation to beat for; its count of users keeps it alive. Releases the one before. */
 static struct txn__incarnation *next_one(struct ts_coordinator *coordinator,
                                          struct txn__incarnation *before) {
     pthread_mutex_lock(&coordinator->lock);
@@ -103,13 +102,13 @@ static bool wait_for_beat(struct ts_coordinator *coordinator, uint64_t until_us)
     return go_on;
 }
 
-/* The next beat, or before it the next question about standbys. */
+/* The next heartbeat, or an earlier question about standbys. */
 static uint64_t wake_at_us(const struct ts_coordinator *coordinator, uint64_t beat_us) {
     uint64_t ask_us = txn__now_us() + TS_LAG_INTERVAL_US;
     return ts_lag_is_limited(&coordinator->config.replication) && ask_us < beat_us ? ask_us : beat_us;
 }
 
-/* Must not hold up the heart: a store that is slow to answer keeps the lag that it told before. */
+/* Must not delay the heartbeat: a store that is slow to answer keeps its earlier lag. */
 static void ask_for_lag(struct ts_coordinator *coordinator) {
     uint32_t place;
     struct ts_store_error error;

@@ -1,5 +1,5 @@
 /*
- * The uuids of this process: registering them, and going on under a new one after being fenced.
+ * The uuids of this process: registering them, and continuing under a new one after being fenced.
  */
 #include "driver.h"
 #include "txn/driver/failpoint.h"
@@ -64,7 +64,7 @@ void txn__entry_give(struct ts_coordinator *coordinator, struct txn__entry *entr
     coordinator->free_entries = entry;
 }
 
-/* What stands at the registration's key now. */
+/* Reads the registration's key. */
 static enum ts_store_result read_seat(struct ts_coordinator *coordinator, const struct txn__uuid *uuid,
                                       uint32_t place, struct txn__look *ret_look,
                                       struct ts_store_error *ret_error) {
@@ -85,9 +85,8 @@ static enum ts_store_result read_seat(struct ts_coordinator *coordinator, const 
     return result;
 }
 
-/* Registers, however often the reply gets lost: only this process uses the uuid, so what is there is ours or
- * a fence.
- */
+/* Registers, also after lost replies: only this process uses the uuid, so an existing value is ours or a
+ * fence. */
 static enum ts_store_result register_seat(struct ts_coordinator *coordinator, const struct txn__uuid *uuid,
                                           uint32_t place, struct txn__look *ret_look,
                                           struct ts_store_error *ret_error) {
@@ -108,7 +107,7 @@ static enum ts_store_result register_seat(struct ts_coordinator *coordinator, co
     }
     result = read_seat(coordinator, uuid, place, ret_look, ret_error);
     if (result == TS_STORE_OK && ret_look->registration_version == 0) {
-        *ret_error = call.error; /* the reply was lost, and the batch may still be on its way */
+        *ret_error = call.error; /* the reply was lost, and the batch may still arrive */
         return call.error.result;
     }
     return result;

@@ -1,7 +1,7 @@
 /*
- * Asking the stores how far their standbys are behind: once when a coordinator opens, so that its first
- * transaction is judged too, and then every second by the thread of the heartbeat. Nothing is asked when
- * there is no limit.
+ * Asks the stores for the lag of their standbys: once when a coordinator opens, so that the limit holds for
+ * its first transaction too, and then every second in the thread of the heartbeat. Without a limit nothing is
+ * asked.
  */
 #include "driver.h"
 

@@ -1,6 +1,6 @@
 /*
- * What operators and any process can do without a coordinator: a pass of a resolver, recovery, raising the
- * epoch, and asking about a transaction.
+ * What operators and any process can do without a coordinator: a resolver's pass, recovery, raising the
+ * epoch, and the status of a transaction.
  */
 #include "settle.h"
 #include "txn/core/epoch.h"
@@ -35,8 +35,8 @@ enum ts_txn_error ts_txn_resolve(struct ts_cluster *cluster, uint64_t timeout_ms
 }
 
 /*
- * Fences first, so that nothing is decided any more, then settles what is there. A promise may be held up by
- * another resolver that is at work on it, so it looks more than once.
+ * Fences first, so that nothing is decided any more, then settles the promises. Another resolver may be
+ * working on a promise, so it tries more than once.
  */
 static enum ts_txn_error recover(struct ts_cluster *cluster, uint64_t timeout_us,
                                  struct ts_txn_settled *counts, struct ts_txn_error_detail *ret_detail) {
@@ -45,7 +45,7 @@ static enum ts_txn_error recover(struct ts_cluster *cluster, uint64_t timeout_us
         txn__settle_init(&settle, cluster, timeout_us, true);
         txn__settle_coordinators(&settle);
         txn__settle_promises(&settle);
-        /* With the promises gone their decisions may go too. */
+        /* Once the promises are gone, their decisions may be removed too. */
         txn__settle_coordinators(&settle);
         counts->seen += settle.counts.seen;
         counts->committed += settle.counts.committed;
@@ -82,7 +82,7 @@ enum ts_txn_error ts_txn_recover(struct ts_cluster *cluster, uint64_t timeout_ms
     return error;
 }
 
-/* One store's idea of the epoch, as it is stored, which this process then goes by. */
+/* Reads a store's epoch and state, and makes them this process's expectation. */
 static enum ts_store_result read_meta(struct ts_cluster *cluster, uint32_t place, uint64_t timeout_us,
                                       struct ts_meta *ret_meta, struct ts_store_error *ret_error) {
     struct ts_store *store = ts_cluster_store(cluster, place);
@@ -104,7 +104,7 @@ static enum ts_store_result write_meta(struct ts_cluster *cluster, uint32_t plac
     if (step->kind == TXN__EPOCH_OPEN)
         meta.epoch = step->epoch;
     result = store->engine->meta_write(store, txn__deadline_ns(timeout_us), &meta, ret_error);
-    /* Lost a race with another process that raises it: what is stored now decides the next step. */
+    /* Another process that raises the epoch was faster: the stored state decides the next step. */
     if (result == TS_STORE_CHECK_FAILED)
         result = TS_STORE_OK;
     return result;
@@ -181,7 +181,7 @@ enum ts_txn_error ts_txn_fence(struct ts_cluster *cluster, uint64_t timeout_ms, 
     return error;
 }
 
-/* Copies from different times can be in epochs that no raise leaves behind: all of them are closed in the highest. */
+/* Copies from different times can be in epochs that no raise leaves: closes all of them in the highest. */
 static enum ts_txn_error level_epochs(struct ts_cluster *cluster, uint64_t timeout_us,
                                       struct ts_txn_error_detail *ret_detail) {
     uint32_t count = (uint32_t)ts_cluster_count(cluster);

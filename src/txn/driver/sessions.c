@@ -1,6 +1,6 @@
 /*
- * What one running transaction needs, kept for the next, so that running one allocates nothing once the
- * largest has been seen.
+ * The memory of one running transaction, kept for the next: once the largest has run, transactions allocate
+ * nothing.
  */
 #include "driver.h"
 
@@ -62,7 +62,7 @@ void txn__session_free(struct txn__session *session) {
     free(session);
 }
 
-/* Two arrays of the same length that grow together; what they held is not kept. */
+/* Two arrays of the same length that grow together; their contents are lost. */
 static bool grow(struct ts_op **ops, uint32_t **numbers, size_t *capacity, size_t count) {
     if (count <= *capacity)
         return true;

@@ -29,7 +29,7 @@ void txn__settle_init(struct txn__settle *settle, struct ts_cluster *cluster, ui
     *settle = (struct txn__settle){.cluster = cluster, .timeout_us = timeout_us, .fence_all = fence_all};
 }
 
-/* Whether the store said nothing about the promise, whatever else it said. */
+/* Whether the store gave no answer about the promise, whatever else it said. */
 static bool did_not_answer(enum ts_store_result result) {
     const enum ts_store_fault fault = ts_store_result_meaning(result)->fault;
     return fault != TS_STORE_FAULT_NONE && fault != TS_STORE_FAULT_STATE;
@@ -85,8 +85,7 @@ static enum ts_store_result look(struct txn__settle *settle, const struct txn__g
 
 /*
  * Tries for a moment only. A live coordinator's decisions hold its registration while they wait for other
- * keys, and those that come later wait behind a fence that waits: so it must not wait for long, but come
- * again.
+ * keys, and later ones queue behind a waiting fence. So a fence must not wait for long, but try again later.
  */
 static enum ts_store_result fence(struct txn__settle *settle, uint32_t place,
                                   const struct txn__fence *fence) {
@@ -110,7 +109,7 @@ static enum ts_store_result refuse(struct txn__settle *settle, const struct txn_
     return result;
 }
 
-/* Does what the machine wishes for, until it is done. */
+/* Carries out the machine's wishes, until it is done. */
 static void drive(struct txn__settle *settle, struct txn__resolve *resolve, const char *gid) {
     while (!txn__resolve_is_done(resolve)) {
         struct txn__look looked = {0};
@@ -167,12 +166,12 @@ static void count(struct ts_txn_settled *counts, const struct txn__resolve *reso
     }
 }
 
-/* Whether every coordinator that is registered there died with the process that had the store open before. */
+/* Whether all coordinators registered there died with the process that had the store open before. */
 static bool inherits(const struct txn__settle *settle, uint32_t place) {
     return settle->inherits && ts_cluster_store(settle->cluster, place)->is_exclusive;
 }
 
-/* Whether whoever is registered there is fenced, dead or not as its heartbeat goes. */
+/* Whether coordinators registered there are fenced without regard to their heartbeats. */
 static bool fences(const struct txn__settle *settle, uint32_t place) {
     return settle->fence_all || inherits(settle, place);
 }
@@ -226,7 +225,8 @@ void txn__settle_sync(struct txn__settle *settle, struct txn__round *round) {
     }
 }
 
-/* Finishes the commits of one page of decisions, syncs, and removes what may go. False when that failed. */
+/* Finishes the commits of one page of decisions, syncs, and removes what may be removed. Returns false on
+ * failure. */
 static bool remove_page(struct txn__settle *settle, uint32_t decider, const struct ts_rows *rows,
                         size_t *ret_removed) {
     struct txn__gid gid = {.decider = decider};
@@ -252,7 +252,7 @@ static bool remove_page(struct txn__settle *settle, uint32_t decider, const stru
     return true;
 }
 
-/* Removes the decisions of a fenced coordinator on one store. True when none is left. */
+/* Removes the decisions of a fenced coordinator on one store. Returns true when none is left. */
 static bool remove_decisions(struct txn__settle *settle, uint32_t decider, const struct txn__uuid *uuid) {
     struct txn__key from;
     struct txn__key to;
@@ -278,8 +278,8 @@ static bool remove_decisions(struct txn__settle *settle, uint32_t decider, const
     return none_left;
 }
 
-/* Whether a registration of the fenced coordinator can no longer arrive. It is sent once and its sender waits for seconds;
- * to a store of one process it is not sent at all, because the coordinator died with the process that had the store open. */
+/* Whether a registration of the fenced coordinator can no longer arrive. It is sent once, and its sender waits for
+ * seconds. On a store of one process it cannot arrive at all: the coordinator died with that process. */
 static bool nothing_is_on_its_way(const struct txn__settle *settle, uint32_t place,
                                   const struct txn__registration *registration, uint64_t now_ms) {
     if (inherits(settle, place))
@@ -287,7 +287,7 @@ static bool nothing_is_on_its_way(const struct txn__settle *settle, uint32_t pla
     return now_ms >= registration->fenced_at_ms && now_ms - registration->fenced_at_ms >= FENCE_MARK_KEPT_MS;
 }
 
-/* A fence mark behind which nothing is left. */
+/* Removes a fence mark whose coordinator has no decisions left. */
 static void forget_fence(struct txn__settle *settle, uint32_t place, const struct ts_row *row,
                          const struct txn__registration *registration, uint64_t now_ms) {
     if (!nothing_is_on_its_way(settle, place, registration, now_ms))
@@ -360,7 +360,7 @@ void txn__settle_inheritance(struct ts_cluster *cluster, uint64_t timeout_us) {
     txn__settle_init(&settle, cluster, timeout_us, false);
     settle.inherits = true;
     txn__settle_coordinators(&settle);
-    /* Without anybody to fence there is nothing that waits for one. */
+    /* Without a fenced coordinator nothing waits for one. */
     if (settle.counts.fenced == 0)
         return;
     txn__settle_promises(&settle);

@@ -14,7 +14,7 @@ struct txn__settle {
     struct ts_cluster *cluster;
     uint64_t timeout_us; /* for each call */
     bool fence_all;
-    /* Fence the coordinators on stores that only this process uses. Look at no other stores for them. */
+    /* Fence the coordinators on stores that only this process uses. Ignore other stores. */
     bool inherits;
     struct txn__places sick; /* stores that did not answer in this pass; not asked again */
     struct ts_txn_settled counts;
@@ -31,12 +31,13 @@ void txn__settle_promises(struct txn__settle *settle);
 void txn__settle_coordinators(struct txn__settle *settle);
 
 /*
- * Once for each cluster that a process opens: whoever was registered on a store that this process has to itself is gone, and
- * is fenced there; then everything is settled that waited for it. What cannot be settled now is left to the next pass.
+ * Once for each cluster that a process opens: on stores that this process has to itself, all registered
+ * coordinators are gone and are fenced; then everything that waited for them is settled. The next pass
+ * handles the rest.
  */
 void txn__settle_inheritance(struct ts_cluster *cluster, uint64_t timeout_us);
 
-/* A call to a store with the pass's timeout; a store that does not answer is sick from then on. */
+/* A call to a store with the pass's timeout; a store that does not answer is not asked again. */
 enum ts_store_result txn__settle_call(struct txn__settle *settle, uint32_t place, struct ts_call *call);
 
 /* Syncs every store of the round. */
@@ -45,7 +46,7 @@ void txn__settle_sync(struct txn__settle *settle, struct txn__round *round);
 /* The 16 bytes of the cluster. */
 const uint8_t *txn__cluster_id(const struct ts_cluster *cluster);
 
-/* Fills in a detail, if there is one, and returns the error. */
+/* Fills in ret_detail, if it is not NULL, and returns the error. */
 enum ts_txn_error txn__fail(struct ts_txn_error_detail *ret_detail, enum ts_txn_error error, uint32_t place,
                             const struct ts_store_error *store_error);
 

@@ -1,5 +1,5 @@
 /*
- * What the stores say about a transaction, and about the cluster.
+ * What the stores say about a transaction and about the cluster.
  */
 #include "driver.h"
 #include "settle.h"
@@ -40,7 +40,7 @@ size_t ts_txn_latency_waterfall(const struct ts_txn_latency *latency, char ret_l
     _Static_assert(TS_TXN_WATERFALL_SIZE >= TS_LATENCY_WATERFALL_SIZE, "room for the longest");
     struct ts_latency breakdown;
     to_breakdown(latency, &breakdown);
-    breakdown.us[TS_LATENCY_SHARD_RPC] = latency->shard_rpc_max_us; /* it is called rpc_max there */
+    breakdown.us[TS_LATENCY_SHARD_RPC] = latency->shard_rpc_max_us; /* it is rpc_max there */
     return strlen(ts_latency_waterfall(&breakdown, ret_line));
 }
 
@@ -50,7 +50,7 @@ const char *ts_txn_latency_dominant(const struct ts_txn_latency *latency) {
     return ts_latency_phase_field(ts_latency_dominant(&breakdown));
 }
 
-/* Whether a store holds a promise of this name. */
+/* Counts the stores that hold a promise of this name. */
 static void count_promises(struct txn__settle *settle, struct ts_bytes name, struct ts_txn_status *status) {
     struct ts_rows rows = {0};
     for (size_t place = 0; place < ts_cluster_count(settle->cluster); place++) {
@@ -79,15 +79,15 @@ static enum ts_store_result look_at(struct txn__settle *settle, const struct txn
     return result;
 }
 
-/* Nobody can commit it any more, and whoever had would have left an outcome, which was read after the
+/* Nobody can commit it any more. A commit would have left an outcome, and that was read after the
  * registration and the mark (look.h). */
 static bool is_shut_out(const struct txn__gid *gid, const struct txn__look *look) {
     return txn__gid_is_recorded(gid) &&
            (look->registration.state != TXN__REGISTERED || gid->sequence < look->mark);
 }
 
-/* The kept outcome first: it outlives everything else. Without one, the decision while there is one; a
- * promise that nobody has decided about is pending. */
+/* The kept outcome first: it outlives everything else. Without one, the decision, if there is one; an
+ * undecided promise is pending. */
 static enum ts_txn_state state_of(const struct txn__gid *gid, const struct txn__look *look,
                                   const struct ts_txn_status *status) {
     if (look->outcome == TXN__OUTCOME_COMMITTED || look->decision == TXN__DECISION_COMMIT)
@@ -124,7 +124,7 @@ enum ts_txn_error ts_txn_status(struct ts_cluster *cluster, const char *id, uint
     struct txn__settle settle;
     txn__settle_init(&settle, cluster, timeout_ms * 1000, false);
     struct ts_txn_status status = {0};
-    /* Promises before the decision: one that is settled in between is then seen by its decision. */
+    /* Promises before the decision: if one is settled in between, its decision shows it. */
     count_promises(&settle, ts_bytes_of_cstring(id), &status);
     struct txn__look look;
     if (look_at(&settle, &gid, &look) != TS_STORE_OK) {
@@ -140,7 +140,7 @@ enum ts_txn_error ts_txn_status(struct ts_cluster *cluster, const char *id, uint
     return TS_TXN_ERROR_OK;
 }
 
-/* Room for one more in an array that doubles. */
+/* Room for one more in an array that doubles its size. */
 static void *grown(void *array, size_t count, size_t size) {
     if (count != 0 && (count & (count - 1)) != 0)
         return array;
@@ -273,7 +273,7 @@ static const char *state_name(const struct ts_meta *meta) {
     return "none";
 }
 
-/* What can be known of one store; whatever it does not answer is told in its row. */
+/* What is known of one store; its row says what it did not answer. */
 static void read_store(struct txn__settle *settle, struct ts_cluster_status *status, uint32_t place) {
     struct ts_cluster_status_store *row = &status->stores[place];
     struct ts_store *store = ts_cluster_store(settle->cluster, place);

@@ -1,8 +1,8 @@
 /*
- * Running a transaction: classify, admit, attempt, perhaps again, and say what became of it.
+ * Runs a transaction: classify, admit, attempt, perhaps again, and report the result.
  *
- * No transaction goes to a store whose standbys are too far behind or whose breaker is open. Apart from that, local
- * transactions go straight to their store. Global ones pass admission first, and keep their place through their
+ * No transaction goes to a store whose standbys are too far behind or whose breaker is open. Otherwise local
+ * transactions go straight to their store. Global ones pass admission first, and keep their place during
  * retries.
  */
 #include "driver.h"
@@ -12,14 +12,14 @@
 
 #include <time.h>
 
-/* How long transactions begin in order at a store where one had to give way. */
+/* After an attempt gave way at a store, transactions start in order there for this long. */
 enum { IN_ORDER_US = 1000000 };
 
 static void set_text(char *ret_text, size_t size, const char *text) {
     snprintf(ret_text, size, "%s", text);
 }
 
-/* A result for a transaction that no store was asked about. */
+/* A result for a transaction that never reached a store. */
 static void refuse(struct ts_txn_result *result, const char *sqlstate, enum ts_store_result reason,
                    const char *text) {
     result->outcome = TS_TXN_REFUSED;
@@ -59,7 +59,7 @@ static struct txn__session *take_session(struct ts_coordinator *coordinator) {
     return session;
 }
 
-/* Whether users may write this key, or layers of ours. */
+/* Whether the caller, a user or one of our layers, may write this key. */
 static bool key_is_allowed(struct ts_bytes key, bool system) {
     if (key.len == 0 || key.data[0] != TS_TXN_RESERVED_BYTE)
         return true;
@@ -70,8 +70,8 @@ static bool has_key(const struct ts_op *op) {
     return op->kind != TS_OP_BEFORE;
 }
 
-/* Takes the current incarnation, registered on the store that will decide, and the lock. NULL, with the cause and
- * without the lock, when that fails. */
+/* Returns the current incarnation, registered on the deciding store, with the lock held. On failure returns
+ * NULL with the cause, without the lock. */
 static struct txn__incarnation *take_incarnation_and_lock(struct ts_coordinator *coordinator,
                                                           struct txn__session *session, size_t decider) {
     uint32_t place = session->request.plan.parts[decider].place;
@@ -110,8 +110,9 @@ static struct txn__incarnation *take_incarnation_and_lock(struct ts_coordinator 
 }
 
 /*
- * Attempts that prepare side by side are fast and may wait in a circle, so they give way. Once one has met a lock, the
- * transaction takes its locks in order, and for a while so does every other that comes to the same store. The lock is held.
+ * Attempts with parallel prepares are fast, but may wait in a cycle, so they give way. After one has met a
+ * lock, the transaction takes its locks in order, and for a while so do all others on the same store. The
+ * caller holds the lock.
  */
 static bool takes_locks_in_order(const struct ts_coordinator *coordinator,
                                  const struct txn__session *session) {
@@ -138,7 +139,8 @@ static void prepare_members(struct txn__session *session, size_t decider, bool i
     session->attempt.run.own_ops_from = plan->parts[decider].count;
 }
 
-/* Gives the attempt its name, its decider and its entry. False, with the cause, when it cannot begin. */
+/* Gives the attempt its name, its decider and its entry. Returns false, with the cause, when it cannot
+ * begin. */
 static bool begin_attempt(struct ts_coordinator *coordinator, struct txn__session *session) {
     bool global = txn__plan_is_global(&session->request.plan);
     size_t decider = global ? txn__plan_decider(&session->request.plan) : 0;
@@ -181,7 +183,7 @@ static bool begin_attempt(struct ts_coordinator *coordinator, struct txn__sessio
     return true;
 }
 
-/* What the marks learn from the end of an attempt. The lock is held. */
+/* Updates the marks at the end of an attempt. The caller holds the lock. */
 static void end_entry(struct ts_coordinator *coordinator, struct txn__session *session) {
     struct txn__incarnation *incarnation = session->attempt.incarnation;
     struct txn__entry *entry = session->attempt.entry;
@@ -243,7 +245,8 @@ static enum ts_conflict_outcome conflict_of(const struct txn__session *session, 
     return TS_CONFLICT_OTHER;
 }
 
-/* Conflict rates of the stores, and the limits that follow from them. The lock is held. */
+/* Updates the conflict rates of the stores, and the limits that follow from them. The caller holds the
+ * lock. */
 static void keep_conflicts(struct ts_coordinator *coordinator, const struct txn__session *session,
                            uint64_t now_us) {
     for (size_t i = 0; i < session->attempt.run.count; i++) {
@@ -264,7 +267,7 @@ static void keep_conflicts(struct ts_coordinator *coordinator, const struct txn_
     }
 }
 
-/* A failed check or a lost race says what the machine found out beyond the first failure. */
+/* Adds what the machine found out after the first failure: a resolver or a fence was the reason. */
 static void complete_cause(struct txn__session *session) {
     switch (session->attempt.run.why) {
     case TXN__WHY_RESOLVER:
@@ -287,7 +290,7 @@ static void complete_cause(struct txn__session *session) {
     }
 }
 
-/* What an attempt that met a lock means for the next. The lock is held. */
+/* What an attempt that met a lock means for the next. The caller holds the lock. */
 static void keep_locks_met(struct ts_coordinator *coordinator, struct txn__session *session,
                            uint64_t now_us) {
     bool met_a_lock =
@@ -325,7 +328,7 @@ static bool is_committed(const struct txn__session *session) {
            session->attempt.run.outcome == TS_TXN_COMMITTED_PENDING;
 }
 
-/* A lock was met once more, and would have been waited for: what stood against that is what its caller is told. */
+/* The attempt met a lock again and would have been repeated. The caller sees what prevented that. */
 static void blame_what_ended_retries(struct txn__session *session, enum ts_retry_decision decision) {
     if (decision == TS_RETRY_CEILING || decision == TS_RETRY_TOTAL) {
         session->attempt.cause =
@@ -337,7 +340,7 @@ static void blame_what_ended_retries(struct txn__session *session, enum ts_retry
              ts_retry_decision_name(decision));
 }
 
-/* Whether to try again, after waiting. */
+/* Whether to try again; waits before that. */
 static bool again(struct ts_coordinator *coordinator, struct txn__session *session, struct ts_retry *retry,
                   bool once) {
     if (once || session->attempt.run.outcome != TS_TXN_ABORTED ||
@@ -364,7 +367,7 @@ static bool again(struct ts_coordinator *coordinator, struct txn__session *sessi
     return true;
 }
 
-/* All attempts. False when the last one could not even begin. */
+/* Runs all attempts. Returns false when the last one could not even begin. */
 static bool run_attempts(struct ts_coordinator *coordinator, struct txn__session *session, bool once,
                          struct ts_txn_result *result) {
     struct ts_retry retry;
@@ -423,7 +426,7 @@ static void fill_latency(const struct txn__session *session, struct ts_txn_laten
     };
 }
 
-/* The failing operation as the caller counts. */
+/* The index of the failed operation in the caller's list. */
 static size_t failed_op(const struct txn__session *session) {
     const struct txn__run *run = &session->attempt.run;
     if (run->failed_op == SIZE_MAX || run->failed_member >= run->count ||
@@ -499,8 +502,8 @@ static void keep_metrics(struct ts_coordinator *coordinator, const struct txn__s
     pthread_mutex_unlock(&coordinator->metrics_lock);
 }
 
-/* What the breakers of its stores learn from its end: one store is to blame for a failure, and the others are as unknown as
- * before. The lock is held. */
+/* Reports the result to the breakers of its stores: one store caused a failure; the others learn nothing from
+ * it. The caller holds the lock. */
 static void report_to_breakers(struct ts_coordinator *coordinator, struct txn__session *session,
                                bool admitted, uint64_t now_us) {
     const struct txn__run *run = &session->attempt.run;
@@ -510,14 +513,14 @@ static void report_to_breakers(struct ts_coordinator *coordinator, struct txn__s
                                     : session->attempt.cause.kind == TS_CAUSE_NONE
                                         ? TS_BREAKER_TURNED_AWAY
                                         : ts_breaker_report_of(&session->attempt.cause);
-    /* Before the first call of an attempt it was the decider that did not let it register. */
+    /* Before the first call of an attempt, registering on the decider failed. */
     size_t to_blame = run->count > 0 && run->failed_member < run->count ? run->failed_member : 0;
     for (size_t i = 0; i < session->request.plan.part_count; i++)
         ts_breaker_report(&coordinator->breakers[session->request.stores[i]], &session->request.permits[i],
                           committed || i == to_blame ? report : TS_BREAKER_TURNED_AWAY, now_us);
 }
 
-/* Gives back the place, the permits and the session. */
+/* Returns the place, the permits and the session. */
 static void leave(struct ts_coordinator *coordinator, struct txn__session *session, bool admitted) {
     uint64_t now_us = session->timing.begun_us + session->timing.latency.total_us;
     pthread_mutex_lock(&coordinator->lock);
@@ -531,7 +534,7 @@ static void leave(struct ts_coordinator *coordinator, struct txn__session *sessi
     pthread_mutex_unlock(&coordinator->lock);
 }
 
-/* The plan is made: runs it to the end. */
+/* Runs a planned transaction to its end. */
 static void run_planned(struct ts_coordinator *coordinator, struct txn__session *session,
                         const struct ts_txn_options *options, struct ts_txn_result *result) {
     for (size_t i = 0; i < session->request.plan.part_count; i++) {
@@ -546,7 +549,7 @@ static void run_planned(struct ts_coordinator *coordinator, struct txn__session 
     session->attempt.run.reason = TS_STORE_OK;
     session->request.retries = 0;
     const struct ts_retry_config *retry = &coordinator->config.retry;
-    /* Where nothing comes after giving way, nobody gives way. */
+    /* Without a further attempt, do not give way. */
     session->request.met_locks = options->once || (retry->max_retries_given && retry->max_retries == 0);
     session->request.only_conflicts = true;
     bool admitted = txn__standbys_keep_up(coordinator, session) && txn__pass_breakers(coordinator, session) &&
@@ -560,7 +563,7 @@ static void run_planned(struct ts_coordinator *coordinator, struct txn__session 
     leave(coordinator, session, admitted);
 }
 
-/* A session with everything of the transaction before it forgotten, or NULL and the refusal. */
+/* A clean session, or NULL and the refusal. */
 static struct txn__session *begin(struct ts_coordinator *coordinator, const struct ts_txn_options *options,
                                   size_t op_count, struct ts_txn_result *result) {
     clear_result(result);
@@ -598,8 +601,8 @@ static void refuse_session(struct ts_coordinator *coordinator, struct txn__sessi
 }
 
 /*
- * Whether each store's part is within the limits of a batch. A store would say so itself, but the decider only after
- * the others have promised. Returns NULL, or what is wrong with the operation *ret_op.
+ * Checks that each store's part is within the limits of a batch. The stores check this too, but the decider
+ * only after the others have promised. Returns NULL, or what is wrong with the operation *ret_op.
  */
 static const char *check_sizes(const struct txn__session *session, size_t *ret_op) {
     size_t counts[TS_TXN_PLACES_MAX] = {0}, bytes[TS_TXN_PLACES_MAX] = {0}, everywhere = 0;
@@ -621,7 +624,7 @@ static const char *check_sizes(const struct txn__session *session, size_t *ret_o
     return NULL;
 }
 
-/* The operations and their places are known. */
+/* Runs a transaction whose operations and places are known. */
 static void plan_and_run(struct ts_coordinator *coordinator, struct txn__session *session,
                          const struct ts_txn_options *options, struct ts_txn_result *ret_result) {
     size_t op = SIZE_MAX;
@@ -663,7 +666,7 @@ void ts_txn_run(struct ts_coordinator *coordinator, const struct ts_op *ops, siz
 
 static const char no_such_place[] = "unknown store; the cluster's stores are numbered from 0";
 
-/* Puts parts together. Returns NULL or what is wrong with the operation *ret_op. */
+/* Joins the parts. Returns NULL, or what is wrong with the operation *ret_op. */
 static const char *flatten(const struct ts_coordinator *coordinator, struct txn__session *session,
                            const struct ts_txn_part *parts, size_t count, bool system, size_t *ret_op) {
     struct txn__places seen = {{0}};
@@ -687,7 +690,7 @@ static const char *flatten(const struct ts_coordinator *coordinator, struct txn_
     return NULL;
 }
 
-/* Whether the one part may be sent. Its size is the store's to judge: nobody has promised anything before it does. */
+/* Checks a single part. The store checks its size: nobody has promised anything before that. */
 static const char *check_part(const struct ts_coordinator *coordinator, const struct ts_txn_part *part,
                               bool system, size_t *ret_op) {
     *ret_op = 0;
@@ -705,7 +708,7 @@ void ts_txn_apply(struct ts_coordinator *coordinator, const struct ts_txn_part *
                   const struct ts_txn_options *options, struct ts_txn_result *ret_result) {
     static const struct ts_txn_options defaults;
     options = options == NULL ? &defaults : options;
-    /* Only the outcome to keep asks for a copy of the operations, with their places. */
+    /* Only a kept outcome needs a copy of the operations, with their places. */
     struct txn__session *session =
         begin(coordinator, options, options->record ? part->batch.count : 0, ret_result);
     if (session == NULL)

@@ -22,7 +22,7 @@ static bool set_has_any(const struct store_set *set, const struct ts_admission_w
     return false;
 }
 
-/* Puts the waiter before `place`, or at the end for NULL. */
+/* Inserts the waiter before `place`, or at the end for NULL. */
 static void list_insert(struct ts_admission_list *list, struct ts_admission_waiter *waiter,
                         struct ts_admission_waiter *place) {
     waiter->next = place;
@@ -84,7 +84,7 @@ static void refuse(struct ts_admission *admission, struct ts_admission_waiter *w
         admission->gauges.total_timed_out++;
 }
 
-/* Whether a newcomer stands before one that waits. */
+/* Whether a newcomer is served before one that waits. */
 static bool goes_before(const struct ts_admission *admission, const struct ts_admission_waiter *newcomer,
                         const struct ts_admission_waiter *waiting) {
     switch (admission->config.queue_policy) {
@@ -96,7 +96,7 @@ static bool goes_before(const struct ts_admission *admission, const struct ts_ad
     ts_unreachable("no such queue policy");
 }
 
-/* Whether a newcomer that did not queue would take a place on a store for which one before it waits. */
+/* Whether a newcomer that did not queue would take a place on a store for which an earlier one waits. */
 static bool would_overtake(const struct ts_admission *admission, const struct ts_admission_waiter *newcomer) {
     struct store_set waited_for = {0};
     for (const struct ts_admission_waiter *w = admission->queue.first; w != NULL; w = w->next)
@@ -106,7 +106,7 @@ static bool would_overtake(const struct ts_admission *admission, const struct ts
 }
 
 static void enqueue(struct ts_admission *admission, struct ts_admission_waiter *waiter) {
-    /* From the back: with Fifo this is the end at once. */
+    /* From the end: with Fifo this stops at once. */
     struct ts_admission_waiter *place = NULL;
     struct ts_admission_waiter *before = admission->queue.last;
     while (before != NULL && goes_before(admission, waiter, before)) {
@@ -126,13 +126,13 @@ static void dequeue(struct ts_admission *admission, struct ts_admission_waiter *
     admission->gauges.waiting--;
 }
 
-/* For what happens to a waiter while another one's call is under way. */
+/* For a change of a waiter during another one's call. */
 static void settle(struct ts_admission *admission, struct ts_admission_waiter *waiter) {
     list_insert(&admission->settled, waiter, NULL);
     waiter->settled = true;
 }
 
-/* The first in line that has a place on all its stores and overtakes nobody on any of them; NULL: none. */
+/* The first waiter that has a place on all its stores and overtakes nobody on any of them; NULL: none. */
 static struct ts_admission_waiter *first_that_can_go(const struct ts_admission *admission) {
     struct store_set waited_for = {0};
     for (struct ts_admission_waiter *w = admission->queue.first; w != NULL; w = w->next) {
@@ -155,7 +155,7 @@ static void advance(struct ts_admission *admission, uint64_t now_us) {
     }
 }
 
-/* The waiting one with most stores, the youngest of several. */
+/* The waiter with the most stores, the youngest of several. */
 static struct ts_admission_waiter *largest_waiter(const struct ts_admission *admission) {
     struct ts_admission_waiter *largest = admission->queue.first;
     for (struct ts_admission_waiter *w = largest; w != NULL; w = w->next)
@@ -177,7 +177,7 @@ static void shed(struct ts_admission *admission, struct ts_admission_waiter *wai
     enqueue(admission, waiter);
 }
 
-/* The newcomer joins the line, and whoever is first of it goes ahead; nobody overtakes for being late. */
+/* The newcomer joins the queue, and the first in the queue is admitted; so nobody overtakes. */
 static void degrade(struct ts_admission *admission, struct ts_admission_waiter *waiter, uint64_t now_us) {
     if (admission->gauges.in_flight >= admission->config.hard_limit) {
         refuse(admission, waiter, TS_WAITER_REJECTED);
@@ -273,7 +273,7 @@ void ts_admission_tick(struct ts_admission *admission, uint64_t now_us) {
         refuse(admission, w, TS_WAITER_TIMED_OUT);
         settle(admission, w);
     }
-    /* Whoever has gone may have stood before others at a store. */
+    /* A waiter that has gone may have blocked others on a store. */
     advance(admission, now_us);
 }
 

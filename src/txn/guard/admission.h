@@ -1,23 +1,23 @@
 /*
- * Admission: how many transactions run at once, who waits, who is refused.
+ * Admission: how many transactions run at once, which ones wait, and which are refused.
  *
  *                 enter                         leave
  *     IDLE ──┬──────────────────► ADMITTED ──────────────────► IDLE
  *            │                       ▲
  *            ├──► WAITING ───────────┘  place free, by queue policy
  *            │       │
- *            │       ├──────────► TIMED_OUT   its deadline has come (tick)
+ *            │       ├──────────► TIMED_OUT   its deadline has passed (tick)
  *            │       └──────────► SHED        a newcomer with fewer stores came into a full queue
  *            └──────────────────► REJECTED    queue full
  *
- * At most soft_limit run, and hard_limit - soft_limit wait; with Degrade up to hard_limit run. A store has a
- * limit of its own (adaptive.h) on those in flight on it, and a transaction needs a place on all its
- * stores, which makes the least of them count. A waiter that lacks a place on a store lets others pass, but
- * not to a store that it waits for: a transaction of many stores cannot starve.
+ * At most soft_limit run, and hard_limit - soft_limit wait; with Degrade up to hard_limit run. Each store
+ * also has its own limit of transactions in flight (adaptive.h), and a transaction needs a place on all its
+ * stores, so the lowest limit counts. Others may overtake a waiter that lacks a place, but not on the stores
+ * that it waits for: a transaction of many stores cannot starve.
  *
- * Waiter nodes are the caller's; they and their lists of stores stay in place from enter until IDLE,
- * REJECTED, SHED or TIMED_OUT is seen. Not thread-safe: the driver locks, and wakes what
- * ts_admission_take_settled gives.
+ * The caller owns waiter nodes; they and their lists of stores stay in place from enter until the state is
+ * IDLE, REJECTED, SHED or TIMED_OUT. Not thread-safe: the driver locks, and wakes the waiters that
+ * ts_admission_take_settled returns.
  */
 #ifndef TS_TXN_GUARD_ADMISSION_H
 #define TS_TXN_GUARD_ADMISSION_H
@@ -38,27 +38,27 @@ enum ts_waiter_state {
 };
 
 struct ts_admission_waiter {
-    /* The caller's, zero-initialised otherwise. Places of stores, each once, at least one. */
+    /* Set by the caller; the rest is zero at first. Places of stores, each once, at least one. */
     const uint32_t *stores;
     size_t store_count;
-    uint64_t deadline_us; /* as ts_timeout_until_us has it for COORD_QUEUE */
+    uint64_t deadline_us; /* from ts_timeout_until_us for COORD_QUEUE */
 
     enum ts_waiter_state state;
     bool degraded;      /* ADMITTED: answer at the commit point */
-    uint64_t waited_us; /* in the queue; set when it leaves it */
+    uint64_t waited_us; /* in the queue; set when it leaves the queue */
 
     uint64_t entered_us;
     uint64_t arrival;
     struct ts_admission_waiter *next, *previous;
-    bool settled; /* in the list of those to be woken */
+    bool settled; /* in the list of waiters to wake */
 };
 
 struct ts_admission_gauges {
     uint32_t in_flight;
     uint32_t waiting;
     uint64_t total_admitted;  /* degraded ones included */
-    uint64_t total_rejected;  /* all that were turned away: refused, shed, timed out */
-    uint64_t total_queued;    /* that had to wait, whatever became of them */
+    uint64_t total_rejected;  /* all rejected ones: refused, shed, timed out */
+    uint64_t total_queued;    /* all that had to wait, whatever happened then */
     uint64_t total_shed;      /* of the rejected */
     uint64_t total_timed_out; /* of the rejected */
     uint64_t total_degraded;  /* of the admitted */
@@ -70,7 +70,7 @@ struct ts_admission_list {
 
 struct ts_admission {
     struct ts_admission_config config;
-    struct ts_admission_list queue; /* in the order in which they are served */
+    struct ts_admission_list queue; /* in the order of service */
     struct ts_admission_list settled;
     struct ts_admission_gauges gauges;
     uint64_t arrivals;
@@ -83,25 +83,25 @@ struct ts_admission {
 /* Every store's limit starts at the hard limit. */
 void ts_admission_init(struct ts_admission *admission, const struct ts_admission_config *config);
 
-/* The state after it: ADMITTED, WAITING, REJECTED or SHED (the newcomer itself had most stores). */
+/* Returns the new state: ADMITTED, WAITING, REJECTED or SHED (the newcomer itself had the most stores). */
 enum ts_waiter_state ts_admission_enter(struct ts_admission *admission, struct ts_admission_waiter *waiter,
                                         uint64_t now_us);
 
-/* Gives up whatever the waiter has, and makes it IDLE: its place when it is admitted, its place in the queue
- * when it waits (which counts as rejected). Nothing for the other states. */
+/* Makes the waiter IDLE: returns its place if it is admitted, or leaves the queue if it waits (which counts
+ * as rejected). Does nothing in other states. */
 void ts_admission_leave(struct ts_admission *admission, struct ts_admission_waiter *waiter, uint64_t now_us);
 
-/* Ends the waiting of those whose deadline has come. */
+/* Ends the wait of those whose deadline has passed. */
 void ts_admission_tick(struct ts_admission *admission, uint64_t now_us);
 
 /* When tick is next needed; UINT64_MAX: nobody waits. */
 uint64_t ts_admission_next_us(const struct ts_admission *admission);
 
-/* One after another the waiters that no longer wait, each once, so that the driver wakes them; NULL: no more.
- * Those that enter settles at once, the caller of enter knows and are not here. */
+/* Returns one after another the waiters that no longer wait, each once, for the driver to wake; NULL: no
+ * more. Does not return a waiter that enter settled at once: its caller knows. */
 struct ts_admission_waiter *ts_admission_take_settled(struct ts_admission *admission);
 
-/* At least 1. A lower limit takes nothing from those in flight. */
+/* At least 1. A lower limit does not affect transactions in flight. */
 struct ts_store_limit {
     uint32_t store;
     uint32_t limit;
@@ -109,7 +109,7 @@ struct ts_store_limit {
 void ts_admission_set_store_limit(struct ts_admission *admission, struct ts_store_limit limit,
                                   uint64_t now_us);
 
-/* In flight on the store. */
+/* How many transactions are in flight on the store. */
 uint32_t ts_admission_store_in_flight(const struct ts_admission *admission, uint32_t store);
 
 static inline const struct ts_admission_gauges *ts_admission_gauges(const struct ts_admission *admission) {

@@ -51,7 +51,7 @@ static void trip(struct ts_breaker *breaker, uint64_t now_us) {
     breaker->trips++;
 }
 
-/* What must hold in each state. */
+/* The invariants of each state. */
 static void check(const struct ts_breaker *breaker) {
     switch (breaker->state) {
     case TS_BREAKER_CLOSED:
@@ -85,7 +85,7 @@ enum ts_breaker_state ts_breaker_state_at(const struct ts_breaker *breaker, uint
     return breaker->state;
 }
 
-/* A probe goes out, unless one is out that may still report. */
+/* Sends a probe, unless one is out that may still report. */
 static bool send_probe(struct ts_breaker *breaker, uint64_t now_us) {
     if (breaker->probe_out && !is_over(breaker->since_us, breaker->config.probe_timeout_us, now_us))
         return false;

@@ -1,6 +1,6 @@
 /*
- * A circuit breaker: failure_threshold failures in a row open it for recovery_timeout, and a store to which no
- * connection can be made opens it at once. Then it lets one probe through.
+ * A circuit breaker: failure_threshold failures in a row open it for recovery_timeout, and a failed
+ * connection opens it at once. Then one probe may pass.
  *
  *             failures reach the threshold, or
  *             no connection can be made                 recovery_timeout is over
@@ -14,9 +14,10 @@
  *     OPEN        nobody passes
  *     HALF_OPEN   only the probe passes: at most one permit is out
  *
- * Only infrastructure failures count (ts_error_verdict). A caller that passes gets a permit, and reports on it
- * once. Permits carry the number of a turn. The turn changes with every state and every probe, so that a permit
- * of an earlier turn does not affect this one. A probe that has not reported within probe_timeout counts as lost.
+ * Only infrastructure failures count (ts_error_verdict). A caller that passes gets a permit, and reports its
+ * result once. Permits have the number of a turn. The turn changes with every state and every probe, so that
+ * a permit of an earlier turn does not affect this one. A probe that has not reported within probe_timeout
+ * counts as lost.
  */
 #ifndef TS_TXN_GUARD_BREAKER_H
 #define TS_TXN_GUARD_BREAKER_H
@@ -46,38 +47,36 @@ struct ts_breaker {
     bool probe_out;    /* HALF_OPEN */
     uint64_t since_us; /* OPEN: since when; HALF_OPEN: when the probe went out */
     uint64_t turn;
-    uint64_t trips; /* times that it went to OPEN */
+    uint64_t trips; /* how often it opened */
     uint64_t turned_away;
 };
 
 struct ts_breaker_permit {
-    bool granted; /* false once it was reported on */
+    bool granted; /* false once it was reported */
     uint64_t turn;
 };
 
 enum ts_breaker_report {
     TS_BREAKER_SUCCESS,
-    TS_BREAKER_FAILURE,  /* of the infrastructure */
-    TS_BREAKER_DOWN,     /* no connection could be made, after all retries: there is no need to count */
-    TS_BREAKER_ANSWERED, /* failed for a reason of its own; the stores are well: ends a probe well, no count
-                            is reset */
-    TS_BREAKER_TURNED_AWAY, /* never got as far as a store: admission, its caller gave up */
+    TS_BREAKER_FAILURE,     /* of the infrastructure */
+    TS_BREAKER_DOWN,        /* no connection, after all retries: opens the breaker without counting */
+    TS_BREAKER_ANSWERED,    /* failed, but the stores work: a probe succeeds, no count is reset */
+    TS_BREAKER_TURNED_AWAY, /* never reached a store: refused by admission, or its caller gave up */
 };
 
-/* What a transaction that ended for this cause has to report; NONE is a success. */
+/* The report of a transaction that ended for this cause; NONE is a success. */
 enum ts_breaker_report ts_breaker_report_of(const struct ts_txn_cause *cause);
 
 void ts_breaker_init(struct ts_breaker *breaker, const struct ts_breaker_config *config);
 
-/* The permit is granted or not; *ret_permit is set in both cases. */
+/* Returns true if the permit is granted; sets *ret_permit in both cases. */
 bool ts_breaker_ask(struct ts_breaker *breaker, uint64_t now_us, struct ts_breaker_permit *ret_permit);
 
-/* Once for each permit; a permit that was not granted, or was reported on, is passed over. */
+/* Once for each permit; ignores a permit that was not granted or is already reported. */
 void ts_breaker_report(struct ts_breaker *breaker, struct ts_breaker_permit *permit,
                        enum ts_breaker_report report, uint64_t now_us);
 
-/* The state as it is at this time, without letting anybody through: OPEN becomes HALF_OPEN when its time is
- * over. */
+/* The state at this time, without granting a permit: OPEN becomes HALF_OPEN when its time is over. */
 enum ts_breaker_state ts_breaker_state_at(const struct ts_breaker *breaker, uint64_t now_us);
 
 #endif

@@ -51,12 +51,12 @@ static bool is_conflict(const char *sqlstate) {
     return IS_ONE_OF(sqlstate, "40001", "40P01", "55P03");
 }
 
-/* The connection is gone, or goes with the server. */
+/* The connection is lost, or the server is shutting down. */
 static bool is_lost_connection(const char *sqlstate) {
     return IS_ONE_OF(sqlstate, "08", "57P01", "57P02");
 }
 
-/* The server or what is beneath it is ill, whatever was asked of it. A full disk is; too much load is not. */
+/* The server or its machine failed, whatever the request was. A full disk counts; too much load does not. */
 static bool is_infrastructure(const char *sqlstate) {
     return is_lost_connection(sqlstate) || IS_ONE_OF(sqlstate, "57P03", "53100", "58", "XX");
 }
@@ -75,7 +75,7 @@ enum ts_error_class ts_error_class_of_sqlstate(const char *sqlstate, bool maybe_
     return TS_ERROR_PERMANENT;
 }
 
-/* Whether a call of this kind, done or not, leaves nothing behind that a retry could double. */
+/* Whether a call of this kind, done or not, leaves nothing that a retry could double. */
 static bool changes_nothing(enum ts_call_kind call) {
     switch (call) {
     case TS_CALL_READ:
@@ -101,7 +101,7 @@ static const struct ts_error_verdict away = {
     .error_class = TS_ERROR_TRANSIENT, .repeatable = true, .infrastructure = true};
 static const struct ts_error_verdict lost = {.error_class = TS_ERROR_TIMEOUT, .infrastructure = true};
 static const struct ts_error_verdict too_slow = {.error_class = TS_ERROR_TIMEOUT};
-/* FAILED says nothing but that nothing was changed: the database's own code decides. */
+/* FAILED only means that nothing was changed: the database's own code decides. */
 static struct ts_error_verdict verdict_of_sqlstate(const char *sqlstate) {
     struct ts_error_verdict verdict = {.error_class = ts_error_class_of_sqlstate(sqlstate, false)};
     verdict.repeatable = is_retryable(verdict.error_class);
@@ -111,7 +111,7 @@ static struct ts_error_verdict verdict_of_sqlstate(const char *sqlstate) {
     return verdict;
 }
 
-/* What the columns of the table say of a result that means the same after every call. */
+/* The columns of the table, for a result that means the same after every call. */
 static struct ts_error_verdict verdict_of_meaning(enum ts_store_result result) {
     const struct ts_store_meaning *meaning = ts_store_result_meaning(result);
     struct ts_error_verdict verdict = {.error_class = TS_ERROR_PERMANENT,
@@ -134,7 +134,7 @@ static struct ts_error_verdict verdict_of_result(const struct ts_txn_cause *caus
         return changes_nothing(cause->call) ? away : lost;
     if (cause->result != TS_STORE_TIMED_OUT)
         return verdict_of_meaning(cause->result);
-    /* Nothing was changed. Waiting for a lock is a conflict; what takes no locks must not take long. */
+    /* Nothing was changed. Waiting for a lock is a conflict; a call without locks must not take long. */
     if (is_conflict(cause->sqlstate))
         return conflict_to_repeat;
     return changes_nothing(cause->call) || is_infrastructure(cause->sqlstate) ? lost : too_slow;
@@ -143,10 +143,10 @@ static struct ts_error_verdict verdict_of_result(const struct ts_txn_cause *caus
 static struct ts_error_verdict verdict_of_phase(enum ts_timeout_phase phase) {
     switch (phase) {
     case TS_TIMEOUT_COORD_QUEUE:
-        return overload; /* waiting in vain is as good as being refused */
+        return overload; /* an unsuccessful wait is like a refusal */
     case TS_TIMEOUT_SHARD_RPC:
     case TS_TIMEOUT_COMMIT:
-        return lost; /* no locks are waited for there: the store is away or ill */
+        return lost; /* these calls wait for no locks: the store is unreachable or failing */
     case TS_TIMEOUT_PREPARE:
     case TS_TIMEOUT_LOCK_VALIDATE:
     case TS_TIMEOUT_TOTAL:
@@ -225,8 +225,8 @@ const char *ts_abort_reason_name(enum ts_abort_reason reason) {
     ts_unreachable("no such reason");
 }
 
-/* The database's own code where there is one, for what trying again cannot cure. Never one of class 08, which
- * would send the client looking for a transaction that is known to be aborted. */
+/* The database's own code, if any, for failures that a retry cannot fix. Never one of class 08, which would
+ * make the client search for a transaction that is known to be aborted. */
 static const char *own_or(const struct ts_txn_cause *cause, const char *otherwise) {
     bool has_own = strlen(cause->sqlstate) == 5 && strcmp(cause->sqlstate, "00000") != 0 &&
                    !starts_with(cause->sqlstate, "08");

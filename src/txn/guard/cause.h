@@ -1,9 +1,9 @@
 /*
- * Why a transaction did not commit, what that means, and what its client is told.
+ * Why a transaction did not commit, what that means, and what its client sees.
  *
- * Every failure has exactly one class. A class says whether a retry makes sense at all; whether the same
- * batches may be tried again is one more question: a failed check is a Conflict that only its caller, who
- * must read again, can retry.
+ * Every failure has exactly one class. A class says whether a retry makes sense at all. Whether the same
+ * batches may be tried again is a separate question: a failed check is a Conflict, but only the caller can
+ * retry it, after reading again.
  */
 #ifndef TS_TXN_GUARD_CAUSE_H
 #define TS_TXN_GUARD_CAUSE_H
@@ -26,7 +26,7 @@ enum ts_error_class { TS_ERROR_CLASSES(TS_ERROR_CLASS_ENUM) };
 
 const char *ts_error_class_name(enum ts_error_class error_class);
 
-/* Why a transaction did not commit, or is not known to have. */
+/* Why a transaction did not commit, or may not have. */
 enum ts_txn_cause_kind {
     TS_CAUSE_NONE,
     TS_CAUSE_STORE,           /* a call to a store failed: result, sqlstate, call */
@@ -42,10 +42,10 @@ enum ts_txn_cause_kind {
 struct ts_txn_cause {
     enum ts_txn_cause_kind kind;
     enum ts_timeout_phase phase; /* TIMEOUT */
-    bool unanswered; /* TIMEOUT: the store said nothing at all, not even that it waited for a lock */
+    bool unanswered;             /* TIMEOUT: no answer at all, not even that it waited for a lock */
     enum ts_store_result result; /* STORE */
     enum ts_call_kind call;      /* STORE */
-    char sqlstate[6];            /* STORE: as the store gave it; may be empty */
+    char sqlstate[6];            /* STORE: from the store; may be empty */
     bool down;                   /* STORE: no connection could be made */
 };
 
@@ -56,13 +56,14 @@ struct ts_txn_cause ts_txn_cause_of_timeout(enum ts_timeout_phase phase);
 struct ts_error_verdict {
     enum ts_error_class error_class;
     bool repeatable;     /* the same batches may be tried again, under a new transaction id */
-    bool met_a_lock;     /* repeatable, and worth it until the total: whoever has the lock gives it back */
-    bool infrastructure; /* counts for the circuit breaker: the store or the way to it is ill */
-    bool answered;       /* the store was reached and said what it means: it is not ill */
+    bool met_a_lock;     /* repeatable until the total timeout: the holder releases the lock some time */
+    bool infrastructure; /* counts for the circuit breaker: the store or the connection failed */
+    bool answered;       /* the store answered and works, so it did not fail */
 };
 struct ts_error_verdict ts_error_classify(const struct ts_txn_cause *cause);
 
-/* The class of a database's own code for a call that changed nothing, or, with maybe_done, may have. */
+/* The class of a database's own code for a call that changed nothing or, with maybe_done, may have changed
+ * something. */
 enum ts_error_class ts_error_class_of_sqlstate(const char *sqlstate, bool maybe_done);
 
 /* The value of the label `reason`: a short word from a fixed list, see TS_ABORT_REASONS. */
@@ -87,15 +88,15 @@ enum ts_abort_reason { TS_ABORT_REASONS(TS_ABORT_REASON_ENUM) TS_ABORT_REASON_CO
 enum ts_abort_reason ts_txn_cause_reason(const struct ts_txn_cause *cause);
 const char *ts_abort_reason_name(enum ts_abort_reason reason);
 
-/* How a transaction ended, as far as is known. */
+/* How a transaction ended, as far as known. */
 enum ts_txn_end {
     TS_TXN_END_COMMITTED,
-    TS_TXN_END_COMMITTED_PENDING, /* decided; some stores have still to hear of it */
+    TS_TXN_END_COMMITTED_PENDING, /* decided; some stores have not applied it yet */
     TS_TXN_END_ABORTED,
     TS_TXN_END_UNKNOWN,
 };
 
-/* What the client sees, five characters and a terminator. The cause counts only for ABORTED. */
+/* The code that the client sees, five characters and a terminator. The cause counts only for ABORTED. */
 struct ts_sqlstate {
     char text[6];
 };

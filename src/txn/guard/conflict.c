@@ -26,8 +26,8 @@ void ts_conflict_record(struct ts_conflict_tracker *tracker, struct ts_conflict_
                         uint64_t now_us) {
     uint64_t number = slot_number(tracker, now_us);
     struct ts_conflict_slot *slot = &tracker->slots[number % TS_CONFLICT_SLOTS];
-    /* Threads take their time before they take the lock, so an event may come a little late: a slot that has
-     * moved on keeps what it has, and the event counts there. */
+    /* A thread reads the time before it takes the lock, so an event may come a little late: if its slot has
+     * been reused, the event counts in the newer slot. */
     if (slot->number < number)
         *slot = (struct ts_conflict_slot){.number = number};
     count(&slot->counts, event);

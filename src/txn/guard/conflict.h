@@ -1,8 +1,7 @@
 /*
- * What became of the transactions on one store. The totals count since the start. The rates and the average
- * look back over a sliding window (conflict.window, 5 s), kept in ten slots, so that they react when the load
- * changes and forget an old storm: a rate over all time would need as many quiet transactions as there were
- * bad ones.
+ * Results of the transactions on one store. The totals count since the start. The rates and the average cover
+ * a sliding window (conflict.window, 5 s) of ten slots, so that they react when the load changes: after a
+ * storm, a rate over all time would need as many good transactions as there were bad ones to fall.
  *
  *     conflict_rate = conflict_aborts / total_txns
  *     abort_rate    = (conflict_aborts + timeout_aborts) / total_txns

@@ -40,7 +40,7 @@ void ts_deadlock_begin(struct ts_deadlock_detector *detector, struct ts_deadlock
     ts_assert(node->state == TS_DEADLOCK_IDLE);
     node->state = TS_DEADLOCK_WAITING;
     node->abort_wanted = false;
-    /* A thread may have looked at the clock before another that took the lock first. */
+    /* A thread may have read the clock before another one that took the lock first. */
     node->since_us =
         detector->newest != NULL && detector->newest->since_us > now_us ? detector->newest->since_us : now_us;
     list_append(detector, node);
@@ -111,7 +111,7 @@ const char *ts_wait_reason_text(struct ts_wait_reason reason,
     return ret_text;
 }
 
-/* snprintf at *used; stays at size - 1 when there is no more room. */
+/* snprintf at *used; stays at size - 1 when the text is full. */
 __attribute__((format(printf, 4, 5))) static void append(char *text, size_t size, size_t *used,
                                                          const char *format, ...) {
     va_list arguments;

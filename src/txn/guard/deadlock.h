@@ -1,11 +1,11 @@
 /*
- * The transactions that wait, for what and since when. Any that waits longer than deadlock.timeout is taken
- * for deadlocked: it is reported once for each wait, and its owner is asked to abort it unless it is past its
- * commit point.
+ * The waiting transactions, what they wait for and since when. One that waits longer than deadlock.timeout
+ * counts as deadlocked: it is reported once for each wait, and its owner is asked to abort it unless it is
+ * past its commit point.
  *
- * Nodes are the caller's and stay in place from begin to end, as do the id and the stores that they point to.
- * Times never go back from one begin to the next, so the list is in the order of age. Not thread-safe: the
- * driver locks.
+ * The caller owns the nodes; they stay in place from begin to end, and so do the id and the stores that they
+ * point to. Times never decrease from one begin to the next, so the list is in the order of age. Not
+ * thread-safe: the driver locks.
  */
 #ifndef TS_TXN_GUARD_DEADLOCK_H
 #define TS_TXN_GUARD_DEADLOCK_H
@@ -35,14 +35,14 @@ struct ts_wait_reason {
 };
 
 struct ts_deadlock_node {
-    /* The caller's. */
+    /* Set by the caller. */
     const char *txn_id;
     const uint32_t *stores;
     size_t store_count;
     struct ts_wait_reason reason;
     bool may_abort; /* false past the commit point */
 
-    /* The detector's answer: read it while waiting; false again after the next begin. */
+    /* Set by the detector: read it while waiting; false again after the next begin. */
     bool abort_wanted;
 
     uint64_t since_us;
@@ -52,7 +52,7 @@ struct ts_deadlock_node {
 
 struct ts_deadlock_detector {
     uint64_t timeout_us;
-    struct ts_deadlock_node *oldest, *newest; /* WAITING; stalled ones are out of the list */
+    struct ts_deadlock_node *oldest, *newest; /* WAITING; stalled ones are not in the list */
     uint64_t detected;                        /* stalls found since the start */
     uint64_t stalled;                         /* STALLED at the moment */
     uint64_t waiting;                         /* WAITING at the moment */
@@ -63,10 +63,10 @@ void ts_deadlock_init(struct ts_deadlock_detector *detector, const struct ts_dea
 /* A wait begins. The node is not waiting. */
 void ts_deadlock_begin(struct ts_deadlock_detector *detector, struct ts_deadlock_node *node, uint64_t now_us);
 
-/* The same wait goes on for another reason; its age stays. */
+/* The same wait continues for another reason; its age stays. */
 void ts_deadlock_change(struct ts_deadlock_node *node, struct ts_wait_reason reason);
 
-/* The wait is over. Nothing for a node that does not wait. */
+/* The wait is over. Does nothing for a node that does not wait. */
 void ts_deadlock_end(struct ts_deadlock_detector *detector, struct ts_deadlock_node *node);
 
 /* The report borrows id and stores from the node. */
@@ -81,18 +81,18 @@ struct ts_deadlock_report {
 };
 
 /* The next transaction that has waited too long, each wait once; false: no more at this time. Sets
- * abort_wanted in its node; waking its owner is the driver's. */
+ * abort_wanted in its node; the driver wakes its owner. */
 bool ts_deadlock_next(struct ts_deadlock_detector *detector, uint64_t now_us,
                       struct ts_deadlock_report *ret_report);
 
-/* When ts_deadlock_next may next have something; UINT64_MAX: nobody waits. */
+/* When ts_deadlock_next may next return something; UINT64_MAX: nobody waits. */
 uint64_t ts_deadlock_next_us(const struct ts_deadlock_detector *detector);
 
 /* "ShardLockWait(2)". Returns ret_text. */
 #define TS_WAIT_REASON_TEXT_SIZE 40
 const char *ts_wait_reason_text(struct ts_wait_reason reason, char ret_text[static TS_WAIT_REASON_TEXT_SIZE]);
 
-/* One line that names the transaction, its stores, what it waited for and how long. Cut to size, always
+/* One line with the transaction, its stores, what it waited for and how long. Truncated to size, always
  * terminated. Returns ret_text. */
 const char *ts_deadlock_describe(const struct ts_deadlock_report *report, char *ret_text, size_t size);
 

@@ -1,8 +1,8 @@
 /*
- * How far the standbys of each store are behind, and whom that keeps out.
+ * The lag of each store's standbys, and which transactions it keeps out.
  *
- * What is known of a store is what it said last; a store that has not been asked yet, or never answered,
- * counts as 0, so that a store that is away fails by itself and not as one that lags.
+ * The lag of a store is its last answer. Without any answer it is 0, so that an unreachable store fails for
+ * that reason, and not because of its lag.
  */
 #ifndef TS_TXN_GUARD_LAG_H
 #define TS_TXN_GUARD_LAG_H
@@ -12,15 +12,15 @@
 #include <stdbool.h>
 #include <stddef.h>
 
-/* How often the stores are asked, when they are. */
+/* How often the stores are asked, if there is a limit. */
 #define TS_LAG_INTERVAL_US 1000000
 
-/* Whether anything is asked at all. */
+/* Returns true if there is a limit, so that stores must be asked. */
 bool ts_lag_is_limited(const struct ts_replication_config *config);
 
 /*
- * The worst of these stores, an index into lag_ms, when its lag is above the limit; SIZE_MAX when none is.
- * Among equals the first that was named. The lag that is the limit is allowed.
+ * The store with the largest lag, as an index into lag_ms, if its lag is above the limit; otherwise SIZE_MAX.
+ * Of equal ones the first in the list. A lag equal to the limit is allowed.
  */
 size_t ts_lag_find(const struct ts_replication_config *config, const uint64_t *lag_ms, const uint32_t *stores,
                    size_t store_count);

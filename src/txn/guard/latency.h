@@ -1,10 +1,10 @@
 /*
  * Where the time of one transaction went, in microseconds.
  *
- * Phases do not overlap: a microsecond is counted in one of them, so that the dominant one says what to look
- * at. What is done on several stores side by side takes as long as the slowest of them; for round trips each
- * store's own time is kept too, and the slowest of them counts. total_us is measured end to end and is at
- * least about the sum.
+ * Phases do not overlap: each microsecond counts in one of them, so that the dominant one shows where to
+ * look. Parallel work on several stores takes as long as the slowest of them; for round trips each store's
+ * own time is kept too, and the slowest counts. total_us is measured end to end, and is not much less than
+ * the sum.
  */
 #ifndef TS_TXN_GUARD_LATENCY_H
 #define TS_TXN_GUARD_LATENCY_H
@@ -31,7 +31,7 @@
 enum ts_latency_phase { TS_LATENCY_PHASES(TS_LATENCY_PHASE_ENUM) TS_LATENCY_PHASE_COUNT };
 #undef TS_LATENCY_PHASE_ENUM
 
-/* Stores whose round trips are kept apart; those beyond still count for the slowest. */
+/* Stores with separate round trips; further ones still count for the slowest. */
 enum { TS_LATENCY_STORES_MAX = 32 };
 
 struct ts_latency_rpc {
@@ -44,7 +44,7 @@ struct ts_latency {
     uint64_t total_us;
     struct ts_latency_rpc rpc[TS_LATENCY_STORES_MAX];
     size_t rpc_count;
-    bool rpc_more; /* there were more stores than that */
+    bool rpc_more; /* there were more stores */
 };
 
 void ts_latency_init(struct ts_latency *latency);
@@ -58,13 +58,13 @@ void ts_latency_add_rpc(struct ts_latency *latency, struct ts_latency_rpc rpc);
 /* The sum of all phases. */
 uint64_t ts_latency_sum_us(const struct ts_latency *latency);
 
-/* The phase with most time, the first of several. COORD_QUEUE when there is none at all. */
+/* The phase with the most time, the first of equal ones. COORD_QUEUE when all are 0. */
 enum ts_latency_phase ts_latency_dominant(const struct ts_latency *latency);
 
 /* "prepare_wal_us" */
 const char *ts_latency_phase_field(enum ts_latency_phase phase);
 
-/* What the phase is, for people and for HELP. */
+/* A description of the phase, for people and for HELP. */
 const char *ts_latency_phase_help(enum ts_latency_phase phase);
 
 /* queue=100|route=50|rpc_max=500|read=0|lock=0|prep=800|barrier=0|commit=200|repl=0|retry=0|total=1650

@@ -1,10 +1,9 @@
 /*
  * Metrics of transactions, in Prometheus' text format, under turnstone_xs_.
  *
- * Counters and histograms are kept by each thread on its own and merged when they are asked for; what has one
- * value for the process (gauges, and the counters of admission, breaker and detector) comes in as a view.
- * Buckets end at 2^k - 1 microseconds, where base/hist counts exactly, so that le="1023" is everything below
- * 1,024.
+ * Each thread keeps its own counters and histograms, which are merged on request. Values of the whole process
+ * (gauges, and the counters of admission, breaker and detector) come from a view. Buckets end at 2^k - 1
+ * microseconds, where base/hist counts exactly, so that le="1023" is everything below 1,024.
  */
 #ifndef TS_TXN_GUARD_METRICS_H
 #define TS_TXN_GUARD_METRICS_H
@@ -27,11 +26,11 @@ struct ts_store_metrics {
     struct ts_hist shard_lock_wait_us;
 };
 
-/* Of one thread. Some 360 KiB, and 60 KiB for each store in the caller's memory. */
+/* Metrics of one thread: some 360 KiB, and 60 KiB for each store in the caller's memory. */
 struct ts_txn_metrics {
     uint64_t total_attempted; /* transactions, however often each was tried */
     uint64_t total_committed;
-    uint64_t total_unknown; /* neither of the two is known */
+    uint64_t total_unknown; /* neither commit nor abort is known */
     uint64_t total_aborted[TS_ABORT_REASON_COUNT];
     uint64_t total_retried; /* transactions that were tried more than once */
     struct ts_hist total_us;
@@ -58,10 +57,10 @@ void ts_txn_metrics_record_rpc(struct ts_txn_metrics *metrics, struct ts_latency
 /* A call has waited for locks on a store. */
 void ts_txn_metrics_record_lock_wait(struct ts_txn_metrics *metrics, struct ts_latency_rpc wait);
 
-/* As if all of from had been recorded in metrics; both know the same number of stores. */
+/* As if everything in `from` had been recorded in metrics; both have the same number of stores. */
 void ts_txn_metrics_merge(struct ts_txn_metrics *metrics, const struct ts_txn_metrics *from);
 
-/* What has one value for the process. */
+/* Values of the whole process. */
 struct ts_store_view {
     const char *name; /* the label's value; NULL: the place as a number */
     struct ts_conflict_view conflicts;
@@ -75,16 +74,16 @@ struct ts_txn_view {
     uint64_t breaker_trips;
     uint64_t deadlocks_detected;
     uint64_t stalled_txns;
-    const struct ts_store_view *stores; /* as many as the metrics know */
+    const struct ts_store_view *stores; /* as many as the metrics have */
 };
 
-/* Where the text goes, in parts; false ends it. */
+/* Receives the text in parts; returns false to stop. */
 struct ts_text_writer {
     bool (*write)(void *context, struct ts_bytes text);
     void *context;
 };
 
-/* False when the writer said so. */
+/* Returns false when the writer stopped. */
 bool ts_txn_metrics_render(const struct ts_txn_metrics *metrics, const struct ts_txn_view *view,
                            struct ts_text_writer writer);
 

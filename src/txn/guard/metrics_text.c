@@ -17,7 +17,7 @@ enum { FIRST_POWER = 4, LAST_POWER = 26 };
 
 struct text {
     struct ts_text_writer writer;
-    bool failed; /* the writer has said so: nothing more is written */
+    bool failed; /* the writer returned false: write nothing more */
 };
 
 static void put_bytes(struct text *text, struct ts_bytes bytes) {
@@ -233,7 +233,7 @@ static void put_latencies(struct text *text, const struct ts_txn_metrics *metric
     }
 }
 
-/* What became of the transactions on each store since the start. */
+/* The results of the transactions on each store since the start. */
 static void put_totals(struct text *text, const struct ts_txn_metrics *metrics,
                        const struct ts_txn_view *view) {
     char buffer[TS_NUMBER_TEXT_SIZE];

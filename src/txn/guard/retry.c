@@ -33,7 +33,7 @@ static uint64_t scale(uint64_t value, uint32_t ppm) {
 
 static uint64_t base_us(const struct ts_retry_config *config, uint32_t n) {
     uint64_t base = config->initial_backoff_us;
-    /* A multiplier of 1, or a base of 0, never gets anywhere. */
+    /* With a multiplier of 1, or a base of 0, the loop would not change anything. */
     for (uint32_t i = 0; i < n && base < config->max_backoff_us; i++) {
         uint64_t next = scale(base, config->multiplier_ppm);
         if (next == base)

@@ -79,7 +79,7 @@ static bool is_of_a_call(enum ts_timeout_phase phase) {
     ts_unreachable("the retry ceiling is no phase of a call");
 }
 
-/* The first of the times at which the wait ends. */
+/* The first moment at which the wait ends. */
 static struct end first_end(const struct ts_timeouts *timeouts, const struct ts_timeout_watch *watch) {
     bool fails_fast = timeouts->policy == TS_TIMEOUT_POLICY_FAIL_FAST;
     struct end end = {TS_TIMEOUT_NONE, UINT64_MAX};
@@ -113,7 +113,7 @@ static bool is_given(const struct ts_timeouts *timeouts, enum ts_timeout_phase p
     case TS_TIMEOUT_RETRY_CEILING:
         break;
     }
-    return true; /* nothing there waits for a lock, or it ends the transaction */
+    return true; /* no lock is waited for there, or it ends the transaction */
 }
 
 uint64_t ts_timeout_lock_wait_us(const struct ts_timeouts *timeouts, const struct ts_timeout_watch *watch) {

@@ -1,14 +1,14 @@
 /*
- * Layered timeouts: each phase has its own, and every timeout says which phase was over. Times are monotonic
- * microseconds of one clock.
+ * Layered timeouts: each phase has its own, and every timeout names the phase that was over. Times are
+ * monotonic microseconds of one clock.
  *
  *     call      coord_queue, shard_rpc, prepare, commit, lock_validate: from the start of the call
  *     total     from the start of the transaction, its retries included; holds under both policies
  *     ceiling   retry_ceiling, from the start of the transaction: all attempts together, the first one too; no retry
  *               begins after it (retry.h). Its default does not bound attempts that nothing but locks has made necessary
  *
- * FailFast ends a call at the first of these; BestEffort at the total only. What the end of a call means is
- * the driver's: before the commit point it aborts, after it the answer is "committed, pending".
+ * FailFast ends a call at the first of these; BestEffort at the total only. The driver decides what the end
+ * of a call means: before the commit point it aborts, after it the answer is "committed, pending".
  */
 #ifndef TS_TXN_GUARD_TIMEOUTS_H
 #define TS_TXN_GUARD_TIMEOUTS_H
@@ -34,30 +34,30 @@ enum ts_timeout_phase { TS_TIMEOUT_NONE, TS_TIMEOUT_PHASES(TS_TIMEOUT_PHASE_ENUM
 /* "Prepare"; "None". */
 const char *ts_timeout_phase_name(enum ts_timeout_phase phase);
 
-/* "timeouts.prepare", for messages that name the cure; NULL for NONE. */
+/* "timeouts.prepare", for messages that name the fix; NULL for NONE. */
 const char *ts_timeout_phase_setting(enum ts_timeout_phase phase);
 
 /* How long the phase may take; not for NONE. */
 uint64_t ts_timeout_length_us(const struct ts_timeouts *timeouts, enum ts_timeout_phase phase);
 
-/* One transaction and the call that it waits for. Calls side by side have a watch each. */
+/* One transaction and the call that it waits for. Parallel calls have one watch each. */
 struct ts_timeout_watch {
     uint64_t txn_begun_us;
-    enum ts_timeout_phase phase; /* of the call; NONE, TOTAL: nothing but the transaction itself */
+    enum ts_timeout_phase phase; /* of the call; NONE, TOTAL: only the transaction itself */
     uint64_t call_begun_us;
-    bool only_conflicts; /* each attempt before this one met a lock that it could not have */
+    bool only_conflicts; /* every earlier attempt failed because of a lock */
 };
 
 /* Until when the call may wait. UINT64_MAX is never reached: the total always holds. */
 uint64_t ts_timeout_until_us(const struct ts_timeouts *timeouts, const struct ts_timeout_watch *watch);
 
 /*
- * How long one lock may be waited for in the call; 0: as long as the call. Less than the call has where its phase has its
- * default length, so that the store can say that it was a lock: then it is tried again.
+ * How long the call may wait for one lock; 0: as long as the call. If the phase has its default length, this
+ * is less than the call's time, so that the store can report the lock; then the transaction is tried again.
  */
 uint64_t ts_timeout_lock_wait_us(const struct ts_timeouts *timeouts, const struct ts_timeout_watch *watch);
 
-/* Which phase is over at now_us: the one that ended first, and of several that ended together the call's own;
+/* The phase that is over at now_us: the one that ended first, or, if several ended together, the call's own;
  * NONE while there is time. Agrees with ts_timeout_until_us: not NONE exactly when now_us has reached it. */
 enum ts_timeout_phase ts_timeout_over(const struct ts_timeouts *timeouts,
                                       const struct ts_timeout_watch *watch, uint64_t now_us);

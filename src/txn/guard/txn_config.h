@@ -1,7 +1,8 @@
 /*
- * Every limit, timeout and policy around transactions and what coordination does with them, with the defaults. src/config fills this struct from a
- * file; docs/configuration.md lists the settings. Ratios are parts per million, so that the same
- * configuration does the same on every machine. Nothing here says 0 for "none" unless its comment does.
+ * Every limit, timeout and policy of transactions, and the limits of coordination, with the defaults.
+ * src/config fills this struct from a file; docs/configuration.md lists the settings. Ratios are parts per
+ * million, so that the same configuration has the same effect on every machine. A 0 means "none" only where a
+ * comment says so.
  */
 #ifndef TS_TXN_GUARD_TXN_CONFIG_H
 #define TS_TXN_GUARD_TXN_CONFIG_H
@@ -14,10 +15,10 @@
 
 #define TS_PPM            UINT32_C(1000000)
 
-/* X(SUFFIX, name): the names stand in configuration files and in messages. */
+/* X(SUFFIX, name): the names are used in configuration files and messages. */
 #define TS_TIMEOUT_POLICIES(X)                                                                               \
     X(FAIL_FAST, "FailFast")     /* ends at the first phase that is over */                                  \
-    X(BEST_EFFORT, "BestEffort") /* phases may take longer while the total holds */
+    X(BEST_EFFORT, "BestEffort") /* phases may take longer while the total timeout holds */
 
 #define TS_QUEUE_POLICIES(X)                                                                                 \
     X(FIFO, "Fifo")                           /* first come, first served */                                 \
@@ -47,8 +48,8 @@ struct ts_timeouts {
     uint64_t total_us;         /* the whole transaction, with its retries */
     uint64_t retry_ceiling_us; /* all attempts together, see timeouts.h */
     enum ts_timeout_policy policy;
-    /* Somebody has asked for this value, so it ends the wait for a lock, too. A default does not: a transaction that
-     * meets a lock goes on until the total. */
+    /* The user has configured this value, so it also ends the wait for a lock. A default does not: a
+     * transaction that meets a lock continues until the total timeout. */
     bool prepare_given;
     bool lock_validate_given;
     bool retry_ceiling_given;
@@ -67,7 +68,7 @@ struct ts_retry_config {
     uint64_t max_backoff_us;
     uint32_t multiplier_ppm;  /* 1.0 or more */
     uint32_t jitter_ppm;      /* at most 1.0 */
-    uint64_t retry_budget_us; /* time spent backing off, in all */
+    uint64_t retry_budget_us; /* total time spent backing off */
     bool max_retries_given;   /* as in struct ts_timeouts */
     bool retry_budget_given;
 };
@@ -75,11 +76,11 @@ struct ts_retry_config {
 struct ts_breaker_config {
     uint32_t failure_threshold;
     uint64_t recovery_timeout_us;
-    uint64_t probe_timeout_us; /* a probe that has not reported by then is taken for lost */
+    uint64_t probe_timeout_us; /* a probe without a report by then counts as lost */
 };
 
 struct ts_conflict_config {
-    uint64_t window_us; /* what the rates of a store look back on */
+    uint64_t window_us; /* the window of a store's rates */
 };
 
 struct ts_adaptive_config {
@@ -89,7 +90,7 @@ struct ts_adaptive_config {
     uint32_t min_concurrency;
     uint32_t max_concurrency;
     uint64_t interval_us; /* between two steps of one store */
-    uint32_t min_txns;    /* fewer in the window say nothing */
+    uint32_t min_txns;    /* fewer in the window are too few to judge */
 };
 
 struct ts_deadlock_config {
@@ -97,10 +98,10 @@ struct ts_deadlock_config {
 };
 
 struct ts_replication_config {
-    uint64_t max_replication_lag_ms; /* 0: not looked at */
+    uint64_t max_replication_lag_ms; /* 0: no limit */
 };
 
-/* What coordination asks of its transactions: how many shards there may be. */
+/* Settings of coordination: how many shards there may be. */
 struct ts_shards_config {
     uint32_t tenant_max; /* of one tenant's runs that have not ended */
     uint32_t global_max; /* of all tenants together */
@@ -121,8 +122,8 @@ struct ts_txn_config {
 /* The defaults. */
 void ts_txn_config_init(struct ts_txn_config *config);
 
-/* NULL when all settings agree with one another, otherwise one line that names the settings that do not: the
- * limits between settings that no range of a single one can say. */
+/* Returns NULL when all settings are consistent, otherwise one line that names the inconsistent ones. These
+ * are limits between settings; single ones have ranges. */
 const char *ts_txn_config_conflict(const struct ts_txn_config *config);
 
 const char *ts_timeout_policy_name(enum ts_timeout_policy policy);

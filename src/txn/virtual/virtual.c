@@ -17,19 +17,19 @@ struct seat {
     uint64_t registration; /* version */
 };
 
-/* One participant of the transaction that is under way. */
+/* One participant of the transaction in progress. */
 struct part {
     struct ts_call call;
     struct txn__own own;
     struct txn__look_keys look_keys;
     struct ts_rows rows;
-    struct ts_op *ops; /* its part and the protocol's own, where these go together */
+    struct ts_op *ops; /* its part and the protocol's operations, if they go together */
 };
 
 struct ts_txn_virtual {
     struct ts_txn_virtual_io io;
     struct txn__uuid uuid;
-    struct ts_txn_config config; /* the defaults, but for the total */
+    struct ts_txn_config config; /* the defaults, except for the total timeout */
     struct ts_prng prng;
     uint64_t sequence;
     bool fenced;
@@ -99,7 +99,7 @@ static struct txn__gid gid_at(const struct ts_txn_virtual *coordinator, uint32_t
     return gid;
 }
 
-/* What stands there is this coordinator's own, whoever's reply was lost, or a fence. */
+/* An existing value is this coordinator's own, from a call whose reply was lost, or a fence. */
 static enum ts_store_result take_seat(struct ts_txn_virtual *coordinator, uint32_t place) {
     const struct txn__gid gid = gid_at(coordinator, place);
     struct txn__look look;
@@ -300,7 +300,7 @@ static void begin(struct attempt *attempt) {
     attempt->run.own_ops_from = attempt->parts[attempt->decider].batch.count;
 }
 
-/* Whether the coordinator stands where it is to decide. False, with the cause, when it does not. */
+/* Registers the coordinator on the deciding store. Returns false, with the cause, on failure. */
 static bool sit_down(struct attempt *attempt, struct ts_txn_result *result) {
     struct ts_txn_virtual *coordinator = attempt->coordinator;
     const uint32_t place = attempt->parts[attempt->decider].place;
@@ -341,7 +341,7 @@ static void run_attempt(struct attempt *attempt, struct ts_txn_result *result) {
         attempt->coordinator->fenced = true;
 }
 
-/* Whether to try again, after waiting. */
+/* Whether to try again; waits before that. */
 static bool again(struct ts_txn_virtual *coordinator, const struct ts_txn_cause *cause,
                   const struct ts_txn_result *result, struct ts_retry *retry) {
     if (result->outcome != TS_TXN_ABORTED || cause->kind == TS_CAUSE_NONE || coordinator->fenced)

@@ -1,11 +1,11 @@
 /*
- * Transactions on stores without a thread, a clock or a random source: the machines that the driver runs (run.h,
- * resolve.h), through calls that the caller carries out. For simulations, which decide when each call is sent, when
- * its reply comes, and who else does what in between.
+ * Transactions without threads, clocks or random sources: the machines that the driver runs (run.h,
+ * resolve.h), with calls that the caller carries out. For simulations, which decide when each call is sent,
+ * when its reply comes, and what others do in between.
  *
- * Attempts are repeated as the driver repeats them, by the same rules (cause.h, retry.h). What else the driver does around
- * the machines is left out here, because it is not about what is true: admission, metrics, and the removal of decisions
- * that nobody needs any more.
+ * Attempts are repeated by the same rules as in the driver (cause.h, retry.h). The rest of the driver has no
+ * part in correctness and is missing here: admission, metrics, and the removal of decisions that nobody needs
+ * any more.
  */
 #ifndef TS_TXN_VIRTUAL_VIRTUAL_H
 #define TS_TXN_VIRTUAL_VIRTUAL_H
@@ -21,13 +21,13 @@ struct ts_txn_virtual_io {
     /* Begins a call, which may be done on return. */
     void (*start)(void *context, uint32_t place, struct ts_call *call);
 
-    /* Returns when one of the calls is done; NULLs are passed over. Others may run meanwhile. */
+    /* Returns when one of the calls is done; ignores NULLs. Others may run meanwhile. */
     void (*wait)(void *context, struct ts_call *const *calls, size_t count);
 
-    /* Waits before a store is asked again for a decision whose reply was lost. False: give up. */
+    /* Waits before a store is asked again for a decision whose reply was lost. Returns false to give up. */
     bool (*pause)(void *context);
 
-    /* Time for backing off before a retry. Only ts_txn_virtual_run asks for it. */
+    /* The time, for the backoff before a retry. Only ts_txn_virtual_run uses it. */
     uint64_t (*now_us)(void *context);
     void (*sleep_us)(void *context, uint64_t us);
 };
@@ -37,26 +37,26 @@ struct ts_txn_virtual;
 
 struct ts_txn_virtual_options {
     uint8_t uuid[16];
-    uint64_t total_ms; /* how long a transaction may take: younger promises are left alone by resolvers */
+    uint64_t total_ms; /* how long a transaction may take: resolvers ignore younger promises */
     uint64_t seed;     /* of the jitter */
 };
 
-/* NULL when there is no memory. io is copied. */
+/* Returns NULL when memory runs out. Copies io. */
 struct ts_txn_virtual *ts_txn_virtual_new(const struct ts_txn_virtual_io *io,
                                           const struct ts_txn_virtual_options *options);
-/* No transaction may be under way. NULL is no matter. */
+/* No transaction may be in progress. Accepts NULL. */
 void ts_txn_virtual_free(struct ts_txn_virtual *coordinator);
 
-/* One transaction over the parts, each place once; decider is the index of one of them. ret_result has what is known
- * without measuring: outcome, id, operation, reason, version, attempts and text. */
+/* One transaction over the parts, each place once; decider is the index of one of them. ret_result has
+ * everything that needs no measuring: outcome, id, operation, reason, version, attempts and text. */
 void ts_txn_virtual_run(struct ts_txn_virtual *coordinator, const struct ts_txn_part *parts, size_t count,
                         size_t decider, struct ts_txn_result *ret_result);
 
-/* Shows on every store where it is registered that it is alive. The heart beats beside what is under way, so it may
- * have calls of its own kind. */
+/* Sends a heartbeat to every store where it is registered. It runs beside a transaction in progress, so it
+ * may have its own io. */
 void ts_txn_virtual_beat(struct ts_txn_virtual *coordinator, const struct ts_txn_virtual_io *io);
 
-/* Somebody took it for dead: what comes next goes under another uuid. */
+/* A resolver has fenced it: use another uuid for the next transaction. */
 bool ts_txn_virtual_is_fenced(const struct ts_txn_virtual *coordinator);
 
 struct ts_txn_virtual_pass {
