@@ -1,9 +1,9 @@
 /*
- * Claiming: acquire whichever shard is free. A driver walks through candidates; what it does with each
- * answer, and when a worker must wait, is decided here.
+ * Claiming: acquire any free shard. A driver walks through candidates; this decides what each answer means,
+ * and when a worker must wait.
  *
  *     gate -> candidates from a point of the worker's own, wrapping, each once -> acquire
- *          OK: armed cooldown, done | leased, terminal, not found: next | anything else: the end
+ *          OK: arm the cooldown, done | leased, terminal, not found: next | anything else: the end
  */
 #ifndef TS_COORD_CORE_CLAIM_H
 #define TS_COORD_CORE_CLAIM_H
@@ -11,28 +11,29 @@
 #include "coord/core/error.h"
 #include "coord/core/record.h"
 
-/* When a worker may claim again. Kept under the worker's name on its own store, and dropped once over. */
+/* When a worker may claim again. Stored under the worker's name on its own store, and removed when it is
+ * over. */
 struct ts_cooldown {
     struct ts_worker_id worker;
     struct ts_logical_time until;
 };
 
 enum ts_cooldown_state {
-    TS_COOLDOWN_NONE,    /* there is none: claim */
+    TS_COOLDOWN_NONE,    /* no entry: claim */
     TS_COOLDOWN_RUNNING, /* refuse: THROTTLED */
     TS_COOLDOWN_OVER,    /* claim, and remove the entry */
 };
 
-/* entry is NULL when there is none. */
+/* entry is NULL if the worker has none. */
 enum ts_cooldown_state ts_cooldown_state_at(const struct ts_cooldown *entry, struct ts_logical_time now);
 
-/* OK, or THROTTLED with retry_after. A run without a cooldown lets everybody in, whatever a claim in another run has left.
- * ret_drop: remove the entry, it is over. */
+/* Returns OK, or THROTTLED with retry_after. A run without a cooldown admits everybody, whatever a claim in
+ * another run has left. ret_drop: remove the entry, it is over. */
 enum ts_claim_error ts_claim_gate(const struct ts_run_guard *guard, const struct ts_cooldown *entry,
                                   struct ts_logical_time now, bool *ret_drop,
                                   struct ts_coord_detail *ret_detail);
 
-/* After a successful claim: whether there is a cooldown to store, and which. */
+/* After a successful claim: returns true if there is a cooldown to store. */
 bool ts_cooldown_arm(const struct ts_run_guard *guard, const struct ts_worker_id *worker,
                      struct ts_logical_time now, struct ts_cooldown *ret_entry);
 
@@ -40,22 +41,21 @@ bool ts_cooldown_arm(const struct ts_run_guard *guard, const struct ts_worker_id
 void ts_cooldown_encode(const struct ts_cooldown *entry, uint8_t ret_bytes[static TS_COOLDOWN_ENCODED_LEN]);
 enum ts_record_error ts_cooldown_decode(struct ts_bytes bytes, struct ts_cooldown *ret_entry);
 
-/* Where this worker begins to look, so that workers do not all try the same shard. The same in every process. Among the
- * ids that are registered: behind them, all would begin at the first. */
+/* Where this worker begins to look, so that workers do not all try the same shard. The same in every process.
+ * It lies among the registered ids: after them, all workers would begin at the first. */
 struct ts_shard_id ts_claim_start(struct ts_run_id run, const struct ts_worker_id *worker);
 
-/* What is known after some candidates. Starts as {0}. */
+/* The state after some candidates. Starts as {0}. */
 struct ts_claim_scan {
     bool has_earliest;
-    struct ts_logical_time earliest; /* the earliest deadline of the leases that were met */
+    struct ts_logical_time earliest; /* the earliest deadline of the leases it met */
 };
 
-/* True: go on with the next candidate. False: ret_error is the answer (OK: claimed). */
+/* True: continue with the next candidate. False: ret_error is the answer (OK: claimed). */
 bool ts_claim_consider(struct ts_claim_scan *scan, enum ts_acquire_error error,
                        const struct ts_coord_detail *detail, enum ts_claim_error *ret_error);
 
-/* All candidates are through: NONE_AVAILABLE with the earliest deadline, which in an ended run is not told.
- */
+/* No candidate is left: NONE_AVAILABLE with the earliest deadline, or without it in a run that has ended. */
 enum ts_claim_error ts_claim_none(const struct ts_claim_scan *scan, const struct ts_run_guard *guard,
                                   struct ts_coord_detail *ret_detail);
 

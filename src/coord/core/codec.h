@@ -4,10 +4,10 @@
 
 #include "coord/core/record.h"
 
-/* Fills in magic and version before the body, and the checksum behind len bytes. Returns the whole length. */
+/* Fills in magic and version before the body, and the checksum after len bytes. Returns the whole length. */
 size_t coord__seal(uint8_t *bytes, size_t len, const char magic[static 4]);
 
-/* Whether bytes are an intact record of this kind with at least fixed_len bytes before the checksum. */
+/* Checks that bytes are an intact record of this kind with at least fixed_len bytes before the checksum. */
 enum ts_record_error coord__open(struct ts_bytes bytes, const char magic[static 4], size_t fixed_len);
 
 #endif

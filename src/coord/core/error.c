@@ -186,7 +186,7 @@ static enum ts_coord_class class_of_infra(enum ts_infra_kind kind) {
     ts_unreachable("every kind of infrastructure error has a class");
 }
 
-/* A failure inside a failure is at most one deep: neither of the two that hold one can be held. */
+/* Errors nest at most once: neither of the two that contain another can be contained. */
 static enum ts_coord_class class_of_nested(const struct ts_coord_detail *detail) {
     ts_assert(detail->nested != TS_VARIANT_REGISTER_SHARDS_FAILED &&
               detail->nested != TS_VARIANT_GET_RUN_FAILED);

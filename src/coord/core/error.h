@@ -1,19 +1,19 @@
 /*
- * What can go wrong, one enum for each operation, so that an operation can answer only with what it admits
- * and a caller handles nothing else. `OK` is 0 in each of them and is not counted as a variant.
+ * Errors, one enum for each operation, so that an operation can only return its own errors and a caller
+ * handles no others. `OK` is 0 in each of them and does not count as a variant.
  *
  *     validation         -> enum ts_coord_error -> ts_<op>_error_from_coord -> enum ts_<op>_error
  *     any of the enums   -> ts_<op>_error_variant -> enum ts_error_variant -> name, class, texts
  *
- * The tables and enums are public: turnstone/coord_types.h. TS_COORD_ERRORS is the routing matrix: one row for each shared code, one column for each operation that
- * takes it. A new row must say YES or NO for every operation or it does not compile; with a YES the
- * operation's enum has it, its conversion passes it on, and the counts below must be changed on purpose.
- * Mixing the enums does not compile either
- * (-Wenum-conversion).
+ * The tables and enums are public: turnstone/coord_types.h. TS_COORD_ERRORS is the routing matrix: one row
+ * for each shared code, one column for each operation. A new row must say YES or NO for every operation or it
+ * does not compile. With a YES the operation's enum has the code, its conversion passes it on, and the counts
+ * below must be changed. Mixing the enums does not compile either (-Wenum-conversion).
  *
- * Details travel in struct ts_coord_detail, which the caller supplies; it is written only on failure. It
- * holds more than may be shown: texts for people and logs come only from ts_error_debug, ts_error_display and
- * ts_error_fields, which never show key bytes, owners, payload hashes or a tenant other than the caller's.
+ * Details are in struct ts_coord_detail, which the caller supplies; it is written only on failure. It
+ * contains more than may be shown: texts for people and logs come only from ts_error_debug, ts_error_display
+ * and ts_error_fields, which never show key bytes, owners, payload hashes or a tenant other than the
+ * caller's.
  */
 #ifndef TS_COORD_CORE_ERROR_H
 #define TS_COORD_CORE_ERROR_H
@@ -74,7 +74,7 @@ const char *ts_infra_kind_name(enum ts_infra_kind kind); /* "retryable", … */
 
 struct ts_infra_error {
     enum ts_infra_kind kind;
-    char text[240]; /* one line for people, without keys, values or passwords: the store's promise */
+    char text[240]; /* one line for people, without keys, values or passwords, as the store guarantees */
 };
 
 /* Redacted: lengths only. */
@@ -98,13 +98,13 @@ struct ts_limit_detail {
 
 struct ts_split_detail {
     enum ts_split_validation_error error;
-    size_t child;                 /* which child, from 0, where one is to blame */
+    size_t child;                 /* the child that caused it, from 0, if one did */
     struct ts_limit_detail limit; /* SPAWN_LIMIT_EXCEEDED (without scope), SHARD_LIMIT_EXCEEDED */
 };
 
 struct ts_manifest_detail {
     enum ts_manifest_validation_error error;
-    size_t entry; /* which entry, from 0, where one is to blame */
+    size_t entry; /* the entry that caused it, from 0, if one did */
     size_t other; /* DUPLICATE_IDS, OVERLAPPING_RANGES, UNBOUNDED_RANGE: the one it clashes with */
     struct ts_limit_detail limit; /* TOO_MANY_SHARDS (without scope) */
 };
@@ -116,14 +116,14 @@ struct ts_config_detail {
     uint64_t max;
 };
 
-/* Each error writes the fields that it shows, see fields_of() in error_text.c; others are not to be read. */
+/* Each error writes the fields that it shows, see fields_of() in error_text.c; do not read the others. */
 struct ts_coord_detail {
     struct ts_shard_key shard;
     struct ts_tenant_id expected_tenant; /* the caller's own */
     struct ts_fence_epoch presented;
     struct ts_fence_epoch current;
-    bool is_unparked;                /* StaleFence: by unpark, and nobody has acquired the shard since */
-    struct ts_logical_time deadline; /* LeaseExpired, AlreadyLeased; NoneAvailable when has_deadline */
+    bool is_unparked; /* StaleFence: unpark raised it, and nobody has acquired the shard since */
+    struct ts_logical_time deadline; /* LeaseExpired, AlreadyLeased; NoneAvailable if has_deadline */
     struct ts_logical_time now;
     struct ts_logical_time retry_after;
     bool has_deadline;
@@ -146,7 +146,7 @@ struct ts_coord_detail {
     struct ts_infra_error infra;  /* BackendError; ResourceExhausted has its text, or none */
     enum ts_error_variant nested; /* RegisterShardsFailed, GetRunFailed */
     struct {
-        struct ts_payload_hash expected_hash; /* 0 when the entry is forgotten */
+        struct ts_payload_hash expected_hash; /* 0 if the log has forgotten the entry */
         struct ts_payload_hash actual_hash;
     } detail__private; /* OpIdConflict; for tests of this layer, never for callers */
 };
@@ -169,13 +169,13 @@ size_t ts_error_display(enum ts_error_variant variant, const struct ts_coord_det
 /* The fields that may be shown, for other forms such as JSON. */
 enum ts_error_field_kind {
     TS_FIELD_NUMBER,
-    TS_FIELD_NAME,     /* text: a name of ours */
+    TS_FIELD_NAME,     /* text: one of our names */
     TS_FIELD_TEXT,     /* text: escaped, may be anything else */
     TS_FIELD_REDACTED, /* nothing of it may be shown */
-    TS_FIELD_LEN,      /* number: a length that stands for bytes */
+    TS_FIELD_LEN,      /* number: the length of bytes that are not shown */
     TS_FIELD_NONE,     /* an absent optional value */
-    TS_FIELD_SOME_LEN, /* an optional value that is there, shown as the length in number */
-    TS_FIELD_SOME,     /* an optional number that is there */
+    TS_FIELD_SOME_LEN, /* a present optional value, shown as the length in number */
+    TS_FIELD_SOME,     /* a present optional number */
     TS_FIELD_VARIANT,  /* text: a nested variant, whose own fields follow */
 };
 
@@ -189,11 +189,11 @@ struct ts_error_field {
     char text[TS_ERROR_FIELD_TEXT];
 };
 
-/* What a store said of it, with its name and the cure, where no field of the variant has that: of ResourceExhausted.
+/* The store's own message, with its name and the fix, for errors without a field for it: ResourceExhausted.
  * Otherwise empty. */
 const char *ts_error_cause(enum ts_error_variant variant, const struct ts_coord_detail *detail);
 
-/* Returns how many. */
+/* Returns their number. */
 size_t ts_error_fields(enum ts_error_variant variant, const struct ts_coord_detail *detail,
                        struct ts_error_field ret_fields[static TS_ERROR_FIELDS_MAX]);
 
@@ -203,7 +203,7 @@ size_t ts_error_fields(enum ts_error_variant variant, const struct ts_coord_deta
     Y(coord, COORD, TS_COORD_CHECKPOINT_MISSING_KEY, 12)                                                     \
     TS_OPERATION_ERROR_ENUMS(Y)
 
-/* Those of operations. The last member is always BackendError. */
+/* The enums of operations. The last member is always BackendError. */
 #define TS_OPERATION_ERROR_ENUMS(Y)                                                                          \
     Y(acquire, ACQUIRE, TS_ACQUIRE_BACKEND_ERROR, 5)                                                         \
     Y(renew, RENEW, TS_RENEW_BACKEND_ERROR, 6)                                                               \
@@ -237,7 +237,7 @@ _Static_assert(TS_SPLIT_FAULT_INVALID_CHILD_SPEC == 12, "as many as the specific
 _Static_assert(TS_MANIFEST_FAULT_UNBOUNDED_RANGE == 8, "as many as the specification has");
 _Static_assert(TS_CONFIG_FAULT_SHARD_MAX == 5, "one for each field");
 
-/* The shared codes narrowed to an operation's own. A code that the operation does not admit stops the
+/* The shared codes converted to an operation's own. A code that the operation does not have stops the
  * process. */
 enum ts_renew_error ts_renew_error_from_coord(enum ts_coord_error error);
 enum ts_checkpoint_error ts_checkpoint_error_from_coord(enum ts_coord_error error);
@@ -249,7 +249,7 @@ enum ts_split_error ts_split_error_from_coord(enum ts_coord_error error);
 #define ts_split_replace_error  ts_split_error
 #define ts_split_residual_error ts_split_error
 
-/* A variant as an operation says it: BackendError where the operation has no word for it. */
+/* A variant as an error of an operation: BackendError if the operation does not have it. */
 #define TS_ERROR__DECLARE_OF(op, PREFIX, last, count)                                                        \
     enum ts_##op##_error ts_##op##_error_of(enum ts_error_variant variant);
 TS_OPERATION_ERROR_ENUMS(TS_ERROR__DECLARE_OF)

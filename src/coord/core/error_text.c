@@ -1,8 +1,7 @@
 /*
- * Errors as text. What may be shown of each is decided in one place, the rows of fields_of(); both forms are made from
- * it.
+ * Errors as text. The rows of fields_of() alone decide what may be shown; both forms are made from them.
  *
- *     OpIdConflict         payload hashes <redacted> in debug, left out in display
+ *     OpIdConflict         payload hashes <redacted> in debug, omitted in display
  *     AlreadyLeased        the owner <redacted> in both
  *     CursorRegression,    key bytes as [N bytes] or Some([N bytes])
  *     CursorOutOfBounds
@@ -229,7 +228,7 @@ static void config_fields(struct fields *fields, const struct ts_coord_detail *d
 
 static void nested_fields(struct fields *fields, const struct ts_coord_detail *d);
 
-/* One row for each variant: a new one does not compile without its row. */
+/* One row for each variant: a new variant does not compile without its row. */
 #define FIELDS_SHARD_NOT_FOUND        shard_fields
 #define FIELDS_TENANT_MISMATCH        tenant_fields
 #define FIELDS_STALE_FENCE            fence_fields
@@ -271,7 +270,7 @@ static void fields_of(enum ts_error_variant variant, const struct ts_coord_detai
 
 static void nested_fields(struct fields *fields, const struct ts_coord_detail *d) {
     ts_assert(d->nested != TS_VARIANT_REGISTER_SHARDS_FAILED && d->nested != TS_VARIANT_GET_RUN_FAILED);
-    /* A name that no field of the nested one has: forms such as JSON have each name once. */
+    /* No nested variant has a field with this name: forms such as JSON have each name once. */
     add_name(fields, TS_FIELD_VARIANT, "inner", ts_error_variant_name(d->nested));
     fields_of(d->nested, d, fields);
 }
@@ -314,7 +313,7 @@ static void add_value(struct coord__text *text, const struct ts_error_field *fie
     ts_unreachable("every kind of field has a form");
 }
 
-/* Fields from the first one on: " { name: value, name: value }", with a nested variant around its own. */
+/* Fields from the first one on: " { name: value, name: value }"; a nested variant contains its own. */
 static void add_debug_fields(struct coord__text *text, const struct ts_error_field *fields, size_t count) {
     size_t closing = 0;
     for (; count > 0 && fields->kind == TS_FIELD_VARIANT; fields++, count--, closing++)
@@ -406,11 +405,11 @@ static const char *sentence_of(enum ts_error_variant variant) {
     ts_unreachable("every variant has a sentence");
 }
 
-/* The same, with the cure where the detail tells more than the variant. */
+/* The same, with the fix if the detail says more than the variant. */
 static const char *sentence_for(enum ts_error_variant variant, const struct ts_coord_detail *detail) {
     if (variant == TS_VARIANT_STALE_FENCE && detail->is_unparked)
         return "stale fence: the shard was parked and unparked since; acquire it again to work on it";
-    /* Only delete_run refuses a run that goes on without naming a target. */
+    /* Only delete_run refuses an unfinished run without naming a target. */
     if (variant == TS_VARIANT_WRONG_STATUS && !detail->has_target &&
         !ts_run_status_is_terminal(detail->run_status))
         return "the run has not ended; complete, fail or cancel it first";
@@ -423,7 +422,7 @@ const char *ts_error_cause(enum ts_error_variant variant, const struct ts_coord_
     return variant == TS_VARIANT_RESOURCE_EXHAUSTED ? detail->infra.text : "";
 }
 
-/* Like debug, without what is redacted, except the owner, which the specification wants to see in both. */
+/* Like debug, without redacted fields, except the owner, which the specification requires in both. */
 size_t ts_error_display(enum ts_error_variant variant, const struct ts_coord_detail *detail, char *ret_text,
                         size_t size) {
     struct coord__text text = coord__text_in(ret_text, size);
@@ -440,7 +439,7 @@ size_t ts_error_display(enum ts_error_variant variant, const struct ts_coord_det
     }
     if (between[0] == ',')
         coord__text_add(&text, ")");
-    /* Which store has no room, and the cure, in its own words. */
+    /* Which store has no room, and the fix, in the store's words. */
     const char *cause = ts_error_cause(variant, detail);
     if (cause[0] != '\0')
         coord__text_add(&text, ": %s", cause);

@@ -1,5 +1,5 @@
 /*
- * What happened, as inert data: numbers, lengths and names of ours. An event never holds key bytes, tokens,
+ * Events as plain data: numbers, lengths and our own names. An event never contains key bytes, tokens,
  * owners, hashes or tenants, so it may go to any log.
  */
 #ifndef TS_COORD_CORE_EVENT_H
@@ -8,7 +8,7 @@
 #include "coord/core/error.h"
 #include "coord/core/lease.h"
 
-/* X(SUFFIX, name); the comments name the fields that are set beside kind, shard and at. */
+/* X(SUFFIX, name); the comments name the fields that are set besides kind, shard and at. */
 #define TS_EVENTS(X)                                                                                         \
     /* fence, deadline */                                                                                    \
     X(ACQUIRED, "acquired")                                                                                  \
@@ -20,7 +20,7 @@
     X(PARKED, "parked")                                                                                      \
     /* fence */                                                                                              \
     X(UNPARKED, "unparked")                                                                                  \
-    /* fence, count: shards that were made */                                                                \
+    /* fence, count: new shards */                                                                           \
     X(SPLIT, "split")                                                                                        \
     /* fence: the one presented, cause */                                                                    \
     X(LEASE_LOST, "lease-lost")                                                                              \
@@ -55,8 +55,8 @@ const char *ts_event_name(enum ts_event_kind kind);
  * length. */
 size_t ts_event_text(const struct ts_event *event, char *ret_text, size_t size);
 
-/* Whether this error means that the lease is gone (stale fence, expired, terminal shard), and the event that
- * says so. */
+/* Returns true if this error means that the lease is gone (stale fence, expired, terminal shard), with the
+ * event for it. */
 bool ts_event_of_lost_lease(const struct ts_lease *lease, enum ts_error_variant cause,
                             struct ts_logical_time now, struct ts_event *ret_event);
 

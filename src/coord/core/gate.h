@@ -1,10 +1,11 @@
-/* What the lease-gated steps begin and end with. */
+/* The first and last parts of steps that need a lease. */
 #ifndef TS_COORD_CORE_GATE_H
 #define TS_COORD_CORE_GATE_H
 
 #include "coord/core/shard_step.h"
 
-/* Not found and replay. OK with an entry: answer with coord__replay. OK without: coord__gate comes next. */
+/* ShardNotFound and replays. OK with an entry: answer with coord__replay. OK without one: continue with
+ * coord__gate. */
 enum ts_coord_error coord__find_replay(const struct ts_shard_record *record, const struct ts_step_env *env,
                                        const struct ts_lease_op *by, struct ts_payload_hash hash,
                                        const struct ts_op_log_entry **ret_entry,
@@ -17,13 +18,13 @@ enum ts_coord_error coord__gate(const struct ts_shard_record *record, const stru
 void coord__replay(const struct ts_shard_record *record, const struct ts_op_log_entry *entry,
                    struct ts_shard_step *ret_step);
 
-/* An executed step over a copy of the record, with the operation in the op-log and the lease's deadline as
- * limit. */
+/* An executed step over a copy of the record, with the operation in the op-log, limited by the lease's
+ * deadline. */
 void coord__execute(const struct ts_shard_record *record, const struct ts_step_env *env,
                     const struct ts_lease_op *by, enum ts_shard_op_kind kind, struct ts_payload_hash hash,
                     struct ts_shard_step *ret_step);
 
-/* A terminal status, which no lease outlives. */
+/* Sets a terminal status, which ends the lease. */
 void coord__end(struct ts_shard_record *record, enum ts_shard_status status);
 
 struct ts_event coord__event(enum ts_event_kind kind, const struct ts_shard_record *record,

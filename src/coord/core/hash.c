@@ -13,10 +13,11 @@
 static const uint32_t payload_key[8] = {0xa8eccd8f, 0x601ee8ef, 0x9d3d2086, 0x566dd1df,
                                         0x86a496d9, 0x2090e001, 0x77651921, 0x46ff279d};
 
-/* Shard operations have the tags 0 to 5, run operations these above. */
+/* Shard operations have the tags 0 to 5, run operations start here. */
 enum { RUN_TAG = 0x80 };
 
-/* Material is collected before it goes to the hasher, which is slow on small pieces. What fits needs none. */
+/* Collects material for the hasher, which is slow on small pieces. Material that fits here needs no
+ * hasher. */
 struct writer {
     size_t used;
     bool flushed; /* the hasher has begun */
@@ -56,7 +57,7 @@ static void begin(struct writer *w, uint8_t tag, struct ts_shard_key shard) {
     add_bytes(w, head, sizeof head);
 }
 
-/* Every field has its length before it, so that no two parameter lists are the same bytes. */
+/* Every field is preceded by its length, so that no two parameter lists have the same bytes. */
 static void add_field(struct writer *w, struct ts_bytes field) {
     uint8_t len[4];
     ts_le32_store((uint32_t)field.len, len);

@@ -1,6 +1,6 @@
 /*
  * Payload hashes and derived ids, all BLAKE3 in derive-key mode with a context of its own for each purpose.
- * What they give is stored, so it never changes. docs/formats/coord.md says over which bytes.
+ * The results are stored, so they never change. docs/formats/coord.md has the hashed bytes.
  */
 #ifndef TS_COORD_CORE_HASH_H
 #define TS_COORD_CORE_HASH_H
@@ -21,33 +21,33 @@ struct ts_new_shards {
     size_t count;
 };
 
-/* The hash that a first word of output stands for: 0 is none, so it becomes 1. */
+/* The hash for the first word of the output: 0 means none, so it becomes 1. */
 static inline struct ts_payload_hash ts_payload_hash_of_word(uint64_t word) {
     return (struct ts_payload_hash){word != 0 ? word : 1};
 }
 
-/* Over the operation and its parameters, without the lease: a worker that has acquired the shard again may
- * repeat what it began under the lease before. */
+/* Over the operation and its parameters, without the lease: a worker that acquires the shard again may repeat
+ * an operation that it began under its earlier lease. */
 struct ts_payload_hash ts_payload_hash_cursor(enum ts_shard_op_kind kind, struct ts_shard_key shard,
                                               const struct ts_cursor *cursor); /* checkpoint, complete */
 struct ts_payload_hash ts_payload_hash_park(struct ts_shard_key shard, enum ts_park_reason reason);
 struct ts_payload_hash ts_payload_hash_unpark(struct ts_shard_key shard);
 struct ts_payload_hash ts_payload_hash_split_replace(struct ts_shard_key shard,
                                                      struct ts_new_shards children);
-/* The residual's range.start is where the parent is cut; its end is not looked at, it is the parent's. */
+/* The residual's range.start is where the parent is cut; its end is ignored, it is the parent's. */
 struct ts_payload_hash ts_payload_hash_split_residual(struct ts_shard_key shard,
                                                       const struct ts_new_shard *residual);
 struct ts_payload_hash ts_payload_hash_register(struct ts_run_id run, struct ts_new_shards shards);
 struct ts_payload_hash ts_payload_hash_end_run(enum ts_run_op_kind kind, struct ts_run_id run);
 
-/* The id of a shard that a split makes: bit 63 set. index counts all that the parent has spawned. */
+/* The id of a shard from a split: bit 63 set. index counts all shards that the parent has spawned. */
 struct ts_shard_id ts_derived_shard_id(struct ts_shard_key parent, struct ts_op_id op_id,
                                        enum ts_derived_shard_kind kind, uint32_t index);
 
-/* The id of a registered shard that was given none: bit 63 clear. */
+/* The id of a shard that was registered without one: bit 63 clear. */
 struct ts_shard_id ts_drawn_shard_id(struct ts_run_id run, struct ts_op_id op_id, uint32_t index);
 
-/* The op id under which a shard is parked that was acquired too often at this fence. */
+/* The op id for parking a shard that was acquired too often at this fence. */
 struct ts_op_id ts_parking_op_id(struct ts_shard_key shard, struct ts_fence_epoch fence);
 
 #endif

@@ -1,7 +1,6 @@
 /*
- * The names of things in coordination, each in a type of its own so that none can stand for another, the
- * limits, and the enums whose numbers are stored. A number in these tables never changes and is never used
- * again.
+ * The ids of coordination, each with its own type so that they cannot be mixed up; the limits; and the enums
+ * whose numbers are stored. A number in these tables never changes and is never reused.
  */
 #ifndef TS_COORD_CORE_IDS_H
 #define TS_COORD_CORE_IDS_H
@@ -25,10 +24,10 @@
 #define TS_REGISTER_MAX     10000
 #define TS_SPLIT_CHILD_MAX  256
 #define TS_SPAWNED_MAX      1024
-#define TS_TENANT_SHARD_MAX UINT64_C(100000)  /* unless configured */
-#define TS_GLOBAL_SHARD_MAX UINT64_C(1000000) /* unless configured */
+#define TS_TENANT_SHARD_MAX UINT64_C(100000)  /* default */
+#define TS_GLOBAL_SHARD_MAX UINT64_C(1000000) /* default */
 
-/* Tenants and workers are named by up to 32 bytes, padded with zeros; the empty name is none. */
+/* Names of tenants and workers have up to 32 bytes, padded with zeros; an empty name means none. */
 #define TS_NAME_ID_LEN      32
 
 struct ts_tenant_id {
@@ -49,7 +48,7 @@ struct ts_shard_key {
 
 #define TS_FENCE_INITIAL     ((struct ts_fence_epoch){1})
 
-/* Shards that a split makes have this bit in their id, and no others do. */
+/* Ids of shards from splits have this bit; no others do. */
 #define TS_DERIVED_SHARD_BIT (UINT64_C(1) << 63)
 
 static inline bool ts_shard_id_is_derived(struct ts_shard_id shard) {
@@ -64,7 +63,7 @@ static inline bool ts_worker_id_equal(const struct ts_worker_id *a, const struct
     return memcmp(a->b, b->b, sizeof a->b) == 0;
 }
 
-/* A name of 1 to 32 bytes without a zero byte; false for any other. */
+/* A name of 1 to 32 bytes without a zero byte; returns false for any other. */
 bool ts_tenant_id_from_text(struct ts_bytes text, struct ts_tenant_id *ret_tenant);
 bool ts_worker_id_from_text(struct ts_bytes text, struct ts_worker_id *ret_worker);
 
@@ -73,7 +72,7 @@ struct ts_bytes ts_tenant_id_text(const struct ts_tenant_id *tenant);
 
 /* X(SUFFIX, number, name). Tables of public enums are in turnstone/coord_types.h. */
 
-/* Whether last_key is done, or only handed on. */
+/* Whether last_key is done, or only passed on. */
 #define TS_CURSOR_SEMANTICS(X)                                                                               \
     X(CURSOR_COMPLETED, 0, "Completed")                                                                      \
     X(CURSOR_DISPATCHED, 1, "Dispatched")
@@ -94,7 +93,7 @@ struct ts_bytes ts_tenant_id_text(const struct ts_tenant_id *tenant);
     X(RUN_OP_CANCEL_RUN, 3, "CancelRun")
 
 /*
- * COMPLETED when executed. SUPERSEDED is what the replay of a checkpoint says that a later cursor has passed.
+ * COMPLETED when executed. The replay of a checkpoint that a later cursor has passed returns SUPERSEDED.
  * ERROR is decoded but never written: a failed validation changes nothing.
  */
 #define TS_OP_RESULTS(X)                                                                                     \
@@ -102,7 +101,7 @@ struct ts_bytes ts_tenant_id_text(const struct ts_tenant_id *tenant);
     X(OP_RESULT_ERROR, 1, "Error")                                                                           \
     X(OP_RESULT_SUPERSEDED, 2, "Superseded")
 
-/* What a split makes. */
+/* Results of a split. */
 #define TS_DERIVED_SHARD_KINDS(X)                                                                            \
     X(DERIVED_CHILD, 0, "Child")                                                                             \
     X(DERIVED_RESIDUAL, 1, "Residual")
@@ -111,7 +110,7 @@ struct ts_bytes ts_tenant_id_text(const struct ts_tenant_id *tenant);
     X(LIMIT_PER_TENANT, 0, "PerTenant")                                                                      \
     X(LIMIT_GLOBAL, 1, "Global")
 
-/* Every stored or shown enum: Y(enum, TABLE, how many the specification has). */
+/* Every stored or shown enum: Y(enum, TABLE, count in the specification). */
 #define TS_COORD_ENUMS(Y)                                                                                    \
     Y(ts_shard_status, TS_SHARD_STATUSES, 4)                                                                 \
     Y(ts_park_reason, TS_PARK_REASONS, 5)                                                                    \
@@ -132,8 +131,7 @@ TS_COORD_PRIVATE_ENUMS(TS_COORD__ENUM)
 #define TS_COORD__ONE(suffix, number, name) +1
 #define TS_COORD__BIT(suffix, number, name) | 1U << (number)
 
-/* For each: its name, as in the table; and the value of a stored number, or false when there is
- * none. */
+/* For each: its name from the table; and the value of a stored number, or false if it has none. */
 #define TS_COORD__DECLARE(type, TABLE, count)                                                                \
     _Static_assert((count) == 0 TABLE(TS_COORD__ONE), "as many as the specification has: " #type);           \
     _Static_assert((1U << (count)) - 1 == (0 TABLE(TS_COORD__BIT)), "numbers from 0 on: " #type);            \

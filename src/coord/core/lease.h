@@ -1,12 +1,12 @@
 /*
  * Leases and op-logs.
  *
- * A lease is the capability that acquire gives and every mutation asks for: who, which shard, which fence,
- * until when. It is active while now < deadline. Its fields are private: only the coordinator makes leases,
- * workers hand them back.
+ * A lease is the capability that acquire gives and every mutation needs: owner, shard, fence, deadline. It is
+ * active while now < deadline. Its fields are private: only the coordinator makes leases, and workers pass
+ * them back.
  *
- * An op-log is the memory of the last operations on a shard (16) or a run (8), oldest overwritten first. An
- * operation that is found there, with the same payload hash, is a replay. Forgetting is safe:
+ * An op-log has the last operations on a shard (16) or a run (8); new entries overwrite the oldest. An
+ * operation that is in the log with the same payload hash is a replay. Forgetting is safe:
  * - a terminal operation (complete, park, split_replace) is the newest entry for as long as the shard stays
  * terminal, because nothing else is executed on it;
  * - a checkpoint or split_residual is forgotten only after 16 more operations. By then the fence is what
@@ -20,7 +20,7 @@
 #include "base/ring.h"
 #include "coord/core/ids.h"
 
-/* Who holds a shard, in its record: both or neither. */
+/* The holder in a shard's record: both fields or neither. */
 struct ts_lease_holder {
     struct ts_worker_id owner;
     struct ts_logical_time deadline;
@@ -52,7 +52,7 @@ struct ts_lease_fields {
 /* fence is at least TS_FENCE_INITIAL and deadline is not 0. */
 struct ts_lease ts_lease_make(const struct ts_lease_fields *fields);
 
-/* Extends it; the fence stays. The same deadline is allowed, an earlier one is a mistake. */
+/* Extends it; the fence stays. The same deadline is allowed, an earlier one is the caller's error. */
 void ts_lease_set_deadline(struct ts_lease *lease, struct ts_logical_time deadline);
 
 static inline const struct ts_tenant_id *ts_lease_tenant(const struct ts_lease *lease) {
@@ -71,10 +71,10 @@ static inline struct ts_logical_time ts_lease_deadline(const struct ts_lease *le
     return lease->lease__private.deadline;
 }
 
-/* A lease as bytes, for a token that its keeper signs: the layout is in docs/formats/coord.md. */
+/* A lease as bytes, for a signed token: docs/formats/coord.md has the layout. */
 #define TS_LEASE_ENCODED_LEN 96
 void ts_lease_encode(const struct ts_lease *lease, uint8_t ret_bytes[static TS_LEASE_ENCODED_LEN]);
-/* False for bytes that are no lease: wrong length, fence or deadline 0. */
+/* Returns false for bytes that are not a lease: wrong length, fence or deadline 0. */
 bool ts_lease_decode(struct ts_bytes bytes, struct ts_lease *ret_lease);
 
 struct ts_op_log_entry {
@@ -105,11 +105,11 @@ void ts_op_log_record(ts_op_log *log, enum ts_shard_op_kind kind, struct ts_op_i
 void ts_run_op_log_record(ts_run_op_log *log, enum ts_run_op_kind kind, struct ts_op_id op_id,
                           struct ts_payload_hash hash, struct ts_logical_time now);
 
-/* The entry of an operation, newest first; NULL when there is none. */
+/* The entry of an operation, newest first; NULL if there is none. */
 const struct ts_op_log_entry *ts_op_log_find(const ts_op_log *log, struct ts_op_id op_id);
 const struct ts_run_op_log_entry *ts_run_op_log_find(const ts_run_op_log *log, struct ts_op_id op_id);
 
-/* What a replay of this entry of the log says: SUPERSEDED for a checkpoint that a later cursor has passed. */
+/* The result of a replay of this entry: SUPERSEDED for a checkpoint that a later cursor has passed. */
 enum ts_op_result ts_op_log_result_of(const ts_op_log *log, const struct ts_op_log_entry *entry);
 
 #endif

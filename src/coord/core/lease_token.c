@@ -66,7 +66,7 @@ bool ts_lease_token_read(const uint8_t secret[static TS_LEASE_TOKEN_SECRET_LEN],
         !read_digits(ts_bytes_skip(text, strlen(prefix)), bytes))
         return false;
     sign(secret, bytes, mac);
-    /* All of it is compared, whatever differs: how long it takes tells nothing about the right one. */
+    /* Compares all of it in any case: the time must not depend on the correct value. */
     uint8_t differs = 0;
     for (size_t i = 0; i < sizeof mac; i++)
         differs |= mac[i] ^ bytes[TS_LEASE_ENCODED_LEN + i];

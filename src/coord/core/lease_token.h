@@ -1,10 +1,11 @@
 /*
- * A lease as text that its holder can keep in a script and hand back, and that nobody can make or edit:
+ * A lease as text that its holder can keep in a script and pass back, and that nobody else can make or
+ * change:
  *
  *     "tsl1" and, in hexadecimal digits, the 96 bytes of the lease (docs/formats/coord.md) and 16 bytes of
- *     BLAKE3 over them, keyed by what is derived from the cluster's secret for this purpose
+ *     BLAKE3 over them, with a key derived from the cluster's secret for this purpose
  *
- * It says who holds the lease; it is a capability, not a secret of its own: whoever has it may use the lease.
+ * It names the holder of the lease. It is a capability: anyone who has it may use the lease.
  */
 #ifndef TS_COORD_CORE_LEASE_TOKEN_H
 #define TS_COORD_CORE_LEASE_TOKEN_H
@@ -18,7 +19,7 @@
 void ts_lease_token_make(const uint8_t secret[static TS_LEASE_TOKEN_SECRET_LEN], const struct ts_lease *lease,
                          char ret_text[static TS_LEASE_TOKEN_SIZE]);
 
-/* False for everything that was not made with this secret. */
+/* Returns false for everything that was not made with this secret. */
 bool ts_lease_token_read(const uint8_t secret[static TS_LEASE_TOKEN_SECRET_LEN], struct ts_bytes text,
                          struct ts_lease *ret_lease);
 

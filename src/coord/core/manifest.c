@@ -27,7 +27,7 @@ struct sorting {
     bool by_id;
 };
 
-/* Equal ones in the order given, so that the answer does not depend on how we sort. */
+/* Equal ones keep their order, so that the answer does not depend on the sorting. */
 static bool comes_before(const struct sorting *sorting, uint32_t a, uint32_t b) {
     int order;
     if (sorting->by_id)
@@ -49,7 +49,7 @@ static void sift_down(const struct sorting *sorting, uint32_t *heap, size_t at, 
     }
 }
 
-/* A heap sort: n log n whatever the input, and no memory beside the array. */
+/* A heap sort: n log n for any input, without additional memory. */
 static void sort(const struct sorting *sorting, uint32_t *order, size_t count) {
     for (uint32_t i = 0; i < count; i++)
         order[i] = i;

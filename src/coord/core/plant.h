@@ -1,5 +1,5 @@
 /*
- * Rules that tests may break on purpose, one at a time, to show that whoever looks for it finds it. Only in test
+ * Rules that tests may break on purpose, one at a time, to show that the checkers find it. Only in test
  * builds; elsewhere a rule is a constant and costs nothing.
  */
 #ifndef TS_COORD_CORE_PLANT_H
@@ -23,7 +23,7 @@ enum ts_coord_plant { TS_COORD_PLANT_NONE, TS_COORD_PLANTS(TS_COORD__PLANT_ENUM)
 
 #ifdef TS_TEST_BUILD
 
-/* For the whole process, until it is NONE again; not while others are at work. */
+/* For the whole process, until it is NONE again; not while others are working. */
 void ts_coord_plant(enum ts_coord_plant plant);
 bool coord__is_planted(enum ts_coord_plant plant);
 

@@ -1,11 +1,11 @@
-/* How far a run is, folded over its shards one by one, and which of them a list asks for. */
+/* The progress of a run, summed up over its shards, and the filters of lists. */
 #ifndef TS_COORD_CORE_PROGRESS_H
 #define TS_COORD_CORE_PROGRESS_H
 
 #include "base/fixed_buf.h"
 #include "coord/core/record.h"
 
-/* Shards by status; `active` and the others are what the counters of a run hold too. */
+/* Shards by status; a run has counters for the same. */
 struct ts_shard_counts {
     uint64_t active;
     uint64_t done;
@@ -13,21 +13,21 @@ struct ts_shard_counts {
     uint64_t parked;
 };
 
-/* Still active while any shard is; then with failures when any is parked; otherwise all done. */
+/* ACTIVE while any shard is; then HAS_FAILURES if any is parked; otherwise ALL_DONE. */
 enum ts_run_progress_state { TS_PROGRESS_ACTIVE, TS_PROGRESS_HAS_FAILURES, TS_PROGRESS_ALL_DONE };
 enum ts_run_progress_state ts_shard_counts_state(const struct ts_shard_counts *counts);
 
-/* Moves one shard from one status to another; from is NULL for a new one. */
+/* Moves one shard to another status; from is NULL for a new one. */
 void ts_shard_counts_move(struct ts_shard_counts *counts, const enum ts_shard_status *from,
                           enum ts_shard_status to);
 
 struct ts_run_progress {
     struct ts_shard_counts counts;
-    uint64_t leased;     /* active, with a lease that holds */
-    uint64_t expired;    /* active, with a lease that has ended */
+    uint64_t leased;     /* active, with a valid lease */
+    uint64_t expired;    /* active, with an expired lease */
     uint64_t struggling; /* active, acquired more than once since the last progress */
     bool has_oldest_lease;
-    struct ts_logical_time oldest_lease; /* the earliest deadline among those that hold */
+    struct ts_logical_time oldest_lease; /* the earliest deadline of the valid ones */
     bool has_watermark;                  /* the least last_key over the active shards that have one */
     TS_FIXED_BUF(TS_KEY_MAX) watermark;  /* never shown except to the tenant itself */
 };
@@ -37,18 +37,18 @@ void ts_run_progress_clear(struct ts_run_progress *progress);
 void ts_run_progress_add(struct ts_run_progress *progress, const struct ts_shard_record *record,
                          struct ts_logical_time now);
 
-/* What a list of shards asks for; {0} is everything. */
+/* The filter of a list of shards; {0} is everything. */
 struct ts_shard_filter {
     bool by_status;
     enum ts_shard_status status;
-    bool only_leased;     /* with a lease that holds */
+    bool only_leased;     /* with a valid lease */
     bool only_struggling; /* as in the progress */
 };
 
 bool ts_shard_filter_matches(const struct ts_shard_filter *filter, const struct ts_shard_record *record,
                              struct ts_logical_time now);
 
-/* What a list of runs asks for: those of one tenant, always, and of a status. */
+/* The filter of a list of runs: always one tenant's, and of a status. */
 struct ts_run_filter {
     struct ts_tenant_id tenant;
     bool by_status;

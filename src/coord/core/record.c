@@ -1,4 +1,4 @@
-/* What must hold of every record, whoever wrote it. */
+/* The invariants of every record, whoever wrote it. */
 #include "coord/core/record.h"
 
 #include "base/assert.h"
@@ -12,7 +12,7 @@ struct ts_run_guard ts_run_guard_of(const struct ts_run_record *run) {
 }
 
 void ts_shard_record_copy(const struct ts_shard_record *from, struct ts_shard_record *ret_record) {
-    /* A log that was never full is filled from its first slot on. */
+    /* A log that was never full uses its first slots. */
     const size_t slots = from->op_log.head.oldest == 0 ? ts_ring_count(&from->op_log) : TS_OP_LOG_MAX;
     memcpy(ret_record, from,
            offsetof(struct ts_shard_record, op_log.slots) + slots * sizeof from->op_log.slots[0]);
@@ -27,8 +27,9 @@ static bool any_is_repeated(const uint64_t *ids, size_t count) {
     return repeated;
 }
 
-/* Both kinds of log: ids distinct, hashes not 0, times above 0 and not falling. No branches on the way: this runs twice for
- * every operation. Most ids are told apart by one bit of 64 that each sets; only when two set the same are all compared. */
+/* Both kinds of log: ids distinct, hashes not 0, times above 0 and not decreasing. No branches in the loop:
+ * this runs twice for every operation. Each id sets one bit of 64; only if two ids set the same bit are all
+ * of them compared. */
 #define LOG_IS_SOUND(log, capacity)                                                                          \
     if (ts_ring_count(log) > (capacity))                                                                     \
         return false;                                                                                        \
@@ -57,8 +58,8 @@ static bool run_op_log_is_sound(const ts_run_op_log *log) {
 
 enum { SEEN_SLOTS = 2 * TS_SPAWNED_MAX, FEW = 8 };
 
-/* Derived ids are hash values: their low bits place them in an open table as they are, and 0 is none of them. Not inlined, because its frame is large.
- */
+/* Derived ids are hash values: their low bits are the slot in an open table, and 0 is not a derived id. Not
+ * inlined, because its frame is large. */
 __attribute__((noinline)) static bool many_are_distinct(struct ts_spawned spawned) {
     uint64_t seen[SEEN_SLOTS] = {0};
     for (size_t i = 0; i < ts_spawned_count(spawned); i++) {

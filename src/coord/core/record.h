@@ -1,6 +1,6 @@
 /*
- * What is stored about a shard and a run. Records borrow their bytes: decoding points into what was read, a
- * step points into the record before it and into the operation, encoding copies everything out.
+ * The stored records of shards and runs. Records borrow their bytes: a decoded record points into the bytes
+ * that were read, a step's record into the one before it and the operation; encoding copies everything.
  *
  *     bytes -> decode (checksum, invariants) -> record -> step -> record' -> encode (invariants) -> bytes
  *
@@ -16,8 +16,8 @@
  *                  v  |
  *                 Parked
  *
- * Active: may have a holder. Done, Split, Parked: no holder, and the operation that led there is the newest
- * of the op-log. Unpark is the only way out of one of them.
+ * Active: may have a holder. Done, Split, Parked: no holder, and the op-log's newest entry is the operation
+ * that led there. Only unpark leads out of one of them.
  *
  * Life of a run: Initializing -- register --> Active -- complete, fail, cancel --> Done, Failed, Cancelled;
  * an Initializing run can fail and be cancelled too. Nothing moves in a run that has ended.
@@ -34,7 +34,7 @@
 #include "coord/core/run_config.h"
 #include "coord/core/spec.h"
 
-/* The ids of shards that were split off, 8 little-endian bytes each, in the order they were made. */
+/* The ids of shards that were split off, 8 little-endian bytes each, in the order of the splits. */
 struct ts_spawned {
     struct ts_bytes bytes;
 };
@@ -51,15 +51,15 @@ static inline struct ts_shard_id ts_spawned_at(struct ts_spawned spawned, size_t
 struct ts_shard_record {
     struct ts_tenant_id tenant;
     struct ts_shard_key key;
-    struct ts_shard_id parent; /* when the id is derived */
+    struct ts_shard_id parent; /* if the id is derived */
     struct ts_fence_epoch fence;
-    struct ts_lease_holder holder; /* when has_holder */
+    struct ts_lease_holder holder; /* if has_holder */
     uint32_t attempts;             /* acquires since the last checkpoint or unpark */
     bool has_parent;
     bool has_holder;
     bool has_park_reason;
     enum ts_shard_status status;
-    enum ts_park_reason park_reason; /* when has_park_reason */
+    enum ts_park_reason park_reason; /* if has_park_reason */
     enum ts_cursor_semantics semantics;
     struct ts_shard_spec spec;
     struct ts_cursor cursor;
@@ -67,8 +67,8 @@ struct ts_shard_record {
     ts_op_log op_log;
 };
 
-/* As an assignment does, but for slots of the op-log that are not used: a record that is copied thrice for every operation
- * is mostly its log. */
+/* Like an assignment, except for unused slots of the op-log: every operation copies a record three times, and
+ * most of it is its log. */
 void ts_shard_record_copy(const struct ts_shard_record *from, struct ts_shard_record *ret_record);
 
 /* now < deadline, half open. */
@@ -82,13 +82,13 @@ struct ts_run_record {
     struct ts_run_id run;
     enum ts_run_status status;
     struct ts_run_config config;
-    uint64_t registered; /* shards that were registered, without those that splits made */
+    uint64_t registered; /* registered shards, without those from splits */
     struct ts_logical_time created_at;
     struct ts_logical_time ended_at; /* 0 until then */
     ts_run_op_log op_log;
 };
 
-/* What every operation on a shard must know of its run. One on every store; changed only with the run. */
+/* What every operation on a shard must know of its run. Every store has one; it changes only with the run. */
 struct ts_run_guard {
     struct ts_tenant_id tenant;
     struct ts_run_id run;
@@ -98,8 +98,7 @@ struct ts_run_guard {
 
 struct ts_run_guard ts_run_guard_of(const struct ts_run_record *run);
 
-/* Where a shard stands in the claim index: nowhere, among the free ones, or among the leased ones by
- * deadline. */
+/* Where the claim index has a shard: nowhere, among the free ones, or among the leased ones by deadline. */
 enum ts_claim_place { TS_CLAIM_PLACE_NONE, TS_CLAIM_PLACE_FREE, TS_CLAIM_PLACE_LEASED };
 static inline enum ts_claim_place ts_shard_record_claim_place(const struct ts_shard_record *record) {
     if (record->status != TS_SHARD_ACTIVE)
@@ -128,7 +127,7 @@ unsigned ts_shard_record_invariant_broken(const struct ts_shard_record *record);
  * while Initializing. */
 unsigned ts_run_record_invariant_broken(const struct ts_run_record *run);
 
-/* Why bytes are not a record, or a record cannot become bytes. X(SUFFIX, text) */
+/* Why bytes are not a record, or a record cannot be encoded. X(SUFFIX, text) */
 #define TS_RECORD_ERRORS(X)                                                                                  \
     X(OK, "ok")                                                                                              \
     X(TOO_SHORT, "the record is cut short")                                                                  \
@@ -145,19 +144,20 @@ enum ts_record_error { TS_RECORD_ERRORS(TS_RECORD__MEMBER) };
 
 const char *ts_record_error_text(enum ts_record_error error);
 
-/* As the answer of an operation that met it: DAMAGED, with the text. */
+/* The error of an operation that met it: DAMAGED, with the text. */
 void ts_record_error_to_infra(enum ts_record_error error, struct ts_infra_error *ret_infra);
 
-/* How many bytes the record takes. */
+/* The encoded size of the record. */
 size_t ts_shard_record_size(const struct ts_shard_record *record);
 
-/* The same with a full op-log: what it can grow to by operations that bring no bytes of their own. Steps that
- * do bring some keep this within the limit, so that the others, which have no answer for it, always fit. */
+/* The same with a full op-log: the size that operations without bytes of their own can reach. Steps with
+ * bytes of their own keep this within the limit, so that the others, which have no error for it, always fit. */
 size_t ts_shard_record_reserved_size(const struct ts_shard_record *record);
 
 /*
  * Encoding checks the invariants first and writes at most TS_RECORD_MAX bytes. Decoding takes exactly one
- * record and borrows from bytes; it accepts only what encoding would write. ret_ are untouched on failure.
+ * record and borrows from bytes; it accepts only bytes that encoding would write. ret_ outputs are unchanged
+ * on failure.
  */
 enum ts_record_error ts_shard_record_encode(const struct ts_shard_record *record,
                                             uint8_t ret_bytes[static TS_RECORD_MAX], size_t *ret_len);

@@ -1,10 +1,9 @@
 /*
- * Records as bytes. Numbers are little-endian; the layouts stand in docs/formats/coord.md and below as
- * offsets.
+ * Records as bytes. Numbers are little-endian; docs/formats/coord.md has the layouts, and the offsets are
+ * below.
  *
- * Every record: 4 bytes of magic, 1 of version, its fields, and the XXH64 of all that as the last 8 bytes.
- * There is one way to write a record: what is absent is zero, reserved bytes are zero, and anything else is
- * refused.
+ * Every record: 4 bytes of magic, 1 of version, its fields, and the XXH64 of all that as the last 8 bytes. A
+ * record has exactly one encoding: absent fields and reserved bytes are zero, and anything else is refused.
  */
 #include "coord/core/record.h"
 
@@ -171,7 +170,7 @@ enum ts_record_error ts_shard_record_encode(const struct ts_shard_record *record
     return TS_RECORD_OK;
 }
 
-/* The next len bytes, which the caller knows to be there. */
+/* The next len bytes; the caller has checked that they exist. */
 static struct ts_bytes take(const uint8_t **at, size_t len) {
     struct ts_bytes taken = {.data = *at, .len = len};
     *at += len;
@@ -254,7 +253,7 @@ enum ts_record_error ts_shard_record_decode(struct ts_bytes bytes, struct ts_sha
     return TS_RECORD_OK;
 }
 
-/* What a run's record and its guard have in common: the first 80 bytes. */
+/* The common part of a run's record and its guard: the first 80 bytes. */
 static void put_run_head(const struct ts_run_guard *guard, uint8_t *b) {
     memset(b, 0, GUARD_FIXED);
     b[RUN_STATUS] = (uint8_t)guard->status;

@@ -1,5 +1,5 @@
-/* How a run wants its shards to be handled. Kept in the run's record and, with its status, in the guard on
- * every store. */
+/* The settings of a run. The run's record has them, and so does the guard on every store, with the run's
+ * status. */
 #ifndef TS_COORD_CORE_RUN_CONFIG_H
 #define TS_COORD_CORE_RUN_CONFIG_H
 
@@ -14,9 +14,9 @@
 
 struct ts_run_config {
     uint64_t lease_duration_ms; /* 1 s to 24 h */
-    uint64_t cooldown_ms;       /* between successful claims of one worker: 0, off, to the lease duration */
-    uint64_t shard_max; /* registered in all, 1 to TS_GLOBAL_SHARD_MAX; splits count for the tenant only */
-    uint32_t attempts;  /* acquires of a shard without progress, 0 is no limit, at most 1,000 */
+    uint64_t cooldown_ms; /* between successful claims of one worker: 0 (off) up to the lease duration */
+    uint64_t shard_max;   /* in total, 1 to TS_GLOBAL_SHARD_MAX; splits count for the tenant only */
+    uint32_t attempts;    /* acquires of a shard without progress, at most 1,000; 0: no limit */
     enum ts_cursor_semantics semantics;
 };
 

@@ -93,7 +93,7 @@ enum ts_get_run_error ts_get_run_step(const struct ts_run_record *run, const str
     return TS_GET_RUN_OK;
 }
 
-/* False: the op id was used with other parameters. */
+/* Returns false if the op id was used with other parameters. */
 static bool find_replay(const struct ts_run_record *run, struct ts_op_id op_id, struct ts_payload_hash hash,
                         bool *ret_is_replay, struct ts_coord_detail *ret_detail) {
     const struct ts_run_op_log_entry *entry = ts_run_op_log_find(&run->op_log, op_id);
@@ -190,7 +190,7 @@ ts_register_shards_step(const struct ts_run_record *run, const struct ts_registe
     if (!find_replay(run, op->op_id, hash, &is_replay, ret_detail))
         return TS_REGISTER_SHARDS_OP_ID_CONFLICT;
     if (is_replay) {
-        /* It was valid the first time, and is the same: this is for the ids. */
+        /* It was valid the first time, and is the same; this recomputes the ids. */
         if (ts_manifest_check(run->run, op->op_id, op->shards, memory, &ret_detail->manifest) !=
             TS_MANIFEST_FAULT_OK)
             return TS_REGISTER_SHARDS_MANIFEST_INVALID;

@@ -1,6 +1,7 @@
 /*
- * Operations on a run: made, given its shards, ended. As with shards, state and operation in, new state out;
- * the run's record, its guards on every store and the shards' records are written together or not at all.
+ * Operations on a run: create it, register shards, end it. As with shards, state and operation in, new state
+ * out; the run's record, its guards on every store and the shards' records are written together or not at
+ * all.
  */
 #ifndef TS_COORD_CORE_RUN_STEP_H
 #define TS_COORD_CORE_RUN_STEP_H
@@ -15,11 +16,11 @@
 
 struct ts_run_step {
     enum ts_idempotent_outcome outcome;
-    bool write;                  /* store `record`, and tell `event` */
+    bool write;                  /* store `record`, and report `event` */
     bool write_guard;            /* store `guard` on every store */
-    struct ts_run_record record; /* when write */
-    struct ts_run_guard guard;   /* when write_guard */
-    struct ts_event event;       /* when write */
+    struct ts_run_record record; /* if write */
+    struct ts_run_guard guard;   /* if write_guard */
+    struct ts_event event;       /* if write */
 };
 
 struct ts_create_run_op {
@@ -67,8 +68,7 @@ struct ts_register_env {
     struct ts_logical_time now;
     size_t record_max;
     struct ts_shard_limits limits;
-    size_t already_there; /* shards of the list that have a record with the same content: they count as
-                             registered */
+    size_t already_there; /* shards of the list with an identical record: they count as registered */
 };
 
 /*
@@ -86,9 +86,9 @@ void ts_registered_shard(const struct ts_run_record *run, const struct ts_regist
                          const struct ts_manifest_memory *memory, size_t index,
                          struct ts_shard_record *ret_record);
 
-/* Whether a record that is there may be what this registration made, with the progress since: the same run,
- * parent, start and metadata; the same end unless parts were split off; and a cursor that is not before the
- * registered one. A record that is not the same is ManifestInvalid, DuplicateIds. */
+/* Whether an existing record may be the one that this registration made, with the progress since: the same
+ * run, parent, start and metadata; the same end unless parts were split off; and a cursor that is not before
+ * the registered one. Otherwise the error is ManifestInvalid, DuplicateIds. */
 bool ts_registered_shard_matches(const struct ts_shard_record *existing,
                                  const struct ts_shard_record *wanted);
 
@@ -109,8 +109,8 @@ enum ts_run_transition_error ts_end_run_step(const struct ts_run_record *run, co
                                              struct ts_run_step *ret_step,
                                              struct ts_coord_detail *ret_detail);
 
-/* Whether this tenant may delete this run. A run that is not there is OK: there is nothing to delete. It must have ended.
- * Order of checks: TenantMismatch, WrongStatus. */
+/* Whether this tenant may delete this run. A missing run is OK: there is nothing to delete. The run must have
+ * ended. Order of checks: TenantMismatch, WrongStatus. */
 enum ts_delete_run_error ts_delete_run_step(const struct ts_run_record *run,
                                             const struct ts_tenant_id *tenant,
                                             struct ts_coord_detail *ret_detail);

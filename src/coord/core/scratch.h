@@ -1,6 +1,6 @@
 /*
- * What acquire hands to a worker, without allocation: the worker owns a scratch, once per session, and a view
- * borrows from it until the next acquire into the same scratch.
+ * What acquire returns to a worker, without allocation: the worker owns a scratch, one per session, and a
+ * view borrows from it until the next acquire into the same scratch.
  */
 #ifndef TS_COORD_CORE_SCRATCH_H
 #define TS_COORD_CORE_SCRATCH_H
@@ -9,7 +9,7 @@
 #include "coord/core/lease.h"
 #include "coord/core/record.h"
 
-/* How much there is to claim, as a hint: counted up to TS_CAPACITY_MAX, and perhaps a little old. */
+/* How many shards can be claimed, as a hint: counted up to TS_CAPACITY_MAX, and perhaps a little old. */
 #define TS_CAPACITY_MAX 64
 struct ts_capacity_hint {
     uint32_t available_count;
@@ -18,7 +18,7 @@ struct ts_capacity_hint {
 };
 
 struct ts_acquire_scratch {
-    uint64_t generation; /* how often it was written: a view of an earlier one is no longer valid */
+    uint64_t generation; /* how often it was written: views of earlier writes are invalid */
     bool has_last_key;
     bool has_token;
     TS_FIXED_BUF(TS_KEY_MAX) spec_start;
@@ -29,7 +29,7 @@ struct ts_acquire_scratch {
     TS_FIXED_BUF(8 * TS_SPAWNED_MAX) spawned;
 };
 
-/* What the shard was when it was acquired. The bytes are the scratch's. */
+/* The shard as it was acquired. The scratch owns the bytes. */
 struct ts_shard_snapshot_view {
     enum ts_shard_status status;
     struct ts_shard_spec spec;
@@ -53,27 +53,27 @@ struct ts_renew_result {
     struct ts_capacity_hint capacity;
 };
 
-/* Empty, for the first time. */
+/* Makes it empty for the first time. */
 void ts_acquire_scratch_init(struct ts_acquire_scratch *scratch);
 
-/* Forgets what it holds; views of it are no longer valid. */
+/* Clears it; its views become invalid. */
 void ts_acquire_scratch_reset(struct ts_acquire_scratch *scratch);
 
-/* Copy parts in. Sizes are within their limits, as every record's are. */
+/* Copy parts into it. Sizes are within their limits, as in every record. */
 void ts_acquire_scratch_write_spec(struct ts_acquire_scratch *scratch, const struct ts_shard_spec *spec);
 void ts_acquire_scratch_write_cursor(struct ts_acquire_scratch *scratch, const struct ts_cursor *cursor);
 void ts_acquire_scratch_write_spawned(struct ts_acquire_scratch *scratch, struct ts_spawned spawned);
 
-/* A view of what was written, with what needs no memory from the record. */
+/* A view of the written parts, and of the record's fields that need no memory. */
 struct ts_shard_snapshot_view ts_acquire_scratch_view(const struct ts_acquire_scratch *scratch,
                                                       const struct ts_shard_record *record);
 
-/* All of it: resets the scratch, copies an acquired record in and gives the result. */
+/* All steps: resets the scratch, copies an acquired record into it and returns the result. */
 void ts_acquire_result(struct ts_acquire_scratch *scratch, const struct ts_shard_record *record,
                        const struct ts_lease *lease, struct ts_capacity_hint capacity,
                        struct ts_acquire_result_view *ret_view);
 
-/* Whether the scratch still holds what the view shows. */
+/* Returns true if the scratch still has what the view shows. */
 static inline bool ts_shard_snapshot_view_is_current(const struct ts_shard_snapshot_view *view) {
     return view->scratch->generation == view->generation;
 }

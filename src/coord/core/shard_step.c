@@ -48,7 +48,7 @@ static void begin(const struct ts_shard_record *record, struct ts_logical_time b
     ts_shard_record_copy(record, &ret_step->record);
 }
 
-/* What is done under a lease is written before this time. */
+/* Operations under a lease must be written before this time. */
 static struct ts_logical_time end_of_lease(const struct ts_shard_record *record) {
     const struct ts_logical_time never = {0};
     return coord__is_planted(TS_COORD_PLANT_EXPIRY) ? never : record->holder.deadline;
@@ -166,8 +166,7 @@ enum ts_renew_error ts_renew_step(const struct ts_shard_record *record, const st
     if (deadline.ms > next->holder.deadline.ms)
         next->holder.deadline = deadline;
     struct ts_lease lease = op->lease;
-    /* A token that was handed back may be older than the record; it never gets a later deadline than that
-     * has. */
+    /* A token that was passed back may be older than the record; its deadline is never after the record's. */
     if (ts_lease_deadline(&lease).ms < next->holder.deadline.ms)
         ts_lease_set_deadline(&lease, next->holder.deadline);
     *ret_lease = lease;
@@ -176,7 +175,7 @@ enum ts_renew_error ts_renew_step(const struct ts_shard_record *record, const st
     return TS_RENEW_OK;
 }
 
-/* Where the two operations with a cursor stand after what they have in common. */
+/* The state of the two operations with a cursor after their common part. */
 enum cursor_stage { CURSOR_REFUSED, CURSOR_NO_ROOM, CURSOR_REPLAYED, CURSOR_EXECUTED };
 
 static enum cursor_stage move_cursor(const struct ts_shard_record *record, const struct ts_step_env *env,

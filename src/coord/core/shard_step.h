@@ -1,6 +1,6 @@
 /*
  * Operations on one shard: state and operation in, new state and wishes out. Nothing here reads a clock,
- * allocates or keeps anything.
+ * allocates or keeps state.
  *
  *     operation    needs        effect
  *     acquire      any worker   Active, not leased -> leased; fence + 1; attempts + 1, or Parked after too many
@@ -20,12 +20,12 @@
 #include "coord/core/event.h"
 #include "coord/core/record.h"
 
-/* What every step on a shard is made in. */
+/* The environment of every step on a shard. */
 struct ts_step_env {
     /* The guard of the shard's run. NULL when it does not exist; the shard then counts as not found. */
     const struct ts_run_guard *guard;
     struct ts_logical_time now; /* of the shard's store; not 0 */
-    size_t record_max;          /* bytes that a record may grow to, at most TS_RECORD_MAX */
+    size_t record_max;          /* maximum size of a record, at most TS_RECORD_MAX */
 };
 
 static inline struct ts_step_env ts_step_env_of(const struct ts_run_guard *guard,
@@ -33,19 +33,19 @@ static inline struct ts_step_env ts_step_env_of(const struct ts_run_guard *guard
     return (struct ts_step_env){.guard = guard, .now = now, .record_max = TS_RECORD_MAX};
 }
 
-/* Whether this was the first time, or a repetition that changed nothing. */
+/* The first execution, or a repetition that changed nothing. */
 enum ts_idempotent_outcome { TS_OUTCOME_EXECUTED, TS_OUTCOME_REPLAYED };
 
 struct ts_shard_step {
     enum ts_idempotent_outcome outcome;
     enum ts_op_result result;      /* COMPLETED, or SUPERSEDED for a replay that a later cursor has passed */
-    bool write;                    /* store `record`, and tell `event`, in one batch with the claim index */
-    struct ts_logical_time before; /* when not 0: the batch must be applied before this time of the store */
-    struct ts_shard_record record; /* when write */
-    struct ts_event event;         /* when write */
+    bool write;                    /* store `record`, and report `event`, in one batch with the claim index */
+    struct ts_logical_time before; /* if not 0: the batch must be applied before this time of the store */
+    struct ts_shard_record record; /* if write */
+    struct ts_event event;         /* if write */
 };
 
-/* Who does a lease-gated operation, under which lease and name. */
+/* The caller of an operation under a lease, the lease and the op id. */
 struct ts_lease_op {
     struct ts_tenant_id tenant;
     struct ts_lease lease;

@@ -1,6 +1,6 @@
 /*
- * What a shard covers and how far it is: a half-open range of keys, opaque metadata, and a cursor in the
- * range. All bytes are borrowed. Keys compare as unsigned bytes, a prefix before what it begins.
+ * The range of a shard and its progress: a half-open range of keys, opaque metadata, and a cursor in the
+ * range. All bytes are borrowed. Keys compare as unsigned bytes; a prefix comes before longer keys.
  */
 #ifndef TS_COORD_CORE_SPEC_H
 #define TS_COORD_CORE_SPEC_H
@@ -8,7 +8,7 @@
 #include "base/bytes.h"
 #include "coord/core/ids.h"
 
-/* The keys from start up to, and without, end. An empty bound is no bound on that side. */
+/* The keys from start up to, but without, end. An empty bound means no bound on that side. */
 struct ts_key_range {
     struct ts_bytes start;
     struct ts_bytes end;
@@ -19,7 +19,7 @@ struct ts_shard_spec {
     struct ts_bytes metadata;
 };
 
-/* Both parts are optional; an empty key is a key. Bytes of a part that is not there are not looked at. */
+/* Both parts are optional; an empty key is a key. Bytes of absent parts are ignored. */
 struct ts_cursor {
     bool has_key;
     bool has_token;
@@ -32,7 +32,7 @@ static inline bool ts_key_range_contains(struct ts_key_range range, struct ts_by
            (range.end.len == 0 || ts_bytes_compare(key, range.end) < 0);
 }
 
-/* No key can lie in it. Without an upper bound a range is never inverted. */
+/* No key can be in it. A range without an upper bound is never inverted. */
 static inline bool ts_key_range_is_inverted(struct ts_key_range range) {
     return range.end.len != 0 && ts_bytes_compare(range.start, range.end) >= 0;
 }

@@ -1,5 +1,4 @@
-/* Whether what a split leaves is exactly what there was: the parts partition the range, and each is a valid
- * shard. */
+/* Checks that a split keeps exactly the range: the parts partition it, and each is a valid shard. */
 #ifndef TS_COORD_CORE_SPLIT_CHECK_H
 #define TS_COORD_CORE_SPLIT_CHECK_H
 
@@ -17,7 +16,7 @@ struct ts_shard_limits {
     struct ts_shard_limit global;
 };
 
-/* Whether `additional` more shards are within both limits. The tenant's limit is checked first. */
+/* Returns true if `additional` more shards are within both limits. Checks the tenant's limit first. */
 bool ts_shard_limits_allow(const struct ts_shard_limits *limits, uint64_t additional,
                            struct ts_limit_detail *ret_detail);
 
@@ -33,7 +32,7 @@ enum ts_split_validation_error ts_split_coverage_check(struct ts_key_range paren
                                                        struct ts_new_shards children,
                                                        struct ts_split_detail *ret_detail);
 
-/* split_residual: what the parent keeps and what is split off. */
+/* split_residual: the parent's remaining range, and the part that is split off. */
 struct ts_residual_ranges {
     struct ts_key_range kept;
     struct ts_key_range residual;

@@ -37,7 +37,7 @@ static enum ts_split_error check_limits(const struct ts_split_env *env, size_t c
     return TS_SPLIT_SPLIT_INVALID;
 }
 
-/* Among each other, with those spawned before, and with records that are there. */
+/* Among each other, with earlier spawned ones, and with existing records. */
 static enum ts_split_error check_collisions(const struct ts_shard_record *record,
                                             const struct ts_split_env *env, const struct ts_shard_id *ids,
                                             size_t count, struct ts_coord_detail *ret_detail) {
@@ -99,7 +99,7 @@ void ts_split_residual_child(const struct ts_shard_record *parent, const struct 
     ret_record->spec.range.end = parent->spec.range.end;
 }
 
-/* A split_replace is the last operation on its shard, so its children are the last of the list. */
+/* A split_replace is the last operation on its shard, so its children are at the end of the list. */
 static void replay_replace(const struct ts_shard_record *record, const struct ts_split_replace_op *op,
                            struct ts_split_replace_result *ret_result) {
     const size_t spawned = ts_spawned_count(record->spawned);
@@ -170,7 +170,7 @@ ts_split_replace_step(const struct ts_shard_record *record, const struct ts_spli
     return TS_SPLIT_OK;
 }
 
-/* The residual that this operation made, if it is in the list: its place is part of its id. */
+/* The residual of this operation, if it is in the list: its index is part of its id. */
 static bool find_residual(const struct ts_shard_record *record, struct ts_op_id op_id,
                           struct ts_shard_id *ret_id) {
     for (size_t i = ts_spawned_count(record->spawned); i-- > 0;) {
@@ -196,7 +196,7 @@ static enum ts_split_error residual_conflict(const struct ts_split_residual_op *
     return TS_SPLIT_OP_ID_CONFLICT;
 }
 
-/* OK and true in ret_replayed: answered. */
+/* OK with true in ret_replayed: answered. */
 static enum ts_split_error replay_residual(const struct ts_shard_record *record,
                                            const struct ts_split_env *env,
                                            const struct ts_split_residual_op *op, struct ts_payload_hash hash,

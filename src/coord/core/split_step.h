@@ -4,12 +4,12 @@
  *     split_replace    [a ........................ z)   Split, not leased
  *                      [a ..... g)[g ..... p)[p .. z)   two to 256 children, Active
  *
- *     split_residual   [a .......... g)                 the parent goes on, Active and leased
+ *     split_residual   [a .......... g)                 the parent stays Active and leased
  *                                     [g ......... z)   the residual, Active
  *
- * Children have derived ids that follow from the parent, the operation's id and how many the parent had
- * spawned, so that a repeated split makes the same shards. The parent and all children are written together
- * or not at all.
+ * The ids of children are derived from the parent, the operation's id and the number of shards that the
+ * parent had spawned, so that a repeated split makes the same shards. The parent and all children are written
+ * together or not at all.
  */
 #ifndef TS_COORD_CORE_SPLIT_STEP_H
 #define TS_COORD_CORE_SPLIT_STEP_H
@@ -21,12 +21,12 @@
 struct ts_split_env {
     struct ts_step_env step;
     struct ts_shard_limits limits;
-    const struct ts_shard_id *taken; /* derived ids under which there is a record already; normally none */
+    const struct ts_shard_id *taken; /* derived ids that already have a record; normally none */
     size_t taken_count;
 };
 
 /* The caller's memory for the parent's new list of spawned shards. Must stay while the step's record is in
- * use, and lie apart from the record that is split. */
+ * use, and must not overlap with the record that is split. */
 struct ts_split_memory {
     uint8_t spawned[8 * TS_SPAWNED_MAX];
 };
@@ -51,7 +51,7 @@ ts_split_replace_step(const struct ts_shard_record *record, const struct ts_spli
 
 struct ts_split_residual_op {
     struct ts_lease_op by;
-    struct ts_new_shard residual; /* range.start is where the parent is cut; range.end is not looked at */
+    struct ts_new_shard residual; /* range.start is where the parent is cut; range.end is ignored */
 };
 
 struct ts_split_residual_result {
@@ -73,7 +73,7 @@ ts_split_residual_step(const struct ts_shard_record *record, const struct ts_spl
                        struct ts_coord_detail *ret_detail);
 
 /* The record of child number index, or of the residual, after an executed step; `parent` is the record before
- * it. */
+ * the split. */
 void ts_split_replace_child(const struct ts_shard_record *parent, const struct ts_split_replace_op *op,
                             const struct ts_split_replace_result *result, size_t index,
                             struct ts_shard_record *ret_record);

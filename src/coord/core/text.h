@@ -1,5 +1,5 @@
-/* Text that grows in the caller's buffer as snprintf would write it: cut to size - 1 bytes, the whole length
- * counted. */
+/* Text that grows in the caller's buffer like snprintf's: truncated to size - 1 bytes; the length counts
+ * everything. */
 #ifndef TS_COORD_CORE_TEXT_H
 #define TS_COORD_CORE_TEXT_H
 

@@ -31,7 +31,7 @@ static enum ts_coord_error stale(const struct ts_shard_record *record, const str
                                  struct ts_coord_detail *ret_detail) {
     ret_detail->presented = ts_lease_fence(lease);
     ret_detail->current = record->fence;
-    /* Whoever acquires a shard is its holder until it ends or is parked. */
+    /* A worker that acquires a shard is its holder until it ends or is parked. */
     ret_detail->is_unparked = record->status == TS_SHARD_ACTIVE && !record->has_holder;
     return TS_COORD_STALE_FENCE;
 }

@@ -1,4 +1,5 @@
-/* A full count of what the stores hold about a run, compared with everything that is kept beside the records. */
+/* Counts all records of a run in the stores, and compares them with everything that is kept besides the
+ * records. */
 #include "driver.h"
 
 #include "base/assert.h"
@@ -16,8 +17,8 @@ struct audit {
     struct ts_run_record run;
     struct ts_coord_audit found;
     uint64_t index_entries; /* that the shards should have */
-    uint64_t index_matched; /* of these, that are there */
-    uint64_t *stripes;      /* by a walk: [place][status][stripe] */
+    uint64_t index_matched; /* of these, those that exist */
+    uint64_t *stripes;      /* from a walk: [place][status][stripe] */
     struct ts_coord_detail detail;
 };
 

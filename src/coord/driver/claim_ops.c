@@ -1,26 +1,27 @@
 /*
- * Claiming: finding a shard that can be acquired, over all stores, beginning with the worker's own.
+ * Claiming: finds a shard that can be acquired, on all stores, beginning with the worker's own.
  *
  *     own store:  read guard and cooldown | scan free ones from the worker's point | scan the first leases
  *         -> gate -> candidates: free ones, wrapping, then expired ones; at most 64 in a look
- *         -> acquire the first, then in an order that is drawn, until one succeeds -> arm the cooldown
+ *         -> acquire the first, then the others in random order, until one succeeds -> arm the cooldown
  *         -> all lost to others, parked or ended: look at what is left of the store, until nothing is
  *     the next store, until there are none -> leases from the very beginning -> NoneAvailable
  *
- * A store that does not answer is passed over. When nothing was found elsewhere, that is the answer.
+ * A store that does not answer is skipped. If nothing was found elsewhere, that is the answer.
  *
- * Entries of the claim index are written with the records they belong to, and are only where to look: what
- * counts is the record, which acquire reads.
+ * Entries of the claim index are written with their records, but only show where to look: the record, which
+ * acquire reads, decides.
  *
- * A look goes on behind what the looks before it have read (struct rest), so a pass tries every entry once and a claim comes to its
- * end whatever is in the index. NoneAvailable is said only when nothing is left; there is no limit of looks, because each
- * candidate that is lost means that somebody has got, parked or ended a shard. In a run that has ended meanwhile, entries stay
- * and none can be had: the first answer that shows it ends the claim.
+ * A look continues after the entries that earlier looks have read (struct rest), so a pass tries every entry
+ * once, and a claim ends whatever is in the index. NoneAvailable means that no entry is left. There is no
+ * limit of looks, because each lost candidate means that somebody has acquired, parked or ended a shard. In a
+ * run that has ended meanwhile, entries stay but cannot be acquired: the first answer that shows it ends the
+ * claim.
  *
- * Removed entries cost a store time to pass over until it has cleaned up. A session therefore looks for free
- * shards behind the last one it got, and for leases from the earliest deadline on that it has seen: what is
- * made later has a later one, unless it was on its way at that time. Before a claim says that there is nothing, all leases are
- * looked at.
+ * A store needs time to skip removed entries until it has cleaned up. A session therefore looks for free
+ * shards after the last one it acquired, and for leases from the earliest deadline that it has seen: later
+ * leases have a later deadline, unless they were being written at that time. Before a claim reports that
+ * nothing is available, it checks all leases.
  */
 #include "driver.h"
 
@@ -29,24 +30,24 @@
 
 #include <string.h>
 
-/* Of leases the first one tells whether any has expired; more of them are read when the first few have. */
+/* The first lease shows whether any has expired; more are read if the first few have. */
 enum { CANDIDATES_MAX = 64, LEASES_FIRST = 4, ARM_TRIES = 3 };
 
-/* What a look at one store has found. */
+/* The result of a look at one store. */
 struct offer {
     size_t count;      /* candidates */
-    size_t free_count; /* those before are free, the rest has expired */
+    size_t free_count; /* the first ones are free, the others have expired */
     struct ts_shard_id ids[CANDIDATES_MAX];
-    /* Draw the first candidate too. Without this, workers that start at the same point would all try it. */
+    /* Draw the first candidate too. Otherwise all workers that start at the same point would try it. */
     bool is_drawn;
-    bool has_earliest; /* the first deadline that is still to come */
+    bool has_earliest; /* the first deadline in the future */
     struct ts_logical_time earliest;
 };
 
-/* What no look has read yet of a store. Keys of a scan must stay in place while it runs. */
+/* The part of a store that no look has read yet. Keys of a scan must stay in place while it runs. */
 struct rest {
     bool has_free, has_leased;
-    bool wrapped; /* the free ones are those before the worker's point */
+    bool wrapped; /* the free ones before the worker's point remain */
     struct coord__range free_range;
     struct coord__range leased_range;
 };
@@ -62,7 +63,8 @@ static void all_of_run(struct ts_run_id run, struct ts_shard_id start, uint64_t 
             coord__key_leased((struct ts_shard_key){run, {0}}, (struct ts_logical_time){leased_from});
 }
 
-/* Makes a range begin behind what was read of it. False: there is nothing. (Longer keys than ours are none of ours.) */
+/* Makes a range begin after the rows that were read. Returns false when nothing is left. (Longer keys are not
+ * of this kind.) */
 static bool move_behind(const struct ts_rows *rows, struct coord__range *range) {
     if (!rows->more || rows->count == 0)
         return false;
@@ -83,7 +85,7 @@ static void take_free(const struct ts_rows *rows, struct offer *offer) {
     }
 }
 
-/* Those that have expired, but for one's own. True: there are no others behind them. */
+/* Takes the expired ones, except the worker's own. Returns true if there are no others after them. */
 static bool take_expired(const struct ts_rows *rows, struct ts_logical_time now,
                          const struct ts_shard_id *own, struct offer *offer) {
     for (size_t i = 0; i < rows->count; i++) {
@@ -114,26 +116,26 @@ struct claim {
     struct ts_run_guard guard;
     struct ts_logical_time own_now; /* of the worker's own store */
     uint64_t own_at_ms;             /* by elapsed_ms */
-    uint64_t cooldown_version;      /* of the worker's entry, as far as is known; 0: there is none */
-    struct rest rest;               /* of the store that is being looked at */
+    uint64_t cooldown_version;      /* of the worker's entry, as far as known; 0: no entry */
+    struct rest rest;               /* of the current store */
     bool has_looked;                /* the scans of the own store are in the work */
     struct ts_claim_scan scan;
-    uint64_t available; /* candidates seen on the stores that were looked at */
+    uint64_t available; /* candidates on the stores so far */
     struct ts_lease *ret_lease;
     struct ts_coord_detail detail;
-    bool is_away;                /* the store that was read last does not answer, and detail says so */
-    bool some_away;              /* a store was passed over for that */
-    struct ts_coord_detail away; /* what the first of them said */
+    bool is_away;                /* the last store did not answer, and detail says so */
+    bool some_away;              /* a store was skipped for that reason */
+    struct ts_coord_detail away; /* the answer of the first of them */
 };
 
 static uint64_t leased_from(const struct claim *mine, uint32_t place) {
     return mine->hint != NULL && mine->hint->run.v == mine->op->run.v ? mine->hint->leased_from[place] : 0;
 }
 
-/* What is made from now on has a deadline of at least now and the run's duration. */
+/* Leases from now on have a deadline of at least now plus the run's duration. */
 static void remember_leases(struct claim *mine, uint32_t place, const struct offer *offer,
                             struct ts_logical_time now) {
-    /* Those that have expired are to be found again. */
+    /* Expired ones must be found again. */
     if (mine->hint == NULL || offer->count > 0)
         return;
     uint64_t from = ts_saturating_add_u64(now.ms, mine->guard.config.lease_duration_ms);
@@ -149,8 +151,8 @@ static enum ts_claim_error backend_error(struct claim *mine, const struct coord_
     return TS_CLAIM_BACKEND_ERROR;
 }
 
-/* After an error: whether it is a store that does not answer, which is then passed over. Others may have what is wanted, but
- * that there is nothing cannot be said any more. */
+/* After an error: returns true if a store did not answer, and skips it. Others may have a free shard, but the
+ * claim can no longer report that there is none. */
 static bool pass_over(struct claim *mine) {
     if (!mine->is_away)
         return false;
@@ -176,7 +178,7 @@ static void consider_earliest(struct claim *mine, const struct offer *offer) {
     }
 }
 
-/* Calls of a claim, by their index: the scans of the worker's own store run beside what the gate reads. */
+/* Calls of a claim, by index: the scans of the worker's own store run in parallel with the gate's read. */
 enum { FREE_CALL, LEASED_CALL, SCAN_CALLS, GATE_CALL = SCAN_CALLS };
 
 static void begin_look(struct claim *mine, uint32_t place) {
@@ -185,7 +187,7 @@ static void begin_look(struct claim *mine, uint32_t place) {
     (void)coord__call_scan(mine->work, LEASED_CALL, place, &mine->rest.leased_range, LEASES_FIRST);
 }
 
-/* One more scan of a store, whose rows are those of the first call then. */
+/* One more scan of a store; its rows replace those of the first call. */
 static enum ts_claim_error scan_more(struct claim *mine, uint32_t place, const struct coord__range *range,
                                      size_t limit) {
     (void)coord__call_scan(mine->work, FREE_CALL, place, range, limit);
@@ -193,7 +195,7 @@ static enum ts_claim_error scan_more(struct claim *mine, uint32_t place, const s
     return result.result == TS_STORE_OK ? TS_CLAIM_OK : backend_error(mine, &result);
 }
 
-/* Free ones that a scan has found, and where the next one begins: behind them, or wrapped. */
+/* The free ones of a scan, and where the next one begins: after them, or wrapped. */
 static void keep_free(struct claim *mine, struct offer *offer) {
     const struct ts_rows *rows = &mine->work->rows[FREE_CALL];
     struct rest *rest = &mine->rest;
@@ -231,7 +233,7 @@ static enum ts_claim_error fill_with_expired(struct claim *mine, uint32_t place,
     return TS_CLAIM_OK;
 }
 
-/* What both scans of a store have found, and what lies before the worker's point. */
+/* The results of both scans of a store, and of the part before the worker's point. */
 static enum ts_claim_error end_look(struct claim *mine, uint32_t place, struct offer *offer) {
     *offer = (struct offer){0};
     struct offer leases = {0};
@@ -247,7 +249,7 @@ static enum ts_claim_error end_look(struct claim *mine, uint32_t place, struct o
         return fill_with_expired(mine, place, offer);
     offer->has_earliest = leases.has_earliest;
     offer->earliest = leases.earliest;
-    /* Where there is no room for them, the next look has it. */
+    /* If there is no room for them, the next look takes them. */
     if (leases.count <= CANDIDATES_MAX - offer->count) {
         memcpy(offer->ids + offer->count, leases.ids, leases.count * sizeof leases.ids[0]);
         offer->count += leases.count;
@@ -256,7 +258,7 @@ static enum ts_claim_error end_look(struct claim *mine, uint32_t place, struct o
     return TS_CLAIM_OK;
 }
 
-/* The worker's own store was looked at with the gate, the first time. */
+/* The first look at the worker's own store was done with the gate. */
 static enum ts_claim_error look(struct claim *mine, uint32_t place, struct offer *offer) {
     if (place != mine->own || !mine->has_looked) {
         begin_look(mine, place);
@@ -272,14 +274,14 @@ static bool is_more_left(const struct claim *mine) {
     return mine->rest.has_free || mine->rest.has_leased;
 }
 
-/* What the looks before have left. */
+/* The entries that earlier looks have left. */
 static enum ts_claim_error look_further(struct claim *mine, uint32_t place, struct offer *offer) {
     *offer = (struct offer){.is_drawn = true};
     const enum ts_claim_error error = fill_with_free(mine, place, offer);
     return error == TS_CLAIM_OK ? fill_with_expired(mine, place, offer) : error;
 }
 
-/* Brings one that is drawn of those that are left to the front of them, free ones first. */
+/* Moves a random one of the remaining candidates to the front of them, free ones first. */
 static void draw_next(struct claim *mine, struct offer *offer, size_t from) {
     const size_t end = from < offer->free_count ? offer->free_count : offer->count;
     const size_t drawn = from + (size_t)(coord__draw(mine->coord) % (end - from));
@@ -297,8 +299,8 @@ static bool has_run_ended(struct claim *mine, enum ts_acquire_error error) {
     return true;
 }
 
-/* Tries the candidates of a look. True: ret_error is the answer. Whoever meets another worker at a shard jumps: the next
- * ones are those that the other one takes next. */
+/* Tries the candidates of a look. True: ret_error is the answer. After meeting another worker at a shard, it
+ * continues at a random candidate, because the other one takes the next ones. */
 static bool try_all(struct claim *mine, struct offer *offer, enum ts_claim_error *ret_error) {
     consider_earliest(mine, offer);
     for (size_t i = 0; i < offer->count; i++) {
@@ -325,7 +327,7 @@ static enum ts_claim_error foreign(struct claim *mine) {
     return TS_CLAIM_TENANT_MISMATCH;
 }
 
-/* The entry of a row, whose version is 0 when there is none. False: it is damaged. */
+/* Decodes the entry of a row, whose version is 0 if there is none. Returns false if it is damaged. */
 static bool take_cooldown(struct claim *mine, const struct ts_row *row, struct ts_cooldown *ret_entry) {
     mine->cooldown_version = row->version;
     const enum ts_record_error error =
@@ -335,7 +337,7 @@ static bool take_cooldown(struct claim *mine, const struct ts_row *row, struct t
     return error == TS_RECORD_OK;
 }
 
-/* The worker's own store: whether there is such a run, and whether the worker may claim. */
+/* The worker's own store: checks that the run exists, and that the worker may claim. */
 static enum ts_claim_error pass_gate(struct claim *mine) {
     const struct coord__key guard = coord__key_guard(mine->op->run),
                             cooldown = coord__key_cooldown(&mine->op->tenant, &mine->op->worker);
@@ -372,14 +374,14 @@ static enum ts_claim_error pass_gate(struct claim *mine) {
         coord__plan_clear(&mine->work->plan);
         coord__plan_check(&mine->work->plan, mine->own, &cooldown, mine->cooldown_version);
         coord__plan_del(&mine->work->plan, mine->own, &cooldown);
-        /* When that fails, somebody else removes it. */
+        /* If this fails, another claim removes it. */
         if (coord__apply(mine->coord, mine->work).result == TS_STORE_OK)
             mine->cooldown_version = 0;
     }
     return gate;
 }
 
-/* Reads the entry again. False: there is nothing to compare with. */
+/* Reads the entry again. Returns false when there is nothing to compare with. */
 static bool read_cooldown(struct claim *mine, const struct coord__key *key, struct ts_cooldown *ret_entry) {
     const struct ts_bytes bytes = coord__key_bytes(key);
     (void)coord__call_read(mine->work, FREE_CALL, mine->own, &bytes, 1);
@@ -388,8 +390,8 @@ static bool read_cooldown(struct claim *mine, const struct coord__key *key, stru
 }
 
 /*
- * After success. When that fails the next claim is not held up: it is against ping-pong, not a lock. What is written depends
- * on what was there, so that it cannot take the place of a later one when it arrives late.
+ * After success. If this fails, the next claim is not delayed: the cooldown prevents ping-pong and is not a
+ * lock. The write checks the earlier entry, so that it cannot replace a newer one when it arrives late.
  */
 static void arm(struct claim *mine) {
     struct ts_cooldown entry, there;
@@ -435,7 +437,7 @@ static bool try_stores(struct claim *mine, uint32_t *ret_looked_at, enum ts_clai
     return false;
 }
 
-/* The same, and a run that is being made is waited for. */
+/* The same, but waits for a run that is being created. */
 static enum ts_claim_error pass_gate_of_any_run(struct claim *mine) {
     const enum ts_claim_error error = pass_gate(mine);
     if (error != TS_CLAIM_RUN_NOT_FOUND)
@@ -448,8 +450,8 @@ static enum ts_claim_error pass_gate_of_any_run(struct claim *mine) {
                : TS_CLAIM_BACKEND_ERROR;
 }
 
-/* Every store has the guard. While the worker's own does not answer, the next one takes its place, unless the run has a
- * cooldown: the worker's is kept on its own store, and nobody else can tell whether it is over. */
+/* Every store has the guard. If the worker's own store does not answer, the next one replaces it, unless the
+ * run has a cooldown: only the worker's own store knows whether it is over. */
 static enum ts_claim_error pass_gate_of_a_store_that_answers(struct claim *mine) {
     const uint32_t places = mine->coord->io.place_count;
     enum ts_claim_error error = pass_gate_of_any_run(mine);
@@ -561,8 +563,8 @@ enum ts_claim_error coord__claim(struct ts_coord *coord, const struct ts_coord_c
             hint->has_start = true;
             hint->start = got.shard;
         }
-        /* What was seen on the way is enough, unless stores that were not looked at may have more. Either way the new lease
-         * is not among those whose deadline is waited for. */
+        /* The candidates seen so far are enough, unless other stores may have more. In both cases the new
+         * lease is not among those whose deadline is reported. */
         if (looked_at == coord->io.place_count || mine.available >= TS_CAPACITY_MAX)
             *ret_capacity = (struct ts_capacity_hint){.available_count = (uint32_t)capped(mine.available),
                                                       .has_earliest_deadline = mine.scan.has_earliest,

@@ -9,7 +9,7 @@
 
 enum { TRIES_DEFAULT = 32, PATIENCE_DEFAULT_MS = 30000 };
 
-/* Never 0: that would say that nothing is set. */
+/* Never 0, which would mean unset. */
 static uint64_t ms_of(uint64_t us) {
     return us / 1000 + 1;
 }
@@ -42,7 +42,7 @@ static struct ts_coord *new_with(const struct ts_coord_options *options, uint64_
     return coord;
 }
 
-/* What the options leave open, as the coordinator was configured. */
+/* Fills in what the options leave open from the coordinator's configuration. */
 static struct ts_coord_options as_configured(const struct ts_coord_options *options,
                                              const struct ts_txn_config *config) {
     struct ts_coord_options filled = options != NULL ? *options : (struct ts_coord_options){0};

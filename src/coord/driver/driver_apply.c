@@ -1,13 +1,12 @@
 /*
  * Calls to stores, and what their answers mean for an operation.
  *
- * Everything is written by a transaction, which classifies failures, retries, and stops at its limits. What it ends with is
- * final for the batch. Reading and deciding anew can still help: when others were faster (CHECK_FAILED, LATE, a counter of
- * limits), and when the reply was lost (UNKNOWN), because the op-log then says whether it was done. Everything else ends the
- * operation, as the table of results says (coord__failed).
+ * Every write is a transaction, which classifies failures, retries, and stops at its limits. Its result is
+ * final for the batch. Reading and deciding again can still help: when others were faster (CHECK_FAILED,
+ * LATE, a counter of limits), and when the reply was lost (UNKNOWN), because the op-log then shows whether it
+ * was done. Everything else ends the operation, as the table of results says (coord__failed).
  *
- * However it ends, an operation of which one try may have been done is UNKNOWN, unless a later try has found
- * out.
+ * If one try may have been done, the operation is UNKNOWN, however it ends, unless a later try has found out.
  */
 #include "driver.h"
 
@@ -40,7 +39,7 @@ struct ts_call *coord__call_scan(struct coord__work *work, size_t index, uint32_
     return &call->call;
 }
 
-/* The first pauses are none: others were faster, and are through. */
+/* The first pauses are 0: others were faster, and have finished. */
 static uint64_t pause_after(uint32_t tries) {
     if (tries <= FREE_OF_PAUSE)
         return 0;
@@ -48,7 +47,7 @@ static uint64_t pause_after(uint32_t tries) {
     return doublings >= 6 ? PAUSE_MAX_MS : UINT64_C(1) << doublings;
 }
 
-/* A store that is away is not waited for. */
+/* Does not wait for an unavailable store. */
 static bool read_may_help(enum ts_store_result result) {
     const struct ts_store_meaning *meaning = ts_store_result_meaning(result);
     return meaning->fault == TS_STORE_FAULT_UNKNOWN ||
@@ -75,7 +74,7 @@ struct coord__result coord__read(struct ts_coord *coord, struct coord__work *wor
         if (tries < READ_TRIES)
             coord->io.pause_ms(coord->io.context, UINT64_C(1) << tries);
     }
-    /* Nothing is changed by reading. */
+    /* A read changes nothing. */
     if (result.result == TS_STORE_UNKNOWN)
         result.result = TS_STORE_UNAVAILABLE;
     return result;
@@ -96,7 +95,7 @@ static bool reserve_ops(struct coord__plan *plan) {
     return true;
 }
 
-/* Puts the operations in order, place by place. Returns how many places there are. */
+/* Sorts the operations by place. Returns the number of places. */
 static size_t arrange(struct coord__plan *plan) {
     size_t parts = 0, at = 0;
     for (uint32_t place = 0; place < plan->place_count && at < plan->count; place++) {
@@ -135,12 +134,12 @@ static enum ts_store_result result_of_txn(const struct ts_txn_result *txn) {
     case TS_TXN_REFUSED:
         break;
     }
-    /* A store's UNKNOWN (a lost prepare) is no longer one: the transaction is certainly aborted. Without a
-     * reason it was turned away or timed out. */
+    /* A store's UNKNOWN (a lost prepare) is known now: the transaction is aborted. Without a reason it was
+     * refused or timed out. */
     return txn->reason == TS_STORE_OK || txn->reason == TS_STORE_UNKNOWN ? TS_STORE_UNAVAILABLE : txn->reason;
 }
 
-/* Whether reading and deciding anew can help. The same batch was tried often enough. */
+/* Whether reading and deciding again can help. The transaction has already retried the same batch. */
 static bool is_for_another_round(const struct coord__result *result) {
     if (result->result == TS_STORE_LIMIT)
         return result->has_tag && result->tag == COORD__TAG_LIMIT;
@@ -223,7 +222,7 @@ bool coord__again(struct ts_coord *coord, struct coord__tries *tries, const stru
         tries->unknown = true;
     if (result->result == TS_STORE_LATE)
         tries->lates++;
-    /* Tries that take long are fewer: a transaction has its own retries and timeouts. */
+    /* Slow tries are fewer: a transaction has its own retries and timeouts. */
     const bool patient = now_ms - tries->since_ms < coord->options.patience_ms;
     const bool late_for_good = result->result == TS_STORE_LATE && tries->lates >= LATES_MAX;
     if (tries->count >= coord->options.tries_max || !patient || !result->again || late_for_good) {
@@ -238,9 +237,9 @@ bool coord__again(struct ts_coord *coord, struct coord__tries *tries, const stru
 }
 
 /*
- * An insert that is late whenever it comes. It takes its turn behind whoever has promised to make the key, on every
- * engine and however large the promise is, and is not made: the time is looked at behind everything that waits. A check
- * would not do: what is absent has no row to wait at on PostgreSQL, and promises of many keys have no other lock there.
+ * An insert that is always late. It waits for a promise that creates the key, on every engine and for
+ * promises of any size, and is then refused: the time is checked after everything that waits. A check is not
+ * enough: on PostgreSQL an absent key has no row to wait for, and large promises have no other lock.
  */
 static struct coord__result try_to_insert(struct ts_coord *coord, struct coord__work *work, uint32_t place,
                                           const struct coord__key *key) {
@@ -251,7 +250,7 @@ static struct coord__result try_to_insert(struct ts_coord *coord, struct coord__
     coord__plan_before(&work->plan, place, never);
     struct coord__result result = coord__apply(coord, work);
     ts_assert(result.result != TS_STORE_OK);
-    /* A lost reply of what cannot be done is not unknown. It is asked for again. */
+    /* This insert never succeeds, so a lost reply is not unknown. It is repeated. */
     if (result.result == TS_STORE_UNKNOWN)
         result.result = TS_STORE_BUSY;
     return result;

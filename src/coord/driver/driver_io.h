@@ -11,7 +11,7 @@ struct coord__cluster_io {
     bool time_stands_still;
 };
 
-/* What it gives borrows `own`, which stays in place. */
+/* The result borrows `own`, which must stay in place. */
 struct ts_coord_io coord__io_over_cluster(struct coord__cluster_io *own);
 
 #endif

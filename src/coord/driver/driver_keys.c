@@ -74,7 +74,7 @@ struct coord__key coord__key_guard(struct ts_run_id run) {
 }
 
 uint8_t coord__stripe_of(struct ts_shard_id shard) {
-    /* Fibonacci hashing: the top three bits, whatever routing has made of the others. */
+    /* Fibonacci hashing: the top three bits, independent of routing. */
     return (uint8_t)((shard.v * UINT64_C(0x9E3779B97F4A7C15)) >> 61);
 }
 _Static_assert(COORD__STRIPES == 1 << 3, "three bits of the hash");

@@ -23,7 +23,7 @@ static inline struct ts_bytes coord__key_bytes(const struct coord__key *key) {
     return ts_bytes_of(key->bytes, key->len);
 }
 
-/* A key as a store has given it back. */
+/* A key as a store returned it. */
 struct coord__key coord__key_of_bytes(struct ts_bytes bytes);
 
 /* On the first store. */
@@ -36,14 +36,14 @@ struct coord__key coord__key_global_limit(void);
 /* On every store. */
 struct coord__key coord__key_guard(struct ts_run_id run);
 
-/* Which of the counters of a run and status on its store a shard is counted in. */
+/* The counter of a run and status on its store in which a shard is counted. */
 struct coord__stripe {
     enum ts_shard_status status;
     uint8_t stripe; /* below COORD__STRIPES */
 };
 uint8_t coord__stripe_of(struct ts_shard_id shard);
 
-/* The counters of a run on a store in an order: index is below COORD__COUNTERS. */
+/* The counters of a run on a store, in a fixed order: index is below COORD__COUNTERS. */
 static inline struct coord__stripe coord__stripe_at(size_t index) {
     return (struct coord__stripe){(enum ts_shard_status)(index / COORD__STRIPES),
                                   (uint8_t)(index % COORD__STRIPES)};
@@ -61,7 +61,7 @@ struct coord__key coord__key_leased(struct ts_shard_key shard, struct ts_logical
 /* On the worker's own store. */
 struct coord__key coord__key_cooldown(const struct ts_tenant_id *tenant, const struct ts_worker_id *worker);
 
-/* Everything of a kind: keys from *ret_from up to, and without, *ret_to. */
+/* The range of a kind: keys from *ret_from up to, but without, *ret_to. */
 enum coord__kind { COORD__KIND_SHARDS = 's', COORD__KIND_FREE = 'f', COORD__KIND_LEASED = 'l' };
 struct coord__range {
     struct coord__key from;
@@ -70,13 +70,14 @@ struct coord__range {
 struct coord__range coord__range_of_run(enum coord__kind kind, struct ts_run_id run);
 struct coord__range coord__range_of_tenant(const struct ts_tenant_id *tenant);
 
-/* False for a key that is not of this kind. */
+/* Returns false for a key that is not of this kind. */
 bool coord__key_shard_of(struct ts_bytes key, struct ts_shard_key *ret_shard); /* shards and free ones */
 bool coord__key_lease_of(struct ts_bytes key, struct ts_shard_key *ret_shard,
                          struct ts_logical_time *ret_deadline);
 bool coord__key_run_of(struct ts_bytes tenant_run_key, struct ts_run_id *ret_run);
 
-/* What a counter counts, for messages: "the counter of active shards (stripe 3) of run 7". Names no tenant. */
+/* The name of a counter, for messages: "the counter of active shards (stripe 3) of run 7". Contains no
+ * tenant. */
 enum { COORD__COUNTER_NAME = 96 };
 void coord__key_counter_name(struct ts_bytes key, char ret_name[static COORD__COUNTER_NAME]);
 

@@ -1,4 +1,4 @@
-/* What an operation writes, gathered store by store. */
+/* The writes of an operation, collected store by store. */
 #include "driver.h"
 
 #include "base/assert.h"
@@ -19,7 +19,7 @@ enum { BLOCK_MIN = 32 * 1024 };
 void *coord__arena_take(struct coord__arena *arena, size_t size) {
     size = (size + 15) & ~(size_t)15;
     if (arena->first == NULL || arena->first->size - arena->used < size) {
-        /* Each block is twice the one before, so that many small records take few of them. */
+        /* Each block is twice as large as the one before, so that many small records need few blocks. */
         size_t want = arena->first == NULL ? BLOCK_MIN : ts_saturating_mul_u64(arena->first->size, 2);
         if (want < size)
             want = size;
@@ -85,7 +85,7 @@ static void add(struct coord__plan *plan, uint32_t place, enum coord__tag tag, c
     plan->planned[plan->count++] = (struct coord__planned){.op = *op, .place = place, .tag = tag};
 }
 
-/* A copy of the key; empty when there is no memory, and the plan has failed then. */
+/* A copy of the key; empty when memory runs out, which makes the plan fail. */
 static struct ts_bytes keep(struct coord__plan *plan, const struct coord__key *key) {
     uint8_t *kept = coord__arena_take(&plan->arena, key->len);
     if (kept == NULL) {

@@ -9,7 +9,7 @@
 
 #define NS_PER_MS UINT64_C(1000000)
 
-/* Calls of one operation: the most that a walk over all stores starts side by side. */
+/* Calls of one operation: the most that a walk over all stores starts in parallel. */
 enum { AT_ONCE = 64 };
 
 static void wait_for_all(struct ts_coord_call *calls, size_t count) {

@@ -13,9 +13,9 @@
  *                  v
  *                answer, event
  *
- * A batch checks the versions of the record and of the guard, so what the step has decided on is still true
- * when it is written; of lease-gated operations it carries the deadline. The claim index and the counters
- * follow from the record before and after, and are written with it.
+ * A batch checks the versions of the record and of the guard, so both are unchanged since the step when it is
+ * written; for operations under a lease it also checks the deadline. The claim index and the counters follow
+ * from the old and the new record, and are written with it.
  */
 #include "driver.h"
 
@@ -108,7 +108,8 @@ static enum coord__end keep_record(struct coord__job *job, const struct ts_row *
     return coord__decode_shard(&own, job->shard, &seen->record, &job->detail);
 }
 
-/* One of record and guard is damaged. Who is of another tenant does not learn of it, as long as anything says so. */
+/* The record or the guard is damaged. A caller of another tenant does not learn of it, if any record shows
+ * the tenant. */
 static enum coord__end tell_damage(struct coord__job *job, bool has_guard, bool has_record) {
     struct ts_tenant_id tenant;
     bool known = true;
@@ -124,7 +125,7 @@ static enum coord__end tell_damage(struct coord__job *job, bool has_guard, bool 
     return COORD__END_FOREIGN;
 }
 
-/* What was read, into the session's own memory: rows are overwritten by the next call. */
+/* Copies what was read into the session's memory: the next call overwrites the rows. */
 static enum coord__end keep_seen(struct coord__job *job, const struct ts_rows *rows,
                                  struct ts_logical_time now) {
     struct coord__seen *seen = job->seen;
@@ -156,7 +157,7 @@ enum coord__end coord__job_read(struct coord__job *job) {
     return keep_seen(job, &job->work->rows[0], (struct ts_logical_time){call->time_ms});
 }
 
-/* The store's time, from what it was when it was read. Only an estimate: the batch carries the deadline. */
+/* The store's time, from its time at the read. Only an estimate: the batch checks the deadline. */
 static struct ts_logical_time now_by(const struct coord__job *job) {
     const struct coord__seen *seen = job->seen;
     return (struct ts_logical_time){seen->now.ms + (coord__elapsed_ms(job->coord) - seen->at_ms)};
@@ -200,7 +201,7 @@ static void plan_index(struct coord__job *job, const struct ts_shard_record *bef
     coord__plan_put(plan, job->place, &new, value);
 }
 
-/* The step's record in the place of the one that was seen. Encoded into the spare buffer. */
+/* Plans the step's record in place of the current one. Encodes it into the spare buffer. */
 static enum coord__end plan_step(struct coord__job *job, size_t *ret_len) {
     struct coord__plan *plan = &job->work->plan;
     struct coord__seen *seen = job->seen;
@@ -230,7 +231,7 @@ void coord__plan_new_shard(struct ts_coord *coord, struct coord__work *work,
     const uint32_t place = ts_coord_place_of_shard(coord, record->key.shard);
     uint8_t scratch[TS_RECORD_MAX];
     size_t len;
-    /* The step has checked all that an invariant asks of a new shard. */
+    /* The step has checked all invariants of a new shard. */
     ts_assert(ts_shard_record_encode(record, scratch, &len) == TS_RECORD_OK);
     uint8_t *kept = coord__arena_take(&plan->arena, len);
     if (kept == NULL) {
@@ -245,7 +246,7 @@ void coord__plan_new_shard(struct ts_coord *coord, struct coord__work *work,
     coord__plan_count(plan, place, record->key.shard, NULL, record->status);
 }
 
-/* What was written is what is seen from now on; its version is known when one store has told it. */
+/* The written record is the current one now; its version is known if a single store returned it. */
 static void remember_written(struct coord__job *job, uint64_t version, size_t len) {
     struct coord__seen *seen = job->seen;
     const unsigned spare = 1 - seen->current;
@@ -255,7 +256,7 @@ static void remember_written(struct coord__job *job, uint64_t version, size_t le
     seen->known = version != 0;
 }
 
-/* True: written, or the end; false: again, from reading. */
+/* True: written, or the end; false: read and decide again. */
 static bool write_step(struct coord__job *job, enum coord__end *ret_end) {
     size_t len = 0;
     *ret_end = plan_step(job, &len);
@@ -277,7 +278,7 @@ static bool write_step(struct coord__job *job, enum coord__end *ret_end) {
     return !coord__again(job->coord, &job->tries, &result, ret_end, &job->detail);
 }
 
-/* What a try wrote whose reply was lost: the answer stands as it was then. */
+/* If the current record is the result of a try whose reply was lost, that try's answer is valid. */
 static enum coord__end recognise(struct coord__job *job) {
     if (job->recognise == NULL || !job->tries.unknown || !job->seen->has_record || !job->seen->has_guard)
         return COORD__END_DONE;
@@ -285,17 +286,17 @@ static enum coord__end recognise(struct coord__job *job) {
 }
 
 /*
- * Whether a transaction of an earlier try may be committed, with the record as a promise that is not seen yet: then a
- * refusal, such as that of a lease that has ended since, does not say that nothing was done. A record that has changed
- * has no promise of ours any more.
+ * Whether a transaction of an earlier try may be committed, with the record still a promise that is not
+ * visible: then a refusal, such as that of an expired lease, does not mean that nothing was done. A changed
+ * record has no promise of ours any more.
  */
 static bool may_be_promised(const struct coord__job *job) {
     return job->promised_version != 0 && job->seen->has_record && job->seen->version == job->promised_version;
 }
 
 /*
- * False: the end. The record is not there; in the next round it is, or it is absent. The guard needs no waiting of its
- * own: it is made with the first records of its store, or before them.
+ * False: the end. The record is missing; after this wait it is there, or does not exist. The guard needs no
+ * separate wait: it is created with the first records of its store, or before them.
  */
 static bool wait_for_record(struct coord__job *job, enum coord__end *ret_end) {
     const struct coord__key missing = coord__key_shard(job->shard);
@@ -311,7 +312,7 @@ enum coord__end coord__job_look(struct coord__job *job) {
     return wait_for_record(job, &end) ? coord__job_read(job) : end;
 }
 
-/* As if a store had said so. */
+/* The result as if a store had returned it. */
 static struct coord__result half_seen(enum coord__ahead ahead) {
     if (ahead == COORD__AHEAD_SAME)
         return (struct coord__result){
@@ -320,7 +321,7 @@ static struct coord__result half_seen(enum coord__ahead ahead) {
         .result = TS_STORE_LOCK_CONFLICT, .again = true, .text = "the run is being made; try again"};
 }
 
-/* A session may remember another shard. */
+/* The session may remember another shard. */
 static bool remembers(const struct coord__job *job) {
     const struct coord__seen *seen = job->seen;
     return job->may_remember && seen->known && seen->has_record && seen->has_guard &&
@@ -387,7 +388,7 @@ static struct ts_coord_outcome outcome_of(const struct coord__job *job) {
                                      .at = job->now};
 }
 
-/* The lease of an operation whose batch came too late, in the words of the step. */
+/* The detail of an operation whose batch was too late, as the step would fill it in. */
 static void fill_late(struct coord__job *job) {
     job->detail.deadline = job->result.before;
     job->detail.now = job->now.ms >= job->result.before.ms ? job->now : job->result.before;

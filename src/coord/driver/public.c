@@ -1,5 +1,5 @@
 /*
- * turnstone/coord.h over the driver: answers, runs, and shards seen from outside. Workers are in public_worker.c.
+ * turnstone/coord.h over the driver: answers, runs, and reading shards. Workers are in public_worker.c.
  */
 #include "public.h"
 
@@ -91,7 +91,7 @@ struct ts_logical_time ts_coord_answer_retry_at(const struct ts_coord_answer *an
 
 struct ts_run_plan {
     struct ts_create_run_op create;
-    struct ts_new_shard *shards; /* their bytes are the plan's */
+    struct ts_new_shard *shards; /* the plan owns their bytes */
     size_t shard_count;
     size_t shard_capacity;
 };
@@ -154,7 +154,7 @@ static bool has_room(struct ts_run_plan *plan) {
 
 bool ts_run_plan_add_shard(struct ts_run_plan *plan, struct ts_bytes start, struct ts_bytes end,
                            struct ts_bytes metadata) {
-    /* All three in one piece of memory, which the start points to. */
+    /* All three in one allocation, which begins with the start. */
     uint8_t *memory = has_room(plan) ? malloc(start.len + end.len + metadata.len + 1) : NULL;
     if (memory == NULL)
         return false;
@@ -315,7 +315,7 @@ uint64_t ts_run_info_shards(const struct ts_run_info *info, enum ts_shard_status
     return 0;
 }
 
-/* ---- shards, seen from outside ---- */
+/* ---- reading shards ---- */
 
 struct visit {
     bool (*visit)(void *context, const struct ts_shard_info *shard);

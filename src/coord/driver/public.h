@@ -1,5 +1,5 @@
 /*
- * What turnstone/coord.h is made of.
+ * Shared by the files that implement turnstone/coord.h.
  */
 #ifndef TS_COORD_DRIVER_PUBLIC_H
 #define TS_COORD_DRIVER_PUBLIC_H
@@ -19,14 +19,14 @@ struct ts_shard_info {
     const struct ts_coord_shard_view *view;
 };
 
-/* Where an operation writes its details: the caller's answer, or one that nobody reads. Nothing is known in it yet. */
+/* The answer that an operation fills: the caller's, or its own if the caller gave none. Clears it. */
 struct ts_coord_answer *coord__answer_begin(struct ts_coord_answer *given, struct ts_coord_answer *own);
 
 /* Makes the texts. outcome may be NULL. */
 void coord__answer_end(struct ts_coord_answer *answer, enum ts_error_variant variant,
                        const struct ts_coord_outcome *outcome);
 
-/* Of a NUL-terminated name; false when it is not valid. */
+/* From a NUL-terminated name; returns false when it is not valid. */
 bool coord__tenant_named(const char *name, struct ts_tenant_id *ret_tenant);
 
 /* A cursor of a public call: empty parts are absent. */

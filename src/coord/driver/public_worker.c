@@ -1,15 +1,15 @@
 /*
- * A worker of turnstone/coord.h: a session (session.h) that its owner and its keeper use in turns, and the lease of the last
- * claim, which outlives the session's own.
+ * A worker of turnstone/coord.h: a session (session.h) that its owner and its keeper use in turns, and the
+ * lease of the last claim, which is kept after the session has released it.
  *
- *     lease     session   is_lost   what is going on
+ *     lease     session   is_lost   state
  *     none      IDLE      no        nothing was claimed yet
- *     kept      HOLDING   no        at work
+ *     kept      HOLDING   no        working
  *     kept      IDLE      no        completed, parked or split
  *     kept      IDLE      yes       the store refused it, or the keeper could not keep it
  *
- * An operation in the last two states adopts the lease again for the time of the call: only the store knows whether it is the
- * repetition of one that was done.
+ * In the last two states an operation adopts the lease again for the call: only the store knows whether it
+ * repeats an operation that was done.
  */
 #include "public.h"
 
@@ -19,7 +19,7 @@
 #include <string.h>
 #include <time.h>
 
-/* A lease is renewed when this part of it has passed, and after a failure when this part of that has passed. */
+/* A lease is renewed after a third of its duration; after a failure, again after a quarter of what is left. */
 #define RENEW_PART 3
 #define RETRY_PART 4
 
@@ -28,13 +28,13 @@ struct ts_worker {
     pthread_mutex_t lock; /* guards everything below; taken before any lock of the coordination */
     pthread_cond_t wake;  /* the keeper has something to do */
     struct ts_coord_session *session;
-    struct ts_acquire_result_view view; /* of the last claim; its bytes are the session's */
+    struct ts_acquire_result_view view; /* of the last claim; the session owns its bytes */
     bool has_lease;
-    uint64_t duration_ms; /* of the lease, about */
+    uint64_t duration_ms; /* of the lease, approximately */
     atomic_bool is_lost;
-    uint8_t last_key[TS_KEY_MAX]; /* that was reported last */
+    uint8_t last_key[TS_KEY_MAX]; /* the last reported one */
     size_t last_key_len;
-    uint8_t end[TS_KEY_MAX]; /* where the shard ends now: a residual cuts it */
+    uint8_t end[TS_KEY_MAX]; /* the current end of the shard: a residual moves it */
     size_t end_len;
     bool has_keeper;
     bool is_over;
@@ -106,7 +106,7 @@ static void sleep_ms(struct ts_worker *worker, uint64_t ms) {
     pthread_cond_timedwait(&worker->wake, &worker->lock, &until);
 }
 
-/* Without the lock: the callback may take its time. */
+/* Called without the lock: the callback may take its time. */
 static void report_loss(struct ts_worker *worker, const struct ts_coord_answer *answer) {
     atomic_store(&worker->is_lost, true);
     ts_coord_session_drop(worker->session);
@@ -116,7 +116,7 @@ static void report_loss(struct ts_worker *worker, const struct ts_coord_answer *
     pthread_mutex_lock(&worker->lock);
 }
 
-/* With a lease that is due. A store that does not answer is asked again as long as the lease lasts. */
+/* For a lease that is due. Asks a store that does not answer again while the lease is valid. */
 static void keep(struct ts_worker *worker) {
     struct ts_coord_answer answer;
     struct ts_renew_result result;
@@ -209,7 +209,7 @@ enum ts_acquire_error ts_worker_acquire(struct ts_worker *worker, struct ts_run_
     return error;
 }
 
-/* ---- what was claimed ---- */
+/* ---- the claimed shard ---- */
 
 struct ts_shard_id ts_worker_shard(const struct ts_worker *worker) {
     return ts_lease_shard(&worker->view.lease).shard;
@@ -263,7 +263,7 @@ struct op {
     bool is_adopted; /* the session has the lease for this call only */
 };
 
-/* False without a lease to work under: then the answer is LeaseExpired. */
+/* Returns false without a lease: then the answer is LeaseExpired. */
 static bool begin_op_and_lock(struct op *op, struct ts_worker *worker, struct ts_coord_answer *given) {
     op->worker = worker;
     op->answer = coord__answer_begin(given, &op->own);
@@ -275,7 +275,7 @@ static bool begin_op_and_lock(struct op *op, struct ts_worker *worker, struct ts
     return worker->has_lease;
 }
 
-/* When the session gave the lease back because of an error, it is lost. */
+/* If the session dropped the lease because of an error, the lease is lost. */
 static void end_op(struct op *op, enum ts_error_variant variant) {
     struct ts_worker *worker = op->worker;
     if (op->is_adopted)
@@ -333,7 +333,7 @@ enum ts_park_error ts_worker_park(struct ts_worker *worker, struct ts_op_id op_i
     return error;
 }
 
-/* Children from cut to cut. The one with the last key continues behind it. */
+/* Children between the cuts. The one that contains the last key continues after it. */
 static struct ts_new_shards make_children(const struct ts_worker *worker, const struct ts_bytes *cuts,
                                           size_t count, struct ts_new_shard children[static 1]) {
     const struct ts_bytes last = ts_bytes_of(worker->last_key, worker->last_key_len);
@@ -353,7 +353,7 @@ enum ts_split_error ts_worker_split_replace(struct ts_worker *worker, struct ts_
                                             struct ts_coord_answer *ret_answer) {
     struct op op;
     struct ts_split_replace_result result;
-    struct ts_new_shard children[TS_SPLIT_CHILD_MAX + 1]; /* one too many is for the core to refuse */
+    struct ts_new_shard children[TS_SPLIT_CHILD_MAX + 1]; /* the core refuses one too many */
     enum ts_split_error error = TS_SPLIT_LEASE_EXPIRED;
     count = count < TS_SPLIT_CHILD_MAX ? count : TS_SPLIT_CHILD_MAX;
     if (begin_op_and_lock(&op, worker, ret_answer))

@@ -4,10 +4,11 @@
  *     read the run -> on every store: batches of shards with their index entries and counters
  *                  -> one transaction: the run, its guards, counters and place in the tenant's list
  *
- * Nothing else changes the shards of a run that has ended, so they go in batches. Each batch leaves records, index and
- * counters consistent. The run's record goes last: until then its id is taken, and whoever repeats the deletion goes on
- * where the one before was stopped. Every batch checks the guard, so that it never meets a new run with the same id, and
- * waits where the transaction that ended the run is still being committed.
+ * Nothing else changes the shards of a run that has ended, so they are deleted in batches. Each batch leaves
+ * records, index and counters consistent. The run's record is deleted last: until then its id is in use, and
+ * a repeated deletion continues where the last one stopped. Every batch checks the guard, so that it never
+ * touches a new run with the same id, and waits if the transaction that ended the run is still being
+ * committed.
  */
 #include "driver.h"
 
@@ -16,7 +17,7 @@
 #include <string.h>
 
 enum {
-    ROWS_AT_ONCE = 256, /* of one scan; their values are within what a store answers */
+    ROWS_AT_ONCE = 256, /* of one scan; within the size of a store's answer */
     OPS_PER_ROW = 3,    /* check, delete, delete from the claim index */
     BATCH_OPS_MAX = 1000,
 };
@@ -27,22 +28,22 @@ struct deletion {
     struct ts_coord *coord;
     struct coord__work *work;
     const struct ts_coord_run_query *query;
-    struct coord__tries tries; /* since something was deleted last */
+    struct coord__tries tries; /* since the last deletion */
     enum ts_delete_run_error error;
     struct ts_coord_deleted done;
     bool has_run;
     uint64_t version;
     struct ts_run_record run;
-    uint64_t guardless_version;         /* of the run, when a store had no guard for it; 0: all had */
+    uint64_t guardless_version;         /* of the run, if a store had no guard for it; otherwise 0 */
     int64_t uncounted[COORD__COUNTERS]; /* shards of the batch, by status and stripe */
     struct ts_coord_detail detail;
 };
 
-/* What befalls the rest of a round. */
+/* What happens to the rest of a round. */
 enum progress {
     PROGRESS_DONE,
-    PROGRESS_AGAIN, /* read the run and begin anew */
-    PROGRESS_ENDED, /* as *ret_end says */
+    PROGRESS_AGAIN, /* read the run and start again */
+    PROGRESS_ENDED, /* with the result in *ret_end */
 };
 
 /* ---- reading ---- */
@@ -60,13 +61,13 @@ static enum coord__end read_run(struct deletion *mine) {
         coord__decode_run(row, mine->query->run, &mine->has_run, &mine->run, &mine->detail);
     if (end == COORD__END_DONE)
         return end;
-    /* Another tenant learns nothing of the damage. */
+    /* Another tenant does not learn of the damage. */
     mine->has_run = coord__find_tenant(mine->coord, mine->work, mine->query->run, &mine->run.tenant) &&
                     !ts_tenant_id_equal(&mine->run.tenant, &mine->query->tenant);
     return mine->has_run ? COORD__END_DONE : end;
 }
 
-/* The same; a run that is not there then is absent, and not only promised. */
+/* The same; a run that is missing then does not exist, and is not only promised. */
 static enum coord__end look_for_run(struct deletion *mine) {
     enum coord__end end = read_run(mine);
     if (end != COORD__END_DONE || mine->has_run)
@@ -85,8 +86,8 @@ static enum progress again(struct deletion *mine, const struct coord__result *re
                                                                                    : PROGRESS_ENDED;
 }
 
-/* What goes with a shard: its entry in the claim index, and its part of a counter. One that is damaged has neither that
- * could be known; they go with what is left at the end. */
+/* What is deleted with a shard: its entry in the claim index, and its part of a counter. Both are unknown for
+ * a damaged shard; they are deleted at the end. */
 static void plan_shard(struct deletion *mine, uint32_t place, const struct ts_row *row) {
     struct ts_shard_key key;
     struct ts_shard_record record;
@@ -110,12 +111,12 @@ static void plan_shard(struct deletion *mine, uint32_t place, const struct ts_ro
     coord__plan_del(&mine->work->plan, place, &entry);
 }
 
-/* What a run has on each store, in the order in which it goes. Entries of the claim index go with their shards; those
- * that are left then belong to none. */
+/* The records of a run on each store, in the order of deletion. Entries of the claim index are deleted with
+ * their shards; the remaining ones belong to none. */
 static const struct kind {
     enum coord__kind kind;
     void (*plan)(struct deletion *mine, uint32_t place,
-                 const struct ts_row *row); /* what goes with it, or NULL */
+                 const struct ts_row *row); /* plans what goes with it, or NULL */
 } kinds[] = {
     {COORD__KIND_SHARDS, plan_shard},
     {COORD__KIND_FREE, NULL},
@@ -145,8 +146,8 @@ static void plan_batch(struct deletion *mine, const struct kind *kind, uint32_t 
     ts_assert(plan->count <= BATCH_OPS_MAX);
 }
 
-/* For a store without the run's guard: somebody else has deleted the run, which shows when it is read again, or the guard is
- * lost. */
+/* A store does not have the run's guard: another process has deleted the run, which reading it again will
+ * show, or the guard is lost. */
 static enum progress without_guard(struct deletion *mine, enum coord__end *ret_end) {
     if (mine->guardless_version != mine->version) {
         mine->guardless_version = mine->version;

@@ -1,4 +1,4 @@
-/* Looking at runs and shards. Nothing here writes; what is read from several stores is not one snapshot. */
+/* Reading runs and shards. Nothing here writes; reads of several stores are not one snapshot. */
 #include "driver.h"
 
 #include "base/assert.h"
@@ -6,7 +6,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-/* Rows of one scan of shards, and runs of one page of a list: their values are within what a store answers. */
+/* Rows of one scan of shards, and runs of one page of a list: within the size of a store's answer. */
 enum { SHARDS_AT_ONCE = 256, RUNS_AT_ONCE = 256 };
 
 static const struct coord__tries no_tries = {0};
@@ -17,7 +17,7 @@ static enum ts_get_run_error no_memory(struct ts_coord_detail *ret_detail) {
     return TS_GET_RUN_BACKEND_ERROR;
 }
 
-/* DONE, with ret_found and the record; of a run that is another tenant's, and damaged, the tenant is all there is. */
+/* DONE, with ret_found and the record; for a damaged run of another tenant, only the tenant is filled in. */
 static enum coord__end read_run(struct ts_coord *coord, struct coord__work *work,
                                 const struct ts_coord_run_query *query, bool *ret_found,
                                 struct ts_run_record *ret_run, struct ts_coord_detail *detail) {
@@ -44,7 +44,7 @@ static enum ts_get_run_error get_run(struct ts_coord *coord, struct coord__work 
     struct ts_run_record run = {0};
     struct coord__tries tries = {0};
     enum coord__end end = read_run(coord, work, query, &found, &run, detail);
-    /* One that is being made is waited for. */
+    /* Waits for a run that is being created. */
     const struct coord__key key = coord__key_run(query->run);
     if (end == COORD__END_DONE && !found &&
         coord__wait_for_promises(coord, work, 0, &key, &tries, &end, detail))
@@ -165,7 +165,7 @@ enum ts_get_run_error ts_coord_limits(struct ts_coord *coord, const struct ts_te
 /* One page of the tenant's list: scans into call 1, reads the runs into call 0. */
 static enum coord__end read_page(struct ts_coord *coord, struct coord__work *work,
                                  const struct coord__range *range, struct ts_coord_detail *detail) {
-    /* A scan of this range alone, then a read of what it has found. */
+    /* A scan of this range alone, then a read of the runs that it found. */
     (void)coord__call_scan(work, 0, 0, range, RUNS_AT_ONCE);
     struct coord__result result = coord__read(coord, work, 1);
     if (result.result != TS_STORE_OK)
@@ -197,7 +197,7 @@ static struct coord__key after_key(struct ts_bytes bytes) {
     return key;
 }
 
-/* Visits the runs of a page. False: no more are wanted, or ret_end says why there are none. */
+/* Visits the runs of a page. False: the visitor wants no more, or ret_end has the error. */
 static bool visit_page(const struct coord__work *work, const struct ts_coord_runs_query *query,
                        bool (*visit)(void *context, const struct ts_run_record *run), void *context,
                        enum coord__end *ret_end, struct ts_coord_detail *detail) {
@@ -255,7 +255,7 @@ struct walk {
     struct ts_logical_time now;
 };
 
-/* Lets every walk that has come to its end of a page read the next one. */
+/* Reads the next page for every walk that is at the end of its page. */
 static enum coord__end refill(struct ts_coord *coord, struct coord__work *work, struct walk *walks,
                               struct ts_coord_detail *detail) {
     for (uint32_t place = 0; place < coord->io.place_count; place++) {
@@ -265,7 +265,7 @@ static enum coord__end refill(struct ts_coord *coord, struct coord__work *work, 
         struct ts_rows *rows = &work->rows[place];
         if (rows->count > 0)
             walk->range.from = after_key(rows->rows[rows->count - 1].key);
-        /* Calls run from the first on; this one is moved there and back. */
+        /* Calls run from the first one; this one is moved there and back. */
         struct ts_coord_call call = {.place = place,
                                      .call = {.kind = TS_CALL_SCAN,
                                               .from = coord__key_bytes(&walk->range.from),
@@ -287,7 +287,7 @@ static bool compare_first(const struct coord__work *work, const struct walk *wal
     return ts_bytes_compare(work->rows[a].rows[walks[a].at].key, work->rows[b].rows[walks[b].at].key) < 0;
 }
 
-/* The place whose next shard comes first, or place_count when all are through. */
+/* The place with the smallest next shard, or place_count at the end. */
 static uint32_t first_of(const struct ts_coord *coord, const struct coord__work *work,
                          const struct walk *walks) {
     uint32_t first = coord->io.place_count;

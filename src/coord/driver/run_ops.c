@@ -1,7 +1,7 @@
 /*
- * Making runs, giving them shards and ending them. The run's record is on the first store and is checked and
- * written by each of these; so they follow one another, and whoever lost a race reads again. Guards, shards,
- * counters and limits are written in the same transaction.
+ * Creating runs, registering shards and ending runs. The run's record is on the first store, and each of
+ * these operations checks and writes it. So they are serialised, and the loser of a race reads again. Guards,
+ * shards, counters and limits are written in the same transaction.
  */
 #include "driver.h"
 
@@ -11,17 +11,17 @@
 #include <stdlib.h>
 #include <string.h>
 
-/* Keys of one read of shards: their records are within what a read may give back. */
+/* Keys of one read of shards: their records are within the size of an answer. */
 enum { READ_AT_ONCE = 512 };
 _Static_assert(READ_AT_ONCE *TS_RECORD_MAX <= TS_STORE_ANSWER_BYTES_MAX, "a read is answered");
 
-/* The run and what counts for limits, as read from the first store. */
+/* The run and the counters of limits, from the first store. */
 struct run_seen {
     bool has_run;
     uint64_t version;
     struct ts_run_record run;
     struct ts_shard_limits limits;
-    uint64_t shards; /* of this run, that count against the limits */
+    uint64_t shards; /* of this run, counted for the limits */
     uint64_t shards_version;
     struct ts_logical_time now;
 };
@@ -45,7 +45,7 @@ static enum coord__end read_run(struct ts_coord *coord, struct coord__work *work
                             .limits = {.tenant = {.max = coord->options.tenant_shard_max},
                                        .global = {.max = coord->options.global_shard_max}}};
     enum coord__end end = coord__decode_run(&rows[0], query->run, &seen.has_run, &seen.run, detail);
-    /* Who is of another tenant is told that by the step, and nothing of counters or damage. */
+    /* For another tenant the step returns TenantMismatch, and nothing of counters or damage. */
     if (end == COORD__END_INFRA && coord__find_tenant(coord, work, query->run, &seen.run.tenant) &&
         !ts_tenant_id_equal(&seen.run.tenant, &query->tenant)) {
         seen.run.run = query->run;
@@ -68,7 +68,7 @@ static enum coord__end read_run(struct ts_coord *coord, struct coord__work *work
     return end;
 }
 
-/* The same for a run that must be there: one that is being made is waited for. */
+/* The same for a run that must exist: waits for one that is being created. */
 static enum coord__end read_made_run(struct ts_coord *coord, struct coord__work *work,
                                      const struct ts_coord_run_query *query, struct coord__tries *tries,
                                      struct run_seen *ret_seen, struct ts_coord_detail *detail) {
@@ -81,7 +81,7 @@ static enum coord__end read_made_run(struct ts_coord *coord, struct coord__work 
                : end;
 }
 
-/* Bytes of the plan's own. */
+/* Bytes owned by the plan. */
 static struct ts_bytes keep(struct coord__plan *plan, const void *bytes, size_t len) {
     uint8_t *kept = coord__arena_take(&plan->arena, len);
     if (kept == NULL) {
@@ -92,11 +92,11 @@ static struct ts_bytes keep(struct coord__plan *plan, const void *bytes, size_t 
     return ts_bytes_of(kept, len);
 }
 
-/* The run's record, over the version that was read (0: none), and its guard on every store. */
+/* Writes the run's record over the version that was read (0: none), and its guard on every store. */
 static void plan_run(struct coord__plan *plan, const struct ts_run_step *step, uint64_t version) {
     uint8_t bytes[TS_RUN_RECORD_ENCODED_MAX];
     size_t len;
-    /* The step's record holds its invariants: it is made from one that did. */
+    /* The step's record satisfies the invariants: it is made from one that did. */
     ts_assert(ts_run_record_encode(&step->record, bytes, &len) == TS_RECORD_OK);
     const struct coord__key key = coord__key_run(step->record.run);
     coord__plan_check(plan, 0, &key, version);
@@ -111,14 +111,14 @@ static void plan_run(struct coord__plan *plan, const struct ts_run_step *step, u
         coord__plan_put(plan, place, &guard_key, value);
 }
 
-/* What a run has from its beginning: its place in the tenant's list, and the counters of active shards, whose
+/* Everything that a new run has: its place in the tenant's list, and the counters of active shards, whose
  * versions complete_run checks. */
 static void plan_birth(struct coord__plan *plan, const struct ts_run_record *run) {
     const struct coord__key listed = coord__key_tenant_run(&run->tenant, run->run);
     coord__plan_put(plan, 0, &listed, (struct ts_bytes){0});
     for (uint32_t place = 0; place < plan->place_count; place++) {
         for (size_t i = 0; i < COORD__STRIPES; i++) {
-            /* Those that get their first shards in the same transaction are made by that addition. */
+            /* The addition of the first shards in the same transaction creates these. */
             const struct coord__stripe active = {TS_SHARD_ACTIVE, (uint8_t)i};
             const struct coord__key key = coord__key_counter(run->run, active);
             if (plan->counts[(size_t)place * COORD__COUNTERS + coord__stripe_index(active)] == 0)
@@ -137,7 +137,7 @@ static struct ts_coord_outcome outcome_of(const struct ts_run_step *step, bool a
 
 /* ---- create_run ---- */
 
-/* Whether the run that is there is the one that a try made whose reply was lost. */
+/* Whether the existing run is the one of an earlier try whose reply was lost. */
 static bool is_ours(const struct coord__tries *tries, const struct run_seen *seen,
                     const struct ts_run_step *step) {
     return tries->unknown && seen->has_run && ts_tenant_id_equal(&seen->run.tenant, &step->record.tenant) &&
@@ -197,22 +197,22 @@ enum ts_create_run_error ts_coord_create_run(struct ts_coord *coord, const struc
 struct registration {
     struct ts_coord *coord;
     struct coord__work *work;
-    const struct ts_create_run_op *create; /* NULL: the run is there */
+    const struct ts_create_run_op *create; /* NULL: the run exists */
     const struct ts_register_op *op;
     struct ts_manifest_memory *memory;
-    bool *present;    /* of op->shards: is there already */
-    uint64_t *guards; /* by place: the guard's version where shards go, as it was read with them */
+    bool *present;    /* of op->shards: already exists */
+    uint64_t *guards; /* by place: version of the guard where shards go, from the same read */
     struct coord__tries tries;
     enum ts_create_run_error create_error;
     enum ts_register_shards_error error;
     struct ts_run_step made; /* by create */
     struct ts_run_step step;
-    bool attempted; /* a try whose reply was lost */
+    bool attempted; /* the reply of an earlier try was lost */
     struct ts_logical_time now;
     struct ts_coord_detail detail;
 };
 
-/* One read of up to READ_AT_ONCE shards of a place: what is there, and whether it is the same. */
+/* One read of up to READ_AT_ONCE shards of a place: which exist, and whether they are the same. */
 static enum coord__end compare(struct registration *mine, const struct ts_run_record *run, uint32_t place,
                                const size_t *indexes, size_t count, size_t *already_there) {
     struct coord__key keys[READ_AT_ONCE];
@@ -249,7 +249,7 @@ static enum coord__end compare(struct registration *mine, const struct ts_run_re
     return COORD__END_DONE;
 }
 
-/* Looks for all shards of the list. DONE with an error when one is there that is not the same. */
+/* Looks for all shards of the list. DONE with an error when an existing one differs. */
 static enum coord__end find_present(struct registration *mine, const struct ts_run_record *run,
                                     size_t *already_there) {
     size_t indexes[READ_AT_ONCE];
@@ -270,7 +270,7 @@ static enum coord__end find_present(struct registration *mine, const struct ts_r
     return COORD__END_DONE;
 }
 
-/* Whether the step would come to the shards themselves: only then are they looked for. */
+/* Whether the step would get to the shards themselves: only then are they read. */
 static bool comes_to_shards(struct registration *mine, const struct ts_run_record *run) {
     struct ts_manifest_detail ignored;
     return run != NULL && ts_tenant_id_equal(&run->tenant, &mine->op->tenant) &&
@@ -324,8 +324,8 @@ static void plan_registration(struct registration *mine, const struct run_seen *
     plan_run(plan, &mine->step, seen->version);
     if (added == 0)
         return;
-    /* A run does not end on a store that has yet to make its shards. Where there is no guard yet the run is still being
-     * made, and its counters are locked. */
+    /* A run must not end on a store that has not created its shards yet. Without a guard the run is still
+     * being created, and its counters are locked. */
     for (uint32_t place = 0; !mine->step.write_guard && place < plan->place_count; place++) {
         if (mine->guards[place] == 0)
             continue;
@@ -450,7 +450,7 @@ struct ending {
     struct ts_bytes key_bytes[COORD__STRIPES + 1]; /* of both, in this order */
 };
 
-/* The active shards of all stores; calls 0 to place_count - 1 hold the counters afterwards. */
+/* The active shards of all stores; afterwards calls 0 to place_count - 1 have the counters. */
 static enum coord__end count_active(struct ending *mine, uint64_t *ret_active) {
     const uint32_t places = mine->coord->io.place_count;
     for (size_t i = 0; i < COORD__STRIPES; i++) {
@@ -483,7 +483,7 @@ static void plan_ending(struct ending *mine, const struct run_seen *seen) {
     struct coord__plan *plan = &mine->work->plan;
     coord__plan_clear(plan);
     plan_run(plan, &mine->step, seen->version);
-    /* Nothing becomes active beside it. */
+    /* No shard becomes active meanwhile. */
     for (uint32_t place = 0; mine->op->kind == TS_RUN_OP_COMPLETE_RUN && place < plan->place_count; place++)
         for (size_t i = 0; i < COORD__STRIPES; i++)
             coord__plan_check(plan, place, &mine->stripe_keys[i], mine->work->rows[place].rows[i].version);
@@ -501,8 +501,8 @@ static void plan_ending(struct ending *mine, const struct run_seen *seen) {
 }
 
 /*
- * Whether the counters are there on all stores. They are made with the guard, so that a store that has neither has yet
- * to commit what the first store has committed already; a guard without counters is damage.
+ * Whether all stores have the counters. They are created with the guard, so a store with neither has not
+ * committed what the first store has; a guard without counters is damage.
  */
 enum made { MADE_EVERYWHERE, MADE_SOMEWHERE, MADE_DAMAGED };
 static enum made find_stripes(const struct ending *mine) {
@@ -520,7 +520,7 @@ static enum made find_stripes(const struct ending *mine) {
     return made;
 }
 
-/* The first store has committed what another has yet to. */
+/* The first store has committed, another one has not yet. */
 static const struct coord__result half_made = {
     .result = TS_STORE_LOCK_CONFLICT, .again = true, .text = "the run is being made; try again"};
 

@@ -2,16 +2,16 @@
  * A worker's session: one worker, at most one shard at a time.
  *
  * It remembers the record that it wrote last, its version, the run's guard and the store's time, so that a
- * checkpoint is normally one call to one store and no read. What it remembers is never the reason of a
- * refusal: when a step on it fails, or the store says that something has changed, it reads and decides again.
+ * checkpoint is normally one call to one store and no read. Its memory alone never leads to a refusal: when a
+ * step on it fails, or the store says that something has changed, it reads and decides again.
  *
  *     IDLE -- claim, acquire --> HOLDING -- complete, park, split_replace, an error that ends the lease --> IDLE
  *                                 |    ^
  *                                 +----+ renew, checkpoint, split_residual
  *
- * HOLDING: there is a lease (ts_coord_session_lease), which may have ended by the store's clock. In IDLE the
- * lease-gated functions are a mistake of the caller. A session belongs to one thread at a time: a keeper that
- * renews beside the worker takes turns with it.
+ * HOLDING: there is a lease (ts_coord_session_lease), which may have ended by the store's clock. Callers must
+ * not call functions that need a lease in IDLE. A session belongs to one thread at a time: a keeper that
+ * renews the lease takes turns with the worker.
  */
 #ifndef TS_COORD_DRIVER_SESSION_H
 #define TS_COORD_DRIVER_SESSION_H
@@ -25,25 +25,25 @@ struct ts_coord_worker {
     struct ts_worker_id worker;
 };
 
-/* NULL when there is no memory. The coordination stays longer than the session. */
+/* Returns NULL when memory runs out. The coordination must outlive the session. */
 struct ts_coord_session *ts_coord_session_new(struct ts_coord *coord, const struct ts_coord_worker *worker);
 
-/* A lease that it holds is left to end. NULL is no matter. */
+/* Does not release its lease, which ends by itself. Accepts NULL. */
 void ts_coord_session_free(struct ts_coord_session *session);
 
 /* NULL in IDLE. Borrowed; it changes with renew. */
 const struct ts_lease *ts_coord_session_lease(const struct ts_coord_session *session);
 
-/* What the shard is now, as far as the session knows: range, cursor, metadata, spawned. NULL in IDLE.
+/* The shard's current record, as far as the session knows: range, cursor, metadata, spawned. NULL in IDLE.
  * Borrowed until the next operation of the session. */
 const struct ts_shard_record *ts_coord_session_record(const struct ts_coord_session *session);
 
-/* About how long the lease still holds, by the store's time as it was last told and the time that has passed
- * since; 0 when it has ended or there is none. */
+/* How long the lease is valid, approximately, from the store's last known time and the time since; 0 when it
+ * has ended or there is none. */
 uint64_t ts_coord_session_left_ms(const struct ts_coord_session *session);
 
 /* In IDLE. ret_view borrows from the session until the next claim or acquire. A later claim begins where the
- * last one found something. */
+ * last one succeeded. */
 enum ts_claim_error ts_coord_session_claim(struct ts_coord_session *session, struct ts_run_id run,
                                            struct ts_acquire_result_view *ret_view,
                                            struct ts_coord_detail *ret_detail);
@@ -51,14 +51,14 @@ enum ts_acquire_error ts_coord_session_acquire(struct ts_coord_session *session,
                                                struct ts_acquire_result_view *ret_view,
                                                struct ts_coord_detail *ret_detail);
 
-/* Takes over a lease that was handed on as bytes, without asking a store: IDLE -> HOLDING. */
+/* Takes over a lease that was passed on as bytes, without asking a store: IDLE -> HOLDING. */
 void ts_coord_session_adopt(struct ts_coord_session *session, const struct ts_lease *lease);
 
-/* Lets go of the lease without telling anyone: HOLDING -> IDLE. It ends by itself. */
+/* Forgets the lease without a call to a store: HOLDING -> IDLE. It ends by itself. */
 void ts_coord_session_drop(struct ts_coord_session *session);
 
-/* In HOLDING. Errors by which the lease is gone (StaleFence, LeaseExpired, ShardTerminal, ShardNotFound,
- * TenantMismatch) lead to IDLE. */
+/* In HOLDING. Errors that mean that the lease is gone (StaleFence, LeaseExpired, ShardTerminal,
+ * ShardNotFound, TenantMismatch) lead to IDLE. */
 enum ts_renew_error ts_coord_session_renew(struct ts_coord_session *session,
                                            struct ts_renew_result *ret_result,
                                            struct ts_coord_detail *ret_detail);

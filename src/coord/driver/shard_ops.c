@@ -1,4 +1,4 @@
-/* The operations on one shard that stay on one store. */
+/* The operations on one shard that need only its store. */
 #include "driver.h"
 
 #include "base/assert.h"
@@ -20,9 +20,9 @@ static enum ts_error_variant step_acquire(struct coord__job *job, const struct t
 }
 
 /*
- * There is no op id. The entry of the claim index has a number that was drawn for this acquire, and only that decides:
- * another process may work under the same name, and any of several tries may be the one that came through. The lease
- * is the record's.
+ * Acquire has no op id. The entry of the claim index has a number drawn for this acquire, and only that
+ * number decides: another process may use the same worker name, and any of several tries may have succeeded.
+ * The lease follows from the record.
  */
 static enum coord__end recognise_acquire(struct coord__job *job) {
     struct acquire_job *mine = (struct acquire_job *)job;
@@ -96,7 +96,7 @@ static enum ts_error_variant step_renew(struct coord__job *job, const struct ts_
         ts_renew_step(record, env, mine->op, &job->result, &mine->lease, &job->detail));
 }
 
-/* Reads always: the new deadline counts from the store's time, not from an estimate. */
+/* Always reads: the new deadline counts from the store's time, not from an estimate. */
 enum ts_renew_error ts_coord_renew(struct ts_coord *coord, const struct ts_renew_op *op,
                                    struct coord__seen *seen, struct ts_lease *ret_lease,
                                    struct ts_renew_result *ret_result, struct ts_coord_detail *ret_detail) {

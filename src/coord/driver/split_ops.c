@@ -1,14 +1,14 @@
 /*
  * Splits: the parent on its store, the children on theirs, the limits on the first, in one transaction.
  *
- * The ids of the children follow from the parent's record and the op id, so that they are looked for before
- * the step; that they are absent is checked again when they are written.
+ * The ids of the children follow from the parent's record and the op id, so they can be read before the step;
+ * the write checks again that they are absent.
  */
 #include "driver.h"
 
 #include "base/assert.h"
 
-/* What both kinds of split have beside the step: gathered anew in every round. */
+/* What both kinds of split have besides the step; collected in every round. */
 struct split_job {
     struct coord__job job;
     const struct ts_lease_op *by;
@@ -21,7 +21,7 @@ struct split_job {
     struct coord__key guard_key;
     /* Grouped by place. In each group the guard follows the children. */
     struct ts_bytes key_bytes[2 * TS_SPLIT_CHILD_MAX];
-    size_t key_of[TS_SPLIT_CHILD_MAX];   /* which child, place by place */
+    size_t key_of[TS_SPLIT_CHILD_MAX];   /* the child, sorted by place */
     size_t call_count;                   /* one for each place with children */
     uint32_t places[TS_SPLIT_CHILD_MAX]; /* of the calls */
     uint64_t guards[TS_SPLIT_CHILD_MAX]; /* versions there */
@@ -32,7 +32,7 @@ struct split_job {
     struct ts_split_residual_result split_off;
 };
 
-/* One read for each place that would get children. */
+/* One read for each place with children. */
 static void call_children(struct split_job *mine) {
     struct coord__job *job = &mine->job;
     const struct ts_shard_record *record = &job->seen->record;
@@ -61,8 +61,9 @@ static void call_children(struct split_job *mine) {
 }
 
 /*
- * An id that is derived from this parent and op id belongs to this very operation, done by an earlier try or by another
- * process: the transaction is committed, and the parent's store has yet to hear of it, or did so since it was read.
+ * An id that is derived from this parent and op id belongs to this very operation, done by an earlier try or
+ * by another process: the transaction is committed, and the parent's store has not applied it yet, or has
+ * since it was read.
  */
 static bool is_own_child(const struct split_job *mine, const struct ts_row *row) {
     struct ts_shard_record child;
@@ -93,7 +94,7 @@ static void find_taken(struct split_job *mine) {
 static enum coord__end gather(struct coord__job *job) {
     struct split_job *mine = (struct split_job *)job;
     mine->env = (struct ts_split_env){0};
-    /* Nothing to look for: the step refuses before it comes to this. */
+    /* Nothing to read: the step refuses before this. */
     if (!job->seen->has_record || mine->want > TS_SPLIT_CHILD_MAX ||
         !ts_tenant_id_equal(&job->seen->record.tenant, job->tenant))
         return COORD__END_DONE;
@@ -128,7 +129,8 @@ static void extend(struct coord__job *job) {
             ts_split_residual_child(parent, mine->residual, &mine->split_off, &child);
         coord__plan_new_shard(job->coord, job->work, &child);
     }
-    /* A run does not end on a store that has yet to make its children. The parent's own guard is checked already. */
+    /* A run must not end on a store that has not created its children yet. The parent's own guard is checked
+     * already. */
     for (size_t i = 0; i < mine->call_count; i++)
         if (mine->places[i] != job->place)
             coord__plan_check(plan, mine->places[i], &mine->guard_key, mine->guards[i]);
@@ -160,7 +162,7 @@ static enum ts_error_variant step_residual(struct coord__job *job, const struct 
         record, &mine->env, mine->residual, &job->work->split, &job->result, &mine->split_off, &job->detail));
 }
 
-/* The rest of *mine is gathered in every round. */
+/* The other fields are collected in every round. */
 static void begin(struct split_job *mine, struct ts_coord *coord, struct coord__seen *seen,
                   const struct ts_lease_op *by) {
     mine->job = coord__job_by(coord, seen, by);

@@ -3,8 +3,8 @@
  *
  * Phases do not overlap: each microsecond counts in one of them, so that the dominant one shows where to
  * look. Parallel work on several stores takes as long as the slowest of them; for round trips each store's
- * own time is kept too, and the slowest counts. total_us is measured end to end, and is not much less than
- * the sum.
+ * own time is kept too, and the slowest counts. total_us is measured end to end, and is about the sum or
+ * more.
  */
 #ifndef TS_TXN_GUARD_LATENCY_H
 #define TS_TXN_GUARD_LATENCY_H
