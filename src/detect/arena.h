@@ -12,7 +12,7 @@ struct detect_arena {
     struct detect_arena_block *blocks;
 };
 
-/* Zeroed memory, aligned for anything, or NULL when there is none left. */
+/* Zeroed memory with any alignment; NULL when memory runs out. */
 void *detect__arena_take(struct detect_arena *arena, size_t size);
 
 /* A copy with a terminator, or NULL. */

@@ -7,11 +7,11 @@
 #include <stddef.h>
 #include <stdint.h>
 
-/* The six bits of each character plus one; 0 for what is no base64. */
+/* The six bits of each character plus one; 0 for characters that are not base64. */
 extern const uint8_t detect__base64_bits[256];
 
-/* Decodes until something that is neither base64 nor a blank, a line break or a written "\n" comes; returns
- * how many bytes that gave, at most size. */
+/* Decodes up to the first byte that is not base64, a blank, a line break or a literal "\n". Returns the
+ * number of decoded bytes, at most size. */
 size_t detect__base64_decode(struct ts_bytes text, uint8_t *ret_bytes, size_t size);
 
 #endif

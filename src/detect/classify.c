@@ -68,7 +68,7 @@ static void classify_sse2(const uint8_t *bytes, size_t blocks, struct detect_mas
  *     1 digits: high 3, low 0-9     2 '=': high 3, low d      4 A-O a-o: high 4 6, low 1-f
  *     8 P-Z p-z: high 5 7, low 0-a  16 '_': high 5, low f     32 + - . /: high 2, low b d e f
  *
- * vpshufb gives 0 for a byte of 128 and more, which is never a token character.
+ * vpshufb gives 0 for bytes of 128 and above, which are never token characters.
  */
 #define LOW_SETS                                                                                             \
     _mm_setr_epi8(1 + 8, 1 + 4 + 8, 1 + 4 + 8, 1 + 4 + 8, 1 + 4 + 8, 1 + 4 + 8, 1 + 4 + 8, 1 + 4 + 8,        \

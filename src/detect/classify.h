@@ -1,6 +1,6 @@
 /*
  * Which bytes are token characters, digits and zeros, 64 bytes at a time: the vector part of the token gate.
- * The fastest way that the processor has is chosen when the program runs; all give the same masks.
+ * The program chooses the fastest way of the processor at run time; all give the same masks.
  */
 #ifndef TS_DETECT_CLASSIFY_H
 #define TS_DETECT_CLASSIFY_H
@@ -18,10 +18,10 @@ struct detect_masks {
 
 typedef void detect_classify(const uint8_t *bytes, size_t blocks, struct detect_masks *ret_masks);
 
-/* The fastest here. */
+/* The fastest one here. */
 detect_classify *detect__classify_choose(void);
 
-/* Each of them, for tests: NULL when the processor has it not. */
+/* Each of them, for tests: NULL if the processor does not have it. */
 enum detect_classify_way {
     DETECT_CLASSIFY_PORTABLE,
     DETECT_CLASSIFY_SSE2,

@@ -2,8 +2,8 @@
  * The inside of a detector.
  *
  * Gates are the literals and anchors of all rules, each once, with the rules that name it. There are two
- * databases of them: all, and those of rules with a long reach. A scan of changed bytes looks for the second
- * kind in a wide margin, which is cheap because they are few, and for the first in a narrow one. A third
+ * databases of them: all, and those of rules with a long reach. A scan of changed bytes searches a wide
+ * margin for the second, which is cheap because they are few, and a narrow one for the first. A third
  * database has the keywords of the rules with the gate `token`; it runs only over the neighbourhood of
  * token-shaped runs.
  */
@@ -18,19 +18,19 @@
 #include <pcre2.h>
 #include <stdatomic.h>
 
-/* Rules whose matches depend on more than this are long. */
+/* Rules whose matches depend on more bytes are long. */
 #define DETECT_SHORT_REACH   512
 /* The longest text that an anchor may match. */
 #define DETECT_ANCHOR_MAX    256
 /* The most bytes of the input that a match in decoded text may depend on: enough for a key of 4096 bits in UTF-16. */
 #define DETECT_ENCODED_REACH 8192
 
-/* The group secret is among the first so many of a pattern. */
+/* The group secret is one of the first so many groups of a pattern. */
 #define DETECT_GROUPS_MAX    31
 
 enum detect_database { DETECT_GATES, DETECT_LONG_GATES, DETECT_KEYWORDS, DETECT_DATABASES };
 
-/* Which rules a database's entry stands for: rules[starts[id]] to rules[starts[id + 1] - 1]. */
+/* The rules of a database's entry: rules[starts[id]] to rules[starts[id + 1] - 1]. */
 struct detect_entries {
     const char **texts;
     bool *is_anchor;
@@ -50,7 +50,7 @@ struct detect_ready_rule {
     uint32_t before;
     uint32_t after;
     bool is_long;
-    _Atomic(struct detect_code *) code; /* compiled when it is first needed */
+    _Atomic(struct detect_code *) code; /* compiled on first use */
 };
 
 struct ts_detector {
@@ -58,29 +58,28 @@ struct ts_detector {
     struct detect_ready_rule *ready;
     struct detect_entries gates;
     struct detect_entries keywords;
-    hs_database_t *databases[DETECT_DATABASES]; /* NULL when it would be empty */
+    hs_database_t *databases[DETECT_DATABASES]; /* NULL if it would be empty */
     enum ts_detector_cache cache_state;
-    uint32_t short_before, short_after; /* the largest of the rules that are not long */
-    uint32_t long_before, long_after;   /* the largest of all; 0 when no rule is long */
-    uint32_t token_before, token_after; /* the largest of rules with the gate token */
-    uint32_t distance_max;              /* of rules with the gate token: before a run, so with their lead */
-    uint32_t gate_width;                /* of the longest text that is a gate */
+    uint32_t short_before, short_after; /* the maximum over rules that are not long */
+    uint32_t long_before, long_after;   /* the maximum over all rules; 0 if no rule is long */
+    uint32_t token_before, token_after; /* the maximum over rules with the gate token */
+    uint32_t distance_max;              /* of rules with the gate token: before a run, including their lead */
+    uint32_t gate_width;                /* of the longest text of a gate */
     bool has_token_rules;
 };
 
-/* The compiled pattern, made now if need be; NULL when there is no memory. Any thread may call it. */
+/* The compiled pattern, compiled on first use; NULL when memory runs out. Any thread may call it. */
 const struct detect_code *detect__code_get(struct detect_ready_rule *ready);
 
-/* Compiles a pattern. On failure NULL, and the error says why. */
+/* Compiles a pattern. On failure returns NULL, and the error says why. */
 struct detect_code *detect__code_new(const struct ts_rule *rule, struct ts_detect_error *ret_error);
 void detect__code_free(struct detect_code *code);
 
-/* Whether the pattern is bounded, within its reach, and in the common subset of both engines; and so for
- * anchors.
- */
+/* Checks that the pattern is bounded, within its reach, and in the common subset of both engines; likewise
+ * the anchors. */
 bool detect__rule_verify(const struct ts_rule *rule, struct ts_detect_error *ret_error);
 
-/* Gates and keywords of all rules. False when there is no memory. */
+/* Gates and keywords of all rules. Returns false when memory runs out. */
 bool detect__entries_init(struct ts_detector *detector);
 void detect__entries_release(struct detect_entries *entries);
 

@@ -172,7 +172,8 @@ static void read_config(struct detect_yaml *yaml, yaml_node_t *root, struct ts_c
     }
 }
 
-/* So that what a match costs does not grow with the number of patterns, each of which may be slow. */
+/* Shares the limit, so that the cost of a match does not grow with the number of patterns, each of which may
+ * be slow. */
 static uint32_t match_limit_of(const struct ts_config *config) {
     size_t count = 1;
     for (size_t i = 0; i < config->allow_count; i++)
@@ -224,7 +225,7 @@ static bool has_path(const struct ts_rule_texts *globs, const char *path) {
     return globs->count == 0;
 }
 
-/* A pattern that needs too many steps allows nothing: better a finding too many. */
+/* A pattern that needs too many steps allows nothing: a false positive is better than a missed secret. */
 static bool has_pattern(const struct ts_allow_patterns *patterns, uint32_t match_limit,
                         struct ts_bytes text) {
     if (patterns->count == 0)
@@ -254,7 +255,7 @@ static bool has_finding(const struct ts_rule_texts *findings, const struct ts_al
            (question->project_finding && has_text(findings, question->project_finding));
 }
 
-/* Patterns last: they cost most. */
+/* Patterns last: they are the slowest. */
 static bool allows_but_for_path(const struct ts_config *config, const struct ts_allow *allow,
                                 const struct ts_allow_question *question) {
     return has_text(&allow->rules, question->rule) && has_finding(&allow->findings, question) &&

@@ -1,5 +1,5 @@
 /*
- * .turnstone.yml: what a project says about its own scans. docs/formats/turnstone-yml.md describes the file.
+ * .turnstone.yml: the configuration of a project's scans. docs/formats/turnstone-yml.md describes the file.
  */
 #ifndef TS_DETECT_CONFIG_H
 #define TS_DETECT_CONFIG_H
@@ -22,19 +22,19 @@ struct ts_allow_patterns {
     size_t count;
 };
 
-/* A match is allowed when everything that is given says so; a list says so when one of its items does. */
+/* A match is allowed if all given conditions hold; a list holds if one of its items does. */
 struct ts_allow {
     struct ts_rule_texts paths; /* globs */
     struct ts_rule_texts rules;
     struct ts_rule_texts findings;
     struct ts_allow_patterns secrets;
     struct ts_allow_patterns lines;
-    const char *reason; /* "" when none is given */
-    unsigned line;      /* of the file */
+    const char *reason; /* "" if absent */
+    unsigned line;      /* in the file */
 };
 
 struct ts_config {
-    const char *file;     /* as it was given */
+    const char *file;     /* as the caller named it */
     struct ts_bytes salt; /* empty: none */
     bool without_builtin;
     struct ts_rule_texts rule_files; /* relative to the folder of the file */
@@ -45,17 +45,17 @@ struct ts_config {
     void *memory;
 };
 
-/* An empty text is a configuration that says nothing. On failure there is nothing to release. */
+/* An empty text is an empty configuration. On failure there is nothing to release. */
 bool ts_config_parse(const char *file, struct ts_bytes text, struct ts_config *ret_config,
                      struct ts_detect_error *ret_error);
 void ts_config_release(struct ts_config *config);
 
-/* A match where it stands. */
+/* A match and its place. */
 struct ts_allow_question {
     const char *path;
     const char *rule;
     const char *finding; /* its id */
-    /* The id by the project's own salt, when ids are keyed by another salt; else NULL. */
+    /* The id by the project's own salt, if ids are keyed by another salt; otherwise NULL. */
     const char *project_finding;
     struct ts_bytes secret;
     struct ts_bytes lines;
@@ -70,17 +70,17 @@ struct ts_allow_answer {
     const char *pragma;
 };
 
-/* The first entry that allows it, else the pragma in its lines. config may be NULL: pragmas only. Any thread
- * may ask.
- */
+/* The first entry that allows it, otherwise the pragma in its lines. config may be NULL: only pragmas. Any
+ * thread may call it. */
 struct ts_allow_answer ts_config_judge(const struct ts_config *config,
                                        const struct ts_allow_question *question);
 
 /*
- * The same in two steps, for who learns the path last: entries, by their place in allows, that allow it if
- * its path is one of theirs; path in the question is not looked at. Behind the first of them that has no
- * paths there are only those that name the finding: they change nothing, and are not without use. ret_entries has room for allow_count. Returns how many there are. The first of
- * them with ts_allow_has_path, else ts_pragma_find, is the answer of ts_config_judge.
+ * The same in two steps, for callers that learn the path last: the entries, by their index in allows, that
+ * allow the match if its path is one of theirs; the path in the question is ignored. After the first of them
+ * without paths, only entries that name the finding follow: these do not change the answer, but count as
+ * used. ret_entries has room for allow_count. Returns their number. The first of them for which
+ * ts_allow_has_path holds, otherwise ts_pragma_find, is the answer of ts_config_judge.
  */
 size_t ts_config_consider(const struct ts_config *config, const struct ts_allow_question *question,
                           uint32_t *ret_entries);

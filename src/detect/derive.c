@@ -1,6 +1,7 @@
 /*
- * Texts that every match contains. A pattern is walked from left to right; parts that stand for a few texts only are joined,
- * and where they cannot be joined any further, what there is is a candidate. The rarest candidate wins.
+ * Texts that every match contains. It walks through a pattern from left to right and joins parts that match
+ * only a few texts. Where it cannot join any further, the texts so far are a candidate. The rarest candidate
+ * wins.
  */
 #include "derive.h"
 
@@ -18,17 +19,17 @@ enum {
     TEXT_LEN_MAX = 24,
     BYTE_CHOICES_MAX = 6,
     GATE_LEN_MIN = 3,
-    /* Where a rule has keywords, texts that are less rare than this cost more than the gate `token`. In bits. */
+    /* If a rule has keywords, texts that are less rare than this cost more than the gate `token`. In bits. */
     RARE_ENOUGH = 18,
-    /* Texts are no better for being rarer than this. */
+    /* More rarity than this does not make texts better. */
     RARE = 30,
-    /* Texts that are made for one pattern: a stranger may have written it. */
+    /* Texts to generate for one pattern, which a stranger may have written. */
     WORK_MAX = 20000,
 };
 
 #define ANY_CASE 0x100u
 
-/* Characters; a letter with ANY_CASE stands for both cases, as its lower one. */
+/* Characters; a letter with ANY_CASE means both cases, and is stored as lower case. */
 struct text {
     uint16_t len;
     uint16_t characters[TEXT_LEN_MAX];
@@ -36,15 +37,15 @@ struct text {
 
 struct texts {
     size_t count;
-    uint32_t end; /* at most so many bytes behind the start of what they are part of they end */
-    int score;    /* how rare, in bits; less than 0: no gate */
+    uint32_t end; /* maximum offset of their end from the start of the part */
+    int score;    /* rarity in bits; less than 0: not a gate */
     struct text items[];
 };
 
-/* What is known of a part of a pattern. */
+/* Facts about a part of a pattern. */
 struct facts {
-    struct texts *exact; /* it stands for these texts and no others; or NULL */
-    struct texts *best;  /* each of its members contains one of these; or NULL */
+    struct texts *exact; /* exactly the texts that it matches; or NULL */
+    struct texts *best;  /* each match contains one of these; or NULL */
     uint32_t longest;
 };
 
@@ -74,7 +75,7 @@ static struct texts *new_texts(struct derivation *d, size_t room) {
     return texts;
 }
 
-/* How rare a character is in source and in text, in bits. */
+/* The rarity of a character in source code and text, in bits. */
 static int rarity(uint16_t character) {
     int c = character & 0xff;
     if (character & ANY_CASE)
@@ -121,7 +122,7 @@ static struct texts *empty_text(struct derivation *d) {
     return texts;
 }
 
-/* Each of a followed by each of b; NULL when they are too many or too long. */
+/* Each text of a followed by each of b; NULL if there are too many or they are too long. */
 static struct texts *join(struct derivation *d, const struct texts *a, const struct texts *b) {
     if (a->count * b->count > TEXTS_MAX)
         return NULL;
@@ -158,7 +159,7 @@ static struct texts *unite(struct derivation *d, const struct texts *a, const st
 static struct facts look_at_byte(struct derivation *d, const struct detect_language *node) {
     struct facts facts = {.longest = 1};
     struct texts *texts = new_texts(d, BYTE_CHOICES_MAX);
-    /* Word by word: this is where the time of reading many rules goes. */
+    /* Word by word: reading many rules spends its time here. */
     for (unsigned word = 0; texts && word < 4; word++)
         for (uint64_t left = node->bytes[word]; left != 0; left &= left - 1) {
             unsigned byte = word * 64 + (unsigned)__builtin_ctzll(left);
@@ -213,7 +214,7 @@ static struct facts look_at_choice(struct derivation *d, const struct detect_lan
     return facts;
 }
 
-/* Texts of min to max times the part; NULL when they are too many or too long. */
+/* Texts of min to max repetitions of the part; NULL if there are too many or they are too long. */
 static struct texts *repeat(struct derivation *d, const struct texts *part, struct detect_counts counts) {
     struct texts *all = NULL;
     struct texts *times = empty_text(d);
@@ -258,8 +259,8 @@ static struct facts look_at(struct derivation *d, const struct detect_language *
 
 /* ---- the gate token ---- */
 
-/* The longest way from the start of a match to the start of its secret, and whether all bytes of the secret are token
- * characters. A secret in a repeat has no such way. */
+/* The maximum distance from the start of a match to the start of its secret, and whether all bytes of the
+ * secret are token characters. A secret in a repeat has no such distance. */
 struct secret_place {
     bool is_found;
     bool is_repeated;
@@ -307,7 +308,7 @@ static struct secret_place find_secret(struct derivation *d, const struct detect
     return place;
 }
 
-/* How far behind the start of a match the token characters of its secret begin, at most. */
+/* The maximum distance from the start of a match to the token characters of its secret. */
 static bool token_lead(struct derivation *d, const struct detect_language *language, uint32_t *ret_lead) {
     struct secret_place place = find_secret(d, language);
     if (!place.is_found || place.is_repeated || place.longest < DETECT_RUN_MIN)
@@ -318,7 +319,7 @@ static bool token_lead(struct derivation *d, const struct detect_language *langu
 
 /* ---- the rule ---- */
 
-/* A text as a regular expression that matches it and nothing else, or as it is when no letter has any case. */
+/* A text as a regular expression that matches only this text, or unchanged if no letter has ANY_CASE. */
 static char *write_text(const struct text *text, bool as_pattern, struct detect_arena *arena) {
     char *made = detect__arena_take(arena, (size_t)text->len * 4 + 1);
     char *to = made;
@@ -341,7 +342,7 @@ static bool has_any_case(const struct text *text) {
     return false;
 }
 
-/* Whether one text is enough without another one that it contains. */
+/* Whether a text is needed, because no other text is contained in it. */
 static bool is_needed(const struct texts *texts, size_t which) {
     for (size_t i = 0; i < texts->count; i++)
         if (i != which && is_in(&texts->items[i], &texts->items[which]) &&

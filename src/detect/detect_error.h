@@ -1,6 +1,6 @@
 /*
- * What is wrong with a rule file, a configuration or a compiled set: file, line, rule, field, the reason and
- * the cure in one line.
+ * An error in a rule file, a configuration or a compiled set: file, line, rule, field, reason and fix in one
+ * line.
  */
 #ifndef TS_DETECT_DETECT_ERROR_H
 #define TS_DETECT_DETECT_ERROR_H
@@ -23,13 +23,13 @@ enum ts_detect_error_kind { TS_DETECT_ERRORS(TS_DETECT_ERROR_ENUM) };
 
 struct ts_detect_error {
     enum ts_detect_error_kind kind;
-    unsigned line;  /* 0: not of a line */
-    char rule[68];  /* "" when it is not about a rule */
-    char field[32]; /* "" when it is not about a field */
-    char text[400]; /* the whole of it: file:line: rule 'id': field: reason; cure */
+    unsigned line;  /* 0: no particular line */
+    char rule[68];  /* "" for none */
+    char field[32]; /* "" for none */
+    char text[400]; /* the whole message: file:line: rule 'id': field: reason; fix */
 };
 
-/* Is told of one problem after the other. */
+/* Receives one problem after another. */
 typedef void ts_detect_problem(void *context, const struct ts_detect_error *problem);
 
 /* The short text of a kind, as in the table. */

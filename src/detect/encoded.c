@@ -1,15 +1,14 @@
 /*
- * Encoded text: found, decoded in parts, and scanned as a frame of its own.
+ * Encoded text: finds it, decodes it in parts, and scans each part as a frame.
  *
  * A part is DETECT_PART_CORE of encoded text with DETECT_PART_MARGIN on both sides. A match that depends on
- * at most DETECT_ENCODED_REACH bytes of the input lies whole in one of the parts, whichever way the input was
- * cut; those that touch the cut end of a part are dropped by report() in search.c, and found again in the
- * next.
+ * at most DETECT_ENCODED_REACH bytes of the input is completely in one of the parts, wherever the input is
+ * cut. report() in search.c drops matches that touch the cut end of a part; the next part has them.
  *
- * base64 has no mark that says where a group of four begins. Where a text of it begins may be far away, and
- * line breaks shift it, so all four ways to group are tried; only one gives readable text, and three are
- * given up after a look at every fourth group. UTF-16 of ASCII is characters with zeros between them: which
- * of both byte orders it is does not matter. Base64 and percent-encoding may stand for it, too: their texts have zeros.
+ * base64 does not show where a group of four begins. The beginning of the text may be far away, and line
+ * breaks shift it, so all four groupings are tried; only one gives readable text, and the other three are
+ * rejected after a check of every fourth group. UTF-16 of ASCII is characters with zeros between them, in
+ * both byte orders. Base64 and percent-encoding may encode UTF-16, too: then the decoded text has zeros.
  */
 #include "base64.h"
 #include "frame.h"
@@ -23,7 +22,7 @@ static bool is_text(uint8_t c) {
     return (c >= 0x20 && c < 0x7f) || c == '\n' || c == '\r' || c == '\t';
 }
 
-/* Zeros stand in UTF-16. */
+/* Zeros occur in UTF-16. */
 static bool is_text_or_zero(uint8_t c) {
     return is_text(c) || c == 0;
 }
@@ -32,7 +31,7 @@ static size_t end_of(struct ts_span span) {
     return span.from + span.len;
 }
 
-/* Which ends of a decoded text are not its own. */
+/* The cut ends of a decoded text. */
 struct cut {
     bool before;
     bool after;
@@ -59,8 +58,7 @@ static void scan_decoded(struct ts_scanner *scanner, const struct detect_frame *
 
 /* --- base64 --- */
 
-/* The characters of a text, blanks left out: their bits and where they stand, in part->bits and part->places.
- */
+/* The characters of a text without blanks: their bits and positions, in part->bits and part->places. */
 struct base64_text {
     struct ts_scanner *scanner;
     struct detect_frame *frame;
@@ -70,7 +68,7 @@ struct base64_text {
     struct cut cut;
 };
 
-/* Whether it stands for text, or for a part of UTF-16: characters with zeros between them. */
+/* Returns true if it decodes to text, or to a part of UTF-16: characters with zeros between them. */
 static bool decode_group(const uint8_t *bits, uint8_t ret_bytes[static 3]) {
     ret_bytes[0] = (uint8_t)(bits[0] << 2 | bits[1] >> 4);
     ret_bytes[1] = (uint8_t)(bits[1] << 4 | bits[2] >> 2);
@@ -88,7 +86,7 @@ struct groups {
     size_t count;
 };
 
-/* The byte that two neighbours of the four characters of a group stand for. */
+/* The byte of two neighbouring characters of a group. */
 static uint8_t byte_of(const uint8_t *group, size_t i) {
     return (uint8_t)(group[i] << (2 + 2 * i) | group[i + 1] >> (4 - 2 * i));
 }
@@ -100,7 +98,7 @@ static size_t put_byte(struct detect_part *part, size_t group_at, size_t i, size
     return made + 1;
 }
 
-/* Writes the decoded bytes and their places, and scans them. A text may begin and end inside of a group. */
+/* Writes the decoded bytes and their positions, and scans them. A text may begin and end inside a group. */
 static void scan_groups(const struct base64_text *text, struct groups groups) {
     struct detect_part *part = text->part;
     size_t made = 0;
@@ -117,7 +115,7 @@ static void scan_groups(const struct base64_text *text, struct groups groups) {
             made = put_byte(part, groups.phase + 4 * group, i, made);
     bool is_last = groups.end == groups.count;
     if (!is_last || !text->cut.after) {
-        /* Two or three characters at the end are one or two bytes. */
+        /* Two or three characters at the end give one or two bytes. */
         size_t behind = groups.phase + 4 * groups.end;
         size_t left = text->count - behind;
         for (size_t i = 0; i < 3 && i + 1 < left && is_text_or_zero(byte_of(part->bits + behind, i)); i++)
@@ -155,7 +153,7 @@ static void scan_base64_text(const struct base64_text *text) {
         scan_phase(text, phase);
 }
 
-/* Where the text goes on behind a line break at `at`, or `at` itself when it does not. */
+/* Where the text continues after a line break at `at`, or `at` itself if it does not. */
 static size_t over_break(struct ts_bytes bytes, size_t at) {
     size_t next = at;
     if (next < bytes.len && bytes.data[next] == '\r')
@@ -170,7 +168,7 @@ static size_t over_break(struct ts_bytes bytes, size_t at) {
     return next < bytes.len && detect__base64_bits[bytes.data[next]] ? next : at;
 }
 
-/* Where the text before a line break that ends at `at` ends, or `at`. */
+/* The end of the text before a line break that ends at `at`, or `at`. */
 static size_t over_break_back(struct ts_bytes bytes, size_t at) {
     size_t before = at;
     for (size_t blanks = 0; before > 0 && blanks < INDENT_MAX &&
@@ -185,7 +183,7 @@ static size_t over_break_back(struct ts_bytes bytes, size_t at) {
     return before > 0 && detect__base64_bits[bytes.data[before - 1]] ? before : at;
 }
 
-/* Back to the beginning of the text, but not below the floor. */
+/* The beginning of the text, but not below the floor. */
 static size_t find_begin(struct ts_bytes bytes, size_t at, size_t floor) {
     for (;;) {
         while (at > floor && detect__base64_bits[bytes.data[at - 1]])
@@ -197,7 +195,7 @@ static size_t find_begin(struct ts_bytes bytes, size_t at, size_t floor) {
     }
 }
 
-/* On to the end of the text, but not above the ceiling. */
+/* The end of the text, but not above the ceiling. */
 static size_t find_end(struct ts_bytes bytes, size_t at, size_t ceiling) {
     for (;;) {
         while (at < ceiling && detect__base64_bits[bytes.data[at]])
@@ -214,7 +212,7 @@ struct ts_span detect__base64_around(struct ts_bytes bytes, struct ts_span zone)
     size_t to = end_of(zone);
     size_t floor = from > DETECT_ENCODED_REACH ? from - DETECT_ENCODED_REACH : 0;
     size_t ceiling = bytes.len - to > DETECT_ENCODED_REACH ? to + DETECT_ENCODED_REACH : bytes.len;
-    /* Either end may stand inside a line break. */
+    /* Either end may be inside a line break. */
     size_t first = find_begin(bytes, over_break(bytes, from), floor);
     size_t last = find_end(bytes, over_break_back(bytes, to), ceiling);
     from = first < from ? first : from;
@@ -233,7 +231,7 @@ static void next_part(struct base64_text *text) {
     text->cut = (struct cut){.before = true};
 }
 
-/* Whether the four characters stand for text. */
+/* Returns true if the four characters decode to text. */
 static bool is_text_group(const uint8_t *four) {
     uint8_t bits[4];
     uint8_t three[3];
@@ -245,8 +243,8 @@ static bool is_text_group(const uint8_t *four) {
     return decode_group(bits, three);
 }
 
-/* A look without copying, for a run that no line break continues: most are names, paths and hashes. False when no way to
- * group it gives a text that is long enough. */
+/* A check without copying, for a run that no line break continues: most are names, paths and hashes. Returns
+ * false if no grouping gives a text that is long enough. */
 static bool may_hold_text(struct ts_bytes run) {
     enum { GROUPS_MIN = TEXT_MIN / 3 };
     for (size_t phase = 0; phase < 4; phase++) {
@@ -309,7 +307,8 @@ void detect__decode_base64(struct ts_scanner *scanner, struct detect_frame *fram
     text.cut.after = at < bytes.len && text.count > 0;
     if (text.count > 0)
         scan_base64_text(&text);
-    /* What touches the cut is dropped. The line that gives it away may stand before the cut: it is looked at again. */
+    /* Matches that touch the cut are dropped, and the line that reveals the text may be before the cut: so
+     * the margin is scanned again. */
     frame->base64_to = text.cut.after && at > DETECT_PART_MARGIN ? at - DETECT_PART_MARGIN : at;
 }
 
@@ -331,7 +330,7 @@ void detect__decode_utf16(struct ts_scanner *scanner, struct detect_frame *frame
     size_t count = (last - first) / 2 + 1;
     bool goes_back = first >= 2 && data[first - 1] == 0 && is_text(data[first - 2]);
     bool goes_on = last + 2 < frame->bytes.len && data[last + 1] == 0 && is_text(data[last + 2]);
-    /* What touches the cut is dropped, and so looked at again, as in base64. */
+    /* Matches that touch the cut are dropped, so the margin is scanned again, as in base64. */
     frame->utf16_to = goes_on && last > DETECT_PART_MARGIN ? last - DETECT_PART_MARGIN : last + 1;
     if (count < TEXT_MIN)
         return;
@@ -357,7 +356,7 @@ static unsigned hex_value(uint8_t c) {
     return isdigit(c) ? c - (unsigned)'0' : (unsigned)(tolower(c) - 'a' + 10);
 }
 
-/* An escape that stands for a character of text, or for one of the zeros of UTF-16. */
+/* An escape of a text character, or of one of the zeros of UTF-16. */
 static bool is_escape(struct ts_bytes bytes, size_t at, uint8_t *ret_byte) {
     if (bytes.data[at] != '%' || bytes.len - at < 3 || !isxdigit(bytes.data[at + 1]) ||
         !isxdigit(bytes.data[at + 2]))
@@ -391,7 +390,7 @@ static bool is_unbroken(uint8_t c) {
     return c > 0x20 && c < 0x7f;
 }
 
-/* Decodes what is around an escape. Returns where the next escape is looked for. */
+/* Decodes the text around an escape. Returns where to look for the next escape. */
 static size_t decode_around(struct ts_scanner *scanner, struct detect_frame *frame, size_t escape) {
     struct ts_bytes bytes = frame->bytes;
     size_t begin = escape;
@@ -416,7 +415,7 @@ static size_t decode_around(struct ts_scanner *scanner, struct detect_frame *fra
     return cut.after ? escape + DETECT_PART_CORE : at;
 }
 
-/* Unbroken text may be long: many bytes at once, which compilers make vectors of. */
+/* Unbroken text may be long: many bytes at once, which compilers vectorise. */
 enum { STRIP = 64 };
 
 static bool is_unbroken_strip(const uint8_t *bytes) {
@@ -444,8 +443,7 @@ static size_t unbroken_end(struct ts_bytes bytes, size_t at, size_t ceiling) {
 
 void detect__decode_percent(struct ts_scanner *scanner, struct detect_frame *frame, struct ts_span block) {
     struct ts_bytes bytes = frame->bytes;
-    /* With the text that the block cuts: what stands behind a blank is another one. What was looked into for a block before
-     * is not gone through again. */
+    /* Includes the text that the block cuts: a blank ends it. Skips what an earlier block has decoded. */
     size_t known = frame->percent_to;
     size_t floor = block.from > DETECT_PART_MARGIN ? block.from - DETECT_PART_MARGIN : 0;
     size_t ceiling =

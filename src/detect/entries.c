@@ -1,4 +1,4 @@
-/* Gates and keywords of all rules, each text once, and the databases made of them. */
+/* Gates and keywords of all rules, each text once, and the databases from them. */
 #include "compiled.h"
 
 #include "error.h"
@@ -31,7 +31,7 @@ static void collect(const struct ts_rule_texts *texts, uint32_t rule, bool is_an
         pairs[(*count)++] = (struct pair){texts->texts[i], rule, is_anchor};
 }
 
-/* Groups pairs of the same text into entries. */
+/* Groups pairs with the same text into entries. */
 static bool group(const struct ts_detector *detector, struct pair *pairs, size_t count,
                   struct detect_entries *entries) {
     size_t room = count + 2;
@@ -56,7 +56,7 @@ static bool group(const struct ts_detector *detector, struct pair *pairs, size_t
         if (detector->ready[pairs[i].rule].is_long)
             entries->is_long[entries->count - 1] = true;
     }
-    /* And one that stands for no rule: see `strangers`. */
+    /* And one without a rule: see `strangers`. */
     entries->starts[entries->count] = (uint32_t)count;
     entries->starts[entries->count + 1] = (uint32_t)count;
     return true;
@@ -95,7 +95,7 @@ void detect__entries_release(struct detect_entries *entries) {
     *entries = (struct detect_entries){0};
 }
 
-/* Every byte of a literal as \xNN: nothing in it is special. */
+/* Every byte of a literal as \xNN, so that none is special. */
 static char *escape_literal(const char *literal) {
     size_t len = strlen(literal);
     char *escaped = malloc(4 * len + 1);
@@ -105,9 +105,10 @@ static char *escape_literal(const char *literal) {
 }
 
 /*
- * Where all literals of a set have a character in common, Vectorscan jumps to the first of it. Version 5.4.9 jumps too far
- * when that stands in the last vector of the input, and finds nothing (github.com/VectorCamp/vectorscan/issues/317). These
- * two have nothing in common with one another, and so no set with both has. They hardly occur, and are nobody's gate.
+ * If all literals of a set share a character, Vectorscan jumps to its first occurrence. Version 5.4.9 jumps
+ * too far if that is in the last vector of the input, and finds nothing
+ * (github.com/VectorCamp/vectorscan/issues/317). These two literals share no character, so no set with both
+ * of them does. They hardly occur, and are not a gate of any rule.
  */
 static const char *const strangers[] = {"\x01\x02\x03\x04\x05\x06\x07\x08",
                                         "\x0e\x0f\x10\x11\x12\x13\x14\x15"};
@@ -152,7 +153,7 @@ static bool expressions_init(struct expressions *expressions, const struct detec
     return true;
 }
 
-/* Verifying has bounded it. */
+/* Verifying has checked that it is bounded. */
 static uint32_t width_of(const struct detect_entries *entries, size_t entry) {
     if (!entries->is_anchor[entry])
         return (uint32_t)strlen(entries->texts[entry]);

@@ -6,7 +6,7 @@
 
 #include <stdarg.h>
 
-/* Where something is wrong; what is NULL or 0 is left out. */
+/* The place of an error; NULL and 0 are omitted. */
 struct detect_place {
     const char *file;
     unsigned line;

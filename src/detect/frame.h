@@ -1,6 +1,6 @@
 /*
- * The inside of a scanner. A frame is a text that is being scanned: the input itself, or what an encoded part
- * of another frame stands for, with a map from each of its bytes to the bytes of that frame.
+ * The inside of a scanner. A frame is a text that is being scanned: the input itself, or the decoded form of
+ * an encoded part of another frame, with a map from each of its bytes to the bytes of that frame.
  */
 #ifndef TS_DETECT_FRAME_H
 #define TS_DETECT_FRAME_H
@@ -10,33 +10,33 @@
 #include "landmarks.h"
 #include "scanner.h"
 
-/* Characters of an encoded text that are decoded at a time, and how far beyond them the decoding goes on, so
- * that every match lies whole in one of the parts. */
+/* Characters of an encoded text that are decoded at a time, and how far beyond them the decoding continues,
+ * so that every match is completely in one of the parts. */
 #define DETECT_PART_CORE   16384
 #define DETECT_PART_MARGIN (DETECT_ENCODED_REACH + 64)
 #define DETECT_PART_MAX    (DETECT_PART_CORE + 2 * DETECT_PART_MARGIN)
-/* Bytes around a decoded text that decide where it begins and ends: four characters of base64 may each stand in a line of
- * their own, with a break of two bytes and an indent of 16. */
+/* Bytes around a decoded text that decide where it begins and ends: each of four base64 characters may be in
+ * its own line, with a break of two bytes and an indent of 16. */
 #define DETECT_PART_EDGE   80
 
 struct detect_frame {
     struct ts_bytes bytes;
-    bool open_before; /* the text goes on, but not here */
+    bool open_before; /* the text continues before this part */
     bool open_after;
     uint8_t depth;
     enum ts_encoding encoding;
     const struct detect_frame *parent;
-    const uint32_t *from; /* byte i stands for the parent's bytes from[i] to to[i] - 1 */
+    const uint32_t *from; /* byte i comes from the parent's bytes from[i] to to[i] - 1 */
     const uint32_t *to;
     size_t origin;       /* added to from and to */
-    size_t *searched_to; /* of each rule: starts below are done */
-    /* Encoded parts below these were looked into. */
+    size_t *searched_to; /* for each rule: starts below this are done */
+    /* Encoded parts below these were decoded. */
     size_t base64_to;
     size_t percent_to;
     size_t utf16_to;
 };
 
-/* Where the texts of one depth are put together. */
+/* Buffers for the decoded texts of one depth. */
 struct detect_part {
     uint8_t bytes[DETECT_PART_MAX];
     uint32_t from[DETECT_PART_MAX];
@@ -45,13 +45,13 @@ struct detect_part {
     uint32_t places[DETECT_PART_MAX];
 };
 
-/* Short pieces of the input, one behind the other. */
+/* Short pieces of the input, one after another. */
 #define DETECT_GATHERED_MAX 16384
 #define DETECT_PIECES_MAX   128
 #define DETECT_PIECE_MAX    2048
 
 struct detect_piece {
-    size_t at;   /* in what was gathered */
+    size_t at;   /* in the gathered text */
     size_t from; /* in the input */
 };
 
@@ -63,7 +63,7 @@ struct detect_gathered {
     uint8_t bytes[DETECT_GATHERED_MAX];
 };
 
-/* Which rules a gate may start now. */
+/* The rules that a gate may start now. */
 enum detect_rules {
     DETECT_ALL_RULES,
     DETECT_SHORT_RULES,
@@ -73,14 +73,14 @@ enum detect_rules {
 };
 
 /*
- * Steps of PCRE2 for one match. Rules of the target's own have a budget for each input besides: a stranger wrote both the
- * rules and what they look at. A match of theirs is tried with few steps first, which is a unit, and with all of them when
- * these do not do, which is as many units as it may have steps more.
+ * Steps of PCRE2 for one match. A target's own rules also have a budget for each input, because a stranger
+ * wrote both the rules and the input. One of their matches is first tried with few steps, which costs one
+ * unit; if these are not enough, it is tried with all steps, which costs a unit for each DETECT_OWN_STEPS.
  */
 enum {
     DETECT_MATCH_LIMIT = 200000,
     DETECT_OWN_STEPS = 1000,
-    DETECT_OWN_LEAST = 2000, /* units, and one more for so many bytes */
+    DETECT_OWN_LEAST = 2000, /* units, plus one for so many bytes */
     DETECT_OWN_BYTES = 16,
 };
 
@@ -91,25 +91,25 @@ struct ts_scanner {
     pcre2_match_context *match_context;
     pcre2_jit_stack *jit_stack;
     detect_classify *classify;
-    size_t *searched_to; /* for each depth, for each rule */
+    size_t *searched_to; /* for each depth and rule */
     struct detect_part *parts[TS_ENCODING_DEPTH];
     struct ts_scan_counts counts;
-    uint64_t own_left; /* for rules of the target's own, in this input: units of search.c */
+    uint64_t own_left; /* budget of the target's own rules in this input, in units of search.c */
     bool own_is_spent;
     bool failed;
 
-    /* Of the scan that is under way. */
+    /* Of the current scan. */
     const struct ts_scan *scan;
     ts_match_found *found;
     void *context;
     enum detect_rules rules;
     struct detect_frame *frame;
-    size_t scan_origin;                /* where the text that Vectorscan looks at begins in the frame */
-    struct detect_landmarks landmarks; /* of the input, as far as it was looked at */
+    size_t scan_origin;                /* where the text that Vectorscan reads begins in the frame */
+    struct detect_landmarks landmarks; /* of the input, as far as it was scanned */
     struct detect_gathered gathered;
 };
 
-/* Runs a rule's pattern at every start of [from, to) that was not tried before. */
+/* Runs a rule's pattern at every untried start of [from, to). */
 struct detect_starts {
     size_t from;
     size_t to;
@@ -117,26 +117,26 @@ struct detect_starts {
 void detect__search(struct ts_scanner *scanner, struct detect_frame *frame, uint32_t rule,
                     struct detect_starts starts);
 
-/* Whether what depends on these bytes of the input may touch a changed one. */
+/* Returns true if something that depends on these bytes of the input may touch a changed one. */
 bool detect__is_near_change(const struct ts_scan *scan, struct detect_starts depends);
 
 /* Scans all of a frame. */
 void detect__frame_scan(struct ts_scanner *scanner, struct detect_frame *frame);
 
-/* Encoded text in a frame, by what gave it away: a run of token characters, a zero byte, percent signs in a block. They
- * look as far as `limits`, or a part with its margins, and no further. */
+/* Find encoded text in a frame, from a run of token characters, a zero byte, or percent signs in a block.
+ * They read up to `limits`, or a part with its margins, and no further. */
 void detect__decode_base64(struct ts_scanner *scanner, struct detect_frame *frame, struct ts_span run,
                            struct ts_span limits);
 
-/* The zone, and the base64 text that it cuts, as far as a match in that text may reach: the line that gives the text away
- * may stand outside of the zone, and the lines inside it may be too short to do so. */
+/* The zone, and the base64 text that crosses its ends, as far as a match in that text may reach: the line
+ * that reveals the text may be outside the zone, and the lines inside may be too short to reveal it. */
 struct ts_span detect__base64_around(struct ts_bytes bytes, struct ts_span zone);
 
 void detect__decode_utf16(struct ts_scanner *scanner, struct detect_frame *frame, size_t zero,
                           struct ts_span limits);
 void detect__decode_percent(struct ts_scanner *scanner, struct detect_frame *frame, struct ts_span block);
 
-/* Whether one of the bytes is written as %xx, so that decoding changes something. */
+/* Returns true if one of the bytes is written as %xx, so that decoding changes something. */
 bool detect__has_escape(struct ts_bytes bytes);
 
 #endif

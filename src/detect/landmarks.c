@@ -27,8 +27,8 @@ void detect__landmark_add(struct detect_landmarks *landmarks, struct ts_landmark
     landmarks->count++;
 }
 
-/* From the back, so that both lists can be merged in place: as many places as both have together are taken at first, and
- * those that stood in both leave a gap at the front. */
+/* Merges from the end, in place: first takes room for both lists, and landmarks that are in both leave a gap
+ * at the front. */
 void detect__landmarks_join(struct detect_landmarks *landmarks, const struct ts_landmark *others,
                             size_t count) {
     if (count > TS_LANDMARKS_MAX - landmarks->count) {

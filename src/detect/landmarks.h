@@ -1,6 +1,6 @@
 /*
- * A list of landmarks that is made in nearly the right order: gates come in the order of their ends in a block, blocks
- * overlap a little, and those that were known before are joined at the end.
+ * A list of landmarks that are added in nearly the right order: gates come in the order of their ends in a
+ * block, blocks overlap a little, and known ones are joined at the end.
  */
 #ifndef TS_DETECT_LANDMARKS_H
 #define TS_DETECT_LANDMARKS_H
@@ -8,7 +8,7 @@
 #include "scanner.h"
 
 struct detect_landmarks {
-    bool is_lost; /* too many, or a part was not looked at: what is in it is not all */
+    bool is_lost; /* incomplete: there are too many, or a part was not scanned */
     size_t count;
     struct ts_landmark items[TS_LANDMARKS_MAX]; /* sorted, each once */
 };

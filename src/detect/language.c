@@ -49,7 +49,7 @@ static void set_add_cases(uint64_t set[4]) {
     }
 }
 
-/* What \d, \w and \s stand for, and [:names:]; in capitals, all others. */
+/* The sets of \d, \w and \s, and of [:names:]; capitals mean the complement. */
 static bool set_add_named(uint64_t set[4], const char *name, size_t len) {
     static const struct {
         const char *name;
@@ -89,7 +89,7 @@ static bool read_hex(struct parser *p, unsigned *ret_byte) {
     return true;
 }
 
-/* Behind a backslash: one byte, or a set that is added to set (then *ret_is_byte is false). */
+/* After a backslash: one byte, or a set that is added to set (then *ret_is_byte is false). */
 static bool read_escape(struct parser *p, uint64_t set[4], bool *ret_is_byte, unsigned *ret_byte) {
     static const char names[] = "nrtfea";
     static const char bytes[] = "\n\r\t\f\033\a";
@@ -139,7 +139,7 @@ static bool read_class_item(struct parser *p, uint64_t set[4], bool *ret_is_byte
     return true;
 }
 
-/* Behind the bracket. */
+/* After the bracket. */
 static bool read_class(struct parser *p, uint64_t set[4]) {
     bool is_inverted = *p->at == '^';
     p->at += is_inverted;
@@ -168,7 +168,7 @@ static bool read_class(struct parser *p, uint64_t set[4]) {
 
 static struct detect_language *parse_choice(struct parser *p);
 
-/* Behind "(?": the letters of (?i) or (?i:. False when they are not known. */
+/* After "(?": the letters of (?i) or (?i:. Returns false if they are unknown. */
 static bool read_flags(struct parser *p) {
     bool on = true;
     for (; *p->at && *p->at != ')' && *p->at != ':'; p->at++)
@@ -190,7 +190,7 @@ static bool read_flags(struct parser *p) {
     return true;
 }
 
-/* Behind a parenthesis. */
+/* After a parenthesis. */
 static struct detect_language *parse_group(struct parser *p) {
     static const char secret[] = "<secret>";
     bool any_case = p->any_case;
@@ -213,7 +213,7 @@ static struct detect_language *parse_group(struct parser *p) {
         }
         if (*p->at == '\0')
             return NULL;
-        if (*p->at == ')') { /* (?i): for the rest of what is around it */
+        if (*p->at == ')') { /* (?i): applies to the rest of the enclosing group */
             p->at++;
             return new_node(p, DETECT_LANGUAGE_NOTHING);
         }
@@ -273,7 +273,8 @@ static bool read_count(const char **at, uint32_t *ret_count) {
     return count <= REPEAT_MAX;
 }
 
-/* {3}, {3,5} or ?; a bounded pattern has no others. False when there is none; a brace may be a literal. */
+/* {3}, {3,5} or ?; a bounded pattern has no others. Returns false if there is none; a brace may be a
+ * literal. */
 static bool read_repeat(struct parser *p, struct detect_counts *ret_counts) {
     const char *at = p->at;
     struct detect_counts counts = {0, 1};
@@ -360,12 +361,12 @@ struct maker {
     uint8_t *text;
     size_t size;
     size_t len;
-    unsigned counts; /* 0: as few as can be, 1: as many, above: any */
+    unsigned counts; /* 0: minimum, 1: maximum, above: random */
     unsigned steps;
     bool failed;
 };
 
-/* One that is printed, when there is one. */
+/* A printable one, if there is one. */
 static uint8_t make_byte(struct maker *m, const uint64_t set[4]) {
     uint8_t members[256];
     size_t count = 0;

@@ -1,9 +1,9 @@
 /*
- * The language of a pattern: made from the pattern's text, for what can be said of a rule before it is used.
+ * The language of a pattern, from the pattern's text, to check a rule before it is used.
  *
- * What both engines take is nearly all understood: literals, escapes, classes, groups, alternatives, repeats, case.
- * \b, ^ and $ are taken for nothing, so that some members are none: an upper bound stays one, and of texts that were
- * made the engine decides which ones match.
+ * It covers nearly everything that both engines accept: literals, escapes, classes, groups, alternatives,
+ * repeats, case. \b, ^ and $ are ignored, so some members do not match the pattern. An upper bound stays
+ * valid, and the engine decides which generated texts match.
  */
 #ifndef TS_DETECT_LANGUAGE_H
 #define TS_DETECT_LANGUAGE_H
@@ -21,10 +21,10 @@ enum detect_language_kind {
     DETECT_LANGUAGE_SEQUENCE,
     DETECT_LANGUAGE_CHOICE,
     DETECT_LANGUAGE_REPEAT,
-    DETECT_LANGUAGE_SECRET, /* the group of that name */
+    DETECT_LANGUAGE_SECRET, /* the group `secret` */
 };
 
-/* Both ends belong to it. */
+/* Includes both ends. */
 struct detect_counts {
     uint32_t min;
     uint32_t max;
@@ -33,16 +33,16 @@ struct detect_counts {
 struct detect_language {
     enum detect_language_kind kind;
     struct detect_language *first; /* its parts */
-    struct detect_language *next;  /* in what it is a part of */
+    struct detect_language *next;  /* the next part of its parent */
     struct detect_counts counts;   /* of a repeat */
-    uint64_t bytes[4];             /* of a byte: a bit for each that it may be */
+    uint64_t bytes[4];             /* of a byte: a bit for each possible value */
 };
 
 static inline bool detect__bytes_has(const uint64_t bytes[4], unsigned byte) {
     return (bytes[byte >> 6] >> (byte & 63) & 1) != 0;
 }
 
-/* NULL when the pattern has something that is not understood, or there is no memory. */
+/* Returns NULL when the pattern has something that is not supported, or memory runs out. */
 struct detect_language *detect__language_parse(const char *pattern, struct detect_arena *arena);
 
 enum detect_token_start {
@@ -52,13 +52,13 @@ enum detect_token_start {
 };
 
 /*
- * How many bytes after the start of a match the first token-shaped run of its secret begins at most, of all matches that
- * are at most `reach` long.
+ * The maximum number of bytes between the start of a match and the first token-shaped run of its secret, over
+ * all matches of at most `reach` bytes.
  */
 enum detect_token_start detect__language_token_start(const struct detect_language *language, uint32_t reach,
                                                      uint32_t *ret_most);
 
-/* Makes a member, another each time. Returns its length, or 0 when it is empty or does not fit. */
+/* Generates a member, another one each time. Returns its length, or 0 if it is empty or does not fit. */
 size_t detect__language_make(const struct detect_language *language, struct ts_prng *prng, uint8_t *ret_text,
                              size_t size);
 

@@ -1,4 +1,4 @@
-/* Where the first token of a secret begins: all ways through a pattern are walked at once. */
+/* Where the first token of a secret begins: follows all paths through a pattern at once. */
 #include "language.h"
 
 #include "classify.h"
@@ -6,12 +6,13 @@
 
 #include <stdlib.h>
 
-/* Of the largest patterns that the gate token allows, some; of others, all. Less than a second. */
+/* Enough for all but the largest patterns of the gate token. Less than a second. */
 static const uint64_t walk_work_max = UINT64_C(1) << 29;
 
 /*
- * A place on a way through a pattern: in the secret, a run of token characters that began at start, has len bytes so far
- * and so many digits (2 for all above). Where there is no run, start is how many bytes there were, and the others are 0.
+ * A state on a path through a pattern: in the secret, a run of token characters that began at start, has len
+ * bytes so far and so many digits (2 means two or more). Without a run, start is the number of bytes so far,
+ * and the others are 0.
  */
 struct place {
     uint32_t digits;
@@ -19,10 +20,10 @@ struct place {
     uint32_t len;
 };
 
-/* All ways through a pattern at once: which places they have led to. */
+/* All paths through a pattern at once: the states that they have reached. */
 struct ways {
     uint8_t *cells; /* by place */
-    uint32_t end;   /* no place with start + len of this or more is there */
+    uint32_t end;   /* start + len of every state is below this */
 };
 
 struct walk {
@@ -31,7 +32,7 @@ struct walk {
     bool is_found;
     bool failed;
     uint32_t most;
-    uint64_t work; /* cells looked at */
+    uint64_t work; /* processed cells */
 };
 
 enum { DIGITS = DETECT_DIGITS_MIN + 1 };
@@ -70,7 +71,7 @@ static void ways_unite(struct walk *w, struct ways *ways, const struct ways *oth
     ways->end = other->end > ways->end ? other->end : ways->end;
 }
 
-/* A run that has just got longer. */
+/* A run has become longer. */
 static void lengthen(struct walk *w, struct ways *ways, struct place place) {
     place.digits = place.digits < DETECT_DIGITS_MIN ? place.digits : DETECT_DIGITS_MIN;
     if (place.len < DETECT_RUN_MIN || place.digits < DETECT_DIGITS_MIN) {
@@ -81,7 +82,7 @@ static void lengthen(struct walk *w, struct ways *ways, struct place place) {
     w->most = place.start > w->most ? place.start : w->most;
 }
 
-/* What a byte may be. */
+/* The possible values of a byte. */
 struct choices {
     bool digit;
     bool other_token;
@@ -134,7 +135,7 @@ static void walk_choice(struct walk *w, const struct detect_language *node, stru
     *ways = after;
 }
 
-/* A secret that is repeated would be the last of several: nobody writes that, and it is not followed. */
+/* A repeated secret would be the last of several: nobody writes that, and it is not supported. */
 static bool has_secret(const struct detect_language *node) {
     if (node->kind == DETECT_LANGUAGE_SECRET)
         return true;
@@ -151,7 +152,7 @@ static void walk_repeat(struct walk *w, const struct detect_language *node, stru
     for (uint32_t count = 0; !w->failed; count++) {
         if (count >= node->counts.min)
             ways_unite(w, &after, ways);
-        /* What is longer than any match has gone; what takes no byte stays as it is. */
+        /* Paths longer than any match are dropped, and repeating an empty part changes nothing. */
         if (count == node->counts.max || ways->end == 0 || count > w->size + node->counts.min)
             break;
         walk_node(w, node->first, ways);
@@ -186,7 +187,7 @@ static void walk_node(struct walk *w, const struct detect_language *node, struct
         w->in_secret = true;
         walk_node(w, node->first, ways);
         w->in_secret = false;
-        /* What follows decides nothing. */
+        /* The rest of the pattern does not matter. */
         free(ways->cells);
         *ways = ways_new(w);
         break;

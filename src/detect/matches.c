@@ -49,7 +49,7 @@ static bool is_validated_as(const struct ts_ruleset *rules, const struct ts_matc
     return false;
 }
 
-/* Both are the same private key, and a tells more of it: whose it is, by what stands around it. */
+/* Both are the same private key, and a has more context, which shows whose key it is. */
 static bool knows_key_better(const struct ts_ruleset *rules, const struct ts_match *a,
                              const struct ts_match *b) {
     return is_validated_as(rules, a, TS_VALIDATOR_PEM) && is_validated_as(rules, b, TS_VALIDATOR_PEM) &&
@@ -57,7 +57,8 @@ static bool knows_key_better(const struct ts_ruleset *rules, const struct ts_mat
            a->span.len > b->span.len;
 }
 
-/* Whether b goes because of a. Every two are asked, also about one that goes, so that the order of removing does not matter. */
+/* Whether a removes b. Every pair is compared, even if one of them is removed, so that the order of removals
+ * does not matter. */
 static bool stands_for(const struct ts_ruleset *rules, const struct ts_match *a, const struct ts_match *b) {
     struct ts_span x = a->secret_span;
     struct ts_span y = b->secret_span;
@@ -67,14 +68,15 @@ static bool stands_for(const struct ts_ruleset *rules, const struct ts_match *a,
     bool contains = x.from <= y.from && end_of(x) >= end_of(y);
     bool a_generic = rules->rules[a->rule].generic;
     bool b_generic = rules->rules[b->rule].generic;
-    /* What counts at some paths only takes nobody's place: its finding may not be reported. */
+    /* A rule for some paths only removes no other match: its finding may not be reported. */
     if (a->rule != b->rule && rules->rules[a->rule].paths.count > 0)
         return false;
     if (a->rule == b->rule)
         return contains && (!same_span || compare(a, b) < 0);
     if (!a_generic && b_generic)
         return true;
-    /* A key and the base64 that it was found in are one secret, and the key is the same finding everywhere. */
+    /* A key and the base64 that contains it are one secret, and the decoded key is the same finding
+     * everywhere. */
     if (a->depth > b->depth && y.from <= x.from && end_of(y) >= end_of(x) &&
         is_validated_as(rules, b, TS_VALIDATOR_PEM_BASE64))
         return true;
@@ -87,7 +89,7 @@ size_t ts_matches_settle(const struct ts_ruleset *rules, struct ts_match *matche
     if (count == 0)
         return 0;
     qsort(matches, count, sizeof *matches, compare);
-    /* Exactly equal ones, found by two windows, go first: nothing else tells them apart. */
+    /* Exact duplicates, from two windows, are removed first: nothing distinguishes them. */
     size_t kept = 1;
     for (size_t i = 1; i < count; i++)
         if (compare(&matches[kept - 1], &matches[i]) != 0)

@@ -24,32 +24,32 @@ enum ts_encoding { TS_ENCODINGS(TS_ENCODING_ENUM) };
 
 const char *ts_encoding_name(enum ts_encoding encoding);
 
-/* Encodings within encodings that are looked into. */
+/* Maximum depth of nested encodings. */
 #define TS_ENCODING_DEPTH 2
 
-/* Spans are of the input, also for a match in decoded text; only `secret` is the decoded text itself. */
+/* Spans refer to the input, also for a match in decoded text; only `secret` is the decoded text itself. */
 struct ts_match {
-    uint32_t rule; /* its place in the rule set */
+    uint32_t rule; /* its index in the rule set */
     enum ts_confidence confidence;
     struct ts_span span;
     struct ts_span secret_span;
     struct ts_span depends;
     bool depends_on_start;
     bool depends_on_end;
-    uint8_t depth;                                 /* how many encodings it is in */
-    enum ts_encoding encodings[TS_ENCODING_DEPTH]; /* from the outside in */
+    uint8_t depth;                                 /* number of encodings */
+    enum ts_encoding encodings[TS_ENCODING_DEPTH]; /* outermost first */
     struct ts_bytes secret;
 };
 
 /*
- * Sorts the matches of one input by place and rule and removes what another one stands for, and returns how
- * many are left. Of the same rule, a secret inside a larger one goes, and of equal ones all but the least
- * encoded and leftmost; a generic rule's secret that overlaps one of a rule that is not generic goes, of two
- * generic ones that which is inside the other, and of equal ones all but the first rule's; a private key goes
- * where another rule for private keys has it with more around it.
+ * Sorts the matches of one input by place and rule, removes duplicates, and returns how many remain. For the
+ * same rule, a secret inside a larger one is removed, and of equal ones all but the least encoded and
+ * leftmost. A generic rule's secret that overlaps one of a specific rule is removed; of two generic ones the
+ * one inside the other, and of equal ones all but the first rule's. A private key is removed if another rule
+ * for private keys has it with more context.
  *
- * To settle a list that was settled in parts gives something else than to settle all of it: what is carried
- * over from an earlier version must be as it was found.
+ * Settling a list in parts gives another result than settling it as a whole: matches that are carried over
+ * from an earlier version must be unsettled.
  */
 size_t ts_matches_settle(const struct ts_ruleset *rules, struct ts_match *matches, size_t count);
 

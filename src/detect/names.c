@@ -1,6 +1,7 @@
 /*
- * What the name in front of a secret says about it. Names are read from their end: the last word says what the value is, and
- * the words before it whose. NextToken, next_token, nexttoken and NEXT-TOKEN are the same words.
+ * What the name before a secret says about it. Names are read from their end: the last word says what the
+ * value is, and the words before it whose. NextToken, next_token, nexttoken and NEXT-TOKEN are the same
+ * words.
  */
 #include "validate.h"
 
@@ -8,7 +9,7 @@
 #include <string.h>
 #include <strings.h>
 
-/* The last word: it is something about a secret, not the secret. */
+/* The last word: a property of a secret, not the secret. */
 static const char *const about[] = {
     "id",
     "ids",
@@ -59,7 +60,7 @@ static const char *const about[] = {
     "secretsmanager",
 };
 
-/* Before "token": where a listing goes on, what makes a request the same request, which version of a thing is meant. */
+/* Before "token": page tokens, idempotency tokens, version tokens. */
 static const char *const passing[] = {
     "next",       "prev",   "previous",    "page",       "pagination", "paging",   "continuation",
     "continue",   "cursor", "start",       "starting",   "end",        "resume",   "sync",
@@ -67,13 +68,13 @@ static const char *const passing[] = {
     "collection", "import", "export",      "snapshot",   "watch",      "scroll",   "changeset",
 };
 
-/* Before "token": the same where the value is a uuid, and perhaps a credential where it is not. */
+/* Before "token": the same if the value is a uuid; otherwise it may be a credential. */
 static const char *const often_passing[] = {
     "client", "request",  "change", "creator", "operation", "transaction",
     "task",   "activity", "action", "update",  "provision",
 };
 
-/* Anywhere: everybody who sees the page or the program has it, or it cannot be used as it is. */
+/* Anywhere: every user of the page or the program has it, or it cannot be used by itself. */
 static const char *const open[] = {
     "csrf",   "xsrf",        "csrfmiddleware", "antiforgery", "verification",
     "public", "publishable", "ciphertext",     "encrypted",   "sealed",
@@ -97,7 +98,8 @@ struct ts_bytes detect__name_before(struct ts_bytes text, struct ts_span before)
     return ts_bytes_slice(text, (struct ts_span){from, end - from});
 }
 
-/* Takes the last word from a name: letters of one case, of which a first capital is a part. Numbers and what parts words go. */
+/* Removes the last word from a name: letters of one case, with a leading capital. Drops numbers and
+ * separators. */
 static struct ts_bytes take_word(struct ts_bytes *name) {
     size_t end = name->len;
     while (end > 0 && !isalpha(name->data[end - 1]))
@@ -148,7 +150,7 @@ enum detect_verdict detect__validate_name(struct ts_bytes name, struct ts_bytes 
     struct ts_bytes rest = name;
     struct ts_bytes last = take_word(&rest);
     struct ts_bytes before = take_word(&rest);
-    /* Half of a login, and that half is the secret one. */
+    /* Half of a login, and the secret half. */
     if (is_word(before, "secret") && is_word(last, "id") && is_uuid(secret))
         return DETECT_KEEP;
     if (is_one_of(last, about, LEN(about)))

@@ -1,4 +1,4 @@
-/* Patterns: compiling them by PCRE2, and verifying what a scan relies on by Vectorscan. */
+/* Patterns: compiles them with PCRE2, and checks with Vectorscan what a scan relies on. */
 #include "compiled.h"
 
 #include "error.h"
@@ -54,7 +54,7 @@ struct detect_code *detect__code_new(const struct ts_rule *rule, struct ts_detec
         return NULL;
     }
     made->secret_group = (uint32_t)group;
-    /* Without JIT it is slower, and finds the same. */
+    /* Without JIT it is slower, with the same results. */
     (void)pcre2_jit_compile(made->code, PCRE2_JIT_COMPLETE);
     return made;
 }
@@ -74,7 +74,7 @@ const struct detect_code *detect__code_get(struct detect_ready_rule *ready) {
     return code;
 }
 
-/* What would look beyond the window that a match is judged in, or means something else in each engine. */
+/* Syntax that looks beyond the window of a match, or differs between the engines. */
 static const char *find_forbidden(const char *pattern) {
     static const char *const escapes[] = {"\\A", "\\Z", "\\z", "\\G", "\\K", "\\X", "\\R", "\\C"};
     for (const char *at = pattern; *at; at++) {

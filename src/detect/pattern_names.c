@@ -3,10 +3,10 @@
 #include <string.h>
 
 /*
- * A token of letters, digits and _ starts at a word boundary, or directly behind something that ends with a letter or a digit
- * and is no part of the token: an escape in a string of a program (\n, \x22, \u003d, \075), a percent escape (%22), a colour
- * sequence of a terminal, with its ESC byte or with that byte written in some other way. It takes 19 bytes at
- * most, which docs/rules.md says, too.
+ * A token of letters, digits and _ starts at a word boundary, or directly after something that ends with a
+ * letter or a digit and does not belong to the token: an escape in a string of a program (\n, \x22, \u003d,
+ * \075), a percent escape (%22), or a colour sequence of a terminal, with its ESC byte or another spelling of
+ * that byte. It takes at most 19 bytes, as docs/rules.md says.
  */
 #define HEX "[0-9A-Fa-f]"
 #define ESCAPE                                                                                               \
@@ -21,8 +21,8 @@ static const struct {
     {"end", "(?:[^A-Za-z0-9_-]|$)"},
 };
 
-/* The pattern of the name between {{ and }} at `at`, and how long it is with its braces. NULL when there is no such name;
- * *ret_len is 0 when this is no name at all. */
+/* The pattern of the name between {{ and }} at `at`, and its length with its braces. Returns NULL if the name
+ * is unknown; *ret_len is 0 if this is not a name at all. */
 static const char *name_at(const char *at, size_t *ret_len) {
     *ret_len = 0;
     if (at[0] != '{' || at[1] != '{')
@@ -70,7 +70,7 @@ char *detect__names_expand(const char *text, struct detect_arena *arena, struct 
 
 /* ---- paths ---- */
 
-/* What other scanners know already: hashes of secrets, and reports. */
+/* Files of other scanners: hashes of known secrets, and reports. */
 static const char *const baselines[] = {
     ".secrets.baseline",
     "*.secrets.baseline",
@@ -90,7 +90,7 @@ static const char *const baselines[] = {
     "*.sarif",
 };
 
-/* Written by package managers: checksums, and versions. */
+/* Files of package managers: checksums, and versions. */
 static const char *const lock_files[] = {
     "package-lock.json",
     "npm-shrinkwrap.json",
@@ -119,7 +119,7 @@ static const char *const lock_files[] = {
     ".terraform.lock.hcl",
 };
 
-/* Words for people: there, "password" has a translation beside it. */
+/* Translations: there, "password" is a word for people. */
 static const char *const translations[] = {
     "locale/", "locales/", "i18n/",   "l10n/", "translations/", "_locales/", "*.po",
     "*.pot",   "*.xlf",    "*.xliff", "*.arb", "*.resx",        "*.lproj/",  "messages_*.properties",

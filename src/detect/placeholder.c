@@ -8,7 +8,7 @@
 
 enum { LONGEST = 512, SEQUENCE_MIN = 9 };
 
-/* Printed by their issuers in public documentation. */
+/* Keys from the public documentation of their issuers. */
 static const char *const documented[] = {
     "AKIAIOSFODNN7EXAMPLE",
     "AKIAI44QH8DHBEXAMPLE",
@@ -19,7 +19,7 @@ static const char *const documented[] = {
     "Eby8vdM02xNOcqFlqUwJPLlmEtlCDXJ1OUzFT50uSRZ6IFsuFq2UVErCz4I6tq/K1SZFPTOtr/KBHBeksoGMGw==",
 };
 
-/* Anywhere in it, in any case. */
+/* Anywhere in the secret, in any case. */
 static const char *const parts[] = {
     "example", "changeme",  "change_me",  "change-me", "placeholder", "your_",    "your-",
     "yourkey", "yourtoken", "yoursecret", "xxxxx",     "*****",       "redacted", "insert_",
@@ -27,7 +27,7 @@ static const char *const parts[] = {
     "sample-", "<your",     "my_secret",  "my-secret", "enter_",      ".....",    "put your unique",
 };
 
-/* Anywhere in it, in any case: somebody made it up, and it may still be in use. */
+/* Anywhere in the secret, in any case: made up, but perhaps in use. */
 static const char *const invented[] = {"fake",   "123456",   "abcdef",  "qwerty",
                                        "foobar", "deadbeef", "testtest"};
 
@@ -35,7 +35,8 @@ static bool contains(const char *lower, const char *part) {
     return strstr(lower, part) != NULL;
 }
 
-/* $(name), or a command with its arguments; other parentheses behind a dollar are characters of a password. */
+/* $(name), or a command with its arguments; other parentheses after a dollar sign are characters of a
+ * password. */
 static bool has_substitution(const char *text) {
     for (const char *at = strstr(text, "$("); at; at = strstr(at + 2, "$(")) {
         size_t len = strspn(at + 2, "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789_-./ ");
@@ -45,7 +46,7 @@ static bool has_substitution(const char *text) {
     return false;
 }
 
-/* name(arguments) and nothing else. */
+/* Only name(arguments). */
 static bool is_call(const char *text, size_t len) {
     static const char name[] = "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789_.";
     size_t at = strspn(text, name);
@@ -58,7 +59,7 @@ static bool is_call(const char *text, size_t len) {
     return at == len - 1;
 }
 
-/* ${VAR}, $(VAR), {{ var }}, <var>, %VAR%, $VAR: somebody else puts the secret there. */
+/* ${VAR}, $(VAR), {{ var }}, <var>, %VAR%, $VAR: the secret is inserted later. */
 static bool is_reference(const char *text, size_t len) {
     char first = text[0];
     char last = text[len - 1];
@@ -76,7 +77,7 @@ static bool is_reference(const char *text, size_t len) {
     return first == '$' && name == len;
 }
 
-/* One byte makes more than half of it, or the same few over and over. */
+/* One byte is more than half of it, or a few bytes repeat. */
 static bool is_repeated(const char *text, size_t len) {
     size_t counts[256] = {0};
     size_t most = 0;
@@ -96,7 +97,7 @@ static bool is_repeated(const char *text, size_t len) {
     return false;
 }
 
-/* abcdefghi or 123456789 somewhere, for more than half of it. */
+/* A part such as abcdefghi or 123456789 is more than half of it. */
 static bool is_sequence(const char *text, size_t len) {
     size_t run = 1;
     size_t longest = 1;
@@ -109,7 +110,7 @@ static bool is_sequence(const char *text, size_t len) {
     return longest >= SEQUENCE_MIN && longest * 2 >= len;
 }
 
-/* $2b$12$..., {SSHA}..., pbkdf2_sha256$...: what a password was made into. */
+/* $2b$12$..., {SSHA}..., pbkdf2_sha256$...: hashes of passwords. */
 static bool is_password_hash(const char *lower) {
     static const char *const beginnings[] = {
         "$2a$",  "$2b$", "$2x$",     "$2y$",    "$argon2", "$1$",      "$5$",        "$6$",
@@ -122,7 +123,7 @@ static bool is_password_hash(const char *lower) {
     return false;
 }
 
-/* A JSON Web Token that says itself that nobody signed it. */
+/* A JSON Web Token whose header says that it is not signed. */
 static bool is_unsigned(struct ts_bytes secret) {
     uint8_t header[128];
     if (!ts_bytes_starts_with(secret, TS_BYTES("eyJ")))
@@ -159,7 +160,8 @@ enum detect_verdict detect__placeholder(struct ts_bytes secret) {
     return is_unsigned(secret) ? DETECT_LOWER : DETECT_KEEP;
 }
 
-/* Of a number of at least 1, to 20 binary places: enough to compare with a floor, without the mathematics library. */
+/* The logarithm of a number of at least 1, to 20 binary places: enough to compare with a floor, without the
+ * mathematics library. */
 static double log2_of(size_t number) {
     unsigned whole = 63 - (unsigned)__builtin_clzll(number);
     double rest = (double)number / (double)(UINT64_C(1) << whole);
@@ -187,7 +189,7 @@ double detect__entropy(struct ts_bytes bytes) {
     return bytes.len == 0 ? 0 : log2_of(bytes.len) - sum / (double)bytes.len;
 }
 
-/* @example.com and others that belong to nobody (RFC 2606, RFC 6761), as in a URL. */
+/* @example.com and other reserved domains (RFC 2606, RFC 6761), as in a URL. */
 static bool is_at_example(struct ts_bytes after) {
     static const char *const names[] = {"example.com", "example.org", "example.net",
                                         "example",     "test",        "invalid"};

@@ -8,7 +8,7 @@ struct ts_span ts_lines_of(struct ts_bytes text, struct ts_span span) {
     size_t to = span.from + span.len;
     while (from > 0 && span.from - from < TS_LINES_MAX && text.data[from - 1] != '\n')
         from--;
-    /* A match that ends with a line break does not take the next line with it. */
+    /* A match that ends with a line break does not include the next line. */
     if (span.len > 0 && text.data[to - 1] == '\n')
         to--;
     else
@@ -35,7 +35,7 @@ static bool is_word(uint8_t c) {
     return isalnum(c) || c == '_' || c == '-' || c == ':';
 }
 
-/* The next byte from `at` that is c, a letter in either case; NULL when there is none before end. */
+/* The next byte from `at` that is c, a letter in either case; NULL if there is none before end. */
 static const uint8_t *next_byte(const uint8_t *at, const uint8_t *end, char c) {
     if (!isalpha((unsigned char)c))
         return memchr(at, c, (size_t)(end - at));
@@ -45,8 +45,8 @@ static const uint8_t *next_byte(const uint8_t *at, const uint8_t *end, char c) {
     return at < end ? at : NULL;
 }
 
-/* Behind the mark that begins here, in any case, or NULL. As in detect-secrets, the blank behind a colon may be missing, and
- * another one may be a dash. */
+/* The end of the mark that begins here, in any case, or NULL. As in detect-secrets, the blank after a colon
+ * may be missing, and other blanks may be dashes. */
 static const uint8_t *mark_end(const uint8_t *at, const uint8_t *end, const char *mark) {
     for (char before = 0; *mark; before = *mark++) {
         if (*mark == ' ' && before == ':') {
@@ -60,8 +60,9 @@ static const uint8_t *mark_end(const uint8_t *at, const uint8_t *end, const char
     return at;
 }
 
-/* Behind the next occurrence of a mark as a word of its own, or as the beginning of one when it ends with a colon; NULL when
- * there is none. Looks for its colon first, which is rare: a finding may stand in a line of many kilobytes. */
+/* The end of the next occurrence of a mark as a separate word, or as the beginning of a word if it ends with
+ * a colon; NULL if there is none. Searches for its colon first, which is rare: a finding may be in a line of
+ * many kilobytes. */
 static const uint8_t *behind(struct ts_bytes text, const uint8_t *from, const char *mark) {
     const char *colon = strchr(mark, ':');
     size_t pivot = colon != NULL ? (size_t)(colon - mark) : 0;
@@ -85,8 +86,8 @@ static const uint8_t *over_blanks(const uint8_t *at, const uint8_t *end) {
     return at;
 }
 
-/* "=jwt,github-pat" behind our own mark names the rules that it is for, also with blanks around the '='; without it, it is
- * for all. */
+/* "=jwt,github-pat" after our own mark names its rules, also with blanks around the '='; without it, the mark
+ * is for all rules. */
 static bool names_rule(const uint8_t *at, const uint8_t *end, const char *rule) {
     at = over_blanks(at, end);
     if (at == end || *at != '=')
@@ -104,8 +105,8 @@ static bool names_rule(const uint8_t *at, const uint8_t *end, const char *rule) 
     }
 }
 
-/* Which of the codes for passwords in a program stands in the list behind "noqa:", as flake8 and ruff read it: "E501, S105",
- * with commas or blanks between them. NULL when none does. */
+/* The code for passwords in a program, if the list after "noqa:" contains one, as flake8 and ruff read it:
+ * "E501, S105", with commas or blanks between them. Otherwise NULL. */
 static const char *find_code(const uint8_t *at, const uint8_t *end) {
     static const char *const marks[] = {"noqa: S105", "noqa: S106", "noqa: S107"};
     enum { CODE_AT = 6, CODE_LEN = 4 };

@@ -1,13 +1,13 @@
 /*
- * Marks in a line that say "this is known": ours, and those of the common tools.
+ * Marks in a line that allow a finding: ours, and those of the common tools.
  */
 #ifndef TS_DETECT_PRAGMA_H
 #define TS_DETECT_PRAGMA_H
 
 #include "base/bytes.h"
 
-/* The lines that a span of the text stands in, whole, without the last line break; at most TS_LINES_MAX bytes
- * on either side of the span. */
+/* The complete lines of a span of the text, without the last line break; at most TS_LINES_MAX bytes on either
+ * side of the span. */
 #define TS_LINES_MAX 4096
 struct ts_span ts_lines_of(struct ts_bytes text, struct ts_span span);
 

@@ -1,10 +1,10 @@
 /*
- * What a rule is. docs/rules.md tells it to those who write rules.
+ * The definition of a rule. docs/rules.md explains it for authors of rules.
  *
- * What a rule finds is defined without any window: for every offset s at which its pattern matches (PCRE2's
+ * The matches of a rule are defined without windows: for every offset s at which its pattern matches (PCRE2's
  * match at s), the named group `secret` is a match of the rule unless a validator, the entropy floor, a
- * missing keyword or a placeholder speaks against it. All of that depends on the bytes from s - before to
- * s + after only, the rule's reach, which is why parts of an input can be scanned on their own.
+ * missing keyword or a placeholder rejects it. All of that depends only on the bytes from s - before to s +
+ * after, the rule's reach. So parts of an input can be scanned separately.
  */
 #ifndef TS_DETECT_RULE_H
 #define TS_DETECT_RULE_H
@@ -34,8 +34,7 @@ enum ts_severity { TS_SEVERITIES(TS_SEVERITY_ENUM) };
 enum ts_confidence { TS_CONFIDENCES(TS_CONFIDENCE_ENUM) };
 #undef TS_CONFIDENCE_ENUM
 
-/* Validators, by the names that rule files use. What each of them accepts stands in validate.c and in
- * docs/rules.md. */
+/* Validators, by their names in rule files. validate.c and docs/rules.md say what each of them accepts. */
 #define TS_VALIDATORS(X)                                                                                     \
     X(GITHUB_CRC, "github-crc")                                                                              \
     X(NPM_CRC, "npm-crc")                                                                                    \
@@ -63,10 +62,10 @@ enum ts_validator { TS_VALIDATORS(TS_VALIDATOR_ENUM) };
 
 #define TS_RULE_VALIDATORS_MAX 4
 #define TS_RULE_ID_MAX         64
-/* The longest match of a rule, and how far before its secret a keyword may stand. */
+/* The longest match of a rule, and the maximum distance of a keyword before its secret. */
 #define TS_RULE_REACH_MAX      32768
 #define TS_RULE_DISTANCE_MAX   512
-/* How far before a match the name may begin that its secret is assigned to. */
+/* The maximum distance between a match and the beginning of the name that its secret is assigned to. */
 #define TS_RULE_NAME_BEFORE    48
 
 enum ts_gate {
@@ -74,11 +73,11 @@ enum ts_gate {
     TS_GATE_TOKEN, /* the secret has 16 or more token characters, two digits among them, and a keyword near */
 };
 
-/* Whose a rule is. */
+/* Who wrote a rule. */
 enum ts_rule_origin {
-    TS_RULE_OF_USER, /* a file that was given */
+    TS_RULE_OF_USER, /* in a file that the user named */
     TS_RULE_OF_PROGRAM,
-    TS_RULE_OF_TARGET, /* a file of what is scanned */
+    TS_RULE_OF_TARGET, /* in a file of the target */
 };
 
 struct ts_rule_texts {
@@ -86,14 +85,14 @@ struct ts_rule_texts {
     size_t count;
 };
 
-/* A text in which the rule finds exactly this secret; for one that must not match, secret is NULL. */
+/* A text in which the rule finds exactly this secret; secret is NULL for a text that must not match. */
 struct ts_rule_example {
     struct ts_bytes text;
     struct ts_bytes secret;
     unsigned line;
 };
 
-/* What the file of a rule left out, so that it was computed from the pattern. */
+/* Fields that the file of a rule left out, and that were computed from the pattern. */
 struct ts_rule_derived {
     bool reach;
     bool gate;
@@ -103,9 +102,9 @@ struct ts_rule_derived {
 struct ts_rule {
     const char *id;
     const char *name;
-    /* What leaks, and how it is abused. Like the next two, "" if the file has none. */
+    /* What leaks, and how it is abused. Like the next two, "" if absent. */
     const char *description;
-    const char *revoke;  /* how to make it worthless */
+    const char *revoke;  /* how to revoke it */
     const char *url;     /* a page of the issuer */
     const char *pattern; /* with its names replaced */
     const char *written; /* the pattern as the file has it */
@@ -114,7 +113,7 @@ struct ts_rule {
     struct ts_rule_texts anchors;
     uint32_t lead; /* how far before the end of a literal or anchor (TEXT), or before a token (TOKEN), a match
                       may begin */
-    struct ts_rule_texts paths;     /* patterns (glob.h): it finds something at these only; none: at all */
+    struct ts_rule_texts paths;     /* patterns (glob.h): it counts only at these paths; none: at all */
     struct ts_rule_texts not_paths; /* and not at these */
     struct ts_rule_texts keywords;  /* one of them, in any case, within distance bytes before the secret */
     uint32_t distance;
@@ -125,7 +124,7 @@ struct ts_rule {
     enum ts_confidence confidence;
     uint32_t reach; /* no match is longer */
     struct ts_rule_derived derived;
-    bool generic; /* gives way to a rule that is not, where both find the same secret */
+    bool generic; /* yields to a specific rule that finds the same secret */
     const struct ts_rule_example *matches;
     size_t match_count;
     const struct ts_rule_example *non_matches;
@@ -139,15 +138,16 @@ const char *ts_severity_name(enum ts_severity severity);
 const char *ts_confidence_name(enum ts_confidence confidence);
 const char *ts_validator_name(enum ts_validator validator);
 
-/* By name; false when there is none. */
+/* By name; returns false if it is unknown. */
 bool ts_severity_parse(struct ts_bytes name, enum ts_severity *ret);
 bool ts_confidence_parse(struct ts_bytes name, enum ts_confidence *ret);
 bool ts_validator_parse(struct ts_bytes name, enum ts_validator *ret);
 
-/* Whether what the rule finds counts in a file of this path; "" for what has no path, such as a message. */
+/* Returns true if matches of the rule count in a file of this path; "" for inputs without a path, such as a
+ * message. */
 bool ts_rule_applies(const struct ts_rule *rule, const char *path);
 
-/* How many bytes before and behind the start of a match its result depends on. */
+/* How many bytes before and after the start of a match its result depends on. */
 static inline uint32_t ts_rule_before(const struct ts_rule *rule) {
     uint32_t before = rule->distance > 0 ? rule->distance : 1;
     for (size_t i = 0; i < rule->validator_count; i++)

@@ -37,7 +37,7 @@ static const char *copy(struct detect_yaml *yaml, struct ts_bytes text) {
     return made;
 }
 
-/* A text field without zero bytes. Returns "" when it is absent and not required. */
+/* A text field without zero bytes. Returns "" if it is absent and optional. */
 static const char *read_text(struct detect_yaml *yaml, yaml_node_t *rule, const char *field, bool required) {
     yaml_node_t *node = detect__yaml_get(yaml, rule, field);
     struct ts_bytes text = {0};
@@ -67,7 +67,7 @@ static char *expand(struct detect_yaml *yaml, unsigned line, const char *field, 
     return expanded;
 }
 
-/* A link to a page, which reports show: nothing in it can be taken for markup. */
+/* A link to a page, which reports show: it must not contain markup. */
 static const char *read_url(struct detect_yaml *yaml, yaml_node_t *rule) {
     static const char scheme[] = "https://";
     static const char plain[] =
@@ -156,7 +156,7 @@ static void read_lead(struct detect_yaml *yaml, yaml_node_t *gate, struct ts_rul
     rule->lead = read_number(yaml, gate, "lead", rule->reach > 0 ? rule->reach : TS_RULE_REACH_MAX, 0);
 }
 
-/* {token: true, lead: N}: a match may begin further before the token characters than it does by default. */
+/* {token: true, lead: N}: a match may begin further before the token characters than by default. */
 static void read_token_gate(struct detect_yaml *yaml, yaml_node_t *node, struct ts_rule *rule) {
     yaml_node_t *token = detect__yaml_get(yaml, node, "token");
     struct ts_bytes text = {0};
@@ -224,7 +224,7 @@ static void read_gate(struct detect_yaml *yaml, yaml_node_t *node, struct ts_rul
                           "is empty; name a literal that every match contains");
 }
 
-/* Patterns for paths. Names stand for several of them. */
+/* Patterns for paths. A name means several of them. */
 static struct ts_rule_texts read_paths(struct detect_yaml *yaml, yaml_node_t *rule, const char *field) {
     yaml_node_t *node = detect__yaml_get(yaml, rule, field);
     struct ts_rule_texts given = read_texts(yaml, node, field, (struct text_limits){1, TEXT_MAX});
@@ -279,7 +279,7 @@ static void read_validators(struct detect_yaml *yaml, yaml_node_t *node, struct 
     }
 }
 
-/* Examples may have "~~" anywhere, which is taken out: so no other tool takes a rule file for a leak. */
+/* "~~" is removed from examples, so that no other tool takes a rule file for a leak. */
 static struct ts_bytes copy_example(struct detect_yaml *yaml, struct ts_bytes text) {
     char *made = detect__arena_take(yaml->arena, text.len + 1);
     if (!made) {
@@ -296,7 +296,7 @@ static struct ts_bytes copy_example(struct detect_yaml *yaml, struct ts_bytes te
     return ts_bytes_of(made, len);
 }
 
-/* A text of an example; of one with the tag !!binary, the bytes. */
+/* A text of an example; with the tag !!binary, the decoded bytes. */
 static bool read_example(struct detect_yaml *yaml, yaml_node_t *node, const char *field,
                          struct ts_bytes *ret) {
     struct ts_bytes text = {0};
@@ -313,7 +313,7 @@ static bool read_example(struct detect_yaml *yaml, yaml_node_t *node, const char
     return true;
 }
 
-/* The items under examples.<field>; a match has its secret beside it. */
+/* The items under examples.<field>; a positive example also has its secret. */
 static const struct ts_rule_example *read_examples(struct detect_yaml *yaml, yaml_node_t *node,
                                                    bool with_secret, size_t *ret_count) {
     static const char *const names[] = {"text", "secret"};
@@ -374,7 +374,7 @@ static void read_levels(struct detect_yaml *yaml, yaml_node_t *node, struct ts_r
     }
 }
 
-/* What the file leaves out, of a rule that has no problems so far. */
+/* Computes the fields that the file leaves out, for a rule without problems. */
 static void derive(struct detect_yaml *yaml, struct ts_rule *rule) {
     const char *field = NULL;
     const char *problem = detect__rule_derive(rule, yaml->arena, &field);

@@ -33,7 +33,7 @@ __attribute__((format(printf, 4, 5))) static void complain(struct check *check, 
     check->visit(check->context, &error);
 }
 
-/* The same for what may be as it should: it is no problem. */
+/* The same for something that may be correct: it does not count as a problem. */
 __attribute__((format(printf, 3, 4))) static void warn(const struct check *check, const char *field,
                                                        const char *format, ...) {
     struct ts_detect_error error;
@@ -46,7 +46,7 @@ __attribute__((format(printf, 3, 4))) static void warn(const struct check *check
     check->visit(check->context, &error);
 }
 
-/* What a scan of an example found. */
+/* The matches in an example. */
 struct found {
     struct ts_bytes wanted;
     size_t count;
@@ -101,7 +101,7 @@ static void count_match(void *context, const struct ts_match *match) {
     ++*(size_t *)context;
 }
 
-/* How many matches a scan does not find because of the gate. */
+/* The number of matches that a scan misses because of the gate. */
 static size_t count_lost(struct ts_scanner *scanner, struct ts_bytes text) {
     size_t counts[2] = {0};
     for (unsigned ungated = 0; ungated < 2; ungated++) {
@@ -111,7 +111,7 @@ static size_t count_lost(struct ts_scanner *scanner, struct ts_bytes text) {
     return counts[1] > counts[0] ? counts[1] - counts[0] : 0;
 }
 
-/* Whether one of many texts that the pattern matches, each behind a keyword, is lost by the gate. */
+/* Whether the gate loses one of many generated texts that the pattern matches, each after a keyword. */
 static bool loses_a_text(struct ts_scanner *scanner, const struct ts_rule *rule,
                          const struct detect_language *language) {
     uint8_t text[TS_RULE_DISTANCE_MAX + DETECT_SHORT_REACH];
@@ -124,7 +124,7 @@ static bool loses_a_text(struct ts_scanner *scanner, const struct ts_rule *rule,
         memcpy(text, keyword, len);
         text[len++] = i % 2 == 0 ? ' ' : '\n';
         size_t made = detect__language_make(language, &prng, text + len, DETECT_SHORT_REACH);
-        /* Also without the keyword before: the pattern may have one in it. */
+        /* Also without the keyword before: the pattern may contain one. */
         if (made > 0 && (count_lost(scanner, ts_bytes_of(text, len + made)) > 0 ||
                          count_lost(scanner, ts_bytes_of(text + len, made)) > 0))
             return true;
@@ -132,7 +132,8 @@ static bool loses_a_text(struct ts_scanner *scanner, const struct ts_rule *rule,
     return false;
 }
 
-/* With the scanner of a rule that judges no secrets, so that every text counts that the pattern matches. */
+/* With the scanner of a rule without checks of secrets, so that every text that the pattern matches
+ * counts. */
 static bool is_narrowed(const struct ts_rule *rule, const struct detect_language *language) {
     struct ts_rule bare = *rule;
     bare.entropy = 0;
@@ -149,9 +150,9 @@ static bool is_narrowed(const struct ts_rule *rule, const struct detect_language
 }
 
 /*
- * A gate `token` with too small a lead loses matches that begin farther before their token. How far they can is computed
- * from the pattern; where that is more than lead, a text that is lost proves it. None was found: then something else may
- * save them, such as token characters before the secret.
+ * A gate `token` with too small a lead loses matches that begin farther before their token. The maximum
+ * distance follows from the pattern. If it is more than lead, a lost text proves the problem. If none was
+ * found, something else may prevent the loss, such as token characters before the secret.
  */
 static void check_lead(struct check *check) {
     const struct ts_rule *rule = check->rule;

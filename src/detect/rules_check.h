@@ -1,5 +1,5 @@
 /*
- * What `turnstone rules check` does: everything that can be said about rules before they are used.
+ * The checks of `turnstone rules check`: everything that can be checked before rules are used.
  */
 #ifndef TS_DETECT_RULES_CHECK_H
 #define TS_DETECT_RULES_CHECK_H
@@ -10,10 +10,10 @@
 
 /*
  * For each rule: the pattern compiles in both engines, is bounded and within its reach; there are examples;
- * each that must match does, with its secret, and each that must not does not; and the gate lets every match
- * through, so that a scan with gates finds what one without them finds: of the examples, and of all texts where the gate
- * is `token`. Returns how many problems there are. What could not be decided is visited, too, with the kind
- * TS_DETECT_UNDECIDED, and not counted.
+ * each positive example matches with its secret, and each negative one does not; and the gate passes every
+ * match, so that scans with and without gates find the same: for the examples, and for all texts if the gate
+ * is `token`. Returns the number of problems. Also visits undecided cases, with the kind TS_DETECT_UNDECIDED,
+ * but does not count them.
  */
 size_t ts_rules_check(const struct ts_ruleset *rules, ts_detect_problem *visit, void *context);
 

@@ -51,8 +51,7 @@ static bool reserve(struct ts_ruleset *set, size_t more) {
     return true;
 }
 
-/* Ids by which a rule of the file takes the place of one that was there: sorted, so that thousands of rules
- * are no matter. */
+/* Ids of new rules, to find the rules that they replace: sorted, so that thousands of rules are fast. */
 struct indexed_id {
     const char *id;
     size_t index;
@@ -65,7 +64,7 @@ static int compare_ids(const void *a, const void *b) {
     return order != 0 ? order : (x->index > y->index) - (x->index < y->index);
 }
 
-/* What is wrong, and whether it is the first thing. */
+/* Reports problems, and whether there was one before. */
 struct problems {
     const struct ts_ruleset *set;
     struct ts_detect_error *first;
@@ -90,7 +89,7 @@ static bool same_id(const struct indexed_id *ids, size_t i) {
     return i > 0 && strcmp(ids[i - 1].id, ids[i].id) == 0;
 }
 
-/* New rules of which another new one has the id are marked as gone. */
+/* Marks new rules whose id another new rule has. */
 static void find_duplicates(const struct ts_ruleset *set, const struct indexed_id *ids, size_t total,
                             bool *gone, struct problems *problems) {
     for (size_t i = 1; i < total; i++) {
@@ -107,7 +106,7 @@ static void find_duplicates(const struct ts_ruleset *set, const struct indexed_i
     }
 }
 
-/* Puts the rules behind set->count, `added` of them, to their places. Where there are problems, only for a visitor. */
+/* Moves the `added` rules after set->count to their places. With problems, only if there is a visitor. */
 static void settle(struct ts_ruleset *set, size_t added, struct problems *problems) {
     size_t total = set->count + added;
     struct indexed_id *ids = malloc((total ? total : 1) * sizeof *ids);
@@ -138,7 +137,7 @@ done:
     free(ids);
 }
 
-/* Reads the rules behind set->count. Returns how many of them are sound. */
+/* Reads rules to the places after set->count. Returns the number of valid ones. */
 static size_t read_rules(struct ts_ruleset *set, struct detect_yaml *yaml, yaml_node_t *list, size_t count,
                          struct problems *problems) {
     yaml->file = detect__arena_copy(set->memory, ts_bytes_of_cstring(yaml->file));

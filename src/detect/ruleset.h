@@ -28,9 +28,9 @@ struct ts_ruleset {
     size_t count;
     size_t capacity;
     void *memory;               /* of all texts */
-    enum ts_rule_origin origin; /* of what is added next; the caller may set it */
-    /* The caller may set these. `visit` then gets every problem of rules that are added, and the rules without problems are
-     * added all the same. A text that is no list of rules is none of these problems. */
+    enum ts_rule_origin origin; /* of the rules that are added next; the caller may set it */
+    /* The caller may set these. Then `visit` gets every problem of added rules, and the rules without
+     * problems are added nevertheless. A text that is not a list of rules is not reported this way. */
     ts_detect_problem *visit;
     void *context;
 };
@@ -38,18 +38,18 @@ struct ts_ruleset {
 void ts_ruleset_init(struct ts_ruleset *set);
 void ts_ruleset_release(struct ts_ruleset *set);
 
-/* Rules from YAML text; `file` is what messages call it. Within one text every id stands once. */
+/* Rules from YAML text; `file` is its name in messages. Each id may occur once in a text. */
 bool ts_ruleset_add(struct ts_ruleset *set, const char *file, struct ts_bytes text,
                     struct ts_detect_error *ret_error);
 bool ts_ruleset_add_file(struct ts_ruleset *set, const char *path, struct ts_detect_error *ret_error);
-/* These are the program's, whatever the origin is. */
+/* Their origin is always the program. */
 bool ts_ruleset_add_builtin(struct ts_ruleset *set, struct ts_detect_error *ret_error);
 
-/* NULL when there is none. */
+/* Returns NULL if it is unknown. */
 const struct ts_rule *ts_ruleset_find(const struct ts_ruleset *set, const char *id);
 
-/* The same for the same rules in the same order, whatever their names, descriptions and examples are;
- * different when anything is that decides what they find. */
+/* The same for the same rules in the same order, whatever their names, descriptions and examples; different
+ * if anything differs that decides what they find. */
 void ts_ruleset_digest(const struct ts_ruleset *set, uint8_t ret_digest[static TS_RULESET_DIGEST_LEN]);
 
 #endif

@@ -1,21 +1,21 @@
 /*
- * A scan: gates over the bytes, patterns where the gates say.
+ * A scan: gates over the bytes, patterns where the gates are.
  *
  *     whole input                      one zone, all rules
  *     changed bytes                    gates around each changed span, as far as they may have changed; rules
- *                                      by all landmarks that are near enough; then runs and encoded text in
+ *                                      from all landmarks that are near enough; then runs and encoded text in
  *                                      a zone for each changed span with the margin of the rules that have no
  *                                      landmarks
  *       without known landmarks        a zone for each changed span with the margin of the short rules, then
  *                                      a wider one for the few literals of the long rules
- *     decoded text                     a frame of its own, one zone, all rules; what depends on too much of
- *                                      the input is dropped, so that the result does not depend on how it
+ *     decoded text                     a separate frame, one zone, all rules; drops what depends on too much
+ *                                      of the input, so that the result does not depend on how it
  *                                      was cut
  *
- * In a zone, block by block so that the bytes are still in the cache: Vectorscan finds gates, and each starts
- * its rules at the places at which a match could contain it; the token pass finds runs, and keywords around a
- * run start their rules; and what looks encoded is decoded. Starts of a rule are tried in ascending order and
- * once: gates come in the order of their ends.
+ * In a zone, block by block so that the bytes stay in the cache: Vectorscan finds gates, and each gate starts
+ * its rules at the offsets from which a match could contain it. The token pass finds runs, and keywords
+ * around a run start their rules. Text that looks encoded is decoded. Starts of a rule are tried in ascending
+ * order and once: gates come in the order of their ends.
  */
 #include "frame.h"
 #include "token_runs.h"
@@ -146,7 +146,7 @@ static void find_gates(struct ts_scanner *scanner, struct detect_frame *frame, e
 
 enum { RUNS_MAX = 64 };
 
-/* Runs so near to one another that their neighbourhoods overlap: keywords are looked for in all of them at once. */
+/* Runs whose neighbourhoods overlap: the keywords of all of them are searched at once. */
 struct run_visit {
     struct ts_scanner *scanner;
     struct detect_frame *frame;
@@ -160,9 +160,9 @@ static size_t end_of(struct ts_span span) {
 }
 
 /*
- * A keyword ended at `to`: the secrets that it may stand for begin behind it, within the rule's distance, in a run. Runs
- * are in order, and one that a keyword reaches into is the last for which an earlier keyword has left anything to do, so
- * that starts are tried in ascending order here, too.
+ * A keyword ended at `to`: its secrets begin after it, within the rule's distance, in a run. Runs are in
+ * order, and a run that a keyword reaches is the last one that earlier keywords may have left unfinished, so
+ * starts are tried in ascending order here, too.
  */
 static int on_keyword(unsigned id, unsigned long long from, unsigned long long to, unsigned flags,
                       void *context) {
@@ -227,7 +227,7 @@ static void on_zeros(void *context, size_t at) {
 static void find_runs(struct ts_scanner *scanner, struct detect_frame *frame, struct ts_span block) {
     bool decodes = frame->depth < TS_ENCODING_DEPTH && !scanner->scan->not_decoded;
     size_t from = below(block.from, STRETCH);
-    struct run_visit visit; /* not zeroed: it is a KiB, and small inputs are many */
+    struct run_visit visit; /* not zeroed: it has a KiB, and there are many small inputs */
     visit.scanner = scanner;
     visit.frame = frame;
     visit.limits = (struct ts_span){from, above(block.from + block.len, STRETCH, frame->bytes.len) - from};
@@ -245,7 +245,7 @@ static void find_runs(struct ts_scanner *scanner, struct detect_frame *frame, st
         detect__decode_percent(scanner, frame, block);
 }
 
-/* What is looked for in a zone. */
+/* What to search for in a zone. */
 enum parts { GATES = 1, RUNS = 2 };
 
 static void scan_zone(struct ts_scanner *scanner, struct detect_frame *frame, struct ts_span zone,
@@ -257,7 +257,7 @@ static void scan_zone(struct ts_scanner *scanner, struct detect_frame *frame, st
         if ((parts & GATES) != 0 && !scanner->scan->ungated)
             find_gates(scanner, frame, DETECT_GATES, block);
         if ((parts & RUNS) != 0) {
-            /* A run that lies across two blocks has its 16 bytes in one of them when they overlap. */
+            /* If a run crosses two blocks, their overlap puts its 16 bytes into one of them. */
             size_t early = at - zone.from < 32 ? at - zone.from : 32;
             find_runs(scanner, frame, (struct ts_span){at - early, len + early});
             scanner->counts.bytes += len;
@@ -333,14 +333,14 @@ static size_t larger(size_t a, size_t b) {
     return a > b ? a : b;
 }
 
-/* From where rules that look so far may reach a changed byte. But not less than what decides where an encoded text begins,
- * with enough of that text to know it by: rules look for what it stands for in a frame of its own. */
+/* The margin from which rules may reach a changed byte. At least the bytes that decide where an encoded text
+ * begins, with enough of that text to recognise it: rules search its decoded form in a separate frame. */
 static struct margins narrow_margins(size_t before, size_t after) {
     enum { LEAST = DETECT_PART_EDGE + 32 };
     return (struct margins){larger(after, LEAST), larger(before + after, LEAST)};
 }
 
-/* Where nothing is known of the rest: gates are looked for wherever a rule reaches a changed byte from. */
+/* If nothing is known about the rest: searches for gates wherever a rule may reach a changed byte. */
 static void scan_unknown(struct ts_scanner *scanner, struct detect_frame *frame) {
     const struct ts_detector *detector = scanner->detector;
     struct margins wide = wide_margins(detector);
@@ -388,9 +388,9 @@ static void look_at_gathered(struct ts_scanner *scanner) {
 }
 
 /*
- * Gates around the changed spans. A call of Vectorscan costs as much as some hundred bytes, and spans are many and short:
- * what is around them is gathered, and looked at together. Where two pieces meet, a gate may seem to stand that is none;
- * it starts a pattern that does not match.
+ * Gates around the changed spans. A call of Vectorscan costs as much as some hundred bytes, and there are
+ * many short spans: so their surroundings are gathered and scanned together. At the seam of two pieces there
+ * may seem to be a gate; it starts a pattern that does not match.
  */
 static void find_landmarks(struct ts_scanner *scanner, struct detect_frame *frame) {
     size_t reach = ts_detector_landmark_before(scanner->detector) + 1;
@@ -413,7 +413,8 @@ static void find_landmarks(struct ts_scanner *scanner, struct detect_frame *fram
     look_at_gathered(scanner);
 }
 
-/* Those that do not stand unchanged are found here, and joined with those that do. False when they are too many. */
+/* Finds the changed landmarks, and joins them with the unchanged ones. Returns false if there are too
+ * many. */
 static bool renew_landmarks(struct ts_scanner *scanner, struct detect_frame *frame) {
     const struct ts_landmarks *known = &scanner->scan->landmarks;
     if (!known->are_known)

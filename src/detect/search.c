@@ -1,4 +1,4 @@
-/* Patterns at given starts, and what becomes of what they match. */
+/* Runs patterns at given starts, and handles their matches. */
 #include "frame.h"
 #include "token_runs.h"
 #include "validate.h"
@@ -8,7 +8,7 @@
 #include <ctype.h>
 #include <string.h>
 
-/* How often a pattern may need too many steps in one call before the call gives it up. */
+/* How often a pattern may exceed its steps in one call before the call stops trying it. */
 enum { LIMITS_MAX = 4 };
 
 static bool has_keyword(const struct ts_rule *rule, struct ts_bytes text, size_t secret_at) {
@@ -37,14 +37,14 @@ static size_t end_of(struct ts_span span) {
     return span.from + span.len;
 }
 
-/* The bytes of the parent that a part of a decoded text stands for; an empty part has none. */
+/* The bytes of the parent that a part of a decoded text comes from; an empty part has none. */
 static struct ts_span outward(const struct detect_frame *frame, struct ts_span span) {
     ts_assert(span.len > 0);
     size_t from = frame->origin + frame->from[span.from];
     return (struct ts_span){from, frame->origin + frame->to[end_of(span) - 1] - from};
 }
 
-/* What the bytes around a decoded text decide about it: where it begins and ends. */
+/* Adds the bytes around a decoded text that decide where it begins and ends. */
 static struct ts_span with_edges(const struct detect_frame *parent, struct ts_span span) {
     size_t from = span.from > DETECT_PART_EDGE ? span.from - DETECT_PART_EDGE : 0;
     size_t to = parent->bytes.len - end_of(span) > DETECT_PART_EDGE ? end_of(span) + DETECT_PART_EDGE
@@ -52,8 +52,8 @@ static struct ts_span with_edges(const struct detect_frame *parent, struct ts_sp
     return (struct ts_span){from, to - from};
 }
 
-/* What the bytes that decide about an encoded secret must look like on the outside, so that the pass that looks for
- * candidates has seen them. Also what stands before the secret may be encoded, and nothing else: %3D is no letter. */
+/* Whether the bytes that an encoded secret depends on reveal the encoding, so that the pass that searches for
+ * candidates has seen them. The text before the secret may be the only encoded part: %3D is not a letter. */
 static bool shows_itself(const struct detect_frame *frame, struct ts_span outer) {
     struct ts_bytes bytes = ts_bytes_slice(frame->parent->bytes, outer);
     switch (frame->encoding) {
@@ -68,7 +68,7 @@ static bool shows_itself(const struct detect_frame *frame, struct ts_span outer)
     return true;
 }
 
-/* The first changed span that ends at this place, counted as below, or behind it. */
+/* The first changed span that ends at this position, counted as below, or after it. */
 static size_t first_changed(const struct ts_scan *scan, size_t place) {
     size_t low = 0;
     size_t high = scan->changed_count;
@@ -82,8 +82,8 @@ static size_t first_changed(const struct ts_scan *scan, size_t place) {
     return low;
 }
 
-/* Places are counted from one before the input, so that its start and end are places, too: a span at 0 or at
- * the end touches what depends on there being nothing beyond. */
+/* Positions are counted from one before the input, so that its start and end are positions, too: a span at 0
+ * or at the end touches matches that depend on the start or end. */
 static bool touches_changed(const struct ts_scan *scan, const struct ts_match *match) {
     if (!scan->changed)
         return true;
@@ -98,7 +98,7 @@ bool detect__is_near_change(const struct ts_scan *scan, struct detect_starts dep
     return first < scan->changed_count && scan->changed[first].from < depends.to + 2;
 }
 
-/* Brings a match in a frame out to the input, and reports it if it is one there. */
+/* Maps a match in a frame to the input, and reports it if it is a match there. */
 static void report(struct ts_scanner *scanner, const struct detect_frame *frame, struct ts_match *match) {
     match->depth = frame->depth;
     for (const struct detect_frame *at = frame; at->parent; at = at->parent) {
@@ -124,9 +124,9 @@ static void report(struct ts_scanner *scanner, const struct detect_frame *frame,
 }
 
 /*
- * Where what decides about a match in decoded text ends. It is the byte behind the match when the pattern, given no more than
- * that, matches without having asked for what comes next: then no other bytes could change it. Otherwise it is the rule's
- * reach. What was found in the match data is gone afterwards.
+ * The end of the bytes that decide about a match in decoded text. It is the byte after the match if the
+ * pattern, given no more than that, matches without asking for further input: then no other bytes could
+ * change it. Otherwise it is the rule's reach. Overwrites the match data.
  */
 static size_t decided_to(struct ts_scanner *scanner, const struct detect_frame *frame,
                          const struct detect_code *code, struct ts_span match, size_t reach_to) {
@@ -179,7 +179,7 @@ static void consider(struct ts_scanner *scanner, const struct detect_frame *fram
     report(scanner, frame, &match);
 }
 
-/* False when the target's own rules have used up what they may cost in this input. */
+/* Returns false if the target's own rules have used up their budget for this input. */
 static bool pay(struct ts_scanner *scanner, uint32_t rule, uint64_t units) {
     if (!scanner->own_is_spent && scanner->own_left >= units) {
         scanner->own_left -= units;
@@ -245,9 +245,9 @@ void detect__search(struct ts_scanner *scanner, struct detect_frame *frame, uint
         int result = match(scanner, frame, rule, code, (struct detect_starts){at, end}, options);
         if (result == PCRE2_ERROR_NOMATCH)
             return;
-        /* 0: there are more groups than places for them, which is no matter. */
+        /* 0: there are more groups than room for them, which is fine. */
         if (result < 0) {
-            /* Too many steps: what begins here is not looked for any further, and it is counted. */
+            /* Too many steps: the pattern stops here, and this is counted. */
             scanner->counts.limits_hit++;
             if (++limits > LIMITS_MAX)
                 return;

@@ -6,12 +6,13 @@
  *          8     32  key: BLAKE3 over the rules' digest, the library's version and the processor's features
  *         40     24  lengths of the three databases, little-endian; 0 for one that is empty
  *         64      8  width of the longest gate
- *         72      8  XXH64 of everything behind this field, with the lengths and the width in front
- *         80         the databases as Vectorscan serialises them, one behind the other
+ *         72      8  XXH64 of the lengths, the width and everything after this field
+ *         80         the databases as Vectorscan serialises them, one after another
  *
- * A file is written under a name of its own and renamed, so that nobody sees half of one. It is believed only
- * when it belongs to this user, nobody else may write it, and key, lengths and checksum hold. The checksum is
- * against damage; whoever can write into the user's own folder can do worse than change this file.
+ * A file is written under a temporary name and renamed, so that nobody sees an incomplete one. It is used
+ * only if it belongs to this user, nobody else may write it, and key, lengths and checksum are correct. The
+ * checksum detects damage, not attacks: someone who can write to the user's own folder can do worse than
+ * change this file.
  */
 #include "set_cache.h"
 
@@ -125,7 +126,7 @@ enum detect_cache_read detect__cache_read(struct ts_detector *detector,
     if (fstat(fd, &status) == 0 && S_ISREG(status.st_mode) && status.st_uid == geteuid() &&
         (status.st_mode & (S_IWGRP | S_IWOTH)) == 0 && status.st_size >= HEAD_SIZE) {
         size_t size = (size_t)status.st_size;
-        /* Read, not mapped: a file that is cut while it is looked at must not end the process. */
+        /* Read, not mapped: truncating the file meanwhile must not end the process. */
         uint8_t *bytes = malloc(size);
         size_t got = 0;
         ssize_t n = 1;
@@ -139,7 +140,7 @@ enum detect_cache_read detect__cache_read(struct ts_detector *detector,
     return result;
 }
 
-/* Makes the folder and those above it. */
+/* Creates the folder and its parents. */
 static void make_folders(const char *folder) {
     char path[sizeof((struct detect_cache_place *)0)->folder];
     snprintf(path, sizeof path, "%s", folder);

@@ -10,17 +10,17 @@ struct detect_cache_place {
     uint8_t key[32];
 };
 
-/* Where the databases of this detector belong. False when there is no place for them. */
+/* The file for the databases of this detector. Returns false when there is none. */
 bool detect__cache_place(const struct ts_detector *detector, const char *folder,
                          struct detect_cache_place *ret_place);
 
 enum detect_cache_read { DETECT_CACHE_READ, DETECT_CACHE_ABSENT, DETECT_CACHE_DAMAGED };
 
-/* Fills in detector->databases when it can. */
+/* Fills in detector->databases if it can. */
 enum detect_cache_read detect__cache_read(struct ts_detector *detector,
                                           const struct detect_cache_place *place);
 
-/* Keeps them. Failure is no matter, except that the next start takes longer. */
+/* Writes them. A failure is ignored: only the next start takes longer. */
 void detect__cache_write(const struct ts_detector *detector, const struct detect_cache_place *place);
 
 #endif

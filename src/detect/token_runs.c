@@ -5,7 +5,7 @@
 
 enum { BATCH = 64 };
 
-/* What 16 in a row needs from the block before: the shifted-and masks, each with its own carry. */
+/* The carries from the block before, to find 16 in a row: one for each shifted-and mask. */
 struct row_state {
     uint64_t token;
     uint64_t two;
@@ -37,7 +37,7 @@ static size_t count_digits(struct ts_bytes run) {
     return digits;
 }
 
-/* A block whose runs are not visited yet: whether one goes on is known with the next block. */
+/* A block whose runs are not visited yet: the next block shows whether they continue. */
 struct block {
     size_t at;
     uint64_t token;
@@ -49,12 +49,12 @@ struct block {
 
 struct walk {
     struct ts_bytes bytes;
-    size_t from; /* what is walked over */
+    size_t from; /* the range of the walk */
     size_t end;
-    size_t floor; /* how far back and forth runs are followed */
+    size_t floor; /* how far runs are followed before and after it */
     size_t ceiling;
     const struct detect_run_visitor *visitor;
-    struct block block; /* when sixteen is 0 there is nothing to visit in it, and the rest means nothing */
+    struct block block; /* if sixteen is 0 there is nothing to visit, and the other fields are invalid */
 };
 
 /* Bits from `from` to `last`. */
@@ -62,7 +62,7 @@ static uint64_t bits_between(unsigned from, unsigned last) {
     return (UINT64_MAX >> (63 - last)) & (UINT64_MAX << from);
 }
 
-/* A run whose beginning or end is not in two blocks: followed byte by byte. */
+/* A run that begins or ends outside two blocks: followed byte by byte. */
 static void visit_far_run(const struct walk *walk, size_t last) {
     const uint8_t *data = walk->bytes.data;
     size_t from = last;
@@ -76,7 +76,7 @@ static void visit_far_run(const struct walk *walk, size_t last) {
         walk->visitor->run(walk->visitor->context, run);
 }
 
-/* The run that ends with this bit of the block. Two digits are two bits: no need to count them. */
+/* The run that ends with this bit of the block. Two digits are two bits, so they need not be counted. */
 static_assert(DETECT_DIGITS_MIN == 2, "looked for as more than one bit");
 
 static void visit_run(const struct walk *walk, unsigned last_bit) {
@@ -106,7 +106,7 @@ static void visit_run(const struct walk *walk, unsigned last_bit) {
         walk->visitor->run(walk->visitor->context, (struct ts_span){from, last + 1 - from});
 }
 
-/* Visits the runs that end in the block that waits. */
+/* Visits the runs that end in the pending block. */
 static void finish_block(struct walk *walk, uint64_t next_token) {
     const struct block *block = &walk->block;
     uint64_t ends = block->sixteen & ~(block->token >> 1 | next_token << 63);
@@ -119,7 +119,7 @@ static void visit_zeros(const struct walk *walk, size_t at, uint64_t zero) {
         walk->visitor->zeros(walk->visitor->context, at + (size_t)__builtin_ctzll(at_zeros));
 }
 
-/* What is known of the blocks before, in registers: most blocks have nothing to visit. */
+/* State of the blocks before, in registers: most blocks have nothing to visit. */
 struct before {
     struct row_state row;
     uint64_t digit;

@@ -1,6 +1,6 @@
 /*
- * Token-shaped runs: 16 or more of A-Za-z0-9_+/=.- with two digits or more among them. Beside them, places
- * where zeros alternate with other bytes, as in UTF-16.
+ * Token-shaped runs: 16 or more of A-Za-z0-9_+/=.- with two digits or more among them. Also places where
+ * zeros alternate with other bytes, as in UTF-16.
  */
 #ifndef TS_DETECT_TOKEN_RUNS_H
 #define TS_DETECT_TOKEN_RUNS_H
@@ -22,13 +22,13 @@ struct detect_run_visitor {
 };
 
 /*
- * Visits the runs that have 16 bytes inside `within`, in order. A run is given as far as it extends, but at
- * most `stretch` bytes outside of `within`.
+ * Visits the runs that have 16 bytes inside `within`, in order. A run includes its bytes outside of `within`,
+ * up to `stretch` on each side.
  */
 void detect__token_runs(detect_classify *classify, struct ts_bytes bytes, struct ts_span within,
                         size_t stretch, const struct detect_run_visitor *visitor);
 
-/* Whether there is a token-shaped run in bytes. */
+/* Returns true if the bytes contain a token-shaped run. */
 bool detect__has_token_shape(struct ts_bytes bytes);
 
 #endif

@@ -1,5 +1,5 @@
 /*
- * The validators of rule files: checksums where the issuer has them, structure elsewhere.
+ * The validators of rule files: checksums if the issuer has them, otherwise structure.
  */
 #include "validate.h"
 
@@ -21,8 +21,8 @@ static uint32_t crc32_of(struct ts_bytes bytes) {
     return ~crc;
 }
 
-/* prefix_ and a body whose last six characters are the CRC-32 of the rest of it in base 62. A token made
- * before checksums came, or by another issuer, does not pass and is still worth a look. */
+/* prefix_ and a body whose last six characters are the CRC-32 of the rest of it in base 62. Tokens from
+ * before checksums, or from another issuer, do not pass, and are still worth a look. */
 static enum detect_verdict validate_crc62(struct ts_bytes secret) {
     static const char alphabet[] = "0123456789ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz";
     const uint8_t *underscore = memchr(secret.data, '_', secret.len);
@@ -38,7 +38,7 @@ static enum detect_verdict validate_crc62(struct ts_bytes secret) {
     return memcmp(body.data + body.len - 6, expected, 6) == 0 ? DETECT_RAISE : DETECT_LOWER;
 }
 
-/* The first ten characters behind the prefix, in base 32, hold the number of the account, which has 12
+/* The first ten characters after the prefix, in base 32, contain the number of the account, which has 12
  * digits. */
 static enum detect_verdict validate_aws_key_id(struct ts_bytes secret) {
     if (secret.len != 20)
@@ -78,7 +78,7 @@ static enum detect_verdict validate_jwt(struct ts_bytes secret) {
     return holds_text(decoded, len, "\"none\"") ? DETECT_LOWER : DETECT_KEEP;
 }
 
-/* A DER sequence that says how long it is. */
+/* A DER sequence with its length. */
 static bool is_der_sequence(const uint8_t *der, size_t len, size_t *ret_whole) {
     if (len < 4 || der[0] != 0x30)
         return false;
@@ -93,7 +93,8 @@ static bool is_der_sequence(const uint8_t *der, size_t len, size_t *ret_whole) {
     return true;
 }
 
-/* The texts between the quotes, where a body stands in several strings of a program: the first of them began before it. */
+/* The texts between the quotes, if a body is in several strings of a program: the first of them began before
+ * it. */
 static struct ts_bytes join_strings(struct ts_bytes body, uint8_t *memory, size_t size) {
     bool is_inside = true;
     size_t len = 0;
@@ -107,8 +108,8 @@ static struct ts_bytes join_strings(struct ts_bytes body, uint8_t *memory, size_
     return ts_bytes_of(memory, len);
 }
 
-/* The body between the dashes: DER of the right length, or OpenSSH's format. Armour with headers (PGP,
- * encrypted keys of old) is taken as it is when there is enough of it. */
+/* The body between the dashes: DER of the correct length, or OpenSSH's format. Armour with headers (PGP, old
+ * encrypted keys) is accepted if it is long enough. */
 static enum detect_verdict validate_pem(struct ts_bytes secret) {
     const uint8_t *begin_end = memmem(secret.data, secret.len, "KEY", 3);
     const uint8_t *dashes = NULL;
@@ -117,7 +118,7 @@ static enum detect_verdict validate_pem(struct ts_bytes secret) {
     if (!dashes)
         return DETECT_REJECT;
     struct ts_bytes body = ts_bytes_skip(secret, (size_t)(dashes - secret.data) + 5);
-    /* Dashes are base64 of the URL alphabet, which no armour has: the body ends before them. */
+    /* Dashes are base64 in the URL alphabet, which armour does not use: the body ends before them. */
     const uint8_t *end = memmem(body.data, body.len, "-----", 5);
     if (end)
         body = ts_bytes_first(body, (size_t)(end - body.data));
@@ -169,7 +170,7 @@ static enum detect_verdict validate_hex(struct ts_bytes secret) {
                                                                                   : DETECT_REJECT;
 }
 
-/* For tokens of all letters: what has hexadecimal digits only is a checksum or an object's id. */
+/* For tokens of all letters: a value with only hexadecimal digits is a checksum or an object id. */
 static enum detect_verdict validate_not_hex(struct ts_bytes secret) {
     for (size_t i = 0; i < secret.len; i++)
         if (!isxdigit(secret.data[i]))
@@ -187,13 +188,13 @@ static enum detect_verdict validate_base64(struct ts_bytes secret) {
     return padding > 0 && secret.len % 4 != 0 ? DETECT_REJECT : DETECT_KEEP;
 }
 
-/* Letters and digits both, as what a machine made has. */
+/* Letters and digits, as in generated values. */
 static enum detect_verdict validate_mixed(struct ts_bytes secret) {
     struct classes classes = count_classes(secret);
     return classes.digit >= 2 && classes.lower + classes.upper >= 2 ? DETECT_KEEP : DETECT_REJECT;
 }
 
-/* 27017,b.internal:27018,c: what follows the first host of several in a URL, with nobody's password before them. */
+/* 27017,b.internal:27018,c: the rest of a list of hosts in a URL without a password. */
 static bool is_host_list(const char *text) {
     static const char digits[] = "0123456789";
     size_t first_port = strspn(text, digits);
@@ -215,7 +216,7 @@ static bool is_host_list(const char *text) {
     return *at == '\0';
 }
 
-/* A word for it, with at most digits and marks behind. */
+/* A word for a password, with at most digits and punctuation after it. */
 static bool is_password_word(struct ts_bytes text) {
     static const char *const words[] = {
         "password",    "passwd",        "pass",         "secret",      "admin",     "root",       "test",
@@ -235,14 +236,14 @@ static bool is_password_word(struct ts_bytes text) {
     return false;
 }
 
-/* name(...: an open parenthesis behind a name, and perhaps a closed one at the end. */
+/* name(...: an open parenthesis after a name, and perhaps a closing one at the end. */
 static bool is_call(const char *lower) {
     size_t name = strspn(lower, "abcdefghijklmnopqrstuvwxyz0123456789_.");
     const char *open = strchr(lower, '(');
     return open && ((name > 0 && lower[name] == '(') || strchr(lower, ')') > open);
 }
 
-/* The same letters and digits, whatever is between them: user_password and userPassword. */
+/* The same letters and digits, with any separators: user_password and userPassword. */
 static bool is_same_name(struct ts_bytes a, struct ts_bytes b) {
     size_t i = 0;
     size_t k = 0;
@@ -260,7 +261,7 @@ static bool is_same_name(struct ts_bytes a, struct ts_bytes b) {
 
 static bool names_itself(struct ts_bytes text);
 
-/* resetPasswordToken, user_password: words for a password and nothing else. */
+/* resetPasswordToken, user_password: only words for a password. */
 static bool is_identifier(struct ts_bytes text) {
     for (size_t i = 0; i < text.len; i++)
         if (!isalpha(text.data[i]) && text.data[i] != '_' && text.data[i] != '-' && text.data[i] != '.')
@@ -268,7 +269,7 @@ static bool is_identifier(struct ts_bytes text) {
     return names_itself(text);
 }
 
-/* Not a word that stands for a password, a name in a program, a path, or a call. */
+/* Not a word for a password, a name in a program, a path, or a call. */
 static enum detect_verdict validate_password(struct ts_bytes name, struct ts_bytes secret) {
     if (secret.len < 6 || secret.len > 128 || is_password_word(secret) || is_identifier(secret) ||
         (name.len > 0 && is_same_name(name, secret)))
@@ -279,7 +280,7 @@ static enum detect_verdict validate_password(struct ts_bytes name, struct ts_byt
     lower[secret.len] = '\0';
     if (lower[0] == '/' || strncmp(lower, "./", 2) == 0 || strncmp(lower, "~/", 2) == 0)
         return DETECT_REJECT;
-    /* What anonymous users give. */
+    /* The password of anonymous users. */
     if (strncmp(lower, "user@", 5) == 0)
         return DETECT_REJECT;
     if (strpbrk(lower, "{}<>\\ \t") || is_call(lower) || strstr(lower, "::") || strstr(lower, "->") ||
@@ -288,7 +289,7 @@ static enum detect_verdict validate_password(struct ts_bytes name, struct ts_byt
     if (is_host_list(lower))
         return DETECT_REJECT;
     struct classes classes = count_classes(secret);
-    /* A capital that begins a word is one of its letters. */
+    /* A capital at the beginning belongs to its word. */
     size_t inner_capitals = classes.upper - (classes.upper > 0 && isupper(secret.data[0]) != 0);
     bool kind[] = {classes.lower > 0, inner_capitals > 0 || (classes.upper > 0 && classes.lower == 0),
                    classes.digit > 0, classes.other > 0};
@@ -300,7 +301,8 @@ static enum detect_verdict validate_password(struct ts_bytes name, struct ts_byt
     return classes.digit > 0 ? DETECT_KEEP : DETECT_LOWER;
 }
 
-/* user:password in base64, as text. Where it is used, it was a password, also a poor one; only words for passwords are none. */
+/* user:password in base64, as text. It was used as a password, even a weak one; only words for passwords are
+ * rejected. */
 static enum detect_verdict validate_basic(struct ts_bytes secret) {
     uint8_t decoded[384];
     size_t len = detect__base64_decode(secret, decoded, sizeof decoded);
@@ -334,7 +336,7 @@ static bool is_dotted_name(struct ts_bytes text) {
     return dots > 0 && !begins;
 }
 
-/* Whether one of the words is in it, in any case. */
+/* Whether it contains one of the words, in any case. */
 static bool names_itself(struct ts_bytes text) {
     static const char *const words[] = {"password", "passwd", "secret", "token", "field", "string"};
     for (size_t i = 0; i < sizeof words / sizeof words[0]; i++)
@@ -344,7 +346,8 @@ static bool names_itself(struct ts_bytes text) {
     return false;
 }
 
-/* vault:kv/data/db#key1, users/passwords#update2: words, each with at most a number behind it, the last behind a '#'. */
+/* vault:kv/data/db#key1, users/passwords#update2: words, each with at most a number after it, the last one
+ * after a '#'. */
 static bool is_place_of_name(struct ts_bytes text) {
     size_t marks = 0;
     size_t ways = 0;
@@ -364,8 +367,8 @@ static bool is_place_of_name(struct ts_bytes text) {
 }
 
 /*
- * Letters of both cases and digits in no order: where names have words of some length, one class of characters follows the
- * other here. A first capital belongs to its word, as in names.
+ * Letters of both cases and digits in random order: names have words of some length, but here the class of
+ * characters changes often. A leading capital belongs to its word, as in names.
  */
 static bool is_scrambled(struct ts_bytes text) {
     enum { LEAST = 8, WORD = 3 };
@@ -389,8 +392,8 @@ static bool is_scrambled(struct ts_bytes text) {
 }
 
 /*
- * For what has no quotes around it: in a line like this, most programs have a type, a variable, a setting. Names have words
- * of one case and at most one number among letters, or say themselves what they are the name of.
+ * For values without quotes: in such a line, most programs have a type, a variable or a setting. Names have
+ * words of one case and at most one number among letters, or contain a word for what they name.
  */
 static enum detect_verdict validate_not_name(struct ts_bytes secret) {
     struct classes classes = count_classes(secret);
@@ -407,7 +410,7 @@ static enum detect_verdict validate_not_name(struct ts_bytes secret) {
     return (is_plain && names_itself(secret)) || is_place_of_name(secret) ? DETECT_REJECT : DETECT_KEEP;
 }
 
-/* xox?-digits-... : the workspace's number comes first. */
+/* xox?-digits-... : the number of the workspace comes first. */
 static enum detect_verdict validate_slack(struct ts_bytes secret) {
     const uint8_t *dash = memchr(secret.data, '-', secret.len);
     if (!dash)
@@ -419,7 +422,7 @@ static enum detect_verdict validate_slack(struct ts_bytes secret) {
     return digits >= 9 && digits <= 15 ? DETECT_RAISE : DETECT_LOWER;
 }
 
-/* The first part is the user's number in base64. */
+/* The first part is the number of the user in base64. */
 static enum detect_verdict validate_discord(struct ts_bytes secret) {
     uint8_t decoded[32];
     size_t len = detect__base64_decode(secret, decoded, sizeof decoded);
@@ -470,7 +473,7 @@ static enum detect_verdict validate_age(struct ts_bytes secret) {
     return sum == 1 ? DETECT_RAISE : DETECT_LOWER;
 }
 
-/* A random one, by its version; others are made of times and names, and are rarely secrets. */
+/* Version 4, which is random; other versions contain times and names, and are rarely secrets. */
 static enum detect_verdict validate_uuid(struct ts_bytes secret) {
     if (secret.len != 36)
         return DETECT_REJECT;

@@ -8,7 +8,7 @@
 #include <stdio.h>
 #include <string.h>
 
-/* Lists and mappings within one another. No file of ours has more than a handful. */
+/* Nested lists and mappings. Our own files have a handful. */
 enum { DEPTH_MAX = 64 };
 
 unsigned detect__yaml_line(const yaml_node_t *node) {
@@ -31,9 +31,9 @@ void detect__yaml_fail(struct detect_yaml *yaml, unsigned line, const char *fiel
 }
 
 /*
- * Whether the text nests no deeper than DEPTH_MAX; otherwise the line at which it does. libyaml takes time by the square of the
- * depth, and a file of a hostile repository may be nothing but brackets, so that this comes before anything is loaded. What is
- * not YAML is nobody's matter here: loading says so.
+ * Returns false, with the line, if the text nests deeper than DEPTH_MAX. libyaml takes quadratic time in the
+ * depth, and a file of a hostile repository may be nothing but brackets, so this check comes before loading.
+ * It ignores errors of syntax, which loading reports.
  */
 static bool is_shallow(yaml_parser_t *parser, unsigned *ret_line) {
     size_t depth = 0;
@@ -113,7 +113,7 @@ static struct ts_bytes scalar_bytes(const yaml_node_t *node) {
     return ts_bytes_of(node->data.scalar.value, node->data.scalar.length);
 }
 
-/* Complains about a key that is not known, with the nearest one that is. */
+/* Reports an unknown key, with the most similar known one. */
 static void fail_unknown_key(struct detect_yaml *yaml, const yaml_node_t *key, const char *what,
                              const char *const *names, size_t name_count) {
     char shown[48];
