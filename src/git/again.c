@@ -1,16 +1,17 @@
 /*
- * Looking again for what was not found. Another process may write objects, pack loose ones and remove packs at any time:
+ * Searches again for missing objects. Another process may write objects, pack loose ones and remove packs at
+ * any time:
  *
- *   git repack   a new pack, then the old packs and loose objects go
+ *   git repack   a new pack, then removal of the old packs and loose objects
  *   git commit   objects, then the ref
  *
- * Packs are mapped when a repository is opened and stay readable. A loose object is opened when it is read, and may have
- * moved into a pack that was not listed. So what is missing is looked for in the same repository, opened once more, before
- * it is said to be missing; git does the same. Numbers are not changed by that: they belong to what was listed first.
- * What no ref reaches any more may be gone for good, so the refs are read again, too: objects of refs that have changed
- * since are not missing, but belong to an earlier moment.
+ * Packs are mapped when a repository is opened and stay readable. A loose object is opened when it is read,
+ * and may have moved into a pack that was not listed. So before an object is reported as missing, it is
+ * searched in the same repository, opened once more; git does the same. Numbers do not change: they belong to
+ * the first list. An object that no ref reaches any more may be gone for good, so the refs are read again,
+ * too: if they have changed, their objects are not missing, but belong to an earlier moment.
  *
- * An object that is really missing costs one look. A repository where many are gets no more than VAIN_LOOKS_MAX.
+ * A missing object costs one search. A repository with many of them gets at most VAIN_LOOKS_MAX.
  */
 #include "repo_impl.h"
 
@@ -18,7 +19,7 @@
 
 #define VAIN_LOOKS_MAX 32
 
-/* False when there is no use in it. */
+/* Returns false if it is useless. */
 static bool look_again(struct ts_git_repo *repo) {
     struct ts_git_open_options options = {.refs_first = repo->refs.is_read,
                                           .no_alternates = repo->no_alternates};
@@ -30,7 +31,7 @@ static bool look_again(struct ts_git_repo *repo) {
         ts_git_repo_free(again);
         return false;
     }
-    again->vain_looks = VAIN_LOOKS_MAX; /* this one is looked at, and not beyond */
+    again->vain_looks = VAIN_LOOKS_MAX; /* this one must not open another */
     ts_git_repo_free(repo->again);
     repo->again = again;
     return true;

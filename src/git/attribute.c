@@ -1,12 +1,12 @@
 /*
  * Which commit brought a blob to a path.
  *
- *   1. Which trees lead to a blob of the set, directly or through other trees: passes over the graph's
+ *   1. The trees that lead to a blob of the set, directly or through other trees: passes over the graph's
  *      additions and removals, one for each level of folders, without reading anything.
- *   2. The entries of each tree that lead there, its digest: those of its base, without what it removes and with what it
- *      adds. Most trees change nothing that leads anywhere and have the digest of their base itself.
- *   3. The selected commits by (committer's time, id): the digest of each commit's tree beside those of its
- *      parents' trees. What no parent has, it brought; the first to bring it is kept.
+ *   2. The digest of each tree, its entries that lead there: those of its base, without removed ones and with
+ *      added ones. Most trees change none of these, and share the digest of their base.
+ *   3. The selected commits by (committer's time, id): compares the digest of each commit's tree with those of
+ *      its parents' trees. The commit brought the entries that no parent has; the first such commit counts.
  */
 #include "graph.h"
 
@@ -17,12 +17,12 @@
 #include <string.h>
 
 #define OCCURRENCES_MAX  ((size_t)10000000)
-#define FOLDERS_MAX      1024                /* deeper paths than any file system has */
-#define STEPS_MAX        UINT64_C(500000000) /* entries compared: a hostile history is cut, not followed */
+#define FOLDERS_MAX      1024                /* deeper than the paths of any file system */
+#define STEPS_MAX        UINT64_C(500000000) /* compared entries: a hostile history is cut off */
 #define PARENTS_MAX      4096
-#define TREES_AHEAD      8    /* waits for memory that overlap */
-#define TREES_BETWEEN    4096 /* times that the watch is asked */
-/* What a place takes beside its path, while they are collected and while they are sorted, about. */
+#define TREES_AHEAD      8    /* overlapping memory accesses */
+#define TREES_BETWEEN    4096 /* between two calls of the watch */
+/* Approximate memory of an occurrence besides its path, during collection and sorting. */
 #define OCCURRENCE_BYTES 192u
 
 /* By rank of the name, then by child. */
@@ -56,23 +56,23 @@ struct found {
 struct tracing {
     struct ts_git_graph *graph;
     const struct ts_git_set *blobs; /* the set */
-    struct ts_git_set *leads; /* blobs of the set, and trees that lead to them, and what they stand for */
+    struct ts_git_set *leads; /* blobs of the set, trees that lead to them, and objects that they replace */
     struct digest *digests;   /* by dense number */
-    uint32_t *dense;          /* by tree: which digest; GIT__NONE for none */
+    uint32_t *dense;          /* by tree: its digest; GIT__NONE for none */
     struct leadings all;      /* of all digests */
-    struct leadings added;    /* of the tree under way, and removed */
+    struct leadings added;    /* of the current tree, and removed ones */
     struct leadings removed;
     uint64_t digest_bytes_max;
-    uint64_t found_bytes; /* paths, and what each takes beside its path */
+    uint64_t found_bytes; /* paths, and the rest of each occurrence */
     uint64_t found_bytes_max;
     size_t max;
     uint64_t steps;
     bool is_cut;
     bool is_stopped;
-    bool is_over; /* no more is to be found */
+    bool is_over; /* nothing more is to be found */
     bool no_memory;
 
-    uint32_t commit; /* under way */
+    uint32_t commit; /* the current one */
     char *path;
     size_t path_len;
     size_t path_capacity;
@@ -92,17 +92,17 @@ static uint64_t digest_bytes_max(const struct ts_git_graph *graph) {
 
 /* ---- 1: trees that lead to blobs of the set ---- */
 
-/* What a pass of the search needs: what was found by the one before, and which trees may lead to that. */
+/* The state of one pass: what the last pass found, and which trees may lead to that. */
 struct search {
     struct tracing *t;
     struct ts_git_set *fresh;
     struct git__list found;
     uint32_t *trees;
     uint32_t tree_count;
-    int32_t *counts; /* by tree: entries that are fresh */
+    int32_t *counts; /* by tree: number of fresh entries */
 };
 
-/* Fresh entries that a tree adds, less those that it removes. */
+/* Fresh entries that a tree adds, minus those that it removes. */
 static int32_t balance(const struct search *s, uint32_t tree) {
     const struct ts_git_graph *graph = s->t->graph;
     const struct git__edges *edges = &graph->edges[tree];
@@ -119,7 +119,7 @@ static bool lead(struct search *s, uint32_t number) {
     return !git__set_add(s->t->leads, number) || git__list_add(&s->found, number);
 }
 
-/* What is replaced leads to what stands for it. */
+/* A replaced object leads to its replacement. */
 static bool lead_replaced(struct search *s) {
     const struct ts_git_graph *graph = s->t->graph;
     bool done = true;
@@ -132,7 +132,8 @@ static bool lead_replaced(struct search *s) {
     return done;
 }
 
-/* A tree has what its base has, so counts along a chain of bases fit together. Trees that are found count in the next pass. */
+/* A tree has the entries of its base, so counts add up along a chain of bases. New trees count in the next
+ * pass. */
 static bool search_once(struct search *s) {
     const struct ts_git_graph *graph = s->t->graph;
     bool done = true;
@@ -156,8 +157,8 @@ static bool search_once(struct search *s) {
     return done && lead_replaced(s);
 }
 
-/* Behind the first pass only trees are fresh, so trees that have none from anywhere are passed over. What stands for
- * another may be of any type. */
+/* After the first pass only trees are fresh, so trees without trees are skipped. A replacement may be of any
+ * type. */
 static void pass_over_leaves(struct search *s) {
     const struct ts_git_graph *graph = s->t->graph;
     if (graph->replaced_count > 0)
@@ -171,7 +172,7 @@ static void pass_over_leaves(struct search *s) {
         if (has_folders)
             s->trees[kept++] = tree;
     }
-    /* Of the others none is fresh, in any pass. */
+    /* The others have no fresh entries, in any pass. */
     for (uint32_t i = 0; i < graph->tree_count; i++)
         s->counts[graph->trees[i]] = 0;
     s->tree_count = kept;
@@ -216,7 +217,7 @@ static int compare_items(const void *a, const void *b) {
     return compare_leading(a, b);
 }
 
-/* Of `count` changes, those that lead to blobs, in order. */
+/* Keeps those of `count` changes that lead to blobs, sorted. */
 static bool keep_leading(const struct tracing *t, const uint32_t *children, const uint32_t *names,
                          uint32_t count, struct leadings *ret_kept) {
     const struct ts_git_graph *graph = t->graph;
@@ -238,7 +239,7 @@ static bool keep_leading(const struct tracing *t, const uint32_t *children, cons
     return true;
 }
 
-/* The digest of the base without what is removed and with what is added, all of them sorted. */
+/* The digest of the base without removed entries and with added ones, all of them sorted. */
 static bool merge(struct tracing *t, const struct digest *base, struct digest *ret_digest) {
     const struct leading *added = t->added.items;
     const struct leading *added_end = added + t->added.count;
@@ -287,13 +288,13 @@ static bool digest_tree(struct tracing *t, uint32_t tree) {
     return merge(t, &base, &t->digests[t->dense[tree]]);
 }
 
-/* Bases come before what is made from them. A base that leads nowhere has no digest: it would be empty. */
+/* Bases come before their deltas. A base that leads nowhere has no digest: it would be empty. */
 static enum ts_git_error make_digests(struct tracing *t, struct ts_git_fault *ret_fault) {
     struct ts_git_graph *graph = t->graph;
     const struct ts_git_watch *watch = &graph->options.watch;
     uint32_t count = 0;
     t->dense = malloc(((size_t)graph->total + 1) * sizeof *t->dense);
-    /* Lists that stay empty have an address, too: pointers into them are made. */
+    /* Empty lists need an address, too: there are pointers into them. */
     if (t->dense == NULL || !GIT__GROW(t->all.items, t->all.capacity, 1) ||
         !GIT__GROW(t->added.items, t->added.capacity, 1) ||
         !GIT__GROW(t->removed.items, t->removed.capacity, 1))
@@ -319,7 +320,7 @@ static struct ts_bytes name_of(const struct tracing *t, const struct leading *it
     return ts_bytes_of(name->bytes, name->len);
 }
 
-/* The digest of a tree, or of a number that is none: then it is empty. */
+/* The digest of a tree; empty for a number without one. */
 static struct digest digest_of(const struct tracing *t, uint32_t number) {
     if (number >= t->graph->total || t->dense[number] == GIT__NONE)
         return (struct digest){.count = 0};
@@ -344,12 +345,13 @@ static bool grow_slots(struct tracing *t) {
     return true;
 }
 
-/* For a path of this length among those that are kept; the one under way has room of its own for twice as much. */
+/* Whether the kept paths have room for one of this length; the current path has its own room for twice as
+ * much. */
 static bool has_room(const struct tracing *t, size_t path_len) {
     return t->found_bytes + 3 * (uint64_t)path_len + OCCURRENCE_BYTES <= t->found_bytes_max;
 }
 
-/* The path under way has this blob in this commit, and in none of its parents. */
+/* The current path has this blob in this commit, and in none of its parents. */
 static void bring(struct tracing *t, uint32_t blob, uint32_t mode) {
     uint64_t hash = ts_xxh64_of_bytes(ts_bytes_of(t->path, t->path_len)) ^ blob;
     hash = git__seeded_hash(t->graph->repo, hash);
@@ -387,7 +389,7 @@ static void bring(struct tracing *t, uint32_t blob, uint32_t mode) {
                                                 .hash = hash};
 }
 
-/* The blob of an entry, and what stands for it. */
+/* The blob of an entry, and its replacement. */
 static void bring_all(struct tracing *t, uint32_t blob, uint32_t mode) {
     for (unsigned i = 0; blob < t->graph->total && i <= GIT__REPLACED_MAX; i++) {
         if (git__may_be_blob(t->graph, blob) && git__set_has(t->blobs, blob))
@@ -396,14 +398,14 @@ static void bring_all(struct tracing *t, uint32_t blob, uint32_t mode) {
     }
 }
 
-/* One parent's tree in step with ours. */
+/* One parent's tree, walked in step with ours. */
 struct beside {
     struct digest digest;
     uint32_t at;
 };
 
-/* The child of the same name in a parent, or GIT__NONE; the same child when there are several. Names only go up, so
- * nothing is looked at twice. */
+/* The child of the same name in a parent, or GIT__NONE; the same child if there are several. Names only
+ * increase, so each is compared once. */
 static uint32_t same_name(const struct tracing *t, struct beside *beside, const struct leading *of) {
     const struct leading *items = t->all.items + beside->digest.first;
     while (beside->at < beside->digest.count && items[beside->at].rank < of->rank)
@@ -502,7 +504,7 @@ static void compare_commit(struct tracing *t, uint32_t commit) {
     bool is_same = false;
     for (uint32_t i = 0; i < count; i++) {
         uint32_t parent = edges[GIT__COMMIT_HEAD + i];
-        /* What stands for a parent is one, too. */
+        /* A parent's replacement is a parent, too. */
         for (unsigned k = 0; parent < graph->total && k <= GIT__REPLACED_MAX; k++) {
             if (graph->edges[parent].type == TS_GIT_COMMIT) {
                 parents[known++] = git__edges_of(graph, parent)[0];
@@ -519,7 +521,7 @@ static void compare_commit(struct tracing *t, uint32_t commit) {
         free(parents);
 }
 
-/* ---- what comes out ---- */
+/* ---- results ---- */
 
 struct sorted_commit {
     int64_t time_s;
@@ -546,7 +548,8 @@ static struct sorted_commit *sort_commits(const struct ts_git_graph *graph, cons
     return sorted;
 }
 
-/* One that the graph could read and that cannot be read by its id is a fault: what it brought is told without its author. */
+/* If the graph could read a commit but it cannot be read by its id, that is a fault: what it brought is
+ * reported without an author. */
 static enum ts_git_error describe(struct ts_git_graph *graph, uint32_t number,
                                   struct ts_git_commit_info *ret_info, struct ts_git_fault *ret_fault) {
     struct ts_git_oid oid = ts_git_oid_of(graph->repo->hash, git__number_id(graph->repo, number));
@@ -571,14 +574,14 @@ static int compare_occurrences(const void *a, const void *b) {
     const struct ts_git_occurrence *x = a;
     const struct ts_git_occurrence *y = b;
     int order = ts_git_oid_compare(&x->blob, &y->blob);
-    if (order == 0) /* commits stand in order already */
+    if (order == 0) /* commits are already sorted */
         order = (x->commit > y->commit) - (x->commit < y->commit);
     if (order == 0)
         order = ts_bytes_compare(ts_bytes_of(x->path, x->path_len), ts_bytes_of(y->path, y->path_len));
     return order;
 }
 
-/* found stands in order of commits: each run of them is one commit of the result. Takes the paths over. */
+/* found is sorted by commit: each run of equal commits is one commit of the result. Takes over the paths. */
 static enum ts_git_error conclude(struct tracing *t, struct ts_git_occurrences *ret,
                                   struct ts_git_fault *ret_fault) {
     struct ts_git_graph *graph = t->graph;

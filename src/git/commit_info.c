@@ -7,7 +7,8 @@
 #include <stdlib.h>
 #include <string.h>
 
-/* A commit is read whole up to this size. Of a larger one the beginning is enough: what is shown stands there. */
+/* A commit is read completely up to this size. For a larger one the beginning is enough: it has everything
+ * that is shown. */
 #define COMMIT_BYTES_MAX  ((size_t)64 << 20)
 #define COMMIT_START_SIZE ((size_t)1 << 20)
 

@@ -10,12 +10,12 @@
 #include <strings.h>
 
 #define CONFIG_MAX (16u << 20)
-#define NAME_MAX_  128 /* longer names and values than these are none of those that are looked for */
+#define NAME_MAX_  128 /* longer names and values are not among those that matter here */
 
 struct item {
     char section[NAME_MAX_]; /* without its subsection, lower case */
     char name[NAME_MAX_];    /* lower case */
-    char value[NAME_MAX_];   /* "true" when there is none */
+    char value[NAME_MAX_];   /* "true" if absent */
 };
 
 struct reader {
@@ -35,7 +35,7 @@ static void skip_line(struct reader *r) {
         r->at++;
 }
 
-/* What git takes for white space. */
+/* White space, as in git. */
 static bool is_blank(char c) {
     return c == ' ' || c == '\t' || c == '\n' || c == '\r';
 }
@@ -44,12 +44,12 @@ static bool is_key(char c) {
     return isalnum((unsigned char)c) || c == '-';
 }
 
-/* The end of a line, which may be that of the file; \r belongs to a \n behind it. */
+/* The end of a line or of the file; \r belongs to the \n after it. */
 static bool at_line_end(const struct reader *r) {
     return r->at == r->end || *r->at == '\n' || (*r->at == '\r' && r->at + 1 < r->end && r->at[1] == '\n');
 }
 
-/* [section] or [section "subsection"], the cursor behind the '['. */
+/* [section] or [section "subsection"]; the cursor is after the '['. */
 static bool read_section(struct reader *r) {
     size_t len = 0;
     r->item.section[0] = '\0';
@@ -70,7 +70,7 @@ static bool read_section(struct reader *r) {
     return r->at < r->end && *r->at++ == ']';
 }
 
-/* The character that is escaped, or 0 when git knows no such. */
+/* The escaped character, or 0 if git does not know it. */
 static char escaped(char c) {
     switch (c) {
     case 't':
@@ -87,10 +87,10 @@ static char escaped(char c) {
     }
 }
 
-/* Behind the '='. Quotes, escapes, comments and continued lines as git has them. */
+/* After the '='. Quotes, escapes, comments and continued lines as in git. */
 static bool read_value(struct reader *r) {
     size_t len = 0;
-    size_t kept = 0; /* blanks at the end that are not quoted do not count */
+    size_t kept = 0; /* unquoted blanks at the end do not count */
     bool in_quotes = false;
     r->item.value[0] = '\0';
     for (; !at_line_end(r); r->at++) {
@@ -201,8 +201,8 @@ static enum ts_git_error refuse_extension(const char *name, const char *value, c
     return git__fault(TS_GIT_BAD_EXTENSION, thing, ret_fault);
 }
 
-/* Of version 0, git passes over extensions that it does not know, and refuses those that change how a repository is
- * read: as what it says it is, nothing would be found in it. */
+/* With version 0, git ignores unknown extensions, and refuses those that change how a repository is read:
+ * read as version 0, it would seem empty. */
 static enum ts_git_error conclude(const struct judged *judged, const char *path, struct git__config *config,
                                   struct ts_git_fault *ret_fault) {
     if (judged->version > 1)
@@ -227,7 +227,7 @@ enum ts_git_error git__config_parse(struct ts_bytes text, const char *path, stru
         *ret_config = config;
         return TS_GIT_OK;
     }
-    if (ts_bytes_starts_with(text, TS_BYTES("\xef\xbb\xbf"))) /* as some editors begin a file */
+    if (ts_bytes_starts_with(text, TS_BYTES("\xef\xbb\xbf"))) /* byte order mark */
         text = ts_bytes_skip(text, 3);
     struct reader r = {.at = (const char *)text.data, .end = (const char *)text.data + text.len};
     enum found found;

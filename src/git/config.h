@@ -1,6 +1,6 @@
 /*
- * A repository's configuration, only as far as reading it safely needs: what form it has, and whether parts
- * of it are elsewhere by design. Includes, hooks, filters, aliases and everything else are passed over.
+ * A repository's configuration, only as far as needed to read it safely: its format, and whether parts of it
+ * are elsewhere by design. Includes, hooks, filters, aliases and everything else are ignored.
  */
 #ifndef TS_GIT_CONFIG_H
 #define TS_GIT_CONFIG_H
@@ -13,7 +13,7 @@ struct git__config {
     bool is_partial; /* a promisor remote is configured */
 };
 
-/* OK also when there is no such file. */
+/* Also OK if there is no such file. */
 enum ts_git_error git__config_read(const char *path, struct git__config *ret_config,
                                    struct ts_git_fault *ret_fault);
 

@@ -1,7 +1,6 @@
 /*
- * What a delta takes over from its base: a list of copies, sorted by where they stand in the result. What
- * lies between them was inserted. Neighbours whose sources touch are one copy, so every end of a copy is a
- * seam.
+ * What a delta copies from its base: a list of copies, sorted by their position in the result. The bytes
+ * between them were inserted. Copies with adjacent sources are merged, so every end of a copy is a seam.
  */
 #ifndef TS_GIT_COPY_H
 #define TS_GIT_COPY_H

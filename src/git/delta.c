@@ -33,14 +33,14 @@ bool git__delta_head_parse(struct ts_bytes delta, struct git__delta_head *ret_he
     return true;
 }
 
-/* One instruction: copy of (from, len), or when is_insert, len bytes at instructions.data + from. */
+/* One instruction: a copy of (from, len) or, if is_insert, len bytes at instructions.data + from. */
 struct instruction {
     bool is_insert;
     size_t from;
     size_t len;
 };
 
-/* Takes the instruction at *at. False when it is reserved or cut off. */
+/* Takes the instruction at *at. Returns false if it is reserved or truncated. */
 static inline bool next_instruction(const uint8_t **at, const uint8_t *end, struct instruction *ret) {
     const uint8_t *p = *at;
     uint8_t op = *p++;
@@ -74,7 +74,7 @@ static inline bool next_instruction(const uint8_t **at, const uint8_t *end, stru
     return true;
 }
 
-/* A call for each copy would cost more than the copying of a short one. */
+/* Inline: a call for each copy would cost more than copying a few bytes. */
 static inline void note_copy(struct git__copies *copies, struct ts_git_copy copy) {
     if (copies->too_many)
         return;
@@ -93,14 +93,14 @@ static inline void note_copy(struct git__copies *copies, struct ts_git_copy copy
     copies->items[copies->count++] = copy;
 }
 
-/* Most instructions are short. Where there is room on both sides, whole pieces are copied and what is too much is
- * overwritten by the next instruction: that is faster than a call that must look at the length. */
+/* Most instructions are short. If there is room on both sides, whole pieces are copied, and the next
+ * instruction overwrites the excess: that is faster than a call that must check the length. */
 enum { PIECE = 16, SHORT = 128 };
 
 struct stretch {
     size_t len;
-    size_t room;      /* where it goes */
-    size_t available; /* where it comes from */
+    size_t room;      /* at the destination */
+    size_t available; /* at the source */
 };
 
 static inline void copy_bytes(uint8_t *to, const uint8_t *from, struct stretch stretch) {

@@ -8,8 +8,8 @@
  *     0nnnnnnn bytes                         insert n bytes, 1 to 127
  *     00000000                               reserved: not valid
  *
- * Results of up to the size that is held go through git__delta_apply, which is the fast path; larger ones
- * come out in pieces by git__delta_stream.
+ * Results that are small enough to hold go through git__delta_apply, which is the fast path;
+ * git__delta_stream makes larger ones in pieces.
  */
 #ifndef TS_GIT_DELTA_H
 #define TS_GIT_DELTA_H
@@ -27,7 +27,7 @@ struct git__delta_head {
     struct ts_bytes instructions;
 };
 
-/* False when the two numbers are not there or do not fit 64 bits. */
+/* Returns false if the two numbers are missing or do not fit 64 bits. */
 bool git__delta_head_parse(struct ts_bytes delta, struct git__delta_head *ret_head);
 
 /* One list of copies for all objects of a thread. */
@@ -35,32 +35,32 @@ struct git__copies {
     struct ts_git_copy *items;
     size_t count;
     size_t capacity;
-    size_t max;    /* a delta with more of them than this gets no list */
-    bool too_many; /* or no memory for them: items then mean nothing */
+    size_t max;    /* a delta with more copies gets no list */
+    bool too_many; /* or memory ran out: then items are invalid */
 };
 
-/* result has room for head->result_size bytes. copies may be NULL. False when the delta is not valid; what
- * result and copies hold then means nothing. */
+/* result has room for head->result_size bytes. copies may be NULL. Returns false if the delta is not valid;
+ * then result and copies are invalid. */
 bool git__delta_apply(struct ts_bytes base, const struct git__delta_head *head, uint8_t *result,
                       struct git__copies *copies);
 
-/* Only the list, for a result that comes in pieces. False when the delta is not valid. */
+/* Only the list, for a result in pieces. Returns false if the delta is not valid. */
 bool git__delta_copies(uint64_t base_size, const struct git__delta_head *head, struct git__copies *copies);
 
 struct git__delta_stream {
     struct ts_bytes base;
     struct ts_bytes instructions;
     uint64_t left;           /* of the result */
-    struct ts_bytes current; /* what is left of the instruction under way */
+    struct ts_bytes current; /* the rest of the current instruction */
 };
 
 void git__delta_stream_init(struct git__delta_stream *stream, struct ts_bytes base,
                             const struct git__delta_head *head);
 
-/* The next len bytes, which must be left of the result. False when the delta is not valid. */
+/* The next len bytes, which the result must still have. Returns false if the delta is not valid. */
 bool git__delta_stream_read(struct git__delta_stream *stream, uint8_t *ret_bytes, size_t len);
 
-/* True when the instructions gave the whole result and nothing more. */
+/* Returns true if the instructions gave the whole result and nothing more. */
 bool git__delta_stream_is_done(const struct git__delta_stream *stream);
 
 #endif

@@ -1,6 +1,6 @@
 /*
- * What can go wrong with a repository. One table for the whole layer: opening, reading and visiting meet the
- * same damage. Everything here is about input or the machine; our own mistakes are assertions.
+ * Errors of a repository. One table for the whole layer: opening, reading and visiting meet the same damage.
+ * All of these are about input or the machine; our own mistakes are assertions.
  */
 #ifndef TS_GIT_ERROR_H
 #define TS_GIT_ERROR_H
@@ -10,7 +10,7 @@
 #include <stdbool.h>
 #include <stddef.h>
 
-/* X(SUFFIX, reason, cure): the two halves of the line that ts_git_fault_describe writes. */
+/* X(SUFFIX, reason, fix): the two halves of the line that ts_git_fault_describe writes. */
 #define TS_GIT_ERRORS(X)                                                                                     \
     X(OK, "ok", "")                                                                                          \
     X(NOT_A_REPOSITORY, "not a git repository", "give a work tree, a .git folder or a bare repository")      \
@@ -68,23 +68,23 @@ enum ts_git_error { TS_GIT_ERRORS(TS_GIT_ERROR_ENUM) };
 enum { TS_GIT_ERROR_COUNT = 0 TS_GIT_ERRORS(TS_GIT_ERROR_ONE) };
 #undef TS_GIT_ERROR_ONE
 
-/* What went wrong with which thing. */
+/* An error and what it concerns. */
 struct ts_git_fault {
     enum ts_git_error error;
     int os_error; /* errno with IO, 0 otherwise */
     bool has_oid;
     enum ts_git_hash hash;
     struct ts_git_oid oid;
-    char thing[240]; /* file, ref or extension, made safe to print; empty when the object is all there is */
+    char thing[240]; /* file, ref or extension, safe to print; empty for an object alone */
 };
 
 /* The reason as in the table. */
 const char *ts_git_error_reason(enum ts_git_error error);
 
-/* One line without a line end: "object 1234… in pack-5678….pack: damaged: …; cure". Returns ret_text. */
+/* One line without a newline: "object 1234… in pack-5678….pack: damaged: …; fix". Returns ret_text. */
 const char *ts_git_fault_describe(const struct ts_git_fault *fault, char *ret_text, size_t size);
 
-/* Where faults that do not stop the work go: one call for each, on the caller's thread. */
+/* Receives faults that do not stop the work: one call for each, on the caller's thread. */
 struct ts_git_fault_sink {
     void (*take)(void *ctx, const struct ts_git_fault *fault);
     void *ctx;

@@ -15,7 +15,7 @@ __extension__ typedef unsigned __int128 u128;
 #define BLOCK_LEN   1024
 #define BLOCK_WORDS (BLOCK_LEN / 8)
 
-/* What is hashed in front of the stored bytes: a kind, the size after inflating, how many bytes are stored, the base. */
+/* Hashed before the stored bytes: a kind, the size after inflating, the number of stored bytes, the base. */
 enum { KIND_LOOSE = 16, KIND_DELTA = 17 /* and the types of whole entries */ };
 struct head {
     uint64_t kind;
@@ -28,19 +28,19 @@ struct ts_git_evidence {
     uint8_t key[TS_GIT_EVIDENCE_KEY_LEN];
     uint64_t words[BLOCK_WORDS];
     uint64_t sip_key[2];
-    _Atomic uint64_t *found; /* by number; 0: not yet */
+    _Atomic uint64_t *found; /* by number; 0: unknown */
     uint32_t **node_of;      /* by pack: the node in its outline, by position in its index */
     uint8_t (*pack_ids)[TS_GIT_PACK_ID_LEN];
     const uint8_t **sorted; /* the ids, to be searched */
-    size_t pack_count;      /* when it was made, as is the total: what is found later has no evidence */
+    size_t pack_count;      /* at creation, like the total: later objects have no evidence */
     uint32_t total;
     uint64_t bytes;
 };
 
 /* ---- the hash ---- */
 
-/* NH: differences of messages of one length survive but for 2^-64 of the keys. len is BLOCK_LEN at most; what is missing to
- * sixteen bytes is zeros, which the length tells from real ones. */
+/* NH: different messages of the same length collide for at most 2^-64 of the keys. len is at most BLOCK_LEN;
+ * zeros fill it up to sixteen bytes, and the length distinguishes these from real ones. */
 static u128 hash_block(const uint64_t words[static BLOCK_WORDS], const uint8_t *bytes, size_t len) {
     u128 sum = 0;
     size_t at = 0;
@@ -100,7 +100,7 @@ static uint64_t hash_stored(const struct ts_git_evidence *evidence, const struct
         sip_add(&sip, (uint64_t)sum);
         sip_add(&sip, (uint64_t)(sum >> 64));
     }
-    /* The length of a message of whole words, which stored.len tells already, is left out of its last word. */
+    /* The last word does not contain the length of the message, because stored.len is already hashed. */
     sip_add(&sip, 0);
     sip.v[2] ^= 0xff;
     for (int i = 0; i < 4; i++)
@@ -212,7 +212,7 @@ uint32_t ts_git_evidence_find_pack(const struct ts_git_evidence *evidence, const
 
 /* ---- objects in packs ---- */
 
-/* Of one node whose base, when it has one, has its evidence already. 0 when it cannot be told. */
+/* The evidence of a node whose base, if any, already has its own. 0 if it is unknown. */
 static uint64_t hash_node(const struct ts_git_evidence *evidence, const struct git__pack *pack, uint32_t node,
                           uint64_t base) {
     const struct git__outline *outline = pack->outline;
@@ -229,7 +229,8 @@ static uint64_t hash_node(const struct ts_git_evidence *evidence, const struct g
     return hash_stored(evidence, &head, entry.data);
 }
 
-/* Bases first: mostly the base has its evidence from its own visit. A chain may be as deep as the pack is long. */
+/* Bases first: most bases have their evidence from their own visit. A chain may be as deep as the pack is
+ * long. */
 static uint64_t find_in_pack(struct ts_git_evidence *evidence, uint32_t number, struct git__spot spot) {
     const struct git__pack *pack = &evidence->repo->packs[spot.pack];
     uint32_t first = number - spot.position;
@@ -290,7 +291,7 @@ uint64_t ts_git_evidence_of(struct ts_git_evidence *evidence, const struct ts_gi
     *ret_pack = spot.pack == GIT__NONE ? TS_GIT_NO_PACK : spot.pack;
     if (object->is_other_copy || evidence->total != evidence->repo->numbers.total)
         return 0;
-    /* The bytes that were read, not those that the file may have by now. */
+    /* The bytes that were read, not those that the file may have now. */
     return spot.pack == GIT__NONE ? hash_loose(evidence, object->loose_file)
                                   : find_in_pack(evidence, object->number, spot);
 }

@@ -8,14 +8,14 @@ void git__fault_fill(enum ts_git_error error, const char *thing, struct ts_git_f
 void git__fault_fill_object(enum ts_git_error error, enum ts_git_hash hash, const struct ts_git_oid *oid,
                             const char *thing, struct ts_git_fault *ret_fault);
 
-/* About a file, a ref or a name; with IO the current errno is kept. */
+/* For a file, a ref or a name; with IO the current errno is kept. */
 static inline enum ts_git_error git__fault(enum ts_git_error error, const char *thing,
                                            struct ts_git_fault *ret_fault) {
     git__fault_fill(error, thing, ret_fault);
     return error;
 }
 
-/* About an object, in the file `thing` unless that is NULL. */
+/* For an object, in the file `thing` if that is not NULL. */
 static inline enum ts_git_error git__fault_object(enum ts_git_error error, enum ts_git_hash hash,
                                                   const struct ts_git_oid *oid, const char *thing,
                                                   struct ts_git_fault *ret_fault) {
@@ -23,7 +23,7 @@ static inline enum ts_git_error git__fault_object(enum ts_git_error error, enum 
     return error;
 }
 
-/* To a sink that may be NULL or have no function. */
+/* Sends a fault to a sink, which may be NULL or have no function. */
 void git__fault_send(const struct ts_git_fault_sink *sink, const struct ts_git_fault *fault);
 
 #endif

@@ -66,7 +66,7 @@ void git__map_release(struct git__map *map) {
     map->bytes = (struct ts_bytes){NULL, 0};
 }
 
-/* False on an error; a file that shrinks meanwhile gives what was there. */
+/* Returns false on an error; if the file shrinks meanwhile, it returns what it could read. */
 static bool read_up_to(int fd, char *text, size_t *len) {
     size_t done = 0;
     while (done < *len) {
@@ -83,7 +83,7 @@ static bool read_up_to(int fd, char *text, size_t *len) {
     return true;
 }
 
-/* What there is, or the first len bytes of it, and closes the file. */
+/* Reads at most len bytes, and closes the file. */
 static enum ts_git_error read_text(const char *path, int fd, size_t len, char **ret_text, size_t *ret_len,
                                    struct ts_git_fault *ret_fault) {
     enum ts_git_error error = TS_GIT_OK;

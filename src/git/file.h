@@ -1,6 +1,6 @@
 /*
- * Files of a repository: mapped or read whole, only regular ones, never waiting (a repository may hold a pipe
- * where a file is expected), and arrays that grow.
+ * Files of a repository: mapped or read completely, only regular ones, never blocking (a repository may have
+ * a pipe in place of a file), and arrays that grow.
  */
 #ifndef TS_GIT_FILE_H
 #define TS_GIT_FILE_H
@@ -11,7 +11,7 @@
 #include <stdbool.h>
 #include <stddef.h>
 
-/* Tells a file from every other, and from itself after a change. */
+/* Distinguishes a file from every other, and from itself after a change. */
 struct git__file_identity {
     uint64_t device;
     uint64_t inode;
@@ -27,26 +27,26 @@ struct git__map {
     struct git__file_identity identity;
 };
 
-/* MISSING when there is no such file; the fault names the path. */
+/* MISSING if there is no such file; the fault names the path. */
 enum ts_git_error git__map_open(const char *path, struct git__map *ret_map, struct ts_git_fault *ret_fault);
 void git__map_release(struct git__map *map);
 
-/* A whole small file with a terminator that is not counted; TOO_LARGE beyond max. The caller frees the text.
- */
+/* Reads a whole small file and adds a terminator, which is not counted; TOO_LARGE beyond max. The caller
+ * frees the text. */
 enum ts_git_error git__file_read(const char *path, size_t max, char **ret_text, size_t *ret_len,
                                  struct ts_git_fault *ret_fault);
 
-/* The same of at most max bytes: of a longer file those that it begins with. */
+/* The same for at most max bytes: only the beginning of a longer file. */
 enum ts_git_error git__file_read_start(const char *path, size_t max, char **ret_text,
                                        struct ts_git_fault *ret_fault);
 
 bool git__is_dir(const char *path);
 bool git__is_file(const char *path);
 
-/* folder/name, from malloc; NULL when there is no memory. An absolute name stays as it is. */
+/* folder/name, from malloc; NULL when memory runs out. An absolute name stays unchanged. */
 char *git__path_join(const char *folder, const char *name);
 
-/* Room for one more element behind count of them: true, or false when there is no memory. */
+/* Makes room for `needed` elements. Returns false when memory runs out. */
 bool git__grow(void **array, size_t *capacity, size_t needed, size_t element_size);
 
 #define GIT__GROW(array, capacity, needed)                                                                   \

@@ -22,7 +22,7 @@ static void add_text(struct ts_blake3 *hasher, const char *text) {
     ts_blake3_update(hasher, ts_bytes_of_cstring(text));
 }
 
-/* Size, time and owner of a file or folder, or that it is not there. */
+/* Size, time and owner of a file or folder, or that it is missing. */
 static void add_status(struct ts_blake3 *hasher, const char *folder, const char *name) {
     char path[4096];
     struct stat status;
@@ -82,7 +82,7 @@ static void keep_fault(void *ctx, const struct ts_git_fault *fault) {
     *(struct ts_git_fault *)ctx = *fault;
 }
 
-/* A ref that cannot be read may be any: nobody knows whether it is as it was. */
+/* The value of an unreadable ref is unknown, so it may have changed. */
 static enum ts_git_error add_refs(struct ts_blake3 *hasher, struct ts_git_repo *repo,
                                   struct ts_git_fault *ret_fault) {
     struct ts_git_refs refs;

@@ -8,7 +8,7 @@
 
 #define GRAFTS_MAX (256u << 20)
 
-/* Takes an id off the front, and the blank behind it. */
+/* Removes an id from the front, and the blank after it. */
 static bool take_id(enum ts_git_hash hash, struct ts_bytes *rest, struct ts_git_oid *ret_oid) {
     size_t len = 2 * ts_git_hash_len(hash);
     if (rest->len < len || !ts_git_oid_parse(hash, ts_bytes_first(*rest, len), ret_oid))
@@ -21,7 +21,7 @@ static bool take_id(enum ts_git_hash hash, struct ts_bytes *rest, struct ts_git_
     return is_blank;
 }
 
-/* BAD_LINE leaves parents that were read before: one too many hides nothing. */
+/* After BAD_LINE the parents so far are kept: an additional one hides nothing. */
 static enum ts_git_error read_line(enum ts_git_hash hash, struct ts_bytes line, struct git__grafts *grafts) {
     struct git__graft graft;
     while (line.len > 0 && isspace(line.data[line.len - 1]))

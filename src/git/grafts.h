@@ -1,6 +1,7 @@
 /*
- * History that git shows in place of what commits say: info/grafts gives commits other parents, and refs/replace/ID names an
- * object that stands for ID. Both are followed besides what the objects themselves say, so that neither hides anything.
+ * History that git shows instead of the stored one: info/grafts gives commits other parents, and
+ * refs/replace/ID names an object that replaces ID. Both are followed in addition to the objects themselves,
+ * so that neither hides anything.
  *
  *   info/grafts    a line for each commit: its id, then those of its parents, with a blank between; # begins a comment
  */
@@ -19,22 +20,23 @@ struct git__grafts {
     struct git__graft *items; /* by commit */
     size_t count;
     size_t capacity;
-    struct ts_git_oid *commits; /* of all lines, also of those that leave one without a parent */
+    struct ts_git_oid *commits; /* of all lines, also of those without parents */
     size_t commit_count;
     size_t commit_capacity;
 };
 
-/* Lines that are not valid go to the sink, and the others are read. */
+/* Invalid lines go to the sink, and the others are read. */
 enum ts_git_error git__grafts_read(struct ts_git_repo *repo, const struct ts_git_fault_sink *faults,
                                    struct ts_git_fault *ret_fault);
 
 void git__grafts_release(struct git__grafts *grafts);
 
-/* The first parent that a graft gives to the commit, and the next of the same commit. NULL: none. */
+/* The first parent that a graft gives to the commit, and the next one of the same commit. NULL: none. */
 const struct git__graft *git__grafts_find(const struct git__grafts *grafts, const struct ts_git_oid *commit);
 const struct git__graft *git__grafts_next(const struct git__grafts *grafts, const struct git__graft *graft);
 
-/* Of a ref refs/replace/ID, that id. False when it is another ref; a fault when it is one and has no id. */
+/* The id of a ref refs/replace/ID. Returns false for another ref; it is a fault if the name has no valid
+ * id. */
 bool git__replaced_by(const struct ts_git_repo *repo, const struct ts_git_ref *ref,
                       const struct ts_git_fault_sink *faults, struct ts_git_oid *ret_oid);
 

@@ -8,7 +8,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#define TREE_PARTS 8 /* beside the memory for the visit: trees that are held by their entries */
+#define TREE_PARTS 8 /* part of the visit's memory, in addition: trees with entries in memory */
 
 bool git__list_add(struct git__list *list, uint32_t item) {
     if (!GIT__GROW(list->items, list->capacity, list->count + 1))
@@ -17,7 +17,7 @@ bool git__list_add(struct git__list *list, uint32_t item) {
     return true;
 }
 
-/* ---- what is referred to and not there ---- */
+/* ---- missing objects ---- */
 
 static size_t absent_slot(const struct ts_git_graph *graph, const struct ts_git_oid *oid) {
     const struct git__absent *absent = &graph->absent;
@@ -44,13 +44,13 @@ static bool absent_grow(struct ts_git_graph *graph) {
     return true;
 }
 
-/* A third of what the graph may hold: each is in the list once and in slots twice or more. */
+/* A third of the graph's limit: each is in the list once and in slots twice or more. */
 static bool absent_has_room(const struct ts_git_graph *graph) {
     uint64_t max = graph->options.table_bytes_max;
     return max == 0 || (uint64_t)graph->absent.count * (sizeof *graph->absent.oids + 16) < max / 3;
 }
 
-/* The number that stands for it; GIT__NONE when there is no memory. */
+/* The number of a missing object; GIT__NONE when memory runs out. */
 static uint32_t absent_number(struct ts_git_graph *graph, const struct ts_git_oid *oid) {
     struct git__absent *absent = &graph->absent;
     uint32_t number = GIT__NONE;
@@ -84,7 +84,7 @@ void git__expect(struct ts_git_graph *graph, uint32_t number, enum ts_git_type t
         atomic_fetch_or_explicit(&graph->expected[number], bit, memory_order_relaxed);
 }
 
-/* Blobs are not visited: that they are such is known from the outlines of packs, and from the heads of loose objects. */
+/* Blobs are not visited: the outlines of packs and the heads of loose objects show them. */
 static void note_blobs(struct ts_git_graph *graph) {
     const struct ts_git_repo *repo = graph->repo;
     const uint32_t *first = repo->numbers.pack_first;
@@ -105,7 +105,7 @@ static void expect_commit(struct ts_git_graph *graph, const struct ts_git_oid *o
         git__expect(graph, number, TS_GIT_COMMIT);
 }
 
-/* What 'shallow' and lines of grafts are about are commits, whether or not anything leads there: git takes them for such. */
+/* Ids in 'shallow' and in lines of grafts are commits, whether or not anything leads there, as in git. */
 static void expect_named(struct ts_git_graph *graph) {
     const struct ts_git_repo *repo = graph->repo;
     for (size_t i = 0; i < repo->shallow_count; i++)
@@ -114,7 +114,8 @@ static void expect_named(struct ts_git_graph *graph) {
         expect_commit(graph, &repo->grafts.commits[i]);
 }
 
-/* What is of another type than something says is damaged, or what names it is: the way on is lost. */
+/* If an object is of another type than a reference says, one of the two is damaged, and the path ends
+ * there. */
 static void check_types(struct ts_git_graph *graph, struct git__problems *problems) {
     for (uint32_t i = 0; i < graph->total; i++) {
         unsigned type = graph->edges[i].type;
@@ -186,7 +187,7 @@ static void release_tree(void *ctx, void *result) {
     git__tree_free(reader->graph, result);
 }
 
-/* A parent, unless it is among those that are there. */
+/* Adds a parent, unless it is already there. */
 static bool add_parent(struct ts_git_graph *graph, struct git__list *list, size_t first,
                        const struct ts_git_oid *oid) {
     uint32_t number = git__graph_number(graph, oid);
@@ -199,7 +200,7 @@ static bool add_parent(struct ts_git_graph *graph, struct git__list *list, size_
     return git__list_add(list, number);
 }
 
-/* Its own parents, and those that a graft gives to it; of a commit where a shallow clone ends, none. */
+/* Its own parents, and those of a graft; none for a commit where a shallow clone ends. */
 static bool add_parents(struct ts_git_graph *graph, struct git__list *list, const struct ts_git_oid *oid,
                         struct ts_bytes lines) {
     const struct git__grafts *grafts = &graph->repo->grafts;
@@ -268,8 +269,9 @@ static enum outcome read_object(struct ts_git_graph *graph, struct reader_worker
     ts_unreachable("every type of object is read");
 }
 
-/* Whether what the lists hold, with rows of all objects, is still within the limit. Lists have room for up to twice as
- * much; what counts is what follows from the repository alone, so that the number of threads does not decide. */
+/* Whether the lists, with rows for all objects, are within the limit. Lists have room for up to twice as
+ * much; only their contents count, which follow from the repository alone, so that the number of threads does
+ * not decide. */
 static bool keeps_limit(struct ts_git_graph *graph, size_t added) {
     uint64_t grown = (uint64_t)added * 2 * sizeof(uint32_t);
     uint64_t bytes = atomic_fetch_add_explicit(&graph->list_bytes, grown, memory_order_relaxed) + grown +
@@ -277,14 +279,14 @@ static bool keeps_limit(struct ts_git_graph *graph, size_t added) {
     return graph->options.table_bytes_max == 0 || bytes <= graph->options.table_bytes_max;
 }
 
-/* Whether the first window of a commit or a tag has all of its lines before the message, which say where it leads. A tree has
- * no such lines. */
+/* Whether the first window of a commit or a tag has all lines before the message, which have its references.
+ * A tree has no such lines. */
 static bool has_head(const struct ts_git_object *object) {
     return object->type != TS_GIT_TREE &&
            memmem(object->content.data, object->content.len, "\n\n", 2) != NULL;
 }
 
-/* Each number is visited once, by one thread, so its row needs no lock. */
+/* One thread visits each number once, so its row needs no lock. */
 static bool take(void *ctx, unsigned index, const struct ts_git_object *object, void **result) {
     struct reader *reader = ctx;
     struct ts_git_graph *graph = reader->graph;
@@ -322,9 +324,9 @@ static bool take(void *ctx, unsigned index, const struct ts_git_object *object, 
     return true;
 }
 
-/* ---- an order in which bases come first ---- */
+/* ---- bases first ---- */
 
-/* A tree behind its bases, unless they are there. */
+/* Adds a tree after its bases, unless they are already there. */
 static bool put_chain(struct ts_git_graph *graph, uint32_t tree, uint64_t *done, struct git__list *chain,
                       uint32_t *count) {
     chain->count = 0;
@@ -340,7 +342,7 @@ static bool put_chain(struct ts_git_graph *graph, uint32_t tree, uint64_t *done,
     return true;
 }
 
-/* Nearly as they were read, so that who goes through them goes through memory from front to back. */
+/* Almost in the order of reading, so that a walk over them reads memory from front to back. */
 static bool order_trees(struct ts_git_graph *graph) {
     uint64_t *done = calloc((size_t)graph->total / 64 + 1, sizeof *done);
     struct git__list chain = {.items = NULL};
@@ -397,7 +399,7 @@ uint32_t git__replacement_of(const struct ts_git_graph *graph, uint32_t number) 
     return found != NULL ? found->by : GIT__NONE;
 }
 
-/* Git reads nothing in the place of an object of another type. What is not there or cannot be read has no type. */
+/* Git ignores a replacement of another type. A missing or unreadable object has no type. */
 static void check_replaced(struct ts_git_graph *graph, const struct git__replaced *pair,
                            const struct ts_git_oid *oid) {
     struct ts_git_fault fault;
@@ -409,7 +411,7 @@ static void check_replaced(struct ts_git_graph *graph, const struct git__replace
     git__fault_send(&graph->options.faults, &fault);
 }
 
-/* What refs/replace says. Of refs themselves, those that cannot be read are told where they are walked. */
+/* The refs under refs/replace. Unreadable refs are reported where refs are walked. */
 static enum ts_git_error find_replaced(struct ts_git_graph *graph, struct ts_git_fault *ret_fault) {
     struct ts_git_refs refs;
     enum ts_git_error error = ts_git_refs_list(graph->repo, NULL, &refs, ret_fault);
@@ -448,7 +450,7 @@ static int compare_problems(const void *a, const void *b) {
     return (x->number > y->number) - (x->number < y->number);
 }
 
-/* In order of numbers, whichever thread met them. False when memory ran out: some may be lost. */
+/* In the order of numbers, whichever thread met them. Returns false when memory ran out: some may be lost. */
 static bool send_problems(struct ts_git_graph *graph, const struct reader *reader) {
     struct git__problems all = {.items = NULL};
     for (unsigned i = 0; i < graph->list_count; i++) {
@@ -510,7 +512,7 @@ static bool reader_init(struct reader *reader) {
     return done;
 }
 
-/* Outlines of packs, while the objects are numbered. One that is lacking is made when it is needed. */
+/* Makes outlines of packs while the objects are numbered. A missing one is made when it is needed. */
 static void *draw_outlines(void *argument) {
     struct ts_git_repo *repo = argument;
     for (size_t i = 0; i < repo->pack_count; i++)

@@ -1,6 +1,6 @@
 /*
- * The graph in memory. Nodes are object numbers; numbers from `total` on stand for objects that are referred
- * to and are not in the repository.
+ * The graph in memory. Nodes are object numbers; numbers from `total` on are objects that something refers to
+ * and that are not in the repository.
  *
  *   commit   tree, time low, time high, parents...
  *   tag      target
@@ -21,9 +21,9 @@
 
 struct git__edges {
     uint32_t base;    /* of a tree: GIT__NONE for none */
-    uint16_t worker;  /* whose list */
+    uint16_t worker;  /* whose list it is in */
     uint8_t type;     /* enum ts_git_type; 0: could not be read */
-    bool has_folders; /* of a tree: some of what is added or removed are trees */
+    bool has_folders; /* of a tree: some added or removed entries are trees */
     uint64_t start;   /* in that list */
     uint32_t added;   /* or all, of commits and tags */
     uint32_t removed;
@@ -36,7 +36,7 @@ struct git__list {
 };
 
 struct git__absent {
-    pthread_mutex_t lock; /* guards all of it while the graph is read; taken alone */
+    pthread_mutex_t lock; /* guards everything while the graph is read; taken alone */
     struct ts_git_oid *oids;
     size_t count;
     size_t capacity;
@@ -44,7 +44,7 @@ struct git__absent {
     size_t slot_count;
 };
 
-/* An object that stands for another. */
+/* An object that replaces another. */
 struct git__replaced {
     uint32_t number;
     uint32_t by;
@@ -57,27 +57,27 @@ struct ts_git_graph {
     struct git__edges *edges;
     struct git__list *lists; /* one for each thread */
     unsigned list_count;
-    atomic_uint_fast64_t list_bytes; /* of all of them, while it is read */
-    struct git__list *tree_lists;    /* trees as each thread read them, until they are ordered */
-    uint32_t *trees;                 /* bases before what is made from them; see git__graph_order */
+    atomic_uint_fast64_t list_bytes; /* of all of them, during reading */
+    struct git__list *tree_lists;    /* trees as each thread read them, until they are sorted */
+    uint32_t *trees;                 /* bases before their deltas; see git__graph_order */
     uint32_t tree_count;
-    pthread_t ordering; /* the thread that orders trees and ranks names, while is_ordering */
+    pthread_t ordering; /* the thread that sorts trees and ranks names, while is_ordering */
     bool is_ordering;
     bool is_ordered;
     struct git__absent absent;
     struct git__names names;
-    atomic_uint_fast64_t tree_bytes; /* of trees that are held by their entries, while the graph is read */
+    atomic_uint_fast64_t tree_bytes; /* of trees with entries in memory, during reading */
     uint64_t tree_bytes_max;
-    atomic_uchar *expected;         /* TS_GIT_TYPE_BITs of what names an object, while the graph is read */
+    atomic_uchar *expected;         /* TS_GIT_TYPE_BITs that references expect of an object, during reading */
     struct git__replaced *replaced; /* by number */
     size_t replaced_count;
     size_t replaced_capacity;
-    struct ts_git_set *cut; /* commits whose parents a shallow clone leaves out */
+    struct ts_git_set *cut; /* commits whose parents a shallow clone omits */
 };
 
-#define GIT__REPLACED_MAX 5 /* objects that stand for one another, as git follows them */
+#define GIT__REPLACED_MAX 5 /* longest chain of replacements, as in git */
 
-/* What stands for it, or GIT__NONE. */
+/* The replacement of an object, or GIT__NONE. */
 uint32_t git__replacement_of(const struct ts_git_graph *graph, uint32_t number);
 
 #define GIT__GRAPH_MEMORY_DEFAULT (UINT64_C(1) << 30)
@@ -93,13 +93,13 @@ static inline const uint32_t *git__edges_of(const struct ts_git_graph *graph, ui
     return graph->lists[edges->worker].items + edges->start;
 }
 
-/* Of a tree: names of what is added, and behind them of what is removed. */
+/* Of a tree: names of added entries, then of removed ones. */
 static inline const uint32_t *git__edge_names_of(const struct ts_git_graph *graph, uint32_t number) {
     const struct git__edges *edges = &graph->edges[number];
     return git__edges_of(graph, number) + edges->added + edges->removed;
 }
 
-/* What could not be read may be one: another copy of it is perhaps read as such. */
+/* An unreadable object may be a blob: another copy of it may be readable. */
 static inline bool git__may_be_blob(const struct ts_git_graph *graph, uint32_t number) {
     return graph->edges[number].type == TS_GIT_BLOB || graph->edges[number].type == 0;
 }
@@ -109,30 +109,30 @@ static inline int64_t git__commit_time(const struct ts_git_graph *graph, uint32_
     return (int64_t)((uint64_t)edges[1] | (uint64_t)edges[2] << 32);
 }
 
-/* The commits of a selection, tags and trees and blobs that it names beside them, and boundary commits. */
+/* The commits of a selection, the tags, trees and blobs that it names, and boundary commits. */
 struct git__selected {
     struct git__list commits;
     struct git__list others;   /* tags, trees and blobs */
     struct git__list boundary; /* parents that are not selected */
-    struct git__list missing;  /* numbers of commits and others that are not there */
+    struct git__list missing;  /* numbers of commits and others that are missing */
 };
 
 enum ts_git_error git__select(struct ts_git_graph *graph, const struct ts_git_selection *selection,
                               struct git__selected *ret_selected, struct ts_git_fault *ret_fault);
 void git__selected_release(struct git__selected *selected);
 
-/* The number of an object, also of one that is not there; GIT__NONE when there is no memory. */
+/* The number of an object, also of a missing one; GIT__NONE when memory runs out. */
 uint32_t git__graph_number(struct ts_git_graph *graph, const struct ts_git_oid *oid);
 
-/* Sees to it that trees are in order and names have ranks, which attribution needs and nothing else: a thread of its own does
- * it while contents are looked at. False when there is no memory. */
+/* Makes sure that trees are sorted and names have ranks, which only attribution needs: a separate thread does
+ * it during the scan of contents. Returns false when memory runs out. */
 bool git__graph_order(struct ts_git_graph *graph);
 
-/* The number of a name with a mode; GIT__NONE when there is no memory. */
+/* The number of a name with a mode; GIT__NONE when memory runs out. */
 uint32_t git__graph_name(struct ts_git_graph *graph, struct git__name_cache *cache, struct ts_bytes name,
                          uint32_t mode);
 
-/* Something says that the object is of this type. Whether it is, is known when everything is read. */
+/* Something refers to the object as of this type. The check comes when everything is read. */
 void git__expect(struct ts_git_graph *graph, uint32_t number, enum ts_git_type type);
 
 bool git__list_add(struct git__list *list, uint32_t item);

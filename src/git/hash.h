@@ -1,6 +1,6 @@
 /*
- * The id of an object: the hash of "TYPE SIZE", a zero and the content. SHA-1 here finds damage; it does not look for
- * the marks of a collision that somebody made, as git does when it takes objects in.
+ * The id of an object: the hash of "TYPE SIZE", a zero and the content. SHA-1 here finds damage; unlike git
+ * when it receives objects, it does not search for deliberate collisions.
  */
 #ifndef TS_GIT_HASH_H
 #define TS_GIT_HASH_H
@@ -23,13 +23,13 @@ void git__hasher_init(struct git__hasher *hasher, enum ts_git_hash hash, enum ts
                       uint64_t size);
 void git__hasher_add(struct git__hasher *hasher, struct ts_bytes bytes);
 
-/* Whether that was all of the object with this id, which has as many bytes as the hash. */
+/* Returns true if that was the whole object with this id, which has as many bytes as the hash. */
 bool git__hasher_is(struct git__hasher *hasher, const uint8_t *id);
 
-/* Whether a file ends with the hash of all before, as the index of a work tree does. */
+/* Returns true if a file ends with the hash of everything before, as the index of a work tree does. */
 bool git__has_checksum(enum ts_git_hash hash, struct ts_bytes file);
 
-/* Whether a content that is at hand is all of the object with this id. */
+/* Returns true if the content is the whole object with this id. */
 bool git__is_content_of(enum ts_git_hash hash, enum ts_git_type type, struct ts_bytes content,
                         const uint8_t *id);
 

@@ -42,7 +42,7 @@ void git__inflate_stream_release(struct git__inflate_stream *stream) {
     stream->is_open = false;
 }
 
-/* zlib counts in unsigned int: larger inputs and outputs go in parts. */
+/* zlib counts in unsigned int: larger inputs and outputs are split. */
 static uInt part_of(size_t len) {
     return len > (1u << 30) ? (1u << 30) : (uInt)len;
 }

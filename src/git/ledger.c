@@ -23,7 +23,7 @@ void git__ledger_enter(struct git__ledger *ledger) {
     pthread_mutex_unlock(&ledger->lock);
 }
 
-/* Those who wait must look again whether all who are left wait. */
+/* Waiting threads must check again whether all remaining ones wait. */
 void git__ledger_leave(struct git__ledger *ledger) {
     pthread_mutex_lock(&ledger->lock);
     ts_assert(ledger->active > 0);
@@ -62,8 +62,8 @@ void git__ledger_wait(struct git__ledger *ledger, uint64_t bytes) {
     pthread_mutex_unlock(&ledger->lock);
 }
 
-/* The waiter counts itself before it looks at used, and we look at its count after used has changed: one of
- * us sees the other. */
+/* The waiter counts itself before it reads used, and we read its count after changing used: one of us sees
+ * the other. */
 void git__ledger_give(struct git__ledger *ledger, uint64_t bytes) {
     atomic_fetch_sub(&ledger->used, bytes);
     if (atomic_load(&ledger->waiting) == 0)
@@ -77,7 +77,7 @@ void git__ledger_give(struct git__ledger *ledger, uint64_t bytes) {
 
 #define SMALLEST_SHIFT 12
 
-/* Sizes are 4 KiB x 2^k x (4 to 7) / 4: at most a fifth is lost. */
+/* Sizes are 4 KiB x 2^k x (4 to 7) / 4: at most a fifth is wasted. */
 static size_t class_size(unsigned class) {
     return ((size_t)4 + class % 4) << (SMALLEST_SHIFT - 2 + class / 4);
 }
@@ -92,13 +92,13 @@ static unsigned class_of(size_t size) {
     return class;
 }
 
-/* From this size on, straight from the system and in huge pages where it has them: the first touch of each small page
- * costs more than what is done with it. */
+/* From this size on, directly from the system and in huge pages if it has them: the first access to each
+ * small page costs more than the work on it. */
 #define MAPPED_MIN           ((size_t)1 << 20)
 
-/* Classes above the right one in which a buffer is taken, too, before a new one is made: less than twice as large, so that
- * small ones stay in the cache; of mapped ones up to eight times, because pages that the system has to clear, or to get from
- * its host, cost more than the room that is not used. */
+/* Larger classes from which a buffer is taken before a new one is made: less than twice as large, so that
+ * small ones stay in the cache. Mapped ones may be up to eight times as large, because pages that the system
+ * has to clear, or to get from its host, cost more than unused room. */
 #define CLASSES_ABOVE        3
 #define CLASSES_ABOVE_MAPPED 12
 
@@ -108,7 +108,7 @@ static uint8_t *memory_new(size_t capacity) {
     void *bytes = mmap(NULL, capacity, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
     if (bytes == MAP_FAILED)
         return NULL;
-    (void)madvise(bytes, capacity, MADV_HUGEPAGE); /* without them it is slower, and no less right */
+    (void)madvise(bytes, capacity, MADV_HUGEPAGE); /* without them it is only slower */
     return bytes;
 }
 
@@ -125,7 +125,7 @@ void git__pool_init(struct git__pool *pool, struct git__ledger *ledger, size_t k
     pool->kept_max = kept_max;
 }
 
-/* True when there was one. */
+/* Returns true if there was one. */
 static bool drop_one_kept(struct git__pool *pool) {
     for (unsigned class = GIT__POOL_CLASSES; class > 0; class --)
         if (pool->counts[class - 1] > 0) {

@@ -1,9 +1,9 @@
 /*
- * How much memory a visit holds, over all its threads, and buffers that are used again.
+ * How much memory a visit holds, over all its threads, and buffers that are reused.
  *
- * Whoever needs memory takes it from the ledger first. When there is not enough left, it gives up what it can
- * do without, and then waits until others give some back. When all who are at work wait, one of them goes
- * ahead all the same: the limit is set so much lower than what the caller allowed that this stays within it.
+ * A thread that needs memory first takes it from the ledger. If there is not enough left, it frees what it
+ * can do without, and then waits until others return some. If all active threads wait, one of them continues
+ * nevertheless: the limit is low enough that this stays within what the caller allowed.
  */
 #ifndef TS_GIT_LEDGER_H
 #define TS_GIT_LEDGER_H
@@ -21,7 +21,7 @@ struct git__ledger {
     atomic_uint waiting;
     pthread_mutex_t lock; /* guards active; taken alone */
     pthread_cond_t freed;
-    unsigned active; /* threads that hold, or may hold, something */
+    unsigned active; /* threads that hold, or may hold, memory */
 };
 
 void git__ledger_init(struct git__ledger *ledger, uint64_t limit);
@@ -32,7 +32,7 @@ bool git__ledger_try(struct git__ledger *ledger, uint64_t bytes);
 void git__ledger_wait(struct git__ledger *ledger, uint64_t bytes);
 void git__ledger_give(struct git__ledger *ledger, uint64_t bytes);
 
-/* Buffers of one thread that wait to be used again: fresh memory costs more than filling it. */
+/* Buffers of one thread for reuse: fresh memory costs more than filling it. */
 #define GIT__POOL_CLASSES 160
 #define GIT__POOL_DEPTH   4
 
@@ -47,7 +47,7 @@ struct git__pool {
     size_t kept;
     uint8_t counts[GIT__POOL_CLASSES];
     uint8_t *free[GIT__POOL_CLASSES][GIT__POOL_DEPTH];
-    /* Gives up something that the owner can do without; false when there is nothing. */
+    /* Frees something that the owner can do without; returns false if there is nothing. */
     bool (*spare)(void *owner);
     void *owner;
 };
@@ -55,11 +55,11 @@ struct git__pool {
 void git__pool_init(struct git__pool *pool, struct git__ledger *ledger, size_t kept_max);
 void git__pool_release(struct git__pool *pool);
 
-/* Of at least size bytes. False when malloc fails. */
+/* A buffer of at least size bytes. Returns false when malloc fails. */
 bool git__pool_take(struct git__pool *pool, size_t size, struct git__buffer *ret_buffer);
 void git__pool_give(struct git__pool *pool, struct git__buffer buffer);
 
-/* Back to the system at once. */
+/* Returns the memory to the system at once. */
 void git__pool_drop(struct git__pool *pool, struct git__buffer buffer);
 
 #endif

@@ -18,7 +18,7 @@ static enum ts_git_error head_parse(struct ts_bytes text, struct git__loose_head
         return TS_GIT_BAD_ENTRY;
     size_t type_len = (size_t)(space - line.data);
     struct ts_bytes size = ts_bytes_skip(line, type_len + 1);
-    bool is_padded = size.len > 1 && size.data[0] == '0'; /* git reads none of these */
+    bool is_padded = size.len > 1 && size.data[0] == '0'; /* git refuses leading zeros */
     if (is_padded || !ts_git_type_from_name(ts_bytes_first(line, type_len), &head.type) ||
         ts_u64_parse(size, &head.size) != TS_NUMBER_OK)
         return TS_GIT_BAD_ENTRY;
@@ -40,7 +40,7 @@ enum ts_git_error git__loose_head(struct ts_bytes file, struct git__loose_head *
     return head_parse(ts_bytes_of(text, len), ret_head);
 }
 
-/* libdeflate wants one run for head and content: a few bytes of copying beside the inflating. */
+/* libdeflate needs head and content in one buffer: the additional copy is cheap compared with inflating. */
 enum ts_git_error git__loose_content(struct git__inflater *inflater, struct ts_bytes file,
                                      const struct git__loose_head *head, uint8_t *ret_bytes) {
     size_t size;

@@ -11,7 +11,7 @@
 struct git__loose_head {
     enum ts_git_type type;
     uint64_t size;
-    size_t len; /* of the head itself, zero included */
+    size_t len; /* of the head itself, including its zero */
 };
 
 #define GIT__LOOSE_HEAD_MAX 32
@@ -19,11 +19,12 @@ struct git__loose_head {
 /* Inflates the first bytes of a loose object's file. */
 enum ts_git_error git__loose_head(struct ts_bytes file, struct git__loose_head *ret_head);
 
-/* The content whole; ret_bytes has room for head->size. A file with anything behind its end is damaged, for git, too. */
+/* The whole content; ret_bytes has room for head->size. A file with further bytes after its end is damaged,
+ * as in git. */
 enum ts_git_error git__loose_content(struct git__inflater *inflater, struct ts_bytes file,
                                      const struct git__loose_head *head, uint8_t *ret_bytes);
 
-/* A stream that stands behind the head. */
+/* A stream that starts after the head. */
 enum ts_git_error git__loose_stream(struct ts_bytes file, const struct git__loose_head *head,
                                     struct git__inflate_stream *ret_stream);
 

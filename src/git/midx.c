@@ -8,7 +8,7 @@
 #define CHUNK_SIZE          12u /* of one row of the table of chunks */
 #define NAME_OF(a, b, c, d) ((uint32_t)(a) << 24 | (uint32_t)(b) << 16 | (uint32_t)(c) << 8 | (uint32_t)(d))
 
-/* The chunk that row i of the table names. False when it does not lie between the table and the trailer. */
+/* The chunk in row i of the table. Returns false if it is not between the table and the trailer. */
 static bool chunk_at(struct ts_bytes file, size_t row, struct ts_span inside, struct ts_bytes *ret_chunk) {
     uint64_t from = ts_be64_load(file.data + HEADER_SIZE + row * CHUNK_SIZE + 4);
     uint64_t to = ts_be64_load(file.data + HEADER_SIZE + (row + 1) * CHUNK_SIZE + 4);
@@ -87,7 +87,7 @@ bool git__midx_find(const struct git__midx *midx, const uint8_t *id, struct git_
     struct git__midx_place place = {.pack = ts_be32_load(row), .offset = ts_be32_load(row + 4)};
     if (place.pack >= midx->pack_count)
         return false;
-    /* Without a table of large offsets the top bit is part of a plain one. */
+    /* Without a table of large offsets, the top bit belongs to the offset. */
     if (midx->large.len > 0 && (place.offset & 0x80000000u) != 0) {
         uint64_t number = place.offset & 0x7fffffffu;
         if (number >= midx->large.len / 8)

@@ -10,8 +10,7 @@
  *   OOFF  for each id: be32 pack, be32 offset or, with the top bit set, the number of a large one
  *   LOFF  be64 large offsets
  *
- * It is a short cut for finding an object: every pack has its own index beside it, which is what is believed
- * when they differ.
+ * It is a shortcut for finding an object: every pack also has its own index, which counts when they differ.
  */
 #ifndef TS_GIT_MIDX_H
 #define TS_GIT_MIDX_H
@@ -38,13 +37,14 @@ struct git__midx_place {
     uint64_t offset;
 };
 
-/* Borrows bytes. False when they are no multi-pack index of this hash. */
+/* Borrows bytes. Returns false if they are not a multi-pack index of this hash. */
 bool git__midx_init(enum ts_git_hash hash, struct ts_bytes bytes, struct git__midx *ret_midx);
 
-/* Name of a pack's index, such as "pack-….idx"; false when there are fewer. It is ended by a zero. */
+/* The name of a pack's index, such as "pack-….idx", with a terminator; returns false if there are fewer
+ * packs. */
 bool git__midx_pack_name(const struct git__midx *midx, uint32_t pack, const char **ret_name);
 
-/* False when the id is not there, or its place is not valid. */
+/* Returns false if the id is missing, or its place is not valid. */
 bool git__midx_find(const struct git__midx *midx, const uint8_t *id, struct git__midx_place *ret_place);
 
 #endif

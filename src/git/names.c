@@ -16,7 +16,7 @@ void git__names_init(struct git__names *names) {
     *names = (struct git__names){.count = 0};
     pthread_mutex_init(&names->lock, NULL);
     if (!ts_entropy_fill(names->seed, sizeof names->seed))
-        memset(names->seed, 0, sizeof names->seed); /* slower at worst */
+        memset(names->seed, 0, sizeof names->seed); /* only slower */
 }
 
 void git__names_release(struct git__names *names) {
@@ -68,7 +68,7 @@ static bool grow_slots(struct git__names *names) {
     return true;
 }
 
-/* A copy that stays where it is; NULL when there is no memory. */
+/* A copy that does not move; NULL when memory runs out. */
 static const uint8_t *keep(struct git__names *names, struct ts_bytes name) {
     if (name.len > names->left) {
         size_t size = name.len > BLOCK_BYTES ? name.len : BLOCK_BYTES;
@@ -88,7 +88,7 @@ static const uint8_t *keep(struct git__names *names, struct ts_bytes name) {
     return to;
 }
 
-/* With the lock. */
+/* The caller holds the lock. */
 static uint32_t find_or_add(struct git__names *names, uint64_t hash, struct ts_bytes name, uint32_t mode,
                             size_t *ret_bytes) {
     if (names->count * 2 >= names->slot_count && !grow_slots(names))

@@ -1,8 +1,10 @@
 /*
- * Names of tree entries with their modes, each kept once: a history has few of them and says them millions of times.
+ * Names of tree entries with their modes, each stored once: a history has few of them, and repeats them
+ * millions of times.
  *
- * While the graph is read, several threads add names, each through a cache of its own. Names are read when all are there
- * and ranked. Numbers of names depend on which thread came first; ranks follow from the repository alone.
+ * While the graph is read, several threads add names, each through its own cache. Names are used when all are
+ * added and ranked. Numbers of names depend on which thread came first; ranks follow from the repository
+ * alone.
  */
 #ifndef TS_GIT_NAMES_H
 #define TS_GIT_NAMES_H
@@ -18,31 +20,32 @@ struct git__name {
     const uint8_t *bytes;
     uint32_t len;
     uint32_t mode;
-    /* The place in git's order of tree entries. Names of files that differ only in the mode have the same rank. */
+    /* The position in git's order of tree entries. Names of files that differ only in the mode have the same
+     * rank. */
     uint32_t rank;
 };
 
 struct git__names {
-    pthread_mutex_t lock; /* guards all of it until names are ranked; taken alone */
+    pthread_mutex_t lock; /* guards everything until names are ranked; taken alone */
     uint64_t seed[2];     /* hostile names may be chosen to collide */
     struct git__name *items;
     size_t count;
     size_t capacity;
     uint32_t *slots;
     size_t slot_count;
-    uint8_t **blocks; /* that names stand in */
+    uint8_t **blocks; /* memory of the names */
     size_t block_count;
     size_t block_capacity;
     uint8_t *next; /* in the last one */
     size_t left;
 };
 
-/* Names that a thread met lately. */
+/* Recent names of a thread. */
 #define GIT__NAMES_LATELY 4096
 struct git__name_cache {
     struct git__name_known {
         uint64_t hash;
-        const uint8_t *bytes; /* NULL: none */
+        const uint8_t *bytes; /* NULL: free */
         uint32_t len;
         uint32_t mode;
         uint32_t number;
@@ -52,15 +55,15 @@ struct git__name_cache {
 void git__names_init(struct git__names *names);
 void git__names_release(struct git__names *names);
 
-/* What a name takes beside its bytes: arrays have room for up to twice as much as they need. */
+/* Memory of a name besides its bytes: arrays have room for up to twice as much as they need. */
 #define GIT__NAME_BYTES (2 * sizeof(struct git__name) + 4 * sizeof(uint32_t))
 
-/* The number of a name with a mode; UINT32_MAX when there is no memory. *ret_bytes is what a new name takes, and 0 for one
- * that was there. */
+/* The number of a name with a mode; UINT32_MAX when memory runs out. *ret_bytes is the memory of a new name,
+ * and 0 for a known one. */
 uint32_t git__names_add(struct git__names *names, struct git__name_cache *cache, struct ts_bytes name,
                         uint32_t mode, size_t *ret_bytes);
 
-/* When all are there. False when there is no memory. */
+/* Call it when all are added. Returns false when memory runs out. */
 bool git__names_rank(struct git__names *names);
 
 #endif

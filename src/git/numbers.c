@@ -22,7 +22,7 @@ struct loose_list {
     size_t capacity;
 };
 
-/* Until somebody asks for faults. False when memory runs out. */
+/* Keeps a fault for the first sink. Returns false when memory runs out. */
 static bool keep_fault(struct git__numbers *numbers, const struct ts_git_fault *fault) {
     if (!GIT__GROW(numbers->faults, numbers->fault_capacity, numbers->fault_count + 1))
         return false;
@@ -38,7 +38,7 @@ static void tell_faults(struct git__numbers *numbers, const struct ts_git_fault_
     numbers->fault_count = 0;
 }
 
-/* The objects of objects/<two digits>. Other names than ids, such as temporary files, are passed over. */
+/* The objects of objects/<two digits>. Names that are not ids, such as temporary files, are ignored. */
 static enum ts_git_error list_fan(struct ts_git_repo *repo, uint32_t object_dir, unsigned fan,
                                   struct loose_list *list, struct ts_git_fault *ret_fault) {
     char hex[TS_GIT_OID_HEX_SIZE];
@@ -71,7 +71,7 @@ static enum ts_git_error list_fan(struct ts_git_repo *repo, uint32_t object_dir,
     return error;
 }
 
-/* One fault for a folder of objects that nobody may look into, not one for each of its folders. */
+/* One fault for a folder of objects without permission, not one for each of its folders. */
 static enum ts_git_error list_folder(struct ts_git_repo *repo, uint32_t object_dir, struct loose_list *list,
                                      struct ts_git_fault *ret_fault) {
     struct stat status;
@@ -110,7 +110,7 @@ static enum ts_git_error list_loose(struct ts_git_repo *repo, struct ts_git_faul
     return TS_GIT_OK;
 }
 
-/* Ids of a hostile index may be chosen to collide: the seed is not known to whoever wrote it. */
+/* The ids of a hostile index may be chosen to collide: its author does not know the seed. */
 static uint64_t hash_of(const struct git__numbers *numbers, const uint8_t *id) {
     uint64_t mixed = (ts_le64_load(id) ^ numbers->seed[0]) * UINT64_C(0x9e3779b97f4a7c15);
     return ((mixed ^ mixed >> 32) ^ ts_le64_load(id + 8) ^ numbers->seed[1]) * UINT64_C(0xbf58476d1ce4e5b9);
@@ -120,7 +120,8 @@ static uint32_t slot_of(const struct git__numbers *numbers, uint64_t hash) {
     return (uint32_t)(hash >> 32) & numbers->mask;
 }
 
-/* The bits of a slot above the number. The highest bits of a product are its best ones, and slots rarely need them. */
+/* The bits of a slot above the number. The highest bits of a product are its best ones, and the slot's index
+ * rarely needs them. */
 static uint32_t tag_of(const struct git__numbers *numbers, uint64_t hash) {
     return (uint32_t)(hash >> 32 ^ hash >> 11) >> numbers->number_bits << numbers->number_bits;
 }
@@ -129,7 +130,7 @@ static uint32_t number_in(const struct git__numbers *numbers, uint32_t slot) {
     return slot & ((UINT32_C(1) << numbers->number_bits) - 1);
 }
 
-/* The first slot from there on that is free or may be that of the hash. */
+/* The next slot that is free or may have this hash. */
 static uint32_t next_likely(const struct git__numbers *numbers, uint32_t slot, uint32_t tag) {
     while (numbers->slots[slot] != GIT__NONE &&
            numbers->slots[slot] >> numbers->number_bits != tag >> numbers->number_bits)
@@ -137,7 +138,7 @@ static uint32_t next_likely(const struct git__numbers *numbers, uint32_t slot, u
     return slot;
 }
 
-/* The slot of an id, or the free one where it belongs. `slot` is likely. */
+/* The slot of an id, or the free one for it. `slot` is a likely one. */
 static uint32_t find_slot(const struct ts_git_repo *repo, uint32_t slot, uint32_t tag, const uint8_t *id) {
     const struct git__numbers *numbers = &repo->numbers;
     size_t len = ts_git_hash_len(repo->hash);
@@ -147,7 +148,7 @@ static uint32_t find_slot(const struct ts_git_repo *repo, uint32_t slot, uint32_
     return slot;
 }
 
-/* Keeps the lower number when the id is there already. */
+/* Keeps the lower number if the id is already there. */
 static void insert(struct ts_git_repo *repo, uint32_t number, const uint8_t *id) {
     struct git__numbers *numbers = &repo->numbers;
     uint64_t hash = hash_of(numbers, id);
@@ -159,13 +160,13 @@ static void insert(struct ts_git_repo *repo, uint32_t number, const uint8_t *id)
         numbers->slots[slot] = tag | number;
 }
 
-#define INSERT_AHEAD 8 /* waits for memory that overlap */
+#define INSERT_AHEAD 8 /* overlapping memory accesses */
 
 static void expect_slot(const struct git__numbers *numbers, const uint8_t *id) {
     __builtin_prefetch(&numbers->slots[slot_of(numbers, hash_of(numbers, id))], 1);
 }
 
-/* False when memory runs out. */
+/* Returns false when memory runs out. */
 static bool insert_all(struct ts_git_repo *repo) {
     size_t len = ts_git_hash_len(repo->hash);
     for (size_t i = 0; i < repo->pack_count; i++) {
@@ -219,11 +220,11 @@ enum ts_git_error git__numbers_fill(struct ts_git_repo *repo, const struct ts_gi
     while (size < total + total / 2)
         size *= 2;
     numbers->mask = size - 1;
-    numbers->number_bits = 1; /* a slot of ones only is free: no number is all of its bits */
+    numbers->number_bits = 1; /* a slot of ones is free: no number has all its bits set */
     while ((UINT32_C(1) << numbers->number_bits) <= numbers->total)
         numbers->number_bits++;
     if (!ts_entropy_fill(numbers->seed, sizeof numbers->seed))
-        memset(numbers->seed, 0, sizeof numbers->seed); /* slower at worst */
+        memset(numbers->seed, 0, sizeof numbers->seed); /* only slower */
     numbers->slots = malloc((size_t)size * sizeof *numbers->slots);
     numbers->copies = calloc((size_t)total / 64 + 1, sizeof *numbers->copies);
     if (numbers->slots == NULL || numbers->copies == NULL)
@@ -256,7 +257,7 @@ uint32_t git__number_of(const struct ts_git_repo *repo, const uint8_t *id) {
 
 #define AT_ONCE 16
 
-/* Three rounds, so that each waits for what the one before asked for: slots, ids, comparing. */
+/* Three rounds, so that each uses what the one before has prefetched: slots, ids, comparisons. */
 static void find_numbers(const struct ts_git_repo *repo, const uint8_t *const *ids, size_t count,
                          uint32_t *ret_numbers) {
     const struct git__numbers *numbers = &repo->numbers;

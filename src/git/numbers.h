@@ -1,12 +1,11 @@
 /*
  * A number for every object of a repository: packs first, in their order, each by position in its index; then
  * loose objects by id. Numbers follow from the files alone, so they are the same on every machine and with
- * any number of threads. An object that is there more than once has several numbers; the lowest is *the*
- * number.
+ * any number of threads. An object with several copies has several numbers; the lowest is *the* number.
  *
  * Finding the number of an id is a probe of an open hash table of numbers; the ids themselves stay in the
- * mapped indexes. The bits of a slot that numbers leave free hold bits of the hash, so that an id is rarely looked at in
- * vain: each look is a wait for memory.
+ * mapped indexes. The bits of a slot that numbers leave free hold bits of the hash, so that few ids are
+ * compared without success: each comparison waits for memory.
  */
 #ifndef TS_GIT_NUMBERS_H
 #define TS_GIT_NUMBERS_H
@@ -23,33 +22,33 @@ struct ts_git_repo;
 struct git__loose_object {
     struct ts_git_oid oid;
     uint32_t object_dir;
-    uint8_t type; /* enum ts_git_type, when a visit met it and wanted others; 0: not known */
+    uint8_t type; /* enum ts_git_type, if a visit for other types met it; 0: unknown */
 };
 
 struct git__numbers {
     bool is_filled;
     uint32_t total;
-    uint32_t *pack_first; /* of each pack, and where loose ones begin */
+    uint32_t *pack_first; /* of each pack, and the first loose one */
     struct git__loose_object *loose;
     uint32_t loose_count;
-    uint32_t *slots;      /* number, and above it bits of the hash; GIT__NONE: free */
+    uint32_t *slots;      /* number, with bits of the hash above it; GIT__NONE: free */
     unsigned number_bits; /* of a slot */
-    uint64_t *copies;     /* a bit for each number: there is a lower one for the same id */
+    uint64_t *copies;     /* a bit for each number: the same id has a lower one */
     uint32_t mask;
     uint64_t seed[2];
-    struct ts_git_fault *faults; /* what could not be listed, until someone hears of it */
+    struct ts_git_fault *faults; /* what could not be listed, until it is reported */
     size_t fault_count;
     size_t fault_capacity;
 };
 
-/* Where a number stands: position in the index of a pack, or in the list of loose objects. */
+/* The place of a number: position in the index of a pack, or in the list of loose objects. */
 struct git__spot {
     uint32_t pack; /* GIT__NONE: loose */
     uint32_t position;
 };
 
-/* Folders of loose objects that cannot be listed, and indexes that are out of order, are faults. They are told once, to the
- * first sink that there is. */
+/* Folders of loose objects that cannot be listed, and unsorted indexes, are faults. They are reported once,
+ * to the first sink. */
 enum ts_git_error git__numbers_fill(struct ts_git_repo *repo, const struct ts_git_fault_sink *faults,
                                     struct ts_git_fault *ret_fault);
 void git__numbers_release(struct git__numbers *numbers);
@@ -57,17 +56,17 @@ void git__numbers_release(struct git__numbers *numbers);
 /* The number of an id (as many bytes as the hash has), or GIT__NONE. */
 uint32_t git__number_of(const struct ts_git_repo *repo, const uint8_t *id);
 
-/* The numbers of several ids, much faster than one by one: waits for memory overlap. */
+/* The numbers of several ids, much faster than one by one: memory accesses overlap. */
 void git__numbers_of(const struct ts_git_repo *repo, const uint8_t *const *ids, size_t count,
                      uint32_t *ret_numbers);
 
-/* Another number of the same object is the one to use. */
+/* Returns true if the object has a lower number, which is the one to use. */
 bool git__number_is_copy(const struct ts_git_repo *repo, uint32_t number);
 
 struct git__spot git__number_spot(const struct ts_git_repo *repo, uint32_t number);
 const uint8_t *git__number_id(const struct ts_git_repo *repo, uint32_t number);
 
-/* A hash that whoever wrote the repository cannot foresee. */
+/* A hash that the author of the repository cannot predict. */
 uint64_t git__seeded_hash(const struct ts_git_repo *repo, uint64_t value);
 
 /* Bytes that the tables take. */

@@ -50,7 +50,7 @@ enum ts_git_tree_step ts_git_tree_next(enum ts_git_hash hash, struct ts_bytes *r
     return TS_GIT_TREE_ENTRY;
 }
 
-/* The line at the front without its end; false at the end of the content. */
+/* Removes the first line, and returns it without its end; returns false at the end of the content. */
 static bool take_line(struct ts_bytes *rest, struct ts_bytes *ret_line) {
     if (rest->len == 0)
         return false;
@@ -86,7 +86,7 @@ static int32_t zone_of(struct ts_bytes text) {
     return text.data[0] == '-' ? -minutes : minutes;
 }
 
-/* The last '>' ends the mail: names may hold any of them. */
+/* The last '>' ends the mail: names may contain any of them. */
 static struct ts_git_person person_of(struct ts_bytes line) {
     struct ts_git_person person = {.time_s = 0};
     const uint8_t *close = line.len > 0 ? memrchr(line.data, '>', line.len) : NULL;

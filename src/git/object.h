@@ -1,6 +1,6 @@
 /*
- * What is in a commit, a tree and a tag. These functions look at bytes that someone else holds; what they
- * give points into them. A damaged object is a false result, never a crash.
+ * Parsing commits, trees and tags. These functions read bytes that someone else holds; the results point into
+ * them. A damaged object is a false result, never a crash.
  */
 #ifndef TS_GIT_OBJECT_H
 #define TS_GIT_OBJECT_H
@@ -17,7 +17,7 @@ enum ts_git_type { TS_GIT_COMMIT = 1, TS_GIT_TREE = 2, TS_GIT_BLOB = 3, TS_GIT_T
 const char *ts_git_type_name(enum ts_git_type type);
 bool ts_git_type_from_name(struct ts_bytes name, enum ts_git_type *ret_type);
 
-/* "Name <mail> seconds zone". What cannot be read of it is empty or 0: old tools wrote odd lines. */
+/* "Name <mail> seconds zone". Parts that cannot be parsed are empty or 0: old tools wrote odd lines. */
 struct ts_git_person {
     struct ts_bytes name;
     struct ts_bytes mail;
@@ -43,16 +43,16 @@ static inline bool ts_git_mode_is_submodule(uint32_t mode) {
 
 enum ts_git_tree_step { TS_GIT_TREE_ENTRY, TS_GIT_TREE_END, TS_GIT_TREE_BAD };
 
-/* Takes one entry off the front of *rest. */
+/* Removes one entry from the front of *rest. */
 enum ts_git_tree_step ts_git_tree_next(enum ts_git_hash hash, struct ts_bytes *rest,
                                        struct ts_git_tree_entry *ret_entry);
 
 struct ts_git_commit {
     struct ts_git_oid tree;
-    struct ts_bytes parents; /* the lines of them: walk with ts_git_commit_next_parent */
+    struct ts_bytes parents; /* the lines of all parents: use ts_git_commit_next_parent */
     struct ts_git_person author;
     struct ts_git_person committer;
-    struct ts_bytes message; /* behind the first empty line; the encoding is the writer's */
+    struct ts_bytes message; /* after the first empty line; in the encoding of its author */
 };
 
 bool ts_git_commit_parse(enum ts_git_hash hash, struct ts_bytes content, struct ts_git_commit *ret_commit);
@@ -63,7 +63,7 @@ struct ts_git_tag {
     struct ts_git_oid target;
     enum ts_git_type target_type;
     struct ts_bytes name;
-    struct ts_git_person tagger; /* empty when there is none */
+    struct ts_git_person tagger; /* empty if absent */
     struct ts_bytes message;
 };
 

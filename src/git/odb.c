@@ -1,9 +1,9 @@
 /*
- * Reading single objects by id: refs, tags, the commits that a report names. Everything that goes over many
- * objects is in visit.c, which is much faster.
+ * Reads single objects by id: refs, tags, the commits of a report. visit.c reads many objects, and is much
+ * faster.
  *
- * Every content is compared with the id that was asked for. Copies of an object are tried in the order of the packs, then
- * loose ones; when a delta's base is damaged in one pack, another copy of the base is taken.
+ * Every content is compared with its id. Copies of an object are tried in the order of the packs, then loose
+ * ones; if a delta's base is damaged in one pack, another copy of the base is used.
  */
 #include "delta.h"
 #include "hash.h"
@@ -17,15 +17,15 @@
 #include <stdlib.h>
 #include <string.h>
 
-#define NEST_MAX 8 /* damaged bases of damaged bases that are looked for elsewhere */
+#define NEST_MAX 8 /* levels of damaged bases for which other copies are searched */
 #define TAGS_MAX 32
 
 struct reading {
     struct ts_git_repo *repo;
     size_t max;
-    bool only_start; /* of what is larger than max, its first max bytes */
+    bool only_start; /* the first max bytes of a larger object */
     unsigned nest;
-    const struct git__spot *not_at; /* a copy that is damaged; NULL: any */
+    const struct git__spot *not_at; /* a damaged copy; NULL: none */
     struct git__work *work;
 };
 
@@ -40,7 +40,7 @@ char *git__loose_path(const struct ts_git_repo *repo, size_t object_dir, const s
     return git__path_join(repo->object_dirs[object_dir], name);
 }
 
-/* The first bytes of an object that has more. Its end, and so its checksum, is not looked at. */
+/* The first bytes of a larger object. Its end, and therefore its checksum, is not checked. */
 static enum ts_git_error inflate_start(struct git__inflate_stream *stream, size_t len, uint8_t **ret_bytes) {
     uint8_t *bytes = malloc(len + 1);
     if (bytes == NULL)
@@ -89,7 +89,7 @@ static enum ts_git_error inflate_entry(const struct reading *reading, const stru
     return TS_GIT_OK;
 }
 
-/* Replaces *content by what the delta makes of it. */
+/* Applies the delta to *content. */
 static enum ts_git_error apply_entry(const struct reading *reading, const struct git__entry *entry,
                                      struct ts_git_content *content) {
     struct ts_git_content delta;
@@ -126,7 +126,7 @@ static int compare_offsets(const void *a, const void *b, void *index) {
     return (x > y) - (x < y);
 }
 
-/* Positions by offset; only damaged packs need them, so they are made when first asked for. */
+/* Positions by offset; only damaged packs need them, so they are made on first use. */
 static bool order_by_offset(struct git__pack *pack) {
     if (pack->by_offset != NULL)
         return true;
@@ -195,11 +195,11 @@ static enum ts_git_error find_chain(const struct reading *reading, const struct 
             return TS_GIT_NO_MEMORY;
         chain->offsets[chain->count++] = offset;
         enum ts_git_error error = entry_at(pack, offset, &entry);
-        if (error != TS_GIT_OK) /* of a base: perhaps there is another copy */
+        if (error != TS_GIT_OK) /* for a base, there may be another copy */
             return chain->count > 1 ? TS_GIT_OK : error;
         if (entry.kind == GIT__ENTRY_WHOLE)
             return TS_GIT_OK;
-        if (chain->count > pack->index.count) /* bases by id can go round */
+        if (chain->count > pack->index.count) /* bases by id can form a cycle */
             return TS_GIT_NO_BASE;
         uint32_t position;
         if (entry.kind == GIT__ENTRY_OFFSET_DELTA)
@@ -210,7 +210,8 @@ static enum ts_git_error find_chain(const struct reading *reading, const struct 
     }
 }
 
-/* Of what was not read to its end nobody can say; whoever asks for the start has met all of it in a visit. */
+/* An incomplete content cannot be checked; callers that read only the start have visited the whole object
+ * before. */
 static bool has_id(const struct reading *reading, const struct ts_git_content *content,
                    const struct ts_git_oid *oid) {
     if (reading->only_start && content->len >= reading->max)
@@ -219,14 +220,14 @@ static bool has_id(const struct reading *reading, const struct ts_git_content *c
                               oid->bytes);
 }
 
-/* Whether the base that was made of the entry at offset is the object that the index says is there. */
+/* Whether the base that was built from the entry at offset is the object that the index says. */
 static bool is_sound_base(const struct reading *reading, uint32_t pack, uint64_t offset,
                           const struct ts_git_content *content) {
     struct ts_git_oid oid;
     return id_at(&reading->repo->packs[pack], offset, &oid) && has_id(reading, content, &oid);
 }
 
-/* With bases compared with their ids: only when the result is not what it should be. */
+/* Compares bases with their ids, too: only if the result is wrong. */
 static enum ts_git_error read_chain(const struct reading *reading, uint32_t number, uint64_t offset,
                                     bool checks_bases, struct ts_git_content *ret_content) {
     struct git__pack *pack = &reading->repo->packs[number];
@@ -326,7 +327,7 @@ static enum ts_git_error read_loose(const struct reading *reading, size_t object
     return TS_GIT_OK;
 }
 
-/* By the multi-pack indexes, when one of them knows it. */
+/* By the multi-pack indexes, if one of them has it. */
 static bool find_by_midx(const struct ts_git_repo *repo, const struct ts_git_oid *oid, uint32_t *ret_pack,
                          uint64_t *ret_offset) {
     for (size_t i = 0; i < repo->midx_count; i++) {
@@ -346,7 +347,7 @@ static bool is_avoided(const struct reading *reading, uint32_t pack, uint32_t po
     return spot != NULL && spot->pack == pack && spot->position == position;
 }
 
-/* The loose one that is damaged is in this folder. */
+/* Whether the damaged loose copy is in this folder. */
 static bool is_avoided_folder(const struct reading *reading, size_t object_dir) {
     const struct git__spot *spot = reading->not_at;
     return spot != NULL && spot->pack == GIT__NONE &&
@@ -392,7 +393,7 @@ enum ts_git_error git__object_read(struct ts_git_repo *repo, const struct ts_git
     struct reading reading = {
         .repo = repo, .max = max < SIZE_MAX ? max : SIZE_MAX - 1, .not_at = not_at, .work = work};
     enum ts_git_error error = read_any(&reading, oid, GIT__NONE, ret_content);
-    /* What is damaged at its place has not moved. */
+    /* A copy that is damaged in its place has not moved. */
     if (error != TS_GIT_MISSING || not_at != NULL)
         return error;
     return git__object_read_again(repo, oid, max, work, ret_content);
@@ -471,7 +472,7 @@ size_t git__find_prefix(struct ts_git_repo *repo, const char *digits, struct ts_
     size_t found = 0;
     if (git__numbers_fill(repo, NULL, NULL) != TS_GIT_OK)
         return 0;
-    /* An id is found under each of its numbers: only the lowest counts. */
+    /* An id has several numbers: only the lowest counts. */
     for (uint32_t number = 0; number < repo->numbers.total; number++) {
         struct ts_git_oid oid = ts_git_oid_of(repo->hash, git__number_id(repo, number));
         if (git__number_is_copy(repo, number) || !begins_with(&oid, repo->hash, digits))

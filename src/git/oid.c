@@ -12,7 +12,7 @@ const char *ts_git_oid_format(enum ts_git_hash hash, const struct ts_git_oid *oi
     return ret_text;
 }
 
-/* One more than the digit; 0 for other characters. */
+/* The digit plus one; 0 for other characters. */
 static const uint8_t digit_values[256] = {
     ['0'] = 1,  ['1'] = 2,  ['2'] = 3,  ['3'] = 4,  ['4'] = 5,  ['5'] = 6,  ['6'] = 7,  ['7'] = 8,
     ['8'] = 9,  ['9'] = 10, ['a'] = 11, ['b'] = 12, ['c'] = 13, ['d'] = 14, ['e'] = 15, ['f'] = 16,

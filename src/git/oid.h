@@ -1,6 +1,6 @@
 /*
- * Object ids: the SHA-1 or SHA-256 that git names an object by. The kind is a property of the repository, so
- * an id does not carry it; bytes beyond the hash are always zero, and ids compare as 32 bytes.
+ * Object ids: the SHA-1 or SHA-256 that names an object. The kind is a property of the repository, so an id
+ * does not contain it; bytes beyond the hash are always zero, and ids compare as 32 bytes.
  */
 #ifndef TS_GIT_OID_H
 #define TS_GIT_OID_H

@@ -5,14 +5,14 @@
 #include <stdlib.h>
 #include <string.h>
 
-/* What only the making of an outline needs. */
+/* Temporary state while an outline is made. */
 struct drawing {
     const struct git__pack *pack;
     struct git__outline outline;
     uint32_t *node_of; /* by position in the index */
 };
 
-/* By offset, 16 bits at a time, as many times as the largest needs; spare is as large as nodes. */
+/* Radix sort by offset, 16 bits at a time, as often as the largest needs; spare is as large as nodes. */
 static struct git__node *sort_nodes(struct git__node *nodes, struct git__node *spare, uint32_t count,
                                     uint64_t largest) {
     static const unsigned bits = 16;
@@ -77,7 +77,8 @@ static bool make_nodes(struct drawing *d) {
     return sorted != NULL;
 }
 
-/* The base of an offset delta stands before it, and mostly not far: steps back that double, then halves. */
+/* The base of an offset delta is before it, and usually not far: doubling steps back, then a binary
+ * search. */
 static uint32_t node_before(const struct git__outline *outline, uint32_t node, uint64_t offset) {
     const struct git__node *nodes = outline->nodes;
     uint32_t high = node; /* its offset is greater */
@@ -96,7 +97,7 @@ static uint32_t node_before(const struct git__outline *outline, uint32_t node, u
     return nodes[low].offset == offset ? low : GIT__NONE;
 }
 
-/* Reads the header of one entry: its type and size, or the node it is made from. */
+/* Reads the header of one entry: its type and size, or its base. */
 static enum ts_git_error read_node(struct drawing *d, uint32_t number) {
     const struct git__outline *outline = &d->outline;
     struct git__node *node = &outline->nodes[number];
@@ -140,7 +141,8 @@ static void read_nodes(struct drawing *d) {
     }
 }
 
-/* From the roots down: types, errors, and an order with parents first. What is not met depends on itself. */
+/* From the roots down: types, errors, and an order with parents first. Nodes that are not reached depend on
+ * themselves. */
 static bool spread(struct drawing *d) {
     struct git__outline *outline = &d->outline;
     struct git__node *nodes = outline->nodes;

@@ -23,7 +23,7 @@ static char *with_suffix(const char *path, size_t suffix_len, const char *suffix
     return changed;
 }
 
-/* What a sound pack has around its entries. */
+/* Checks the header and trailer of a pack. */
 static bool frame_is_sound(const struct git__pack *pack) {
     struct ts_bytes bytes = pack->map.bytes;
     size_t hash_len = ts_git_hash_len(pack->index.hash);
@@ -44,7 +44,7 @@ static enum ts_git_error open_index(enum ts_git_hash hash, const char *path, str
     return TS_GIT_OK;
 }
 
-/* With the index open. */
+/* The index is open. */
 static enum ts_git_error open_pack(const char *index_path, struct git__pack *pack,
                                    struct ts_git_fault *ret_fault) {
     pack->path = with_suffix(index_path, strlen("idx"), "pack");
@@ -73,7 +73,7 @@ enum ts_git_error git__pack_open(enum ts_git_hash hash, const char *index_path, 
         return error;
     }
     bool is_sound = frame_is_sound(&pack);
-    /* A pack that was cut off has no trailer: its last bytes may be an entry's. */
+    /* A truncated pack has no trailer: its last bytes may belong to an entry. */
     pack.end = pack.map.bytes.len - (is_sound ? ts_git_hash_len(hash) : 0);
     *ret_is_damaged = !is_sound;
     *ret_pack = pack;

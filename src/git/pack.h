@@ -1,5 +1,5 @@
 /*
- * A pack and the entries in it. The file is mapped; nothing in it is believed.
+ * A pack and its entries. The file is mapped; nothing in it is trusted.
  *
  *   'PACK' | be32 version 2 or 3 | be32 count | entries | id of all before
  *
@@ -24,11 +24,11 @@ struct git__pack {
     struct git__pack_index index;
     uint32_t *by_offset;          /* NULL until needed: odb.c */
     struct git__outline *outline; /* NULL until needed: plan.c */
-    uint64_t end;                 /* of the entries: where the trailer begins */
-    bool is_promised;             /* has a .promisor file: what its objects refer to may be missing */
+    uint64_t end;                 /* of the entries: the beginning of the trailer */
+    bool is_promised;             /* has a .promisor file: objects that it refers to may be missing */
 };
 
-/* From one offset to another, which is outside. */
+/* From one offset up to another, which is not included. */
 struct git__extent {
     uint64_t from;
     uint64_t to;
@@ -38,16 +38,16 @@ enum git__entry_kind { GIT__ENTRY_WHOLE, GIT__ENTRY_OFFSET_DELTA, GIT__ENTRY_REF
 
 struct git__entry {
     enum git__entry_kind kind;
-    enum ts_git_type type; /* of a whole one */
-    uint64_t size;         /* after inflating, of the delta when it is one */
+    enum ts_git_type type; /* if it is a whole object */
+    uint64_t size;         /* after inflating; for a delta, that of the delta */
     uint64_t base_offset;  /* of an offset delta: below the entry's own */
     const uint8_t *base_id;
-    struct ts_bytes data; /* the stream, up to the end that was given */
+    struct ts_bytes data; /* the stream, up to the given end */
 };
 
 /*
- * Opens index and pack. A pack whose header or trailer is wrong is opened all the same, and said so by
- * *ret_is_damaged, so that what is sound in it can be read; only without an index there is nothing to do.
+ * Opens index and pack. A pack with a wrong header or trailer is opened nevertheless, with *ret_is_damaged,
+ * so that its valid entries can be read; it fails only without an index.
  */
 enum ts_git_error git__pack_open(enum ts_git_hash hash, const char *index_path, struct git__pack *ret_pack,
                                  bool *ret_is_damaged, struct ts_git_fault *ret_fault);
@@ -56,7 +56,7 @@ void git__pack_release(struct git__pack *pack);
 /* The last part of the path, for messages. */
 const char *git__pack_name(const struct git__pack *pack);
 
-/* The entry at extent.from, whose bytes end before extent.to. BAD_ENTRY when it is not valid. */
+/* The entry at extent.from; its bytes end before extent.to. BAD_ENTRY if it is not valid. */
 enum ts_git_error git__pack_entry(const struct git__pack *pack, struct git__extent extent,
                                   struct git__entry *ret_entry);
 

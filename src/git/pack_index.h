@@ -1,5 +1,5 @@
 /*
- * A pack's index (.idx): which objects the pack holds, sorted by id, and where.
+ * A pack's index (.idx): the objects of the pack, sorted by id, and their offsets.
  *
  *   version 1   fan-out 256 x be32 | count x (be32 offset, id) | id of pack, id of index
  *   version 2   ff 't' 'O' 'c' | be32 2 | fan-out 256 x be32 | count x id | count x be32 CRC |
@@ -7,8 +7,8 @@
  *               large x be64 offset | id of pack, id of index
  *
  * The fan-out says for each first byte how many ids begin with it or a smaller one. Opening checks that it
- * never falls and that every table lies in the file; the ids' order, whether the fan-out fits them, and the offsets are
- * checked where used.
+ * never decreases and that every table is inside the file; the order of the ids, the fan-out against the ids,
+ * and the offsets are checked when they are used.
  */
 #ifndef TS_GIT_PACK_INDEX_H
 #define TS_GIT_PACK_INDEX_H
@@ -30,25 +30,25 @@ struct git__pack_index {
     const uint8_t *offsets;
     size_t offset_step;
     const uint8_t *large;
-    const uint8_t *pack_id; /* what the pack's trailer must say */
+    const uint8_t *pack_id; /* the id that the pack's trailer must have */
 };
 
-/* Borrows bytes. False when they are no index. */
+/* Borrows bytes. Returns false if they are not an index. */
 bool git__pack_index_init(enum ts_git_hash hash, struct ts_bytes bytes, struct git__pack_index *ret_index);
 
 static inline const uint8_t *git__pack_index_id(const struct git__pack_index *index, uint32_t position) {
     return index->ids + (size_t)position * index->id_step;
 }
 
-/* False when the table of large offsets has no such entry. position is below count. */
+/* Returns false if the table of large offsets has no such entry. position is below count. */
 bool git__pack_index_offset(const struct git__pack_index *index, uint32_t position, uint64_t *ret_offset);
 
 bool git__pack_index_find(const struct git__pack_index *index, const uint8_t *id, uint32_t *ret_position);
 
-/* Whether the fan-out says of ids that are sorted where they are: git finds nothing by one that does not. */
+/* Returns true if the fan-out is correct for the sorted ids: git finds nothing with a wrong one. */
 bool git__pack_index_fanout_fits(const struct git__pack_index *index);
 
-/* The fan-out never falls and ends with count; shared with the multi-pack index. */
+/* The fan-out never decreases and ends with count; shared with the multi-pack index. */
 bool git__fanout_is_valid(const uint8_t *fanout);
 
 /* Position of an id among sorted ones, by the fan-out. */

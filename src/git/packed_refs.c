@@ -14,7 +14,7 @@ static int compare_refs(const void *a, const void *b) {
     return order != 0 ? order : (x->name.data > y->name.data) - (x->name.data < y->name.data);
 }
 
-/* What stands in the way of believing the file: the first line that is not valid. */
+/* The state of parsing, with the first invalid line. */
 struct lines {
     struct git__packed_refs *packed;
     enum ts_git_hash hash;
@@ -56,14 +56,14 @@ static void take_ref(struct lines *lines, struct ts_bytes line) {
     packed->items[packed->count++] = ref;
 }
 
-/* "^ID", what the tag of the line before names in the end. */
+/* "^ID", the peeled target of the tag in the line before. */
 static void take_peeled(struct lines *lines, struct ts_bytes line) {
     struct ts_git_oid oid;
     lines->is_bad = !lines->has_ref || !ts_git_oid_parse(lines->hash, ts_bytes_skip(line, 1), &oid);
     lines->has_ref = false;
 }
 
-/* A file that was cut ends inside a line. Git reads nothing of such a file; here the lines before are read. */
+/* A truncated file ends inside a line. Git refuses the whole file; here the lines before are read. */
 static bool read_lines(enum ts_git_hash hash, const struct ts_git_fault_sink *faults,
                        struct git__packed_refs *packed) {
     struct lines lines = {.packed = packed, .hash = hash};
@@ -103,7 +103,7 @@ enum ts_git_error git__packed_refs_fault(const struct git__packed_refs *packed,
     return git__fault(TS_GIT_BAD_LINE, thing, ret_fault);
 }
 
-/* As git has it for names that it makes. */
+/* As git requires of new names. */
 static bool part_is_valid(struct ts_bytes part) {
     static const char lock[] = ".lock";
     size_t len = strlen(lock);

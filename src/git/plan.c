@@ -5,7 +5,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-/* What only the making of a plan needs. */
+/* Temporary state while a plan is made. */
 struct drafting {
     const struct ts_git_repo *repo;
     const struct git__choice *choice;
@@ -13,7 +13,7 @@ struct drafting {
     const struct git__outline *outline;
     struct git__plan plan;
     uint32_t *weights;
-    uint32_t *heaviest; /* children, by node */
+    uint32_t *heaviest; /* child, by node */
 };
 
 void git__problem_add_typed(struct git__problems *problems, const struct git__problem *problem) {
@@ -28,7 +28,7 @@ void git__problem_add(struct git__problems *problems, uint32_t number, enum ts_g
     git__problem_add_typed(problems, &(struct git__problem){.number = number, .error = error});
 }
 
-/* Nobody asked for it, or another copy is the one to visit. */
+/* Not wanted, or another copy is visited. */
 static bool is_passed_over(const struct drafting *d, uint32_t number) {
     const struct ts_git_set *wanted = d->choice->wanted;
     if (wanted != NULL && !git__set_has(wanted, number))
@@ -42,7 +42,7 @@ static void note(struct drafting *d, uint32_t position, enum ts_git_error error)
         git__problem_add(d->problems, number, error);
 }
 
-/* The outline as it was before another visit. */
+/* Resets the outline from an earlier visit. */
 static void begin(struct drafting *d) {
     for (uint32_t i = 0; i < d->outline->lost_count; i++)
         note(d, d->outline->lost[i], TS_GIT_BAD_ENTRY);
@@ -58,7 +58,7 @@ static void begin(struct drafting *d) {
     }
 }
 
-/* From the leaves up: what is needed, and how much hangs on it. */
+/* From the leaves up: what is needed, and the size of its subtree. */
 static void weigh(struct drafting *d) {
     struct git__node *nodes = d->plan.nodes;
     for (uint32_t at = d->outline->ordered; at > 0; at--) {
@@ -80,7 +80,7 @@ static void link_child(struct git__node *nodes, uint32_t parent, uint32_t child)
     nodes[parent].first_child = child;
 }
 
-/* Child lists: only what is needed, by offset, the heaviest last. */
+/* Lists of children: only needed ones, by offset, the heaviest last. */
 static void arrange(struct drafting *d) {
     struct git__node *nodes = d->plan.nodes;
     uint32_t *heaviest = d->heaviest;
@@ -101,7 +101,7 @@ static void arrange(struct drafting *d) {
     }
 }
 
-/* What is made from an object is about as large as it. */
+/* A delta's result is about as large as its base. */
 static bool list_roots(const struct drafting *d, uint32_t pack, struct git__units *units) {
     const struct git__plan *plan = &d->plan;
     for (uint32_t i = 0; i < plan->node_count; i++) {
@@ -177,10 +177,10 @@ size_t git__units_arrange(struct git__units *units) {
         total += units->items[i].bytes / LARGE_PARTS;
     uint64_t least = total > LARGE_MIN ? total : LARGE_MIN;
     struct git__unit *large = malloc((LARGE_PARTS + 1) * sizeof *large);
-    if (large == NULL) /* slower, and no less right */
+    if (large == NULL) /* only slower */
         return 0;
     size_t large_count = 0;
-    size_t kept = units->count; /* others are moved to the end, from the back */
+    size_t kept = units->count; /* the others move to the end, from the back */
     for (size_t i = units->count; i > 0; i--) {
         struct git__unit unit = units->items[i - 1];
         if (unit.bytes >= least && large_count <= LARGE_PARTS)

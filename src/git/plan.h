@@ -1,5 +1,5 @@
 /*
- * The plan of a pack for one visit: its outline, with what is wanted.
+ * The plan of a pack for one visit: its outline, with the wanted objects.
  *
  *   root ─┬─ small subtree ...
  *         ├─ small subtree ...
@@ -8,7 +8,7 @@
  * Visiting the largest subtree last means that a base is no longer needed when it is entered, so at most
  * log2(nodes) bases are held at once, however deep the tree is.
  *
- * Subtrees without anything wanted are not in the plan. What is wanted and cannot be built is a problem.
+ * Subtrees without wanted objects are not in the plan. A wanted object that cannot be built is a problem.
  */
 #ifndef TS_GIT_PLAN_H
 #define TS_GIT_PLAN_H
@@ -22,20 +22,20 @@
 struct git__problem {
     uint32_t number;
     enum ts_git_error error;
-    uint8_t type; /* enum ts_git_type, as it was visited; 0 when it is not known */
+    uint8_t type; /* enum ts_git_type, as visited; 0 if unknown */
 };
 
 struct git__problems {
     struct git__problem *items;
     size_t count;
     size_t capacity;
-    bool no_memory; /* for one of them */
+    bool no_memory; /* memory ran out for one of them */
 };
 
 void git__problem_add(struct git__problems *problems, uint32_t number, enum ts_git_error error);
 void git__problem_add_typed(struct git__problems *problems, const struct git__problem *problem);
 
-/* The root of a delta tree, and about how many bytes will be built there. */
+/* The root of a delta tree, and approximately how many bytes will be built there. */
 struct git__unit {
     uint64_t bytes;
     uint32_t pack;
@@ -48,14 +48,15 @@ struct git__units {
     size_t capacity;
 };
 
-/* Puts those that are large beside the whole first, the largest at the front: a thread that comes to one of them last
- * would be the only one at work. The others keep their order, which is that of the files. Returns how many are large. */
+/* Moves units that are large compared with the whole to the front, the largest first: a thread that gets one
+ * of them last would be the only one working. The others keep the order of the files. Returns the number of
+ * large ones. */
 size_t git__units_arrange(struct git__units *units);
 
 struct git__plan {
     const struct git__pack *pack;
     uint32_t first_number;
-    struct git__node *nodes; /* of the pack's outline, which is lent until the plan is released */
+    struct git__node *nodes; /* of the pack's outline, in use until the plan is released */
     uint32_t node_count;
 };
 
@@ -64,7 +65,7 @@ struct git__choice {
     const struct ts_git_set *wanted;
 };
 
-/* Adds to problems and units. False when there is no memory. */
+/* Adds to problems and units. Returns false when memory runs out. */
 bool git__plan_init(struct ts_git_repo *repo, uint32_t pack, const struct git__choice *choice,
                     struct git__problems *problems, struct git__units *units, struct git__plan *ret_plan);
 void git__plan_release(struct git__plan *plan);

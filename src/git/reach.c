@@ -1,9 +1,9 @@
 /*
- * Which objects a selection reaches.
+ * The objects that a selection reaches.
  *
- * Trees are kept against their delta bases. A tree whose base is reachable, too, needs nothing but its own
- * additions: the base brings the rest. For the others the chain of bases is followed up to one that is
- * reachable, or to its root, and additions and removals are counted down again.
+ * Trees are stored as differences from their delta bases. If a tree's base is reachable, too, only its own
+ * additions are marked: the base marks the rest. Otherwise the chain of bases is followed to a reachable one,
+ * or to its root, and additions and removals are counted from there.
  */
 #include "graph.h"
 
@@ -12,7 +12,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#define TIP_BYTES_MAX ((size_t)64 << 20) /* of a blob that a ref names */
+#define TIP_BYTES_MAX ((size_t)64 << 20) /* of a blob that is the target of a ref */
 
 static enum ts_git_error no_memory(const struct ts_git_graph *graph, struct ts_git_fault *ret_fault) {
     return git__fault(TS_GIT_NO_MEMORY, graph->repo->common_dir, ret_fault);
@@ -26,7 +26,7 @@ struct walk {
     struct git__list queue;
     struct git__list commits;
     struct git__list others;
-    struct git__list missing; /* numbers of what is not there */
+    struct git__list missing; /* numbers of missing objects */
     bool no_memory;
 };
 
@@ -35,7 +35,7 @@ static void keep(struct walk *walk, struct git__list *list, uint32_t number) {
         walk->no_memory = true;
 }
 
-/* With what stands for it. */
+/* Includes its replacements. */
 static void enqueue(struct walk *walk, uint32_t number) {
     for (unsigned i = 0; number != GIT__NONE && i <= GIT__REPLACED_MAX; i++) {
         if (number >= walk->graph->total)
@@ -48,7 +48,7 @@ static void enqueue(struct walk *walk, uint32_t number) {
     }
 }
 
-/* Takes everything off the queue, which `from` put there. */
+/* Processes the queue, which `from` has filled. */
 static void walk_all(struct walk *walk, bool with_parents) {
     const struct ts_git_graph *graph = walk->graph;
     while (walk->queue.count > 0 && !walk->no_memory) {
@@ -100,8 +100,8 @@ static bool is_branch(const char *name) {
            (len > 5 && strncmp(name, "refs/", 5) != 0 && strcmp(name + len - 5, "/HEAD") == 0);
 }
 
-/* A branch names a commit. Any other ref may name anything; what it names says nothing about its type, so one that is a
- * blob by the header of its entry is read: damage can make a commit look like one. */
+/* A branch must name a commit. Any other ref may name anything, and says nothing about the type. So if the
+ * header of the entry says blob, it is read: damage can make a commit look like one. */
 static void check_tip(struct walk *walk, const struct ts_git_ref *ref) {
     struct ts_git_graph *graph = walk->graph;
     uint32_t number = git__number_of(graph->repo, ref->oid.bytes);
@@ -123,7 +123,7 @@ static void check_tip(struct walk *walk, const struct ts_git_ref *ref) {
     git__fault_send(&graph->options.faults, &fault);
 }
 
-/* A ref to something that is not there leads to something missing: other refs have their history. */
+/* A ref with a missing target leads to a missing object: other refs still have their history. */
 static enum ts_git_error add_refs(struct walk *walk, struct ts_git_fault *ret_fault) {
     struct ts_git_refs refs;
     struct ts_git_graph *graph = walk->graph;
@@ -223,17 +223,17 @@ void git__selected_release(struct git__selected *selected) {
 
 /* ---- trees and blobs ---- */
 
-#define CHAIN_MAX 4096 /* git makes none longer */
+#define CHAIN_MAX 4096 /* git makes no longer ones */
 
 struct spread {
     struct ts_git_graph *graph;
     struct ts_git_set *set;
-    struct ts_git_set *swept; /* trees of which all additions are marked, reachable or not */
-    struct git__list queue;   /* trees whose additions are to be marked */
-    struct git__list waiting; /* trees that have a base */
+    struct ts_git_set *swept; /* trees whose additions are all marked, reachable or not */
+    struct git__list queue;   /* trees whose additions must be marked */
+    struct git__list waiting; /* trees with a base */
     struct git__list chain;
     struct git__list touched;
-    int32_t *counts; /* by number, absent ones included; 0 but for those touched */
+    int32_t *counts; /* by number, also of missing ones; 0 except for touched ones */
     struct git__list missing;
     uint8_t *is_missed;
     bool no_memory;
@@ -260,7 +260,7 @@ static void mark_one(struct spread *s, uint32_t number) {
         spread_keep(s, &s->waiting, number);
 }
 
-/* With what stands for it. */
+/* Includes its replacement. */
 static void mark(struct spread *s, uint32_t number) {
     mark_one(s, number);
     for (unsigned i = 0; s->graph->replaced_count > 0 && i < GIT__REPLACED_MAX; i++) {
@@ -271,7 +271,7 @@ static void mark(struct spread *s, uint32_t number) {
     }
 }
 
-#define MARK_AHEAD 8 /* waits for memory that overlap */
+#define MARK_AHEAD 8 /* overlapping memory accesses */
 
 static void drain(struct spread *s) {
     while (s->queue.count > 0) {
@@ -294,7 +294,7 @@ static void count(struct spread *s, uint32_t number, int32_t by) {
     s->counts[number] += by;
 }
 
-/* A chain that git would not make is not followed again and again: what it adds anywhere counts as reachable. */
+/* A chain that git would not make is followed only once: everything that it adds counts as reachable. */
 static void sweep_chain(struct spread *s) {
     const struct ts_git_graph *graph = s->graph;
     for (size_t i = 0; i < s->chain.count; i++) {
@@ -305,7 +305,7 @@ static void sweep_chain(struct spread *s) {
     }
 }
 
-/* Additions less removals from the far end of the chain to the tree itself. */
+/* Additions minus removals, from the far end of the chain to the tree itself. */
 static void count_chain(struct spread *s) {
     const struct ts_git_graph *graph = s->graph;
     s->touched.count = 0;
@@ -326,7 +326,7 @@ static void count_chain(struct spread *s) {
     }
 }
 
-/* What a reachable tree has from bases that are not reachable themselves. */
+/* The entries of a reachable tree from bases that are not reachable. */
 static void mark_inherited(struct spread *s, uint32_t tree) {
     s->chain.count = 0;
     for (uint32_t at = tree; at != GIT__NONE; at = s->graph->edges[at].base) {
@@ -340,7 +340,7 @@ static void mark_inherited(struct spread *s, uint32_t tree) {
         count_chain(s);
 }
 
-/* Marking may make more trees reachable, bases of waiting ones among them. */
+/* Marking may make more trees reachable, also bases of waiting ones. */
 static void settle(struct spread *s) {
     drain(s);
     while (s->waiting.count > 0 && !s->no_memory) {
@@ -394,10 +394,10 @@ static void count_reached(const struct ts_git_graph *graph, const struct ts_git_
     }
 }
 
-/* Something that is not there. */
+/* A missing object. */
 struct lack {
     struct ts_git_oid oid;
-    bool is_history; /* a commit or a tag, or named by a ref: partial clones have these */
+    bool is_history; /* a commit, a tag, or the target of a ref: partial clones have these */
     bool has_moved;
 };
 
@@ -437,8 +437,8 @@ static enum ts_git_error find_lacks(struct ts_git_graph *graph, const struct git
     return TS_GIT_OK;
 }
 
-/* What is not there, once each: what came or moved since the objects were listed, and what is missing. That a partial clone
- * leaves objects out is counted, and no fault here. */
+/* Reports missing objects, once each: those that were added or moved since the objects were listed, and those
+ * that are missing. Objects that a partial clone omits are counted, and are not faults here. */
 static enum ts_git_error send_missing(struct ts_git_graph *graph, const struct git__list *missing,
                                       const struct git__list *history, struct ts_git_reach_stats *stats,
                                       struct ts_git_fault *ret_fault) {
@@ -460,8 +460,8 @@ static enum ts_git_error send_missing(struct ts_git_graph *graph, const struct g
     return error;
 }
 
-/* Everything that is excluded is excluded with its trees; of commits that are only not selected, those next
- * to selected ones, when the caller wants only what is new. */
+/* Excluded commits are excluded with their trees. Of commits that are only not selected, this includes those
+ * next to selected ones, if the caller wants only what is new. */
 static enum ts_git_error reach_excluded(struct ts_git_graph *graph, const struct ts_git_selection *selection,
                                         const struct git__selected *selected, struct spread *out,
                                         struct ts_git_fault *ret_fault) {

@@ -1,21 +1,21 @@
 /*
- * Refs as files: packed-refs, over which loose files under refs/ win, and HEAD. In a linked work tree HEAD, refs/bisect,
- * refs/worktree and refs/rewritten are its own; everything else is in the common folder. HEADs of other work trees are
- * listed under the names that git gives them, main-worktree/HEAD and worktrees/ID/HEAD: a commit on a detached one is
- * reached by nothing else. What other work trees have beside HEAD is left to them, as git does with --all (and git gc, so that
- * its objects may be gone).
+ * Refs as files: packed-refs, loose files under refs/, which override it, and HEAD. In a linked work tree
+ * HEAD, refs/bisect, refs/worktree and refs/rewritten are its own; everything else is in the common folder.
+ * HEADs of other work trees are listed under git's names, main-worktree/HEAD and worktrees/ID/HEAD: nothing
+ * else reaches a commit on a detached one. Other refs of other work trees are ignored, as by git with --all
+ * (and by git gc, so their objects may be gone).
  *
- * What cannot be read is never passed over: a ref that is there and gives no id is a fault, and so is a folder that
- * cannot be listed. A broken loose ref hides the packed one of the same name, whose value is an old one.
+ * Nothing is skipped silently: a ref without a valid id is a fault, and so is a folder that cannot be listed.
+ * A broken loose ref hides the packed one of the same name, whose value is outdated.
  *
- * Others write meanwhile: git moves a ref by a rename, packs refs by writing packed-refs and removing the loose files, and
- * renames a branch by removing one file and making another. One pass over the files could see neither the old nor the new
- * place. So they are read until two passes in a row see the same files and folders, by inode and times, with the same
- * content. Each was then as it was read from its place in the first pass to its place in the second, and what was read is
- * how all refs were at the moment between the passes. Folders count because a ref that moves to and fro can be absent from
- * both passes, and because times are those of a clock that ticks every few milliseconds, what was changed just before the
- * first pass is looked at again a little later. Refs are read once for each repository object: everything that follows is
- * about that moment.
+ * Others write meanwhile: git moves a ref by a rename, packs refs by writing packed-refs and removing the
+ * loose files, and renames a branch by removing one file and making another. One pass over the files could
+ * miss both the old and the new place. So passes are made until two in a row see the same files and folders,
+ * by inode and times, with the same content. Then each file was unchanged from its reading in the first pass
+ * to its reading in the second, so the result is the state of all refs at the moment between the passes.
+ * Folders count because a ref that moves to and fro can be absent from both passes. Times come from a clock
+ * that ticks every few milliseconds, so if something changed just before the first pass, the next one comes a
+ * little later. Refs are read once for each repository object: everything else refers to that moment.
  */
 #include "packed_refs.h"
 #include "repo_impl.h"
@@ -31,10 +31,10 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
-#define REF_LINE_MAX (8u << 10) /* a path that the system takes is shorter */
+#define REF_LINE_MAX (8u << 10) /* longer than any path of the system */
 #define SYMBOLIC_MAX 5
 #define PASSES_MAX   64
-#define FRESH_MS     20u /* two ticks of the slowest clock that file systems take times from */
+#define FRESH_MS     20u /* two ticks of the slowest clock of file times */
 
 static const char main_prefix[] = "main-worktree/";
 static const char linked_prefix[] = "worktrees/";
@@ -43,11 +43,11 @@ struct list {
     struct ts_git_repo *repo;
     const struct ts_git_fault_sink *faults;
     const struct git__packed_refs *packed;
-    struct ts_git_ref *items; /* with the null id: there, and broken */
+    struct ts_git_ref *items; /* with the null id: exists, and is broken */
     size_t count;
     size_t capacity;
-    struct ts_blake3 seen; /* of loose refs and packed-refs: the files and folders, and what was in them */
-    bool is_fresh;         /* something was changed so lately that another change may leave the same times */
+    struct ts_blake3 seen; /* of loose refs and packed-refs: the files and folders, and their contents */
+    bool is_fresh;         /* something changed so recently that another change may leave the same times */
     char **folders;        /* of loose refs, still to be listed */
     size_t folder_count;
     size_t folder_capacity;
@@ -91,7 +91,7 @@ static bool is_own(const char *name) {
            starts_with(name, "refs/worktree/") || starts_with(name, "refs/rewritten/");
 }
 
-/* Bytes of the name that say of which work tree it is; 0: of this one. */
+/* Bytes of the name that say which work tree it belongs to; 0: this one. */
 static size_t worktree_len(const char *name) {
     if (starts_with(name, main_prefix))
         return strlen(main_prefix);
@@ -111,7 +111,7 @@ static bool name_is_safe(const char *name) {
            strstr(name, "//") == NULL && strstr(name, "/.") == NULL;
 }
 
-/* Where the file of a safe name is; from malloc. */
+/* The path of a safe name; from malloc. */
 static char *path_of(const struct ts_git_repo *repo, const char *name) {
     size_t worktree = worktree_len(name);
     const char *rest = name + worktree;
@@ -120,7 +120,7 @@ static char *path_of(const struct ts_git_repo *repo, const char *name) {
     return git__path_join(worktree > 0 ? repo->common_dir : repo->git_dir, name);
 }
 
-/* What `name` has as "ref: target": of the same work tree, when each has its own. From malloc. */
+/* The target of `name` with "ref: target": of the same work tree, if each has its own. From malloc. */
 static char *target_of(const char *name, const char *target) {
     size_t worktree = is_own(target) && worktree_len(target) == 0 ? worktree_len(name) : 0;
     size_t size = worktree + strlen(target) + 1;
@@ -132,7 +132,7 @@ static char *target_of(const char *name, const char *target) {
 
 /* ---- one ref ---- */
 
-/* A symbolic link into refs/ is a symbolic ref; any other is followed, to a file. */
+/* A symbolic link into refs/ is a symbolic ref; any other link is followed, to a file. */
 static enum ts_git_error read_link(const char *path, char **ret_line) {
     char target[PATH_MAX]; /* no link is longer */
     ssize_t len = readlink(path, target, sizeof target - 1);
@@ -146,13 +146,14 @@ static enum ts_git_error read_link(const char *path, char **ret_line) {
     return TS_GIT_OK;
 }
 
-/* A name without a line end may be the beginning of a longer one. An id has its length. */
+/* A name without a line end may be the beginning of a longer one. An id has a fixed length. */
 static bool is_cut_name(const char *line) {
     size_t len = strlen(line);
     return starts_with(line, "ref:") && line[len - 1] != '\n';
 }
 
-/* The text of a loose ref, without blanks and line ends behind it. MISSING when there is none, also when a link leads nowhere. */
+/* The text of a loose ref, without blanks and line ends after it. MISSING if there is none, also if a link
+ * leads nowhere. */
 static enum ts_git_error read_loose_ref(const struct ts_git_repo *repo, const char *name, char **ret_line) {
     char *path = path_of(repo, name);
     char *line = NULL;
@@ -189,7 +190,7 @@ static enum ts_git_error parse_line(const struct ts_git_repo *repo, const char *
                                     struct ts_git_oid *ret_oid) {
     size_t hex_len = 2 * ts_git_hash_len(repo->hash);
     struct ts_git_oid oid;
-    /* Git reads what comes behind a blank as nothing, and anything else as no id. */
+    /* Git ignores everything after a blank; anything else after an id makes it invalid. */
     if (strlen(line) < hex_len || !ts_git_oid_parse(repo->hash, ts_bytes_of(line, hex_len), &oid) ||
         (line[hex_len] != '\0' && !isspace((unsigned char)line[hex_len])) || is_null(&oid))
         return TS_GIT_BAD_REF;
@@ -197,14 +198,14 @@ static enum ts_git_error parse_line(const struct ts_git_repo *repo, const char *
     return TS_GIT_OK;
 }
 
-/* HEAD leads into refs/, or git takes the folder for no repository. */
+/* HEAD must lead into refs/, otherwise git does not accept the folder as a repository. */
 static bool target_is_valid(const char *name, const char *target) {
     bool is_head = strcmp(name + worktree_len(name), "HEAD") == 0;
     return git__ref_name_is_valid(ts_bytes_of_cstring(target)) && (!is_head || starts_with(target, "refs/"));
 }
 
-/* MISSING when there is no such ref, or it stands for one that is not there. The fault names the ref that is broken, of
- * symbolic ones perhaps the last. */
+/* MISSING if there is no such ref, or a symbolic one has a missing target. The fault names the broken ref,
+ * which may be the last one of a chain. */
 static enum ts_git_error resolve(const struct ts_git_repo *repo, const struct git__packed_refs *packed,
                                  const char *given, struct ts_git_oid *ret_oid,
                                  struct ts_git_fault *ret_fault) {
@@ -249,14 +250,14 @@ static enum ts_git_error resolve(const struct ts_git_repo *repo, const struct gi
     return error;
 }
 
-/* A time in the future is that of another clock, which says nothing. */
+/* A time in the future comes from another clock, and says nothing. */
 static bool is_fresh(const struct timespec *changed) {
     uint64_t changed_ms = (uint64_t)changed->tv_sec * 1000 + (uint64_t)changed->tv_nsec / 1000000;
     uint64_t now_ms = ts_clock_wall_ms();
     return changed_ms <= now_ms && now_ms - changed_ms <= FRESH_MS;
 }
 
-/* What tells a file from one that was put in its place, and a folder from one with other files in it. */
+/* Distinguishes a file from its replacement, and a folder from one with other files. */
 static void see(struct list *list, const char *path) {
     struct stat status;
     uint64_t seen[6] = {0};
@@ -273,7 +274,7 @@ static void see(struct list *list, const char *path) {
     ts_blake3_update(&list->seen, ts_bytes_of(seen, sizeof seen));
 }
 
-/* One that is broken is kept for its name. */
+/* A broken ref is kept for its name. */
 static void add_resolved(struct list *list, const char *name) {
     struct ts_git_oid oid = {{0}};
     struct ts_git_fault fault;
@@ -289,7 +290,7 @@ static void add_resolved(struct list *list, const char *name) {
     add(list, name, oid);
 }
 
-/* As git asks of a HEAD: a file, or a link into refs/. */
+/* As git requires of a HEAD: a file, or a link into refs/. */
 static bool head_is_there(const struct ts_git_repo *repo, const char *name) {
     char *path = path_of(repo, name);
     char target[8] = "";
@@ -302,7 +303,7 @@ static bool head_is_there(const struct ts_git_repo *repo, const char *name) {
     return is;
 }
 
-/* Without a HEAD nobody knows what was checked out; one that leads to a branch that is not there yet is sound. */
+/* Without a HEAD it is unknown what was checked out; a HEAD whose branch does not exist yet is valid. */
 static void add_head(struct list *list, const char *name) {
     if (!head_is_there(list->repo, name))
         send_fault(list, TS_GIT_BAD_REF, name);
@@ -320,7 +321,7 @@ static bool is_folder(const char *root, const char *name) {
     return is;
 }
 
-/* Takes the name over. */
+/* Takes over the name. */
 static void add_folder(struct list *list, char *name) {
     if (GIT__GROW(list->folders, list->folder_capacity, list->folder_count + 1)) {
         list->folders[list->folder_count++] = name;
@@ -330,7 +331,7 @@ static void add_folder(struct list *list, char *name) {
     }
 }
 
-/* What git makes beside refs: names that begin with a dot, and locks. */
+/* Git's other files among refs: names that begin with a dot, and locks. */
 static bool is_ref_name(const char *entry) {
     size_t len = strlen(entry);
     return entry[0] != '.' && (len < 5 || strcmp(entry + len - 5, ".lock") != 0);
@@ -363,7 +364,7 @@ static void list_folder(struct list *list, const char *root, const char *folder)
     git__free_names(names, count);
 }
 
-/* However deep they are: no further than the system takes paths, and beyond that is a fault. */
+/* At any depth that the system allows for paths; more is a fault. */
 static void add_loose(struct list *list, const char *root) {
     list_folder(list, root, "refs");
     while (list->folder_count > 0) {
@@ -382,7 +383,7 @@ static bool is_same_folder(const char *a, const char *b) {
     return stat(a, &x) == 0 && stat(b, &y) == 0 && x.st_dev == y.st_dev && x.st_ino == y.st_ino;
 }
 
-/* What has no file gitdir is no work tree. */
+/* A folder without a file gitdir is not a work tree. */
 static void add_head_of(struct list *list, const char *folder, const char *id) {
     char name[1024];
     struct stat status;
@@ -426,7 +427,7 @@ static void add_packed(struct list *list) {
             list->no_memory = true;
         else if (is_null(&ref->oid))
             send_fault(list, TS_GIT_BAD_REF, name);
-        else if (name_is_safe(name)) /* another one is a bad line */
+        else if (name_is_safe(name)) /* any other is a bad line */
             add(list, name, ref->oid);
         free(name);
     }
@@ -439,7 +440,7 @@ static int compare_refs(const void *a, const void *b) {
     return strcmp(x->name, y->name);
 }
 
-/* Keeps the first of equal names. The list is sorted by a stable sort of loose and packed ones apart. */
+/* Keeps the first of equal names. Loose and packed ones were sorted separately, by a stable sort. */
 static void drop_hidden(struct list *list, size_t loose_count) {
     size_t kept = loose_count;
     for (size_t i = loose_count; i < list->count; i++) {
@@ -459,7 +460,7 @@ static void drop_hidden(struct list *list, size_t loose_count) {
 struct pass {
     struct list list; /* loose ones */
     struct git__packed_refs packed;
-    struct git__refs refs; /* its faults, and in the end all of it */
+    struct git__refs refs; /* its faults, and at the end everything */
     struct ts_git_fault_sink sink;
     uint8_t seen[TS_BLAKE3_OUT_LEN];
 };
@@ -474,7 +475,7 @@ static void keep_fault(void *ctx, const struct ts_git_fault *fault) {
         pass->list.no_memory = true;
 }
 
-/* packed-refs is seen before it is opened: it is opened again in the next pass if it changes in between. */
+/* packed-refs is recorded before it is opened: if it changes in between, the next pass sees that. */
 static void pass_over(struct ts_git_repo *repo, struct pass *pass) {
     struct list *list = &pass->list;
     struct ts_git_fault fault;
@@ -505,7 +506,7 @@ static void pass_release(struct pass *pass) {
     git__refs_release(&pass->refs);
 }
 
-/* Packed ones are added to the loose ones, and all of it is the repository's. */
+/* Adds the packed refs to the loose ones, and stores all of them in the repository. */
 static enum ts_git_error keep_refs(struct ts_git_repo *repo, struct pass *pass,
                                    struct ts_git_fault *ret_fault) {
     struct list *list = &pass->list;
@@ -585,7 +586,7 @@ static bool is_hex(const char *text) {
     return text[0] != '\0' && text[strspn(text, "0123456789abcdefABCDEF")] == '\0';
 }
 
-/* As it was when the refs were read. */
+/* The value from when the refs were read. */
 static bool find_read(const struct ts_git_repo *repo, const char *name, struct ts_git_oid *ret_oid) {
     char *key = strdup(name);
     struct ts_git_ref wanted = {.name = key};
@@ -600,7 +601,8 @@ static bool find_read(const struct ts_git_repo *repo, const char *name, struct t
     return true;
 }
 
-/* As git tries them. Broken below refs/ is an answer, unless another one has an id; elsewhere it is some other file. */
+/* In git's order. A broken ref below refs/ is an answer, unless another one has an id; elsewhere it is some
+ * other file. */
 static enum ts_git_error resolve_forms(const struct ts_git_repo *repo, const char *name,
                                        struct ts_git_oid *ret_oid, struct ts_git_fault *ret_fault) {
     static const char *const forms[] = {
@@ -608,7 +610,7 @@ static enum ts_git_error resolve_forms(const struct ts_git_repo *repo, const cha
     struct git__packed_refs packed;
     struct ts_git_fault fault;
     enum ts_git_error worst = git__packed_refs_read(repo, NULL, &packed, ret_fault);
-    if (worst == TS_GIT_OK && packed.bad_line > 0) /* what is not found may have stood there */
+    if (worst == TS_GIT_OK && packed.bad_line > 0) /* the missing ref may have been there */
         worst = git__packed_refs_fault(&packed, ret_fault);
     enum ts_git_error error = TS_GIT_MISSING;
     for (size_t i = 0; i < sizeof forms / sizeof forms[0] && error != TS_GIT_OK; i++) {

@@ -14,7 +14,7 @@
 #define SMALL_FILE_MAX     (64u << 10)
 #define SHALLOW_MAX        (256u << 20)
 #define OBJECT_DIRS_MAX    64
-#define ALTERNATE_NEST_MAX 5 /* as git has it */
+#define ALTERNATE_NEST_MAX 5 /* as in git */
 
 /* ---- folders ---- */
 
@@ -122,7 +122,7 @@ static bool is_git_dir(const char *path) {
            (has(path, "objects", git__is_dir) && has(path, "refs", git__is_dir));
 }
 
-/* A file that says where a repository is, and is wrong. */
+/* An invalid file that should name a repository. */
 static enum ts_git_error refuse_git_file(const char *folder, const char *name, const char *line,
                                          struct ts_git_fault *ret_fault) {
     char thing[2 * PATH_MAX];
@@ -130,7 +130,7 @@ static enum ts_git_error refuse_git_file(const char *folder, const char *name, c
     return git__fault(TS_GIT_BAD_GIT_FILE, thing, ret_fault);
 }
 
-/* A .git file: "gitdir: PATH", relative to the folder it stands in. */
+/* A .git file: "gitdir: PATH", relative to its folder. */
 static enum ts_git_error follow_git_file(const char *folder, const char *name, char **ret_git_dir,
                                          struct ts_git_fault *ret_fault) {
     static const char key[] = "gitdir: ";
@@ -152,7 +152,7 @@ static enum ts_git_error follow_git_file(const char *folder, const char *name, c
     return error;
 }
 
-/* Nobody may look into it: what it is cannot be said. */
+/* No permission to read it: its content is unknown. */
 static bool is_closed(const char *path) {
     struct stat status;
     char *head = git__path_join(path, "HEAD");
@@ -161,7 +161,7 @@ static bool is_closed(const char *path) {
     return is;
 }
 
-/* Looks at one folder. MISSING when there is nothing of a repository in it. */
+/* Examines one folder. MISSING if it has no part of a repository. */
 static enum ts_git_error locate_in(const char *folder, struct ts_git_repo *repo,
                                    struct ts_git_fault *ret_fault) {
     char *dot_git = git__path_join(folder, ".git");
@@ -254,7 +254,7 @@ static enum ts_git_error add_object_dir(struct ts_git_repo *repo, const char *pa
     return TS_GIT_OK;
 }
 
-/* Beyond the nesting that git reads: one that is known already takes nothing away. */
+/* Beyond the nesting that git reads: a folder that is already known is fine. */
 static enum ts_git_error refuse_unknown_dir(const struct ts_git_repo *repo, const char *path,
                                             const char *named_by, struct ts_git_fault *ret_fault) {
     char *real = realpath(path, NULL);
@@ -263,8 +263,8 @@ static enum ts_git_error refuse_unknown_dir(const struct ts_git_repo *repo, cons
     return is_known ? TS_GIT_OK : git__fault(TS_GIT_ALTERNATES, named_by, ret_fault);
 }
 
-/* One alternates file; the folders it names are added behind those that are known, unless it is one too many: then a
- * folder that is not known is a fault. */
+/* One alternates file; its folders are added after the known ones. If it is too deep, an unknown folder is a
+ * fault. */
 static void add_alternates_of(struct ts_git_repo *repo, const char *object_dir, bool is_too_deep,
                               const struct ts_git_fault_sink *faults) {
     struct ts_git_fault fault;
@@ -301,8 +301,9 @@ static void add_alternates(struct ts_git_repo *repo, const struct ts_git_fault_s
     }
 }
 
-/* One that is gone, or its index, was replaced by another while the folder was listed, or is being removed: as with git, it is
- * no pack. What is missing then is looked for again, and said by its id when it is not there. */
+/* If a pack or its index is gone, another one replaced it while the folder was listed, or it is being
+ * removed: as in git, it is ignored. Objects that are then missing are searched again, and reported by their
+ * ids if they do not exist. */
 static void add_pack(struct ts_git_repo *repo, const char *index_path,
                      const struct ts_git_fault_sink *faults) {
     struct ts_git_fault fault;
@@ -328,7 +329,7 @@ static void add_pack(struct ts_git_repo *repo, const char *index_path,
     repo->packs[repo->pack_count++] = pack;
 }
 
-/* Our number of the pack whose index has this name, among those from `first` on. */
+/* Our number of the pack whose index has this name, from `first` on. */
 static uint32_t pack_named(const struct ts_git_repo *repo, size_t first, const char *index_name) {
     size_t stem = strlen(index_name) > 4 ? strlen(index_name) - 4 : 0;
     for (size_t i = first; i < repo->pack_count; i++) {
@@ -339,7 +340,7 @@ static uint32_t pack_named(const struct ts_git_repo *repo, size_t first, const c
     return GIT__NONE;
 }
 
-/* A multi-pack index that is not valid is a fault, and everything is found without it. */
+/* An invalid multi-pack index is a fault, and everything is found without it. */
 static void add_midx(struct ts_git_repo *repo, const char *pack_dir, size_t first_pack,
                      const struct ts_git_fault_sink *faults) {
     struct ts_git_fault fault;
@@ -349,7 +350,7 @@ static void add_midx(struct ts_git_repo *repo, const char *pack_dir, size_t firs
                                            : git__map_open(path, &file.map, &fault);
     if (error == TS_GIT_OK && !git__midx_init(repo->hash, file.map.bytes, &file.midx))
         error = git__fault(TS_GIT_BAD_FILE, path, &fault);
-    /* A name takes two bytes at least: no more packs than that, whatever the header says. */
+    /* A name takes at least two bytes, so there are no more packs than that, whatever the header says. */
     if (error == TS_GIT_OK && file.midx.pack_count > file.midx.names.len / 2)
         error = git__fault(TS_GIT_BAD_FILE, path, &fault);
     if (error == TS_GIT_OK) {
@@ -422,7 +423,8 @@ static int compare_oids(const void *a, const void *b) {
     return ts_git_oid_compare(a, b);
 }
 
-/* What of it cannot be read is a fault: parents that a shallow clone leaves out are then missing, each by its name. */
+/* Unreadable parts are a fault: then the parents that a shallow clone omits are reported as missing, each by
+ * its id. */
 static enum ts_git_error read_shallow(struct ts_git_repo *repo, const struct ts_git_fault_sink *faults,
                                       struct ts_git_fault *ret_fault) {
     char *path = git__path_join(repo->common_dir, "shallow");

@@ -1,10 +1,10 @@
 /*
- * A git repository, opened for reading. Nothing in it is executed, no hook, filter, attribute, include or
- * alias is looked at, and nothing is written to it.
+ * A git repository, opened for reading. Nothing in it is executed; hooks, filters, attributes, includes and
+ * aliases are ignored; and nothing is written to it.
  *
- * A repository object belongs to one thread; ts_git_visit uses threads of its own inside. Files are mapped: a
- * pack that another process cuts short while it is read ends this process, as it would end git's; packs are
- * never cut short by git itself, only replaced.
+ * A repository object belongs to one thread; ts_git_visit uses its own threads inside. Files are mapped: if
+ * another process truncates a pack during reading, this process ends, as git would; git itself never
+ * truncates packs, it only replaces them.
  */
 #ifndef TS_GIT_REPO_H
 #define TS_GIT_REPO_H
@@ -15,15 +15,15 @@
 struct ts_git_repo;
 
 struct ts_git_open_options {
-    bool search_upward;    /* look for the repository in the folders above, too */
-    const char *work_tree; /* instead of where it stands by itself, also of a bare one; NULL: there */
-    bool refs_first;       /* read the refs before objects are listed: what they name is then among those */
-    bool no_alternates;    /* do not read objects of other repositories that this one names */
-    struct ts_git_fault_sink faults; /* what cannot be read and leaves the rest: a broken pack, for one */
+    bool search_upward;    /* also search the parent folders */
+    const char *work_tree; /* instead of the repository's own, also for a bare one; NULL: its own */
+    bool refs_first;       /* read the refs before listing objects: then the list includes their targets */
+    bool no_alternates;    /* ignore objects of other repositories that this one names */
+    struct ts_git_fault_sink faults; /* such as a broken pack: the rest is read */
 };
 
-/* path is a work tree (also a linked one), a .git folder or file, or a bare repository. options may be NULL.
- */
+/* path is a work tree (also a linked one), a .git folder or file, or a bare repository. options may be
+ * NULL. */
 enum ts_git_error ts_git_repo_open(const char *path, const struct ts_git_open_options *options,
                                    struct ts_git_repo **ret_repo, struct ts_git_fault *ret_fault);
 void ts_git_repo_free(struct ts_git_repo *repo);
@@ -35,7 +35,7 @@ const char *ts_git_repo_work_tree(const struct ts_git_repo *repo); /* NULL when 
 bool ts_git_repo_is_shallow(const struct ts_git_repo *repo);
 bool ts_git_repo_is_partial(const struct ts_git_repo *repo);
 
-/* What its objects take on disk, those of alternates, too. Asks for the size of every loose one. */
+/* The size of its objects on disk, also those of alternates. Reads the size of every loose one. */
 uint64_t ts_git_repo_disk_bytes(const struct ts_git_repo *repo);
 
 /* Refs, by name; HEAD is one of them. */
@@ -49,16 +49,16 @@ struct ts_git_refs {
     size_t count;
 };
 
-/* As they were at one moment: when the first call of this asked for them, or, with refs_first, when the repository was opened.
- * A ref that is broken or cannot be read goes to the sink, which may be NULL; the others are listed. Objects are not
- * looked at: what a ref names may be missing. A symbolic ref to one that is not there yet (HEAD of an empty repository) is left out. HEADs of other work
- * trees are among them, as main-worktree/HEAD and worktrees/ID/HEAD. */
+/* The refs of one moment: that of the first call or, with refs_first, of opening the repository. A ref that
+ * is broken or cannot be read goes to the sink, which may be NULL; the others are listed. Objects are not
+ * read: the target of a ref may be missing. A symbolic ref to a missing one (HEAD of an empty repository) is
+ * omitted. HEADs of other work trees are included, as main-worktree/HEAD and worktrees/ID/HEAD. */
 enum ts_git_error ts_git_refs_list(struct ts_git_repo *repo, const struct ts_git_fault_sink *faults,
                                    struct ts_git_refs *ret_refs, struct ts_git_fault *ret_fault);
 void ts_git_refs_release(struct ts_git_refs *refs);
 
-/* What git shows instead of what objects say: commits with other parents by info/grafts, and objects that refs/replace
- * replaces. History is read with both and without. */
+/* What git shows instead of the stored objects: commits with other parents by info/grafts, and objects that
+ * refs/replace replaces. History is read with both and without. */
 struct ts_git_substitutes {
     size_t grafts;
     size_t replaced;
@@ -68,8 +68,9 @@ enum ts_git_error ts_git_repo_substitutes(struct ts_git_repo *repo,
                                           struct ts_git_substitutes *ret_substitutes,
                                           struct ts_git_fault *ret_fault);
 
-/* A ref as users write it (main, v1.0, origin/main, refs/…, HEAD), or an id of at least 4 digits that begins
- * only one object. A ref that was read before is as it was then. Tags are not peeled. NO_SUCH_REF when there is none; other errors are of one that cannot be read. */
+/* A ref as users write it (main, v1.0, origin/main, refs/…, HEAD), or a unique prefix of an object's id with
+ * at least 4 digits. A ref that was read before keeps that value. Tags are not peeled. NO_SUCH_REF if it is
+ * unknown; other errors mean that it cannot be read. */
 enum ts_git_error ts_git_repo_resolve(struct ts_git_repo *repo, const char *name, struct ts_git_oid *ret_oid,
                                       struct ts_git_fault *ret_fault);
 
@@ -80,16 +81,17 @@ struct ts_git_content {
     size_t len;
 };
 
-/* TOO_LARGE beyond max bytes. What is read has the id that was asked for: when one copy is damaged, the others are
- * tried, and when there is none, it is looked for again. MOVED when it is gone, and the refs are not those that were read. */
+/* TOO_LARGE beyond max bytes. The content is compared with the id: if one copy is damaged, the others are
+ * tried, and if there is none, the object is searched again. MOVED if it is gone and the refs have changed
+ * since they were read. */
 enum ts_git_error ts_git_object_read(struct ts_git_repo *repo, const struct ts_git_oid *oid, size_t max,
                                      struct ts_git_content *ret_content, struct ts_git_fault *ret_fault);
 
-/* The same of what should be a blob: WRONG_TYPE when it is none. */
+/* The same for an object that should be a blob: WRONG_TYPE if it is not. */
 enum ts_git_error ts_git_blob_read(struct ts_git_repo *repo, const struct ts_git_oid *oid, size_t max,
                                    struct ts_git_content *ret_content, struct ts_git_fault *ret_fault);
 
-/* Follows tags to what they name; OK with the last one when that is missing. */
+/* Follows tags to their target; OK with the last id if that object is missing. */
 enum ts_git_error ts_git_object_peel(struct ts_git_repo *repo, const struct ts_git_oid *oid,
                                      struct ts_git_oid *ret_oid, struct ts_git_fault *ret_fault);
 

@@ -12,13 +12,13 @@
 struct git__midx_file {
     struct git__map map;
     struct git__midx midx;
-    uint32_t *packs; /* by the midx's number: ours, or GIT__NONE */
+    uint32_t *packs; /* by the midx's number: our number, or GIT__NONE */
 };
 
-/* Refs as they were at one moment. */
+/* The refs of one moment. */
 struct git__refs {
     bool is_read;
-    struct ts_git_refs all; /* the null id: broken, or symbolic and what it stands for is not there */
+    struct ts_git_refs all; /* the null id: broken, or symbolic with a missing target */
     struct ts_git_fault *faults;
     size_t fault_count;
     size_t fault_capacity;
@@ -33,7 +33,7 @@ struct ts_git_repo {
     bool is_partial;
     bool no_alternates;
 
-    char **object_dirs; /* the repository's own, then alternates as they are found */
+    char **object_dirs; /* the repository's own, then alternates in the order of discovery */
     size_t object_dir_count;
     size_t object_dir_capacity;
 
@@ -54,8 +54,8 @@ struct ts_git_repo {
     struct git__inflater inflater; /* for reading single objects */
     struct git__numbers numbers;   /* filled when first needed */
 
-    struct ts_git_repo *again; /* the same, opened later, for what was not found here; NULL until needed */
-    unsigned vain_looks;       /* how often it was opened, and what was looked for was not there either */
+    struct ts_git_repo *again; /* the same repository, opened later, for missing objects; NULL until needed */
+    unsigned vain_looks;       /* how often it was opened without finding the object */
 };
 
 bool git__is_shallow_commit(const struct ts_git_repo *repo, const struct ts_git_oid *oid);
@@ -63,43 +63,43 @@ bool git__is_shallow_commit(const struct ts_git_repo *repo, const struct ts_git_
 /* Path of a loose object in one of the object folders, from malloc. */
 char *git__loose_path(const struct ts_git_repo *repo, size_t object_dir, const struct ts_git_oid *oid);
 
-/* Sorted names in a folder that end with suffix, "." and ".." never; from malloc, as are the names. A folder
- * that is not there is empty. */
+/* Sorted names in a folder that end with suffix, without "." and ".."; from malloc, as are the names. A
+ * missing folder counts as empty. */
 enum ts_git_error git__list_dir(const char *path, const char *suffix, char ***ret_names, size_t *ret_count,
                                 struct ts_git_fault *ret_fault);
 void git__free_names(char **names, size_t count);
 
-/* Reads the refs unless they are read. What of them cannot be read is kept as faults. */
+/* Reads the refs, if that was not done before. Refs that cannot be read are kept as faults. */
 enum ts_git_error git__refs_fill(struct ts_git_repo *repo, struct ts_git_fault *ret_fault);
 void git__refs_release(struct git__refs *refs);
 
-/* A bound of work: entries that may still be looked at. */
+/* A limit of work: entries that may still be read. */
 struct git__work {
     uint64_t steps_left;
 };
 
-/* ts_git_object_read within a bound, which is counted down, and without the copy at not_at, which may be NULL: a damaged
- * one is no other copy of itself. */
+/* ts_git_object_read within a limit, which is counted down, and without the copy at not_at, which may be
+ * NULL: a damaged copy is not tried again. */
 enum ts_git_error git__object_read(struct ts_git_repo *repo, const struct ts_git_oid *oid, size_t max,
                                    const struct git__spot *not_at, struct git__work *work,
                                    struct ts_git_content *ret_content);
 
-/* Of an object with more than max bytes, the first of them, when it stands for itself; TOO_LARGE when it is a delta. */
+/* The first max bytes of a larger object, if it is stored as a whole; TOO_LARGE if it is a delta. */
 enum ts_git_error git__object_read_start(struct ts_git_repo *repo, const struct ts_git_oid *oid, size_t max,
                                          struct ts_git_content *ret_content);
 
-/* As git__object_read, for what is not among the objects that were listed: in the repository as it is now. */
+/* Like git__object_read, for objects that were not listed: reads the repository as it is now. */
 enum ts_git_error git__object_read_again(struct ts_git_repo *repo, const struct ts_git_oid *oid, size_t max,
                                          struct git__work *work, struct ts_git_content *ret_content);
 
-/* Whether objects that are not among those that were listed are there now. False for all when that cannot be said. */
+/* Whether objects that were not listed exist now. False for all if that is unknown. */
 void git__are_there_now(struct ts_git_repo *repo, const struct ts_git_oid *oids, size_t count,
                         bool *ret_are_there);
 
-/* Whether refs were others than those that were read, when it was last looked again. */
+/* Returns true if the refs had changed since they were read, when they were last checked. */
 bool git__refs_have_changed(const struct ts_git_repo *repo);
 
-/* The ids that begin with `digits` hex digits of prefix: how many, and the first. */
+/* The number of ids that begin with these hex digits, and the first of them. */
 size_t git__find_prefix(struct ts_git_repo *repo, const char *digits, struct ts_git_oid *ret_first);
 
 #endif

@@ -8,24 +8,24 @@
 
 struct ts_git_set;
 
-/* An empty set. Lists the repository's objects when that was not done before. */
+/* An empty set. Lists the repository's objects, if that was not done before. */
 enum ts_git_error ts_git_set_new(struct ts_git_repo *repo, struct ts_git_set **ret_set,
                                  struct ts_git_fault *ret_fault);
 void ts_git_set_free(struct ts_git_set *set);
 
-/* False when the repository has no such object. */
+/* Returns false if the repository has no such object. */
 bool ts_git_set_add(struct ts_git_set *set, const struct ts_git_oid *oid);
 void ts_git_set_remove(struct ts_git_set *set, const struct ts_git_oid *oid);
 bool ts_git_set_has(const struct ts_git_set *set, const struct ts_git_oid *oid);
 
-/* Takes the object with this number out. False when it was not in it. */
+/* Removes the object with this number. Returns false if the set did not contain it. */
 bool ts_git_set_take(struct ts_git_set *set, uint32_t number, struct ts_git_oid *ret_oid);
 size_t ts_git_set_count(const struct ts_git_set *set);
 
-/* Everything that was not in it, and nothing that was: what is not reachable, for one. */
+/* Replaces the set by its complement: for example, reachable objects by unreachable ones. */
 void ts_git_set_invert(struct ts_git_set *set);
 
-/* Only what is in other, too; or only what is not. */
+/* Keeps only what is also in other; or only what is not. */
 void ts_git_set_intersect(struct ts_git_set *set, const struct ts_git_set *other);
 void ts_git_set_subtract(struct ts_git_set *set, const struct ts_git_set *other);
 

@@ -8,7 +8,7 @@
 
 struct ts_git_set {
     struct ts_git_repo *repo;
-    uint32_t size; /* numbers from 0 on that it can hold */
+    uint32_t size; /* one more than the largest number */
     uint64_t *words;
 };
 
@@ -16,7 +16,7 @@ static inline bool git__set_has(const struct ts_git_set *set, uint32_t number) {
     return (set->words[number / 64] >> (number % 64) & 1) != 0;
 }
 
-/* True when it was not in it before. */
+/* Returns true if it was not in the set before. */
 static inline bool git__set_add(struct ts_git_set *set, uint32_t number) {
     uint64_t bit = UINT64_C(1) << (number % 64);
     bool is_new = (set->words[number / 64] & bit) == 0;

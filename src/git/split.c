@@ -1,12 +1,12 @@
 /*
  *   link     id of the shared file, zeros for none | bitmap of entries that are gone | bitmap of replaced ones
- *            (both may be left out)
+ *            (both are optional)
  *   bitmap   be32 bits | be32 words | be64 words | be32 place of the last head
  *   words    a head, the literal words that it announces, the next head, ...
  *   head     bit 0 the bit of the run | bits 1-32 length of the run in words | bits 33-63 how many literal words follow
  *
- * Bit i, from the lowest of each word, is about entry i of the shared file. The first entries of the split file take the places
- * of those replaced, in order, and have no paths; the others are added. A replaced entry may also be gone.
+ * Bit i, from the lowest of each word, is for entry i of the shared file. The first entries of the split file
+ * replace these in order, and have no paths; the others are added. A replaced entry may also be deleted.
  */
 #include "split.h"
 
@@ -29,7 +29,8 @@ bool git__split_parse(enum ts_git_hash hash, struct ts_bytes content, struct git
     return true;
 }
 
-/* Takes a bitmap off the front of *rest. Every word and every bit that is set is of one of `count` entries. */
+/* Removes a bitmap from the front of *rest. Every word and every set bit must be of one of `count`
+ * entries. */
 static bool take_bitmap(struct ts_bytes *rest, size_t count, uint64_t *bits) {
     size_t room = count / WORD_BITS + (count % WORD_BITS != 0);
     size_t filled = 0;
@@ -61,7 +62,7 @@ static bool has_bit(const uint64_t *bits, size_t at) {
     return (bits[at / WORD_BITS] >> (at % WORD_BITS) & 1) != 0;
 }
 
-/* The first entries of `own` get the paths of those that they replace, and take their places. */
+/* The first entries of `own` get the paths of the entries that they replace. */
 static bool replace(const uint64_t *replaced, struct ts_git_staged *shared, struct ts_git_staged *own,
                     size_t *ret_count) {
     size_t count = 0;
@@ -96,7 +97,7 @@ static void move(struct ts_git_staged_entry *entry, struct ts_git_staged *to) {
     entry->path = NULL;
 }
 
-/* What is added comes before what is shared and has the same path and stage. */
+/* An added entry comes before a shared one with the same path and stage. */
 static void merge(const uint64_t *gone, struct ts_git_staged *shared, struct ts_git_staged *own, size_t added,
                   struct ts_git_staged *staged) {
     for (size_t i = 0; i < shared->count; i++) {

@@ -5,11 +5,11 @@
  *           be16 more flags (version 3 and 4, when bit 14 of the flags says so) | path
  *   flags   bit 15 assume valid, 14 extended, 13-12 stage, 11-0 length of path or 0xfff
  *   path    versions 2 and 3: the bytes, then 1 to 8 zeros up to a multiple of 8 from the entry's start
- *           version 4: how many bytes of the path before to take off (as offsets of packs), then the
- *           bytes to put there, then a zero
+ *           version 4: how many bytes to remove from the path before (as offsets of packs), then the
+ *           bytes to append, then a zero
  *
- * Git leaves the id at the end zero when index.skipHash is set. When it is there, it must be right: one bit can make an
- * entry one that is passed over.
+ * With index.skipHash, git writes zeros as the id at the end. Any other id must be correct: one wrong bit can
+ * make git skip an entry.
  */
 #include "git/staged.h"
 
@@ -25,7 +25,8 @@
 
 #define FIXED_SIZE  40u /* before the id */
 #define PATH_MAX_   (1u << 20)
-/* What an entry takes beside its path: its row, in a list that has room for twice as many, and what malloc adds. */
+/* Memory of an entry besides its path: its row, in a list with room for twice as many, and the overhead of
+ * malloc. */
 #define ENTRY_BYTES (2 * sizeof(struct ts_git_staged_entry) + 32)
 
 struct parser {
@@ -35,7 +36,7 @@ struct parser {
     struct ts_git_staged staged;
     size_t capacity;
     uint64_t memory_left;
-    enum ts_git_error error; /* why it cannot go on */
+    enum ts_git_error error; /* why parsing stopped */
 };
 
 static bool strip_parse(struct ts_bytes *rest, uint64_t *ret) {
@@ -53,7 +54,7 @@ static bool strip_parse(struct ts_bytes *rest, uint64_t *ret) {
     return true;
 }
 
-/* What git refuses to check out is refused here. */
+/* Refuses what git refuses to check out. */
 bool git__staged_is_safe(const struct ts_git_staged_entry *entry) {
     const char *path = entry->path;
     size_t len = entry->path_len;
@@ -144,7 +145,7 @@ static bool take_entry(struct parser *p) {
     p->rest = ts_bytes_skip(p->rest, head);
     if (!take_path(p, head, &entry.path, &entry.path_len))
         return false;
-    /* One without a path is for git__split_join to judge. */
+    /* git__split_join checks entries without a path. */
     if ((entry.path_len > 0 && !git__staged_is_safe(&entry)) ||
         !GIT__GROW(p->staged.items, p->capacity, p->staged.count + 1)) {
         free(entry.path);
@@ -154,7 +155,7 @@ static bool take_entry(struct parser *p) {
     return true;
 }
 
-/* Extensions whose name begins with a capital may be passed over: they only make git faster. */
+/* Extensions whose name begins with a capital may be ignored: they only make git faster. */
 static bool take_extensions(const struct parser *p, struct git__split *ret_split) {
     struct ts_bytes rest = p->rest;
     while (rest.len >= 8) {
@@ -209,7 +210,7 @@ static bool is_sound(enum ts_git_hash hash, struct ts_bytes file) {
            (memcmp(file.data + file.len - len, none, len) == 0 || git__has_checksum(hash, file));
 }
 
-/* The shared file is in the folder of the repository, or else beside the index. */
+/* The shared file is in the folder of the repository, or beside the index. */
 static enum ts_git_error open_shared(const struct ts_git_repo *repo, const char *index, const char *name,
                                      char **ret_path, struct git__map *ret_map,
                                      struct ts_git_fault *ret_fault) {
@@ -241,7 +242,7 @@ static enum ts_git_error open_shared(const struct ts_git_repo *repo, const char 
     return error;
 }
 
-/* `staged` becomes all of it, from what the index has itself. */
+/* Completes `staged`, which has the entries of the index itself. */
 static enum ts_git_error join_shared(const struct ts_git_repo *repo, const char *index, uint64_t memory_max,
                                      const struct git__split *split, struct ts_git_staged *staged,
                                      struct ts_git_fault *ret_fault) {

@@ -9,15 +9,15 @@ static uint32_t start_of(const struct git__tree *tree, uint32_t entry) {
     return entry > 0 ? tree->ends[entry - 1] : 0;
 }
 
-/* ---- what is copied ---- */
+/* ---- copied entries ---- */
 
-/* The first entry from `from` on that ends behind `at`, or count. */
+/* The first entry from `from` on that ends after `at`, or count. */
 static uint32_t entry_behind(const struct git__tree *tree, uint32_t from, uint64_t at) {
     if (from >= tree->count || tree->ends[from] > at)
         return from;
     if (tree->ends[tree->count - 1] <= at)
         return tree->count;
-    uint32_t low = from; /* ends at `at` or before */
+    uint32_t low = from; /* ends at or before `at` */
     uint32_t len = tree->count - 1 - from;
     while (len > 1) {
         uint32_t half = len / 2;
@@ -34,13 +34,14 @@ struct matching {
     struct ts_bytes base_content;
     const struct ts_git_copy *copies;
     size_t copy_count;
-    size_t copy;   /* the first that ends behind `at` */
+    size_t copy;   /* the first copy that ends after `at` */
     size_t at;     /* where the next entry begins */
-    uint32_t next; /* of the base: what is before it is taken over or removed */
-    uint32_t like; /* of the base: the next one that is perhaps changed */
+    uint32_t next; /* in the base: everything before it is reused or removed */
+    uint32_t like; /* in the base: the next one that may have changed */
 };
 
-/* All modes but those of trees are of six digits and begin with 1; others that do not are taken for trees. */
+/* All modes except those of trees have six digits and begin with 1; invalid ones that do not count as
+ * trees. */
 static bool is_folder(const struct matching *m, uint32_t entry) {
     const uint8_t *mode = m->base_content.data + start_of(m->base, entry);
     return mode[0] != '1' || mode[6] != ' ';
@@ -73,8 +74,9 @@ static bool add_part(struct git__tree_reader *reader, struct git__tree_part part
     return true;
 }
 
-/* Takes entries over from where the tree stands. *ret_count is 0 when none is copied here, or when they are before what is
- * taken over already: each entry of the base is taken over once, so that the others are those that are removed. */
+/* Reuses entries at the current position. *ret_count is 0 if none is copied here, or if they are before
+ * already reused ones: each entry of the base is reused at most once, so that the others are the removed
+ * ones. */
 static bool take_over(struct git__tree_reader *reader, struct matching *m, uint32_t *ret_count) {
     *ret_count = 0;
     while (m->copy < m->copy_count && m->copies[m->copy].at + m->copies[m->copy].len <= m->at)
@@ -99,7 +101,7 @@ static bool take_over(struct git__tree_reader *reader, struct matching *m, uint3
     return done;
 }
 
-/* ---- what is added ---- */
+/* ---- added entries ---- */
 
 /* Whether the next entry of the base has the same mode and name, byte for byte. */
 static bool is_like(const struct matching *m, size_t end) {
@@ -153,7 +155,7 @@ static enum git__tree_outcome match(struct git__tree_reader *reader, struct matc
     return GIT__TREE_READ;
 }
 
-/* ---- numbers and names of what is added ---- */
+/* ---- numbers and names of added entries ---- */
 
 static bool find_children(struct git__tree_reader *reader) {
     struct ts_git_graph *graph = reader->graph;
@@ -197,7 +199,7 @@ static bool find_names(struct git__tree_reader *reader, const struct git__tree *
     return true;
 }
 
-/* ---- entries by place ---- */
+/* ---- entries by position ---- */
 
 static struct git__tree *tree_new(struct ts_git_graph *graph, uint32_t count, bool is_spared) {
     size_t bytes = sizeof(struct git__tree) + (size_t)count * 3 * sizeof(uint32_t);
@@ -231,7 +233,7 @@ static void copy_part(struct git__tree *to, uint32_t at, const struct git__tree 
     memcpy(to->names + at, base->names + part->first, part->count * sizeof *to->names);
 }
 
-/* is_spared: done without when memory is short. */
+/* is_spared: memory was short, so it is omitted. */
 static struct git__tree *arrange(const struct git__tree_reader *reader, const struct git__tree *base,
                                  bool is_spared) {
     uint32_t count = 0;
@@ -254,7 +256,7 @@ static struct git__tree *arrange(const struct git__tree_reader *reader, const st
     return tree;
 }
 
-/* ---- all of it ---- */
+/* ---- whole trees ---- */
 
 static enum git__tree_outcome read_beside(struct git__tree_reader *reader, struct matching *m) {
     enum git__tree_outcome outcome = match(reader, m);
@@ -268,7 +270,7 @@ static enum git__tree_outcome read_alone(struct git__tree_reader *reader, struct
     return read_beside(reader, &m);
 }
 
-/* A base that is not held by its entries is read again. *ret_own is what the caller frees then. */
+/* Reads a base again if its entries are not in memory. The caller frees *ret_own. */
 static enum git__tree_outcome find_base(struct git__tree_reader *reader, const struct ts_git_object *object,
                                         const struct git__tree **ret_base, struct git__tree **ret_own) {
     *ret_own = NULL;

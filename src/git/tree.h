@@ -1,13 +1,13 @@
 /*
- * Reading the trees of a history. A tree is mostly its delta base with an entry or two changed, so entries that the delta
- * copies are taken over as they are known, and only what it inserts is parsed:
+ * Reading the trees of a history. Most trees are their delta base with an entry or two changed, so entries
+ * that the delta copies are reused from the base, and only inserted ones are parsed:
  *
- *   base    | a | b | c | d | e |          entries by place, with numbers of children and names
+ *   base    | a | b | c | d | e |          entries by position, with numbers of children and names
  *             copied  │ ╳ │ copied
  *   tree    | a | b | C'| d | e |          added: C', removed: c
  *
- * A copied range begins and ends anywhere; only entries that lie in it whole, from a place where an entry of the tree begins,
- * are taken over.
+ * A copied range begins and ends anywhere; only entries that are completely inside it, and begin where an
+ * entry of the tree begins, are reused.
  */
 #ifndef TS_GIT_TREE_H
 #define TS_GIT_TREE_H
@@ -15,16 +15,16 @@
 #include "git/visit.h"
 #include "names.h"
 
-/* The entries of a tree by place, for the deltas of it. */
+/* The entries of a tree by position, for its deltas. */
 struct git__tree {
-    size_t bytes; /* that it takes */
+    size_t bytes; /* its memory */
     uint32_t count;
     uint32_t *ends;     /* where each ends in the content */
     uint32_t *children; /* numbers; GIT__NONE: a commit of another repository */
     uint32_t *names;
 };
 
-/* An entry that is added or removed. */
+/* An added or removed entry. */
 struct git__change {
     uint32_t child;
     uint32_t name;
@@ -32,13 +32,13 @@ struct git__change {
 
 /* A part of a tree: entries of the base, or added ones. */
 struct git__tree_part {
-    uint32_t first; /* of the base, or among those that are added */
+    uint32_t first; /* in the base, or among the added ones */
     uint32_t count;
     uint32_t shift; /* from ends in the base to ends in the tree */
     bool is_added;
 };
 
-/* What one thread needs, kept from tree to tree. */
+/* The state of one thread, reused from tree to tree. */
 struct git__tree_reader {
     struct ts_git_graph *graph;
     struct git__name_cache *names;
@@ -47,7 +47,7 @@ struct git__tree_reader {
         struct ts_bytes name;
         uint32_t mode;
         uint32_t end;
-        uint32_t like; /* entry of the base with the same name and mode; GIT__NONE: none is known */
+        uint32_t like; /* entry of the base with the same name and mode; GIT__NONE: unknown */
         struct git__change change;
     } * added;
     size_t added_count;
@@ -55,11 +55,11 @@ struct git__tree_reader {
     struct git__change *removed;
     size_t removed_count;
     size_t removed_capacity;
-    bool has_folders; /* among what is added or removed */
+    bool has_folders; /* among the added or removed ones */
     struct git__tree_part *parts;
     size_t part_count;
     size_t part_capacity;
-    const uint8_t **ids; /* of those that are added */
+    const uint8_t **ids; /* of the added ones */
     size_t id_capacity;
     uint32_t *numbers;
     size_t number_capacity;
@@ -68,15 +68,15 @@ struct git__tree_reader {
 enum git__tree_outcome { GIT__TREE_READ, GIT__TREE_BAD, GIT__TREE_NO_MEMORY };
 
 /*
- * Finds what is added and removed beside the base; without a base, or with one that is not a valid tree, everything is added
- * and *ret_has_base is false. BAD: the same of entries before the first that is not valid. *ret_tree is for deltas
- * of the object: NULL when there are none, when it is bad, or when memory for it is short. The caller frees it.
+ * Finds the differences from the base. Without a base, or with an invalid one, everything is added and
+ * *ret_has_base is false. BAD: the same for the entries before the first invalid one. *ret_tree is for deltas
+ * of the object: NULL if there are none, if it is bad, or if memory for it is short. The caller frees it.
  */
 enum git__tree_outcome git__tree_read(struct git__tree_reader *reader, const struct ts_git_object *object,
                                       bool *ret_has_base, struct git__tree **ret_tree);
 void git__tree_reader_release(struct git__tree_reader *reader);
 
-/* Gives its memory back. NULL is taken. */
+/* Returns its memory. Accepts NULL. */
 void git__tree_free(struct ts_git_graph *graph, struct git__tree *tree);
 
 #endif

@@ -10,12 +10,12 @@
 #define MEMORY_MIN         (UINT64_C(4) << 20)
 #define OBJECT_MAX_DEFAULT (UINT64_C(32) << 30)
 #define WINDOW_DEFAULT     ((size_t)8 << 20)
-#define WHOLE_PARTS        16 /* an object of at most this part of the memory is held whole */
+#define WHOLE_PARTS        16 /* an object up to this part of the memory is held whole */
 #define THREADS_MAX        256
-#define COPIES_MAX         ((size_t)1 << 18) /* 6 MiB a thread; a delta with more of them is looked at whole */
-#define OTHER_COPY_STEPS   UINT64_C(4000000) /* entries looked at for other copies of what is damaged */
+#define COPIES_MAX         ((size_t)1 << 18) /* 6 MiB a thread; a delta with more is scanned completely */
+#define OTHER_COPY_STEPS   UINT64_C(4000000) /* limit of entries read for other copies of damaged objects */
 #define UNITS_AT_ONCE      8
-#define POOL_MAX           ((uint64_t)256 << 20) /* of all threads; at most a quarter of what may be held */
+#define POOL_MAX           ((uint64_t)256 << 20) /* of all threads; at most a quarter of the limit */
 
 /* ---- one thread ---- */
 
@@ -32,7 +32,7 @@ static struct git__job job_of(const struct git__plan *plan, uint32_t at, struct 
     };
 }
 
-/* Gives a subtree to a thread that has nothing to do. False when all are busy, and then it stays here. */
+/* Passes a subtree to an idle thread. Returns false if all are busy; then it stays here. */
 static bool give_away(struct git__worker *worker, const struct git__plan *plan, uint32_t node,
                       struct git__held *base) {
     struct git__run *run = worker->run;
@@ -53,7 +53,7 @@ static bool give_away(struct git__worker *worker, const struct git__plan *plan, 
     return is_given;
 }
 
-/* What is built next is somewhere in files of many megabytes: asked for while something else is built. */
+/* The next object is somewhere in files of many megabytes: prefetch it while another one is built. */
 static void expect_node(const struct git__plan *plan, uint32_t node) {
     if (node == GIT__NONE)
         return;
@@ -80,7 +80,7 @@ static void note_lost(struct git__worker *worker, struct git__held *held) {
     git__held_unref(worker, held);
 }
 
-/* A subtree, from its top; base is the caller's. */
+/* Visits a subtree from its top; the caller owns base. */
 static void visit_tree(struct git__worker *worker, const struct git__plan *plan, uint32_t top,
                        struct git__held *base) {
     struct git__job job = job_of(plan, top, base);
@@ -130,7 +130,7 @@ struct work {
     uint64_t to;
 };
 
-/* False when there is nothing more for anyone. */
+/* Returns false if no work is left for any thread. */
 static bool take_work(struct git__run *run, struct work *ret_work) {
     bool found = false;
     pthread_mutex_lock(&run->lock);
@@ -152,7 +152,7 @@ static bool take_work(struct git__run *run, struct work *ret_work) {
             break;
         }
         if (atomic_fetch_add(&run->idle, 1) + 1 == run->threads) {
-            /* Left as it is, so that the others see the end, too. */
+            /* Left unchanged, so that the others see the end, too. */
             pthread_cond_broadcast(&run->more);
             break;
         }
@@ -179,7 +179,7 @@ static void *work(void *argument) {
             visit_unit(worker, unit);
         git__ledger_leave(&run->ledger);
     }
-    /* Others may wait for what is kept here. */
+    /* Others may wait for this memory. */
     git__pool_release(&worker->pool);
     return NULL;
 }
@@ -221,8 +221,8 @@ static uint64_t table_bytes(const struct git__run *run) {
     return bytes + run->units.capacity * sizeof *run->units.items;
 }
 
-/* What all threads may hold together: what the tables leave, less what one thread may take beyond it (a base,
- * a delta, a result, and a base that is made again), less what copies and streams take. */
+/* The common limit of all threads: what the tables leave, minus what one thread may take beyond it (a base, a
+ * delta, a result, and a base that is built again), minus copies and streams. */
 static uint64_t ledger_limit(const struct git__run *run, uint64_t memory) {
     uint64_t reserved = table_bytes(run) + 4 * (uint64_t)run->whole_max +
                         (uint64_t)run->threads * (COPIES_MAX * sizeof(struct ts_git_copy) + (256u << 10));
@@ -269,11 +269,11 @@ static void worker_release(struct git__worker *worker) {
     free(worker->problems.items);
 }
 
-/* Threads that cannot be started are done without: the first one is the caller's own. */
+/* Continues without threads that cannot be started: the first one is the caller's own. */
 static void run_workers(struct git__run *run, struct git__worker *workers) {
     unsigned wanted = run->threads;
     unsigned started = 1;
-    pthread_mutex_lock(&run->lock); /* none may see a number of threads that is not final */
+    pthread_mutex_lock(&run->lock); /* no thread may see a preliminary number of threads */
     for (; started < wanted; started++) {
         struct git__worker *worker = &workers[started];
         worker->has_thread = pthread_create(&worker->thread, NULL, work, worker) == 0;
@@ -310,23 +310,24 @@ static int compare_problems(const void *a, const void *b) {
     return (x->number > y->number) - (x->number < y->number);
 }
 
-/* ---- what could not be built ---- */
+/* ---- objects that could not be built ---- */
 
-/* The copy itself is damaged; with other errors it can perhaps be read where it is, with another copy of its base. */
+/* The copy itself is damaged; with other errors it may be readable where it is, with another copy of its
+ * base. */
 static bool is_damage(enum ts_git_error error) {
     return error == TS_GIT_BAD_ENTRY || error == TS_GIT_BAD_DEFLATE || error == TS_GIT_BAD_CHECKSUM ||
            error == TS_GIT_BAD_ID || error == TS_GIT_BAD_DELTA;
 }
 
-/* Another copy, or one whose base has another copy. True when it was visited, or is of no interest after all. One that
- * turns out to be of another type is neither: visits of that type did not see it. */
+/* Tries another copy, or another copy of its base. Returns true if it was visited, or is not wanted after
+ * all. A copy of another type is neither: visits of that type did not see it. */
 static bool visit_other_copy(struct git__worker *worker, const struct git__problem *problem,
                              struct git__work *work) {
     struct git__run *run = worker->run;
     struct ts_git_oid oid = ts_git_oid_of(run->repo->hash, git__number_id(run->repo, problem->number));
     struct git__spot spot = git__number_spot(run->repo, problem->number);
     struct ts_git_content content;
-    /* Windows of it may have been visited: once is enough. */
+    /* Windows of it may have been visited: do not visit it twice. */
     if (problem->error == TS_GIT_TOO_LARGE ||
         git__object_read(run->repo, &oid, run->whole_max, is_damage(problem->error) ? &spot : NULL, work,
                          &content) != TS_GIT_OK)
@@ -363,7 +364,7 @@ static void settle(struct git__worker *worker, struct git__problems *problems,
         qsort(problems->items, problems->count, sizeof *problems->items, compare_problems);
     for (size_t i = 0; i < problems->count && !atomic_load(&run->is_stopped); i++) {
         const struct git__problem *problem = &problems->items[i];
-        bool is_gone = problem->error == TS_GIT_MISSING; /* a loose one: packed meanwhile, most likely */
+        bool is_gone = problem->error == TS_GIT_MISSING; /* a loose object: probably packed meanwhile */
         if ((has_copies || is_gone) && visit_other_copy(worker, problem, &work))
             continue;
         struct git__spot spot = git__number_spot(repo, problem->number);
@@ -394,7 +395,7 @@ static void run_release(struct git__run *run) {
     free(run->tasks);
 }
 
-/* With plans made and options set. */
+/* Plans and options are ready. */
 static enum ts_git_error go(struct git__run *run, const struct ts_git_visit_options *options,
                             struct git__problems *problems, struct ts_git_visit_stats *stats) {
     unsigned threads = run->threads;
@@ -410,7 +411,7 @@ static enum ts_git_error go(struct git__run *run, const struct ts_git_visit_opti
         is_ready = worker_init(&workers[i], run, i) && is_ready;
     if (is_ready) {
         run_workers(run, workers);
-        for (size_t i = atomic_load(&run->task_count); i > 0; i--) /* left behind by a stop */
+        for (size_t i = atomic_load(&run->task_count); i > 0; i--) /* left after a stop */
             git__held_unref(&workers[0], run->tasks[i - 1].base);
         for (unsigned i = 0; i < threads; i++)
             collect(&workers[i], problems, stats);

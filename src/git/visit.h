@@ -1,16 +1,16 @@
 /*
- * Visiting every object once, fast: delta trees are gone through from their roots, so that each object is
- * inflated once, on several threads.
+ * Visits every object once, fast, on several threads: from the roots of delta trees, so that each object is
+ * inflated once.
  *
- * The visitor is called for each object that is asked for: with its content whole, or, when it is larger than
- * what may be held, in windows from front to back. For a delta whose base was visited too, it gets the base
- * and which bytes were copied from it, and the result that it left for the base; so it can look at the
- * changed bytes only. What is visited, with which base, content and copies, follows from the repository and
- * the options other than `threads` alone. The order of calls does not: sort by number.
+ * The visitor is called for each wanted object: with its whole content, or, if it is too large to hold, in
+ * windows from front to back. For a delta whose base was visited too, it gets the base, the bytes that were
+ * copied from it, and its own result for the base; so it can scan only the changed bytes. The visited
+ * objects, with base, content and copies, depend only on the repository and the options other than `threads`.
+ * The order of calls does not: sort by number.
  *
  * Damage never stops a visit. An object that cannot be read is a fault that names it, after another copy of
- * it was tried; everything else is visited. What is in a pack is checked by the CRC of its entry and of those that it is
- * made from, which finds every accident; an id that somebody forged is found by `verify` only.
+ * it was tried; everything else is visited. Objects in a pack are checked by the CRCs of their entry and its
+ * bases, which detects accidents; only `verify` detects a forged id.
  */
 #ifndef TS_GIT_VISIT_H
 #define TS_GIT_VISIT_H
@@ -24,7 +24,7 @@ struct ts_git_base {
     uint32_t number;
     uint64_t size;
     struct ts_bytes content; /* whole */
-    void *result;            /* what the visitor left for it */
+    void *result;            /* from the visitor */
     const struct ts_git_copy *copies;
     size_t copy_count;
 };
@@ -34,34 +34,34 @@ struct ts_git_object {
     uint32_t number; /* of the object: the same in every visit while the repository does not change */
     enum ts_git_type type;
     uint64_t size;
-    struct ts_bytes content;        /* borrowed for the call */
-    uint64_t content_at;            /* where content begins in the object; 0 when it is whole */
-    size_t overlap;                 /* bytes at the start of content that the window before ended with */
-    bool is_last;                   /* of its windows; true when it is whole */
-    const struct ts_git_base *base; /* NULL: look at everything */
-    struct ts_bytes loose_file;     /* of a loose object: its file, whole */
-    bool is_base;                   /* deltas of it come later: *result reaches them */
-    bool is_other_copy; /* the copy that has this number is damaged: the content is that of another one */
+    struct ts_bytes content; /* borrowed for the call */
+    uint64_t content_at;     /* position of content in the object; 0 if it is whole */
+    size_t overlap;          /* bytes at the start of content that repeat the end of the window before */
+    bool is_last;            /* of its windows; true if it is whole */
+    const struct ts_git_base *base; /* NULL: scan everything */
+    struct ts_bytes loose_file;     /* of a loose object: its whole file */
+    bool is_base;                   /* it has deltas, which get *result */
+    bool is_other_copy; /* the copy with this number is damaged: this is the content of another one */
 };
 
 /*
- * Called on any of the threads, `worker` tells which: below options.threads. *result is NULL at the first
- * call for an object and is kept between its windows; it may be replaced. It reaches deltas of this object as
- * base->result, at the same time on several threads, so it must not be changed later; release is called, on any thread,
- * when the last of them is done, or at once when there are none, or when the object turned out to be damaged
- * behind its first window. False stops the whole visit.
+ * Called on any of the threads; `worker`, below options.threads, says which. *result is NULL at the first
+ * call for an object and is kept between its windows; it may be replaced. Deltas of this object get it as
+ * base->result, on several threads at the same time, so it must not change later. release is called, on any
+ * thread, when the last of them is done, at once if there are none, or if the object turned out to be damaged
+ * after its first window. False stops the whole visit.
  */
 struct ts_git_visitor {
     bool (*visit)(void *ctx, unsigned worker, const struct ts_git_object *object, void **result);
-    void (*release)(void *ctx, void *result); /* NULL when results need none */
+    void (*release)(void *ctx, void *result); /* NULL if results need none */
     void *ctx;
 };
 
 #define TS_GIT_TYPE_BIT(type) (1u << (type))
 
 /*
- * Whoever may end what takes long. go_on is called on any thread, with the bytes that were put together since it was
- * last called there, wanted or not; false ends the work, with STOPPED. NULL: nobody.
+ * Can end long work. go_on is called on any thread, with the bytes that were built there since its last call,
+ * wanted or not; false ends the work, with STOPPED. May be NULL.
  */
 struct ts_git_watch {
     bool (*go_on)(void *ctx, uint64_t bytes);
@@ -69,17 +69,17 @@ struct ts_git_watch {
 };
 
 struct ts_git_visit_options {
-    unsigned threads; /* 0 is 1; at most 256 */
-    unsigned types;   /* TS_GIT_TYPE_BITs; 0 is blobs */
+    unsigned threads; /* 0 means 1; at most 256 */
+    unsigned types;   /* TS_GIT_TYPE_BITs; 0 means blobs */
     /* TS_GIT_TYPE_BITs of the objects whose contents are compared with their ids. Loose objects, and objects in packs
      * whose index has no CRCs, are always compared. */
     unsigned verify;
     const struct ts_git_set *wanted; /* NULL: all */
-    uint64_t memory_bytes;     /* 0 is 1 GiB: what is held at once beside mapped files; at least 4 MiB */
-    uint64_t object_bytes_max; /* 0 is 32 GiB: larger objects are faults */
-    size_t window_bytes;       /* 0 is 8 MiB; at most a sixteenth of memory_bytes */
-    size_t overlap_bytes;      /* 0 is none; at most half a window */
-    const char *spill_dir;     /* NULL: TMPDIR, or /tmp. For bases that are too large to hold */
+    uint64_t memory_bytes;           /* memory besides mapped files; at least 4 MiB, 0 means 1 GiB */
+    uint64_t object_bytes_max;       /* larger objects are faults; 0 means 32 GiB */
+    size_t window_bytes;             /* at most a sixteenth of memory_bytes; 0 means 8 MiB */
+    size_t overlap_bytes;            /* at most half a window; 0 means none */
+    const char *spill_dir;           /* for bases that are too large to hold; NULL: TMPDIR, or /tmp */
     struct ts_git_watch watch;
     struct ts_git_fault_sink faults; /* called on the caller's thread, in order of numbers, at the end */
 };
@@ -90,12 +90,12 @@ struct ts_git_visit_stats {
     uint64_t deltas;  /* visited with a base */
     uint64_t faults;
     uint64_t spilled_bytes;
-    uint64_t rebuilt;        /* bases that were dropped for lack of memory and made again */
-    uint64_t held_bytes_max; /* most that was held at once, tables included */
+    uint64_t rebuilt;        /* bases that were dropped for lack of memory and built again */
+    uint64_t held_bytes_max; /* most memory at one time, tables included */
 };
 
-/* OK, STOPPED, or a failure that let nothing begin. ret_stats may be NULL; it is filled with OK and STOPPED.
- */
+/* OK, STOPPED, or a failure before the visit began. ret_stats may be NULL; it is filled with OK and
+ * STOPPED. */
 enum ts_git_error ts_git_visit(struct ts_git_repo *repo, const struct ts_git_visit_options *options,
                                const struct ts_git_visitor *visitor, struct ts_git_visit_stats *ret_stats,
                                struct ts_git_fault *ret_fault);

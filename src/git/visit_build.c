@@ -1,4 +1,4 @@
-/* Building one object that is small enough to be held whole. */
+/* Builds one object that is small enough to hold. */
 #include "hash.h"
 #include "loose.h"
 #include "visit_run.h"
@@ -33,7 +33,7 @@ void git__held_unref(struct git__worker *worker, struct git__held *held) {
     free(held);
 }
 
-/* The nearest frame is the base that is being used. */
+/* The nearest frame is the base in use. */
 bool git__spare_frame(void *owner) {
     struct git__worker *worker = owner;
     for (size_t i = 0; i + 1 < worker->frame_count; i++) {
@@ -78,7 +78,7 @@ bool git__is_verified(const struct git__worker *worker, const struct git__job *j
                               job->plan->pack->index.crcs == NULL);
 }
 
-/* Calls the visitor with the content that the caller gives, and fills in whose it is. */
+/* Calls the visitor with the caller's content, and fills in the rest of the object. */
 bool git__visit_object(struct git__worker *worker, const struct git__job *job,
                        const struct ts_git_object *content, void **result) {
     struct git__run *run = worker->run;
@@ -115,8 +115,8 @@ bool git__visit_object(struct git__worker *worker, const struct git__job *job,
     return false;
 }
 
-/* Visits a whole object and makes a base of it, or lets it go. Takes the buffer over. What is visited is not built again:
- * everything that can fail comes before. */
+/* Visits a whole object and makes a base of it, or frees it. Takes over the buffer. A visited object must not
+ * be built again: everything that can fail comes before the visit. */
 static enum ts_git_error finish(struct git__worker *worker, const struct git__job *job,
                                 struct git__buffer buffer, size_t size, struct git__held **ret_held) {
     void *result = NULL;
@@ -174,7 +174,7 @@ static enum ts_git_error build_whole(struct git__worker *worker, const struct gi
     return error;
 }
 
-/* With the delta's own bytes at hand. */
+/* The delta's bytes are inflated. */
 static enum ts_git_error apply(struct git__worker *worker, const struct git__job *job, struct ts_bytes delta,
                                struct git__held **ret_held) {
     struct git__run *run = worker->run;
@@ -235,7 +235,7 @@ static enum ts_git_error build_delta(struct git__worker *worker, const struct gi
     return error;
 }
 
-/* Everything below an object that cannot be built is damaged with it. Trees may be deep: no recursion. */
+/* If an object cannot be built, everything below it is damaged, too. Trees may be deep: no recursion. */
 static void note_subtree(struct git__worker *worker, const struct git__plan *plan, uint32_t top) {
     uint32_t at = plan->nodes[top].first_child;
     while (at != GIT__NONE && at != top) {
@@ -287,7 +287,7 @@ struct git__held *git__build(struct git__worker *worker, const struct git__job *
     return NULL;
 }
 
-/* Makes the chain of bases again, from the nearest that is still there, visiting nothing. */
+/* Builds the chain of bases again, from the nearest that is still held, without visiting. */
 bool git__held_restore(struct git__worker *worker, struct git__held *held) {
     if (held->buffer.bytes != NULL || held->mapped.data != NULL)
         return true;

@@ -1,6 +1,6 @@
 /*
- * Objects that are too large to be held: they are visited in windows as they come out of the stream. One that
- * is a base is written beside that into an unlinked file, which its deltas then read mapped.
+ * Objects that are too large to hold: they are visited in windows as they come out of the stream. If one is a
+ * base, it is also written to an unlinked file, and its deltas read that file mapped.
  */
 #include "hash.h"
 #include "visit_run.h"
@@ -14,11 +14,11 @@
 #include <sys/mman.h>
 #include <unistd.h>
 
-/* Where bytes come from: one of the two. */
+/* The source of bytes: one of the two. */
 struct source {
     struct git__inflate_stream *inflate;
     struct git__delta_stream *delta;
-    const struct git__entry *entry; /* that is inflated; NULL for none with a CRC of its own */
+    const struct git__entry *entry; /* being inflated; NULL if it has no CRC of its own */
 };
 
 static enum ts_git_error source_read(const struct source *source, uint8_t *bytes, size_t len) {
@@ -38,7 +38,7 @@ static enum ts_git_error source_finish(const struct source *source, const struct
     return error;
 }
 
-/* A file without a name: it is gone with its last descriptor or mapping, however the process ends. */
+/* A file without a name: it disappears with its last descriptor or mapping, however the process ends. */
 static int spill_open(const char *dir) {
     int fd = open(dir, O_TMPFILE | O_RDWR | O_CLOEXEC, 0600);
     if (fd >= 0)
@@ -77,7 +77,7 @@ static bool spill_map(int fd, uint64_t size, struct ts_bytes *ret_mapped) {
     return true;
 }
 
-/* Goes through the object window by window: each begins with the end of the one before. */
+/* Reads the object window by window: each begins with the end of the one before. */
 static enum ts_git_error go_through(struct git__worker *worker, const struct git__job *job, uint64_t size,
                                     const struct source *source, int spill, void **result) {
     struct git__run *run = worker->run;
@@ -170,8 +170,7 @@ enum ts_git_error git__large_delta(struct git__worker *worker, const struct git_
                                    const struct git__delta_head *head, struct git__held **ret_held) {
     struct git__delta_stream stream;
     struct source source = {.delta = &stream};
-    /* The list is made before the first window, and finds what is wrong with the delta before anything is
-     * visited. */
+    /* Making the list before the first window finds errors of the delta before anything is visited. */
     if (!git__delta_copies(job->base->size, head, &worker->copies))
         return TS_GIT_BAD_DELTA;
     git__delta_stream_init(&stream, git__held_content(job->base), head);

@@ -1,11 +1,11 @@
 /*
- * A visit under way: what its threads share, what each of them has, and the objects that are held as bases.
+ * A visit in progress: what its threads share, what each of them has, and the objects that are held as bases.
  *
  * An object in a delta tree goes through
  *
- *   built ──visited──> held, while deltas of it are to come ──last one built──> released
+ *   built ──visited──> held, while deltas of it follow ──last one built──> released
  *                        │  ▲
- *              dropped when memory is short, made again when needed (only by the thread that holds it alone)
+ *              dropped when memory is short, built again when needed (only by a thread that is its only holder)
  *
  * Lock order: run.lock and ledger.lock are never taken together.
  */
@@ -32,7 +32,7 @@ struct git__held {
     void *result;
 };
 
-/* A subtree that another thread gives away. */
+/* A subtree that another thread passes on. */
 struct git__task {
     const struct git__plan *plan;
     uint32_t node;
@@ -45,7 +45,7 @@ struct git__run {
     struct ts_git_watch watch;
     unsigned threads;
     unsigned types;
-    unsigned verify; /* types whose ids are compared with their contents, besides those without a CRC */
+    unsigned verify; /* types whose contents are compared with their ids, besides those without a CRC */
     uint64_t object_max;
     size_t whole_max; /* larger objects come in windows */
     size_t window;
@@ -55,7 +55,7 @@ struct git__run {
     struct git__plan *plans; /* one for each pack */
     struct git__units units; /* roots */
     size_t large_count;      /* the first of them: taken one at a time */
-    uint32_t *loose;         /* positions of those to look at */
+    uint32_t *loose;         /* positions of those to read */
     uint32_t loose_count;
 
     struct git__ledger ledger;
@@ -83,18 +83,18 @@ struct git__worker {
     struct git__inflater inflater;
     struct git__pool pool;
     struct git__copies copies;
-    struct git__frame *frames; /* bases of the object that is built, the nearest last */
+    struct git__frame *frames; /* bases of the current object, the nearest last */
     size_t frame_count;
     size_t frame_capacity;
     struct git__problems problems;
     struct ts_git_visit_stats stats;
 };
 
-/* What is to be built, from where, and what for. */
+/* What to build, from what, and for which purpose. */
 struct git__job {
     enum ts_git_type type;
     uint32_t number;
-    const struct git__plan *plan; /* NULL for loose ones */
+    const struct git__plan *plan; /* NULL for loose objects */
     uint32_t node;
     struct git__held *base; /* with its bytes; NULL for a whole object */
     bool is_wanted;         /* visit it */
@@ -102,7 +102,7 @@ struct git__job {
     struct ts_bytes loose_file;
 };
 
-/* Content of a held object that is not dropped. */
+/* The content of a held object that is not dropped. */
 static inline struct ts_bytes git__held_content(const struct git__held *held) {
     if (held->mapped.data != NULL)
         return held->mapped;
@@ -111,15 +111,15 @@ static inline struct ts_bytes git__held_content(const struct git__held *held) {
 
 void git__held_unref(struct git__worker *worker, struct git__held *held);
 
-/* Builds an object, visits it, and gives it as a base when the job says so: NULL then is a failure that was
+/* Builds an object, visits it, and returns it as a base if the job says so: then NULL is a failure that was
  * noted, or the end of the visit. */
 struct git__held *git__build(struct git__worker *worker, const struct git__job *job);
 void git__build_loose(struct git__worker *worker, uint32_t position);
 
-/* The type of a loose object that is not visited. Each is read by one thread, so that this needs no lock. */
+/* The type of a loose object that is not visited. One thread reads each, so this needs no lock. */
 void git__note_loose_type(struct ts_git_repo *repo, uint32_t number, enum ts_git_type type);
 
-/* A base whose bytes were dropped gets them back. */
+/* Restores the bytes of a base that was dropped. */
 bool git__held_restore(struct git__worker *worker, struct git__held *held);
 
 /* For the pool: drops the farthest base that nobody else uses. */
@@ -130,11 +130,11 @@ struct git__held *git__held_new(const struct git__job *job, uint64_t size);
 bool git__visit_object(struct git__worker *worker, const struct git__job *job,
                        const struct ts_git_object *content, void **result);
 
-/* Asks the watch; false when the visit is over. */
+/* Asks the watch; returns false if the visit is over. */
 bool git__goes_on(struct git__worker *worker, uint64_t bytes);
 enum ts_git_error git__check_crc(const struct git__job *job, const struct git__entry *entry, size_t used);
 
-/* Whether its id is to be compared with its content: asked for, or no CRC would tell of damage. */
+/* Whether its content must be compared with its id: requested, or no CRC would show damage. */
 bool git__is_verified(const struct git__worker *worker, const struct git__job *job);
 
 /* Objects, or deltas, that are too large to hold: visit_large.c. entry is NULL for loose ones. */
