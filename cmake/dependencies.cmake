@@ -9,7 +9,9 @@ pkg_check_modules(pcre2 REQUIRED IMPORTED_TARGET libpcre2-8)
 pkg_check_modules(yaml REQUIRED IMPORTED_TARGET yaml-0.1)
 pkg_check_modules(zlib REQUIRED IMPORTED_TARGET zlib)
 pkg_check_modules(libdeflate REQUIRED IMPORTED_TARGET libdeflate)
+pkg_check_modules(libcurl REQUIRED IMPORTED_TARGET libcurl)
 pkg_check_modules(nettle REQUIRED IMPORTED_TARGET nettle)
+pkg_check_modules(libarchive REQUIRED IMPORTED_TARGET libarchive)
 
 # Debian 12 has no libblake3; src/base/blake3_portable.c stands in.
 pkg_check_modules(blake3 QUIET IMPORTED_TARGET libblake3)
@@ -22,15 +24,15 @@ target_include_directories(ts_rocksdb SYSTEM INTERFACE ${rocksdb_include})
 target_link_libraries(ts_rocksdb INTERFACE ${rocksdb_library})
 
 # ts_late_library(NAME SHARED-LIBRARY TARGET): ts_NAME_late is the headers of TARGET without its library, which is loaded
-# when it is needed (src/store/contract/library.h). NAME_late_definitions say which to load: the one that was found here, by its
+# when it is needed (src/os/late_library.h). NAME_late_definitions say which to load: the one that was found here, by its
 # SONAME, so that the ABI is that of the headers; and the package that has it, by the way Debian names them.
 function(ts_late_library name library target)
     execute_process(COMMAND ${CMAKE_OBJDUMP} -p ${library} OUTPUT_VARIABLE headers ERROR_QUIET)
     if(NOT headers MATCHES "SONAME +(lib[^ \n]+)\\.so\\.([^ \n]+)")
         message(FATAL_ERROR "${library} is no shared library with a SONAME; install the development package of ${name}")
     endif()
-    set(${name}_late_definitions STORE_LIBRARY_SONAME="${CMAKE_MATCH_1}.so.${CMAKE_MATCH_2}"
-        STORE_LIBRARY_PACKAGE="${CMAKE_MATCH_1}${CMAKE_MATCH_2}" PARENT_SCOPE)
+    set(${name}_late_definitions TS_LATE_SONAME="${CMAKE_MATCH_1}.so.${CMAKE_MATCH_2}"
+        TS_LATE_PACKAGE="${CMAKE_MATCH_1}${CMAKE_MATCH_2}" PARENT_SCOPE)
     add_library(ts_${name}_late INTERFACE IMPORTED)
     target_include_directories(ts_${name}_late SYSTEM INTERFACE
         $<TARGET_PROPERTY:${target},INTERFACE_INCLUDE_DIRECTORIES>)
@@ -45,6 +47,10 @@ endfunction()
 list(GET libpq_LINK_LIBRARIES 0 libpq_library)
 ts_late_library(libpq ${libpq_library} PkgConfig::libpq)
 ts_late_library(rocksdb ${rocksdb_library} ts_rocksdb)
+list(GET libcurl_LINK_LIBRARIES 0 libcurl_library)
+ts_late_library(curl ${libcurl_library} PkgConfig::libcurl)
+list(GET libarchive_LINK_LIBRARIES 0 libarchive_library)
+ts_late_library(libarchive ${libarchive_library} PkgConfig::libarchive)
 
 # dlopen, where the C library does not have it.
 add_library(ts_dl INTERFACE IMPORTED)

@@ -1,4 +1,4 @@
-/* libpq, loaded when the first PostgreSQL store is opened: see library.h. */
+/* libpq, loaded when the first PostgreSQL store is opened: see os/late_library.h. */
 #ifndef TS_STORE_POSTGRES_LIBPQ_LATE_H
 #define TS_STORE_POSTGRES_LIBPQ_LATE_H
 
@@ -43,11 +43,11 @@
     X(PQtransactionStatus)
 
 struct store__pq {
-    STORE_PQ_FUNCTIONS(STORE_LIBRARY_MEMBER)
+    STORE_PQ_FUNCTIONS(TS_LATE_MEMBER)
 };
 
 extern struct store__pq store__pq;
-extern struct store__library store__pq_library;
+extern struct ts_late_library store__pq_library;
 
 #define PQclear                   store__pq.PQclear
 #define PQcmdStatus               store__pq.PQcmdStatus

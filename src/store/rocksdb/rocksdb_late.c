@@ -2,12 +2,12 @@
 
 struct store__rocksdb store__rocksdb;
 
-static const struct store__library_function functions[] = {STORE_ROCKSDB_FUNCTIONS(STORE_LIBRARY_FUNCTION)};
+static const struct ts_late_function functions[] = {STORE_ROCKSDB_FUNCTIONS(TS_LATE_FUNCTION)};
 
-struct store__library store__rocksdb_library = {
+struct ts_late_library store__rocksdb_library = {
     .what = "RocksDB's library",
-    .soname = STORE_LIBRARY_SONAME,
-    .package = STORE_LIBRARY_PACKAGE,
+    .soname = TS_LATE_SONAME,
+    .package = TS_LATE_PACKAGE,
     .functions = functions,
     .function_count = sizeof functions / sizeof functions[0],
 };

@@ -1,4 +1,4 @@
-/* RocksDB, loaded when the first of its stores is opened: see library.h. */
+/* RocksDB, loaded when the first of its stores is opened: see os/late_library.h. */
 #ifndef TS_STORE_ROCKSDB_ROCKSDB_LATE_H
 #define TS_STORE_ROCKSDB_ROCKSDB_LATE_H
 
@@ -65,11 +65,11 @@
     X(rocksdb_writeoptions_set_sync)
 
 struct store__rocksdb {
-    STORE_ROCKSDB_FUNCTIONS(STORE_LIBRARY_MEMBER)
+    STORE_ROCKSDB_FUNCTIONS(TS_LATE_MEMBER)
 };
 
 extern struct store__rocksdb store__rocksdb;
-extern struct store__library store__rocksdb_library;
+extern struct ts_late_library store__rocksdb_library;
 
 #define rocksdb_block_based_options_create          store__rocksdb.rocksdb_block_based_options_create
 #define rocksdb_block_based_options_destroy         store__rocksdb.rocksdb_block_based_options_destroy

@@ -13,21 +13,21 @@ static struct {
     int (*absent)(void);
 } calls;
 
-static const struct store__library_function one[] = {{"strlen", (void *)&calls.strlen}};
-static const struct store__library_function two[] = {{"strlen", (void *)&calls.strlen},
-                                                     {"turnstone_is_not_here", (void *)&calls.absent}};
+static const struct ts_late_function one[] = {{"strlen", (void *)&calls.strlen}};
+static const struct ts_late_function two[] = {{"strlen", (void *)&calls.strlen},
+                                              {"turnstone_is_not_here", (void *)&calls.absent}};
 
-static struct store__library described(const char *soname) {
-    return (struct store__library){.what = "a library",
-                                   .soname = soname,
-                                   .package = "libexample1",
-                                   .functions = one,
-                                   .function_count = 1};
+static struct ts_late_library described(const char *soname) {
+    return (struct ts_late_library){.what = "a library",
+                                    .soname = soname,
+                                    .package = "libexample1",
+                                    .functions = one,
+                                    .function_count = 1};
 }
 
 static void functions_are_there_after_loading(void **state) {
     (void)state;
-    struct store__library library = described(libc);
+    struct ts_late_library library = described(libc);
     struct ts_store_error error;
     memset(&calls, 0, sizeof calls);
     assert_int_equal(store__library_load(&library, "s", &error), TS_STORE_OK);
@@ -36,7 +36,7 @@ static void functions_are_there_after_loading(void **state) {
 
 static void it_is_loaded_once(void **state) {
     (void)state;
-    struct store__library library = described(libc);
+    struct ts_late_library library = described(libc);
     struct ts_store_error error;
     assert_int_equal(store__library_load(&library, "s", &error), TS_STORE_OK);
     memset(&calls, 0, sizeof calls);
@@ -46,7 +46,7 @@ static void it_is_loaded_once(void **state) {
 
 static void a_missing_library_is_told_with_reason_and_cure_each_time(void **state) {
     (void)state;
-    struct store__library library = described("libturnstone-is-not-here.so.1");
+    struct ts_late_library library = described("libturnstone-is-not-here.so.1");
     for (int i = 0; i < 2; i++) {
         struct ts_store_error error = {0};
         assert_int_equal(store__library_load(&library, "rocksdb:d", &error), TS_STORE_BAD_CONFIGURATION);
@@ -58,7 +58,7 @@ static void a_missing_library_is_told_with_reason_and_cure_each_time(void **stat
 
 static void a_missing_function_is_told_by_name(void **state) {
     (void)state;
-    struct store__library library = described(libc);
+    struct ts_late_library library = described(libc);
     library.functions = two;
     library.function_count = 2;
     struct ts_store_error error = {0};
@@ -74,7 +74,7 @@ static void long_names_leave_room_for_reason_and_cure(void **state) {
     memset(name, 'n', sizeof name);
     soname[0] = '/';
     soname[sizeof soname - 1] = name[sizeof name - 1] = '\0';
-    struct store__library library = described(soname);
+    struct ts_late_library library = described(soname);
     library.what = "PostgreSQL's client library";
     struct ts_store_error error = {0};
     assert_int_equal(store__library_load(&library, name, &error), TS_STORE_BAD_CONFIGURATION);
@@ -82,7 +82,7 @@ static void long_names_leave_room_for_reason_and_cure(void **state) {
     assert_non_null(strstr(error.text, "); install the package libexample1"));
 }
 
-static struct store__library shared;
+static struct ts_late_library shared;
 
 static void *load_shared(void *arg) {
     (void)arg;
