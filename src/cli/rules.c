@@ -95,6 +95,34 @@ static void put_json_derived(const struct ts_rule *rule) {
     put_json_texts("derived", &derived);
 }
 
+static void put_json_answer(const char *name, const struct ts_rule_answer *answer) {
+    ts_out_put_char(&out, ',');
+    ts_out_put_json(&out, ts_bytes_of_cstring(name));
+    ts_out_put_cstring(&out, ":{\"statuses\":[");
+    for (size_t i = 0; i < answer->count; i++)
+        put_number(i > 0 ? "," : "", answer->statuses[i]);
+    ts_out_put_char(&out, ']');
+    put_json_texts("texts", &answer->texts);
+    ts_out_put_char(&out, '}');
+}
+
+/* The request of turnstone verify, or null. */
+static void put_json_verify(const struct ts_rule_request *request) {
+    ts_out_put_cstring(&out, ",\"verify\":");
+    if (!request) {
+        ts_out_put_cstring(&out, "null");
+        return;
+    }
+    ts_out_put_cstring(&out, "{\"method\":");
+    ts_out_put_json(&out, ts_bytes_of_cstring(request->method));
+    put_json_field("url", request->url);
+    put_json_texts("headers", &request->headers);
+    put_json_field("body", request->body);
+    put_json_answer("live", &request->live);
+    put_json_answer("revoked", &request->revoked);
+    ts_out_put_char(&out, '}');
+}
+
 static void put_json_rule(const struct ts_rule *rule) {
     ts_out_put_cstring(&out, "{\"id\":");
     ts_out_put_json(&out, ts_bytes_of_cstring(rule->id));
@@ -125,6 +153,7 @@ static void put_json_rule(const struct ts_rule *rule) {
     put_number("],\"reach\":", rule->reach);
     ts_out_put_cstring(&out, rule->generic ? ",\"generic\":true" : ",\"generic\":false");
     put_json_derived(rule);
+    put_json_verify(rule->verify);
     put_json_examples(rule);
     put_json_field("file", rule->file);
     put_number(",\"line\":", rule->line);
@@ -322,6 +351,20 @@ static void put_gate(const struct ts_rule *rule) {
     put_line("lead", text);
 }
 
+static void put_verify(const struct ts_rule_request *request) {
+    put_padded("verify", 12);
+    ts_out_put_cstring(&out, request->method);
+    ts_out_put_char(&out, ' ');
+    ts_out_put_cstring(&out, request->url);
+    ts_out_put_cstring(&out, "; live:");
+    for (size_t i = 0; i < request->live.count; i++)
+        put_number(" ", request->live.statuses[i]);
+    ts_out_put_cstring(&out, request->revoked.count > 0 ? "; revoked:" : "");
+    for (size_t i = 0; i < request->revoked.count; i++)
+        put_number(" ", request->revoked.statuses[i]);
+    ts_out_put_char(&out, '\n');
+}
+
 static void put_explanation(const struct ts_rule *rule) {
     char number[96];
     put_line("id", rule->id);
@@ -355,6 +398,8 @@ static void put_explanation(const struct ts_rule *rule) {
         put_line("generic", "ignored where a rule for a specific issuer matches");
     snprintf(number, sizeof number, "at most %u bytes%s", rule->reach, from_pattern(rule->derived.reach));
     put_line("reach", number);
+    if (rule->verify)
+        put_verify(rule->verify);
     put_examples(rule);
     put_padded("file", 12);
     put_escaped(ts_bytes_of_cstring(rule->file));

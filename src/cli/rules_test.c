@@ -224,11 +224,6 @@ static const struct cli_option options_table[OPTION_COUNT] = {
     [JSON] = {.name = "json", .help = "print one JSON object"},
 };
 
-static const struct cli_example examples[] = {
-    {"turnstone rules test --corpus corpus --list", "precision and recall, and what to read again"},
-    {"turnstone rules test --corpus corpus --rules team.yml", "the same with rules of your own"},
-};
-
 const struct cli_verb cli__verb_rules_test = {
     .name = "rules test",
     .summary = "score the rules on a labelled folder",
@@ -243,7 +238,5 @@ const struct cli_verb cli__verb_rules_test = {
         "ignored.\n\nExit status: 0 scored; 2 the labels cannot be read; 4 something could not be scanned.",
     .options = options_table,
     .option_count = OPTION_COUNT,
-    .examples = examples,
-    .example_count = sizeof examples / sizeof examples[0],
     .run = run_test,
 };

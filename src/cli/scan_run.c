@@ -29,6 +29,10 @@ static void stop(int number) {
     atomic_store(&progress.stop, true);
 }
 
+const atomic_bool *cli__scan_stop_flag(void) {
+    return &progress.stop;
+}
+
 static void catch_signals(void) {
     struct sigaction action = {.sa_handler = stop, .sa_flags = (int)SA_RESETHAND};
     sigemptyset(&action.sa_mask);

@@ -12,6 +12,9 @@
  * caller releases with ts_scan_report_release; else it has been said what is wrong. */
 enum cli_exit cli__scan_run(struct cli_scan_options *options, struct ts_report *ret_report);
 
+/* Set by the first Ctrl-C, also after the scan. */
+const atomic_bool *cli__scan_stop_flag(void);
+
 /* Marks what the baseline has. CLI_EXIT_DONE, or it has been said why they cannot be compared. */
 enum cli_exit cli__scan_compare(const struct cli_scan_options *options, struct ts_baseline *baseline,
                                 struct ts_report *report);

@@ -13,6 +13,7 @@ const struct cli_verb *const cli__verbs[] = {
     &cli__verb_scan,
     &cli__verb_protect,
     &cli__verb_baseline,
+    &cli__verb_verify,
     &cli__verb_rules_list,
     &cli__verb_rules_check,
     &cli__verb_rules_explain,

@@ -7,6 +7,7 @@
 extern const struct cli_verb cli__verb_scan;
 extern const struct cli_verb cli__verb_protect;
 extern const struct cli_verb cli__verb_baseline;
+extern const struct cli_verb cli__verb_verify;
 extern const struct cli_verb cli__verb_txn;
 extern const struct cli_verb cli__verb_txn_status;
 extern const struct cli_verb cli__verb_store_init;

@@ -99,6 +99,32 @@ struct ts_rule_derived {
     bool lead;
 };
 
+#define TS_RULE_STATUSES_MAX 8
+
+/* Answers of an issuer that mean the same: one of the statuses and, if there are texts, a body with one of them. */
+struct ts_rule_answer {
+    uint16_t statuses[TS_RULE_STATUSES_MAX];
+    size_t count;
+    struct ts_rule_texts texts;
+};
+
+/*
+ * The request that shows whether a secret works. TS_RULE_SECRET in the URL behind the host, in headers and in the body
+ * stands for the secret, TS_RULE_BASIC in headers for base64 of the secret and a colon, as for the user name of a basic
+ * header.
+ */
+#define TS_RULE_SECRET "{{secret}}"
+#define TS_RULE_BASIC  "{{basic}}"
+
+struct ts_rule_request {
+    const char *method; /* GET, HEAD or POST */
+    const char *url;    /* begins with https:// */
+    struct ts_rule_texts headers;
+    const char *body; /* "" if there is none */
+    struct ts_rule_answer live;
+    struct ts_rule_answer revoked;
+};
+
 struct ts_rule {
     const char *id;
     const char *name;
@@ -129,6 +155,7 @@ struct ts_rule {
     size_t match_count;
     const struct ts_rule_example *non_matches;
     size_t non_match_count;
+    const struct ts_rule_request *verify; /* NULL: nobody can be asked */
     const char *file;
     unsigned line;
     enum ts_rule_origin origin;

@@ -4,6 +4,7 @@
 #include "derive.h"
 #include "glob.h"
 #include "pattern_names.h"
+#include "request_reader.h"
 
 #include "base/number.h"
 #include "base/redact.h"
@@ -37,8 +38,7 @@ static const char *copy(struct detect_yaml *yaml, struct ts_bytes text) {
     return made;
 }
 
-/* A text field without zero bytes. Returns "" if it is absent and optional. */
-static const char *read_text(struct detect_yaml *yaml, yaml_node_t *rule, const char *field, bool required) {
+const char *detect__read_text(struct detect_yaml *yaml, yaml_node_t *rule, const char *field, bool required) {
     yaml_node_t *node = detect__yaml_get(yaml, rule, field);
     struct ts_bytes text = {0};
     if (!node && required)
@@ -72,7 +72,7 @@ static const char *read_url(struct detect_yaml *yaml, yaml_node_t *rule) {
     static const char scheme[] = "https://";
     static const char plain[] =
         "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789-._~:/?#@!$&*+,;=%";
-    const char *url = read_text(yaml, rule, "url", false);
+    const char *url = detect__read_text(yaml, rule, "url", false);
     size_t len = strlen(url);
     if (len > 0 && (strncmp(url, scheme, sizeof scheme - 1) != 0 || len == sizeof scheme - 1 ||
                     strspn(url, plain) != len))
@@ -115,14 +115,8 @@ static double read_entropy(struct detect_yaml *yaml, yaml_node_t *rule) {
     return value;
 }
 
-struct text_limits {
-    size_t min;
-    size_t max;
-};
-
-/* A list of texts, each within the limits. */
-static struct ts_rule_texts read_texts(struct detect_yaml *yaml, yaml_node_t *node, const char *field,
-                                       struct text_limits limits) {
+struct ts_rule_texts detect__read_texts(struct detect_yaml *yaml, yaml_node_t *node, const char *field,
+                                        struct detect_text_limits limits) {
     struct ts_rule_texts texts = {0};
     size_t count = detect__yaml_count(yaml, node, field);
     if (count == 0)
@@ -181,7 +175,7 @@ static void expand_anchors(struct detect_yaml *yaml, unsigned line, struct ts_ru
 
 static void read_gate(struct detect_yaml *yaml, yaml_node_t *node, struct ts_rule *rule) {
     static const char *const names[] = {"literals", "anchors", "lead", "token"};
-    static const struct text_limits literal_limits = {LITERAL_MIN, TEXT_MAX};
+    static const struct detect_text_limits literal_limits = {LITERAL_MIN, TEXT_MAX};
     if (!node) {
         rule->derived.gate = true;
         rule->derived.lead = true;
@@ -198,7 +192,7 @@ static void read_gate(struct detect_yaml *yaml, yaml_node_t *node, struct ts_rul
         return;
     }
     case YAML_SEQUENCE_NODE:
-        rule->literals = read_texts(yaml, node, "gate", literal_limits);
+        rule->literals = detect__read_texts(yaml, node, "gate", literal_limits);
         rule->derived.lead = true;
         break;
     case YAML_MAPPING_NODE:
@@ -208,10 +202,10 @@ static void read_gate(struct detect_yaml *yaml, yaml_node_t *node, struct ts_rul
             read_token_gate(yaml, node, rule);
             return;
         }
-        rule->literals =
-            read_texts(yaml, detect__yaml_get(yaml, node, "literals"), "gate literals", literal_limits);
-        rule->anchors = read_texts(yaml, detect__yaml_get(yaml, node, "anchors"), "gate anchors",
-                                   (struct text_limits){1, ANCHOR_MAX});
+        rule->literals = detect__read_texts(yaml, detect__yaml_get(yaml, node, "literals"), "gate literals",
+                                            literal_limits);
+        rule->anchors = detect__read_texts(yaml, detect__yaml_get(yaml, node, "anchors"), "gate anchors",
+                                           (struct detect_text_limits){1, ANCHOR_MAX});
         expand_anchors(yaml, detect__yaml_line(node), &rule->anchors);
         read_lead(yaml, node, rule);
         break;
@@ -227,7 +221,8 @@ static void read_gate(struct detect_yaml *yaml, yaml_node_t *node, struct ts_rul
 /* Patterns for paths. A name means several of them. */
 static struct ts_rule_texts read_paths(struct detect_yaml *yaml, yaml_node_t *rule, const char *field) {
     yaml_node_t *node = detect__yaml_get(yaml, rule, field);
-    struct ts_rule_texts given = read_texts(yaml, node, field, (struct text_limits){1, TEXT_MAX});
+    struct ts_rule_texts given =
+        detect__read_texts(yaml, node, field, (struct detect_text_limits){1, TEXT_MAX});
     struct ts_rule_texts paths = {0};
     size_t count = 0;
     for (size_t i = 0; i < given.count; i++)
@@ -386,28 +381,28 @@ bool detect__rule_read(struct detect_yaml *yaml, yaml_node_t *node, struct ts_ru
     static const char *const names[] = {"id",         "name",     "description", "revoke",   "url",
                                         "pattern",    "gate",     "keywords",    "distance", "entropy",
                                         "validators", "severity", "confidence",  "reach",    "generic",
-                                        "examples",   "paths",    "not-paths"};
+                                        "examples",   "paths",    "not-paths",   "verify"};
     static const char *const example_names[] = {"match", "no-match"};
     size_t problems_before = yaml->problems;
     yaml->rule = NULL;
     if (!detect__yaml_mapping(yaml, node, "a rule", names, sizeof names / sizeof names[0]))
         return false;
     struct ts_rule rule = {.file = yaml->file, .line = detect__yaml_line(node)};
-    rule.id = read_text(yaml, node, "id", true);
+    rule.id = detect__read_text(yaml, node, "id", true);
     check_id(yaml, &rule);
     yaml->rule = rule.id;
-    rule.name = read_text(yaml, node, "name", true);
-    rule.description = read_text(yaml, node, "description", false);
-    rule.revoke = read_text(yaml, node, "revoke", false);
+    rule.name = detect__read_text(yaml, node, "name", true);
+    rule.description = detect__read_text(yaml, node, "description", false);
+    rule.revoke = detect__read_text(yaml, node, "revoke", false);
     rule.url = read_url(yaml, node);
-    rule.written = read_text(yaml, node, "pattern", true);
+    rule.written = detect__read_text(yaml, node, "pattern", true);
     const char *pattern = expand(yaml, rule.line, "pattern", rule.written);
     rule.pattern = pattern ? pattern : "";
     rule.reach = read_number(yaml, node, "reach", TS_RULE_REACH_MAX, 0);
     rule.derived.reach = rule.reach == 0;
     read_gate(yaml, detect__yaml_get(yaml, node, "gate"), &rule);
-    rule.keywords = read_texts(yaml, detect__yaml_get(yaml, node, "keywords"), "keywords",
-                               (struct text_limits){KEYWORD_MIN, TEXT_MAX});
+    rule.keywords = detect__read_texts(yaml, detect__yaml_get(yaml, node, "keywords"), "keywords",
+                                       (struct detect_text_limits){KEYWORD_MIN, TEXT_MAX});
     rule.distance = read_number(yaml, node, "distance", TS_RULE_DISTANCE_MAX,
                                 rule.keywords.count > 0 ? DISTANCE_DEFAULT : 0);
     if (rule.gate == TS_GATE_TOKEN && rule.keywords.count == 0)
@@ -420,6 +415,7 @@ bool detect__rule_read(struct detect_yaml *yaml, yaml_node_t *node, struct ts_ru
     rule.entropy = read_entropy(yaml, node);
     read_validators(yaml, detect__yaml_get(yaml, node, "validators"), &rule);
     read_levels(yaml, node, &rule);
+    rule.verify = detect__request_read(yaml, detect__yaml_get(yaml, node, "verify"));
     if (yaml->problems == problems_before)
         derive(yaml, &rule);
     yaml_node_t *examples = detect__yaml_get(yaml, node, "examples");

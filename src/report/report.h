@@ -90,7 +90,7 @@ struct ts_report_finding {
     enum ts_confidence confidence; /* the highest of its occurrences */
     bool is_new;                   /* not in the baseline; true when there is none */
     const char *redacted;          /* "ghp_…9f3a", for a line of text */
-    struct ts_bytes secret;        /* empty unless the report shows secrets */
+    struct ts_bytes secret;        /* empty unless the scan keeps secrets */
     struct ts_bytes excerpt; /* the line of the first occurrence, its secrets masked unless shown; cut */
     uint8_t depth;           /* encodings that its first occurrence is in, from the outside in */
     enum ts_encoding encodings[TS_ENCODING_DEPTH];

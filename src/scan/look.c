@@ -356,7 +356,7 @@ bool scan__look_judge(struct scan_look *look, struct ts_bytes bytes, const struc
     };
     const char *block = scan__redact_block(match->secret, &finding.id, redacted);
     finding.redacted = ts_bytes_of_cstring(block != NULL ? block : scan__redact(match->secret, redacted));
-    if (look->options.shows_secrets)
+    if (look->options.keeps_secrets)
         finding.secret = match->secret;
     struct scan_hit hit = {.at = match->secret_span.from,
                            .len = match->secret_span.len,

@@ -26,7 +26,8 @@ struct scan_look_options {
     struct scan_hits *hits;
     struct ts_siphash_key print_key;
     bool ungated;
-    bool shows_secrets;
+    bool shows_secrets; /* in lines around a match */
+    bool keeps_secrets; /* in findings */
 };
 
 struct scan_look {

@@ -91,7 +91,7 @@ void scan__recall_init(struct scan_recall *recall, struct scan_session *session,
         return;
     recall->session = session;
     recall->target = (uint32_t)(target - session->targets);
-    recall->has_hits = !options->shows_secrets;
+    recall->has_hits = !scan__keeps_secrets(options);
     recall->faults_before = target->faults_before;
     recall->before = scan__mark(session);
     recall->worker_count = session->jobs;

@@ -100,7 +100,8 @@ bool scan__looks_init(struct scan_looks *looks, struct scan_session *session,
                                         .hits = &session->hits,
                                         .print_key = session->print_key,
                                         .ungated = session->options->ungated,
-                                        .shows_secrets = session->options->shows_secrets};
+                                        .shows_secrets = session->options->shows_secrets,
+                                        .keeps_secrets = scan__keeps_secrets(session->options)};
     *looks = (struct scan_looks){.items = calloc(session->jobs, sizeof *looks->items)};
     bool done = looks->items != NULL;
     for (unsigned i = 0; done && i < session->jobs; i++) {

@@ -114,6 +114,7 @@ struct ts_scan_options {
     bool no_repo_config;
     bool no_builtin_rules;
     bool shows_secrets;
+    bool keeps_secrets; /* in findings, for the caller; every text is masked as without it */
 };
 
 enum ts_scan_outcome {

@@ -18,6 +18,11 @@
 
 #include "scan/scan.h"
 
+/* Shown secrets are kept ones. */
+static inline bool scan__keeps_secrets(const struct ts_scan_options *options) {
+    return options->shows_secrets || options->keeps_secrets;
+}
+
 /* A commit as a report shows it. */
 struct scan_commit {
     struct ts_git_oid oid;

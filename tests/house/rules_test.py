@@ -145,7 +145,7 @@ def late_libraries_with_two_lists(root):
     for path in files(root):
         if path.endswith("_late.h"):
             listed = re.findall(r"^ +X\((\w+)\)", read(root, path), re.MULTILINE)
-            defined = re.findall(r"^#define (\w+)[ \\\n]+store__\w+\.\1$", read(root, path), re.MULTILINE)
+            defined = re.findall(r"^#define (\w+)[ \\\n]+[a-z]+__\w+\.\1$", read(root, path), re.MULTILINE)
             if listed != defined or listed != sorted(set(listed)):
                 yield path
 

@@ -1,0 +1,11 @@
+/* The request under `verify` of a rule: how its issuer is asked whether a secret works. */
+#ifndef TS_DETECT_REQUEST_READER_H
+#define TS_DETECT_REQUEST_READER_H
+
+#include "rule.h"
+#include "yaml_reader.h"
+
+/* NULL if the node is NULL or has problems, each of which the reader was told of. Texts live in the reader's arena. */
+const struct ts_rule_request *detect__request_read(struct detect_yaml *yaml, yaml_node_t *node);
+
+#endif

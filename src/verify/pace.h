@@ -1,0 +1,29 @@
+/*
+ * How often one host is asked. Pure: time comes in from the caller.
+ *
+ * Hosts share places by their hash, so that the table needs no memory of its own: two hosts in one place are asked more
+ * slowly than they could be, never faster.
+ */
+#ifndef TS_VERIFY_PACE_H
+#define TS_VERIFY_PACE_H
+
+#include "base/bytes.h"
+
+#include <stdint.h>
+
+#define VERIFY_PACE_PLACES 256
+
+struct verify_pace {
+    uint64_t interval_ns;                 /* between two requests to one host */
+    uint64_t free_ns[VERIFY_PACE_PLACES]; /* when the next request may go out */
+};
+
+void verify__pace_init(struct verify_pace *pace, uint64_t interval_ns);
+
+/* When a request to the host may go out, not before now. The next one may follow an interval later. */
+uint64_t verify__pace_take(struct verify_pace *pace, struct ts_bytes host, uint64_t now_ns);
+
+/* The host asked for a pause until then. */
+void verify__pace_hold(struct verify_pace *pace, struct ts_bytes host, uint64_t until_ns);
+
+#endif

@@ -1,0 +1,57 @@
+/*
+ * A rule's request with a secret in it. Pure: what is sent, and what an answer means.
+ *
+ * A secret is put in so that it cannot change what the request is: percent-encoded in the URL and in the body, and in a
+ * header only if it has neither control characters nor bytes beyond ASCII.
+ */
+#ifndef TS_VERIFY_REQUEST_H
+#define TS_VERIFY_REQUEST_H
+
+#include "detect/rule.h"
+
+#include <stdbool.h>
+#include <stddef.h>
+
+#define TS_VERDICTS(X)                                                                                       \
+    X(LIVE, "live")                                                                                          \
+    X(REVOKED, "revoked")                                                                                    \
+    X(UNKNOWN, "unknown")
+
+#define TS_VERDICT_ENUM(suffix, text) TS_VERDICT_##suffix,
+enum ts_verdict { TS_VERDICTS(TS_VERDICT_ENUM) };
+#undef TS_VERDICT_ENUM
+
+const char *ts_verdict_name(enum ts_verdict verdict);
+
+struct ts_verify_request {
+    const char *method; /* borrowed from the rule */
+    char *url;
+    char **headers;
+    size_t header_count;
+    char *body; /* "" if there is none */
+};
+
+enum ts_verify_made {
+    TS_VERIFY_MADE,
+    TS_VERIFY_UNSENDABLE, /* the secret has bytes that a header cannot have */
+    TS_VERIFY_NO_MEMORY,
+};
+
+/* The caller releases a request that is made. */
+enum ts_verify_made ts_verify_request_make(const struct ts_rule_request *rule, struct ts_bytes secret,
+                                           struct ts_verify_request *ret_request);
+
+/* The request for people, with a redacted secret in the places of the secret. */
+enum ts_verify_made ts_verify_request_show(const struct ts_rule_request *rule, const char *redacted,
+                                           struct ts_verify_request *ret_request);
+
+/* Overwrites the secrets in memory. Takes a request that was never made ({0}). */
+void ts_verify_request_release(struct ts_verify_request *request);
+
+/* The host of a rule's URL, with its port if there is one. */
+struct ts_bytes ts_verify_host(const struct ts_rule_request *rule);
+
+/* What an answer means. The body may be cut: then a text that is not in it is not found. */
+enum ts_verdict ts_verify_judge(const struct ts_rule_request *rule, long status, struct ts_bytes body);
+
+#endif
