@@ -1,5 +1,5 @@
 /*
- * Memory that is given back all at once.
+ * Memory that is freed all at once.
  */
 #ifndef TS_SCAN_ARENA_H
 #define TS_SCAN_ARENA_H
@@ -10,18 +10,18 @@
 
 struct scan_arena_chunk;
 
-/* {0} is an empty one. */
+/* {0} is empty. */
 struct scan_arena {
     struct scan_arena_chunk *chunks;
 };
 
-/* Zeroed, aligned for anything. NULL when there is no memory. */
+/* Zeroed, with any alignment. Returns NULL when memory runs out. */
 void *scan__arena_take(struct scan_arena *arena, size_t size);
 
-/* A copy with a terminator behind it. NULL when there is no memory. */
+/* A copy with a terminator. Returns NULL when memory runs out. */
 char *scan__arena_copy(struct scan_arena *arena, struct ts_bytes bytes);
 
-/* Forgets everything, and keeps one chunk for what comes next. */
+/* Frees everything, except for one chunk that is reused. */
 void scan__arena_clear(struct scan_arena *arena);
 void scan__arena_release(struct scan_arena *arena);
 

@@ -1,13 +1,13 @@
 /*
- * The report: hits and where they stand, put in order.
+ * The report: hits and their places, sorted.
  *
  *   stands, sorted ──┐
- *                    ├──> sightings (finding, stand, hit), what is allowed left out ──sorted──> findings
+ *                    ├──> sightings (finding, stand, hit), without allowed ones ──sorted──> findings
  *   hits of each ────┘
  *
- * An order of its own is made for everything that threads brought in any order. A finding has one occurrence for each
- * stand, the first hit in it. What is decided by a text, such as a path, is decided by it as it is; every text that goes into
- * the report is masked, when all secrets are known.
+ * Threads add everything in any order, so all of it is sorted. A finding has one occurrence for each stand:
+ * the first hit in it. Decisions that depend on a text, such as a path, use the original; every text in the
+ * report is masked, when all secrets are known.
  */
 #include "look_impl.h"
 #include "masking.h"
@@ -22,10 +22,10 @@
 #include <string.h>
 
 #define OCCURRENCES_DEFAULT 100
-/* Of the memory, what listed occurrences may take, and what one of them takes, about. */
+/* The share of memory for listed occurrences, and the approximate size of one. */
 #define LISTED_SHARE        4
 #define LISTED_BYTES        160u
-/* Texts that are remembered masked: a power of two. Paths and authors come again and again. */
+/* Number of remembered masked texts, a power of two: paths and authors repeat. */
 #define MASKED_COUNT        4096
 
 struct sighting {
@@ -35,7 +35,7 @@ struct sighting {
 };
 
 struct masked_text {
-    uint32_t text; /* SCAN_NO_TEXT: none */
+    uint32_t text; /* SCAN_NO_TEXT: free */
     struct ts_bytes masked;
 };
 
@@ -48,11 +48,11 @@ struct assembly {
     const struct scan_content *contents;
     struct scan_pile sightings;
     struct scan_suppressed suppressed;
-    struct masked_text *masked; /* by the lowest bits of their places */
+    struct masked_text *masked; /* by the lowest bits of their positions */
     uint32_t *commit_rows;      /* by commit: its row in the report, or TS_REPORT_NONE */
     struct ts_report report;
     size_t listed_max;
-    bool is_cut; /* there are more sightings than the pile may have: as many bytes as there is memory */
+    bool is_cut; /* the pile reached its limit, which is that of the memory */
 };
 
 /* ---- order ---- */
@@ -65,7 +65,7 @@ static struct ts_bytes text_at(const struct assembly *a, uint32_t text) {
     return scan__hits_text_at(&a->session->hits, text);
 }
 
-/* The earliest commit first; then what has none; then by place, path and object. */
+/* The earliest commit first; stands without a commit last; then by place, path and object. */
 static int compare_stands(const void *x, const void *y, void *ctx) {
     const struct assembly *a = ctx;
     const struct scan_stand *s = x;
@@ -108,7 +108,7 @@ static struct ts_bytes masked_at(struct assembly *a, uint32_t text) {
     return known->masked;
 }
 
-/* The names of a target's own rules are its texts, too. NULL when there is no memory. */
+/* The names of a target's own rules are its texts, too. Returns NULL when memory runs out. */
 static const struct ts_rule *mask_rule(struct assembly *a, const struct ts_rule *rule) {
     if (rule->origin != TS_RULE_OF_TARGET)
         return rule;
@@ -184,8 +184,8 @@ static const struct sighting *sightings_of(const struct assembly *a, size_t *ret
     return (const struct sighting *)(const void *)a->sightings.bytes;
 }
 
-/* Sightings were made by stand, then by hit, and stay so within a finding. They may be many more than memory holds, so
- * that no sort which takes memory of its own will do: each is moved to its place in another pile. */
+/* Sightings are ordered by stand, then by hit, and stay so within a finding. There may be many more than
+ * memory holds, so a sort that needs memory is not possible: each is moved to its place in another pile. */
 static bool sort_by_finding(struct assembly *a) {
     size_t count;
     const struct sighting *items = sightings_of(a, &count);
@@ -263,7 +263,7 @@ static struct ts_report_occurrence occurrence_of(struct assembly *a, const struc
     };
 }
 
-/* False when there is no memory. */
+/* Returns false when memory runs out. */
 static bool fill_first(struct assembly *a, const struct scan_hit *hit, struct ts_report_finding *finding) {
     char excerpt[SCAN_EXCERPT_SIZE];
     const struct scan_finding *kept = &scan__hits_findings(&a->session->hits)[hit->finding];
@@ -313,14 +313,14 @@ static int compare_ids(const void *x, const void *y) {
     return memcmp(x, y, sizeof(struct ts_finding_id));
 }
 
-/* It was there before what is scanned. */
+/* Whether the finding existed before the scanned changes. */
 static bool is_old(const struct assembly *a, uint32_t finding) {
     const struct ts_finding_id *id = &scan__hits_findings(&a->session->hits)[finding].id;
     return a->session->old_count > 0 &&
            bsearch(id, a->session->old, a->session->old_count, sizeof *a->session->old, compare_ids) != NULL;
 }
 
-/* Fewer occurrences of each finding are listed when all of them would take too much memory. */
+/* Lists fewer occurrences of each finding if all of them would take too much memory. */
 static void limit_listed(struct assembly *a, const struct sighting *items, size_t count, size_t findings) {
     size_t room = (size_t)(a->session->memory_bytes / LISTED_SHARE / LISTED_BYTES);
     size_t wanted = 0;
@@ -380,8 +380,8 @@ static bool add_targets(struct assembly *a) {
     for (size_t i = 0; i < session->target_count; i++) {
         const struct scan_target *target = &session->targets[i];
         a->report.targets[i] = target->row;
-        const char *name =
-            scan__arena_copy(a->arena, target->row.name); /* the caller's may be gone before the report */
+        const char *name = scan__arena_copy(
+            a->arena, target->row.name); /* the caller's text may be freed before the report */
         if (name == NULL)
             return false;
         a->report.targets[i].name = ts_bytes_of_cstring(name);
@@ -400,7 +400,8 @@ static bool add_targets(struct assembly *a) {
     return true;
 }
 
-/* Targets' own ones first: one profile is of one target then. Those of the user are in several profiles, and told once. */
+/* Targets' own changes first: then one profile belongs to one target. The user's changes are in several
+ * profiles, and reported once. */
 static bool add_rule_changes(struct assembly *a) {
     const struct scan_session *session = a->session;
     size_t count = 0;
@@ -436,7 +437,8 @@ static bool add_rule_changes(struct assembly *a) {
     return true;
 }
 
-/* Whether all of the target's history was looked at, so that what was not found is not there. */
+/* Whether the whole history of the target was scanned, so that a finding that was not found does not
+ * exist. */
 static bool is_all(const struct scan_session *session, const struct scan_target *target) {
     const struct ts_scan_options *options = session->options;
     bool is_selected =
@@ -445,7 +447,7 @@ static bool is_all(const struct scan_session *session, const struct scan_target 
            !is_selected && target->row.missing_by_design + target->row.cut_commits == 0;
 }
 
-/* An id that was made with another salt allows nothing, and looks as if it did. */
+/* An id made with another salt allows nothing, although it seems to. */
 static void note_unmet(struct assembly *a) {
     struct scan_session *session = a->session;
     if (session->faults.total > 0 || session->limits_hit > 0 || scan__was_stopped(session))

@@ -1,10 +1,11 @@
 /*
- * One attempt to scan a target, which leaves nothing behind when it is undone.
+ * One attempt to scan a target, which can be undone completely.
  *
- * A repository may be written to while it is scanned. Its refs are read first, and its objects are listed then; what is
- * missing is looked for again where it may have moved to (git/again.c). When something has come or moved and still cannot be
- * read by what was listed, the attempt is undone and the target is scanned again from its beginning, refs and configuration
- * included: a report is about the refs of one moment. docs/decisions/0012-one-moment.md says why.
+ * A repository may change during the scan. Its refs are read first, then its objects are listed; a missing
+ * object is searched again where it may have moved to (git/again.c). If an object was added or moved and
+ * still cannot be read by the list, the attempt is undone and the target is scanned again from its beginning,
+ * refs and configuration included: a report is about the refs of one moment.
+ * docs/decisions/0012-one-moment.md says why.
  */
 #ifndef TS_SCAN_ATTEMPT_H
 #define TS_SCAN_ATTEMPT_H
@@ -26,13 +27,13 @@ struct scan_attempt {
     uint_fast64_t bytes;
 };
 
-/* Before a target is opened. */
+/* Call it before a target is opened. */
 struct scan_attempt scan__attempt_begin(struct scan_session *session);
 
-/* Whether it was in vain, and another one may be made. */
+/* Returns true if the attempt failed because of moved objects, and another one may be made. */
 bool scan__attempt_is_stale(struct scan_session *session);
 
-/* The session and the target are as they were. What was learnt for later scans is kept: it is about objects. */
+/* Restores the session and the target. State for later scans is kept: it is about objects. */
 void scan__attempt_undo(struct scan_session *session, struct scan_target *target,
                         const struct scan_attempt *attempt);
 

@@ -21,7 +21,7 @@ void scan__faults_release(struct scan_faults *faults) {
     pthread_mutex_destroy(&faults->lock);
 }
 
-/* With the lock. */
+/* The caller holds the lock. */
 static const char *keep(struct scan_faults *faults, const char *line) {
     const char *kept = scan__arena_copy(&faults->arena, ts_bytes_of_cstring(line));
     faults->no_memory = faults->no_memory || kept == NULL;

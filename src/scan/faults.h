@@ -1,5 +1,5 @@
 /*
- * What could not be read, and what a reader should know besides, as lines for the report.
+ * What could not be read, and other notes, as lines for the report.
  */
 #ifndef TS_SCAN_FAULTS_H
 #define TS_SCAN_FAULTS_H
@@ -11,7 +11,7 @@
 
 #include <pthread.h>
 
-/* More are counted, not kept. */
+/* More are only counted. */
 #define SCAN_FAULTS_MAX 1000
 
 struct scan_faults {
@@ -25,8 +25,8 @@ struct scan_faults {
     size_t note_count;
     size_t note_capacity;
     bool no_memory;
-    uint32_t target; /* whose faults come now; set between targets */
-    uint64_t moved;  /* objects that came or moved while this target was read */
+    uint32_t target; /* the current one; set between targets */
+    uint64_t moved;  /* objects that were added or moved while this target was read */
 };
 
 void scan__faults_init(struct scan_faults *faults);
@@ -38,7 +38,7 @@ __attribute__((format(printf, 2, 3))) void scan__note(struct scan_faults *faults
 
 struct ts_git_fault_sink scan__faults_sink(struct scan_faults *faults);
 
-/* How much there is, and back to that: what came since is gone. */
+/* The current length, and truncation to it. */
 struct scan_faults_mark {
     size_t count;
     uint64_t total;
@@ -48,7 +48,7 @@ struct scan_faults_mark {
 struct scan_faults_mark scan__faults_mark(const struct scan_faults *faults);
 void scan__faults_cut(struct scan_faults *faults, const struct scan_faults_mark *mark);
 
-/* In an order that does not depend on threads; what is said twice goes: an object may be met by two visits. */
+/* Sorts them, independently of threads, and removes duplicates: two visits may meet the same object. */
 void scan__faults_sort(struct scan_faults *faults);
 
 #endif

@@ -15,8 +15,8 @@
 #include <unistd.h>
 
 #define WINDOW_BYTES ((size_t)8 << 20)
-/* What a file or folder takes beside its path: its place in a list that has room for twice as many and is copied when it
- * grows, and what the arena adds. */
+/* Memory of a file or folder besides its path: its place in a list that has room for twice as many and is
+ * copied when it grows, and the overhead of the arena. */
 #define ENTRY_BYTES  (3 * sizeof(char *) + 16)
 
 /* ---- the list ---- */
@@ -28,12 +28,12 @@ struct listing {
     bool is_full;
     uint64_t memory_left;
     struct scan_faults *faults;
-    char **folders; /* to look into, from the folder */
+    char **folders; /* to list, relative to the folder */
     size_t folder_count;
     size_t folder_capacity;
 };
 
-/* "" and a name is the name. Owned by the arena. */
+/* An empty folder gives just the name. The arena owns the result. */
 static char *join(struct scan_arena *arena, const char *below, const char *name) {
     size_t size = strlen(below) + strlen(name) + 2;
     char *path = scan__arena_take(arena, size);
@@ -62,7 +62,7 @@ static bool list_entry(struct listing *l, int dir, const char *below, const char
     if (path == NULL)
         return false;
     if (fstatat(dir, name, &status, AT_SYMLINK_NOFOLLOW) != 0) {
-        if (errno != ENOENT) /* it went while we looked */
+        if (errno != ENOENT) /* it was removed meanwhile */
             cannot_read(l->faults, path, errno);
         return true;
     }
@@ -148,10 +148,10 @@ void scan__files_release(struct scan_files *files) {
 
 /* ---- reading ---- */
 
-/* How long nothing has to come before the time is looked at. */
+/* How long to wait for input before checking the time. */
 #define WAIT_MS 100
 
-/* A pipe may say nothing for ever. False when the scan is over before it says something. */
+/* A pipe may be silent for ever. Returns false if the scan is over before input comes. */
 static bool wait_for_input(struct scan_session *session, int fd) {
     struct pollfd asked = {.fd = fd, .events = POLLIN};
     while (!scan__is_over(session)) {
@@ -162,7 +162,7 @@ static bool wait_for_input(struct scan_session *session, int fd) {
     return false;
 }
 
-/* Until the buffer is full, nothing more comes, or the scan is over. */
+/* Until the buffer is full, the input ends, or the scan is over. */
 static bool fill(struct scan_session *session, int fd, uint8_t *buffer, size_t size, size_t *ret_len,
                  bool *ret_at_end) {
     size_t len = 0;
@@ -197,7 +197,7 @@ static void count_bytes(struct scan_reader *reader, size_t len) {
                           memory_order_relaxed);
 }
 
-/* With the first window in the buffer. */
+/* The buffer has the first window. */
 static bool read_windows(struct scan_reader *reader, const struct scan_content *content, int fd,
                          uint64_t *ret_bytes) {
     size_t overlap = scan__look_overlap(reader->look->options.profile);
@@ -235,7 +235,7 @@ static bool has_buffer(struct scan_reader *reader) {
     return reader->buffer != NULL;
 }
 
-/* What is in the buffer is all of it. */
+/* The buffer has the whole content. */
 static void look_at_buffer(struct scan_reader *reader, const struct scan_content *content, size_t len) {
     note_outcome(reader, content,
                  scan__look_whole(reader->look, content, ts_bytes_of(reader->buffer, len), NULL, NULL));
@@ -247,7 +247,7 @@ static void keep_head(struct scan_reader *reader, struct ts_bytes bytes) {
         memcpy(reader->head, bytes.data, reader->head_len);
 }
 
-/* Bytes that are more than one window. */
+/* Bytes of more than one window. */
 static enum scan_outcome look_at_windows(struct scan_reader *reader, const struct scan_content *content,
                                          struct ts_bytes bytes) {
     size_t step = WINDOW_BYTES - scan__look_overlap(reader->look->options.profile);
@@ -291,7 +291,7 @@ bool scan__read_fd(struct scan_reader *reader, const struct scan_content *conten
     return true;
 }
 
-/* A link is no longer than a path may be: it always fits. */
+/* A link is at most as long as a path: it always fits. */
 bool scan__read_link(struct scan_reader *reader, const struct scan_content *content, int folder,
                      const char *path, uint64_t *ret_bytes) {
     ssize_t len = has_buffer(reader) ? readlinkat(folder, path, (char *)reader->buffer, reader->size) : -1;

@@ -1,5 +1,5 @@
 /*
- * The files below a folder, and looking at bytes from a descriptor.
+ * The files below a folder, and scanning bytes from a descriptor.
  */
 #ifndef TS_SCAN_FILES_H
 #define TS_SCAN_FILES_H
@@ -7,7 +7,8 @@
 #include "session.h"
 
 struct scan_files {
-    char **paths; /* files and symbolic links, from the folder, sorted by bytes; none is followed */
+    char **
+        paths; /* files and symbolic links, relative to the folder, sorted by bytes; links are not followed */
     size_t count;
     size_t capacity;
     uint64_t skipped; /* neither file, folder nor link */
@@ -15,34 +16,35 @@ struct scan_files {
 };
 
 struct scan_files_options {
-    bool without_git;    /* leave out everything named .git */
-    uint64_t memory_max; /* for the list: what does not fit is a fault */
+    bool without_git;    /* skip everything named .git */
+    uint64_t memory_max; /* for the list: files that do not fit are a fault */
 };
 
-/* Folders that cannot be read are faults. False when there is no memory or the folder itself cannot be read: errno says
- * why. */
+/* Folders that cannot be read are faults. Returns false when memory runs out or the folder itself cannot be
+ * read: errno has the reason. */
 bool scan__files_list(struct scan_files *files, const char *folder, const struct scan_files_options *options,
                       struct scan_faults *faults);
 void scan__files_release(struct scan_files *files);
 
-/* A buffer of one thread. */
+/* The buffer of one thread. */
 struct scan_reader {
     struct scan_session *session;
     struct scan_look *look;
     uint8_t *buffer;
     size_t size;
-    uint8_t head[16]; /* what the content begins with */
+    uint8_t head[16]; /* the beginning of the content */
     size_t head_len;
 };
 
-/* Whole when it fits, otherwise in windows. Counts bytes in ret_bytes. False when it cannot be read: errno says why. */
+/* Scans it as a whole if it fits, otherwise in windows. Counts bytes in ret_bytes. Returns false if it cannot
+ * be read: errno has the reason. */
 bool scan__read_fd(struct scan_reader *reader, const struct scan_content *content, int fd,
                    uint64_t *ret_bytes);
 
-/* The same for bytes in memory, which are not copied. */
+/* The same for bytes in memory, without a copy. */
 void scan__read_bytes(struct scan_reader *reader, const struct scan_content *content, struct ts_bytes bytes);
 
-/* The text of a symbolic link, which is the path that it names: what git keeps of it. */
+/* The text of a symbolic link, which is its target path, as git stores it. */
 bool scan__read_link(struct scan_reader *reader, const struct scan_content *content, int folder,
                      const char *path, uint64_t *ret_bytes);
 

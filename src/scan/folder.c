@@ -1,6 +1,6 @@
 /*
- * Targets that are no repository: the files of a folder, one file, standard input, bytes in memory. The files of a work tree
- * are a folder's.
+ * Targets other than repositories: the files of a folder, one file, standard input, bytes in memory. The
+ * files of a work tree are scanned as a folder.
  */
 #include "files.h"
 
@@ -13,10 +13,10 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
-/* Of the memory, what the list of files may take. */
+/* The share of memory for the list of files. */
 #define LIST_SHARE 4
 
-/* What the threads of a folder share. */
+/* Shared by the threads of a folder. */
 struct folder {
     struct scan_session *session;
     uint32_t target_index;
@@ -52,7 +52,7 @@ static void look_at_file(struct folder_worker *worker, const char *path) {
     int fd = openat(folder->root, path, O_RDONLY | O_CLOEXEC | O_NOFOLLOW | O_NONBLOCK | O_NOCTTY);
     bool is_link = fd < 0 && errno == ELOOP;
     if (fd < 0 && errno == ENOENT)
-        return; /* it went while we looked */
+        return; /* it was removed meanwhile */
     bool done = is_link ? scan__read_link(&worker->reader, &content, folder->root, path, &bytes)
                         : fd >= 0 && scan__read_fd(&worker->reader, &content, fd, &bytes);
     if (!done)
@@ -98,7 +98,7 @@ static bool look_at_all(struct folder *folder, struct scan_looks *looks) {
     return true;
 }
 
-/* Each content of this target stands where its name says. */
+/* Each content of this target is at the place that its name says. */
 static void place_contents(struct scan_session *session, uint32_t target_index, enum ts_place place) {
     size_t count;
     const struct scan_content *contents = scan__hits_contents(&session->hits, &count);
@@ -139,8 +139,8 @@ enum ts_scan_outcome scan__folder(struct scan_session *session, struct scan_targ
     return done ? TS_SCAN_DONE : scan__fail(ret_error, TS_SCAN_FAILED, "'%s': out of memory", shown);
 }
 
-/* Forms of git that hold a whole history, compressed: nobody should take them for clean. In folders they are files like any
- * other: repositories lie there, too. */
+/* Files of git that contain a whole compressed history: they must not be taken for clean. In folders they are
+ * ordinary files, because repositories are there, too. */
 static void tell_closed(const struct scan_reader *reader, const char *name) {
     struct ts_bytes head = ts_bytes_of(reader->head, reader->head_len);
     static const char *const bundles[] = {"# v2 git bundle\n", "# v3 git bundle\n"};
@@ -161,10 +161,10 @@ static void tell_closed(const struct scan_reader *reader, const char *name) {
             shown);
 }
 
-/* A target that is one content, in memory or behind a descriptor. */
+/* A target of one content, in memory or from a descriptor. */
 struct single {
     struct scan_content content;
-    int fd; /* -1: the bytes are it */
+    int fd; /* -1: use the bytes */
     struct ts_bytes bytes;
 };
 

@@ -10,7 +10,7 @@ static void put(struct scan_form *to, uint8_t byte, const struct scan_form *of, 
     to->to[to->len++] = of->to[at.from + at.len - 1];
 }
 
-/* As UTF-8. */
+/* Writes a code point as UTF-8. */
 static void put_point(struct scan_form *to, uint32_t point, const struct scan_form *of, struct ts_span at) {
     if (point < 0x80) {
         put(to, (uint8_t)point, of, at);
@@ -30,7 +30,7 @@ static uint32_t digit_of(uint8_t c, uint32_t base) {
     return digit < base ? digit : NONE;
 }
 
-/* A number of so many digits at most. Returns how many there are. */
+/* Reads a number of at most so many digits. Returns the number of digits. */
 static size_t number_at(const struct scan_form *form, size_t at, size_t most, uint32_t base,
                         uint32_t *ret_number) {
     size_t count = 0;
@@ -62,11 +62,11 @@ static uint32_t join(uint32_t high, uint32_t low) {
 
 /* ---- decoders ---- */
 
-/* What stands for one character. len 0: nothing does. */
+/* An encoded character. len 0: none. */
 struct sign {
     size_t len;
     uint32_t value;
-    bool is_byte; /* and not a code point */
+    bool is_byte; /* not a code point */
 };
 typedef struct sign sign_reader(const struct scan_form *form, size_t at);
 
@@ -94,13 +94,13 @@ static bool decode_signs(const struct scan_form *form, struct scan_form *to, uin
     return is_other;
 }
 
-/* Two hexadecimal digits behind a mark. */
+/* Two hexadecimal digits after a mark. */
 static struct sign read_hex_byte(const struct scan_form *form, size_t at) {
     uint32_t value;
     return number_at(form, at + 1, 2, 16, &value) == 2 ? (struct sign){3, value, true} : (struct sign){0};
 }
 
-/* \uNNNN, two of them where the first is half of a pair, and \u{N}. */
+/* \uNNNN, two of them for a surrogate pair, and \u{N}. */
 static struct sign read_unicode_escape(const struct scan_form *form, size_t at) {
     uint32_t value;
     uint32_t low;
@@ -117,7 +117,7 @@ static struct sign read_unicode_escape(const struct scan_form *form, size_t at) 
     return (struct sign){6, value, false};
 }
 
-/* As in JSON, C, Python and JavaScript, and \xNN as this program's own messages have it. */
+/* As in JSON, C, Python and JavaScript, and \xNN as in this program's own messages. */
 static struct sign read_escape(const struct scan_form *form, size_t at) {
     static const char names[] = "bfnrt\"\\/'";
     static const char values[] = "\b\f\n\r\t\"\\/'";
@@ -136,7 +136,7 @@ static struct sign read_escape(const struct scan_form *form, size_t at) {
     return octal > 0 && value < 256 ? (struct sign){octal + 1, value, true} : (struct sign){0};
 }
 
-/* As in HTML and XML. Of a number, the ";" may be missing. */
+/* As in HTML and XML. The ";" after a number may be missing. */
 static struct sign read_entity(const struct scan_form *form, size_t at) {
     static const struct {
         struct ts_bytes text;
@@ -175,7 +175,7 @@ static bool decode_entities(const struct scan_form *form, struct scan_form *to) 
     return decode_signs(form, to, '&', read_entity);
 }
 
-/* Wide characters of any order and width, as long as they are ASCII. */
+/* Wide characters of any byte order and width, if they are ASCII. */
 static bool drop_zeros(const struct scan_form *form, struct scan_form *to) {
     if (!has_byte(form, 0))
         return false;
@@ -191,7 +191,8 @@ static uint32_t unit_at(const struct scan_form *form, size_t at, bool is_big) {
     return is_big ? first << 8 | second : second << 8 | first;
 }
 
-/* A line, or what was left out of it, may end inside a character: both places where one may begin are tried. */
+/* A line, or the part that was left out of it, may end inside a character: so both possible starts are
+ * tried. */
 static bool decode_utf16(const struct scan_form *form, struct scan_form *to, size_t begin, bool is_big) {
     if (!has_byte(form, 0))
         return false;
@@ -229,7 +230,7 @@ scan_decoder *const scan__decoders[SCAN_DECODER_COUNT] = {
 
 /* ---- codes ---- */
 
-/* What a character of either alphabet stands for, plus 1; 0 for all others. */
+/* The value of a character in either alphabet, plus 1; 0 for all others. */
 static const uint8_t base64_values[256] = {
     ['A'] = 1,  ['B'] = 2,  ['C'] = 3,  ['D'] = 4,  ['E'] = 5,  ['F'] = 6,  ['G'] = 7,  ['H'] = 8,
     ['I'] = 9,  ['J'] = 10, ['K'] = 11, ['L'] = 12, ['M'] = 13, ['N'] = 14, ['O'] = 15, ['P'] = 16,
@@ -250,7 +251,7 @@ static void decode_base64(const struct scan_form *form, struct ts_span run, stru
     uint32_t bits = 0;
     for (size_t i = 0; i < run.len; i++) {
         bits = bits << 6 | (base64_values[form->bytes[run.from + i]] - 1u);
-        unsigned left = 6 - 2 * (unsigned)(i % 4); /* bits of this character behind the byte that it ends */
+        unsigned left = 6 - 2 * (unsigned)(i % 4); /* bits of this character after the byte that it ends */
         if (i % 4 != 0)
             put(to, (uint8_t)(bits >> left), form, (struct ts_span){run.from + i - 1, 2});
     }

@@ -9,10 +9,10 @@
 
 #define SLOT_FREE   UINT32_MAX
 #define TEXT_ALIGN  4u
-#define TEXT_START  ((size_t)2 * TEXT_ALIGN) /* behind the empty one */
+#define TEXT_START  ((size_t)2 * TEXT_ALIGN) /* after the empty one */
 #define SLOTS_FIRST 1024
 
-/* Of what may be in memory: the rest is for tables and findings, which cannot go to a file. */
+/* The share of the memory limit: the rest is for tables and findings, which cannot go to a file. */
 #define HITS_SHARE  2
 #define TEXTS_SHARE 4
 
@@ -24,7 +24,7 @@ bool scan__hits_init(struct scan_hits *hits, const struct scan_hits_options *opt
     scan__pile_init(&hits->contents, options->held_max / TEXTS_SHARE, options->spill_dir);
     scan__pile_init(&hits->texts, options->held_max / TEXTS_SHARE, options->spill_dir);
     scan__pile_init(&hits->findings, options->held_max / TEXTS_SHARE, options->spill_dir);
-    /* The empty text, so that no other has place 0. */
+    /* The empty text, so that no other has position 0. */
     if (ts_entropy_fill(hits->key, sizeof hits->key) && scan__pile_grow(&hits->texts, TEXT_START))
         return true;
     scan__hits_release(hits);
@@ -54,7 +54,7 @@ struct ts_bytes scan__hits_text_at(const struct scan_hits *hits, uint32_t text) 
     return ts_bytes_of(at + sizeof len, len);
 }
 
-/* What a slot of a table stands for. */
+/* The key of a slot in a table. */
 typedef struct ts_bytes key_of(const struct scan_hits *hits, uint32_t place);
 
 static struct ts_bytes finding_key(const struct scan_hits *hits, uint32_t place) {
@@ -69,7 +69,7 @@ static uint32_t *find_slot(const struct scan_hits *hits, const struct scan_table
     return &table->slots[at];
 }
 
-/* Room for one more. */
+/* Makes room for one more. */
 static bool table_grow(const struct scan_hits *hits, struct scan_table *table, key_of *key) {
     if (table->count * 2 < table->slot_count)
         return true;
@@ -87,12 +87,12 @@ static bool table_grow(const struct scan_hits *hits, struct scan_table *table, k
     return true;
 }
 
-/* What a text takes: its length, its bytes, a zero, and up to the next place. */
+/* The size of a stored text: its length, its bytes, a zero, and the alignment. */
 static size_t text_size(size_t len) {
     return (sizeof(uint32_t) + len + 1 + TEXT_ALIGN - 1) & ~(size_t)(TEXT_ALIGN - 1);
 }
 
-/* With the lock. */
+/* The caller holds the lock. */
 static uint32_t text_of(struct scan_hits *hits, struct ts_bytes text) {
     if (text.len == 0)
         return SCAN_NO_TEXT;
@@ -125,7 +125,7 @@ uint32_t scan__hits_text(struct scan_hits *hits, struct ts_bytes text) {
     return place;
 }
 
-/* With the lock. */
+/* The caller holds the lock. */
 static bool finding_of(struct scan_hits *hits, const struct scan_finding_new *finding, uint32_t *ret_index) {
     struct ts_bytes key = ts_bytes_of(finding->id.text, TS_FINDING_ID_LEN);
     if (!table_grow(hits, &hits->finding_table, finding_key)) {
@@ -194,7 +194,7 @@ struct scan_hits_mark scan__hits_mark(const struct scan_hits *hits) {
                                    .is_over = hits->is_over};
 }
 
-/* Empties a table, so that what is left can be put into it. */
+/* Empties a table, to fill it again with the remaining items. */
 static void table_clear(struct scan_table *table) {
     if (table->slot_count > 0)
         memset(table->slots, 0xff, table->slot_count * sizeof *table->slots);
@@ -210,7 +210,7 @@ void scan__hits_cut(struct scan_hits *hits, const struct scan_hits_mark *mark) {
     hits->is_over = mark->is_over;
     table_clear(&hits->finding_table);
     table_clear(&hits->text_table);
-    /* Tables had room for more than this. */
+    /* Tables had room for more items than this. */
     for (uint32_t i = 0; i < mark->findings / sizeof(struct scan_finding); i++, hits->finding_table.count++)
         *find_slot(hits, &hits->finding_table, finding_key, finding_key(hits, i)) = i;
     for (size_t at = TEXT_START; at < mark->texts; hits->text_table.count++) {

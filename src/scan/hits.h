@@ -1,15 +1,15 @@
 /*
- * Everything that was found, until a report is made of it: findings, contents that have hits, and the hits.
+ * Everything that was found, until the report is made: findings, contents that have hits, and the hits.
  *
  *   content (a blob, a message, a file) ──> its hits, by place ──> finding (a rule and a secret)
- *                                                             └──> texts: what is around it, allow entries
+ *                                                             └──> texts: its surroundings, allow entries
  *
- * Texts and findings are kept once, however often they occur: a secret that lives through a thousand versions of a file
- * costs a hit for each of them, and no more. No secret is kept unless secrets are to be shown, but the print of each. What a content has is
- * enough to be stored and brought back: nothing in it depends on where the content stands.
+ * Texts and findings are stored once, however often they occur: a secret in a thousand versions of a file
+ * costs only a hit for each of them. Secrets are kept only if they are to be shown; otherwise only their
+ * prints. A content can be stored and restored: nothing in it depends on its paths or commits.
  *
- * The order of contents, findings and texts is that of their coming, which threads make different each time; whoever
- * makes a report sorts.
+ * The order of contents, findings and texts depends on the threads, and differs each time; the report sorts
+ * them.
  */
 #ifndef TS_SCAN_HITS_H
 #define TS_SCAN_HITS_H
@@ -31,14 +31,14 @@
 
 struct scan_hit {
     uint32_t finding;
-    uint32_t around; /* text: what the excerpt is made of (show.h) */
+    uint32_t around; /* text: source of the excerpt (show.h) */
     uint32_t allows; /* text of uint32_t: entries of the configuration that may allow it, by path */
     uint32_t pragma; /* text: the mark that allows it */
     uint64_t line;
     uint64_t column;
     uint64_t end_line;
     uint64_t end_column;
-    uint64_t at; /* where the secret begins and how long it is */
+    uint64_t at; /* position and length of the secret */
     uint64_t len;
     uint8_t confidence; /* enum ts_confidence */
     uint8_t depth;
@@ -57,15 +57,15 @@ enum scan_content_kind {
 
 struct scan_content {
     struct ts_git_oid oid;    /* of blobs, commits, tags and what is staged */
-    struct ts_git_oid commit; /* of a tag: what it names in the end */
+    struct ts_git_oid commit; /* of a tag: its peeled target */
     uint32_t target;
     /* Input of scan__hits_add, which stores it as path: the path of a file, the name of a tag. */
     struct ts_bytes name;
     uint32_t path; /* text */
     enum scan_content_kind kind;
-    bool is_whole; /* every byte was looked at, and every hit is kept */
+    bool is_whole; /* every byte was scanned, and every hit is kept */
     uint64_t size; /* of the object */
-    /* Evidence of what the object was made from (git/evidence.h); 0: none, and later scans do not reuse it. */
+    /* Evidence of the object's stored bytes (git/evidence.h); 0: none, and later scans do not reuse it. */
     uint64_t evidence;
     uint32_t hit_count;
     uint64_t first_hit;
@@ -76,10 +76,10 @@ struct scan_finding {
     const struct ts_rule *rule;
     struct scan_print print;
     uint32_t redacted; /* text */
-    uint32_t secret;   /* text; SCAN_NO_TEXT unless secrets are shown */
+    uint32_t secret;   /* text; SCAN_NO_TEXT if secrets are not shown */
 };
 
-/* A table of places in a pile. */
+/* A hash table of positions in a pile. */
 struct scan_table {
     uint32_t *slots;
     size_t slot_count;
@@ -88,7 +88,7 @@ struct scan_table {
 
 struct scan_hits {
     pthread_mutex_t lock; /* guards everything; taken alone */
-    uint8_t key[32];      /* nobody can foresee which texts collide */
+    uint8_t key[32];      /* so that nobody can choose texts that collide */
     size_t findings_max;
     struct scan_pile hits;
     struct scan_pile contents;
@@ -110,24 +110,24 @@ struct scan_hits_options {
 bool scan__hits_init(struct scan_hits *hits, const struct scan_hits_options *options);
 void scan__hits_release(struct scan_hits *hits);
 
-/* From any thread. SCAN_NO_TEXT for an empty text, or when there is no memory. */
+/* From any thread. SCAN_NO_TEXT for an empty text, or when memory runs out. */
 uint32_t scan__hits_text(struct scan_hits *hits, struct ts_bytes text);
 
-/* The finding of this id; made when it is new. False when it cannot be kept. From any thread. */
+/* The finding of this id; created if it is new. Returns false if it cannot be kept. From any thread. */
 struct scan_finding_new {
     struct ts_finding_id id;
     const struct ts_rule *rule;
     struct scan_print print;
     struct ts_bytes redacted;
-    struct ts_bytes secret; /* empty unless it is to be kept */
+    struct ts_bytes secret; /* empty if it is not to be kept */
 };
 bool scan__hits_finding(struct scan_hits *hits, const struct scan_finding_new *finding, uint32_t *ret_index);
 
-/* A content with its hits, in order of place. From any thread. */
+/* Adds a content with its hits, sorted by position. From any thread. */
 void scan__hits_add(struct scan_hits *hits, const struct scan_content *content, const struct scan_hit *items,
                     size_t count);
 
-/* How much there is, and back to that: what came since is gone, and what was lost since is not. For one thread. */
+/* The current length, and truncation to it; also resets losses since then. For one thread. */
 struct scan_hits_mark {
     size_t hits;
     size_t contents;
@@ -139,7 +139,7 @@ struct scan_hits_mark {
 struct scan_hits_mark scan__hits_mark(const struct scan_hits *hits);
 void scan__hits_cut(struct scan_hits *hits, const struct scan_hits_mark *mark);
 
-/* What follows is for one thread, when all are done. */
+/* The rest is for one thread, when all are done. */
 struct ts_bytes scan__hits_text_at(const struct scan_hits *hits, uint32_t text);
 
 static inline const struct scan_content *scan__hits_contents(const struct scan_hits *hits,

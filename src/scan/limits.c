@@ -6,9 +6,9 @@
 #include "git/repo.h"
 #include "os/clock.h"
 
-/* Putting a byte together costs about as much less than looking at it. */
+/* Building a byte costs about this many times less than scanning it. */
 #define BUILT_PARTS 16
-/* What is so small is looked at in seconds, however small the repository is. */
+/* This much is scanned in seconds, however small the repository is. */
 #define WORK_LEAST  (UINT64_C(1) << 30)
 
 void scan__limits_init(struct scan_session *session, uint64_t begin_ns) {
@@ -60,7 +60,7 @@ void scan__limits_cut(struct scan_session *session) {
     atomic_store(&session->limits.is_late, true);
 }
 
-/* The size on disk is asked for when it is needed first, which is never in most repositories. */
+/* The size on disk is read when it is first needed, which is never for most repositories. */
 static void measure(struct scan_limits *limits) {
     pthread_mutex_lock(&limits->lock);
     if (!limits->is_measured && limits->repo != NULL) {

@@ -7,16 +7,16 @@
 #include <stdlib.h>
 #include <string.h>
 
-/* Above it, matches of a base beside copies of it are too many to compare each with each. */
+/* Above this, there are too many pairs of a base's match and a copy to compare. */
 #define CARRY_STEPS_MAX ((size_t)1 << 20)
-/* What is left for deltas: half a MiB for each base that is held, and an eighth for its landmarks. */
+/* Limit of what is kept for deltas: half a MiB for each held base, and an eighth for its landmarks. */
 #define RAW_MAX         4096
 
 struct scan_raw {
     bool is_unknown;
-    struct ts_landmarks landmarks; /* stand behind the items */
+    struct ts_landmarks landmarks; /* stored after the items */
     size_t count;
-    struct ts_match items[]; /* secrets of encoded ones stand behind the landmarks */
+    struct ts_match items[]; /* decoded secrets are stored after the landmarks */
 };
 
 bool scan__grow(void **array, size_t *capacity, size_t count, size_t element_size) {
@@ -96,7 +96,7 @@ static void move_span(struct ts_span *span, const struct ts_git_copy *copy) {
     span->from = span->from - (size_t)copy->from + (size_t)copy->at;
 }
 
-/* Matches of the base that stand unchanged in these bytes, wherever they were copied to. */
+/* Carries over the matches of the base that are unchanged in these bytes, wherever they were copied to. */
 static void carry(struct scan_look *look, struct ts_bytes bytes, const struct scan_base *base) {
     for (size_t i = 0; base->raw != NULL && i < base->raw->count; i++) {
         for (size_t k = 0; k < base->copy_count; k++) {
@@ -128,7 +128,7 @@ static size_t first_landmark(const struct ts_landmarks *landmarks, uint64_t end)
     return low;
 }
 
-/* Landmarks of the base that stand unchanged in a content of this size. Not known when there are too many. */
+/* The unchanged landmarks of the base in a content of this size. Unknown if there are too many. */
 static struct ts_landmarks carry_landmarks(struct scan_look *look, size_t size,
                                            const struct scan_base *base) {
     struct ts_landmarks none = {.are_known = base->raw == NULL};
@@ -162,9 +162,10 @@ static void add_changed(struct scan_look *look, size_t *count, struct ts_span sp
 }
 
 /*
- * Everything that is not one of the copies, and an empty span where two of them meet. A match that says that it depends on
- * the start or end of the base may only have happened to reach up to there, and so stand here unchanged: where the start or
- * end of the base is copied to elsewhere, a byte of it counts as changed, too. False when there is no memory.
+ * Everything outside the copies, and an empty span where two of them meet. A match that depends on the start
+ * or end of the base may be unchanged here, although it only happened to reach that far. So where the start
+ * or end of the base is copied to another position, a byte of it counts as changed, too. Returns false when
+ * memory runs out.
  */
 static bool find_changed(struct scan_look *look, size_t size, const struct scan_base *base,
                          size_t *ret_count) {
@@ -172,7 +173,7 @@ static bool find_changed(struct scan_look *look, size_t size, const struct scan_
         return false;
     size_t count = 0;
     size_t end = 0;         /* of the copies so far */
-    bool ends_base = false; /* the last of them ends where the base does */
+    bool ends_base = false; /* the last of them ends at the end of the base */
     for (size_t i = 0; i < base->copy_count; i++) {
         const struct ts_git_copy *copy = &base->copies[i];
         size_t from = end - ends_base;
@@ -214,10 +215,10 @@ static bool find_raw(struct scan_look *look, struct ts_bytes bytes, const struct
     return done;
 }
 
-/* ---- what is left for deltas ---- */
+/* ---- for deltas ---- */
 
 static struct scan_raw unknown = {.is_unknown = true};
-static struct scan_raw unmarked; /* no match, and landmarks are not known */
+static struct scan_raw unmarked; /* no match, and unknown landmarks */
 
 struct scan_raw *scan__raw_unknown(void) {
     return &unknown;
@@ -228,7 +229,7 @@ void scan__raw_free(struct scan_raw *raw) {
         free(raw);
 }
 
-/* Secrets of plain matches are not kept: a delta has the bytes. */
+/* Plain secrets are not kept: a delta has the bytes. */
 static struct scan_raw *keep_raw(const struct scan_look *look) {
     const struct ts_landmarks *landmarks = &look->landmarks;
     if (look->raw_count == 0 && landmarks->count == 0)
@@ -269,7 +270,7 @@ static int compare_spans(const void *a, const void *b) {
     return (x->from > y->from) - (x->from < y->from);
 }
 
-/* Where secrets stand, settled or not, as runs that do not overlap. Returns how many. */
+/* The positions of secrets, settled or not, as runs that do not overlap. Returns their number. */
 static bool find_masks(struct scan_look *look, size_t *ret_count) {
     if (!SCAN_GROW(look->masks, look->mask_capacity, look->raw_count))
         return false;
@@ -289,7 +290,7 @@ static bool find_masks(struct scan_look *look, size_t *ret_count) {
     return true;
 }
 
-/* Those that an excerpt of what is around a secret may show. */
+/* Those that the surroundings of a secret may contain. */
 static void choose_masks(const struct scan_look *look, struct scan_around *around) {
     size_t from = around->at.from > SCAN_EXCERPT_BEFORE ? around->at.from - SCAN_EXCERPT_BEFORE : 0;
     size_t to = around->at.from + SCAN_EXCERPT_BEHIND;
@@ -307,7 +308,7 @@ static void choose_masks(const struct scan_look *look, struct scan_around *aroun
         around->secret_count++;
 }
 
-/* Where matches were lost, whatever stands beside one may be a secret. */
+/* If matches were lost, everything around this one may be a secret. */
 static uint32_t around_of(struct scan_look *look, struct ts_bytes bytes, const struct ts_match *match) {
     char text[SCAN_AROUND_SIZE];
     struct scan_around around = {.content = bytes,
@@ -320,7 +321,7 @@ static uint32_t around_of(struct scan_look *look, struct ts_bytes bytes, const s
     return scan__hits_text(look->options.hits, ts_bytes_of(text, len));
 }
 
-/* What speaks for it: entries of the configuration, a mark in its lines. */
+/* What allows it: entries of the configuration, a mark in its lines. */
 static void judge(struct scan_look *look, struct ts_bytes bytes, const struct ts_match *match,
                   const struct ts_finding_id *id, struct scan_hit *hit) {
     const struct scan_profile *profile = look->options.profile;

@@ -1,8 +1,8 @@
 /*
- * Looking at one content: bytes in, hits out.
+ * Scanning one content: bytes in, hits out.
  *
- * Raw matches of a content are all that its bytes have, found or carried over from its delta base; they are settled and
- * judged here where they stand, and left for the deltas of this content as they were found. Judging works without the
+ * The raw matches of a content are all matches in its bytes, found or carried over from its delta base. They
+ * are settled and judged here, and kept unsettled for the deltas of this content. Judging works without the
  * path, which is not known yet: a hit names the entries of the configuration that allow it at some path.
  *
  * A look belongs to one thread.
@@ -18,7 +18,7 @@
 #include "detect/scanner.h"
 #include "git/copy.h"
 
-/* Raw matches that one content may have: 9 MiB a thread. */
+/* Maximum number of raw matches of one content: 9 MiB a thread. */
 #define SCAN_MATCHES_MAX ((size_t)1 << 16)
 
 struct scan_look_options {
@@ -33,7 +33,7 @@ struct scan_look_options {
 struct scan_look {
     struct scan_look_options options;
     struct ts_scanner *scanner;
-    struct scan_arena decoded; /* secrets of raw matches that are not bytes of the content */
+    struct scan_arena decoded; /* decoded secrets of raw matches */
     struct ts_match *raw;
     size_t raw_count;
     size_t raw_capacity;
@@ -41,7 +41,7 @@ struct scan_look {
     size_t settled_capacity;
     struct ts_span *spans; /* changed ones */
     size_t span_capacity;
-    struct ts_landmark *carried;   /* landmarks of the base that stand unchanged */
+    struct ts_landmark *carried;   /* unchanged landmarks of the base */
     struct ts_landmarks landmarks; /* of the content */
     struct ts_span *masks;
     size_t mask_capacity;
@@ -49,22 +49,22 @@ struct scan_look {
     struct scan_hit *found;
     size_t found_capacity;
     uint32_t *allows;
-    uint64_t counted_bytes;          /* looked at, and counted: limits.c */
+    uint64_t counted_bytes;          /* scanned, and already counted: limits.c */
     struct ts_scan_counts forgotten; /* of looks that do not count */
-    bool no_memory;                  /* something was lost since it was last asked */
+    bool no_memory;                  /* something was lost since the last check */
     bool too_many;
-    bool is_whole; /* of the content that was looked at last: all of it was, with every rule */
+    bool is_whole; /* of the last content: all of it was scanned with every rule */
     bool is_clean; /* and nothing was found */
 };
 
 bool scan__look_init(struct scan_look *look, const struct scan_look_options *options);
 void scan__look_release(struct scan_look *look);
 
-/* What is known of a content when its deltas are looked at: NULL for no match and no landmark at all. */
+/* What is known of a content for its deltas: NULL if it has no match and no landmark. */
 struct scan_raw;
 void scan__raw_free(struct scan_raw *raw);
 
-/* A delta base: what is known of it, its size, and what was copied from it. */
+/* A delta base: what is known of it, its size, and the copies from it. */
 struct scan_base {
     const struct scan_raw *raw;
     uint64_t size;
@@ -78,16 +78,17 @@ enum scan_outcome {
     SCAN_NO_MEMORY,
 };
 
-/* A whole content. base may be NULL, and then everything is looked at. ret_raw may be NULL; it is set in any case. */
+/* A whole content. base may be NULL: then everything is scanned. ret_raw may be NULL; it is set in any
+ * case. */
 enum scan_outcome scan__look_whole(struct scan_look *look, const struct scan_content *content,
                                    struct ts_bytes bytes, const struct scan_base *base,
                                    struct scan_raw **ret_raw);
 
-/* Whether a whole content was looked at with every rule and nothing was found. It is not counted, and nothing is kept of what
- * was found. */
+/* Returns true if every rule was tried on the whole content and found nothing. Counts nothing, and keeps no
+ * findings. */
 bool scan__look_is_clean(struct scan_look *look, struct ts_bytes bytes);
 
-/* A content in windows, from front to back, that overlap by scan__look_overlap exactly. */
+/* A content in windows, from front to back, that overlap by exactly scan__look_overlap. */
 struct scan_windows;
 size_t scan__look_overlap(const struct scan_profile *profile);
 
@@ -101,10 +102,10 @@ struct scan_window {
 enum scan_outcome scan__look_window(struct scan_look *look, const struct scan_content *content,
                                     const struct scan_window *window, struct scan_windows **windows);
 
-/* When no window comes any more, also when the last one did not. */
+/* After the last window, also if it did not come. */
 void scan__windows_free(struct scan_windows *windows);
 
-/* For what is known of a content in windows: its deltas are looked at whole. Not to be freed. */
+/* For a content in windows: its deltas are scanned completely. Do not free it. */
 struct scan_raw *scan__raw_unknown(void);
 
 #endif

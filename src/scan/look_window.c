@@ -1,18 +1,18 @@
 /*
- * Contents that are too large to be held, in windows.
+ * Contents that are too large to hold, in windows.
  *
  *      |<------------- window k ------------->|
  *      |<- M ->|                       |<- M ->|
  *                         |<------------- window k+1 ------------->|
  *                         |<- M ->|     ...
  *
- * A match belongs to a window when at least M bytes of it lie on either side, unless the content begins or ends there.
- * M is enough for what judging looks at: the lines around the match, and whole secrets that reach into its excerpt.
- * Windows overlap by 2 M and the reach of a match, so each match belongs to one of them at least; what belongs to two is
- * found twice, the same, and settling removes one.
+ * A match belongs to a window if the window has at least M bytes on either side of it, unless the content
+ * begins or ends there. M is enough for judging: the lines around the match, and whole secrets that reach
+ * into its excerpt. Windows overlap by 2 M plus the reach of a match, so each match belongs to at least one
+ * of them. A match of two windows is found twice, and settling removes one.
  *
- * Matches are judged while their window is there and settled when all are known. In between, `depends` of a match, which
- * only deltas need, is the place of its hit.
+ * Matches are judged while their window is in memory, and settled when all are known. In between, `depends`
+ * of a match, which only deltas need, is the index of its hit.
  */
 #include "look_impl.h"
 
@@ -28,12 +28,12 @@ struct scan_windows {
     size_t match_capacity;
     struct scan_hit *hits;
     size_t hit_capacity;
-    uint64_t next_at;    /* where the next window begins */
-    uint64_t line;       /* of that place */
+    uint64_t next_at;    /* position of the next window */
+    uint64_t line;       /* at that position */
     uint64_t line_start; /* of that line, in the content */
     bool too_many;
     bool no_memory;  /* in any window so far */
-    bool is_lacking; /* something of it was not looked at, or not kept */
+    bool is_lacking; /* a part of it was not scanned, or not kept */
 };
 
 static size_t margin_of(const struct scan_profile *profile) {
@@ -64,7 +64,7 @@ static int compare_places(const void *a, const void *b) {
     return (x->secret_span.from > y->secret_span.from) - (x->secret_span.from < y->secret_span.from);
 }
 
-/* Settling needs the match's place in the content, and no secret. */
+/* Settling needs the match's position in the content, and no secret. */
 static bool keep(struct scan_windows *windows, const struct ts_match *match, const struct scan_hit *hit,
                  uint64_t at) {
     if (windows->count >= SCAN_MATCHES_MAX) {
@@ -93,7 +93,7 @@ static struct scan_lines lines_at(const struct scan_windows *windows, const stru
     return lines;
 }
 
-/* To where the next window begins. */
+/* Moves to the beginning of the next window. */
 static void advance(struct scan_windows *windows, const struct scan_window *window, size_t overlap) {
     size_t step = window->bytes.len > overlap ? window->bytes.len - overlap : 0;
     struct scan_lines lines = lines_at(windows, window);

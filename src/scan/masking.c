@@ -3,7 +3,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-/* Texts that are remembered masked: a power of two. Lines and paths come again and again. */
+/* Number of remembered masked texts, a power of two: lines and paths repeat. */
 #define KNOWN_COUNT ((size_t)1 << 14)
 
 struct scan_mark scan__mark(const struct scan_session *session) {
@@ -13,7 +13,8 @@ struct scan_mark scan__mark(const struct scan_session *session) {
     return mark;
 }
 
-/* Findings that no hit has are left out: those that gave way to others in a content in windows, which state does not keep. */
+/* Skips findings without hits: those that settling removed in a content in windows, which the state does not
+ * keep. */
 bool scan__masks_of(const struct scan_session *session, size_t first_content, struct scan_masks *ret_masks) {
     const struct scan_hits *hits = &session->hits;
     const struct scan_finding *findings = scan__hits_findings(hits);
@@ -48,7 +49,7 @@ bool scan__masks_of(const struct scan_session *session, size_t first_content, st
 /* ---- texts ---- */
 
 struct known {
-    uint32_t text; /* SCAN_NO_TEXT: none */
+    uint32_t text; /* SCAN_NO_TEXT: free */
     uint32_t masked;
 };
 

@@ -1,12 +1,12 @@
 /*
- * The secrets of a scan or a target, and its texts without them.
+ * The secrets of a scan or a target, and masking its texts.
  */
 #ifndef TS_SCAN_MASKING_H
 #define TS_SCAN_MASKING_H
 
 #include "session.h"
 
-/* How much a session had when something began. */
+/* The length of a session's lists at some moment. */
 struct scan_mark {
     size_t contents;
     size_t commits;
@@ -15,14 +15,15 @@ struct scan_mark {
 
 struct scan_mark scan__mark(const struct scan_session *session);
 
-/* Masks for the secrets of the contents from the first one on; none when secrets are to be shown. False when there is no memory. */
+/* Masks for the secrets of the contents from the first one on; none if secrets are to be shown. Returns false
+ * when memory runs out. */
 bool scan__masks_of(const struct scan_session *session, size_t first_content, struct scan_masks *ret_masks);
 
 /*
- * Masks what came since the mark by the secrets that it has: lines, paths, tags, authors. A scan does so at the end of each
- * repository, with and without state, so that what is kept for later scans is what the report is made of.
+ * Masks everything since the mark by its own secrets: lines, paths, tags, authors. A scan does this at the
+ * end of each repository, with and without state, so that the state has the same texts as the report.
  *
- * False when there is no memory. ret_paths says whether a path was changed.
+ * Returns false when memory runs out. ret_paths says whether a path was changed.
  */
 bool scan__mask_since(struct scan_session *session, const struct scan_mark *mark, bool *ret_paths);
 

@@ -6,19 +6,19 @@
 #include <string.h>
 
 #define CAPACITY_MIN   2048
-/* Steps of a search that a text may take: so many, and for each of its bytes. Those of the largest lines of real repositories take a few
- * thousand. */
+/* Steps of a search for one text: so many, plus some for each of its bytes. The longest lines of real
+ * repositories take a few thousand. */
 #define STEPS_MAX      16384
 #define STEPS_OF_BYTE  4
 /* So many bytes of a form take about as long as a step. */
 #define STEP_BYTES     64
-/* When there is no time left: for a text, and for all of them. */
+/* When the time is over: for a text, and for all of them. */
 #define STEPS_MAX_LATE 1024
 #define STEPS_ALL_LATE ((uint64_t)1 << 20)
-/* Longer names are masked whole: forms of them would take many times as much memory. */
+/* Longer names are masked completely: their forms would take many times as much memory. */
 #define TEXT_MAX       ((size_t)64 << 10)
 
-/* ---- looking ---- */
+/* ---- searching ---- */
 
 static void search(struct scan_masks *masks, const struct scan_form *form, size_t depth, bool *masked);
 
@@ -54,7 +54,8 @@ static bool is_control(uint8_t c) {
     return (c < 0x20 && !(c >= '\t' && c <= '\r') && c != 0) || c == 0x7f;
 }
 
-/* Most words can be read as base64, and give anything: what has no control characters may be text. */
+/* Most words are valid base64, and decode to anything: only a result without control characters may be
+ * text. */
 static void search_texts(struct scan_masks *masks, const struct scan_form *form, size_t depth, bool *masked) {
     for (size_t from = 0; from < form->len && !is_spent(masks);) {
         size_t to = from;

@@ -1,12 +1,13 @@
 /*
- * Masking texts: every secret that was found goes from every text that is written, wherever the text comes from.
+ * Masking texts: removes every found secret from every text that is written, wherever the text comes from.
  *
- * A secret is looked for as it is and in what the text stands for (forms.h), two encodings within one another at most. It is
- * masked whether it stands alone or inside a word. Secrets that are shorter than SCAN_PRINT_MIN are masked only where they were
- * found, by show.h.
+ * A secret is searched as it is and in decoded forms of the text (forms.h), at most two encodings deep. It is
+ * masked alone and inside a word. Secrets shorter than SCAN_PRINT_MIN are masked only where they were found,
+ * by show.h.
  *
- * A text that takes too many steps is masked whole: thousands of secrets that begin alike, and a line that repeats this
- * beginning, would take minutes. When no time is left, texts are searched for about a fifth of a second more, and masked whole then.
+ * A text that takes too many steps is masked completely: thousands of secrets with the same beginning, and a
+ * line that repeats it, would take minutes. When the time is over, texts are searched for about a fifth of a
+ * second more, and then masked completely.
  *
  * Masks belong to one thread.
  */
@@ -17,37 +18,37 @@
 #include "forms.h"
 #include "prints.h"
 
-/* Encodings within encodings that are looked into. */
+/* Maximum depth of nested encodings. */
 #define SCAN_FORMS_DEPTH 2
 
 /* {0} masks nothing. */
 struct scan_masks {
     struct scan_prints prints;
-    struct scan_form forms[SCAN_FORMS_DEPTH + 1]; /* room */
-    bool *masked;                                 /* room */
+    struct scan_form forms[SCAN_FORMS_DEPTH + 1]; /* buffers */
+    bool *masked;                                 /* buffer */
     size_t capacity;
-    uint64_t steps; /* of the search under way */
+    uint64_t steps; /* of the current search */
     uint64_t steps_max;
     uint64_t late_steps; /* of all searches since is_late */
-    bool is_late; /* set it when no time is left: texts have few steps each, and a limit for all of them */
-    bool is_cut;  /* so that one was masked whole */
+    bool is_late;        /* set it when the time is over: each text gets few steps, and all of them a limit */
+    bool is_cut;         /* so a text was masked completely */
 };
 
 void scan__masks_release(struct scan_masks *masks);
 
-/* Takes the memory that a line or a message needs, so that none of them is masked whole for lack of it. Returns false when memory runs
- * out. */
+/* Allocates the memory for a line or a message, so that none of them is masked for lack of it. Returns false
+ * when memory runs out. */
 bool scan__masks_reserve(struct scan_masks *masks);
 
-/* Says of each byte of the text whether it is masked, and returns whether any is. When there is no memory to look, or it
- * takes too many steps, all are. */
+/* Says for each byte of the text whether it is masked, and returns true if any is. If memory or steps run
+ * out, all are. */
 bool scan__masks_find(struct scan_masks *masks, struct ts_bytes text, bool *ret_masked);
 
-/* Whether there is anything to be masked. */
+/* Returns true if the text has something to mask. */
 bool scan__masks_touch(struct scan_masks *masks, struct ts_bytes text);
 
-/* The text, or a copy in the arena in which TS_REPORT_MASK stands for each run of masked bytes; it has a terminator, as the text
- * must have. When there is no memory, it is a mask. */
+/* The text, or a copy in the arena with TS_REPORT_MASK in place of each run of masked bytes. Both have a
+ * terminator. When memory runs out, it is only a mask. */
 struct ts_bytes scan__masks_apply(struct scan_masks *masks, struct scan_arena *arena, struct ts_bytes text);
 
 #endif

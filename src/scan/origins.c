@@ -56,8 +56,8 @@ static enum ts_git_error set_of(struct scan_origins *origins, const struct refs 
     return error;
 }
 
-/* Commits of notes: their files are notes. NULL when there are none, and when a tip is missing, which is a fault already: they are
- * called files then. */
+/* Commits of notes: their files are notes. NULL if there are none, or if a tip is missing, which is already a
+ * fault: then they are reported as files. */
 static enum ts_git_error find_notes(struct scan_origins *origins, struct ts_git_set **ret_notes,
                                     struct ts_git_fault *ret_fault) {
     static const char prefix[] = "refs/notes/";
@@ -98,7 +98,7 @@ struct placing {
     enum ts_place place;
 };
 
-/* Until no time is left: paths of megabytes take long. */
+/* Until the time is over: paths of megabytes take long. */
 static bool place_all(const struct placing *placing, const struct ts_git_occurrences *found) {
     struct scan_session *session = placing->origins->session;
     struct ts_git_watch watch = scan__watch(session);
@@ -180,7 +180,7 @@ static enum ts_git_error place_blobs(struct scan_origins *origins, struct refs *
             "select less");
         error = TS_GIT_OK;
     }
-    /* What a tag names directly, what no commit has, and what could not be traced. */
+    /* The direct targets of tags, blobs without a commit, and those that could not be traced. */
     for (size_t i = 0; error == TS_GIT_OK && i < refs->count; i++) {
         const struct ref *ref = &refs->items[i];
         bool is_reached = origins->reached == NULL || ts_git_set_has(origins->reached, &ref->oid);
@@ -195,7 +195,7 @@ static enum ts_git_error place_blobs(struct scan_origins *origins, struct refs *
 
 /* ---- messages ---- */
 
-/* TS_REPORT_NONE when it cannot be read, which is a fault, or is no commit. */
+/* TS_REPORT_NONE if it cannot be read, which is a fault, or is not a commit. */
 static uint32_t read_commit(struct scan_origins *origins, const struct ts_git_oid *oid) {
     struct ts_git_commit_info info;
     struct ts_git_fault fault;
@@ -210,7 +210,7 @@ static uint32_t read_commit(struct scan_origins *origins, const struct ts_git_oi
     return index;
 }
 
-/* Without its commit when no time is left. */
+/* Without its commit if the time is over. */
 static void place_message(struct scan_origins *origins, size_t index, const struct scan_content *content) {
     struct ts_git_watch watch = scan__watch(origins->session);
     struct scan_stand stand = {.content = (uint32_t)index, .commit = TS_REPORT_NONE, .path = content->path};

@@ -1,5 +1,5 @@
 /*
- * Where the contents of a repository that have hits stand: paths and first commits.
+ * The paths and first commits of contents with hits.
  */
 #ifndef TS_SCAN_ORIGINS_H
 #define TS_SCAN_ORIGINS_H
@@ -12,10 +12,10 @@ struct scan_origins {
     struct scan_session *session;
     uint32_t target_index;
     struct ts_git_repo *repo;
-    struct ts_git_graph *graph; /* NULL: nothing is known but ids */
+    struct ts_git_graph *graph; /* NULL: only ids are known */
     const struct ts_git_selection *selection;
-    const struct ts_git_set *reached; /* NULL: everything that was looked at is reached */
-    const struct ts_git_oid *lost;    /* commits that are not */
+    const struct ts_git_set *reached; /* NULL: everything that was scanned is reachable */
+    const struct ts_git_oid *lost;    /* unreachable commits */
     size_t lost_count;
 };
 

@@ -37,7 +37,7 @@ static int unlinked_file(const char *dir) {
     return fd;
 }
 
-/* Blocks are reserved, so that a full disk is a failure here and not a signal later. */
+/* Reserves blocks, so that a full disk is a failure here and not a signal later. */
 static bool to_file(struct scan_pile *pile, size_t capacity) {
     bool was_held = pile->fd < 0;
     int fd = was_held ? unlinked_file(pile->spill_dir) : pile->fd;
@@ -91,7 +91,7 @@ bool scan__pile_grow(struct scan_pile *pile, size_t size) {
 
 void scan__pile_cut(struct scan_pile *pile, size_t len) {
     if (pile->len > len)
-        memset(pile->bytes + len, 0, pile->len - len); /* what it grows by is zeroed */
+        memset(pile->bytes + len, 0, pile->len - len); /* new room must be zeroed */
     pile->len = len;
 }
 

@@ -6,7 +6,7 @@
 #include <string.h>
 
 #define SLOTS_FIRST 64
-/* So many bytes take about as long to hash as it takes to look one length up. */
+/* Hashing so many bytes takes about as long as one lookup of a length. */
 #define STEP_BYTES  64
 
 struct scan_print scan__print_of(const struct ts_siphash_key *key, struct ts_bytes secret) {
@@ -28,7 +28,7 @@ void scan__prints_release(struct scan_prints *prints) {
 
 /* ---- adding ---- */
 
-/* Where it is, or a free one. */
+/* Its slot, or a free one. */
 static struct scan_print *find_slot(const struct scan_prints *prints, uint64_t hash, uint32_t len) {
     size_t at = (size_t)hash & (prints->slot_count - 1);
     while (prints->slots[at].len != 0 && (prints->slots[at].hash != hash || prints->slots[at].len != len))
@@ -36,7 +36,7 @@ static struct scan_print *find_slot(const struct scan_prints *prints, uint64_t h
     return &prints->slots[at];
 }
 
-/* Room for one more. */
+/* Makes room for one more. */
 static bool grow(struct scan_prints *prints) {
     if (prints->count * 2 < prints->slot_count)
         return true;
@@ -98,7 +98,7 @@ void scan__prints_sort(struct scan_prints *prints) {
     prints->shape_count = kept;
 }
 
-/* ---- asking ---- */
+/* ---- searching ---- */
 
 static bool has(const struct scan_prints *prints, struct ts_siphash_prefixes *prefixes, size_t len) {
     return find_slot(prints, ts_siphash_prefix(prefixes, len), (uint32_t)len)->len != 0;
@@ -118,7 +118,7 @@ static size_t first_shape(const struct scan_prints *prints, uint32_t head) {
     return low;
 }
 
-/* All lengths that secrets have are tried, from the shortest on, so that the bytes are hashed once. */
+/* Tries all lengths of secrets, from the shortest on, so that the bytes are hashed once. */
 size_t scan__prints_match(const struct scan_prints *prints, struct ts_bytes bytes, uint64_t *steps) {
     if (prints->count == 0 || bytes.len < SCAN_PRINT_MIN)
         return 0;

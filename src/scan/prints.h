@@ -1,11 +1,11 @@
 /*
- * Prints of secrets: enough to know a secret again where it stands in a text, and not enough to have it back.
+ * Prints of secrets: enough to recognise a secret in a text, and not enough to recover it.
  *
- * A print is the length of a secret and a keyed hash of it. Of a secret whose first bytes every report shows (show.h), it has two of
- * them, so that few places of a text need to be hashed.
+ * A print is the length of a secret and a keyed hash of it. For a secret whose first bytes every report shows
+ * (show.h), it also has two of them, so that few positions of a text need to be hashed.
  *
- * All prints of a scan have one key, whatever the salts of its targets are: each place of a text is hashed once. The key is that of the
- * state folder (state.h), since the state keeps prints.
+ * All prints of a scan have one key, whatever the salts of its targets: each position of a text is hashed
+ * once. The key is that of the state folder (state.h), since the state keeps prints.
  */
 #ifndef TS_SCAN_PRINTS_H
 #define TS_SCAN_PRINTS_H
@@ -15,33 +15,33 @@
 #include <stdbool.h>
 #include <stddef.h>
 
-/* Shorter secrets have no print: too many words would read as one of them. No built-in rule finds a shorter one. */
+/* Shorter secrets have no print: they would match too many words. No built-in rule finds a shorter one. */
 #define SCAN_PRINT_MIN      6
-/* From this length on, a print has the first bytes. */
+/* From this length on, a print has the first bytes of the secret. */
 #define SCAN_PRINT_HEAD_MIN 12
 #define SCAN_PRINT_HEAD_LEN 2
 
 struct scan_print {
     uint64_t hash;
-    uint32_t len;                      /* 0: there is none */
+    uint32_t len;                      /* 0: no print */
     uint8_t head[SCAN_PRINT_HEAD_LEN]; /* zeros below SCAN_PRINT_HEAD_MIN */
 };
 
 struct scan_print scan__print_of(const struct ts_siphash_key *key, struct ts_bytes secret);
 
-/* A head and a length that prints have. */
+/* A head and a length that occur together in prints. */
 struct scan_print_shape {
     uint32_t head;
     uint32_t len;
 };
 
-/* Prints of a scan. {.key = …} has none. */
+/* Prints of a scan. {.key = …} is empty. */
 struct scan_prints {
     struct ts_siphash_key key;
     struct scan_print *slots; /* free ones have len 0 */
-    size_t slot_count;        /* a power of two */
+    size_t slot_count;        /* power of two */
     size_t count;
-    uint32_t short_lens;             /* bit n: there are some of length n, below SCAN_PRINT_HEAD_MIN */
+    uint32_t short_lens;             /* bit n: there are prints of length n, below SCAN_PRINT_HEAD_MIN */
     struct scan_print_shape *shapes; /* of the others, sorted, each once */
     size_t shape_count;
     size_t shape_capacity;
@@ -50,14 +50,14 @@ struct scan_prints {
 
 void scan__prints_release(struct scan_prints *prints);
 
-/* Adds a print that was made with the key. Returns false when memory runs out. */
+/* Adds a print made with the same key. Returns false when memory runs out. */
 bool scan__prints_add(struct scan_prints *prints, const struct scan_print *print);
 
-/* When all are added, and before any is asked for. */
+/* Call it when all are added, before the first search. */
 void scan__prints_sort(struct scan_prints *prints);
 
-/* How long the longest secret is that the bytes begin with; 0 when they begin with none. Adds to steps what it took beyond the
- * usual: the lengths of secrets that begin as the bytes do. */
+/* The length of the longest secret at the beginning of the bytes; 0 if there is none. Adds the additional
+ * work to steps: one for each length of a secret with the same head. */
 size_t scan__prints_match(const struct scan_prints *prints, struct ts_bytes bytes, uint64_t *steps);
 
 #endif

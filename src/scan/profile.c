@@ -11,7 +11,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-/* For what comes with a target. A regular expression of an allow entry is tried on every finding. */
+/* Limits for the files of a target. A regular expression of an allow entry is tried on every finding. */
 #define REPO_CONFIG_MAX     ((size_t)256 << 10)
 #define REPO_ALLOWS_MAX     1000
 #define REPO_PATTERNS_MAX   1000
@@ -30,7 +30,7 @@ __attribute__((format(printf, 2, 3))) static bool fail(struct ts_scan_error *ret
     return false;
 }
 
-/* ---- a configuration that was given ---- */
+/* ---- the user's configuration ---- */
 
 static bool read_given(struct scan_profile *profile, const char *path, struct ts_scan_error *ret_error) {
     char shown[200];
@@ -55,7 +55,7 @@ static bool read_given(struct scan_profile *profile, const char *path, struct ts
     return true;
 }
 
-/* Rule files of a configuration that was given stand beside it. */
+/* The rule files of a user's configuration are relative to it. */
 static bool add_given_files(struct scan_profile *profile, const char *config_path,
                             struct ts_scan_error *ret_error) {
     const char *slash = strrchr(config_path, '/');
@@ -74,7 +74,7 @@ static bool add_given_files(struct scan_profile *profile, const char *config_pat
     return true;
 }
 
-/* ---- one that came with the target ---- */
+/* ---- the target's configuration ---- */
 
 static bool is_inside(const char *path) {
     if (path[0] == '/' || path[0] == '\0')
@@ -190,7 +190,7 @@ static bool names_findings(const struct ts_config *config) {
     return false;
 }
 
-/* A baseline's own salt comes first, else that of the project, else the one that is drawn for a new baseline. */
+/* A baseline's own salt comes first, then that of the project, then the random one of a new baseline. */
 static void choose_keys(struct scan_profile *profile, const struct ts_scan_options *options) {
     struct ts_bytes own = profile->has_config ? profile->config.salt : (struct ts_bytes){NULL, 0};
     struct ts_bytes salt = options->salt.len > 0 ? options->salt : own.len > 0 ? own : options->new_salt;

@@ -1,8 +1,8 @@
 /*
  * What a target is scanned with: rules, the target's own configuration, and the key of finding ids.
  *
- * A configuration that comes with a target is a stranger's: it may name rule files of the target only, and of
- * everything no more than the limits in profile.c, so that scanning a repository costs no more than its content says.
+ * The configuration of a target is untrusted: it may name only rule files of the target, and only as much of
+ * everything as profile.c allows, so that the cost of a scan depends on the content of the repository.
  */
 #ifndef TS_SCAN_PROFILE_H
 #define TS_SCAN_PROFILE_H
@@ -16,20 +16,20 @@
 
 struct scan_profile {
     struct ts_ruleset rules;
-    size_t builtin_count; /* so many of them came first; 0: the built-in ones are left out */
+    size_t builtin_count; /* the first so many are built in; 0: without the built-in ones */
     struct ts_detector *detector;
     struct ts_config config;
     bool has_config;
     struct ts_finding_key key;
-    bool is_kept; /* by the caller, for later scans: the session does not free it */
+    bool is_kept; /* the caller owns it, for later scans: the session does not free it */
     bool has_public_salt;
     struct ts_finding_key project_key; /* without a baseline */
-    bool has_project_key;      /* it is another, and allow entries name findings: they count by either */
-    uint8_t config_digest[32]; /* of the text of the configuration; zeros when there is none */
+    bool has_project_key;              /* it differs, and allow entries name findings: they match either */
+    uint8_t config_digest[32];         /* of the text of the configuration; zeros if there is none */
     struct ts_report_rule_change *rule_changes;
-    size_t rule_change_count; /* target is TS_REPORT_NONE, or 0 for the one whose profile it is */
+    size_t rule_change_count; /* target is TS_REPORT_NONE, or 0 for the target of this profile */
     size_t rule_change_capacity;
-    char note[400]; /* what a reader should know of the configuration, or "" */
+    char note[400]; /* a note on the configuration for the report, or "" */
     struct scan_arena arena;
 };
 
@@ -43,14 +43,14 @@ typedef enum scan_profile_read scan_profile_reader(void *ctx, const char *path, 
                                                    struct scan_profile_file *ret_file);
 
 struct scan_profile_source {
-    const char *name;          /* what messages call the target */
+    const char *name;          /* the target's name in messages */
     scan_profile_reader *read; /* NULL: the target has no configuration of its own */
     void *ctx;
 };
 
 #define SCAN_CONFIG_NAME ".turnstone.yml"
 
-/* False with a line that says what is wrong. */
+/* Returns false with one line of text. */
 bool scan__profile_init(struct scan_profile *profile, const struct ts_scan_options *options,
                         const struct scan_profile_source *source, struct ts_scan_error *ret_error);
 void scan__profile_release(struct scan_profile *profile);

@@ -1,5 +1,5 @@
 /*
- * turnstone/scan.h over the scan of this folder: options with owned texts, a run, and what is asked about it.
+ * turnstone/scan.h over the scan of this folder: options with owned texts, a run, and its results.
  */
 #include "public.h"
 
@@ -49,7 +49,7 @@ static void release_report(struct ts_scan *scan) {
     scan->has_report = false;
 }
 
-/* Findings point to the rules, so that the report goes first. */
+/* Findings point to the rules, so the report is released first. */
 static void forget_profile(struct ts_scan *scan) {
     release_report(scan);
     ts_scan_profile_free(scan->profile);
@@ -89,7 +89,7 @@ static enum ts_scan_result add_target(struct ts_scan *scan, enum ts_scan_target_
     if (bytes.data == NULL && bytes.len > 0)
         return end_with(scan, TS_SCAN_RESULT_BAD_USAGE, "the bytes are NULL");
     struct ts_scan_target *grown =
-        realloc(scan->targets, (scan->target_count + 1) * sizeof *grown); /* few: one more at a time */
+        realloc(scan->targets, (scan->target_count + 1) * sizeof *grown); /* few: grows one at a time */
     if (grown == NULL)
         return no_memory(scan);
     scan->targets = grown;
@@ -136,7 +136,7 @@ enum ts_scan_result ts_scan_set_limit(struct ts_scan *scan, enum ts_scan_limit l
         options->memory_bytes = value;
         return succeed(scan);
     case TS_SCAN_LIMIT_TIME_MS:
-        if (value > UINT64_MAX / 2000000) /* it is counted in ns, from now on */
+        if (value > UINT64_MAX / 2000000) /* it is converted to ns, from now on */
             return end_with(scan, TS_SCAN_RESULT_BAD_USAGE, "the time is too long; 0 is no limit");
         options->max_time_ms = value;
         return succeed(scan);
@@ -286,7 +286,7 @@ static enum ts_scan_result result_of(enum ts_scan_outcome outcome) {
     return TS_SCAN_RESULT_FAILED;
 }
 
-/* Tells every finding. False when the callback ended it. */
+/* Passes every finding to the callback. Returns false if the callback stopped it. */
 static bool tell_findings(const struct ts_scan *scan, ts_scan_on_finding *on_finding, void *context) {
     for (size_t i = 0; on_finding != NULL && i < scan->report.finding_count; i++)
         if (!on_finding(context, &scan->findings[i]))
@@ -329,7 +329,7 @@ void ts_scan_cancel(struct ts_scan *scan) {
     atomic_store(&scan->progress.stop, true);
 }
 
-/* ---- what is asked about it ---- */
+/* ---- its results ---- */
 
 const char *ts_scan_error_text(const struct ts_scan *scan) {
     return scan->error.text;

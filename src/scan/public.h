@@ -1,5 +1,6 @@
 /*
- * What turnstone/scan.h is made of: a scan's options with the memory that they point to, and the report of its last run.
+ * The inside of turnstone/scan.h: a scan's options with the memory that they point to, and the report of its
+ * last run.
  */
 #ifndef TS_SCAN_PUBLIC_H
 #define TS_SCAN_PUBLIC_H
@@ -35,17 +36,17 @@ struct ts_scan {
     char *config_file;
     char *state_folder;
     char *cache_folder;
-    struct scan_profile *profile; /* compiled rules; NULL: not compiled yet, or an option has changed since */
+    struct scan_profile *profile; /* compiled rules; NULL: not yet, or an option has changed since */
     struct ts_report report;      /* of the last run */
     bool has_report;
-    atomic_uint_fast64_t faults; /* of the report; any thread may ask */
+    atomic_uint_fast64_t faults; /* of the report; any thread may read it */
     atomic_uint_fast64_t suppressed;
     struct ts_scan_finding *findings; /* of the report */
     struct ts_scan_occurrence *occurrences;
     struct ts_scan_error error;
 };
 
-/* Makes the findings of the report. False when memory runs out. */
+/* Makes the findings of the report. Returns false when memory runs out. */
 bool scan__findings_make(struct ts_scan *scan);
 
 #endif

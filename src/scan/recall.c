@@ -12,14 +12,14 @@
 #include <stdlib.h>
 #include <string.h>
 
-/* A page of known objects is written when it has so many bytes, or so long after the last one. */
+/* A page of known objects is written at this size, or this long after the last one. */
 #define PAGE_BYTES    ((size_t)128 << 10)
 #define PAGE_NS       UINT64_C(5000000000)
-/* Of pages that are made of many. */
+/* For pages that are merged from many. */
 #define MERGED_BYTES  ((size_t)1 << 20)
 #define HITS_PAGE_MAX ((size_t)4 << 20)
 #define CONTENTS_MAX  4096
-/* Descriptors that a scan needs beside two for each thread: what spills, and files and folders of the repository. */
+/* Descriptors of a scan besides two for each thread: spill files, and files and folders of the repository. */
 #define FILES_OF_SCAN 24
 #define SNAPSHOT_MAX  ((size_t)40 << 20)
 
@@ -29,7 +29,7 @@ static void add_digest(struct ts_blake3 *hasher, const uint8_t digest[static 32]
     ts_blake3_update(hasher, ts_bytes_of(digest, 32));
 }
 
-/* What decides whether anything is found in an object. */
+/* Everything that decides whether something is found in an object. */
 static void digest_rules(const struct scan_profile *profile, uint8_t ret_id[static SCAN_STATE_ID_LEN]) {
     struct ts_blake3 hasher;
     uint8_t rules[TS_RULESET_DIGEST_LEN];
@@ -41,7 +41,8 @@ static void digest_rules(const struct scan_profile *profile, uint8_t ret_id[stat
     ts_blake3_output(&hasher, 0, ret_id, SCAN_STATE_ID_LEN);
 }
 
-/* What decides what is said of it. Prints of another key would find nothing in the texts. */
+/* Everything that decides what is reported about it. Prints of another key would match nothing in the
+ * texts. */
 static void digest_judging(const struct scan_profile *profile, const struct ts_siphash_key *print_key,
                            uint8_t ret_id[static SCAN_STATE_ID_LEN]) {
     struct ts_blake3 hasher;
@@ -82,7 +83,7 @@ void scan__recall_init(struct scan_recall *recall, struct scan_session *session,
     *recall = (struct scan_recall){.repo = repo};
     pthread_mutex_init(&recall->lock, NULL);
     const struct ts_scan_options *options = session->options;
-    /* Scans for comparison are to look at everything. */
+    /* Scans for comparison must scan everything. */
     if (options->state_folder == NULL || options->full || options->ungated)
         return;
     recall->path = realpath(ts_git_repo_common_dir(repo), NULL);
@@ -140,7 +141,7 @@ static struct ts_report_target *row_of(const struct scan_recall *recall) {
     return &recall->session->targets[recall->target].row;
 }
 
-/* Where the object is now goes into known->pack, as in pages of this scan. */
+/* Sets known->pack to the current pack, as in pages of this scan. */
 static bool is_same(const struct scan_recall *recall, struct scan_known *known, uint32_t pack_then) {
     uint32_t pack = TS_GIT_NO_PACK;
     enum ts_git_sameness sameness =
@@ -161,7 +162,7 @@ static void count_known(const struct taking *taking, const struct scan_known *kn
     }
 }
 
-/* False when it is not wanted: not selected, taken before, or not the same any more. */
+/* Returns false if it is not wanted: not selected, already taken, or no longer the same. */
 static bool take_hits(void *ctx, const struct scan_known *known) {
     const struct taking *taking = ctx;
     struct scan_known now = *known;
@@ -171,7 +172,7 @@ static bool take_hits(void *ctx, const struct scan_known *known) {
     return true;
 }
 
-/* By place in the page: what the pack is here, or TS_GIT_NO_PACK. NULL when there is no memory. */
+/* By index in the page: the current pack, or TS_GIT_NO_PACK. Returns NULL when memory runs out. */
 static uint32_t *find_packs(const struct scan_recall *recall, const struct scan_known_page *page) {
     uint32_t *packs = calloc(page->pack_count + 1, sizeof *packs);
     if (packs == NULL)
@@ -195,7 +196,7 @@ static bool take_known_page(void *ctx, struct ts_bytes bytes) {
         if (!ts_git_set_has(taking->wanted, &known.oid) || !is_same(recall, &known, then))
             continue;
         count_known(taking, &known);
-        /* It is in another pack now: noted, so that the next scan need not read it. */
+        /* It is in another pack now: recorded, so that the next scan need not read it. */
         if (known.pack != 0 && known.pack != then + 1)
             scan__known_encode(&recall->workers[0].known, page.hash, &known);
     }
@@ -225,7 +226,7 @@ void scan__recall_known(struct scan_recall *recall, struct ts_git_set *wanted, s
 
 /* ---- writing ---- */
 
-/* With the lock. Items of known objects, with the packs of this scan. */
+/* The caller holds the lock. Items of known objects, with the packs of this scan. */
 static void put_known(struct scan_recall *recall, const struct scan_buffer *items) {
     struct scan_buffer page = {.data = NULL};
     struct scan_known_page known = {.hash = ts_git_repo_hash(recall->repo),
@@ -240,7 +241,8 @@ static void put_known(struct scan_recall *recall, const struct scan_buffer *item
     scan__buffer_release(&page);
 }
 
-/* With the lock. In halves when they do not fit into a page; what does not fit alone is read again. */
+/* The caller holds the lock. Splits them in halves if they do not fit into a page; a content that does not
+ * fit alone is read again. */
 static void put_hits(struct scan_recall *recall, const uint32_t *contents, size_t count) {
     if (count == 0)
         return;
@@ -274,7 +276,7 @@ static bool is_touched(struct scan_recall *recall, uint32_t text, bool is_around
     return known->is_touched;
 }
 
-/* A secret that was found elsewhere stands in one of its texts. */
+/* Whether a secret that was found elsewhere is in one of its texts. */
 static bool is_content_touched(struct scan_recall *recall, const struct scan_content *content) {
     bool touched = is_touched(recall, content->path, false);
     for (uint64_t i = 0; i < content->hit_count && !touched; i++)
@@ -283,7 +285,7 @@ static bool is_content_touched(struct scan_recall *recall, const struct scan_con
     return touched;
 }
 
-/* With the lock. Contents of this target: the next one comes when this is done. */
+/* The caller holds the lock. Contents of this target: the next target begins after this. */
 static void put_hits_from(struct scan_recall *recall, size_t from) {
     uint32_t contents[CONTENTS_MAX];
     size_t total;
@@ -320,9 +322,9 @@ void scan__recall_keep(struct scan_recall *recall, unsigned worker, const struct
     pthread_mutex_unlock(&recall->lock);
 }
 
-/* ---- few pages out of many ---- */
+/* ---- merging pages ---- */
 
-/* Only all refs: other selections are many, and asked for once. */
+/* Only for all refs: other selections are many, and rarely repeated. */
 static bool is_default(const struct ts_scan_options *options) {
     return options->ref_count == 0 && options->branch_count == 0 && options->commit_count == 0 &&
            !options->has_since && !options->unreachable;
@@ -331,7 +333,7 @@ static bool is_default(const struct ts_scan_options *options) {
 struct merging {
     struct scan_recall *recall;
     struct scan_buffer items;
-    struct ts_git_set *left; /* objects of the repository that were not met yet: the latest of each is kept */
+    struct ts_git_set *left; /* objects that were not met yet: the latest record of each is kept */
 };
 
 static bool merge_page(void *ctx, struct ts_bytes bytes) {
@@ -357,7 +359,7 @@ static bool merge_page(void *ctx, struct ts_bytes bytes) {
     return true;
 }
 
-/* With the lock. */
+/* The caller holds the lock. */
 static void merge_known(struct scan_recall *recall) {
     struct ts_git_fault fault;
     struct merging merging = {.recall = recall};
@@ -374,7 +376,7 @@ static void merge_known(struct scan_recall *recall) {
     ts_git_set_free(merging.left);
 }
 
-/* What was written before a secret in it was known. */
+/* Whether kept texts were stored before a secret in them was known. */
 static bool is_kept_touched(struct scan_recall *recall) {
     size_t total;
     const struct scan_content *all = scan__hits_contents(&recall->session->hits, &total);
@@ -384,8 +386,8 @@ static bool is_kept_touched(struct scan_recall *recall) {
     return false;
 }
 
-/* With the lock, when all contents of the target are looked at. All of them are in the session when all refs were scanned; of
- * other selections what is not is given up when something that was kept must go. */
+/* The caller holds the lock; all contents of the target are scanned. After a scan of all refs, the session
+ * has all of them. After other selections, the other contents are dropped if something must be removed. */
 static void flush_hits(struct scan_recall *recall) {
     struct scan_session *session = recall->session;
     if (!recall->has_hits)

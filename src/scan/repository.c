@@ -1,12 +1,12 @@
 /*
- * A repository: what is selected of its history.
+ * A repository: the selected part of its history.
  *
  *   graph ──reach──> wanted ──visit──> hits ──attribute──> stands
  *
- * The graph is read first, so that only what a ref reaches is looked at, and asked again at the end for the paths and
- * commits of blobs that have hits. Messages are looked at while it is read, because their commits are at hand: those with
- * nothing in them are not visited again. What is found in others counts when they are visited, so that it does not
- * matter whether a ref reaches them.
+ * The graph is read first, so that only reachable objects are scanned. At the end it gives the paths and
+ * commits of blobs with hits. Messages are scanned while the graph is read, because their commits are in
+ * memory then: commits without findings are not visited again. Findings in the others count when those are
+ * visited, so it does not matter whether a ref reaches them.
  */
 #include "origins.h"
 
@@ -22,11 +22,11 @@
 #include <stdio.h>
 #include <stdlib.h>
 
-/* Of the memory, what the graph may hold, and what is kept of trees while it is read. */
+/* The share of memory for the graph, and for trees while it is read. */
 #define GRAPH_SHARE 3
 #define TREES_SHARE 8
 
-/* ---- what is selected ---- */
+/* ---- selection ---- */
 
 struct chosen {
     struct ts_git_oid *oids;
@@ -35,7 +35,7 @@ struct chosen {
     struct ts_git_selection selection;
 };
 
-/* A ref may name what is not there, which is a fault; an id that was given and is not there is a wrong one. */
+/* A missing target of a ref is a fault; a missing id from the user is a wrong argument. */
 static enum ts_git_error check_tip(struct scan_session *session, struct scan_target *target,
                                    struct ts_git_repo *repo, const char *name, const struct ts_git_oid *oid,
                                    struct ts_git_fault *ret_fault) {
@@ -51,7 +51,7 @@ static enum ts_git_error check_tip(struct scan_session *session, struct scan_tar
     return error == TS_GIT_MISSING ? error : TS_GIT_OK;
 }
 
-/* One that is there and cannot be read is a fault, and the others are scanned. */
+/* A ref that exists and cannot be read is a fault, and the others are scanned. */
 static enum ts_scan_outcome choose(struct scan_session *session, struct scan_target *target,
                                    struct ts_git_repo *repo, struct chosen *chosen, const char *name,
                                    const char *const *below, size_t below_count,
@@ -117,7 +117,7 @@ static enum ts_scan_outcome select_commits(struct scan_session *session, struct 
 
 /* ---- the visit ---- */
 
-/* A commit or tag with nothing in its message. */
+/* A commit or tag without findings in its message. */
 struct clean_message {
     uint64_t size; /* of the object */
     uint32_t number;
@@ -138,18 +138,19 @@ struct visit {
     struct ts_git_repo *repo;
     struct scan_looks looks;
     struct scan_recall recall;
-    struct clean_messages *clean;     /* one for each thread; NULL: messages are not looked at early */
-    const struct ts_git_set *reached; /* by refs; NULL unless what is not is looked at, too */
+    struct clean_messages *clean;     /* one for each thread; NULL: messages are not scanned early */
+    const struct ts_git_set *reached; /* by refs; NULL unless unreachable objects are scanned, too */
     struct scan_mark before;          /* of the session */
     pthread_mutex_t lock;             /* guards lost; taken alone */
-    struct ts_git_oid *lost;          /* commits that no ref reaches */
+    struct ts_git_oid *lost;          /* unreachable commits */
     size_t lost_count;
     size_t lost_capacity;
     atomic_uint_fast64_t blobs;
     atomic_uint_fast64_t bytes;
 };
 
-/* Results that the visit keeps are what is known of a whole content, or, with the lowest bit set, windows. */
+/* Results that the visit keeps are either what is known of a whole content or, with the lowest bit set,
+ * windows. */
 static void *mark_windows(struct scan_windows *windows) {
     return windows == NULL ? NULL : (char *)windows + 1;
 }
@@ -167,7 +168,7 @@ static void release_result(void *ctx, void *result) {
         scan__raw_free(result);
 }
 
-/* ret_pack goes to keep_clean. */
+/* ret_pack is for keep_clean. */
 static struct scan_content content_of(struct visit *visit, const struct ts_git_object *object,
                                       enum scan_content_kind kind, uint32_t *ret_pack) {
     *ret_pack = 0;
@@ -201,7 +202,7 @@ static void count_object(struct visit *visit, const struct ts_git_object *object
         atomic_store_explicit(&progress->findings, findings, memory_order_relaxed);
 }
 
-/* Nothing was found in it, and need not be looked for again. */
+/* Nothing was found in it, and later scans can skip it. */
 static void keep_clean(struct visit *visit, unsigned worker, const struct scan_content *content,
                        uint32_t pack) {
     struct scan_known known = {.oid = content->oid,
@@ -258,7 +259,7 @@ static void remember_lost(void *ctx, const struct ts_git_oid *commit) {
     pthread_mutex_unlock(&visit->lock);
 }
 
-/* A message in windows: it is not looked at, and what the commit or tag leads to is. */
+/* A message in windows: it is not scanned, but the targets of the commit or tag are. */
 static void note_large_message(struct visit *visit, const struct ts_git_object *object) {
     char hex[TS_GIT_OID_HEX_SIZE];
     if (object->content_at > 0)
@@ -302,7 +303,7 @@ static void look_at_message(struct visit *visit, unsigned worker, const struct t
 
 /* ---- messages, while the graph is read ---- */
 
-/* Loose ones are left for the visit: what they were read from is evidence that is not at hand later. */
+/* Loose ones are left to the visit: their evidence needs the file, which is not available later. */
 static void look_early(void *ctx, unsigned worker, const struct ts_git_object *object,
                        struct ts_bytes message) {
     struct visit *visit = ctx;
@@ -320,7 +321,7 @@ static void look_early(void *ctx, unsigned worker, const struct ts_git_object *o
             .kind = object->type == TS_GIT_COMMIT ? SCAN_CONTENT_COMMIT : SCAN_CONTENT_TAG};
 }
 
-/* Everything is wanted, most likely; and nothing is known of it. Scans for comparison take the plain way. */
+/* If everything is probably wanted, and nothing is known. Scans for comparison do not use this. */
 static bool is_looked_at_early(const struct visit *visit, const struct ts_git_selection *selection) {
     const struct ts_scan_options *options = visit->session->options;
     return selection->all_refs && !selection->has_since && !options->unreachable && !options->full &&
@@ -338,7 +339,7 @@ static void keep_early(struct visit *visit, const struct clean_message *message,
     atomic_fetch_add(&visit->session->progress->bytes, message->size);
 }
 
-/* Takes out of wanted what need not be visited. */
+/* Removes commits and tags from wanted that need not be visited. */
 static void take_early(struct visit *visit, struct ts_git_set *wanted) {
     for (unsigned i = 0; visit->clean != NULL && i < visit->looks.count; i++) {
         struct clean_messages *clean = &visit->clean[i];
@@ -399,7 +400,7 @@ static enum ts_git_error visit_all(struct visit *visit, const struct ts_git_set 
 
 /* ---- all of it ---- */
 
-/* What is to be visited; and, when what is not reachable is among it, what is. */
+/* The objects to visit; with unreachable ones, also the reachable ones. */
 static enum ts_git_error find_wanted(struct visit *visit, struct ts_git_graph *graph,
                                      const struct ts_git_selection *selection, struct ts_git_set **ret_wanted,
                                      struct ts_git_set **ret_reached, struct ts_git_fault *ret_fault) {
@@ -423,7 +424,7 @@ static enum ts_git_error find_wanted(struct visit *visit, struct ts_git_graph *g
             ts_git_set_free(wanted);
             return error;
         }
-        /* What is wanted, and what is not reached: everything but what is reached and not wanted. */
+        /* The wanted objects and the unreachable ones: everything except what is reachable and not wanted. */
         ts_git_set_invert(wanted);
         ts_git_set_intersect(wanted, reached);
         ts_git_set_invert(wanted);
@@ -434,7 +435,7 @@ static enum ts_git_error find_wanted(struct visit *visit, struct ts_git_graph *g
     return TS_GIT_OK;
 }
 
-/* What is missing and no fault of the repository was asked for by its id. */
+/* If an object is missing without a fault of the repository, the user asked for it by its id. */
 static enum ts_scan_outcome git_failure(const struct ts_git_fault *fault, struct ts_scan_error *ret_error) {
     char line[400];
     enum ts_scan_outcome outcome = fault->error == TS_GIT_MISSING ? TS_SCAN_BAD_TARGET : TS_SCAN_FAILED;
@@ -449,7 +450,7 @@ static enum ts_git_error scan_graph(struct visit *visit, struct ts_git_graph *gr
     struct ts_git_set *reached = NULL;
     enum ts_git_error error = find_wanted(visit, graph, selection, &wanted, &reached, ret_fault);
     visit->reached = reached;
-    bool is_stale = scan__attempt_is_stale(session); /* what is found would be found again */
+    bool is_stale = scan__attempt_is_stale(session); /* the next attempt would find the same */
     if (error == TS_GIT_OK && !is_stale) {
         size_t before = ts_git_set_count(wanted);
         scan__recall_begin(&visit->recall);
@@ -477,7 +478,7 @@ static enum ts_git_error scan_graph(struct visit *visit, struct ts_git_graph *gr
     return error;
 }
 
-/* The history is too large to be held: everything in the repository is looked at, and paths remain unknown. */
+/* The history is too large for memory: scans everything in the repository, without paths. */
 static enum ts_git_error scan_without_graph(struct visit *visit, struct ts_git_fault *ret_fault) {
     struct scan_session *session = visit->session;
     scan__fault(
@@ -512,7 +513,7 @@ static enum ts_scan_outcome scan_history(struct visit *visit, const struct ts_gi
         .watch = scan__watch(session),
         .faults = scan__faults_sink(&session->faults)};
     if (is_looked_at_early(visit, selection)) {
-        visit->clean = calloc(visit->looks.count, sizeof *visit->clean); /* slower without */
+        visit->clean = calloc(visit->looks.count, sizeof *visit->clean); /* slower without it */
         options.message = visit->clean != NULL ? look_early : NULL;
         options.message_ctx = visit;
     }
@@ -526,7 +527,7 @@ static enum ts_scan_outcome scan_history(struct visit *visit, const struct ts_gi
     ts_git_graph_free(graph);
     if (error == TS_GIT_STOPPED)
         return TS_SCAN_DONE;
-    if (error == TS_GIT_MOVED) /* a commit that was asked for */
+    if (error == TS_GIT_MOVED) /* a commit that the user named */
         options.faults.take(options.faults.ctx, &fault);
     else if (error != TS_GIT_OK)
         return git_failure(&fault, ret_error);
@@ -535,12 +536,12 @@ static enum ts_scan_outcome scan_history(struct visit *visit, const struct ts_gi
     bool has_allows = profile->has_config && profile->config.allow_count > 0;
     if (!scan__mask_since(session, &visit->before, &are_paths_masked))
         session->no_memory = true;
-    else if (!are_paths_masked || !has_allows) /* these are about paths as they are */
+    else if (!are_paths_masked || !has_allows) /* these refer to unmasked paths */
         scan__recall_finish(&visit->recall);
     return TS_SCAN_DONE;
 }
 
-/* History that git shows otherwise than it is kept. */
+/* Notes history that git shows differently than it is stored. */
 static void note_substitutes(struct scan_session *session, struct scan_target *target,
                              struct ts_git_repo *repo) {
     struct ts_git_substitutes found;

@@ -8,7 +8,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-/* A rule, and the row that it belongs into. */
+/* A rule, and its row. */
 struct changed {
     const char *id;
     size_t row;
@@ -24,7 +24,7 @@ struct changes {
 
 /* ---- rows ---- */
 
-/* The row that is like this one, made when there is none. */
+/* The row that equals this one, created if there is none. */
 static size_t row_of(struct changes *changes, const struct ts_report_rule_change *wanted) {
     struct scan_profile *profile = changes->profile;
     size_t row = 0;
@@ -60,7 +60,7 @@ static struct ts_report_rule_change by_rule(enum ts_rule_change change, const st
     };
 }
 
-/* The ids of each row, which may be those of rules that are not kept. */
+/* The ids of each row; they may be of rules that are not kept. */
 static bool fill(struct changes *changes) {
     struct scan_profile *profile = changes->profile;
     for (size_t i = 0; i < profile->rule_change_count; i++) {
@@ -82,7 +82,7 @@ static bool fill(struct changes *changes) {
 
 /* ---- comparing ---- */
 
-/* The built-in rules stand first, and what replaces one of them in its place. */
+/* The built-in rules come first, and a replacement is in the place of its rule. */
 static void compare_merged(struct changes *changes) {
     const struct scan_profile *profile = changes->profile;
     for (size_t i = 0; i < profile->rules.count; i++) {
@@ -120,7 +120,7 @@ static struct ts_report_rule_change left_out_by(const struct scan_profile *profi
 
 /* ---- allow entries ---- */
 
-/* Of the rules that are looked for, or that are left out: an entry for one of these is no mistake. */
+/* Whether a rule is in use, or was left out: an entry for either is not a mistake. */
 static bool is_rule(const struct scan_profile *profile, const struct ts_ruleset *builtin, const char *id) {
     return ts_ruleset_find(&profile->rules, id) != NULL || ts_ruleset_find(builtin, id) != NULL;
 }

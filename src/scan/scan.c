@@ -21,16 +21,16 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
-/* Of the memory: what was found, and what each thread needs beside the visit. */
+/* Shares of memory: for findings, and for each thread besides the visit. */
 #define HITS_SHARE    8
 #define FIXED_BYTES   (UINT64_C(24) << 20)
 #define THREAD_BYTES  (UINT64_C(2) << 20)
-#define FINDING_BYTES 1024                 /* of memory for each finding that may be kept */
-#define THREAD_SHARE  (UINT64_C(16) << 20) /* no more threads than the memory has of these */
+#define FINDING_BYTES 1024                 /* memory for each finding that may be kept */
+#define THREAD_SHARE  (UINT64_C(16) << 20) /* at most one thread for so much memory */
 #define OBJECT_SHARE  16
 #define OBJECT_MAX    ((size_t)64 << 20)
 
-/* What a report lives on. */
+/* The memory that a report needs. */
 struct memory {
     struct scan_arena arena;
     struct scan_session session;
@@ -156,7 +156,7 @@ void scan__session_drop_profile(struct scan_profile *profile) {
         ts_scan_profile_free(profile);
 }
 
-/* Where the caller keeps the profile of targets without a configuration; NULL: nowhere. */
+/* Where the caller keeps the profile of targets without a configuration; NULL: it does not. */
 static struct scan_profile **kept_profile(struct scan_session *session,
                                           const struct scan_profile_source *source) {
     return source->read == NULL ? session->options->profile : NULL;
@@ -201,7 +201,8 @@ struct scan_profile *scan__session_profile(struct scan_session *session,
 
 /* ---- targets ---- */
 
-/* Whether the target has a configuration of its own. One that is damaged is a fault, and everything is scanned without it. */
+/* Whether the target has its own configuration. A damaged one is a fault, and everything is scanned without
+ * it. */
 static bool has_config(struct scan_session *session, struct scan_tree *tree) {
     struct ts_git_fault fault;
     char line[400];
@@ -234,7 +235,8 @@ static enum ts_scan_outcome with_profile(struct scan_session *session, struct sc
     return target->profile != NULL ? TS_SCAN_DONE : TS_SCAN_BAD_CONFIG;
 }
 
-/* What a partial clone has left out was to be read, too. One line for all: there may be millions. */
+/* Objects that a partial clone omits should have been scanned, too. One line for all: there may be
+ * millions. */
 static void judge_missing(struct scan_session *session, const struct scan_target *target) {
     uint64_t missing = target->row.missing_by_design;
     if (missing > 0 && !session->options->allow_missing)
@@ -271,7 +273,7 @@ static enum ts_scan_outcome scan_repository(struct scan_session *session, struct
     return outcome;
 }
 
-/* A work tree's own file of that name stands for its repository. */
+/* A .git file of a work tree means its repository. */
 static bool is_git_file(const char *path) {
     const char *slash = strrchr(path, '/');
     return strcmp(slash != NULL ? slash + 1 : path, ".git") == 0;
@@ -377,8 +379,8 @@ static enum ts_target_outcome outcome_of(enum ts_scan_outcome outcome) {
     ts_unreachable("every outcome is one of a target");
 }
 
-/* One after the other, whatever happens to another: DONE unless none of them could be scanned, and then what was wrong with
- * the first. */
+/* One after the other, independently: DONE unless none of them could be scanned; then the error of the
+ * first. */
 static enum ts_scan_outcome scan_targets(struct scan_session *session, struct ts_scan_error *ret_error) {
     const struct ts_scan_options *options = session->options;
     enum ts_scan_outcome first = TS_SCAN_DONE;
@@ -404,7 +406,7 @@ static enum ts_scan_outcome scan_targets(struct scan_session *session, struct ts
 
 /* ---- all of it ---- */
 
-/* What of the selection only a repository has; NULL when there is none. */
+/* The part of the selection that needs a repository; NULL if there is none. */
 static const char *find_selection(const struct ts_scan_options *options) {
     switch (options->extent) {
     case TS_SCAN_STAGED:
@@ -422,7 +424,7 @@ static const char *find_selection(const struct ts_scan_options *options) {
                                        : NULL;
 }
 
-/* Before anything is scanned, which may take long: a selection that a target cannot follow would be ignored. */
+/* Before the scan, which may take long: a target would ignore a selection that does not apply to it. */
 static enum ts_scan_outcome check_selection(const struct ts_scan_options *options,
                                             struct ts_scan_error *ret_error) {
     const char *selection = find_selection(options);
@@ -447,14 +449,14 @@ static enum ts_scan_outcome check_selection(const struct ts_scan_options *option
     return TS_SCAN_DONE;
 }
 
-/* State keeps prints, so they have the key of its folder. Where there is none yet, the key that is drawn here becomes it. */
+/* The state keeps prints, so they have the key of its folder. If there is none yet, this draws it. */
 static void choose_print_key(struct scan_session *session) {
     const char *folder = session->options->state_folder;
     uint8_t drawn[TS_SIPHASH_KEY_LEN];
     if (folder != NULL && scan__state_print_key_read(folder, &session->print_key))
         return;
     if (!ts_entropy_fill(drawn, sizeof drawn))
-        memset(drawn, 0, sizeof drawn); /* prints are easier to guess, as with a salt that is known */
+        memset(drawn, 0, sizeof drawn); /* prints are easier to guess, as with a known salt */
     session->print_key = ts_siphash_key_of(drawn);
 }
 
@@ -482,7 +484,7 @@ static bool session_init(struct scan_session *session, const struct ts_scan_opti
                                      .findings_max = (size_t)(session->memory_bytes / FINDING_BYTES),
                                      .spill_dir = session->spill_dir};
     session->targets = calloc(options->target_count + 1, sizeof *session->targets);
-    session->profiles = calloc(options->target_count + 1, sizeof(void *)); /* one for each target at most */
+    session->profiles = calloc(options->target_count + 1, sizeof(void *)); /* at most one for each target */
     return scan__hits_init(&session->hits, &hits) && session->targets != NULL && session->profiles != NULL;
 }
 
@@ -508,7 +510,8 @@ static void memory_free(struct memory *memory) {
     free(memory);
 }
 
-/* It may name what was met before it failed. Where there is no memory to look for secrets in it, that is the error. */
+/* The error may contain a secret that was found before the failure. If memory for the search runs out, that
+ * is the error. */
 static void mask_error(struct scan_session *session, struct scan_arena *arena, struct ts_scan_error *error) {
     struct scan_masks masks = {.capacity = 0};
     struct ts_bytes text =

@@ -1,9 +1,9 @@
 /*
  * A scan: targets and options in, a report out.
  *
- * Of a repository, every blob and message that is selected is looked at once, changed bytes only where it is kept as a
- * delta; paths and commits are worked out afterwards for what has findings. Reports of the same target are equal
- * whatever the number of threads is, with and without `full`.
+ * In a repository, every selected blob and message is scanned once, and only the changed bytes of deltas.
+ * Paths and commits are computed afterwards, for contents with findings. Reports of the same target are equal
+ * for any number of threads, with and without `full`.
  */
 #ifndef TS_SCAN_SCAN_H
 #define TS_SCAN_SCAN_H
@@ -25,34 +25,34 @@
 enum ts_scan_target_kind {
     TS_SCAN_TARGET_ANY, /* a repository, or a file */
     TS_SCAN_TARGET_REPOSITORY,
-    TS_SCAN_TARGET_FOLDER, /* the files of a folder, whatever else it may be */
+    TS_SCAN_TARGET_FOLDER, /* the files of a folder, even if it is a repository */
     TS_SCAN_TARGET_INPUT,  /* standard input */
     TS_SCAN_TARGET_BYTES,  /* bytes in memory */
 };
 
 struct ts_scan_target {
-    const char *path;      /* BYTES: the path that they are reported at */
+    const char *path;      /* BYTES: the path in the report */
     struct ts_bytes bytes; /* BYTES: borrowed until the report is released */
-    /* The git directory of the work tree at the path, if git was given another one; NULL: find it at the path. */
+    /* The git directory of the work tree at the path, if it is elsewhere; NULL: find it at the path. */
     const char *git_dir;
     enum ts_scan_target_kind kind;
 };
 
-/* What of a repository is scanned. */
+/* What to scan of a repository. */
 enum ts_scan_extent {
-    TS_SCAN_HISTORY,      /* what refs reach */
-    TS_SCAN_STAGED,       /* what is staged and not in HEAD */
-    TS_SCAN_WORKING_TREE, /* the files of the work tree as they are */
+    TS_SCAN_HISTORY,      /* everything that refs reach */
+    TS_SCAN_STAGED,       /* everything that is staged and not in HEAD */
+    TS_SCAN_WORKING_TREE, /* the current files of the work tree */
 };
 
-/* Read and written by any thread while the scan runs. {0} at its start. */
+/* Any thread reads and writes it while the scan runs. Starts as {0}. */
 struct ts_scan_progress {
-    atomic_uint_fast64_t objects;       /* looked at: blobs, messages, files */
-    atomic_uint_fast64_t objects_total; /* 0 while it is not known */
+    atomic_uint_fast64_t objects;       /* scanned blobs, messages and files */
+    atomic_uint_fast64_t objects_total; /* 0 if unknown */
     atomic_uint_fast64_t bytes;
     atomic_uint_fast64_t findings;
     atomic_uint stage; /* enum ts_scan_stage */
-    atomic_bool stop;  /* set it to end the scan early, from a signal handler, too */
+    atomic_bool stop;  /* set it to end the scan early, also from a signal handler */
 };
 
 enum ts_scan_stage {
@@ -62,9 +62,9 @@ enum ts_scan_stage {
     TS_SCAN_STAGE_ORIGINS
 };
 
-/* Compiled rules for targets without a configuration of their own. */
+/* Compiled rules for targets without their own configuration. */
 struct scan_profile;
-void ts_scan_profile_free(struct scan_profile *profile); /* takes NULL */
+void ts_scan_profile_free(struct scan_profile *profile); /* accepts NULL */
 
 struct ts_scan_options {
     const struct ts_scan_target *targets;
@@ -74,43 +74,44 @@ struct ts_scan_options {
     size_t ref_count;
     const char *const *branches; /* names below refs/heads or refs/remotes */
     size_t branch_count;
-    const char *const *commits; /* these commits alone: what they brought */
+    const char *const *commits; /* only these commits: what they brought */
     size_t commit_count;
     int64_t since_s; /* with has_since: what commits of this time or later brought */
 
-    const char *index_file; /* of what is staged: instead of the repository's own; NULL: that */
+    const char *index_file; /* of what is staged: replaces the repository's own; NULL: the repository's own */
 
-    const char *config_file;       /* instead of the target's own */
+    const char *config_file;       /* replaces the target's own */
     const char *const *rule_files; /* added to the built-in rules */
     size_t rule_file_count;
     const char *cache_folder; /* of compiled rules; as in struct ts_detector_options */
-    /* For a caller who scans several times with the same rules and configuration: the first scan finds NULL here and puts
-     * its profile here, and later ones use it. The caller frees it after the last report. NULL: each scan makes its own. */
+    /* For callers that scan several times with the same rules and configuration: the first scan finds NULL
+     * here and stores its profile, and later ones use it. The caller frees it after the last report. NULL:
+     * each scan makes its own. */
     struct scan_profile **profile;
-    struct ts_bytes salt;     /* a baseline's: comes before that of a configuration */
-    struct ts_bytes new_salt; /* comes before the public one: for a baseline that is being made */
+    struct ts_bytes salt;     /* of a baseline: overrides that of a configuration */
+    struct ts_bytes new_salt; /* overrides the public one: for a new baseline */
 
-    uint64_t memory_bytes; /* 0 is TS_SCAN_MEMORY_DEFAULT; at least TS_SCAN_MEMORY_MIN */
-    uint64_t max_time_ms;  /* beyond it the scan ends, with what was found; 0: however long it takes */
-    /* A repository is left when what is looked at is so many times as large as it is on disk, and above 1 GiB; 0 is
-     * TS_SCAN_RATIO_DEFAULT. Bytes that are only put together count a sixteenth. */
+    uint64_t memory_bytes; /* at least TS_SCAN_MEMORY_MIN; 0 means TS_SCAN_MEMORY_DEFAULT */
+    uint64_t max_time_ms;  /* then the scan ends with its findings so far; 0: no limit */
+    /* The scan of a repository stops when the scanned bytes are so many times its size on disk, and above 1
+     * GiB; 0 means TS_SCAN_RATIO_DEFAULT. Bytes that are only built count a sixteenth. */
     uint64_t ratio_max;
     const char *spill_dir; /* NULL: TMPDIR, or /tmp */
-    /* What earlier scans of a repository learnt is taken from here, and what this one learns goes here; made when it is not
-     * there. NULL: none. Scans with full or ungated do without. */
+    /* The folder of the state of earlier scans, which this scan uses and adds to; created if it does not
+     * exist. NULL: no state. Scans with full or ungated do not use it. */
     const char *state_folder;
-    size_t occurrences_max;            /* listed for each finding; 0 is 100 */
-    struct ts_scan_progress *progress; /* NULL: none, and no way to stop */
+    size_t occurrences_max;            /* listed for each finding; 0 means 100 */
+    struct ts_scan_progress *progress; /* NULL: no progress, and no way to stop */
 
     enum ts_scan_extent extent;
-    unsigned jobs; /* threads; 0: as many as there are processors */
+    unsigned jobs; /* threads; 0: one for each processor */
     bool has_since;
-    bool allow_missing; /* what a partial clone has left out is no fault */
-    bool unreachable;   /* what no ref reaches, too */
-    bool only_changes;  /* of what is staged, without findings that the files it changes had before */
-    bool search_upward; /* a folder in a work tree stands for the repository */
+    bool allow_missing; /* objects that a partial clone omits are not faults */
+    bool unreachable;   /* also scan what no ref reaches */
+    bool only_changes;  /* of what is staged: without findings that the changed files had before */
+    bool search_upward; /* a folder in a work tree means its repository */
     bool full;          /* every byte of every blob */
-    bool ungated;       /* every rule everywhere: slow, for comparison */
+    bool ungated;       /* every rule at every offset: slow, for comparison */
     bool no_repo_config;
     bool no_builtin_rules;
     bool shows_secrets;
@@ -118,23 +119,24 @@ struct ts_scan_options {
 };
 
 enum ts_scan_outcome {
-    TS_SCAN_DONE, /* there is a report; it may be incomplete, and say of targets that they were not scanned */
-    TS_SCAN_BAD_TARGET, /* not there, no repository, or a ref that it has not */
+    TS_SCAN_DONE,       /* there is a report; it may be incomplete, or name targets that were not scanned */
+    TS_SCAN_BAD_TARGET, /* missing, not a repository, or an unknown ref */
     TS_SCAN_BAD_CONFIG, /* rules or configuration */
     TS_SCAN_FAILED,     /* memory, threads, temporary files */
 };
 
 struct ts_scan_error {
-    char text[600]; /* one line that says what, why and what helps; safe to print */
+    char text[600]; /* one line: what, why and the fix; safe to print */
 };
 
-/* With DONE the caller releases the report with ts_scan_report_release. A target that cannot be scanned is a fault of the report and
- * the others are scanned; only when that is so of all of them, or there is no memory for a report, it is the outcome. */
+/* With DONE the caller releases the report with ts_scan_report_release. If a target cannot be scanned, that
+ * is a fault of the report, and the others are scanned. It is the outcome only if no target can be scanned.
+ * Lack of memory for a report is an outcome, too. */
 enum ts_scan_outcome ts_scan_report_make(const struct ts_scan_options *options, struct ts_report *ret_report,
                                          struct ts_scan_error *ret_error);
 void ts_scan_report_release(struct ts_report *report);
 
-/* A text that is to be written beside the report, which owns what is returned: masked as those in the report are. */
+/* Masks a text that is written beside the report, like those in the report. The report owns the result. */
 const char *ts_scan_report_mask(const struct ts_report *report, const char *text);
 
 #endif

@@ -23,7 +23,7 @@
  *     72  16  mark of the salt
  *     88  32  fingerprint
  *    120   8  zeros
- *    128   8  XXH64 of all bytes before
+ *    128   8  XXH64 of all earlier bytes
  */
 #define FORMAT 2
 #define SUM_AT 128
@@ -64,7 +64,7 @@ static bool decode_head(const uint8_t bytes[static SCAN_SEGMENT_HEAD_LEN], struc
     return true;
 }
 
-/* Of a page where it stands: blocks of another file, or of another place in this one, do not check. */
+/* The checksum of a page at its position: blocks of another file, or of another position, do not match. */
 static uint64_t sum_of_page(uint64_t head_sum, uint64_t at, struct ts_bytes page) {
     uint8_t all[24];
     ts_le64_store(head_sum, all);
@@ -75,7 +75,7 @@ static uint64_t sum_of_page(uint64_t head_sum, uint64_t at, struct ts_bytes page
 
 /* ---- reading ---- */
 
-/* False on an error, or when there are fewer bytes; errno is 0 then. */
+/* Returns false on an error, or if there are fewer bytes; then errno is 0. */
 static bool read_at(int fd, uint64_t at, uint8_t *bytes, size_t len) {
     while (len > 0) {
         ssize_t got = pread(fd, bytes, len, (off_t)at);
@@ -128,7 +128,7 @@ bool scan__segment_next(struct scan_segment *segment, struct ts_bytes *ret_page)
         return false;
     }
     size_t len = ts_le32_load(frame);
-    /* Nothing is made larger than the file is. */
+    /* A page cannot be larger than the file. */
     if (len == 0 || len > segment->size - segment->at - sizeof frame)
         return false;
     if (!SCAN_GROW(segment->page.data, segment->page.capacity, len))
@@ -180,7 +180,7 @@ int scan__segment_add(struct scan_segment_writer *writer, struct ts_bytes page) 
     if (error == 0)
         writer->at += sizeof frame + page.len;
     else
-        (void)!ftruncate(writer->fd, (off_t)writer->at); /* a full disk gets back what is of no use */
+        (void)!ftruncate(writer->fd, (off_t)writer->at); /* returns useless bytes to a full disk */
     return error;
 }
 

@@ -1,11 +1,12 @@
 /*
- * A file of the state: a head that says what it belongs to, and pages. docs/formats/state.md has the layout.
+ * A file of the state: a head that says what the file belongs to, and pages. docs/formats/state.md has the
+ * layout.
  *
  *   head ── page ── page ── page ── (torn page)
  *
- * Pages are added at the end and never changed. What does not check is where a file ends: a process that was killed, or a
- * disk that was full, leaves a page that is cut. Files are read and written with calls that return errors; they are not
- * mapped, since a disk that fails under a mapping, or somebody who cuts the file, would end the process.
+ * Pages are added at the end and never changed. A file ends at the first page with a wrong checksum: a killed
+ * process or a full disk leaves an incomplete page. Files are read and written with calls that return errors.
+ * They are not mapped: if the disk fails or somebody truncates the file, a mapping would end the process.
  */
 #ifndef TS_SCAN_SEGMENT_H
 #define TS_SCAN_SEGMENT_H
@@ -16,9 +17,9 @@
 #define SCAN_SALT_LEN          32
 #define SCAN_FINGERPRINT_LEN   32
 #define SCAN_SEGMENT_HEAD_LEN  136
-#define SCAN_SEGMENT_FRAME_LEN 12 /* of a page, beside its bytes */
+#define SCAN_SEGMENT_FRAME_LEN 12 /* of a page, besides its bytes */
 
-/* The letters that names of files begin with. */
+/* The first letters of file names. */
 enum scan_segment_kind {
     SCAN_SEGMENT_ABOUT = 'a',
     SCAN_SEGMENT_HITS = 'h',
@@ -27,13 +28,13 @@ enum scan_segment_kind {
     SCAN_SEGMENT_SNAPSHOT = 's',
 };
 
-/* What a file belongs to. Ids that its kind does not depend on are zeros. */
+/* What a file belongs to. Ids that do not matter for its kind are zeros. */
 struct scan_segment_head {
     enum scan_segment_kind kind;
     uint8_t repo[SCAN_STATE_ID_LEN];
     uint8_t rules[SCAN_STATE_ID_LEN];
     uint8_t judging[SCAN_STATE_ID_LEN];
-    uint8_t salt_mark[SCAN_STATE_ID_LEN]; /* a hash of the salt that its pages were made with */
+    uint8_t salt_mark[SCAN_STATE_ID_LEN]; /* a hash of the salt of its pages */
     uint8_t fingerprint[SCAN_FINGERPRINT_LEN];
 };
 
@@ -41,19 +42,19 @@ struct scan_segment_head {
 
 struct scan_segment {
     int fd;
-    uint64_t size; /* when it was opened: another process may be adding to it */
+    uint64_t size; /* at opening: another process may be adding to it */
     uint64_t at;
     uint64_t sum; /* of the head */
     struct scan_segment_head head;
     struct scan_buffer page;
-    bool is_damaged; /* a page is there in full and does not check, or cannot be read */
+    bool is_damaged; /* a complete page has a wrong checksum, or cannot be read */
 };
 
-/* Takes fd over in any case. False when it has no head of ours; errno is 0 unless it could not be read. */
+/* Owns fd in any case. Returns false if the file has no valid head; errno is 0 unless reading failed. */
 bool scan__segment_open(struct scan_segment *segment, int fd);
 void scan__segment_close(struct scan_segment *segment);
 
-/* Borrowed until the next call. False at the end, and where something does not check. */
+/* Borrowed until the next call. Returns false at the end, and at an invalid page. */
 bool scan__segment_next(struct scan_segment *segment, struct ts_bytes *ret_page);
 
 /* ---- writing ---- */
@@ -64,7 +65,7 @@ struct scan_segment_writer {
     uint64_t sum;
 };
 
-/* These return 0 or the errno of what failed; nothing may be added after a failure. */
+/* These return 0 or the errno of the failure; nothing may be added after a failure. */
 int scan__segment_begin(struct scan_segment_writer *writer, int fd, const struct scan_segment_head *head);
 int scan__segment_add(struct scan_segment_writer *writer, struct ts_bytes page);
 int scan__segment_end(struct scan_segment_writer *writer);

@@ -1,9 +1,9 @@
 /*
- * A scan under way: what its targets share.
+ * A scan in progress: what its targets share.
  *
- * Each target is scanned on its own, one after the other: contents are looked at (hits.h), then it is worked out where those
- * with hits stand, which is kept here as stands; when all are done, assemble.c makes the report. What a target had open is
- * closed before the next one begins.
+ * Targets are scanned one after the other. Contents are scanned (hits.h), then the places of contents with
+ * hits are found and kept here as stands. When all targets are done, assemble.c makes the report. Everything
+ * that a target had open is closed before the next one begins.
  */
 #ifndef TS_SCAN_SESSION_H
 #define TS_SCAN_SESSION_H
@@ -26,19 +26,19 @@ static inline bool scan__keeps_secrets(const struct ts_scan_options *options) {
 /* A commit as a report shows it. */
 struct scan_commit {
     struct ts_git_oid oid;
-    int64_t time_s; /* committer's: what the first is the first by */
+    int64_t time_s; /* committer's: decides which is the first */
     int64_t author_time_s;
     int32_t author_zone_minutes;
     uint32_t author_name; /* texts */
     uint32_t author_mail;
 };
 
-/* Where a content stands. */
+/* A place of a content. */
 struct scan_stand {
     uint32_t content;
     uint32_t commit;    /* TS_REPORT_NONE: none */
     uint32_t path;      /* text; masked at the end of a repository */
-    uint32_t real_path; /* text: what allow entries are about; scan__session_stand sets it */
+    uint32_t real_path; /* text: for allow entries; scan__session_stand sets it */
     enum ts_place place;
 };
 
@@ -51,7 +51,7 @@ struct scan_target {
     struct ts_report_target row;
     struct scan_profile *profile;
     enum ts_git_hash hash;
-    uint64_t faults_before; /* faults of all targets when this one began */
+    uint64_t faults_before; /* faults of all targets before this one */
 };
 
 struct scan_session {
@@ -66,41 +66,41 @@ struct scan_session {
     struct scan_limits limits;
     struct scan_pile stands;
     struct ts_siphash_key print_key;
-    struct scan_masks masks;      /* of everything that was found; made when the report is */
-    struct scan_old_finding *old; /* findings that were there before, by id: not reported */
+    struct scan_masks masks;      /* for all findings; made with the report */
+    struct scan_old_finding *old; /* findings that existed before, by id: not reported */
     size_t old_count;
     struct scan_pile commits;
     struct scan_target *targets;
-    size_t target_count; /* begun */
+    size_t target_count; /* started ones */
     struct scan_profile **profiles;
     size_t profile_count;
-    struct scan_profile *plain; /* of targets without a configuration; one of profiles, or NULL */
+    struct scan_profile *plain; /* for targets without a configuration; one of profiles, or NULL */
     struct scan_state_warning state_warning;
     uint64_t limits_hit;
-    unsigned attempts_left; /* to scan this target, when this one is in vain */
+    unsigned attempts_left; /* to scan this target, if this one fails */
     bool no_memory;
 };
 
-/* The profile for a target, kept by the session. NULL with a line that says what is wrong. */
+/* The profile for a target; the session owns it. Returns NULL with one line of text. */
 struct scan_profile *scan__session_profile(struct scan_session *session,
                                            const struct scan_profile_source *source,
                                            struct ts_scan_error *ret_error);
 
-/* The session does not need it any more. */
+/* The session no longer needs it. */
 void scan__session_drop_profile(struct scan_profile *profile);
 
-/* Says what is wrong. Returns the outcome. */
+/* Fills in the error, and returns the outcome. */
 __attribute__((format(printf, 3, 4))) enum ts_scan_outcome
 scan__fail(struct ts_scan_error *ret_error, enum ts_scan_outcome outcome, const char *format, ...);
 
-/* TS_REPORT_NONE when there is no memory. */
+/* TS_REPORT_NONE when memory runs out. */
 uint32_t scan__session_commit(struct scan_session *session, const struct scan_commit *commit);
 void scan__session_stand(struct scan_session *session, const struct scan_stand *stand);
 
-/* What remains of a content that could not be looked at in full. `name` is safe to print. */
+/* Reports a content that could not be scanned completely. `name` is safe to print. */
 void scan__session_outcome(struct scan_session *session, enum scan_outcome outcome, const char *name);
 
-/* The looks of all threads of a target. */
+/* The looks of all threads for a target. */
 struct scan_looks {
     struct scan_look *items;
     unsigned count;
@@ -108,13 +108,13 @@ struct scan_looks {
 bool scan__looks_init(struct scan_looks *looks, struct scan_session *session,
                       const struct scan_profile *profile);
 
-/* Adds to the target's row what they counted, and releases them. */
+/* Adds their counts to the target's row, and releases them. */
 void scan__looks_finish(struct scan_looks *looks, struct scan_session *session, struct ts_report_target *row);
 
-/* The largest object that is read by its id, and held whole: beside it, its delta and its base are held. */
+/* The largest object that is read by its id and held whole: its delta and its base are held with it. */
 size_t scan__session_object_max(const struct scan_session *session);
 
-/* What is to be looked at in windows, and how large these are. */
+/* The memory for a visit, which decides which objects come in windows, and their size. */
 uint64_t scan__session_visit_memory(const struct scan_session *session, uint64_t taken);
 
 /* ---- kinds of targets; each fills in its row ---- */
@@ -135,7 +135,7 @@ enum ts_scan_outcome scan__input(struct scan_session *session, struct scan_targe
 
 /* ---- the end ---- */
 
-/* False when there is no memory. On success the report owns the session's texts. */
+/* Returns false when memory runs out. On success the report owns the session's texts. */
 bool scan__assemble(struct scan_session *session, struct scan_arena *arena, struct ts_report *ret_report);
 
 #endif

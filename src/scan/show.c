@@ -13,7 +13,7 @@
 #define SIDE_PART 6
 /* Shorter secrets are masked only where they were found. */
 #define SAME_MIN  4
-/* A line that has so many short secrets is not shown: to look for each of them takes too long. */
+/* A line with so many short secrets is not shown: searching for each of them takes too long. */
 #define SHORT_MAX 32
 #define MASK      TS_REPORT_MASK
 #define CUT       "…"
@@ -57,11 +57,11 @@ const char *scan__redact_block(struct ts_bytes secret, const struct ts_finding_i
     return ret_text;
 }
 
-/* ---- what is no text ---- */
+/* ---- bytes that are not text ---- */
 
 #define BINARY "·"
 
-/* How long the character that begins here is; 0 when none does that could be shown. */
+/* The length of the character that begins here; 0 if it cannot be shown. */
 static size_t text_at(struct ts_bytes bytes) {
     if (bytes.data[0] == '\t' || (bytes.data[0] >= 0x20 && bytes.data[0] < 0x7f))
         return 1;
@@ -76,7 +76,7 @@ static bool is_wide(struct ts_bytes text) {
     return zeros >= 4 && zeros >= text.len / 4;
 }
 
-/* In place: it never becomes longer, since what takes two bytes stands for two at least. */
+/* In place: it never becomes longer, since a mark of two bytes replaces at least two. */
 static size_t drop_binary(char *text, size_t len) {
     struct ts_bytes rest = ts_bytes_of(text, len);
     bool wide = is_wide(rest);
@@ -100,12 +100,12 @@ static size_t drop_binary(char *text, size_t len) {
     return kept;
 }
 
-/* ---- what is around a secret ---- */
+/* ---- surroundings of a secret ---- */
 
 /*
- * `around` as bytes: four numbers of two bytes, then the line. ESCAPE and LEFT_OUT stand for a run that was left out, ESCAPE and
- * ITSELF for the byte ESCAPE, which no character of UTF-8 has; ESCAPE, HIDDEN and a byte for one that is not shown. Numbers count
- * each of these as one.
+ * `around` as bytes: four numbers of two bytes, then the line. ESCAPE and LEFT_OUT mean a run that was left
+ * out, ESCAPE and ITSELF the byte ESCAPE, which never occurs in UTF-8; ESCAPE, HIDDEN and a byte mean one
+ * that is not shown. Numbers count each of these as one.
  */
 #define ESCAPE   0xff
 #define ITSELF   0
@@ -113,10 +113,10 @@ static size_t drop_binary(char *text, size_t len) {
 #define HIDDEN   2
 
 struct head {
-    uint16_t at;   /* where the secret begins */
-    uint16_t from; /* what may be shown */
+    uint16_t at;   /* start of the secret */
+    uint16_t from; /* start of what may be shown */
     uint16_t to;
-    uint16_t is_cut; /* bits: the line goes on BEFORE and BEHIND */
+    uint16_t is_cut; /* bits: the line continues BEFORE and BEHIND */
 };
 #define HEAD_LEN   8
 #define CUT_BEFORE 1
@@ -141,7 +141,7 @@ static void mask_span(bool *masked, struct ts_span part, struct ts_span secret) 
         masked[i - part.from] = true;
 }
 
-/* Elsewhere in the line, where no rule looked for it. */
+/* Hides other occurrences in the line, which no rule found. */
 static void hide_same(bool *hidden, struct ts_bytes part, struct ts_bytes same) {
     for (size_t from = 0; same.len >= SAME_MIN && part.len - from >= same.len;) {
         const uint8_t *found = memmem(part.data + from, part.len - from, same.data, same.len);
@@ -175,8 +175,8 @@ static void find_hidden(const struct scan_around *around, struct ts_span part, b
         memset(hidden, true, part.len);
 }
 
-/* What is masked is left out. What is hidden and not masked stays: a longer secret may be known by it. The numbers of the head are
- * places in bytes. */
+/* Leaves out masked bytes. Hidden bytes that are not masked stay: they may be part of a longer secret. The
+ * numbers of the head are positions in bytes. */
 static size_t pack(const struct head *places, struct ts_bytes bytes, const bool *masked, const bool *hidden,
                    char *ret_text) {
     struct head head = *places;
@@ -227,17 +227,17 @@ size_t scan__around(const struct scan_around *around, char ret_text[static SCAN_
 
 /* ---- the excerpt ---- */
 
-/* What is around a secret, a byte or a run that was left out at a time. */
+/* The surroundings of a secret, one byte or left-out run at a time. */
 struct line {
     struct head head;
     size_t len;
     uint8_t bytes[SCAN_EXCERPT_BEFORE +
-                  SCAN_EXCERPT_BEHIND]; /* a line break, which no line has, for what was left out */
+                  SCAN_EXCERPT_BEHIND]; /* a line break, which a line cannot contain, for left-out runs */
     bool masked[SCAN_EXCERPT_BEFORE + SCAN_EXCERPT_BEHIND];
-    bool has_hidden; /* bytes that are masked, and not left out */
+    bool has_hidden; /* bytes that are masked, but not left out */
 };
 
-/* An empty one is what there was no memory for. */
+/* Empty if there was no memory for it. */
 static bool read_line(struct ts_bytes around, struct line *ret_line) {
     ret_line->head = (struct head){.at = 0};
     ret_line->len = 0;
@@ -298,14 +298,15 @@ static bool is_inside_character(uint8_t byte) {
     return (byte & 0xc0) == 0x80;
 }
 
-/* How much of the line a byte takes when it is shown: a run of masked ones is one mask, counted at its last byte. */
+/* The width of a byte when it is shown: a run of masked ones is one mask, counted at its last byte. */
 static size_t width_at(const struct line *line, size_t i) {
     if (!line->masked[i])
         return 1;
     return i + 1 == line->len || !line->masked[i + 1] ? sizeof MASK - 1 : 0;
 }
 
-/* What of the line is shown. A mask is shown whole or not at all: it has its width at its last byte. */
+/* The part of the line that is shown. A mask is shown completely or not at all: its width counts at its last
+ * byte. */
 static struct ts_span shown_part(const struct line *line) {
     const struct head *head = &line->head;
     size_t from = head->at;
@@ -351,7 +352,7 @@ void scan__lines_init(struct scan_lines *lines, struct ts_bytes content) {
     *lines = (struct scan_lines){.content = content, .line = 1};
 }
 
-/* Vectorised by the compiler: it is all that is done for most bytes of a file that has a finding. */
+/* Vectorised by the compiler: for most bytes of a file with a finding, this is all the work. */
 static uint64_t count_breaks(const uint8_t *bytes, size_t len) {
     uint64_t count = 0;
     for (size_t i = 0; i < len; i++)

@@ -7,16 +7,16 @@
 #include <stdlib.h>
 #include <string.h>
 
-/* Of the memory, what each side may take: trees can name one another so that there is no end of files. */
+/* The share of memory for each side: trees can refer to each other so that there are endlessly many files. */
 #define SIDE_SHARE  8
-/* What a file or folder takes beside its path: its row, in a list that has room for twice as many and is copied when it
- * grows, and what the arena adds. */
+/* Memory of a file or folder besides its path: its row, in a list that has room for twice as many and is
+ * copied when it grows, and the overhead of the arena. */
 #define ENTRY_BYTES (3 * sizeof(struct folder) + 16)
 
 struct folder {
     struct ts_bytes path; /* "" or ending with a slash */
     struct ts_git_oid tree;
-    bool is_in_head; /* of the index: HEAD has it as it is */
+    bool is_in_head; /* of the index: HEAD has the same */
 };
 
 struct folders {
@@ -33,8 +33,8 @@ struct lister {
     struct scan_target *target;
     struct ts_git_repo *repo;
     struct folders sparse;  /* folders of the index, by path */
-    struct folders pending; /* trees that are still to be listed */
-    struct scan_side *side; /* where their files go */
+    struct folders pending; /* trees to list */
+    struct scan_side *side; /* destination of their files */
     uint64_t memory_left;   /* for that side */
 };
 
@@ -80,7 +80,7 @@ static bool add_folder(struct folders *folders, const struct folder *folder) {
 
 /* ---- trees ---- */
 
-/* Whether it is a folder of the index too, and the same: then it is noted. */
+/* Whether it is also a folder of the index, and the same: then it records that. */
 static bool is_sparse_and_same(struct lister *l, const struct folder *folder) {
     struct folder *found = l->sparse.count == 0 ? NULL
                                                 : bsearch(folder, l->sparse.items, l->sparse.count,
@@ -205,7 +205,7 @@ static enum listing list_index(struct lister *l, const struct ts_git_staged *ind
     return LISTED;
 }
 
-/* What of a side does not fit into the memory is left out, and said. */
+/* Omits and reports what does not fit into the memory. */
 static enum listing list_side(struct lister *l, struct scan_side *side, const struct folder *top) {
     enum listing listing = list_all(l, side, top);
     if (listing != LISTED_TOO_MUCH)

@@ -1,5 +1,5 @@
 /*
- * What is staged and not in HEAD: the files that the next commit would bring.
+ * Staged changes: the files of the next commit that are not in HEAD.
  */
 #include "look.h"
 #include "session.h"
@@ -11,7 +11,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-/* Of the memory, what the entries of the index may take. */
+/* The share of memory for the entries of the index. */
 #define INDEX_SHARE    2
 #define BLOB_BYTES_MAX ((size_t)16 << 20) /* larger ones come in windows */
 
@@ -37,8 +37,8 @@ static void note_outcome(struct staged *s, enum scan_outcome outcome, const stru
 struct large {
     struct staged *s;
     struct scan_look *look;
-    struct scan_content content; /* its id is that of what is visited */
-    bool is_old;                 /* what goes wrong is no matter */
+    struct scan_content content; /* its id is that of the visited object */
+    bool is_old;                 /* errors are ignored */
 };
 
 static bool visit_window(void *ctx, unsigned worker, const struct ts_git_object *object, void **result) {
@@ -118,7 +118,7 @@ static void look_at_file(struct staged *s, const struct scan_side_file *file) {
     atomic_fetch_add_explicit(&s->session->progress->bytes, stats.bytes, memory_order_relaxed);
 }
 
-/* ---- what was there before ---- */
+/* ---- earlier findings ---- */
 
 static int compare_ids(const void *a, const void *b) {
     const struct scan_old_finding *x = a;
@@ -141,7 +141,7 @@ static bool keep_old(struct staged *s, const struct scan_hits *old) {
     return true;
 }
 
-/* Those that are too large to be held are gathered in *large, which is NULL as long as there are none. */
+/* Collects contents that are too large to hold in *large, which is NULL as long as there are none. */
 static void look_at_old(struct staged *s, struct scan_look *look, const struct ts_git_oid *oid,
                         struct ts_git_set **large) {
     struct scan_content content = {.oid = *oid, .kind = SCAN_CONTENT_STAGED};
@@ -160,7 +160,7 @@ static int compare_oids(const void *a, const void *b) {
     return ts_git_oid_compare(a, b);
 }
 
-/* What cannot be read has no findings. A content is looked at once, at however many paths it was. */
+/* Unreadable contents have no findings. Each content is scanned once, at however many paths it was. */
 static bool look_at_all_old(struct staged *s, struct scan_look *look) {
     const struct scan_side *head = &s->sides.head;
     struct ts_git_set *wanted = NULL;
@@ -185,7 +185,7 @@ static bool look_at_all_old(struct staged *s, struct scan_look *look) {
     return true;
 }
 
-/* Findings of the files that change or go, as HEAD has them: a commit does not bring what it moves or leaves. */
+/* Findings of changed or deleted files, as in HEAD: a commit does not bring what it moves or keeps. */
 static bool find_old(struct staged *s) {
     struct scan_hits old;
     struct scan_look look;

@@ -17,7 +17,7 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
-/* More files than this, or as much in the others as in the largest, and they are made into one. */
+/* With more files than this, or if the others together are as large as the largest, they are merged. */
 #define FILES_MAX     16
 #define SCATTERED_MIN ((uint64_t)256 << 10)
 
@@ -32,8 +32,8 @@ struct scan_state {
     struct scan_state_place place;
     struct scan_state_warning *warning;
     struct scan_state_name folder_name;
-    int all_fd;  /* folder of all repositories; -1: not there */
-    int fd;      /* of this one; -1: not there */
+    int all_fd;  /* folder of all repositories; -1: missing */
+    int fd;      /* of this one; -1: missing */
     int lock_fd; /* -1: nothing can be written */
     bool has_salt;
     bool has_noted_use;
@@ -70,7 +70,7 @@ static const char *cure_of(int error) {
     }
 }
 
-/* Only the first: what follows comes of it. */
+/* Only the first: later ones follow from it. */
 static void warn(const struct scan_state *state, const char *what, const char *reason, const char *cure) {
     char shown[300];
     if (state->warning->text[0] != '\0')
@@ -81,7 +81,7 @@ static void warn(const struct scan_state *state, const char *what, const char *r
              cure);
 }
 
-/* Nothing more is written. */
+/* Writes nothing more. */
 static void give_up(struct scan_state *state, int error) {
     warn(state, "cannot be kept", strerror(error), cure_of(error));
     (void)scan__segment_end(&state->known.writer);
@@ -93,7 +93,7 @@ static void give_up(struct scan_state *state, int error) {
 
 /* ---- opening ---- */
 
-/* What the state holds open must not be what the scan lacks. */
+/* The descriptors of the state must not be those that the scan lacks. */
 #define OWN_FILES 8
 
 static bool has_files_left(unsigned count) {
@@ -113,7 +113,7 @@ static bool has_files_left(unsigned count) {
     return made == wanted;
 }
 
-/* Somebody else could have put anything into it. */
+/* Another user could have put anything into it. */
 static bool is_ours(struct scan_state *state) {
     struct stat status;
     bool is_own = fstat(state->fd, &status) == 0 && status.st_uid == geteuid() && (status.st_mode & 022) == 0;
@@ -137,7 +137,7 @@ static void read_about(struct scan_state *state) {
         set_salt(state, about.salt);
 }
 
-/* False when there is something that cannot be used. */
+/* Returns false if something exists that cannot be used. */
 static bool open_folder(struct scan_state *state) {
     state->fd =
         openat(state->all_fd, state->folder_name.text, O_RDONLY | O_DIRECTORY | O_CLOEXEC | O_NOFOLLOW);
@@ -203,7 +203,7 @@ void scan__state_close(struct scan_state *state) {
     free(state);
 }
 
-/* ---- beginning to learn ---- */
+/* ---- before learning ---- */
 
 static struct scan_segment_head head_of(const struct scan_state *state, enum scan_segment_kind kind) {
     struct scan_segment_head head = {.kind = kind};
@@ -264,7 +264,8 @@ static int write_about(const struct scan_state *state, const uint8_t salt[static
     return error;
 }
 
-/* With the lock: another scan may have made it meanwhile. The path follows when it is known that no secret stands in it. */
+/* The caller holds the lock: another scan may have made it meanwhile. The path follows when it is known to
+ * contain no secret. */
 static int make_about(struct scan_state *state) {
     read_about(state);
     if (state->has_salt)
@@ -391,7 +392,7 @@ bool scan__state_has(const struct scan_state *state, enum scan_segment_kind kind
 
 /* ---- writing ---- */
 
-/* Before the first page it is noted whose it is, so that none outlives its repository for good. */
+/* Before the first page, records whose state it is, so that no state outlives its repository for ever. */
 static int note_use(struct scan_state *state) {
     if (state->has_noted_use)
         return 0;
@@ -404,7 +405,7 @@ static int note_use(struct scan_state *state) {
     return error;
 }
 
-/* Behind the last one of these names. */
+/* The name after the last one. */
 static struct scan_state_name next_name(const struct scan_state_name *prefix,
                                         const struct scan_state_names *names) {
     struct scan_state_name name;
@@ -416,7 +417,8 @@ static struct scan_state_name next_name(const struct scan_state_name *prefix,
     return name;
 }
 
-/* A file of its own for this scan: nobody adds to what another process has begun, which may end with a page that is cut. */
+/* A separate file for this scan: nobody adds to a file of another process, which may end with an incomplete
+ * page. */
 static int open_log(struct scan_state *state, enum scan_segment_kind kind, struct log *log) {
     struct scan_state_names names;
     struct scan_state_name prefix = scan__state_name((char)kind, &state->place.use);
@@ -477,7 +479,7 @@ void scan__state_drop_texts(struct scan_state *state) {
     (void)unlinkat(state->fd, scan__state_name((char)SCAN_SEGMENT_SNAPSHOT, use).text, 0);
 }
 
-/* ---- one file out of many ---- */
+/* ---- merging files ---- */
 
 bool scan__state_is_scattered(struct scan_state *state, enum scan_segment_kind kind) {
     struct scan_state_names names;
@@ -522,7 +524,7 @@ bool scan__state_rewrite_begin(struct scan_state *state, enum scan_segment_kind 
     return error == 0;
 }
 
-/* The new file has the number behind the last, so that it is the latest whatever of the others is still there. */
+/* The new file has the number after the last, so that it is the latest, even if some of the others remain. */
 void scan__state_rewrite_end(struct scan_state *state, enum scan_segment_kind kind) {
     struct log *log = log_of(state, kind);
     struct scan_state_names names;

@@ -1,18 +1,18 @@
 /*
- * What scans of one repository leave for later ones, in the user's state folder.
+ * The state that scans of one repository keep for later ones, in the user's state folder.
  *
  *     FOLDER/scan/print-key      of the prints of secrets, in all repositories
  *     FOLDER/scan/ID/            ID is that of the repository
  *         lock                   held (flock) by the scan that adds to it
- *         about                  the salt of its evidence, and where the repository is
+ *         about                  the salt of its evidence, and the path of the repository
  *         k-RULES-NUMBER         known objects
  *         h-RULES-JUDGING-NUMBER contents with hits
  *         s-RULES-JUDGING        the result of a whole scan
  *         u-RULES-JUDGING        empty: its time is that of the last scan that added something
  *
- * It is a cache. What cannot be read or written costs time and a line of warning, never a finding and never the scan: after
- * a failure nothing more is written, and what was read before is as good as ever. A file is added to by the process that
- * made it and by no other, or is put in place whole; so reading needs no lock.
+ * It is a cache. A failure to read or write costs time and a line of warning, never a finding and never the
+ * scan: after a failure nothing more is written, and what was read before stays valid. Only the process that
+ * made a file adds to it, or a rename puts the whole file in place; so reading needs no lock.
  */
 #ifndef TS_SCAN_STATE_H
 #define TS_SCAN_STATE_H
@@ -33,48 +33,51 @@ struct scan_state;
 struct scan_state_place {
     const char *folder;
     struct scan_use use;
-    struct ts_siphash_key print_key; /* becomes that of the folder when it has none */
-    unsigned files_left; /* descriptors that the scan itself may need: with fewer, it does without state */
+    struct ts_siphash_key print_key; /* becomes that of the folder if it has none */
+    unsigned files_left;             /* descriptors for the scan itself: with fewer, it runs without state */
 };
 
-/* NULL when it cannot be used. What is in place must outlive it. */
+/* Returns NULL if it cannot be used. The place must outlive it. */
 struct scan_state *scan__state_open(const struct scan_state_place *place, struct scan_state_warning *warning);
 void scan__state_close(struct scan_state *state);
 
-/* The page of the snapshot that has this fingerprint, borrowed from the segment, which the caller closes. False when there is
- * none: then there is nothing to close. */
+/* The page of the snapshot with this fingerprint, borrowed from the segment, which the caller closes. Returns
+ * false if there is none: then there is nothing to close. */
 bool scan__state_snapshot(struct scan_state *state, const uint8_t fingerprint[static SCAN_FINGERPRINT_LEN],
                           struct scan_segment *ret_segment, struct ts_bytes *ret_page);
 
-/* For a scan that looks at objects, before what follows: takes the lock. False when nothing is known and nothing can be
- * kept. */
+/* For a scan that reads objects, before the following functions: takes the lock. Returns false if nothing is
+ * known and nothing can be kept. */
 bool scan__state_begin(struct scan_state *state);
 
-/* What evidence is keyed by; of SCAN_SALT_LEN bytes. */
+/* The key of evidence, SCAN_SALT_LEN bytes. */
 const uint8_t *scan__state_salt(const struct scan_state *state);
 
-/* Pages of KNOWN or HITS, the latest files first. The callback says false of a page that is not sound: the rest of its file is
- * left out. */
+/* Pages of KNOWN or HITS, the latest files first. The callback returns false for an invalid page: the rest of
+ * its file is skipped. */
 typedef bool scan_state_page(void *ctx, struct ts_bytes page);
 void scan__state_each(struct scan_state *state, enum scan_segment_kind kind, scan_state_page *take,
                       void *ctx);
 
-/* KNOWN or HITS. After a failure, which becomes the warning, it does nothing. */
+/* KNOWN or HITS. After a failure, which is reported as the warning, it does nothing. */
 void scan__state_add(struct scan_state *state, enum scan_segment_kind kind, struct ts_bytes page);
 void scan__state_put_snapshot(struct scan_state *state,
                               const uint8_t fingerprint[static SCAN_FINGERPRINT_LEN], struct ts_bytes page);
 
-/* Where the repository is, so that what belongs to it goes with it; "" when that is not to be written: then it never does. */
+/* The path of the repository, so that its state can be removed after it; "" if it must not be written: then
+ * the state is not removed. */
 void scan__state_note_path(struct scan_state *state, const char *path);
 
-/* Whether there is any file of this kind. */
+/* Returns true if there is a file of this kind. */
 bool scan__state_has(const struct scan_state *state, enum scan_segment_kind kind);
 
-/* Removes hits and snapshot: a secret stands in one of their texts. Needs no lock, and works on a full disk. */
+/* Removes hits and snapshot, because one of their texts contains a secret. Needs no lock, and works on a full
+ * disk. */
 void scan__state_drop_texts(struct scan_state *state);
 
-/* Many small files, or damaged ones: it is time to write all of it anew, as KNOWN or HITS, in one file. Pages that are added
- * between begin and end take the place of all there were; when a write fails, these stay. */
+/* Returns true if there are many small or damaged files, so that all of KNOWN or HITS should be written into
+ * one file. Pages that are added between begin and end replace all earlier ones; when a write fails, these
+ * stay. */
 bool scan__state_is_scattered(struct scan_state *state, enum scan_segment_kind kind);
 bool scan__state_rewrite_begin(struct scan_state *state, enum scan_segment_kind kind);
 void scan__state_rewrite_end(struct scan_state *state, enum scan_segment_kind kind);

@@ -86,7 +86,7 @@ static int64_t take_signed(struct reader *reader) {
     return (int64_t)(twice >> 1) ^ -(int64_t)(twice & 1);
 }
 
-/* Below the limit, or the page is bad. */
+/* A number below the limit; otherwise the page is bad. */
 static uint64_t take_below(struct reader *reader, uint64_t limit) {
     uint64_t number = take_number(reader);
     if (number >= limit)
@@ -94,7 +94,7 @@ static uint64_t take_below(struct reader *reader, uint64_t limit) {
     return reader->is_bad ? 0 : number;
 }
 
-/* How many things follow, each of which takes this many bytes at least: what is made for them stays in proportion. */
+/* The number of following items, each of at least this many bytes: limits the memory for them. */
 static size_t take_count(struct reader *reader, size_t least_len) {
     size_t most = reader->rest.len / least_len;
     return (size_t)take_below(reader, (uint64_t)most + 1);
@@ -167,7 +167,7 @@ struct scan_known scan__known_page_at(const struct scan_known_page *page, size_t
 
 /* ---- writing material ---- */
 
-/* Places of texts or findings, sorted, each once: its position is its number in the page. */
+/* Positions of texts or findings, sorted, each once: the index is the number in the page. */
 struct places {
     uint32_t *items;
     size_t count;
@@ -372,13 +372,13 @@ void scan__material_encode(const struct scan_material *material, struct scan_buf
 /* ---- reading material ---- */
 
 #define NOT_YET       UINT32_MAX
-/* A number is a byte at least. */
+/* A number takes at least one byte. */
 #define HIT_LEN_MIN   (12 + TS_ENCODING_DEPTH)
 #define PRINT_LEN_MIN (8 + SCAN_PRINT_HEAD_LEN)
 
 struct known_text {
     struct ts_bytes bytes;
-    uint32_t place; /* NOT_YET: not taken into the session */
+    uint32_t place; /* NOT_YET: not added to the session */
 };
 
 struct known_finding {
@@ -396,7 +396,7 @@ struct loader {
     size_t text_count;
     struct known_finding *findings;
     size_t finding_count;
-    uint32_t *contents; /* where they are in the session; NOT_YET for those that are not taken */
+    uint32_t *contents; /* their positions in the session; NOT_YET if not taken */
     size_t content_count;
     uint32_t *commits;
     size_t commit_count;
@@ -466,7 +466,7 @@ static void take_tables(struct loader *loader) {
     }
 }
 
-/* False when the finding cannot be kept. */
+/* Returns false if the finding cannot be kept. */
 static bool take_hit(struct loader *loader, bool is_wanted, struct scan_hit *hit) {
     struct reader *reader = &loader->reader;
     size_t number = (size_t)take_below(reader, loader->finding_count);

@@ -1,8 +1,9 @@
 /*
  * What a scan has learnt, as bytes: docs/formats/state.md has the layouts.
  *
- * Two kinds of pages: ids of objects in which nothing was found, and material, which is contents with their hits and, in a
- * snapshot, where they stand. A page is read in two passes, and nothing of it is used unless all of it is sound.
+ * Two kinds of pages: ids of objects in which nothing was found, and material, which is contents with their
+ * hits and, in a snapshot, their places. A page is read in two passes, and nothing of it is used unless all
+ * of it is valid.
  */
 #ifndef TS_SCAN_STATE_CODEC_H
 #define TS_SCAN_STATE_CODEC_H
@@ -28,24 +29,24 @@ void scan__buffer_release(struct scan_buffer *buffer);
 void scan__buffer_put(struct scan_buffer *buffer, struct ts_bytes bytes);
 void scan__buffer_put_number(struct scan_buffer *buffer, uint64_t number);
 
-/* Takes a number from the front of bytes. False when there is none. */
+/* Removes a number from the front of bytes. Returns false if there is none. */
 bool scan__number_decode(struct ts_bytes *bytes, uint64_t *ret_number);
 
 /* ---- ids ---- */
 
-/* An object that was looked at in full. */
+/* An object that was scanned completely. */
 struct scan_known {
     struct ts_git_oid oid;
     uint64_t size;
     enum scan_content_kind kind; /* BLOB, COMMIT or TAG */
-    uint64_t evidence;           /* of what it was made from; never 0 */
-    uint32_t pack;               /* its place in the page's packs, plus 1; 0: none of them */
+    uint64_t evidence;           /* of its stored bytes; never 0 */
+    uint32_t pack;               /* its index in the page's packs, plus 1; 0: none of them */
 };
 
-/* Larger ones are not written down: they are read again. */
+/* Larger objects are not stored: they are read again. */
 #define SCAN_KNOWN_SIZE_MAX  ((UINT64_C(1) << 38) - 1)
 
-/* More packs are not told apart. */
+/* Further packs are not distinguished. */
 #define SCAN_KNOWN_PACKS_MAX ((size_t)UINT16_MAX - 1)
 
 static inline size_t scan__known_len(enum ts_git_hash hash) {
@@ -64,18 +65,18 @@ struct scan_known_page {
 
 void scan__known_page_encode(const struct scan_known_page *page, struct scan_buffer *buffer);
 
-/* Borrows bytes. False when it is not sound. */
+/* Borrows bytes. Returns false if they are not valid. */
 bool scan__known_page_decode(struct ts_bytes bytes, enum ts_git_hash hash, struct scan_known_page *ret_page);
 size_t scan__known_page_count(const struct scan_known_page *page);
 struct scan_known scan__known_page_at(const struct scan_known_page *page, size_t index);
 
 /* ---- material ---- */
 
-/* A part of what a session holds. Commits and stands are runs of the session's piles. */
+/* A part of a session. Commits and stands are ranges of the session's piles. */
 struct scan_material {
     const struct scan_session *session;
     enum ts_git_hash hash;
-    const uint32_t *contents; /* rising */
+    const uint32_t *contents; /* ascending */
     size_t content_count;
     size_t first_commit;
     size_t commit_count;
@@ -83,20 +84,20 @@ struct scan_material {
     size_t stand_count;
 };
 
-/* Adds a page to the buffer; no_memory of the buffer says when it did not fit. No other thread may add to the session's hits
- * meanwhile. */
+/* Adds a page to the buffer; no_memory of the buffer says if it did not fit. No other thread may add to the
+ * session's hits meanwhile. */
 void scan__material_encode(const struct scan_material *material, struct scan_buffer *buffer);
 
-/* Where material goes. */
+/* The destination of material. */
 struct scan_material_sink {
     struct scan_session *session;
     uint32_t target;
-    /* Whether this content is taken; NULL takes all. Called once for each, in the second pass. */
+    /* Whether to take this content; NULL takes all. Called once for each, in the second pass. */
     bool (*wants)(void *ctx, const struct scan_known *known);
     void *ctx;
 };
 
-/* False when it is not sound, and then nothing was taken. What there is no memory for is said by the session's hits. */
+/* Returns false if it is not valid; then nothing was taken. The session's hits report lack of memory. */
 bool scan__material_decode(struct ts_bytes page, const struct scan_material_sink *sink);
 
 #endif

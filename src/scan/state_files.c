@@ -117,7 +117,7 @@ void scan__state_names_release(struct scan_state_names *names) {
     *names = (struct scan_state_names){.items = NULL};
 }
 
-/* O_NONBLOCK: a pipe that somebody put there must not be waited for. */
+/* O_NONBLOCK: must not wait for a pipe in place of the file. */
 int scan__state_open_file(int folder, const char *name) {
     return openat(folder, name, O_RDONLY | O_CLOEXEC | O_NOFOLLOW | O_NONBLOCK);
 }
@@ -142,7 +142,7 @@ int scan__state_make_folders(const char *path) {
     return fd;
 }
 
-/* ---- files that are put in place whole ---- */
+/* ---- replaced files ---- */
 
 int scan__state_open_new(int folder, const char *name) {
     return openat(folder, name, O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC | O_NOFOLLOW, 0600);
@@ -191,8 +191,8 @@ bool scan__state_print_key_read(const char *state_folder, struct ts_siphash_key 
     return is_read;
 }
 
-/* Scans that make it at the same time may each have a key of their own. The last one stays, and hits that the others kept are read
- * again. */
+/* If scans make it at the same time, each may have its own key. The last one stays, and hits of the others
+ * are read again. */
 int scan__state_print_key_keep(int all, const struct ts_siphash_key *key) {
     struct ts_siphash_key kept;
     uint8_t bytes[TS_SIPHASH_KEY_LEN];

@@ -1,6 +1,6 @@
 /*
- * Names and folders of the state. Everything is reached through descriptors of folders, and links inside the state are not
- * followed.
+ * Names and folders of the state. Everything is opened relative to descriptors of folders, and links inside
+ * the state are not followed.
  */
 #ifndef TS_SCAN_STATE_FILES_H
 #define TS_SCAN_STATE_FILES_H
@@ -22,10 +22,11 @@ struct scan_state_name scan__state_name(char letter, const struct scan_use *use)
 /* The folder of a repository. */
 struct scan_state_name scan__state_folder_name(const struct scan_use *use);
 
-/* Any name of a file that is ours. ret_use has its rules and judging, zeros where there are none. */
+/* Parses any file name of the state. ret_use has its rules and judging, zeros if it has none. */
 bool scan__state_name_parse(const char *name, char *ret_letter, struct scan_use *ret_use);
 
-/* Names in a folder, sorted; empty when it cannot be listed. With a prefix only those of ours that begin with it. */
+/* Names in a folder, sorted; empty if it cannot be listed. With a prefix, only state files that begin with
+ * it. */
 struct scan_state_names {
     char (*items)[SCAN_STATE_NAME_SIZE];
     size_t count;
@@ -34,25 +35,25 @@ struct scan_state_names {
 void scan__state_list(int folder, const char *prefix, struct scan_state_names *ret_names);
 void scan__state_names_release(struct scan_state_names *names);
 
-/* A file for reading. -1, and errno, when it cannot be opened. */
+/* Opens a file for reading. Returns -1, and errno, on failure. */
 int scan__state_open_file(int folder, const char *name);
 
-/* Makes a folder and those above it, and opens it. -1, and errno. */
+/* Creates a folder and its parents, and opens it. Returns -1, and errno, on failure. */
 int scan__state_make_folders(const char *path);
 
-/* A file for writing that was not there. -1, and errno. */
+/* Creates a new file for writing. Returns -1, and errno, on failure. */
 int scan__state_open_new(int folder, const char *name);
 
-/* Puts a file of one page in place, whole or not at all. Returns 0 or an errno. */
+/* Replaces a file of one page, completely or not at all. Returns 0 or an errno. */
 int scan__state_replace(int folder, const char *name, const struct scan_segment_head *head,
                         struct ts_bytes page);
 
-/* The key of prints of a state folder. Returns false when it has none. */
+/* The key of prints of a state folder. Returns false if it has none. */
 bool scan__state_print_key_read(const char *state_folder, struct ts_siphash_key *ret_key);
-/* Keeps it, unless there is one. `all` is the folder of all repositories. Returns 0 or an errno. */
+/* Stores it, unless there is one. `all` is the folder of all repositories. Returns 0 or an errno. */
 int scan__state_print_key_keep(int all, const struct ts_siphash_key *key);
 
-/* The text of a file "about": false when it is not sound. */
+/* The contents of a file "about": returns false if it is not valid. */
 struct scan_state_about {
     uint8_t repo[SCAN_STATE_ID_LEN];
     uint8_t salt[SCAN_SALT_LEN];

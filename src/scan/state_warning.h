@@ -1,10 +1,11 @@
 /*
- * Why the state of earlier scans is not used, or not kept. It is no part of a report, which is the same with and without.
+ * Why the state of earlier scans is not used, or not kept. It is not part of the report, which is the same
+ * with and without state.
  */
 #ifndef TS_SCAN_STATE_WARNING_H
 #define TS_SCAN_STATE_WARNING_H
 
-/* The first reason: one line with folder, reason and cure, safe to print. Empty: there is none. */
+/* The first reason: one line with folder, reason and fix, safe to print. Empty if there is none. */
 struct scan_state_warning {
     char text[700];
 };

@@ -6,7 +6,8 @@
 #include <stdlib.h>
 #include <string.h>
 
-/* Who allowed which finding, how often: merged when there are many, so that it stays as small as the answer. */
+/* Which entry or mark allowed which finding, and how often: merged when there are many, so that it stays as
+ * small as the result. */
 struct scan_suppressed_item {
     uint32_t profile; /* its number; MARK for marks */
     uint32_t source;  /* entry, or text of the mark */
@@ -139,7 +140,7 @@ static bool is_mark(const struct scan_suppressed_item *item) {
     return item->profile == MARK;
 }
 
-/* Entries stand in order already; the numbers of marks do not say anything. */
+/* Entries are already sorted; the numbers of marks mean nothing. */
 static void sort_marks(struct ts_report_suppression *rows, size_t count) {
     for (size_t i = 1; i < count; i++)
         for (size_t k = i; k > 0 && strcmp(rows[k - 1].source, rows[k].source) > 0; k--) {

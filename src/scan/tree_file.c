@@ -11,7 +11,7 @@
 
 /* ---- in a folder ---- */
 
-/* The part of a path before the next slash, which is moved behind it. Empty parts and dots are passed over. */
+/* The part of a path before the next slash; moves past it. Skips empty parts and dots. */
 static struct ts_bytes next_part(const char **path) {
     for (;;) {
         const char *begin = *path;
@@ -101,10 +101,10 @@ static enum scan_tree_has head_tree(const struct scan_tree *tree, struct ts_git_
     if (done)
         *ret_tree = commit.tree;
     free(content.bytes);
-    return done ? SCAN_TREE_HAS : SCAN_TREE_HAS_NOT; /* the scan of HEAD says what is wrong with it */
+    return done ? SCAN_TREE_HAS : SCAN_TREE_HAS_NOT; /* the scan of HEAD reports its errors */
 }
 
-/* The blob that has this path in HEAD. */
+/* The blob with this path in HEAD. */
 static enum scan_tree_has find_in_head(const struct scan_tree *tree, const char *path,
                                        struct ts_git_oid *ret_oid, struct ts_git_fault *ret_fault) {
     enum ts_git_hash hash = ts_git_repo_hash(tree->repo);
@@ -147,7 +147,7 @@ static enum scan_profile_read read_in_head(const struct scan_tree *tree, const c
     return SCAN_PROFILE_READ;
 }
 
-/* ---- either ---- */
+/* ---- both ---- */
 
 static enum scan_tree_has head_has(const struct scan_tree *tree, const char *path,
                                    struct ts_git_fault *ret_fault) {

@@ -1,6 +1,6 @@
 /*
- * Files of a target by their path from its top: in a folder, or, of a bare repository, in the tree of HEAD. Symbolic links
- * are not followed, on the way neither.
+ * Files of a target by their path from its top: in a folder or, for a bare repository, in the tree of HEAD.
+ * No symbolic links are followed, not even in folders of the path.
  */
 #ifndef TS_SCAN_TREE_FILE_H
 #define TS_SCAN_TREE_FILE_H
@@ -13,13 +13,13 @@ struct ts_git_repo;
 struct scan_tree {
     const char *folder; /* NULL: HEAD's tree */
     struct ts_git_repo *repo;
-    size_t object_max; /* larger trees are not looked into */
+    size_t object_max; /* larger trees are ignored */
 };
 
 enum scan_tree_has { SCAN_TREE_HAS, SCAN_TREE_HAS_NOT, SCAN_TREE_DAMAGED };
 
-/* Whether there is something of this name that can be used or not. DAMAGED, with a fault, when the way to it in HEAD's tree, or
- * its blob, cannot be read from the repository. */
+/* Whether something of this name exists, usable or not. DAMAGED, with a fault, if the path to it in HEAD's
+ * tree, or its blob, cannot be read from the repository. */
 enum scan_tree_has scan__tree_has(struct scan_tree *tree, const char *path, struct ts_git_fault *ret_fault);
 
 /* A scan_profile_reader; ctx is a struct scan_tree. */

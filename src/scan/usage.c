@@ -17,7 +17,7 @@ struct entry {
     char name[SCAN_STATE_NAME_SIZE];
     int64_t time_s;
     long time_ns;
-    bool is_gone; /* the repository is not there any more */
+    bool is_gone; /* the repository no longer exists */
 };
 
 struct entries {
@@ -100,7 +100,7 @@ void scan__use_prune(int folder) {
 
 /* ---- repositories ---- */
 
-/* Only what is ours: the user may have put anything there. */
+/* Only our own files: the user may have put anything there. */
 static void remove_target(int all, const char *name) {
     int folder = openat(all, name, O_RDONLY | O_DIRECTORY | O_CLOEXEC | O_NOFOLLOW);
     int lock = folder < 0 ? -1
@@ -117,7 +117,7 @@ static void remove_target(int all, const char *name) {
                 (void)unlinkat(folder, names.items[i], 0);
         }
         scan__state_names_release(&names);
-        /* The folder is ours while it has this file. */
+        /* While the folder has this file, it is ours. */
         (void)unlinkat(folder, SCAN_STATE_ABOUT, 0);
         (void)unlinkat(folder, SCAN_STATE_LOCK, 0);
         (void)unlinkat(all, name, AT_REMOVEDIR);
