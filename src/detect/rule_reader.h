@@ -13,8 +13,7 @@ yaml_node_t *detect__rules_list(struct detect_yaml *yaml, yaml_node_t *root, siz
 bool detect__rule_read(struct detect_yaml *yaml, yaml_node_t *node, struct ts_rule *ret_rule);
 
 /* A text field without zero bytes. Returns "" when it is absent and not required, or wrong. */
-const char *detect__read_text(struct detect_yaml *yaml, yaml_node_t *mapping, const char *field,
-                              bool required);
+const char *detect__read_text(struct detect_yaml *yaml, yaml_node_t *rule, const char *field, bool required);
 
 struct detect_text_limits {
     size_t min;
