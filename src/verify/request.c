@@ -36,16 +36,16 @@ static uint32_t byte_of_pair(struct ts_bytes secret, size_t index) {
 }
 
 static char *put_basic(char *to, struct ts_bytes secret) {
-    static const char digits[] = "ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789+/";
-    const char padding = '=';
+    static const char digits[] = "ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789+/=";
+    enum { PADDING = 64 };
     size_t len = secret.len + 1;
     for (size_t i = 0; i < len; i += 3) {
         uint32_t group =
             byte_of_pair(secret, i) << 16 | byte_of_pair(secret, i + 1) << 8 | byte_of_pair(secret, i + 2);
         *to++ = digits[group >> 18];
         *to++ = digits[group >> 12 & 63];
-        *to++ = i + 1 < len ? digits[group >> 6 & 63] : padding;
-        *to++ = i + 2 < len ? digits[group & 63] : padding;
+        *to++ = digits[i + 1 < len ? group >> 6 & 63 : PADDING];
+        *to++ = digits[i + 2 < len ? group & 63 : PADDING];
     }
     return to;
 }
