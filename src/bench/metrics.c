@@ -2,6 +2,7 @@
 
 #include "base/bytes.h"
 #include "base/number.h"
+#include "os/grow.h"
 
 #include <stdio.h>
 #include <stdlib.h>
@@ -16,14 +17,8 @@ struct text {
 
 static bool collect(void *context, struct ts_bytes part) {
     struct text *text = context;
-    if (text->len + part.len >= text->capacity) {
-        size_t capacity = 2 * (text->len + part.len + 1);
-        char *data = realloc(text->data, capacity);
-        if (data == NULL)
-            return false;
-        text->data = data;
-        text->capacity = capacity;
-    }
+    if (!TS_GROW(text->data, text->capacity, text->len + part.len + 1))
+        return false;
     if (part.len > 0)
         memcpy(text->data + text->len, part.data, part.len);
     text->len += part.len;

@@ -3,6 +3,7 @@
 #include "complain.h"
 #include "key.h"
 #include "nearest.h"
+#include "os/grow.h"
 
 #include "base/bytes.h"
 
@@ -46,14 +47,8 @@ static enum cli_exit out_of_memory(const struct reader *reader) {
 
 /* Copies the bytes for as long as the operations live. Returns NULL when memory runs out. */
 static const uint8_t *keep(struct cli_ops *ops, const void *bytes, size_t len) {
-    if (ops->memory_count == ops->memory_capacity) {
-        size_t capacity = ops->memory_capacity ? 2 * ops->memory_capacity : 64;
-        void **memory = realloc(ops->memory, capacity * sizeof *memory);
-        if (!memory)
-            return NULL;
-        ops->memory = memory;
-        ops->memory_capacity = capacity;
-    }
+    if (!TS_GROW(ops->memory, ops->memory_capacity, ops->memory_count + 1))
+        return NULL;
     uint8_t *copy = malloc(len ? len : 1);
     if (!copy)
         return NULL;
@@ -65,18 +60,9 @@ static const uint8_t *keep(struct cli_ops *ops, const void *bytes, size_t len) {
 
 static enum cli_exit add_op(struct reader *reader, const struct ts_op *op) {
     struct cli_ops *ops = reader->ops;
-    if (ops->count == ops->capacity) {
-        size_t capacity = ops->capacity ? 2 * ops->capacity : 64;
-        struct ts_op *grown = realloc(ops->ops, capacity * sizeof *grown);
-        if (grown)
-            ops->ops = grown;
-        uint64_t *lines = realloc(ops->lines, capacity * sizeof *lines);
-        if (lines)
-            ops->lines = lines;
-        if (!grown || !lines)
-            return out_of_memory(reader);
-        ops->capacity = capacity;
-    }
+    if (!TS_GROW(ops->ops, ops->capacity, ops->count + 1) ||
+        !TS_GROW(ops->lines, ops->line_capacity, ops->count + 1))
+        return out_of_memory(reader);
     ops->ops[ops->count] = *op;
     ops->lines[ops->count++] = reader->line;
     return CLI_EXIT_DONE;

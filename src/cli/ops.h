@@ -23,8 +23,9 @@ struct cli_ops {
     struct ts_op *ops;
     size_t count;
     size_t capacity;
-    uint64_t *lines; /* where each stood */
-    void **memory;   /* what keys and values point to */
+    uint64_t *lines; /* where each is */
+    size_t line_capacity;
+    void **memory; /* what keys and values point to */
     size_t memory_count;
     size_t memory_capacity;
 };

@@ -2,6 +2,7 @@
 
 #include "complain.h"
 #include "key.h"
+#include "os/grow.h"
 
 #include "base/number.h"
 
@@ -34,23 +35,9 @@ static enum cli_exit out_of_memory(const struct reader *reader) {
     return cli__complain(CLI_EXIT_INFRASTRUCTURE, "%s: out of memory", reader->verb);
 }
 
-/* The list with room for one more, or NULL: then the old one is still there. */
-static void *with_room(void *list, size_t count, size_t *capacity, size_t item_size) {
-    if (count < *capacity)
-        return list;
-    size_t larger = *capacity == 0 ? 64 : 2 * *capacity;
-    void *grown = reallocarray(list, larger, item_size);
-    if (grown)
-        *capacity = larger;
-    return grown;
-}
-
 static uint8_t *keep(struct cli_shards *shards, size_t size) {
-    void **memory =
-        with_room(shards->memory, shards->memory_count, &shards->memory_capacity, sizeof *shards->memory);
-    if (!memory)
+    if (!TS_GROW(shards->memory, shards->memory_capacity, shards->memory_count + 1))
         return NULL;
-    shards->memory = memory;
     uint8_t *bytes = malloc(size);
     if (bytes)
         shards->memory[shards->memory_count++] = bytes;
@@ -138,11 +125,8 @@ static enum cli_exit read_line(const struct reader *reader, const char *line, si
     if (status != CLI_EXIT_DONE)
         return status;
     struct cli_shards *shards = reader->shards;
-    struct ts_new_shard *list =
-        with_room(shards->list, shards->count, &shards->capacity, sizeof *shards->list);
-    if (!list)
+    if (!TS_GROW(shards->list, shards->capacity, shards->count + 1))
         return out_of_memory(reader);
-    shards->list = list;
     shards->list[shards->count++] = shard;
     return CLI_EXIT_DONE;
 }

@@ -3,6 +3,7 @@
 #include "arena.h"
 #include "builtin.h"
 #include "error.h"
+#include "os/grow.h"
 #include "rule_reader.h"
 
 #include "base/blake3.h"
@@ -40,15 +41,7 @@ static bool reserve(struct ts_ruleset *set, size_t more) {
         set->memory = calloc(1, sizeof(struct detect_arena));
     if (!set->memory)
         return false;
-    if (set->capacity - set->count >= more)
-        return true;
-    size_t capacity = set->capacity + more + 64;
-    struct ts_rule *rules = realloc(set->rules, capacity * sizeof *rules);
-    if (!rules)
-        return false;
-    set->rules = rules;
-    set->capacity = capacity;
-    return true;
+    return TS_GROW(set->rules, set->capacity, set->count + more);
 }
 
 /* Ids of new rules, to find the rules that they replace: sorted, so that thousands of rules are fast. */

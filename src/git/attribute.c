@@ -12,6 +12,7 @@
 
 #include "base/assert.h"
 #include "base/hash64.h"
+#include "os/grow.h"
 
 #include <stdlib.h>
 #include <string.h>
@@ -226,7 +227,7 @@ static bool keep_leading(const struct tracing *t, const uint32_t *children, cons
     for (uint32_t i = 0; i < count; i++) {
         if (children[i] >= graph->total || !git__set_has(t->leads, children[i]))
             continue;
-        if (!GIT__GROW(ret_kept->items, ret_kept->capacity, ret_kept->count + 1))
+        if (!TS_GROW(ret_kept->items, ret_kept->capacity, ret_kept->count + 1))
             return false;
         const struct git__name *name = &graph->names.items[names[i]];
         struct leading *item = &ret_kept->items[ret_kept->count++];
@@ -247,7 +248,7 @@ static bool merge(struct tracing *t, const struct digest *base, struct digest *r
     const struct leading *removed_end = removed + t->removed.count;
     size_t most = t->all.count + base->count + t->added.count;
     if ((uint64_t)most * 2 * sizeof *t->all.items > t->digest_bytes_max ||
-        !GIT__GROW(t->all.items, t->all.capacity, most))
+        !TS_GROW(t->all.items, t->all.capacity, most))
         return false;
     struct leading *first = t->all.items + t->all.count;
     struct leading *to = first;
@@ -295,9 +296,8 @@ static enum ts_git_error make_digests(struct tracing *t, struct ts_git_fault *re
     uint32_t count = 0;
     t->dense = malloc(((size_t)graph->total + 1) * sizeof *t->dense);
     /* Empty lists need an address, too: there are pointers into them. */
-    if (t->dense == NULL || !GIT__GROW(t->all.items, t->all.capacity, 1) ||
-        !GIT__GROW(t->added.items, t->added.capacity, 1) ||
-        !GIT__GROW(t->removed.items, t->removed.capacity, 1))
+    if (t->dense == NULL || !TS_GROW(t->all.items, t->all.capacity, 1) ||
+        !TS_GROW(t->added.items, t->added.capacity, 1) || !TS_GROW(t->removed.items, t->removed.capacity, 1))
         return git__fault(TS_GIT_NO_MEMORY, graph->repo->common_dir, ret_fault);
     for (uint32_t i = 0; i < graph->total; i++)
         t->dense[i] = graph->edges[i].type == TS_GIT_TREE && git__set_has(t->leads, i) ? count++ : GIT__NONE;
@@ -372,7 +372,7 @@ static void bring(struct tracing *t, uint32_t blob, uint32_t mode) {
         return;
     }
     char *path = malloc(t->path_len + 1);
-    if (path == NULL || !GIT__GROW(t->found, t->found_capacity, t->found_count + 1)) {
+    if (path == NULL || !TS_GROW(t->found, t->found_capacity, t->found_count + 1)) {
         free(path);
         t->no_memory = true;
         return;
@@ -431,7 +431,7 @@ static void compare_entry(struct tracing *t, const struct leading *item, const u
         t->is_over = true;
         return;
     }
-    if (!GIT__GROW(t->path, t->path_capacity, path_len + name.len + 1)) {
+    if (!TS_GROW(t->path, t->path_capacity, path_len + name.len + 1)) {
         t->no_memory = true;
         return;
     }
@@ -595,7 +595,7 @@ static enum ts_git_error conclude(struct tracing *t, struct ts_git_occurrences *
     for (size_t i = 0; i < t->found_count && error == TS_GIT_OK; i++) {
         struct found *f = &t->found[i];
         if (i == 0 || f->commit != t->found[i - 1].commit) {
-            if (!GIT__GROW(all.commits, capacity, all.commit_count + 1))
+            if (!TS_GROW(all.commits, capacity, all.commit_count + 1))
                 error = git__fault(TS_GIT_NO_MEMORY, graph->repo->common_dir, ret_fault);
             else
                 error = describe(graph, f->commit, &all.commits[all.commit_count], ret_fault);

@@ -3,6 +3,7 @@
 #include "base/assert.h"
 #include "base/checked.h"
 #include "file.h"
+#include "os/grow.h"
 
 #include <string.h>
 
@@ -85,8 +86,8 @@ static inline void note_copy(struct git__copies *copies, struct ts_git_copy copy
             return;
         }
     }
-    if (copies->count >= copies->max || (copies->count == copies->capacity &&
-                                         !GIT__GROW(copies->items, copies->capacity, copies->count + 1))) {
+    if (copies->count >= copies->max ||
+        (copies->count == copies->capacity && !TS_GROW(copies->items, copies->capacity, copies->count + 1))) {
         copies->too_many = true;
         return;
     }

@@ -1,5 +1,6 @@
 #include "git/evidence.h"
 
+#include "os/grow.h"
 #include "outline.h"
 #include "repo_impl.h"
 
@@ -246,7 +247,7 @@ static uint64_t find_in_pack(struct ts_git_evidence *evidence, uint32_t number, 
                                      memory_order_relaxed);
         if (found != 0)
             break;
-        if (!GIT__GROW(chain, capacity, count + 1)) {
+        if (!TS_GROW(chain, capacity, count + 1)) {
             free(chain);
             return 0;
         }

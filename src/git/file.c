@@ -151,21 +151,3 @@ char *git__path_join(const char *folder, const char *name) {
     path[folder_len + 1 + name_len] = '\0';
     return path;
 }
-
-bool git__grow(void **array, size_t *capacity, size_t needed, size_t element_size) {
-    if (needed <= *capacity)
-        return true;
-    size_t larger = *capacity < 8 ? 8 : *capacity;
-    while (larger < needed)
-        if (!ts_checked_add_size(larger, larger / 2 + 1, &larger))
-            return false;
-    size_t bytes;
-    if (!ts_checked_mul_size(larger, element_size, &bytes))
-        return false;
-    void *grown = realloc(*array, bytes);
-    if (grown == NULL)
-        return false;
-    *array = grown;
-    *capacity = larger;
-    return true;
-}

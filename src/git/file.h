@@ -1,6 +1,6 @@
 /*
  * Files of a repository: mapped or read completely, only regular ones, never blocking (a repository may have
- * a pipe in place of a file), and arrays that grow.
+ * a pipe in place of a file).
  */
 #ifndef TS_GIT_FILE_H
 #define TS_GIT_FILE_H
@@ -45,11 +45,5 @@ bool git__is_file(const char *path);
 
 /* folder/name, from malloc; NULL when memory runs out. An absolute name stays unchanged. */
 char *git__path_join(const char *folder, const char *name);
-
-/* Makes room for `needed` elements. Returns false when memory runs out. */
-bool git__grow(void **array, size_t *capacity, size_t needed, size_t element_size);
-
-#define GIT__GROW(array, capacity, needed)                                                                   \
-    git__grow((void **)&(array), &(capacity), (needed), sizeof *(array))
 
 #endif

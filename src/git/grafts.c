@@ -1,5 +1,6 @@
 #include "grafts.h"
 
+#include "os/grow.h"
 #include "repo_impl.h"
 
 #include <ctype.h>
@@ -30,13 +31,13 @@ static enum ts_git_error read_line(enum ts_git_hash hash, struct ts_bytes line, 
         return TS_GIT_OK;
     if (!take_id(hash, &line, &graft.commit))
         return TS_GIT_BAD_LINE;
-    if (!GIT__GROW(grafts->commits, grafts->commit_capacity, grafts->commit_count + 1))
+    if (!TS_GROW(grafts->commits, grafts->commit_capacity, grafts->commit_count + 1))
         return TS_GIT_NO_MEMORY;
     grafts->commits[grafts->commit_count++] = graft.commit;
     while (line.len > 0) {
         if (!take_id(hash, &line, &graft.parent))
             return TS_GIT_BAD_LINE;
-        if (!GIT__GROW(grafts->items, grafts->capacity, grafts->count + 1))
+        if (!TS_GROW(grafts->items, grafts->capacity, grafts->count + 1))
             return TS_GIT_NO_MEMORY;
         grafts->items[grafts->count++] = graft;
     }

@@ -1,5 +1,6 @@
 #include "graph.h"
 
+#include "os/grow.h"
 #include "tree.h"
 
 #include "base/assert.h"
@@ -11,7 +12,7 @@
 #define TREE_PARTS 8 /* part of the visit's memory, in addition: trees with entries in memory */
 
 bool git__list_add(struct git__list *list, uint32_t item) {
-    if (!GIT__GROW(list->items, list->capacity, list->count + 1))
+    if (!TS_GROW(list->items, list->capacity, list->count + 1))
         return false;
     list->items[list->count++] = item;
     return true;
@@ -58,7 +59,7 @@ static uint32_t absent_number(struct ts_git_graph *graph, const struct ts_git_oi
     if (absent->count * 2 < absent->slot_count || absent_grow(graph)) {
         size_t slot = absent_slot(graph, oid);
         if (absent->slots[slot] == GIT__NONE && absent->count < GIT__NONE / 4 && absent_has_room(graph) &&
-            GIT__GROW(absent->oids, absent->capacity, absent->count + 1)) {
+            TS_GROW(absent->oids, absent->capacity, absent->count + 1)) {
             absent->oids[absent->count] = *oid;
             absent->slots[slot] = (uint32_t)absent->count++;
         }
@@ -149,7 +150,7 @@ uint32_t git__graph_name(struct ts_git_graph *graph, struct git__name_cache *cac
 static bool list_changes(const struct git__tree_reader *trees, struct git__list *list,
                          struct git__edges *edges) {
     size_t most = 2 * (trees->added_count + trees->removed_count);
-    if (!GIT__GROW(list->items, list->capacity, list->count + most + 1)) /* never NULL */
+    if (!TS_GROW(list->items, list->capacity, list->count + most + 1)) /* never NULL */
         return false;
     uint32_t *at = list->items + list->count;
     for (size_t i = 0; i < trees->added_count; i++)
@@ -424,7 +425,7 @@ static enum ts_git_error find_replaced(struct ts_git_graph *graph, struct ts_git
         struct git__replaced pair = {git__graph_number(graph, &oid),
                                      git__graph_number(graph, &refs.items[i].oid)};
         if (pair.number == GIT__NONE || pair.by == GIT__NONE ||
-            !GIT__GROW(graph->replaced, graph->replaced_capacity, graph->replaced_count + 1))
+            !TS_GROW(graph->replaced, graph->replaced_capacity, graph->replaced_count + 1))
             error = git__fault(TS_GIT_NO_MEMORY, graph->repo->common_dir, ret_fault);
         else
             graph->replaced[graph->replaced_count++] = pair;

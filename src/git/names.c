@@ -1,6 +1,7 @@
 #include "names.h"
 
 #include "git/object.h"
+#include "os/grow.h"
 
 #include "base/endian.h"
 #include "file.h"
@@ -72,7 +73,7 @@ static bool grow_slots(struct git__names *names) {
 static const uint8_t *keep(struct git__names *names, struct ts_bytes name) {
     if (name.len > names->left) {
         size_t size = name.len > BLOCK_BYTES ? name.len : BLOCK_BYTES;
-        if (!GIT__GROW(names->blocks, names->block_capacity, names->block_count + 1))
+        if (!TS_GROW(names->blocks, names->block_capacity, names->block_count + 1))
             return NULL;
         uint8_t *block = malloc(size);
         if (block == NULL)
@@ -98,7 +99,7 @@ static uint32_t find_or_add(struct git__names *names, uint64_t hash, struct ts_b
         if (is_name(&names->items[names->slots[slot]], name, mode))
             return names->slots[slot];
     if (names->count >= GIT__NONE / 2 || name.len > UINT32_MAX ||
-        !GIT__GROW(names->items, names->capacity, names->count + 1))
+        !TS_GROW(names->items, names->capacity, names->count + 1))
         return GIT__NONE;
     const uint8_t *bytes = keep(names, name);
     if (bytes == NULL)

@@ -3,6 +3,7 @@
 #include "base/assert.h"
 #include "base/endian.h"
 #include "os/entropy.h"
+#include "os/grow.h"
 #include "repo_impl.h"
 
 #include <stdlib.h>
@@ -24,7 +25,7 @@ struct loose_list {
 
 /* Keeps a fault for the first sink. Returns false when memory runs out. */
 static bool keep_fault(struct git__numbers *numbers, const struct ts_git_fault *fault) {
-    if (!GIT__GROW(numbers->faults, numbers->fault_capacity, numbers->fault_count + 1))
+    if (!TS_GROW(numbers->faults, numbers->fault_capacity, numbers->fault_count + 1))
         return false;
     numbers->faults[numbers->fault_count++] = *fault;
     return true;
@@ -62,7 +63,7 @@ static enum ts_git_error list_fan(struct ts_git_repo *repo, uint32_t object_dir,
         memcpy(hex + 2, names[i], rest + 1);
         if (!ts_git_oid_parse(repo->hash, ts_bytes_of_cstring(hex), &oid))
             continue;
-        if (!GIT__GROW(list->items, list->capacity, list->count + 1))
+        if (!TS_GROW(list->items, list->capacity, list->count + 1))
             error = git__fault(TS_GIT_NO_MEMORY, NULL, ret_fault);
         else
             list->items[list->count++] = (struct git__loose_object){.oid = oid, .object_dir = object_dir};

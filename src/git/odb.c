@@ -8,6 +8,7 @@
 #include "delta.h"
 #include "hash.h"
 #include "loose.h"
+#include "os/grow.h"
 #include "repo_impl.h"
 
 #include "base/assert.h"
@@ -191,7 +192,7 @@ static enum ts_git_error find_chain(const struct reading *reading, const struct 
         if (reading->work->steps_left == 0)
             return TS_GIT_BASE_DAMAGED;
         reading->work->steps_left--;
-        if (!GIT__GROW(chain->offsets, chain->capacity, chain->count + 1))
+        if (!TS_GROW(chain->offsets, chain->capacity, chain->count + 1))
             return TS_GIT_NO_MEMORY;
         chain->offsets[chain->count++] = offset;
         enum ts_git_error error = entry_at(pack, offset, &entry);

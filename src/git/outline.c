@@ -1,6 +1,7 @@
 #include "outline.h"
 
 #include "numbers.h"
+#include "os/grow.h"
 
 #include <stdlib.h>
 #include <string.h>
@@ -55,7 +56,7 @@ static bool make_nodes(struct drawing *d) {
     for (uint32_t i = 0; i < index->count && done; i++) {
         uint64_t offset;
         if (!git__pack_index_offset(index, i, &offset) || offset >= d->pack->end) {
-            done = GIT__GROW(d->outline.lost, lost_capacity, (size_t)d->outline.lost_count + 1);
+            done = TS_GROW(d->outline.lost, lost_capacity, (size_t)d->outline.lost_count + 1);
             if (done)
                 d->outline.lost[d->outline.lost_count++] = i;
             continue;

@@ -1,5 +1,6 @@
 #include "packed_refs.h"
 
+#include "os/grow.h"
 #include "repo_impl.h"
 
 #include <inttypes.h>
@@ -44,7 +45,7 @@ static void take_ref(struct lines *lines, struct ts_bytes line) {
         return;
     }
     ref.name = ts_bytes_skip(line, hex_len + 1);
-    if (!GIT__GROW(packed->items, packed->capacity, packed->count + 1)) {
+    if (!TS_GROW(packed->items, packed->capacity, packed->count + 1)) {
         lines->no_memory = true;
         return;
     }

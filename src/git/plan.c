@@ -1,6 +1,7 @@
 #include "plan.h"
 
 #include "base/assert.h"
+#include "os/grow.h"
 
 #include <stdlib.h>
 #include <string.h>
@@ -17,7 +18,7 @@ struct drafting {
 };
 
 void git__problem_add_typed(struct git__problems *problems, const struct git__problem *problem) {
-    if (!GIT__GROW(problems->items, problems->capacity, problems->count + 1)) {
+    if (!TS_GROW(problems->items, problems->capacity, problems->count + 1)) {
         problems->no_memory = true;
         return;
     }
@@ -108,7 +109,7 @@ static bool list_roots(const struct drafting *d, uint32_t pack, struct git__unit
         const struct git__node *node = &plan->nodes[i];
         if (node->parent != GIT__NONE || !node->is_needed)
             continue;
-        if (!GIT__GROW(units->items, units->capacity, units->count + 1))
+        if (!TS_GROW(units->items, units->capacity, units->count + 1))
             return false;
         units->items[units->count++] =
             (struct git__unit){.bytes = ((uint64_t)node->size + 1) * d->weights[i], .pack = pack, .node = i};

@@ -22,6 +22,7 @@
 
 #include "base/blake3.h"
 #include "os/clock.h"
+#include "os/grow.h"
 
 #include <ctype.h>
 #include <errno.h>
@@ -56,7 +57,7 @@ struct list {
 
 static void add(struct list *list, const char *name, struct ts_git_oid oid) {
     char *copy = strdup(name);
-    if (copy == NULL || !GIT__GROW(list->items, list->capacity, list->count + 1)) {
+    if (copy == NULL || !TS_GROW(list->items, list->capacity, list->count + 1)) {
         free(copy);
         list->no_memory = true;
         return;
@@ -323,7 +324,7 @@ static bool is_folder(const char *root, const char *name) {
 
 /* Takes over the name. */
 static void add_folder(struct list *list, char *name) {
-    if (GIT__GROW(list->folders, list->folder_capacity, list->folder_count + 1)) {
+    if (TS_GROW(list->folders, list->folder_capacity, list->folder_count + 1)) {
         list->folders[list->folder_count++] = name;
     } else {
         list->no_memory = true;
@@ -469,7 +470,7 @@ static void keep_fault(void *ctx, const struct ts_git_fault *fault) {
     struct pass *pass = ctx;
     struct git__refs *refs = &pass->refs;
     ts_blake3_update(&pass->list.seen, ts_bytes_of(fault->thing, strlen(fault->thing) + 1));
-    if (GIT__GROW(refs->faults, refs->fault_capacity, refs->fault_count + 1))
+    if (TS_GROW(refs->faults, refs->fault_capacity, refs->fault_count + 1))
         refs->faults[refs->fault_count++] = *fault;
     else
         pass->list.no_memory = true;

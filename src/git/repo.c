@@ -1,6 +1,7 @@
 #include "git/repo.h"
 
 #include "config.h"
+#include "os/grow.h"
 #include "repo_impl.h"
 
 #include <dirent.h>
@@ -62,7 +63,7 @@ enum ts_git_error git__list_dir(const char *path, const char *suffix, char ***re
             !ends_with(entry->d_name, suffix))
             continue;
         char *name = NULL;
-        if (!GIT__GROW(names, capacity, count + 1) || (name = strdup(entry->d_name)) == NULL) {
+        if (!TS_GROW(names, capacity, count + 1) || (name = strdup(entry->d_name)) == NULL) {
             error = git__fault(TS_GIT_NO_MEMORY, path, ret_fault);
             break;
         }
@@ -246,7 +247,7 @@ static enum ts_git_error add_object_dir(struct ts_git_repo *repo, const char *pa
         free(real);
         return git__fault(TS_GIT_ALTERNATES, path, ret_fault);
     }
-    if (!GIT__GROW(repo->object_dirs, repo->object_dir_capacity, repo->object_dir_count + 1)) {
+    if (!TS_GROW(repo->object_dirs, repo->object_dir_capacity, repo->object_dir_count + 1)) {
         free(real);
         return git__fault(TS_GIT_NO_MEMORY, path, ret_fault);
     }
@@ -315,7 +316,7 @@ static void add_pack(struct ts_git_repo *repo, const char *index_path,
             git__fault_send(faults, &fault);
         return;
     }
-    if (!GIT__GROW(repo->packs, repo->pack_capacity, repo->pack_count + 1)) {
+    if (!TS_GROW(repo->packs, repo->pack_capacity, repo->pack_count + 1)) {
         git__pack_release(&pack);
         (void)git__fault(TS_GIT_NO_MEMORY, index_path, &fault);
         git__fault_send(faults, &fault);
@@ -355,7 +356,7 @@ static void add_midx(struct ts_git_repo *repo, const char *pack_dir, size_t firs
         error = git__fault(TS_GIT_BAD_FILE, path, &fault);
     if (error == TS_GIT_OK) {
         file.packs = malloc((file.midx.pack_count + 1) * sizeof *file.packs);
-        if (file.packs == NULL || !GIT__GROW(repo->midxs, repo->midx_capacity, repo->midx_count + 1))
+        if (file.packs == NULL || !TS_GROW(repo->midxs, repo->midx_capacity, repo->midx_count + 1))
             error = git__fault(TS_GIT_NO_MEMORY, path, &fault);
     }
     free(path);
@@ -443,7 +444,7 @@ static enum ts_git_error read_shallow(struct ts_git_repo *repo, const struct ts_
             continue;
         if (!ts_git_oid_parse(repo->hash, ts_bytes_of_cstring(line), &oid))
             found = git__fault(TS_GIT_BAD_LINE, path, &fault);
-        else if (!GIT__GROW(repo->shallow, capacity, repo->shallow_count + 1))
+        else if (!TS_GROW(repo->shallow, capacity, repo->shallow_count + 1))
             error = git__fault(TS_GIT_NO_MEMORY, path, ret_fault);
         else
             repo->shallow[repo->shallow_count++] = oid;

@@ -16,6 +16,7 @@
 #include "base/checked.h"
 #include "base/endian.h"
 #include "hash.h"
+#include "os/grow.h"
 #include "repo_impl.h"
 #include "split.h"
 
@@ -147,7 +148,7 @@ static bool take_entry(struct parser *p) {
         return false;
     /* git__split_join checks entries without a path. */
     if ((entry.path_len > 0 && !git__staged_is_safe(&entry)) ||
-        !GIT__GROW(p->staged.items, p->capacity, p->staged.count + 1)) {
+        !TS_GROW(p->staged.items, p->capacity, p->staged.count + 1)) {
         free(entry.path);
         return false;
     }

@@ -1,6 +1,7 @@
 #include "tree.h"
 
 #include "graph.h"
+#include "os/grow.h"
 
 #include <stdlib.h>
 #include <string.h>
@@ -51,7 +52,7 @@ static bool remove_until(struct git__tree_reader *reader, struct matching *m, ui
     for (; m->next < entry; m->next++) {
         if (m->base->children[m->next] == GIT__NONE)
             continue;
-        if (!GIT__GROW(reader->removed, reader->removed_capacity, reader->removed_count + 1))
+        if (!TS_GROW(reader->removed, reader->removed_capacity, reader->removed_count + 1))
             return false;
         reader->removed[reader->removed_count++] =
             (struct git__change){m->base->children[m->next], m->base->names[m->next]};
@@ -68,7 +69,7 @@ static bool add_part(struct git__tree_reader *reader, struct git__tree_part part
             return true;
         }
     }
-    if (!GIT__GROW(reader->parts, reader->part_capacity, reader->part_count + 1))
+    if (!TS_GROW(reader->parts, reader->part_capacity, reader->part_count + 1))
         return false;
     reader->parts[reader->part_count++] = part;
     return true;
@@ -121,7 +122,7 @@ static enum git__tree_outcome add_entry(struct git__tree_reader *reader, struct 
         return GIT__TREE_BAD;
     size_t end = m->content.len - rest.len;
     struct git__tree_part part = {.first = (uint32_t)reader->added_count, .count = 1, .is_added = true};
-    if (!GIT__GROW(reader->added, reader->added_capacity, reader->added_count + 1) || !add_part(reader, part))
+    if (!TS_GROW(reader->added, reader->added_capacity, reader->added_count + 1) || !add_part(reader, part))
         return GIT__TREE_NO_MEMORY;
     bool is_known = is_like(m, end);
     reader->added[reader->added_count++] = (struct git__added){.id = m->content.data + end - m->hash_len,
@@ -159,8 +160,8 @@ static enum git__tree_outcome match(struct git__tree_reader *reader, struct matc
 
 static bool find_children(struct git__tree_reader *reader) {
     struct ts_git_graph *graph = reader->graph;
-    if (!GIT__GROW(reader->ids, reader->id_capacity, reader->added_count) ||
-        !GIT__GROW(reader->numbers, reader->number_capacity, reader->added_count))
+    if (!TS_GROW(reader->ids, reader->id_capacity, reader->added_count) ||
+        !TS_GROW(reader->numbers, reader->number_capacity, reader->added_count))
         return false;
     for (size_t i = 0; i < reader->added_count; i++)
         reader->ids[i] = reader->added[i].id;

@@ -1,6 +1,7 @@
 #include "git/visit.h"
 
 #include "base/assert.h"
+#include "os/grow.h"
 #include "visit_run.h"
 
 #include <stdlib.h>
@@ -68,7 +69,7 @@ static void expect_node(const struct git__plan *plan, uint32_t node) {
 static bool push_frame(struct git__worker *worker, struct git__held *held) {
     if (held == NULL)
         return true;
-    if (!GIT__GROW(worker->frames, worker->frame_capacity, worker->frame_count + 1))
+    if (!TS_GROW(worker->frames, worker->frame_capacity, worker->frame_count + 1))
         return false;
     worker->frames[worker->frame_count++] =
         (struct git__frame){held, held->plan->nodes[held->node].first_child};

@@ -1,6 +1,7 @@
 /* Builds one object that is small enough to hold. */
 #include "hash.h"
 #include "loose.h"
+#include "os/grow.h"
 #include "visit_run.h"
 
 #include "base/assert.h"
@@ -305,7 +306,7 @@ bool git__held_restore(struct git__worker *worker, struct git__held *held) {
         }
         if (base != NULL)
             break;
-        if (!GIT__GROW(chain, capacity, count + 1)) {
+        if (!TS_GROW(chain, capacity, count + 1)) {
             free(chain);
             return false;
         }

@@ -16,6 +16,7 @@
 #include "base/blake3.h"
 #include "base/redact.h"
 #include "os/entropy.h"
+#include "os/grow.h"
 
 #include <errno.h>
 #include <fcntl.h>
@@ -114,13 +115,8 @@ static bool make_room(struct reader *reader) {
     if (baseline->count >= TS_BASELINE_ENTRIES_MAX)
         return fail(reader->error, TS_BASELINE_TOO_LARGE, reader->line, "%s: more than %zu findings",
                     reader->file, TS_BASELINE_ENTRIES_MAX);
-    size_t capacity = reader->capacity == 0 ? 64 : reader->capacity * 2;
-    struct ts_report_gone *entries = realloc(baseline->entries, capacity * sizeof *entries);
-    if (entries == NULL)
-        return fail(reader->error, TS_BASELINE_NO_MEMORY, 0, "%s: out of memory", reader->file);
-    baseline->entries = entries;
-    reader->capacity = capacity;
-    return true;
+    return TS_GROW(baseline->entries, reader->capacity, baseline->count + 1) ||
+           fail(reader->error, TS_BASELINE_NO_MEMORY, 0, "%s: out of memory", reader->file);
 }
 
 static bool read_entry(struct reader *reader, const char *line) {
@@ -238,13 +234,8 @@ static bool read_all(int fd, char **ret_text, size_t *ret_len) {
     size_t len = 0;
     char *text = malloc(capacity);
     while (text != NULL && len <= TS_BASELINE_SIZE_MAX) {
-        if (len == capacity) {
-            char *more = realloc(text, capacity * 2);
-            if (more == NULL)
-                break;
-            text = more;
-            capacity *= 2;
-        }
+        if (!TS_GROW(text, capacity, len + 1))
+            break;
         ssize_t got = read(fd, text + len, capacity - len);
         if (got < 0 && errno == EINTR)
             continue;

@@ -1,6 +1,7 @@
 #include "faults.h"
 
 #include "look_impl.h"
+#include "os/grow.h"
 
 #include <stdarg.h>
 #include <stdio.h>
@@ -32,7 +33,7 @@ static void add(struct scan_faults *faults, const char *line) {
     pthread_mutex_lock(&faults->lock);
     faults->total++;
     const char *text = faults->count < SCAN_FAULTS_MAX ? keep(faults, line) : NULL;
-    if (text != NULL && SCAN_GROW(faults->items, faults->capacity, faults->count + 1))
+    if (text != NULL && TS_GROW(faults->items, faults->capacity, faults->count + 1))
         faults->items[faults->count++] = (struct ts_report_fault){.target = faults->target, .text = text};
     pthread_mutex_unlock(&faults->lock);
 }
@@ -54,7 +55,7 @@ void scan__note(struct scan_faults *faults, const char *format, ...) {
     va_end(arguments);
     pthread_mutex_lock(&faults->lock);
     const char *text = keep(faults, line);
-    if (text != NULL && SCAN_GROW(faults->notes, faults->note_capacity, faults->note_count + 1))
+    if (text != NULL && TS_GROW(faults->notes, faults->note_capacity, faults->note_count + 1))
         faults->notes[faults->note_count++] = text;
     pthread_mutex_unlock(&faults->lock);
 }

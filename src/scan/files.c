@@ -1,6 +1,7 @@
 #include "files.h"
 
 #include "look_impl.h"
+#include "os/grow.h"
 
 #include "base/redact.h"
 
@@ -67,11 +68,11 @@ static bool list_entry(struct listing *l, int dir, const char *below, const char
         return true;
     }
     if (S_ISDIR(status.st_mode)) {
-        if (!SCAN_GROW(l->folders, l->folder_capacity, l->folder_count + 1))
+        if (!TS_GROW(l->folders, l->folder_capacity, l->folder_count + 1))
             return false;
         l->folders[l->folder_count++] = path;
     } else if (S_ISREG(status.st_mode) || S_ISLNK(status.st_mode)) {
-        if (!SCAN_GROW(l->files->paths, l->files->capacity, l->files->count + 1))
+        if (!TS_GROW(l->files->paths, l->files->capacity, l->files->count + 1))
             return false;
         l->files->paths[l->files->count++] = path;
     } else {

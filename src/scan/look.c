@@ -3,6 +3,7 @@
 #include "base/assert.h"
 #include "base/checked.h"
 #include "detect/pragma.h"
+#include "os/grow.h"
 
 #include <stdlib.h>
 #include <string.h>
@@ -18,21 +19,6 @@ struct scan_raw {
     size_t count;
     struct ts_match items[]; /* decoded secrets are stored after the landmarks */
 };
-
-bool scan__grow(void **array, size_t *capacity, size_t count, size_t element_size) {
-    if (count <= *capacity)
-        return true;
-    size_t larger = *capacity < 16 ? 16 : *capacity;
-    while (larger < count)
-        larger *= 2;
-    size_t bytes;
-    void *grown = ts_checked_mul_size(larger, element_size, &bytes) ? realloc(*array, bytes) : NULL;
-    if (grown == NULL)
-        return false;
-    *array = grown;
-    *capacity = larger;
-    return true;
-}
 
 bool scan__look_init(struct scan_look *look, const struct scan_look_options *options) {
     *look = (struct scan_look){.options = *options, .scanner = ts_scanner_new(options->profile->detector)};
@@ -63,7 +49,7 @@ void scan__look_release(struct scan_look *look) {
 static void add_raw(struct scan_look *look, const struct ts_match *match) {
     if (look->raw_count >= SCAN_MATCHES_MAX)
         look->too_many = true;
-    else if (!SCAN_GROW(look->raw, look->raw_capacity, look->raw_count + 1))
+    else if (!TS_GROW(look->raw, look->raw_capacity, look->raw_count + 1))
         look->no_memory = true;
     else
         look->raw[look->raw_count++] = *match;
@@ -169,7 +155,7 @@ static void add_changed(struct scan_look *look, size_t *count, struct ts_span sp
  */
 static bool find_changed(struct scan_look *look, size_t size, const struct scan_base *base,
                          size_t *ret_count) {
-    if (!SCAN_GROW(look->spans, look->span_capacity, base->copy_count + 1))
+    if (!TS_GROW(look->spans, look->span_capacity, base->copy_count + 1))
         return false;
     size_t count = 0;
     size_t end = 0;         /* of the copies so far */
@@ -272,7 +258,7 @@ static int compare_spans(const void *a, const void *b) {
 
 /* The positions of secrets, settled or not, as runs that do not overlap. Returns their number. */
 static bool find_masks(struct scan_look *look, size_t *ret_count) {
-    if (!SCAN_GROW(look->masks, look->mask_capacity, look->raw_count))
+    if (!TS_GROW(look->masks, look->mask_capacity, look->raw_count))
         return false;
     for (size_t i = 0; i < look->raw_count; i++)
         look->masks[i] = look->raw[i].secret_span;
@@ -386,11 +372,11 @@ bool scan__look_prepare(struct scan_look *look) {
 
 static bool report(struct scan_look *look, const struct scan_content *content, struct ts_bytes bytes) {
     struct scan_content kept_content = *content;
-    if (!SCAN_GROW(look->settled, look->settled_capacity, look->raw_count) || !scan__look_prepare(look))
+    if (!TS_GROW(look->settled, look->settled_capacity, look->raw_count) || !scan__look_prepare(look))
         return false;
     memcpy(look->settled, look->raw, look->raw_count * sizeof *look->raw);
     size_t count = ts_matches_settle(&look->options.profile->rules, look->settled, look->raw_count);
-    if (!SCAN_GROW(look->found, look->found_capacity, count))
+    if (!TS_GROW(look->found, look->found_capacity, count))
         return false;
     struct scan_lines lines;
     scan__lines_init(&lines, bytes);

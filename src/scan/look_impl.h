@@ -4,10 +4,6 @@
 
 #include "look.h"
 
-/* Makes room for `count` elements. Returns false when memory runs out. */
-bool scan__grow(void **array, size_t *capacity, size_t count, size_t element_size);
-#define SCAN_GROW(array, capacity, count) scan__grow((void **)&(array), &(capacity), (count), sizeof *(array))
-
 /* Adds a match to look->raw. */
 ts_match_found scan__look_found;
 

@@ -18,6 +18,7 @@
 
 #include "base/assert.h"
 #include "detect/pragma.h"
+#include "os/grow.h"
 
 #include <stdlib.h>
 #include <string.h>
@@ -71,8 +72,8 @@ static bool keep(struct scan_windows *windows, const struct ts_match *match, con
         windows->too_many = true;
         return true;
     }
-    if (!SCAN_GROW(windows->matches, windows->match_capacity, windows->count + 1) ||
-        !SCAN_GROW(windows->hits, windows->hit_capacity, windows->count + 1))
+    if (!TS_GROW(windows->matches, windows->match_capacity, windows->count + 1) ||
+        !TS_GROW(windows->hits, windows->hit_capacity, windows->count + 1))
         return false;
     struct ts_match kept = *match;
     kept.span.from += (size_t)at;
@@ -129,7 +130,7 @@ static bool report(struct scan_look *look, const struct scan_content *content, s
     size_t count = ts_matches_settle(&look->options.profile->rules, windows->matches, windows->count);
     if (count == 0)
         return true;
-    if (!SCAN_GROW(look->found, look->found_capacity, count))
+    if (!TS_GROW(look->found, look->found_capacity, count))
         return false;
     for (size_t i = 0; i < count; i++)
         look->found[i] = windows->hits[windows->matches[i].depends.from];

@@ -1,6 +1,7 @@
 #include "prints.h"
 
 #include "look_impl.h"
+#include "os/grow.h"
 
 #include <stdlib.h>
 #include <string.h>
@@ -70,7 +71,7 @@ bool scan__prints_add(struct scan_prints *prints, const struct scan_print *print
         prints->short_lens |= UINT32_C(1) << print->len;
     } else {
         uint32_t head = head_of(print->head);
-        if (!SCAN_GROW(prints->shapes, prints->shape_capacity, prints->shape_count + 1))
+        if (!TS_GROW(prints->shapes, prints->shape_capacity, prints->shape_count + 1))
             return false;
         prints->shapes[prints->shape_count++] = (struct scan_print_shape){head, print->len};
         prints->heads[head / 8] |= (uint8_t)(1u << head % 8);

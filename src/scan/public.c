@@ -3,6 +3,8 @@
  */
 #include "public.h"
 
+#include "os/grow.h"
+
 #include <limits.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -88,15 +90,10 @@ static enum ts_scan_result add_target(struct ts_scan *scan, enum ts_scan_target_
         return end_with(scan, TS_SCAN_RESULT_BAD_USAGE, "a target needs a path or a name");
     if (bytes.data == NULL && bytes.len > 0)
         return end_with(scan, TS_SCAN_RESULT_BAD_USAGE, "the bytes are NULL");
-    struct ts_scan_target *grown =
-        realloc(scan->targets, (scan->target_count + 1) * sizeof *grown); /* few: grows one at a time */
-    if (grown == NULL)
-        return no_memory(scan);
-    scan->targets = grown;
-    char *copy = strdup(path);
+    char *copy = TS_GROW(scan->targets, scan->target_capacity, scan->target_count + 1) ? strdup(path) : NULL;
     if (copy == NULL)
         return no_memory(scan);
-    grown[scan->target_count++] = (struct ts_scan_target){.path = copy, .bytes = bytes, .kind = kind};
+    scan->targets[scan->target_count++] = (struct ts_scan_target){.path = copy, .bytes = bytes, .kind = kind};
     return succeed(scan);
 }
 
@@ -118,6 +115,7 @@ void ts_scan_clear_targets(struct ts_scan *scan) {
         free((char *)(uintptr_t)scan->targets[i].path);
     free(scan->targets);
     scan->targets = NULL;
+    scan->target_capacity = 0;
     scan->target_count = 0;
 }
 
@@ -209,14 +207,10 @@ static enum ts_scan_result add_text(struct ts_scan *scan, struct scan_texts *tex
         clear_texts(texts);
         return succeed(scan);
     }
-    char **grown = realloc(texts->items, (texts->count + 1) * sizeof *grown);
-    if (grown == NULL)
-        return no_memory(scan);
-    texts->items = grown;
-    char *copy = strdup(text);
+    char *copy = TS_GROW(texts->items, texts->capacity, texts->count + 1) ? strdup(text) : NULL;
     if (copy == NULL)
         return no_memory(scan);
-    grown[texts->count++] = copy;
+    texts->items[texts->count++] = copy;
     return succeed(scan);
 }
 

@@ -12,6 +12,7 @@
 struct scan_texts {
     char **items;
     size_t count;
+    size_t capacity;
 };
 
 struct ts_scan_occurrence {
@@ -29,6 +30,7 @@ struct ts_scan {
     struct ts_scan_progress progress;
     struct ts_scan_target *targets;
     size_t target_count;
+    size_t target_capacity;
     struct scan_texts rule_files;
     struct scan_texts refs;
     struct scan_texts branches;

@@ -12,6 +12,7 @@
 
 #include "attempt.h"
 #include "look_impl.h"
+#include "os/grow.h"
 #include "recall.h"
 
 #include "base/assert.h"
@@ -63,7 +64,7 @@ static enum ts_scan_outcome choose(struct scan_session *session, struct scan_tar
         int len = snprintf(full, sizeof full, "%s%s", below[i], name);
         if (len < 0 || (size_t)len >= sizeof full)
             break;
-        if (!SCAN_GROW(chosen->oids, chosen->capacity, chosen->count + 1))
+        if (!TS_GROW(chosen->oids, chosen->capacity, chosen->count + 1))
             return scan__fail(ret_error, TS_SCAN_FAILED, "out of memory");
         error = ts_git_repo_resolve(repo, full, &chosen->oids[chosen->count], &fault);
     }
@@ -254,7 +255,7 @@ static void remember_lost(void *ctx, const struct ts_git_oid *commit) {
     if (visit->reached == NULL || ts_git_set_has(visit->reached, commit))
         return;
     pthread_mutex_lock(&visit->lock);
-    if (SCAN_GROW(visit->lost, visit->lost_capacity, visit->lost_count + 1))
+    if (TS_GROW(visit->lost, visit->lost_capacity, visit->lost_count + 1))
         visit->lost[visit->lost_count++] = *commit;
     pthread_mutex_unlock(&visit->lock);
 }
@@ -313,7 +314,7 @@ static void look_early(void *ctx, unsigned worker, const struct ts_git_object *o
         return;
     bool is_clean = message.len == 0 || scan__look_is_clean(look, message);
     scan__worked(visit->session, look);
-    if (is_clean && SCAN_GROW(clean->items, clean->capacity, clean->count + 1))
+    if (is_clean && TS_GROW(clean->items, clean->capacity, clean->count + 1))
         clean->items[clean->count++] = (struct clean_message){
             .size = object->size,
             .number = object->number,

@@ -1,6 +1,7 @@
 #include "rule_changes.h"
 
 #include "look_impl.h"
+#include "os/grow.h"
 
 #include "base/redact.h"
 
@@ -34,7 +35,7 @@ static size_t row_of(struct changes *changes, const struct ts_report_rule_change
             strcmp(known->source, wanted->source) == 0)
             return row;
     }
-    if (!SCAN_GROW(profile->rule_changes, profile->rule_change_capacity, row + 1)) {
+    if (!TS_GROW(profile->rule_changes, profile->rule_change_capacity, row + 1)) {
         changes->no_memory = true;
         return 0;
     }
@@ -44,7 +45,7 @@ static size_t row_of(struct changes *changes, const struct ts_report_rule_change
 
 static void add(struct changes *changes, const struct ts_report_rule_change *wanted, const char *id) {
     size_t row = row_of(changes, wanted);
-    if (changes->no_memory || !SCAN_GROW(changes->items, changes->capacity, changes->count + 1)) {
+    if (changes->no_memory || !TS_GROW(changes->items, changes->capacity, changes->count + 1)) {
         changes->no_memory = true;
         return;
     }

@@ -1,6 +1,7 @@
 #include "segment.h"
 
 #include "look_impl.h"
+#include "os/grow.h"
 
 #include "base/endian.h"
 #include "base/hash64.h"
@@ -131,7 +132,7 @@ bool scan__segment_next(struct scan_segment *segment, struct ts_bytes *ret_page)
     /* A page cannot be larger than the file. */
     if (len == 0 || len > segment->size - segment->at - sizeof frame)
         return false;
-    if (!SCAN_GROW(segment->page.data, segment->page.capacity, len))
+    if (!TS_GROW(segment->page.data, segment->page.capacity, len))
         return false;
     if (!read_at(segment->fd, segment->at + sizeof frame, segment->page.data, len)) {
         segment->is_damaged = errno != 0;

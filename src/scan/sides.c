@@ -1,6 +1,7 @@
 #include "sides.h"
 
 #include "look_impl.h"
+#include "os/grow.h"
 
 #include "git/repo.h"
 
@@ -65,14 +66,14 @@ static bool join(struct scan_arena *arena, struct ts_bytes folder, struct ts_byt
 }
 
 static bool add_file(struct scan_side *side, const struct scan_side_file *file) {
-    if (!SCAN_GROW(side->items, side->capacity, side->count + 1))
+    if (!TS_GROW(side->items, side->capacity, side->count + 1))
         return false;
     side->items[side->count++] = *file;
     return true;
 }
 
 static bool add_folder(struct folders *folders, const struct folder *folder) {
-    if (!SCAN_GROW(folders->items, folders->capacity, folders->count + 1))
+    if (!TS_GROW(folders->items, folders->capacity, folders->count + 1))
         return false;
     folders->items[folders->count++] = *folder;
     return true;

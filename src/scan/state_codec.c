@@ -1,6 +1,7 @@
 #include "state_codec.h"
 
 #include "look_impl.h"
+#include "os/grow.h"
 
 #include "base/endian.h"
 
@@ -15,7 +16,7 @@ void scan__buffer_release(struct scan_buffer *buffer) {
 }
 
 void scan__buffer_put(struct scan_buffer *buffer, struct ts_bytes bytes) {
-    if (buffer->no_memory || !SCAN_GROW(buffer->data, buffer->capacity, buffer->len + bytes.len)) {
+    if (buffer->no_memory || !TS_GROW(buffer->data, buffer->capacity, buffer->len + bytes.len)) {
         buffer->no_memory = true;
         return;
     }
@@ -178,7 +179,7 @@ struct places {
 static void add_place(struct places *places, uint32_t place) {
     if (places->count > 0 && places->items[places->count - 1] == place)
         return;
-    if (SCAN_GROW(places->items, places->capacity, places->count + 1))
+    if (TS_GROW(places->items, places->capacity, places->count + 1))
         places->items[places->count++] = place;
     else
         places->no_memory = true;
@@ -516,7 +517,7 @@ static void take_content(struct loader *loader, size_t index) {
     const struct known_text *name = take_text(loader);
     size_t count = take_count(reader, HIT_LEN_MIN);
     if (reader->is_bad || count == 0 || count > UINT32_MAX ||
-        !SCAN_GROW(loader->hits, loader->hit_capacity, count)) {
+        !TS_GROW(loader->hits, loader->hit_capacity, count)) {
         reader->is_bad = true;
         return;
     }

@@ -1,6 +1,7 @@
 #include "state_files.h"
 
 #include "look_impl.h"
+#include "os/grow.h"
 
 #include <dirent.h>
 #include <errno.h>
@@ -102,7 +103,7 @@ void scan__state_list(int folder, const char *prefix, struct scan_state_names *r
         size_t len = strlen(entry->d_name);
         if (len >= SCAN_STATE_NAME_SIZE || strncmp(entry->d_name, prefix, strlen(prefix)) != 0 ||
             (prefix[0] != '\0' && !scan__state_name_parse(entry->d_name, &letter, &use)) ||
-            !SCAN_GROW(names.items, names.capacity, names.count + 1))
+            !TS_GROW(names.items, names.capacity, names.count + 1))
             continue;
         memcpy(names.items[names.count++], entry->d_name, len + 1);
     }

@@ -1,6 +1,7 @@
 #include "suppressed.h"
 
 #include "look_impl.h"
+#include "os/grow.h"
 
 #include <stdio.h>
 #include <stdlib.h>
@@ -28,7 +29,7 @@ bool scan__suppressed_init(struct scan_suppressed *suppressed, const struct scan
         suppressed->met[i] = calloc(profiles[i]->config.allow_count + 1, sizeof **suppressed->met);
         done = suppressed->met[i] != NULL;
     }
-    return done && SCAN_GROW(suppressed->items, suppressed->capacity, MERGE_FIRST);
+    return done && TS_GROW(suppressed->items, suppressed->capacity, MERGE_FIRST);
 }
 
 void scan__suppressed_release(struct scan_suppressed *suppressed) {
@@ -69,7 +70,7 @@ static void add(struct scan_suppressed *suppressed, struct scan_suppressed_item 
     if (suppressed->count == suppressed->capacity) {
         merge(suppressed);
         if (suppressed->count > suppressed->capacity / 2 &&
-            !SCAN_GROW(suppressed->items, suppressed->capacity, suppressed->capacity + 1)) {
+            !TS_GROW(suppressed->items, suppressed->capacity, suppressed->capacity + 1)) {
             suppressed->no_memory = true;
             return;
         }

@@ -1,6 +1,7 @@
 #include "usage.h"
 
 #include "look_impl.h"
+#include "os/grow.h"
 #include "state_files.h"
 
 #include <errno.h>
@@ -38,7 +39,7 @@ static int compare(const void *a, const void *b) {
 static bool add_entry(struct entries *entries, int folder, const char *file, const char *name) {
     struct stat status;
     if (fstatat(folder, file, &status, AT_SYMLINK_NOFOLLOW) != 0 ||
-        !SCAN_GROW(entries->items, entries->capacity, entries->count + 1))
+        !TS_GROW(entries->items, entries->capacity, entries->count + 1))
         return false;
     struct entry *entry = &entries->items[entries->count++];
     *entry = (struct entry){.time_s = status.st_mtim.tv_sec, .time_ns = status.st_mtim.tv_nsec};

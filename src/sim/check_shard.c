@@ -9,6 +9,7 @@
  */
 #include "base/assert.h"
 #include "check.h"
+#include "os/grow.h"
 
 #include <stdlib.h>
 #include <string.h>
@@ -97,14 +98,8 @@ static size_t new_entries(const ts_op_log *before, const ts_op_log *after) {
 /* ---- without an entry: acquire and renew ---- */
 
 static bool remember_grant(struct sim__shard *shard, const struct sim__grant *grant) {
-    if (shard->grant_count == shard->grant_capacity) {
-        const size_t capacity = shard->grant_capacity == 0 ? 8 : 2 * shard->grant_capacity;
-        struct sim__grant *grown = realloc(shard->grants, capacity * sizeof *grown);
-        if (grown == NULL)
-            return false;
-        shard->grants = grown;
-        shard->grant_capacity = capacity;
-    }
+    if (!TS_GROW(shard->grants, shard->grant_capacity, shard->grant_count + 1))
+        return false;
     shard->grants[shard->grant_count++] = *grant;
     return true;
 }

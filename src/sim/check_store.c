@@ -7,6 +7,7 @@
 #include "base/number.h"
 #include "check.h"
 #include "coord/core/claim.h"
+#include "os/grow.h"
 
 #include <stdlib.h>
 #include <string.h>
@@ -413,15 +414,9 @@ static uint64_t look_at_promises(struct sim__world *world, uint32_t place, bool 
             *ret_settled = true;
         }
     }
-    if (model->rows.count > model->promise_capacity[place]) {
-        const size_t capacity = 2 * model->rows.count + 8;
-        struct sim__promise *grown = realloc(model->promises[place], capacity * sizeof *grown);
-        if (grown == NULL) {
-            sim__broken(world, "memory", "there is none left");
-            return at_ms;
-        }
-        model->promises[place] = grown;
-        model->promise_capacity[place] = capacity;
+    if (!TS_GROW(model->promises[place], model->promise_capacity[place], model->rows.count)) {
+        sim__broken(world, "memory", "there is none left");
+        return at_ms;
     }
     model->promise_count[place] = model->rows.count;
     for (size_t i = 0; i < model->rows.count; i++)

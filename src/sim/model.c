@@ -1,6 +1,7 @@
 #include "base/assert.h"
 #include "base/hash64.h"
 #include "check.h"
+#include "os/grow.h"
 
 #include <stdio.h>
 #include <stdlib.h>
@@ -44,15 +45,8 @@ void sim__model_free(struct sim__model *model) {
 
 struct sim__op *sim__op_new(struct sim__world *world, const struct sim__op *wanted) {
     struct sim__model *model = world->model;
-    if (model->op_count == model->op_capacity) {
-        const size_t capacity = model->op_capacity == 0 ? 64 : 2 * model->op_capacity;
-        struct sim__op **grown = realloc(model->ops, capacity * sizeof(struct sim__op *)); /* NOLINT */
-        if (grown == NULL)
-            return NULL;
-        model->ops = grown;
-        model->op_capacity = capacity;
-    }
-    struct sim__op *op = malloc(sizeof *op);
+    struct sim__op *op =
+        TS_GROW(model->ops, model->op_capacity, model->op_count + 1) ? malloc(sizeof *op) : NULL;
     if (op == NULL)
         return NULL;
     *op = *wanted;
@@ -86,22 +80,19 @@ struct sim__shard *sim__shard_find(const struct sim__model *model, uint32_t run,
 }
 
 static bool grow_shards(struct sim__model *model) {
-    if (model->shard_count < model->shard_capacity)
-        return true;
-    const size_t capacity = model->shard_capacity == 0 ? 64 : 2 * model->shard_capacity;
-    struct sim__shard **shards = realloc(model->shards, capacity * sizeof(struct sim__shard *)); /* NOLINT */
-    if (shards == NULL)
+    if (!TS_GROW(model->shards, model->shard_capacity, model->shard_count + 1))
         return false;
-    model->shards = shards;
-    uint32_t *slots = calloc(2 * capacity, sizeof *slots);
+    const size_t slot_count = 2 * model->shard_capacity;
+    if (slot_count == model->slot_count)
+        return true;
+    uint32_t *slots = calloc(slot_count, sizeof *slots);
     if (slots == NULL)
         return false;
     free(model->slots);
     model->slots = slots;
-    model->slot_count = 2 * capacity;
-    model->shard_capacity = capacity;
+    model->slot_count = slot_count;
     for (size_t i = 0; i < model->shard_count; i++)
-        slots[slot_of(model, shards[i]->run, shards[i]->id)] = (uint32_t)i + 1;
+        slots[slot_of(model, model->shards[i]->run, model->shards[i]->id)] = (uint32_t)i + 1;
     return true;
 }
 

@@ -235,6 +235,21 @@ def locks_that_are_returned_silently(root):
                     break
 
 
+# What allocates, opens temporary files or reads hexadecimal digits has one home; everybody else calls it there.
+HOMES = {
+    r"\b(?:realloc|reallocarray)\(": "src/os/grow.c",
+}
+
+
+def helpers_outside_their_home(root):
+    for path in files(root):
+        if path.startswith("src/") and path.endswith((".c", ".h")):
+            for pattern, home in HOMES.items():
+                found = re.search(pattern, read(root, path))
+                if found and path != home:
+                    yield f"{path}: {found.group()}: call {home}"
+
+
 RULES = {
     includes_that_leave_their_folder: ("src/base/x.c", '#include "../route/y.h"\n'),
     source_folders_without_readme: ("src/bare/x.c", "int x;\n"),
@@ -255,6 +270,7 @@ RULES = {
     formats_that_no_document_names: ("src/report/write.h", '    X(A_B, "ab", "x", y)\n'),
     engines_without_a_contract: ("src/store/contract/url.h", "enum k { STORE_URL_X };\n"),
     engines_that_help_does_not_name: ("src/store/contract/url.c", '#define FORMS "x:"\n{TS_BYTES_INIT("x:"), X}\n'),
+    helpers_outside_their_home: ("src/base/x.c", "static void *x(void *y) {\n    return realloc(y, 2);\n}\n"),
     a_formatter_that_reflows: (".clang-format", "ReflowComments: true\n"),
 }
 

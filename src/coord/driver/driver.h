@@ -45,7 +45,7 @@ struct coord__plan {
     size_t count, capacity;
     struct ts_op *ops; /* place by place */
     size_t *origins;   /* of ops: index in planned */
-    size_t ops_capacity;
+    size_t ops_capacity, origins_capacity;
     struct ts_txn_part *parts; /* place_count */
     int64_t *counts;           /* changes of the run's counters: [place][status][stripe] */
     bool counted;              /* some of them are not 0 */

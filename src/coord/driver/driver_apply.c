@@ -11,6 +11,7 @@
 #include "driver.h"
 
 #include "base/assert.h"
+#include "os/grow.h"
 
 #include <inttypes.h>
 #include <stdio.h>
@@ -81,18 +82,8 @@ struct coord__result coord__read(struct ts_coord *coord, struct coord__work *wor
 }
 
 static bool reserve_ops(struct coord__plan *plan) {
-    if (plan->count <= plan->ops_capacity)
-        return true;
-    struct ts_op *ops = realloc(plan->ops, plan->capacity * sizeof *ops);
-    if (ops != NULL)
-        plan->ops = ops;
-    size_t *origins = realloc(plan->origins, plan->capacity * sizeof *origins);
-    if (origins != NULL)
-        plan->origins = origins;
-    if (ops == NULL || origins == NULL)
-        return false;
-    plan->ops_capacity = plan->capacity;
-    return true;
+    return TS_GROW(plan->ops, plan->ops_capacity, plan->count) &&
+           TS_GROW(plan->origins, plan->origins_capacity, plan->count);
 }
 
 /* Sorts the operations by place. Returns the number of places. */

@@ -4,6 +4,7 @@
 #include "base/assert.h"
 #include "base/checked.h"
 #include "coord/core/plant.h"
+#include "os/grow.h"
 
 #include <stdlib.h>
 #include <string.h>
@@ -72,15 +73,9 @@ void coord__plan_clear(struct coord__plan *plan) {
 
 static void add(struct coord__plan *plan, uint32_t place, enum coord__tag tag, const struct ts_op *op) {
     ts_assert(place < plan->place_count);
-    if (plan->count == plan->capacity) {
-        size_t capacity = plan->capacity == 0 ? 16 : plan->capacity * 2;
-        struct coord__planned *grown = realloc(plan->planned, capacity * sizeof *grown);
-        if (grown == NULL) {
-            plan->failed = true;
-            return;
-        }
-        plan->planned = grown;
-        plan->capacity = capacity;
+    if (!TS_GROW(plan->planned, plan->capacity, plan->count + 1)) {
+        plan->failed = true;
+        return;
     }
     plan->planned[plan->count++] = (struct coord__planned){.op = *op, .place = place, .tag = tag};
 }

@@ -5,6 +5,7 @@
 
 #include "base/assert.h"
 #include "os/entropy.h"
+#include "os/grow.h"
 
 #include <stdlib.h>
 #include <string.h>
@@ -140,22 +141,12 @@ static struct ts_bytes copy_to(uint8_t **at, struct ts_bytes bytes) {
     return copy;
 }
 
-static bool has_room(struct ts_run_plan *plan) {
-    if (plan->shard_count < plan->shard_capacity)
-        return true;
-    size_t capacity = plan->shard_capacity > 0 ? 2 * plan->shard_capacity : 64;
-    struct ts_new_shard *grown = reallocarray(plan->shards, capacity, sizeof *grown);
-    if (grown == NULL)
-        return false;
-    plan->shards = grown;
-    plan->shard_capacity = capacity;
-    return true;
-}
-
 bool ts_run_plan_add_shard(struct ts_run_plan *plan, struct ts_bytes start, struct ts_bytes end,
                            struct ts_bytes metadata) {
     /* All three in one allocation, which begins with the start. */
-    uint8_t *memory = has_room(plan) ? malloc(start.len + end.len + metadata.len + 1) : NULL;
+    uint8_t *memory = TS_GROW(plan->shards, plan->shard_capacity, plan->shard_count + 1)
+                          ? malloc(start.len + end.len + metadata.len + 1)
+                          : NULL;
     if (memory == NULL)
         return false;
     struct ts_new_shard *shard = &plan->shards[plan->shard_count++];

@@ -1,6 +1,7 @@
 #include "store/contract/rows.h"
 
 #include "base/assert.h"
+#include "os/grow.h"
 
 #include <stdlib.h>
 #include <string.h>
@@ -16,7 +17,7 @@ struct ts_rows_memory {
     uint8_t bytes[];
 };
 
-enum { FIRST_BLOCK = 4096, LARGEST_STEP = 4 << 20, FIRST_ROWS = 16 };
+enum { FIRST_BLOCK = 4096, LARGEST_STEP = 4 << 20 };
 
 static struct ts_rows_memory *block_with_room(struct ts_rows *rows, size_t len) {
     struct ts_rows_memory *block = rows->memory;
@@ -33,18 +34,6 @@ static struct ts_rows_memory *block_with_room(struct ts_rows *rows, size_t len) 
     return fresh;
 }
 
-static bool reserve_row(struct ts_rows *rows) {
-    if (rows->count < rows->capacity)
-        return true;
-    size_t capacity = rows->capacity == 0 ? FIRST_ROWS : 2 * rows->capacity;
-    struct ts_row *grown = realloc(rows->rows, capacity * sizeof *grown);
-    if (grown == NULL)
-        return false;
-    rows->rows = grown;
-    rows->capacity = capacity;
-    return true;
-}
-
 static struct ts_bytes keep(struct ts_rows_memory *block, struct ts_bytes bytes) {
     uint8_t *to = block->bytes + block->used;
     if (bytes.len > 0)
@@ -55,7 +44,7 @@ static struct ts_bytes keep(struct ts_rows_memory *block, struct ts_bytes bytes)
 
 bool store__rows_add(struct ts_rows *rows, const struct ts_row *row) {
     struct ts_rows_memory *block = block_with_room(rows, row->key.len + row->value.len);
-    if (block == NULL || !reserve_row(rows))
+    if (block == NULL || !TS_GROW(rows->rows, rows->capacity, rows->count + 1))
         return false;
     struct ts_bytes key = keep(block, row->key);
     struct ts_bytes value = keep(block, row->value);

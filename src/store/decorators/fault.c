@@ -16,6 +16,7 @@
 #include "base/assert.h"
 #include "base/bytes.h"
 #include "decorate.h"
+#include "os/grow.h"
 
 #include <pthread.h>
 #include <stdio.h>
@@ -54,6 +55,7 @@ struct fault_store {
     int revived_fd; /* readable while the store is not down */
     struct late **late;
     size_t late_count;
+    size_t late_capacity;
 };
 
 enum stage { STAGE_INSIDE, STAGE_DELAYED, STAGE_HANGS };
@@ -210,14 +212,10 @@ static struct late *copy_call(const struct ts_call *call) {
 static void keep_late(struct fault_store *store, const struct ts_call *call) {
     struct late *late = copy_call(call);
     pthread_mutex_lock(&store->mutex);
-    struct late **grown =
-        late == NULL ? NULL : realloc(store->late, (store->late_count + 1) * sizeof(void *));
-    if (grown != NULL) {
-        store->late = grown;
+    if (late != NULL && TS_GROW(store->late, store->late_capacity, store->late_count + 1))
         store->late[store->late_count++] = late;
-    } else if (late != NULL) {
+    else if (late != NULL)
         free_late(late);
-    }
     pthread_mutex_unlock(&store->mutex);
 }
 

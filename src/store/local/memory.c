@@ -16,6 +16,7 @@
 
 #include "base/assert.h"
 #include "base/hash64.h"
+#include "os/grow.h"
 #include "store/local/backend.h"
 #include "store/local/local.h"
 
@@ -242,15 +243,7 @@ static bool make_step(const struct store__write *write, struct step *ret_step) {
 }
 
 static bool reserve_undo(struct memory_backend *backend, size_t count) {
-    if (backend->undo_capacity - backend->undo_count >= count)
-        return true;
-    size_t capacity = 2 * backend->undo_capacity + count;
-    struct undo *grown = realloc(backend->undo, capacity * sizeof *grown);
-    if (grown == NULL)
-        return false;
-    backend->undo = grown;
-    backend->undo_capacity = capacity;
-    return true;
+    return TS_GROW(backend->undo, backend->undo_capacity, backend->undo_count + count);
 }
 
 static void forget_undo(struct memory_backend *backend) {

@@ -2,6 +2,7 @@
  * What the stores say about a transaction and about the cluster.
  */
 #include "driver.h"
+#include "os/grow.h"
 #include "settle.h"
 #include "txn/core/resolve.h"
 
@@ -140,19 +141,16 @@ enum ts_txn_error ts_txn_status(struct ts_cluster *cluster, const char *id, uint
     return TS_TXN_ERROR_OK;
 }
 
-/* Room for one more in an array that doubles its size. */
-static void *grown(void *array, size_t count, size_t size) {
-    if (count != 0 && (count & (count - 1)) != 0)
-        return array;
-    return realloc(array, (count == 0 ? 1 : 2 * count) * size);
-}
+/* Capacities of the arrays of a status that is being made. */
+struct room {
+    size_t coordinators;
+    size_t promises;
+};
 
-static bool add_coordinator(struct ts_cluster_status *status, uint32_t place, const struct txn__uuid *uuid,
-                            const struct txn__look *look) {
-    void *array = grown(status->coordinators, status->coordinator_count, sizeof *status->coordinators);
-    if (array == NULL)
+static bool add_coordinator(struct ts_cluster_status *status, struct room *room, uint32_t place,
+                            const struct txn__uuid *uuid, const struct txn__look *look) {
+    if (!TS_GROW(status->coordinators, room->coordinators, status->coordinator_count + 1))
         return false;
-    status->coordinators = array;
     struct ts_cluster_status_coordinator *row = &status->coordinators[status->coordinator_count++];
     *row = (struct ts_cluster_status_coordinator){
         .place = place,
@@ -194,6 +192,7 @@ static bool visit(struct txn__settle *settle, uint32_t place, const struct txn__
 struct visitor {
     struct txn__settle *settle;
     struct ts_cluster_status *status;
+    struct room *room;
     struct ts_cluster_status_store *store;
 };
 
@@ -219,7 +218,7 @@ static bool visit_coordinator(void *context, const struct ts_row *row) {
     visitor->store->coordinators += look.registration.state == TXN__REGISTERED;
     visitor->store->fence_marks += look.registration.state == TXN__FENCED;
     return look.registration.state == TXN__NOT_REGISTERED ||
-           add_coordinator(visitor->status, visitor->store->place, &gid.coordinator, &look);
+           add_coordinator(visitor->status, visitor->room, visitor->store->place, &gid.coordinator, &look);
 }
 
 static const char *decision_text(struct txn__settle *settle, const struct txn__gid *gid) {
@@ -237,12 +236,10 @@ static const char *decision_text(struct txn__settle *settle, const struct txn__g
     return "none";
 }
 
-static bool add_promise(struct txn__settle *settle, struct ts_cluster_status *status, uint32_t place,
-                        const struct ts_row *row, uint64_t now_ms) {
-    void *array = grown(status->promises, status->promise_count, sizeof *status->promises);
-    if (array == NULL)
+static bool add_promise(struct txn__settle *settle, struct ts_cluster_status *status, struct room *room,
+                        uint32_t place, const struct ts_row *row, uint64_t now_ms) {
+    if (!TS_GROW(status->promises, room->promises, status->promise_count + 1))
         return false;
-    status->promises = array;
     struct ts_cluster_status_promise *promise = &status->promises[status->promise_count++];
     struct txn__gid gid;
     bool ours = txn__gid_parse(row->key, &gid) &&
@@ -274,12 +271,13 @@ static const char *state_name(const struct ts_meta *meta) {
 }
 
 /* What is known of one store; its row says what it did not answer. */
-static void read_store(struct txn__settle *settle, struct ts_cluster_status *status, uint32_t place) {
+static void read_store(struct txn__settle *settle, struct ts_cluster_status *status, struct room *room,
+                       uint32_t place) {
     struct ts_cluster_status_store *row = &status->stores[place];
     struct ts_store *store = ts_cluster_store(settle->cluster, place);
     struct ts_meta meta = {0};
     struct ts_store_error error = {0};
-    struct visitor visitor = {settle, status, row};
+    struct visitor visitor = {settle, status, room, row};
     struct txn__key from;
     struct txn__key to;
     *row = (struct ts_cluster_status_store){.place = place, .state = "none"};
@@ -295,7 +293,7 @@ static void read_store(struct txn__settle *settle, struct ts_cluster_status *sta
     row->result = txn__settle_call(settle, place, &call);
     for (size_t i = 0; row->result == TS_STORE_OK && i < rows.count; i++) {
         row->promises++;
-        if (!add_promise(settle, status, place, &rows.rows[i], call.time_ms))
+        if (!add_promise(settle, status, room, place, &rows.rows[i], call.time_ms))
             row->result = TS_STORE_FAILED;
     }
     ts_rows_release(&rows);
@@ -316,10 +314,11 @@ enum ts_txn_error ts_cluster_status_read(struct ts_cluster *cluster, uint64_t ti
     status.stores = calloc(status.store_count, sizeof *status.stores);
     if (status.stores == NULL)
         return txn__fail(ret_detail, TS_TXN_ERROR_NO_MEMORY, UINT32_MAX, NULL);
+    struct room room = {0};
     for (uint32_t place = 0; place < status.store_count; place++) {
         struct txn__settle settle;
         txn__settle_init(&settle, cluster, timeout_ms * 1000, false);
-        read_store(&settle, &status, place);
+        read_store(&settle, &status, &room, place);
     }
     *ret_status = status;
     return TS_TXN_ERROR_OK;

@@ -1,6 +1,7 @@
 /* The order in which delta trees are visited. */
 #include "plan.h"
 
+#include "os/grow.h"
 #include "support/cmocka.h"
 
 #include <stdlib.h>
@@ -8,7 +9,7 @@
 static struct git__units units;
 
 static void add(uint64_t bytes, uint32_t node) {
-    assert_true(GIT__GROW(units.items, units.capacity, units.count + 1));
+    assert_true(TS_GROW(units.items, units.capacity, units.count + 1));
     units.items[units.count++] = (struct git__unit){.bytes = bytes, .node = node};
 }
 

@@ -1,0 +1,17 @@
+/*
+ * Arrays that grow. This is the one place that calls realloc.
+ */
+#ifndef TS_OS_GROW_H
+#define TS_OS_GROW_H
+
+#include <stdbool.h>
+#include <stddef.h>
+
+/* Makes room for `needed` elements, and for half as many again when it has to grow. Returns false when memory runs out; the
+ * array is then unchanged. */
+bool ts_grow(void **array, size_t *capacity, size_t needed, size_t element_size);
+
+/* The same for an array with a type: TS_GROW(rows, capacity, count + 1). */
+#define TS_GROW(array, capacity, needed) ts_grow((void **)&(array), &(capacity), (needed), sizeof *(array))
+
+#endif
