@@ -48,8 +48,8 @@ struct ts_cluster_options {
     uint64_t timeout_ms; /* for all stores together; 0: 10 s. Does not include waiting for a directory */
     bool any_step;       /* accept stores in different epochs and steps: for fence, recover and status */
     bool accept_copy;    /* accept copies of stores: for ts_txn_accept_copy, which must follow */
-    /* Accept servers that do not answer, as long as one store does. Calls to them fail until they are back.
-     * timeout_ms then applies to each store. */
+    /* Accept servers that do not answer, as long as one store does. A server that is silent half a second after the first
+     * answer is opened when it is first needed. Calls to it fail until it is back. */
     bool some_down;
 };
 

@@ -81,6 +81,27 @@ def with_one_of_two_servers_down_everything_on_the_other_goes_on():
 
 
 @test
+def nobody_waits_for_a_server_that_is_silent_and_not_needed():
+    # One that hangs refuses nothing: whoever asks it waits as long as timeouts.shard_rpc allows.
+    patient = ["--set", "timeouts.shard_rpc=30s"]
+    with Server(max_prepared_transactions=20, fsync=False) as one, Server(max_prepared_transactions=20, fsync=False) as two:
+        pair = Pair([one, two])
+        for silent, alive in ((1, 0), (0, 1)):
+            pair.servers[silent].process.send_signal(signal.SIGSTOP)
+            try:
+                begun = time.monotonic()
+                pair.goes("store", "get", pair.keys[alive][0], *patient)
+                pair.goes("txn", *patient, stdin=adds(pair.keys[alive][0]))
+                holds(time.monotonic() - begun < 20, f"somebody waited for store {silent}")
+                # Of many reads only the first one waits.
+                begun = time.monotonic()
+                pair.goes("lease", "claim", "--run", "1", "--worker", f"s{silent}", "--set", "timeouts.shard_rpc=6s")
+                holds(time.monotonic() - begun < 11, f"a claim asked store {silent} twice")
+            finally:
+                pair.servers[silent].process.send_signal(signal.SIGCONT)
+
+
+@test
 def an_answer_in_json_comes_in_every_case():
     with Server(max_prepared_transactions=20, fsync=False) as server:
         server.create("one", "two")

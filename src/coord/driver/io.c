@@ -4,6 +4,7 @@
 #include "driver_io.h"
 #include "os/clock.h"
 #include "store/cluster/cluster.h"
+#include "txn/driver/reads.h"
 
 #include <time.h>
 
@@ -13,7 +14,6 @@
 enum { AT_ONCE = 64 };
 
 static void wait_for_all(struct ts_coord_call *calls, size_t count) {
-    ts_assert(count <= AT_ONCE);
     struct ts_call *pending[AT_ONCE];
     for (;;) {
         size_t left = 0;
@@ -27,25 +27,24 @@ static void wait_for_all(struct ts_coord_call *calls, size_t count) {
     }
 }
 
-static void run_calls(void *context, struct ts_coord_call *calls, size_t count) {
-    struct coord__cluster_io *own = context;
-    /* Everything that writes is a transaction, with its limits, retries and metrics. */
+static void run_at_once(const struct coord__cluster_io *own, struct ts_coord_call *calls, size_t count,
+                        uint64_t deadline_ns) {
+    ts_assert(count <= AT_ONCE);
+    struct ts_breaker_permit permits[AT_ONCE];
+    for (size_t i = 0; i < count; i++) {
+        calls[i].call.deadline_ns = deadline_ns;
+        ts_txn_read_start(own->coordinator, calls[i].place, &calls[i].call, &permits[i]);
+    }
+    wait_for_all(calls, count);
     for (size_t i = 0; i < count; i++)
-        ts_assert(calls[i].call.kind == TS_CALL_READ || calls[i].call.kind == TS_CALL_SCAN);
+        ts_txn_read_end(own->coordinator, calls[i].place, &calls[i].call, &permits[i]);
+}
+
+static void run_calls(void *context, struct ts_coord_call *calls, size_t count) {
+    const struct coord__cluster_io *own = context;
     const uint64_t deadline_ns = ts_clock_monotonic_ns() + own->call_timeout_us * 1000;
-    if (count == 1) {
-        calls->call.deadline_ns = deadline_ns;
-        (void)ts_store_run(ts_cluster_store(own->cluster, calls->place), &calls->call);
-        return;
-    }
-    for (size_t from = 0; from < count; from += AT_ONCE) {
-        const size_t batch = count - from < AT_ONCE ? count - from : AT_ONCE;
-        for (size_t i = from; i < from + batch; i++) {
-            calls[i].call.deadline_ns = deadline_ns;
-            ts_store_start(ts_cluster_store(own->cluster, calls[i].place), &calls[i].call);
-        }
-        wait_for_all(calls + from, batch);
-    }
+    for (size_t from = 0; from < count; from += AT_ONCE)
+        run_at_once(own, calls + from, count - from < AT_ONCE ? count - from : AT_ONCE, deadline_ns);
 }
 
 static void run_txn(void *context, const struct ts_txn_part *parts, size_t count,

@@ -13,6 +13,7 @@
  */
 #include "store/cluster/cluster.h"
 
+#include "answering.h"
 #include "base/assert.h"
 #include "base/bytes.h"
 #include "base/hash64.h"
@@ -82,11 +83,6 @@ static uint64_t deadline_of(const struct ts_cluster *cluster, const struct ts_cl
     return clock->monotonic_ns(clock->context) + timeout_ms * 1000000;
 }
 
-static bool does_not_answer(enum ts_store_result result) {
-    return result == TS_STORE_UNAVAILABLE || result == TS_STORE_TIMED_OUT || result == TS_STORE_BUSY ||
-           result == TS_STORE_UNKNOWN;
-}
-
 /* For stores that did not answer: takes what the others say about the cluster. */
 static void assume_metas(struct ts_cluster *cluster, const bool *answered) {
     size_t known = 0;
@@ -101,31 +97,46 @@ static void assume_metas(struct ts_cluster *cluster, const bool *answered) {
     }
 }
 
-static enum ts_store_result read_metas(struct ts_cluster *cluster, const struct ts_cluster_options *options,
-                                       struct ts_store_error *ret_error) {
-    uint64_t deadline_ns = deadline_of(cluster, options);
-    bool *answered = calloc(cluster->count, sizeof *answered);
-    if (answered == NULL)
-        return no_memory(ret_error);
+/* With some_down, of the stores that answer; one that has fallen silent since is as one that was. */
+static enum ts_store_result read_metas_of(struct ts_cluster *cluster,
+                                          const struct ts_cluster_options *options, bool *answering,
+                                          struct ts_store_error *ret_error) {
+    const uint64_t deadline_ns = deadline_of(cluster, options);
     struct ts_store_error error = {0};
     enum ts_store_result result = TS_STORE_OK;
     size_t answers = 0;
     for (size_t i = 0; result == TS_STORE_OK && i < cluster->count; i++) {
         struct ts_store *store = cluster->stores[i];
-        /* A silent store must not use up the others' time. */
-        if (options->some_down)
-            deadline_ns = deadline_of(cluster, options);
+        if (!answering[i])
+            continue;
         result = store->engine->meta_read(store, deadline_ns, &cluster->metas[i], &error);
-        answered[i] = result == TS_STORE_OK;
-        answers += answered[i];
-        if (options->some_down && does_not_answer(result) && i + 1 - answers < cluster->count)
+        answering[i] = result == TS_STORE_OK;
+        answers += answering[i];
+        if (options->some_down && store__is_silent(result))
             result = TS_STORE_OK;
     }
+    if (result == TS_STORE_OK && answers == 0)
+        result = error.result;
     if (result != TS_STORE_OK)
         *ret_error = error;
     else if (answers < cluster->count)
-        assume_metas(cluster, answered);
-    free(answered);
+        assume_metas(cluster, answering);
+    return result;
+}
+
+static enum ts_store_result read_metas(struct ts_cluster *cluster, const struct ts_cluster_options *options,
+                                       struct ts_store_error *ret_error) {
+    bool *answering = malloc(cluster->count * sizeof *answering);
+    if (answering == NULL)
+        return no_memory(ret_error);
+    memset(answering, true, cluster->count * sizeof *answering);
+    enum ts_store_result result =
+        options->some_down ? store__find_answering(cluster->stores, cluster->count,
+                                                   deadline_of(cluster, options), answering, ret_error)
+                           : TS_STORE_OK;
+    if (result == TS_STORE_OK)
+        result = read_metas_of(cluster, options, answering, ret_error);
+    free(answering);
     return result;
 }
 

@@ -218,7 +218,10 @@ static void expire(struct ts_store *base, struct ts_call *call) {
 
 static struct pollfd wait_for(struct ts_store *base, struct ts_call *call) {
     (void)base;
-    return postgres__job_wait_for(call->engine_state);
+    const struct postgres_job *job = call->engine_state;
+    /* A server that is silent while it is connected to moves nothing. */
+    call->poll_by_ns = job->phase == POSTGRES_CONNECTING ? job->slot->connect_until_ns : 0;
+    return postgres__job_wait_for(job);
 }
 
 static void expect(struct ts_store *base, const struct ts_meta *meta) {

@@ -90,6 +90,14 @@ bool txn__standbys_keep_up(struct ts_coordinator *coordinator, struct txn__sessi
     return false;
 }
 
+void txn__tell_open_breaker(const struct ts_coordinator *coordinator, uint32_t place, char *ret_text,
+                            size_t size) {
+    snprintf(ret_text, size,
+             "%.100s: the circuit breaker is open after failures of this store; try again after "
+             "breaker.recovery_timeout",
+             ts_store_name(ts_cluster_store(coordinator->cluster, place)));
+}
+
 /* Each store has a breaker, so that a failing store does not block the others. Returns false, with the cause,
  * when the breaker of one of the transaction's stores is open. */
 bool txn__pass_breakers(struct ts_coordinator *coordinator, struct txn__session *session) {
@@ -107,10 +115,8 @@ bool txn__pass_breakers(struct ts_coordinator *coordinator, struct txn__session 
     if (passed == count)
         return true;
     session->attempt.cause.kind = TS_CAUSE_BREAKER;
-    snprintf(session->attempt.text, sizeof session->attempt.text,
-             "%.100s: the circuit breaker is open after failures of this store; try again after "
-             "breaker.recovery_timeout",
-             ts_store_name(ts_cluster_store(coordinator->cluster, session->request.stores[passed])));
+    txn__tell_open_breaker(coordinator, session->request.stores[passed], session->attempt.text,
+                           sizeof session->attempt.text);
     return false;
 }
 

@@ -314,6 +314,7 @@ void txn__care_once(struct ts_coordinator *coordinator) {
 static void resolve(struct ts_coordinator *coordinator, bool sweep) {
     struct txn__settle settle;
     txn__settle_init(&settle, coordinator->cluster, coordinator->config.timeouts.shard_rpc_us, false);
+    settle.closing = &coordinator->stopping;
     txn__settle_promises(&settle);
     if (sweep)
         txn__settle_coordinators(&settle);

@@ -27,6 +27,7 @@
 #include "txn/guard/txn_config.h"
 
 #include <pthread.h>
+#include <stdatomic.h>
 
 /* A coordinator's registration on one store. */
 struct txn__seat {
@@ -158,7 +159,7 @@ struct ts_coordinator {
     pthread_cond_t heart_wake;
     bool nudged;   /* a batch was blocked by a promise */
     bool pressing; /* a transaction has become pending or unsettled */
-    bool stopping;
+    atomic_bool stopping;
 
     pthread_mutex_t metrics_lock;
     struct ts_txn_metrics *metrics;
@@ -203,6 +204,9 @@ bool txn__seat_take(struct ts_coordinator *coordinator, struct txn__incarnation 
 bool txn__standbys_keep_up(struct ts_coordinator *coordinator, struct txn__session *session);
 bool txn__pass_breakers(struct ts_coordinator *coordinator, struct txn__session *session);
 bool txn__admit(struct ts_coordinator *coordinator, struct txn__session *session);
+/* The message of a transaction or read that the open breaker of a store refuses. */
+void txn__tell_open_breaker(const struct ts_coordinator *coordinator, uint32_t place, char *ret_text,
+                            size_t size);
 /* Wakes the waiters that admission has admitted or refused. The caller holds the lock. */
 void txn__wake_settled(struct ts_coordinator *coordinator);
 

@@ -5,7 +5,7 @@
 #include "txn/core/resolve.h"
 #include "txn/driver/failpoint.h"
 
-enum { PAGE = 512, FENCE_MARK_KEPT_MS = 24 * 3600 * 1000, FENCE_TRY_US = 100000 };
+enum { PAGE = 512, FENCE_MARK_KEPT_MS = 24 * 3600 * 1000, FENCE_TRY_US = 100000, CLOSING_US = 100000 };
 
 const uint8_t *txn__cluster_id(const struct ts_cluster *cluster) {
     return ts_cluster_meta(cluster, 0)->cluster;
@@ -35,12 +35,31 @@ static bool did_not_answer(enum ts_store_result result) {
     return fault != TS_STORE_FAULT_NONE && fault != TS_STORE_FAULT_STATE;
 }
 
+/* Who closes waits for an answer that comes soon, as it does from a store that is well. */
+static enum ts_store_result run_call(const struct txn__settle *settle, uint32_t place, struct ts_call *call) {
+    struct ts_store *store = ts_cluster_store(settle->cluster, place);
+    if (settle->closing == NULL)
+        return ts_store_run(store, call);
+    const uint64_t closing_ns = (uint64_t)CLOSING_US * 1000;
+    uint64_t leave_ns = txn__now_us() * 1000 + closing_ns;
+    ts_store_start(store, call);
+    while (!ts_store_poll(call)) {
+        const uint64_t now_ns = txn__now_us() * 1000;
+        if (now_ns >= leave_ns && atomic_load(settle->closing))
+            ts_store_cancel(call);
+        else if (now_ns >= leave_ns)
+            leave_ns = now_ns + closing_ns;
+        ts_store_wait(&(struct ts_call *const){call}, 1, leave_ns);
+    }
+    return call->error.result;
+}
+
 static enum ts_store_result call_within(struct txn__settle *settle, uint32_t place, struct ts_call *call,
                                         uint64_t timeout_us) {
     if (txn__places_have(&settle->sick, place))
         return TS_STORE_UNAVAILABLE;
     call->deadline_ns = txn__deadline_ns(timeout_us);
-    enum ts_store_result result = ts_store_run(ts_cluster_store(settle->cluster, place), call);
+    enum ts_store_result result = run_call(settle, place, call);
     bool only_tried = result == TS_STORE_TIMED_OUT && timeout_us < settle->timeout_us;
     if (did_not_answer(result) && !only_tried) {
         txn__places_add(&settle->sick, place);

@@ -10,12 +10,16 @@
 #include "txn/core/records.h"
 #include "txn/core/removal.h"
 
+#include <stdatomic.h>
+
 struct txn__settle {
     struct ts_cluster *cluster;
     uint64_t timeout_us; /* for each call */
     bool fence_all;
     /* Fence the coordinators on stores that only this process uses. Ignore other stores. */
     bool inherits;
+    /* NULL, or: the process closes its coordinator. A store that does not answer then is left to the next pass. */
+    const atomic_bool *closing;
     struct txn__places sick; /* stores that did not answer in this pass; not asked again */
     struct ts_txn_settled counts;
     struct ts_txn_error_detail trouble; /* the first; OK when there was none */
