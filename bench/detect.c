@@ -101,7 +101,7 @@ static size_t pass_scan(struct work *work) {
     return done;
 }
 
-/* A file of which a part has changed here and there, and of which it is known that no gate stands in the rest. */
+/* A file of which some parts have changed, and whose other parts are known to contain no gate. */
 static size_t pass_changed(struct work *work) {
     static struct ts_span spans[((size_t)8 << 20) / 4096 + 1];
     work->found = 0;

@@ -13,7 +13,7 @@ pkg_check_modules(libcurl REQUIRED IMPORTED_TARGET libcurl)
 pkg_check_modules(nettle REQUIRED IMPORTED_TARGET nettle)
 pkg_check_modules(libarchive REQUIRED IMPORTED_TARGET libarchive)
 
-# Debian 12 has no libblake3; src/base/blake3_portable.c stands in.
+# Debian 12 has no libblake3; src/base/blake3_portable.c replaces it.
 pkg_check_modules(blake3 QUIET IMPORTED_TARGET libblake3)
 
 # Debian's librocksdb-dev brings a pkg-config file on some releases only.

@@ -1,6 +1,6 @@
 /*
- * Coordination: runs that are divided into shards, and workers that hold leases on them. docs/coordination.md tells the
- * whole story; this is how a program takes part.
+ * Coordination: runs that are divided into shards, and workers that hold leases on them. docs/coordination.md
+ * explains it; this is the interface for programs.
  *
  *     a run has shards           ts_run_plan_*, ts_run_create
  *     a worker claims a shard    ts_worker_claim         -> a lease: until its deadline nobody else may work on it
@@ -213,8 +213,8 @@ TS_API struct ts_bytes ts_worker_key(const struct ts_worker *worker);
 TS_API struct ts_bytes ts_worker_token(const struct ts_worker *worker);
 TS_API struct ts_bytes ts_worker_metadata(const struct ts_worker *worker);
 
-/* Whether the lease is known to be lost: by an answer of the store, or by the keeper. Any thread may ask. A lease that is not
- * known to be lost may be lost all the same; only the store decides. */
+/* Whether the lease is known to be lost: by an answer of the store, or by the keeper. Any thread may ask. A
+ * lease that is not known to be lost may still be lost; only the store decides. */
 TS_API bool ts_worker_is_lost(const struct ts_worker *worker);
 
 /* About how long the lease still holds; 0 when it has ended or there is none. */

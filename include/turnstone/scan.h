@@ -70,7 +70,7 @@ struct ts_scan;
 /* A scan without targets, with every option at its default. Returns NULL when memory runs out. */
 TS_API struct ts_scan *ts_scan_new(void);
 
-/* Frees the scan and everything that was returned from it. No run may be under way. Takes NULL. */
+/* Frees the scan and everything that was returned from it. No run may be in progress. Accepts NULL. */
 TS_API void ts_scan_free(struct ts_scan *scan);
 
 /* ---- what is scanned ---- */
@@ -161,8 +161,8 @@ typedef bool ts_scan_on_finding(void *context, const struct ts_scan_finding *fin
  */
 TS_API enum ts_scan_result ts_scan_run(struct ts_scan *scan, ts_scan_on_finding *on_finding, void *context);
 
-/* Ends the run that is under way, and every later one, as CANCELLED: soon, not at once. May be called by any thread and by a
- * signal handler. */
+/* Ends the current run, and every later one, as CANCELLED: soon, not at once. Any thread and a signal handler
+ * may call it. */
 TS_API void ts_scan_cancel(struct ts_scan *scan);
 
 /* One line that says why the last call on this scan did not end as OK; "" when it did. Where it names an option of the

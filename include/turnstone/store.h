@@ -76,7 +76,7 @@ struct ts_batch {
 /* Whose fault a result is, and so who can do something about it. */
 enum ts_store_fault {
     TS_STORE_FAULT_NONE,
-    TS_STORE_FAULT_STATE,   /* nobody's: what the store holds, or who else is at work, stands against it */
+    TS_STORE_FAULT_STATE,   /* the store's contents or concurrent calls prevent it */
     TS_STORE_FAULT_CALLER,  /* the call itself is wrong */
     TS_STORE_FAULT_LOAD,    /* the store has too much to do */
     TS_STORE_FAULT_SETUP,   /* the store answers, and is not set up for this call: its operator */
@@ -87,7 +87,7 @@ enum ts_store_fault {
 /* Whether trying again makes sense. */
 enum ts_store_retry {
     TS_STORE_RETRY_NONE,  /* it would not help */
-    TS_STORE_RETRY_READ,  /* after reading again and deciding anew */
+    TS_STORE_RETRY_READ,  /* after reading and deciding again */
     TS_STORE_RETRY_SAME,  /* the same batch */
     TS_STORE_RETRY_LATER, /* the same batch, when its caller has time for it: it may take long */
 };

@@ -192,7 +192,7 @@ TS_API enum ts_txn_error ts_coordinator_open(struct ts_cluster *cluster, const s
 /* What it was opened with. Borrowed until it is closed. */
 TS_API const struct ts_txn_config *ts_coordinator_config(const struct ts_coordinator *coordinator);
 
-/* No transaction may be under way. Finishes what is pending and takes its registrations back, within the
+/* No transaction may be in progress. Finishes what is pending and removes its registrations, within the
  * configured total time; what does not answer is left to resolvers. NULL is allowed. */
 TS_API void ts_coordinator_close(struct ts_coordinator *coordinator);
 

@@ -2,9 +2,9 @@
  * A histogram of 64-bit values, made for latencies: fixed memory, no allocation, the whole range of uint64_t.
  *
  * Values below 128 have a bucket each. Above, every power of two is divided into 64 equal buckets, so a
- * bucket is at most 1/64 of its lowest value wide; a percentile is told as the middle of its bucket and is
- * off by at most 1/128 (0.79 %). Count, smallest, largest, sum and mean are exact. The struct takes 30,248
- * bytes.
+ * bucket is at most 1/64 of its lowest value wide; a percentile is reported as the middle of its bucket, with
+ * an error of at most 1/128 (0.79 %). Count, smallest, largest, sum and mean are exact. The struct takes
+ * 30,248 bytes.
  *
  *     bucket of v < 128:             v
  *     bucket of v in [2^e, 2^(e+1)): 64 * (e - 5) + ((v >> (e - 6)) - 64),  for e = 7 to 63

@@ -43,7 +43,7 @@ static int columns(const char *text) {
     return count;
 }
 
-/* "--strategy NAME", as it stands in lists. Returns its width. */
+/* "--strategy NAME", as in lists. Returns its width. */
 static int print_option(const struct cli_option *option) {
     const char *takes = option->choices ? option->choices : option->argument;
     char letter[] = {'-', option->letter, ',', ' ', '\0'};

@@ -7,7 +7,7 @@
  *   {"op":"check","key":"a","version":7}      0 is absent
  *   {"op":"before","time_ms":1767225600000}
  *
- * Keys are text, or any bytes as 0x and hexadecimal digits. Empty lines are passed over.
+ * Keys are text, or any bytes as 0x and hexadecimal digits. Empty lines are ignored.
  */
 #ifndef TS_CLI_OPS_H
 #define TS_CLI_OPS_H

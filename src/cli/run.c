@@ -295,7 +295,7 @@ static enum cli_exit print_ended(struct cli_coord *coord, const struct ts_end_ru
                      counts.parked == 1 ? "shard is" : "shards are");
         cli__say(coord, "\n");
     }
-    /* It has ended all the same. */
+    /* It has ended nevertheless. */
     if (error != TS_GET_RUN_OK)
         return cli__complain(
             CLI_EXIT_INFRASTRUCTURE,
@@ -510,7 +510,7 @@ const struct cli_verb cli__verb_run_delete = {
     .description =
         "Deletes everything that the stores keep about the run. A run that has not ended is refused as "
         "WrongStatus: complete, fail or cancel it first. A large run is deleted in batches. When the command "
-        "is stopped half-way, run it again: it goes on where it was stopped, and the run's id stays taken "
+        "is stopped half-way, run it again: it continues where it stopped, and the run's id stays in use "
         "until everything is deleted. A run that is not there is no error.\n\n"
         "With --json, \"deleted\" says whether there was such a run, and \"shards\" how many shards this "
         "call has deleted.",

@@ -13,7 +13,7 @@
 enum { SHOW_RUN = COORD_OPTIONS, SHOW_INTERVAL };
 enum { BAR_WIDTH = 50, WATCH_INTERVAL_DEFAULT_MS = 2000, LISTED_MAX = 10 };
 
-/* What is shown of a run, read in one go. */
+/* What a run shows, from one reading. */
 struct picture {
     struct ts_run_record run;
     struct ts_run_progress progress;

@@ -84,7 +84,7 @@ static size_t columns(void) {
     return size.ws_col;
 }
 
-/* Back to the start of the line, which is cleared. What is lost on the way to a terminal is no matter. */
+/* Back to the start of the line, which is cleared. Errors of the terminal are ignored. */
 static void put(const char *line) {
     char text[CLI_SCAN_PROGRESS_SIZE + 16];
     size_t width = columns() - 1;

@@ -200,7 +200,7 @@ static enum cli_exit write_file(const struct cli_scan_options *options, const st
                : complain_unwritable(options, CLI_EXIT_INFRASTRUCTURE, output->path, errno);
 }
 
-/* What the report says, too: a command that is wrong is told so. */
+/* The report says this, too; standard error shows it to users of a wrong command. */
 static void complain_unscanned(const char *verb, const struct ts_report *report) {
     for (size_t i = 0; i < report->fault_count; i++)
         if (report->targets[report->faults[i].target].outcome != TS_TARGET_SCANNED)

@@ -3,8 +3,8 @@
  *
  *   {"start":"a","end":"m"}     and, each optional, "metadata":"…", "id":N, "key":"…" and "token":"…" of a cursor
  *
- * Keys, tokens and metadata are text, or any bytes as 0x and hexadecimal digits. A bound that is not there, or empty, is
- * no bound. Empty lines are passed over.
+ * Keys, tokens and metadata are text, or any bytes as 0x and hexadecimal digits. A bound that is not there,
+ * or empty, is no bound. Empty lines are ignored.
  */
 #ifndef TS_CLI_SHARDS_FILE_H
 #define TS_CLI_SHARDS_FILE_H

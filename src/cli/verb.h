@@ -40,8 +40,8 @@ struct cli_given {
 };
 
 /*
- * What was given. Values stand in the order of the verb's option table: NULL is not given, a flag is "". Of
- * an option that was given more than once, values has the last; all of them are in `given`, in order.
+ * The arguments. Values are in the order of the verb's option table: NULL if the option is absent, "" for a
+ * flag. If an option occurs more than once, values has the last one; all of them are in `given`, in order.
  */
 struct cli_arguments {
     const char *values[CLI_OPTIONS_MAX];

@@ -16,7 +16,7 @@
 #include <stdbool.h>
 #include <stddef.h>
 
-/* Where files are looked for when none is named. An empty or relative variable counts as unset. */
+/* Where to search for files if none is named. An empty or relative variable counts as unset. */
 struct ts_config_places {
     const char *xdg_config_home; /* else HOME/.config */
     const char *home;

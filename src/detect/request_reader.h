@@ -5,7 +5,8 @@
 #include "rule.h"
 #include "yaml_reader.h"
 
-/* NULL if the node is NULL or has problems, each of which the reader was told of. Texts live in the reader's arena. */
+/* Returns NULL if the node is NULL or has problems, which the reader has reported. Texts are in the reader's
+ * arena. */
 const struct ts_rule_request *detect__request_read(struct detect_yaml *yaml, yaml_node_t *node);
 
 #endif

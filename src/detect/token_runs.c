@@ -77,7 +77,7 @@ static void visit_far_run(const struct walk *walk, size_t last) {
 }
 
 /* The run that ends with this bit of the block. Two digits are two bits, so they need not be counted. */
-static_assert(DETECT_DIGITS_MIN == 2, "looked for as more than one bit");
+static_assert(DETECT_DIGITS_MIN == 2, "found as more than one bit");
 
 static void visit_run(const struct walk *walk, unsigned last_bit) {
     const struct block *block = &walk->block;

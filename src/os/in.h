@@ -44,7 +44,7 @@ struct ts_in {
     bool skipping; /* inside the rest of a token that was too long */
     size_t token_max;
     uint64_t line;
-    size_t begin; /* what was read and not yet given out: buffer[begin] to buffer[end - 1] */
+    size_t begin; /* read and not returned yet: buffer[begin] to buffer[end - 1] */
     size_t end;
     uint8_t buffer[TS_IN_BUFFER_SIZE];
 };

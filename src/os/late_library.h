@@ -6,8 +6,8 @@
  * pointer of each function's own type; and for each a line `#define function layer__name.function`, so that calls
  * read as they always do. NAME_late.c has the struct and its description for ts_late_library_load.
  *
- * The linker sees to it that nothing goes around the list, since it is not given the library: a call in a file that
- * does not include NAME_late.h is an undefined reference. A function of the list without its #define does not compile, nor
+ * The linker does not get the library, so no call can bypass the list: a call in a file that does not include
+ * NAME_late.h is an undefined reference. A function of the list without its #define does not compile, nor
  * does the use of a #define without its place in the list; house/rules compares the two.
  *
  * Tests and comparisons that call a library themselves include its own header, and link it.

@@ -1,5 +1,6 @@
 /*
- * A file that is written anew, all of it or not at all: beside the old one under a name of its own, and then put in its place.
+ * A file that is replaced completely or not at all: written beside the old one under another name, and then
+ * renamed.
  *
  *     struct ts_replace file;
  *     if (!ts_replace_open(&file, path, 0666))      errno says why

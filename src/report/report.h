@@ -180,7 +180,7 @@ struct ts_report {
     bool has_public_salt;      /* ids are keyed by the public salt */
     struct ts_finding_key key; /* of the ids; of the first target's when there are several */
     bool has_several_keys;     /* targets have different salts: their ids cannot be compared */
-    size_t rule_count;         /* rules that were looked for */
+    size_t rule_count;         /* rules that were used */
     uint64_t limits_hit;       /* patterns that were given up: incomplete */
     bool has_baseline;
     uint64_t baseline_known;           /* findings that the baseline has: their is_new is false */

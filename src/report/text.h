@@ -1,10 +1,10 @@
 /*
  * Text for people: the parts that blocks of findings (text.c) and the summary (text_summary.c) share.
  *
- * Everything stands in a column of its own behind a margin of TEXT_MARGIN cells, in which a finding has its severity and the
- * summary its headings. Colour says how grave something is, weight what to read first, dim what is there for looking up; the
- * text alone says all of it, too. On a terminal that is narrower than TEXT_NARROW, what would stand in the margin has a line of
- * its own, and everything else is indented by TEXT_NARROW_MARGIN.
+ * Everything is in a column after a margin of TEXT_MARGIN cells, which has the severity of a finding and the
+ * headings of the summary. Colour says how grave something is, weight what to read first, dim what is there
+ * for looking up; the text alone says all of it, too. On a terminal that is narrower than TEXT_NARROW, what
+ * would stand in the margin has a line of its own, and everything else is indented by TEXT_NARROW_MARGIN.
  */
 #ifndef TS_REPORT_TEXT_H
 #define TS_REPORT_TEXT_H

@@ -151,7 +151,7 @@ static void put_baseline(const struct report_job *job) {
         put_gone(job, &report->gone[i], i == 0);
 }
 
-/* What was not to be had. Whether that makes the report incomplete, its faults say. */
+/* What was not available. The faults say whether that makes the report incomplete. */
 static void put_left_out(const struct report_job *job) {
     uint64_t missing = 0;
     uint64_t cut = 0;

@@ -1,12 +1,12 @@
 /*
  * Reports as text, JSON, SARIF, CSV, JUnit XML and HTML.
  *
- * What is written is a function of the report and the options: no clock, no time zone and no locale of the machine, so that
- * reports of the same scan are equal anywhere. Only text tells how long it took.
+ * What is written is a function of the report and the options: no clock, no time zone and no locale of the
+ * machine, so that reports of the same scan are equal anywhere. Only text says how long the scan took.
  *
- * Everything that comes from a repository is escaped for where it goes. In formats other than JSON, and in SARIF's texts,
- * that begins with \xNN for each byte that is not shown as it is and with a doubled backslash (base/redact.h), so that paths can
- * be told apart; the backslashes of excerpts stay single.
+ * Everything that comes from a repository is escaped for where it goes. In formats other than JSON, and in
+ * SARIF's texts, that begins with \xNN for each byte that is not shown as it is and with a doubled backslash
+ * (base/redact.h), so that paths can be distinguished; the backslashes of excerpts stay single.
  */
 #ifndef TS_REPORT_WRITE_H
 #define TS_REPORT_WRITE_H

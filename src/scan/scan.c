@@ -79,7 +79,7 @@ void scan__session_outcome(struct scan_session *session, enum scan_outcome outco
         scan__fault(&session->faults, "%s: out of memory; raise --memory, or lower --jobs", name);
         return;
     }
-    ts_unreachable("every outcome is told");
+    ts_unreachable("every outcome is reported");
 }
 
 size_t scan__session_object_max(const struct scan_session *session) {

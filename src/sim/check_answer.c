@@ -62,12 +62,12 @@ void sim__check_lease(struct sim__world *world, uint32_t worker, const struct ts
     }
     struct sim__grant *grant = shard == NULL ? NULL : sim__grant_find(shard, ts_lease_fence(lease).v);
     if (grant == NULL || grant->worker != worker) {
-        sim__broken(world, "mutual exclusion", "worker %u was told of a lease that it was not given",
+        sim__broken(world, "mutual exclusion", "worker %u received a lease that it was not given",
                     (unsigned)worker);
         return;
     }
     if (ts_lease_deadline(lease).ms > grant->recorded_until)
-        sim__broken(world, "lease", "worker %u was told that its lease ends later than it does",
+        sim__broken(world, "lease", "worker %u received a later deadline than its lease has",
                     (unsigned)worker);
     if (ts_lease_deadline(lease).ms > grant->told_until)
         grant->told_until = ts_lease_deadline(lease).ms;

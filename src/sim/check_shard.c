@@ -121,7 +121,7 @@ static void check_acquire(const struct change *change) {
         const struct sim__grant *grant = &change->shard->grants[i];
         if (!grant->over && grant->told_until > change->at_ms)
             sim__broken(world, "mutual exclusion",
-                        "shard %llx was taken while worker %u had been told that it holds it", id_of(change),
+                        "shard %llx was taken while worker %u believed that it holds it", id_of(change),
                         (unsigned)grant->worker);
         if (grant->fence >= after->fence.v)
             sim__broken(world, "fence", "shard %llx was given twice under fence %llu", id_of(change),

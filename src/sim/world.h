@@ -182,9 +182,9 @@ void sim__sleep(struct sim__actor *actor, uint64_t ms);
 
 void sim__message_deliver(struct sim__world *world, struct sim__message *message);
 void sim__message_return(struct sim__message *message);
-/* Lets the messages that wait for locks or deadlines go on. */
+/* Continues the messages that wait for locks or deadlines. */
 void sim__messages_poll(struct sim__world *world);
-/* The owner has crashed: what is under way arrives now, or never; nobody hears of it. */
+/* The owner has crashed: its messages in progress arrive now or never, and nobody sees the replies. */
 void sim__messages_orphan(struct sim__world *world, struct sim__actor *actor);
 /* Drops the messages of an actor at the end of the world: none arrives any more. */
 void sim__messages_drop(struct sim__world *world, struct sim__actor *actor);

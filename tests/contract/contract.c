@@ -160,7 +160,7 @@ struct contract_child contract_child_start(struct contract_world *of, const char
     pid_t pid = fork();
     assert_true(pid >= 0);
     if (pid == 0) {
-        /* Threads of the database are not there after a fork: the child begins anew. */
+        /* Threads of the database do not survive a fork: the child starts from the beginning. */
         dup2(ends[1], STDOUT_FILENO);
         close(ends[0]);
         close(ends[1]);

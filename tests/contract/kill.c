@@ -140,7 +140,7 @@ static void nothing_acknowledged_is_lost_with_a_killed_process(void **state) {
         snprintf(key, sizeof key, "p%06u", i);
         expect_content(world, key, value);
     }
-    /* At most what was under way is left: one promise, or its effect, never both. */
+    /* At most the call in progress is left: one promise, or its effect, never both. */
     size_t promises = contract_promises(world);
     assert_true(promises <= 1);
     if (promises == 1) {

@@ -109,7 +109,7 @@ static void a_promise_blocks_who_would_change_what_it_has_seen_or_changed(void *
     /* Who asks for what is not there yet waits, too. */
     expect_blocked(world->store, contract_check("new", UINT64_C(1) << 62));
     expect_blocked(world->store, contract_add("n", 1, 5));
-    /* Others go on, also who only checks what the promise has checked. */
+    /* Others continue, also a batch that only checks what the promise has checked. */
     expect_apply(world->store, TS_STORE_OK, contract_check("seen", seen), contract_put("y", "1"));
     expect_prepare(world->store, TS_STORE_OK, "h", contract_check("seen", seen), contract_put("other", "1"));
     expect_content(world, "a", "1");

@@ -106,7 +106,7 @@ static void *move(void *of) {
         const struct ts_op ops[] = {contract_add(from, -1, 1000000), contract_add(to, 1, 1000000)};
         const struct ts_call call =
             contract_run_apply(work->store, ops, 2, contract_deadline_ns(CONTRACT_LONG_MS));
-        /* Deadlocks are an engine's own business, but may be told as a conflict. */
+        /* An engine handles deadlocks itself, but may report one as a conflict. */
         if (call.error.result != TS_STORE_OK && call.error.result != TS_STORE_LOCK_CONFLICT)
             note(work, &call);
     }

@@ -123,6 +123,27 @@ def untidy_text(root):
             yield f"{path}: a tab"
 
 
+def phrases_to_avoid():
+    """The left column of the table in docs/WRITING.md that begins with "instead of"."""
+    table = read(ROOT, "docs/WRITING.md").split("| instead of | write |\n|---|---|\n")[1].split("\n\n")[0]
+    return [phrase for row in table.split("\n") for phrase in row.split("|")[1].strip().split(", ")]
+
+
+def phrases_that_need_a_second_reading(root):
+    """In comments, messages and documents, also across lines. docs/WRITING.md quotes them. Names of the simulation's
+    events are part of its trace hashes."""
+    words = re.compile(r'/\*.*?\*/|(?<!sim__event\(world, )"(?:\\.|[^"\\\n])*"', re.DOTALL)
+    phrases = [f"[{p[0].upper()}{p[0]}]" + r"[\s*#/]+".join(map(re.escape, p[1:].split(" "))) for p in phrases_to_avoid()]
+    pattern = re.compile(rf"\b(?:{'|'.join(phrases)})\b")
+    for path in files(root):
+        if path.endswith((".c", ".h", ".md", ".cmake", ".yml")) and path != "docs/WRITING.md":
+            text = read(root, path)
+            parts = words.finditer(text) if path.endswith((".c", ".h")) else re.finditer(r"(?s).+", text)
+            for part, found in ((part, found) for part in parts for found in pattern.finditer(part.group())):
+                line = text.count("\n", 0, part.start() + found.start()) + 1
+                yield f"{path}:{line}: {' '.join(found.group().split())}"
+
+
 def unfinished(root):
     words = "|".join(["TO" + "DO", "FIX" + "ME", "X" + "XX"])
     for path in files(root):
@@ -260,6 +281,7 @@ RULES = {
     rows_that_come_twice: ("CONTRIBUTING.md", "| `src/` | one |\n| `src/` | two |\n"),
     folders_that_contributing_does_not_name: ("CONTRIBUTING.md", "| `docs/` | texts |\n"),
     untidy_text: ("src/base/x.c", "int x; \n"),
+    phrases_that_need_a_second_reading: ("src/base/x.c", "/* The table is shown, and\n * all the\n * same it is empty. */\n"),
     unfinished: ("src/base/x.c", "/* TO" "DO */\n"),
     wrong_guards: ("src/base/x.h", "#ifndef X\n#define X\n#endif\n"),
     locks_that_are_returned_silently: ("src/base/x.c", "static void x(void) {\n    pthread_mutex_lock(&m);\n}\n"),

@@ -107,7 +107,7 @@ struct ts_store {
     bool is_exclusive;                  /* one process at a time has it open: all earlier ones are gone */
 };
 
-/* No call may be under way. NULL does nothing. */
+/* No call may be in progress. Accepts NULL. */
 void ts_store_close(struct ts_store *store);
 
 /*

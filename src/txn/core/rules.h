@@ -24,7 +24,7 @@
     X(RESEND, "resend", "a prepare whose reply was lost is sent again")                                      \
     X(RMLOW, "rmlow", "abort decisions below the mark go with the commits")                                  \
     X(HALF_FINISHED, "half-finished", "a sweep removes a commit that a participant did not answer for")      \
-    X(LEAVE, "leave", "a coordinator deregisters with something under way")
+    X(LEAVE, "leave", "a coordinator deregisters with something in progress")
 
 #define TXN__RULE_ENUM(suffix, name, text) TXN__RULE_##suffix,
 enum txn__rule { TXN__RULES(TXN__RULE_ENUM) TXN__RULE_COUNT };

@@ -192,7 +192,7 @@ static void audit(void) {
     assert_true(ts_coord_audit_is_clean(&found));
 }
 
-/* A neighbour who gets every shard that the claim is about to write, as long as it goes on. */
+/* A neighbour that acquires every shard that the claim is about to write, as long as the claim lasts. */
 static unsigned neighbour_takes;
 static uint64_t taken[MANY];
 static unsigned taken_count;
@@ -270,7 +270,7 @@ static void expired_ones_that_are_parked_do_not_hide_the_others(void **state) {
     audit();
 }
 
-/* The index holds more entries without a shard than a look reads: they are passed over, and the claim ends. */
+/* The index has more entries without a shard than a look reads: they are skipped, and the claim ends. */
 static void entries_without_a_shard_are_passed_over_once(void **state) {
     (void)state;
     make_run(1);
@@ -358,7 +358,7 @@ static void free_ones_come_before_expired_ones(void **state) {
     audit();
 }
 
-/* ---- what a claim tells ---- */
+/* ---- the answer of a claim ---- */
 
 static void capacity_is_counted_up_to_its_limit(void **state) {
     (void)state;

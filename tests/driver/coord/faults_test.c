@@ -41,7 +41,7 @@ static struct {
     size_t used;
 } held;
 
-static unsigned before_write;   /* writes that go on before `between` comes */
+static unsigned before_write;   /* writes that succeed before `between` is called */
 static uint64_t writing;        /* the shard of the write that `between` comes before */
 static struct ts_coord *coord;  /* that is struck */
 static struct ts_coord *others; /* that is not */
@@ -732,7 +732,7 @@ static enum ts_claim_error claim(struct ts_coord *by) {
     return ts_coord_claim_next_available(by, &op, &scratch, &view, &detail);
 }
 
-/* A neighbour who gets every shard that the claim is about to write, as long as it goes on. */
+/* A neighbour that acquires every shard that the claim is about to write, as long as the claim lasts. */
 enum { MANY = 160 };
 static unsigned neighbour_takes;
 static uint64_t taken_by_neighbour[MANY];
@@ -940,7 +940,7 @@ static void a_deletion_that_is_stopped_goes_on_where_it_was(void **state) {
         world.spared = stopped_at;
         assert_int_equal(delete_run(coord, &first), TS_DELETE_RUN_BACKEND_ERROR);
         assert_int_equal(world.applies, stopped_at + 4); /* with three retries of the last */
-        /* What is left is whole, is not made anew beside it, and can be seen. */
+        /* What is left is complete, is not created again beside it, and is visible. */
         audit();
         assert_int_equal(make_run(others, new_op()), TS_CREATE_RUN_REGISTER_SHARDS_FAILED);
         struct ts_shard_counts counts;

@@ -1,7 +1,7 @@
 /*
- * Sixteen processes work on one run on two PostgreSQL servers. They claim, checkpoint every item, split now and
- * then, renew and complete; some are killed in the middle of anything and started again. What they were told
- * is kept in memory that they share, and compared at the end:
+ * Sixteen processes work on one run on two PostgreSQL servers. They claim, checkpoint every item, split now
+ * and then, renew and complete; some are killed in the middle of anything and started again. The answers that
+ * they got are kept in shared memory, and compared at the end:
  *
  *   one owner at a time    by the stores' own time, no shard was acquired before the lease before it had ended
  *   fences strictly rise   no fence of a shard was given twice, and a checkpoint never succeeds under a fence

@@ -8,7 +8,7 @@
  * All tests share the cluster; each has a tenant and a run of its own. Every call goes through a function
  * below, which notes how it ended (the last test asks whether everything was seen) and reads every text that
  * the error and the events can be shown as: none may have a key, a token, metadata, an owner, a payload hash
- * or a foreign tenant in it. Those that the tests use hold the words that are looked for.
+ * or a foreign tenant in it. Those that the tests use contain words to search for.
  */
 #ifndef TS_TESTS_DRIVER_COORD_SUITE_H
 #define TS_TESTS_DRIVER_COORD_SUITE_H
@@ -20,7 +20,7 @@
 
 struct suite_fixture {
     const char *name;
-    /* A new, empty cluster; fails the test when there is none to be had. */
+    /* A new, empty cluster; fails the test if there is none. */
     struct ts_cluster *(*open)(void);
     /* Of leases that tests let end: long enough for what is done under one, and not longer than one likes to wait. */
     uint64_t lease_ms;

@@ -107,7 +107,7 @@ static void a_damaged_shard_is_never_used(void **state) {
     static struct ts_run_progress progress;
     EXPECT(get_run, ts_coord_run_progress(suite.coord, &query, &progress, &suite.detail),
            TS_GET_RUN_BACKEND_ERROR);
-    /* Others go on. */
+    /* Others continue. */
     (void)suite_must_acquire(2, "a");
 }
 
@@ -281,7 +281,7 @@ static void another_tenant_does_not_learn_of_damage(void **state) {
     /* With the guards gone the shard's record and the run's tell, with the run's record the guards. */
     damage_of_run('g', 5);
     suite_expect_foreign(&lease);
-    /* With both gone the shard's record alone tells whose the shard is. */
+    /* With both gone only the shard's record says whose shard it is. */
     damage_of_run('r', 56);
     EXPECT(renew, suite_renew(&lease), TS_RENEW_TENANT_MISMATCH);
     EXPECT(get_shard, suite_get_shard(suite_shard(1)), TS_GET_SHARD_TENANT_MISMATCH);
@@ -298,7 +298,7 @@ static void another_tenant_does_not_learn_of_damage(void **state) {
     expect_damaged();
     EXPECT(run_transition, suite_end(TS_RUN_OP_FAIL_RUN, suite_op()), TS_RUN_TRANSITION_BACKEND_ERROR);
     expect_damaged();
-    /* When nothing says whose it is, nobody can be told apart. */
+    /* If nothing says whose it is, tenants cannot be distinguished. */
     damage_of_run('g', 5);
     suite.tenant = suite_tenant("another");
     EXPECT(renew, suite_renew(&lease), TS_RENEW_BACKEND_ERROR);

@@ -187,7 +187,7 @@ static void several_delete_a_run_at_once(void **state) {
     expect_gone();
 }
 
-/* Overwrites a record with what is none. */
+/* Overwrites a record with invalid bytes. */
 static void spoil(uint32_t place, char kind, uint64_t shard) {
     uint8_t key[19] = {0, 'c', (uint8_t)kind};
     ts_be64_store(suite.run.v, key + 3);

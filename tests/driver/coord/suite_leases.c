@@ -31,7 +31,7 @@ static void an_expired_lease_can_be_taken_and_is_stale_then(void **state) {
     suite_make_short_run();
     struct ts_lease first = suite_must_acquire(1, "a");
     suite.fixture->pass_ms(suite.fixture->lease_ms);
-    /* Nobody has taken it yet, and it has ended all the same. */
+    /* Nobody has acquired it yet, but it has ended. */
     EXPECT(renew, suite_renew(&first), TS_RENEW_LEASE_EXPIRED);
     assert_true(suite.detail.now.ms >= suite.detail.deadline.ms);
     EXPECT(checkpoint, suite_checkpoint(&first, suite_op(), KEY("c")), TS_CHECKPOINT_LEASE_EXPIRED);

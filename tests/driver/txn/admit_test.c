@@ -1,5 +1,5 @@
 /*
- * Waiting to be admitted, as the detector sees it; and what a caller is told about causes that are no store's.
+ * Waiting to be admitted, as the detector sees it; and what a caller sees of causes outside stores.
  */
 #include "support/cmocka.h"
 

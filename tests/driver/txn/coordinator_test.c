@@ -626,7 +626,7 @@ static void a_conflict_is_tried_again_under_a_new_id(void **state) {
     expect_numbers(2, 2, 1);
 }
 
-/* What is given ends the wait for a lock, and is what its caller is told. */
+/* A configured value ends the wait for a lock, and the caller sees it as the cause. */
 static void a_lock_is_waited_for_until_the_total_unless_told_otherwise(void **state) {
     (void)state;
     stage.config.timeouts.prepare_us = 40000;
@@ -667,7 +667,7 @@ static void a_lock_is_waited_for_until_the_total_unless_told_otherwise(void **st
     }
 }
 
-/* What is told as backing off was slept: the total, which is measured, has it in it. */
+/* The reported backoff was really slept: the measured total contains it. */
 static void backing_off_takes_the_time_that_it_says(void **state) {
     (void)state;
     stage.config.retry.initial_backoff_us = 30000;

@@ -230,7 +230,7 @@ static void waits_for_locks_are_counted_where_they_were(void **state) {
     assert_true(view.avg_lock_wait_us >= 20000);
 }
 
-/* Its time is over; the promise that it had got on store 2 goes all the same, and not by a resolver. */
+/* Its time is over; its promise on store 2 is removed nevertheless, and not by a resolver. */
 static void cleaning_up_has_its_own_time_when_the_total_is_over(void **state) {
     (void)state;
     shorten_all(300000);

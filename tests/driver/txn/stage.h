@@ -28,7 +28,7 @@ struct stage {
     char urls[1000];
 };
 
-/* Stores in memory, and a coordinator unless it is told not to. */
+/* Stores in memory, and a coordinator unless the stage has none. */
 void stage_init(struct stage *stage, size_t count);
 void stage_open(struct stage *stage);
 void stage_close(struct stage *stage);

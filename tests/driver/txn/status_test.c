@@ -1,5 +1,5 @@
 /*
- * What other processes are told about a transaction, after its coordinator could not say it.
+ * What other processes see of a transaction after its coordinator could not report it.
  */
 #include "support/cmocka.h"
 
@@ -104,7 +104,7 @@ static void a_recorded_local_transaction_that_was_lost_stays_unknown(void **stat
     assert_int_equal(state_of(result.id), TS_TXN_STATE_UNKNOWN);
 }
 
-/* The abort could not be written down; the mark tells it as soon as it has moved on. */
+/* The abort could not be recorded; the mark shows it as soon as it has moved. */
 static void an_abort_that_was_not_written_down_is_told_by_the_mark(void **state) {
     (void)state;
     stage_open(&stage);

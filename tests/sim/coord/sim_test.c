@@ -111,7 +111,7 @@ static const struct {
     {{.seed = 1172, .steps = 1500, .workers = 5, .shards = 8, .stores = 3, .faults = TS_SIM_STORMY},
      "a cooldown that is written late does not shorten a later one"},
     {{.seed = 20101, .steps = 4000, .workers = 3, .shards = 2, .stores = 2, .faults = TS_SIM_RADIOACTIVE},
-     "leases of shards with one id in two runs are told apart"},
+     "leases of shards with one id in two runs are distinguished"},
 };
 
 static bool test_found_once(void) {

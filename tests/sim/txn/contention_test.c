@@ -2,9 +2,10 @@
  * Seeded worlds in which transactions want the same accounts of the same stores, some on {0, 1, 2}, some on {1, 2} and
  * {0, 2}, and everything that can happen next happens in an order that follows from the seed.
  *
- * A first attempt prepares side by side and gives way: it waits for a lock for GIVE_WAY_MS. The second one prepares in
- * order and waits for ever. So nothing may ever stand still (a deadlock), and no transaction needs a third attempt. While
- * newcomers keep coming, one that takes its locks in order is served all the same (no starvation).
+ * A first attempt prepares side by side and gives way: it waits for a lock for GIVE_WAY_MS. The second one
+ * prepares in order and waits for ever. So nothing may ever stand still (a deadlock), and no transaction
+ * needs a third attempt. While newcomers keep coming, one that takes its locks in order is served
+ * nevertheless (no starvation).
  *
  * Each of the two halves of that can be taken away, and seeds then find a world that stands still.
  *
@@ -61,7 +62,7 @@ static bool is_in_order(const struct job *job, unsigned attempts) {
     return job->count == 2 || (attempts > 1 && habits.second_is_in_order);
 }
 
-/* Begins an attempt of a job that has none under way. False when there is no room. */
+/* Begins an attempt of a job that has none in progress. Returns false when there is no room. */
 static bool begin(struct job *job) {
     const size_t from = pick(COORDINATORS);
     for (size_t i = 0; i < COORDINATORS; i++) {

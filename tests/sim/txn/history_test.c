@@ -34,7 +34,7 @@ static void answered(struct message *message) {
     message_answer(&world, message);
 }
 
-/* C goes on as far as it can, everything answered at once. */
+/* C continues as far as it can; every call is answered at once. */
 static void c_goes_on(void) {
     struct message *message;
     while ((message = coordinator_send(&world, C, RUN)) != NULL)

@@ -134,7 +134,7 @@ static void give_up_something(void) {
     message_give_up(&world, message);
 }
 
-/* One that has nothing under way closes. */
+/* A coordinator with nothing in progress closes. */
 static void leave(size_t c) {
     bool busy = !world.coordinators[c].used;
     for (size_t r = 0; r < RUNS; r++)
@@ -217,7 +217,7 @@ static bool is_quiet(void) {
     return !world.resolvers[0].busy && !world.resolvers[1].busy;
 }
 
-/* No new transactions; what is under way ends, what is late arrives or not, and resolvers come round. */
+/* No new transactions; those in progress end, late messages arrive or not, and resolvers make passes. */
 static void wind_down(void) {
     for (size_t c = 0; c < COORDINATORS; c++) {
         if (world.coordinators[c].used && chance(50))

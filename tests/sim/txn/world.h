@@ -1,7 +1,7 @@
 /*
  * A world in which the protocol's own machines run over stores in memory: messages that are sent, arrive,
  * arrive late, or get lost; coordinators that crash or are fenced; resolvers; time that only the test moves.
- * Everything that happens follows from the calls below, so a history can be written down, and a seed repeats
+ * Everything that happens follows from the calls below, so a test can prescribe a history, and a seed repeats
  * exactly.
  *
  * Every transaction adds 1 to a counter of its own on each of its stores, and moves money between accounts
@@ -23,7 +23,7 @@ enum {
     STORES = 3,
     TXNS = 24,
     COORDINATORS = 4,
-    RUNS = 3, /* under way at once, for each coordinator */
+    RUNS = 3, /* in progress at once, for each coordinator */
     RESOLVERS = 2,
     MESSAGES = 64,
     MEMBERS = 3,
@@ -140,7 +140,7 @@ size_t coordinator_begin(struct world *world, size_t coordinator, const uint32_t
 struct message *coordinator_send(struct world *world, size_t coordinator, size_t run);
 /* Syncs the stores of what was applied everywhere, moves the marks and removes decisions below them. */
 void coordinator_clean(struct world *world, size_t coordinator);
-/* Cleans up, deregisters where it may, and is gone: as the driver closes. It has no run under way. */
+/* Cleans up, deregisters where it may, and ends: as the driver closes. It has no run in progress. */
 void coordinator_leave(struct world *world, size_t coordinator);
 /* Commits what is pending, as the driver does in the background. */
 void coordinator_push(struct world *world, size_t coordinator);
@@ -166,7 +166,7 @@ void message_drop(struct message *message); /* it is late, and lost */
 /* The machine that everything runs on loses power: all that was not synced is gone, and so is everybody. */
 void world_lose_power(struct world *world);
 
-/* NULL, or what is wrong. at_end: nothing is under way any more, so everything must be settled. */
+/* Returns NULL, or what is wrong. at_end: nothing is in progress any more, so everything must be settled. */
 const char *world_broken(struct world *world, bool at_end);
 
 #endif

@@ -70,7 +70,7 @@ static void base64_across_lines_is_one_text(void **state) {
 
 static void base64_of_binary_is_left_alone(void **state) {
     (void)state;
-    /* The token between bytes that are no text is found by its own boundaries all the same. */
+    /* The token between bytes that are not text is found nevertheless, by its own boundaries. */
     FINDS("AAECAwQFBgf/IGtleT10b2tfN2EyYjljNGQxZTZmM2c4aDVqMGs7", 18, 33, 1, BASE64);
     finds_nothing("AAECAwQFBgcICQoLDA0ODxAREhMUFRYXGBkaGxwdHh8gISIj", 48);
 }
@@ -324,7 +324,7 @@ static void wide_text_that_ends_behind_a_cut_is_found(void **state) {
     }
 }
 
-/* And behind a change. Another one before that cut has a text that goes on behind it. */
+/* And after a change. Another change before that cut has a text that continues after it. */
 static void wide_text_of_a_change_goes_on_behind_the_cut_of_another(void **state) {
     (void)state;
     static uint8_t text[60000];

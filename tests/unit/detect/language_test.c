@@ -1,4 +1,5 @@
-/* What a pattern's text tells of its matches: texts that it matches, and how far before its token one can begin. */
+/* What the text of a pattern says about its matches: texts that it matches, and how far before its token a
+ * match can begin. */
 #include "compiled.h"
 #include "language.h"
 #include "ruleset.h"

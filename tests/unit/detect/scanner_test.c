@@ -190,8 +190,8 @@ static bool finds_example(const struct kit *with, struct ts_scan scan, uint32_t 
     return found;
 }
 
-/* Each example behind fillers of many lengths and kinds, so that it stands at every place of a vector and in the last one
- * of the input, where code for vectors goes wrong. */
+/* Each example after fillers of many lengths and kinds, so that it is at every position of a vector and in
+ * the last one of the input, where errors of vector code are. */
 static void place_examples(const struct kit *with, size_t filler_max) {
     static const char *const fillers[] = {"ABC", ";\n", " the quick brown fox", "\n"};
     static struct text text;

@@ -205,7 +205,7 @@ static void placeholders_are_no_secrets(void **state) {
         DETECT_LOWER);
 }
 
-/* It may be in use all the same. */
+/* It may be in use nevertheless. */
 static void what_is_made_up_is_lowered(void **state) {
     (void)state;
     assert_int_equal(detect__placeholder(TS_BYTES("Q7wFakeX2vK9z")), DETECT_LOWER);

@@ -133,7 +133,7 @@ static void what_git_reads_is_read(void **state) {
             fail_msg("not read: number %zu", i);
 }
 
-/* Longer than anything that is looked for: cut, and never taken for what it begins with. */
+/* Longer than any known name: cut, and never mistaken for its prefix. */
 static void long_names_and_values_are_cut(void **state) {
     (void)state;
     char text[4096];

@@ -154,7 +154,7 @@ static void a_content_under_another_id_is_a_fault(void **state) {
     }
 }
 
-/* In a pack whose CRCs are right: only the id tells. */
+/* In a pack with correct CRCs: only the id shows it. */
 static void forged_ids_in_packs_are_faults_when_they_are_verified(void **state) {
     (void)state;
     static const struct {
@@ -192,7 +192,7 @@ static void forged_ids_in_packs_are_faults_when_they_are_verified(void **state) 
     "python3 -c \"import sys; sys.stdout.buffer.write(b'" mode_and_name "\\0' + bytes.fromhex('$" child      \
     "'))\" | git hash-object --literally -t tree -w --stdin"
 
-/* Each makes an object that names another one with a type that it has not; the last line is the tip. */
+/* Each makes an object that refers to another one with a wrong type; the last line is the tip. */
 static void objects_that_are_named_with_another_type_are_faults(void **state) {
     (void)state;
     static const char *const makers[] = {

@@ -459,7 +459,7 @@ static void offsets_that_are_not_in_the_pack_are_lost(void **state) {
     whole(&w, TS_GIT_TREE); /* 7: takes the pack's last byte, before the trailer */
     by_id(&w, 2);           /* 8: on a lost one */
     uint64_t end = w.len;
-    w.objects[1].offset = end - 1;    /* a node all the same */
+    w.objects[1].offset = end - 1;    /* a node nevertheless */
     w.objects[2].offset = end;        /* the trailer */
     w.objects[3].offset = end + 19;   /* its last byte */
     w.objects[4].offset = end + 20;   /* behind the file */
@@ -485,7 +485,7 @@ static void a_large_offset_that_the_index_does_not_have_is_lost(void **state) {
     writer_init(&w);
     whole(&w, TS_GIT_BLOB);
     writer_finish(&w, "r");
-    /* The offset stands behind 8 bytes, the fan-out, an id and a checksum. */
+    /* The offset is after 8 bytes, the fan-out, an id and a checksum. */
     sh("printf '\\200\\0\\0\\0' | dd of=r/objects/pack/pack-x.idx bs=1 seek=%d conv=notrunc 2>/dev/null",
        8 + 1024 + 20 + 4);
     struct drawn d = draw_files("r");

@@ -91,7 +91,7 @@ struct delta {
     size_t copy_count;
 };
 
-/* Some of what is the same is inserted all the same, as deltas do. */
+/* Some equal parts are inserted instead of copied, as deltas do. */
 static void append_copy(struct kit *kit, struct delta *delta, const struct text *base, size_t from,
                         size_t to) {
     size_t at = delta->text.len;

@@ -249,7 +249,8 @@ static void what_shallow_and_partial_clones_leave_out_is_counted(void **state) {
     free(faults);
 }
 
-/* A tree of 1200 files: all the same, with names of 200 characters and more, or all of them missing, with short names. */
+/* A tree of 1200 files: equal ones, with names of 200 characters and more, or missing ones, with short
+ * names. */
 static void make_wide(const char *folder, bool is_there) {
     sh("git init -q %s && cd %s && o=$(echo x | git hash-object -w --stdin) && n=$(printf '%%0%dd' 0) && seq 1 1200 "
        "| awk -v o=$o -v n=$n -v there=%d '{ printf(\"100644 blob %%s\\t%%s%%d\\n\", there ? o : "
@@ -522,7 +523,8 @@ static void the_first_commit_of_each_path_is_found(void **state) {
     check_firsts("r", 2, 7);
 }
 
-/* The commit that brought what stands at a path, as the repository has it. Fails when it is not there, or twice. */
+/* The commit that brought the blob at a path, as the repository has it. Fails if it is missing, or there
+ * twice. */
 static void assert_brought_by(const struct ts_git_occurrences *occurrences, const char *path,
                               const struct ts_git_oid *commit) {
     size_t found = 0;

@@ -175,7 +175,7 @@ static void a_failed_read_is_a_value_and_final(void **state) {
     close(fd);
 }
 
-/* What was complete before the failure is given out; what was cut by it is not taken for a token. */
+/* Tokens that were complete before the failure are returned; one that it cut is not taken for a token. */
 static void a_token_cut_by_a_failed_read_is_not_a_token(void **state) {
     (void)state;
     int ends[2];

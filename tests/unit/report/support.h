@@ -195,7 +195,7 @@ static struct ts_report_rule_change sample_rule_changes[] = {
      .count = 2},
 };
 
-static const char *sample_notes[] = {"another scan holds the state: this one goes on without"};
+static const char *sample_notes[] = {"another scan holds the state: this one continues without"};
 
 static const struct ts_report_gone sample_gone[] = {
     {.id = {"44444444444444444444444444444444"}, .rule = "aws-key"}};

@@ -199,8 +199,9 @@ static void lists_that_were_written_are_read_back(void **state) {
     }
 }
 
-/* What is accepted must be made of the few letters of the grammar, and what is told must lie inside the text.
- */
+/* What is accepted must be made of the few letters of the grammar, and the reported position must be inside
+ * the text.
+ * */
 static void random_bytes_never_get_past_the_grammar(void **state) {
     (void)state;
     struct ts_prng random;

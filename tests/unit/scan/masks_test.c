@@ -61,7 +61,7 @@ static void a_secret_goes_wherever_it_stands(void **state) {
     assert_string_equal(masked("tok_12 xtok_12tok_12x " SECRET "."), "******** x********x ********.");
 }
 
-/* As it stands in its texts, whichever of the encodings has it and where its groups begin. */
+/* In any of its encodings, wherever groups begin. */
 static void encoded_secrets_go(void **state) {
     (void)state;
     assert_string_equal(masked("a%70%34%73%73%2dword%2Fof%2bmine&b"), "a********&b");
@@ -96,7 +96,7 @@ static void html_hexadecimal_and_other_forms_go(void **state) {
         assert_ptr_equal(masked(broken[i]), broken[i]);
 }
 
-/* In any order of bytes, also where the text begins or goes on inside a character. */
+/* In any byte order, also where the text begins or continues inside a character. */
 static void utf_16_of_other_characters_goes(void **state) {
     (void)state;
     static const char little[] = "x\0k\0e\0y\0\x3d\xd8\x11\xdd \0\xac\x20!\0y";
@@ -179,7 +179,7 @@ static void utf_16_goes(void **state) {
         assert_int_equal(found[i], i >= 1 && i < 14); /* with the zeros on both sides: either may be of it */
 }
 
-/* Texts of any bytes are looked at in bounds, and what stands in them is found. */
+/* Texts of any bytes are searched within bounds, and the secrets in them are found. */
 static void any_bytes_are_looked_at(void **state) {
     (void)state;
     uint8_t text[300];

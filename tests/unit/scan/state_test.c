@@ -149,7 +149,8 @@ static void many_files_become_one(void **state) {
     assert_true(scans > 4);
 }
 
-/* A page that its reader does not understand: the rest of that file is left out, and it is time to write it anew. */
+/* A page that its reader does not understand: the rest of that file is skipped, and it is time to write it
+ * again. */
 static bool refuse_page(void *ctx, struct ts_bytes page) {
     (void)page;
     ++*(size_t *)ctx;

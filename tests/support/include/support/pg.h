@@ -26,7 +26,7 @@ struct support_pg *support_pg_start(const struct support_pg_options *options);
 /* Another server, that streams from this one and can be read; it reports every second what it has replayed. */
 struct support_pg *support_pg_standby(const struct support_pg *pg);
 
-/* Ends the server and removes its files. NULL is no matter. */
+/* Ends the server and removes its files. Accepts NULL. */
 void support_pg_stop(struct support_pg *pg);
 
 /* Ends all processes of the server at once, as a crash would (-m immediate). */

@@ -5,7 +5,7 @@
 
 #include <string.h>
 
-/* Section 2.3 of the specification, written down once more. */
+/* Section 2.3 of the specification, repeated here. */
 enum { RENEW, CHECKPOINT, COMPLETE, PARK, SPLIT, OPERATIONS };
 static const struct {
     enum ts_coord_error error;

@@ -84,7 +84,7 @@ static void every_parameter_changes_the_hash(void **state) {
     }
 }
 
-/* The key of the context stands in the code; it is the one that derive-key mode makes. */
+/* The code contains the key of the context; derive-key mode makes the same one. */
 static void payload_hashes_are_blake3_in_derive_key_mode(void **state) {
     (void)state;
     uint8_t material[17], derived[TS_BLAKE3_OUT_LEN];

@@ -139,7 +139,7 @@ static void invariant_6_the_op_log_is_sound(void **state) {
     expect(6, &record);
 }
 
-/* Every pair of places, since a shortcut tells most ids apart. */
+/* Every pair of places, since a shortcut distinguishes most ids. */
 static void invariant_6_finds_a_repeated_id_anywhere(void **state) {
     (void)state;
     for (size_t a = 0; a < TS_OP_LOG_MAX; a++) {

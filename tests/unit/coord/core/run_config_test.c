@@ -29,7 +29,7 @@ static void each_field_has_a_range_and_an_error_of_its_own(void **state) {
         {{1000, 0, 1, 0, (enum ts_cursor_semantics)2}, TS_CONFIG_FAULT_CURSOR_SEMANTICS},
         {{1000, 0, 0, 0, TS_CURSOR_COMPLETED}, TS_CONFIG_FAULT_SHARD_MAX},
         {{1000, 0, 1000001, 0, TS_CURSOR_COMPLETED}, TS_CONFIG_FAULT_SHARD_MAX},
-        /* The first of several is told. */
+        /* The first of several is reported. */
         {{0, 5, 0, 5000, (enum ts_cursor_semantics)2}, TS_CONFIG_FAULT_LEASE_DURATION},
     };
     for (size_t i = 0; i < sizeof cases / sizeof cases[0]; i++) {

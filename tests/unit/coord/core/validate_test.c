@@ -25,7 +25,7 @@ static void a_good_lease_passes(void **state) {
     assert_int_equal(validate(&w.record, "acme"), TS_COORD_OK);
 }
 
-/* All five are wrong at first; each is put right in turn, and the next one is told. */
+/* All five are wrong at first; each is fixed in turn, and the next one is reported. */
 static void checks_are_made_in_their_order(void **state) {
     (void)state;
     struct ts_shard_record record = w.record;

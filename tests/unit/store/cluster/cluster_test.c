@@ -219,7 +219,7 @@ static void steps_of_fencing_are_for_those_who_ask_for_them(void **state) {
     apply_expecting(TS_STORE_OK, ts_cluster_store(other, 0), PUT("a", "1"));
     apply_expecting(TS_STORE_OK, ts_cluster_store(other, 1), PUT("a", "1"));
     ts_cluster_close(other);
-    /* Who had it open before goes by the old epoch, until told. */
+    /* A process that had it open before uses the old epoch, until it expects the new one. */
     apply_expecting(TS_STORE_FOREIGN, store, PUT("a", "1"));
     ts_cluster_expect(cluster, 0, &meta);
     apply_expecting(TS_STORE_OK, store, PUT("a", "1"));

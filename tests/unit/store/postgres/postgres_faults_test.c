@@ -46,7 +46,7 @@ static void expect_error(const struct ts_store_error *error, enum ts_store_resul
         fail_msg("%s, %s: %s", ts_store_result_text(error->result), error->sqlstate, error->text);
 }
 
-/* A proxy between store and server: passes everything on, until it is told to lose the replies. */
+/* A proxy between store and server: passes everything on, until the test makes it lose the replies. */
 struct proxy {
     int listener;
     int port;

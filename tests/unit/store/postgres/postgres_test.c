@@ -348,7 +348,7 @@ static void one_thread_drives_several_calls(void **state) {
     assert_string_equal(read_key(store, TS_BYTES("n")).value, "5");
 }
 
-/* The time of BEFORE is taken when the locks are there, not when the statement began. */
+/* BEFORE reads the time when the locks are held, not when the statement began. */
 static void before_is_looked_at_after_waiting_for_locks(void **state) {
     (void)state;
     for (int insert = 0; insert < 2; insert++) {

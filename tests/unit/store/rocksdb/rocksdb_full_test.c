@@ -1,6 +1,6 @@
 /*
- * A disk that is full, without one: write(2) and fdatasync(2) of this program, which RocksDB calls, fail when they are
- * told to. Runs everywhere, and can fail where a real disk seldom does.
+ * A disk that is full, without one: write(2) and fdatasync(2) of this program, which RocksDB calls, fail on
+ * request. Runs everywhere, and can fail where a real disk seldom does.
  */
 #include "store/cluster/open.h"
 #include "store/rocksdb/rocksdb.h"
@@ -178,7 +178,7 @@ static void a_promise_that_could_not_be_synced_is_unknown_and_may_turn_up(void *
     assert_true(turned_up);
 }
 
-/* A part of the record is in the file, and is passed over. Small ones, and such as go there in several writes. */
+/* A part of the record is in the file, and is ignored. Small records, and some that take several writes. */
 static void a_disk_that_is_full_at_the_write_leaves_nothing(void **state) {
     (void)state;
     for (size_t len = 10; len <= 1000000; len *= 100) {

@@ -309,7 +309,7 @@ static void a_bad_byte_in_the_middle_of_the_log_is_damage(void **state) {
     assert_int_equal(count_logged_keys(), LOGGED_KEYS);
 }
 
-/* What the last write did not bring to its end, by which nobody was told that it had. */
+/* What the last write did not complete, so that nobody got the answer that it was durable. */
 static void a_log_whose_tail_is_cut_opens_with_all_before(void **state) {
     (void)state;
     off_t size;

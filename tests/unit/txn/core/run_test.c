@@ -83,7 +83,7 @@ static void in_order_it_prepares_from_the_highest_place_down_and_decides_last(vo
     wishes_for_nothing();
     hears(1, TS_STORE_OK);
     sends(0, TXN__WISH_DECIDE);
-    /* What meets a lock leaves nothing behind, and those that were not asked are not told. */
+    /* An attempt that meets a lock leaves nothing behind, and members that were not asked get no abort. */
     begin(3, &in_order);
     sends(2, TXN__WISH_PREPARE);
     hears(2, TS_STORE_OK);

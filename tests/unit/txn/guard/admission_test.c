@@ -228,7 +228,7 @@ static void nobody_overtakes_on_a_store_that_one_before_it_waits_for(void **stat
     begin(96, 128, TS_QUEUE_FIFO, TS_OVERFLOW_REJECT);
     ts_admission_set_store_limit(&admission, (struct ts_store_limit){.store = 1, .limit = 1}, 0);
     enter(0, (struct on){1, 1});
-    enter(1, (struct on){1, 2}); /* waits for store 1, and stands in line at store 2 */
+    enter(1, (struct on){1, 2}); /* waits for store 1, and queues at store 2 */
     assert_int_equal(enter(2, (struct on){2, 1}), TS_WAITER_WAITING);
     leave(0);
     expect_settled(1, TS_WAITER_ADMITTED);
