@@ -1,20 +1,11 @@
 #include "key.h"
 
 #include "base/bytes.h"
+#include "base/hex.h"
 #include "base/utf8.h"
 #include "os/out_json.h"
 
 #include <string.h>
-
-static int digit_of(char c) {
-    if (c >= '0' && c <= '9')
-        return c - '0';
-    if (c >= 'a' && c <= 'f')
-        return c - 'a' + 10;
-    if (c >= 'A' && c <= 'F')
-        return c - 'A' + 10;
-    return -1;
-}
 
 static bool is_hex(const char *text, size_t length) {
     return length >= 2 && text[0] == '0' && text[1] == 'x';
@@ -39,11 +30,8 @@ static const char *parse_hex(const char *text, size_t length, uint8_t *ret_bytes
         return "has no digits after 0x";
     if (length % 2 != 0)
         return "has an odd number of digits after 0x";
-    for (size_t i = 0; i < length; i++)
-        if (digit_of(text[i]) < 0)
-            return "has a character that is not a hexadecimal digit after 0x";
-    for (size_t i = 0; i < length / 2; i++)
-        ret_bytes[i] = (uint8_t)(digit_of(text[2 * i]) * 16 + digit_of(text[2 * i + 1]));
+    if (!ts_hex_decode(ts_bytes_of(text, length), ret_bytes))
+        return "has a character that is not a hexadecimal digit after 0x";
     return NULL;
 }
 

@@ -1,5 +1,6 @@
 #include "ops.h"
 
+#include "base/hex.h"
 #include "complain.h"
 #include "key.h"
 #include "nearest.h"
@@ -131,23 +132,12 @@ static enum cli_exit read_integer(const struct reader *reader, const json_t *obj
     return CLI_EXIT_DONE;
 }
 
-static int hex_digit(char c) {
-    const char *at = c ? strchr("0123456789abcdef0123456789ABCDEF", c) : NULL;
-    return at ? (int)(at - "0123456789abcdef0123456789ABCDEF") % 16 : -1;
-}
-
 static enum cli_exit read_hex_value(const struct reader *reader, const char *text, size_t length,
                                     struct ts_op *op) {
     uint8_t *bytes = malloc(length / 2 + 1);
     if (!bytes)
         return out_of_memory(reader);
-    bool good = length % 2 == 0;
-    for (size_t i = 0; good && i < length / 2; i++) {
-        int high = hex_digit(text[2 * i]);
-        int low = hex_digit(text[2 * i + 1]);
-        good = high >= 0 && low >= 0;
-        bytes[i] = (uint8_t)(high * 16 + low);
-    }
+    bool good = ts_hex_decode(ts_bytes_of(text, length), bytes);
     const uint8_t *kept = good ? keep(reader->ops, bytes, length / 2) : NULL;
     free(bytes);
     if (!good)

@@ -35,7 +35,7 @@ void ts_config_release(struct ts_config *config) {
         release_patterns(&config->allows[i].lines);
     }
     if (config->memory) {
-        detect__arena_release(config->memory);
+        ts_arena_release(config->memory);
         free(config->memory);
     }
     *config = (struct ts_config){0};
@@ -50,7 +50,7 @@ static struct ts_rule_texts read_texts(struct detect_yaml *yaml, yaml_node_t *ma
             detect__yaml_fail(yaml, detect__yaml_line(node), field, "is empty; remove it or name something");
         return texts;
     }
-    texts.texts = detect__arena_take(yaml->arena, count * sizeof *texts.texts);
+    texts.texts = ts_arena_take(yaml->arena, count * sizeof *texts.texts);
     for (size_t i = 0; i < count && !yaml->failed; i++) {
         yaml_node_t *item = detect__yaml_item(yaml, node, i);
         struct ts_bytes text = {0};
@@ -59,7 +59,7 @@ static struct ts_rule_texts read_texts(struct detect_yaml *yaml, yaml_node_t *ma
         if (text.len == 0 || text.len > TEXT_MAX || memchr(text.data, 0, text.len))
             detect__yaml_fail(yaml, detect__yaml_line(item), field, "each must be a text of 1 to %d bytes",
                               TEXT_MAX);
-        char *copy = texts.texts ? detect__arena_copy(yaml->arena, text) : NULL;
+        char *copy = texts.texts ? ts_arena_copy(yaml->arena, text) : NULL;
         if (!copy)
             detect__yaml_fail(yaml, detect__yaml_line(item), field, "out of memory");
         else
@@ -75,7 +75,7 @@ static struct ts_allow_patterns compile_patterns(struct detect_yaml *yaml, yaml_
     if (yaml->failed || texts.count == 0)
         return patterns;
     unsigned line = detect__yaml_line(detect__yaml_get(yaml, mapping, field));
-    patterns.codes = detect__arena_take(yaml->arena, texts.count * sizeof *patterns.codes);
+    patterns.codes = ts_arena_take(yaml->arena, texts.count * sizeof *patterns.codes);
     for (size_t i = 0; patterns.codes && i < texts.count; i++) {
         int number = 0;
         PCRE2_SIZE at = 0;
@@ -120,7 +120,7 @@ static void read_allow(struct detect_yaml *yaml, yaml_node_t *node, struct ts_al
     allow->lines = compile_patterns(yaml, node, "lines");
     struct ts_bytes reason = {0};
     (void)detect__yaml_scalar(yaml, detect__yaml_get(yaml, node, "reason"), "reason", &reason);
-    allow->reason = detect__arena_copy(yaml->arena, reason);
+    allow->reason = ts_arena_copy(yaml->arena, reason);
     check_texts(yaml, allow);
     if (allow->paths.count + allow->rules.count + allow->findings.count + allow->secrets.count +
             allow->lines.count ==
@@ -159,13 +159,13 @@ static void read_config(struct detect_yaml *yaml, yaml_node_t *root, struct ts_c
             detect__yaml_fail(yaml, detect__yaml_line(salt), "salt",
                               "must have %d bytes or more; 'openssl rand -hex 16' makes one",
                               TS_CONFIG_SALT_MIN);
-        const char *copy = detect__arena_copy(yaml->arena, text);
+        const char *copy = ts_arena_copy(yaml->arena, text);
         config->salt = (struct ts_bytes){(const uint8_t *)copy, copy ? text.len : 0};
     }
     read_rules(yaml, detect__yaml_get(yaml, root, "rules"), config);
     yaml_node_t *list = detect__yaml_get(yaml, root, "allow");
     size_t count = detect__yaml_count(yaml, list, "allow");
-    config->allows = count > 0 ? detect__arena_take(yaml->arena, count * sizeof *config->allows) : NULL;
+    config->allows = count > 0 ? ts_arena_take(yaml->arena, count * sizeof *config->allows) : NULL;
     for (size_t i = 0; config->allows && i < count && !yaml->failed; i++) {
         config->allow_count = i + 1;
         read_allow(yaml, detect__yaml_item(yaml, list, i), &config->allows[i]);
@@ -184,13 +184,13 @@ static uint32_t match_limit_of(const struct ts_config *config) {
 
 bool ts_config_parse(const char *file, struct ts_bytes text, struct ts_config *ret_config,
                      struct ts_detect_error *ret_error) {
-    struct ts_config config = {.memory = calloc(1, sizeof(struct detect_arena))};
+    struct ts_config config = {.memory = calloc(1, sizeof(struct ts_arena))};
     struct detect_place place = {.file = file};
     if (!config.memory) {
         detect__error_set(ret_error, TS_DETECT_NO_MEMORY, place, "out of memory");
         return false;
     }
-    config.file = detect__arena_copy(config.memory, ts_bytes_of_cstring(file));
+    config.file = ts_arena_copy(config.memory, ts_bytes_of_cstring(file));
     if (!config.file || text.len > TS_CONFIG_SIZE_MAX) {
         detect__error_set(ret_error, TS_DETECT_BAD_FIELD, place, "larger than %zu bytes; shorten it",
                           TS_CONFIG_SIZE_MAX);

@@ -50,7 +50,7 @@ struct facts {
 };
 
 struct derivation {
-    struct detect_arena *arena; /* for this work only */
+    struct ts_arena *arena; /* for this work only */
     size_t work;
     bool failed;
 };
@@ -69,7 +69,7 @@ static struct texts *new_texts(struct derivation *d, size_t room) {
     if (d->work > WORK_MAX)
         d->failed = true;
     size_t size = sizeof(struct texts) + room * sizeof(struct text);
-    struct texts *texts = d->failed ? NULL : detect__arena_take(d->arena, size);
+    struct texts *texts = d->failed ? NULL : ts_arena_take(d->arena, size);
     if (!texts)
         d->failed = true;
     return texts;
@@ -320,8 +320,8 @@ static bool token_lead(struct derivation *d, const struct detect_language *langu
 /* ---- the rule ---- */
 
 /* A text as a regular expression that matches only this text, or unchanged if no letter has ANY_CASE. */
-static char *write_text(const struct text *text, bool as_pattern, struct detect_arena *arena) {
-    char *made = detect__arena_take(arena, (size_t)text->len * 4 + 1);
+static char *write_text(const struct text *text, bool as_pattern, struct ts_arena *arena) {
+    char *made = ts_arena_take(arena, (size_t)text->len * 4 + 1);
     char *to = made;
     for (size_t i = 0; made && i < text->len; i++) {
         int c = text->characters[i] & 0xff;
@@ -351,9 +351,9 @@ static bool is_needed(const struct texts *texts, size_t which) {
     return true;
 }
 
-static bool take_texts(struct ts_rule *rule, const struct texts *texts, struct detect_arena *arena) {
-    rule->literals.texts = detect__arena_take(arena, texts->count * sizeof *rule->literals.texts);
-    rule->anchors.texts = detect__arena_take(arena, texts->count * sizeof *rule->anchors.texts);
+static bool take_texts(struct ts_rule *rule, const struct texts *texts, struct ts_arena *arena) {
+    rule->literals.texts = ts_arena_take(arena, texts->count * sizeof *rule->literals.texts);
+    rule->anchors.texts = ts_arena_take(arena, texts->count * sizeof *rule->anchors.texts);
     if (!rule->literals.texts || !rule->anchors.texts)
         return false;
     for (size_t i = 0; i < texts->count; i++) {
@@ -372,7 +372,7 @@ static bool take_texts(struct ts_rule *rule, const struct texts *texts, struct d
 
 static const char *derive_gate(struct derivation *d, struct ts_rule *rule,
                                const struct detect_language *language, const struct texts *best,
-                               struct detect_arena *arena) {
+                               struct ts_arena *arena) {
     bool may_be_token = rule->keywords.count > 0 &&
                         ts_rule_before(rule) + ts_rule_after(rule) <= DETECT_SHORT_REACH &&
                         token_lead(d, language, &rule->lead);
@@ -386,7 +386,7 @@ static const char *derive_gate(struct derivation *d, struct ts_rule *rule,
     return take_texts(rule, best, arena) ? NULL : "out of memory";
 }
 
-static const char *derive(struct derivation *d, struct ts_rule *rule, struct detect_arena *arena,
+static const char *derive(struct derivation *d, struct ts_rule *rule, struct ts_arena *arena,
                           const char **ret_field) {
     const struct detect_language *language = detect__language_parse(rule->pattern, d->arena);
     struct facts facts = language ? look_at(d, language) : (struct facts){0};
@@ -411,12 +411,12 @@ static const char *derive(struct derivation *d, struct ts_rule *rule, struct det
     return NULL;
 }
 
-const char *detect__rule_derive(struct ts_rule *rule, struct detect_arena *arena, const char **ret_field) {
+const char *detect__rule_derive(struct ts_rule *rule, struct ts_arena *arena, const char **ret_field) {
     if (!rule->derived.reach && !rule->derived.gate && !rule->derived.lead)
         return NULL;
-    struct detect_arena own = {0};
+    struct ts_arena own = {0};
     struct derivation d = {.arena = &own};
     const char *problem = derive(&d, rule, arena, ret_field);
-    detect__arena_release(&own);
+    ts_arena_release(&own);
     return problem;
 }

@@ -5,7 +5,7 @@
 #ifndef TS_DETECT_DERIVE_H
 #define TS_DETECT_DERIVE_H
 
-#include "arena.h"
+#include "os/arena.h"
 #include "rule.h"
 
 /*
@@ -13,6 +13,6 @@
  * keywords and the other fields of the file are set. Texts are allocated in the arena. Returns NULL on
  * success, otherwise the problem; *ret_field is the field to fix.
  */
-const char *detect__rule_derive(struct ts_rule *rule, struct detect_arena *arena, const char **ret_field);
+const char *detect__rule_derive(struct ts_rule *rule, struct ts_arena *arena, const char **ret_field);
 
 #endif

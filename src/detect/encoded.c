@@ -10,6 +10,7 @@
  * rejected after a check of every fourth group. UTF-16 of ASCII is characters with zeros between them, in
  * both byte orders. Base64 and percent-encoding may encode UTF-16, too: then the decoded text has zeros.
  */
+#include "base/hex.h"
 #include "base64.h"
 #include "frame.h"
 
@@ -352,17 +353,11 @@ void detect__decode_utf16(struct ts_scanner *scanner, struct detect_frame *frame
 
 /* --- percent-encoding --- */
 
-static unsigned hex_value(uint8_t c) {
-    return isdigit(c) ? c - (unsigned)'0' : (unsigned)(tolower(c) - 'a' + 10);
-}
-
 /* An escape of a text character, or of one of the zeros of UTF-16. */
 static bool is_escape(struct ts_bytes bytes, size_t at, uint8_t *ret_byte) {
-    if (bytes.data[at] != '%' || bytes.len - at < 3 || !isxdigit(bytes.data[at + 1]) ||
-        !isxdigit(bytes.data[at + 2]))
-        return false;
-    uint8_t byte = (uint8_t)(hex_value(bytes.data[at + 1]) << 4 | hex_value(bytes.data[at + 2]));
-    if (!is_text_or_zero(byte))
+    uint8_t byte;
+    if (bytes.data[at] != '%' || bytes.len - at < 3 ||
+        !ts_hex_decode(ts_bytes_of(bytes.data + at + 1, 2), &byte) || !is_text_or_zero(byte))
         return false;
     *ret_byte = byte;
     return true;

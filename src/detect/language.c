@@ -1,5 +1,7 @@
 #include "language.h"
 
+#include "base/hex.h"
+
 #include <ctype.h>
 #include <string.h>
 
@@ -9,7 +11,7 @@ enum { DEPTH_MAX = 64, REPEAT_MAX = 65535, MAKE_STEPS_MAX = 100000 };
 
 struct parser {
     const char *at;
-    struct detect_arena *arena;
+    struct ts_arena *arena;
     bool any_case;
     bool dot_is_all;
     bool failed;
@@ -17,7 +19,7 @@ struct parser {
 };
 
 static struct detect_language *new_node(struct parser *p, enum detect_language_kind kind) {
-    struct detect_language *node = detect__arena_take(p->arena, sizeof *node);
+    struct detect_language *node = ts_arena_take(p->arena, sizeof *node);
     if (node)
         node->kind = kind;
     else
@@ -80,9 +82,8 @@ static bool read_hex(struct parser *p, unsigned *ret_byte) {
     bool braced = *p->at == '{';
     unsigned value = 0;
     unsigned digits = 0;
-    for (p->at += braced; isxdigit((unsigned char)*p->at) && digits < 2; p->at++, digits++)
-        value =
-            value * 16 + (unsigned)(isdigit((unsigned char)*p->at) ? *p->at - '0' : (*p->at | 32) - 'a' + 10);
+    for (p->at += braced; ts_hex_digit((uint8_t)*p->at) >= 0 && digits < 2; p->at++, digits++)
+        value = value * 16 + (unsigned)ts_hex_digit((uint8_t)*p->at);
     if (digits != 2 || (braced && *p->at++ != '}'))
         return false;
     *ret_byte = value;
@@ -348,7 +349,7 @@ static struct detect_language *parse_choice(struct parser *p) {
     return choice;
 }
 
-struct detect_language *detect__language_parse(const char *pattern, struct detect_arena *arena) {
+struct detect_language *detect__language_parse(const char *pattern, struct ts_arena *arena) {
     struct parser p = {.at = pattern, .arena = arena};
     struct detect_language *language = parse_choice(&p);
     return language && !p.failed && *p.at == '\0' ? language : NULL;

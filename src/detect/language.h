@@ -8,7 +8,7 @@
 #ifndef TS_DETECT_LANGUAGE_H
 #define TS_DETECT_LANGUAGE_H
 
-#include "arena.h"
+#include "os/arena.h"
 
 #include "base/prng.h"
 
@@ -43,7 +43,7 @@ static inline bool detect__bytes_has(const uint64_t bytes[4], unsigned byte) {
 }
 
 /* Returns NULL when the pattern has something that is not supported, or memory runs out. */
-struct detect_language *detect__language_parse(const char *pattern, struct detect_arena *arena);
+struct detect_language *detect__language_parse(const char *pattern, struct ts_arena *arena);
 
 enum detect_token_start {
     DETECT_TOKEN_STARTS,  /* ret_most is set */

@@ -37,7 +37,7 @@ static const char *name_at(const char *at, size_t *ret_len) {
     return NULL;
 }
 
-char *detect__names_expand(const char *text, struct detect_arena *arena, struct ts_bytes *ret_unknown) {
+char *detect__names_expand(const char *text, struct ts_arena *arena, struct ts_bytes *ret_unknown) {
     size_t size = 1;
     *ret_unknown = ts_bytes_of(text, 0);
     for (const char *at = text; *at;) {
@@ -50,7 +50,7 @@ char *detect__names_expand(const char *text, struct detect_arena *arena, struct 
         size += pattern ? strlen(pattern) : 1;
         at += pattern ? len : 1;
     }
-    char *made = detect__arena_take(arena, size);
+    char *made = ts_arena_take(arena, size);
     if (!made)
         return NULL;
     char *to = made;

@@ -5,7 +5,7 @@
 #ifndef TS_DETECT_PATTERN_NAMES_H
 #define TS_DETECT_PATTERN_NAMES_H
 
-#include "arena.h"
+#include "os/arena.h"
 
 #include <stdbool.h>
 
@@ -13,7 +13,7 @@
  * A copy of the text with every name replaced. Returns NULL on failure: *ret_unknown is the unknown name, or
  * empty if memory ran out.
  */
-char *detect__names_expand(const char *text, struct detect_arena *arena, struct ts_bytes *ret_unknown);
+char *detect__names_expand(const char *text, struct ts_arena *arena, struct ts_bytes *ret_unknown);
 
 /*
  * The patterns for paths (glob.h) of a name such as {{lock-files}}, and their number; 0 if the text is not

@@ -124,7 +124,7 @@ const struct ts_rule_request *detect__request_read(struct detect_yaml *yaml, yam
     if (!node ||
         !detect__yaml_mapping(yaml, node, "a request under 'verify'", names, sizeof names / sizeof names[0]))
         return NULL;
-    struct ts_rule_request *request = detect__arena_take(yaml->arena, sizeof *request);
+    struct ts_rule_request *request = ts_arena_take(yaml->arena, sizeof *request);
     if (!request) {
         detect__yaml_fail(yaml, detect__yaml_line(node), "verify", "out of memory");
         return NULL;

@@ -32,7 +32,7 @@ yaml_node_t *detect__rules_list(struct detect_yaml *yaml, yaml_node_t *root, siz
 }
 
 static const char *copy(struct detect_yaml *yaml, struct ts_bytes text) {
-    char *made = detect__arena_copy(yaml->arena, text);
+    char *made = ts_arena_copy(yaml->arena, text);
     if (!made)
         detect__yaml_fail(yaml, 0, NULL, "out of memory");
     return made;
@@ -121,7 +121,7 @@ struct ts_rule_texts detect__read_texts(struct detect_yaml *yaml, yaml_node_t *n
     size_t count = detect__yaml_count(yaml, node, field);
     if (count == 0)
         return texts;
-    texts.texts = detect__arena_take(yaml->arena, count * sizeof *texts.texts);
+    texts.texts = ts_arena_take(yaml->arena, count * sizeof *texts.texts);
     if (!texts.texts) {
         detect__yaml_fail(yaml, detect__yaml_line(node), field, "out of memory");
         return texts;
@@ -136,7 +136,7 @@ struct ts_rule_texts detect__read_texts(struct detect_yaml *yaml, yaml_node_t *n
                               limits.min, limits.max);
         if (text.len > 0 && memchr(text.data, 0, text.len))
             detect__yaml_fail(yaml, detect__yaml_line(item), field, "has a zero byte; remove it");
-        char *made = detect__arena_copy(yaml->arena, text);
+        char *made = ts_arena_copy(yaml->arena, text);
         if (made)
             texts.texts[texts.count++] = made;
         else
@@ -229,7 +229,7 @@ static struct ts_rule_texts read_paths(struct detect_yaml *yaml, yaml_node_t *ru
         count += detect__path_name(given.texts[i], NULL);
     if (given.count == 0)
         return paths;
-    paths.texts = detect__arena_take(yaml->arena, (count + given.count) * sizeof *paths.texts);
+    paths.texts = ts_arena_take(yaml->arena, (count + given.count) * sizeof *paths.texts);
     if (!paths.texts) {
         detect__yaml_fail(yaml, detect__yaml_line(node), field, "out of memory");
         return paths;
@@ -239,7 +239,7 @@ static struct ts_rule_texts read_paths(struct detect_yaml *yaml, yaml_node_t *ru
         size_t named = detect__path_name(given.texts[i], &globs);
         const char *problem = ts_glob_problem(given.texts[i]);
         for (size_t k = 0; k < named; k++) {
-            char *made = detect__arena_copy(yaml->arena, ts_bytes_of_cstring(globs[k]));
+            char *made = ts_arena_copy(yaml->arena, ts_bytes_of_cstring(globs[k]));
             if (made)
                 paths.texts[paths.count++] = made;
             else
@@ -276,7 +276,7 @@ static void read_validators(struct detect_yaml *yaml, yaml_node_t *node, struct 
 
 /* "~~" is removed from examples, so that no other tool takes a rule file for a leak. */
 static struct ts_bytes copy_example(struct detect_yaml *yaml, struct ts_bytes text) {
-    char *made = detect__arena_take(yaml->arena, text.len + 1);
+    char *made = ts_arena_take(yaml->arena, text.len + 1);
     if (!made) {
         detect__yaml_fail(yaml, 0, NULL, "out of memory");
         return (struct ts_bytes){0};
@@ -298,7 +298,7 @@ static bool read_example(struct detect_yaml *yaml, yaml_node_t *node, const char
     if (!detect__yaml_scalar(yaml, node, field, &text))
         return false;
     bool is_binary = node->tag && strcmp((const char *)node->tag, "tag:yaml.org,2002:binary") == 0;
-    uint8_t *decoded = is_binary ? detect__arena_take(yaml->arena, text.len + 1) : NULL;
+    uint8_t *decoded = is_binary ? ts_arena_take(yaml->arena, text.len + 1) : NULL;
     if (is_binary && !decoded) {
         detect__yaml_fail(yaml, detect__yaml_line(node), field, "out of memory");
         return false;
@@ -317,7 +317,7 @@ static const struct ts_rule_example *read_examples(struct detect_yaml *yaml, yam
     *ret_count = 0;
     if (count == 0)
         return NULL;
-    struct ts_rule_example *examples = detect__arena_take(yaml->arena, count * sizeof *examples);
+    struct ts_rule_example *examples = ts_arena_take(yaml->arena, count * sizeof *examples);
     if (!examples) {
         detect__yaml_fail(yaml, detect__yaml_line(node), field, "out of memory");
         return NULL;

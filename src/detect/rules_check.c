@@ -158,7 +158,7 @@ static void check_lead(struct check *check) {
     const struct ts_rule *rule = check->rule;
     if (rule->gate != TS_GATE_TOKEN)
         return;
-    struct detect_arena arena = {0};
+    struct ts_arena arena = {0};
     uint32_t most = 0;
     const struct detect_language *language = detect__language_parse(rule->pattern, &arena);
     enum detect_token_start start =
@@ -193,7 +193,7 @@ static void check_lead(struct check *check) {
                 most, rule->lead, most);
         break;
     }
-    detect__arena_release(&arena);
+    ts_arena_release(&arena);
 }
 
 static void check_rule(struct check *check, const struct ts_rule *rule) {

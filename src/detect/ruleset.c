@@ -1,8 +1,8 @@
 #include "ruleset.h"
 
-#include "arena.h"
 #include "builtin.h"
 #include "error.h"
+#include "os/arena.h"
 #include "os/grow.h"
 #include "rule_reader.h"
 
@@ -22,7 +22,7 @@ void ts_ruleset_init(struct ts_ruleset *set) {
 
 void ts_ruleset_release(struct ts_ruleset *set) {
     if (set->memory) {
-        detect__arena_release(set->memory);
+        ts_arena_release(set->memory);
         free(set->memory);
     }
     free(set->rules);
@@ -38,7 +38,7 @@ const struct ts_rule *ts_ruleset_find(const struct ts_ruleset *set, const char *
 
 static bool reserve(struct ts_ruleset *set, size_t more) {
     if (!set->memory)
-        set->memory = calloc(1, sizeof(struct detect_arena));
+        set->memory = calloc(1, sizeof(struct ts_arena));
     if (!set->memory)
         return false;
     return TS_GROW(set->rules, set->capacity, set->count + more);
@@ -133,7 +133,7 @@ done:
 /* Reads rules to the places after set->count. Returns the number of valid ones. */
 static size_t read_rules(struct ts_ruleset *set, struct detect_yaml *yaml, yaml_node_t *list, size_t count,
                          struct problems *problems) {
-    yaml->file = detect__arena_copy(set->memory, ts_bytes_of_cstring(yaml->file));
+    yaml->file = ts_arena_copy(set->memory, ts_bytes_of_cstring(yaml->file));
     if (!yaml->file || !reserve(set, count)) {
         add_no_memory(problems, yaml->file);
         return 0;

@@ -8,7 +8,7 @@
 #ifndef TS_DETECT_YAML_READER_H
 #define TS_DETECT_YAML_READER_H
 
-#include "arena.h"
+#include "os/arena.h"
 
 #include "detect/detect_error.h"
 
@@ -27,13 +27,13 @@ struct detect_yaml {
     struct ts_detect_error *error; /* the first one */
     ts_detect_problem *visit;      /* gets all of them, or is NULL */
     void *context;
-    struct detect_arena *arena;
+    struct ts_arena *arena;
 };
 
 /* Parses the text. A text that is not ours is first checked for its depth, which takes a third of the time.
  * On failure the error is set, and the reader must still be released. The root is NULL for an empty document. */
 bool detect__yaml_open(struct detect_yaml *yaml, const char *file, struct ts_bytes text, bool is_ours,
-                       struct detect_arena *arena, struct ts_detect_error *error, yaml_node_t **ret_root);
+                       struct ts_arena *arena, struct ts_detect_error *error, yaml_node_t **ret_root);
 void detect__yaml_release(struct detect_yaml *yaml);
 
 /* An error: "file:line: rule 'id': field: what". */

@@ -6,6 +6,7 @@
 #include "visit_run.h"
 
 #include "base/checked.h"
+#include "os/unnamed_file.h"
 
 #include <errno.h>
 #include <fcntl.h>
@@ -36,21 +37,6 @@ static enum ts_git_error source_finish(const struct source *source, const struct
     if (error == TS_GIT_OK && source->entry != NULL)
         error = git__check_crc(job, source->entry, source->inflate->z.total_in);
     return error;
-}
-
-/* A file without a name: it disappears with its last descriptor or mapping, however the process ends. */
-static int spill_open(const char *dir) {
-    int fd = open(dir, O_TMPFILE | O_RDWR | O_CLOEXEC, 0600);
-    if (fd >= 0)
-        return fd;
-    char path[4096];
-    int len = snprintf(path, sizeof path, "%s/turnstone-XXXXXX", dir);
-    if (len < 0 || (size_t)len >= sizeof path)
-        return -1;
-    fd = mkostemp(path, O_CLOEXEC);
-    if (fd >= 0)
-        (void)unlink(path);
-    return fd;
 }
 
 static bool spill_write(int fd, const uint8_t *bytes, size_t len) {
@@ -135,7 +121,7 @@ static enum ts_git_error large(struct git__worker *worker, const struct git__job
     enum ts_git_error error = TS_GIT_OK;
     if (job->is_base) {
         held = git__held_new(job, size);
-        spill = spill_open(worker->run->spill_dir);
+        spill = ts_unnamed_file_open(worker->run->spill_dir);
         error = held == NULL ? TS_GIT_NO_MEMORY : spill < 0 ? TS_GIT_IO : TS_GIT_OK;
     }
     if (error == TS_GIT_OK)
@@ -181,7 +167,7 @@ enum ts_git_error git__spill_stream(struct git__worker *worker, struct git__infl
                                     uint64_t size, struct ts_bytes *ret_mapped) {
     struct source source = {.inflate = stream};
     struct git__job silent = {.is_wanted = false};
-    int spill = spill_open(worker->run->spill_dir);
+    int spill = ts_unnamed_file_open(worker->run->spill_dir);
     if (spill < 0)
         return TS_GIT_IO;
     void *none = NULL;

@@ -14,6 +14,7 @@
 #include "baseline_entries.h"
 
 #include "base/blake3.h"
+#include "base/hex.h"
 #include "base/redact.h"
 #include "os/entropy.h"
 #include "os/grow.h"
@@ -55,13 +56,9 @@ struct reader {
     bool has_head;
 };
 
-static int hex_of(char c) {
-    return c >= '0' && c <= '9' ? c - '0' : c >= 'a' && c <= 'f' ? c - 'a' + 10 : -1;
-}
-
 static bool is_hex(const char *text, size_t len) {
     for (size_t i = 0; i < len; i++)
-        if (hex_of(text[i]) < 0)
+        if (ts_hex_digit_lower((uint8_t)text[i]) < 0)
             return false;
     return true;
 }
@@ -90,10 +87,9 @@ static bool read_salt(struct reader *reader, const char *hex) {
     size_t len = strlen(hex);
     if (baseline->salt_len > 0)
         return bad_line(reader, "a second salt; keep the one that the ids were made with");
-    if (len % 2 != 0 || len / 2 < TS_BASELINE_SALT_MIN || len / 2 > TS_BASELINE_SALT_MAX || !is_hex(hex, len))
+    if (len % 2 != 0 || len / 2 < TS_BASELINE_SALT_MIN || len / 2 > TS_BASELINE_SALT_MAX ||
+        !ts_hex_decode_lower(ts_bytes_of_cstring(hex), baseline->salt))
         return bad_line(reader, "the salt must be 32 to 128 hexadecimal digits, 0-9 and a-f");
-    for (size_t i = 0; i < len / 2; i++)
-        baseline->salt[i] = (uint8_t)(hex_of(hex[2 * i]) << 4 | hex_of(hex[2 * i + 1]));
     baseline->salt_len = len / 2;
     return true;
 }

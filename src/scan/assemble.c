@@ -41,7 +41,7 @@ struct masked_text {
 
 struct assembly {
     struct scan_session *session;
-    struct scan_arena *arena;
+    struct ts_arena *arena;
     struct scan_stand *stands;
     size_t stand_count;
     const struct scan_commit *commits;
@@ -120,7 +120,7 @@ static const struct ts_rule *mask_rule(struct assembly *a, const struct ts_rule 
     if (id == rule->id && name == rule->name && description == rule->description && revoke == rule->revoke &&
         url == rule->url)
         return rule;
-    struct ts_rule *copy = scan__arena_take(a->arena, sizeof *copy);
+    struct ts_rule *copy = ts_arena_take(a->arena, sizeof *copy);
     if (copy == NULL)
         return NULL;
     *copy = *rule;
@@ -232,7 +232,7 @@ static uint32_t commit_row(struct assembly *a, uint32_t commit, enum ts_git_hash
     const struct scan_commit *from = &a->commits[commit];
     a->commit_rows[commit] = (uint32_t)a->report.commit_count;
     a->report.commits[a->report.commit_count++] = (struct ts_report_commit){
-        .oid = scan__arena_copy(a->arena, ts_bytes_of_cstring(ts_git_oid_format(hash, &from->oid, hex))),
+        .oid = ts_arena_copy(a->arena, ts_bytes_of_cstring(ts_git_oid_format(hash, &from->oid, hex))),
         .author_name = masked_at(a, from->author_name),
         .author_mail = masked_at(a, from->author_mail),
         .author_time_s = from->author_time_s,
@@ -254,7 +254,7 @@ static struct ts_report_occurrence occurrence_of(struct assembly *a, const struc
         .target = content->target,
         .commit = commit_row(a, stand->commit, hash),
         .place = stand->place,
-        .object = scan__arena_copy(a->arena, ts_bytes_of_cstring(hex)),
+        .object = ts_arena_copy(a->arena, ts_bytes_of_cstring(hex)),
         .path = masked_at(a, stand->path),
         .line = hit->line,
         .column = hit->column,
@@ -274,7 +274,7 @@ static bool fill_first(struct assembly *a, const struct scan_hit *hit, struct ts
     finding->secret = text_at(a, kept->secret);
     a->session->masks.is_late = scan__is_past_end(a->session);
     size_t len = scan__excerpt(text_at(a, hit->around), &a->session->masks, excerpt);
-    const char *copy = scan__arena_copy(a->arena, ts_bytes_of(excerpt, len));
+    const char *copy = ts_arena_copy(a->arena, ts_bytes_of(excerpt, len));
     finding->excerpt = ts_bytes_of(copy, len);
     finding->depth = hit->depth;
     for (size_t i = 0; i < TS_ENCODING_DEPTH; i++)
@@ -295,7 +295,7 @@ static bool add_finding(struct assembly *a, const struct sighting *items, size_t
     }
     size_t most =
         finding->occurrence_count < a->listed_max ? (size_t)finding->occurrence_count : a->listed_max;
-    struct ts_report_occurrence *listed = scan__arena_take(a->arena, most * sizeof *listed);
+    struct ts_report_occurrence *listed = ts_arena_take(a->arena, most * sizeof *listed);
     if (listed == NULL)
         return false;
     for (size_t i = 0; i < count && finding->listed_count < most; i++) {
@@ -349,8 +349,8 @@ static bool add_findings(struct assembly *a) {
         findings += i == 0 || items[i].finding != items[i - 1].finding;
     limit_listed(a, items, count, findings);
     size_t commits = a->session->commits.len / sizeof(struct scan_commit);
-    a->report.findings = scan__arena_take(a->arena, findings * sizeof *a->report.findings);
-    a->report.commits = scan__arena_take(a->arena, commits * sizeof *a->report.commits);
+    a->report.findings = ts_arena_take(a->arena, findings * sizeof *a->report.findings);
+    a->report.commits = ts_arena_take(a->arena, commits * sizeof *a->report.commits);
     a->commit_rows = malloc((commits + 1) * sizeof *a->commit_rows);
     if (a->report.findings == NULL || a->report.commits == NULL || a->commit_rows == NULL)
         return false;
@@ -373,15 +373,15 @@ static bool add_findings(struct assembly *a) {
 
 static bool add_targets(struct assembly *a) {
     const struct scan_session *session = a->session;
-    a->report.targets = scan__arena_take(a->arena, session->target_count * sizeof *a->report.targets);
+    a->report.targets = ts_arena_take(a->arena, session->target_count * sizeof *a->report.targets);
     if (a->report.targets == NULL)
         return false;
     bool has_key = false;
     for (size_t i = 0; i < session->target_count; i++) {
         const struct scan_target *target = &session->targets[i];
         a->report.targets[i] = target->row;
-        const char *name = scan__arena_copy(
-            a->arena, target->row.name); /* the caller's text may be freed before the report */
+        const char *name =
+            ts_arena_copy(a->arena, target->row.name); /* the caller's text may be freed before the report */
         if (name == NULL)
             return false;
         a->report.targets[i].name = ts_bytes_of_cstring(name);
@@ -407,7 +407,7 @@ static bool add_rule_changes(struct assembly *a) {
     size_t count = 0;
     for (size_t i = 0; i < session->profile_count; i++)
         count += session->profiles[i]->rule_change_count;
-    struct ts_report_rule_change *rows = scan__arena_take(a->arena, count * sizeof *rows);
+    struct ts_report_rule_change *rows = ts_arena_take(a->arena, count * sizeof *rows);
     if (rows == NULL)
         return false;
     count = 0;
@@ -491,7 +491,7 @@ static void add_faults(struct assembly *a) {
     a->report.note_count = session->faults.note_count;
 }
 
-static struct assembly begin(struct scan_session *session, struct scan_arena *arena) {
+static struct assembly begin(struct scan_session *session, struct ts_arena *arena) {
     size_t unused;
     size_t listed = session->options->occurrences_max;
     struct assembly a = {
@@ -510,7 +510,7 @@ static struct assembly begin(struct scan_session *session, struct scan_arena *ar
     return a;
 }
 
-bool scan__assemble(struct scan_session *session, struct scan_arena *arena, struct ts_report *ret_report) {
+bool scan__assemble(struct scan_session *session, struct ts_arena *arena, struct ts_report *ret_report) {
     struct assembly a = begin(session, arena);
     struct scan_profile *const *profiles = session->profiles;
     a.masked = calloc(MASKED_COUNT, sizeof *a.masked);

@@ -18,13 +18,13 @@ void scan__faults_init(struct scan_faults *faults) {
 void scan__faults_release(struct scan_faults *faults) {
     free(faults->items);
     free(faults->notes);
-    scan__arena_release(&faults->arena);
+    ts_arena_release(&faults->arena);
     pthread_mutex_destroy(&faults->lock);
 }
 
 /* The caller holds the lock. */
 static const char *keep(struct scan_faults *faults, const char *line) {
-    const char *kept = scan__arena_copy(&faults->arena, ts_bytes_of_cstring(line));
+    const char *kept = ts_arena_copy(&faults->arena, ts_bytes_of_cstring(line));
     faults->no_memory = faults->no_memory || kept == NULL;
     return kept;
 }

@@ -4,7 +4,7 @@
 #ifndef TS_SCAN_FAULTS_H
 #define TS_SCAN_FAULTS_H
 
-#include "arena.h"
+#include "os/arena.h"
 
 #include "git/error.h"
 #include "report/report.h"
@@ -16,7 +16,7 @@
 
 struct scan_faults {
     pthread_mutex_t lock; /* guards everything; taken alone */
-    struct scan_arena arena;
+    struct ts_arena arena;
     struct ts_report_fault *items;
     size_t count;
     size_t capacity;

@@ -35,9 +35,9 @@ struct listing {
 };
 
 /* An empty folder gives just the name. The arena owns the result. */
-static char *join(struct scan_arena *arena, const char *below, const char *name) {
+static char *join(struct ts_arena *arena, const char *below, const char *name) {
     size_t size = strlen(below) + strlen(name) + 2;
-    char *path = scan__arena_take(arena, size);
+    char *path = ts_arena_take(arena, size);
     if (path != NULL)
         snprintf(path, size, "%s%s%s", below, below[0] == '\0' ? "" : "/", name);
     return path;
@@ -143,7 +143,7 @@ bool scan__files_list(struct scan_files *files, const char *folder, const struct
 
 void scan__files_release(struct scan_files *files) {
     free(files->paths);
-    scan__arena_release(&files->arena);
+    ts_arena_release(&files->arena);
     *files = (struct scan_files){.paths = NULL};
 }
 

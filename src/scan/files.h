@@ -12,7 +12,7 @@ struct scan_files {
     size_t count;
     size_t capacity;
     uint64_t skipped; /* neither file, folder nor link */
-    struct scan_arena arena;
+    struct ts_arena arena;
 };
 
 struct scan_files_options {

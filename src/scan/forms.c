@@ -1,5 +1,7 @@
 #include "forms.h"
 
+#include "base/hex.h"
+
 #include <string.h>
 
 #define NONE UINT32_MAX
@@ -24,10 +26,8 @@ static void put_point(struct scan_form *to, uint32_t point, const struct scan_fo
 }
 
 static uint32_t digit_of(uint8_t c, uint32_t base) {
-    uint32_t digit = c >= '0' && c <= '9'                     ? c - (uint32_t)'0'
-                     : (c | 0x20) >= 'a' && (c | 0x20) <= 'f' ? (c | 0x20u) - 'a' + 10
-                                                              : NONE;
-    return digit < base ? digit : NONE;
+    int digit = ts_hex_digit(c);
+    return digit >= 0 && (uint32_t)digit < base ? (uint32_t)digit : NONE;
 }
 
 /* Reads a number of at most so many digits. Returns the number of digits. */

@@ -33,7 +33,7 @@ bool scan__look_init(struct scan_look *look, const struct scan_look_options *opt
 
 void scan__look_release(struct scan_look *look) {
     ts_scanner_free(look->scanner);
-    scan__arena_release(&look->decoded);
+    ts_arena_release(&look->decoded);
     free(look->raw);
     free(look->settled);
     free(look->spans);
@@ -59,7 +59,7 @@ void scan__look_found(void *context, const struct ts_match *match) {
     struct scan_look *look = context;
     struct ts_match kept = *match;
     if (match->depth > 0) {
-        kept.secret.data = (const uint8_t *)scan__arena_copy(&look->decoded, match->secret);
+        kept.secret.data = (const uint8_t *)ts_arena_copy(&look->decoded, match->secret);
         if (kept.secret.data == NULL) {
             look->no_memory = true;
             return;
@@ -400,7 +400,7 @@ bool scan__look_is_clean(struct scan_look *look, struct ts_bytes bytes) {
     look->forgotten.limits_hit += after.limits_hit - before.limits_hit;
     look->forgotten.own_spent += after.own_spent - before.own_spent;
     if (look->raw_count > 0)
-        scan__arena_clear(&look->decoded);
+        ts_arena_clear(&look->decoded);
     return done && look->raw_count == 0 && after.limits_hit == before.limits_hit;
 }
 
@@ -419,6 +419,6 @@ enum scan_outcome scan__look_whole(struct scan_look *look, const struct scan_con
     if (ret_raw != NULL)
         *ret_raw = done && !look->too_many ? keep_raw(look) : &unknown;
     if (look->raw_count > 0)
-        scan__arena_clear(&look->decoded);
+        ts_arena_clear(&look->decoded);
     return !done ? SCAN_NO_MEMORY : look->too_many ? SCAN_TOO_MANY : SCAN_OK;
 }

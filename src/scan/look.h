@@ -10,8 +10,8 @@
 #ifndef TS_SCAN_LOOK_H
 #define TS_SCAN_LOOK_H
 
-#include "arena.h"
 #include "hits.h"
+#include "os/arena.h"
 #include "profile.h"
 #include "show.h"
 
@@ -33,7 +33,7 @@ struct scan_look_options {
 struct scan_look {
     struct scan_look_options options;
     struct ts_scanner *scanner;
-    struct scan_arena decoded; /* decoded secrets of raw matches */
+    struct ts_arena decoded; /* decoded secrets of raw matches */
     struct ts_match *raw;
     size_t raw_count;
     size_t raw_capacity;

@@ -167,7 +167,7 @@ enum scan_outcome scan__look_window(struct scan_look *look, const struct scan_co
                     ts_scanner_counts(look->scanner).limits_hit != limits_hit;
     look->is_whole = window->is_last && !w->is_lacking;
     look->is_clean = look->is_whole && w->count == 0;
-    scan__arena_clear(&look->decoded);
+    ts_arena_clear(&look->decoded);
     if (!window->is_last)
         advance(w, window, scan__look_overlap(look->options.profile));
     else if (!report(look, content, w))

@@ -57,7 +57,7 @@ struct masking {
     const struct scan_session *session;
     struct scan_hits *hits;
     struct scan_masks masks;
-    struct scan_arena arena;
+    struct ts_arena arena;
     struct known *lines;
     struct known *names;
 };
@@ -75,7 +75,7 @@ static uint32_t mask_name(struct masking *masking, uint32_t text) {
     masking->masks.is_late = scan__is_past_end(masking->session);
     struct ts_bytes masked = scan__masks_apply(&masking->masks, &masking->arena, bytes);
     uint32_t made = masked.data == bytes.data ? text : scan__hits_text(masking->hits, masked);
-    scan__arena_clear(&masking->arena);
+    ts_arena_clear(&masking->arena);
     return made;
 }
 
@@ -135,7 +135,7 @@ bool scan__mask_since(struct scan_session *session, const struct scan_mark *mark
             scan__limits_cut(session);
     }
     scan__masks_release(&masking.masks);
-    scan__arena_release(&masking.arena);
+    ts_arena_release(&masking.arena);
     free(masking.lines);
     free(masking.names);
     return done;

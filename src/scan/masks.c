@@ -184,7 +184,7 @@ bool scan__masks_touch(struct scan_masks *masks, struct ts_bytes text) {
     return is_over(masks) || !make_room(masks, text.len) || scan__masks_find(masks, text, masks->masked);
 }
 
-struct ts_bytes scan__masks_apply(struct scan_masks *masks, struct scan_arena *arena, struct ts_bytes text) {
+struct ts_bytes scan__masks_apply(struct scan_masks *masks, struct ts_arena *arena, struct ts_bytes text) {
     if (!scan__masks_touch(masks, text))
         return text;
     const struct ts_bytes mask = TS_BYTES(TS_REPORT_MASK);
@@ -194,7 +194,7 @@ struct ts_bytes scan__masks_apply(struct scan_masks *masks, struct scan_arena *a
         kept += !masks->masked[i];
         runs += masks->masked[i] && (i == 0 || !masks->masked[i - 1]);
     }
-    char *copy = kept > 0 ? scan__arena_take(arena, kept + runs * mask.len + 1) : NULL;
+    char *copy = kept > 0 ? ts_arena_take(arena, kept + runs * mask.len + 1) : NULL;
     if (copy == NULL)
         return mask;
     size_t len = 0;

@@ -14,8 +14,8 @@
 #ifndef TS_SCAN_MASKS_H
 #define TS_SCAN_MASKS_H
 
-#include "arena.h"
 #include "forms.h"
+#include "os/arena.h"
 #include "prints.h"
 
 /* Maximum depth of nested encodings. */
@@ -49,6 +49,6 @@ bool scan__masks_touch(struct scan_masks *masks, struct ts_bytes text);
 
 /* The text, or a copy in the arena with TS_REPORT_MASK in place of each run of masked bytes. Both have a
  * terminator. When memory runs out, it is only a mask. */
-struct ts_bytes scan__masks_apply(struct scan_masks *masks, struct scan_arena *arena, struct ts_bytes text);
+struct ts_bytes scan__masks_apply(struct scan_masks *masks, struct ts_arena *arena, struct ts_bytes text);
 
 #endif

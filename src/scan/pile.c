@@ -1,6 +1,7 @@
 #include "pile.h"
 
 #include "base/checked.h"
+#include "os/unnamed_file.h"
 
 #include <fcntl.h>
 #include <stdio.h>
@@ -23,24 +24,10 @@ void scan__pile_release(struct scan_pile *pile) {
     *pile = (struct scan_pile){.fd = -1};
 }
 
-static int unlinked_file(const char *dir) {
-    int fd = open(dir, O_TMPFILE | O_RDWR | O_CLOEXEC, 0600);
-    if (fd >= 0)
-        return fd;
-    char path[4096];
-    int len = snprintf(path, sizeof path, "%s/turnstone-XXXXXX", dir);
-    if (len < 0 || (size_t)len >= sizeof path)
-        return -1;
-    fd = mkostemp(path, O_CLOEXEC);
-    if (fd >= 0)
-        unlink(path);
-    return fd;
-}
-
 /* Reserves blocks, so that a full disk is a failure here and not a signal later. */
 static bool to_file(struct scan_pile *pile, size_t capacity) {
     bool was_held = pile->fd < 0;
-    int fd = was_held ? unlinked_file(pile->spill_dir) : pile->fd;
+    int fd = was_held ? ts_unnamed_file_open(pile->spill_dir) : pile->fd;
     off_t size;
     if (fd < 0 || __builtin_add_overflow(capacity, 0, &size) || posix_fallocate(fd, 0, size) != 0) {
         if (was_held && fd >= 0)

@@ -227,6 +227,6 @@ void scan__profile_release(struct scan_profile *profile) {
     if (profile->has_config)
         ts_config_release(&profile->config);
     free(profile->rule_changes);
-    scan__arena_release(&profile->arena);
+    ts_arena_release(&profile->arena);
     *profile = (struct scan_profile){.has_config = false};
 }

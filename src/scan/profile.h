@@ -7,7 +7,7 @@
 #ifndef TS_SCAN_PROFILE_H
 #define TS_SCAN_PROFILE_H
 
-#include "arena.h"
+#include "os/arena.h"
 
 #include "detect/config.h"
 #include "detect/detector.h"
@@ -30,7 +30,7 @@ struct scan_profile {
     size_t rule_change_count; /* target is TS_REPORT_NONE, or 0 for the target of this profile */
     size_t rule_change_capacity;
     char note[400]; /* a note on the configuration for the report, or "" */
-    struct scan_arena arena;
+    struct ts_arena arena;
 };
 
 /* A file of the target, by its path from the top. The caller frees bytes. */

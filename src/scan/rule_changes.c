@@ -66,14 +66,14 @@ static bool fill(struct changes *changes) {
     struct scan_profile *profile = changes->profile;
     for (size_t i = 0; i < profile->rule_change_count; i++) {
         struct ts_report_rule_change *row = &profile->rule_changes[i];
-        row->rules = scan__arena_take(&profile->arena, row->count * sizeof *row->rules);
+        row->rules = ts_arena_take(&profile->arena, row->count * sizeof *row->rules);
         if (row->rules == NULL)
             return false;
         row->count = 0;
     }
     for (size_t i = 0; i < changes->count; i++) {
         struct ts_report_rule_change *row = &profile->rule_changes[changes->items[i].row];
-        const char *id = scan__arena_copy(&profile->arena, ts_bytes_of_cstring(changes->items[i].id));
+        const char *id = ts_arena_copy(&profile->arena, ts_bytes_of_cstring(changes->items[i].id));
         if (id == NULL)
             return false;
         row->rules[row->count++] = id;

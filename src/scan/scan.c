@@ -32,7 +32,7 @@
 
 /* The memory that a report needs. */
 struct memory {
-    struct scan_arena arena;
+    struct ts_arena arena;
     struct scan_session session;
 };
 
@@ -505,14 +505,14 @@ static void session_release(struct scan_session *session) {
 static void memory_free(struct memory *memory) {
     if (memory == NULL)
         return;
-    scan__arena_release(&memory->arena);
+    ts_arena_release(&memory->arena);
     session_release(&memory->session);
     free(memory);
 }
 
 /* The error may contain a secret that was found before the failure. If memory for the search runs out, that
  * is the error. */
-static void mask_error(struct scan_session *session, struct scan_arena *arena, struct ts_scan_error *error) {
+static void mask_error(struct scan_session *session, struct ts_arena *arena, struct ts_scan_error *error) {
     struct scan_masks masks = {.capacity = 0};
     struct ts_bytes text =
         TS_BYTES("out of memory; scan less at once, or raise the limit of the process (ulimit -v)");

@@ -136,6 +136,6 @@ enum ts_scan_outcome scan__input(struct scan_session *session, struct scan_targe
 /* ---- the end ---- */
 
 /* Returns false when memory runs out. On success the report owns the session's texts. */
-bool scan__assemble(struct scan_session *session, struct scan_arena *arena, struct ts_report *ret_report);
+bool scan__assemble(struct scan_session *session, struct ts_arena *arena, struct ts_report *ret_report);
 
 #endif

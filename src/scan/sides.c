@@ -50,10 +50,10 @@ static int compare_folders(const void *a, const void *b) {
     return ts_bytes_compare(((const struct folder *)a)->path, ((const struct folder *)b)->path);
 }
 
-static bool join(struct scan_arena *arena, struct ts_bytes folder, struct ts_bytes name, struct ts_bytes end,
+static bool join(struct ts_arena *arena, struct ts_bytes folder, struct ts_bytes name, struct ts_bytes end,
                  struct ts_bytes *ret_path) {
     size_t len = folder.len + name.len + end.len;
-    char *path = scan__arena_take(arena, len);
+    char *path = ts_arena_take(arena, len);
     if (path == NULL)
         return false;
     if (folder.len > 0)
@@ -243,7 +243,7 @@ enum ts_scan_outcome scan__sides_list(struct scan_sides *sides, struct scan_sess
 }
 
 void scan__sides_release(struct scan_sides *sides) {
-    scan__arena_release(&sides->arena);
+    ts_arena_release(&sides->arena);
     free(sides->head.items);
     free(sides->staged.items);
     *sides = (struct scan_sides){.head = {.items = NULL}};

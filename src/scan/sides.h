@@ -24,7 +24,7 @@ struct scan_side {
 };
 
 struct scan_sides {
-    struct scan_arena arena;
+    struct ts_arena arena;
     struct scan_side head;
     struct scan_side staged;
 };

@@ -120,7 +120,7 @@ size_t scan__suppressed_unmet(const struct scan_suppressed *suppressed, const st
     return count;
 }
 
-static struct ts_report_suppression row_of(const struct scan_suppressed *suppressed, struct scan_arena *arena,
+static struct ts_report_suppression row_of(const struct scan_suppressed *suppressed, struct ts_arena *arena,
                                            const struct scan_suppressed_item *item) {
     if (item->profile == MARK)
         return (struct ts_report_suppression){
@@ -129,7 +129,7 @@ static struct ts_report_suppression row_of(const struct scan_suppressed *suppres
     char number[32];
     int len = snprintf(number, sizeof number, ":%u", config->allows[item->source].line);
     size_t file_len = strlen(config->file);
-    char *source = scan__arena_take(arena, file_len + (size_t)len + 1);
+    char *source = ts_arena_take(arena, file_len + (size_t)len + 1);
     if (source != NULL) {
         memcpy(source, config->file, file_len);
         memcpy(source + file_len, number, (size_t)len);
@@ -151,7 +151,7 @@ static void sort_marks(struct ts_report_suppression *rows, size_t count) {
         }
 }
 
-bool scan__suppressed_rows(struct scan_suppressed *suppressed, struct scan_arena *arena,
+bool scan__suppressed_rows(struct scan_suppressed *suppressed, struct ts_arena *arena,
                            struct ts_report_suppression **ret_rows, size_t *ret_count) {
     merge(suppressed);
     size_t sources = 0;
@@ -163,7 +163,7 @@ bool scan__suppressed_rows(struct scan_suppressed *suppressed, struct scan_arena
         sources += is_new;
         marks += is_new && is_mark(&items[i]);
     }
-    struct ts_report_suppression *rows = scan__arena_take(arena, sources * sizeof *rows);
+    struct ts_report_suppression *rows = ts_arena_take(arena, sources * sizeof *rows);
     if (rows == NULL)
         return false;
     size_t count = 0;

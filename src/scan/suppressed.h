@@ -4,8 +4,8 @@
 #ifndef TS_SCAN_SUPPRESSED_H
 #define TS_SCAN_SUPPRESSED_H
 
-#include "arena.h"
 #include "hits.h"
+#include "os/arena.h"
 #include "profile.h"
 
 struct scan_suppressed {
@@ -33,7 +33,7 @@ size_t scan__suppressed_unmet(const struct scan_suppressed *suppressed, const st
 
 /* A row for each entry and mark that allowed something: configurations by line, then marks. Returns false
  * when memory runs out. */
-bool scan__suppressed_rows(struct scan_suppressed *suppressed, struct scan_arena *arena,
+bool scan__suppressed_rows(struct scan_suppressed *suppressed, struct ts_arena *arena,
                            struct ts_report_suppression **ret_rows, size_t *ret_count);
 
 #endif

@@ -1,5 +1,6 @@
 #include "base/assert.h"
 #include "base/hash64.h"
+#include "base/hex.h"
 #include "check.h"
 #include "os/grow.h"
 
@@ -127,10 +128,8 @@ uint32_t sim__key_number(struct ts_bytes key, uint32_t empty) {
     if (key.len != SIM_KEY_LEN)
         return empty;
     uint32_t number = 0;
-    for (size_t i = 0; i < key.len; i++) {
-        const uint8_t digit = key.data[i];
-        number = number * 16 + (uint32_t)(digit <= '9' ? digit - '0' : digit - 'a' + 10);
-    }
+    for (size_t i = 0; i < key.len; i++)
+        number = number * 16 + (uint32_t)ts_hex_digit(key.data[i]);
     return number;
 }
 

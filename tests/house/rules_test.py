@@ -259,6 +259,8 @@ def locks_that_are_returned_silently(root):
 # What allocates, opens temporary files or reads hexadecimal digits has one home; everybody else calls it there.
 HOMES = {
     r"\b(?:realloc|reallocarray)\(": "src/os/grow.c",
+    r"\bO_TMPFILE\b|\btmpfile\(": "src/os/unnamed_file.c",
+    r"- 'a' \+ 10|\['[aA]'\] = 1[01]\b": "src/base/hex.c",
 }
 
 

@@ -1,13 +1,13 @@
 #include "coord/core/lease_token.h"
 
 #include "base/blake3.h"
+#include "base/hex.h"
 
 #include <string.h>
 
 enum { BINARY_LEN = TS_LEASE_ENCODED_LEN + TS_LEASE_TOKEN_MAC_LEN };
 
 static const char prefix[] = "tsl1";
-static const char digits[] = "0123456789abcdef";
 
 static void sign(const uint8_t secret[static TS_LEASE_TOKEN_SECRET_LEN], const uint8_t *lease,
                  uint8_t ret_mac[static TS_LEASE_TOKEN_MAC_LEN]) {
@@ -27,35 +27,7 @@ void ts_lease_token_make(const uint8_t secret[static TS_LEASE_TOKEN_SECRET_LEN],
     char *at = ret_text;
     for (const char *c = prefix; *c != '\0'; c++)
         *at++ = *c;
-    for (size_t i = 0; i < sizeof bytes; i++) {
-        *at++ = digits[bytes[i] >> 4];
-        *at++ = digits[bytes[i] & 15];
-    }
-    *at = '\0';
-}
-
-/* Lower case only: one lease has one text. */
-static bool digit_of(uint8_t c, uint8_t *ret_digit) {
-    if (c >= '0' && c <= '9')
-        *ret_digit = (uint8_t)(c - '0');
-    else if (c >= 'a' && c <= 'f')
-        *ret_digit = (uint8_t)(c - 'a' + 10);
-    else
-        return false;
-    return true;
-}
-
-static bool read_digits(struct ts_bytes text, uint8_t ret_bytes[static BINARY_LEN]) {
-    if (text.len != (size_t)2 * BINARY_LEN)
-        return false;
-    for (size_t i = 0; i < BINARY_LEN; i++) {
-        uint8_t high = 0;
-        uint8_t low = 0;
-        if (!digit_of(text.data[2 * i], &high) || !digit_of(text.data[2 * i + 1], &low))
-            return false;
-        ret_bytes[i] = (uint8_t)(high << 4 | low);
-    }
-    return true;
+    *ts_hex_encode(ts_bytes_of(bytes, sizeof bytes), at) = '\0';
 }
 
 bool ts_lease_token_read(const uint8_t secret[static TS_LEASE_TOKEN_SECRET_LEN], struct ts_bytes text,
@@ -63,7 +35,8 @@ bool ts_lease_token_read(const uint8_t secret[static TS_LEASE_TOKEN_SECRET_LEN],
     uint8_t bytes[BINARY_LEN];
     uint8_t mac[TS_LEASE_TOKEN_MAC_LEN];
     if (!ts_bytes_starts_with(text, ts_bytes_of_cstring(prefix)) ||
-        !read_digits(ts_bytes_skip(text, strlen(prefix)), bytes))
+        text.len != strlen(prefix) + 2 * (size_t)BINARY_LEN ||
+        !ts_hex_decode_lower(ts_bytes_skip(text, strlen(prefix)), bytes)) /* one lease has one text */
         return false;
     sign(secret, bytes, mac);
     /* Compares all of it in any case: the time must not depend on the correct value. */

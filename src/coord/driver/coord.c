@@ -85,7 +85,7 @@ static void free_work(struct coord__work *work, uint32_t place_count) {
         return;
     for (size_t i = 0; work->rows != NULL && i < 2 * (size_t)place_count + 2; i++)
         ts_rows_release(&work->rows[i]);
-    coord__arena_release(&work->plan.arena);
+    ts_arena_release(&work->plan.arena);
     free(work->plan.planned);
     free(work->plan.ops);
     free(work->plan.origins);

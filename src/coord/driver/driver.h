@@ -12,22 +12,9 @@
 #include "coord/driver/coord.h"
 #include "driver_io.h"
 #include "driver_keys.h"
+#include "os/arena.h"
 
 #include <pthread.h>
-
-/* ---- memory ---- */
-
-/* Bytes that do not move until the arena is cleared. */
-struct coord__block;
-struct coord__arena {
-    struct coord__block *first; /* the block in use, then the earlier ones */
-    size_t used;                /* of the first */
-};
-
-/* Returns NULL when memory runs out. */
-void *coord__arena_take(struct coord__arena *arena, size_t size);
-void coord__arena_clear(struct coord__arena *arena); /* keeps the largest block */
-void coord__arena_release(struct coord__arena *arena);
 
 /* ---- writes ---- */
 
@@ -50,8 +37,8 @@ struct coord__plan {
     int64_t *counts;           /* changes of the run's counters: [place][status][stripe] */
     bool counted;              /* some of them are not 0 */
     uint32_t place_count;
-    struct coord__arena arena; /* keys and values */
-    bool failed;               /* memory ran out: applying reports it */
+    struct ts_arena arena; /* keys and values */
+    bool failed;           /* memory ran out: applying reports it */
 };
 
 void coord__plan_clear(struct coord__plan *plan);

@@ -2,61 +2,11 @@
 #include "driver.h"
 
 #include "base/assert.h"
-#include "base/checked.h"
 #include "coord/core/plant.h"
 #include "os/grow.h"
 
 #include <stdlib.h>
 #include <string.h>
-
-struct coord__block {
-    struct coord__block *next;
-    size_t size;
-    _Alignas(16) uint8_t bytes[];
-};
-
-enum { BLOCK_MIN = 32 * 1024 };
-
-void *coord__arena_take(struct coord__arena *arena, size_t size) {
-    size = (size + 15) & ~(size_t)15;
-    if (arena->first == NULL || arena->first->size - arena->used < size) {
-        /* Each block is twice as large as the one before, so that many small records need few blocks. */
-        size_t want = arena->first == NULL ? BLOCK_MIN : ts_saturating_mul_u64(arena->first->size, 2);
-        if (want < size)
-            want = size;
-        struct coord__block *block = malloc(sizeof *block + want);
-        if (block == NULL)
-            return NULL;
-        block->size = want;
-        block->next = arena->first;
-        arena->first = block;
-        arena->used = 0;
-    }
-    void *taken = arena->first->bytes + arena->used;
-    arena->used += size;
-    return taken;
-}
-
-static void free_blocks(struct coord__block *block) {
-    while (block != NULL) {
-        struct coord__block *next = block->next;
-        free(block);
-        block = next;
-    }
-}
-
-void coord__arena_clear(struct coord__arena *arena) {
-    if (arena->first != NULL) {
-        free_blocks(arena->first->next);
-        arena->first->next = NULL;
-    }
-    arena->used = 0;
-}
-
-void coord__arena_release(struct coord__arena *arena) {
-    free_blocks(arena->first);
-    *arena = (struct coord__arena){0};
-}
 
 static size_t counts_of(const struct coord__plan *plan) {
     return (size_t)plan->place_count * COORD__COUNTERS;
@@ -65,7 +15,7 @@ static size_t counts_of(const struct coord__plan *plan) {
 void coord__plan_clear(struct coord__plan *plan) {
     plan->count = 0;
     plan->failed = false;
-    coord__arena_clear(&plan->arena);
+    ts_arena_clear(&plan->arena);
     if (plan->counted)
         memset(plan->counts, 0, counts_of(plan) * sizeof *plan->counts);
     plan->counted = false;
@@ -82,7 +32,7 @@ static void add(struct coord__plan *plan, uint32_t place, enum coord__tag tag, c
 
 /* A copy of the key; empty when memory runs out, which makes the plan fail. */
 static struct ts_bytes keep(struct coord__plan *plan, const struct coord__key *key) {
-    uint8_t *kept = coord__arena_take(&plan->arena, key->len);
+    uint8_t *kept = ts_arena_take(&plan->arena, key->len);
     if (kept == NULL) {
         plan->failed = true;
         return (struct ts_bytes){0};

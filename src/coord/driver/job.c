@@ -190,7 +190,7 @@ static void plan_index(struct coord__job *job, const struct ts_shard_record *bef
         return;
     struct ts_bytes value = {0};
     if (after->has_holder) {
-        uint8_t *nonce = coord__arena_take(&plan->arena, sizeof job->nonce);
+        uint8_t *nonce = ts_arena_take(&plan->arena, sizeof job->nonce);
         if (nonce == NULL) {
             plan->failed = true;
             return;
@@ -233,7 +233,7 @@ void coord__plan_new_shard(struct ts_coord *coord, struct coord__work *work,
     size_t len;
     /* The step has checked all invariants of a new shard. */
     ts_assert(ts_shard_record_encode(record, scratch, &len) == TS_RECORD_OK);
-    uint8_t *kept = coord__arena_take(&plan->arena, len);
+    uint8_t *kept = ts_arena_take(&plan->arena, len);
     if (kept == NULL) {
         plan->failed = true;
         return;

@@ -83,7 +83,7 @@ static enum coord__end read_made_run(struct ts_coord *coord, struct coord__work 
 
 /* Bytes owned by the plan. */
 static struct ts_bytes keep(struct coord__plan *plan, const void *bytes, size_t len) {
-    uint8_t *kept = coord__arena_take(&plan->arena, len);
+    uint8_t *kept = ts_arena_take(&plan->arena, len);
     if (kept == NULL) {
         plan->failed = true;
         return (struct ts_bytes){0};

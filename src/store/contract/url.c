@@ -2,6 +2,7 @@
 
 #include "base/assert.h"
 #include "base/bytes.h"
+#include "base/hex.h"
 #include "base/number.h"
 #include "base/redact.h"
 #include "store/contract/engine.h"
@@ -91,24 +92,14 @@ static const char *shown(struct ts_bytes text, char ret_text[static SHOWN_SIZE])
     return ret_text;
 }
 
-static int hex_digit(uint8_t c) {
-    if (c >= '0' && c <= '9')
-        return c - '0';
-    if (c >= 'a' && c <= 'f')
-        return c - 'a' + 10;
-    if (c >= 'A' && c <= 'F')
-        return c - 'A' + 10;
-    return -1;
-}
-
 /* Decodes %XX into *to, with a terminator, and moves *to past it; NULL for a bad escape or a zero byte. */
 static const char *decode(struct ts_bytes part, char **to) {
     char *start = *to;
     for (size_t i = 0; i < part.len; i++) {
         uint8_t c = part.data[i];
         if (c == '%') {
-            int high = i + 2 < part.len ? hex_digit(part.data[i + 1]) : -1;
-            int low = i + 2 < part.len ? hex_digit(part.data[i + 2]) : -1;
+            int high = i + 2 < part.len ? ts_hex_digit(part.data[i + 1]) : -1;
+            int low = i + 2 < part.len ? ts_hex_digit(part.data[i + 2]) : -1;
             if (high < 0 || low < 0 || high + low == 0)
                 return NULL;
             c = (uint8_t)(high << 4 | low);

@@ -1,5 +1,6 @@
 #include "txn/core/gid.h"
 
+#include "base/hex.h"
 #include "base/number.h"
 
 enum { HEX_LEN = 32 };
@@ -39,19 +40,8 @@ size_t txn__gid_format(const struct txn__gid *gid, char ret_text[static TS_TXN_I
 
 /* Takes 32 hexadecimal digits off the front. */
 static bool take_hex(struct ts_bytes *rest, uint8_t *ret_bytes) {
-    if (rest->len < HEX_LEN)
+    if (rest->len < HEX_LEN || !ts_hex_decode_lower(ts_bytes_first(*rest, HEX_LEN), ret_bytes))
         return false;
-    for (size_t i = 0; i < HEX_LEN; i++) {
-        uint8_t c = rest->data[i];
-        uint8_t digit;
-        if (c >= '0' && c <= '9')
-            digit = (uint8_t)(c - '0');
-        else if (c >= 'a' && c <= 'f')
-            digit = (uint8_t)(c - 'a' + 10);
-        else
-            return false;
-        ret_bytes[i / 2] = i % 2 == 0 ? (uint8_t)(digit << 4) : (uint8_t)(ret_bytes[i / 2] | digit);
-    }
     *rest = ts_bytes_skip(*rest, HEX_LEN);
     return true;
 }

@@ -12,12 +12,12 @@
 
 #define UNBOUNDED UINT32_MAX /* no token at all */
 
-static struct detect_arena arena;
+static struct ts_arena arena;
 
 static int release(void **state) {
     (void)state;
-    detect__arena_release(&arena);
-    arena = (struct detect_arena){0};
+    ts_arena_release(&arena);
+    arena = (struct ts_arena){0};
     return 0;
 }
 

@@ -8,7 +8,7 @@
 
 static const struct ts_siphash_key key = {{1, 2}};
 static struct scan_masks masks;
-static struct scan_arena arena;
+static struct ts_arena arena;
 
 static int begin(void **state) {
     (void)state;
@@ -19,7 +19,7 @@ static int begin(void **state) {
                                           "<a href=\"b&c'd\">",
                                           "key\xf0\x9f\x94\x91 \xe2\x82\xac!"};
     masks = (struct scan_masks){.prints = {.key = key}};
-    arena = (struct scan_arena){.chunks = NULL};
+    arena = (struct ts_arena){.blocks = NULL};
     for (size_t i = 0; i < sizeof secrets / sizeof secrets[0]; i++) {
         struct scan_print print = scan__print_of(&key, ts_bytes_of_cstring(secrets[i]));
         if (!scan__prints_add(&masks.prints, &print))
@@ -32,7 +32,7 @@ static int begin(void **state) {
 static int end(void **state) {
     (void)state;
     scan__masks_release(&masks);
-    scan__arena_release(&arena);
+    ts_arena_release(&arena);
     return 0;
 }
 

@@ -43,7 +43,7 @@ static void the_path_decides_and_then_the_mark(void **state) {
 
 static void each_source_has_a_row_in_order(void **state) {
     (void)state;
-    struct scan_arena arena = {NULL};
+    struct ts_arena arena = {NULL};
     struct ts_report_suppression *rows;
     size_t count;
     for (uint32_t round = 0; round < 70000; round++) { /* more than are kept apart */
@@ -62,14 +62,14 @@ static void each_source_has_a_row_in_order(void **state) {
     assert_string_equal(rows[2].source, "nosec");
     assert_string_equal(rows[3].source, "turnstone:allow");
     assert_int_equal(rows[3].findings, 2);
-    scan__arena_release(&arena);
+    ts_arena_release(&arena);
 }
 
 /* Two targets, each with a configuration of its own. */
 static void entries_are_those_of_the_targets_own_configuration(void **state) {
     (void)state;
     struct kit other;
-    struct scan_arena arena = {NULL};
+    struct ts_arena arena = {NULL};
     struct ts_report_suppression *rows;
     size_t count;
     kit_init(&other, "allow:\n\n\n  - {paths: [c], reason: third}\n  - {paths: [d], reason: fourth}\n");
@@ -85,7 +85,7 @@ static void entries_are_those_of_the_targets_own_configuration(void **state) {
     assert_string_equal(rows[0].reason, "second");
     assert_string_equal(rows[1].reason, "third");
     assert_string_equal(rows[1].source, "kit:4");
-    scan__arena_release(&arena);
+    ts_arena_release(&arena);
     kit_release(&other);
 }
 
@@ -101,7 +101,7 @@ static void what_comes_often_takes_no_room(void **state) {
         assert_true(take(i % 2 == 0 ? entry : mark, "b"));
     }
     assert_int_equal(suppressed.capacity, capacity);
-    struct scan_arena arena = {NULL};
+    struct ts_arena arena = {NULL};
     struct ts_report_suppression *rows;
     size_t count;
     assert_true(scan__suppressed_rows(&suppressed, &arena, &rows, &count));
@@ -110,7 +110,7 @@ static void what_comes_often_takes_no_room(void **state) {
     assert_int_equal(rows[0].occurrences, 3 * capacity / 2);
     assert_int_equal(rows[1].findings, 350);
     assert_int_equal(rows[1].occurrences, 3 * capacity / 2);
-    scan__arena_release(&arena);
+    ts_arena_release(&arena);
 }
 
 /* Nothing is lost when nothing is the same, and it is not merged again for each that comes. */
@@ -123,14 +123,14 @@ static void what_is_different_has_room(void **state) {
         assert_true(take(hit, "b"));
     }
     assert_true(suppressed.capacity >= 2 * (size_t)first);
-    struct scan_arena arena = {NULL};
+    struct ts_arena arena = {NULL};
     struct ts_report_suppression *rows;
     size_t count;
     assert_true(scan__suppressed_rows(&suppressed, &arena, &rows, &count));
     assert_int_equal(count, 1);
     assert_int_equal(rows[0].findings, first / 2 + 9);
     assert_int_equal(rows[0].occurrences, 2 * (size_t)first);
-    scan__arena_release(&arena);
+    ts_arena_release(&arena);
 }
 
 /* The second entry meets something where its path is not; the third nothing at all. */

@@ -1,4 +1,4 @@
-#include "arena.h"
+#include "os/arena.h"
 #include "support/cmocka.h"
 
 #include <stdint.h>
@@ -6,10 +6,10 @@
 
 static void what_is_taken_is_zeroed_aligned_and_apart(void **state) {
     (void)state;
-    struct scan_arena arena = {NULL};
+    struct ts_arena arena = {NULL};
     uint8_t *last = NULL;
     for (size_t size = 1; size < 3000; size += 7) {
-        uint8_t *taken = scan__arena_take(&arena, size);
+        uint8_t *taken = ts_arena_take(&arena, size);
         assert_non_null(taken);
         assert_int_equal((uintptr_t)taken % _Alignof(max_align_t), 0);
         for (size_t i = 0; i < size; i++)
@@ -18,22 +18,22 @@ static void what_is_taken_is_zeroed_aligned_and_apart(void **state) {
         assert_true(last != taken);
         last = taken;
     }
-    assert_non_null(scan__arena_take(&arena, 1 << 20));
-    assert_null(scan__arena_take(&arena, SIZE_MAX - 8));
-    scan__arena_release(&arena);
-    scan__arena_release(&arena);
+    assert_non_null(ts_arena_take(&arena, 1 << 20));
+    assert_null(ts_arena_take(&arena, SIZE_MAX - 8));
+    ts_arena_release(&arena);
+    ts_arena_release(&arena);
 }
 
 static void what_is_taken_after_clearing_is_zeroed_again(void **state) {
     (void)state;
-    struct scan_arena arena = {NULL};
-    char *first = scan__arena_copy(&arena, TS_BYTES("text"));
+    struct ts_arena arena = {NULL};
+    char *first = ts_arena_copy(&arena, TS_BYTES("text"));
     assert_string_equal(first, "text");
-    scan__arena_clear(&arena);
-    char *second = scan__arena_take(&arena, 16);
+    ts_arena_clear(&arena);
+    char *second = ts_arena_take(&arena, 16);
     assert_ptr_equal(first, second); /* the chunk is used again */
     assert_int_equal(second[0], 0);
-    scan__arena_release(&arena);
+    ts_arena_release(&arena);
 }
 
 int main(void) {

@@ -1,0 +1,43 @@
+#include "base/hex.h"
+
+#define NONE -1, -1, -1, -1, -1, -1, -1, -1
+const int8_t ts_hex_values[256] = {
+    NONE, NONE, NONE, NONE, NONE, NONE,                               /* 0x00 */
+    0,    1,    2,    3,    4,    5,    6,    7,                      /* 0x30: 0-7 */
+    8,    9,    -1,   -1,   -1,   -1,   -1,   -1,                     /* 0x38: 8-9 */
+    -1,   10,   11,   12,   13,   14,   15,   -1,   NONE, NONE, NONE, /* 0x40: A-F */
+    -1,   10,   11,   12,   13,   14,   15,   -1,   NONE, NONE, NONE, /* 0x60: a-f */
+    NONE, NONE, NONE, NONE, NONE, NONE, NONE, NONE,                   /* 0x80 */
+    NONE, NONE, NONE, NONE, NONE, NONE, NONE, NONE,                   /* 0xc0 */
+};
+
+const char ts_hex_digits[16] = {'0', '1', '2', '3', '4', '5', '6', '7',
+                                '8', '9', 'a', 'b', 'c', 'd', 'e', 'f'};
+
+bool ts_hex_decode(struct ts_bytes text, uint8_t *ret_bytes) {
+    if (text.len % 2 != 0)
+        return false;
+    for (size_t i = 0; i < text.len; i += 2) {
+        int high = ts_hex_digit(text.data[i]);
+        int low = ts_hex_digit(text.data[i + 1]);
+        if (high < 0 || low < 0)
+            return false;
+        ret_bytes[i / 2] = (uint8_t)(high << 4 | low);
+    }
+    return true;
+}
+
+bool ts_hex_decode_lower(struct ts_bytes text, uint8_t *ret_bytes) {
+    for (size_t i = 0; i < text.len; i++)
+        if (ts_hex_digit_lower(text.data[i]) < 0)
+            return false;
+    return ts_hex_decode(text, ret_bytes);
+}
+
+char *ts_hex_encode(struct ts_bytes bytes, char *ret_text) {
+    for (size_t i = 0; i < bytes.len; i++) {
+        *ret_text++ = ts_hex_digits[bytes.data[i] >> 4];
+        *ret_text++ = ts_hex_digits[bytes.data[i] & 15];
+    }
+    return ret_text;
+}

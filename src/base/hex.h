@@ -1,0 +1,32 @@
+/*
+ * Hexadecimal text: the one place that reads and writes it.
+ */
+#ifndef TS_BASE_HEX_H
+#define TS_BASE_HEX_H
+
+#include "base/bytes.h"
+
+#include <stdbool.h>
+#include <stdint.h>
+
+extern const int8_t ts_hex_values[256];
+extern const char ts_hex_digits[16];
+
+/* The value of a digit, upper or lower case; -1 for other characters. */
+static inline int ts_hex_digit(uint8_t c) {
+    return ts_hex_values[c];
+}
+
+/* Lower case only, for texts with one spelling. */
+static inline int ts_hex_digit_lower(uint8_t c) {
+    return c >= 'A' && c <= 'F' ? -1 : ts_hex_values[c];
+}
+
+/* Reads pairs of digits: text.len / 2 bytes. Returns false, with ret_bytes in any state, for an odd length or another character. */
+bool ts_hex_decode(struct ts_bytes text, uint8_t *ret_bytes);
+bool ts_hex_decode_lower(struct ts_bytes text, uint8_t *ret_bytes);
+
+/* Writes two digits for each byte, lower case, without a terminator. Returns the end of the text. */
+char *ts_hex_encode(struct ts_bytes bytes, char *ret_text);
+
+#endif

@@ -1,0 +1,77 @@
+#include "os/arena.h"
+
+#include <stdalign.h>
+#include <stdint.h>
+#include <stdlib.h>
+#include <string.h>
+
+/* Each block is twice the one before, so that many small pieces take few blocks. */
+static const size_t first_size = (size_t)16 << 10;
+static const size_t largest_step = (size_t)1 << 20;
+
+struct ts_arena_block {
+    struct ts_arena_block *next;
+    size_t size;
+    size_t used;
+    alignas(max_align_t) uint8_t bytes[];
+};
+
+static struct ts_arena_block *block_with_room(struct ts_arena *arena, size_t size) {
+    struct ts_arena_block *block = arena->blocks;
+    if (block != NULL && block->size - block->used >= size)
+        return block;
+    size_t wanted = block == NULL ? first_size : block->size < largest_step ? 2 * block->size : largest_step;
+    if (wanted < size)
+        wanted = size;
+    struct ts_arena_block *fresh = malloc(sizeof *fresh + wanted);
+    if (fresh == NULL)
+        return NULL;
+    *fresh = (struct ts_arena_block){.next = block, .size = wanted};
+    arena->blocks = fresh;
+    return fresh;
+}
+
+void *ts_arena_take(struct ts_arena *arena, size_t size) {
+    if (size > SIZE_MAX / 2)
+        return NULL;
+    size = (size + alignof(max_align_t) - 1) & ~(alignof(max_align_t) - 1);
+    struct ts_arena_block *block = block_with_room(arena, size);
+    if (block == NULL)
+        return NULL;
+    void *taken = memset(block->bytes + block->used, 0, size);
+    block->used += size;
+    return taken;
+}
+
+char *ts_arena_copy(struct ts_arena *arena, struct ts_bytes bytes) {
+    char *copy = ts_arena_take(arena, bytes.len + 1);
+    if (copy != NULL && bytes.len > 0)
+        memcpy(copy, bytes.data, bytes.len);
+    return copy;
+}
+
+static void free_blocks(struct ts_arena_block *block) {
+    while (block != NULL) {
+        struct ts_arena_block *next = block->next;
+        free(block);
+        block = next;
+    }
+}
+
+void ts_arena_clear(struct ts_arena *arena) {
+    struct ts_arena_block *kept = arena->blocks;
+    if (kept == NULL)
+        return;
+    if (kept->size > largest_step) {
+        ts_arena_release(arena);
+        return;
+    }
+    free_blocks(kept->next);
+    kept->next = NULL;
+    kept->used = 0;
+}
+
+void ts_arena_release(struct ts_arena *arena) {
+    free_blocks(arena->blocks);
+    arena->blocks = NULL;
+}

@@ -1,0 +1,27 @@
+/*
+ * Memory that is freed all at once.
+ */
+#ifndef TS_OS_ARENA_H
+#define TS_OS_ARENA_H
+
+#include "base/bytes.h"
+
+#include <stddef.h>
+
+/* {0} is an empty arena. */
+struct ts_arena {
+    struct ts_arena_block *blocks; /* the newest first */
+};
+
+/* Zeroed memory, aligned for any type, that stays in place. Returns NULL when memory runs out. */
+void *ts_arena_take(struct ts_arena *arena, size_t size);
+
+/* A copy with a terminator. Returns NULL when memory runs out. */
+char *ts_arena_copy(struct ts_arena *arena, struct ts_bytes bytes);
+
+/* Frees everything, but keeps the newest block for reuse if it is not huge: who fills an arena again and again to about the same
+ * size soon allocates nothing. */
+void ts_arena_clear(struct ts_arena *arena);
+void ts_arena_release(struct ts_arena *arena);
+
+#endif
