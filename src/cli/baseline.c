@@ -1,5 +1,5 @@
 /*
- * turnstone baseline: the findings of today as those that are known.
+ * turnstone baseline: makes the current findings known ones.
  */
 #include "complain.h"
 #include "output.h"
@@ -25,7 +25,7 @@ static bool is_there(const char *path) {
     return stat(path, &status) == 0 || errno != ENOENT;
 }
 
-/* Salted by itself, by the project, or not at all: which of them it was is seen by the key of the ids. */
+/* Salted by the baseline, by the project, or not at all: the key of the ids shows which. */
 static const struct ts_baseline *salt_of(const struct ts_baseline *old, const struct ts_baseline *drawn,
                                          const struct ts_report *report) {
     if (old->salt_len > 0)

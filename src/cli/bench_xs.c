@@ -1,6 +1,6 @@
 /*
  * turnstone bench xs: transactions over the stores of a cluster, by the scenarios of the specification, with
- * its figures and acceptance criteria. Also checks whether the accounts of an earlier run still have their
+ * its figures and acceptance criteria. It also checks that the accounts of an earlier run still have their
  * total.
  */
 #include "bench_xs.h"
@@ -50,7 +50,7 @@ struct request {
     bool check;
 };
 
-/* Seconds with up to three digits behind the point, as milliseconds. */
+/* Seconds with up to three decimal places, as milliseconds. */
 static bool parse_seconds(const char *text, uint64_t *ret_ms) {
     const char *point = strchr(text, '.');
     size_t whole_len = point ? (size_t)(point - text) : strlen(text);
@@ -126,7 +126,7 @@ static enum cli_exit read_request(const struct cli_arguments *arguments, struct 
     return status;
 }
 
-/* Opens the stores of the list, the first two with fault injection. The caller owns what was opened. */
+/* Opens the stores of the list, the first two with fault injection. The caller owns the opened ones. */
 static enum ts_store_result open_faulty(const struct request *request, struct bench_faults *ret_faults,
                                         struct ts_store **ret_stores, size_t *ret_count,
                                         struct ts_store_error *ret_error) {
@@ -246,8 +246,8 @@ static enum cli_exit make_plan(const struct request *request, const struct ts_cl
     return CLI_EXIT_DONE;
 }
 
-/* A lock is waited for until the total where nothing else was asked for: as many retries as their waits leave room for, and
- * the one of an attempt that gave way, which does not wait. */
+/* By default a transaction waits for a lock until the total timeout: as many retries as fit between the
+ * waits, plus the one of an attempt that gave way, which does not wait. */
 static uint32_t most_retries(const struct ts_txn_config *config) {
     struct ts_retry_config waits = config->retry;
     struct ts_prng unused;

@@ -77,7 +77,7 @@ enum cli_exit cli__cluster_options(const char *verb, const struct cli_arguments 
     return status;
 }
 
-/* What a store's answer ends a verb with. */
+/* The exit status for a store's answer. */
 static enum cli_exit exit_of(enum ts_store_result result) {
     switch (ts_store_result_meaning(result)->fault) {
     case TS_STORE_FAULT_NONE:

@@ -9,7 +9,7 @@
 #include "store/cluster/cluster.h"
 #include "txn/guard/txn_config.h"
 
-/* These stand first in the option table of such a verb. */
+/* These come first in the option table of such a verb. */
 enum { CLUSTER_URLS, CLUSTER_WAIT, CLUSTER_JSON, CLUSTER_CONFIG, CLUSTER_SET, CLUSTER_OPTIONS };
 
 #define CLI_CLUSTER_OPTIONS                                                                                   \
@@ -42,29 +42,30 @@ extern const struct cli_variable cli__cluster_variables[CLI_CLUSTER_VARIABLES];
 const char *cli__cluster_urls(const char *verb, const struct cli_arguments *arguments);
 
 /*
- * The configuration (defaults, then the file, then every --set), and how to open the cluster by it and --wait: connecting
- * takes timeouts.shard_rpc at most, as every other call that takes no locks. Complains about what is wrong.
+ * Reads the configuration (defaults, then the file, then every --set), and how to open the cluster with it
+ * and --wait: connecting takes at most timeouts.shard_rpc, like every other call without locks. Prints an
+ * error when something is wrong.
  */
 enum cli_exit cli__cluster_options(const char *verb, const struct cli_arguments *arguments,
                                    struct ts_txn_config *ret_config, struct ts_cluster_options *ret_options);
 
 /*
- * How much of the cluster must be there: as many of its servers as answer, but one, and open (a call to one that does not
- * answer says so); all, in whatever steps of changing the epoch; in whatever steps, as many as answer, but one; or all
- * in whatever steps, copies among them.
+ * How much of the cluster must be available. OPEN: all servers that answer, at least one, and open (a call to
+ * one that does not answer says so). ALL: all stores, in any step of changing the epoch. SOME: all that
+ * answer, at least one, in any step. COPY: all, in any step, including copies.
  */
 enum cluster_need { CLUSTER_NEED_OPEN, CLUSTER_NEED_ALL, CLUSTER_NEED_SOME, CLUSTER_NEED_COPY };
 
-/* Reads the configuration and opens the cluster, or says why not. ret_error, where a store's own error is left, may be
- * NULL. */
+/* Reads the configuration and opens the cluster, or prints why not. ret_error gets the store's own error, and
+ * may be NULL. */
 enum cli_exit cli__cluster_open(const char *verb, const struct cli_arguments *arguments,
                                 enum cluster_need need, struct ts_txn_config *ret_config,
                                 struct ts_cluster **ret_cluster, struct ts_store_error *ret_error);
 
-/* A store's timeout for a call that takes no locks, rounded up. */
+/* A store's timeout for a call without locks, rounded up. */
 uint64_t cli__call_timeout_ms(const struct ts_txn_config *config);
 
-/* The status that a store's answer ends a verb with, after saying it. */
+/* Prints a store's error, and returns the exit status for it. */
 enum cli_exit cli__complain_store(const char *verb, const struct ts_store_error *error);
 
 #endif

@@ -98,7 +98,7 @@ static enum cli_exit open_cluster(struct cli_coord *coord, const struct cli_argu
     return CLI_EXIT_DONE;
 }
 
-/* --waterfall: one line for each transaction, on standard error, so that answers stay what they are. */
+/* --waterfall: one line for each transaction, on standard error, so that answers stay unchanged. */
 static void tell_transaction(void *context, const struct ts_txn_result *result) {
     char waterfall[TS_TXN_WATERFALL_SIZE];
     ts_txn_latency_waterfall(&result->latency, waterfall);
@@ -155,7 +155,8 @@ enum cli_exit cli__coord_open(const char *verb, const struct cli_arguments *argu
 enum cli_exit cli__coord_close(struct cli_coord *coord, enum cli_exit status) {
     ts_coord_free(coord->coord);
     const enum cli_exit ended = cli__finish_out(coord->out, status);
-    /* The status is the operation's, whatever becomes of this report: who saw a failure would repeat it. */
+    /* The status is that of the operation, whatever happens to this report: on a failure, users would repeat
+     * the operation. */
     if (coord->coordinator && coord->metrics)
         (void)cli__finish_stdout(cli__metrics_write(coord->verb, coord->metrics, coord->coordinator));
     ts_coordinator_close(coord->coordinator);

@@ -14,7 +14,7 @@
 #include "coord/driver/coord.h"
 #include "os/out.h"
 
-/* These stand first in the option table of such a verb. */
+/* These come first in the option table of such a verb. */
 enum { COORD_TENANT = CLUSTER_OPTIONS, COORD_NOW, COORD_METRICS, COORD_WATERFALL, COORD_OPTIONS };
 
 #define CLI_COORD_OPTIONS                                                                                    \
@@ -51,16 +51,16 @@ struct cli_coord {
     bool json;
     bool time_stands_still;
     bool waterfall;
-    const char *metrics; /* where they go, or NULL */
+    const char *metrics; /* destination of the metrics, or NULL */
     struct ts_txn_config config;
-    bool has_tenant;              /* given, not only the default */
+    bool has_tenant;              /* from an option, not the default */
     const struct ts_op_id *op_id; /* of the operation, or NULL */
     struct ts_tenant_id tenant;
     struct ts_cluster *cluster;
     struct ts_coordinator *coordinator;
     struct ts_coord *coord;
     struct ts_out *out; /* standard output */
-    bool first_member;  /* of the JSON object that is being written */
+    bool first_member;  /* of the current JSON object */
 };
 
 /*

@@ -10,7 +10,7 @@
 
 enum { WIDTH = 80 };
 
-/* Prints paragraphs wrapped to WIDTH columns, each line behind `indent` spaces, the first one already at
+/* Prints paragraphs wrapped to WIDTH columns, each line after `indent` spaces, the first one already at
  * `column`. */
 static void print_wrapped(const char *text, int indent, int column) {
     const char *word = text;

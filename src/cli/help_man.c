@@ -7,7 +7,7 @@
 #include <ctype.h>
 #include <string.h>
 
-/* Text as roff wants it: backslashes and hyphens escaped, nothing that a line could begin with taken for a
+/* Text for roff: escapes backslashes and hyphens, and protects the beginning of lines from being a
  * request. */
 static void put_roff(FILE *out, const char *text) {
     bool line_begins = true;

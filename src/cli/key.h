@@ -9,20 +9,20 @@
 
 #include <stdbool.h>
 
-/* A key that was read; the bytes lie in the struct. */
+/* A parsed key; the struct contains the bytes. */
 struct cli_key {
     uint8_t bytes[TS_STORE_KEY_MAX];
     size_t len;
 };
 
-/* What bytes may be given as such text. */
+/* Which bytes the text may contain. */
 struct cli_bytes_rule {
     bool may_be_empty;
     size_t max;
 };
 
-/* Returns NULL when the text stands for allowed bytes, otherwise what is wrong: "is empty", "is longer than
- * 4096 bytes", … ret_bytes must have room for as many bytes as the text has. */
+/* Returns NULL when the text means allowed bytes, otherwise what is wrong: "is empty", "is longer than 4096
+ * bytes", … ret_bytes must have room for as many bytes as the text has. */
 const char *cli__bytes_parse(const char *text, size_t length, struct cli_bytes_rule rule, uint8_t *ret_bytes,
                              size_t *ret_len);
 

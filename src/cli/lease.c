@@ -177,7 +177,7 @@ static enum cli_exit run_acquire(const struct cli_arguments *arguments) {
 
 /* ---- with a lease ---- */
 
-/* Opens everything and reads the lease, which names the tenant unless an option does. The op id as for
+/* Opens everything and reads the lease, which names the tenant unless an option does. For the op id see
  * cli__coord_open. */
 static enum cli_exit open_lease(const char *verb, const struct cli_arguments *arguments,
                                 const struct ts_op_id *op_id, struct cli_coord *ret_coord,
@@ -249,7 +249,8 @@ static enum cli_exit run_renew(const struct cli_arguments *arguments) {
     return cli__coord_close(&coord, status);
 }
 
-/* Bytes given to an option; NULL option means absent. The memory is the caller's, as long as the text and one more. */
+/* The bytes in an option's value; NULL if the option is absent. The caller's memory is one byte longer than
+ * the text. */
 static enum cli_exit read_bytes(const char *verb, const char *name, const char *text,
                                 struct ts_bytes *ret_bytes, uint8_t **ret_memory) {
     size_t length = strlen(text);

@@ -42,7 +42,7 @@ static void complain_unknown_option(const struct cli_verb *verb, const char *wor
                       quoted.text, verb->name);
 }
 
-/* Splits "a|b|c" in place. Returns how many there are. */
+/* Splits "a|b|c" in place. Returns the number of parts. */
 static size_t split_choices(const char *choices, char *buffer, size_t size, const char **ret_names,
                             size_t most) {
     size_t length = strlen(choices);

@@ -1,5 +1,5 @@
 /*
- * turnstone rules list, check and explain: the detection rules, and whether a rule file is sound.
+ * turnstone rules list, check and explain: the detection rules, and whether a rule file is valid.
  */
 #include "complain.h"
 #include "nearest.h"
@@ -160,7 +160,7 @@ static void put_json_rule(const struct ts_rule *rule) {
     ts_out_put_cstring(&out, "}\n");
 }
 
-/* Text of rule files, all of it, on one printable line. */
+/* Text of rule files, completely, on one printable line. */
 static void put_escaped(struct ts_bytes text) {
     while (text.len > 0) {
         char piece[TS_TEXT_PIECE_MAX];
@@ -298,7 +298,7 @@ static void put_line(const char *label, const char *text) {
     put_bytes(label, ts_bytes_of_cstring(text));
 }
 
-/* As it was written: escaping doubles backslashes, of which patterns have many. */
+/* As in the file: escaping would double backslashes, which are frequent in patterns. */
 static void put_pattern(const char *label, const char *pattern) {
     put_padded(label, 12);
     const char *rest = pattern;

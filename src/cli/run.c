@@ -28,7 +28,7 @@ enum { LIST_STATUS = COORD_OPTIONS };
 enum { END_RUN = COORD_OPTIONS, END_OP_ID };
 enum { DELETE_RUN = COORD_OPTIONS };
 
-/* What a registration is read into. */
+/* A parsed registration. */
 struct registration {
     struct cli_shards shards;
     struct ts_register_op op;
@@ -59,7 +59,7 @@ static void put_shard_ids(struct cli_coord *coord, const struct registration *re
     ts_out_put_char(coord->out, ']');
 }
 
-/* A registration makes its run active; when it is only repeated, the run may be anything by now. */
+/* A registration makes its run active; after a repetition, the run may be in any state. */
 static enum cli_exit print_registered(struct cli_coord *coord, const struct registration *registration,
                                       const struct ts_coord_outcome *outcome) {
     const bool is_new = outcome->outcome == TS_OUTCOME_EXECUTED;
@@ -139,7 +139,7 @@ static enum cli_exit read_config(const char *verb, const struct cli_arguments *a
         status = cli__number_optional(verb, arguments, CREATE_SHARD_MAX, "shard-max", &config.shard_max);
     if (status != CLI_EXIT_DONE)
         return status;
-    /* What is too large for the field is too large for the run, and the check says so. */
+    /* A value that is too large for the field is too large for the run, and the check reports it. */
     config.attempts = attempts < UINT32_MAX ? (uint32_t)attempts : UINT32_MAX;
     const char *semantics = arguments->values[CREATE_SEMANTICS];
     if (semantics)
@@ -207,7 +207,7 @@ static enum cli_exit run_register(const struct cli_arguments *arguments) {
     return status;
 }
 
-/* What is listed, and how many cannot be read. */
+/* The list, and how many runs cannot be read. */
 struct listing {
     struct cli_coord coord;
     uint64_t damaged;
@@ -267,7 +267,7 @@ static enum cli_exit run_list(const struct cli_arguments *arguments) {
     return cli__coord_close(coord, status);
 }
 
-/* Says how a run has ended. One that is done although shards of it are parked is done with failures: status 1. */
+/* Prints how a run has ended. If it is done with parked shards, it is done with failures: status 1. */
 static enum cli_exit print_ended(struct cli_coord *coord, const struct ts_end_run_op *op,
                                  const struct ts_coord_outcome *outcome, enum ts_run_status status) {
     const struct ts_coord_run_query query = {.tenant = op->tenant, .run = op->run};

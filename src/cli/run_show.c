@@ -1,5 +1,5 @@
 /*
- * turnstone run show and watch: how far a run is.
+ * turnstone run show and watch: the progress of a run.
  */
 #include "complain.h"
 #include "coord_verb.h"
@@ -13,14 +13,14 @@
 enum { SHOW_RUN = COORD_OPTIONS, SHOW_INTERVAL };
 enum { BAR_WIDTH = 50, WATCH_INTERVAL_DEFAULT_MS = 2000, LISTED_MAX = 10 };
 
-/* What a run shows, from one reading. */
+/* The state of a run at one moment. */
 struct picture {
     struct ts_run_record run;
     struct ts_run_progress progress;
     struct ts_logical_time now;
     uint64_t total;
     uint64_t free;
-    size_t stuck_count; /* that are listed */
+    size_t stuck_count; /* listed ones */
     struct ts_shard_id stuck[LISTED_MAX];
     uint64_t damaged;
     struct ts_shard_id damaged_shards[LISTED_MAX]; /* the first of them */
@@ -93,7 +93,7 @@ static size_t damaged_listed(const struct picture *picture) {
     return picture->damaged < LISTED_MAX ? (size_t)picture->damaged : LISTED_MAX;
 }
 
-/* All that could be done was, and some shards could not be. */
+/* Everything possible is done, and some shards could not be done. */
 static bool has_failures(const struct picture *picture) {
     return picture->progress.counts.active == 0 && picture->progress.counts.parked > 0;
 }
@@ -132,7 +132,7 @@ static void print_json(struct cli_coord *coord, const struct picture *picture) {
     cli__object_end(coord);
 }
 
-/* Each state gets its share of the bar; what is there at all gets at least one place. */
+/* Each state gets its share of the bar; a state with shards gets at least one place. */
 static void put_bar(struct cli_coord *coord, const struct picture *picture) {
     const struct ts_shard_counts *counts = &picture->progress.counts;
     const struct {
@@ -220,7 +220,7 @@ static enum cli_exit run_show(const struct cli_arguments *arguments) {
     return cli__coord_close(&coord, status);
 }
 
-/* Whether a reader would see a difference. */
+/* Whether the output would be the same. */
 static bool looks_the_same(const struct picture *a, const struct picture *b) {
     return a->run.status == b->run.status && a->progress.leased == b->progress.leased &&
            a->progress.expired == b->progress.expired && a->damaged == b->damaged &&
@@ -230,7 +230,7 @@ static bool looks_the_same(const struct picture *a, const struct picture *b) {
            ts_bytes_equal(watermark_of(&a->progress), watermark_of(&b->progress));
 }
 
-/* The end of what can be watched: the run has ended, or all its shards have. */
+/* There is nothing more to watch: the run has ended, or all its shards have. */
 static bool is_over(const struct picture *picture) {
     return ts_run_status_is_terminal(picture->run.status) ||
            (picture->total > 0 && picture->progress.counts.active == 0);
@@ -246,7 +246,7 @@ static enum cli_exit watch(struct cli_coord *coord, struct ts_run_id run, uint64
             return cli__coord_refuse(coord, ts_get_run_error_variant(error), &detail);
         if (turn == 0 || !looks_the_same(picture, &pictures[(turn + 1) % 2]))
             print_picture(coord, picture);
-        /* A reader that is gone ends it. */
+        /* Ends when the reader is gone. */
         if (!ts_out_flush(coord->out) || is_over(picture))
             return picture->damaged > 0 ? cli__complain_damaged(coord, picture->damaged) : CLI_EXIT_DONE;
         const struct timespec pause = {.tv_sec = (time_t)(interval_ms / 1000),

@@ -134,7 +134,7 @@ static int64_t days_of_month(int64_t year, int64_t month) {
     return month < 12 ? days_of(year, month + 1, 1) - days_of(year, month, 1) : 31;
 }
 
-/* Exactly `count` digits from *at, which is moved behind them. -1 when there are none. */
+/* Exactly `count` digits from *at, which moves past them. Returns -1 if there are none. */
 static int64_t digits(const char **at, int count) {
     int64_t value = 0;
     for (int i = 0; i < count; i++, (*at)++) {
@@ -287,7 +287,7 @@ static enum cli_exit read_numbers(const struct cli_arguments *arguments, struct 
     return CLI_EXIT_DONE;
 }
 
-/* How often; with this value, unless that is NULL. */
+/* How often the option occurs; if value is not NULL, with this value. */
 static size_t count_given(const struct cli_arguments *arguments, size_t option, const char *value) {
     size_t count = 0;
     for (size_t i = 0; i < arguments->given_count; i++)
@@ -303,7 +303,7 @@ static bool has_input(const struct cli_arguments *arguments) {
     return false;
 }
 
-/* What cannot be had together. */
+/* Options that exclude each other. */
 static enum cli_exit check_together(const char *verb, const struct cli_arguments *arguments) {
     static const size_t extents[] = {SCAN_DIR, SCAN_STAGED, SCAN_WORKING_TREE};
     static const size_t history[] = {SCAN_REF, SCAN_BRANCH, SCAN_COMMIT, SCAN_SINCE, SCAN_UNREACHABLE};
@@ -353,7 +353,7 @@ static enum cli_exit check_together(const char *verb, const struct cli_arguments
     return CLI_EXIT_DONE;
 }
 
-/* All values of an option that may be given several times; they stand in texts from *at. */
+/* All values of an option that may occur several times; they are in texts from *at. */
 static const char *const *collect(const struct cli_arguments *arguments, size_t option, const char **texts,
                                   size_t *at, size_t *ret_count) {
     size_t first = *at;
@@ -384,7 +384,7 @@ static void read_texts(const struct cli_arguments *arguments, struct cli_scan_op
     scan->target_count = arguments->operand_count;
 }
 
-/* Where the user's state is, or NULL: there is no place for it. */
+/* The folder of the user's state, or NULL if there is none. */
 static char *find_state_folder(void) {
     const char *state = getenv("XDG_STATE_HOME");
     const char *home = getenv("HOME");
@@ -429,7 +429,7 @@ static void read_flags(const struct cli_arguments *arguments, struct cli_scan_op
         (void)ts_report_format_parse(ts_bytes_of_cstring(values[SCAN_FORMAT]), &options->format);
 }
 
-/* What the name of a file does not say is text. */
+/* If the name of a file does not show the format, it is text. */
 static void read_outputs(const struct cli_arguments *arguments, struct cli_scan_options *options) {
     for (size_t i = 0; i < arguments->given_count; i++) {
         if (arguments->given[i].option != SCAN_OUTPUT)

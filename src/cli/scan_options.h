@@ -1,5 +1,5 @@
 /*
- * The options of turnstone scan, and what they say.
+ * The options of turnstone scan, and their values.
  */
 #ifndef TS_CLI_SCAN_OPTIONS_H
 #define TS_CLI_SCAN_OPTIONS_H
@@ -9,7 +9,8 @@
 #include "report/write.h"
 #include "scan/scan.h"
 
-/* The order of the tables: first what says what is scanned and how, which other verbs have too, then what only scan has. */
+/* The order of the tables: first the options that other verbs have too (what to scan, and how), then those of
+ * scan alone. */
 enum {
     SCAN_DIR,
     SCAN_REF,
@@ -46,10 +47,10 @@ enum {
 
 extern const struct cli_option cli__scan_option_table[SCAN_OPTION_COUNT];
 
-/* Of turnstone baseline, which writes something else. */
+/* For turnstone baseline, which has another output. */
 extern const struct cli_option cli__baseline_option_table[SCAN_COMMON_COUNT];
 
-/* What a scan may take, as other verbs have it, too. */
+/* The limits of a scan, which other verbs have, too. */
 #define CLI_SCAN_LIMIT_OPTIONS(memory, max_time, max_ratio)                                                  \
     [memory] = {.name = "memory",                                                                            \
                 .argument = "SIZE",                                                                          \
@@ -64,7 +65,7 @@ extern const struct cli_option cli__baseline_option_table[SCAN_COMMON_COUNT];
                    .help = "stop with status 4 when a repository unpacks to more than COUNT times its "      \
                            "size on disk and to more than 1G (default: 10000)"}
 
-/* The texts of these options, or NULL. */
+/* The values of these options, or NULL. */
 struct cli_scan_limits {
     const char *memory;
     const char *max_time;
@@ -88,13 +89,13 @@ struct cli_scan_options {
     const char *baseline; /* NULL: none */
     bool lists_gone;
     enum ts_severity fail_on;
-    const char **texts; /* owned: what scan points to */
+    const char **texts; /* owned; scan points to them */
     struct ts_scan_target *targets;
     char *state_folder; /* owned; the user's own */
     bool no_progress;
 };
 
-/* CLI_EXIT_DONE, or it has been said what is wrong and there is nothing to release. */
+/* Returns CLI_EXIT_DONE; otherwise an error was printed, and there is nothing to release. */
 enum cli_exit cli__scan_options_read(const char *verb, const struct cli_arguments *arguments,
                                      struct cli_scan_options *ret_options);
 void cli__scan_options_release(struct cli_scan_options *options);

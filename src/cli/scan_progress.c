@@ -10,7 +10,7 @@
 #include <unistd.h>
 
 #define PERIOD_NS   100000000L
-#define FIRST_NS    UINT64_C(300000000) /* a scan that is over by then shows nothing */
+#define FIRST_NS    UINT64_C(300000000) /* a scan that ends earlier shows nothing */
 #define SECOND_NS   UINT64_C(1000000000)
 #define GUESS_AFTER (2 * SECOND_NS)
 #define COLUMNS_MIN 20
@@ -64,7 +64,7 @@ const char *cli__scan_progress_line(const struct cli_scan_moment *moment,
     if (moment->objects_total >= moment->objects)
         snprintf(total, sizeof total, "/%llu", (unsigned long long)moment->objects_total);
     (void)ts_size_format(moment->bytes, done);
-    /* While nothing is read a rate would only fall, and no time is left for reading. */
+    /* While nothing is read, the rate would only fall, and the remaining time is unknown. */
     if (moment->stage == TS_SCAN_STAGE_CONTENT) {
         put_rate(moment, rate, sizeof rate);
         put_left(moment, left, sizeof left);

@@ -1,5 +1,6 @@
 /*
- * Progress of a scan on a terminal: one line on standard error, drawn again a few times a second and gone at the end.
+ * Progress of a scan on a terminal: one line on standard error, redrawn a few times a second and removed at
+ * the end.
  */
 #ifndef TS_CLI_SCAN_PROGRESS_H
 #define TS_CLI_SCAN_PROGRESS_H
@@ -24,7 +25,7 @@ void cli__scan_progress_begin(struct cli_scan_progress *drawer, struct ts_scan_p
                               bool wanted);
 void cli__scan_progress_end(struct cli_scan_progress *drawer);
 
-/* The line, without what moves the cursor. */
+/* The state that the line shows. */
 struct cli_scan_moment {
     uint64_t objects;
     uint64_t objects_total;

@@ -23,7 +23,7 @@ static struct ts_scan_progress progress;
 
 /* ---- scanning ---- */
 
-/* The second signal ends the program: the action is the default one again. */
+/* The second signal ends the program: this restores the default action. */
 static void stop(int number) {
     (void)number;
     atomic_store(&progress.stop, true);
@@ -56,7 +56,7 @@ enum cli_exit cli__scan_run(struct cli_scan_options *options, struct ts_report *
                          options->verb, error.text);
 }
 
-/* Of a target that could not be scanned, which comes before whatever was found in others. */
+/* The status of a target that could not be scanned, which takes precedence over findings in others. */
 static enum cli_exit status_of_targets(const struct ts_report *report) {
     enum cli_exit status = CLI_EXIT_DONE;
     for (size_t i = 0; i < report->target_count; i++) {
@@ -80,7 +80,8 @@ enum cli_exit cli__scan_status(const struct ts_report *report, enum ts_severity 
     return CLI_EXIT_DONE;
 }
 
-/* Ids of targets with different salts have nothing in common, and those of another salt than the baseline's neither. */
+/* Ids of targets with different salts cannot be compared, nor can those with another salt than the
+ * baseline's. */
 enum cli_exit cli__scan_compare(const struct cli_scan_options *options, struct ts_baseline *baseline,
                                 struct ts_report *report) {
     struct ts_baseline_error error;
@@ -118,7 +119,7 @@ void cli__scan_complain_rules(const char *verb, const struct ts_report *report) 
 
 /* ---- writing ---- */
 
-/* Formats that have findings and nothing else. */
+/* Formats that have more than findings. */
 static bool has_summary(enum ts_report_format format) {
     return format != TS_REPORT_FORMAT_JSONL && format != TS_REPORT_FORMAT_CSV;
 }
@@ -142,7 +143,7 @@ static bool wants_colour(int fd) {
            strcmp(terminal, "dumb") != 0;
 }
 
-/* A report with secrets is nobody else's business. */
+/* Only the user may read a report with secrets. */
 static mode_t mode_of(const struct cli_scan_options *options) {
     return options->scan.shows_secrets ? 0600 : 0666;
 }

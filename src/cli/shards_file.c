@@ -44,7 +44,7 @@ static uint8_t *keep(struct cli_shards *shards, size_t size) {
     return bytes;
 }
 
-/* How long it may be is the operation's to say. */
+/* The operation checks the length. */
 static enum cli_exit read_bytes(const struct reader *reader, const char *name, const json_t *value,
                                 struct ts_bytes *ret_bytes) {
     if (!json_is_string(value))
@@ -63,8 +63,8 @@ static enum cli_exit read_bytes(const struct reader *reader, const char *name, c
     return CLI_EXIT_DONE;
 }
 
-/* A number, or its digits as a string. Numbers with bit 63, which are read as real ones, keep that bit only: they may
- * not be given, and that is the coordination's to say. */
+/* A number, or its digits as a string. A number with bit 63, which is parsed as a real, keeps only that bit:
+ * such ids are not allowed, and coordination reports it. */
 static bool read_id(const json_t *value, uint64_t *ret_id) {
     if (json_is_string(value))
         return ts_u64_parse(ts_bytes_of((const uint8_t *)json_string_value(value), json_string_length(value)),

@@ -3,8 +3,8 @@
  *
  *   {"start":"a","end":"m"}     and, each optional, "metadata":"…", "id":N, "key":"…" and "token":"…" of a cursor
  *
- * Keys, tokens and metadata are text, or any bytes as 0x and hexadecimal digits. A bound that is not there,
- * or empty, is no bound. Empty lines are ignored.
+ * Keys, tokens and metadata are text, or any bytes as 0x and hexadecimal digits. A missing or empty bound
+ * means unbounded. Empty lines are ignored.
  */
 #ifndef TS_CLI_SHARDS_FILE_H
 #define TS_CLI_SHARDS_FILE_H
@@ -23,7 +23,8 @@ struct cli_shards {
     size_t memory_capacity;
 };
 
-/* Reads a file, or standard input for "-". What is wrong has been said, with its line, unless the answer is DONE. */
+/* Reads a file, or standard input for "-". Unless the result is DONE, an error with its line number was
+ * printed. */
 enum cli_exit cli__shards_read(const char *verb, const char *path, struct cli_shards *ret_shards);
 void cli__shards_release(struct cli_shards *shards);
 

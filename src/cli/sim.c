@@ -1,5 +1,5 @@
 /*
- * turnstone sim: coordination in simulated worlds, one after the other, until one breaks or all have held.
+ * turnstone sim: coordination in simulated worlds, one after the other, until one fails or all have passed.
  */
 #include "complain.h"
 #include "output.h"
@@ -122,10 +122,10 @@ static bool read_request(const struct cli_arguments *arguments, struct request *
     return true;
 }
 
-/* ---- what became of it ---- */
+/* ---- results ---- */
 
 struct summary {
-    uint64_t seeds;      /* that were run */
+    uint64_t seeds;      /* how many were run */
     uint64_t seed;       /* the last one */
     uint64_t trace_hash; /* of the one seed, or over all */
     uint64_t took_ns;

@@ -1,5 +1,5 @@
 /*
- * turnstone store init, status, recover and fence: a cluster as its operator sees it.
+ * turnstone store init, status, recover and fence: operating a cluster.
  */
 #include "cluster_option.h"
 #include "complain.h"
@@ -29,7 +29,7 @@ static void print_object(json_t *object) {
     json_decref(object);
 }
 
-/* "xxh64", or "range:LIST", or nothing when none is asked for. */
+/* "xxh64", or "range:LIST", or empty if the user did not ask for one. */
 static enum cli_exit routing_of(const struct cli_arguments *arguments, char *ret_routing, size_t size) {
     const char *strategy = arguments->values[INIT_STRATEGY];
     const char *ranges = arguments->values[INIT_RANGES];
@@ -129,8 +129,7 @@ static void print_status_text(const struct ts_cluster *cluster, const struct ts_
     for (size_t i = 0; i < status->store_count; i++) {
         const struct ts_cluster_status_store *s = &status->stores[i];
         const char *name = ts_store_name(ts_cluster_store(cluster, s->place));
-        bool is_named =
-            strncmp(s->text, name, strlen(name)) == 0; /* what a store says begins with its name */
+        bool is_named = strncmp(s->text, name, strlen(name)) == 0; /* a store's error begins with its name */
         printf("store %u%s%s: ", s->place, is_named ? "" : " ", is_named ? "" : name);
         if (s->result != TS_STORE_OK)
             printf("%s\n", s->text);
@@ -176,7 +175,7 @@ static enum cli_exit run_status(const struct cli_arguments *arguments) {
         print_status_json(cluster, &status);
     else
         print_status_text(cluster, &status);
-    /* A store that did not answer makes the picture incomplete. */
+    /* If a store did not answer, the status is incomplete. */
     for (size_t i = 0; exit == CLI_EXIT_DONE && i < status.store_count; i++)
         if (status.stores[i].result != TS_STORE_OK)
             exit = cli__complain(CLI_EXIT_INFRASTRUCTURE, "store status: store %u: %s",
@@ -216,7 +215,7 @@ static enum cli_exit exit_of_error(enum ts_txn_error error) {
     return CLI_EXIT_INFRASTRUCTURE;
 }
 
-/* recover, or fence when there is an epoch to tell. */
+/* The result of recover, or of fence if there is an epoch to print. */
 static void print_settled(const struct cli_arguments *arguments, const struct ts_txn_settled *settled,
                           const uint64_t *epoch) {
     if (arguments->values[CLUSTER_JSON]) {

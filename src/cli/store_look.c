@@ -1,5 +1,5 @@
 /*
- * turnstone store get and scan: looking inside.
+ * turnstone store get and scan: reading a store.
  */
 #include "cluster_option.h"
 #include "complain.h"
@@ -20,7 +20,7 @@
 enum { LOOK_STORE = CLUSTER_OPTIONS, LOOK_LIMIT };
 enum { PAGE_ROWS = 1000 };
 
-/* Keys that begin with a zero byte are the system's, and are shown only to who asks for them. */
+/* Keys that begin with a zero byte belong to the system, and are shown only on request. */
 static const struct cli_key first_of_users = {.bytes = {1}, .len = 1};
 
 /* The one place of --store, or all of them. */
@@ -49,7 +49,7 @@ static enum cli_exit read_key(const char *verb, const char *text, struct cli_key
                : CLI_EXIT_DONE;
 }
 
-/* A value that JSON can hold as text is; any other is hexadecimal digits under another name. */
+/* A value that is valid text in JSON is text; any other is hexadecimal digits under another name. */
 static void set_value(json_t *object, struct ts_bytes value) {
     json_t *text = json_stringn((const char *)value.data, value.len);
     if (text) {
@@ -123,7 +123,7 @@ static enum cli_exit run_get(const struct cli_arguments *arguments) {
     return cli__finish_stdout(status);
 }
 
-/* The first key behind all that begin with the prefix; empty when there is none. */
+/* The first key after all keys with the prefix; empty if there is none. */
 static struct ts_bytes end_of_prefix(const struct cli_key *prefix, struct cli_key *end) {
     *end = *prefix;
     while (end->len > 0 && end->bytes[end->len - 1] == 0xff)
@@ -133,7 +133,8 @@ static struct ts_bytes end_of_prefix(const struct cli_key *prefix, struct cli_ke
     return ts_bytes_of(end->bytes, end->len);
 }
 
-/* The least key above this one: with one more zero byte, or, when it is as long as a key can be, the next of its length. */
+/* The least key above this one: with an additional zero byte or, at the maximum length, the next of its
+ * length. */
 static bool next_key(struct ts_bytes key, struct cli_key *ret_next) {
     struct cli_key last = {.len = key.len};
     memcpy(last.bytes, key.data, key.len);

@@ -1,5 +1,6 @@
 /*
- * turnstone txn: the operations on standard input as one atomic transaction, and what became of one.
+ * turnstone txn: runs the operations on standard input as one atomic transaction, and shows the status of
+ * one.
  */
 #include "cluster_option.h"
 #include "complain.h"
@@ -16,7 +17,7 @@
 
 enum { TXN_RECORD = CLUSTER_OPTIONS, TXN_METRICS };
 
-/* What an outcome ends the command with. An abort that infrastructure caused is an infrastructure failure. */
+/* The exit status for an outcome. An abort caused by infrastructure is an infrastructure failure. */
 static enum cli_exit exit_of(const struct ts_txn_result *result) {
     switch (result->outcome) {
     case TS_TXN_COMMITTED:
@@ -106,8 +107,8 @@ static void print_text(const struct ts_txn_result *result) {
     printf("%s%s\n%s\n", result->place_count > 0 ? ") " : "", result->sqlstate, waterfall);
 }
 
-/* No transaction was begun: the answer in the form of every other, so that a script reads one form only. Without a store's
- * own error it says what standard error does. */
+/* No transaction was begun: the answer has the usual form, so that a script needs to read only one. Without a
+ * store's own error it repeats the message on standard error. */
 static void print_refusal(enum cli_exit status, const struct ts_store_error *error) {
     static const char verb[] = "txn: ";
     static struct ts_txn_result result;
@@ -152,7 +153,8 @@ static enum cli_exit run_transaction(const struct cli_arguments *arguments,
         cli__complain(status, "txn: %s", result.text);
     enum cli_exit written = cli__metrics_write("txn", arguments->values[TXN_METRICS], coordinator);
     ts_coordinator_close(coordinator);
-    /* The status is the transaction's, whatever became of the report: who saw a failure would repeat it. */
+    /* The status is that of the transaction, whatever happens to the report: on a failure, users would repeat
+     * the transaction. */
     if (cli__finish_stdout(written) != CLI_EXIT_DONE && is_committed(&result))
         cli__complain(status, "txn: %s is %s nevertheless; do not repeat it", result.id,
                       ts_txn_outcome_text(result.outcome));

@@ -1,7 +1,6 @@
 /*
- * A verb of the command: what it is called, what it takes, what it does. Help, the man page and the shell
- * completions are all made from these tables, so that none of them can say something else than the parser
- * does.
+ * A verb of the command: its name, its options and its function. Help, the man page and the shell completions
+ * are made from these tables, so that they always agree with the parser.
  */
 #ifndef TS_CLI_VERB_H
 #define TS_CLI_VERB_H
@@ -15,10 +14,10 @@ enum { CLI_OPTIONS_MAX = 40 };
 
 struct cli_option {
     const char *name;     /* without the dashes */
-    const char *argument; /* what it takes, in capitals, or NULL for a flag */
-    const char *choices;  /* the only values it takes, "a|b|c", or NULL */
+    const char *argument; /* name of its value, in capitals, or NULL for a flag */
+    const char *choices;  /* the only allowed values, "a|b|c", or NULL */
     const char *help;
-    bool many;   /* may be given more than once */
+    bool many;   /* may occur more than once */
     char letter; /* "-o" for "--output"; 0: none */
 };
 
@@ -33,7 +32,7 @@ struct cli_variable {
     const char *means;
 };
 
-/* One option as it was given; `option` is its index in the verb's table. */
+/* One option on the command line; `option` is its index in the verb's table. */
 struct cli_given {
     size_t option;
     const char *value;
@@ -74,10 +73,10 @@ const struct cli_verb *cli__verb_find(size_t count, const char *const *words);
 /* Whether there are verbs under this word: "bench" of "bench route". */
 bool cli__verb_is_group(const char *word);
 
-/* How long the first word of a verb's name is. */
+/* The length of the first word of a verb's name. */
 size_t cli__verb_first_word(const struct cli_verb *verb);
 
-/* Complains about a verb that does not exist, by all the words given for it. Returns CLI_EXIT_USAGE. */
+/* Prints an error about an unknown verb, with all its words. Returns CLI_EXIT_USAGE. */
 enum cli_exit cli__verb_complain_unknown(size_t count, const char *const *words);
 
 #endif

@@ -74,7 +74,7 @@ size_t cli__verb_first_word(const struct cli_verb *verb) {
     return strcspn(verb->name, " ");
 }
 
-/* Whether the verb stands under this word. */
+/* Whether this is the first word of the verb. */
 static bool is_under(const struct cli_verb *verb, const char *word) {
     size_t first = cli__verb_first_word(verb);
     return verb->name[first] == ' ' && strlen(word) == first && memcmp(verb->name, word, first) == 0;
@@ -89,7 +89,7 @@ bool cli__verb_is_group(const char *word) {
 
 enum { NAMES_MAX = 64, NAME_SIZE = 32 };
 
-/* The first words of all verbs, or the second words of those under a group. Returns how many. */
+/* The first words of all verbs, or the second words of a group. Returns their number. */
 static size_t collect_names(const char *group, char (*ret_names)[NAME_SIZE], const char **ret_pointers) {
     size_t count = 0;
     for (size_t i = 0; i < cli__verb_count; i++) {

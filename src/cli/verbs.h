@@ -1,4 +1,4 @@
-/* The verbs, each in a file of its own. */
+/* The verbs, each in its own file. */
 #ifndef TS_CLI_VERBS_H
 #define TS_CLI_VERBS_H
 

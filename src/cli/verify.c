@@ -94,7 +94,7 @@ static bool is_wanted(const struct job *job, const struct ts_report_finding *fin
     return false;
 }
 
-/* Every id that was given is a finding; a wrong one is a mistake, not silence. */
+/* Every id on the command line must be a finding; a wrong one is an error. */
 static enum cli_exit check_findings(const struct cli_arguments *arguments, const struct ts_report *report) {
     for (size_t i = 0; i < arguments->given_count; i++) {
         bool is_found = arguments->given[i].option != FINDING;
@@ -109,7 +109,7 @@ static enum cli_exit check_findings(const struct cli_arguments *arguments, const
     return CLI_EXIT_DONE;
 }
 
-/* ---- what is printed ---- */
+/* ---- output ---- */
 
 static void put_escaped(struct ts_bytes text) {
     while (text.len > 0) {

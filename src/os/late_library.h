@@ -1,10 +1,11 @@
 /*
- * Foreign libraries that are loaded when they are first needed, not when the program starts: most runs need none of them, and
- * mapping them takes longer than all else that a small run does (docs/decisions/0008-late-libraries.md).
+ * Foreign libraries, loaded when they are first needed and not when the program starts: most runs need none
+ * of them, and mapping a library takes longer than everything else in a small run
+ * (docs/decisions/0008-late-libraries.md).
  *
- * A library NAME is two files. NAME_late.h has the list of the functions that are called, as an X-macro; a struct with a
- * pointer of each function's own type; and for each a line `#define function layer__name.function`, so that calls
- * read as they always do. NAME_late.c has the struct and its description for ts_late_library_load.
+ * A library NAME is two files. NAME_late.h has the list of the called functions as an X-macro, a struct with
+ * a pointer of each function's own type, and for each a line `#define function layer__name.function`, so that
+ * calls look as usual. NAME_late.c has the struct and its description for ts_late_library_load.
  *
  * The linker does not get the library, so no call can bypass the list: a call in a file that does not include
  * NAME_late.h is an undefined reference. A function of the list without its #define does not compile, nor
@@ -20,28 +21,30 @@
 
 struct ts_late_function {
     const char *name;
-    void *place; /* of the pointer to it */
+    void *place; /* of the pointer to the function */
 };
 
 struct ts_late_library {
     const char *what;    /* for messages: "PostgreSQL's client library" */
     const char *soname;  /* of the library whose header was compiled in: the same ABI */
-    const char *package; /* that brings it */
+    const char *package; /* package that contains it */
     const struct ts_late_function *functions;
     size_t function_count;
 
-    /* Under the mutex of late_library.c. */
+    /* Guarded by the mutex of late_library.c. */
     bool was_tried;
-    char why_not[96]; /* empty: it is loaded */
+    char why_not[96]; /* empty: the library is loaded */
 };
 
-/* For the X-macro: a member of the struct, and an element of `functions`; in the latter the name is the #define's. */
+/* For the X-macro: a member of the struct, and an element of `functions`, where the #define replaces the
+ * name. */
 #define TS_LATE_MEMBER(function)   __typeof__(&function) function;
 #define TS_LATE_FUNCTION(function) {#function, (void *)&function},
 
 /*
- * Loads the library and fills in the pointers, or returns again what came of it; to be called before the first call of the
- * library. False: library->why_not says why. What is loaded stays, so pointers are read without a lock. From any thread.
+ * Loads the library and fills in the pointers; later calls return the first result. Call it before the first
+ * use of the library. If it returns false, library->why_not says why. A loaded library stays, so pointers are
+ * read without a lock. From any thread.
  */
 bool ts_late_library_load(struct ts_late_library *library);
 

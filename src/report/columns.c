@@ -7,7 +7,7 @@
 #define CUT        "…"
 #define BINARY     "·" /* an excerpt that is not plain text */
 #define SECRET     "(?<secret>"
-#define BEYOND     "SWDHVNRXCPphvxo" /* escapes that stand, or may stand, for bytes above 7f */
+#define BEYOND     "SWDHVNRXCPphvxo" /* escapes that mean, or may mean, bytes above 7f */
 #define ORDER_MARK "\xef\xbb\xbf"
 
 static bool contains(struct ts_bytes bytes, const char *part) {

@@ -11,10 +11,10 @@
 /* From 1, in code points, without a byte order mark; 0: unknown. */
 struct report_columns {
     uint64_t start;
-    uint64_t end; /* behind the last character */
+    uint64_t end; /* after the last character */
 };
 
-/* Of one of the finding's listed occurrences. */
+/* For one of the finding's listed occurrences. */
 struct report_columns report__columns_of(const struct ts_report *report,
                                          const struct ts_report_finding *finding,
                                          const struct ts_report_occurrence *occurrence);

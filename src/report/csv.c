@@ -1,10 +1,11 @@
 /*
- * CSV as RFC 4180 has it: a line for each occurrence that is listed, lines end with CR LF, a field with a comma, a quote or a blank
- * at its edge is quoted.
+ * CSV by RFC 4180: a line for each listed occurrence; lines end with CR LF; a field with a comma, a quote or
+ * a blank at its edge is quoted.
  *
- * Spreadsheets take a field that begins with = + - @ (or their full-width twins) for a formula, quoted or not. Such a field gets an apostrophe
- * in front, and so does one that begins with an apostrophe: to read a text field, drop one apostrophe at its beginning. Line breaks, tabs and other control bytes are
- * \xNN already (write.h), so that a line of the file is a line of the table.
+ * Spreadsheets take a field that begins with = + - @ (or their full-width twins) for a formula, quoted or
+ * not. Such a field gets an apostrophe in front, and so does one that begins with an apostrophe: to read a
+ * text field, drop one apostrophe at its beginning. Line breaks, tabs and other control bytes are already
+ * \xNN (write.h), so a line of the file is a line of the table.
  */
 #include "writer.h"
 

@@ -1,13 +1,13 @@
 /*
- * The labels of a corpus: where its secrets are, and which places look like secrets and are none.
+ * The labels of a corpus: where its secrets are, and which places are false positives.
  *
  *     # a comment; empty lines are comments too
  *     app/settings.py <TAB> 12:15 <TAB> 12:55 <TAB> cloud <TAB> aws-secret-access-key
  *     app/settings.py <TAB> 14:9  <TAB> 14:41 <TAB> !uuid
  *
- * That is the path, where the secret begins, the place behind its end (lines and columns from 1, columns in bytes), its family, and
- * the rule that should find it, which may be left out. A family that begins with '!' is a kind of false positive. Files without
- * labels hold no secrets.
+ * The fields are the path, the start of the secret, the place after its end (lines and columns from 1,
+ * columns in bytes), its family, and optionally the rule that should find it. A family that begins with '!'
+ * is a kind of false positive. Files without labels have no secrets.
  */
 #ifndef TS_REPORT_LABELS_H
 #define TS_REPORT_LABELS_H
@@ -29,7 +29,7 @@ struct ts_label_place {
 struct ts_label {
     const char *path;
     struct ts_label_place from;
-    struct ts_label_place to; /* behind the last byte */
+    struct ts_label_place to; /* after the last byte */
     const char *family;       /* of a false positive: its kind, without '!' */
     const char *rule;         /* "": any */
     bool is_secret;
@@ -43,10 +43,10 @@ struct ts_labels {
 };
 
 struct ts_labels_error {
-    char text[400]; /* one line that says what, why and what helps; safe to print */
+    char text[400]; /* one line: what, why and the fix; safe to print */
 };
 
-/* On failure nothing is to be released. */
+/* On failure there is nothing to release. */
 bool ts_labels_read(const char *path, struct ts_labels *ret_labels, struct ts_labels_error *ret_error);
 void ts_labels_release(struct ts_labels *labels);
 

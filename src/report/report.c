@@ -101,7 +101,7 @@ static int compare_occurrences(const struct ts_report_occurrence *a, const struc
     return order != 0 ? order : strcmp(a->object, b->object);
 }
 
-/* An id is of one rule and secret, so that no two findings are equal. */
+/* An id belongs to one rule and secret, so no two findings are equal. */
 static int compare_findings(const void *left, const void *right) {
     const struct ts_report_finding *a = left;
     const struct ts_report_finding *b = right;

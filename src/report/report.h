@@ -81,7 +81,7 @@ struct ts_report_occurrence {
     uint64_t line;        /* from 1; where the secret begins */
     uint64_t column;      /* from 1, in bytes */
     uint64_t end_line;
-    uint64_t end_column; /* behind its last byte */
+    uint64_t end_column; /* after its last byte */
 };
 
 struct ts_report_finding {
@@ -106,7 +106,7 @@ struct ts_report_fault {
 };
 
 struct ts_report_target {
-    struct ts_bytes name; /* as it was given */
+    struct ts_bytes name; /* as on the command line */
     enum ts_target_kind kind;
     /* unless SCANNED, one of the faults says why, and the fields below are unused */
     enum ts_target_outcome outcome;
@@ -118,14 +118,14 @@ struct ts_report_target {
     uint64_t bytes_looked_at;
     uint64_t blobs_known;       /* known from an earlier scan, not read again */
     uint64_t missing_by_design; /* missing from a partial clone: also a fault, unless that is accepted */
-    uint64_t cut_commits;       /* whose parents a shallow clone leaves out */
+    uint64_t cut_commits;       /* whose parents a shallow clone omits */
     uint64_t skipped;           /* neither file, folder nor link: sockets, devices */
 };
 
 /* Who suppressed how many matches: an entry of a configuration, or the marks in lines. */
 struct ts_report_suppression {
     const char *source; /* "FILE:LINE", or the mark, such as "turnstone:allow" */
-    const char *reason; /* "" when none is given */
+    const char *reason; /* "" if absent */
     uint64_t findings;
     uint64_t occurrences;
 };
@@ -181,10 +181,10 @@ struct ts_report {
     struct ts_finding_key key; /* of the ids; of the first target's when there are several */
     bool has_several_keys;     /* targets have different salts: their ids cannot be compared */
     size_t rule_count;         /* rules that were used */
-    uint64_t limits_hit;       /* patterns that were given up: incomplete */
+    uint64_t limits_hit;       /* patterns that reached their limit: incomplete */
     bool has_baseline;
     uint64_t baseline_known;           /* findings that the baseline has: their is_new is false */
-    const struct ts_report_gone *gone; /* what the baseline has and the scan did not find, sorted by id */
+    const struct ts_report_gone *gone; /* entries of the baseline that the scan did not find, sorted by id */
     size_t gone_count;
     uint64_t took_ns;
     void *memory; /* owner of all of the above */

@@ -1,9 +1,10 @@
 /*
- * SARIF 2.1.0: one run, a result for each finding. Its first occurrence is the location, the others that are listed
- * are related locations; the finding's id is the fingerprint, so that viewers follow a finding through moves and rebases.
+ * SARIF 2.1.0: one run, a result for each finding. Its first occurrence is the location, the other listed
+ * ones are related locations; the finding's id is the fingerprint, so that viewers follow a finding through
+ * moves and rebases.
  *
- * A target is a base of URIs, TARGET0 and so on. It has a URI of its own only when its absolute path is known: SARIF allows no
- * relative ones there. SARIF counts columns in characters (columns.h); where they are not known they are left out.
+ * A target is a base of URIs, TARGET0 and so on. It has its own URI only if its absolute path is known: SARIF
+ * allows no relative ones there. SARIF counts columns in characters (columns.h); unknown ones are omitted.
  */
 #include "columns.h"
 #include "writer.h"
@@ -37,7 +38,7 @@ static const char *level_of(enum ts_severity severity) {
     return "none";
 }
 
-/* The scale of CVSS, which is what code hosts sort alerts by. */
+/* The scale of CVSS, by which code hosts sort alerts. */
 static const char *security_severity_of(enum ts_severity severity) {
     switch (severity) {
     case TS_SEVERITY_CRITICAL:
@@ -122,7 +123,7 @@ static int compare_rules(const void *left, const void *right) {
     return strcmp(a->rule->id, b->rule->id);
 }
 
-/* The rules that found something. False when there is no memory. */
+/* The rules that found something. Returns false when memory runs out. */
 static bool rules_init(const struct report_job *job, struct rules *ret) {
     const struct ts_report *report = job->report;
     *ret = (struct rules){0};
@@ -151,7 +152,7 @@ static size_t rule_index(const struct rules *rules, const struct ts_rule *rule) 
     return (size_t)(found - rules->rules);
 }
 
-/* A text of a rule in Markdown, in a JSON string: whatever a stranger wrote, it is shown as text. */
+/* A text of a rule in Markdown, in a JSON string: shown as text, whatever a stranger wrote. */
 static void put_markdown_part(struct ts_out *out, const char *text) {
     while (*text != '\0') {
         size_t plain = strcspn(text, "\\`*_{}[]()<>#|!~&");
@@ -218,7 +219,7 @@ static void put_tool(const struct report_job *job, const struct rules *rules) {
     ts_out_put_cstring(out, "\n      ]}},\n");
 }
 
-/* --- what was scanned, and how it went --- */
+/* --- the scan and its result --- */
 
 static void put_targets(const struct report_job *job) {
     struct ts_out *out = job->out;
@@ -328,7 +329,7 @@ static void put_invocation(const struct report_job *job) {
 
 /* --- results --- */
 
-/* A column that is left out is the first or last of its line. */
+/* A missing column is the first or last of its line. */
 static void put_region(const struct report_job *job, const struct ts_report_finding *finding,
                        const struct ts_report_occurrence *occurrence, const struct ts_bytes *excerpt) {
     struct ts_out *out = job->out;

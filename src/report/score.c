@@ -17,9 +17,9 @@ struct scoring {
     bool *by_its_own; /* found by the rule that it names */
     struct rows families;
     struct rows rules;
-    char (*names)[NAME_SIZE]; /* of families, from the names of files */
+    char (*names)[NAME_SIZE]; /* of families, from file names */
     size_t name_count;
-    char **paths; /* of findings that are wrong */
+    char **paths; /* of wrong findings */
 };
 
 double ts_score_recall(const struct ts_score_row *row) {
@@ -31,7 +31,7 @@ double ts_score_precision(const struct ts_score_row *row) {
     return reported == 0 ? 1 : (double)row->found / (double)reported;
 }
 
-/* The row of this name, new if need be; there is room for all names. */
+/* The row of this name, created if it is new; there is room for all names. */
 static struct ts_score_row *row_of(struct rows *rows, const char *name) {
     for (size_t i = 0; i < rows->count; i++)
         if (strcmp(rows->items[i].name, name) == 0)
@@ -55,7 +55,7 @@ static const char *family_of(struct scoring *scoring, const struct ts_rule *rule
     return name;
 }
 
-/* The first label of the path, or where it would be. */
+/* The first label of the path, or its position if there is none. */
 static size_t first_of(const struct ts_labels *labels, struct ts_bytes path) {
     size_t low = 0;
     size_t high = labels->count;
@@ -159,7 +159,7 @@ static bool is_of_labels(const struct ts_report_occurrence *occurrence) {
     return ts_bytes_equal(occurrence->path, TS_BYTES(TS_LABELS_FILE));
 }
 
-/* Room for every name that there can be. */
+/* Makes room for every possible name. */
 static bool make_room(struct scoring *scoring, const struct ts_report *report) {
     size_t labels = scoring->labels->count;
     size_t occurrences = 0;

@@ -1,10 +1,12 @@
 /*
- * A report compared with the labels of a corpus: which secrets were found, and what was reported that is none.
+ * A report compared with the labels of a corpus: which secrets were found, and which findings are false
+ * positives.
  *
  *     recall      secrets that a finding touches, of all secrets
  *     precision   findings that touch a secret, of all findings
  *
- * Only findings of the least confidence or above count. A second finding for the same secret is a double: neither right nor wrong.
+ * Only findings of the minimum confidence or above count. A second finding for the same secret is a double:
+ * neither right nor wrong.
  */
 #ifndef TS_REPORT_SCORE_H
 #define TS_REPORT_SCORE_H
@@ -14,7 +16,7 @@
 
 #define TS_CONFIDENCE_COUNT 3
 
-/* Of a family, a rule, or all. The secrets of a rule are those that it found. */
+/* Counts of a family, of a rule, or of all. The secrets of a rule are those that it found. */
 struct ts_score_row {
     const char *name;
     uint64_t secrets;
@@ -22,12 +24,12 @@ struct ts_score_row {
     uint64_t false_positives;
 };
 
-/* Something to read again: a secret that was missed, or a finding that is none. */
+/* Something to check: a missed secret, or a false positive. */
 struct ts_score_miss {
     const char *path;
     struct ts_label_place at;
     const char *family; /* of a finding: the kind of false positive that is labelled there, or "" */
-    const char *rule;   /* of a secret: the one that should have found it, or "" */
+    const char *rule;   /* of a secret: the rule that should have found it, or "" */
 };
 
 struct ts_score {
@@ -47,7 +49,8 @@ struct ts_score {
     void *memory;
 };
 
-/* The report must list all occurrences. The texts of the score belong to it and to the labels. False when memory runs out. */
+/* The report must list all occurrences. The score borrows texts of the report and the labels. Returns false
+ * when memory runs out. */
 bool ts_score_make(const struct ts_labels *labels, const struct ts_report *report,
                    enum ts_confidence least_confidence, struct ts_score *ret_score);
 void ts_score_release(struct ts_score *score);

@@ -2,9 +2,9 @@
  * Text for people: the parts that blocks of findings (text.c) and the summary (text_summary.c) share.
  *
  * Everything is in a column after a margin of TEXT_MARGIN cells, which has the severity of a finding and the
- * headings of the summary. Colour says how grave something is, weight what to read first, dim what is there
- * for looking up; the text alone says all of it, too. On a terminal that is narrower than TEXT_NARROW, what
- * would stand in the margin has a line of its own, and everything else is indented by TEXT_NARROW_MARGIN.
+ * headings of the summary. Colour shows the severity, bold what to read first, dim what is only for
+ * reference; the text alone says all of it, too. On a terminal that is narrower than TEXT_NARROW, the text of
+ * the margin has its own line, and everything else is indented by TEXT_NARROW_MARGIN.
  */
 #ifndef TS_REPORT_TEXT_H
 #define TS_REPORT_TEXT_H
@@ -58,10 +58,10 @@ struct text_flow {
     size_t used;     /* cells of this one, without the word */
     size_t len;
     size_t cells;   /* of the word */
-    char word[240]; /* as much of it as is not written yet */
+    char word[240]; /* its unwritten part */
 };
 
-/* Behind the margin, if has_margin; the caller has written that. */
+/* After the margin, if has_margin; the caller has written it. */
 void report__flow_begin(struct text_flow *flow, const struct report_job *job, bool has_margin);
 void report__flow_style(struct text_flow *flow, enum text_style style);
 void report__flow_put(struct text_flow *flow, const char *text);

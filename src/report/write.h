@@ -1,12 +1,12 @@
 /*
  * Reports as text, JSON, SARIF, CSV, JUnit XML and HTML.
  *
- * What is written is a function of the report and the options: no clock, no time zone and no locale of the
- * machine, so that reports of the same scan are equal anywhere. Only text says how long the scan took.
+ * The output depends only on the report and the options, not on the clock, time zone or locale of the
+ * machine, so reports of the same scan are equal everywhere. Only text says how long the scan took.
  *
- * Everything that comes from a repository is escaped for where it goes. In formats other than JSON, and in
- * SARIF's texts, that begins with \xNN for each byte that is not shown as it is and with a doubled backslash
- * (base/redact.h), so that paths can be distinguished; the backslashes of excerpts stay single.
+ * Everything from a repository is escaped for its format. In formats other than JSON, and in SARIF's texts, a
+ * byte that is not shown becomes \xNN, and a backslash is doubled (base/redact.h), so that paths can be
+ * distinguished; the backslashes of excerpts stay single.
  */
 #ifndef TS_REPORT_WRITE_H
 #define TS_REPORT_WRITE_H
@@ -39,7 +39,7 @@ enum ts_report_format { TS_REPORT_FORMATS(TS_REPORT_FORMAT_ENUM) };
 
 const char *ts_report_format_name(enum ts_report_format format);
 
-/* By its name; false when there is none of it. */
+/* By its name; returns false if it is unknown. */
 bool ts_report_format_parse(struct ts_bytes name, enum ts_report_format *ret);
 
 /* By the extension of a file's name: "out/scan.sarif". "scan.sarif.json", as some call it, is SARIF, too. */
@@ -48,11 +48,11 @@ bool ts_report_format_of_file(struct ts_bytes path, enum ts_report_format *ret);
 struct ts_report_options {
     enum ts_report_format format;
     const char *version; /* of the program */
-    const char *folder;  /* absolute, what relative targets stand in: for the URIs of SARIF; NULL: unknown */
-    bool only_new;       /* leave out what the baseline has */
-    bool lists_gone;     /* list what the baseline has and the scan did not find */
+    const char *folder;  /* absolute; relative targets are in it, for URIs of SARIF; NULL: unknown */
+    bool only_new;       /* omit findings of the baseline */
+    bool lists_gone;     /* list entries of the baseline that the scan did not find */
     bool colour;         /* text only */
-    unsigned width;      /* text only: columns; 0: lines are as long as they are */
+    unsigned width;      /* text only: columns; 0: no wrapping */
 };
 
 /* Errors stick to `out`, which the caller flushes. */

@@ -8,7 +8,7 @@
 
 #include "base/redact.h"
 
-/* What a writer writes, with what. */
+/* The report, the options and the output of a writer. */
 struct report_job {
     const struct ts_report *report;
     const struct ts_report_options *options;
@@ -27,19 +27,20 @@ bool report__is_listed(const struct report_job *job, const struct ts_report_find
 const struct ts_report_commit *report__commit_of(const struct ts_report *report,
                                                  const struct ts_report_occurrence *occurrence);
 
-/* The secret when the report shows secrets, else what is redacted of it. */
+/* The secret if the report shows secrets, otherwise its redacted form. */
 struct ts_bytes report__secret_of(const struct ts_report *report, const struct ts_report_finding *finding);
 
 enum report_backslash { REPORT_BACKSLASH_DOUBLED, REPORT_BACKSLASH_KEPT };
 
-/* One character of bytes as it is shown; see write.h. A tab of an excerpt is a blank. Returns how many bytes it is. */
+/* One character as it is shown; see write.h. A tab in an excerpt becomes a blank. Returns its number of
+ * bytes. */
 size_t report__show_one(struct ts_bytes bytes, enum report_backslash backslash,
                         char ret_piece[static TS_TEXT_PIECE_MAX], size_t *ret_piece_len);
 
-/* What some format writes in another way: \\ " & < > ' */
+/* Characters that some format escapes: \\ " & < > ' */
 extern const bool report__is_special[256];
 
-/* How many characters at the start of bytes are shown as they are, whatever the format is: most of everything. */
+/* How many characters at the start of bytes every format shows unchanged: usually most. */
 static inline size_t report__plain_len(struct ts_bytes bytes) {
     size_t len = 0;
     while (len < bytes.len && bytes.data[len] >= ' ' && bytes.data[len] < 0x7f &&
@@ -60,7 +61,8 @@ struct report_place {
 };
 struct report_place report__place_of(const struct ts_report_occurrence *occurrence);
 
-/* For people: "1,234", "1,234 blobs" and "1 blob", and what is in a target: "12 commits, 1,234 blobs, 91.4 MB". */
+/* For people: "1,234", "1,234 blobs" and "1 blob", and the contents of a target: "12 commits, 1,234 blobs,
+ * 91.4 MB". */
 struct report_words {
     char text[120];
 };
@@ -73,11 +75,11 @@ void report__put_count(struct ts_out *out, uint64_t count, const char *one, cons
 /* A line without blanks and line breaks at its ends. */
 struct ts_bytes report__trimmed(struct ts_bytes line);
 
-/* Whether there is nothing in it that could be scanned, and whether that is so of all targets. */
+/* Whether a target has nothing to scan, and whether that holds for all targets. */
 bool report__is_empty(const struct ts_report_target *target);
 bool report__looked_at_nothing(const struct ts_report *report);
 
-/* Room for any of the dates. */
+/* Room for any date. */
 #define REPORT_DATE_SIZE 32
 
 /* "2024-03-01T14:22:07+01:00", in the author's zone. NULL for a time outside the years 0 to 9999. */

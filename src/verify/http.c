@@ -58,7 +58,7 @@ void verify__http_free(struct verify_http *http) {
 
 /* ---- one request ---- */
 
-/* Ends the transfer when the body is full: what is kept is enough to judge. */
+/* Ends the transfer when the buffer is full: that is enough to judge. */
 static size_t keep_body(char *data, size_t size, size_t count, void *context) {
     struct verify_http *http = context;
     size_t len = size * count;
@@ -87,7 +87,7 @@ static bool set_number(CURL *curl, CURLoption option, long number) {
     return curl_easy_setopt(curl, option, number) == CURLE_OK;
 }
 
-/* Every limit is set, or nothing is sent. */
+/* Sets every limit. If one cannot be set, nothing is sent. */
 static bool set_limits(struct verify_http *http) {
     CURL *curl = http->curl;
     return set_text(curl, CURLOPT_PROTOCOLS_STR, "https") && set_number(curl, CURLOPT_FOLLOWLOCATION, 0) &&
@@ -113,7 +113,7 @@ static bool set_request(struct verify_http *http, const struct ts_verify_request
            (!is_post || set_text(curl, CURLOPT_POSTFIELDS, request->body));
 }
 
-/* Texts of our own: those of the library may name the URL. */
+/* Our own texts: those of the library may contain the URL. */
 static const char *problem_of(CURLcode code) {
     static const struct {
         CURLcode code;

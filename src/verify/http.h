@@ -6,21 +6,21 @@
 
 #include <stdint.h>
 
-/* Of an answer that is larger only so much is read. */
+/* Only so much of a larger answer is read. */
 #define VERIFY_BODY_MAX ((size_t)64 << 10)
 
 struct verify_http;
 
 struct verify_answer {
-    long status;            /* 0: there is none, and `problem` says why */
+    long status;            /* 0: no answer, and `problem` says why */
     const char *problem;    /* static text */
-    uint64_t retry_after_s; /* 0: the answer does not say */
+    uint64_t retry_after_s; /* 0: the answer has none */
     struct ts_bytes body;   /* borrowed until the next request */
 };
 
 struct verify_http *verify__http_new(const struct ts_verifier_options *options,
                                      struct ts_verify_error *ret_error);
-void verify__http_free(struct verify_http *http); /* takes NULL */
+void verify__http_free(struct verify_http *http); /* accepts NULL */
 
 struct verify_answer verify__http_send(struct verify_http *http, const struct ts_verify_request *request);
 

@@ -1,8 +1,8 @@
 /*
- * How often one host is asked. Pure: time comes in from the caller.
+ * How often one host may be asked. Pure: the caller passes the time.
  *
- * Hosts share places by their hash, so that the table needs no memory of its own: two hosts in one place are asked more
- * slowly than they could be, never faster.
+ * Hosts share slots by their hash, so that the table has a fixed size: two hosts in one slot are asked more
+ * slowly than allowed, never faster.
  */
 #ifndef TS_VERIFY_PACE_H
 #define TS_VERIFY_PACE_H
@@ -15,12 +15,12 @@
 
 struct verify_pace {
     uint64_t interval_ns;                 /* between two requests to one host */
-    uint64_t free_ns[VERIFY_PACE_PLACES]; /* when the next request may go out */
+    uint64_t free_ns[VERIFY_PACE_PLACES]; /* when the next request may be sent */
 };
 
 void verify__pace_init(struct verify_pace *pace, uint64_t interval_ns);
 
-/* When a request to the host may go out, not before now. The next one may follow an interval later. */
+/* When a request to the host may be sent, not before now. The next one may follow an interval later. */
 uint64_t verify__pace_take(struct verify_pace *pace, struct ts_bytes host, uint64_t now_ns);
 
 /* The host asked for a pause until then. */

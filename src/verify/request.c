@@ -30,7 +30,7 @@ static char *put_percent(char *to, struct ts_bytes secret) {
     return to;
 }
 
-/* The byte at an index of "<secret>:", and 0 behind its end. */
+/* The byte at an index of "<secret>:", and 0 after its end. */
 static uint32_t byte_of_pair(struct ts_bytes secret, size_t index) {
     return index < secret.len ? secret.data[index] : index == secret.len ? ':' : 0;
 }
@@ -75,11 +75,11 @@ static size_t count_of(const char *text, const char *part) {
     return count;
 }
 
-/* A template with the secret in its places; NULL when memory runs out. */
+/* A template with the secret inserted; NULL when memory runs out. */
 static char *fill(const char *template, struct ts_bytes secret, enum place place) {
     static const size_t secret_len = sizeof TS_RULE_SECRET - 1, basic_len = sizeof TS_RULE_BASIC - 1;
     size_t places = count_of(template, TS_RULE_SECRET) + count_of(template, TS_RULE_BASIC);
-    /* Percent-encoding makes three bytes of one, and base64 fewer, but for the colon and the padding. */
+    /* Percent-encoding makes three bytes of one; base64 makes fewer, except for the colon and the padding. */
     char *made = malloc(strlen(template) + places * (3 * secret.len + 8) + 1);
     if (!made)
         return NULL;

@@ -1,8 +1,8 @@
 /*
- * A rule's request with a secret in it. Pure: what is sent, and what an answer means.
+ * A rule's request with a secret in it. Pure: the request to send, and the meaning of an answer.
  *
- * A secret is put in so that it cannot change what the request is: percent-encoded in the URL and in the body, and in a
- * header only if it has neither control characters nor bytes beyond ASCII.
+ * A secret cannot change the structure of the request: it is percent-encoded in the URL and in the body, and
+ * in a header it must not have control characters or bytes beyond ASCII.
  */
 #ifndef TS_VERIFY_REQUEST_H
 #define TS_VERIFY_REQUEST_H
@@ -41,17 +41,17 @@ enum ts_verify_made {
 enum ts_verify_made ts_verify_request_make(const struct ts_rule_request *rule, struct ts_bytes secret,
                                            struct ts_verify_request *ret_request);
 
-/* The request for people, with a redacted secret in the places of the secret. */
+/* The request for people, with the redacted secret in place of the secret. */
 enum ts_verify_made ts_verify_request_show(const struct ts_rule_request *rule, const char *redacted,
                                            struct ts_verify_request *ret_request);
 
-/* Overwrites the secrets in memory. Takes a request that was never made ({0}). */
+/* Overwrites the secrets in memory. Accepts a request that was never made ({0}). */
 void ts_verify_request_release(struct ts_verify_request *request);
 
 /* The host of a rule's URL, with its port if there is one. */
 struct ts_bytes ts_verify_host(const struct ts_rule_request *rule);
 
-/* What an answer means. The body may be cut: then a text that is not in it is not found. */
+/* The meaning of an answer. The body may be truncated: then a text beyond its end is not found. */
 enum ts_verdict ts_verify_judge(const struct ts_rule_request *rule, long status, struct ts_bytes body);
 
 #endif

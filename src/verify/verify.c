@@ -10,9 +10,9 @@
 #include <time.h>
 
 #define NS_OF_S     UINT64_C(1000000000)
-/* How long a wait may be before it is looked whether to stop. */
+/* How long a wait may take before it checks whether to stop. */
 #define SLICE_NS    UINT64_C(20000000)
-/* An issuer that wants a longer pause is left alone. */
+/* An issuer that wants a longer pause is not asked again. */
 #define PAUSE_MAX_S 30
 
 struct ts_verifier {
@@ -48,7 +48,7 @@ static bool is_stopped(const struct ts_verifier *verifier) {
     return verifier->options.stop && atomic_load(verifier->options.stop);
 }
 
-/* False when it was stopped. */
+/* Returns false when it was stopped. */
 static bool wait_until(const struct ts_verifier *verifier, uint64_t until_ns) {
     for (uint64_t now_ns = ts_clock_monotonic_ns(); now_ns < until_ns; now_ns = ts_clock_monotonic_ns()) {
         if (is_stopped(verifier))

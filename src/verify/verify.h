@@ -1,9 +1,9 @@
 /*
- * Asking issuers whether secrets work, over HTTPS, one request after the other.
+ * Asks issuers whether secrets work, over HTTPS, one request after the other.
  *
- * Only what a rule of the program or of the user says is sent, and only to the host of its URL: TLS with a verified
- * certificate, no redirects, no cookies, a limit on time and on the size of the answer. Nothing of a request or of an
- * answer is logged, and no text that comes out of here contains either.
+ * Only requests from rules of the program or of the user are sent, and only to the host of their URL: TLS
+ * with a verified certificate, no redirects, no cookies, a limit on time and on the size of the answer.
+ * Neither requests nor answers are logged, and no text from here contains any part of them.
  */
 #ifndef TS_VERIFY_VERIFY_H
 #define TS_VERIFY_VERIFY_H
@@ -16,7 +16,7 @@ struct ts_verifier_options {
     unsigned per_second;     /* requests to one host, at least 1 */
     unsigned timeout_s;      /* for one request, at least 1 */
     const char *ca_file;     /* certificates to trust instead of the system's; NULL: the system's */
-    const atomic_bool *stop; /* ends a request and every wait soon after it is set; NULL: never */
+    const atomic_bool *stop; /* ends a request or a wait soon after it is set; NULL: never */
 };
 
 /* One line, safe to print. */
@@ -32,13 +32,14 @@ struct ts_verify_result {
 
 struct ts_verifier;
 
-/* NULL when the HTTP library cannot be loaded or memory runs out. The options are copied; what they point to is borrowed. */
+/* Returns NULL when the HTTP library cannot be loaded or memory runs out. Copies the options, but borrows
+ * what they point to. */
 struct ts_verifier *ts_verifier_new(const struct ts_verifier_options *options,
                                     struct ts_verify_error *ret_error);
-void ts_verifier_free(struct ts_verifier *verifier); /* takes NULL */
+void ts_verifier_free(struct ts_verifier *verifier); /* accepts NULL */
 
-/* Waits for its turn, asks, and asks once more when the issuer says when. Whether the rule may be trusted is the
- * caller's to decide. */
+/* Waits for its turn, asks, and asks once more if the issuer says when. The caller decides whether to trust
+ * the rule. */
 struct ts_verify_result ts_verifier_ask(struct ts_verifier *verifier, const struct ts_rule_request *rule,
                                         struct ts_bytes secret);
 

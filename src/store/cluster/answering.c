@@ -2,7 +2,7 @@
 
 #include <stdlib.h>
 
-/* Long for a server that is well, short for whoever waits for one that is not. */
+/* Long for a working server, short for callers that wait for one that is down. */
 enum { GRACE_MS = 500 };
 
 bool store__is_silent(enum ts_store_result result) {
