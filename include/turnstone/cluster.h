@@ -55,8 +55,8 @@ struct ts_cluster_options {
 
 /*
  * Opens the stores of a list. They must be all stores of one cluster, in its order, in the same epoch, and
- * open. From now on each store expects that of every call. The caller closes the cluster. options may be
- * NULL.
+ * open. From then on every call checks that its store still has the same cluster and epoch. The caller closes
+ * the cluster. options may be NULL.
  *
  * BAD_USAGE: the list is wrong, has more than TS_CLUSTER_STORES_MAX stores, names one store twice, or mixes
  * memory: stores with others. BAD_CONFIGURATION: a store is not initialised, or cannot be opened. FOREIGN: a

@@ -14,7 +14,7 @@ struct ts_txn_config;
 
 enum ts_config_result {
     TS_CONFIG_OK,
-    TS_CONFIG_UNREADABLE, /* the file cannot be read, or a file that was named does not exist */
+    TS_CONFIG_UNREADABLE, /* the file cannot be read, or a named file does not exist */
     TS_CONFIG_INVALID,    /* the file or a setting is wrong */
     TS_CONFIG_NO_MEMORY,
 };
@@ -23,8 +23,8 @@ struct ts_config_error {
     char text[512]; /* one line: what is wrong, why, and how to fix it */
 };
 
-/* All settings at their defaults. Returns NULL when memory runs out. The caller frees it, as soon as the
- * coordinators that use it are open if it likes. */
+/* All settings at their defaults. Returns NULL when memory runs out. The caller frees it, at the earliest
+ * when the coordinators that use it are open. */
 TS_API struct ts_txn_config *ts_txn_config_new(void);
 TS_API void ts_txn_config_free(struct ts_txn_config *config); /* NULL is allowed */
 

@@ -4,22 +4,24 @@
  *
  *     a run has shards           ts_run_plan_*, ts_run_create
  *     a worker claims a shard    ts_worker_claim         -> a lease: until its deadline nobody else may work on it
- *     it works and says so       ts_worker_checkpoint    -> the next holder continues from there
+ *     it reports progress        ts_worker_checkpoint    -> the next holder continues from there
  *     it ends the shard          ts_worker_complete, ts_worker_park, ts_worker_split_replace
  *     the run ends               ts_run_end
  *
- * Any worker may be killed at any moment. Its lease then ends by the store's clock, another worker claims the shard and gets the
- * cursor of the last checkpoint. Each claim raises the shard's fence: whatever a worker with a lower fence tries is refused
- * as StaleFence, however late it arrives. Work between two checkpoints may be done twice; make it idempotent, or let what
- * it writes to check the fence (ts_worker_fence).
+ * Any worker may be killed at any moment. Its lease then ends by the store's clock, and another worker claims
+ * the shard and gets the cursor of the last checkpoint. Each claim raises the shard's fence: operations of a
+ * worker with a lower fence are refused as StaleFence, however late they arrive. Work between two checkpoints
+ * may be done twice: make it idempotent, or let the system that it writes to check the fence
+ * (ts_worker_fence).
  *
- * Op ids. Operations that change something take an op id that the caller draws. After a BackendError of kind UNKNOWN (a reply
- * was lost) repeat the operation with the same op id: if it was done, it is not done again. The same op id with other
- * parameters is OpIdConflict.
+ * Op ids. Operations that change something take an op id that the caller draws. After a BackendError of kind
+ * UNKNOWN (a reply was lost), repeat the operation with the same op id: it is never done twice. The same op
+ * id with other parameters is OpIdConflict.
  *
- * Errors. Each operation has its own enum (turnstone/coord_types.h). The details go into an answer, which the caller supplies
- * and may reuse; NULL is allowed. Texts of an answer never have keys, tokens, owners or other tenants in them. Unless it is a
- * BackendError of kind UNKNOWN, an error means that nothing was changed; ts_run_delete is the exception.
+ * Errors. Each operation has its own enum (turnstone/coord_types.h). The details go into an answer, which the
+ * caller supplies and may reuse; NULL is allowed. Texts of an answer never contain keys, tokens, owners or
+ * other tenants. Unless it is a BackendError of kind UNKNOWN, an error means that nothing was changed;
+ * ts_run_delete is the exception.
  *
  * Threads. Any number of threads may use a coordination and its runs. One thread at a time uses a worker, a plan or an answer.
  *
@@ -45,9 +47,9 @@ struct ts_coordinator;
 
 struct ts_coord;        /* coordination on a cluster */
 struct ts_coord_answer; /* how an operation ended */
-struct ts_run_plan;     /* a run that is to be made */
-struct ts_run_info;     /* a run as it was read */
-struct ts_shard_info;   /* a shard as it was read */
+struct ts_run_plan;     /* a run to create */
+struct ts_run_info;     /* a run as read */
+struct ts_shard_info;   /* a shard as read */
 struct ts_worker;       /* a worker's session: at most one lease at a time */
 
 /* Over a cluster and this process's coordinator on it; both must stay open longer. Returns NULL when memory runs out. */
@@ -74,14 +76,14 @@ TS_API const char *ts_coord_answer_text(const struct ts_coord_answer *answer);
 /* What to do about it; NONE after success. */
 TS_API enum ts_coord_class ts_coord_answer_class(const struct ts_coord_answer *answer);
 
-/* Of a BackendError: what the store said. RETRYABLE for other errors and after success. */
+/* For a BackendError: the store's answer. RETRYABLE for other errors and after success. */
 TS_API enum ts_infra_kind ts_coord_answer_backend(const struct ts_coord_answer *answer);
 
-/* Whether an operation with an op id had been done before, and was only answered again. */
+/* Whether an operation with an op id was already done, so that this is a repeated answer. */
 TS_API bool ts_coord_answer_is_replay(const struct ts_coord_answer *answer);
 
-/* When a claim is worth trying again, by the stores' clock, in milliseconds since 1970: of NoneAvailable when the first lease
- * ends, of Throttled when the cooldown is over. 0 when nothing is known. */
+/* When a claim is worth trying again, by the stores' clock, in milliseconds since 1970: for NoneAvailable
+ * when the first lease ends, for Throttled when the cooldown is over. 0 if unknown. */
 TS_API struct ts_logical_time ts_coord_answer_retry_at(const struct ts_coord_answer *answer);
 
 /* ---- runs ---- */
@@ -99,28 +101,30 @@ enum ts_run_setting {
     TS_RUN_SHARD_MAX,   /* shards that may be registered; default: 1,000,000 */
 };
 
-/* Returns false for an unknown setting. Values are checked by ts_run_create, which answers InvalidConfig. */
+/* Returns false for an unknown setting. ts_run_create checks the values, and answers InvalidConfig. */
 TS_API bool ts_run_plan_set(struct ts_run_plan *plan, enum ts_run_setting setting, uint64_t value);
 
 /*
- * Adds a shard of the keys from `start` up to, and without, `end`; an empty bound is none. Keys compare as unsigned bytes and have
- * at most 4,096 of them, the metadata, which is the caller's own, 16,384. All are copied. Ranges are checked by ts_run_create, which
- * answers ManifestInvalid. Returns false when memory runs out.
+ * Adds a shard of the keys from `start` up to, but without, `end`; an empty bound means unbounded. Keys
+ * compare as unsigned bytes, and have at most 4,096 bytes. The metadata, of at most 16,384 bytes, is for the
+ * caller. All are copied. ts_run_create checks the ranges, and answers ManifestInvalid. Returns false when
+ * memory runs out.
  */
 TS_API bool ts_run_plan_add_shard(struct ts_run_plan *plan, struct ts_bytes start, struct ts_bytes end,
                                   struct ts_bytes metadata);
 
-/* Makes the run and all its shards in one transaction. Repeating it with the same plan and op id changes nothing. */
+/* Creates the run and all its shards in one transaction. Repeating it with the same plan and op id changes
+ * nothing. */
 TS_API enum ts_create_run_error ts_run_create(struct ts_coord *coord, const struct ts_run_plan *plan,
                                               struct ts_op_id op_id, struct ts_coord_answer *ret_answer);
 
-/* Adds the shards of the plan to the run that it names. The settings of the plan are ignored. */
+/* Adds the shards of the plan to its run. The settings of the plan are ignored. */
 TS_API enum ts_register_shards_error ts_run_register(struct ts_coord *coord, const struct ts_run_plan *plan,
                                                      struct ts_op_id op_id,
                                                      struct ts_coord_answer *ret_answer);
 
 enum ts_run_ending {
-    TS_RUN_COMPLETE, /* WrongStatus while shards are active; parked ones do not stop it */
+    TS_RUN_COMPLETE, /* WrongStatus while shards are active; parked ones do not prevent it */
     TS_RUN_FAIL,
     TS_RUN_CANCEL,
 };
@@ -130,14 +134,14 @@ TS_API enum ts_run_transition_error ts_run_end(struct ts_coord *coord, const cha
                                                struct ts_run_id run, enum ts_run_ending ending,
                                                struct ts_op_id op_id, struct ts_coord_answer *ret_answer);
 
-/* Deletes a run that has ended, with its shards, in several batches. A run that does not exist is OK. After a failure some of the
- * shards may be gone; repeating the call continues. The id may then be used again. A name that is not valid is OK, too: there
- * is no such run. */
+/* Deletes a run that has ended, with its shards, in several batches. A run that does not exist is OK. After a
+ * failure some of the shards may be gone; repeating the call continues. Then the id may be used again. An
+ * invalid name is OK, too: there is no such run. */
 TS_API enum ts_delete_run_error ts_run_delete(struct ts_coord *coord, const char *tenant,
                                               struct ts_run_id run, struct ts_coord_answer *ret_answer);
 
-/* Reads a run and the counts of its shards: cheap, however many shards there are. Counts of different stores may be of different
- * moments. The caller frees *ret_info. A name that is not valid is RunNotFound. */
+/* Reads a run and the counts of its shards: cheap for any number of shards. Counts of different stores may be
+ * of different moments. The caller frees *ret_info. An invalid name is RunNotFound. */
 TS_API enum ts_get_run_error ts_run_look(struct ts_coord *coord, const char *tenant, struct ts_run_id run,
                                          struct ts_run_info **ret_info, struct ts_coord_answer *ret_answer);
 TS_API void ts_run_info_free(struct ts_run_info *info); /* takes NULL */
@@ -147,7 +151,7 @@ TS_API uint64_t ts_run_info_lease_ms(const struct ts_run_info *info);
 /* Shards of this status. */
 TS_API uint64_t ts_run_info_shards(const struct ts_run_info *info, enum ts_shard_status status);
 
-/* ---- shards, seen from outside ---- */
+/* ---- reading shards ---- */
 
 /* Visits the shards of a run, ordered by id, until visit returns false. The shard is valid until visit returns. Not one
  * snapshot. */
@@ -167,7 +171,7 @@ TS_API struct ts_bytes ts_shard_info_end(const struct ts_shard_info *shard);
 TS_API struct ts_bytes ts_shard_info_key(const struct ts_shard_info *shard);
 TS_API struct ts_bytes ts_shard_info_metadata(const struct ts_shard_info *shard);
 
-/* Makes a parked shard active again, for any worker. A name that is not valid is ShardNotFound. */
+/* Makes a parked shard active again, for any worker. An invalid name is ShardNotFound. */
 TS_API enum ts_unpark_error ts_shard_unpark(struct ts_coord *coord, const char *tenant, struct ts_run_id run,
                                             struct ts_shard_id shard, struct ts_op_id op_id,
                                             struct ts_coord_answer *ret_answer);
@@ -178,24 +182,26 @@ TS_API enum ts_unpark_error ts_shard_unpark(struct ts_coord *coord, const char *
  * the name of the process and its machine, for example. */
 TS_API struct ts_worker *ts_worker_new(struct ts_coord *coord, const char *tenant, const char *name);
 
-/* Ends the keeper. A lease that the worker holds is left to end by itself. Takes NULL. */
+/* Ends the keeper. A lease of the worker is not released, and ends by itself. Accepts NULL. */
 TS_API void ts_worker_free(struct ts_worker *worker);
 
 /*
- * Called by the keeper's thread, once for each lease that it could not keep: the store refused to renew it (StaleFence, LeaseExpired,
- * ShardTerminal and the like), or could not be asked until the lease ended by this process's clock (BackendError). The
- * worker should stop its work on the shard. The callback must not call functions of the worker, except ts_worker_is_lost.
+ * The keeper's thread calls it once for each lease that it could not keep: the store refused to renew it
+ * (StaleFence, LeaseExpired, ShardTerminal and the like), or did not answer until the lease ended by this
+ * process's clock (BackendError). The worker should stop its work on the shard. The callback must not call
+ * functions of the worker, except ts_worker_is_lost.
  */
 typedef void ts_worker_on_loss(void *context, const struct ts_coord_answer *answer);
 
 /*
- * Starts the keeper: a thread that renews the lease whenever a third of its duration has passed, so that a worker that needs
- * longer than a lease between two checkpoints keeps its shard. It takes turns with the calls of the worker. Call it once, before
- * the first claim. on_loss may be NULL. Returns false when the thread cannot be started.
+ * Starts the keeper: a thread that renews the lease whenever a third of its duration has passed, so that a
+ * worker keeps its shard even if it needs longer than a lease between two checkpoints. It takes turns with
+ * the calls of the worker. Call it once, before the first claim. on_loss may be NULL. Returns false when the
+ * thread cannot be started.
  */
 TS_API bool ts_worker_start_keeper(struct ts_worker *worker, ts_worker_on_loss *on_loss, void *context);
 
-/* Claims a shard of the run that is free, whichever it is. A lease that the worker still has is left to end by itself. */
+/* Claims any free shard of the run. A lease that the worker still has is not released, and ends by itself. */
 TS_API enum ts_claim_error ts_worker_claim(struct ts_worker *worker, struct ts_run_id run,
                                            struct ts_coord_answer *ret_answer);
 
@@ -203,8 +209,8 @@ TS_API enum ts_claim_error ts_worker_claim(struct ts_worker *worker, struct ts_r
 TS_API enum ts_acquire_error ts_worker_acquire(struct ts_worker *worker, struct ts_run_id run,
                                                struct ts_shard_id shard, struct ts_coord_answer *ret_answer);
 
-/* The shard as it was when it was claimed: its keys, where the last holder was (an empty key or token: nowhere), and the metadata.
- * Valid until the next claim; empty and 0 before the first. */
+/* The shard as it was when it was claimed: its keys, the last checkpoint (an empty key or token: none), and
+ * the metadata. Valid until the next claim; empty and 0 before the first. */
 TS_API struct ts_shard_id ts_worker_shard(const struct ts_worker *worker);
 TS_API struct ts_fence_epoch ts_worker_fence(const struct ts_worker *worker);
 TS_API struct ts_bytes ts_worker_start(const struct ts_worker *worker);
@@ -217,16 +223,17 @@ TS_API struct ts_bytes ts_worker_metadata(const struct ts_worker *worker);
  * lease that is not known to be lost may still be lost; only the store decides. */
 TS_API bool ts_worker_is_lost(const struct ts_worker *worker);
 
-/* About how long the lease still holds; 0 when it has ended or there is none. */
+/* Approximately how long the lease is still valid; 0 if it has ended or there is none. */
 TS_API uint64_t ts_worker_left_ms(struct ts_worker *worker);
 
 /*
- * Operations under the lease of the last claim. They ask the store even when the lease is known to be lost: an operation that was done
- * while the lease held is answered as a replay. Without any claim they answer LeaseExpired.
+ * Operations under the lease of the last claim. They ask the store even if the lease is known to be lost: an
+ * operation that was done while the lease was valid is answered as a replay. Without any claim they answer
+ * LeaseExpired.
  *
  *   renew       extends the lease to its full duration from now on; a keeper does it, too
- *   checkpoint  says that everything up to and including `key` is done: the next holder starts behind it; keys never
- *               go back and stay in the shard; `token` is the caller's own, at most 16,384 bytes, or empty
+ *   checkpoint  reports that everything up to and including `key` is done: the next holder starts after it; keys never
+ *               go back and stay in the shard; `token` is for the caller, at most 16,384 bytes, or empty
  *   complete    the same, and the shard is done
  *   park        sets the shard aside until ts_shard_unpark
  */
@@ -241,15 +248,15 @@ TS_API enum ts_park_error ts_worker_park(struct ts_worker *worker, struct ts_op_
                                          enum ts_park_reason reason, struct ts_coord_answer *ret_answer);
 
 /*
- * Replaces the shard by children that start at its start and at each of the cuts, 1 to 255 keys in ascending order, for any worker
- * to claim. Each child has the shard's metadata; the one that holds the last key that was reported continues behind it. The
- * lease ends. Cuts that are not inside the shard are SplitInvalid.
+ * Replaces the shard by children that start at its start and at each of the cuts, 1 to 255 keys in ascending
+ * order, for any worker to claim. Each child has the shard's metadata; the one that contains the last
+ * reported key continues after it. The lease ends. Cuts outside the shard are SplitInvalid.
  */
 TS_API enum ts_split_error ts_worker_split_replace(struct ts_worker *worker, struct ts_op_id op_id,
                                                    const struct ts_bytes *cuts, size_t count,
                                                    struct ts_coord_answer *ret_answer);
 
-/* Gives the keys from `cut` on to a new shard with this metadata, for another worker, and keeps the rest. */
+/* Moves the keys from `cut` on to a new shard with this metadata, for another worker, and keeps the rest. */
 TS_API enum ts_split_error ts_worker_split_residual(struct ts_worker *worker, struct ts_op_id op_id,
                                                     struct ts_bytes cut, struct ts_bytes metadata,
                                                     struct ts_coord_answer *ret_answer);

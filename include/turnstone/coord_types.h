@@ -1,15 +1,16 @@
 /*
- * Names, states and errors of coordination: what turnstone/coord.h takes and answers.
+ * Names, states and errors of coordination, for turnstone/coord.h.
  *
- * Each operation has an error enum of its own, made from the tables below, so that it can answer only with what it admits. OK is 0
- * in each of them. Until 1.0 a later version may add members, so a switch over one of these enums needs a default.
+ * Each operation has its own error enum, made from the tables below, so that it can return only its own
+ * errors. OK is 0 in each of them. Until 1.0 a later version may add members, so a switch over one of these
+ * enums needs a default.
  */
 #ifndef TURNSTONE_COORD_TYPES_H
 #define TURNSTONE_COORD_TYPES_H
 
 #include <stdint.h>
 
-/* Each id has a type of its own, so that none can be passed as another. */
+/* Each id has its own type, so that they cannot be mixed up. */
 struct ts_run_id {
     uint64_t v;
 };
@@ -25,7 +26,7 @@ struct ts_fence_epoch {
     uint64_t v;
 };
 
-/* Milliseconds of a store's clock. 0 is no time: a clock that shows it is broken. */
+/* Milliseconds of a store's clock. 0 means no time: a clock that shows it is broken. */
 struct ts_logical_time {
     uint64_t ms;
 };
@@ -75,7 +76,7 @@ enum ts_run_status { TS_RUN_STATUSES(TS_COORD__MEMBER) };
     X(SPLIT_INVALID, "SplitInvalid", NO, NO, NO, NO, YES)                                                    \
     X(CHECKPOINT_MISSING_KEY, "CheckpointMissingKey", NO, YES, YES, NO, NO)
 
-/* What is not one of the shared codes. X(SUFFIX, name) */
+/* Errors that are not shared. X(SUFFIX, name) */
 #define TS_OTHER_VARIANTS(X)                                                                                 \
     X(ALREADY_LEASED, "AlreadyLeased")                                                                       \
     X(RESOURCE_EXHAUSTED, "ResourceExhausted")                                                               \
@@ -94,7 +95,7 @@ enum ts_run_status { TS_RUN_STATUSES(TS_COORD__MEMBER) };
     X(NONE_AVAILABLE, "NoneAvailable")                                                                       \
     X(THROTTLED, "Throttled")
 
-/* Operations with errors of their own. X(PREFIX, SUFFIX) */
+/* Operations with their own errors. X(PREFIX, SUFFIX) */
 #define TS_ACQUIRE_ERRORS(X)                                                                                 \
     X(ACQUIRE, SHARD_NOT_FOUND)                                                                              \
     X(ACQUIRE, TENANT_MISMATCH)                                                                              \
@@ -158,7 +159,7 @@ enum ts_run_status { TS_RUN_STATUSES(TS_COORD__MEMBER) };
     X(CLAIM, THROTTLED)                                                                                      \
     X(CLAIM, BACKEND_ERROR)
 
-/* Every variant of every error. NONE stands for OK. */
+/* Every variant of every error. NONE means OK. */
 #define TS_ERROR__COORD_VARIANT(suffix, ...)  TS_VARIANT_##suffix,
 #define TS_ERROR__OTHER_VARIANT(suffix, name) TS_VARIANT_##suffix,
 enum ts_error_variant {
@@ -227,7 +228,7 @@ enum ts_coord_class {
     TS_ERROR_CLASS_NONE,      /* no error */
     TS_ERROR_CLASS_RETRYABLE, /* back off, then try again; LeaseExpired after a new acquire */
     TS_ERROR_CLASS_FATAL,     /* stop: for shard operations work on the shard, otherwise this call */
-    TS_ERROR_CLASS_ESCALATE,  /* a bug, a wrong configuration or damage: tell someone */
+    TS_ERROR_CLASS_ESCALATE,  /* a bug, a wrong configuration or damage: report it */
 };
 
 #endif

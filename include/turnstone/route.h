@@ -95,7 +95,7 @@ enum ts_router_error { TS_ROUTER_ERRORS(TS_ROUTER_ERROR_ENUM) };
 enum { TS_ROUTER_ERROR_COUNT = 0 TS_ROUTER_ERRORS(TS_ROUTER_ERROR_ONE) };
 #undef TS_ROUTER_ERROR_ONE
 
-/* Fields that the error does not use are 0. Positions are counted from 0 in the given list. */
+/* Fields that the error does not use are 0. Positions are counted from 0 in the list. */
 struct ts_router_error_detail {
     enum ts_router_error error;
     enum ts_router_strategy strategy;
@@ -191,7 +191,7 @@ TS_API enum ts_router_strategy ts_router_strategy_of(const struct ts_router *rou
 
 /*
  * The stores of a router, unique and ascending: how many, and each by its index. An index that is not below
- * the count is a mistake of the caller and stops the process.
+ * the count is the caller's error and stops the process.
  */
 TS_API size_t ts_router_store_count(const struct ts_router *router);
 TS_API struct ts_store_id ts_router_store_at(const struct ts_router *router, size_t index);
@@ -280,7 +280,7 @@ enum ts_ownership_error { TS_OWNERSHIP_ERRORS(TS_OWNERSHIP_ERROR_ENUM) };
 enum { TS_OWNERSHIP_ERROR_COUNT = 0 TS_OWNERSHIP_ERRORS(TS_OWNERSHIP_ERROR_ONE) };
 #undef TS_OWNERSHIP_ERROR_ONE
 
-/* The values that were given. */
+/* The values from the caller. */
 struct ts_ownership_error_detail {
     enum ts_ownership_error error;
     struct ts_store_id index;

@@ -17,11 +17,13 @@
  * Trust. Paths, author names and excerpts are bytes of what was scanned: escape them before they go to a terminal, a page
  * or a query. Such text has no fixed encoding.
  *
- * Files. A scan writes temporary files without a name into TMPDIR (or /tmp) when it finds more than its share of
- * memory holds. It writes elsewhere only into folders that were set: TS_SCAN_TEXT_STATE_FOLDER and TS_SCAN_TEXT_CACHE_FOLDER.
+ * Files. A scan writes unnamed temporary files into TMPDIR (or /tmp) when its findings exceed their share of
+ * memory. It writes elsewhere only into folders that the caller sets: TS_SCAN_TEXT_STATE_FOLDER and
+ * TS_SCAN_TEXT_CACHE_FOLDER.
  *
- * Threads. One thread at a time uses a scan, except that any thread may call ts_scan_cancel and ts_scan_count during a
- * run. Several scans may run at the same time. A run starts threads of its own and ends them before it returns.
+ * Threads. One thread at a time uses a scan, except that any thread may call ts_scan_cancel and ts_scan_count
+ * during a run. Several scans may run at the same time. A run starts its own threads and ends them before it
+ * returns.
  *
  * The order of enum members may change until 1.0: use names, never numbers.
  */
@@ -73,22 +75,24 @@ TS_API struct ts_scan *ts_scan_new(void);
 /* Frees the scan and everything that was returned from it. No run may be in progress. Accepts NULL. */
 TS_API void ts_scan_free(struct ts_scan *scan);
 
-/* ---- what is scanned ---- */
+/* ---- targets ---- */
 
 /*
- * Adds the git repository at a path: a work tree, its .git, or a bare repository. The path is copied. What is scanned
- * of it depends on TS_SCAN_TEXT_REF and the other selections; by default it is every file of every commit that a ref reaches,
- * and messages of commits and tags. A path that is not a repository is BAD_TARGET when the scan runs.
+ * Adds the git repository at a path: a work tree, its .git, or a bare repository. The path is copied.
+ * TS_SCAN_TEXT_REF and the other selections decide what is scanned; by default it is every file of every
+ * commit that a ref reaches, and messages of commits and tags. A path that is not a repository is BAD_TARGET
+ * when the scan runs.
  */
 TS_API enum ts_scan_result ts_scan_add_repository(struct ts_scan *scan, const char *path);
 
-/* Adds all files below a folder. The path is copied. Symbolic links are not followed; the path that one names is scanned as
- * its content. */
+/* Adds all files below a folder. The path is copied. Symbolic links are not followed; the target path of a
+ * link is scanned as its content. */
 TS_API enum ts_scan_result ts_scan_add_folder(struct ts_scan *scan, const char *path);
 
 /*
- * Adds bytes in memory. They are borrowed and must not change until the next ts_scan_clear_targets or ts_scan_free. `name` is
- * copied; allow entries of a configuration and occurrences see it as the path of the bytes. A name is required.
+ * Adds bytes in memory. They are borrowed and must not change until the next ts_scan_clear_targets or
+ * ts_scan_free. `name` is copied; it is the path of the bytes for allow entries and in occurrences. A name is
+ * required.
  */
 TS_API enum ts_scan_result ts_scan_add_bytes(struct ts_scan *scan, const char *name, struct ts_bytes bytes);
 
@@ -97,9 +101,9 @@ TS_API void ts_scan_clear_targets(struct ts_scan *scan);
 
 /* ---- options ---- */
 
-/* Limits. 0 is the default of each. */
+/* Limits. 0 means the default. */
 enum ts_scan_limit {
-    TS_SCAN_LIMIT_MEMORY_BYTES, /* memory beside mapped files; default: 1 GiB, at least 64 MiB */
+    TS_SCAN_LIMIT_MEMORY_BYTES, /* memory besides mapped files; default: 1 GiB, at least 64 MiB */
     TS_SCAN_LIMIT_TIME_MS,      /* after this time the run ends as INCOMPLETE; default: no limit */
     TS_SCAN_LIMIT_JOBS,         /* threads, at most 256; default: the number of processors */
     TS_SCAN_LIMIT_RATIO,        /* a repository that unpacks to more than this many times its size on disk,
@@ -118,8 +122,8 @@ enum ts_scan_switch {
     TS_SCAN_SWITCH_STAGED,           /* repositories: scan what is staged instead of the history */
     TS_SCAN_SWITCH_WORKING_TREE,  /* repositories: scan the files of the work tree instead of the history */
     TS_SCAN_SWITCH_UNREACHABLE,   /* repositories: also scan objects that no ref reaches */
-    TS_SCAN_SWITCH_ALLOW_MISSING, /* repositories: objects that a partial clone leaves out are no fault */
-    TS_SCAN_SWITCH_FULL,          /* look at every byte of every blob again; finds the same, slower */
+    TS_SCAN_SWITCH_ALLOW_MISSING, /* repositories: objects that a partial clone omits are not faults */
+    TS_SCAN_SWITCH_FULL,          /* scan every byte of every blob again; finds the same, slower */
 };
 
 /* BAD_USAGE for an unknown switch, or for STAGED and WORKING_TREE together. */
@@ -137,8 +141,9 @@ enum ts_scan_text {
     TS_SCAN_TEXT_COMMIT,       /* adds a commit: scan only what the added commits changed */
 };
 
-/* The first three are replaced; NULL removes them. The others add to those that are there; NULL removes them all.
- * BAD_USAGE for an unknown text. Rules and configurations are read by ts_scan_run, once for all runs. */
+/* A new value replaces the first three; NULL removes them. Each of the others is added to the earlier ones;
+ * NULL removes them all. BAD_USAGE for an unknown text. ts_scan_run reads rules and configurations once, for
+ * all runs. */
 TS_API enum ts_scan_result ts_scan_set_text(struct ts_scan *scan, enum ts_scan_text which, const char *text);
 
 /* ---- a run ---- */
@@ -147,17 +152,18 @@ struct ts_scan_finding;
 struct ts_scan_occurrence;
 
 /*
- * Called once for each finding, by the thread that called ts_scan_run, ordered by severity, the gravest first. It is called
- * after all targets were scanned: only then all occurrences of a finding are known, and all secrets that must be masked.
- * Returning false ends the run as CANCELLED. The finding stays valid until the scan is run again, changed or freed, which the
- * callback must not do.
+ * Called once for each finding, by the thread that called ts_scan_run, the most severe first. It is called
+ * after all targets were scanned: only then are all occurrences of a finding known, and all secrets to mask.
+ * Returning false ends the run as CANCELLED. The finding stays valid until the scan runs again, changes or is
+ * freed; the callback must do none of these.
  */
 typedef bool ts_scan_on_finding(void *context, const struct ts_scan_finding *finding);
 
 /*
- * Scans all targets. OK means that everything was looked at, whether there are findings or not. A target that cannot be
- * scanned is a fault (INCOMPLETE), and the others are scanned; if no target can be scanned, the result says why and there
- * are no findings. BAD_USAGE without a target. on_finding may be NULL. A scan may run any number of times.
+ * Scans all targets. OK means that everything was scanned, whether there are findings or not. A target that
+ * cannot be scanned is a fault (INCOMPLETE), and the others are scanned; if no target can be scanned, the
+ * result says why and there are no findings. BAD_USAGE without a target. on_finding may be NULL. A scan may
+ * run any number of times.
  */
 TS_API enum ts_scan_result ts_scan_run(struct ts_scan *scan, ts_scan_on_finding *on_finding, void *context);
 
@@ -165,19 +171,19 @@ TS_API enum ts_scan_result ts_scan_run(struct ts_scan *scan, ts_scan_on_finding 
  * may call it. */
 TS_API void ts_scan_cancel(struct ts_scan *scan);
 
-/* One line that says why the last call on this scan did not end as OK; "" when it did. Where it names an option of the
- * command, such as --max-time, the option above of that name is meant. Valid until the next call. */
+/* One line that says why the last call on this scan did not end as OK; "" if it did. If it names an option of
+ * the command, such as --max-time, it means the corresponding option above. Valid until the next call. */
 TS_API const char *ts_scan_error_text(const struct ts_scan *scan);
 
-/* What the last run could not scan, one line each; NULL for an index from their number on. Valid as long as findings are. A run keeps
- * a limited number of lines; TS_SCAN_COUNT_FAULTS is how many faults there were. */
+/* What the last run could not scan, one line each; NULL if the index is too large. Valid as long as findings
+ * are. A run keeps a limited number of lines; TS_SCAN_COUNT_FAULTS is the number of faults. */
 TS_API const char *ts_scan_fault(const struct ts_scan *scan, size_t index);
 
-/* What is counted, from the start of the last run. */
+/* Counts from the start of the last run. */
 enum ts_scan_counter {
-    TS_SCAN_COUNT_OBJECTS,       /* blobs, messages and files looked at so far */
-    TS_SCAN_COUNT_OBJECTS_TOTAL, /* all that there are to look at; 0 while that is unknown */
-    TS_SCAN_COUNT_BYTES,         /* looked at so far */
+    TS_SCAN_COUNT_OBJECTS,       /* blobs, messages and files scanned so far */
+    TS_SCAN_COUNT_OBJECTS_TOTAL, /* all that are to be scanned; 0 if unknown */
+    TS_SCAN_COUNT_BYTES,         /* scanned so far */
     TS_SCAN_COUNT_FINDINGS,      /* during a run: found so far, before allow entries count */
     TS_SCAN_COUNT_FAULTS,        /* 0 during a run */
     TS_SCAN_COUNT_SUPPRESSED,    /* findings that allow entries or marks suppressed; 0 during a run */
@@ -188,7 +194,7 @@ TS_API uint64_t ts_scan_count(const struct ts_scan *scan, enum ts_scan_counter c
 
 /* ---- a finding ---- */
 
-/* From the least grave to the gravest. X(SUFFIX, text) */
+/* From the least severe to the most severe. X(SUFFIX, text) */
 #define TS_SCAN_SEVERITIES(X)                                                                                \
     X(LOW, "low")                                                                                            \
     X(MEDIUM, "medium")                                                                                      \
@@ -226,9 +232,9 @@ TS_API struct ts_bytes ts_scan_finding_secret(const struct ts_scan_finding *find
 /* How often it occurs: exact, and at least 1. */
 TS_API uint64_t ts_scan_finding_occurrence_count(const struct ts_scan_finding *finding);
 
-/* Those that are listed, the first at index 0, ordered by target, then by the time of their commit, then by path and line.
- * NULL for an index from the number of listed ones on (TS_SCAN_LIMIT_OCCURRENCES). There is always one. Lives as long as
- * the finding. */
+/* The listed occurrences, from index 0, ordered by target, then by the time of their commit, then by path and
+ * line. NULL for an index beyond the listed ones (TS_SCAN_LIMIT_OCCURRENCES). There is always one. Lives as
+ * long as the finding. */
 TS_API const struct ts_scan_occurrence *ts_scan_finding_occurrence(const struct ts_scan_finding *finding,
                                                                    size_t index);
 
@@ -237,10 +243,11 @@ TS_API const struct ts_scan_occurrence *ts_scan_finding_occurrence(const struct 
 /* Index of the target, in the order in which targets were added. */
 TS_API size_t ts_scan_occurrence_target(const struct ts_scan_occurrence *occurrence);
 
-/* What it is in: "file", "staged", "working tree", "commit message", "tag message", "note" or "unreachable object". */
+/* Where it is: "file", "staged", "working tree", "commit message", "tag message", "note" or "unreachable
+ * object". */
 TS_API const char *ts_scan_occurrence_place(const struct ts_scan_occurrence *occurrence);
 
-/* Relative to the target; of bytes the name that was given; of a tag its name; empty for other messages. */
+/* Relative to the target; for bytes their name; for a tag its name; empty for other messages. */
 TS_API struct ts_bytes ts_scan_occurrence_path(const struct ts_scan_occurrence *occurrence);
 
 /* Where the secret begins; both count from 1, columns in bytes. */
@@ -250,8 +257,8 @@ TS_API uint64_t ts_scan_occurrence_column(const struct ts_scan_occurrence *occur
 /* The blob, commit or tag that has it, as hexadecimal digits; "" when it is not a git object. */
 TS_API const char *ts_scan_occurrence_object(const struct ts_scan_occurrence *occurrence);
 
-/* The first commit that has it at this path, as hexadecimal digits; "" when there is none. Its author and his time, in seconds
- * since 1970 UTC: empty and 0 when there is no commit. */
+/* The first commit that has it at this path, as hexadecimal digits; "" if there is none. Its author, and the
+ * author's time in seconds since 1970 UTC: empty and 0 without a commit. */
 TS_API const char *ts_scan_occurrence_commit(const struct ts_scan_occurrence *occurrence);
 TS_API struct ts_bytes ts_scan_occurrence_author_name(const struct ts_scan_occurrence *occurrence);
 TS_API struct ts_bytes ts_scan_occurrence_author_mail(const struct ts_scan_occurrence *occurrence);

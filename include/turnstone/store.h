@@ -32,28 +32,27 @@ extern "C" {
 #define TS_STORE_BATCH_BYTES_MAX  ((size_t)64 << 20)
 #define TS_STORE_GID_MAX          160
 
-/* Keys and values that one READ or SCAN returns. */
+/* Limit of the keys and values that one READ or SCAN returns. */
 #define TS_STORE_ANSWER_BYTES_MAX ((size_t)64 << 20)
 
 /* clang-format off: it would run the list together. */
 /*
- * What a batch is made of. A key is checked at most once and written (put, del, add) at most once in a batch;
- * a batch that breaks this is bad. Keys have 1 to TS_STORE_KEY_MAX bytes of any value. No operations at all
- * are a batch that succeeds.
+ * The operations of a batch. A key is checked at most once and written (put, del, add) at most once in a
+ * batch; a batch that breaks this is bad. Keys have 1 to TS_STORE_KEY_MAX bytes of any value. A batch without
+ * operations succeeds.
  *
  *   CHECK   Fails with CHECK_FAILED unless the key's version is `version`. A shared lock until the batch or
- *           promise ends. Version 0 is "absent", and stands only together with a PUT of the same key: an insert,
- *           which waits for a promise that makes the key. Another version of an absent key may fail without waiting.
- *   BEFORE  Fails with LATE unless the store's time, taken under the locks, is below `time_ms`. Has no key.
+ *           promise ends. Version 0 is "absent", and is allowed only together with a PUT of the same key: an insert,
+ *           which waits for a promise that creates the key. Another version of an absent key may fail without waiting.
+ *   BEFORE  Fails with LATE unless the store's time, read under the locks, is below `time_ms`. Has no key.
  *   PUT     The key's value becomes `value`.
- *   DEL     The key is gone; no error when it is absent.
+ *   DEL     Deletes the key; not an error if it is absent.
  *   ADD     The key's value, a decimal number of 0 to INT64_MAX as text (absent counts as 0), changes by `delta`.
  *           Fails with LIMIT when the result is below 0 or above `max`, and with NOT_A_COUNTER when the value is
  *           something else.
  *
- * Every write gives the key a new version, of which nothing is promised but that this key never had it
- * before: versions come from one counter per store, so that this holds for a key that was deleted and made
- * again, too.
+ * Every write gives the key a new version. The only guarantee is that the key never had this version before:
+ * versions come from one counter per store, so this also holds for a key that was deleted and created again.
  */
 /* clang-format on */
 enum ts_op_kind { TS_OP_CHECK, TS_OP_BEFORE, TS_OP_PUT, TS_OP_DEL, TS_OP_ADD };
@@ -73,14 +72,14 @@ struct ts_batch {
     size_t count;
 };
 
-/* Whose fault a result is, and so who can do something about it. */
+/* Who caused a result, and can therefore do something about it. */
 enum ts_store_fault {
     TS_STORE_FAULT_NONE,
     TS_STORE_FAULT_STATE,   /* the store's contents or concurrent calls prevent it */
     TS_STORE_FAULT_CALLER,  /* the call itself is wrong */
     TS_STORE_FAULT_LOAD,    /* the store has too much to do */
-    TS_STORE_FAULT_SETUP,   /* the store answers, and is not set up for this call: its operator */
-    TS_STORE_FAULT_STORE,   /* the store is away or ill */
+    TS_STORE_FAULT_SETUP,   /* the store answers, but is not set up for this call: for its operator */
+    TS_STORE_FAULT_STORE,   /* the store is unreachable or failing */
     TS_STORE_FAULT_UNKNOWN, /* the reply was lost */
 };
 
@@ -89,12 +88,12 @@ enum ts_store_retry {
     TS_STORE_RETRY_NONE,  /* it would not help */
     TS_STORE_RETRY_READ,  /* after reading and deciding again */
     TS_STORE_RETRY_SAME,  /* the same batch */
-    TS_STORE_RETRY_LATER, /* the same batch, when its caller has time for it: it may take long */
+    TS_STORE_RETRY_LATER, /* the same batch, when the caller has time: it may take long */
 };
 
 /*
- * How a call ended. X(SUFFIX, text, SQLSTATE where no database has given one, fault, retry). UNKNOWN is the only one
- * that may have changed something. What layers above make of a result follows from these columns.
+ * How a call ended. X(SUFFIX, text, SQLSTATE if the database has not given one, fault, retry). Of the
+ * failures, only UNKNOWN may have changed something. The layers above decide by these columns.
  */
 #define TS_STORE_RESULTS(X)                                                                                  \
     X(OK, "ok", "00000", NONE, NONE)                                                                         \
@@ -144,7 +143,7 @@ static inline const struct ts_store_meaning *ts_store_result_meaning(enum ts_sto
     return &rows[result];
 }
 
-/* What there is to say about a call that did not end well. Never has a password, a key or a value in it. */
+/* The error of a failed call. Never contains a password, a key or a value. */
 struct ts_store_error {
     enum ts_store_result result;
     char sqlstate[6]; /* of the database, or the one of the result; "00000" on success */
@@ -187,14 +186,14 @@ TS_API void ts_rows_release(struct ts_rows *rows);
  *             TS_STORE_ANSWER_BYTES_MAX.
  *   APPLY     All of the batch or nothing; durable when it is OK.
  *   PREPARE   The batch as a promise named `gid`; durable when it is OK. Its checks were made, its BEFORE was
- *             looked at, its additions were reckoned: nothing of it can fail any more.
+ *             checked, its additions were computed: nothing of it can fail any more.
  *   COMMIT    Finishes the promise `gid` by applying its batch; durable with the next SYNC or durable call.
  *   ABORT     Finishes the promise `gid` by dropping its batch; durable likewise.
  *   PREPARED  The promises that are not finished, ordered by gid: key is the gid, version the store's time at
  *             PREPARE, the value empty.
  *   NOW       The store's time: the only clock that decides about leases. Never goes back for one process.
- *   SYNC      Everything that ended well before this call is durable.
- *   LAG       How far, in ms, the slowest standby that is connected is behind in replaying what this store has
+ *   SYNC      Everything that succeeded before this call is durable.
+ *   LAG       The lag, in ms, of the slowest connected standby in replaying what this store has
  *             written: 0 on engines that have no standbys, without standbys, and when all have replayed
  *             everything. BAD_CONFIGURATION when the server does not let this role see its standbys.
  *
@@ -248,7 +247,7 @@ struct ts_call {
     struct ts_store *store;
     void *engine_state;
     uint64_t engine_words[6];
-    uint64_t poll_by_ns; /* must be polled by then in any case; 0: no such time */
+    uint64_t poll_by_ns; /* must be polled by then in any case; 0: no limit */
 };
 
 /* Starts a call. It may be done on return. */

@@ -1,5 +1,6 @@
 /*
- * Transactions over the stores of a cluster: all of a list of operations or nothing, wherever the keys are.
+ * Transactions over the stores of a cluster: a list of operations is applied completely or not at all,
+ * wherever the keys are.
  *
  * A transaction on one store is local: one atomic write there. A transaction on several stores is global:
  * every store but one promises its part; the remaining one, the decider, applies its part together with the
@@ -29,7 +30,7 @@ struct ts_cluster;     /* an ordered list of open stores and the router over the
 struct ts_txn_config;  /* timeouts, limits and policies: turnstone/config.h */
 struct ts_coordinator; /* this process's side of the protocol */
 
-/* The number of stores that one transaction may touch, and so of stores of a cluster. */
+/* The maximum number of stores of a transaction, and therefore of a cluster. */
 #define TS_TXN_PLACES_MAX    256
 
 /* An id as text, with its terminator: ts.<cluster>.<coordinator>.<sequence>.<decider>. */
@@ -100,8 +101,8 @@ struct ts_txn_result {
     char sqlstate[6];            /* "00000", or one of section 1.4 of the specification */
     char id[TS_TXN_ID_SIZE];     /* of the last attempt; empty when none was made */
     bool global;                 /* of several stores */
-    size_t op;                   /* index of the operation that failed, as the caller counts, or SIZE_MAX */
-    enum ts_store_result reason; /* what the store said, for outcomes other than committed */
+    size_t op;                   /* index of the failed operation in the caller's list, or SIZE_MAX */
+    enum ts_store_result reason; /* the store's answer, for outcomes other than committed */
     const char *cause;           /* what ended it, when that was no answer of a store: "timeout", "deadlock",
                                     "admission", "circuit_breaker", "replication_lag", "resolver", "fenced" */
     const char *timeout; /* the phase whose timeout ended it, such as "Prepare", or, when it is committed and
@@ -127,8 +128,8 @@ struct ts_txn_options {
 /*
  * Runs the operations as one transaction, each on the store that its key routes to. BEFORE goes to every
  * store that the transaction touches. Waits for the outcome, at most for the configured total time; a local
- * disk write that cannot be interrupted may take longer. Keys and values must stay in place meanwhile.
- * options may be NULL.
+ * disk write cannot be interrupted and may take longer. Keys and values must stay in place meanwhile. options
+ * may be NULL.
  */
 TS_API void ts_txn_run(struct ts_coordinator *coordinator, const struct ts_op *ops, size_t count,
                        const struct ts_txn_options *options, struct ts_txn_result *ret_result);
@@ -139,15 +140,15 @@ struct ts_txn_part {
     struct ts_batch batch;
 };
 
-/* The same with parts for given stores; each place at most once. Operations are counted through all parts, in
- * order. */
+/* The same with parts for particular stores; each place at most once. Operations are counted through all
+ * parts, in order. */
 TS_API void ts_txn_run_parts(struct ts_coordinator *coordinator, const struct ts_txn_part *parts,
                              size_t count, const struct ts_txn_options *options,
                              struct ts_txn_result *ret_result);
 
 /*
- * The same with one part, which makes it local: one APPLY, with all that surrounds a transaction (lag limit, breaker,
- * timeouts, retries, metrics). The operations are used where they are, and nothing is allocated.
+ * The same with one part, which makes it local: one APPLY, with everything around a transaction (lag limit,
+ * breaker, timeouts, retries, metrics). The operations are not copied, and nothing is allocated.
  */
 TS_API void ts_txn_apply(struct ts_coordinator *coordinator, const struct ts_txn_part *part,
                          const struct ts_txn_options *options, struct ts_txn_result *ret_result);
@@ -189,11 +190,11 @@ TS_API enum ts_txn_error ts_coordinator_open(struct ts_cluster *cluster, const s
                                              struct ts_coordinator **ret_coordinator,
                                              struct ts_txn_error_detail *ret_detail);
 
-/* What it was opened with. Borrowed until it is closed. */
+/* Its configuration. Borrowed until it is closed. */
 TS_API const struct ts_txn_config *ts_coordinator_config(const struct ts_coordinator *coordinator);
 
 /* No transaction may be in progress. Finishes what is pending and removes its registrations, within the
- * configured total time; what does not answer is left to resolvers. NULL is allowed. */
+ * configured total time; resolvers handle stores that do not answer. NULL is allowed. */
 TS_API void ts_coordinator_close(struct ts_coordinator *coordinator);
 
 /*
@@ -271,7 +272,7 @@ TS_API enum ts_txn_error ts_txn_fence(struct ts_cluster *cluster, uint64_t timeo
                                       struct ts_txn_settled *ret_settled,
                                       struct ts_txn_error_detail *ret_detail);
 
-/* What a cluster looks like. Each row names its store. */
+/* The state of a cluster. Each row names its store. */
 struct ts_cluster_status_store {
     uint32_t place;
     enum ts_store_result result; /* OK, or why the store could not be asked; then the other fields are 0 */

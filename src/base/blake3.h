@@ -7,8 +7,8 @@
  *     ts_blake3_update(&hasher, TS_BYTES("..."));     any number of times
  *     ts_blake3_output(&hasher, 0, out, sizeof out);  may be repeated and followed by more input
  *
- * How the input is cut into updates does not matter. A hasher owns nothing and may be copied. It holds the
- * key of its mode: let it not outlive its use.
+ * How the input is cut into updates does not matter. A hasher owns nothing and may be copied. It contains the
+ * key of its mode: do not keep it longer than needed.
  */
 #ifndef TS_BASE_BLAKE3_H
 #define TS_BASE_BLAKE3_H

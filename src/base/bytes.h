@@ -69,7 +69,7 @@ static inline struct ts_bytes ts_bytes_first(struct ts_bytes bytes, size_t count
     return (struct ts_bytes){.data = bytes.data, .len = count};
 }
 
-/* The part of bytes that span names. It must lie inside. */
+/* The part of bytes that span names. It must be inside bytes. */
 static inline struct ts_bytes ts_bytes_slice(struct ts_bytes bytes, struct ts_span span) {
     return ts_bytes_first(ts_bytes_skip(bytes, span.from), span.len);
 }

@@ -7,7 +7,7 @@
  *
  * {0} is an empty buffer. The operations below take a pointer to a buffer of any capacity; they are thin
  * macros, so that the capacity comes from the type, over the functions at the end of this file. Writing more
- * than the capacity is a programming error: check what comes from outside before.
+ * than the capacity is a programming error: check external input first.
  */
 #ifndef TS_BASE_FIXED_BUF_H
 #define TS_BASE_FIXED_BUF_H
@@ -36,7 +36,7 @@ struct ts_fixed_buf {
 /* Empty, storage zeroed. */
 #define ts_fixed_buf_init(buf)     ts_fixed_buf__init(&(buf)->head, (buf)->bytes, sizeof((buf)->bytes))
 
-/* Replaces what the buffer holds. When it does not fit, the process stops with the caller's message. */
+/* Replaces the content. If it does not fit, the process stops with the caller's message. */
 #define ts_fixed_buf_write(buf, from, oversized_message)                                                     \
     ts_fixed_buf__write(&(buf)->head, (buf)->bytes, sizeof((buf)->bytes), (from),                            \
                         &(struct ts_fixed_buf_caller){(oversized_message), __FILE__, __LINE__})

@@ -13,7 +13,8 @@ static size_t bucket_of(uint64_t value) {
         return (size_t)value;
     unsigned exponent = 63 - (unsigned)__builtin_clzll(value);
     unsigned shift = exponent - TS_HIST_SUB_BITS;
-    /* value >> shift lies from 64 to 127, which counts the 64 of the powers below that shift skips. */
+    /* value >> shift is from 64 to 127, which accounts for the 64 buckets of lower powers that shift
+     * skips. */
     return (size_t)TS_HIST_SUB_BUCKETS * shift + (size_t)(value >> shift);
 }
 

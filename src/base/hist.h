@@ -67,8 +67,8 @@ uint64_t ts_hist_mean(const struct ts_hist *hist);
  */
 uint64_t ts_hist_percentile(const struct ts_hist *hist, uint32_t per_100000);
 
-/* How many recorded values lie in buckets that end at or below bound: exact for bounds that are a bucket's
- * last value, otherwise short by at most what is in bound's own bucket. */
+/* How many recorded values are in buckets that end at or below bound: exact for the last value of a bucket,
+ * otherwise too low by at most the count of bound's own bucket. */
 uint64_t ts_hist_count_up_to(const struct ts_hist *hist, uint64_t bound);
 
 /*

@@ -37,7 +37,7 @@ size_t ts_text_escape_one(struct ts_bytes bytes, char ret_piece[static TS_TEXT_P
         *ret_piece_len = len;
         return len;
     }
-    /* A byte that begins nothing valid is one character of its own. */
+    /* A byte that does not begin a valid character counts as one character. */
     if (len == 0)
         len = 1;
     for (size_t i = 0; i < len; i++) {

@@ -14,7 +14,7 @@
 
 #define TS_REDACT_TEXT_SIZE 40
 
-/* For what not even a length is shown of. */
+/* For secrets whose length must not be shown either. */
 #define TS_REDACTED         "<redacted>"
 
 /* "[12 bytes]" */
@@ -25,22 +25,22 @@ const char *ts_redact_option(bool is_some, size_t len, char *ret_text, size_t si
 
 /*
  * Untrusted bytes for a message of one line. Printable ASCII and valid UTF-8 stay; a backslash is doubled;
- * control characters (C0, DEL, C1), invalid UTF-8, and what reorders or hides text (bidirectional controls,
- * line and paragraph separators, zero-width characters, the byte order mark) become \xNN for each byte. What
- * does not fit is cut behind a slash or a space, and the text then ends with "...". No word is shown in part: it may be a
- * secret, and whoever masks the text later could not know it.
+ * control characters (C0, DEL, C1), invalid UTF-8, and characters that reorder or hide text (bidirectional
+ * controls, line and paragraph separators, zero-width characters, the byte order mark) become \xNN for each
+ * byte. A text that does not fit is cut after a slash or a space, and then ends with "...". No word is shown
+ * in part: it may be a secret, and masking could not recognise a part of it.
  */
 const char *ts_text_escape(struct ts_bytes bytes, char *ret_text, size_t size);
 
 /*
- * The same for a value that a user gave, in a complaint about it. Where somebody put the address of a server in the
- * wrong place, a password may come with it: of a URL only the scheme is shown, and nothing from the word
- * "password" on, with "..." for what is left out. size is at least 8.
+ * The same for a user's value in an error message. If the user put the address of a server into the wrong
+ * place, it may contain a password: so only the scheme of a URL is shown, and nothing from the word
+ * "password" on; "..." replaces the rest. size is at least 8.
  */
 const char *ts_text_quote(struct ts_bytes bytes, char *ret_text, size_t size);
 
-/* The same as ts_text_escape for the first character only, without a terminator, for text of any length. bytes are not empty;
- * returns how many of them it is. */
+/* The same as ts_text_escape for the first character only, without a terminator, for text of any length.
+ * bytes are not empty; returns the character's number of bytes. */
 #define TS_TEXT_PIECE_MAX 16
 size_t ts_text_escape_one(struct ts_bytes bytes, char ret_piece[static TS_TEXT_PIECE_MAX],
                           size_t *ret_piece_len);

@@ -5,8 +5,8 @@
  *     TS_RING(uint64_t, 8) recent;               or a member of a struct
  *
  * {0} is an empty ring. The storage is inside and there are no pointers, so a ring may be copied like any
- * struct. The operations take a pointer to a ring of any element type and capacity. Asking for an element
- * that is not there is a programming error.
+ * struct. The operations take a pointer to a ring of any element type and capacity. Access to an element that
+ * does not exist is a programming error.
  */
 #ifndef TS_BASE_RING_H
 #define TS_BASE_RING_H

@@ -1,6 +1,6 @@
 /*
- * SipHash-2-4: a keyed hash of 64 bits that is fast for a few bytes. Without the key nobody can say what bytes hash to, nor find
- * bytes for a hash.
+ * SipHash-2-4: a keyed hash of 64 bits that is fast for a few bytes. Without the key nobody can predict a
+ * hash, nor find bytes for a hash.
  */
 #ifndef TS_BASE_SIPHASH_H
 #define TS_BASE_SIPHASH_H
@@ -21,7 +21,7 @@ void ts_siphash_key_store(const struct ts_siphash_key *key, uint8_t ret_bytes[st
 
 uint64_t ts_siphash(const struct ts_siphash_key *key, struct ts_bytes bytes);
 
-/* Hashes of longer and longer beginnings of the same bytes, which are read once. */
+/* Hashes of longer and longer prefixes of the same bytes, which are read once. */
 struct ts_siphash_prefixes {
     uint64_t a, b, c, d;
     struct ts_bytes bytes;

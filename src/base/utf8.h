@@ -1,6 +1,6 @@
 /*
- * UTF-8, character by character, as strictly as the standard has it: no overlong forms, no surrogates, nothing
- * above 10FFFF.
+ * UTF-8, character by character, as strictly as the standard: no overlong forms, no surrogates, nothing above
+ * 10FFFF.
  */
 #ifndef TS_BASE_UTF8_H
 #define TS_BASE_UTF8_H
@@ -11,15 +11,15 @@
 #include <stddef.h>
 #include <stdint.h>
 
-/* The length of the character at the start of bytes, which are not empty, and its code point; 0 when there is
- * none, and then the point is untouched. */
+/* The length of the character at the start of bytes, which are not empty, and its code point; 0 if it is
+ * invalid, and then the point is unchanged. */
 size_t ts_utf8_decode(struct ts_bytes bytes, uint32_t *ret_point);
 
 bool ts_utf8_is_valid(struct ts_bytes bytes);
 
-/* False for what a terminal or a reader must not get as it is: control characters (C0, DEL, C1), and what
- * reorders or hides text (bidirectional controls, line and paragraph separators, zero-width characters, the
- * byte order mark, tags). */
+/* Returns false for characters that must not reach a terminal or a reader unchanged: control characters (C0,
+ * DEL, C1), and those that reorder or hide text (bidirectional controls, line and paragraph separators,
+ * zero-width characters, the byte order mark, tags). */
 bool ts_utf8_is_shown(uint32_t point);
 
 #endif

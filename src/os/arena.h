@@ -19,8 +19,8 @@ void *ts_arena_take(struct ts_arena *arena, size_t size);
 /* A copy with a terminator. Returns NULL when memory runs out. */
 char *ts_arena_copy(struct ts_arena *arena, struct ts_bytes bytes);
 
-/* Frees everything, but keeps the newest block for reuse if it is not huge: who fills an arena again and again to about the same
- * size soon allocates nothing. */
+/* Frees everything, but keeps the newest block for reuse if it is not huge: an arena that is filled
+ * repeatedly to about the same size soon allocates nothing. */
 void ts_arena_clear(struct ts_arena *arena);
 void ts_arena_release(struct ts_arena *arena);
 

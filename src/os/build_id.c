@@ -33,7 +33,7 @@ static bool holds_this_code(const struct dl_phdr_info *info) {
     return false;
 }
 
-/* The program, or the shared library that has this code: that is whose results depend on it. */
+/* The program or the shared library that contains this code: results depend on it. */
 static int look_at(struct dl_phdr_info *info, size_t size, void *context) {
     struct ts_bytes *found = context;
     (void)size;

@@ -38,7 +38,7 @@ static bool may_try_again(int fd, int error) {
     return poll(&ready, 1, -1) >= 0 || errno == EINTR;
 }
 
-/* Moves the remaining bytes to the front and reads more behind them. Returns false at the end of the input or
+/* Moves the remaining bytes to the front and reads more after them. Returns false at the end of the input or
  * on an error. There must be room. */
 static bool read_more(struct ts_in *in) {
     if (in->at_end || in->error != 0)

@@ -8,12 +8,13 @@
  *     ts_out_init(&out, file.fd);
  *     ...
  *     if (ts_out_flush(&out))
- *         ts_replace_commit(&file)                  false: errno says why, and the old file is as it was
+ *         ts_replace_commit(&file)                  false: errno says why, and the old file is unchanged
  *     else
  *         ts_replace_abandon(&file);
  *
- * A link is followed, and the file that it names is replaced. What is no file (a pipe, /dev/stdout) is written into
- * directly. A file that is replaced keeps its permissions; a new one has those given, less the process's mask.
+ * A link is followed, and its target is replaced. Anything but a regular file (a pipe, /dev/stdout) is
+ * written to directly. A file that is replaced keeps its permissions; a new one has those given, less the
+ * process's mask.
  */
 #ifndef TS_OS_REPLACE_H
 #define TS_OS_REPLACE_H
