@@ -18,6 +18,7 @@ enum {
     NO_REPO_CONFIG,
     BASELINE,
     FAIL_ON,
+    MIN_CONFIDENCE,
     MEMORY,
     MAX_TIME,
     MAX_RATIO,
@@ -43,6 +44,10 @@ static const struct cli_option options_table[OPTION_COUNT] = {
                  .argument = "SEVERITY",
                  .choices = "low|medium|high|critical",
                  .help = "refuse only findings of this severity or higher (default: low)"},
+    [MIN_CONFIDENCE] = {.name = "min-confidence",
+                        .argument = "CONFIDENCE",
+                        .choices = "low|medium|high",
+                        .help = "refuse only findings of this confidence or higher (default: medium)"},
     CLI_SCAN_LIMIT_OPTIONS(MEMORY, MAX_TIME, MAX_RATIO),
 };
 
@@ -121,6 +126,7 @@ static enum cli_exit run_protect(const struct cli_arguments *arguments) {
                  .search_upward = true,
                  .index_file = arguments->operand_count == 0 ? variable("GIT_INDEX_FILE") : NULL,
                  .jobs = 1,
+                 .min_confidence = TS_CONFIDENCE_MEDIUM,
                  .allow_missing = values[ALLOW_MISSING] != NULL,
                  .config_file = values[CONFIG],
                  .no_repo_config = values[NO_REPO_CONFIG] != NULL,
@@ -139,6 +145,8 @@ static enum cli_exit run_protect(const struct cli_arguments *arguments) {
     options.scan.rule_files = rules;
     if (values[FAIL_ON])
         (void)ts_severity_parse(ts_bytes_of_cstring(values[FAIL_ON]), &options.fail_on);
+    if (values[MIN_CONFIDENCE])
+        (void)ts_confidence_parse(ts_bytes_of_cstring(values[MIN_CONFIDENCE]), &options.scan.min_confidence);
     status = scan_and_tell(&options);
     free(rules);
     return status;

@@ -4,6 +4,7 @@
 #include "complain.h"
 #include "nearest.h"
 #include "output.h"
+#include "rules_score.h"
 #include "verbs.h"
 
 #include "base/redact.h"
@@ -19,7 +20,7 @@
 
 enum { LIST_RULES, LIST_ONLY, LIST_JSON };
 enum { CHECK_JSON };
-enum { EXPLAIN_RULES, EXPLAIN_JSON };
+enum { EXPLAIN_RULES, EXPLAIN_VALUE, EXPLAIN_FILE, EXPLAIN_PATH, EXPLAIN_JSON };
 
 static struct ts_out out;
 
@@ -152,6 +153,7 @@ static void put_json_rule(const struct ts_rule *rule) {
     }
     put_number("],\"reach\":", rule->reach);
     ts_out_put_cstring(&out, rule->generic ? ",\"generic\":true" : ",\"generic\":false");
+    ts_out_put_cstring(&out, rule->scored ? ",\"scored\":true" : ",\"scored\":false");
     put_json_derived(rule);
     put_json_verify(rule->verify);
     put_json_examples(rule);
@@ -376,7 +378,8 @@ static void put_explanation(const struct ts_rule *rule) {
     if (rule->url[0])
         put_line("url", rule->url);
     put_line("severity", ts_severity_name(rule->severity));
-    put_line("confidence", ts_confidence_name(rule->confidence));
+    if (!rule->scored)
+        put_line("confidence", ts_confidence_name(rule->confidence));
     put_pattern("pattern", rule->written);
     if (strcmp(rule->written, rule->pattern) != 0)
         put_pattern("  in full", rule->pattern);
@@ -396,6 +399,8 @@ static void put_explanation(const struct ts_rule *rule) {
         put_line("validator", ts_validator_name(rule->validators[i]));
     if (rule->generic)
         put_line("generic", "ignored where a rule for a specific issuer matches");
+    if (rule->scored)
+        put_line("scored", "the scoring model decides the confidence");
     snprintf(number, sizeof number, "at most %u bytes%s", rule->reach, from_pattern(rule->derived.reach));
     put_line("reach", number);
     if (rule->verify)
@@ -424,12 +429,43 @@ static enum cli_exit complain_unknown(const struct ts_ruleset *rules, const char
     return status;
 }
 
+/* Why what is found in the texts and files has its confidence. */
+static enum cli_exit explain_findings(const struct cli_arguments *arguments, const struct ts_ruleset *rules) {
+    ts_out_init(&out, STDOUT_FILENO);
+    struct cli_scorer *scorer = cli__scorer_new(rules, &out, arguments->values[EXPLAIN_JSON] != NULL);
+    if (!scorer)
+        return CLI_EXIT_USAGE;
+    const char *path = arguments->values[EXPLAIN_PATH];
+    enum cli_exit status = CLI_EXIT_DONE;
+    for (size_t i = 0; i < arguments->given_count && status == CLI_EXIT_DONE; i++) {
+        const struct cli_given *given = &arguments->given[i];
+        if (given->option == EXPLAIN_FILE)
+            status = cli__scorer_explain_file(scorer, given->value);
+        else if (given->option == EXPLAIN_VALUE &&
+                 !cli__scorer_explain(scorer, path ? path : "", ts_bytes_of_cstring(given->value)))
+            status = cli__complain(CLI_EXIT_INFRASTRUCTURE, "out of memory");
+    }
+    cli__scorer_free(scorer);
+    return cli__finish_out(&out, status);
+}
+
 static enum cli_exit run_explain(const struct cli_arguments *arguments) {
-    if (arguments->operand_count == 0)
+    bool has_texts = arguments->values[EXPLAIN_VALUE] || arguments->values[EXPLAIN_FILE];
+    if (has_texts && arguments->operand_count > 0)
+        return cli__complain(CLI_EXIT_USAGE,
+                             "rules explain: --value and --file come without rules; leave out "
+                             "'%s'",
+                             cli__quote_text(arguments->operands[0]).text);
+    if (!has_texts && arguments->operand_count == 0)
         return cli__complain(CLI_EXIT_USAGE, "rules explain: which rule? 'turnstone rules list' lists them");
     struct ts_ruleset rules;
     ts_ruleset_init(&rules);
     enum cli_exit status = load(arguments, EXPLAIN_RULES, true, &rules);
+    if (has_texts && status == CLI_EXIT_DONE) {
+        status = explain_findings(arguments, &rules);
+        ts_ruleset_release(&rules);
+        return status;
+    }
     for (size_t i = 0; i < arguments->operand_count && status == CLI_EXIT_DONE; i++)
         if (!ts_ruleset_find(&rules, arguments->operands[i]))
             status = complain_unknown(&rules, arguments->operands[i]);
@@ -507,21 +543,35 @@ static const struct cli_option explain_options[] = {
                        .argument = "FILE",
                        .help = "add the rules of this file",
                        .many = true},
+    [EXPLAIN_VALUE] = {.name = "value",
+                       .argument = "TEXT",
+                       .help = "explain what is found in this text, such as 'password = \"...\"'",
+                       .many = true},
+    [EXPLAIN_FILE] = {.name = "file",
+                      .argument = "FILE",
+                      .help = "explain what is found in this file",
+                      .many = true},
+    [EXPLAIN_PATH] = {.name = "path",
+                      .argument = "PATH",
+                      .help = "with --value: as if the text were in a file of this path"},
     [EXPLAIN_JSON] = {.name = "json", .help = "print one JSON object per line"},
 };
 
 static const struct cli_example explain_examples[] = {
     {"turnstone rules explain github-pat", "what this rule looks for"},
+    {"turnstone rules explain --value 'password = \"Tr33-h0use\"'", "why a finding has its confidence"},
 };
 
 const struct cli_verb cli__verb_rules_explain = {
     .name = "rules explain",
     .summary = "explain what a rule looks for",
-    .operands = "ID…",
+    .operands = "[ID…]",
     .description =
         "Prints all fields of a rule, with defaults for those that its file does not set: how far before "
         "its gate a match may begin (lead), examples that it finds, and examples that it ignores. The "
-        "examples are made up.",
+        "examples are made up.\n\nWith --value or --file, explains findings instead: the features of each "
+        "value that a rule with 'scored' found, what each feature adds to the score, and the confidence "
+        "that follows. The score is the logarithm of the odds that the value is a secret.",
     .options = explain_options,
     .option_count = sizeof explain_options / sizeof explain_options[0],
     .examples = explain_examples,

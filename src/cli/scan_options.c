@@ -50,6 +50,12 @@
                      .argument = "FILE",                                                                     \
                      .help = "use this configuration file instead of the .turnstone.yml of each target"},    \
     [SCAN_NO_REPO_CONFIG] = {.name = "no-repo-config", .help = "ignore the .turnstone.yml of each target"},  \
+    [SCAN_MIN_CONFIDENCE] =                                                                                  \
+        {.name = "min-confidence",                                                                           \
+         .argument = "CONFIDENCE",                                                                           \
+         .choices = "low|medium|high",                                                                       \
+         .help = "report only findings of this confidence or higher, and count the others (default: "        \
+                 "medium)"},                                                                                 \
     [SCAN_FULL] =                                                                                            \
         {.name = "full",                                                                                     \
          .help = "scan every byte of every blob, also bytes that an earlier version of the file has, and "   \
@@ -414,6 +420,9 @@ static void read_flags(const struct cli_arguments *arguments, struct cli_scan_op
                                                : TS_SCAN_HISTORY;
     scan->allow_missing = values[SCAN_ALLOW_MISSING] != NULL;
     scan->unreachable = values[SCAN_UNREACHABLE] != NULL;
+    scan->min_confidence = TS_CONFIDENCE_MEDIUM;
+    if (values[SCAN_MIN_CONFIDENCE])
+        (void)ts_confidence_parse(ts_bytes_of_cstring(values[SCAN_MIN_CONFIDENCE]), &scan->min_confidence);
     scan->full = values[SCAN_FULL] != NULL;
     scan->ungated = values[SCAN_UNGATED] != NULL;
     scan->config_file = values[SCAN_CONFIG];

@@ -10,6 +10,7 @@ struct detect_builtin {
     size_t len;
 };
 
+extern const struct detect_builtin detect__builtin_model; /* rules/model.txt */
 extern const struct detect_builtin detect__builtin[];
 extern const size_t detect__builtin_count;
 

@@ -29,8 +29,9 @@ const char *ts_encoding_name(enum ts_encoding encoding);
 
 /* Spans refer to the input, also for a match in decoded text; only `secret` is the decoded text itself. */
 struct ts_match {
-    uint32_t rule; /* its index in the rule set */
-    enum ts_confidence confidence;
+    uint32_t rule;                 /* its index in the rule set */
+    enum ts_confidence confidence; /* of a scored rule: at a path that says nothing */
+    int16_t score;                 /* of a scored rule (model.h) */
     struct ts_span span;
     struct ts_span secret_span;
     struct ts_span depends;

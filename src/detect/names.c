@@ -58,6 +58,8 @@ static const char *const about[] = {
     "fingerprint",
     "tokenizer",
     "secretsmanager",
+    "sha",
+    "md",
 };
 
 /* Before "token": page tokens, idempotency tokens, version tokens. */
@@ -87,15 +89,37 @@ static bool is_name_char(uint8_t c) {
     return isalnum(c) || c == '_' || c == '-' || c == '.';
 }
 
-struct ts_bytes detect__name_before(struct ts_bytes text, struct ts_span before) {
+/* The last name that ends at `end` or before it, and inside the match. */
+static struct ts_bytes last_name(struct ts_bytes text, struct ts_span before, size_t end) {
     size_t least = before.from > TS_RULE_NAME_BEFORE ? before.from - TS_RULE_NAME_BEFORE : 0;
-    size_t end = before.from + before.len;
     while (end > before.from && !is_name_char(text.data[end - 1]))
         end--;
     size_t from = end;
     while (from > least && is_name_char(text.data[from - 1]))
         from--;
     return ts_bytes_slice(text, (struct ts_span){from, end - from});
+}
+
+/* KEY: &str = "..." and name: KEY, value: "...": what is before the secret is its type, or says that it is one. */
+static bool is_no_name(struct ts_bytes text, struct ts_bytes name, size_t secret_at) {
+    size_t from = (size_t)(name.data - text.data);
+    size_t end = from + name.len;
+    if (name.len == 5 && strncasecmp((const char *)name.data, "value", 5) == 0)
+        return true;
+    bool is_assigned = end < secret_at && memchr(text.data + end, '=', secret_at - end) != NULL;
+    while (from > 0 && strchr(" &'", text.data[from - 1]) && text.data[from - 1] != '\0')
+        from--;
+    return is_assigned && from > 1 && text.data[from - 1] == ':' && is_name_char(text.data[from - 2]);
+}
+
+struct ts_bytes detect__name_before(struct ts_bytes text, struct ts_span before) {
+    size_t secret_at = before.from + before.len;
+    struct ts_bytes name = last_name(text, before, secret_at);
+    if (name.len == 0 || !is_no_name(text, name, secret_at))
+        return name;
+    size_t at = (size_t)(name.data - text.data);
+    struct ts_bytes other = at > before.from ? last_name(text, before, at) : ts_bytes_first(name, 0);
+    return other.len > 0 ? other : name;
 }
 
 /* Removes the last word from a name: letters of one case, with a leading capital. Drops numbers and

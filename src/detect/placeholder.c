@@ -1,6 +1,7 @@
 #include "validate.h"
 
 #include "base64.h"
+#include "model_score.h"
 
 #include <ctype.h>
 #include <string.h>
@@ -71,10 +72,13 @@ static bool is_reference(const char *text, size_t len) {
         return true;
     if (first == '{' && last == '}')
         return true;
+    /* $VAR, and $one$other */
     size_t name = 1;
-    while (name < len && (isalnum((unsigned char)text[name]) || text[name] == '_'))
+    while (name < len &&
+           (isalnum((unsigned char)text[name]) || text[name] == '_' ||
+            (text[name] == '$' && isalpha((unsigned char)text[name + 1]) && text[name - 1] != '$')))
         name++;
-    return first == '$' && name == len;
+    return first == '$' && (isalpha((unsigned char)text[1]) || text[1] == '_') && name == len;
 }
 
 /* One byte is more than half of it, or a few bytes repeat. */
@@ -123,13 +127,14 @@ static bool is_password_hash(const char *lower) {
     return false;
 }
 
-/* A JSON Web Token whose header says that it is not signed. */
+/* A JSON Web Token whose header says that it is not signed, or a header without the rest. */
 static bool is_unsigned(struct ts_bytes secret) {
     uint8_t header[128];
     if (!ts_bytes_starts_with(secret, TS_BYTES("eyJ")))
         return false;
     size_t len = detect__base64_decode(secret, header, sizeof header);
-    return memmem(header, len, "\"alg\"", 5) && memmem(header, len, "\"none\"", 6);
+    bool is_alone = memchr(secret.data, '.', secret.len) == NULL;
+    return memmem(header, len, "\"alg\"", 5) && (is_alone || memmem(header, len, "\"none\"", 6));
 }
 
 enum detect_verdict detect__placeholder(struct ts_bytes secret) {
@@ -210,8 +215,23 @@ static bool is_at_example(struct ts_bytes after) {
     return false;
 }
 
+/* What the model says, unless the value says itself that it is made up. */
+static bool judge_by_model(const struct ts_rule *rule, const struct detect_around *around,
+                           struct ts_bytes secret, bool is_invented, struct detect_judgement *ret) {
+    struct detect_sight sight = {
+        .secret = secret, .name = around->name, .before = around->before, .rule = rule->id};
+    int32_t score = detect__model_score(&sight, NULL, NULL);
+    if (detect__model_rejects(score))
+        return false;
+    ret->score = (int16_t)score;
+    if (is_invented)
+        ret->score = TS_MODEL_SCORE_LEAST;
+    ret->confidence = ts_model_confidence(ret->score);
+    return true;
+}
+
 bool detect__judge_secret(const struct ts_rule *rule, const struct detect_around *around,
-                          struct ts_bytes secret, enum ts_confidence *ret_confidence) {
+                          struct ts_bytes secret, struct detect_judgement *ret) {
     enum detect_verdict verdict = detect__placeholder(secret);
     if (verdict == DETECT_REJECT || (rule->entropy > 0 && detect__entropy(secret) < rule->entropy))
         return false;
@@ -222,7 +242,7 @@ bool detect__judge_secret(const struct ts_rule *rule, const struct detect_around
         case DETECT_REJECT:
             return false;
         case DETECT_LOWER:
-            lowered = true;
+            lowered = lowered || !rule->scored; /* the model knows as much */
             break;
         case DETECT_KEEP:
             break;
@@ -231,6 +251,9 @@ bool detect__judge_secret(const struct ts_rule *rule, const struct detect_around
             break;
         }
     }
-    *ret_confidence = lowered ? TS_CONFIDENCE_LOW : raised ? TS_CONFIDENCE_HIGH : rule->confidence;
+    if (rule->scored)
+        return judge_by_model(rule, around, secret, lowered, ret);
+    ret->score = 0;
+    ret->confidence = lowered ? TS_CONFIDENCE_LOW : raised ? TS_CONFIDENCE_HIGH : rule->confidence;
     return true;
 }

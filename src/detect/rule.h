@@ -151,6 +151,7 @@ struct ts_rule {
     uint32_t reach; /* no match is longer */
     struct ts_rule_derived derived;
     bool generic; /* yields to a specific rule that finds the same secret */
+    bool scored;  /* the model (model.h) decides the confidence of what it finds */
     const struct ts_rule_example *matches;
     size_t match_count;
     const struct ts_rule_example *non_matches;
@@ -177,6 +178,8 @@ bool ts_rule_applies(const struct ts_rule *rule, const char *path);
 /* How many bytes before and after the start of a match its result depends on. */
 static inline uint32_t ts_rule_before(const struct ts_rule *rule) {
     uint32_t before = rule->distance > 0 ? rule->distance : 1;
+    if (rule->scored && before < TS_RULE_NAME_BEFORE)
+        before = TS_RULE_NAME_BEFORE;
     for (size_t i = 0; i < rule->validator_count; i++)
         if (rule->validators[i] == TS_VALIDATOR_CREDENTIAL_NAME && before < TS_RULE_NAME_BEFORE)
             before = TS_RULE_NAME_BEFORE;

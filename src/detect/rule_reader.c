@@ -348,6 +348,18 @@ static void check_id(struct detect_yaml *yaml, const struct ts_rule *rule) {
         detect__yaml_fail(yaml, rule->line, "id", "must be 1 to %d of a-z, 0-9 and '-'", TS_RULE_ID_MAX);
 }
 
+/* false unless the field is there and true. */
+static bool read_flag(struct detect_yaml *yaml, yaml_node_t *node, const char *field) {
+    struct ts_bytes text;
+    yaml_node_t *flag = detect__yaml_get(yaml, node, field);
+    if (!detect__yaml_scalar(yaml, flag, field, &text))
+        return false;
+    bool is_true = ts_bytes_equal(text, TS_BYTES("true"));
+    if (!is_true && !ts_bytes_equal(text, TS_BYTES("false")))
+        detect__yaml_fail(yaml, detect__yaml_line(flag), field, "must be true or false");
+    return is_true;
+}
+
 static void read_levels(struct detect_yaml *yaml, yaml_node_t *node, struct ts_rule *rule) {
     struct ts_bytes text = {0};
     yaml_node_t *severity = detect__yaml_get(yaml, node, "severity");
@@ -361,12 +373,11 @@ static void read_levels(struct detect_yaml *yaml, yaml_node_t *node, struct ts_r
     if (detect__yaml_scalar(yaml, confidence, "confidence", &text) &&
         !ts_confidence_parse(text, &rule->confidence))
         detect__yaml_fail(yaml, detect__yaml_line(confidence), "confidence", "must be low, medium or high");
-    yaml_node_t *generic = detect__yaml_get(yaml, node, "generic");
-    if (detect__yaml_scalar(yaml, generic, "generic", &text)) {
-        rule->generic = ts_bytes_equal(text, TS_BYTES("true"));
-        if (!rule->generic && !ts_bytes_equal(text, TS_BYTES("false")))
-            detect__yaml_fail(yaml, detect__yaml_line(generic), "generic", "must be true or false");
-    }
+    rule->generic = read_flag(yaml, node, "generic");
+    rule->scored = read_flag(yaml, node, "scored");
+    if (rule->scored && confidence)
+        detect__yaml_fail(yaml, detect__yaml_line(confidence), "confidence",
+                          "the model decides the confidence of a rule with 'scored'; leave it out");
 }
 
 /* Computes the fields that the file leaves out, for a rule without problems. */
@@ -381,7 +392,7 @@ bool detect__rule_read(struct detect_yaml *yaml, yaml_node_t *node, struct ts_ru
     static const char *const names[] = {"id",         "name",     "description", "revoke",   "url",
                                         "pattern",    "gate",     "keywords",    "distance", "entropy",
                                         "validators", "severity", "confidence",  "reach",    "generic",
-                                        "examples",   "paths",    "not-paths",   "verify"};
+                                        "examples",   "paths",    "not-paths",   "verify",   "scored"};
     static const char *const example_names[] = {"match", "no-match"};
     size_t problems_before = yaml->problems;
     yaml->rule = NULL;

@@ -285,6 +285,7 @@ void ts_ruleset_digest(const struct ts_ruleset *set, uint8_t ret_digest[static T
         hash_u64(&hasher, (uint64_t)rule->confidence);
         hash_u64(&hasher, rule->reach);
         hash_u64(&hasher, rule->generic);
+        hash_u64(&hasher, rule->scored);
     }
     ts_blake3_output(&hasher, 0, ret_digest, TS_RULESET_DIGEST_LEN);
 }

@@ -1,5 +1,6 @@
 /* Runs patterns at given starts, and handles their matches. */
 #include "frame.h"
+#include "model_score.h"
 #include "token_runs.h"
 #include "validate.h"
 
@@ -165,10 +166,15 @@ static void consider(struct ts_scanner *scanner, const struct detect_frame *fram
         .secret = secret,
     };
     struct ts_bytes name = detect__name_before(frame->bytes, (struct ts_span){from, secret_from - from});
-    struct detect_around around = {name,
-                                   ts_bytes_slice(frame->bytes, (struct ts_span){secret_to, to - secret_to})};
-    if (!detect__judge_secret(ready->rule, &around, secret, &match.confidence))
+    struct detect_around around = {
+        .name = name, .after = ts_bytes_slice(frame->bytes, (struct ts_span){secret_to, to - secret_to})};
+    if (ready->rule->scored)
+        around.before = detect__line_before(frame->bytes, name, from);
+    struct detect_judgement judgement;
+    if (!detect__judge_secret(ready->rule, &around, secret, &judgement))
         return;
+    match.confidence = judgement.confidence;
+    match.score = judgement.score;
     size_t first = from > ready->before ? from - ready->before : 0;
     size_t last = frame->bytes.len - from > ready->after ? from + ready->after : frame->bytes.len;
     if (frame->parent)

@@ -4,6 +4,7 @@
 #include "validate.h"
 
 #include "base64.h"
+#include "model_score.h"
 
 #include "base/assert.h"
 
@@ -366,6 +367,12 @@ static bool is_place_of_name(struct ts_bytes text) {
     return marks == 1 && text.data[text.len - 1] != '#' && (ways > 0 || names_itself(text));
 }
 
+/* Letters that rarely follow each other in words. */
+static bool is_unlike_words(struct ts_bytes text) {
+    enum { LEAST = 12, SURPRISE = 60 };
+    return text.len >= LEAST && detect__model_surprise(text) >= SURPRISE;
+}
+
 /*
  * Letters of both cases and digits in random order: names have words of some length, but here the class of
  * characters changes often. A leading capital belongs to its word, as in names.
@@ -402,10 +409,11 @@ static enum detect_verdict validate_not_name(struct ts_bytes secret) {
         separators += secret.data[i] != 0 && strchr("-_./:", secret.data[i]) != NULL;
     bool is_plain = classes.other == separators;
     bool has_letters = classes.lower + classes.upper > 0;
-    if (!has_letters || is_dotted_name(secret))
+    bool unlike_words = is_unlike_words(secret);
+    if (!has_letters || (is_dotted_name(secret) && !unlike_words))
         return DETECT_REJECT;
     bool has_name_classes = classes.lower == 0 || classes.upper == 0 || classes.digit < 2;
-    if ((classes.digit == 0 || (is_plain && has_name_classes)) && !is_scrambled(secret))
+    if ((classes.digit == 0 || (is_plain && has_name_classes)) && !unlike_words && !is_scrambled(secret))
         return DETECT_REJECT;
     return (is_plain && names_itself(secret)) || is_place_of_name(secret) ? DETECT_REJECT : DETECT_KEEP;
 }

@@ -33,12 +33,18 @@ enum detect_verdict detect__placeholder(struct ts_bytes secret);
 
 /* The parts of a match besides its secret. */
 struct detect_around {
-    struct ts_bytes name;  /* as above */
-    struct ts_bytes after; /* the part of the match after the secret */
+    struct ts_bytes name;   /* as above */
+    struct ts_bytes after;  /* the part of the match after the secret */
+    struct ts_bytes before; /* of a scored rule: its line before the name */
 };
 
-/* All checks: returns false if there is no match, otherwise sets its confidence. */
+struct detect_judgement {
+    enum ts_confidence confidence;
+    int16_t score; /* of a scored rule */
+};
+
+/* All checks: returns false if there is no match. */
 bool detect__judge_secret(const struct ts_rule *rule, const struct detect_around *around,
-                          struct ts_bytes secret, enum ts_confidence *ret_confidence);
+                          struct ts_bytes secret, struct detect_judgement *ret);
 
 #endif

@@ -16,6 +16,7 @@
 
 #include "base/assert.h"
 #include "base/redact.h"
+#include "detect/model.h"
 
 #include <stdio.h>
 #include <stdlib.h>
@@ -51,6 +52,7 @@ struct assembly {
     struct masked_text *masked; /* by the lowest bits of their positions */
     uint32_t *commit_rows;      /* by commit: its row in the report, or TS_REPORT_NONE */
     struct ts_report report;
+    struct ts_report_suppression unsure; /* findings of too low a confidence */
     size_t listed_max;
     bool is_cut; /* the pile reached its limit, which is that of the memory */
 };
@@ -282,6 +284,15 @@ static bool fill_first(struct assembly *a, const struct scan_hit *hit, struct ts
     return finding->rule != NULL && copy != NULL;
 }
 
+/* Of the hit at the path of its stand. */
+static enum ts_confidence confidence_of(const struct assembly *a, const struct ts_rule *rule,
+                                        const struct sighting *sighting) {
+    const struct scan_hit *hit = &scan__hits_items(&a->session->hits)[sighting->hit];
+    struct ts_model_match match = {(enum ts_confidence)hit->confidence, hit->score};
+    const char *path = (const char *)text_at(a, a->stands[sighting->stand].real_path).data;
+    return ts_model_confidence_at(rule, match, path);
+}
+
 /* The sightings of one finding. */
 static bool add_finding(struct assembly *a, const struct sighting *items, size_t count) {
     struct ts_report_finding *finding = &a->report.findings[a->report.finding_count++];
@@ -290,7 +301,7 @@ static bool add_finding(struct assembly *a, const struct sighting *items, size_t
         return false;
     for (size_t i = 0; i < count; i++) {
         finding->occurrence_count += i == 0 || items[i].stand != items[i - 1].stand;
-        enum ts_confidence confidence = (enum ts_confidence)hits[items[i].hit].confidence;
+        enum ts_confidence confidence = confidence_of(a, finding->rule, &items[i]);
         finding->confidence = confidence > finding->confidence ? confidence : finding->confidence;
     }
     size_t most =
@@ -307,6 +318,19 @@ static bool add_finding(struct assembly *a, const struct sighting *items, size_t
     }
     finding->occurrences = listed;
     return true;
+}
+
+/* Counts the last finding instead of listing it, if its confidence is too low. */
+static void leave_out_unsure(struct assembly *a) {
+    const struct ts_report *report = &a->report;
+    if (report->finding_count == 0)
+        return;
+    const struct ts_report_finding *last = &report->findings[report->finding_count - 1];
+    if (last->confidence >= a->session->options->min_confidence)
+        return;
+    a->unsure.findings++;
+    a->unsure.occurrences += last->occurrence_count;
+    a->report.findings[--a->report.finding_count] = (struct ts_report_finding){.rule = NULL};
 }
 
 static int compare_ids(const void *x, const void *y) {
@@ -361,6 +385,7 @@ static bool add_findings(struct assembly *a) {
             to++;
         if (!is_old(a, items[from].finding) && !add_finding(a, items + from, to - from))
             return false;
+        leave_out_unsure(a);
         from = to;
     }
     for (size_t i = 0; i < a->report.commit_count; i++)
@@ -510,6 +535,26 @@ static struct assembly begin(struct scan_session *session, struct ts_arena *aren
     return a;
 }
 
+/* Nothing is left out in silence. */
+static bool add_unsure(struct assembly *a) {
+    size_t count = a->report.suppression_count;
+    if (a->unsure.findings == 0)
+        return true;
+    struct ts_report_suppression *rows = ts_arena_take(a->arena, (count + 1) * sizeof *rows);
+    if (rows == NULL)
+        return false;
+    if (count > 0)
+        memcpy(rows, a->report.suppressions, count * sizeof *rows);
+    a->unsure.source = "--min-confidence";
+    a->unsure.reason = a->session->options->min_confidence == TS_CONFIDENCE_HIGH
+                           ? "below high confidence; --min-confidence low lists them"
+                           : "low confidence; --min-confidence low lists them";
+    rows[count] = a->unsure;
+    a->report.suppressions = rows;
+    a->report.suppression_count = count + 1;
+    return true;
+}
+
 bool scan__assemble(struct scan_session *session, struct ts_arena *arena, struct ts_report *ret_report) {
     struct assembly a = begin(session, arena);
     struct scan_profile *const *profiles = session->profiles;
@@ -518,7 +563,8 @@ bool scan__assemble(struct scan_session *session, struct ts_arena *arena, struct
         a.masked != NULL && scan__masks_of(session, 0, &session->masks) &&
         scan__suppressed_init(&a.suppressed, &session->hits, profiles, session->profile_count) &&
         see_all(&a) && add_findings(&a) && add_targets(&a) && add_rule_changes(&a) &&
-        scan__suppressed_rows(&a.suppressed, arena, &a.report.suppressions, &a.report.suppression_count);
+        scan__suppressed_rows(&a.suppressed, arena, &a.report.suppressions, &a.report.suppression_count) &&
+        add_unsure(&a);
     if (done) {
         note_unmet(&a);
         add_faults(&a);

@@ -347,6 +347,7 @@ bool scan__look_judge(struct scan_look *look, struct ts_bytes bytes, const struc
         finding.secret = match->secret;
     struct scan_hit hit = {.at = match->secret_span.from,
                            .len = match->secret_span.len,
+                           .score = match->score,
                            .confidence = (uint8_t)match->confidence,
                            .depth = match->depth};
     for (size_t i = 0; i < TS_ENCODING_DEPTH; i++)

@@ -101,6 +101,7 @@ struct ts_scan_options {
      * exist. NULL: no state. Scans with full or ungated do not use it. */
     const char *state_folder;
     size_t occurrences_max;            /* listed for each finding; 0 means 100 */
+    enum ts_confidence min_confidence; /* findings below are counted, and not listed */
     struct ts_scan_progress *progress; /* NULL: no progress, and no way to stop */
 
     enum ts_scan_extent extent;

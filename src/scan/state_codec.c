@@ -289,6 +289,7 @@ static void put_hit(struct writer *writer, const struct scan_hit *hit) {
     scan__buffer_put_number(buffer, hit->at);
     scan__buffer_put_number(buffer, hit->len);
     scan__buffer_put_number(buffer, hit->confidence);
+    scan__buffer_put_number(buffer, (uint64_t)(hit->score - INT16_MIN));
     scan__buffer_put_number(buffer, hit->depth);
     for (size_t i = 0; i < TS_ENCODING_DEPTH; i++)
         scan__buffer_put_number(buffer, hit->encodings[i]);
@@ -489,6 +490,7 @@ static bool take_hit(struct loader *loader, bool is_wanted, struct scan_hit *hit
     hit->at = take_number(reader);
     hit->len = take_number(reader);
     hit->confidence = (uint8_t)take_below(reader, (uint64_t)TS_CONFIDENCE_HIGH + 1);
+    hit->score = (int16_t)((int64_t)take_below(reader, UINT64_C(65536)) + INT16_MIN);
     hit->depth = (uint8_t)take_below(reader, TS_ENCODING_DEPTH + 1);
     for (size_t i = 0; i < TS_ENCODING_DEPTH; i++)
         hit->encodings[i] = (uint8_t)take_below(reader, (uint64_t)TS_ENCODING_UTF16 + 1);

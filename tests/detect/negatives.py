@@ -112,6 +112,10 @@ def password_hash(chance, places):
     return path, text, value
 
 
+def hashed_password(chance, places):
+    return named(chance, places, ["password", "user_password", "admin_passwd", "old_password"], hexes(chance, chance.choice([32, 40, 64])))
+
+
 def encrypted(chance, places):
     body = base64.b64encode(chance.randbytes(48)).decode()
     value = chance.choice([f"ENC[AES256_GCM,data:{body},iv:{body[:24]},tag:{body[24:48]},type:str]", f"ENC({body})", f"{{cipher}}{hexes(chance, 96)}",
@@ -127,6 +131,15 @@ def weak_in_test(chance, places):
     path, text = chance.choice([p for p in places if p not in BARE])(Site(chance, word.split("_")))
     path = chance.choice(["tests/", "spec/", "test/fixtures/", "examples/", "src/__tests__/", "docs/samples/", "testdata/"]) + path
     return path, text, values.weak_password(chance)
+
+
+def strong_in_test(chance, places):
+    """What tests and documents need to look like the real thing: found with low confidence, too."""
+    word = chance.choice(["password", "api_key", "secret", "token", "db_password", "access_token", "client_secret", "passwd", "auth_token"])
+    value = values.password(chance) if "pass" in word else values.key(chance)
+    path, text = chance.choice([p for p in places if p not in BARE])(Site(chance, word.split("_")))
+    folder = chance.choice(["tests/", "spec/", "test/fixtures/", "examples/", "src/__tests__/", "docs/", "testdata/", "test/unit/", "mocks/"])
+    return chance.choice([folder + path, folder + path, f"docs/{thing(chance)}.md", "README.md", f"{thing(chance)}_test.go"]), text, value
 
 
 def assertion(chance, places):
@@ -305,8 +318,8 @@ def changelog(chance, places):
     return "CHANGELOG.md", f"- token refresh no longer races ([commit](https://git.corp.lan/x/commit/{VALUE}))\n", value
 
 
-KINDS = [placeholder, template, identifier, translation, code_type, code_call, sql_column, help_text, password_hash, encrypted, weak_in_test,
-         assertion, uuid_id, commit, checksum, public_value, about_secret, model_name, lock_file, minified, source_map, data_uri, certificate,
+KINDS = [placeholder, template, identifier, translation, code_type, code_call, sql_column, help_text, password_hash, hashed_password, encrypted, weak_in_test,
+         strong_in_test, assertion, uuid_id, commit, checksum, public_value, about_secret, model_name, lock_file, minified, source_map, data_uri, certificate,
          ssh_public, test_vector, url_plain, log_ids, asset_hash, resource_id]
 HELD_KINDS = [regular_expression, kubernetes_ref, enum_value, css_class, graphql_hash, base64_text, svg_path, docker_digest, css_minified,
               changelog]

@@ -94,7 +94,7 @@ def json_tells_every_field_of_a_rule():
         "id": "full-token", "name": "Token of all fields", "description": "Told \u202e, in a line", "revoke": "Ask the team", "url": "https://team.example/tokens",
         "severity": "low", "confidence": "high", "pattern": "(?:^|[^a-z0-9]{1,5})(?<secret>[a-z0-9]{20})\\b",
         "gate": "token", "literals": [], "anchors": [], "lead": 5, "keywords": ["full", "brim"], "distance": 33,
-        "paths": full["paths"], "not-paths": ["*.md"], "entropy": 2.125, "validators": ["not-hex", "mixed"], "reach": 30, "generic": True, "derived": [],
+        "paths": full["paths"], "not-paths": ["*.md"], "entropy": 2.125, "validators": ["not-hex", "mixed"], "reach": 30, "generic": True, "scored": False, "derived": [], "verify": None,
         "examples": {"match": [{"text": "full = 4fake7turnstone2only", "secret": "4fake7turnstone2only"}],
                      "no-match": ["full = short"]},
         "file": "full.yml", "line": 3})

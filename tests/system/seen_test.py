@@ -121,7 +121,7 @@ def what_is_made_up_has_low_confidence():
     })
     equal({(path, confidence) for _, path, confidence in found}, {
         ("unsigned.http", "low"), ("fake.txt", "low"), ("counted.txt", "low"), ("real.txt", "high"), ("url.txt", "low"),
-        ("other.txt", "medium")})
+        ("other.txt", "high")})
 
 
 @test

@@ -26,6 +26,13 @@ class Result:
         return f"status {self.status}\nstdout: {self.out[-2000:]}\nstderr: {self.err[-2000:]}"
 
 
+def with_everything(arguments):
+    """The secrets of tests are made up, which lowers their confidence, and they are to be found all the same."""
+    is_scan = arguments[:1] in (("scan",), ("baseline",), ("protect",))
+    says = any(one == "--help" or one.startswith("--min-confidence") for one in arguments)
+    return (arguments[0], "--min-confidence", "low", *arguments[1:]) if is_scan and not says else arguments
+
+
 def without_state(arguments):
     """Scans look at everything, unless a test is about what they leave for later ones."""
     is_scan = arguments[:1] in (("scan",), ("baseline",))
@@ -35,7 +42,7 @@ def without_state(arguments):
 
 def run(*arguments, stdin="", env=None, **options):
     """Variables in env are added; None takes one away."""
-    arguments = without_state(arguments)
+    arguments = with_everything(without_state(arguments))
     environment = dict(os.environ)
     for name, value in (env or {}).items():
         environment.pop(name, None)

@@ -1,0 +1,28 @@
+/*
+ * Why a finding has its confidence: for turnstone rules explain.
+ */
+#ifndef TS_CLI_RULES_SCORE_H
+#define TS_CLI_RULES_SCORE_H
+
+#include "exit_status.h"
+
+#include "base/bytes.h"
+#include "detect/ruleset.h"
+#include "os/out.h"
+
+#include <stdbool.h>
+
+struct cli_scorer;
+
+/* NULL when the rules cannot be compiled, which has been said. The rules must outlive it. */
+struct cli_scorer *cli__scorer_new(const struct ts_ruleset *rules, struct ts_out *out, bool json);
+void cli__scorer_free(struct cli_scorer *scorer);
+
+/* Prints every finding in the text, as if it were in a file of this path, and what its confidence is made of. False when memory
+ * runs out. */
+bool cli__scorer_explain(struct cli_scorer *scorer, const char *path, struct ts_bytes text);
+
+/* The same for a file. */
+enum cli_exit cli__scorer_explain_file(struct cli_scorer *scorer, const char *path);
+
+#endif

@@ -1,0 +1,29 @@
+/*
+ * The inside of the scoring model.
+ */
+#ifndef TS_DETECT_MODEL_SCORE_H
+#define TS_DETECT_MODEL_SCORE_H
+
+#include "model.h"
+
+/* What a value is judged by. */
+struct detect_sight {
+    struct ts_bytes secret;
+    struct ts_bytes name;   /* that it is assigned to */
+    struct ts_bytes before; /* its line before the name, at most TS_RULE_NAME_BEFORE bytes before the match */
+    const char *rule;       /* id */
+};
+
+/* The part of the line before the name of a secret. */
+struct ts_bytes detect__line_before(struct ts_bytes text, struct ts_bytes name, size_t match_from);
+
+/* The score, within int16_t and above TS_MODEL_SCORE_LEAST. visit may be NULL. */
+int32_t detect__model_score(const struct detect_sight *sight, ts_model_visit *visit, void *context);
+
+/* Whether a score is so low that there is no match at all. */
+bool detect__model_rejects(int32_t score);
+
+/* Bits per pair of characters by how often the pairs occur in words, in tenths: about 40 for words, 60 and more for random text. */
+unsigned detect__model_surprise(struct ts_bytes text);
+
+#endif
