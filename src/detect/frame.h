@@ -92,6 +92,10 @@ struct ts_scanner {
     pcre2_jit_stack *jit_stack;
     detect_classify *classify;
     size_t *searched_to; /* for each depth and rule */
+    struct detect_searched {
+        uint32_t *rules; /* whose searched_to is not 0 */
+        size_t count;
+    } searched[TS_ENCODING_DEPTH + 1];
     struct detect_part *parts[TS_ENCODING_DEPTH];
     struct ts_scan_counts counts;
     uint64_t own_left; /* budget of the target's own rules in this input, in units of search.c */

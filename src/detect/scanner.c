@@ -42,6 +42,11 @@ struct ts_scanner *ts_scanner_new(struct ts_detector *detector) {
             good = good && hs_alloc_scratch(detector->databases[i], &scanner->scratch) == HS_SUCCESS;
     scanner->searched_to =
         calloc((detector->rules->count + 1) * (TS_ENCODING_DEPTH + 1), sizeof *scanner->searched_to);
+    for (size_t i = 0; i <= TS_ENCODING_DEPTH; i++) {
+        scanner->searched[i].rules =
+            malloc((detector->rules->count + 1) * sizeof *scanner->searched[i].rules);
+        good = good && scanner->searched[i].rules;
+    }
     for (size_t i = 0; i < TS_ENCODING_DEPTH; i++)
         scanner->parts[i] = malloc(sizeof *scanner->parts[i]);
     scanner->match_data = pcre2_match_data_create(DETECT_GROUPS_MAX + 1, NULL);
@@ -71,6 +76,8 @@ void ts_scanner_free(struct ts_scanner *scanner) {
     pcre2_match_data_free(scanner->match_data);
     for (size_t i = 0; i < TS_ENCODING_DEPTH; i++)
         free(scanner->parts[i]);
+    for (size_t i = 0; i <= TS_ENCODING_DEPTH; i++)
+        free(scanner->searched[i].rules);
     free(scanner->searched_to);
     free(scanner);
 }
@@ -275,8 +282,10 @@ static void scan_ungated(struct ts_scanner *scanner, struct detect_frame *frame)
 
 static void begin_frame(struct ts_scanner *scanner, struct detect_frame *frame) {
     size_t rules = scanner->detector->rules->count;
+    struct detect_searched *searched = &scanner->searched[frame->depth];
     frame->searched_to = scanner->searched_to + rules * frame->depth;
-    memset(frame->searched_to, 0, rules * sizeof *frame->searched_to);
+    for (; searched->count > 0; searched->count--) /* few of many hundred: inputs are many and short */
+        frame->searched_to[searched->rules[searched->count - 1]] = 0;
 }
 
 void detect__frame_scan(struct ts_scanner *scanner, struct detect_frame *frame) {

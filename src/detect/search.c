@@ -232,6 +232,8 @@ void detect__search(struct ts_scanner *scanner, struct detect_frame *frame, uint
         starts.to = frame->bytes.len;
     if (starts.from >= starts.to)
         return;
+    if (frame->searched_to[rule] == 0)
+        scanner->searched[frame->depth].rules[scanner->searched[frame->depth].count++] = rule;
     frame->searched_to[rule] = starts.to;
     const struct detect_code *code = detect__code_get(ready);
     if (!code) {

@@ -66,6 +66,11 @@ void git__map_release(struct git__map *map) {
     map->bytes = (struct ts_bytes){NULL, 0};
 }
 
+void git__map_forget(const struct git__map *map) {
+    if (map->bytes.len > 0)
+        (void)madvise((void *)(uintptr_t)map->bytes.data, map->bytes.len, MADV_DONTNEED);
+}
+
 /* Returns false on an error; if the file shrinks meanwhile, it returns what it could read. */
 static bool read_up_to(int fd, char *text, size_t *len) {
     size_t done = 0;

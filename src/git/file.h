@@ -31,6 +31,9 @@ struct git__map {
 enum ts_git_error git__map_open(const char *path, struct git__map *ret_map, struct ts_git_fault *ret_fault);
 void git__map_release(struct git__map *map);
 
+/* Gives the pages of a map back. They stay in the system's cache, and reading one again maps it again. */
+void git__map_forget(const struct git__map *map);
+
 /* Reads a whole small file and adds a terminator, which is not counted; TOO_LARGE beyond max. The caller
  * frees the text. */
 enum ts_git_error git__file_read(const char *path, size_t max, char **ret_text, size_t *ret_len,

@@ -2,6 +2,7 @@
 
 #include "numbers.h"
 #include "os/grow.h"
+#include "resident.h"
 
 #include <stdlib.h>
 #include <string.h>
@@ -129,11 +130,20 @@ static enum ts_git_error read_node(struct drawing *d, uint32_t number) {
     return TS_GIT_OK;
 }
 
+#define HEADERS_AHEAD 16 /* waits for memory that overlap */
+
 static void read_nodes(struct drawing *d) {
     struct git__node *nodes = d->outline.nodes;
     for (uint32_t i = 0; i < d->outline.count; i++)
         d->node_of[nodes[i].position] = i;
+    uint64_t forgotten = 0;
     for (uint32_t i = 0; i < d->outline.count; i++) {
+        if (nodes[i].offset - forgotten > GIT__RESIDENT_MAX) {
+            forgotten = nodes[i].offset;
+            git__map_forget(&d->pack->map);
+        }
+        if (i + HEADERS_AHEAD < d->outline.count && nodes[i + HEADERS_AHEAD].offset < d->pack->end)
+            __builtin_prefetch(d->pack->map.bytes.data + nodes[i + HEADERS_AHEAD].offset);
         nodes[i].error = (uint8_t)read_node(d, i);
         if (nodes[i].error == TS_GIT_OK && nodes[i].parent != GIT__NONE) {
             nodes[i].next_sibling = nodes[nodes[i].parent].first_child;

@@ -114,6 +114,13 @@ static void visit_tree(struct git__worker *worker, const struct git__plan *plan,
     }
 }
 
+static void expect_unit(const struct git__run *run, uint64_t unit) {
+    if (unit >= run->units.count)
+        return;
+    const struct git__unit *root = &run->units.items[unit];
+    expect_node(&run->plans[root->pack], root->node);
+}
+
 static void visit_unit(struct git__worker *worker, uint64_t unit) {
     const struct git__run *run = worker->run;
     if (unit >= run->units.count) {
@@ -176,8 +183,10 @@ static void *work(void *argument) {
             visit_tree(worker, work.task.plan, work.task.node, work.task.base);
             git__held_unref(worker, work.task.base);
         }
-        for (uint64_t unit = work.from; unit < work.to && !atomic_load(&run->is_stopped); unit++)
+        for (uint64_t unit = work.from; unit < work.to && !atomic_load(&run->is_stopped); unit++) {
+            expect_unit(run, unit + 1);
             visit_unit(worker, unit);
+        }
         git__ledger_leave(&run->ledger);
     }
     /* Others may wait for this memory. */
@@ -212,7 +221,8 @@ static bool make_plans(struct git__run *run, const struct git__choice *choice,
             return false;
     }
     run->large_count = git__units_arrange(&run->units);
-    return list_loose(run, choice);
+    return git__resident_init(run->repo->packs, run->repo->pack_count, &run->resident) &&
+           list_loose(run, choice);
 }
 
 static uint64_t table_bytes(const struct git__run *run) {
@@ -391,6 +401,7 @@ static void run_release(struct git__run *run) {
     for (size_t i = 0; run->plans != NULL && i < run->repo->pack_count; i++)
         git__plan_release(&run->plans[i]);
     free(run->plans);
+    git__resident_release(&run->resident);
     free(run->units.items);
     free(run->loose);
     free(run->tasks);

@@ -260,10 +260,11 @@ static void note_subtree(struct git__worker *worker, const struct git__plan *pla
 static enum ts_git_error build(struct git__worker *worker, const struct git__job *job,
                                struct git__held **ret_held) {
     struct git__entry entry;
-    enum ts_git_error error =
-        git__pack_entry(job->plan->pack, git__plan_extent(job->plan, job->node), &entry);
+    struct git__extent extent = git__plan_extent(job->plan, job->node);
+    enum ts_git_error error = git__pack_entry(job->plan->pack, extent, &entry);
     if (error != TS_GIT_OK)
         return error;
+    git__resident_note(&worker->run->resident, job->plan->pack, extent);
     if (entry.kind == GIT__ENTRY_WHOLE)
         return build_whole(worker, job, &entry, ret_held);
     ts_assert(job->base != NULL);

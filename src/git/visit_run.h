@@ -16,6 +16,7 @@
 #include "inflate.h"
 #include "ledger.h"
 #include "plan.h"
+#include "resident.h"
 
 #include <pthread.h>
 #include <stdatomic.h>
@@ -59,6 +60,7 @@ struct git__run {
     uint32_t loose_count;
 
     struct git__ledger ledger;
+    struct git__resident resident;
     atomic_bool is_stopped;
 
     pthread_mutex_t lock; /* guards the rest */

@@ -100,10 +100,24 @@ static void carry(struct scan_look *look, struct ts_bytes bytes, const struct sc
     }
 }
 
-/* The first landmark that ends at `end` or later. */
-static size_t first_landmark(const struct ts_landmarks *landmarks, uint64_t end) {
+/* The first landmark that ends at `end` or later. The search begins near `last`, the answer for the copy before: most deltas
+ * copy from the front to the back. */
+static size_t first_landmark(const struct ts_landmarks *landmarks, uint64_t end, size_t last) {
     size_t low = 0;
     size_t high = landmarks->count;
+    if (last < high && landmarks->items[last].end < end) {
+        low = last + 1;
+        for (size_t step = 1; low + step < high; step *= 2) {
+            if (landmarks->items[low + step].end >= end)
+                high = low + step;
+            else
+                low += step;
+        }
+    } else if (last == 0 || landmarks->items[last - 1].end < end) {
+        return last;
+    } else {
+        high = last;
+    }
     while (low < high) {
         size_t middle = low + (high - low) / 2;
         if (landmarks->items[middle].end < end)
@@ -123,13 +137,14 @@ static struct ts_landmarks carry_landmarks(struct scan_look *look, size_t size,
     const struct ts_landmarks *known = &base->raw->landmarks;
     size_t before = ts_detector_landmark_before(look->options.profile->detector);
     size_t count = 0;
+    size_t first = 0; /* for the copy before */
     for (size_t k = 0; k < base->copy_count; k++) {
         const struct ts_git_copy *copy = &base->copies[k];
         uint64_t to = copy->from + copy->len;
         bool at_start = copy->from == 0 && copy->at == 0;
         bool at_end = to == base->size && copy->at + copy->len == size;
-        size_t i = first_landmark(known, at_start ? 0 : copy->from + before);
-        for (; i < known->count && known->items[i].end < to + at_end; i++) {
+        first = first_landmark(known, at_start ? 0 : copy->from + before, first);
+        for (size_t i = first; i < known->count && known->items[i].end < to + at_end; i++) {
             if (count == TS_LANDMARKS_MAX)
                 return none;
             look->carried[count] = known->items[i];
