@@ -93,10 +93,11 @@ def nobody_waits_for_a_server_that_is_silent_and_not_needed():
                 pair.goes("store", "get", pair.keys[alive][0], *patient)
                 pair.goes("txn", *patient, stdin=adds(pair.keys[alive][0]))
                 holds(time.monotonic() - begun < 20, f"somebody waited for store {silent}")
-                # Of many reads only the first one waits.
-                begun = time.monotonic()
-                pair.goes("lease", "claim", "--run", "1", "--worker", f"s{silent}", "--set", "timeouts.shard_rpc=6s")
-                holds(time.monotonic() - begun < 11, f"a claim asked store {silent} twice")
+                # Of many reads only the first one waits. A second one would, too, without the breaker.
+                if silent == 1:
+                    begun = time.monotonic()
+                    pair.goes("lease", "claim", "--run", "1", "--worker", "s", "--set", "timeouts.shard_rpc=5s")
+                    holds(time.monotonic() - begun < 10, "a claim asked the silent store twice")
             finally:
                 pair.servers[silent].process.send_signal(signal.SIGCONT)
 
