@@ -418,8 +418,8 @@ static bool add_targets(struct assembly *a) {
         has_key = true;
         if (memcmp(a->report.key.key, target->profile->key.key, sizeof a->report.key.key) != 0)
             a->report.has_several_keys = true;
-        if (target->profile->rules.count > a->report.rule_count)
-            a->report.rule_count = target->profile->rules.count;
+        if (target->profile->rules->set.count > a->report.rule_count)
+            a->report.rule_count = target->profile->rules->set.count;
     }
     a->report.target_count = session->target_count;
     return true;

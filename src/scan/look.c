@@ -21,7 +21,8 @@ struct scan_raw {
 };
 
 bool scan__look_init(struct scan_look *look, const struct scan_look_options *options) {
-    *look = (struct scan_look){.options = *options, .scanner = ts_scanner_new(options->profile->detector)};
+    *look =
+        (struct scan_look){.options = *options, .scanner = ts_scanner_new(options->profile->rules->detector)};
     size_t entries = options->profile->has_config ? options->profile->config.allow_count : 0;
     look->allows = calloc(entries + 1, sizeof *look->allows);
     look->carried = calloc(TS_LANDMARKS_MAX, sizeof *look->carried);
@@ -135,7 +136,7 @@ static struct ts_landmarks carry_landmarks(struct scan_look *look, size_t size,
     if (base->raw == NULL || !base->raw->landmarks.are_known || size > UINT32_MAX)
         return none;
     const struct ts_landmarks *known = &base->raw->landmarks;
-    size_t before = ts_detector_landmark_before(look->options.profile->detector);
+    size_t before = ts_detector_landmark_before(look->options.profile->rules->detector);
     size_t count = 0;
     size_t first = 0; /* for the copy before */
     for (size_t k = 0; k < base->copy_count; k++) {
@@ -328,7 +329,7 @@ static void judge(struct scan_look *look, struct ts_bytes bytes, const struct ts
     const struct scan_profile *profile = look->options.profile;
     struct ts_span lines = ts_lines_of(bytes, match->span);
     struct ts_allow_question question = {.path = "",
-                                         .rule = profile->rules.rules[match->rule].id,
+                                         .rule = profile->rules->set.rules[match->rule].id,
                                          .finding = id->text,
                                          .secret = match->secret,
                                          .lines = ts_bytes_slice(bytes, lines),
@@ -349,7 +350,7 @@ static void judge(struct scan_look *look, struct ts_bytes bytes, const struct ts
 bool scan__look_judge(struct scan_look *look, struct ts_bytes bytes, const struct ts_match *match,
                       struct scan_lines *lines, struct scan_hit *ret_hit) {
     const struct scan_profile *profile = look->options.profile;
-    const struct ts_rule *rule = &profile->rules.rules[match->rule];
+    const struct ts_rule *rule = &profile->rules->set.rules[match->rule];
     char redacted[SCAN_REDACTED_SIZE];
     struct scan_finding_new finding = {
         .id = ts_finding_id_of(&profile->key, rule->id, match->secret),
@@ -391,7 +392,7 @@ static bool report(struct scan_look *look, const struct scan_content *content, s
     if (!TS_GROW(look->settled, look->settled_capacity, look->raw_count) || !scan__look_prepare(look))
         return false;
     memcpy(look->settled, look->raw, look->raw_count * sizeof *look->raw);
-    size_t count = ts_matches_settle(&look->options.profile->rules, look->settled, look->raw_count);
+    size_t count = ts_matches_settle(&look->options.profile->rules->set, look->settled, look->raw_count);
     if (!TS_GROW(look->found, look->found_capacity, count))
         return false;
     struct scan_lines lines;

@@ -38,11 +38,11 @@ struct scan_windows {
 };
 
 static size_t margin_of(const struct scan_profile *profile) {
-    return ts_detector_reach(profile->detector) + (size_t)2 * TS_LINES_MAX + SCAN_EXCERPT_BEHIND;
+    return ts_detector_reach(profile->rules->detector) + (size_t)2 * TS_LINES_MAX + SCAN_EXCERPT_BEHIND;
 }
 
 size_t scan__look_overlap(const struct scan_profile *profile) {
-    return 2 * margin_of(profile) + ts_detector_reach(profile->detector);
+    return 2 * margin_of(profile) + ts_detector_reach(profile->rules->detector);
 }
 
 void scan__windows_free(struct scan_windows *windows) {
@@ -127,7 +127,7 @@ static bool judge_all(struct scan_look *look, const struct scan_window *window,
 }
 
 static bool report(struct scan_look *look, const struct scan_content *content, struct scan_windows *windows) {
-    size_t count = ts_matches_settle(&look->options.profile->rules, windows->matches, windows->count);
+    size_t count = ts_matches_settle(&look->options.profile->rules->set, windows->matches, windows->count);
     if (count == 0)
         return true;
     if (!TS_GROW(look->found, look->found_capacity, count))

@@ -2,22 +2,20 @@
  * What a target is scanned with: rules, the target's own configuration, and the key of finding ids.
  *
  * The configuration of a target is untrusted: it may name only rule files of the target, and only as much of
- * everything as profile.c allows, so that the cost of a scan depends on the content of the repository.
+ * everything as profile.c and rules.c allow, so that the cost of a scan depends on the content of the repository.
  */
 #ifndef TS_SCAN_PROFILE_H
 #define TS_SCAN_PROFILE_H
 
-#include "os/arena.h"
+#include "rules.h"
 
 #include "detect/config.h"
-#include "detect/detector.h"
 #include "detect/finding_id.h"
+#include "os/arena.h"
 #include "scan/scan.h"
 
 struct scan_profile {
-    struct ts_ruleset rules;
-    size_t builtin_count; /* the first so many are built in; 0: without the built-in ones */
-    struct ts_detector *detector;
+    struct scan_rules *rules; /* may be shared with other profiles */
     struct ts_config config;
     bool has_config;
     struct ts_finding_key key;
@@ -49,10 +47,22 @@ struct scan_profile_source {
 };
 
 #define SCAN_CONFIG_NAME ".turnstone.yml"
+#define SCAN_CONFIG_CURE "; --no-repo-config scans without it"
+
+struct scan_profile_context {
+    const struct ts_scan_options *options;
+    struct scan_profile_source source;
+    struct scan_profile *const *known; /* profiles of the same options: rules may be shared with them */
+    size_t known_count;
+};
+
+/* Says what is wrong. Returns false. */
+__attribute__((format(printf, 2, 3))) bool scan__refuse(struct ts_scan_error *ret_error, const char *format,
+                                                        ...);
 
 /* Returns false with one line of text. */
-bool scan__profile_init(struct scan_profile *profile, const struct ts_scan_options *options,
-                        const struct scan_profile_source *source, struct ts_scan_error *ret_error);
+bool scan__profile_init(struct scan_profile *profile, const struct scan_profile_context *context,
+                        struct ts_scan_error *ret_error);
 void scan__profile_release(struct scan_profile *profile);
 
 #endif

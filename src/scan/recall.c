@@ -33,7 +33,7 @@ static void add_digest(struct ts_blake3 *hasher, const uint8_t digest[static 32]
 static void digest_rules(const struct scan_profile *profile, uint8_t ret_id[static SCAN_STATE_ID_LEN]) {
     struct ts_blake3 hasher;
     uint8_t rules[TS_RULESET_DIGEST_LEN];
-    ts_detector_digest(profile->detector, rules);
+    ts_detector_digest(profile->rules->detector, rules);
     ts_blake3_init_derive_key(&hasher, TS_BYTES("turnstone 2026 state of scans: rules"));
     add_digest(&hasher, rules);
     ts_blake3_update(&hasher, ts_build_id());

@@ -86,23 +86,23 @@ static bool fill(struct changes *changes) {
 /* The built-in rules come first, and a replacement is in the place of its rule. */
 static void compare_merged(struct changes *changes) {
     const struct scan_profile *profile = changes->profile;
-    for (size_t i = 0; i < profile->rules.count; i++) {
-        const struct ts_rule *rule = &profile->rules.rules[i];
+    for (size_t i = 0; i < profile->rules->set.count; i++) {
+        const struct ts_rule *rule = &profile->rules->set.rules[i];
         struct ts_report_rule_change change =
-            by_rule(i < profile->builtin_count ? TS_RULE_CHANGE_REPLACED : TS_RULE_CHANGE_ADDED, rule);
+            by_rule(i < profile->rules->builtin_count ? TS_RULE_CHANGE_REPLACED : TS_RULE_CHANGE_ADDED, rule);
         if (rule->origin != TS_RULE_OF_PROGRAM)
             add(changes, &change, rule->id);
     }
 }
 
-static void compare_with(struct changes *changes, const struct ts_ruleset *builtin,
-                         const struct ts_report_rule_change *left_out) {
+static void compare_with(struct changes *changes, const struct ts_report_rule_change *left_out) {
     const struct scan_profile *profile = changes->profile;
+    const struct ts_ruleset *builtin = &profile->rules->left_out;
     for (size_t i = 0; i < builtin->count; i++)
-        if (ts_ruleset_find(&profile->rules, builtin->rules[i].id) == NULL)
+        if (ts_ruleset_find(&profile->rules->set, builtin->rules[i].id) == NULL)
             add(changes, left_out, builtin->rules[i].id);
-    for (size_t i = 0; i < profile->rules.count; i++) {
-        const struct ts_rule *rule = &profile->rules.rules[i];
+    for (size_t i = 0; i < profile->rules->set.count; i++) {
+        const struct ts_rule *rule = &profile->rules->set.rules[i];
         bool is_builtin = ts_ruleset_find(builtin, rule->id) != NULL;
         struct ts_report_rule_change change =
             by_rule(is_builtin ? TS_RULE_CHANGE_REPLACED : TS_RULE_CHANGE_ADDED, rule);
@@ -122,11 +122,11 @@ static struct ts_report_rule_change left_out_by(const struct scan_profile *profi
 /* ---- allow entries ---- */
 
 /* Whether a rule is in use, or was left out: an entry for either is not a mistake. */
-static bool is_rule(const struct scan_profile *profile, const struct ts_ruleset *builtin, const char *id) {
-    return ts_ruleset_find(&profile->rules, id) != NULL || ts_ruleset_find(builtin, id) != NULL;
+static bool is_rule(const struct scan_rules *rules, const char *id) {
+    return ts_ruleset_find(&rules->set, id) != NULL || ts_ruleset_find(&rules->left_out, id) != NULL;
 }
 
-static void note_unknown(struct scan_profile *profile, const struct ts_ruleset *builtin) {
+static void note_unknown(struct scan_profile *profile) {
     const struct ts_config *config = &profile->config;
     char first[100];
     unsigned line = 0;
@@ -134,7 +134,7 @@ static void note_unknown(struct scan_profile *profile, const struct ts_ruleset *
     for (size_t i = 0; i < config->allow_count; i++) {
         const struct ts_rule_texts *rules = &config->allows[i].rules;
         for (size_t k = 0; k < rules->count; k++) {
-            if (is_rule(profile, builtin, rules->texts[k]))
+            if (is_rule(profile->rules, rules->texts[k]))
                 continue;
             if (count++ > 0)
                 continue;
@@ -159,24 +159,17 @@ static void note_unknown(struct scan_profile *profile, const struct ts_ruleset *
 bool scan__rule_changes_find(struct scan_profile *profile, const struct ts_scan_options *options,
                              struct ts_scan_error *ret_error) {
     struct changes changes = {.profile = profile};
-    struct ts_ruleset builtin;
-    struct ts_detect_error error = {.text = "out of memory"};
-    ts_ruleset_init(&builtin);
-    bool done = true;
-    if (profile->builtin_count > 0) {
+    if (profile->rules->builtin_count > 0) {
         compare_merged(&changes);
     } else {
         struct ts_report_rule_change left_out = left_out_by(profile, options);
-        done = ts_ruleset_add_builtin(&builtin, &error);
-        if (done)
-            compare_with(&changes, &builtin, &left_out);
+        compare_with(&changes, &left_out);
     }
-    done = done && !changes.no_memory && fill(&changes);
+    bool done = !changes.no_memory && fill(&changes);
     if (done && profile->has_config)
-        note_unknown(profile, &builtin);
+        note_unknown(profile);
     if (!done)
-        snprintf(ret_error->text, sizeof ret_error->text, "rules: %s", error.text);
-    ts_ruleset_release(&builtin);
+        snprintf(ret_error->text, sizeof ret_error->text, "rules: out of memory");
     free(changes.items);
     return done;
 }

@@ -113,7 +113,7 @@ bool scan__looks_init(struct scan_looks *looks, struct scan_session *session,
 
 static void tell_spent(struct scan_session *session, const struct scan_profile *profile, uint32_t rule,
                        uint64_t contents) {
-    const struct ts_rule *own = &profile->rules.rules[rule];
+    const struct ts_rule *own = &profile->rules->set.rules[rule];
     char id[100];
     char file[200];
     scan__fault(&session->faults,
@@ -171,7 +171,11 @@ static struct scan_profile *make_profile(struct scan_session *session,
         (void)scan__fail(ret_error, TS_SCAN_FAILED, "out of memory");
         return NULL;
     }
-    if (!scan__profile_init(profile, session->options, source, ret_error)) {
+    struct scan_profile_context context = {.options = session->options,
+                                           .source = *source,
+                                           .known = session->profiles,
+                                           .known_count = session->profile_count};
+    if (!scan__profile_init(profile, &context, ret_error)) {
         free(profile);
         return NULL;
     }

@@ -587,7 +587,7 @@ static bool load(struct ts_bytes page, const struct scan_material_sink *sink, bo
     struct loader loader = {.sink = sink,
                             .is_taking = is_taking,
                             .hash = target->hash,
-                            .rules = &target->profile->rules,
+                            .rules = &target->profile->rules->set,
                             .reader = {.rest = page}};
     take_tables(&loader);
     if (!loader.reader.is_bad)

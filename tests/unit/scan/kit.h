@@ -29,12 +29,14 @@ struct kit {
 static inline void kit_init(struct kit *kit, const char *config) {
     struct ts_detect_error error;
     *kit = (struct kit){.profile = {.has_config = config != NULL}};
-    ts_ruleset_init(&kit->profile.rules);
-    if (!ts_ruleset_add(&kit->profile.rules, "kit.yml", TS_BYTES(KIT_RULES), &error))
+    struct scan_rules *rules = calloc(1, sizeof *rules);
+    assert_non_null(rules);
+    rules->user_count = 1;
+    kit->profile.rules = rules;
+    if (!ts_ruleset_add(&rules->set, "kit.yml", TS_BYTES(KIT_RULES), &error))
         fail_msg("%s", error.text);
-    kit->profile.detector =
-        ts_detector_new(&kit->profile.rules, &(struct ts_detector_options){.cache_folder = ""}, &error);
-    if (!kit->profile.detector)
+    rules->detector = ts_detector_new(&rules->set, &(struct ts_detector_options){.cache_folder = ""}, &error);
+    if (!rules->detector)
         fail_msg("%s", error.text);
     if (config && !ts_config_parse("kit", ts_bytes_of_cstring(config), &kit->profile.config, &error))
         fail_msg("%s", error.text);

@@ -5,9 +5,10 @@ static struct scan_profile profile;
 
 static void init(struct target_files files, bool no_builtin_rules) {
     struct ts_scan_error error;
-    struct scan_profile_source source = {.name = "target", .read = target_file_read, .ctx = &files};
     struct ts_scan_options options = {.cache_folder = "", .no_builtin_rules = no_builtin_rules};
-    if (!scan__profile_init(&profile, &options, &source, &error))
+    struct scan_profile_context context = {
+        .options = &options, .source = {.name = "target", .read = target_file_read, .ctx = &files}};
+    if (!scan__profile_init(&profile, &context, &error))
         fail_msg("%s", error.text);
 }
 

@@ -12,6 +12,7 @@ struct state_session {
     struct scan_session session;
     struct scan_target target;
     struct scan_profile profile;
+    struct scan_rules rules;
 };
 
 static inline bool state_session_init(struct state_session *made) {
@@ -24,10 +25,10 @@ static inline bool state_session_init(struct state_session *made) {
     made->session.targets = &made->target;
     made->session.target_count = 1;
     made->target.profile = &made->profile;
-    ts_ruleset_init(&made->profile.rules);
+    made->profile.rules = &made->rules;
     scan__pile_init(&made->session.stands, 1 << 20, "/tmp");
     scan__pile_init(&made->session.commits, 1 << 20, "/tmp");
-    return ts_ruleset_add(&made->profile.rules, "rules.yml", ts_bytes_of_cstring(rules), &error) &&
+    return ts_ruleset_add(&made->rules.set, "rules.yml", ts_bytes_of_cstring(rules), &error) &&
            scan__hits_init(&made->session.hits, &hits);
 }
 
@@ -35,7 +36,7 @@ static inline void state_session_release(struct state_session *made) {
     scan__hits_release(&made->session.hits);
     scan__pile_release(&made->session.stands);
     scan__pile_release(&made->session.commits);
-    ts_ruleset_release(&made->profile.rules);
+    ts_ruleset_release(&made->rules.set);
 }
 
 static inline struct ts_git_oid state_oid(unsigned number) {
@@ -55,7 +56,7 @@ static inline bool state_session_fill(struct state_session *made) {
     struct scan_session *session = &made->session;
     uint32_t findings[2];
     for (unsigned i = 0; i < 2; i++) {
-        struct scan_finding_new finding = {.rule = &made->profile.rules.rules[0],
+        struct scan_finding_new finding = {.rule = &made->rules.set.rules[0],
                                            .print = {.hash = UINT64_C(1) << 63 | i, .len = 17, .head = "te"},
                                            .redacted = i == 0 ? TS_BYTES("te…01") : TS_BYTES("te…02")};
         memset(finding.id.text, 'a' + (int)i, TS_FINDING_ID_LEN);
