@@ -14,8 +14,9 @@
 
 struct item {
     char section[NAME_MAX_]; /* without its subsection, lower case */
-    char name[NAME_MAX_];    /* lower case */
-    char value[NAME_MAX_];   /* "true" if absent */
+    bool has_subsection;
+    char name[NAME_MAX_];  /* lower case */
+    char value[NAME_MAX_]; /* "true" if absent */
 };
 
 struct reader {
@@ -56,6 +57,7 @@ static bool read_section(struct reader *r) {
     while (r->at < r->end && (is_key(*r->at) || *r->at == '.'))
         append(r->item.section, &len, (char)tolower((unsigned char)*r->at++));
     bool has_more = r->at < r->end && is_blank(*r->at);
+    r->item.has_subsection = has_more;
     while (!at_line_end(r) && is_blank(*r->at))
         r->at++;
     if (has_more) {
@@ -179,9 +181,11 @@ static void judge_extension(const struct item *item, struct judged *judged, stru
     static const char *const harmless[] = {"noop", "noop-v1", "preciousobjects", "worktreeconfig",
                                            "relativeworktrees"};
     for (size_t i = 0; i < sizeof harmless / sizeof harmless[0]; i++)
-        if (strcmp(item->name, harmless[i]) == 0)
+        if (strcmp(item->name, harmless[i]) == 0 && !item->has_subsection)
             return;
-    if (strcmp(item->name, "partialclone") == 0) {
+    if (item->has_subsection) {
+        memcpy(judged->unknown, item->name, sizeof judged->unknown);
+    } else if (strcmp(item->name, "partialclone") == 0) {
         config->is_partial = true;
     } else if (strcmp(item->name, "objectformat") == 0) {
         judged->has_sha256 = strcasecmp(item->value, "sha256") == 0;
@@ -233,7 +237,7 @@ enum ts_git_error git__config_parse(struct ts_bytes text, const char *path, stru
     enum found found;
     while ((found = next_item(&r)) == FOUND_ITEM) {
         const struct item *item = &r.item;
-        if (strcmp(item->section, "core") == 0) {
+        if (strcmp(item->section, "core") == 0 && !item->has_subsection) {
             if (strcmp(item->name, "repositoryformatversion") == 0 &&
                 ts_u32_parse(ts_bytes_of_cstring(item->value), &judged.version) != TS_NUMBER_OK)
                 return git__fault(TS_GIT_BAD_VERSION, path, ret_fault);
@@ -241,7 +245,8 @@ enum ts_git_error git__config_parse(struct ts_bytes text, const char *path, stru
                 config.is_bare = is_true(item->value);
         } else if (strcmp(item->section, "extensions") == 0) {
             judge_extension(item, &judged, &config);
-        } else if (strcmp(item->section, "remote") == 0 && strcmp(item->name, "promisor") == 0) {
+        } else if (strcmp(item->section, "remote") == 0 && item->has_subsection &&
+                   strcmp(item->name, "promisor") == 0) {
             config.is_partial = config.is_partial || is_true(item->value);
         }
     }

@@ -30,6 +30,8 @@
     X(BAD_REF_NAME, "the name of the ref is not valid for git", "rename its file, or remove it")             \
     X(SYMBOLIC_REFS, "the symbolic ref is a loop, or goes through too many others",                          \
       "'git symbolic-ref --delete' removes it")                                                              \
+    X(REPLACED, "replaced by other objects in a loop, or by too many in a row",                              \
+      "'git replace -d' removes a replacement")                                                              \
     X(LINKED_FOLDER, "a folder of refs behind a symbolic link, which is not followed",                       \
       "replace the link by the folder itself")                                                               \
     X(REFS_CHANGE, "refs changed every time they were read",                                                 \
@@ -45,6 +47,8 @@
     X(ALTERNATES, "too many alternates, or nested too deep; the rest is not read",                           \
       "name them in objects/info/alternates of the repository itself")                                       \
     X(TOO_MANY, "more objects than can be numbered", "scan its packs separately")                            \
+    X(HALF_PACK, "a pack without its index, or an index without its pack",                                   \
+      "'git index-pack' makes an index again; otherwise fetch it again")                                     \
     X(MISSING, "not in the repository", "'git fsck' lists what is missing; fetch it again")                  \
     X(MOVED, "appeared or moved while the repository was read",                                              \
       "scan again when the repository changes less")                                                         \

@@ -75,7 +75,10 @@ struct ts_git_graph {
     struct ts_git_set *cut; /* commits whose parents a shallow clone omits */
 };
 
-#define GIT__REPLACED_MAX 5 /* longest chain of replacements, as in git */
+#define GIT__REPLACED_MAX 5 /* replacements in a row; git does not read an object with so many */
+
+/* Reads the refs under refs/replace, after all objects. Loops and replacements of another type are faults. */
+enum ts_git_error git__replaced_find(struct ts_git_graph *graph, struct ts_git_fault *ret_fault);
 
 /* The replacement of an object, or GIT__NONE. */
 uint32_t git__replacement_of(const struct ts_git_graph *graph, uint32_t number);

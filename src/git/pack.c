@@ -10,9 +10,9 @@
 
 #define PACK_HEADER_SIZE 12u
 
-/* path with its last suffix_len characters replaced. */
-static char *with_suffix(const char *path, size_t suffix_len, const char *suffix) {
-    size_t stem = strlen(path) - suffix_len;
+char *git__with_suffix(const char *path, const char *suffix) {
+    const char *dot = strrchr(path, '.');
+    size_t stem = dot != NULL ? (size_t)(dot - path) : strlen(path);
     size_t len = strlen(suffix);
     char *changed = malloc(stem + len + 1);
     if (changed == NULL)
@@ -47,10 +47,10 @@ static enum ts_git_error open_index(enum ts_git_hash hash, const char *path, str
 /* The index is open. */
 static enum ts_git_error open_pack(const char *index_path, struct git__pack *pack,
                                    struct ts_git_fault *ret_fault) {
-    pack->path = with_suffix(index_path, strlen("idx"), "pack");
+    pack->path = git__with_suffix(index_path, ".pack");
     if (pack->path == NULL)
         return git__fault(TS_GIT_NO_MEMORY, index_path, ret_fault);
-    char *promise = with_suffix(index_path, strlen("idx"), "promisor");
+    char *promise = git__with_suffix(index_path, ".promisor");
     if (promise == NULL)
         return git__fault(TS_GIT_NO_MEMORY, index_path, ret_fault);
     pack->is_promised = git__is_file(promise);

@@ -53,6 +53,9 @@ enum ts_git_error git__pack_open(enum ts_git_hash hash, const char *index_path, 
                                  bool *ret_is_damaged, struct ts_git_fault *ret_fault);
 void git__pack_release(struct git__pack *pack);
 
+/* The path with another suffix, from malloc; NULL when there is no memory. */
+char *git__with_suffix(const char *path, const char *suffix);
+
 /* The last part of the path, for messages. */
 const char *git__pack_name(const struct git__pack *pack);
 

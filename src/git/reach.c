@@ -6,6 +6,7 @@
  * or to its root, and additions and removals are counted from there.
  */
 #include "graph.h"
+#include "lacks.h"
 
 #include "base/assert.h"
 
@@ -394,72 +395,6 @@ static void count_reached(const struct ts_git_graph *graph, const struct ts_git_
     }
 }
 
-/* A missing object. */
-struct lack {
-    struct ts_git_oid oid;
-    bool is_history; /* a commit, a tag, or the target of a ref: partial clones have these */
-    bool has_moved;
-};
-
-static int compare_lacks(const void *a, const void *b) {
-    return ts_git_oid_compare(&((const struct lack *)a)->oid, &((const struct lack *)b)->oid);
-}
-
-/* By id. */
-static enum ts_git_error find_lacks(struct ts_git_graph *graph, const struct git__list *missing,
-                                    const struct git__list *history, struct lack **ret_lacks,
-                                    struct ts_git_fault *ret_fault) {
-    struct lack *lacks = calloc(missing->count, sizeof *lacks);
-    struct ts_git_oid *oids = calloc(missing->count, sizeof *oids);
-    bool *flags = calloc(graph->absent.count + missing->count, sizeof *flags);
-    if (lacks == NULL || oids == NULL || flags == NULL) {
-        free(lacks);
-        free(oids);
-        free(flags);
-        return no_memory(graph, ret_fault);
-    }
-    for (size_t i = 0; i < history->count; i++)
-        flags[history->items[i] - graph->total] = true;
-    for (size_t i = 0; i < missing->count; i++) {
-        uint32_t absent = missing->items[i] - graph->total;
-        lacks[i] = (struct lack){.oid = graph->absent.oids[absent], .is_history = flags[absent]};
-    }
-    qsort(lacks, missing->count, sizeof *lacks, compare_lacks);
-    for (size_t i = 0; i < missing->count; i++)
-        oids[i] = lacks[i].oid;
-    git__are_there_now(graph->repo, oids, missing->count, flags);
-    bool is_other = git__refs_have_changed(graph->repo);
-    for (size_t i = 0; i < missing->count; i++)
-        lacks[i].has_moved = flags[i] || (is_other && (lacks[i].is_history || !graph->repo->is_partial));
-    free(oids);
-    free(flags);
-    *ret_lacks = lacks;
-    return TS_GIT_OK;
-}
-
-/* Reports missing objects, once each: those that were added or moved since the objects were listed, and those
- * that are missing. Objects that a partial clone omits are counted, and are not faults here. */
-static enum ts_git_error send_missing(struct ts_git_graph *graph, const struct git__list *missing,
-                                      const struct git__list *history, struct ts_git_reach_stats *stats,
-                                      struct ts_git_fault *ret_fault) {
-    struct lack *lacks = NULL;
-    enum ts_git_error error =
-        missing->count > 0 ? find_lacks(graph, missing, history, &lacks, ret_fault) : TS_GIT_OK;
-    for (size_t i = 0; error == TS_GIT_OK && i < missing->count; i++) {
-        struct ts_git_fault fault;
-        bool is_by_design = graph->repo->is_partial && !lacks[i].has_moved;
-        stats->missing_by_design += is_by_design;
-        stats->missing += !is_by_design;
-        if (is_by_design)
-            continue;
-        (void)git__fault_object(lacks[i].has_moved ? TS_GIT_MOVED : TS_GIT_MISSING, graph->repo->hash,
-                                &lacks[i].oid, NULL, &fault);
-        git__fault_send(&graph->options.faults, &fault);
-    }
-    free(lacks);
-    return error;
-}
-
 /* Excluded commits are excluded with their trees. Of commits that are only not selected, this includes those
  * next to selected ones, if the caller wants only what is new. */
 static enum ts_git_error reach_excluded(struct ts_git_graph *graph, const struct ts_git_selection *selection,
@@ -515,7 +450,7 @@ enum ts_git_error ts_git_graph_reach(struct ts_git_graph *graph, const struct ts
     }
     struct ts_git_reach_stats stats = {.commits = 0};
     if (error == TS_GIT_OK)
-        error = send_missing(graph, &in.missing, &selected.missing, &stats, ret_fault);
+        error = git__lacks_send(graph, &in.missing, &selected.missing, &stats, ret_fault);
     if (error == TS_GIT_OK) {
         count_reached(graph, in.set, &stats);
         if (ret_stats != NULL)

@@ -326,7 +326,6 @@ static void add_pack(struct ts_git_repo *repo, const char *index_path,
         (void)git__fault(TS_GIT_BAD_FILE, pack.path, &fault);
         git__fault_send(faults, &fault);
     }
-    repo->is_partial = repo->is_partial || pack.is_promised;
     repo->packs[repo->pack_count++] = pack;
 }
 
@@ -376,16 +375,34 @@ static void add_midx(struct ts_git_repo *repo, const char *pack_dir, size_t firs
     repo->midxs[repo->midx_count++] = file;
 }
 
+/* Keeps the first pack without its index, or index without its pack. Git may be writing or removing it; otherwise it is damage. */
+static void find_half_pack(struct ts_git_repo *repo, const char *pack_dir, char *const *names, size_t count,
+                           const char *other_suffix) {
+    for (size_t i = 0; i < count && repo->half_pack == NULL; i++) {
+        char *path = git__path_join(pack_dir, names[i]);
+        char *other = path != NULL ? git__with_suffix(path, other_suffix) : NULL;
+        if (other != NULL && !git__is_file(other) && git__is_file(path)) {
+            repo->half_pack = path;
+            path = NULL;
+        }
+        free(other);
+        free(path);
+    }
+}
+
 static enum ts_git_error open_packs(struct ts_git_repo *repo, const char *object_dir,
                                     const struct ts_git_fault_sink *faults, struct ts_git_fault *ret_fault) {
     char *pack_dir = git__path_join(object_dir, "pack");
     char **names = NULL;
+    char **packs = NULL;
     size_t count = 0;
+    size_t pack_count = 0;
     if (pack_dir == NULL)
         return git__fault(TS_GIT_NO_MEMORY, object_dir, ret_fault);
     struct ts_git_fault fault;
     enum ts_git_error error = TS_GIT_OK;
-    if (git__list_dir(pack_dir, ".idx", &names, &count, &fault) != TS_GIT_OK)
+    if (git__list_dir(pack_dir, ".idx", &names, &count, &fault) != TS_GIT_OK ||
+        git__list_dir(pack_dir, ".pack", &packs, &pack_count, &fault) != TS_GIT_OK)
         git__fault_send(faults, &fault);
     size_t first = repo->pack_count;
     for (size_t i = 0; error == TS_GIT_OK && i < count; i++) {
@@ -396,9 +413,13 @@ static enum ts_git_error open_packs(struct ts_git_repo *repo, const char *object
             add_pack(repo, path, faults);
         free(path);
     }
-    if (error == TS_GIT_OK)
+    if (error == TS_GIT_OK) {
         add_midx(repo, pack_dir, first, faults);
+        find_half_pack(repo, pack_dir, names, count, ".pack");
+        find_half_pack(repo, pack_dir, packs, pack_count, ".idx");
+    }
     git__free_names(names, count);
+    git__free_names(packs, pack_count);
     free(pack_dir);
     return error;
 }
@@ -539,6 +560,7 @@ void ts_git_repo_free(struct ts_git_repo *repo) {
     for (size_t i = 0; i < repo->pack_count; i++)
         git__pack_release(&repo->packs[i]);
     free(repo->packs);
+    free(repo->half_pack);
     git__free_names(repo->object_dirs, repo->object_dir_count);
     free(repo->shallow);
     git__grafts_release(&repo->grafts);
@@ -566,8 +588,4 @@ const char *ts_git_repo_work_tree(const struct ts_git_repo *repo) {
 
 bool ts_git_repo_is_shallow(const struct ts_git_repo *repo) {
     return repo->shallow_count > 0;
-}
-
-bool ts_git_repo_is_partial(const struct ts_git_repo *repo) {
-    return repo->is_partial;
 }

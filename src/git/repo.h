@@ -33,7 +33,9 @@ const char *ts_git_repo_git_dir(const struct ts_git_repo *repo);
 const char *ts_git_repo_common_dir(const struct ts_git_repo *repo);
 const char *ts_git_repo_work_tree(const struct ts_git_repo *repo); /* NULL when it is bare */
 bool ts_git_repo_is_shallow(const struct ts_git_repo *repo);
-bool ts_git_repo_is_partial(const struct ts_git_repo *repo);
+
+/* Whether a missing object may be promised by a server (src/git/lacks.h). Call it when something is missing: it reads all indexes. */
+bool ts_git_repo_keeps_promises(struct ts_git_repo *repo);
 
 /* The size of its objects on disk, also those of alternates. Reads the size of every loose one. */
 uint64_t ts_git_repo_disk_bytes(const struct ts_git_repo *repo);

@@ -40,6 +40,9 @@ struct ts_git_repo {
     struct git__pack *packs; /* by object folder, then by name */
     size_t pack_count;
     size_t pack_capacity;
+    char *half_pack; /* path of a pack without its index or of an index without its pack; NULL: none */
+    const struct git__pack *damaged_index; /* a pack whose index has another checksum; NULL: none */
+    bool are_indexes_checked;              /* damaged_index counts */
 
     struct git__midx_file *midxs;
     size_t midx_count;

@@ -45,7 +45,7 @@ static enum ts_git_error check_tip(struct scan_session *session, struct scan_tar
     if (ts_git_oid_parse(target->hash, ts_bytes_of_cstring(name), &given))
         return TS_GIT_OK;
     enum ts_git_error error = ts_git_object_peel(repo, oid, &peeled, ret_fault);
-    if (error == TS_GIT_MISSING && ts_git_repo_is_partial(repo))
+    if (error == TS_GIT_MISSING && ts_git_repo_keeps_promises(repo))
         target->row.missing_by_design++;
     else if (error == TS_GIT_MISSING)
         scan__faults_sink(&session->faults).take(&session->faults, ret_fault);

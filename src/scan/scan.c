@@ -220,7 +220,7 @@ static bool has_config(struct scan_session *session, struct scan_tree *tree) {
         if (fault.error == TS_GIT_MOVED)
             scan__faults_sink(&session->faults).take(&session->faults, &fault);
         else if (fault.error == TS_GIT_MISSING && session->options->allow_missing &&
-                 ts_git_repo_is_partial(tree->repo))
+                 ts_git_repo_keeps_promises(tree->repo))
             scan__note(&session->faults, SCAN_CONFIG_NAME " of HEAD is not used: %s", line);
         else
             scan__fault(&session->faults, SCAN_CONFIG_NAME " of HEAD is not used: %s", line);

@@ -120,7 +120,7 @@ static void note_fault(struct lister *l, const struct folder *folder, enum ts_gi
     char hex[TS_GIT_OID_HEX_SIZE];
     if (l->side == &l->sides->head)
         return;
-    if (error == TS_GIT_MISSING && ts_git_repo_is_partial(l->repo))
+    if (error == TS_GIT_MISSING && ts_git_repo_keeps_promises(l->repo))
         l->target->row.missing_by_design++;
     else if (error != TS_GIT_OK)
         scan__faults_sink(&l->session->faults).take(&l->session->faults, fault);

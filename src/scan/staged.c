@@ -107,7 +107,7 @@ static void look_at_file(struct staged *s, const struct scan_side_file *file) {
     } else if (error == TS_GIT_TOO_LARGE) {
         error = look_at_large(s, &content, &stats, &fault);
     }
-    if (error == TS_GIT_MISSING && ts_git_repo_is_partial(s->repo))
+    if (error == TS_GIT_MISSING && ts_git_repo_keeps_promises(s->repo))
         s->target->row.missing_by_design++;
     else if (error != TS_GIT_OK)
         scan__faults_sink(&s->session->faults).take(&s->session->faults, &fault);

@@ -182,5 +182,31 @@ def a_graft_that_is_cut_or_names_what_is_not_there_is_a_fault():
         equal(scan().status, status, text)
 
 
+# ---- forms that are not known ----
+
+
+@test
+def a_repository_of_an_unknown_form_is_refused_and_never_clean():
+    repo = Repo("repo")
+    repo.write("file", "text\n")
+    repo.commit()
+    for extension, line in (("refStorage = reftable", "refs are kept as reftable, which is not supported"),
+                            ("fromTheFuture = true", "extensions.fromthefuture in"), ('[extensions "x"] noop', "extensions.noop in")):
+        with open("repo/.git/config", "w") as file:
+            file.write(f"[core]\n\trepositoryformatversion = 1\n[extensions]\n\t{extension}\n")
+        for verb in (("scan",), ("scan", "--staged"), ("scan", "--working-tree"), ("protect",), ("baseline", "-o", "known")):
+            result = run(*verb, "repo")
+            equal((result.status, result.out), (USAGE, ""), str((verb, extension)))
+            holds(line in result.err, result.err)
+    # Without its configuration, a repository that has its refs elsewhere is not an empty one.
+    os.unlink("repo/.git/config")
+    os.unlink("repo/.git/refs/heads/main")
+    os.rmdir("repo/.git/refs/heads")
+    for path, text in (("refs/heads", "this repository uses the reftable format\n"), ("HEAD", "ref: refs/heads/.invalid\n")):
+        with open(f"repo/.git/{path}", "w") as file:
+            file.write(text)
+    equal(scan().status, INCOMPLETE)
+
+
 if __name__ == "__main__":
     main()

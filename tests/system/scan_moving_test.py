@@ -244,6 +244,67 @@ def staged_files_that_a_partial_clone_does_not_have_stop_a_commit():
         equal(run(*verb, "--allow-missing", "clone").status, CLEAN, verb)
 
 
+def pack_files(suffix):
+    folder = "clone/.git/objects/pack"
+    return sorted(os.path.join(folder, name) for name in os.listdir(folder) if name.endswith(suffix))
+
+
+@test
+def half_a_pack_is_damage_and_no_promise():
+    for half, left in ((".idx", ".pack"), (".pack", ".idx")):
+        clone, _ = partial()
+        equal(run("scan", "clone", "--allow-missing").status, FINDINGS)
+        for path in pack_files(half):
+            os.unlink(path)
+        for arguments in ((), ("--ref", "main"), ("--staged",)):
+            result = run("scan", "clone", "--allow-missing", *arguments)
+            equal(result.status, INCOMPLETE, (half, arguments))
+            if not arguments:
+                holds(os.path.basename(pack_files(left)[0]) in result.out, result)
+                holds("a pack without its index, or an index without its pack" in result.out, result)
+        subprocess.run(["rm", "-rf", "clone", "whole"], check=True)
+
+
+@test
+def an_id_that_changed_in_an_index_is_damage_and_no_promise():
+    clone, _ = partial()
+    blob = bytes.fromhex(clone.git("rev-parse", "HEAD:1.txt"))
+    index = [path for path in pack_files(".idx") if blob in open(path, "rb").read()][0]
+    with open(index, "rb") as file:
+        text = file.read()
+    os.chmod(index, 0o644)
+    with open(index, "wb") as file:
+        file.write(text.replace(blob, blob[:-1] + bytes([blob[-1] ^ 1])))
+    result = run("scan", "clone", "--allow-missing")
+    equal(result.status, INCOMPLETE)
+    holds(f"object {blob.hex()}: not in the repository" in result.out, result)
+    holds(f"{os.path.basename(index)}: damaged: its checksum differs" in result.out, result)
+
+
+@test
+def nothing_is_promised_when_the_configuration_names_no_promisor():
+    partial("--bare")
+    equal(run("scan", "clone", "--allow-missing").status, CLEAN)
+    with open("clone/config", "w", encoding="utf-8") as file:
+        file.write("[core]\n\trepositoryformatversion = 0\n\tbare = true\n")
+    equal(run("scan", "clone", "--allow-missing").status, INCOMPLETE)
+
+
+@test
+def what_only_a_local_commit_names_is_not_promised():
+    clone, _ = partial()
+    clone.write("local.txt", "local\n")
+    clone.git("add", "local.txt")
+    own = clone.git("rev-parse", ":local.txt")
+    clone.commit()
+    equal(run("scan", "clone", "--allow-missing").status, FINDINGS)
+    os.unlink(f"clone/.git/objects/{own[:2]}/{own[2:]}")
+    result = run("scan", "clone", "--allow-missing")
+    equal(result.status, INCOMPLETE)
+    holds(f"object {own}: not in the repository" in result.out, result)
+    holds("1 object that the partial clone does not have" in result.out, result)
+
+
 @test
 def a_baseline_of_a_partial_clone_takes_nothing_away():
     partial()

@@ -6,7 +6,7 @@ is broken, an object that it reaches cannot be read, or 'fsck' says that such an
 
 These of git's complaints are no loss, and a complete scan is right beside them:
 - warnings, notices and dangling objects of 'fsck', and what it says of the style of an object ('error in commit X: badDate');
-- symbolic refs to a branch that is not there, and in a partial clone with --allow-missing refs to what is not there and whatever else is missing;
+- symbolic refs to a branch that is not there, and in a partial clone with --allow-missing refs to what is not there;
 - checksums at the ends of packs and of indexes, and damage of what only makes git faster (multi-pack indexes, commit graphs, bitmaps,
   reverse indexes), as long as git reads everything without them;
 - objects that no ref reaches, and one damaged copy of an object that has a sound one, which git does not always look for;
@@ -170,7 +170,7 @@ class Hunt:
             return f"status {told.status} without {sorted(missing)[:5]} that git reaches; git lost {git.losses}"
         losses = [one for one in git.losses if not NO_LOSS.search(one)]
         if shape in PARTIAL:  # --allow-missing accepts it
-            losses = [one for one in losses if not re.search("bad object refs/|unexpected missing", one)]
+            losses = [one for one in losses if not re.search("bad object refs/", one)]
         if shape == "copies" and self.whole[shape] <= found:
             losses = [one for one in losses if re.search("refs/|packed-refs|broken ref|not a git repository", one)]
         return f"status {told.status}, and git lost {losses[:5]}" if losses else None

@@ -58,7 +58,7 @@ static void sections_end_at_their_bracket(void **state) {
     (void)state;
     assert_true(parse("[remote \"a\"]\n[core]\nbare = true").is_bare);
     assert_true(parse("[Core] bare = true").is_bare);
-    assert_false(parse("[core \"x\"]\nother = 1\n[cores]\nbare = true").is_bare);
+    assert_false(parse("[core \"x\"]\nbare = true\n[cores]\nbare = true").is_bare);
     assert_true(parse("[remote \"a]b\"] promisor = true").is_partial);
     assert_true(parse("[remote \"a\\\"]b\"] promisor = true").is_partial);
     assert_false(parse("[remote \"a\\\"] promisor = true\\\"\"]\n[core]\nbare = true").is_partial);
@@ -71,6 +71,7 @@ static void a_promisor_remote_makes_it_partial(void **state) {
     assert_true(parse("[remote \"a\"]\npromisor\n[remote \"b\"]\npromisor = false").is_partial);
     assert_true(parse("[extensions]\npartialClone = origin").is_partial);
     assert_false(parse("[branch \"a\"]\npromisor = true").is_partial);
+    assert_false(parse("[remote]\npromisor = true").is_partial);
 }
 
 static void the_version_says_which_extensions_count(void **state) {
@@ -85,6 +86,9 @@ static void the_version_says_which_extensions_count(void **state) {
     assert_refused(V1 "strange = true", TS_GIT_BAD_EXTENSION);
     assert_refused(V1 "objectFormat = sha512", TS_GIT_BAD_EXTENSION);
     assert_refused(V1 "refStorage = reftable", TS_GIT_REFTABLE);
+    assert_refused(V1 "[extensions \"x\"]\nnoop = true", TS_GIT_BAD_EXTENSION);
+    assert_refused(V1 "[extensions \"x\"]\npartialClone = origin", TS_GIT_BAD_EXTENSION);
+    (void)parse("[core \"x\"]\nrepositoryformatversion = 2");
     assert_refused("[core]\nrepositoryformatversion = 2", TS_GIT_BAD_VERSION);
     assert_refused("[core]\nrepositoryformatversion = one", TS_GIT_BAD_VERSION);
     /* git refuses these, too: read as version 0 says, such a repository looks empty. */

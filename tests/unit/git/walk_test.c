@@ -236,7 +236,7 @@ static void what_shallow_and_partial_clones_leave_out_is_counted(void **state) {
     ts_git_repo_free(repo);
 
     repo = open_repo("partial.git");
-    assert_true(ts_git_repo_is_partial(repo));
+    assert_true(ts_git_repo_keeps_promises(repo));
     graph = read_graph(repo, 1, faults);
     assert_int_equal(ts_git_graph_reach(graph, &all, &set, &stats, NULL), TS_GIT_OK);
     assert_int_equal(stats.missing, 0);
