@@ -73,7 +73,7 @@ static void load(void) {
     ts_assert(error == TS_RECORD_OK);
 }
 
-/* The new record borrows from the bytes it was read from, so it is written beside them. */
+/* The new record borrows from the bytes that it was read from, so it is written elsewhere. */
 static void save(const struct ts_shard_record *next) {
     enum ts_record_error error = ts_shard_record_encode(next, stored[!current], &stored_len);
     ts_assert(error == TS_RECORD_OK);
@@ -127,7 +127,7 @@ struct measured {
     uint64_t allocations;
 };
 
-/* The time this process has had on a core: others on the machine do not count. */
+/* The CPU time of this process: other processes do not count. */
 static uint64_t cpu_ns(void) {
     struct timespec time;
     clock_gettime(CLOCK_PROCESS_CPUTIME_ID, &time);

@@ -1,9 +1,10 @@
 /*
  * coordinator SECONDS
  *
- * What the coordinator costs by itself, on memory stores, one thread: the same transactions through ts_txn_run, and as bare
- * calls to the stores (apply; or prepare, apply with a decision, commit), in turns of a thousand each. Prints one JSON
- * line with the nanoseconds of both and their difference, for one store and for two.
+ * The cost of the coordinator itself, on memory stores, with one thread: runs the same transactions through
+ * ts_txn_run and as bare calls to the stores (apply; or prepare, apply with a decision, commit), alternating
+ * every thousand. Prints one JSON line with the nanoseconds of both and their difference, for one store and
+ * for two.
  */
 #include "base/bytes.h"
 #include "base/prng.h"
@@ -23,7 +24,7 @@ struct world {
     struct ts_cluster *cluster;
     struct ts_coordinator *coordinator;
     struct ts_prng prng;
-    char (*keys[PLACES])[LOOP_KEY_LEN + 2]; /* that route there */
+    char (*keys[PLACES])[LOOP_KEY_LEN + 2]; /* that route to each store */
     uint8_t value[LOOP_VALUE_LEN];
     uint64_t sequence;
 };
@@ -80,14 +81,14 @@ static int by_value(const void *a, const void *b) {
     return (x > y) - (x < y);
 }
 
-/* Of this thread on a core: what else the machine does at the same time is not counted, and nothing here waits. */
+/* The CPU time of this thread: other work of the machine does not count, and nothing here waits. */
 static uint64_t busy_ns(void) {
     struct timespec time;
     clock_gettime(CLOCK_THREAD_CPUTIME_ID, &time);
     return (uint64_t)time.tv_sec * 1000000000 + (uint64_t)time.tv_nsec;
 }
 
-/* Nanoseconds a transaction: the median over the turns. */
+/* Nanoseconds for each transaction: the median over the turns. */
 struct costs {
     double bare_ns;
     double coordinated_ns;

@@ -4,14 +4,14 @@
  * The files of the folders (/usr/include and /usr/share when none is given), up to 128 MB, are read into
  * memory first. A figure is the best of several passes.
  *
- *     bare           every byte summed, eight at a time: what touching the memory costs
+ *     bare           sums every byte, eight at a time: the cost of reading the memory
  *     gates          Vectorscan over every byte, with the literals and anchors of all rules, and nothing else
  *     runs           the token pass over every byte, and nothing else
- *     gated          a scan as it is done: both, patterns, validators, encoded text
- *     plain          the same without looking into encoded text
- *     changed        as gated, with 64 bytes changed in every 4,096: bytes of the files, not of what is looked at
- *     ten_times      as gated, with nine generated keyword-and-shape rules beside each rule
- *     ungated        every rule over everything, on one part in 64 of the bytes
+ *     gated          a real scan: both, patterns, validators, encoded text
+ *     plain          the same without decoding
+ *     changed        as gated, with 64 bytes changed in every 4,096; the rate counts all bytes of the files
+ *     ten_times      as gated, with nine generated rules of a keyword and a shape for each rule
+ *     ungated        every rule at every offset, on a 64th of the bytes
  */
 #include "compiled.h"
 #include "token_runs.h"
@@ -187,7 +187,7 @@ static void measure(const char *name, struct work *work, size_t (*pass)(struct w
            (unsigned long long)work->found, last ? "" : ",");
 }
 
-/* Nine times as many rules again, each a keyword of its own and a shape. */
+/* Nine generated rules for each rule, each with its own keyword and a shape. */
 static bool add_generated(struct ts_ruleset *rules, struct ts_detect_error *ret_error) {
     static const char *const shapes[] = {"[A-Za-z0-9]{32}", "[a-f0-9]{40}", "[A-Za-z0-9_-]{24}",
                                          "[a-z0-9]{36}"};

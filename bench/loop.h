@@ -1,6 +1,6 @@
 /*
- * Threads that do the same thing over and over for a given time, for the loops that Turnstone is compared
- * with. They share nothing with what they are compared with but the keys' and values' sizes.
+ * Threads that repeat the same step for some time: the bare loops that Turnstone is compared with. The only
+ * thing that they share with Turnstone is the sizes of keys and values.
  */
 #ifndef TS_BENCH_LOOP_H
 #define TS_BENCH_LOOP_H
@@ -11,13 +11,15 @@
 enum { LOOP_KEY_LEN = 14, LOOP_VALUE_LEN = 64, LOOP_KEYS = 10000 };
 
 struct loop_options {
-    const char *name; /* what the JSON calls it */
+    const char *name; /* its name in the JSON */
     uint32_t threads;
     double seconds;
     void *shared;
-    /* Makes what one thread needs; NULL ends the program with status 6, after saying why. */
+    /* Makes the state of one thread. On failure it prints the reason and returns NULL, which ends the program
+     * with status 6. */
     void *(*begin)(void *shared, uint32_t thread);
-    /* One transaction; false ends the program with status 6, after saying why. */
+    /* One transaction. On failure it prints the reason and returns false, which ends the program with status
+     * 6. */
     bool (*step)(void *mine, uint64_t turn);
     void (*end)(void *mine);
 };
@@ -28,7 +30,7 @@ int loop_run(const struct loop_options *options);
 /* "bench/" and eight hexadecimal digits. */
 void loop_key(uint64_t number, char ret_key[LOOP_KEY_LEN + 1]);
 
-/* Numbers of the command line: false, after saying which is wrong. */
+/* Parses the numbers of the command line. Prints the wrong one and returns false on failure. */
 bool loop_numbers(const char *threads, const char *seconds, struct loop_options *ret_options);
 
 #endif

@@ -6,10 +6,10 @@
  *         one     BEGIN, put, PREPARE TRANSACTION, in one round trip
  *         other   two puts (a decision, and its own), which commit, in one round trip
  *         one     COMMIT PREPARED
- *     the two change places every time
+ *     the two servers alternate
  * pg_bare upsert URL URL THREADS SECONDS
- *     as two, with a plain INSERT … ON CONFLICT instead of Turnstone's statements: no epoch, no version of the
- *     store's, no queue for a key
+ *     as two, with a plain INSERT … ON CONFLICT instead of Turnstone's statements: no epoch, no version of
+ *     the store, no queue for a key
  * pg_bare script
  *     prints the statement as a script for pgbench, one put of a random key
  *
@@ -54,7 +54,7 @@ static bool complain(PGconn *connection) {
     return false;
 }
 
-/* Waits for an answer and takes it away; false, after saying why, when it is an error. */
+/* Waits for an answer and discards it. Prints the reason and returns false if it is an error. */
 static bool answered(PGconn *connection) {
     PGresult *result = PQgetResult(connection);
     ExecStatusType status = PQresultStatus(result);
@@ -63,7 +63,7 @@ static bool answered(PGconn *connection) {
         fprintf(stderr, "pg_bare: %s", PQresultErrorMessage(result));
     PQclear(result);
     if (status != PGRES_PIPELINE_SYNC)
-        PQclear(PQgetResult(connection)); /* the NULL behind it */
+        PQclear(PQgetResult(connection)); /* the NULL after it */
     return good;
 }
 
@@ -115,7 +115,7 @@ static bool send_upsert(PGconn *connection, const struct ts_op *op) {
     return PQsendQueryPrepared(connection, "upsert", 2, values, lengths, binary, 1) == 1;
 }
 
-/* As the engine sends them, with nulls for identity and epoch. */
+/* As the engine sends it, with nulls for identity and epoch. */
 static bool send_put(PGconn *connection, const struct ts_op *op, bool is_first, bool is_prepare) {
     static const int binary[PARAMETERS] = {1, 1, 1, 1, 1, 1};
     uint8_t prepare_flag[4], gate[8];
@@ -149,7 +149,7 @@ static bool send_text(PGconn *connection, const char *sql) {
     return PQsendQueryParams(connection, sql, 0, NULL, NULL, NULL, NULL, 1) == 1;
 }
 
-/* The end of what was sent, and its answers. */
+/* Ends the pipeline, and reads its answers. */
 static bool finish(PGconn *connection, size_t answers) {
     if (PQpipelineSync(connection) != 1)
         return complain(connection);
@@ -220,8 +220,8 @@ static void end(void *context) {
     free(mine);
 }
 
-/* Parameters stay parameters (pgbench -M prepared), of the same types; only the key is put together by the server. What
- * they are given as, tools/bench says. */
+/* Parameters stay parameters (pgbench -M prepared), of the same types; only the server builds the key.
+ * tools/bench sets their values. */
 static void print_script(void) {
     static const char *const values[PARAMETERS] = {
         ":identity::bytea",  ":epoch::bigint",

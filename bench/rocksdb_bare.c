@@ -7,10 +7,10 @@
  *         synced    on the    the put, and the decision
  *                   other
  *         unsynced  on one    the put, without the promise
- *     the two change places every time. No locks, no versions, no coordinator; decisions stay.
+ *     the two databases alternate. No locks, no versions, no coordinator; decisions stay.
  *
- * What RocksDB itself can do on this machine and disk. DIRECTORY must not exist. With ROCKSDB_BARE_ALONE in the environment the
- * leader of a write group inserts for all of it, as the engine has it.
+ * The limit of RocksDB itself on this machine and disk. DIRECTORY must not exist. With ROCKSDB_BARE_ALONE in
+ * the environment the leader of a write group inserts for the whole group, as in the engine.
  */
 #include "loop.h"
 

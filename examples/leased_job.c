@@ -1,6 +1,6 @@
 /*
- * A job that any number of processes share. Each number from 00 to 99 is worked on; a process may be killed at any moment, and
- * another one continues its shard behind the last checkpoint.
+ * A job that any number of processes share. It works on each number from 00 to 99. A process may be killed at
+ * any moment, and another one continues its shard after the last checkpoint.
  *
  *     leased_job CLUSTER create             makes the cluster and a run of ten shards
  *     leased_job CLUSTER work NAME MS       takes shards until the run is done; a number takes MS milliseconds
@@ -45,7 +45,8 @@ static int complain(void) {
     return 1;
 }
 
-/* Whether the store may answer the next time. What has an op id is then repeated with the same one, and is done once. */
+/* Whether the store may answer the next time. An operation with an op id is then repeated with the same id,
+ * and is done once. */
 static bool try_again(void) {
     if (ts_coord_answer_class(answer) != TS_ERROR_CLASS_RETRYABLE)
         return false;
@@ -67,7 +68,7 @@ static int create(struct ts_coord *coord) {
     return error == TS_CREATE_RUN_OK ? 0 : complain();
 }
 
-/* Ends early when the lease is lost: the rest of the shard is then for another worker. */
+/* Ends early when the lease is lost: then another worker does the rest of the shard. */
 static void work_on_shard(struct ts_worker *worker, const char *name, long ms) {
     char text[8];
     const struct ts_bytes none = {NULL, 0};

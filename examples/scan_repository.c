@@ -1,4 +1,5 @@
-/* scan_repository PATH: prints each secret in the history of a repository. Ctrl-C ends it with what was found until then. */
+/* scan_repository PATH: prints each secret in the history of a repository. Ctrl-C ends it after printing the
+ * findings so far. */
 #include <signal.h>
 #include <stdio.h>
 #include <turnstone/scan.h>
@@ -10,7 +11,7 @@ static void cancel(int number) {
     ts_scan_cancel(scan);
 }
 
-/* Paths are a stranger's bytes: what is not plain is not printed. */
+/* Paths are untrusted bytes: anything but plain characters is not printed. */
 static void print_plain(struct ts_bytes bytes) {
     for (size_t i = 0; i < bytes.len; i++)
         putchar(bytes.data[i] >= 0x20 && bytes.data[i] < 0x7f ? bytes.data[i] : '?');

@@ -1,6 +1,6 @@
 /*
- * transfer LEFT RIGHT: makes two folders a cluster of two stores, or opens it, and moves 5 from alice to eve as one
- * transaction, wherever the two keys live.
+ * transfer LEFT RIGHT: makes two folders a cluster of two stores, or opens it, and moves 5 from alice to eve
+ * in one transaction, whichever stores hold the two keys.
  */
 #include <stdio.h>
 #include <string.h>

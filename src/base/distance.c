@@ -41,7 +41,7 @@ size_t ts_distance(struct ts_bytes a, struct ts_bytes b, size_t bound) {
         rows[0][j] = (uint8_t)j;
     uint8_t smallest_above = 0;
     for (size_t i = 1; i <= a.len; i++) {
-        /* The first row has none two above it, and does not look there. */
+        /* For the first row there is no row two above, and fill_row does not read it. */
         uint8_t smallest = fill_row(a, b, i, rows[(i + 1) % 3], rows[(i - 1) % 3], rows[i % 3]);
         /* A swap skips one row, so the search may stop only when two rows exceed the bound. */
         if (smallest > bound && smallest_above > bound)

@@ -81,7 +81,7 @@ void ts_prng_split(struct ts_prng *parent, struct ts_prng *ret_child) {
         uint64_t state = ts_prng_next(parent);
         child.s[i] = ts_splitmix64_next(&state);
     }
-    /* Four zeros would stay zeros for ever: not just unlikely, impossible. */
+    /* A state of four zeros would never change: this makes it impossible. */
     child.s[0] |= 1;
     *ret_child = child;
 }

@@ -165,7 +165,7 @@ bool cli__bench_xs_print_bank(const struct bench_bank_look *look, bool as_json) 
         printf("the record of the total is missing; %zu accounts hold %llu\n", look->accounts,
                (unsigned long long)look->found);
     else if (look->unreadable > 0)
-        printf("%zu of %zu accounts hold no number\n", look->unreadable, look->accounts);
+        printf("%zu of %zu accounts have a balance that is not a number\n", look->unreadable, look->accounts);
     else if (well)
         printf("%zu accounts hold %llu, as they should\n", look->accounts, (unsigned long long)look->found);
     else

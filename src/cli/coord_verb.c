@@ -376,7 +376,8 @@ enum cli_exit cli__coord_refuse(struct cli_coord *coord, enum ts_error_variant v
 }
 
 enum cli_exit cli__complain_damaged(struct cli_coord *coord, uint64_t count) {
-    return cli__complain(CLI_EXIT_INFRASTRUCTURE,
-                         "%s: %llu %s damaged and not counted otherwise; restore the store from a backup",
-                         coord->verb, (unsigned long long)count, count == 1 ? "record is" : "records are");
+    return cli__complain(
+        CLI_EXIT_INFRASTRUCTURE,
+        "%s: %llu %s damaged and missing from the other numbers; restore the store from a backup",
+        coord->verb, (unsigned long long)count, count == 1 ? "record is" : "records are");
 }

@@ -16,7 +16,7 @@
 /* The names of operations, by enum ts_op_kind, and which members each takes beside "op". */
 static const struct {
     const char *name;
-    const char *members; /* with a space behind each */
+    const char *members; /* with a space after each */
 } kinds[] = {
     [TS_OP_CHECK] = {"check", "key version "},     [TS_OP_BEFORE] = {"before", "time_ms "},
     [TS_OP_PUT] = {"put", "key value value_hex "}, [TS_OP_DEL] = {"del", "key "},

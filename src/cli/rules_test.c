@@ -232,9 +232,9 @@ const struct cli_verb cli__verb_rules_test = {
         "Scans a folder whose secrets are known, and prints precision and recall: of all findings, by "
         "confidence, by family and by rule.\n\nEach line of " TS_LABELS_FILE
         " in the folder labels a place, with tabs between the fields: the path, where the secret begins and "
-        "the place behind its end (LINE:COLUMN, from 1, columns in bytes), its family, and the rule that "
-        "should find it, which may be left out. A family that begins with '!' labels what looks like a "
-        "secret and is none. Files without labels hold no secrets. Configuration files in the folder are "
+        "the place after its end (LINE:COLUMN, from 1, columns in bytes), its family, and optionally the "
+        "rule that should find it. A family that begins with '!' labels a false positive. Files without "
+        "labels contain no secrets. Configuration files in the folder are "
         "ignored.\n\nExit status: 0 scored; 2 the labels cannot be read; 4 something could not be scanned.",
     .options = options_table,
     .option_count = OPTION_COUNT,

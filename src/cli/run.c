@@ -511,7 +511,7 @@ const struct cli_verb cli__verb_run_delete = {
         "Deletes everything that the stores keep about the run. A run that has not ended is refused as "
         "WrongStatus: complete, fail or cancel it first. A large run is deleted in batches. When the command "
         "is stopped half-way, run it again: it continues where it stopped, and the run's id stays in use "
-        "until everything is deleted. A run that is not there is no error.\n\n"
+        "until everything is deleted. A missing run is not an error.\n\n"
         "With --json, \"deleted\" says whether there was such a run, and \"shards\" how many shards this "
         "call has deleted.",
     .options = delete_options,

@@ -50,7 +50,7 @@ static const struct cli_option options_table[OPTION_COUNT] = {
               .help = "send at most COUNT requests a second to one host, from 1 to 100 (default: 2)"},
     [TIMEOUT] = {.name = "timeout",
                  .argument = "SECONDS",
-                 .help = "wait so long for an answer, from 1 to 300 seconds (default: 10)"},
+                 .help = "wait at most this long for an answer, from 1 to 300 seconds (default: 10)"},
     [CA] = {.name = "ca",
             .argument = "FILE",
             .help = "trust the certificates of this PEM file instead of the system's"},
@@ -410,7 +410,7 @@ const struct cli_verb cli__verb_verify = {
         "Secrets whose rules have no request are counted. Requests of rules that a target brings are never "
         "sent, so that a repository cannot choose where its secrets go; those of --rules and --config "
         "are.\n\nRequests use HTTPS with a verified certificate, follow no redirects, and are sent one after "
-        "the other. When an issuer asks for a pause of up to 30 seconds, it is asked once more after it. No "
+        "the other. If an issuer asks for a pause of up to 30 seconds, the request is repeated once after it. No "
         "secret is printed or stored.\n\nExit status: 0 no secret is live; 1 at least one is live; 2 a wrong "
         "target or option; 4 an unknown answer or an incomplete scan; 6 memory or the HTTP library failed. "
         "Status 1 wins over 4.",

@@ -342,7 +342,7 @@ static bool has_any_case(const struct text *text) {
     return false;
 }
 
-/* Whether a text is needed, because no other text is contained in it. */
+/* A text is superfluous if it contains another text of the list. */
 static bool is_needed(const struct texts *texts, size_t which) {
     for (size_t i = 0; i < texts->count; i++)
         if (i != which && is_in(&texts->items[i], &texts->items[which]) &&
@@ -381,7 +381,7 @@ static const char *derive_gate(struct derivation *d, struct ts_rule *rule,
         return NULL;
     }
     if (!best)
-        return "is missing, and nothing of three bytes is in every match; give the rule keywords, or a gate of anchors";
+        return "is missing, and no text of three bytes is in every match; give the rule keywords, or a gate of anchors";
     rule->lead = best->end < rule->reach ? best->end : rule->reach;
     return take_texts(rule, best, arena) ? NULL : "out of memory";
 }

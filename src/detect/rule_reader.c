@@ -59,8 +59,7 @@ static char *expand(struct detect_yaml *yaml, unsigned line, const char *field, 
     char shown[40];
     char *expanded = detect__names_expand(text, yaml->arena, &unknown);
     if (!expanded && unknown.len > 0)
-        detect__yaml_fail(yaml, line, field,
-                          "there is no name %s; there are {{start}}, {{escape}} and {{end}}",
+        detect__yaml_fail(yaml, line, field, "unknown name %s; there are {{start}}, {{escape}} and {{end}}",
                           ts_text_escape(unknown, shown, sizeof shown));
     else if (!expanded)
         detect__yaml_fail(yaml, line, field, "out of memory");
@@ -248,8 +247,9 @@ static struct ts_rule_texts read_paths(struct detect_yaml *yaml, yaml_node_t *ru
         if (named == 0 && (problem || strstr(given.texts[i], "{{")))
             detect__yaml_fail(
                 yaml, detect__yaml_line(node), field, "item %zu %s", i + 1,
-                problem ? problem
-                        : "is no name; there are {{baselines}}, {{lock-files}} and {{translations}}");
+                problem
+                    ? problem
+                    : "is not a known name; there are {{baselines}}, {{lock-files}} and {{translations}}");
         if (named == 0)
             paths.texts[paths.count++] = given.texts[i];
     }

@@ -9,7 +9,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#define TREE_PARTS 8 /* part of the visit's memory, in addition: trees with entries in memory */
+#define TREE_PARTS 8 /* trees with entries in memory may take this part of the visit's memory, in addition */
 
 bool git__list_add(struct git__list *list, uint32_t item) {
     if (!TS_GROW(list->items, list->capacity, list->count + 1))

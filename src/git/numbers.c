@@ -111,7 +111,7 @@ static enum ts_git_error list_loose(struct ts_git_repo *repo, struct ts_git_faul
     return TS_GIT_OK;
 }
 
-/* The ids of a hostile index may be chosen to collide: its author does not know the seed. */
+/* Seeded, so that the author of a hostile index cannot choose ids that collide. */
 static uint64_t hash_of(const struct git__numbers *numbers, const uint8_t *id) {
     uint64_t mixed = (ts_le64_load(id) ^ numbers->seed[0]) * UINT64_C(0x9e3779b97f4a7c15);
     return ((mixed ^ mixed >> 32) ^ ts_le64_load(id + 8) ^ numbers->seed[1]) * UINT64_C(0xbf58476d1ce4e5b9);

@@ -66,7 +66,7 @@ static const char *read_line(char *line, struct ts_label *ret) {
         return "the path must be relative to the folder of the labels";
     if (!read_place(fields[1], &label.from) || !read_place(fields[2], &label.to) ||
         ts_label_place_compare(label.from, label.to) >= 0)
-        return "the places must be LINE:COLUMN, from 1, the second behind the first";
+        return "the places must be LINE:COLUMN, from 1, the second after the first";
     if (label.family[0] == '\0')
         return "the family is empty; use a word such as cloud, or !uuid for a kind of false positive";
     *ret = label;

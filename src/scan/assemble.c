@@ -489,7 +489,7 @@ static void note_unmet(struct assembly *a) {
         char shown[200];
         char more[64] = "";
         if (count > 1)
-            snprintf(more, sizeof more, ", nor those of %zu more", count - 1);
+            snprintf(more, sizeof more, " or of %zu others", count - 1);
         scan__note(&session->faults,
                    "%s:%u: allow: no finding has the id of this entry%s: the secret is gone, or the id "
                    "was made with another salt, such as that of a baseline that this scan does not use",

@@ -157,7 +157,7 @@ static enum ts_scan_result set_extent(struct ts_scan *scan, enum ts_scan_extent 
     enum ts_scan_extent now = scan->options.extent;
     if (on && now != TS_SCAN_HISTORY && now != extent)
         return end_with(scan, TS_SCAN_RESULT_BAD_USAGE,
-                        "what is staged and the working tree cannot be scanned in one run");
+                        "staged changes and the working tree cannot be scanned in one run");
     if (on || now == extent)
         scan->options.extent = on ? extent : TS_SCAN_HISTORY;
     return succeed(scan);

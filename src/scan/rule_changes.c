@@ -148,7 +148,7 @@ static void note_unknown(struct scan_profile *profile) {
     char more[64] = "";
     (void)ts_text_escape(ts_bytes_of_cstring(config->file), file, sizeof file);
     if (count > 1)
-        snprintf(more, sizeof more, ", nor %zu more that are named", count - 1);
+        snprintf(more, sizeof more, " and %zu more", count - 1);
     snprintf(profile->note, sizeof profile->note,
              "%s:%u: allow: unknown rule '%s'%s; 'turnstone rules list' shows all rules", file, line, first,
              more);

@@ -1,4 +1,4 @@
-"""What looks like a secret and is none: the hard negatives of the corpus.
+"""Texts that only look like secrets: the hard negatives of the corpus.
 
 Each kind is a function of the draw that returns path, text with VALUE in it, and the value. HELD kinds are in the held-out part only.
 """

@@ -55,8 +55,7 @@ static bool run(struct postgres_job *job) {
     (void)store__error(&job->error, TS_STORE_OK, SIZE_MAX, "%s", "");
     if (postgres__connection_open_job(job) && job->work->send(job))
         return true;
-    /* Without the sync, which was not sent, nothing takes effect; for a promise the sync is sent right after
-     * it. */
+    /* The sync was not sent, so nothing takes effect. (For a promise, the sync follows it directly.) */
     if (job->error.result == TS_STORE_OK)
         postgres__error_of_lost_connection(job);
     finish(job, false);

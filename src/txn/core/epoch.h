@@ -26,7 +26,7 @@ enum txn__epoch_step_kind {
     TXN__EPOCH_SETTLE, /* everything */
     TXN__EPOCH_OPEN,   /* store `place`, at `epoch` */
     TXN__EPOCH_DONE,   /* all are open at `epoch` */
-    TXN__EPOCH_MIXED,  /* the stores are in no state that these steps can leave */
+    TXN__EPOCH_MIXED,  /* these steps never lead to the states of the stores */
 };
 
 struct txn__epoch_step {

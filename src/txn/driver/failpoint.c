@@ -46,7 +46,7 @@ void txn__failpoint_arm(const char *spec) {
             return;
         }
     }
-    ts_unreachable("TURNSTONE_FAILPOINT names no failpoint of src/txn/failpoint.h");
+    ts_unreachable("TURNSTONE_FAILPOINT names an unknown failpoint; failpoint.h lists them");
 }
 
 static void arm_from_environment(void) {
