@@ -27,7 +27,7 @@ class Paused:
         self.arguments = arguments
 
     def __enter__(self):
-        self.process = subprocess.Popen([PROGRAM, *self.arguments, "--config", "pipe"], stdout=subprocess.PIPE,
+        self.process = subprocess.Popen([PROGRAM, *self.arguments, "--min-confidence", "low", "--config", "pipe"], stdout=subprocess.PIPE,
                                         stderr=subprocess.PIPE, text=True)
         self.pipe = os.open("pipe", os.O_WRONLY)
         return self

@@ -72,7 +72,7 @@ def complains(status, expected, *arguments, **options):
 
 def peak_kib(*arguments, **options):
     """The most memory of its own that the program has, mapped files apart, as far as looking often sees it; and its status."""
-    child = subprocess.Popen([PROGRAM, *without_state(arguments)], stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL, **options)
+    child = subprocess.Popen([PROGRAM, *with_everything(without_state(arguments))], stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL, **options)
     peak = 0
     while child.poll() is None:
         with open(f"/proc/{child.pid}/status") as file:

@@ -125,7 +125,7 @@ class Hunt:
 
     def scan(self, shape, target, *options):
         options = [*options, "--allow-missing"] if shape in PARTIAL else options
-        return Told([self.program, "scan", "--no-state", "--no-builtin-rules", "--rules", self.rules, "--no-repo-config",
+        return Told([self.program, "scan", "--no-state", "--min-confidence", "low", "--no-builtin-rules", "--rules", self.rules, "--no-repo-config",
                      "--show-secrets", "--format", "jsonl", "--jobs", "2", "--memory", "64M", *options, target],
                     {**os.environ, "LC_ALL": "C"}, SCAN_SECONDS)
 
