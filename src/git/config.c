@@ -180,18 +180,17 @@ struct judged {
 static void judge_extension(const struct item *item, struct judged *judged, struct git__config *config) {
     static const char *const harmless[] = {"noop", "noop-v1", "preciousobjects", "worktreeconfig",
                                            "relativeworktrees"};
+    const char *name = item->has_subsection ? "" : item->name; /* no extension is in a subsection */
     for (size_t i = 0; i < sizeof harmless / sizeof harmless[0]; i++)
-        if (strcmp(item->name, harmless[i]) == 0 && !item->has_subsection)
+        if (strcmp(name, harmless[i]) == 0)
             return;
-    if (item->has_subsection) {
-        memcpy(judged->unknown, item->name, sizeof judged->unknown);
-    } else if (strcmp(item->name, "partialclone") == 0) {
+    if (strcmp(name, "partialclone") == 0) {
         config->is_partial = true;
-    } else if (strcmp(item->name, "objectformat") == 0) {
+    } else if (strcmp(name, "objectformat") == 0) {
         judged->has_sha256 = strcasecmp(item->value, "sha256") == 0;
         if (!judged->has_sha256 && strcasecmp(item->value, "sha1") != 0)
             memcpy(judged->bad_format, item->value, sizeof judged->bad_format);
-    } else if (strcmp(item->name, "refstorage") == 0) {
+    } else if (strcmp(name, "refstorage") == 0) {
         judged->has_reftable = strcasecmp(item->value, "files") != 0;
     } else {
         memcpy(judged->unknown, item->name, sizeof judged->unknown);
