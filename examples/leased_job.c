@@ -48,7 +48,7 @@ static int complain(void) {
 /* Whether the store may answer the next time. An operation with an op id is then repeated with the same id,
  * and is done once. */
 static bool try_again(void) {
-    if (ts_coord_answer_class(answer) != TS_ERROR_CLASS_RETRYABLE)
+    if (ts_coord_answer_class(answer) != TS_COORD_CLASS_RETRYABLE)
         return false;
     sleep_ms(100);
     return true;

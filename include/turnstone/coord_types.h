@@ -225,10 +225,10 @@ enum ts_infra_kind {
 
 /* What to do about an error. */
 enum ts_coord_class {
-    TS_ERROR_CLASS_NONE,      /* no error */
-    TS_ERROR_CLASS_RETRYABLE, /* back off, then try again; LeaseExpired after a new acquire */
-    TS_ERROR_CLASS_FATAL,     /* stop: for shard operations work on the shard, otherwise this call */
-    TS_ERROR_CLASS_ESCALATE,  /* a bug, a wrong configuration or damage: report it */
+    TS_COORD_CLASS_NONE,      /* no error */
+    TS_COORD_CLASS_RETRYABLE, /* back off, then try again; LeaseExpired after a new acquire */
+    TS_COORD_CLASS_FATAL,     /* stop: for shard operations work on the shard, otherwise this call */
+    TS_COORD_CLASS_ESCALATE,  /* a bug, a wrong configuration or damage: report it */
 };
 
 #endif

@@ -29,7 +29,7 @@ static void release_patterns(struct ts_allow_patterns *patterns) {
     patterns->count = 0;
 }
 
-void ts_config_release(struct ts_config *config) {
+void ts_detect_config_release(struct ts_detect_config *config) {
     for (size_t i = 0; i < config->allow_count; i++) {
         release_patterns(&config->allows[i].secrets);
         release_patterns(&config->allows[i].lines);
@@ -38,7 +38,7 @@ void ts_config_release(struct ts_config *config) {
         ts_arena_release(config->memory);
         free(config->memory);
     }
-    *config = (struct ts_config){0};
+    *config = (struct ts_detect_config){0};
 }
 
 static struct ts_rule_texts read_texts(struct detect_yaml *yaml, yaml_node_t *mapping, const char *field) {
@@ -131,7 +131,7 @@ static void read_allow(struct detect_yaml *yaml, yaml_node_t *node, struct ts_al
             "everything");
 }
 
-static void read_rules(struct detect_yaml *yaml, yaml_node_t *node, struct ts_config *config) {
+static void read_rules(struct detect_yaml *yaml, yaml_node_t *node, struct ts_detect_config *config) {
     static const char *const names[] = {"builtin", "files"};
     if (!node || !detect__yaml_mapping(yaml, node, "rules", names, 2))
         return;
@@ -148,17 +148,17 @@ static void read_rules(struct detect_yaml *yaml, yaml_node_t *node, struct ts_co
                           "is false and there are no other rules; name some under files");
 }
 
-static void read_config(struct detect_yaml *yaml, yaml_node_t *root, struct ts_config *config) {
+static void read_config(struct detect_yaml *yaml, yaml_node_t *root, struct ts_detect_config *config) {
     static const char *const names[] = {"salt", "rules", "allow"};
     if (!root || !detect__yaml_mapping(yaml, root, "the configuration", names, 3))
         return;
     yaml_node_t *salt = detect__yaml_get(yaml, root, "salt");
     struct ts_bytes text = {0};
     if (detect__yaml_scalar(yaml, salt, "salt", &text)) {
-        if (text.len < TS_CONFIG_SALT_MIN)
+        if (text.len < TS_DETECT_CONFIG_SALT_MIN)
             detect__yaml_fail(yaml, detect__yaml_line(salt), "salt",
                               "must have %d bytes or more; 'openssl rand -hex 16' makes one",
-                              TS_CONFIG_SALT_MIN);
+                              TS_DETECT_CONFIG_SALT_MIN);
         const char *copy = ts_arena_copy(yaml->arena, text);
         config->salt = (struct ts_bytes){(const uint8_t *)copy, copy ? text.len : 0};
     }
@@ -174,7 +174,7 @@ static void read_config(struct detect_yaml *yaml, yaml_node_t *root, struct ts_c
 
 /* Shares the limit, so that the cost of a match does not grow with the number of patterns, each of which may
  * be slow. */
-static uint32_t match_limit_of(const struct ts_config *config) {
+static uint32_t match_limit_of(const struct ts_detect_config *config) {
     size_t count = 1;
     for (size_t i = 0; i < config->allow_count; i++)
         count += config->allows[i].secrets.count + config->allows[i].lines.count;
@@ -182,19 +182,19 @@ static uint32_t match_limit_of(const struct ts_config *config) {
     return each > MATCH_LIMIT ? MATCH_LIMIT : each < MATCH_LIMIT_MIN ? MATCH_LIMIT_MIN : (uint32_t)each;
 }
 
-bool ts_config_parse(const char *file, struct ts_bytes text, struct ts_config *ret_config,
-                     struct ts_detect_error *ret_error) {
-    struct ts_config config = {.memory = calloc(1, sizeof(struct ts_arena))};
+bool ts_detect_config_parse(const char *file, struct ts_bytes text, struct ts_detect_config *ret_config,
+                            struct ts_detect_error *ret_error) {
+    struct ts_detect_config config = {.memory = calloc(1, sizeof(struct ts_arena))};
     struct detect_place place = {.file = file};
     if (!config.memory) {
         detect__error_set(ret_error, TS_DETECT_NO_MEMORY, place, "out of memory");
         return false;
     }
     config.file = ts_arena_copy(config.memory, ts_bytes_of_cstring(file));
-    if (!config.file || text.len > TS_CONFIG_SIZE_MAX) {
+    if (!config.file || text.len > TS_DETECT_CONFIG_SIZE_MAX) {
         detect__error_set(ret_error, TS_DETECT_BAD_FIELD, place, "larger than %zu bytes; shorten it",
-                          TS_CONFIG_SIZE_MAX);
-        ts_config_release(&config);
+                          TS_DETECT_CONFIG_SIZE_MAX);
+        ts_detect_config_release(&config);
         return false;
     }
     struct detect_yaml yaml;
@@ -207,7 +207,7 @@ bool ts_config_parse(const char *file, struct ts_bytes text, struct ts_config *r
     if (good)
         *ret_config = config;
     else
-        ts_config_release(&config);
+        ts_detect_config_release(&config);
     return good;
 }
 
@@ -256,15 +256,15 @@ static bool has_finding(const struct ts_rule_texts *findings, const struct ts_al
 }
 
 /* Patterns last: they are the slowest. */
-static bool allows_but_for_path(const struct ts_config *config, const struct ts_allow *allow,
+static bool allows_but_for_path(const struct ts_detect_config *config, const struct ts_allow *allow,
                                 const struct ts_allow_question *question) {
     return has_text(&allow->rules, question->rule) && has_finding(&allow->findings, question) &&
            has_pattern(&allow->secrets, config->match_limit, question->secret) &&
            has_pattern(&allow->lines, config->match_limit, question->lines);
 }
 
-size_t ts_config_consider(const struct ts_config *config, const struct ts_allow_question *question,
-                          uint32_t *ret_entries) {
+size_t ts_detect_config_consider(const struct ts_detect_config *config,
+                                 const struct ts_allow_question *question, uint32_t *ret_entries) {
     size_t count = 0;
     bool is_decided = false;
     for (size_t i = 0; i < config->allow_count; i++) {
@@ -277,8 +277,8 @@ size_t ts_config_consider(const struct ts_config *config, const struct ts_allow_
     return count;
 }
 
-struct ts_allow_answer ts_config_judge(const struct ts_config *config,
-                                       const struct ts_allow_question *question) {
+struct ts_allow_answer ts_detect_config_judge(const struct ts_detect_config *config,
+                                              const struct ts_allow_question *question) {
     for (size_t i = 0; config && i < config->allow_count; i++) {
         const struct ts_allow *allow = &config->allows[i];
         if (has_path(&allow->paths, question->path) && allows_but_for_path(config, allow, question))

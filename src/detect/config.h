@@ -13,8 +13,8 @@
 #include <stddef.h>
 #include <stdint.h>
 
-#define TS_CONFIG_SIZE_MAX ((size_t)4 << 20)
-#define TS_CONFIG_SALT_MIN 16
+#define TS_DETECT_CONFIG_SIZE_MAX ((size_t)4 << 20)
+#define TS_DETECT_CONFIG_SALT_MIN 16
 
 /* Regular expressions, compiled. */
 struct ts_allow_patterns {
@@ -33,7 +33,7 @@ struct ts_allow {
     unsigned line;      /* in the file */
 };
 
-struct ts_config {
+struct ts_detect_config {
     const char *file;     /* as the caller named it */
     struct ts_bytes salt; /* empty: none */
     bool without_builtin;
@@ -46,9 +46,9 @@ struct ts_config {
 };
 
 /* An empty text is an empty configuration. On failure there is nothing to release. */
-bool ts_config_parse(const char *file, struct ts_bytes text, struct ts_config *ret_config,
-                     struct ts_detect_error *ret_error);
-void ts_config_release(struct ts_config *config);
+bool ts_detect_config_parse(const char *file, struct ts_bytes text, struct ts_detect_config *ret_config,
+                            struct ts_detect_error *ret_error);
+void ts_detect_config_release(struct ts_detect_config *config);
 
 /* A match and its place. */
 struct ts_allow_question {
@@ -72,18 +72,18 @@ struct ts_allow_answer {
 
 /* The first entry that allows it, otherwise the pragma in its lines. config may be NULL: only pragmas. Any
  * thread may call it. */
-struct ts_allow_answer ts_config_judge(const struct ts_config *config,
-                                       const struct ts_allow_question *question);
+struct ts_allow_answer ts_detect_config_judge(const struct ts_detect_config *config,
+                                              const struct ts_allow_question *question);
 
 /*
  * The same in two steps, for callers that learn the path last: the entries, by their index in allows, that
  * allow the match if its path is one of theirs; the path in the question is ignored. After the first of them
  * without paths, only entries that name the finding follow: these do not change the answer, but count as
  * used. ret_entries has room for allow_count. Returns their number. The first of them for which
- * ts_allow_has_path holds, otherwise ts_pragma_find, is the answer of ts_config_judge.
+ * ts_allow_has_path holds, otherwise ts_pragma_find, is the answer of ts_detect_config_judge.
  */
-size_t ts_config_consider(const struct ts_config *config, const struct ts_allow_question *question,
-                          uint32_t *ret_entries);
+size_t ts_detect_config_consider(const struct ts_detect_config *config,
+                                 const struct ts_allow_question *question, uint32_t *ret_entries);
 bool ts_allow_has_path(const struct ts_allow *allow, const char *path);
 
 #endif

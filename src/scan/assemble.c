@@ -1,11 +1,11 @@
 /*
  * The report: hits and their places, sorted.
  *
- *   stands, sorted ──┐
- *                    ├──> sightings (finding, stand, hit), without allowed ones ──sorted──> findings
- *   hits of each ────┘
+ *   locations, sorted ──┐
+ *                       ├──> sightings (finding, location, hit), without allowed ones ──sorted──> findings
+ *   hits of each ───────┘
  *
- * Threads add everything in any order, so all of it is sorted. A finding has one occurrence for each stand:
+ * Threads add everything in any order, so all of it is sorted. A finding has one occurrence for each location:
  * the first hit in it. Decisions that depend on a text, such as a path, use the original; every text in the
  * report is masked, when all secrets are known.
  */
@@ -31,7 +31,7 @@
 
 struct sighting {
     uint32_t finding;
-    uint32_t stand;
+    uint32_t location;
     uint64_t hit;
 };
 
@@ -43,8 +43,8 @@ struct masked_text {
 struct assembly {
     struct scan_session *session;
     struct ts_arena *arena;
-    struct scan_stand *stands;
-    size_t stand_count;
+    struct scan_location *locations;
+    size_t location_count;
     const struct scan_commit *commits;
     const struct scan_content *contents;
     struct scan_pile sightings;
@@ -67,11 +67,11 @@ static struct ts_bytes text_at(const struct assembly *a, uint32_t text) {
     return scan__hits_text_at(&a->session->hits, text);
 }
 
-/* The earliest commit first; stands without a commit last; then by place, path and object. */
-static int compare_stands(const void *x, const void *y, void *ctx) {
+/* The earliest commit first; locations without a commit last; then by place, path and object. */
+static int compare_locations(const void *x, const void *y, void *ctx) {
     const struct assembly *a = ctx;
-    const struct scan_stand *s = x;
-    const struct scan_stand *t = y;
+    const struct scan_location *s = x;
+    const struct scan_location *t = y;
     const struct scan_content *c = &a->contents[s->content];
     const struct scan_content *d = &a->contents[t->content];
     int order = order_of(c->target, d->target);
@@ -157,11 +157,11 @@ static void mask_rows(struct assembly *a) {
 
 /* ---- sightings ---- */
 
-static bool see(struct assembly *a, uint32_t stand_index) {
-    const struct scan_stand *stand = &a->stands[stand_index];
-    const struct scan_content *content = &a->contents[stand->content];
+static bool see(struct assembly *a, uint32_t location_index) {
+    const struct scan_location *location = &a->locations[location_index];
+    const struct scan_content *content = &a->contents[location->content];
     const struct scan_target *target = &a->session->targets[content->target];
-    const char *path = (const char *)text_at(a, stand->real_path).data;
+    const char *path = (const char *)text_at(a, location->real_path).data;
     for (uint32_t i = 0; i < content->hit_count; i++) {
         uint64_t hit = content->first_hit + i;
         const struct scan_hit *item = &scan__hits_items(&a->session->hits)[hit];
@@ -175,7 +175,7 @@ static bool see(struct assembly *a, uint32_t stand_index) {
         }
         if (!scan__pile_grow(&a->sightings, sizeof(struct sighting)))
             return false;
-        struct sighting sighting = {.finding = item->finding, .stand = stand_index, .hit = hit};
+        struct sighting sighting = {.finding = item->finding, .location = location_index, .hit = hit};
         memcpy(a->sightings.bytes + at, &sighting, sizeof sighting);
     }
     return !a->suppressed.no_memory;
@@ -186,7 +186,7 @@ static const struct sighting *sightings_of(const struct assembly *a, size_t *ret
     return (const struct sighting *)(const void *)a->sightings.bytes;
 }
 
-/* Sightings are ordered by stand, then by hit, and stay so within a finding. There may be many more than
+/* Sightings are ordered by location, then by hit, and stay so within a finding. There may be many more than
  * memory holds, so a sort that needs memory is not possible: each is moved to its place in another pile. */
 static bool sort_by_finding(struct assembly *a) {
     size_t count;
@@ -213,9 +213,9 @@ static bool sort_by_finding(struct assembly *a) {
 }
 
 static bool see_all(struct assembly *a) {
-    if (a->stand_count > 0)
-        qsort_r(a->stands, a->stand_count, sizeof *a->stands, compare_stands, a);
-    for (size_t i = 0; i < a->stand_count && !a->is_cut; i++)
+    if (a->location_count > 0)
+        qsort_r(a->locations, a->location_count, sizeof *a->locations, compare_locations, a);
+    for (size_t i = 0; i < a->location_count && !a->is_cut; i++)
         if (!see(a, (uint32_t)i))
             return false;
     if (a->is_cut)
@@ -244,8 +244,8 @@ static uint32_t commit_row(struct assembly *a, uint32_t commit, enum ts_git_hash
 }
 
 static struct ts_report_occurrence occurrence_of(struct assembly *a, const struct sighting *sighting) {
-    const struct scan_stand *stand = &a->stands[sighting->stand];
-    const struct scan_content *content = &a->contents[stand->content];
+    const struct scan_location *location = &a->locations[sighting->location];
+    const struct scan_content *content = &a->contents[location->content];
     const struct scan_hit *hit = &scan__hits_items(&a->session->hits)[sighting->hit];
     enum ts_git_hash hash = a->session->targets[content->target].hash;
     static const struct ts_git_oid none = {{0}};
@@ -254,10 +254,10 @@ static struct ts_report_occurrence occurrence_of(struct assembly *a, const struc
         (void)ts_git_oid_format(hash, &content->oid, hex);
     return (struct ts_report_occurrence){
         .target = content->target,
-        .commit = commit_row(a, stand->commit, hash),
-        .place = stand->place,
+        .commit = commit_row(a, location->commit, hash),
+        .place = location->place,
         .object = ts_arena_copy(a->arena, ts_bytes_of_cstring(hex)),
-        .path = masked_at(a, stand->path),
+        .path = masked_at(a, location->path),
         .line = hit->line,
         .column = hit->column,
         .end_line = hit->end_line,
@@ -284,12 +284,12 @@ static bool fill_first(struct assembly *a, const struct scan_hit *hit, struct ts
     return finding->rule != NULL && copy != NULL;
 }
 
-/* Of the hit at the path of its stand. */
+/* Of the hit at the path of its location. */
 static enum ts_confidence confidence_of(const struct assembly *a, const struct ts_rule *rule,
                                         const struct sighting *sighting) {
     const struct scan_hit *hit = &scan__hits_items(&a->session->hits)[sighting->hit];
     struct ts_model_match match = {(enum ts_confidence)hit->confidence, hit->score};
-    const char *path = (const char *)text_at(a, a->stands[sighting->stand].real_path).data;
+    const char *path = (const char *)text_at(a, a->locations[sighting->location].real_path).data;
     return ts_model_confidence_at(rule, match, path);
 }
 
@@ -300,7 +300,7 @@ static bool add_finding(struct assembly *a, const struct sighting *items, size_t
     if (!fill_first(a, &hits[items[0].hit], finding))
         return false;
     for (size_t i = 0; i < count; i++) {
-        finding->occurrence_count += i == 0 || items[i].stand != items[i - 1].stand;
+        finding->occurrence_count += i == 0 || items[i].location != items[i - 1].location;
         enum ts_confidence confidence = confidence_of(a, finding->rule, &items[i]);
         finding->confidence = confidence > finding->confidence ? confidence : finding->confidence;
     }
@@ -310,7 +310,7 @@ static bool add_finding(struct assembly *a, const struct sighting *items, size_t
     if (listed == NULL)
         return false;
     for (size_t i = 0; i < count && finding->listed_count < most; i++) {
-        if (i > 0 && items[i].stand == items[i - 1].stand)
+        if (i > 0 && items[i].location == items[i - 1].location)
             continue;
         listed[finding->listed_count] = occurrence_of(a, &items[i]);
         if (listed[finding->listed_count++].object == NULL)
@@ -351,7 +351,7 @@ static void limit_listed(struct assembly *a, const struct sighting *items, size_
     size_t of_finding = 0;
     for (size_t i = 0; i < count; i++) {
         bool is_other = i == 0 || items[i].finding != items[i - 1].finding;
-        bool is_counted = is_other || items[i].stand != items[i - 1].stand;
+        bool is_counted = is_other || items[i].location != items[i - 1].location;
         of_finding = is_other ? 0 : of_finding;
         wanted += is_counted && of_finding < a->listed_max;
         of_finding += is_counted;
@@ -522,8 +522,8 @@ static struct assembly begin(struct scan_session *session, struct ts_arena *aren
     struct assembly a = {
         .session = session,
         .arena = arena,
-        .stands = (struct scan_stand *)(void *)session->stands.bytes,
-        .stand_count = session->stands.len / sizeof(struct scan_stand),
+        .locations = (struct scan_location *)(void *)session->locations.bytes,
+        .location_count = session->locations.len / sizeof(struct scan_location),
         .commits = (const struct scan_commit *)(const void *)session->commits.bytes,
         .contents = scan__hits_contents(&session->hits, &unused),
         .listed_max = listed == 0 ? OCCURRENCES_DEFAULT : listed,

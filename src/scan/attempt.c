@@ -6,7 +6,7 @@ struct scan_attempt scan__attempt_begin(struct scan_session *session) {
     session->faults.moved = 0;
     return (struct scan_attempt){.hits = scan__hits_mark(&session->hits),
                                  .faults = scan__faults_mark(&session->faults),
-                                 .stands = session->stands.len,
+                                 .locations = session->locations.len,
                                  .commits = session->commits.len,
                                  .profile_count = session->profile_count,
                                  .plain = session->plain,
@@ -25,7 +25,7 @@ void scan__attempt_undo(struct scan_session *session, struct scan_target *target
     struct ts_scan_progress *progress = session->progress;
     scan__hits_cut(&session->hits, &attempt->hits);
     scan__faults_cut(&session->faults, &attempt->faults);
-    scan__pile_cut(&session->stands, attempt->stands);
+    scan__pile_cut(&session->locations, attempt->locations);
     scan__pile_cut(&session->commits, attempt->commits);
     free(session->old);
     session->old = NULL;

@@ -17,7 +17,7 @@
 struct scan_attempt {
     struct scan_hits_mark hits;
     struct scan_faults_mark faults;
-    size_t stands;
+    size_t locations;
     size_t commits;
     size_t profile_count;
     struct scan_profile *plain;

@@ -183,9 +183,9 @@ static bool fill(struct scan_session *session, int fd, uint8_t *buffer, size_t s
 }
 
 static void note_outcome(struct scan_reader *reader, const struct scan_content *content,
-                         enum scan_outcome outcome) {
+                         enum scan_look_result outcome) {
     char shown[300];
-    if (outcome == SCAN_OK)
+    if (outcome == SCAN_LOOK_OK)
         return;
     (void)ts_text_escape(content->name, shown, sizeof shown);
     scan__session_outcome(reader->session, outcome, content->name.len > 0 ? shown : "standard input");
@@ -204,7 +204,7 @@ static bool read_windows(struct scan_reader *reader, const struct scan_content *
     size_t overlap = scan__look_overlap(reader->look->options.profile);
     struct scan_window window = {.bytes = ts_bytes_of(reader->buffer, reader->size)};
     struct scan_windows *windows = NULL;
-    enum scan_outcome outcome = SCAN_OK;
+    enum scan_look_result outcome = SCAN_LOOK_OK;
     bool done = true;
     for (;;) {
         outcome = scan__look_window(reader->look, content, &window, &windows);
@@ -249,12 +249,12 @@ static void keep_head(struct scan_reader *reader, struct ts_bytes bytes) {
 }
 
 /* Bytes of more than one window. */
-static enum scan_outcome look_at_windows(struct scan_reader *reader, const struct scan_content *content,
-                                         struct ts_bytes bytes) {
+static enum scan_look_result look_at_windows(struct scan_reader *reader, const struct scan_content *content,
+                                             struct ts_bytes bytes) {
     size_t step = WINDOW_BYTES - scan__look_overlap(reader->look->options.profile);
     struct scan_windows *windows = NULL;
     struct scan_window window = {.at = 0};
-    enum scan_outcome outcome;
+    enum scan_look_result outcome;
     do {
         struct ts_bytes rest = ts_bytes_skip(bytes, (size_t)window.at);
         window.is_last = rest.len <= WINDOW_BYTES;

@@ -103,10 +103,10 @@ static void place_contents(struct scan_session *session, uint32_t target_index, 
     size_t count;
     const struct scan_content *contents = scan__hits_contents(&session->hits, &count);
     for (size_t i = 0; i < count; i++) {
-        struct scan_stand stand = {
+        struct scan_location location = {
             .content = (uint32_t)i, .commit = TS_REPORT_NONE, .path = contents[i].path, .place = place};
         if (contents[i].target == target_index)
-            scan__session_stand(session, &stand);
+            scan__session_location(session, &location);
     }
 }
 

@@ -339,7 +339,8 @@ static void judge(struct scan_look *look, struct ts_bytes bytes, const struct ts
         project_id = ts_finding_id_of(&profile->project_key, question.rule, match->secret);
         question.project_finding = project_id.text;
     }
-    size_t count = profile->has_config ? ts_config_consider(&profile->config, &question, look->allows) : 0;
+    size_t count =
+        profile->has_config ? ts_detect_config_consider(&profile->config, &question, look->allows) : 0;
     hit->allows =
         scan__hits_text(look->options.hits, ts_bytes_of(look->allows, count * sizeof *look->allows));
     const char *mark = ts_pragma_find(question.lines, question.line_before, question.rule);
@@ -421,9 +422,9 @@ bool scan__look_is_clean(struct scan_look *look, struct ts_bytes bytes) {
     return done && look->raw_count == 0 && after.limits_hit == before.limits_hit;
 }
 
-enum scan_outcome scan__look_whole(struct scan_look *look, const struct scan_content *content,
-                                   struct ts_bytes bytes, const struct scan_base *base,
-                                   struct scan_raw **ret_raw) {
+enum scan_look_result scan__look_whole(struct scan_look *look, const struct scan_content *content,
+                                       struct ts_bytes bytes, const struct scan_base *base,
+                                       struct scan_raw **ret_raw) {
     look->raw_count = 0;
     look->no_memory = false;
     look->too_many = false;
@@ -437,5 +438,5 @@ enum scan_outcome scan__look_whole(struct scan_look *look, const struct scan_con
         *ret_raw = done && !look->too_many ? keep_raw(look) : &unknown;
     if (look->raw_count > 0)
         ts_arena_clear(&look->decoded);
-    return !done ? SCAN_NO_MEMORY : look->too_many ? SCAN_TOO_MANY : SCAN_OK;
+    return !done ? SCAN_LOOK_NO_MEMORY : look->too_many ? SCAN_LOOK_TOO_MANY : SCAN_LOOK_OK;
 }

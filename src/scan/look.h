@@ -72,17 +72,17 @@ struct scan_base {
     size_t copy_count;
 };
 
-enum scan_outcome {
-    SCAN_OK,
-    SCAN_TOO_MANY, /* more matches than SCAN_MATCHES_MAX: some are lost */
-    SCAN_NO_MEMORY,
+enum scan_look_result {
+    SCAN_LOOK_OK,
+    SCAN_LOOK_TOO_MANY, /* more matches than SCAN_MATCHES_MAX: some are lost */
+    SCAN_LOOK_NO_MEMORY,
 };
 
 /* A whole content. base may be NULL: then everything is scanned. ret_raw may be NULL; it is set in any
  * case. */
-enum scan_outcome scan__look_whole(struct scan_look *look, const struct scan_content *content,
-                                   struct ts_bytes bytes, const struct scan_base *base,
-                                   struct scan_raw **ret_raw);
+enum scan_look_result scan__look_whole(struct scan_look *look, const struct scan_content *content,
+                                       struct ts_bytes bytes, const struct scan_base *base,
+                                       struct scan_raw **ret_raw);
 
 /* Returns true if every rule was tried on the whole content and found nothing. Counts nothing, and keeps no
  * findings. */
@@ -99,8 +99,8 @@ struct scan_window {
 };
 
 /* *windows is NULL for the first of them. */
-enum scan_outcome scan__look_window(struct scan_look *look, const struct scan_content *content,
-                                    const struct scan_window *window, struct scan_windows **windows);
+enum scan_look_result scan__look_window(struct scan_look *look, const struct scan_content *content,
+                                        const struct scan_window *window, struct scan_windows **windows);
 
 /* After the last window, also if it did not come. */
 void scan__windows_free(struct scan_windows *windows);

@@ -140,13 +140,13 @@ static bool report(struct scan_look *look, const struct scan_content *content, s
     return true;
 }
 
-enum scan_outcome scan__look_window(struct scan_look *look, const struct scan_content *content,
-                                    const struct scan_window *window, struct scan_windows **windows) {
+enum scan_look_result scan__look_window(struct scan_look *look, const struct scan_content *content,
+                                        const struct scan_window *window, struct scan_windows **windows) {
     if (*windows == NULL) {
         ts_assert(window->at == 0);
         *windows = calloc(1, sizeof **windows);
         if (*windows == NULL)
-            return SCAN_NO_MEMORY;
+            return SCAN_LOOK_NO_MEMORY;
         (*windows)->line = 1;
     }
     struct scan_windows *w = *windows;
@@ -172,5 +172,5 @@ enum scan_outcome scan__look_window(struct scan_look *look, const struct scan_co
         advance(w, window, scan__look_overlap(look->options.profile));
     else if (!report(look, content, w))
         w->no_memory = true;
-    return w->no_memory ? SCAN_NO_MEMORY : w->too_many ? SCAN_TOO_MANY : SCAN_OK;
+    return w->no_memory ? SCAN_LOOK_NO_MEMORY : w->too_many ? SCAN_LOOK_TOO_MANY : SCAN_LOOK_OK;
 }

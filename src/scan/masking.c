@@ -8,7 +8,7 @@
 
 struct scan_mark scan__mark(const struct scan_session *session) {
     struct scan_mark mark = {.commits = session->commits.len / sizeof(struct scan_commit),
-                             .stands = session->stands.len / sizeof(struct scan_stand)};
+                             .locations = session->locations.len / sizeof(struct scan_location)};
     (void)scan__hits_contents(&session->hits, &mark.contents);
     return mark;
 }
@@ -107,15 +107,15 @@ static void mask_contents(struct masking *masking, size_t first) {
 
 static bool mask_places(struct masking *masking, struct scan_session *session, const struct scan_mark *mark) {
     struct scan_commit *commits = (struct scan_commit *)(void *)session->commits.bytes;
-    struct scan_stand *stands = (struct scan_stand *)(void *)session->stands.bytes;
+    struct scan_location *locations = (struct scan_location *)(void *)session->locations.bytes;
     bool is_changed = false;
     for (size_t i = mark->commits; i < session->commits.len / sizeof *commits; i++) {
         commits[i].author_name = name_of(masking, commits[i].author_name);
         commits[i].author_mail = name_of(masking, commits[i].author_mail);
     }
-    for (size_t i = mark->stands; i < session->stands.len / sizeof *stands; i++) {
-        stands[i].path = name_of(masking, stands[i].path);
-        is_changed = is_changed || stands[i].path != stands[i].real_path;
+    for (size_t i = mark->locations; i < session->locations.len / sizeof *locations; i++) {
+        locations[i].path = name_of(masking, locations[i].path);
+        is_changed = is_changed || locations[i].path != locations[i].real_path;
     }
     return is_changed;
 }

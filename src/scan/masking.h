@@ -10,7 +10,7 @@
 struct scan_mark {
     size_t contents;
     size_t commits;
-    size_t stands;
+    size_t locations;
 };
 
 struct scan_mark scan__mark(const struct scan_session *session);

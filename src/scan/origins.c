@@ -12,7 +12,7 @@
 struct ref {
     struct ts_git_oid oid;
     uint32_t content;
-    bool has_stand;
+    bool has_location;
 };
 
 struct refs {
@@ -114,14 +114,14 @@ static bool place_all(const struct placing *placing, const struct ts_git_occurre
         struct ref *ref = find_ref(placing->refs, &item->blob);
         if (ref == NULL)
             continue;
-        ref->has_stand = true;
-        struct scan_stand stand = {
+        ref->has_location = true;
+        struct scan_location location = {
             .content = ref->content,
             .commit = commits[item->commit],
             .path = scan__hits_text(&session->hits, ts_bytes_of(item->path, item->path_len)),
             .place = are_notes[item->commit] ? TS_PLACE_NOTE : placing->place,
         };
-        scan__session_stand(session, &stand);
+        scan__session_location(session, &location);
     }
     free(commits);
     free(are_notes);
@@ -184,11 +184,11 @@ static enum ts_git_error place_blobs(struct scan_origins *origins, struct refs *
     for (size_t i = 0; error == TS_GIT_OK && i < refs->count; i++) {
         const struct ref *ref = &refs->items[i];
         bool is_reached = origins->reached == NULL || ts_git_set_has(origins->reached, &ref->oid);
-        struct scan_stand stand = {.content = ref->content,
-                                   .commit = TS_REPORT_NONE,
-                                   .place = is_reached ? TS_PLACE_FILE : TS_PLACE_UNREACHABLE};
-        if (!ref->has_stand)
-            scan__session_stand(origins->session, &stand);
+        struct scan_location location = {.content = ref->content,
+                                         .commit = TS_REPORT_NONE,
+                                         .place = is_reached ? TS_PLACE_FILE : TS_PLACE_UNREACHABLE};
+        if (!ref->has_location)
+            scan__session_location(origins->session, &location);
     }
     return error;
 }
@@ -213,14 +213,15 @@ static uint32_t read_commit(struct scan_origins *origins, const struct ts_git_oi
 /* Without its commit if the time is over. */
 static void place_message(struct scan_origins *origins, size_t index, const struct scan_content *content) {
     struct ts_git_watch watch = scan__watch(origins->session);
-    struct scan_stand stand = {.content = (uint32_t)index, .commit = TS_REPORT_NONE, .path = content->path};
+    struct scan_location location = {
+        .content = (uint32_t)index, .commit = TS_REPORT_NONE, .path = content->path};
     struct ts_git_oid peeled = content->oid;
-    stand.place = content->kind == SCAN_CONTENT_TAG ? TS_PLACE_TAG_MESSAGE : TS_PLACE_COMMIT_MESSAGE;
+    location.place = content->kind == SCAN_CONTENT_TAG ? TS_PLACE_TAG_MESSAGE : TS_PLACE_COMMIT_MESSAGE;
     if (watch.go_on(watch.ctx, 0) &&
         (content->kind == SCAN_CONTENT_COMMIT ||
          ts_git_object_peel(origins->repo, &content->commit, &peeled, NULL) == TS_GIT_OK))
-        stand.commit = read_commit(origins, &peeled);
-    scan__session_stand(origins->session, &stand);
+        location.commit = read_commit(origins, &peeled);
+    scan__session_location(origins->session, &location);
 }
 
 enum ts_git_error scan__origins(struct scan_origins *origins, struct ts_git_fault *ret_fault) {

@@ -34,11 +34,11 @@ static bool read_given(struct scan_profile *profile, const char *path, struct ts
     FILE *file = fopen(path, "rbe");
     if (file == NULL)
         return scan__refuse(ret_error, "%s: cannot be read: %s", shown, strerror(errno));
-    uint8_t *bytes = malloc(TS_CONFIG_SIZE_MAX + 1);
-    size_t len = bytes != NULL ? fread(bytes, 1, TS_CONFIG_SIZE_MAX + 1, file) : 0;
+    uint8_t *bytes = malloc(TS_DETECT_CONFIG_SIZE_MAX + 1);
+    size_t len = bytes != NULL ? fread(bytes, 1, TS_DETECT_CONFIG_SIZE_MAX + 1, file) : 0;
     bool is_read = bytes != NULL && ferror(file) == 0;
     (void)fclose(file);
-    bool done = is_read && ts_config_parse(path, ts_bytes_of(bytes, len), &profile->config, &error);
+    bool done = is_read && ts_detect_config_parse(path, ts_bytes_of(bytes, len), &profile->config, &error);
     if (done)
         ts_blake3_hash(ts_bytes_of(bytes, len), profile->config_digest);
     free(bytes);
@@ -52,7 +52,7 @@ static bool read_given(struct scan_profile *profile, const char *path, struct ts
 
 /* ---- the target's configuration ---- */
 
-static bool keeps_limits(const struct ts_config *config) {
+static bool keeps_limits(const struct ts_detect_config *config) {
     size_t patterns = 0;
     for (size_t i = 0; i < config->allow_count; i++)
         patterns += config->allows[i].secrets.count + config->allows[i].lines.count;
@@ -78,7 +78,7 @@ static bool read_own(struct scan_profile *profile, const struct scan_profile_sou
         break;
     }
     bool done =
-        ts_config_parse(SCAN_CONFIG_NAME, ts_bytes_of(file.bytes, file.len), &profile->config, &error);
+        ts_detect_config_parse(SCAN_CONFIG_NAME, ts_bytes_of(file.bytes, file.len), &profile->config, &error);
     ts_blake3_hash(ts_bytes_of(file.bytes, file.len), profile->config_digest);
     free(file.bytes);
     if (!done)
@@ -129,7 +129,7 @@ static bool read_rules(struct scan_profile *profile, const struct scan_profile_c
     return profile->rules != NULL && scan__rule_changes_find(profile, context->options, ret_error);
 }
 
-static bool names_findings(const struct ts_config *config) {
+static bool names_findings(const struct ts_detect_config *config) {
     for (size_t i = 0; i < config->allow_count; i++)
         if (config->allows[i].findings.count > 0)
             return true;
@@ -162,7 +162,7 @@ bool scan__profile_init(struct scan_profile *profile, const struct scan_profile_
 void scan__profile_release(struct scan_profile *profile) {
     scan__rules_drop(profile->rules);
     if (profile->has_config)
-        ts_config_release(&profile->config);
+        ts_detect_config_release(&profile->config);
     free(profile->rule_changes);
     ts_arena_release(&profile->arena);
     *profile = (struct scan_profile){.has_config = false};

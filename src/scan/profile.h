@@ -16,7 +16,7 @@
 
 struct scan_profile {
     struct scan_rules *rules; /* may be shared with other profiles */
-    struct ts_config config;
+    struct ts_detect_config config;
     bool has_config;
     struct ts_finding_key key;
     bool is_kept; /* the caller owns it, for later scans: the session does not free it */

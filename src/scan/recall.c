@@ -469,8 +469,8 @@ void scan__recall_finish(struct scan_recall *recall) {
         .content_count = count,
         .first_commit = recall->before.commits,
         .commit_count = session->commits.len / sizeof(struct scan_commit) - recall->before.commits,
-        .first_stand = recall->before.stands,
-        .stand_count = session->stands.len / sizeof(struct scan_stand) - recall->before.stands};
+        .first_location = recall->before.locations,
+        .location_count = session->locations.len / sizeof(struct scan_location) - recall->before.locations};
     struct scan_buffer buffer = {.data = NULL};
     if (is_whole) {
         put_row(&buffer, row_of(recall));

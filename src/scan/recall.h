@@ -70,7 +70,7 @@ void scan__recall_init(struct scan_recall *recall, struct scan_session *session,
                        struct ts_git_repo *repo);
 void scan__recall_release(struct scan_recall *recall);
 
-/* Returns true if the repository is unchanged since a scan of all refs; then the target is done: hits, stands
+/* Returns true if the repository is unchanged since a scan of all refs; then the target is done: hits, locations
  * and row. */
 bool scan__recall_all(struct scan_recall *recall);
 

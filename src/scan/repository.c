@@ -1,7 +1,7 @@
 /*
  * A repository: the selected part of its history.
  *
- *   graph ──reach──> wanted ──visit──> hits ──attribute──> stands
+ *   graph ──reach──> wanted ──visit──> hits ──attribute──> locations
  *
  * The graph is read first, so that only reachable objects are scanned. At the end it gives the paths and
  * commits of blobs with hits. Messages are scanned while the graph is read, because their commits are in
@@ -181,8 +181,9 @@ static struct scan_content content_of(struct visit *visit, const struct ts_git_o
         .evidence = object->is_last ? scan__recall_evidence(&visit->recall, object, ret_pack) : 0};
 }
 
-static void note_outcome(struct visit *visit, enum scan_outcome outcome, const struct ts_git_object *object) {
-    if (outcome == SCAN_OK)
+static void note_outcome(struct visit *visit, enum scan_look_result outcome,
+                         const struct ts_git_object *object) {
+    if (outcome == SCAN_LOOK_OK)
         return;
     char hex[TS_GIT_OID_HEX_SIZE];
     char name[TS_GIT_OID_HEX_SIZE + 16];
@@ -238,8 +239,8 @@ static void look_at_blob(struct visit *visit, unsigned worker, const struct ts_g
     struct scan_window window = {
         .bytes = object->content, .at = object->content_at, .is_last = object->is_last};
     struct scan_windows *windows = windows_of(*result);
-    enum scan_outcome outcome = scan__look_window(look, &content, &window, &windows);
-    if (outcome != SCAN_OK && object->is_last)
+    enum scan_look_result outcome = scan__look_window(look, &content, &window, &windows);
+    if (outcome != SCAN_LOOK_OK && object->is_last)
         note_outcome(visit, outcome, object);
     *result = mark_windows(windows);
     if (object->is_last) {

@@ -127,7 +127,7 @@ static bool is_rule(const struct scan_rules *rules, const char *id) {
 }
 
 static void note_unknown(struct scan_profile *profile) {
-    const struct ts_config *config = &profile->config;
+    const struct ts_detect_config *config = &profile->config;
     char first[100];
     unsigned line = 0;
     size_t count = 0;

@@ -47,7 +47,7 @@ static bool read_file(struct scan_rule_file *file, const struct scan_profile_sou
     return true;
 }
 
-bool scan__rule_files_init(struct scan_rule_files *files, const struct ts_config *config,
+bool scan__rule_files_init(struct scan_rule_files *files, const struct ts_detect_config *config,
                            const struct scan_profile_source *source, struct ts_scan_error *ret_error) {
     size_t count = config->rule_files.count;
     *files = (struct scan_rule_files){.items = calloc(count + 1, sizeof *files->items)};

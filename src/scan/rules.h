@@ -29,13 +29,13 @@ struct scan_rule_files {
 };
 
 /* Reads them. `config` must stay until the release. On failure there is nothing to release, and a line says what is wrong. */
-bool scan__rule_files_init(struct scan_rule_files *files, const struct ts_config *config,
+bool scan__rule_files_init(struct scan_rule_files *files, const struct ts_detect_config *config,
                            const struct scan_profile_source *source, struct ts_scan_error *ret_error);
 void scan__rule_files_release(struct scan_rule_files *files);
 
 struct scan_rules_options {
     const struct ts_scan_options *scan;
-    const struct ts_config *config;    /* NULL: none */
+    const struct ts_detect_config *config;    /* NULL: none */
     const struct scan_rule_files *own; /* of the target; empty when the configuration is not its own */
 };
 

@@ -57,25 +57,25 @@ uint32_t scan__session_commit(struct scan_session *session, const struct scan_co
     return (uint32_t)(at / sizeof *commit);
 }
 
-void scan__session_stand(struct scan_session *session, const struct scan_stand *stand) {
-    struct scan_stand kept = *stand;
-    size_t at = session->stands.len;
-    kept.real_path = stand->path;
-    if (!scan__pile_grow(&session->stands, sizeof kept))
+void scan__session_location(struct scan_session *session, const struct scan_location *location) {
+    struct scan_location kept = *location;
+    size_t at = session->locations.len;
+    kept.real_path = location->path;
+    if (!scan__pile_grow(&session->locations, sizeof kept))
         session->no_memory = true;
     else
-        memcpy(session->stands.bytes + at, &kept, sizeof kept);
+        memcpy(session->locations.bytes + at, &kept, sizeof kept);
 }
 
-void scan__session_outcome(struct scan_session *session, enum scan_outcome outcome, const char *name) {
+void scan__session_outcome(struct scan_session *session, enum scan_look_result outcome, const char *name) {
     switch (outcome) {
-    case SCAN_OK:
+    case SCAN_LOOK_OK:
         return;
-    case SCAN_TOO_MANY:
+    case SCAN_LOOK_TOO_MANY:
         scan__fault(&session->faults, "%s: more than %zu matches; the rest is not reported", name,
                     SCAN_MATCHES_MAX);
         return;
-    case SCAN_NO_MEMORY:
+    case SCAN_LOOK_NO_MEMORY:
         scan__fault(&session->faults, "%s: out of memory; raise --memory, or lower --jobs", name);
         return;
     }
@@ -482,7 +482,7 @@ static bool session_init(struct scan_session *session, const struct ts_scan_opti
     size_t held = (size_t)(session->memory_bytes / HITS_SHARE);
     scan__faults_init(&session->faults);
     scan__limits_init(session, begin_ns);
-    scan__pile_init(&session->stands, held / 4, session->spill_dir);
+    scan__pile_init(&session->locations, held / 4, session->spill_dir);
     scan__pile_init(&session->commits, held / 8, session->spill_dir);
     struct scan_hits_options hits = {.held_max = held / 2,
                                      .findings_max = (size_t)(session->memory_bytes / FINDING_BYTES),
@@ -496,7 +496,7 @@ static void session_release(struct scan_session *session) {
     scan__hits_release(&session->hits);
     scan__limits_release(&session->limits);
     scan__faults_release(&session->faults);
-    scan__pile_release(&session->stands);
+    scan__pile_release(&session->locations);
     scan__pile_release(&session->commits);
     for (size_t i = 0; i < session->profile_count; i++)
         scan__session_drop_profile(session->profiles[i]);

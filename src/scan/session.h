@@ -2,7 +2,7 @@
  * A scan in progress: what its targets share.
  *
  * Targets are scanned one after the other. Contents are scanned (hits.h), then the places of contents with
- * hits are found and kept here as stands. When all targets are done, assemble.c makes the report. Everything
+ * hits are found and kept here as locations. When all targets are done, assemble.c makes the report. Everything
  * that a target had open is closed before the next one begins.
  */
 #ifndef TS_SCAN_SESSION_H
@@ -34,11 +34,11 @@ struct scan_commit {
 };
 
 /* A place of a content. */
-struct scan_stand {
+struct scan_location {
     uint32_t content;
     uint32_t commit;    /* TS_REPORT_NONE: none */
     uint32_t path;      /* text; masked at the end of a repository */
-    uint32_t real_path; /* text: for allow entries; scan__session_stand sets it */
+    uint32_t real_path; /* text: for allow entries; scan__session_location sets it */
     enum ts_place place;
 };
 
@@ -64,7 +64,7 @@ struct scan_session {
     struct scan_hits hits;
     struct scan_faults faults;
     struct scan_limits limits;
-    struct scan_pile stands;
+    struct scan_pile locations;
     struct ts_siphash_key print_key;
     struct scan_masks masks;      /* for all findings; made with the report */
     struct scan_old_finding *old; /* findings that existed before, by id: not reported */
@@ -95,10 +95,10 @@ scan__fail(struct ts_scan_error *ret_error, enum ts_scan_outcome outcome, const 
 
 /* TS_REPORT_NONE when memory runs out. */
 uint32_t scan__session_commit(struct scan_session *session, const struct scan_commit *commit);
-void scan__session_stand(struct scan_session *session, const struct scan_stand *stand);
+void scan__session_location(struct scan_session *session, const struct scan_location *location);
 
 /* Reports a content that could not be scanned completely. `name` is safe to print. */
-void scan__session_outcome(struct scan_session *session, enum scan_outcome outcome, const char *name);
+void scan__session_outcome(struct scan_session *session, enum scan_look_result outcome, const char *name);
 
 /* The looks of all threads for a target. */
 struct scan_looks {

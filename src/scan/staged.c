@@ -27,9 +27,9 @@ struct staged {
 
 /* ---- blobs ---- */
 
-static void note_outcome(struct staged *s, enum scan_outcome outcome, const struct ts_git_oid *oid) {
+static void note_outcome(struct staged *s, enum scan_look_result outcome, const struct ts_git_oid *oid) {
     char hex[TS_GIT_OID_HEX_SIZE];
-    if (outcome != SCAN_OK)
+    if (outcome != SCAN_LOOK_OK)
         scan__session_outcome(s->session, outcome, ts_git_oid_format(s->target->hash, oid, hex));
 }
 
@@ -48,7 +48,7 @@ static bool visit_window(void *ctx, unsigned worker, const struct ts_git_object 
     struct scan_windows *windows = *result;
     (void)worker;
     large->content.oid = object->oid;
-    enum scan_outcome outcome = scan__look_window(large->look, &large->content, &window, &windows);
+    enum scan_look_result outcome = scan__look_window(large->look, &large->content, &window, &windows);
     *result = windows;
     if (object->is_last && !large->is_old)
         note_outcome(large->s, outcome, &object->oid);
@@ -212,12 +212,12 @@ static void place_contents(struct staged *s) {
     size_t count;
     const struct scan_content *contents = scan__hits_contents(&s->session->hits, &count);
     for (size_t i = 0; i < count; i++) {
-        struct scan_stand stand = {.content = (uint32_t)i,
-                                   .commit = TS_REPORT_NONE,
-                                   .path = contents[i].path,
-                                   .place = TS_PLACE_STAGED};
+        struct scan_location location = {.content = (uint32_t)i,
+                                         .commit = TS_REPORT_NONE,
+                                         .path = contents[i].path,
+                                         .place = TS_PLACE_STAGED};
         if (contents[i].target == s->target_index)
-            scan__session_stand(s->session, &stand);
+            scan__session_location(s->session, &location);
     }
 }
 

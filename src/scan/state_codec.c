@@ -213,7 +213,7 @@ struct writer {
     const struct scan_hit *hits;
     const struct scan_finding *findings;
     const struct scan_commit *commits;
-    const struct scan_stand *stands;
+    const struct scan_location *locations;
     struct places texts;
     struct places used; /* findings */
     struct scan_buffer *buffer;
@@ -239,8 +239,8 @@ static void collect(struct writer *writer) {
         add_place(texts, writer->commits[material->first_commit + i].author_name);
         add_place(texts, writer->commits[material->first_commit + i].author_mail);
     }
-    for (size_t i = 0; i < material->stand_count; i++)
-        add_place(texts, writer->stands[material->first_stand + i].path);
+    for (size_t i = 0; i < material->location_count; i++)
+        add_place(texts, writer->locations[material->first_location + i].path);
     sort_places(texts);
 }
 
@@ -333,18 +333,19 @@ static void put_commits(struct writer *writer) {
     }
 }
 
-static void put_stands(struct writer *writer) {
+static void put_locations(struct writer *writer) {
     const struct scan_material *material = writer->material;
-    scan__buffer_put_number(writer->buffer, material->stand_count);
-    for (size_t i = 0; i < material->stand_count; i++) {
-        const struct scan_stand *stand = &writer->stands[material->first_stand + i];
-        const uint32_t *found = bsearch(&stand->content, material->contents, material->content_count,
+    scan__buffer_put_number(writer->buffer, material->location_count);
+    for (size_t i = 0; i < material->location_count; i++) {
+        const struct scan_location *location = &writer->locations[material->first_location + i];
+        const uint32_t *found = bsearch(&location->content, material->contents, material->content_count,
                                         sizeof *material->contents, compare_places);
         scan__buffer_put_number(writer->buffer, (uint64_t)(found - material->contents));
-        scan__buffer_put_number(
-            writer->buffer, stand->commit == TS_REPORT_NONE ? 0 : stand->commit - material->first_commit + 1);
-        put_text(writer, stand->path);
-        scan__buffer_put_number(writer->buffer, (uint64_t)stand->place);
+        scan__buffer_put_number(writer->buffer, location->commit == TS_REPORT_NONE
+                                                    ? 0
+                                                    : location->commit - material->first_commit + 1);
+        put_text(writer, location->path);
+        scan__buffer_put_number(writer->buffer, (uint64_t)location->place);
     }
 }
 
@@ -356,7 +357,7 @@ void scan__material_encode(const struct scan_material *material, struct scan_buf
                             .hits = scan__hits_items(&session->hits),
                             .findings = scan__hits_findings(&session->hits),
                             .commits = (const struct scan_commit *)(const void *)session->commits.bytes,
-                            .stands = (const struct scan_stand *)(const void *)session->stands.bytes,
+                            .locations = (const struct scan_location *)(const void *)session->locations.bytes,
                             .buffer = buffer};
     collect(&writer);
     if (writer.texts.no_memory || writer.used.no_memory) {
@@ -365,7 +366,7 @@ void scan__material_encode(const struct scan_material *material, struct scan_buf
         put_tables(&writer);
         put_contents(&writer);
         put_commits(&writer);
-        put_stands(&writer);
+        put_locations(&writer);
     }
     free(writer.texts.items);
     free(writer.used.items);
@@ -566,19 +567,19 @@ static void take_commits(struct loader *loader) {
     }
 }
 
-static void take_stands(struct loader *loader) {
+static void take_locations(struct loader *loader) {
     struct reader *reader = &loader->reader;
     size_t count = take_count(reader, 4);
     for (size_t i = 0; i < count && !reader->is_bad; i++) {
         size_t content = (size_t)take_below(reader, loader->content_count);
         size_t commit = (size_t)take_below(reader, loader->commit_count + 1);
-        struct scan_stand stand = {.path = take_text_place(loader)};
-        stand.place = (enum ts_place)take_below(reader, (uint64_t)TS_PLACE_INPUT + 1);
+        struct scan_location location = {.path = take_text_place(loader)};
+        location.place = (enum ts_place)take_below(reader, (uint64_t)TS_PLACE_INPUT + 1);
         if (!loader->is_taking || loader->contents[content] == NOT_YET)
             continue;
-        stand.content = loader->contents[content];
-        stand.commit = commit == 0 ? TS_REPORT_NONE : loader->commits[commit - 1];
-        scan__session_stand(loader->sink->session, &stand);
+        location.content = loader->contents[content];
+        location.commit = commit == 0 ? TS_REPORT_NONE : loader->commits[commit - 1];
+        scan__session_location(loader->sink->session, &location);
     }
 }
 
@@ -595,7 +596,7 @@ static bool load(struct ts_bytes page, const struct scan_material_sink *sink, bo
     if (!loader.reader.is_bad)
         take_commits(&loader);
     if (!loader.reader.is_bad)
-        take_stands(&loader);
+        take_locations(&loader);
     free(loader.texts);
     free(loader.findings);
     free(loader.contents);

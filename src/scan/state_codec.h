@@ -72,7 +72,7 @@ struct scan_known scan__known_page_at(const struct scan_known_page *page, size_t
 
 /* ---- material ---- */
 
-/* A part of a session. Commits and stands are ranges of the session's piles. */
+/* A part of a session. Commits and locations are ranges of the session's piles. */
 struct scan_material {
     const struct scan_session *session;
     enum ts_git_hash hash;
@@ -80,8 +80,8 @@ struct scan_material {
     size_t content_count;
     size_t first_commit;
     size_t commit_count;
-    size_t first_stand;
-    size_t stand_count;
+    size_t first_location;
+    size_t location_count;
 };
 
 /* Adds a page to the buffer; no_memory of the buffer says if it did not fit. No other thread may add to the

@@ -125,7 +125,7 @@ static struct ts_report_suppression row_of(const struct scan_suppressed *suppres
     if (item->profile == MARK)
         return (struct ts_report_suppression){
             .source = (const char *)scan__hits_text_at(suppressed->hits, item->source).data, .reason = ""};
-    const struct ts_config *config = &suppressed->profiles[item->profile]->config;
+    const struct ts_detect_config *config = &suppressed->profiles[item->profile]->config;
     char number[32];
     int len = snprintf(number, sizeof number, ":%u", config->allows[item->source].line);
     size_t file_len = strlen(config->file);

@@ -7,9 +7,9 @@
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size);
 
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size) {
-    struct ts_config config;
+    struct ts_detect_config config;
     struct ts_detect_error error;
-    if (!ts_config_parse("fuzz.yml", ts_bytes_of(data, size), &config, &error))
+    if (!ts_detect_config_parse("fuzz.yml", ts_bytes_of(data, size), &config, &error))
         return 0;
     struct ts_allow_question question = {.path = "src/main.c",
                                          .rule = "github-pat",
@@ -18,7 +18,7 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size) {
                                          .lines =
                                              TS_BYTES("token = ghp_Fake7Turnstone # turnstone:allow=jwt"),
                                          .line_before = TS_BYTES("# nothing")};
-    (void)ts_config_judge(&config, &question);
-    ts_config_release(&config);
+    (void)ts_detect_config_judge(&config, &question);
+    ts_detect_config_release(&config);
     return 0;
 }

@@ -26,12 +26,13 @@ static void write_again(const struct state_session *made) {
                                      .contents = contents,
                                      .content_count = count,
                                      .commit_count = made->session.commits.len / sizeof(struct scan_commit),
-                                     .stand_count = made->session.stands.len / sizeof(struct scan_stand)};
+                                     .location_count =
+                                         made->session.locations.len / sizeof(struct scan_location)};
     scan__material_encode(&material, &page);
     struct scan_material_sink sink = {.session = &again.session};
     if (!scan__material_decode(scan__buffer_bytes(&page), &sink) || contents_of(&again) != count ||
         again.session.hits.hits.len != made->session.hits.hits.len ||
-        again.session.stands.len != made->session.stands.len)
+        again.session.locations.len != made->session.locations.len)
         abort();
     scan__buffer_release(&page);
     state_session_release(&again);

@@ -175,7 +175,7 @@ def a_coordination_error():
                                                  ('             "OpIdConflict", "BackendError");\n    NAMES_OF(split',
                                                   '             "OpIdConflict", "Planted", "BackendError");\n    NAMES_OF(split'),
                                                  ("    {TS_VARIANT_NOT_PARKED,",
-                                                  "    {TS_VARIANT_PLANTED, TS_ERROR_CLASS_FATAL},\n    {TS_VARIANT_NOT_PARKED,")),
+                                                  "    {TS_VARIANT_PLANTED, TS_COORD_CLASS_FATAL},\n    {TS_VARIANT_NOT_PARKED,")),
         "docs/coordination.md": instead("docs/coordination.md", ("NotParked, ", "NotParked, Planted, ")),
     }
     program = os.path.join(BUILD, "tests", "unit", "coord", "core", "coord_core_error_test")

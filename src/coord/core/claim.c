@@ -14,9 +14,9 @@ enum ts_cooldown_state ts_cooldown_state_at(const struct ts_cooldown *entry, str
     return now.ms < entry->until.ms ? TS_COOLDOWN_RUNNING : TS_COOLDOWN_OVER;
 }
 
-enum ts_claim_error ts_claim_gate(const struct ts_run_guard *guard, const struct ts_cooldown *entry,
-                                  struct ts_logical_time now, bool *ret_drop,
-                                  struct ts_coord_detail *ret_detail) {
+enum ts_claim_error ts_claim_admit(const struct ts_run_guard *guard, const struct ts_cooldown *entry,
+                                   struct ts_logical_time now, bool *ret_drop,
+                                   struct ts_coord_detail *ret_detail) {
     const enum ts_cooldown_state state = ts_cooldown_state_at(entry, now);
     *ret_drop = state == TS_COOLDOWN_OVER;
     if (state != TS_COOLDOWN_RUNNING || guard->config.cooldown_ms == 0)

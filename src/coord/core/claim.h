@@ -2,7 +2,7 @@
  * Claiming: acquire any free shard. A driver walks through candidates; this decides what each answer means,
  * and when a worker must wait.
  *
- *     gate -> candidates from a point of the worker's own, wrapping, each once -> acquire
+ *     admission -> candidates from a point of the worker's own, wrapping, each once -> acquire
  *          OK: arm the cooldown, done | leased, terminal, not found: next | anything else: the end
  */
 #ifndef TS_COORD_CORE_CLAIM_H
@@ -29,9 +29,9 @@ enum ts_cooldown_state ts_cooldown_state_at(const struct ts_cooldown *entry, str
 
 /* Returns OK, or THROTTLED with retry_after. A run without a cooldown admits everybody, whatever a claim in
  * another run has left. ret_drop: remove the entry, it is over. */
-enum ts_claim_error ts_claim_gate(const struct ts_run_guard *guard, const struct ts_cooldown *entry,
-                                  struct ts_logical_time now, bool *ret_drop,
-                                  struct ts_coord_detail *ret_detail);
+enum ts_claim_error ts_claim_admit(const struct ts_run_guard *guard, const struct ts_cooldown *entry,
+                                   struct ts_logical_time now, bool *ret_drop,
+                                   struct ts_coord_detail *ret_detail);
 
 /* After a successful claim: returns true if there is a cooldown to store. */
 bool ts_cooldown_arm(const struct ts_run_guard *guard, const struct ts_worker_id *worker,

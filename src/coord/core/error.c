@@ -147,13 +147,13 @@ TS_OPERATION_ERROR_ENUMS(DEFINE_OF)
 
 const char *ts_coord_class_name(enum ts_coord_class error_class) {
     switch (error_class) {
-    case TS_ERROR_CLASS_NONE:
+    case TS_COORD_CLASS_NONE:
         return "none";
-    case TS_ERROR_CLASS_RETRYABLE:
+    case TS_COORD_CLASS_RETRYABLE:
         return "retryable";
-    case TS_ERROR_CLASS_FATAL:
+    case TS_COORD_CLASS_FATAL:
         return "fatal";
-    case TS_ERROR_CLASS_ESCALATE:
+    case TS_COORD_CLASS_ESCALATE:
         return "escalate";
     }
     ts_unreachable("every class has a name");
@@ -177,11 +177,11 @@ static enum ts_coord_class class_of_infra(enum ts_infra_kind kind) {
     switch (kind) {
     case TS_INFRA_RETRYABLE:
     case TS_INFRA_UNKNOWN:
-        return TS_ERROR_CLASS_RETRYABLE;
+        return TS_COORD_CLASS_RETRYABLE;
     case TS_INFRA_PERMANENT:
-        return TS_ERROR_CLASS_FATAL;
+        return TS_COORD_CLASS_FATAL;
     case TS_INFRA_DAMAGED:
-        return TS_ERROR_CLASS_ESCALATE;
+        return TS_COORD_CLASS_ESCALATE;
     }
     ts_unreachable("every kind of infrastructure error has a class");
 }
@@ -190,20 +190,21 @@ static enum ts_coord_class class_of_infra(enum ts_infra_kind kind) {
 static enum ts_coord_class class_of_nested(const struct ts_coord_detail *detail) {
     ts_assert(detail->nested != TS_VARIANT_REGISTER_SHARDS_FAILED &&
               detail->nested != TS_VARIANT_GET_RUN_FAILED);
-    return ts_error_class_of(detail->nested, detail);
+    return ts_txn_error_class_of(detail->nested, detail);
 }
 
-enum ts_coord_class ts_error_class_of(enum ts_error_variant variant, const struct ts_coord_detail *detail) {
+enum ts_coord_class ts_txn_error_class_of(enum ts_error_variant variant,
+                                          const struct ts_coord_detail *detail) {
     switch (variant) {
     case TS_VARIANT_NONE:
-        return TS_ERROR_CLASS_NONE;
+        return TS_COORD_CLASS_NONE;
     case TS_VARIANT_ALREADY_LEASED:
     case TS_VARIANT_LEASE_EXPIRED:
     case TS_VARIANT_RESOURCE_EXHAUSTED:
     case TS_VARIANT_NONE_AVAILABLE:
     case TS_VARIANT_THROTTLED:
     case TS_VARIANT_SHARD_LIMIT_EXCEEDED:
-        return TS_ERROR_CLASS_RETRYABLE;
+        return TS_COORD_CLASS_RETRYABLE;
     case TS_VARIANT_STALE_FENCE:
     case TS_VARIANT_SHARD_TERMINAL:
     case TS_VARIANT_OP_ID_CONFLICT:
@@ -220,11 +221,11 @@ enum ts_coord_class ts_error_class_of(enum ts_error_variant variant, const struc
     case TS_VARIANT_MANIFEST_INVALID:
     case TS_VARIANT_RUN_TERMINAL:
     case TS_VARIANT_NOT_PARKED:
-        return TS_ERROR_CLASS_FATAL;
+        return TS_COORD_CLASS_FATAL;
     case TS_VARIANT_TENANT_MISMATCH:
     case TS_VARIANT_SHARD_NOT_FOUND:
     case TS_VARIANT_RUN_NOT_FOUND:
-        return TS_ERROR_CLASS_ESCALATE;
+        return TS_COORD_CLASS_ESCALATE;
     case TS_VARIANT_BACKEND_ERROR:
         return class_of_infra(detail->infra.kind);
     case TS_VARIANT_REGISTER_SHARDS_FAILED:

@@ -156,7 +156,8 @@ const char *ts_coord_class_name(enum ts_coord_class error_class);
 /* The variant as the specification spells it, "ShardNotFound"; "Ok" for NONE. */
 const char *ts_error_variant_name(enum ts_error_variant variant);
 
-enum ts_coord_class ts_error_class_of(enum ts_error_variant variant, const struct ts_coord_detail *detail);
+enum ts_coord_class ts_txn_error_class_of(enum ts_error_variant variant,
+                                          const struct ts_coord_detail *detail);
 
 /* Both write one line like snprintf and return the length of the whole. Debug: "StaleFence { presented: 3,
  * current: 4
@@ -228,7 +229,7 @@ size_t ts_error_fields(enum ts_error_variant variant, const struct ts_coord_deta
     }                                                                                                        \
     static inline enum ts_coord_class ts_##op##_error_class(enum ts_##op##_error error,                      \
                                                             const struct ts_coord_detail *detail) {          \
-        return ts_error_class_of(ts_##op##_error_variant(error), detail);                                    \
+        return ts_txn_error_class_of(ts_##op##_error_variant(error), detail);                                \
     }
 TS_ERROR_ENUMS(TS_ERROR__DECLARE)
 #undef TS_ERROR__DECLARE

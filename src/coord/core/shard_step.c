@@ -5,7 +5,7 @@
 #include "coord/core/hash.h"
 #include "coord/core/plant.h"
 #include "coord/core/validate.h"
-#include "gate.h"
+#include "leased.h"
 
 struct ts_event coord__event(enum ts_event_kind kind, const struct ts_shard_record *record,
                              struct ts_logical_time at) {
@@ -26,8 +26,8 @@ enum ts_coord_error coord__find_replay(const struct ts_shard_record *record, con
     return ts_check_op_idempotency(&record->op_log, by->op_id, hash, ret_entry, ret_detail);
 }
 
-enum ts_coord_error coord__gate(const struct ts_shard_record *record, const struct ts_step_env *env,
-                                const struct ts_lease_op *by, struct ts_coord_detail *ret_detail) {
+enum ts_coord_error coord__check_lease(const struct ts_shard_record *record, const struct ts_step_env *env,
+                                       const struct ts_lease_op *by, struct ts_coord_detail *ret_detail) {
     return ts_validate_lease(record, env->guard, &by->tenant, &by->lease, env->now, ret_detail);
 }
 
@@ -192,7 +192,7 @@ static enum cursor_stage move_cursor(const struct ts_shard_record *record, const
         coord__replay(record, entry, ret_step);
         return CURSOR_REPLAYED;
     }
-    *ret_error = coord__gate(record, env, &op->by, ret_detail);
+    *ret_error = coord__check_lease(record, env, &op->by, ret_detail);
     if (*ret_error == TS_COORD_OK)
         *ret_error = ts_validate_cursor_update(&record->cursor, &op->cursor, record->spec.range, ret_detail);
     if (*ret_error != TS_COORD_OK)
@@ -263,7 +263,7 @@ enum ts_park_error ts_park_step(const struct ts_shard_record *record, const stru
         coord__replay(record, entry, ret_step);
         return TS_PARK_OK;
     }
-    error = coord__gate(record, env, &op->by, ret_detail);
+    error = coord__check_lease(record, env, &op->by, ret_detail);
     if (error != TS_COORD_OK)
         return ts_park_error_from_coord(error);
     coord__execute(record, env, &op->by, TS_SHARD_OP_PARK, hash, ret_step);

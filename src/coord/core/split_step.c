@@ -3,7 +3,7 @@
 #include "base/assert.h"
 #include "base/endian.h"
 #include "coord/core/validate.h"
-#include "gate.h"
+#include "leased.h"
 
 #include <string.h>
 
@@ -115,7 +115,7 @@ static enum ts_split_error check_replace(const struct ts_shard_record *record, c
                                          struct ts_coord_detail *ret_detail) {
     const size_t count = op->children.count;
     enum ts_split_error error =
-        ts_split_error_from_coord(coord__gate(record, &env->step, &op->by, ret_detail));
+        ts_split_error_from_coord(coord__check_lease(record, &env->step, &op->by, ret_detail));
     if (error != TS_SPLIT_OK)
         return error;
     if (ts_split_coverage_check(record->spec.range, op->children, &ret_detail->split) != TS_SPLIT_FAULT_OK)
@@ -227,7 +227,7 @@ static enum ts_split_error check_residual(const struct ts_shard_record *record,
                                           struct ts_split_residual_result *ret_result,
                                           struct ts_coord_detail *ret_detail) {
     enum ts_split_error error =
-        ts_split_error_from_coord(coord__gate(record, &env->step, &op->by, ret_detail));
+        ts_split_error_from_coord(coord__check_lease(record, &env->step, &op->by, ret_detail));
     if (error != TS_SPLIT_OK)
         return error;
     const struct ts_residual_ranges ranges = cut(record->spec.range, op->residual.spec.range.start);

@@ -2,7 +2,7 @@
  * Claiming: finds a shard that can be acquired, on all stores, beginning with the worker's own.
  *
  *     own store:  read guard and cooldown | scan free ones from the worker's point | scan the first leases
- *         -> gate -> candidates: free ones, wrapping, then expired ones; at most 64 in a look
+ *         -> admission -> candidates: free ones, wrapping, then expired ones; at most 64 in a look
  *         -> acquire the first, then the others in random order, until one succeeds -> arm the cooldown
  *         -> all lost to others, parked or ended: look at what is left of the store, until nothing is
  *     the next store, until there are none -> leases from the very beginning -> NoneAvailable
@@ -178,8 +178,8 @@ static void consider_earliest(struct claim *mine, const struct offer *offer) {
     }
 }
 
-/* Calls of a claim, by index: the scans of the worker's own store run in parallel with the gate's read. */
-enum { FREE_CALL, LEASED_CALL, SCAN_CALLS, GATE_CALL = SCAN_CALLS };
+/* Calls of a claim, by index: the scans of the worker's own store run in parallel with the admission's read. */
+enum { FREE_CALL, LEASED_CALL, SCAN_CALLS, ADMISSION_CALL = SCAN_CALLS };
 
 static void begin_look(struct claim *mine, uint32_t place) {
     all_of_run(mine->op->run, mine->start, leased_from(mine, place), &mine->rest);
@@ -258,7 +258,7 @@ static enum ts_claim_error end_look(struct claim *mine, uint32_t place, struct o
     return TS_CLAIM_OK;
 }
 
-/* The first look at the worker's own store was done with the gate. */
+/* The first look at the worker's own store was done with the admission. */
 static enum ts_claim_error look(struct claim *mine, uint32_t place, struct offer *offer) {
     if (place != mine->own || !mine->has_looked) {
         begin_look(mine, place);
@@ -338,17 +338,17 @@ static bool take_cooldown(struct claim *mine, const struct ts_row *row, struct t
 }
 
 /* The worker's own store: checks that the run exists, and that the worker may claim. */
-static enum ts_claim_error pass_gate(struct claim *mine) {
+static enum ts_claim_error pass_admission(struct claim *mine) {
     const struct coord__key guard = coord__key_guard(mine->op->run),
                             cooldown = coord__key_cooldown(&mine->op->tenant, &mine->op->worker);
     const struct ts_bytes keys[] = {coord__key_bytes(&guard), coord__key_bytes(&cooldown)};
     begin_look(mine, mine->own);
-    const struct ts_call *call = coord__call_read(mine->work, GATE_CALL, mine->own, keys, 2);
-    const struct coord__result result = coord__read(mine->coord, mine->work, GATE_CALL + 1);
+    const struct ts_call *call = coord__call_read(mine->work, ADMISSION_CALL, mine->own, keys, 2);
+    const struct coord__result result = coord__read(mine->coord, mine->work, ADMISSION_CALL + 1);
     if (result.result != TS_STORE_OK)
         return backend_error(mine, &result);
     mine->has_looked = true;
-    const struct ts_row *rows = mine->work->rows[GATE_CALL].rows;
+    const struct ts_row *rows = mine->work->rows[ADMISSION_CALL].rows;
     mine->own_now = (struct ts_logical_time){call->time_ms};
     mine->own_at_ms = coord__elapsed_ms(mine->coord);
     bool found;
@@ -368,9 +368,9 @@ static enum ts_claim_error pass_gate(struct claim *mine) {
     if (!take_cooldown(mine, &rows[1], &entry))
         return TS_CLAIM_BACKEND_ERROR;
     bool drop;
-    const enum ts_claim_error gate = ts_claim_gate(&mine->guard, mine->cooldown_version != 0 ? &entry : NULL,
-                                                   mine->own_now, &drop, &mine->detail);
-    if (gate == TS_CLAIM_OK && drop) {
+    const enum ts_claim_error admission = ts_claim_admit(
+        &mine->guard, mine->cooldown_version != 0 ? &entry : NULL, mine->own_now, &drop, &mine->detail);
+    if (admission == TS_CLAIM_OK && drop) {
         coord__plan_clear(&mine->work->plan);
         coord__plan_check(&mine->work->plan, mine->own, &cooldown, mine->cooldown_version);
         coord__plan_del(&mine->work->plan, mine->own, &cooldown);
@@ -378,7 +378,7 @@ static enum ts_claim_error pass_gate(struct claim *mine) {
         if (coord__apply(mine->coord, mine->work).result == TS_STORE_OK)
             mine->cooldown_version = 0;
     }
-    return gate;
+    return admission;
 }
 
 /* Reads the entry again. Returns false when there is nothing to compare with. */
@@ -438,26 +438,26 @@ static bool try_stores(struct claim *mine, uint32_t *ret_looked_at, enum ts_clai
 }
 
 /* The same, but waits for a run that is being created. */
-static enum ts_claim_error pass_gate_of_any_run(struct claim *mine) {
-    const enum ts_claim_error error = pass_gate(mine);
+static enum ts_claim_error pass_admission_of_any_run(struct claim *mine) {
+    const enum ts_claim_error error = pass_admission(mine);
     if (error != TS_CLAIM_RUN_NOT_FOUND)
         return error;
     const struct coord__key guard = coord__key_guard(mine->op->run);
     struct coord__tries tries = {0};
     enum coord__end end;
     return coord__wait_for_promises(mine->coord, mine->work, mine->own, &guard, &tries, &end, &mine->detail)
-               ? pass_gate(mine)
+               ? pass_admission(mine)
                : TS_CLAIM_BACKEND_ERROR;
 }
 
 /* Every store has the guard. If the worker's own store does not answer, the next one replaces it, unless the
  * run has a cooldown: only the worker's own store knows whether it is over. */
-static enum ts_claim_error pass_gate_of_a_store_that_answers(struct claim *mine) {
+static enum ts_claim_error pass_admission_of_a_store_that_answers(struct claim *mine) {
     const uint32_t places = mine->coord->io.place_count;
-    enum ts_claim_error error = pass_gate_of_any_run(mine);
+    enum ts_claim_error error = pass_admission_of_any_run(mine);
     for (uint32_t i = 1; i < places && error == TS_CLAIM_BACKEND_ERROR && pass_over(mine); i++) {
         mine->own = (mine->own + 1) % places;
-        error = pass_gate_of_any_run(mine);
+        error = pass_admission_of_any_run(mine);
         if (error == TS_CLAIM_OK && mine->guard.config.cooldown_ms > 0)
             return nothing_left(mine);
     }
@@ -465,7 +465,7 @@ static enum ts_claim_error pass_gate_of_a_store_that_answers(struct claim *mine)
 }
 
 static enum ts_claim_error claim(struct claim *mine, uint32_t *ret_looked_at) {
-    enum ts_claim_error error = pass_gate_of_a_store_that_answers(mine);
+    enum ts_claim_error error = pass_admission_of_a_store_that_answers(mine);
     if (error != TS_CLAIM_OK)
         return error;
     if (ts_run_status_is_terminal(mine->guard.status))

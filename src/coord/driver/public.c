@@ -69,7 +69,7 @@ const char *ts_coord_answer_text(const struct ts_coord_answer *answer) {
 }
 
 enum ts_coord_class ts_coord_answer_class(const struct ts_coord_answer *answer) {
-    return ts_error_class_of(answer->variant, &answer->detail);
+    return ts_txn_error_class_of(answer->variant, &answer->detail);
 }
 
 enum ts_infra_kind ts_coord_answer_backend(const struct ts_coord_answer *answer) {

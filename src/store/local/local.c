@@ -221,14 +221,14 @@ static void forget_promises(struct store__local *local) {
     }
 }
 
-static bool init_gate(pthread_rwlock_t *gate) {
+static bool init_meta_lock(pthread_rwlock_t *meta_lock) {
     pthread_rwlockattr_t attributes;
     if (pthread_rwlockattr_init(&attributes) != 0)
         return false;
     /* Batches never stop coming; a change of meta must still get its turn. */
     bool made =
         pthread_rwlockattr_setkind_np(&attributes, PTHREAD_RWLOCK_PREFER_WRITER_NONRECURSIVE_NP) == 0 &&
-        pthread_rwlock_init(gate, &attributes) == 0;
+        pthread_rwlock_init(meta_lock, &attributes) == 0;
     pthread_rwlockattr_destroy(&attributes);
     return made;
 }
@@ -246,7 +246,7 @@ enum ts_store_result store__local_new(struct store__backend *backend, const stru
     snprintf(local->name, sizeof local->name, "%s", name);
     local->keys = store__locks_new();
     local->gids = store__locks_new();
-    bool made = init_gate(&local->gate) && pthread_mutex_init(&local->mutex, NULL) == 0;
+    bool made = init_meta_lock(&local->meta_lock) && pthread_mutex_init(&local->mutex, NULL) == 0;
     enum ts_store_result result = made && local->keys != NULL && local->gids != NULL
                                       ? reload(local, ret_error)
                                       : local__no_memory(local, ret_error);
@@ -267,7 +267,7 @@ void store__local_free(struct store__local *local) {
     store__locks_free(local->keys);
     store__locks_free(local->gids);
     pthread_mutex_destroy(&local->mutex);
-    pthread_rwlock_destroy(&local->gate);
+    pthread_rwlock_destroy(&local->meta_lock);
     local->backend->ops->close(local->backend);
     free(local);
 }
@@ -358,14 +358,14 @@ static enum ts_store_result run_prepared(struct store__local *local, struct ts_c
 
 static void run_reading(struct store__local_store *store, struct ts_call *call) {
     struct store__local *local = store->local;
-    pthread_rwlock_rdlock(&local->gate);
+    pthread_rwlock_rdlock(&local->meta_lock);
     enum ts_store_result result = local__allowed(store, call->kind, &call->error);
     if (result == TS_STORE_OK) {
         result = call->kind == TS_CALL_READ   ? run_read(local, call)
                  : call->kind == TS_CALL_SCAN ? run_scan(local, call)
                                               : run_prepared(local, call);
     }
-    pthread_rwlock_unlock(&local->gate);
+    pthread_rwlock_unlock(&local->meta_lock);
     if (result != TS_STORE_OK)
         ts_rows_clear(call->rows);
     call->time_ms = local__now_ms(local);
@@ -416,9 +416,9 @@ static enum ts_store_result meta_read(struct ts_store *head, uint64_t deadline_n
     struct store__local *local = ((struct store__local_store *)head)->local;
     (void)deadline_ns;
     (void)ret_error;
-    pthread_rwlock_rdlock(&local->gate);
+    pthread_rwlock_rdlock(&local->meta_lock);
     *ret_meta = local->meta;
-    pthread_rwlock_unlock(&local->gate);
+    pthread_rwlock_unlock(&local->meta_lock);
     return TS_STORE_OK;
 }
 
@@ -432,7 +432,7 @@ static enum ts_store_result meta_write(struct ts_store *head, uint64_t deadline_
     uint8_t encoded[TS_META_ENCODED_MAX];
     struct store__write write = {.space = STORE_SPACE_META};
     write.body = ts_bytes_of(encoded, store__meta_encode(&written, encoded));
-    pthread_rwlock_wrlock(&local->gate);
+    pthread_rwlock_wrlock(&local->meta_lock);
     enum ts_store_result result;
     if (local->meta.version != meta->version) {
         result =
@@ -445,7 +445,7 @@ static enum ts_store_result meta_write(struct ts_store *head, uint64_t deadline_
     }
     if (result == TS_STORE_OK)
         local->meta = written;
-    pthread_rwlock_unlock(&local->gate);
+    pthread_rwlock_unlock(&local->meta_lock);
     return result;
 }
 

@@ -1,7 +1,7 @@
 /*
  * The core that memory and rocksdb share: locks, versions, promises and time over a backend.
  *
- * Order of locks: locks on keys and gids (locks.h), then `gate`, then `mutex`, then locks of the backend.
+ * Order of locks: locks on keys and gids (locks.h), then `meta_lock`, then `mutex`, then locks of the backend.
  * Nobody waits for keys or gids while holding one of the others.
  */
 #ifndef TS_STORE_LOCAL_LOCAL_H
@@ -26,7 +26,7 @@ struct store__local {
 
     /* Held shared while a batch is checked and written, so that a change of meta has no concurrent writer
      * that saw the old one. */
-    pthread_rwlock_t gate;
+    pthread_rwlock_t meta_lock;
     struct ts_meta meta;
 
     pthread_mutex_t mutex; /* guards what follows */
@@ -94,7 +94,7 @@ uint64_t local__now_ms(struct store__local *local);
 /* Stores a frozen time before the first batch that is written at it. */
 enum ts_store_result local__keep_fixed_time(struct store__local *local, struct ts_store_error *ret_error);
 
-/* Checks that the store is the one that the handle expects. The gate is held. */
+/* Checks that the store is the one that the handle expects. The meta_lock is held. */
 enum ts_store_result local__allowed(const struct store__local_store *store, enum ts_call_kind kind,
                                     struct ts_store_error *ret_error);
 

@@ -7,7 +7,7 @@
  *   ABORT     ──► GID ──► there? ──► record removed, the promise's locks released ──► done
  *
  * In the states GID and KEYS a call waits for locks. Only there can it pause or expire. Once it has all its
- * locks it runs to its end without a pause, in the thread that polls it, with the gate held shared. The gid's
+ * locks it runs to its end without a pause, in the thread that polls it, with the meta lock held shared. The gid's
  * lock is taken before those of the keys: so a PREPARE of a gid that is already promised fails at once,
  * instead of waiting for the promise's own locks.
  */
@@ -360,11 +360,11 @@ static void run_batch(struct store__local_store *store, struct local__call *mine
         (void)local__no_memory(local, &call->error);
         return;
     }
-    pthread_rwlock_rdlock(&local->gate);
+    pthread_rwlock_rdlock(&local->meta_lock);
     if (local__allowed(store, call->kind, &call->error) == TS_STORE_OK)
         (void)(call->kind == TS_CALL_APPLY ? run_apply(local, call, &writes)
                                            : run_prepare(local, mine, &writes));
-    pthread_rwlock_unlock(&local->gate);
+    pthread_rwlock_unlock(&local->meta_lock);
     writes_release(&writes);
 }
 
@@ -429,7 +429,7 @@ static struct store__promise *find_promise(struct store__local *local, const str
 
 static void finish_promise(struct store__local_store *store, struct ts_call *call) {
     struct store__local *local = store->local;
-    pthread_rwlock_rdlock(&local->gate);
+    pthread_rwlock_rdlock(&local->meta_lock);
     struct store__promise *promise = find_promise(local, call);
     enum ts_store_result result = local__allowed(store, call->kind, &call->error);
     if (result == TS_STORE_OK && promise == NULL)
@@ -446,7 +446,7 @@ static void finish_promise(struct store__local_store *store, struct ts_call *cal
         free(promise->claim.wants);
         free(promise);
     }
-    pthread_rwlock_unlock(&local->gate);
+    pthread_rwlock_unlock(&local->meta_lock);
 }
 
 /* Takes the locks of the stage. When memory runs out, it ends the call. */

@@ -58,7 +58,7 @@ enum postgres_statement { POSTGRES_STATEMENTS(POSTGRES_STATEMENT_ENUM) POSTGRES_
 struct postgres_statement_text {
     const char *name;
     const char *sql;
-    const char *gateless_sql; /* for servers without advisory locks; NULL when sql uses none */
+    const char *unqueued_sql; /* for servers without advisory locks; NULL when sql uses none */
     const Oid *types;
     int type_count;
 };
@@ -93,7 +93,7 @@ struct postgres_slot {
     PostgresPollingStatusType polling;
     uint64_t connect_until_ns;
     bool is_set_up;
-    bool is_gateless; /* its prepared statements have no gates */
+    bool is_unqueued; /* its prepared statements have no queues */
     bool in_block;    /* a failed explicit transaction must still be closed */
     bool is_parsed[POSTGRES_STATEMENT_COUNT];
     bool is_parsing[POSTGRES_STATEMENT_COUNT]; /* their preparation was sent, not answered yet */
@@ -155,7 +155,7 @@ struct postgres_store {
     size_t connections_max;
     uint64_t connect_timeout_ms;
     _Atomic uint64_t latest_ms; /* the latest time that this process has seen */
-    atomic_bool is_gateless;    /* the server has no advisory locks */
+    atomic_bool is_unqueued;    /* the server has no advisory locks */
 
     pthread_mutex_t lock; /* guards what follows */
     struct postgres_slot *free_slots;
@@ -221,7 +221,7 @@ struct ts_bytes postgres__entry_key(const struct postgres_entry *entry);
  * version. */
 int64_t postgres__entry_want(const struct postgres_entry *entry);
 /* The number of the advisory lock on which everyone who wants the key queues. */
-int64_t postgres__entry_gate(const struct postgres_entry *entry);
+int64_t postgres__entry_queue(const struct postgres_entry *entry);
 
 /* A batch of at most this many keys, with only checks and puts, is sent as a statement for each key. */
 enum { POSTGRES_FEW_MAX = 8 };
@@ -233,7 +233,7 @@ size_t postgres__batch_few(const struct ts_batch *batch,
 struct postgres_batch {
     uint8_t *memory;
     bool is_puts;              /* the batch has only puts */
-    struct ts_bytes arrays[7]; /* keys, checks, kinds, values, deltas, limits, gates */
+    struct ts_bytes arrays[7]; /* keys, checks, kinds, values, deltas, limits, queues */
     struct ts_bytes swept;     /* the keys of all deletions, or empty */
 };
 /* The earliest time that the batch must be before, UINT64_MAX for none. */

@@ -17,7 +17,7 @@
 #include <string.h>
 
 /* Beyond this many keys a batch takes no advisory locks: the server has room for 64 in a transaction. */
-enum { GATES_MAX = 32 };
+enum { QUEUES_MAX = 32 };
 
 enum { ARRAY_HEAD = 20, BYTEA_TYPE = 17, INT8_TYPE = 20, INT2_TYPE = 21 };
 
@@ -28,7 +28,7 @@ struct ts_bytes postgres__entry_key(const struct postgres_entry *entry) {
     return entry->check != NULL ? entry->check->key : entry->write->key;
 }
 
-int64_t postgres__entry_gate(const struct postgres_entry *entry) {
+int64_t postgres__entry_queue(const struct postgres_entry *entry) {
     return (int64_t)ts_xxh64_of_bytes(postgres__entry_key(entry));
 }
 
@@ -206,7 +206,7 @@ bool postgres__batch_encode(const struct ts_batch *batch, struct postgres_batch 
             } else if (array == 3) {
                 to = write != NULL && write->kind == TS_OP_PUT ? put_bytes(to, write->value) : put_null(to);
             } else if (array == 6) {
-                to = count <= GATES_MAX ? put_i64(to, postgres__entry_gate(entry)) : put_null(to);
+                to = count <= QUEUES_MAX ? put_i64(to, postgres__entry_queue(entry)) : put_null(to);
             } else if (write != NULL && write->kind == TS_OP_ADD) {
                 to = put_i64(to, array == 4 ? write->delta : (int64_t)write->max);
             } else {

@@ -114,12 +114,12 @@ static enum postgres_statement statement_of(const struct postgres_entry *entry, 
     return entry->check->version == 0 ? POSTGRES_MAKE : POSTGRES_CHANGE;
 }
 
-/* Adds key and gate, then value, version and number as the statement needs them. */
+/* Adds key and queue, then value, version and number as the statement needs them. */
 static bool send_entry(struct postgres_job *job, enum postgres_item item, const struct postgres_entry *entry,
                        struct list *list) {
     enum postgres_statement statement = statement_of(entry, list->count > 0);
     add_bytes(list, postgres__entry_key(entry));
-    add_i64(list, postgres__entry_gate(entry));
+    add_i64(list, postgres__entry_queue(entry));
     if (entry->write != NULL)
         add_bytes(list, entry->write->value);
     if (entry->check != NULL && statement != POSTGRES_MAKE) {
@@ -165,8 +165,8 @@ static bool send_batch(struct postgres_job *job) {
         return no_memory(job);
     struct list list = {.count = 0};
     add_expected(&list, job->store);
-    const size_t gates = sizeof batch.arrays / sizeof batch.arrays[0] - 1;
-    for (size_t i = 0; i < gates; i++)
+    const size_t queues = sizeof batch.arrays / sizeof batch.arrays[0] - 1;
+    for (size_t i = 0; i < queues; i++)
         add_bytes(&list, batch.arrays[i]);
     uint64_t before_ms = postgres__batch_before_ms(&call->batch);
     if (before_ms != UINT64_MAX)
@@ -175,7 +175,7 @@ static bool send_batch(struct postgres_job *job) {
         add_null(&list);
     add_u64(&list, atomic_load(&job->store->latest_ms));
     add_u32(&list, call->kind == TS_CALL_PREPARE ? 1 : 0);
-    add_bytes(&list, batch.arrays[gates]);
+    add_bytes(&list, batch.arrays[queues]);
     bool sent = execute(job, POSTGRES_ITEM_MAIN, batch.is_puts ? POSTGRES_PUTS : POSTGRES_APPLY, &list);
     if (sent && batch.swept.len > 0) {
         struct list swept = {.count = 0};
@@ -201,7 +201,7 @@ static bool send_unused(struct postgres_job *job) {
     char name[PROMISE_NAME_SIZE];
     promise_name(job, name);
     struct list list = {.count = 0};
-    if (job->must_look || atomic_load(&job->store->is_gateless)) {
+    if (job->must_look || atomic_load(&job->store->is_unqueued)) {
         add_bytes(&list, ts_bytes_of_cstring(name));
         return execute(job, POSTGRES_ITEM_MINOR, POSTGRES_UNUSED, &list);
     }

@@ -52,7 +52,7 @@ void postgres__connection_drop(struct postgres_slot *slot) {
         PQfinish(slot->conn);
     slot->conn = NULL;
     slot->is_set_up = false;
-    slot->is_gateless = false;
+    slot->is_unqueued = false;
     slot->in_block = false;
     slot->item_count = slot->item_at = 0;
     slot->statement_timeout_ms = UINT64_MAX;
@@ -180,7 +180,7 @@ bool postgres__connection_execute(struct postgres_job *job, enum postgres_item i
     ts_assert(parameters.count <= 16);
     const struct postgres_statement_text *text = postgres__statement(statement);
     if (!slot->is_parsed[statement] && !slot->is_parsing[statement]) {
-        const char *sql = slot->is_gateless && text->gateless_sql != NULL ? text->gateless_sql : text->sql;
+        const char *sql = slot->is_unqueued && text->unqueued_sql != NULL ? text->unqueued_sql : text->sql;
         if (PQsendPrepare(slot->conn, text->name, sql, text->type_count, text->types) != 1)
             return false;
         add_sent(slot, (struct postgres_sent){.item = POSTGRES_ITEM_PARSE, .statement = statement});
@@ -276,9 +276,9 @@ bool postgres__connection_open_job(struct postgres_job *job) {
         if (!send_setting(slot, "ROLLBACK"))
             return false;
     }
-    bool is_gateless = atomic_load(&job->store->is_gateless);
-    if (is_gateless != slot->is_gateless) {
-        slot->is_gateless = is_gateless;
+    bool is_unqueued = atomic_load(&job->store->is_unqueued);
+    if (is_unqueued != slot->is_unqueued) {
+        slot->is_unqueued = is_unqueued;
         memset(slot->is_parsed, 0, sizeof slot->is_parsed);
         if (!send_setting(slot, "DEALLOCATE ALL"))
             return false;

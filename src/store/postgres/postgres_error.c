@@ -98,11 +98,11 @@ static bool take_duplicate(struct postgres_job *job, const char *sqlstate) {
 
 /* The server speaks the protocol but has no advisory locks: from now on, including this call, do not use
  * them. */
-static bool take_gateless(struct postgres_job *job, const char *sqlstate, const char *message) {
+static bool take_unqueued(struct postgres_job *job, const char *sqlstate, const char *message) {
     bool is_unknown = is(sqlstate, "42883") || is(sqlstate, "0A000");
     if (!is_unknown || message == NULL || strstr(message, "advisory") == NULL)
         return false;
-    atomic_store(&job->store->is_gateless, true);
+    atomic_store(&job->store->is_unqueued, true);
     job->again = true;
     (void)store__error(&job->error, TS_STORE_FAILED, SIZE_MAX, "%s: the server has no advisory locks",
                        job->store->base.name);
@@ -236,7 +236,7 @@ void postgres__error_of_result(struct postgres_job *job, enum postgres_item item
     const char *message = PQresultErrorField(result, PG_DIAG_MESSAGE_PRIMARY);
     if (is(sqlstate, "22P02") && take_tag(job, message))
         return;
-    if (take_duplicate(job, sqlstate) || take_gateless(job, sqlstate, message))
+    if (take_duplicate(job, sqlstate) || take_unqueued(job, sqlstate, message))
         return;
     if (is(sqlstate, "55000") && is_finishing(job)) {
         (void)store__error(&job->error, TS_STORE_LOCK_CONFLICT, SIZE_MAX,

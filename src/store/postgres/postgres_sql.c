@@ -49,7 +49,7 @@ enum {
 /*
  * Before a batch is prepared: a promise of the same name would make it wait for its own locks. A promise
  * holds an advisory lock on the hash of its name. Only if that lock is taken are the promises searched, which
- * costs several times as much. The form with two numbers is separate from the locks of the gates.
+ * costs several times as much. The form with two numbers is separate from the locks of the queues.
  */
 static const char claim_sql[] = "SELECT CASE WHEN NOT pg_try_advisory_xact_lock($1, $2) THEN "
                                 "('turnstone:claimed:' || abs($1::bigint))::integer END";
@@ -61,22 +61,22 @@ static const Oid unused_types[] = {TEXT};
 /* Waits for its turn at the key, see above. `passed` is never null; it is used so that it is evaluated before
  * the rows. */
 #define GATE(mode)                                                                                           \
-    "LEFT JOIN LATERAL (SELECT coalesce(length((CASE WHEN op.gate IS NULL THEN NULL " mode                   \
-    "ELSE pg_advisory_xact_lock(op.gate) END)::text), 0) AS passed) g ON true "
-#define SHARED_FOR_CHECKS "WHEN op.kind = 0 THEN pg_advisory_xact_lock_shared(op.gate) "
-#define NO_GATE           "LEFT JOIN (SELECT 0 AS passed) g ON true "
+    "LEFT JOIN LATERAL (SELECT coalesce(length((CASE WHEN op.queue IS NULL THEN NULL " mode                  \
+    "ELSE pg_advisory_xact_lock(op.queue) END)::text), 0) AS passed) g ON true "
+#define SHARED_FOR_CHECKS "WHEN op.kind = 0 THEN pg_advisory_xact_lock_shared(op.queue) "
+#define NO_QUEUE          "LEFT JOIN (SELECT 0 AS passed) g ON true "
 
 #define CLOSING(is_prepare)                                                                                  \
     "WHEN m.state = 1 AND " is_prepare " = 1 THEN ('turnstone:closing:' || m.epoch)::integer "
 
 /*
  * A batch of few keys. Parameters of GUARD: identity, epoch, whether it is for a promise. FIRST_PUT and
- * FIRST_CHECK have the same and those of PUT or CHECK. The others have: key, gate, value if one is written,
- * version and number if one is checked. A gate is a CASE branch that is never true, before the value that it
+ * FIRST_CHECK have the same and those of PUT or CHECK. The others have: key, queue, value if one is written,
+ * version and number if one is checked. A queue is a CASE branch that is never true, before the value that it
  * guards.
  */
-#define QUEUE(gate)        "WHEN pg_advisory_xact_lock(" gate ") IS NULL THEN 0 "
-#define QUEUE_SHARED(gate) "WHEN pg_advisory_xact_lock_shared(" gate ") IS NULL THEN 0 "
+#define QUEUE(queue)        "WHEN pg_advisory_xact_lock(" queue ") IS NULL THEN 0 "
+#define QUEUE_SHARED(queue) "WHEN pg_advisory_xact_lock_shared(" queue ") IS NULL THEN 0 "
 
 #define DRAW(queue, more)                                                                                    \
     "SELECT CASE " FOREIGN("$1", "$2") CLOSING("$3") queue                                                   \
@@ -91,18 +91,18 @@ static const Oid guard_types[] = {BYTEA, INT8, INT4};
 
 #define FIRST_PUT(queue) INSERT_ITEM DRAW(queue, ", $4, $6") OVERWRITE " RETURNING version"
 static const char first_put_sql[] = FIRST_PUT(QUEUE("$5"));
-static const char first_put_gateless[] = FIRST_PUT("");
+static const char first_put_unqueued[] = FIRST_PUT("");
 static const Oid first_put_types[] = {BYTEA, INT8, INT4, BYTEA, INT8, BYTEA};
 
 #define WRITE(queue) INSERT_ITEM "VALUES (CASE " queue "ELSE " VERSION " END, $1, $3)"
 #define ANY_CASE     "WHEN $2 IS NULL THEN 0 "
 static const char put_sql[] = WRITE(QUEUE("$2")) OVERWRITE;
-static const char put_gateless[] = WRITE(ANY_CASE) OVERWRITE;
+static const char put_unqueued[] = WRITE(ANY_CASE) OVERWRITE;
 static const Oid put_types[] = {BYTEA, INT8, BYTEA};
 
 /* Fails by the primary key if the row exists. */
 static const char make_sql[] = WRITE(QUEUE("$2"));
-static const char make_gateless[] = WRITE(ANY_CASE);
+static const char make_unqueued[] = WRITE(ANY_CASE);
 #define make_types put_types
 
 #define CHANGE(queue)                                                                                        \
@@ -110,7 +110,7 @@ static const char make_gateless[] = WRITE(ANY_CASE);
     "AND i.version = $4 RETURNING 1) SELECT CASE " queue                                                     \
     "WHEN NOT EXISTS (SELECT FROM changed) THEN ('turnstone:check:' || $5)::integer END"
 static const char change_sql[] = CHANGE(QUEUE("$2"));
-static const char change_gateless[] = CHANGE("");
+static const char change_unqueued[] = CHANGE("");
 static const Oid change_types[] = {BYTEA, INT8, BYTEA, INT8, INT8};
 
 #define DIFFERS(key, version, number)                                                                        \
@@ -118,12 +118,12 @@ static const Oid change_types[] = {BYTEA, INT8, BYTEA, INT8, INT8};
     "IS DISTINCT FROM " version " THEN ('turnstone:check:' || " number ")::integer "
 #define FIRST_CHECK(queue) DRAW(queue DIFFERS("$4", "$6", "$7"), "")
 static const char first_check_sql[] = FIRST_CHECK(QUEUE_SHARED("$5"));
-static const char first_check_gateless[] = FIRST_CHECK("");
+static const char first_check_unqueued[] = FIRST_CHECK("");
 static const Oid first_check_types[] = {BYTEA, INT8, INT4, BYTEA, INT8, INT8, INT8};
 
 #define CHECK(queue) "SELECT CASE " queue DIFFERS("$1", "$3", "$4") "END"
 static const char check_sql[] = CHECK(QUEUE_SHARED("$2"));
-static const char check_gateless[] = CHECK("");
+static const char check_unqueued[] = CHECK("");
 static const Oid check_types[] = {BYTEA, INT8, INT8, INT8};
 
 static const char late_sql[] =
@@ -144,23 +144,23 @@ static const Oid late_types[] = {INT8, INT8};
 #define ALL_PUT  ANSWER("did.made", "cardinality($3)")
 #define ALL_DONE ANSWER("did.made + did.changed + did.gone", "want.writes")
 
-#define PUTS(gate)                                                                                           \
+#define PUTS(queue)                                                                                          \
     "WITH go AS MATERIALIZED (SELECT CASE " NOT_OURS "ELSE 0 END + nextval('turnstone.version') AS version " \
     "FROM (SELECT 1 AS one) o LEFT JOIN turnstone.meta m ON m.one = o.one"                                   \
     "), made AS ("                                                                                           \
     "INSERT INTO turnstone.item (key, value, version) "                                                      \
     "SELECT op.key, op.value, go.version "                                                                   \
-    "FROM go, unnest($3, $6, $12) WITH ORDINALITY AS op (key, value, gate, n) " gate                         \
+    "FROM go, unnest($3, $6, $12) WITH ORDINALITY AS op (key, value, queue, n) " queue                       \
     "WHERE g.passed >= 0 ORDER BY op.n "                                                                     \
     "ON CONFLICT (key) DO UPDATE SET value = excluded.value, version = excluded.version RETURNING 1"         \
     ") " ALL_PUT "FROM (SELECT (SELECT count(*) FROM made) AS made, " TIME_MS " AS ms) did, go"
 static const char puts_sql[] = PUTS(GATE(""));
-static const char puts_gateless[] = PUTS(NO_GATE);
+static const char puts_unqueued[] = PUTS(NO_QUEUE);
 
-#define APPLY(gate)                                                                                          \
+#define APPLY(queue)                                                                                         \
     "WITH op AS MATERIALIZED ("                                                                              \
     "SELECT u.* FROM unnest($3, $4, $5, $6, $7, $8, $12) WITH ORDINALITY "                                   \
-    "AS u (key, want, kind, value, delta, most, gate, n)"                                                    \
+    "AS u (key, want, kind, value, delta, most, queue, n)"                                                   \
     "), held AS MATERIALIZED ("                                                                              \
     "SELECT op.n, op.key, op.want, op.kind, op.most, op.value, coalesce(s.version, x.version) AS seen, "     \
     "CASE WHEN op.kind = 3 THEN "                                                                            \
@@ -168,7 +168,7 @@ static const char puts_gateless[] = PUTS(NO_GATE);
     "WHEN octet_length(x.value) BETWEEN 1 AND 64 AND encode(x.value, 'escape') ~ '^0*[0-9]{1,19}$' "         \
     "AND encode(x.value, 'escape')::numeric <= 9223372036854775807 "                                         \
     "THEN encode(x.value, 'escape')::numeric + op.delta END END AS total "                                   \
-    "FROM op " gate "LEFT JOIN LATERAL (SELECT i.version FROM turnstone.item i "                             \
+    "FROM op " queue "LEFT JOIN LATERAL (SELECT i.version FROM turnstone.item i "                            \
     "WHERE i.key = op.key AND op.kind = 0 AND g.passed >= 0 FOR SHARE) s ON true "                           \
     "LEFT JOIN LATERAL (SELECT i.version, CASE WHEN op.kind = 3 THEN i.value END AS value FROM "             \
     "turnstone.item i "                                                                                      \
@@ -203,7 +203,7 @@ static const char puts_gateless[] = PUTS(NO_GATE);
     "(SELECT count(*) FROM gone) AS gone, " TIME_MS " AS ms) did, "                                          \
     "(SELECT count(*) AS writes FROM held WHERE kind > 0) want, go"
 static const char apply_sql[] = APPLY(GATE(SHARED_FOR_CHECKS));
-static const char apply_gateless[] = APPLY(NO_GATE);
+static const char apply_unqueued[] = APPLY(NO_QUEUE);
 
 static const Oid apply_types[] = {BYTEA,      INT8,       BYTEA_ARRAY, INT8_ARRAY, INT2_ARRAY, BYTEA_ARRAY,
                                   INT8_ARRAY, INT8_ARRAY, INT8,        INT8,       INT4,       INT8_ARRAY};
@@ -265,27 +265,27 @@ static const char lag_sql[] =
 static const Oid lag_types[] = {BYTEA, INT8};
 
 const struct postgres_statement_text *postgres__statement(enum postgres_statement statement) {
-#define TEXT_OF(lower, gateless)                                                                             \
+#define TEXT_OF(lower, unqueued)                                                                             \
     {                                                                                                        \
-        "turnstone_" #lower, lower##_sql, gateless, lower##_types,                                           \
+        "turnstone_" #lower, lower##_sql, unqueued, lower##_types,                                           \
             (int)(sizeof lower##_types / sizeof lower##_types[0])                                            \
     }
-#define ENTRY(name, lower) [POSTGRES_##name] = TEXT_OF(lower, NULL)
-#define GATED(name, lower) [POSTGRES_##name] = TEXT_OF(lower, lower##_gateless)
+#define ENTRY(name, lower)  [POSTGRES_##name] = TEXT_OF(lower, NULL)
+#define QUEUED(name, lower) [POSTGRES_##name] = TEXT_OF(lower, lower##_unqueued)
     static const struct postgres_statement_text texts[POSTGRES_STATEMENT_COUNT] = {
         [POSTGRES_BEGIN] = {"turnstone_begin", "BEGIN", NULL, NULL, 0},
         ENTRY(CLAIM, claim),
         ENTRY(UNUSED, unused),
-        GATED(APPLY, apply),
-        GATED(PUTS, puts),
+        QUEUED(APPLY, apply),
+        QUEUED(PUTS, puts),
         ENTRY(SWEEP, sweep),
         ENTRY(GUARD, guard),
-        GATED(FIRST_PUT, first_put),
-        GATED(FIRST_CHECK, first_check),
-        GATED(PUT, put),
-        GATED(MAKE, make),
-        GATED(CHANGE, change),
-        GATED(CHECK, check),
+        QUEUED(FIRST_PUT, first_put),
+        QUEUED(FIRST_CHECK, first_check),
+        QUEUED(PUT, put),
+        QUEUED(MAKE, make),
+        QUEUED(CHANGE, change),
+        QUEUED(CHECK, check),
         ENTRY(LATE, late),
         ENTRY(READ, read),
         ENTRY(SCAN, scan),
@@ -296,7 +296,7 @@ const struct postgres_statement_text *postgres__statement(enum postgres_statemen
     };
 #undef TEXT_OF
 #undef ENTRY
-#undef GATED
+#undef QUEUED
     return &texts[statement];
 }
 

@@ -7,14 +7,14 @@
 #define CLASS_NAME(suffix, name, retryable)                                                                  \
     case TS_ERROR_##suffix:                                                                                  \
         return name;
-const char *ts_error_class_name(enum ts_error_class error_class) {
-    switch (error_class) { TS_ERROR_CLASSES(CLASS_NAME) }
+const char *ts_txn_error_class_name(enum ts_txn_error_class error_class) {
+    switch (error_class) { TS_TXN_ERROR_CLASSES(CLASS_NAME) }
     ts_unreachable("no such error class");
 }
 
-static bool is_retryable(enum ts_error_class error_class) {
+static bool is_retryable(enum ts_txn_error_class error_class) {
 #define CLASS_RETRYABLE(suffix, name, retryable) [TS_ERROR_##suffix] = (retryable),
-    static const bool answers[] = {TS_ERROR_CLASSES(CLASS_RETRYABLE)};
+    static const bool answers[] = {TS_TXN_ERROR_CLASSES(CLASS_RETRYABLE)};
 #undef CLASS_RETRYABLE
     return answers[error_class];
 }
@@ -61,7 +61,7 @@ static bool is_infrastructure(const char *sqlstate) {
     return is_lost_connection(sqlstate) || IS_ONE_OF(sqlstate, "57P03", "53100", "58", "XX");
 }
 
-enum ts_error_class ts_error_class_of_sqlstate(const char *sqlstate, bool maybe_done) {
+enum ts_txn_error_class ts_txn_error_class_of_sqlstate(const char *sqlstate, bool maybe_done) {
     if (is_conflict(sqlstate))
         return TS_ERROR_CONFLICT;
     if (is_lost_connection(sqlstate))
@@ -103,7 +103,7 @@ static const struct ts_error_verdict lost = {.error_class = TS_ERROR_TIMEOUT, .i
 static const struct ts_error_verdict too_slow = {.error_class = TS_ERROR_TIMEOUT};
 /* FAILED only means that nothing was changed: the database's own code decides. */
 static struct ts_error_verdict verdict_of_sqlstate(const char *sqlstate) {
-    struct ts_error_verdict verdict = {.error_class = ts_error_class_of_sqlstate(sqlstate, false)};
+    struct ts_error_verdict verdict = {.error_class = ts_txn_error_class_of_sqlstate(sqlstate, false)};
     verdict.repeatable = is_retryable(verdict.error_class);
     verdict.infrastructure = is_infrastructure(sqlstate);
     verdict.answered = !verdict.infrastructure && (verdict.error_class == TS_ERROR_CONFLICT ||

@@ -14,17 +14,17 @@
 #include <stdbool.h>
 
 /* X(SUFFIX, name, retryable). */
-#define TS_ERROR_CLASSES(X)                                                                                  \
+#define TS_TXN_ERROR_CLASSES(X)                                                                              \
     X(TRANSIENT, "Transient", true)                                                                          \
     X(CONFLICT, "Conflict", true)                                                                            \
     X(TIMEOUT, "Timeout", false) /* indeterminate */                                                         \
     X(PERMANENT, "Permanent", false)
 
-#define TS_ERROR_CLASS_ENUM(suffix, name, retryable) TS_ERROR_##suffix,
-enum ts_error_class { TS_ERROR_CLASSES(TS_ERROR_CLASS_ENUM) };
-#undef TS_ERROR_CLASS_ENUM
+#define TS_TXN_ERROR_CLASS_ENUM(suffix, name, retryable) TS_ERROR_##suffix,
+enum ts_txn_error_class { TS_TXN_ERROR_CLASSES(TS_TXN_ERROR_CLASS_ENUM) };
+#undef TS_TXN_ERROR_CLASS_ENUM
 
-const char *ts_error_class_name(enum ts_error_class error_class);
+const char *ts_txn_error_class_name(enum ts_txn_error_class error_class);
 
 /* Why a transaction did not commit, or may not have. */
 enum ts_txn_cause_kind {
@@ -54,7 +54,7 @@ struct ts_txn_cause ts_txn_cause_of_timeout(enum ts_timeout_phase phase);
 
 /* What a cause means. Not for NONE. */
 struct ts_error_verdict {
-    enum ts_error_class error_class;
+    enum ts_txn_error_class error_class;
     bool repeatable;     /* the same batches may be tried again, under a new transaction id */
     bool met_a_lock;     /* repeatable until the total timeout: the holder releases the lock some time */
     bool infrastructure; /* counts for the circuit breaker: the store or the connection failed */
@@ -64,7 +64,7 @@ struct ts_error_verdict ts_error_classify(const struct ts_txn_cause *cause);
 
 /* The class of a database's own code for a call that changed nothing or, with maybe_done, may have changed
  * something. */
-enum ts_error_class ts_error_class_of_sqlstate(const char *sqlstate, bool maybe_done);
+enum ts_txn_error_class ts_txn_error_class_of_sqlstate(const char *sqlstate, bool maybe_done);
 
 /* The value of the label `reason`: a short word from a fixed list, see TS_ABORT_REASONS. */
 #define TS_ABORT_REASONS(X)                                                                                  \

@@ -437,7 +437,7 @@ static void an_unknown_that_stays_is_told(void **state) {
     assert_int_equal(checkpoint(coord, op, "c"), TS_CHECKPOINT_BACKEND_ERROR);
     assert_int_equal(detail.infra.kind, TS_INFRA_UNKNOWN);
     assert_int_equal(ts_checkpoint_error_class(TS_CHECKPOINT_BACKEND_ERROR, &detail),
-                     TS_ERROR_CLASS_RETRYABLE);
+                     TS_COORD_CLASS_RETRYABLE);
     assert_true(world.applies <= 32);
     strike(NONE, 0);
     assert_int_equal(checkpoint(coord, op, "c"), TS_CHECKPOINT_OK);

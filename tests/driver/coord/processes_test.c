@@ -159,7 +159,7 @@ static bool checkpoint(struct worker *worker, struct shard_log *log, size_t item
             atomic_fetch_add(&shared->checkpoints, 1);
             return true;
         }
-        if (ts_checkpoint_error_class(error, &worker->detail) != TS_ERROR_CLASS_RETRYABLE ||
+        if (ts_checkpoint_error_class(error, &worker->detail) != TS_COORD_CLASS_RETRYABLE ||
             error == TS_CHECKPOINT_LEASE_EXPIRED) {
             if (error != TS_CHECKPOINT_LEASE_EXPIRED && error != TS_CHECKPOINT_STALE_FENCE &&
                 error != TS_CHECKPOINT_SHARD_TERMINAL)

@@ -144,7 +144,7 @@ static void a_later_holder_continues_and_the_earlier_is_refused(void **state) {
     assert_int_equal(ts_worker_checkpoint(early, next_op(), at, bytes(""), answer),
                      TS_CHECKPOINT_STALE_FENCE);
     assert_string_equal(ts_coord_answer_name(answer), "StaleFence");
-    assert_int_equal(ts_coord_answer_class(answer), TS_ERROR_CLASS_FATAL);
+    assert_int_equal(ts_coord_answer_class(answer), TS_COORD_CLASS_FATAL);
     assert_true(ts_worker_is_lost(early));
     /* What was done while the lease held is still answered. */
     assert_int_equal(ts_worker_checkpoint(early, op_id, at, bytes("token"), answer), TS_CHECKPOINT_OK);

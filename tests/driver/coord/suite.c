@@ -60,7 +60,7 @@ static void check_texts(enum ts_error_variant error) {
         look_for_hash(text, suite.detail.detail__private.expected_hash);
     }
     look_through(suite.detail.infra.text, "an infrastructure error");
-    assert_int_not_equal(ts_error_class_of(error, &suite.detail), TS_ERROR_CLASS_NONE);
+    assert_int_not_equal(ts_txn_error_class_of(error, &suite.detail), TS_COORD_CLASS_NONE);
 }
 
 static void prepare(void) {

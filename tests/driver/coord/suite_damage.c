@@ -73,7 +73,7 @@ static void copy_value(uint32_t from_place, struct ts_bytes from, uint32_t to_pl
 
 static void expect_damaged(void) {
     assert_int_equal(suite.detail.infra.kind, TS_INFRA_DAMAGED);
-    assert_int_equal(ts_error_class_of(TS_VARIANT_BACKEND_ERROR, &suite.detail), TS_ERROR_CLASS_ESCALATE);
+    assert_int_equal(ts_txn_error_class_of(TS_VARIANT_BACKEND_ERROR, &suite.detail), TS_COORD_CLASS_ESCALATE);
     assert_non_null(strstr(suite.detail.infra.text, "damaged"));
 }
 

@@ -4,17 +4,17 @@
 
 #include <string.h>
 
-static struct ts_config config;
+static struct ts_detect_config config;
 static struct ts_detect_error error;
 
 static void parse(const char *text) {
-    if (!ts_config_parse(".turnstone.yml", ts_bytes_of_cstring(text), &config, &error))
+    if (!ts_detect_config_parse(".turnstone.yml", ts_bytes_of_cstring(text), &config, &error))
         fail_msg("%s", error.text);
 }
 
 static int done(void **state) {
     (void)state;
-    ts_config_release(&config);
+    ts_detect_config_release(&config);
     return 0;
 }
 
@@ -27,7 +27,7 @@ static struct ts_allow_question question(void) {
 }
 
 static enum ts_allowed judge(struct ts_allow_question asked) {
-    return ts_config_judge(&config, &asked).allowed;
+    return ts_detect_config_judge(&config, &asked).allowed;
 }
 
 static void an_empty_file_says_nothing(void **state) {
@@ -66,11 +66,11 @@ static void each_condition_allows(void **state) {
     for (size_t i = 0; i < sizeof texts / sizeof texts[0]; i++) {
         parse(texts[i]);
         struct ts_allow_question asked = question();
-        struct ts_allow_answer answer = ts_config_judge(&config, &asked);
+        struct ts_allow_answer answer = ts_detect_config_judge(&config, &asked);
         if (answer.allowed != TS_ALLOWED_BY_CONFIG)
             fail_msg("not allowed by %s", texts[i]);
         assert_ptr_equal(answer.by, &config.allows[config.allow_count - 1]);
-        ts_config_release(&config);
+        ts_detect_config_release(&config);
     }
 }
 
@@ -85,7 +85,7 @@ static void all_conditions_of_an_entry_must_hold(void **state) {
     for (size_t i = 0; i < sizeof texts / sizeof texts[0]; i++) {
         parse(texts[i]);
         assert_int_equal(judge(question()), TS_ALLOWED_NOT);
-        ts_config_release(&config);
+        ts_detect_config_release(&config);
     }
 }
 
@@ -112,7 +112,7 @@ static void entries_that_name_the_finding_are_considered_behind_one_that_decides
     uint32_t entries[4];
     asked.rule = "github-pat";
     asked.finding = "0123456789abcdef0123456789abcdef";
-    assert_int_equal(ts_config_consider(&config, &asked, entries), 2);
+    assert_int_equal(ts_detect_config_consider(&config, &asked, entries), 2);
     assert_int_equal(entries[0], 0);
     assert_int_equal(entries[1], 2);
 }
@@ -122,10 +122,10 @@ static void a_pragma_allows_too_and_says_so(void **state) {
     parse("allow: [{rules: [jwt]}]");
     struct ts_allow_question asked = question();
     asked.lines = TS_BYTES("token = ghp_Fake # gitleaks:allow");
-    struct ts_allow_answer answer = ts_config_judge(&config, &asked);
+    struct ts_allow_answer answer = ts_detect_config_judge(&config, &asked);
     assert_int_equal(answer.allowed, TS_ALLOWED_BY_PRAGMA);
     assert_string_equal(answer.pragma, "gitleaks:allow");
-    assert_int_equal(ts_config_judge(NULL, &asked).allowed, TS_ALLOWED_BY_PRAGMA);
+    assert_int_equal(ts_detect_config_judge(NULL, &asked).allowed, TS_ALLOWED_BY_PRAGMA);
 }
 
 static void a_pattern_that_takes_too_long_allows_nothing(void **state) {
@@ -161,7 +161,7 @@ static void mistakes_are_named(void **state) {
         {"a: [\n", 2, "not YAML"},
     };
     for (size_t i = 0; i < sizeof cases / sizeof cases[0]; i++) {
-        if (ts_config_parse("c.yml", ts_bytes_of_cstring(cases[i].text), &config, &error))
+        if (ts_detect_config_parse("c.yml", ts_bytes_of_cstring(cases[i].text), &config, &error))
             fail_msg("taken: %s", cases[i].text);
         if (error.line != cases[i].line || !strstr(error.text, cases[i].part))
             fail_msg("%s: line %u: %s", cases[i].text, error.line, error.text);
@@ -181,7 +181,7 @@ static void what_is_nested_deeply_is_refused_soon(void **state) {
         size_t unit_len = strlen(cases[i].unit);
         for (size_t at = 0; at < LEN; at++)
             text[at] = cases[i].unit[at % unit_len];
-        assert_false(ts_config_parse("c.yml", ts_bytes_of(text, LEN), &config, &error));
+        assert_false(ts_detect_config_parse("c.yml", ts_bytes_of(text, LEN), &config, &error));
         assert_non_null(strstr(error.text, "more than 64"));
         assert_int_equal(error.line, cases[i].line);
     }
@@ -189,12 +189,12 @@ static void what_is_nested_deeply_is_refused_soon(void **state) {
     memset(text, '[', 300);
     memcpy(text, "salt: '", 7);
     text[300] = '\'';
-    assert_true(ts_config_parse("c.yml", ts_bytes_of(text, 301), &config, &error));
+    assert_true(ts_detect_config_parse("c.yml", ts_bytes_of(text, 301), &config, &error));
 }
 
 static void the_salt_is_in_no_message(void **state) {
     (void)state;
-    assert_false(ts_config_parse("c.yml", TS_BYTES("salt: hushhush\n"), &config, &error));
+    assert_false(ts_detect_config_parse("c.yml", TS_BYTES("salt: hushhush\n"), &config, &error));
     assert_null(strstr(error.text, "hush"));
 }
 

@@ -38,7 +38,7 @@ static inline void kit_init(struct kit *kit, const char *config) {
     rules->detector = ts_detector_new(&rules->set, &(struct ts_detector_options){.cache_folder = ""}, &error);
     if (!rules->detector)
         fail_msg("%s", error.text);
-    if (config && !ts_config_parse("kit", ts_bytes_of_cstring(config), &kit->profile.config, &error))
+    if (config && !ts_detect_config_parse("kit", ts_bytes_of_cstring(config), &kit->profile.config, &error))
         fail_msg("%s", error.text);
     kit->profile.key = ts_finding_key_of((struct ts_bytes){NULL, 0});
     assert_true(scan__hits_init(

@@ -21,17 +21,19 @@ static int end(void **state) {
 
 static void look_at(const char *text) {
     struct scan_content content = {.kind = SCAN_CONTENT_BLOB};
-    assert_int_equal(scan__look_whole(&kit.look, &content, ts_bytes_of_cstring(text), NULL, NULL), SCAN_OK);
+    assert_int_equal(scan__look_whole(&kit.look, &content, ts_bytes_of_cstring(text), NULL, NULL),
+                     SCAN_LOOK_OK);
 }
 
 static void a_content_without_matches_leaves_nothing(void **state) {
     (void)state;
     struct scan_content content = {.kind = SCAN_CONTENT_BLOB};
     struct scan_raw *raw = scan__raw_unknown();
-    assert_int_equal(scan__look_whole(&kit.look, &content, TS_BYTES("nothing"), NULL, &raw), SCAN_OK);
+    assert_int_equal(scan__look_whole(&kit.look, &content, TS_BYTES("nothing"), NULL, &raw), SCAN_LOOK_OK);
     assert_null(raw);
     /* What may begin a match in a delta is remembered, and is no hit. */
-    assert_int_equal(scan__look_whole(&kit.look, &content, TS_BYTES("nothing tok_"), NULL, &raw), SCAN_OK);
+    assert_int_equal(scan__look_whole(&kit.look, &content, TS_BYTES("nothing tok_"), NULL, &raw),
+                     SCAN_LOOK_OK);
     assert_non_null(raw);
     assert_ptr_not_equal(raw, scan__raw_unknown());
     scan__raw_free(raw);
@@ -96,7 +98,7 @@ static void more_matches_than_are_kept_are_said(void **state) {
         memcpy(text + i * 17, "tok_k4j8h2g6f1d3 ", 17);
     struct scan_raw *raw = NULL;
     assert_int_equal(scan__look_whole(&kit.look, &content, ts_bytes_of(text, count * 17), NULL, &raw),
-                     SCAN_TOO_MANY);
+                     SCAN_LOOK_TOO_MANY);
     assert_ptr_equal(raw, scan__raw_unknown());
     free(text);
     /* What was lost may stand beside any of them. */
@@ -207,15 +209,15 @@ static void what_is_carried_over_is_what_would_be_found(void **state) {
         base = (struct version){.len = 0};
         add_pieces(&prng, &base, 1 + ts_prng_below(&prng, 30));
         assert_int_equal(scan__look_whole(&kit.look, &content, ts_bytes_of(base.bytes, base.len), NULL, &raw),
-                         SCAN_OK);
+                         SCAN_LOOK_OK);
         for (int generation = 0; generation < 4; generation++) { /* a chain: what is carried is carried on */
             derive(&prng, &base, &derived);
             struct scan_base from = {raw, base.len, derived.copies, derived.copy_count};
             struct ts_bytes bytes = ts_bytes_of(derived.bytes, derived.len);
             size_t before = kit_content_count(&kit);
-            assert_int_equal(scan__look_whole(&kit.look, &content, bytes, &from, &next), SCAN_OK);
+            assert_int_equal(scan__look_whole(&kit.look, &content, bytes, &from, &next), SCAN_LOOK_OK);
             size_t carried = kit_content_count(&kit) - before;
-            assert_int_equal(scan__look_whole(&kit.look, &content, bytes, NULL, NULL), SCAN_OK);
+            assert_int_equal(scan__look_whole(&kit.look, &content, bytes, NULL, NULL), SCAN_LOOK_OK);
             size_t full = kit_content_count(&kit) - before - carried;
             if (carried != full)
                 fail_msg("seed %llu: hits one way only in '%.*s'", (unsigned long long)seed, (int)bytes.len,
@@ -242,11 +244,11 @@ static void too_many_matches_to_carry_are_found_anew(void **state) {
         memcpy(text + i * 17, "tok_k4j8h2g6f1d3 ", 17);
     struct scan_raw *raw = NULL;
     struct ts_bytes bytes = ts_bytes_of(text, COUNT * 17);
-    assert_int_equal(scan__look_whole(&kit.look, &content, bytes, NULL, &raw), SCAN_OK);
+    assert_int_equal(scan__look_whole(&kit.look, &content, bytes, NULL, &raw), SCAN_LOOK_OK);
     assert_ptr_equal(raw, scan__raw_unknown());
     struct ts_git_copy copy = {0, 0, COUNT * 17};
     struct scan_base base = {raw, COUNT * 17, &copy, 1};
-    assert_int_equal(scan__look_whole(&kit.look, &content, bytes, &base, NULL), SCAN_OK);
+    assert_int_equal(scan__look_whole(&kit.look, &content, bytes, &base, NULL), SCAN_LOOK_OK);
     assert_int_equal(kit_content(&kit, 1)->hit_count, COUNT);
     free(text);
 }

@@ -44,11 +44,11 @@ static int end(void **state) {
     return 0;
 }
 
-static enum scan_outcome look_in_windows(struct ts_bytes bytes, size_t window_size) {
+static enum scan_look_result look_in_windows(struct ts_bytes bytes, size_t window_size) {
     struct scan_content content = {.kind = SCAN_CONTENT_FILE};
     struct scan_windows *windows = NULL;
     size_t overlap = scan__look_overlap(&kit.profile);
-    enum scan_outcome outcome = SCAN_OK;
+    enum scan_look_result outcome = SCAN_LOOK_OK;
     assert_true(window_size > overlap);
     for (size_t at = 0;; at += window_size - overlap) {
         bool is_last = bytes.len - at <= window_size;
@@ -95,9 +95,10 @@ static void windows_and_the_whole_have_the_same_hits(void **state) {
             len += strlen(piece);
         }
         size_t before = kit_content_count(&kit);
-        assert_int_equal(scan__look_whole(&kit.look, &content, ts_bytes_of(bytes, len), NULL, NULL), SCAN_OK);
+        assert_int_equal(scan__look_whole(&kit.look, &content, ts_bytes_of(bytes, len), NULL, NULL),
+                         SCAN_LOOK_OK);
         assert_int_equal(look_in_windows(ts_bytes_of(bytes, len), overlap + 1 + ts_prng_below(&prng, 60000)),
-                         SCAN_OK);
+                         SCAN_LOOK_OK);
         assert_int_equal(kit_content_count(&kit), before + 2);
         const struct scan_content *whole = kit_content(&kit, before);
         assert_int_equal(kit_content(&kit, before + 1)->hit_count, whole->hit_count);
@@ -112,7 +113,7 @@ static void a_content_that_ends_with_a_window_is_not_cut(void **state) {
     static uint8_t bytes[200000];
     memset(bytes, ' ', sizeof bytes);
     memcpy(bytes + sizeof bytes - 16, "tok_q7w3e9r1t5y2", 16);
-    assert_int_equal(look_in_windows(ts_bytes_of(bytes, sizeof bytes), 100000), SCAN_OK);
+    assert_int_equal(look_in_windows(ts_bytes_of(bytes, sizeof bytes), 100000), SCAN_LOOK_OK);
     assert_int_equal(kit_content_count(&kit), 1);
     assert_int_equal(kit_hit(&kit, 0, 0)->at, sizeof bytes - 16);
 }
@@ -125,7 +126,7 @@ static void windows_that_end_early_leave_nothing(void **state) {
     memset(bytes, ' ', sizeof bytes);
     memcpy(bytes + 100, "tok_q7w3e9r1t5y2", 16);
     struct scan_window window = {.bytes = ts_bytes_of(bytes, sizeof bytes)};
-    assert_int_equal(scan__look_window(&kit.look, &content, &window, &windows), SCAN_OK);
+    assert_int_equal(scan__look_window(&kit.look, &content, &window, &windows), SCAN_LOOK_OK);
     scan__windows_free(windows);
     assert_int_equal(kit_content_count(&kit), 0);
 }
@@ -152,12 +153,13 @@ static void a_window_without_memory_is_told_with_the_last(void **state) {
             .bytes = ts_bytes_of(bytes + first - overlap, sizeof bytes - first + overlap),
             .at = first - overlap,
             .is_last = true};
-        enum scan_outcome outcome = scan__look_window(&kit.look, &content, &window, &windows);
+        enum scan_look_result outcome = scan__look_window(&kit.look, &content, &window, &windows);
         scan__windows_free(windows);
         windows = NULL;
-        assert_true(outcome == SCAN_NO_MEMORY || kit.hits.no_memory || kit_content_count(&kit) == before + 1);
+        assert_true(outcome == SCAN_LOOK_NO_MEMORY || kit.hits.no_memory ||
+                    kit_content_count(&kit) == before + 1);
         kit.hits.no_memory = false;
-        failed += outcome == SCAN_NO_MEMORY;
+        failed += outcome == SCAN_LOOK_NO_MEMORY;
         if (all_succeeded)
             break;
     }

@@ -80,10 +80,11 @@ static void what_is_read_is_what_was_written(void **state) {
     assert_true(commit->time_s == -5 && commit->author_time_s == 1700000000);
     assert_int_equal(commit->author_zone_minutes, -330);
     assert_string_equal((const char *)text(&to, commit->author_name).data, "Ada");
-    const struct scan_stand *stands = (const void *)to.session.stands.bytes;
-    assert_int_equal(to.session.stands.len, 3 * sizeof *stands);
-    assert_true(stands[0].commit == 0 && stands[1].commit == TS_REPORT_NONE && stands[2].content == 2);
-    assert_int_equal(stands[2].place, TS_PLACE_TAG_MESSAGE);
+    const struct scan_location *locations = (const void *)to.session.locations.bytes;
+    assert_int_equal(to.session.locations.len, 3 * sizeof *locations);
+    assert_true(locations[0].commit == 0 && locations[1].commit == TS_REPORT_NONE &&
+                locations[2].content == 2);
+    assert_int_equal(locations[2].place, TS_PLACE_TAG_MESSAGE);
 }
 
 static bool wants_second(void *ctx, const struct scan_known *known) {
@@ -99,7 +100,7 @@ static void only_what_is_wanted_is_taken(void **state) {
     assert_true(scan__material_decode(scan__buffer_bytes(&page), &sink));
     assert_int_equal(asked, 3);
     assert_int_equal(content_count(&to), 1);
-    assert_int_equal(to.session.stands.len, sizeof(struct scan_stand));
+    assert_int_equal(to.session.locations.len, sizeof(struct scan_location));
 }
 
 static void a_page_that_was_cut_is_refused_whole(void **state) {
@@ -109,7 +110,7 @@ static void a_page_that_was_cut_is_refused_whole(void **state) {
     scan__buffer_put(&page, TS_BYTES("x"));
     assert_false(decode(scan__buffer_bytes(&page)));
     assert_int_equal(content_count(&to), 0);
-    assert_int_equal(to.session.commits.len + to.session.stands.len, 0);
+    assert_int_equal(to.session.commits.len + to.session.locations.len, 0);
     assert_int_equal(to.session.hits.finding_table.count, 0);
 }
 

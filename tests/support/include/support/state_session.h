@@ -26,7 +26,7 @@ static inline bool state_session_init(struct state_session *made) {
     made->session.target_count = 1;
     made->target.profile = &made->profile;
     made->profile.rules = &made->rules;
-    scan__pile_init(&made->session.stands, 1 << 20, "/tmp");
+    scan__pile_init(&made->session.locations, 1 << 20, "/tmp");
     scan__pile_init(&made->session.commits, 1 << 20, "/tmp");
     return ts_ruleset_add(&made->rules.set, "rules.yml", ts_bytes_of_cstring(rules), &error) &&
            scan__hits_init(&made->session.hits, &hits);
@@ -34,7 +34,7 @@ static inline bool state_session_init(struct state_session *made) {
 
 static inline void state_session_release(struct state_session *made) {
     scan__hits_release(&made->session.hits);
-    scan__pile_release(&made->session.stands);
+    scan__pile_release(&made->session.locations);
     scan__pile_release(&made->session.commits);
     ts_ruleset_release(&made->rules.set);
 }
@@ -51,7 +51,7 @@ static inline uint32_t state_around(struct scan_session *session, struct ts_byte
     return scan__hits_text(&session->hits, ts_bytes_of(text, scan__around(&around, text)));
 }
 
-/* Two findings in two blobs and a tag, a commit, and where they stand. */
+/* Two findings in two blobs and a tag, a commit, and where they location. */
 static inline bool state_session_fill(struct state_session *made) {
     struct scan_session *session = &made->session;
     uint32_t findings[2];
@@ -97,11 +97,11 @@ static inline bool state_session_fill(struct state_session *made) {
                                  .author_mail = SCAN_NO_TEXT};
     uint32_t index = scan__session_commit(session, &commit);
     for (unsigned i = 0; i < 3; i++) {
-        struct scan_stand stand = {.content = i,
-                                   .commit = i == 1 ? TS_REPORT_NONE : index,
-                                   .path = scan__hits_text(&session->hits, TS_BYTES("a/b.txt")),
-                                   .place = i < 2 ? TS_PLACE_FILE : TS_PLACE_TAG_MESSAGE};
-        scan__session_stand(session, &stand);
+        struct scan_location location = {.content = i,
+                                         .commit = i == 1 ? TS_REPORT_NONE : index,
+                                         .path = scan__hits_text(&session->hits, TS_BYTES("a/b.txt")),
+                                         .place = i < 2 ? TS_PLACE_FILE : TS_PLACE_TAG_MESSAGE};
+        scan__session_location(session, &location);
     }
     return !session->hits.no_memory && !session->no_memory;
 }
@@ -113,7 +113,7 @@ static inline void state_session_encode(const struct state_session *made, struct
                                      .contents = contents,
                                      .content_count = 3,
                                      .commit_count = 1,
-                                     .stand_count = 3};
+                                     .location_count = 3};
     scan__material_encode(&material, buffer);
 }
 

@@ -23,15 +23,15 @@ static void a_cooldown_throttles_until_it_is_over(void **state) {
     const struct ts_cooldown entry = {.until = {1050}};
     bool drop = true;
     const struct ts_logical_time before = {1049}, at = {1050};
-    assert_int_equal(ts_claim_gate(&guard, NULL, before, &drop, &detail), TS_CLAIM_OK);
+    assert_int_equal(ts_claim_admit(&guard, NULL, before, &drop, &detail), TS_CLAIM_OK);
     assert_false(drop);
-    assert_int_equal(ts_claim_gate(&guard, &entry, before, &drop, &detail), TS_CLAIM_THROTTLED);
+    assert_int_equal(ts_claim_admit(&guard, &entry, before, &drop, &detail), TS_CLAIM_THROTTLED);
     assert_false(drop);
     assert_int_equal(detail.retry_after.ms, 1050);
-    assert_int_equal(ts_claim_gate(&guard, &entry, at, &drop, &detail), TS_CLAIM_OK);
+    assert_int_equal(ts_claim_admit(&guard, &entry, at, &drop, &detail), TS_CLAIM_OK);
     assert_true(drop);
     guard.config.cooldown_ms = 0;
-    assert_int_equal(ts_claim_gate(&guard, &entry, before, &drop, &detail), TS_CLAIM_OK);
+    assert_int_equal(ts_claim_admit(&guard, &entry, before, &drop, &detail), TS_CLAIM_OK);
     assert_false(drop);
 }
 

@@ -137,9 +137,9 @@ static void weak_spot_7_a_cooldown_that_is_over_is_dropped(void **state) {
     const struct ts_cooldown entry = {.until = {5000}};
     const struct ts_logical_time running = {4999}, over = {5000};
     bool drop;
-    assert_int_equal(ts_claim_gate(&guard, &entry, running, &drop, &w.detail), TS_CLAIM_THROTTLED);
+    assert_int_equal(ts_claim_admit(&guard, &entry, running, &drop, &w.detail), TS_CLAIM_THROTTLED);
     assert_false(drop);
-    assert_int_equal(ts_claim_gate(&guard, &entry, over, &drop, &w.detail), TS_CLAIM_OK);
+    assert_int_equal(ts_claim_admit(&guard, &entry, over, &drop, &w.detail), TS_CLAIM_OK);
     assert_true(drop);
 }
 

@@ -19,7 +19,7 @@ static const struct row {
     enum ts_store_result result;
     const char *sqlstate;
     enum ts_call_kind call;
-    enum ts_error_class error_class;
+    enum ts_txn_error_class error_class;
     int flags;
     const char *client;
 } rows[] = {
@@ -75,7 +75,7 @@ static void every_store_result_has_its_class_and_flags(void **state) {
         if (verdict.error_class != row->error_class || verdict.repeatable != !!(row->flags & REPEAT) ||
             verdict.infrastructure != !!(row->flags & INFRA) || verdict.answered != !!(row->flags & ANSWERED))
             fail_msg("row %zu (%d, %s): class %s, repeatable %d, infrastructure %d, answered %d", i,
-                     (int)row->result, row->sqlstate, ts_error_class_name(verdict.error_class),
+                     (int)row->result, row->sqlstate, ts_txn_error_class_name(verdict.error_class),
                      verdict.repeatable, verdict.infrastructure, verdict.answered);
     }
 }
@@ -152,11 +152,11 @@ static void a_lost_connection_is_transient_only_before_it_could_have_been_done(v
     (void)state;
     static const char *const codes[] = {"08000", "08003", "08006", "57P01", "57P02"};
     for (size_t i = 0; i < sizeof codes / sizeof codes[0]; i++) {
-        assert_int_equal(ts_error_class_of_sqlstate(codes[i], false), TS_ERROR_TRANSIENT);
-        assert_int_equal(ts_error_class_of_sqlstate(codes[i], true), TS_ERROR_TIMEOUT);
+        assert_int_equal(ts_txn_error_class_of_sqlstate(codes[i], false), TS_ERROR_TRANSIENT);
+        assert_int_equal(ts_txn_error_class_of_sqlstate(codes[i], true), TS_ERROR_TIMEOUT);
     }
-    assert_int_equal(ts_error_class_of_sqlstate("57014", true), TS_ERROR_TIMEOUT);
-    assert_int_equal(ts_error_class_of_sqlstate("40001", true), TS_ERROR_CONFLICT);
+    assert_int_equal(ts_txn_error_class_of_sqlstate("57014", true), TS_ERROR_TIMEOUT);
+    assert_int_equal(ts_txn_error_class_of_sqlstate("40001", true), TS_ERROR_CONFLICT);
 }
 
 static void timeouts_and_permanent_errors_are_never_repeatable(void **state) {

@@ -1,19 +1,19 @@
 /* The first and last parts of steps that need a lease. */
-#ifndef TS_COORD_CORE_GATE_H
-#define TS_COORD_CORE_GATE_H
+#ifndef TS_COORD_CORE_LEASED_H
+#define TS_COORD_CORE_LEASED_H
 
 #include "coord/core/shard_step.h"
 
 /* ShardNotFound and replays. OK with an entry: answer with coord__replay. OK without one: continue with
- * coord__gate. */
+ * coord__check_lease. */
 enum ts_coord_error coord__find_replay(const struct ts_shard_record *record, const struct ts_step_env *env,
                                        const struct ts_lease_op *by, struct ts_payload_hash hash,
                                        const struct ts_op_log_entry **ret_entry,
                                        struct ts_coord_detail *ret_detail);
 
 /* The five checks of the lease. */
-enum ts_coord_error coord__gate(const struct ts_shard_record *record, const struct ts_step_env *env,
-                                const struct ts_lease_op *by, struct ts_coord_detail *ret_detail);
+enum ts_coord_error coord__check_lease(const struct ts_shard_record *record, const struct ts_step_env *env,
+                                       const struct ts_lease_op *by, struct ts_coord_detail *ret_detail);
 
 void coord__replay(const struct ts_shard_record *record, const struct ts_op_log_entry *entry,
                    struct ts_shard_step *ret_step);
