@@ -20,6 +20,8 @@ bool git__resident_init(const struct git__pack *packs, size_t pack_count,
     if (bytes <= GIT__RESIDENT_MAX)
         return true;
     ret_resident->is_read = calloc(windows, sizeof *ret_resident->is_read);
+    for (size_t i = 0; i < pack_count; i++) /* what the visit before has left is not counted here */
+        git__map_forget(&packs[i].map);
     return ret_resident->is_read != NULL;
 }
 
