@@ -34,7 +34,7 @@ static void what_is_no_label_is_an_error_with_its_line(void **state) {
     expect_error("/a\t1:1\t1:2\tf\n", "relative");
     expect_error("a\t1\t1:2\tf\n", "LINE:COLUMN");
     expect_error("a\t0:1\t1:2\tf\n", "LINE:COLUMN");
-    expect_error("a\t1:2\t1:2\tf\n", "behind");
+    expect_error("a\t1:2\t1:2\tf\n", "after the first");
     expect_error("a\t1:1\t1:2\t!\n", "family");
 }
 
