@@ -2,6 +2,7 @@
 """turnstone store: making a cluster, looking at it, and what bad configuration gets."""
 import json
 import os
+import shutil
 import socket
 import subprocess
 import sys
@@ -283,9 +284,15 @@ def fence_raises_the_epoch_and_recover_settles():
 
 
 def copy(names, to):
-    """A copy of directories as they are, perhaps in use: files that vanish while it is made are passed over, as by cp."""
+    """Copies directories as they are, perhaps in use. cp skips files that vanish in the meantime. A copy that RocksDB itself cannot open is
+    made again: its CURRENT names a MANIFEST that had not been written, or was gone already, when cp came to it."""
     for name in names:
-        subprocess.run(["cp", "-r", name, to + name], stderr=subprocess.DEVNULL, check=False)
+        while True:
+            subprocess.run(["cp", "-r", name, to + name], stderr=subprocess.DEVNULL, check=False)
+            currents = [os.path.join(folder, "CURRENT") for folder, _, files in os.walk(to + name) if "CURRENT" in files]
+            if all(os.path.exists(os.path.join(os.path.dirname(one), open(one).read().strip())) for one in currents):
+                break
+            shutil.rmtree(to + name)
 
 
 IS_A_COPY = ["is a copy", "store recover --accept-copy"]

@@ -47,7 +47,7 @@ def main():
 
 def equal(found, expected, what=""):
     if found != expected:
-        raise AssertionError(f"{what + ': ' if what else ''}found {found!r}, expected {expected!r}")
+        raise AssertionError(f"{f'{what}: ' if what else ''}found {found!r}, expected {expected!r}")
 
 
 def holds(condition, what):
