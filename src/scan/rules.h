@@ -35,8 +35,8 @@ void scan__rule_files_release(struct scan_rule_files *files);
 
 struct scan_rules_options {
     const struct ts_scan_options *scan;
-    const struct ts_detect_config *config;    /* NULL: none */
-    const struct scan_rule_files *own; /* of the target; empty when the configuration is not its own */
+    const struct ts_detect_config *config; /* NULL: none */
+    const struct scan_rule_files *own;     /* of the target; empty when the configuration is not its own */
 };
 
 /* What rules of these options have as `sources`. */

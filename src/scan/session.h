@@ -10,6 +10,7 @@
 
 #include "faults.h"
 #include "hits.h"
+#include "inside.h"
 #include "limits.h"
 #include "look.h"
 #include "masks.h"
@@ -64,6 +65,7 @@ struct scan_session {
     struct scan_hits hits;
     struct scan_faults faults;
     struct scan_limits limits;
+    struct scan_inside inside;
     struct scan_pile locations;
     struct ts_siphash_key print_key;
     struct scan_masks masks;      /* for all findings; made with the report */

@@ -192,8 +192,11 @@ static bool find_old(struct staged *s) {
     struct scan_hits_options hits = {.held_max = (size_t)(s->session->memory_bytes / 16),
                                      .findings_max = s->session->hits.findings_max,
                                      .spill_dir = s->session->spill_dir};
-    struct scan_look_options options = {
-        .profile = s->target->profile, .hits = &old, .print_key = s->session->print_key};
+    struct scan_look_options options = {.profile = s->target->profile,
+                                        .hits = &old,
+                                        .print_key = s->session->print_key,
+                                        .inside = &s->session->inside,
+                                        .is_quiet = true};
     if (!scan__hits_init(&old, &hits))
         return false;
     bool done = scan__look_init(&look, &options);
