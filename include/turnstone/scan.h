@@ -103,12 +103,14 @@ TS_API void ts_scan_clear_targets(struct ts_scan *scan);
 
 /* Limits. 0 means the default. */
 enum ts_scan_limit {
-    TS_SCAN_LIMIT_MEMORY_BYTES, /* memory besides mapped files; default: 1 GiB, at least 64 MiB */
-    TS_SCAN_LIMIT_TIME_MS,      /* after this time the run ends as INCOMPLETE; default: no limit */
-    TS_SCAN_LIMIT_JOBS,         /* threads, at most 256; default: the number of processors */
-    TS_SCAN_LIMIT_RATIO,        /* a repository that unpacks to more than this many times its size on disk,
+    TS_SCAN_LIMIT_MEMORY_BYTES,  /* memory besides mapped files; default: 1 GiB, at least 64 MiB */
+    TS_SCAN_LIMIT_TIME_MS,       /* after this time the run ends as INCOMPLETE; default: no limit */
+    TS_SCAN_LIMIT_JOBS,          /* threads, at most 256; default: the number of processors */
+    TS_SCAN_LIMIT_RATIO,         /* a repository that unpacks to more than this many times its size on disk,
                                  * and to more than 1 GiB, is not scanned to its end; default: 10,000 */
-    TS_SCAN_LIMIT_OCCURRENCES,  /* occurrences listed for a finding; default: 100 */
+    TS_SCAN_LIMIT_OCCURRENCES,   /* occurrences listed for a finding; default: 100 */
+    TS_SCAN_LIMIT_ARCHIVE_DEPTH, /* archives inside archives that are looked into, at most 8; default: 3 */
+    TS_SCAN_LIMIT_ARCHIVE_BYTES, /* what one archive may unpack to; more is INCOMPLETE; default: 1 GiB */
 };
 
 /* BAD_USAGE for an unknown limit, or a value out of its range. */
@@ -124,6 +126,8 @@ enum ts_scan_switch {
     TS_SCAN_SWITCH_UNREACHABLE,   /* repositories: also scan objects that no ref reaches */
     TS_SCAN_SWITCH_ALLOW_MISSING, /* repositories: objects that a partial clone omits are not faults */
     TS_SCAN_SWITCH_FULL,          /* scan every byte of every blob again; finds the same, slower */
+    TS_SCAN_SWITCH_NO_ARCHIVES,   /* do not look into archives */
+    TS_SCAN_SWITCH_STRICT, /* submodules, encrypted archives and missing LFS objects are faults, not only counted */
 };
 
 /* BAD_USAGE for an unknown switch, or for STAGED and WORKING_TREE together. */
@@ -247,7 +251,7 @@ TS_API size_t ts_scan_occurrence_target(const struct ts_scan_occurrence *occurre
  * object". */
 TS_API const char *ts_scan_occurrence_place(const struct ts_scan_occurrence *occurrence);
 
-/* Relative to the target; for bytes their name; for a tag its name; empty for other messages. */
+/* Relative to the target; in an archive "deploy.zip!/etc/app.env"; for bytes their name; for a tag its name; empty for other messages. */
 TS_API struct ts_bytes ts_scan_occurrence_path(const struct ts_scan_occurrence *occurrence);
 
 /* Where the secret begins; both count from 1, columns in bytes. */

@@ -23,6 +23,9 @@ enum {
     MEMORY,
     MAX_TIME,
     MAX_RATIO,
+    ARCHIVES,
+    MAX_ARCHIVE,
+    STRICT,
     OPTION_COUNT
 };
 
@@ -50,7 +53,9 @@ static const struct cli_option options_table[OPTION_COUNT] = {
                         .choices = "low|medium|high",
                         .help = "list only findings of this confidence or higher (default: medium)"},
     [FAIL_ON_CONFIDENCE] = CLI_SCAN_CONFIDENCE_OPTION,
-    CLI_SCAN_LIMIT_OPTIONS(MEMORY, MAX_TIME, MAX_RATIO),
+    CLI_SCAN_LIMIT_OPTIONS(MEMORY, MAX_TIME, MAX_RATIO, ARCHIVES, MAX_ARCHIVE),
+    [STRICT] = {.name = "strict",
+                .help = "refuse submodules, encrypted archives and missing LFS objects, with status 4"},
 };
 
 static const char *variable(const char *name) {
@@ -130,11 +135,15 @@ static enum cli_exit run_protect(const struct cli_arguments *arguments) {
                  .ceilings = variable("GIT_CEILING_DIRECTORIES"),
                  .index_file = arguments->operand_count == 0 ? variable("GIT_INDEX_FILE") : NULL,
                  .allow_missing = values[ALLOW_MISSING] != NULL,
+                 .strict = values[STRICT] != NULL,
                  .config_file = values[CONFIG],
                  .no_repo_config = values[NO_REPO_CONFIG] != NULL,
                  .no_builtin_rules = values[NO_BUILTIN_RULES] != NULL}};
-    struct cli_scan_limits limits = {
-        .memory = values[MEMORY], .max_time = values[MAX_TIME], .max_ratio = values[MAX_RATIO]};
+    struct cli_scan_limits limits = {.memory = values[MEMORY],
+                                     .max_time = values[MAX_TIME],
+                                     .max_ratio = values[MAX_RATIO],
+                                     .archives = values[ARCHIVES],
+                                     .max_archive = values[MAX_ARCHIVE]};
     enum cli_exit status = cli__scan_limits_read("protect", &limits, &options.scan);
     if (status != CLI_EXIT_DONE)
         return status;

@@ -74,7 +74,10 @@
                    .argument = "COUNT",                                                                      \
                    .help = "number of threads (default: one per processor)",                                 \
                    .letter = 'j'},                                                                           \
-    CLI_SCAN_LIMIT_OPTIONS(SCAN_MEMORY, SCAN_MAX_TIME, SCAN_MAX_RATIO),                                      \
+    CLI_SCAN_LIMIT_OPTIONS(SCAN_MEMORY, SCAN_MAX_TIME, SCAN_MAX_RATIO, SCAN_ARCHIVES, SCAN_MAX_ARCHIVE),     \
+    [SCAN_STRICT] = {.name = "strict",                                                                       \
+                     .help = "end with status 4 if there are submodules, encrypted archives or missing LFS " \
+                             "objects, which cannot be scanned (default: only count them)"},                 \
     [SCAN_STATE] = {.name = "state",                                                                         \
                     .argument = "DIR",                                                                       \
                     .help = "keep the state of scans in this folder, so that the next scan reads only "      \
@@ -118,6 +121,9 @@ const struct cli_option cli__scan_option_table[SCAN_OPTION_COUNT] = {
     [SCAN_DIFF_BASELINE] = {.name = "diff-baseline",
                             .help = "with --baseline: also list findings of the baseline that the scan "
                                     "did not find"},
+    [SCAN_QUIET] = {.name = "quiet",
+                    .help = "with --output to files alone: do not print the summary on standard error",
+                    .letter = 'q'},
 };
 
 const struct cli_option cli__baseline_option_table[SCAN_COMMON_COUNT] = {
@@ -266,6 +272,16 @@ enum cli_exit cli__scan_limits_read(const char *verb, const struct cli_scan_limi
             return refuse(verb, SCAN_MAX_RATIO, texts->max_ratio, "a number from 1");
         scan->ratio_max = ratio;
     }
+    if (texts->archives) {
+        uint32_t depth;
+        if (ts_u32_parse(ts_bytes_of_cstring(texts->archives), &depth) != TS_NUMBER_OK ||
+            depth > TS_SCAN_ARCHIVES_MAX)
+            return refuse(verb, SCAN_ARCHIVES, texts->archives, "a number from 0 to 8");
+        scan->archive_depth = depth;
+        scan->no_archives = depth == 0;
+    }
+    if (texts->max_archive && (!read_size(texts->max_archive, &scan->archive_max) || scan->archive_max == 0))
+        return refuse(verb, SCAN_MAX_ARCHIVE, texts->max_archive, "a size, such as 200M");
     return CLI_EXIT_DONE;
 }
 
@@ -282,7 +298,9 @@ static enum cli_exit read_numbers(const struct cli_arguments *arguments, struct 
     }
     struct cli_scan_limits limits = {.memory = values[SCAN_MEMORY],
                                      .max_time = values[SCAN_MAX_TIME],
-                                     .max_ratio = values[SCAN_MAX_RATIO]};
+                                     .max_ratio = values[SCAN_MAX_RATIO],
+                                     .archives = values[SCAN_ARCHIVES],
+                                     .max_archive = values[SCAN_MAX_ARCHIVE]};
     enum cli_exit status = cli__scan_limits_read(options->verb, &limits, &options->scan);
     if (status != CLI_EXIT_DONE)
         return status;
@@ -435,6 +453,7 @@ static void read_flags(const struct cli_arguments *arguments, struct cli_scan_op
                    : values[SCAN_WORKING_TREE] ? TS_SCAN_WORKING_TREE
                                                : TS_SCAN_HISTORY;
     scan->allow_missing = values[SCAN_ALLOW_MISSING] != NULL;
+    scan->strict = values[SCAN_STRICT] != NULL;
     scan->unreachable = values[SCAN_UNREACHABLE] != NULL;
     scan->min_confidence = TS_CONFIDENCE_MEDIUM;
     if (values[SCAN_MIN_CONFIDENCE])
@@ -448,6 +467,7 @@ static void read_flags(const struct cli_arguments *arguments, struct cli_scan_op
     options->no_progress = values[SCAN_NO_PROGRESS] != NULL;
     options->baseline = values[SCAN_BASELINE];
     options->lists_gone = values[SCAN_DIFF_BASELINE] != NULL;
+    options->quiet = values[SCAN_QUIET] != NULL;
     if (values[SCAN_FAIL_ON])
         (void)ts_severity_parse(ts_bytes_of_cstring(values[SCAN_FAIL_ON]), &options->fail_on);
     if (values[SCAN_FAIL_ON_CONFIDENCE])

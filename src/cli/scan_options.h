@@ -34,6 +34,9 @@ enum {
     SCAN_MEMORY,
     SCAN_MAX_TIME,
     SCAN_MAX_RATIO,
+    SCAN_ARCHIVES,
+    SCAN_MAX_ARCHIVE,
+    SCAN_STRICT,
     SCAN_STATE,
     SCAN_NO_STATE,
     SCAN_NO_PROGRESS,
@@ -45,6 +48,7 @@ enum {
     SCAN_FAIL_ON_CONFIDENCE,
     SCAN_BASELINE,
     SCAN_DIFF_BASELINE,
+    SCAN_QUIET,
     SCAN_OPTION_COUNT,
 };
 
@@ -54,7 +58,7 @@ extern const struct cli_option cli__scan_option_table[SCAN_OPTION_COUNT];
 extern const struct cli_option cli__baseline_option_table[SCAN_COMMON_COUNT];
 
 /* The limits of a scan, which other verbs have, too. */
-#define CLI_SCAN_LIMIT_OPTIONS(memory, max_time, max_ratio)                                                  \
+#define CLI_SCAN_LIMIT_OPTIONS(memory, max_time, max_ratio, archives, max_archive)                           \
     [memory] = {.name = "memory",                                                                            \
                 .argument = "SIZE",                                                                          \
                 .help = "memory to use, without mapped files, such as 512M or 2G (at least 64M; "            \
@@ -66,7 +70,16 @@ extern const struct cli_option cli__baseline_option_table[SCAN_COMMON_COUNT];
     [max_ratio] = {.name = "max-ratio",                                                                      \
                    .argument = "COUNT",                                                                      \
                    .help = "stop with status 4 when a repository unpacks to more than COUNT times its "      \
-                           "size on disk and to more than 1G (default: 10000)"}
+                           "size on disk and to more than 1G (default: 10000)"},                             \
+    [archives] = {.name = "archives",                                                                        \
+                  .argument = "DEPTH",                                                                       \
+                  .help =                                                                                    \
+                      "look into archives (zip, jar, docx, tar, gz, bz2, xz, zstd …), and into archives "  \
+                      "inside them down to DEPTH, from 0 (not at all) to 8 (default: 3)"},                   \
+    [max_archive] = {.name = "max-archive",                                                                  \
+                     .argument = "SIZE",                                                                     \
+                     .help = "read at most SIZE of one archive, unpacked, with status 4 when there is more " \
+                             "(default: 1G)"}
 
 /* Which findings count, as other verbs have it, too. */
 #define CLI_SCAN_CONFIDENCE_OPTION                                                                           \
@@ -81,6 +94,8 @@ struct cli_scan_limits {
     const char *memory;
     const char *max_time;
     const char *max_ratio;
+    const char *archives;
+    const char *max_archive;
 };
 enum cli_exit cli__scan_limits_read(const char *verb, const struct cli_scan_limits *texts,
                                     struct ts_scan_options *scan);
@@ -105,6 +120,7 @@ struct cli_scan_options {
     struct ts_scan_target *targets;
     char *state_folder; /* owned; the user's own */
     bool no_progress;
+    bool quiet; /* no summary on standard error */
 };
 
 /* Returns CLI_EXIT_DONE; otherwise an error was printed, and there is nothing to release. */

@@ -221,12 +221,23 @@ static void complain_unscanned(const char *verb, const struct ts_report *report)
             cli__complain(CLI_EXIT_USAGE, "%s: %s", verb, report->faults[i].text);
 }
 
+/* Files alone say nothing to who waits for the scan. */
+static void tell_verdict(const struct cli_scan_options *options, const struct ts_report *report) {
+    for (size_t i = 0; i < options->output_count; i++)
+        if (is_stdout(&options->outputs[i]))
+            return;
+    char verdict[TS_REPORT_VERDICT_SIZE];
+    if (options->output_count > 0 && !options->quiet)
+        cli__complain(CLI_EXIT_DONE, "%s: %s", options->verb, ts_report_verdict(report, verdict));
+}
+
 enum cli_exit cli__scan_write(const struct cli_scan_options *options, const struct ts_report *report,
                               enum cli_exit status) {
     struct cli_scan_output only = {.path = "-", .format = options->format};
     const struct cli_scan_output *outputs = options->output_count > 0 ? options->outputs : &only;
     size_t count = options->output_count > 0 ? options->output_count : 1;
     bool is_told = false;
+    bool is_written = true;
     for (size_t i = 0; i < count; i++)
         is_told = is_told || (is_stdout(&outputs[i]) && outputs[i].format == TS_REPORT_FORMAT_TEXT);
     /* Formats for programs may have no place for it, and nobody should take an incomplete scan for a clean one. */
@@ -244,8 +255,11 @@ enum cli_exit cli__scan_write(const struct cli_scan_options *options, const stru
         } else {
             written = write_file(options, report, &outputs[i]);
         }
+        is_written = is_written && written == CLI_EXIT_DONE;
         if (written != CLI_EXIT_DONE)
             status = written;
     }
+    if (is_written)
+        tell_verdict(options, report);
     return status;
 }

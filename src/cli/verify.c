@@ -31,6 +31,8 @@ enum {
     MEMORY,
     MAX_TIME,
     MAX_RATIO,
+    ARCHIVES,
+    MAX_ARCHIVE,
     NO_PROGRESS,
     OPTION_COUNT
 };
@@ -65,7 +67,7 @@ static const struct cli_option options_table[OPTION_COUNT] = {
                 .argument = "FILE",
                 .help = "use this configuration file instead of .turnstone.yml"},
     [NO_REPO_CONFIG] = {.name = "no-repo-config", .help = "ignore the .turnstone.yml of the targets"},
-    CLI_SCAN_LIMIT_OPTIONS(MEMORY, MAX_TIME, MAX_RATIO),
+    CLI_SCAN_LIMIT_OPTIONS(MEMORY, MAX_TIME, MAX_RATIO, ARCHIVES, MAX_ARCHIVE),
     [NO_PROGRESS] = {.name = "no-progress", .help = "show no progress on the terminal"},
 };
 
@@ -354,8 +356,11 @@ static enum cli_exit run_with(const struct cli_arguments *arguments, const char 
         targets[i] = (struct ts_scan_target){
             .path = arguments->operands[i],
             .kind = strcmp(arguments->operands[i], "-") == 0 ? TS_SCAN_TARGET_INPUT : TS_SCAN_TARGET_ANY};
-    struct cli_scan_limits limits = {
-        .memory = values[MEMORY], .max_time = values[MAX_TIME], .max_ratio = values[MAX_RATIO]};
+    struct cli_scan_limits limits = {.memory = values[MEMORY],
+                                     .max_time = values[MAX_TIME],
+                                     .max_ratio = values[MAX_RATIO],
+                                     .archives = values[ARCHIVES],
+                                     .max_archive = values[MAX_ARCHIVE]};
     enum cli_exit status = cli__scan_limits_read("verify", &limits, &options.scan);
     if (status == CLI_EXIT_DONE)
         status = read_count(arguments, RATE, RATE_MAX, &rate);

@@ -5,6 +5,7 @@
 
 #include "base/assert.h"
 #include "base/endian.h"
+#include "base/hash64.h"
 
 #include <stdlib.h>
 #include <string.h>
@@ -495,6 +496,7 @@ enum ts_git_error ts_git_graph_new(struct ts_git_repo *repo, const struct ts_git
     unsigned threads = graph->options.threads == 0 ? 1 : graph->options.threads;
     graph->list_count = threads > 256 ? 256 : threads;
     pthread_mutex_init(&graph->absent.lock, NULL);
+    pthread_mutex_init(&graph->submodules.lock, NULL);
     git__names_init(&graph->names);
     atomic_init(&graph->tree_bytes, 0);
     graph->tree_bytes_max = git__graph_memory(graph) / TREE_PARTS;
@@ -544,11 +546,28 @@ void ts_git_graph_free(struct ts_git_graph *graph) {
     free(graph->absent.oids);
     free(graph->absent.slots);
     pthread_mutex_destroy(&graph->absent.lock);
+    pthread_mutex_destroy(&graph->submodules.lock);
     git__names_release(&graph->names);
     ts_git_set_free(graph->cut);
     free(graph->late);
     free(graph->order.items);
     free(graph);
+}
+
+void git__graph_submodule(struct ts_git_graph *graph, struct ts_bytes name) {
+    struct git__submodules *known = &graph->submodules;
+    uint64_t hash = ts_xxh64_of_bytes(name);
+    pthread_mutex_lock(&known->lock);
+    size_t at = 0;
+    while (at < known->count && known->names[at] != hash)
+        at++;
+    if (at == known->count && at < GIT__SUBMODULES_MAX)
+        known->names[known->count++] = hash;
+    pthread_mutex_unlock(&known->lock);
+}
+
+uint64_t ts_git_graph_submodules(const struct ts_git_graph *graph) {
+    return graph->submodules.count;
 }
 
 uint64_t ts_git_graph_bytes(const struct ts_git_graph *graph) {

@@ -44,6 +44,14 @@ struct git__absent {
     size_t slot_count;
 };
 
+/* Names that trees have commits of other repositories by. */
+#define GIT__SUBMODULES_MAX 1000
+struct git__submodules {
+    pthread_mutex_t lock;                /* guards all of it while the graph is read; taken alone */
+    uint64_t names[GIT__SUBMODULES_MAX]; /* hashes */
+    size_t count;
+};
+
 /* An object that replaces another. */
 struct git__replaced {
     uint32_t number;
@@ -71,6 +79,7 @@ struct ts_git_graph {
     bool is_ordering;
     bool is_ordered;
     struct git__absent absent;
+    struct git__submodules submodules;
     struct git__names names;
     atomic_uint_fast64_t tree_bytes; /* of trees with entries in memory, during reading */
     uint64_t tree_bytes_max;
@@ -155,6 +164,9 @@ uint32_t git__graph_name(struct ts_git_graph *graph, struct git__name_cache *cac
 
 /* Something refers to the object as of this type. The check comes when everything is read. */
 void git__expect(struct ts_git_graph *graph, uint32_t number, enum ts_git_type type);
+
+/* A tree has a commit of another repository by this name. From any thread. */
+void git__graph_submodule(struct ts_git_graph *graph, struct ts_bytes name);
 
 bool git__list_add(struct git__list *list, uint32_t item);
 

@@ -171,6 +171,7 @@ static bool find_children(struct git__tree_reader *reader) {
         added->change.child = reader->numbers[i];
         if (ts_git_mode_is_submodule(added->mode)) {
             added->change.child = GIT__NONE;
+            git__graph_submodule(graph, added->name);
             continue;
         }
         if (reader->numbers[i] == GIT__NONE) {

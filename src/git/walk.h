@@ -36,6 +36,9 @@ enum ts_git_error ts_git_graph_new(struct ts_git_repo *repo, const struct ts_git
                                    struct ts_git_graph **ret_graph, struct ts_git_fault *ret_fault);
 void ts_git_graph_free(struct ts_git_graph *graph);
 
+/* Submodules, by the names that trees have for them; 1000 at most. */
+uint64_t ts_git_graph_submodules(const struct ts_git_graph *graph);
+
 /* Its memory in bytes. */
 uint64_t ts_git_graph_bytes(const struct ts_git_graph *graph);
 

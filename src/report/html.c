@@ -89,6 +89,14 @@ static void put_faults(const struct report_job *job) {
     ts_out_put_cstring(out, "</ul></div>\n");
 }
 
+static void put_closed(struct ts_out *out, uint64_t count, const char *one, const char *many) {
+    if (count == 0)
+        return;
+    ts_out_put_cstring(out, "; ");
+    report__put_count(out, count, one, many);
+    ts_out_put_cstring(out, " not scanned");
+}
+
 static void put_targets(const struct report_job *job) {
     struct ts_out *out = job->out;
     for (size_t i = 0; i < job->report->target_count; i++) {
@@ -123,6 +131,9 @@ static void put_targets(const struct report_job *job) {
             ts_out_put_cstring(out, "; shallow before ");
             report__put_count(out, target->cut_commits, "commit", "commits");
         }
+        put_closed(out, target->submodules, "submodule", "submodules");
+        put_closed(out, target->lfs_missing, "missing LFS object", "missing LFS objects");
+        put_closed(out, target->encrypted_archives, "encrypted archive", "encrypted archives");
         ts_out_put_cstring(out, "</dd>\n");
     }
 }

@@ -185,6 +185,10 @@ static void put_targets(struct ts_out *out, const struct ts_report *report) {
         put_number(out, "blobs_known", target->blobs_known);
         put_number(out, "missing_by_design", target->missing_by_design);
         put_number(out, "cut_commits", target->cut_commits);
+        put_number(out, "submodules", target->submodules);
+        put_number(out, "lfs_objects", target->lfs_objects);
+        put_number(out, "lfs_missing", target->lfs_missing);
+        put_number(out, "encrypted_archives", target->encrypted_archives);
         put_number(out, "skipped", target->skipped);
         ts_out_put_cstring(out, target->outcome == TS_TARGET_SCANNED ? ", \"is_scanned\": true"
                                                                      : ", \"is_scanned\": false");

@@ -127,11 +127,15 @@ struct ts_report_target {
     uint64_t blobs; /* of a folder: its files */
     uint64_t bytes; /* of these blobs, expanded */
     uint64_t bytes_looked_at;
-    uint64_t blobs_known;       /* known from an earlier scan, not read again */
-    uint64_t missing_by_design; /* missing from a partial clone: also a fault, unless that is accepted */
-    uint64_t cut_commits;       /* whose parents a shallow clone omits */
-    uint64_t skipped;           /* neither file, folder nor link: sockets, devices */
-    bool knows_head;            /* findings say whether HEAD has them */
+    uint64_t blobs_known;        /* known from an earlier scan, not read again */
+    uint64_t missing_by_design;  /* missing from a partial clone: also a fault, unless that is accepted */
+    uint64_t cut_commits;        /* whose parents a shallow clone omits */
+    uint64_t submodules;         /* repositories of their own, not scanned */
+    uint64_t encrypted_archives; /* with members that are, and were not scanned */
+    uint64_t lfs_objects;        /* scanned in place of their pointers */
+    uint64_t lfs_missing;        /* LFS objects that are not there */
+    uint64_t skipped;            /* neither file, folder nor link: sockets, devices */
+    bool knows_head;             /* findings say whether HEAD has them */
     const char *forge; /* the page of the repository, such as https://github.com/a/b; NULL: unknown */
     enum ts_forge forge_kind;
 };
@@ -221,6 +225,10 @@ struct ts_report_totals ts_report_totals(const struct ts_report *report);
 
 /* Whether anything that should have been scanned was not. */
 bool ts_report_is_incomplete(const struct ts_report *report);
+
+/* The summary in one line: "2 findings: 1 critical, 1 high; 3 occurrences (0.1 s)". Safe to print. */
+#define TS_REPORT_VERDICT_SIZE 320
+const char *ts_report_verdict(const struct ts_report *report, char ret_line[static TS_REPORT_VERDICT_SIZE]);
 
 /* Whether a target removed rules that would have been used. */
 bool ts_report_is_rule_lost(const struct ts_report_rule_change *change);

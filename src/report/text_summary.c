@@ -151,38 +151,49 @@ static void put_baseline(const struct report_job *job) {
         put_gone(job, &report->gone[i], i == 0);
 }
 
+static void put_left_out_one(const struct report_job *job, bool *is_first, const char *before,
+                             const char *count, const char *after) {
+    struct text_flow flow = begin(job, "left out", *is_first);
+    report__flow_put(&flow, before);
+    report__flow_put(&flow, count);
+    report__flow_put(&flow, after);
+    report__flow_end(&flow);
+    *is_first = false;
+}
+
 /* What was not available. The faults say whether that makes the report incomplete. */
 static void put_left_out(const struct report_job *job) {
-    uint64_t missing = 0;
-    uint64_t cut = 0;
-    uint64_t skipped = 0;
-    for (size_t i = 0; i < job->report->target_count; i++) {
-        missing += job->report->targets[i].missing_by_design;
-        cut += job->report->targets[i].cut_commits;
-        skipped += job->report->targets[i].skipped;
-    }
+    struct ts_report_target sum = {.missing_by_design = 0};
     bool is_first = true;
-    if (missing > 0) {
-        struct text_flow flow = begin(job, "left out", is_first);
-        report__flow_put(&flow, report__count(missing, "object", "objects").text);
-        report__flow_put(&flow, " that the partial clone does not have");
-        report__flow_end(&flow);
-        is_first = false;
+    for (size_t i = 0; i < job->report->target_count; i++) {
+        const struct ts_report_target *target = &job->report->targets[i];
+        sum.missing_by_design += target->missing_by_design;
+        sum.cut_commits += target->cut_commits;
+        sum.submodules += target->submodules;
+        sum.lfs_missing += target->lfs_missing;
+        sum.encrypted_archives += target->encrypted_archives;
+        sum.skipped += target->skipped;
     }
-    if (cut > 0) {
-        struct text_flow flow = begin(job, "left out", is_first);
-        report__flow_put(&flow, "what came before ");
-        report__flow_put(&flow, report__count(cut, "commit", "commits").text);
-        report__flow_put(&flow, ": the clone is shallow");
-        report__flow_end(&flow);
-        is_first = false;
-    }
-    if (skipped > 0) {
-        struct text_flow flow = begin(job, "left out", is_first);
-        report__flow_put(&flow, report__count(skipped, "path that is", "paths that are").text);
-        report__flow_put(&flow, " neither file, folder nor link");
-        report__flow_end(&flow);
-    }
+    if (sum.missing_by_design > 0)
+        put_left_out_one(job, &is_first, "", report__count(sum.missing_by_design, "object", "objects").text,
+                         " that the partial clone does not have");
+    if (sum.cut_commits > 0)
+        put_left_out_one(job, &is_first, "what came before ",
+                         report__count(sum.cut_commits, "commit", "commits").text, ": the clone is shallow");
+    if (sum.submodules > 0)
+        put_left_out_one(job, &is_first, "", report__count(sum.submodules, "submodule", "submodules").text,
+                         ", whose repositories are scanned on their own");
+    if (sum.lfs_missing > 0)
+        put_left_out_one(job, &is_first, "", report__count(sum.lfs_missing, "LFS object", "LFS objects").text,
+                         " that 'git lfs fetch --all' fetches");
+    if (sum.encrypted_archives > 0)
+        put_left_out_one(
+            job, &is_first, "",
+            report__count(sum.encrypted_archives, "encrypted archive", "encrypted archives").text, "");
+    if (sum.skipped > 0)
+        put_left_out_one(job, &is_first, "",
+                         report__count(sum.skipped, "path that is", "paths that are").text,
+                         " neither file, folder nor link");
 }
 
 /* How many of the listed findings are likely false positives. */
@@ -311,4 +322,30 @@ void report__text_put_summary(const struct report_job *job) {
     put_notes(job);
     put_faults(job);
     put_verdict(job);
+}
+
+const char *ts_report_verdict(const struct ts_report *report, char ret_line[static TS_REPORT_VERDICT_SIZE]) {
+    struct ts_report_totals totals = ts_report_totals(report);
+    const char *new = report->has_baseline ? "new " : "";
+    char severities[120] = "";
+    size_t len = 0;
+    for (size_t i = TS_SEVERITY_COUNT; i-- > 0;)
+        if (totals.by_severity[i] > 0)
+            len += (size_t)snprintf(severities + len, sizeof severities - len, "%s%s %s",
+                                    len == 0 ? ": " : ", ", report__grouped(totals.by_severity[i]).text,
+                                    ts_severity_name((enum ts_severity)i));
+    bool is_incomplete = ts_report_is_incomplete(report);
+    if (totals.findings > 0)
+        snprintf(ret_line, TS_REPORT_VERDICT_SIZE, "%.30s %sfinding%s%s; %.60s (%.40s)%s",
+                 report__grouped(totals.findings).text, new, totals.findings == 1 ? "" : "s", severities,
+                 report__count(totals.occurrences, "occurrence", "occurrences").text,
+                 duration(report->took_ns).text, is_incomplete ? "; INCOMPLETE" : "");
+    else if (report__looked_at_nothing(report))
+        snprintf(ret_line, TS_REPORT_VERDICT_SIZE, "nothing was scanned (%.40s)%s",
+                 duration(report->took_ns).text, is_incomplete ? "; INCOMPLETE" : "");
+    else
+        snprintf(ret_line, TS_REPORT_VERDICT_SIZE, "no %sfindings%s (%.40s)%s", new,
+                 is_incomplete ? " in what could be scanned" : "", duration(report->took_ns).text,
+                 is_incomplete ? "; INCOMPLETE" : "");
+    return ret_line;
 }

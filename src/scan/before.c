@@ -14,6 +14,7 @@ bool scan__before_begin(struct scan_before *before, struct scan_session *session
     before->are_candidates = calloc(before->finding_count + 1, sizeof *before->are_candidates);
     if (before->are_candidates == NULL)
         return false;
+    session->inside.is_quiet = true;
     for (size_t i = first; i < before->mark; i++)
         for (uint32_t k = 0; k < contents[i].hit_count; k++) {
             const struct scan_hit *hit = &hits_of(before, &contents[i])[k];
@@ -23,6 +24,8 @@ bool scan__before_begin(struct scan_before *before, struct scan_session *session
 }
 
 void scan__before_release(struct scan_before *before) {
+    if (before->are_candidates != NULL)
+        before->session->inside.is_quiet = false;
     free(before->are_candidates);
     *before = (struct scan_before){.session = NULL};
 }

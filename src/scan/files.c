@@ -184,11 +184,9 @@ static bool fill(struct scan_session *session, int fd, uint8_t *buffer, size_t s
 
 static void note_outcome(struct scan_reader *reader, const struct scan_content *content,
                          enum scan_look_result outcome) {
-    char shown[300];
-    if (outcome == SCAN_LOOK_OK)
-        return;
-    (void)ts_text_escape(content->name, shown, sizeof shown);
-    scan__session_outcome(reader->session, outcome, content->name.len > 0 ? shown : "standard input");
+    char name[SCAN_NAME_SIZE];
+    if (outcome != SCAN_LOOK_OK)
+        scan__session_outcome(reader->session, outcome, scan__content_name(reader->session, content, name));
 }
 
 static void count_bytes(struct scan_reader *reader, size_t len) {

@@ -1,3 +1,4 @@
+#include "inside.h"
 #include "look_impl.h"
 
 #include "base/assert.h"
@@ -41,6 +42,7 @@ void scan__look_release(struct scan_look *look) {
     free(look->carried);
     free(look->masks);
     free(look->found);
+    free(look->inner);
     free(look->allows);
     *look = (struct scan_look){.scanner = NULL};
 }
@@ -402,6 +404,7 @@ static bool report(struct scan_look *look, const struct scan_content *content, s
     for (size_t i = 0; i < count; i++)
         kept += scan__look_judge(look, bytes, &look->settled[i], &lines, &look->found[kept]);
     kept_content.is_whole = look->is_whole && !look->too_many && !look->no_memory && kept == count;
+    kept = scan__inside_settle(look, look->found, kept);
     if (kept > 0)
         scan__hits_add(look->options.hits, &kept_content, look->found, kept);
     return true;
@@ -422,9 +425,9 @@ bool scan__look_is_clean(struct scan_look *look, struct ts_bytes bytes) {
     return done && look->raw_count == 0 && after.limits_hit == before.limits_hit;
 }
 
-enum scan_look_result scan__look_whole(struct scan_look *look, const struct scan_content *content,
-                                       struct ts_bytes bytes, const struct scan_base *base,
-                                       struct scan_raw **ret_raw) {
+static enum scan_look_result look_at_bytes(struct scan_look *look, const struct scan_content *content,
+                                           struct ts_bytes bytes, const struct scan_base *base,
+                                           struct scan_raw **ret_raw) {
     look->raw_count = 0;
     look->no_memory = false;
     look->too_many = false;
@@ -439,4 +442,28 @@ enum scan_look_result scan__look_whole(struct scan_look *look, const struct scan
     if (look->raw_count > 0)
         ts_arena_clear(&look->decoded);
     return !done ? SCAN_LOOK_NO_MEMORY : look->too_many ? SCAN_LOOK_TOO_MANY : SCAN_LOOK_OK;
+}
+
+enum scan_look_result scan__look_whole(struct scan_look *look, const struct scan_content *content,
+                                       struct ts_bytes bytes, const struct scan_base *base,
+                                       struct scan_raw **ret_raw) {
+    enum scan_pointer pointer = scan__inside_pointer(look, content, bytes);
+    if (pointer != SCAN_POINTER_NONE) {
+        enum scan_look_result outcome = SCAN_LOOK_OK;
+        if (pointer == SCAN_POINTER_MISSING)
+            outcome = look_at_bytes(look, content, bytes, NULL, NULL);
+        if (ret_raw != NULL)
+            *ret_raw = &unknown;
+        look->is_whole = look->is_clean = false; /* the object may be there, or gone, the next time */
+        return outcome;
+    }
+    enum scan_archive_kind kind = scan__inside_kind(look, content, bytes, true);
+    if (kind == SCAN_ARCHIVE_NONE)
+        return look_at_bytes(look, content, bytes, base, ret_raw);
+    struct scan_content archive = *content;
+    archive.evidence = 0;
+    struct scan_within within = scan__inside_members(look, &archive, kind, bytes);
+    enum scan_look_result outcome = look_at_bytes(look, &archive, bytes, base, ret_raw);
+    scan__inside_end(look, &within);
+    return outcome;
 }

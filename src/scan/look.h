@@ -14,6 +14,7 @@
 #include "os/arena.h"
 #include "profile.h"
 #include "show.h"
+#include "unpack.h"
 
 #include "detect/scanner.h"
 #include "git/copy.h"
@@ -21,10 +22,13 @@
 /* Maximum number of raw matches of one content: 9 MiB a thread. */
 #define SCAN_MATCHES_MAX ((size_t)1 << 16)
 
+struct scan_inside;
+
 struct scan_look_options {
     const struct scan_profile *profile;
     struct scan_hits *hits;
     struct ts_siphash_key print_key;
+    struct scan_inside *inside; /* NULL: contents are not looked into */
     bool ungated;
     bool shows_secrets; /* in lines around a match */
     bool keeps_secrets; /* in findings */
@@ -49,6 +53,14 @@ struct scan_look {
     struct scan_hit *found;
     size_t found_capacity;
     uint32_t *allows;
+    /* Inside a content (inside.h). */
+    unsigned depth; /* archives that what is looked at is in */
+    struct scan_archive_budget budget;
+    uint32_t *inner; /* findings of members */
+    size_t inner_count;
+    size_t inner_capacity;
+    size_t inner_first;              /* of the content that is looked at */
+    bool is_pointed;                 /* it is the object of a pointer */
     uint64_t counted_bytes;          /* scanned, and already counted: limits.c */
     struct ts_scan_counts forgotten; /* of looks that do not count */
     bool no_memory;                  /* something was lost since the last check */

@@ -14,7 +14,9 @@
  * Matches are judged while their window is in memory, and settled when all are known. In between, `depends`
  * of a match, which only deltas need, is the index of its hit.
  */
+#include "inside.h"
 #include "look_impl.h"
+#include "session.h"
 
 #include "base/assert.h"
 #include "detect/pragma.h"
@@ -22,6 +24,9 @@
 
 #include <stdlib.h>
 #include <string.h>
+
+/* Of an archive, what is held; the rest is in a file. */
+#define ARCHIVE_HELD ((size_t)1 << 20)
 
 struct scan_windows {
     struct ts_match *matches;
@@ -32,6 +37,9 @@ struct scan_windows {
     uint64_t next_at;    /* position of the next window */
     uint64_t line;       /* at that position */
     uint64_t line_start; /* of that line, in the content */
+    enum scan_archive_kind kind;
+    struct scan_pile archive; /* so far, for its members, which are read at the end; unless NONE */
+    bool is_archive_lost;
     bool too_many;
     bool no_memory;  /* in any window so far */
     bool is_lacking; /* a part of it was not scanned, or not kept */
@@ -48,6 +56,8 @@ size_t scan__look_overlap(const struct scan_profile *profile) {
 void scan__windows_free(struct scan_windows *windows) {
     if (windows == NULL)
         return;
+    if (windows->kind != SCAN_ARCHIVE_NONE)
+        scan__pile_release(&windows->archive);
     free(windows->matches);
     free(windows->hits);
     free(windows);
@@ -136,20 +146,55 @@ static bool report(struct scan_look *look, const struct scan_content *content, s
         look->found[i] = windows->hits[windows->matches[i].depends.from];
     struct scan_content kept = *content;
     kept.is_whole = look->is_whole;
-    scan__hits_add(look->options.hits, &kept, look->found, count);
+    if (windows->kind != SCAN_ARCHIVE_NONE)
+        kept.evidence = 0;
+    count = scan__inside_settle(look, look->found, count);
+    if (count > 0)
+        scan__hits_add(look->options.hits, &kept, look->found, count);
     return true;
 }
 
-enum scan_look_result scan__look_window(struct scan_look *look, const struct scan_content *content,
-                                        const struct scan_window *window, struct scan_windows **windows) {
-    if (*windows == NULL) {
-        ts_assert(window->at == 0);
-        *windows = calloc(1, sizeof **windows);
-        if (*windows == NULL)
-            return SCAN_LOOK_NO_MEMORY;
-        (*windows)->line = 1;
+/* ---- archives ---- */
+
+static struct scan_windows *begin(struct scan_look *look, const struct scan_content *content,
+                                  const struct scan_window *window) {
+    ts_assert(window->at == 0);
+    struct scan_windows *w = calloc(1, sizeof *w);
+    if (w == NULL)
+        return NULL;
+    w->line = 1;
+    w->kind = scan__inside_kind(look, content, window->bytes, window->is_last);
+    if (w->kind != SCAN_ARCHIVE_NONE)
+        scan__pile_init(&w->archive, ARCHIVE_HELD, look->options.inside->session->spill_dir);
+    return w;
+}
+
+/* What is new of the window. */
+static void keep_archive(struct scan_look *look, const struct scan_content *content,
+                         const struct scan_window *window, struct scan_windows *w) {
+    if (w->kind == SCAN_ARCHIVE_NONE || w->is_archive_lost)
+        return;
+    size_t had = w->archive.len;
+    struct ts_bytes news = ts_bytes_skip(window->bytes, had - (size_t)window->at);
+    if (had + news.len > look->options.inside->size_max || !scan__pile_grow(&w->archive, news.len)) {
+        w->is_archive_lost = true;
+        scan__inside_too_large(look, content, had);
+    } else if (news.len > 0) {
+        memcpy(w->archive.bytes + had, news.data, news.len);
     }
-    struct scan_windows *w = *windows;
+}
+
+static struct scan_within look_at_members(struct scan_look *look, const struct scan_content *content,
+                                          struct scan_windows *w) {
+    bool is_kept = w->kind != SCAN_ARCHIVE_NONE && !w->is_archive_lost;
+    struct scan_within within = scan__inside_members(look, content, is_kept ? w->kind : SCAN_ARCHIVE_NONE,
+                                                     ts_bytes_of(w->archive.bytes, w->archive.len));
+    within.is_lacking = within.is_lacking || w->is_archive_lost;
+    return within;
+}
+
+static enum scan_look_result look_at_window(struct scan_look *look, const struct scan_content *content,
+                                            const struct scan_window *window, struct scan_windows *w) {
     ts_assert(window->at == w->next_at);
     struct ts_scan scan = {.bytes = window->bytes,
                            .ungated = look->options.ungated,
@@ -173,4 +218,19 @@ enum scan_look_result scan__look_window(struct scan_look *look, const struct sca
     else if (!report(look, content, w))
         w->no_memory = true;
     return w->no_memory ? SCAN_LOOK_NO_MEMORY : w->too_many ? SCAN_LOOK_TOO_MANY : SCAN_LOOK_OK;
+}
+
+enum scan_look_result scan__look_window(struct scan_look *look, const struct scan_content *content,
+                                        const struct scan_window *window, struct scan_windows **windows) {
+    if (*windows == NULL)
+        *windows = begin(look, content, window);
+    if (*windows == NULL)
+        return SCAN_LOOK_NO_MEMORY;
+    keep_archive(look, content, window, *windows);
+    if (!window->is_last)
+        return look_at_window(look, content, window, *windows);
+    struct scan_within within = look_at_members(look, content, *windows);
+    enum scan_look_result outcome = look_at_window(look, content, window, *windows);
+    scan__inside_end(look, &within);
+    return outcome;
 }

@@ -21,6 +21,7 @@ struct refs {
     size_t count;
 };
 
+/* An archive and its members have the same id. */
 static int compare_refs(const void *a, const void *b) {
     return ts_git_oid_compare(&((const struct ref *)a)->oid, &((const struct ref *)b)->oid);
 }
@@ -46,10 +47,22 @@ static bool find_blobs(const struct scan_origins *origins, struct refs *ret_refs
     return true;
 }
 
-static struct ref *find_ref(const struct refs *refs, const struct ts_git_oid *oid) {
-    struct ref key = {.oid = *oid};
-    return refs->count == 0 ? NULL
-                            : bsearch(&key, refs->items, refs->count, sizeof *refs->items, compare_refs);
+/* The first with this id; *ret_count may be 0. */
+static struct ref *find_refs(const struct refs *refs, const struct ts_git_oid *oid, size_t *ret_count) {
+    size_t low = 0;
+    size_t high = refs->count;
+    while (low < high) {
+        size_t middle = low + (high - low) / 2;
+        if (ts_git_oid_compare(&refs->items[middle].oid, oid) < 0)
+            low = middle + 1;
+        else
+            high = middle;
+    }
+    size_t end = low;
+    while (end < refs->count && ts_git_oid_equal(&refs->items[end].oid, oid))
+        end++;
+    *ret_count = end - low;
+    return refs->items + low;
 }
 
 /* ---- blobs ---- */
@@ -104,6 +117,25 @@ struct placing {
     enum ts_place place;
 };
 
+/* A content at this path, or inside what is at it. False when there is no memory. */
+static bool place_ref(struct scan_session *session, struct ref *ref, struct ts_bytes outer,
+                      const struct scan_location *at) {
+    size_t unused;
+    struct ts_arena arena = {.blocks = NULL};
+    struct scan_location location = *at;
+    struct ts_bytes path;
+    struct ts_bytes inner =
+        scan__hits_text_at(&session->hits, scan__hits_contents(&session->hits, &unused)[ref->content].path);
+    if (!scan__inside_path(&arena, outer, inner, &path))
+        return false;
+    ref->has_location = true;
+    location.content = ref->content;
+    location.path = scan__hits_text(&session->hits, path);
+    scan__session_location(session, &location);
+    ts_arena_release(&arena);
+    return true;
+}
+
 /* Until the time is over: paths of megabytes take long. */
 static bool place_all(const struct placing *placing, const struct ts_git_occurrences *found) {
     struct scan_session *session = placing->origins->session;
@@ -117,20 +149,17 @@ static bool place_all(const struct placing *placing, const struct ts_git_occurre
     }
     for (size_t i = 0; done && i < found->count && watch.go_on(watch.ctx, 0); i++) {
         const struct ts_git_occurrence *item = &found->items[i];
-        struct ref *ref = find_ref(placing->refs, &item->blob);
-        if (ref == NULL)
-            continue;
-        ref->has_location = true;
+        size_t count;
+        struct ref *refs = find_refs(placing->refs, &item->blob, &count);
         struct scan_location location = {
-            .content = ref->content,
             .commit = commits[item->commit],
-            .path = scan__hits_text(&session->hits, ts_bytes_of(item->path, item->path_len)),
             .place = are_notes[item->commit] ? TS_PLACE_NOTE : placing->place,
             .role = placing->origins->before != NULL ? SCAN_BEFORE
                     : item->is_head                  ? SCAN_IN_HEAD
                                                      : SCAN_FOUND,
         };
-        scan__session_location(session, &location);
+        for (size_t k = 0; k < count; k++)
+            done = place_ref(session, &refs[k], ts_bytes_of(item->path, item->path_len), &location) && done;
     }
     free(commits);
     free(are_notes);
@@ -195,10 +224,13 @@ static enum ts_git_error place_blobs(struct scan_origins *origins, struct refs *
     for (size_t i = 0; error == TS_GIT_OK && i < refs->count; i++) {
         const struct ref *ref = &refs->items[i];
         bool is_reached = origins->reached == NULL || ts_git_set_has(origins->reached, &ref->oid);
-        struct scan_location location = {.content = ref->content,
-                                         .commit = TS_REPORT_NONE,
-                                         .place = is_reached ? TS_PLACE_FILE : TS_PLACE_UNREACHABLE,
-                                         .role = origins->before != NULL ? SCAN_BEFORE : SCAN_FOUND};
+        size_t unused;
+        struct scan_location location = {
+            .content = ref->content,
+            .commit = TS_REPORT_NONE,
+            .path = scan__hits_contents(&origins->session->hits, &unused)[ref->content].path,
+            .place = is_reached ? TS_PLACE_FILE : TS_PLACE_UNREACHABLE,
+            .role = origins->before != NULL ? SCAN_BEFORE : SCAN_FOUND};
         if (!ref->has_location)
             scan__session_location(origins->session, &location);
     }

@@ -147,6 +147,15 @@ enum ts_scan_result ts_scan_set_limit(struct ts_scan *scan, enum ts_scan_limit l
     case TS_SCAN_LIMIT_RATIO:
         options->ratio_max = value;
         return succeed(scan);
+    case TS_SCAN_LIMIT_ARCHIVE_DEPTH:
+        if (value > TS_SCAN_ARCHIVES_MAX)
+            return end_with(scan, TS_SCAN_RESULT_BAD_USAGE,
+                            "archives are looked into to a depth of 8 at most");
+        options->archive_depth = (unsigned)value;
+        return succeed(scan);
+    case TS_SCAN_LIMIT_ARCHIVE_BYTES:
+        options->archive_max = value;
+        return succeed(scan);
     case TS_SCAN_LIMIT_OCCURRENCES:
         options->occurrences_max = value > TS_SCAN_OCCURRENCES_ALL ? TS_SCAN_OCCURRENCES_ALL : (size_t)value;
         return succeed(scan);
@@ -186,6 +195,12 @@ enum ts_scan_result ts_scan_set_switch(struct ts_scan *scan, enum ts_scan_switch
         return succeed(scan);
     case TS_SCAN_SWITCH_ALLOW_MISSING:
         options->allow_missing = on;
+        return succeed(scan);
+    case TS_SCAN_SWITCH_NO_ARCHIVES:
+        options->no_archives = on;
+        return succeed(scan);
+    case TS_SCAN_SWITCH_STRICT:
+        options->strict = on;
         return succeed(scan);
     case TS_SCAN_SWITCH_FULL:
         options->full = on;

@@ -30,12 +30,15 @@ static void add_digest(struct ts_blake3 *hasher, const uint8_t digest[static 32]
 }
 
 /* Everything that decides whether something is found in an object. */
-static void digest_rules(const struct scan_profile *profile, uint8_t ret_id[static SCAN_STATE_ID_LEN]) {
+static void digest_rules(const struct scan_profile *profile, const struct scan_inside *inside,
+                         uint8_t ret_id[static SCAN_STATE_ID_LEN]) {
     struct ts_blake3 hasher;
     uint8_t rules[TS_RULESET_DIGEST_LEN];
     ts_detector_digest(profile->rules->detector, rules);
     ts_blake3_init_derive_key(&hasher, TS_BYTES("turnstone 2026 state of scans: rules"));
     add_digest(&hasher, rules);
+    uint8_t depth = (uint8_t)inside->depth_max;
+    ts_blake3_update(&hasher, ts_bytes_of(&depth, 1));
     ts_blake3_update(&hasher, ts_build_id());
     ts_blake3_update(&hasher, ts_bytes_of_cstring(ts_version()));
     ts_blake3_output(&hasher, 0, ret_id, SCAN_STATE_ID_LEN);
@@ -72,7 +75,7 @@ static bool open_state(struct scan_recall *recall, struct scan_session *session,
                                      .print_key = session->print_key,
                                      .files_left = FILES_OF_SCAN + 2 * session->jobs};
     digest_repo(target->hash, recall->path, place.use.repo);
-    digest_rules(target->profile, place.use.rules);
+    digest_rules(target->profile, &session->inside, place.use.rules);
     digest_judging(target->profile, &session->print_key, place.use.judging);
     recall->state = scan__state_open(&place, &session->state_warning);
     return recall->state != NULL;
@@ -437,6 +440,13 @@ static void put_row(struct scan_buffer *buffer, const struct ts_report_target *r
     scan__buffer_put_number(buffer, row->missing_by_design);
     scan__buffer_put_number(buffer, row->cut_commits);
     scan__buffer_put_number(buffer, row->knows_head);
+    scan__buffer_put_number(buffer, row->encrypted_archives);
+    scan__buffer_put_number(buffer, row->submodules);
+}
+
+/* LFS objects may come and go, and the repository looks the same. */
+static bool has_pointers(const struct scan_recall *recall) {
+    return row_of(recall)->lfs_objects + row_of(recall)->lfs_missing > 0;
 }
 
 static bool is_faultless(const struct scan_recall *recall) {
@@ -451,7 +461,7 @@ void scan__recall_finish(struct scan_recall *recall) {
     uint8_t now[32];
     struct ts_git_fault fault;
     if (recall->evidence == NULL || !recall->has_hits || !is_default(session->options) ||
-        !is_faultless(recall) || !recall->has_fingerprint ||
+        !is_faultless(recall) || has_pointers(recall) || !recall->has_fingerprint ||
         ts_git_repo_fingerprint(recall->repo, now, &fault) != TS_GIT_OK ||
         memcmp(now, recall->fingerprint, sizeof now) != 0)
         return;
@@ -489,8 +499,10 @@ void scan__recall_finish(struct scan_recall *recall) {
 static bool use_snapshot(struct scan_recall *recall, struct ts_bytes rest) {
     struct ts_report_target row = *row_of(recall);
     uint64_t knows_head = 0;
-    uint64_t *const numbers[] = {&row.commits,           &row.trees,       &row.tags,  &row.blobs, &row.bytes,
-                                 &row.missing_by_design, &row.cut_commits, &knows_head};
+    uint64_t *const numbers[] = {&row.commits,     &row.trees,  &row.tags,
+                                 &row.blobs,       &row.bytes,  &row.missing_by_design,
+                                 &row.cut_commits, &knows_head, &row.encrypted_archives,
+                                 &row.submodules};
     for (size_t i = 0; i < sizeof numbers / sizeof numbers[0]; i++)
         if (!scan__number_decode(&rest, numbers[i]))
             return false;

@@ -332,6 +332,7 @@ static enum ts_git_error find_wanted(struct visit *visit, struct ts_git_graph *g
     row->tags = stats.tags;
     row->missing_by_design += stats.missing_by_design;
     row->cut_commits = stats.cut_commits;
+    row->submodules = ts_git_graph_submodules(graph);
     atomic_store(&visit->session->progress->objects_total, stats.blobs + stats.commits + stats.tags);
     if (visit->session->options->unreachable) {
         struct ts_git_selection all = {.all_refs = true};

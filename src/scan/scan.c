@@ -101,6 +101,7 @@ bool scan__looks_init(struct scan_looks *looks, struct scan_session *session,
     struct scan_look_options options = {.profile = profile,
                                         .hits = &session->hits,
                                         .print_key = session->print_key,
+                                        .inside = &session->inside,
                                         .ungated = session->options->ungated,
                                         .shows_secrets = session->options->shows_secrets,
                                         .keeps_secrets = scan__keeps_secrets(session->options)};
@@ -142,6 +143,7 @@ void scan__looks_finish(struct scan_looks *looks, struct scan_session *session,
     }
     if (spent > 0)
         tell_spent(session, profile, own_rule, spent);
+    scan__inside_count(&session->inside, row);
     free(looks->items);
     *looks = (struct scan_looks){.items = NULL};
 }
@@ -288,11 +290,33 @@ static const char *find_selection(const struct ts_scan_options *options) {
                                        : NULL;
 }
 
+static void judge_one(struct scan_session *session, uint64_t count, const char *one, const char *many,
+                      const char *what) {
+    if (count > 0)
+        scan__fault(&session->faults, "%llu %s not scanned: %s", (unsigned long long)count,
+                    count == 1 ? one : many, what);
+}
+
+/* What a report counts, and what is a fault for those who want everything scanned. */
+static void judge_closed(struct scan_session *session, const struct scan_target *target) {
+    const struct ts_report_target *row = &target->row;
+    if (!session->options->strict)
+        return;
+    judge_one(session, row->submodules, "submodule is", "submodules are",
+              "scan the repository of each, or leave out --strict");
+    judge_one(session, row->lfs_missing, "LFS object is", "LFS objects are",
+              "fetch them with 'git lfs fetch --all', or leave out --strict");
+    judge_one(session, row->encrypted_archives, "encrypted archive is", "encrypted archives are",
+              "scan what they were made of, or leave out --strict");
+}
+
 static enum ts_scan_outcome scan_repository(struct scan_session *session, struct scan_target *target,
                                             struct ts_git_repo *repo, struct ts_scan_error *ret_error) {
     struct scan_tree tree = {
         .folder = ts_git_repo_work_tree(repo), .repo = repo, .object_max = scan__session_object_max(session)};
     scan__limits_begin(session, repo);
+    if (!scan__inside_begin(&session->inside, ts_git_repo_common_dir(repo)))
+        return scan__fail(ret_error, TS_SCAN_FAILED, "out of memory");
     target->row.kind = TS_TARGET_KIND_REPOSITORY;
     target->hash = ts_git_repo_hash(repo);
     find_forge(target, repo);
@@ -390,6 +414,7 @@ static enum ts_scan_outcome scan_target(struct scan_session *session, const stru
                                         struct ts_scan_error *ret_error) {
     struct scan_target *target = &session->targets[session->target_count];
     scan__limits_begin(session, NULL);
+    (void)scan__inside_begin(&session->inside, NULL);
     session->faults.target = (uint32_t)session->target_count++;
     target->faults_before = session->faults.total;
     target->row.name = ts_bytes_of_cstring(given->path);
@@ -438,8 +463,10 @@ static enum ts_scan_outcome scan_targets(struct scan_session *session, struct ts
         struct scan_target *target = &session->targets[session->target_count - 1];
         target->row.outcome = outcome_of(outcome);
         scanned += outcome == TS_SCAN_DONE;
-        if (outcome == TS_SCAN_DONE)
+        if (outcome == TS_SCAN_DONE) {
+            judge_closed(session, target);
             continue;
+        }
         target->row = (struct ts_report_target){
             .name = target->row.name, .kind = target->row.kind, .outcome = target->row.outcome};
         scan__fault(&session->faults, "%s", error.text);
@@ -510,6 +537,7 @@ static bool session_init(struct scan_session *session, const struct ts_scan_opti
     size_t held = (size_t)(session->memory_bytes / HITS_SHARE);
     scan__faults_init(&session->faults);
     scan__limits_init(session, begin_ns);
+    scan__inside_init(&session->inside, session);
     scan__pile_init(&session->locations, held / 4, session->spill_dir);
     scan__pile_init(&session->commits, held / 8, session->spill_dir);
     struct scan_hits_options hits = {.held_max = held / 2,
@@ -523,6 +551,7 @@ static bool session_init(struct scan_session *session, const struct ts_scan_opti
 static void session_release(struct scan_session *session) {
     scan__hits_release(&session->hits);
     scan__limits_release(&session->limits);
+    scan__inside_release(&session->inside);
     scan__faults_release(&session->faults);
     scan__pile_release(&session->locations);
     scan__pile_release(&session->commits);

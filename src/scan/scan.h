@@ -16,11 +16,14 @@
 #include <stddef.h>
 #include <stdint.h>
 
-#define TS_SCAN_MEMORY_MIN      (UINT64_C(64) << 20)
-#define TS_SCAN_MEMORY_DEFAULT  (UINT64_C(1) << 30)
-#define TS_SCAN_OCCURRENCES_ALL SIZE_MAX
-#define TS_SCAN_RATIO_DEFAULT   UINT64_C(10000)
-#define TS_SCAN_THREADS_MAX     256
+#define TS_SCAN_MEMORY_MIN          (UINT64_C(64) << 20)
+#define TS_SCAN_MEMORY_DEFAULT      (UINT64_C(1) << 30)
+#define TS_SCAN_OCCURRENCES_ALL     SIZE_MAX
+#define TS_SCAN_RATIO_DEFAULT       UINT64_C(10000)
+#define TS_SCAN_THREADS_MAX         256
+#define TS_SCAN_ARCHIVES_DEFAULT    3
+#define TS_SCAN_ARCHIVES_MAX        8
+#define TS_SCAN_ARCHIVE_MAX_DEFAULT (UINT64_C(1) << 30)
 
 enum ts_scan_target_kind {
     TS_SCAN_TARGET_ANY, /* a repository, or a file */
@@ -99,7 +102,10 @@ struct ts_scan_options {
     /* The scan of a repository stops when the scanned bytes are so many times its size on disk, and above 1
      * GiB; 0 means TS_SCAN_RATIO_DEFAULT. Bytes that are only built count a sixteenth. */
     uint64_t ratio_max;
-    const char *spill_dir; /* NULL: TMPDIR, or /tmp */
+    uint64_t archive_max;   /* bytes that an archive may unpack to; 0 is TS_SCAN_ARCHIVE_MAX_DEFAULT */
+    unsigned archive_depth; /* archives in archives; 0 is TS_SCAN_ARCHIVES_DEFAULT */
+    bool no_archives;       /* archives are contents like any other */
+    const char *spill_dir;  /* NULL: TMPDIR, or /tmp */
     /* The folder of the state of earlier scans, which this scan uses and adds to; created if it does not
      * exist. NULL: no state. Scans with full or ungated do not use it. */
     const char *state_folder;
@@ -110,9 +116,10 @@ struct ts_scan_options {
     enum ts_scan_extent extent;
     unsigned jobs; /* threads; 0: one for each processor */
     bool has_since;
-    bool allow_missing; /* what a partial clone has left out is no fault */
-    bool unreachable;   /* what no ref reaches, too */
-    bool search_upward; /* a folder in a work tree stands for the repository; ceilings limit the search */
+    bool allow_missing; /* objects that a partial clone omits are not faults */
+    bool strict;        /* submodules, encrypted archives and missing LFS objects are faults */
+    bool unreachable;   /* also scan what no ref reaches */
+    bool search_upward; /* a folder in a work tree means its repository; ceilings limit the search */
     bool full;          /* every byte of every blob */
     bool ungated;       /* every rule at every offset: slow, for comparison */
     bool no_repo_config;

@@ -11,6 +11,7 @@
 #include "faults.h"
 #include "forge.h"
 #include "hits.h"
+#include "inside.h"
 #include "limits.h"
 #include "look.h"
 #include "masks.h"
@@ -72,6 +73,7 @@ struct scan_session {
     struct scan_hits hits;
     struct scan_faults faults;
     struct scan_limits limits;
+    struct scan_inside inside;
     struct scan_pile locations;
     struct ts_siphash_key print_key;
     struct scan_masks masks; /* of everything that was found; made when the report is */

@@ -191,6 +191,7 @@ static enum listing list_index(struct lister *l, const struct ts_git_staged *ind
         const struct ts_git_staged_entry *entry = &index->items[i];
         struct ts_bytes path = ts_bytes_of(entry->path, entry->path_len);
         bool done = true;
+        l->target->row.submodules += ts_git_mode_is_submodule(entry->mode);
         if (entry->is_intent_to_add || ts_git_mode_is_submodule(entry->mode))
             continue;
         if (ts_git_mode_is_tree(entry->mode))

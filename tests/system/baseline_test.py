@@ -216,7 +216,7 @@ def only_what_is_new_counts_for_the_status():
 @test
 def one_scan_writes_several_files():
     leaky()
-    result = run("scan", "repo", "-o", "a.html", "-o", "a.sarif", "--output", "a.csv", "--output=a.xml", "-o", "plain")
+    result = run("scan", "repo", "-o", "a.html", "-o", "a.sarif", "--output", "a.csv", "--output=a.xml", "-o", "plain", "--quiet")
     equal((result.status, result.out, result.err), (FINDINGS, "", ""))
     holds(text("a.html").startswith("<!doctype html>"), "html")
     equal(json.loads(text("a.sarif"))["version"], "2.1.0")

@@ -669,7 +669,7 @@ def secrets_are_shown_on_purpose_only():
 @test
 def the_output_file_decides_the_format():
     one_file(github_token())
-    result = run("scan", "repo", "-o", "out.sarif")
+    result = run("scan", "repo", "-o", "out.sarif", "--quiet")
     equal((result.status, result.out, result.err), (FINDINGS, "", ""))
     with open("out.sarif") as file:
         equal(json.load(file)["version"], "2.1.0")

@@ -1,0 +1,45 @@
+#include "lfs.h"
+
+#include "base/hex.h"
+
+#include <fcntl.h>
+#include <stdio.h>
+#include <string.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#define POINTER_MAX 1024 /* as the specification says */
+#define HEX_LEN     64
+
+static const char version[] = "version https://git-lfs.github.com/spec/v1\n";
+static const char oid_key[] = "\noid sha256:";
+
+bool scan__lfs_pointer(struct ts_bytes blob, char ret_path[static SCAN_LFS_PATH_SIZE]) {
+    if (blob.len >= POINTER_MAX || blob.len < sizeof version ||
+        memcmp(blob.data, version, sizeof version - 1) != 0)
+        return false;
+    /* Lines of extensions may come before it. */
+    const uint8_t *found = memmem(blob.data, blob.len, oid_key, sizeof oid_key - 1);
+    const uint8_t *end = blob.data + blob.len;
+    if (found == NULL || (size_t)(end - found) < sizeof oid_key - 1 + HEX_LEN)
+        return false;
+    const char *hex = (const char *)found + sizeof oid_key - 1;
+    for (size_t i = 0; i < HEX_LEN; i++)
+        if (ts_hex_digit_lower((uint8_t)hex[i]) < 0)
+            return false;
+    snprintf(ret_path, SCAN_LFS_PATH_SIZE, "%.2s/%.2s/%.64s", hex, hex + 2, hex);
+    return true;
+}
+
+int scan__lfs_open(const char *folder, const char *path) {
+    struct stat status;
+    int root = open(folder, O_RDONLY | O_DIRECTORY | O_CLOEXEC);
+    int fd = root >= 0 ? openat(root, path, O_RDONLY | O_CLOEXEC | O_NOFOLLOW | O_NONBLOCK | O_NOCTTY) : -1;
+    if (root >= 0)
+        close(root);
+    if (fd >= 0 && (fstat(fd, &status) != 0 || !S_ISREG(status.st_mode))) {
+        close(fd);
+        return -1;
+    }
+    return fd;
+}

@@ -1,0 +1,24 @@
+/*
+ * Git LFS: a blob that is a few lines of text stands for a file that is kept elsewhere.
+ *
+ *   version https://git-lfs.github.com/spec/v1
+ *   oid sha256:4d7a2146…
+ *   size 12345
+ *
+ */
+#ifndef TS_SCAN_LFS_H
+#define TS_SCAN_LFS_H
+
+#include "base/bytes.h"
+
+#include <stdbool.h>
+
+#define SCAN_LFS_PATH_SIZE 72 /* "4d/7a/4d7a2146…" */
+
+/* Whether it is a pointer; then the path of its object, below lfs/objects. */
+bool scan__lfs_pointer(struct ts_bytes blob, char ret_path[static SCAN_LFS_PATH_SIZE]);
+
+/* The object, for reading; -1 when it is not there, or is no file. The caller closes it. */
+int scan__lfs_open(const char *folder, const char *path);
+
+#endif
