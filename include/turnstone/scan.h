@@ -119,7 +119,7 @@ enum ts_scan_switch {
     TS_SCAN_SWITCH_SHOW_SECRETS,     /* findings have their secret, and excerpts show it */
     TS_SCAN_SWITCH_NO_TARGET_CONFIG, /* ignore the .turnstone.yml of targets */
     TS_SCAN_SWITCH_NO_BUILTIN_RULES, /* use only the rules of TS_SCAN_TEXT_RULE_FILE and of configurations */
-    TS_SCAN_SWITCH_STAGED,           /* repositories: scan what is staged instead of the history */
+    TS_SCAN_SWITCH_STAGED, /* repositories: report what a commit of what is staged would bring: secrets that HEAD has not */
     TS_SCAN_SWITCH_WORKING_TREE,  /* repositories: scan the files of the work tree instead of the history */
     TS_SCAN_SWITCH_UNREACHABLE,   /* repositories: also scan objects that no ref reaches */
     TS_SCAN_SWITCH_ALLOW_MISSING, /* repositories: objects that a partial clone omits are not faults */
@@ -136,14 +136,14 @@ enum ts_scan_text {
                            * is made when it is not there. Default: none */
     TS_SCAN_TEXT_CACHE_FOLDER, /* keep compiled rules here, for other processes too. Default: none */
     TS_SCAN_TEXT_RULE_FILE,    /* adds the rules of this file */
-    TS_SCAN_TEXT_REF,          /* adds a ref, as git names it: scan only what the added refs reach */
+    TS_SCAN_TEXT_REF,          /* adds a revision, as git writes it: scan only what the added ones reach */
     TS_SCAN_TEXT_BRANCH,       /* adds a branch, local or remote: the same for branches */
-    TS_SCAN_TEXT_COMMIT,       /* adds a commit: scan only what the added commits changed */
+    TS_SCAN_TEXT_COMMIT, /* adds a revision: report only what these commits bring, secrets that no parent has */
+    TS_SCAN_TEXT_RANGE, /* the same for a range of commits: A..B, A...B or A^!. Not with REF, BRANCH or COMMIT */
 };
 
-/* A new value replaces the first three; NULL removes them. Each of the others is added to the earlier ones;
- * NULL removes them all. BAD_USAGE for an unknown text. ts_scan_run reads rules and configurations once, for
- * all runs. */
+/* The first three and RANGE are replaced; NULL removes them. The others add to those that are there; NULL removes them all.
+ * BAD_USAGE for an unknown text. Rules and configurations are read by ts_scan_run, once for all runs. */
 TS_API enum ts_scan_result ts_scan_set_text(struct ts_scan *scan, enum ts_scan_text which, const char *text);
 
 /* ---- a run ---- */

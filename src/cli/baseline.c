@@ -46,7 +46,7 @@ static enum cli_exit save(const char *path, struct ts_baseline *old, const struc
                           struct ts_report *report) {
     struct ts_baseline_error error;
     if (ts_report_is_incomplete(report)) {
-        enum cli_exit status = cli__scan_status(report, TS_SEVERITY_LOW);
+        enum cli_exit status = cli__scan_status(&(struct cli_scan_options){.verb = "baseline"}, report);
         cli__scan_complain_incomplete("baseline", report);
         return cli__complain(
             status,
@@ -128,7 +128,7 @@ static const struct cli_example examples[] = {
 const struct cli_verb cli__verb_baseline = {
     .name = "baseline",
     .summary = "record the present findings as known",
-    .operands = "TARGET…",
+    .operands = "[TARGET…]",
     .description =
         "Scans like 'turnstone scan' and writes the ids and rules of all findings to a file, for "
         "'turnstone scan --baseline'. The file contains no secrets, dates, paths or lines, so that it can "

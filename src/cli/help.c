@@ -86,12 +86,31 @@ static void print_exit_statuses(void) {
 #undef PRINT_EXIT
 }
 
+/* What the verbs from here on are for; NULL within a group. */
+static const char *heading_of(const struct cli_verb *verb) {
+    static const struct {
+        const struct cli_verb *first;
+        const char *heading;
+    } groups[] = {{&cli__verb_scan, "Find secrets:"},
+                  {&cli__verb_run_create, "Scan with a fleet:"},
+                  {&cli__verb_txn, "Stores and transactions:"},
+                  {&cli__verb_route, "Measure, simulate, explain:"}};
+    for (size_t i = 0; i < sizeof groups / sizeof groups[0]; i++)
+        if (groups[i].first == verb)
+            return groups[i].heading;
+    return NULL;
+}
+
 static void print_overview(void) {
     puts("Turnstone turns over every commit of every repository it is given and\n"
          "reports each leaked secret once.\n\n"
-         "Usage: turnstone VERB [OPTION…] [--] [OPERAND…]\n\nVerbs:");
-    for (size_t i = 0; i < cli__verb_count; i++)
+         "Usage: turnstone VERB [OPTION…] [--] [OPERAND…]\n");
+    for (size_t i = 0; i < cli__verb_count; i++) {
+        const char *heading = heading_of(cli__verbs[i]);
+        if (heading)
+            printf("%s%s\n", i > 0 ? "\n" : "", heading);
         printf("  %-14s %s\n", cli__verbs[i]->name, cli__verbs[i]->summary);
+    }
     puts("\n'turnstone help VERB' explains a verb; 'turnstone --version' prints the version.");
     print_exit_statuses();
 }

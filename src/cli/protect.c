@@ -19,6 +19,7 @@ enum {
     BASELINE,
     FAIL_ON,
     MIN_CONFIDENCE,
+    FAIL_ON_CONFIDENCE,
     MEMORY,
     MAX_TIME,
     MAX_RATIO,
@@ -47,7 +48,8 @@ static const struct cli_option options_table[OPTION_COUNT] = {
     [MIN_CONFIDENCE] = {.name = "min-confidence",
                         .argument = "CONFIDENCE",
                         .choices = "low|medium|high",
-                        .help = "refuse only findings of this confidence or higher (default: medium)"},
+                        .help = "list only findings of this confidence or higher (default: medium)"},
+    [FAIL_ON_CONFIDENCE] = CLI_SCAN_CONFIDENCE_OPTION,
     CLI_SCAN_LIMIT_OPTIONS(MEMORY, MAX_TIME, MAX_RATIO),
 };
 
@@ -70,7 +72,7 @@ static struct ts_scan_target choose_target(const struct cli_arguments *arguments
 
 /* Prints nothing when there is nothing to report: commits are frequent. */
 static enum cli_exit tell(struct cli_scan_options *options, const struct ts_report *report) {
-    enum cli_exit status = cli__scan_status(report, options->fail_on);
+    enum cli_exit status = cli__scan_status(options, report);
     if (status == CLI_EXIT_INCOMPLETE)
         cli__scan_complain_incomplete(options->verb, report);
     if (ts_report_totals(report).findings > 0)
@@ -118,15 +120,15 @@ static enum cli_exit run_protect(const struct cli_arguments *arguments) {
         .format = TS_REPORT_FORMAT_TEXT,
         .baseline = values[BASELINE],
         .fail_on = TS_SEVERITY_LOW,
+        .fail_on_confidence = TS_CONFIDENCE_MEDIUM,
         .no_progress = true,
         .scan = {.targets = &target,
                  .target_count = 1,
                  .extent = TS_SCAN_STAGED,
-                 .only_changes = true,
                  .search_upward = true,
-                 .index_file = arguments->operand_count == 0 ? variable("GIT_INDEX_FILE") : NULL,
-                 .jobs = 1,
                  .min_confidence = TS_CONFIDENCE_MEDIUM,
+                 .ceilings = variable("GIT_CEILING_DIRECTORIES"),
+                 .index_file = arguments->operand_count == 0 ? variable("GIT_INDEX_FILE") : NULL,
                  .allow_missing = values[ALLOW_MISSING] != NULL,
                  .config_file = values[CONFIG],
                  .no_repo_config = values[NO_REPO_CONFIG] != NULL,
@@ -147,6 +149,9 @@ static enum cli_exit run_protect(const struct cli_arguments *arguments) {
         (void)ts_severity_parse(ts_bytes_of_cstring(values[FAIL_ON]), &options.fail_on);
     if (values[MIN_CONFIDENCE])
         (void)ts_confidence_parse(ts_bytes_of_cstring(values[MIN_CONFIDENCE]), &options.scan.min_confidence);
+    if (values[FAIL_ON_CONFIDENCE])
+        (void)ts_confidence_parse(ts_bytes_of_cstring(values[FAIL_ON_CONFIDENCE]),
+                                  &options.fail_on_confidence);
     status = scan_and_tell(&options);
     free(rules);
     return status;
@@ -155,6 +160,8 @@ static enum cli_exit run_protect(const struct cli_arguments *arguments) {
 static const struct cli_variable variables[] = {
     {"GIT_DIR", "the repository, if no operand names one (default: the repository of the current folder)"},
     {"GIT_WORK_TREE", "with GIT_DIR, the folder of its files (default: the current folder)"},
+    {"GIT_CEILING_DIRECTORIES",
+     "folders, separated by ':', that the search for a repository does not go up to"},
     {"GIT_INDEX_FILE", "the index to scan, if no operand names a repository; git sets it for hooks"},
     {"NO_COLOR", "if set and not empty, do not use colours on a terminal"},
     {"XDG_CACHE_HOME", "folder for compiled rules (default: ~/.cache)"},
@@ -166,9 +173,9 @@ const struct cli_verb cli__verb_protect = {
     .operands = "[REPOSITORY]",
     .description =
         "For a pre-commit hook: scans the staged files that differ from HEAD, and reports the secrets "
-        "that the commit would add. It ignores secrets that these files had before, or that only move "
-        "from one file to another; 'turnstone scan' finds those. It prints nothing when there is nothing "
-        "to report.\n\nBy default it uses the repository of the current folder. The .turnstone.yml of the "
+        "that the commit would add, as 'turnstone scan --staged' does. It ignores secrets that HEAD has "
+        "in any file, or that a commit has which is being merged; 'turnstone scan' finds those. It prints "
+        "nothing when there is nothing to report.\n\nBy default it uses the repository of the current folder. The .turnstone.yml of the "
         "work tree and --baseline may allow findings.\n\nAs a git hook, put 'exec turnstone protect' into "
         ".git/hooks/pre-commit. With the pre-commit framework, use the hook 'turnstone' of this "
         "repository.\n\nExit status: 0 the commit may go ahead; 1 findings; 2 a wrong option or no "

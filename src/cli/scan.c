@@ -14,8 +14,9 @@ static enum cli_exit scan_and_write(struct cli_scan_options *options, struct ts_
         return status;
     if (baseline)
         status = cli__scan_compare(options, baseline, &report);
-    if (status == CLI_EXIT_DONE)
-        status = cli__scan_write(options, &report, cli__scan_status(&report, options->fail_on));
+    if (status == CLI_EXIT_DONE) {
+        status = cli__scan_write(options, &report, cli__scan_status(options, &report));
+    }
     ts_scan_report_release(&report);
     return status;
 }
@@ -40,6 +41,8 @@ static enum cli_exit run_scan(const struct cli_arguments *arguments) {
 }
 
 static const struct cli_variable variables[] = {
+    {"GIT_CEILING_DIRECTORIES",
+     "folders, separated by ':', that the search for a repository does not go up to"},
     {"NO_COLOR", "if set and not empty, do not use colours on a terminal"},
     {"TMPDIR", "folder for temporary files, such as parts of very large objects (default: /tmp)"},
     {"XDG_CACHE_HOME", "folder for compiled rules (default: ~/.cache)"},
@@ -54,12 +57,15 @@ static const struct cli_example examples[] = {
 const struct cli_verb cli__verb_scan = {
     .name = "scan",
     .summary = "find secrets in repositories, folders and files",
-    .operands = "TARGET…",
+    .operands = "[TARGET…]",
     .description =
         "Looks for secrets in each target. A target is a git repository, a file, or '-' for standard "
-        "input. In a repository it scans every file of every commit that a ref or the HEAD of a work tree "
+        "input; a folder in a work tree stands for its repository. Without a target, it scans the "
+        "repository of the current folder. In a repository it scans every file of every commit that a ref or the HEAD of a work tree "
         "reaches, the messages of commits and tags, and notes. It reports each secret once per rule, with "
-        "up to 100 occurrences: the path and version of the file, and the first commit that had it.\n\nA "
+        "up to 100 occurrences: the path and version of the file, and the first commit that had it.\n\nWith "
+        "--commit, --range, --since or --staged, it reports only what the change brings: secrets that were "
+        "not there before it, in any file.\n\nA "
         "repository is a work tree, a bare repository, or its .git folder. Turnstone executes nothing in "
         "it and writes nothing to it. The report counts what a shallow or partial clone leaves out, and "
         "names what cannot be read; everything else is scanned.\n\nThe .turnstone.yml at the top of a "

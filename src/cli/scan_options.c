@@ -15,24 +15,31 @@
 #define COMMON_OPTIONS                                                                                       \
     [SCAN_DIR] = {.name = "dir", .help = "the targets are folders; scan the files in them"},                 \
     [SCAN_REF] = {.name = "ref",                                                                             \
-                  .argument = "REF",                                                                         \
-                  .help = "scan only what this ref, tag or commit reaches (default: all refs)",              \
+                  .argument = "REV",                                                                         \
+                  .help = "scan only what this revision reaches, as git writes it: main, v1.2, HEAD~3, "     \
+                          "topic@{upstream} (default: all refs)",                                            \
                   .many = true},                                                                             \
     [SCAN_BRANCH] = {.name = "branch",                                                                       \
                      .argument = "NAME",                                                                     \
                      .help = "scan only what this branch reaches",                                           \
                      .many = true},                                                                          \
-    [SCAN_COMMIT] =                                                                                          \
-        {.name = "commit",                                                                                   \
-         .argument = "ID",                                                                                   \
-         .help = "scan only what this commit added: files that none of its parents has, and its message",    \
-         .many = true},                                                                                      \
+    [SCAN_COMMIT] = {.name = "commit",                                                                       \
+                     .argument = "REV",                                                                      \
+                     .help = "report only what this commit brings: secrets that none of its parents has",    \
+                     .many = true},                                                                          \
+    [SCAN_RANGE] =                                                                                           \
+        {.name = "range",                                                                                    \
+         .argument = "RANGE",                                                                                \
+         .help = "report only what these commits bring: secrets that no commit before them has; A..B, "      \
+                 "A...B, HEAD~3.. or REV^!, as git writes them"},                                            \
     [SCAN_SINCE] =                                                                                           \
         {.name = "since",                                                                                    \
          .argument = "DATE",                                                                                 \
-         .help = "scan only what commits since this date added, by the committer's date: 2026-01-31, "       \
-                 "2026-01-31T12:00:00Z, or @SECONDS since 1970"},                                            \
-    [SCAN_STAGED] = {.name = "staged", .help = "scan only staged files that differ from HEAD"},              \
+         .help = "report only what commits since this date bring: secrets that nothing before it has; by "   \
+                 "the committer's date: 2026-01-31, 2026-01-31T12:00:00Z, or @SECONDS since 1970"},          \
+    [SCAN_STAGED] = {.name = "staged",                                                                       \
+                     .help = "report only what the next commit would bring: secrets in staged files that "   \
+                             "HEAD does not have"},                                                          \
     [SCAN_WORKING_TREE] =                                                                                    \
         {.name = "working-tree",                                                                             \
          .help = "scan only the files in the work tree, including ignored and untracked files"},             \
@@ -102,6 +109,7 @@ const struct cli_option cli__scan_option_table[SCAN_OPTION_COUNT] = {
                       .choices = "low|medium|high|critical",
                       .help = "end with status 1 only for findings of this severity or higher (default: "
                               "low)"},
+    [SCAN_FAIL_ON_CONFIDENCE] = CLI_SCAN_CONFIDENCE_OPTION,
     [SCAN_BASELINE] =
         {.name = "baseline",
          .argument = "FILE",
@@ -312,7 +320,8 @@ static bool has_input(const struct cli_arguments *arguments) {
 /* Options that exclude each other. */
 static enum cli_exit check_together(const char *verb, const struct cli_arguments *arguments) {
     static const size_t extents[] = {SCAN_DIR, SCAN_STAGED, SCAN_WORKING_TREE};
-    static const size_t history[] = {SCAN_REF, SCAN_BRANCH, SCAN_COMMIT, SCAN_SINCE, SCAN_UNREACHABLE};
+    static const size_t history[] = {SCAN_REF,   SCAN_BRANCH, SCAN_COMMIT,
+                                     SCAN_RANGE, SCAN_SINCE,  SCAN_UNREACHABLE};
     const char *const *values = arguments->values;
     const struct cli_option *table = cli__scan_option_table;
     for (size_t i = 0; i < 3; i++) {
@@ -326,9 +335,12 @@ static enum cli_exit check_together(const char *verb, const struct cli_arguments
                                      "%s: --%s selects from the history, and --%s does not scan it", verb,
                                      table[history[k]].name, table[extents[i]].name);
     }
-    if (values[SCAN_COMMIT] && (values[SCAN_REF] || values[SCAN_BRANCH] || values[SCAN_SINCE]))
+    bool has_range = values[SCAN_RANGE] != NULL;
+    if ((values[SCAN_COMMIT] || has_range) &&
+        (values[SCAN_REF] || values[SCAN_BRANCH] || values[SCAN_SINCE] || (values[SCAN_COMMIT] && has_range)))
         return cli__complain(CLI_EXIT_USAGE,
-                             "%s: --commit cannot be combined with --ref, --branch or --since", verb);
+                             "%s: --%s cannot be combined with --ref, --branch, --since or --%s", verb,
+                             has_range ? "range" : "commit", has_range ? "commit" : "range");
     if (values[SCAN_CONFIG] && values[SCAN_NO_REPO_CONFIG])
         return cli__complain(CLI_EXIT_USAGE,
                              "%s: --config replaces the target's own configuration; leave out "
@@ -376,7 +388,9 @@ static void read_texts(const struct cli_arguments *arguments, struct cli_scan_op
     scan->refs = collect(arguments, SCAN_REF, options->texts, &at, &scan->ref_count);
     scan->branches = collect(arguments, SCAN_BRANCH, options->texts, &at, &scan->branch_count);
     scan->commits = collect(arguments, SCAN_COMMIT, options->texts, &at, &scan->commit_count);
+    scan->range = arguments->values[SCAN_RANGE];
     scan->rule_files = collect(arguments, SCAN_RULES, options->texts, &at, &scan->rule_file_count);
+    options->targets[0] = (struct ts_scan_target){.path = ".", .kind = TS_SCAN_TARGET_REPOSITORY};
     for (size_t i = 0; i < arguments->operand_count; i++) {
         const char *path = arguments->operands[i];
         bool is_input = strcmp(path, "-") == 0;
@@ -387,7 +401,9 @@ static void read_texts(const struct cli_arguments *arguments, struct cli_scan_op
                                                                           : TS_SCAN_TARGET_ANY};
     }
     scan->targets = options->targets;
-    scan->target_count = arguments->operand_count;
+    scan->target_count = arguments->operand_count > 0 ? arguments->operand_count : 1;
+    scan->search_upward = true;
+    scan->ceilings = getenv("GIT_CEILING_DIRECTORIES");
 }
 
 /* The folder of the user's state, or NULL if there is none. */
@@ -434,6 +450,9 @@ static void read_flags(const struct cli_arguments *arguments, struct cli_scan_op
     options->lists_gone = values[SCAN_DIFF_BASELINE] != NULL;
     if (values[SCAN_FAIL_ON])
         (void)ts_severity_parse(ts_bytes_of_cstring(values[SCAN_FAIL_ON]), &options->fail_on);
+    if (values[SCAN_FAIL_ON_CONFIDENCE])
+        (void)ts_confidence_parse(ts_bytes_of_cstring(values[SCAN_FAIL_ON_CONFIDENCE]),
+                                  &options->fail_on_confidence);
     if (values[SCAN_FORMAT])
         (void)ts_report_format_parse(ts_bytes_of_cstring(values[SCAN_FORMAT]), &options->format);
 }
@@ -452,19 +471,19 @@ static void read_outputs(const struct cli_arguments *arguments, struct cli_scan_
 
 enum cli_exit cli__scan_options_read(const char *verb, const struct cli_arguments *arguments,
                                      struct cli_scan_options *ret_options) {
-    struct cli_scan_options options = {
-        .verb = verb, .format = TS_REPORT_FORMAT_TEXT, .fail_on = TS_SEVERITY_LOW};
-    if (arguments->operand_count == 0)
-        return cli__complain(
-            CLI_EXIT_USAGE,
-            "%s: no target; name a repository, a file, a folder with --dir, or '-' for standard input", verb);
+    struct cli_scan_options options = {.verb = verb,
+                                       .format = TS_REPORT_FORMAT_TEXT,
+                                       .fail_on = TS_SEVERITY_LOW,
+                                       .fail_on_confidence = TS_CONFIDENCE_MEDIUM};
+    if (arguments->operand_count == 0 && arguments->values[SCAN_DIR])
+        return cli__complain(CLI_EXIT_USAGE, "%s: --dir needs a folder; '.' is the current one", verb);
     enum cli_exit status = check_together(verb, arguments);
     if (status == CLI_EXIT_DONE)
         status = read_numbers(arguments, &options);
     if (status != CLI_EXIT_DONE)
         return status;
     options.texts = calloc(arguments->given_count + 1, sizeof *options.texts);
-    options.targets = calloc(arguments->operand_count, sizeof *options.targets);
+    options.targets = calloc(arguments->operand_count + 1, sizeof *options.targets);
     options.outputs = calloc(arguments->given_count + 1, sizeof *options.outputs);
     if (!options.texts || !options.targets || !options.outputs) {
         cli__scan_options_release(&options);

@@ -16,6 +16,7 @@ enum {
     SCAN_REF,
     SCAN_BRANCH,
     SCAN_COMMIT,
+    SCAN_RANGE,
     SCAN_SINCE,
     SCAN_STAGED,
     SCAN_WORKING_TREE,
@@ -41,6 +42,7 @@ enum {
     SCAN_OCCURRENCES,
     SCAN_SHOW_SECRETS,
     SCAN_FAIL_ON,
+    SCAN_FAIL_ON_CONFIDENCE,
     SCAN_BASELINE,
     SCAN_DIFF_BASELINE,
     SCAN_OPTION_COUNT,
@@ -66,7 +68,15 @@ extern const struct cli_option cli__baseline_option_table[SCAN_COMMON_COUNT];
                    .help = "stop with status 4 when a repository unpacks to more than COUNT times its "      \
                            "size on disk and to more than 1G (default: 10000)"}
 
-/* The values of these options, or NULL. */
+/* Which findings count, as other verbs have it, too. */
+#define CLI_SCAN_CONFIDENCE_OPTION                                                                           \
+    {                                                                                                        \
+        .name = "fail-on-confidence", .argument = "CONFIDENCE", .choices = "low|medium|high",                \
+        .help = "end with status 1 only for findings of this confidence or higher (default: medium); both "  \
+                "this and --fail-on must hold"                                                               \
+    }
+
+/* The texts of these options, or NULL. */
 struct cli_scan_limits {
     const char *memory;
     const char *max_time;
@@ -90,7 +100,8 @@ struct cli_scan_options {
     const char *baseline; /* NULL: none */
     bool lists_gone;
     enum ts_severity fail_on;
-    const char **texts; /* owned; scan points to them */
+    enum ts_confidence fail_on_confidence;
+    const char **texts; /* owned: what scan points to */
     struct ts_scan_target *targets;
     char *state_folder; /* owned; the user's own */
     bool no_progress;

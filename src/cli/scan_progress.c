@@ -51,9 +51,10 @@ static void put_left(const struct cli_scan_moment *moment, char *text, size_t si
         snprintf(text, size, ", %u:%02u left", seconds / 60, seconds % 60);
 }
 
-const char *cli__scan_progress_line(const struct cli_scan_moment *moment,
+const char *cli__scan_progress_line(const struct cli_scan_moment *moment, size_t columns,
                                     char ret_line[static CLI_SCAN_PROGRESS_SIZE]) {
-    char done[TS_SIZE_TEXT_SIZE];
+    char done[TS_SIZE_TEXT_SIZE + 4];
+    char size[TS_SIZE_TEXT_SIZE];
     char rate[TS_SIZE_TEXT_SIZE + 8] = "";
     char left[32] = "";
     char total[24] = "";
@@ -63,15 +64,25 @@ const char *cli__scan_progress_line(const struct cli_scan_moment *moment,
     }
     if (moment->objects_total >= moment->objects)
         snprintf(total, sizeof total, "/%llu", (unsigned long long)moment->objects_total);
-    (void)ts_size_format(moment->bytes, done);
-    /* While nothing is read, the rate would only fall, and the remaining time is unknown. */
+    (void)ts_size_format(moment->bytes, size);
+    snprintf(done, sizeof done, ", %s", size);
+    /* While nothing is read a rate would only fall, and no time is left for reading. */
     if (moment->stage == TS_SCAN_STAGE_CONTENT) {
         put_rate(moment, rate, sizeof rate);
         put_left(moment, left, sizeof left);
     }
-    snprintf(ret_line, CLI_SCAN_PROGRESS_SIZE, "%s: %llu%s objects, %s%s, %llu finding%s%s",
-             stage_name(moment->stage), (unsigned long long)moment->objects, total, done, rate,
-             (unsigned long long)moment->findings, moment->findings == 1 ? "" : "s", left);
+    char *const parts[] = {rate, left, total, done};
+    for (size_t i = 0; i <= sizeof parts / sizeof parts[0]; i++) {
+        int len = snprintf(ret_line, CLI_SCAN_PROGRESS_SIZE, "%s: %llu%s objects%s%s, %llu finding%s%s",
+                           stage_name(moment->stage), (unsigned long long)moment->objects, total, done, rate,
+                           (unsigned long long)moment->findings, moment->findings == 1 ? "" : "s", left);
+        if (len < 0 || (size_t)len <= columns || i == sizeof parts / sizeof parts[0])
+            break;
+        parts[i][0] = '\0';
+    }
+    if (strlen(ret_line) > columns)
+        snprintf(ret_line, CLI_SCAN_PROGRESS_SIZE, "%llu objects, %llu found",
+                 (unsigned long long)moment->objects, (unsigned long long)moment->findings);
     return ret_line;
 }
 
@@ -121,7 +132,8 @@ static void *draw(void *argument) {
         if (drawer->is_over || moment.elapsed_ns < FIRST_NS)
             continue;
         char line[CLI_SCAN_PROGRESS_SIZE];
-        put(cli__scan_progress_line(&moment, line));
+        bool is_stopping = atomic_load_explicit(&drawer->progress->stop, memory_order_relaxed);
+        put(is_stopping ? "stopping" : cli__scan_progress_line(&moment, columns() - 1, line));
         is_drawn = true;
     }
     pthread_mutex_unlock(&drawer->lock);

@@ -25,8 +25,19 @@ static struct ts_scan_progress progress;
 
 /* The second signal ends the program: this restores the default action. */
 static void stop(int number) {
+    static const char said[] = "\r\033[Kturnstone: stopping; once more ends it at once\n";
+    static const char ended[] = "turnstone: stopped before anything was found\n";
+    int saved = errno;
     (void)number;
     atomic_store(&progress.stop, true);
+    /* Rules are being compiled or a history is being read, and there is nothing to report yet. */
+    if (atomic_load(&progress.stage) <= TS_SCAN_STAGE_HISTORY && atomic_load(&progress.findings) == 0) {
+        (void)!write(STDERR_FILENO, ended, sizeof ended - 1);
+        _exit(CLI_EXIT_INCOMPLETE);
+    }
+    if (isatty(STDERR_FILENO) == 1)
+        (void)!write(STDERR_FILENO, said, sizeof said - 1);
+    errno = saved;
 }
 
 const atomic_bool *cli__scan_stop_flag(void) {
@@ -68,14 +79,15 @@ static enum cli_exit status_of_targets(const struct ts_report *report) {
     return status;
 }
 
-enum cli_exit cli__scan_status(const struct ts_report *report, enum ts_severity fail_on) {
+enum cli_exit cli__scan_status(const struct cli_scan_options *options, const struct ts_report *report) {
     enum cli_exit status = status_of_targets(report);
     if (status != CLI_EXIT_DONE)
         return status;
     if (ts_report_is_incomplete(report))
         return CLI_EXIT_INCOMPLETE;
     for (size_t i = 0; i < report->finding_count; i++)
-        if (report->findings[i].is_new && report->findings[i].rule->severity >= fail_on)
+        if (report->findings[i].is_new && report->findings[i].rule->severity >= options->fail_on &&
+            report->findings[i].confidence >= options->fail_on_confidence)
             return CLI_EXIT_FINDINGS;
     return CLI_EXIT_DONE;
 }
@@ -177,6 +189,7 @@ static void write_to(const struct cli_scan_options *options, const struct ts_rep
     struct ts_report_options how = {.format = format,
                                     .version = ts_version(),
                                     .folder = folder != NULL ? ts_scan_report_mask(report, folder) : NULL,
+                                    .fails_from = options->fail_on_confidence,
                                     .only_new = true,
                                     .lists_gone = options->lists_gone,
                                     .colour = wants_colour(fd),

@@ -20,8 +20,8 @@ const atomic_bool *cli__scan_stop_flag(void);
 enum cli_exit cli__scan_compare(const struct cli_scan_options *options, struct ts_baseline *baseline,
                                 struct ts_report *report);
 
-/* Status 0, 1 or 4, from the report. */
-enum cli_exit cli__scan_status(const struct ts_report *report, enum ts_severity fail_on);
+/* Status 0, 1 or 4, as the report has it. */
+enum cli_exit cli__scan_status(const struct cli_scan_options *options, const struct ts_report *report);
 
 /* Prints on standard error why a report is incomplete. */
 void cli__scan_complain_incomplete(const char *verb, const struct ts_report *report);

@@ -3,10 +3,10 @@
  *
  *   1. The trees that lead to a blob of the set, directly or through other trees: passes over the graph's
  *      additions and removals, one for each level of folders, without reading anything.
- *   2. The digest of each tree, its entries that lead there: those of its base, without removed ones and with
- *      added ones. Most trees change none of these, and share the digest of their base.
- *   3. The selected commits by (committer's time, id): compares the digest of each commit's tree with those of
- *      its parents' trees. The commit brought the entries that no parent has; the first such commit counts.
+ *   2. The entries of each tree that lead there, its digest: those of its base, without what it removes and with what it
+ *      adds. Most trees change nothing that leads anywhere and have the digest of their base itself.
+ *   3. The selected commits by (time, id), ancestors first (times.c): the digest of each commit's tree beside those of its
+ *      parents' trees. What no parent has, it brought; the first to bring it is kept.
  */
 #include "graph.h"
 
@@ -52,12 +52,15 @@ struct found {
     uint32_t path_len;
     char *path;
     uint64_t hash;
+    bool is_head;
 };
 
 struct tracing {
     struct ts_git_graph *graph;
     const struct ts_git_set *blobs; /* the set */
-    struct ts_git_set *leads; /* blobs of the set, trees that lead to them, and objects that they replace */
+    bool without_parents;
+    bool is_head;             /* the head of the selection is being traced */
+    struct ts_git_set *leads; /* blobs of the set, and trees that lead to them, and what they stand for */
     struct digest *digests;   /* by dense number */
     uint32_t *dense;          /* by tree: its digest; GIT__NONE for none */
     struct leadings all;      /* of all digests */
@@ -354,7 +357,7 @@ static bool has_room(const struct tracing *t, size_t path_len) {
 /* The current path has this blob in this commit, and in none of its parents. */
 static void bring(struct tracing *t, uint32_t blob, uint32_t mode) {
     uint64_t hash = ts_xxh64_of_bytes(ts_bytes_of(t->path, t->path_len)) ^ blob;
-    hash = git__seeded_hash(t->graph->repo, hash);
+    hash = git__seeded_hash(t->graph->repo, hash ^ (t->is_head ? UINT64_C(1) << 63 : 0));
     if (t->found_count * 2 >= t->slot_count && !grow_slots(t)) {
         t->no_memory = true;
         return;
@@ -362,7 +365,7 @@ static void bring(struct tracing *t, uint32_t blob, uint32_t mode) {
     size_t slot = (size_t)hash & (t->slot_count - 1);
     for (; t->slots[slot] != GIT__NONE; slot = (slot + 1) & (t->slot_count - 1)) {
         const struct found *f = &t->found[t->slots[slot]];
-        if (f->hash == hash && f->blob == blob && f->path_len == t->path_len &&
+        if (f->hash == hash && f->blob == blob && f->is_head == t->is_head && f->path_len == t->path_len &&
             memcmp(f->path, t->path, t->path_len) == 0)
             return;
     }
@@ -386,7 +389,8 @@ static void bring(struct tracing *t, uint32_t blob, uint32_t mode) {
                                                 .mode = mode,
                                                 .path_len = (uint32_t)t->path_len,
                                                 .path = path,
-                                                .hash = hash};
+                                                .hash = hash,
+                                                .is_head = t->is_head};
 }
 
 /* The blob of an entry, and its replacement. */
@@ -491,7 +495,7 @@ static void compare_commit(struct tracing *t, uint32_t commit) {
     uint32_t tree = edges[0];
     if (tree >= graph->total || !git__set_has(t->leads, tree))
         return;
-    uint32_t count = graph->edges[commit].added - GIT__COMMIT_HEAD;
+    uint32_t count = t->without_parents ? 0 : graph->edges[commit].added - GIT__COMMIT_HEAD;
     uint32_t few[8];
     uint32_t *parents = few;
     count = count > PARENTS_MAX ? PARENTS_MAX : count;
@@ -555,8 +559,10 @@ static enum ts_git_error describe(struct ts_git_graph *graph, uint32_t number,
     struct ts_git_oid oid = ts_git_oid_of(graph->repo->hash, git__number_id(graph->repo, number));
     struct ts_git_fault fault;
     enum ts_git_error error = ts_git_commit_info_read(graph->repo, &oid, ret_info, &fault);
-    if (error == TS_GIT_OK)
+    if (error == TS_GIT_OK) {
+        ret_info->commit_time_s = git__commit_time(graph, number);
         return error;
+    }
     if (error != TS_GIT_NO_MEMORY) {
         git__fault_send(&graph->options.faults, &fault);
         *ret_info = (struct ts_git_commit_info){.oid = oid,
@@ -594,7 +600,7 @@ static enum ts_git_error conclude(struct tracing *t, struct ts_git_occurrences *
         return git__fault(TS_GIT_NO_MEMORY, graph->repo->common_dir, ret_fault);
     for (size_t i = 0; i < t->found_count && error == TS_GIT_OK; i++) {
         struct found *f = &t->found[i];
-        if (i == 0 || f->commit != t->found[i - 1].commit) {
+        if (i == 0 || f->commit != t->found[i - 1].commit || f->is_head != t->found[i - 1].is_head) {
             if (!TS_GROW(all.commits, capacity, all.commit_count + 1))
                 error = git__fault(TS_GIT_NO_MEMORY, graph->repo->common_dir, ret_fault);
             else
@@ -607,6 +613,7 @@ static enum ts_git_error conclude(struct tracing *t, struct ts_git_occurrences *
             (struct ts_git_occurrence){.blob = ts_git_oid_of(hash, git__number_id(graph->repo, f->blob)),
                                        .commit = (uint32_t)(all.commit_count - 1),
                                        .mode = f->mode,
+                                       .is_head = f->is_head,
                                        .path = f->path,
                                        .path_len = f->path_len};
         f->path = NULL;
@@ -645,6 +652,14 @@ static enum ts_git_error trace(struct tracing *t, const struct git__list *commit
     return t->no_memory ? git__fault(TS_GIT_NO_MEMORY, t->graph->repo->common_dir, ret_fault) : TS_GIT_OK;
 }
 
+static void trace_head(struct tracing *t, uint32_t head) {
+    if (head >= t->graph->total || t->graph->edges[head].type != TS_GIT_COMMIT)
+        return;
+    t->is_head = true;
+    t->without_parents = true;
+    compare_commit(t, head);
+}
+
 enum ts_git_error ts_git_graph_attribute(struct ts_git_graph *graph, const struct ts_git_selection *selection,
                                          const struct ts_git_set *blobs, size_t max,
                                          struct ts_git_occurrences *ret_occurrences,
@@ -652,13 +667,14 @@ enum ts_git_error ts_git_graph_attribute(struct ts_git_graph *graph, const struc
     ts_assert(blobs->repo == graph->repo);
     struct tracing t = {.graph = graph,
                         .blobs = blobs,
+                        .without_parents = selection->without_parents,
                         .digest_bytes_max = digest_bytes_max(graph),
                         .found_bytes_max = git__graph_memory(graph) / 2,
                         .max = max == 0 || max > OCCURRENCES_MAX ? OCCURRENCES_MAX : max};
     struct git__selected selected = {.commits = {NULL, 0, 0}};
     enum ts_git_error error = ts_git_set_new(graph->repo, &t.leads, ret_fault);
     if (error == TS_GIT_OK) {
-        if (!git__graph_order(graph) || !find_leads(&t, ret_fault))
+        if (!git__graph_order(graph) || !git__graph_order_times(graph) || !find_leads(&t, ret_fault))
             error = git__fault(TS_GIT_NO_MEMORY, graph->repo->common_dir, ret_fault);
     }
     if (error == TS_GIT_OK)
@@ -667,6 +683,10 @@ enum ts_git_error ts_git_graph_attribute(struct ts_git_graph *graph, const struc
         error = make_digests(&t, ret_fault);
     if (error == TS_GIT_OK)
         error = trace(&t, &selected.commits, ret_fault);
+    if (error == TS_GIT_OK && selection->head != NULL)
+        trace_head(&t, git__number_of(graph->repo, selection->head->bytes));
+    if (error == TS_GIT_OK && t.no_memory)
+        error = git__fault(TS_GIT_NO_MEMORY, graph->repo->common_dir, ret_fault);
     if (error == TS_GIT_OK)
         error = conclude(&t, ret_occurrences, ret_fault);
     git__selected_release(&selected);

@@ -1,4 +1,5 @@
 #include "config.h"
+#include "repo_impl.h"
 
 #include "base/number.h"
 #include "file.h"
@@ -10,13 +11,14 @@
 #include <strings.h>
 
 #define CONFIG_MAX (16u << 20)
-#define NAME_MAX_  128 /* longer names and values are not among those that matter here */
+#define NAME_MAX_  1024 /* longer names and values are not among those that matter here */
 
 struct item {
-    char section[NAME_MAX_]; /* without its subsection, lower case */
+    char section[NAME_MAX_];    /* without its subsection, lower case */
+    char subsection[NAME_MAX_]; /* as it is written, without quotes; empty for none */
     bool has_subsection;
     char name[NAME_MAX_];  /* lower case */
-    char value[NAME_MAX_]; /* "true" if absent */
+    char value[NAME_MAX_]; /* "true" when there is none */
 };
 
 struct reader {
@@ -53,7 +55,9 @@ static bool at_line_end(const struct reader *r) {
 /* [section] or [section "subsection"]; the cursor is after the '['. */
 static bool read_section(struct reader *r) {
     size_t len = 0;
+    size_t sub_len = 0;
     r->item.section[0] = '\0';
+    r->item.subsection[0] = '\0';
     while (r->at < r->end && (is_key(*r->at) || *r->at == '.'))
         append(r->item.section, &len, (char)tolower((unsigned char)*r->at++));
     bool has_more = r->at < r->end && is_blank(*r->at);
@@ -63,8 +67,10 @@ static bool read_section(struct reader *r) {
     if (has_more) {
         if (at_line_end(r) || *r->at++ != '"')
             return false;
-        for (; !at_line_end(r) && *r->at != '"'; r->at++)
+        for (; !at_line_end(r) && *r->at != '"'; r->at++) {
             r->at += *r->at == '\\' && r->at + 1 < r->end && r->at[1] != '\n';
+            append(r->item.subsection, &sub_len, *r->at);
+        }
         if (at_line_end(r))
             return false;
         r->at++;
@@ -266,4 +272,39 @@ enum ts_git_error git__config_read(const char *path, struct git__config *ret_con
         error = git__config_parse(ts_bytes_of(text, len), path, ret_config, ret_fault);
     free(text);
     return error;
+}
+
+void git__config_each(const char *path, const char *section, const char *subsection, const char *name,
+                      void (*take)(void *ctx, const char *value), void *ctx) {
+    char *text = NULL;
+    size_t len = 0;
+    if (git__file_read(path, CONFIG_MAX, &text, &len, NULL) != TS_GIT_OK)
+        return;
+    struct reader r = {.at = text, .end = text + len};
+    while (next_item(&r) == FOUND_ITEM)
+        if (strcmp(r.item.section, section) == 0 && strcmp(r.item.name, name) == 0 &&
+            strcmp(r.item.subsection, subsection != NULL ? subsection : "") == 0)
+            take(ctx, r.item.value);
+    free(text);
+}
+
+struct first_value {
+    char *text;
+    size_t size;
+    bool is_set;
+};
+
+static void take_first(void *ctx, const char *value) {
+    struct first_value *first = ctx;
+    int len = first->is_set ? -1 : snprintf(first->text, first->size, "%s", value);
+    first->is_set = first->is_set || (len >= 0 && (size_t)len < first->size);
+}
+
+bool ts_git_repo_remote_url(const struct ts_git_repo *repo, const char *remote, char *ret_url, size_t size) {
+    struct first_value first = {.text = ret_url, .size = size};
+    char *path = git__path_join(repo->common_dir, "config");
+    if (path != NULL)
+        git__config_each(path, "remote", remote, "url", take_first, &first);
+    free(path);
+    return first.is_set;
 }

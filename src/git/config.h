@@ -17,6 +17,11 @@ struct git__config {
 enum ts_git_error git__config_read(const char *path, struct git__config *ret_config,
                                    struct ts_git_fault *ret_fault);
 
+/* The values of section.subsection.name in a file, in order, each given to take; the subsection is NULL for none. What is not valid
+ * ends the reading. Values beyond 1023 bytes are cut. */
+void git__config_each(const char *path, const char *section, const char *subsection, const char *name,
+                      void (*take)(void *ctx, const char *value), void *ctx);
+
 /* The same on bytes; `path` is for messages. */
 enum ts_git_error git__config_parse(struct ts_bytes text, const char *path, struct git__config *ret_config,
                                     struct ts_git_fault *ret_fault);

@@ -546,6 +546,8 @@ void ts_git_graph_free(struct ts_git_graph *graph) {
     pthread_mutex_destroy(&graph->absent.lock);
     git__names_release(&graph->names);
     ts_git_set_free(graph->cut);
+    free(graph->late);
+    free(graph->order.items);
     free(graph);
 }
 

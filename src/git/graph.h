@@ -50,6 +50,12 @@ struct git__replaced {
     uint32_t by;
 };
 
+/* A commit that is not later than its parents by its committer's clock. */
+struct git__late {
+    uint32_t number;
+    int64_t committed_s; /* by that clock */
+};
+
 struct ts_git_graph {
     struct ts_git_repo *repo;
     struct ts_git_graph_options options;
@@ -72,7 +78,12 @@ struct ts_git_graph {
     struct git__replaced *replaced; /* by number */
     size_t replaced_count;
     size_t replaced_capacity;
-    struct ts_git_set *cut; /* commits whose parents a shallow clone omits */
+    struct ts_git_set *cut; /* commits whose parents a shallow clone leaves out */
+    struct git__late *late; /* by number; commits whose time is moved, when has_order is set */
+    size_t late_count;
+    size_t late_capacity;
+    struct git__list order; /* commits, parents before children; when has_order is set */
+    bool has_order;         /* git__graph_order_times was called */
 };
 
 #define GIT__REPLACED_MAX 5 /* replacements in a row; git does not read an object with so many */
@@ -112,12 +123,19 @@ static inline int64_t git__commit_time(const struct ts_git_graph *graph, uint32_
     return (int64_t)((uint64_t)edges[1] | (uint64_t)edges[2] << 32);
 }
 
-/* The commits of a selection, the tags, trees and blobs that it names, and boundary commits. */
+/* Moves the times of commits behind those of their parents: git__commit_time is the time to order by from then on. False when there
+ * is no memory. */
+bool git__graph_order_times(struct ts_git_graph *graph);
+
+/* The time of the committer's clock. */
+int64_t git__committed_s(const struct ts_git_graph *graph, uint32_t number);
+
+/* The commits of a selection, tags and trees and blobs that it names beside them, and what it builds on. */
 struct git__selected {
     struct git__list commits;
-    struct git__list others;   /* tags, trees and blobs */
-    struct git__list boundary; /* parents that are not selected */
-    struct git__list missing;  /* numbers of commits and others that are missing */
+    struct git__list others;  /* tags, trees and blobs */
+    struct git__list before;  /* as in struct ts_git_selection; a commit may be there several times */
+    struct git__list missing; /* numbers of commits and others that are not there */
 };
 
 enum ts_git_error git__select(struct ts_git_graph *graph, const struct ts_git_selection *selection,

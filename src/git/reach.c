@@ -153,7 +153,36 @@ static enum ts_git_error add_tips(struct walk *walk, const struct ts_git_oid *oi
 static bool is_chosen(const struct walk *in, const struct walk *out, const struct ts_git_selection *selection,
                       uint32_t commit) {
     return !git__set_has(out->seen, commit) &&
-           (!selection->has_since || git__commit_time(in->graph, commit) >= selection->since_s);
+           (!selection->has_since || git__committed_s(in->graph, commit) >= selection->since_s);
+}
+
+/* Whatever commits before the date reach is before it, whatever its own clock said. */
+static void exclude_older(const struct walk *in, struct walk *out, int64_t since_s) {
+    for (size_t i = 0; i < in->commits.count; i++)
+        if (git__committed_s(in->graph, in->commits.items[i]) < since_s)
+            enqueue(out, in->commits.items[i]);
+    walk_all(out, true);
+}
+
+/* What both of two reach, and nothing else, is excluded. */
+static enum ts_git_error exclude_common(struct walk *out, const struct ts_git_oid *two,
+                                        struct ts_git_fault *ret_fault) {
+    struct walk walks[2];
+    enum ts_git_error error = walk_init(&walks[0], out->graph, ret_fault);
+    if (error != TS_GIT_OK)
+        return error;
+    error = walk_init(&walks[1], out->graph, ret_fault);
+    for (size_t i = 0; i < 2 && error == TS_GIT_OK; i++) {
+        error = add_tip(&walks[i], &two[i], ret_fault);
+        walk_all(&walks[i], true);
+        out->no_memory = out->no_memory || walks[i].no_memory;
+    }
+    for (size_t i = 0; i < walks[0].commits.count && error == TS_GIT_OK; i++)
+        if (git__set_has(walks[1].seen, walks[0].commits.items[i]))
+            enqueue(out, walks[0].commits.items[i]);
+    walk_release(&walks[0]);
+    walk_release(&walks[1]);
+    return error;
 }
 
 static void choose(struct walk *in, const struct walk *out, const struct ts_git_selection *selection,
@@ -175,10 +204,12 @@ static void choose(struct walk *in, const struct walk *out, const struct ts_git_
         for (uint32_t k = GIT__COMMIT_HEAD; k < graph->edges[commit].added; k++) {
             uint32_t parent = git__edges_of(graph, commit)[k];
             if (parent < graph->total && graph->edges[parent].type == TS_GIT_COMMIT &&
-                !git__set_has(chosen, parent))
-                keep(in, &selected->boundary, parent);
+                !git__set_has(chosen, parent) && !selection->has_since)
+                keep(in, &selected->before, parent);
         }
     }
+    for (size_t i = 0; selection->has_since && i < out->commits.count; i++)
+        keep(in, &selected->before, out->commits.items[i]);
 }
 
 enum ts_git_error git__select(struct ts_git_graph *graph, const struct ts_git_selection *selection,
@@ -198,9 +229,13 @@ enum ts_git_error git__select(struct ts_git_graph *graph, const struct ts_git_se
         error = add_tips(&in, selection->from, selection->from_count, ret_fault);
     if (error == TS_GIT_OK)
         error = add_tips(&out, selection->exclude, selection->exclude_count, ret_fault);
+    if (error == TS_GIT_OK && selection->symmetric)
+        error = exclude_common(&out, selection->from, ret_fault);
     if (error == TS_GIT_OK) {
         walk_all(&in, !selection->tips_only);
         walk_all(&out, true);
+        if (selection->has_since)
+            exclude_older(&in, &out, selection->since_s);
         choose(&in, &out, selection, &selected, chosen);
         if (in.no_memory || out.no_memory)
             error = no_memory(graph, ret_fault);
@@ -218,7 +253,7 @@ enum ts_git_error git__select(struct ts_git_graph *graph, const struct ts_git_se
 void git__selected_release(struct git__selected *selected) {
     free(selected->commits.items);
     free(selected->others.items);
-    free(selected->boundary.items);
+    free(selected->before.items);
     free(selected->missing.items);
 }
 
@@ -395,8 +430,8 @@ static void count_reached(const struct ts_git_graph *graph, const struct ts_git_
     }
 }
 
-/* Excluded commits are excluded with their trees. Of commits that are only not selected, this includes those
- * next to selected ones, if the caller wants only what is new. */
+/* What is excluded goes with all its trees; when the caller wants what is new, trees of the base go and no others: what was gone
+ * there may have come back. */
 static enum ts_git_error reach_excluded(struct ts_git_graph *graph, const struct ts_git_selection *selection,
                                         const struct git__selected *selected, struct spread *out,
                                         struct ts_git_fault *ret_fault) {
@@ -404,8 +439,8 @@ static enum ts_git_error reach_excluded(struct ts_git_graph *graph, const struct
     if (error != TS_GIT_OK)
         return error;
     if (selection->new_only)
-        mark_trees_of(out, &selected->boundary);
-    if (selection->exclude_count > 0) {
+        mark_trees_of(out, &selected->before);
+    else if (selection->exclude_count > 0) {
         struct walk walk;
         error = walk_init(&walk, graph, ret_fault);
         if (error == TS_GIT_OK)
@@ -462,4 +497,30 @@ enum ts_git_error ts_git_graph_reach(struct ts_git_graph *graph, const struct ts
     spread_release(&out);
     git__selected_release(&selected);
     return error;
+}
+
+enum ts_git_error ts_git_graph_before(struct ts_git_graph *graph, const struct ts_git_selection *selection,
+                                      struct ts_git_oid **ret_oids, size_t *ret_count,
+                                      struct ts_git_fault *ret_fault) {
+    struct git__selected selected;
+    struct ts_git_set *seen = NULL;
+    enum ts_git_error error = git__select(graph, selection, &selected, ret_fault);
+    if (error != TS_GIT_OK)
+        return error;
+    struct ts_git_oid *oids = calloc(selected.before.count + 1, sizeof *oids);
+    size_t count = 0;
+    error = oids != NULL ? ts_git_set_new(graph->repo, &seen, ret_fault) : no_memory(graph, ret_fault);
+    for (size_t i = 0; error == TS_GIT_OK && i < selected.before.count; i++)
+        if (git__set_add(seen, selected.before.items[i]))
+            oids[count++] =
+                ts_git_oid_of(graph->repo->hash, git__number_id(graph->repo, selected.before.items[i]));
+    ts_git_set_free(seen);
+    git__selected_release(&selected);
+    if (error != TS_GIT_OK) {
+        free(oids);
+        return error;
+    }
+    *ret_oids = oids;
+    *ret_count = count;
+    return TS_GIT_OK;
 }

@@ -188,17 +188,33 @@ static enum ts_git_error locate_in(const char *folder, struct ts_git_repo *repo,
     return error;
 }
 
-static enum ts_git_error locate(const char *path, bool search_upward, struct ts_git_repo *repo,
-                                struct ts_git_fault *ret_fault) {
+/* As in GIT_CEILING_DIRECTORIES. */
+static bool is_ceiling(const char *ceilings, const char *folder) {
+    size_t len = strlen(folder);
+    for (const char *at = ceilings; at != NULL && *at != '\0';) {
+        size_t one = strcspn(at, ":");
+        size_t without_slash = one > 1 && at[one - 1] == '/' ? one - 1 : one;
+        if (without_slash == len && memcmp(at, folder, len) == 0)
+            return true;
+        at += one + (at[one] == ':');
+    }
+    return false;
+}
+
+static enum ts_git_error locate(const char *path, const struct ts_git_open_options *options,
+                                struct ts_git_repo *repo, struct ts_git_fault *ret_fault) {
     char *folder = realpath(path, NULL);
     if (folder == NULL)
         return git__fault(errno == ENOENT ? TS_GIT_NOT_A_REPOSITORY : TS_GIT_IO, path, ret_fault);
     if (git__is_file(folder) && ends_with(folder, "/.git"))
         *strrchr(folder, '/') = '\0';
     enum ts_git_error error = locate_in(folder, repo, ret_fault);
-    while (error == TS_GIT_MISSING && search_upward && strcmp(folder, "/") != 0 && folder[0] == '/') {
+    while (error == TS_GIT_MISSING && options->search_upward && strcmp(folder, "/") != 0 &&
+           folder[0] == '/') {
         char *slash = strrchr(folder, '/');
         slash[slash == folder ? 1 : 0] = '\0';
+        if (is_ceiling(options->ceilings, folder))
+            break;
         error = locate_in(folder, repo, ret_fault);
     }
     free(folder);
@@ -519,7 +535,7 @@ enum ts_git_error ts_git_repo_open(const char *path, const struct ts_git_open_op
     struct ts_git_repo *repo = calloc(1, sizeof *repo);
     if (repo == NULL)
         return git__fault(TS_GIT_NO_MEMORY, path, ret_fault);
-    enum ts_git_error error = locate(path, used->search_upward, repo, ret_fault);
+    enum ts_git_error error = locate(path, used, repo, ret_fault);
     if (error == TS_GIT_OK)
         error = find_common_dir(repo, ret_fault);
     if (error == TS_GIT_OK)

@@ -15,11 +15,13 @@
 struct ts_git_repo;
 
 struct ts_git_open_options {
-    bool search_upward;    /* also search the parent folders */
-    const char *work_tree; /* instead of the repository's own, also for a bare one; NULL: its own */
-    bool refs_first;       /* read the refs before listing objects: then the list includes their targets */
-    bool no_alternates;    /* ignore objects of other repositories that this one names */
-    struct ts_git_fault_sink faults; /* such as a broken pack: the rest is read */
+    bool search_upward; /* look for the repository in the folders above, too */
+    /* Folders with colons between them, which the search does not go up to; NULL: none. */
+    const char *ceilings;
+    const char *work_tree; /* instead of where it stands by itself, also of a bare one; NULL: there */
+    bool refs_first;       /* read the refs before objects are listed: what they name is then among those */
+    bool no_alternates;    /* do not read objects of other repositories that this one names */
+    struct ts_git_fault_sink faults; /* what cannot be read and leaves the rest: a broken pack, for one */
 };
 
 /* path is a work tree (also a linked one), a .git folder or file, or a bare repository. options may be
@@ -37,7 +39,10 @@ bool ts_git_repo_is_shallow(const struct ts_git_repo *repo);
 /* Whether a missing object may be promised by a server (src/git/lacks.h). Call it when something is missing: it reads all indexes. */
 bool ts_git_repo_keeps_promises(struct ts_git_repo *repo);
 
-/* The size of its objects on disk, also those of alternates. Reads the size of every loose one. */
+/* The URL of a remote, as the configuration has it: it may have a password. False when there is none, or when it does not fit. */
+bool ts_git_repo_remote_url(const struct ts_git_repo *repo, const char *remote, char *ret_url, size_t size);
+
+/* What its objects take on disk, those of alternates, too. Asks for the size of every loose one. */
 uint64_t ts_git_repo_disk_bytes(const struct ts_git_repo *repo);
 
 /* Refs, by name; HEAD is one of them. */

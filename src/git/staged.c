@@ -318,3 +318,33 @@ void ts_git_staged_release(struct ts_git_staged *staged) {
     free(staged->items);
     *staged = (struct ts_git_staged){NULL, 0};
 }
+
+/* ---- what it builds on ---- */
+
+#define PARENTS_MAX 256 /* lines of MERGE_HEAD that are read */
+
+enum ts_git_error ts_git_staged_parents(struct ts_git_repo *repo, struct ts_git_oid **ret_oids,
+                                        size_t *ret_count, struct ts_git_fault *ret_fault) {
+    size_t hex = 2 * ts_git_hash_len(repo->hash);
+    struct ts_git_oid *oids = calloc(PARENTS_MAX, sizeof *oids);
+    char *path = git__path_join(repo->git_dir, "MERGE_HEAD");
+    char *text = NULL;
+    size_t len = 0;
+    size_t count = 0;
+    if (oids == NULL || path == NULL) {
+        free(oids);
+        free(path);
+        return git__fault(TS_GIT_NO_MEMORY, repo->git_dir, ret_fault);
+    }
+    if (ts_git_repo_resolve(repo, "HEAD", &oids[0], NULL) == TS_GIT_OK)
+        count = 1;
+    if (count > 0 && git__file_read(path, PARENTS_MAX * (hex + 1), &text, &len, NULL) != TS_GIT_OK)
+        len = 0;
+    for (size_t at = 0; at + hex <= len && count < PARENTS_MAX; at += hex + 1)
+        count += ts_git_oid_parse(repo->hash, ts_bytes_of(text + at, hex), &oids[count]);
+    free(text);
+    free(path);
+    *ret_oids = oids;
+    *ret_count = count;
+    return TS_GIT_OK;
+}

@@ -39,6 +39,11 @@ enum ts_git_error ts_git_staged_read(struct ts_git_repo *repo, uint64_t memory_m
 enum ts_git_error ts_git_staged_read_file(struct ts_git_repo *repo, const char *path, uint64_t memory_max,
                                           struct ts_git_staged *ret_staged, struct ts_git_fault *ret_fault);
 
+/* The commits that a commit of what is staged would have as parents: HEAD, then those of a merge in progress. None when there is no
+ * commit yet. The caller frees them. */
+enum ts_git_error ts_git_staged_parents(struct ts_git_repo *repo, struct ts_git_oid **ret_oids,
+                                        size_t *ret_count, struct ts_git_fault *ret_fault);
+
 void ts_git_staged_release(struct ts_git_staged *staged);
 
 #endif

@@ -40,8 +40,11 @@ void ts_git_graph_free(struct ts_git_graph *graph);
 uint64_t ts_git_graph_bytes(const struct ts_git_graph *graph);
 
 /*
- * The selected commits are those that `all_refs` and `from` reach, without those that `exclude` reaches, and
- * without those before `since_s`. Ids may be of commits, tags, trees or blobs.
+ * What is asked about. The selected commits are those that `all_refs` and `from` reach, without those that
+ * `exclude` reaches, and without those that commits before `since_s` reach. Ids may be of commits, tags, trees or blobs.
+ *
+ * What the selection builds on, its *base*: the parents of selected commits that are not selected; with `has_since`, all
+ * commits that commits before `since_s` reach.
  */
 struct ts_git_selection {
     bool all_refs; /* all refs and HEAD, including refs/notes and refs/stash */
@@ -50,9 +53,14 @@ struct ts_git_selection {
     const struct ts_git_oid *exclude;
     size_t exclude_count;
     bool tips_only; /* the commits themselves, not their ancestors */
+    bool symmetric; /* without what two ids of `from` both reach: A...B */
     bool has_since;
-    int64_t since_s; /* committer's time; ancestors of older commits are still checked: clocks are wrong */
-    bool new_only;   /* only what these commits brought: without what an unselected parent had */
+    int64_t since_s; /* committer's time */
+    bool new_only;   /* without objects of the base; with exclude: of that alone */
+    /* For attribution: every path that a blob has in the commits, whoever brought it there. */
+    bool without_parents;
+    /* For attribution: also every path that a blob has in this commit; NULL: none. */
+    const struct ts_git_oid *head;
 };
 
 struct ts_git_reach_stats {
@@ -72,14 +80,41 @@ enum ts_git_error ts_git_graph_reach(struct ts_git_graph *graph, const struct ts
                                      struct ts_git_set **ret_set, struct ts_git_reach_stats *ret_stats,
                                      struct ts_git_fault *ret_fault);
 
-/* A commit as a report shows it. Texts are any bytes of the commit, with a terminator; never NULL. */
+/* The commits of the base, which the caller frees. As `from` of a selection with `tips_only` they give its objects. */
+enum ts_git_error ts_git_graph_before(struct ts_git_graph *graph, const struct ts_git_selection *selection,
+                                      struct ts_git_oid **ret_oids, size_t *ret_count,
+                                      struct ts_git_fault *ret_fault);
+
+/* When a commit was made, to order commits by: its committer's time, or, where clocks were wrong, a second after the latest of its
+ * parents. An ancestor is always earlier. 0 when there is no such commit. */
+int64_t ts_git_graph_order_time(struct ts_git_graph *graph, const struct ts_git_oid *commit);
+
+/* Commits in groups, and whom to tell which branches and tags reach a commit of a group: take is called for each group and ref, for
+ * a group by local branches, remote ones and tags, each sorted by name. */
+struct ts_git_mark {
+    struct ts_git_oid commit;
+    uint32_t group;
+};
+
+struct ts_git_marks {
+    const struct ts_git_mark *items;
+    size_t count;
+    uint32_t group_count;
+    void (*take)(void *ctx, uint32_t group, const char *ref);
+    void *ctx;
+};
+
+enum ts_git_error ts_git_graph_reachers(struct ts_git_graph *graph, const struct ts_git_marks *marks,
+                                        struct ts_git_fault *ret_fault);
+
+/* A commit as a report shows it. Texts are any bytes of the commit, ended by a zero besides; never NULL. */
 struct ts_git_commit_info {
     struct ts_git_oid oid;
     char *author_name;
     char *author_mail;
     int64_t author_time_s;
     int32_t author_zone_minutes;
-    int64_t commit_time_s;
+    int64_t commit_time_s; /* of attribution: as ts_git_graph_order_time */
 };
 
 /* Reads what a report shows of a commit; for a very large one, only its beginning. The caller releases the
@@ -93,7 +128,8 @@ struct ts_git_occurrence {
     struct ts_git_oid blob;
     uint32_t commit; /* in commits */
     uint32_t mode;   /* of the entry in that commit */
-    char *path;      /* any bytes, relative to the top, with a terminator */
+    bool is_head;    /* the commit is `head`, which has it, whoever brought it */
+    char *path;      /* any bytes, relative to the top, ended by a zero */
     size_t path_len;
 };
 
@@ -109,9 +145,9 @@ struct ts_git_occurrences {
 
 /*
  * For each path that a blob of the set has in a selected commit: the first commit that brought it there. A
- * commit brings (path, blob) if its own tree has it and no parent's tree does; of several, the first is the
- * one with the least (committer's time, id). max limits the results, 0 means 10 million, and the graph's
- * memory_bytes limit them too: a hostile repository can have more paths than anyone could print.
+ * commit brings (path, blob) when its own tree has it and the tree of none of its parents does; of several,
+ * the first is the one with the least (ts_git_graph_order_time, id). max is the most to find, 0 is 10 million, and no more are
+ * kept than the graph's memory_bytes are for: a hostile repository can have more paths than anyone could print.
  */
 enum ts_git_error ts_git_graph_attribute(struct ts_git_graph *graph, const struct ts_git_selection *selection,
                                          const struct ts_git_set *blobs, size_t max,

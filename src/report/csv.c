@@ -7,7 +7,7 @@
  * text field, drop one apostrophe at its beginning. Line breaks, tabs and other control bytes are already
  * \xNN (write.h), so a line of the file is a line of the table.
  */
-#include "writer.h"
+#include "whereabouts.h"
 
 static bool begins_formula(struct ts_bytes text) {
     static const char *const starts[] = {"=",
@@ -91,6 +91,22 @@ static void put_finding(const struct report_job *job, const struct ts_report_fin
     put_next_number(out, finding->occurrence_count);
 }
 
+/* In a quoted field. The name of a ref has no blank; one that begins like a formula is behind an apostrophe. */
+static void put_ref(struct ts_out *out, const char *ref) {
+    if (begins_formula(ts_bytes_of_cstring(ref)))
+        ts_out_put_char(out, '\'');
+    for (; *ref != '\0'; ref++) {
+        char piece[TS_TEXT_PIECE_MAX];
+        size_t piece_len;
+        size_t taken =
+            report__show_one(ts_bytes_of_cstring(ref), REPORT_BACKSLASH_DOUBLED, piece, &piece_len);
+        if (piece_len == 1 && piece[0] == '"')
+            ts_out_put_char(out, '"');
+        ts_out_put(out, ts_bytes_of(piece, piece_len));
+        ref += taken - 1;
+    }
+}
+
 static void put_occurrence(const struct report_job *job, const struct ts_report_occurrence *occurrence) {
     struct ts_out *out = job->out;
     const struct ts_report_commit *commit = report__commit_of(job->report, occurrence);
@@ -112,13 +128,37 @@ static void put_occurrence(const struct report_job *job, const struct ts_report_
         put_next_text(out, date != NULL ? date : "");
     }
     put_next_text(out, occurrence->object);
+}
+
+static void put_whereabouts(const struct report_job *job, const struct ts_report_finding *finding,
+                            const struct ts_report_occurrence *occurrence) {
+    struct ts_out *out = job->out;
+    char link[REPORT_LINK_SIZE];
+    enum report_head head = report__head_of(job->report, finding);
+    put_next_text(out, head == REPORT_HEAD_UNKNOWN ? "" : head == REPORT_HEAD_HAS ? "yes" : "no");
+    put_next(out, finding->head != NULL ? finding->head->path : TS_BYTES(""));
+    if (finding->head != NULL)
+        put_next_number(out, finding->head->line);
+    else
+        ts_out_put_char(out, ',');
+    ts_out_put_char(out, ',');
+    for (size_t i = 0; i < finding->ref_listed; i++) {
+        ts_out_put_cstring(out, i == 0 ? "\"" : " ");
+        put_ref(out, report__ref_short(finding->refs[i]));
+    }
+    ts_out_put_cstring(out, finding->ref_listed > 0 ? "\"" : "");
+    put_next_number(out, finding->ref_count);
+    put_next_text(out, report__link(job->report, occurrence, link) ? link : "");
+    put_next_text(out, finding->rule->revoke);
+    put_next_text(out, finding->rule->url);
     ts_out_put_cstring(out, "\r\n");
 }
 
 void report__write_csv(const struct report_job *job) {
     ts_out_put_cstring(
         job->out, "id,rule,name,severity,confidence,is_new,secret,excerpt,encodings,occurrence_count,place,"
-                  "repo,path,line,column,end_line,end_column,commit,author,email,date,object\r\n");
+                  "repo,path,line,column,end_line,end_column,commit,author,email,date,object,"
+                  "in_head,head_path,head_line,refs,ref_count,link,revoke,url\r\n");
     for (size_t i = 0; i < job->report->finding_count; i++) {
         const struct ts_report_finding *finding = &job->report->findings[i];
         if (!report__is_listed(job, finding))
@@ -126,6 +166,7 @@ void report__write_csv(const struct report_job *job) {
         for (size_t k = 0; k < finding->listed_count; k++) {
             put_finding(job, finding);
             put_occurrence(job, &finding->occurrences[k]);
+            put_whereabouts(job, finding, &finding->occurrences[k]);
         }
     }
 }

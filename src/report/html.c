@@ -7,6 +7,7 @@
  */
 #include "markup.h"
 #include "page.h"
+#include "whereabouts.h"
 
 #include <string.h>
 
@@ -181,10 +182,10 @@ static void put_summary(const struct report_job *job) {
     ts_out_put_cstring(out, "</dl>\n");
 }
 
-/* Findings are sorted by severity, so findings of the same rule are close together. */
+/* Findings of the same rule are close together, so that most are found at once. */
 static bool is_first_of_rule(const struct ts_report *report, size_t number) {
     const struct ts_rule *rule = report->findings[number].rule;
-    for (size_t i = number; i-- > 0 && report->findings[i].rule->severity == rule->severity;)
+    for (size_t i = number; i-- > 0;)
         if (report->findings[i].rule == rule)
             return false;
     return true;
@@ -215,7 +216,11 @@ static void put_controls(const struct report_job *job) {
         report__put_markup_text(out, job->report->findings[i].rule->id);
         ts_out_put_cstring(out, "</option>");
     }
-    ts_out_put_cstring(out, "</select>\n<output></output>\n</form>\n");
+    ts_out_put_cstring(out, "</select>\n<select name=\"confidence\" aria-label=\"Confidence\">"
+                            "<option value=\"0\">any confidence</option>"
+                            "<option value=\"1\">medium or high confidence</option>"
+                            "<option value=\"2\">high confidence</option></select>\n"
+                            "<output></output>\n</form>\n");
 }
 
 /* How to revoke what a rule finds, and a page of its issuer. The only special character of markup in a url is
@@ -269,6 +274,35 @@ static void put_target_name(const struct report_job *job, const struct ts_report
     ts_out_put_cstring(job->out, "</span> ");
 }
 
+static void put_whereabouts(const struct report_job *job, const struct ts_report_finding *finding) {
+    struct ts_out *out = job->out;
+    char link[REPORT_LINK_SIZE];
+    enum report_head head = report__head_of(job->report, finding);
+    if (report__link(job->report, report__main_place(finding), link)) {
+        ts_out_put_cstring(out, " <a rel=\"noreferrer noopener\" href=\"");
+        ts_out_put_cstring(out, link);
+        ts_out_put_cstring(out, "\">open</a>");
+    }
+    if (head != REPORT_HEAD_UNKNOWN)
+        ts_out_put_cstring(out, head == REPORT_HEAD_HAS
+                                    ? "<br>still in HEAD: <code>"
+                                    : "<br><span class=\"soft\">no longer in HEAD</span>");
+    if (head == REPORT_HEAD_HAS) {
+        report__put_markup_place(out, finding->head);
+        ts_out_put_cstring(out, "</code>");
+    }
+    for (size_t i = 0; i < finding->ref_listed; i++) {
+        ts_out_put_cstring(out, i == 0 ? "<br><span class=\"soft\">reachable from " : ", ");
+        report__put_markup_text(out, report__ref_short(finding->refs[i]));
+    }
+    if (finding->ref_count > finding->ref_listed) {
+        ts_out_put_cstring(out, " and ");
+        report__put_grouped(out, finding->ref_count - finding->ref_listed);
+        ts_out_put_cstring(out, " more");
+    }
+    ts_out_put_cstring(out, finding->ref_listed > 0 ? "</span>" : "");
+}
+
 static void put_place_cell(const struct report_job *job, const struct ts_report_finding *finding) {
     struct ts_out *out = job->out;
     ts_out_put_cstring(out, "<td>");
@@ -276,6 +310,7 @@ static void put_place_cell(const struct report_job *job, const struct ts_report_
     ts_out_put_cstring(out, "<code class=\"place\">");
     report__put_markup_place(out, &finding->occurrences[0]);
     ts_out_put_cstring(out, "</code>");
+    put_whereabouts(job, finding);
     if (finding->excerpt.len > 0) {
         ts_out_put_cstring(out, "<code class=\"excerpt\">");
         report__put_markup(out, report__trimmed(finding->excerpt), REPORT_BACKSLASH_KEPT);
@@ -331,6 +366,8 @@ static void put_row(const struct report_job *job, const struct ts_report_finding
     const char *severity = ts_severity_name(finding->rule->severity);
     ts_out_put_cstring(out, "<tr data-severity=\"");
     ts_out_put_u64(out, finding->rule->severity);
+    ts_out_put_cstring(out, "\" data-confidence=\"");
+    ts_out_put_u64(out, finding->confidence);
     ts_out_put_cstring(out, "\" data-rule=\"");
     report__put_markup_text(out, finding->rule->id);
     ts_out_put_cstring(out, "\" data-time=\"");

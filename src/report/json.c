@@ -4,7 +4,7 @@
  * JSON has no bytes. A text that is not UTF-8 is written with U+FFFD for each wrong byte. A second member,
  * with "_base64" after the name, has its exact bytes.
  */
-#include "writer.h"
+#include "whereabouts.h"
 
 #include "base/utf8.h"
 #include "os/out_json.h"
@@ -95,7 +95,35 @@ static void put_occurrence(const struct report_job *job, const struct ts_report_
         put_null(out, "object");
     else
         put_text(out, "object", occurrence->object);
+    char link[REPORT_LINK_SIZE];
+    if (report__link(job->report, occurrence, link))
+        put_text(out, "link", link);
+    else
+        put_null(out, "link");
     ts_out_put_char(out, '}');
+}
+
+static void put_whereabouts(const struct report_job *job, const struct ts_report_finding *finding) {
+    struct ts_out *out = job->out;
+    enum report_head head = report__head_of(job->report, finding);
+    if (head == REPORT_HEAD_UNKNOWN)
+        put_null(out, "in_head");
+    else
+        put_bool(out, "in_head", head == REPORT_HEAD_HAS);
+    put_name(out, "head");
+    if (finding->head != NULL)
+        put_occurrence(job, finding->head);
+    else
+        ts_out_put_cstring(out, "null");
+    put_number(out, "head_count", finding->head_count);
+    put_name(out, "refs");
+    ts_out_put_char(out, '[');
+    for (size_t i = 0; i < finding->ref_listed; i++) {
+        ts_out_put_cstring(out, i == 0 ? "" : ", ");
+        ts_out_put_json(out, ts_bytes_of_cstring(finding->refs[i]));
+    }
+    ts_out_put_char(out, ']');
+    put_number(out, "ref_count", finding->ref_count);
 }
 
 static void put_finding(const struct report_job *job, const struct ts_report_finding *finding) {
@@ -105,6 +133,7 @@ static void put_finding(const struct report_job *job, const struct ts_report_fin
     ts_out_put_char(out, '"');
     put_text(out, "rule", finding->rule->id);
     put_text(out, "name", finding->rule->name);
+    put_text(out, "description", finding->rule->description);
     put_text(out, "revoke", finding->rule->revoke);
     put_text(out, "url", finding->rule->url);
     put_text(out, "severity", ts_severity_name(finding->rule->severity));
@@ -120,6 +149,7 @@ static void put_finding(const struct report_job *job, const struct ts_report_fin
         ts_out_put_json(out, ts_bytes_of_cstring(ts_encoding_name(finding->encodings[i])));
     }
     ts_out_put_char(out, ']');
+    put_whereabouts(job, finding);
     put_number(out, "occurrence_count", finding->occurrence_count);
     put_name(out, "occurrences");
     ts_out_put_char(out, '[');

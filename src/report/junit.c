@@ -4,6 +4,7 @@
  * suite.
  */
 #include "markup.h"
+#include "whereabouts.h"
 
 /* Faults of the scan as a whole, not of one target. */
 static bool has_common_trouble(const struct ts_report *report) {
@@ -137,6 +138,45 @@ static void put_commit(struct ts_out *out, const struct ts_report_commit *commit
     ts_out_put_cstring(out, "&gt;");
 }
 
+/* Where it is now, and where it came from. */
+static void put_place(const struct report_job *job, const struct ts_report_finding *finding) {
+    struct ts_out *out = job->out;
+    char link[REPORT_LINK_SIZE];
+    enum report_head head = report__head_of(job->report, finding);
+    if (head == REPORT_HEAD_HAS) {
+        ts_out_put_cstring(out, "still in HEAD: ");
+        report__put_markup_place(out, finding->head);
+        ts_out_put_cstring(out, "\nfirst in ");
+    }
+    report__put_markup_place(out, &finding->occurrences[0]);
+    ts_out_put_cstring(out, head == REPORT_HEAD_GONE ? ", no longer in HEAD\n" : "\n");
+    for (size_t i = 0; i < finding->ref_listed; i++) {
+        ts_out_put_cstring(out, i == 0 ? "reachable from " : ", ");
+        report__put_markup_text(out, report__ref_short(finding->refs[i]));
+    }
+    if (finding->ref_count > finding->ref_listed) {
+        ts_out_put_cstring(out, " and ");
+        ts_out_put_u64(out, finding->ref_count - finding->ref_listed);
+        ts_out_put_cstring(out, " more");
+    }
+    ts_out_put_cstring(out, finding->ref_listed > 0 ? "\n" : "");
+    if (report__link(job->report, report__main_place(finding), link)) {
+        ts_out_put_cstring(out, link);
+        ts_out_put_char(out, '\n');
+    }
+}
+
+static void put_help(struct ts_out *out, const struct ts_rule *rule) {
+    if (rule->revoke[0] != '\0') {
+        ts_out_put_cstring(out, "\nto revoke it: ");
+        report__put_markup_text(out, rule->revoke);
+    }
+    if (rule->url[0] != '\0') {
+        ts_out_put_char(out, '\n');
+        report__put_markup_text(out, rule->url);
+    }
+}
+
 static void put_finding(const struct report_job *job, const struct ts_report_finding *finding) {
     struct ts_out *out = job->out;
     const struct ts_report_occurrence *first = &finding->occurrences[0];
@@ -144,7 +184,7 @@ static void put_finding(const struct report_job *job, const struct ts_report_fin
     ts_out_put_cstring(out, "    <testcase classname=\"");
     report__put_markup_text(out, finding->rule->id);
     ts_out_put_cstring(out, "\" name=\"");
-    report__put_markup_place(out, first);
+    report__put_markup_place(out, report__main_place(finding));
     ts_out_put_cstring(out, " ");
     ts_out_put_cstring(out, finding->id.text);
     ts_out_put_cstring(out, "\">\n      <failure type=\"");
@@ -154,11 +194,11 @@ static void put_finding(const struct report_job *job, const struct ts_report_fin
     ts_out_put_cstring(out, ": ");
     report__put_markup(out, report__secret_of(job->report, finding), REPORT_BACKSLASH_DOUBLED);
     ts_out_put_cstring(out, "\">");
-    report__put_markup_place(out, first);
-    ts_out_put_char(out, '\n');
+    put_place(job, finding);
     report__put_markup(out, finding->excerpt, REPORT_BACKSLASH_KEPT);
     if (commit != NULL)
         put_commit(out, commit);
+    put_help(out, finding->rule);
     ts_out_put_cstring(out, "\n");
     ts_out_put_u64(out, finding->occurrence_count);
     ts_out_put_cstring(out, finding->occurrence_count == 1 ? " occurrence, " : " occurrences, ");

@@ -8,6 +8,7 @@
     row, place,
     text: row.textContent.toLowerCase(),
     severity: number(row, "severity"),
+    confidence: number(row, "confidence"),
     rule: row.dataset.rule,
     keys: {
       severity: number(row, "severity"),
@@ -19,6 +20,7 @@
   }));
   const search = form.elements.search;
   const rule = form.elements.rule;
+  const confidence = form.elements.confidence;
   const boxes = Array.from(form.querySelectorAll("input[type=checkbox]"));
   const shown = form.querySelector("output");
 
@@ -27,7 +29,7 @@
     const severities = new Set(boxes.filter((box) => box.checked).map((box) => Number(box.value)));
     let count = 0;
     for (const item of rows) {
-      const fits = severities.has(item.severity) && (rule.value === "" || rule.value === item.rule) &&
+      const fits = severities.has(item.severity) && item.confidence >= Number(confidence.value) && (rule.value === "" || rule.value === item.rule) &&
         words.every((word) => item.text.includes(word));
       if (item.row.hidden === fits) item.row.hidden = !fits;
       if (fits) count++;

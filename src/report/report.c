@@ -105,7 +105,9 @@ static int compare_occurrences(const struct ts_report_occurrence *a, const struc
 static int compare_findings(const void *left, const void *right) {
     const struct ts_report_finding *a = left;
     const struct ts_report_finding *b = right;
-    int order = compare_numbers(b->rule->severity, a->rule->severity);
+    int order = compare_numbers(a->confidence == TS_CONFIDENCE_LOW, b->confidence == TS_CONFIDENCE_LOW);
+    if (order == 0)
+        order = compare_numbers(b->rule->severity, a->rule->severity);
     if (order == 0)
         order = compare_numbers(b->confidence, a->confidence);
     if (order == 0)

@@ -37,6 +37,9 @@
 enum ts_target_kind { TS_TARGET_KINDS(TS_TARGET_KIND_ENUM) };
 #undef TS_TARGET_KIND_ENUM
 
+/* Code hosts, by how their links are written. */
+enum ts_forge { TS_FORGE_GITHUB, TS_FORGE_GITLAB, TS_FORGE_BITBUCKET, TS_FORGE_GITEA };
+
 /* The outcome of scanning a target. */
 enum ts_target_outcome {
     TS_TARGET_SCANNED, /* perhaps with faults */
@@ -84,6 +87,7 @@ struct ts_report_occurrence {
     uint64_t end_column; /* after its last byte */
 };
 
+#define TS_REPORT_REFS 5
 struct ts_report_finding {
     struct ts_finding_id id;
     const struct ts_rule *rule;
@@ -94,6 +98,13 @@ struct ts_report_finding {
     struct ts_bytes excerpt; /* the line of the first occurrence, its secrets masked unless shown; cut */
     uint8_t depth;           /* encodings that its first occurrence is in, from the outside in */
     enum ts_encoding encodings[TS_ENCODING_DEPTH];
+    /* Where HEAD has it, the first place by path; NULL: nowhere, or not known. */
+    const struct ts_report_occurrence *head;
+    uint64_t head_count; /* places in HEAD */
+    /* The full names of the first branches and tags that reach it. */
+    const char *refs[TS_REPORT_REFS];
+    size_t ref_listed;
+    uint64_t ref_count;
     uint64_t occurrence_count;                      /* exact */
     const struct ts_report_occurrence *occurrences; /* the first of them; at least one */
     size_t listed_count;
@@ -120,6 +131,9 @@ struct ts_report_target {
     uint64_t missing_by_design; /* missing from a partial clone: also a fault, unless that is accepted */
     uint64_t cut_commits;       /* whose parents a shallow clone omits */
     uint64_t skipped;           /* neither file, folder nor link: sockets, devices */
+    bool knows_head;            /* findings say whether HEAD has them */
+    const char *forge; /* the page of the repository, such as https://github.com/a/b; NULL: unknown */
+    enum ts_forge forge_kind;
 };
 
 /* Who suppressed how many matches: an entry of a configuration, or the marks in lines. */
@@ -181,7 +195,7 @@ struct ts_report {
     struct ts_finding_key key; /* of the ids; of the first target's when there are several */
     bool has_several_keys;     /* targets have different salts: their ids cannot be compared */
     size_t rule_count;         /* rules that were used */
-    uint64_t limits_hit;       /* patterns that reached their limit: incomplete */
+    uint64_t limits_hit;       /* patterns that were given up: incomplete */
     bool has_baseline;
     uint64_t baseline_known;           /* findings that the baseline has: their is_new is false */
     const struct ts_report_gone *gone; /* entries of the baseline that the scan did not find, sorted by id */
@@ -217,8 +231,8 @@ const char *ts_report_rule_change_text(const struct ts_report *report,
                                        const struct ts_report_rule_change *change,
                                        char ret_line[static TS_REPORT_LINE_SIZE]);
 
-/* Sorts findings by severity, highest first, then by confidence, rule, first occurrence and id. The
- * occurrences of each finding are already in order. */
+/* Sorts findings: those of low confidence come last; then by severity, highest first, confidence, rule, first
+ * occurrence and id. The occurrences of each finding are already in order. */
 void ts_report_sort(struct ts_report *report);
 
 #endif

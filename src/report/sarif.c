@@ -1,13 +1,12 @@
 /*
- * SARIF 2.1.0: one run, a result for each finding. Its first occurrence is the location, the other listed
- * ones are related locations; the finding's id is the fingerprint, so that viewers follow a finding through
- * moves and rebases.
+ * SARIF 2.1.0: one run, a result for each finding. Its place in HEAD is the location, or else its first occurrence; the occurrences
+ * that are listed are related locations; the finding's id is the fingerprint, so that viewers follow a finding through moves and rebases.
  *
  * A target is a base of URIs, TARGET0 and so on. It has its own URI only if its absolute path is known: SARIF
  * allows no relative ones there. SARIF counts columns in characters (columns.h); unknown ones are omitted.
  */
 #include "columns.h"
-#include "writer.h"
+#include "whereabouts.h"
 
 #include "os/out_json.h"
 
@@ -168,8 +167,6 @@ static void put_markdown_part(struct ts_out *out, const char *text) {
 
 /* What to do about a finding of the rule. */
 static void put_help(struct ts_out *out, const struct ts_rule *rule) {
-    if (rule->revoke[0] == '\0' && rule->url[0] == '\0')
-        return;
     const char *first = rule->description[0] != '\0' ? rule->description : rule->name;
     ts_out_put_cstring(out, "}, \"help\": {\"text\": \"");
     ts_out_put_json_part(out, ts_bytes_of_cstring(first));
@@ -421,6 +418,21 @@ static void put_location(const struct report_job *job, const struct ts_report_fi
     ts_out_put_char(job->out, '}');
 }
 
+static void put_whereabouts(const struct report_job *job, const struct ts_report_finding *finding) {
+    struct ts_out *out = job->out;
+    char link[REPORT_LINK_SIZE];
+    enum report_head head = report__head_of(job->report, finding);
+    if (head != REPORT_HEAD_UNKNOWN)
+        ts_out_put_cstring(out, head == REPORT_HEAD_HAS ? ", \"inHead\": true" : ", \"inHead\": false");
+    ts_out_put_cstring(out, ", \"refs\": [");
+    for (size_t i = 0; i < finding->ref_listed; i++)
+        put_member(out, i == 0 ? "" : ", ", finding->refs[i]);
+    ts_out_put_cstring(out, "], \"refCount\": ");
+    ts_out_put_u64(out, finding->ref_count);
+    if (report__link(job->report, report__main_place(finding), link))
+        put_member(out, ", \"link\": ", link);
+}
+
 static void put_result(const struct report_job *job, const struct rules *rules,
                        const struct ts_report_finding *finding) {
     struct ts_out *out = job->out;
@@ -439,14 +451,22 @@ static void put_result(const struct report_job *job, const struct rules *rules,
     if (job->report->has_baseline)
         put_member(out, ", \"baselineState\": ", finding->is_new ? "new" : "unchanged");
     ts_out_put_cstring(out, ",\n         \"locations\": [");
-    put_location(job, finding, &finding->occurrences[0], &finding->excerpt);
+    const struct ts_report_occurrence *first = &finding->occurrences[0];
+    const struct ts_report_occurrence *main_place = report__main_place(finding);
+    /* Where both are the same, the columns of the first are known. */
+    if (strcmp(main_place->object, first->object) == 0 && main_place->line == first->line &&
+        ts_bytes_equal(main_place->path, first->path))
+        main_place = first;
+    put_location(job, finding, main_place, main_place == first ? &finding->excerpt : NULL);
     ts_out_put_char(out, ']');
-    for (size_t i = 1; i < finding->listed_count; i++) {
-        ts_out_put_cstring(out, i == 1 ? ",\n         \"relatedLocations\": [" : ", ");
+    size_t from = main_place == first ? 1 : 0;
+    for (size_t i = from; i < finding->listed_count; i++) {
+        ts_out_put_cstring(out, i == from ? ",\n         \"relatedLocations\": [" : ", ");
         put_location(job, finding, &finding->occurrences[i], NULL);
     }
-    ts_out_put_cstring(out, finding->listed_count > 1 ? "]" : "");
+    ts_out_put_cstring(out, finding->listed_count > from ? "]" : "");
     put_member(out, ",\n         \"properties\": {\"confidence\": ", ts_confidence_name(finding->confidence));
+    put_whereabouts(job, finding);
     ts_out_put_cstring(out, ", \"secret\": ");
     ts_out_put_json(out, report__secret_of(job->report, finding));
     ts_out_put_cstring(out, ", \"encodings\": [");

@@ -5,10 +5,16 @@
  *                 config/deploy.env:12:14
  *                 │ TOKEN=ghp_…9f3a
  *                 1a2b3c4d5e  2024-03-01 13:22 UTC  Ada Lovelace <ada@example.org>
+ *                 still in HEAD: config/deploy.env:14
+ *                 reachable from main, v1.0 and 3 more
+ *                 https://github.com/ada/engine/blob/1a2b3c…/config/deploy.env#L14
+ *                 revoke: Settings > Developer settings https://github.com/settings/tokens
  *                 3 occurrences · high confidence · in base64 · github-pat · 5f2c…
  */
 #include "text.h"
+#include "whereabouts.h"
 
+#include <stdio.h>
 #include <string.h>
 
 enum { SHORT_OID_LEN = 10, ROOM_OF_DETAILS = 100, NAME_CELLS_MIN = 8, AUTHOR_CELLS_MIN = 16 };
@@ -165,6 +171,79 @@ static void put_commit(const struct report_job *job, const struct ts_report_find
     ts_out_put_char(out, '\n');
 }
 
+static void put_head(const struct report_job *job, const struct ts_report_finding *finding) {
+    struct text_flow flow;
+    char line[24] = "";
+    enum report_head head = report__head_of(job->report, finding);
+    if (head == REPORT_HEAD_UNKNOWN)
+        return;
+    if (head == REPORT_HEAD_HAS)
+        snprintf(line, sizeof line, "%llu", (unsigned long long)finding->head->line);
+    report__text_margin(job, TEXT_PLAIN, "");
+    report__flow_begin(&flow, job, true);
+    report__flow_put(&flow, head == REPORT_HEAD_HAS ? "still in HEAD: " : "no longer in HEAD");
+    if (head == REPORT_HEAD_HAS) {
+        report__flow_style(&flow, TEXT_PLACE);
+        report__flow_put_whole(&flow, finding->head->path, REPORT_BACKSLASH_DOUBLED);
+        report__flow_put(&flow, ":");
+        report__flow_put(&flow, line);
+        report__flow_style(&flow, TEXT_PLAIN);
+        if (finding->head_count > 1) {
+            report__flow_put(&flow, " and ");
+            report__flow_put(&flow, report__count(finding->head_count - 1, "other file", "other files").text);
+        }
+    }
+    report__flow_end(&flow);
+}
+
+static void put_refs(const struct report_job *job, const struct ts_report_finding *finding) {
+    struct text_flow flow;
+    if (finding->ref_count == 0)
+        return;
+    report__text_margin(job, TEXT_PLAIN, "");
+    report__flow_begin(&flow, job, true);
+    report__flow_style(&flow, TEXT_DIM);
+    report__flow_put(&flow, "reachable from ");
+    for (size_t i = 0; i < finding->ref_listed; i++) {
+        report__flow_put(&flow, i == 0 ? "" : ", ");
+        report__flow_put_whole(&flow, ts_bytes_of_cstring(report__ref_short(finding->refs[i])),
+                               REPORT_BACKSLASH_DOUBLED);
+    }
+    if (finding->ref_count > finding->ref_listed) {
+        report__flow_put(&flow, " and ");
+        report__flow_put(&flow, report__grouped(finding->ref_count - finding->ref_listed).text);
+        report__flow_put(&flow, " more");
+    }
+    report__flow_style(&flow, TEXT_PLAIN);
+    report__flow_end(&flow);
+}
+
+static void put_link(const struct report_job *job, const struct ts_report_finding *finding) {
+    char link[REPORT_LINK_SIZE];
+    if (!report__link(job->report, report__main_place(finding), link))
+        return;
+    report__text_margin(job, TEXT_PLAIN, "");
+    report__text_put(job, TEXT_DIM, link);
+    ts_out_put_char(job->out, '\n');
+}
+
+/* What to do about it. */
+static void put_cure(const struct report_job *job, const struct ts_report_finding *finding) {
+    struct text_flow flow;
+    const struct ts_rule *rule = finding->rule;
+    if (rule->revoke[0] == '\0' && rule->url[0] == '\0')
+        return;
+    report__text_margin(job, TEXT_PLAIN, "");
+    report__flow_begin(&flow, job, true);
+    report__flow_put(&flow, "revoke: ");
+    report__flow_put(&flow, rule->revoke);
+    if (rule->url[0] != '\0') {
+        report__flow_put(&flow, rule->revoke[0] != '\0' ? " " : "");
+        report__flow_put_whole(&flow, ts_bytes_of_cstring(rule->url), REPORT_BACKSLASH_DOUBLED);
+    }
+    report__flow_end(&flow);
+}
+
 /* Rule and id, for copying, share a line if the terminal may be too narrow for everything. If it is too
  * narrow for both, each has its own line. */
 static void put_details(const struct report_job *job, const struct ts_report_finding *finding) {
@@ -205,6 +284,7 @@ static void put_details(const struct report_job *job, const struct ts_report_fin
 }
 
 void report__write_text(const struct report_job *job) {
+    const struct ts_rule *last = NULL; /* its help is above */
     for (size_t i = 0; i < job->report->finding_count; i++) {
         const struct ts_report_finding *finding = &job->report->findings[i];
         if (!report__is_listed(job, finding))
@@ -213,6 +293,12 @@ void report__write_text(const struct report_job *job) {
         put_first_place(job, finding);
         put_excerpt(job, finding);
         put_commit(job, finding);
+        put_head(job, finding);
+        put_refs(job, finding);
+        put_link(job, finding);
+        if (finding->rule != last)
+            put_cure(job, finding);
+        last = finding->rule;
         put_details(job, finding);
     }
     report__text_put_summary(job);

@@ -185,6 +185,29 @@ static void put_left_out(const struct report_job *job) {
     }
 }
 
+/* How many of the listed findings are likely false positives. */
+static void put_confidence(const struct report_job *job) {
+    uint64_t low = 0;
+    for (size_t i = 0; i < job->report->finding_count; i++)
+        low += report__is_listed(job, &job->report->findings[i]) &&
+               job->report->findings[i].confidence == TS_CONFIDENCE_LOW;
+    if (low > 0 && job->options->fails_from > TS_CONFIDENCE_LOW) {
+        struct text_flow flow = begin(job, "confidence", true);
+        report__flow_put(&flow, report__count(low, "finding", "findings").text);
+        report__flow_put(&flow, " of low confidence, which ");
+        report__flow_put(&flow, low == 1 ? "does" : "do");
+        report__flow_put(&flow, " not fail the scan");
+        report__flow_end(&flow);
+    }
+}
+
+static void put_redaction(const struct report_job *job) {
+    if (job->totals.findings == 0 || job->report->shows_secrets)
+        return;
+    report__text_margin(job, TEXT_BOLD, "redacted");
+    report__text_put_wrapped(job, TEXT_DIM, "secrets are not shown in full; --show-secrets shows them");
+}
+
 static void put_notes(const struct report_job *job) {
     for (size_t i = 0; i < job->report->note_count; i++) {
         report__text_margin(job, TEXT_BOLD, i == 0 ? "note" : "");
@@ -283,6 +306,8 @@ void report__text_put_summary(const struct report_job *job) {
     put_suppressions(job);
     put_baseline(job);
     put_left_out(job);
+    put_confidence(job);
+    put_redaction(job);
     put_notes(job);
     put_faults(job);
     put_verdict(job);

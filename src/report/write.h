@@ -48,11 +48,12 @@ bool ts_report_format_of_file(struct ts_bytes path, enum ts_report_format *ret);
 struct ts_report_options {
     enum ts_report_format format;
     const char *version; /* of the program */
-    const char *folder;  /* absolute; relative targets are in it, for URIs of SARIF; NULL: unknown */
-    bool only_new;       /* omit findings of the baseline */
-    bool lists_gone;     /* list entries of the baseline that the scan did not find */
-    bool colour;         /* text only */
-    unsigned width;      /* text only: columns; 0: no wrapping */
+    const char *folder;  /* absolute, what relative targets stand in: for the URIs of SARIF; NULL: unknown */
+    enum ts_confidence fails_from; /* findings of a lower confidence do not fail the scan */
+    bool only_new;                 /* leave out what the baseline has */
+    bool lists_gone;               /* list what the baseline has and the scan did not find */
+    bool colour;                   /* text only */
+    unsigned width;                /* text only: columns; 0: lines are as long as they are */
 };
 
 /* Errors stick to `out`, which the caller flushes. */

@@ -11,10 +11,12 @@
  */
 #include "look_impl.h"
 #include "masking.h"
+#include "refs.h"
 #include "session.h"
 #include "suppressed.h"
 
 #include "base/assert.h"
+#include "base/number.h"
 #include "base/redact.h"
 #include "detect/model.h"
 
@@ -35,6 +37,16 @@ struct sighting {
     uint64_t hit;
 };
 
+/* Where a finding is now. */
+struct whereabouts {
+    uint64_t head_hit;
+    uint64_t head_count;
+    uint64_t ref_count;
+    uint32_t head;                 /* location */
+    uint32_t refs[TS_REPORT_REFS]; /* texts */
+    uint32_t ref_listed;
+};
+
 struct masked_text {
     uint32_t text; /* SCAN_NO_TEXT: free */
     struct ts_bytes masked;
@@ -49,8 +61,10 @@ struct assembly {
     const struct scan_content *contents;
     struct scan_pile sightings;
     struct scan_suppressed suppressed;
-    struct masked_text *masked; /* by the lowest bits of their positions */
-    uint32_t *commit_rows;      /* by commit: its row in the report, or TS_REPORT_NONE */
+    struct whereabouts *whereabouts; /* by finding; NULL when nothing is known */
+    bool *were_before;               /* by finding, of the target at hand; NULL while none was */
+    struct masked_text *masked;      /* by the lowest bits of their places */
+    uint32_t *commit_rows;           /* by commit: its row in the report, or TS_REPORT_NONE */
     struct ts_report report;
     struct ts_report_suppression unsure; /* findings of too low a confidence */
     size_t listed_max;
@@ -87,7 +101,11 @@ static int compare_locations(const void *x, const void *y, void *ctx) {
         order = order_of((uint64_t)s->place, (uint64_t)t->place);
     if (order == 0 && s->path != t->path)
         order = ts_bytes_compare(text_at(a, s->path), text_at(a, t->path));
-    return order != 0 ? order : ts_git_oid_compare(&c->oid, &d->oid);
+    if (order == 0)
+        order = ts_git_oid_compare(&c->oid, &d->oid);
+    if (order == 0)
+        order = order_of((uint64_t)s->role, (uint64_t)t->role);
+    return order != 0 ? order : order_of(s->hit, t->hit);
 }
 
 /* ---- masking ---- */
@@ -157,6 +175,22 @@ static void mask_rows(struct assembly *a) {
 
 /* ---- sightings ---- */
 
+/* What a change builds on has these findings, and would report them. */
+static bool note_before(struct assembly *a, const struct scan_location *location) {
+    const struct scan_content *content = &a->contents[location->content];
+    const struct scan_target *target = &a->session->targets[content->target];
+    const char *path = (const char *)text_at(a, location->real_path).data;
+    if (a->were_before == NULL)
+        a->were_before = calloc(a->session->hits.finding_table.count + 1, sizeof *a->were_before);
+    for (uint32_t i = 0; i < content->hit_count && a->were_before != NULL; i++) {
+        const struct scan_hit *hit = &scan__hits_items(&a->session->hits)[content->first_hit + i];
+        if (ts_rule_applies(scan__hits_findings(&a->session->hits)[hit->finding].rule, path) &&
+            !scan__suppressed_would(&a->suppressed, target->profile, hit, path))
+            a->were_before[hit->finding] = true;
+    }
+    return a->were_before != NULL;
+}
+
 static bool see(struct assembly *a, uint32_t location_index) {
     const struct scan_location *location = &a->locations[location_index];
     const struct scan_content *content = &a->contents[location->content];
@@ -165,7 +199,8 @@ static bool see(struct assembly *a, uint32_t location_index) {
     for (uint32_t i = 0; i < content->hit_count; i++) {
         uint64_t hit = content->first_hit + i;
         const struct scan_hit *item = &scan__hits_items(&a->session->hits)[hit];
-        if (!ts_rule_applies(scan__hits_findings(&a->session->hits)[item->finding].rule, path) ||
+        if ((a->were_before != NULL && a->were_before[item->finding]) ||
+            !ts_rule_applies(scan__hits_findings(&a->session->hits)[item->finding].rule, path) ||
             scan__suppressed_take(&a->suppressed, target->profile, item, path))
             continue;
         size_t at = a->sightings.len;
@@ -212,12 +247,71 @@ static bool sort_by_finding(struct assembly *a) {
     return true;
 }
 
+static void note_head(struct assembly *a, uint32_t location, const struct scan_content *content) {
+    const char *path = (const char *)text_at(a, a->locations[location].real_path).data;
+    uint32_t last = TS_REPORT_NONE;
+    for (uint32_t i = 0; i < content->hit_count; i++) {
+        uint64_t hit = content->first_hit + i;
+        uint32_t finding = scan__hits_items(&a->session->hits)[hit].finding;
+        struct whereabouts *of = &a->whereabouts[finding];
+        if (finding == last || !ts_rule_applies(scan__hits_findings(&a->session->hits)[finding].rule, path))
+            continue;
+        if (of->head_count++ == 0) {
+            of->head = location;
+            of->head_hit = hit;
+        }
+        last = finding;
+    }
+}
+
+/* What locations that are not reported say. False when there is no memory. */
+static bool note_whereabouts(struct assembly *a, uint32_t location_index) {
+    const struct scan_location *location = &a->locations[location_index];
+    const struct scan_content *content = &a->contents[location->content];
+    uint64_t count;
+    if (a->whereabouts == NULL)
+        a->whereabouts = calloc(a->session->hits.finding_table.count + 1, sizeof *a->whereabouts);
+    if (a->whereabouts == NULL)
+        return false;
+    if (location->role == SCAN_IN_HEAD) {
+        note_head(a, location_index, content);
+        return true;
+    }
+    if (location->hit >= content->hit_count)
+        return true;
+    uint32_t finding = scan__hits_items(&a->session->hits)[content->first_hit + location->hit].finding;
+    struct whereabouts *of = &a->whereabouts[finding];
+    if (location->role == SCAN_REF_COUNT) {
+        if (ts_u64_parse(text_at(a, location->path), &count) == TS_NUMBER_OK)
+            of->ref_count += count - SCAN_REFS_KEPT;
+        return true;
+    }
+    of->ref_count++;
+    if (of->ref_listed < TS_REPORT_REFS)
+        of->refs[of->ref_listed++] = location->path;
+    return true;
+}
+
+static uint32_t target_of(const struct assembly *a, size_t location) {
+    return a->contents[a->locations[location].content].target;
+}
+
 static bool see_all(struct assembly *a) {
     if (a->location_count > 0)
         qsort_r(a->locations, a->location_count, sizeof *a->locations, compare_locations, a);
-    for (size_t i = 0; i < a->location_count && !a->is_cut; i++)
-        if (!see(a, (uint32_t)i))
-            return false;
+    size_t end;
+    for (size_t from = 0; from < a->location_count; from = end) {
+        for (end = from; end < a->location_count && target_of(a, end) == target_of(a, from); end++)
+            if (a->locations[end].role == SCAN_BEFORE
+                    ? !note_before(a, &a->locations[end])
+                    : a->locations[end].role != SCAN_FOUND && !note_whereabouts(a, (uint32_t)end))
+                return false;
+        for (size_t i = from; i < end && !a->is_cut; i++)
+            if (a->locations[i].role == SCAN_FOUND && !see(a, (uint32_t)i))
+                return false;
+        free(a->were_before);
+        a->were_before = NULL;
+    }
     if (a->is_cut)
         scan__fault(&a->session->faults,
                     "findings have more than %zu occurrences: the rest is not counted; raise --memory",
@@ -265,7 +359,28 @@ static struct ts_report_occurrence occurrence_of(struct assembly *a, const struc
     };
 }
 
-/* Returns false when memory runs out. */
+/* False when there is no memory. */
+static bool fill_whereabouts(struct assembly *a, uint32_t number, struct ts_report_finding *finding) {
+    const struct whereabouts *of = a->whereabouts != NULL ? &a->whereabouts[number] : NULL;
+    if (of == NULL)
+        return true;
+    finding->ref_count = of->ref_count;
+    finding->ref_listed = of->ref_listed;
+    for (size_t i = 0; i < of->ref_listed; i++)
+        finding->refs[i] = (const char *)masked_at(a, of->refs[i]).data;
+    finding->head_count = of->head_count;
+    if (of->head_count == 0)
+        return true;
+    struct sighting sighting = {.finding = number, .location = of->head, .hit = of->head_hit};
+    struct ts_report_occurrence *head = ts_arena_take(a->arena, sizeof *head);
+    if (head == NULL)
+        return false;
+    *head = occurrence_of(a, &sighting);
+    finding->head = head;
+    return head->object != NULL;
+}
+
+/* False when there is no memory. */
 static bool fill_first(struct assembly *a, const struct scan_hit *hit, struct ts_report_finding *finding) {
     char excerpt[SCAN_EXCERPT_SIZE];
     const struct scan_finding *kept = &scan__hits_findings(&a->session->hits)[hit->finding];
@@ -277,11 +392,13 @@ static bool fill_first(struct assembly *a, const struct scan_hit *hit, struct ts
     a->session->masks.is_late = scan__is_past_end(a->session);
     size_t len = scan__excerpt(text_at(a, hit->around), &a->session->masks, excerpt);
     const char *copy = ts_arena_copy(a->arena, ts_bytes_of(excerpt, len));
+    if (copy == NULL)
+        return false;
     finding->excerpt = ts_bytes_of(copy, len);
     finding->depth = hit->depth;
     for (size_t i = 0; i < TS_ENCODING_DEPTH; i++)
         finding->encodings[i] = (enum ts_encoding)hit->encodings[i];
-    return finding->rule != NULL && copy != NULL;
+    return finding->rule != NULL && fill_whereabouts(a, hit->finding, finding);
 }
 
 /* Of the hit at the path of its location. */
@@ -333,17 +450,6 @@ static void leave_out_unsure(struct assembly *a) {
     a->report.findings[--a->report.finding_count] = (struct ts_report_finding){.rule = NULL};
 }
 
-static int compare_ids(const void *x, const void *y) {
-    return memcmp(x, y, sizeof(struct ts_finding_id));
-}
-
-/* Whether the finding existed before the scanned changes. */
-static bool is_old(const struct assembly *a, uint32_t finding) {
-    const struct ts_finding_id *id = &scan__hits_findings(&a->session->hits)[finding].id;
-    return a->session->old_count > 0 &&
-           bsearch(id, a->session->old, a->session->old_count, sizeof *a->session->old, compare_ids) != NULL;
-}
-
 /* Lists fewer occurrences of each finding if all of them would take too much memory. */
 static void limit_listed(struct assembly *a, const struct sighting *items, size_t count, size_t findings) {
     size_t room = (size_t)(a->session->memory_bytes / LISTED_SHARE / LISTED_BYTES);
@@ -383,7 +489,7 @@ static bool add_findings(struct assembly *a) {
         size_t to = from + 1;
         while (to < count && items[to].finding == items[from].finding)
             to++;
-        if (!is_old(a, items[from].finding) && !add_finding(a, items + from, to - from))
+        if (!add_finding(a, items + from, to - from))
             return false;
         leave_out_unsure(a);
         from = to;
@@ -410,6 +516,8 @@ static bool add_targets(struct assembly *a) {
         if (name == NULL)
             return false;
         a->report.targets[i].name = ts_bytes_of_cstring(name);
+        if (target->row.forge != NULL)
+            a->report.targets[i].forge = mask_cstring(a, target->row.forge);
         if (target->profile == NULL)
             continue;
         a->report.has_public_salt = a->report.has_public_salt || target->profile->has_public_salt;
@@ -466,8 +574,8 @@ static bool add_rule_changes(struct assembly *a) {
  * exist. */
 static bool is_all(const struct scan_session *session, const struct scan_target *target) {
     const struct ts_scan_options *options = session->options;
-    bool is_selected =
-        options->ref_count + options->branch_count + options->commit_count > 0 || options->has_since;
+    bool is_selected = options->ref_count + options->branch_count + options->commit_count > 0 ||
+                       options->range != NULL || options->has_since;
     return target->row.kind == TS_TARGET_KIND_REPOSITORY && options->extent == TS_SCAN_HISTORY &&
            !is_selected && target->row.missing_by_design + target->row.cut_commits == 0;
 }
@@ -574,6 +682,8 @@ bool scan__assemble(struct scan_session *session, struct ts_arena *arena, struct
     }
     scan__suppressed_release(&a.suppressed);
     scan__pile_release(&a.sightings);
+    free(a.whereabouts);
+    free(a.were_before);
     free(a.masked);
     free(a.commit_rows);
     return done;

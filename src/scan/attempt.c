@@ -1,7 +1,5 @@
 #include "attempt.h"
 
-#include <stdlib.h>
-
 struct scan_attempt scan__attempt_begin(struct scan_session *session) {
     session->faults.moved = 0;
     return (struct scan_attempt){.hits = scan__hits_mark(&session->hits),
@@ -27,9 +25,6 @@ void scan__attempt_undo(struct scan_session *session, struct scan_target *target
     scan__faults_cut(&session->faults, &attempt->faults);
     scan__pile_cut(&session->locations, attempt->locations);
     scan__pile_cut(&session->commits, attempt->commits);
-    free(session->old);
-    session->old = NULL;
-    session->old_count = 0;
     while (session->profile_count > attempt->profile_count)
         scan__session_drop_profile(session->profiles[--session->profile_count]);
     session->plain = attempt->plain;
@@ -41,5 +36,5 @@ void scan__attempt_undo(struct scan_session *session, struct scan_target *target
     atomic_store(&progress->objects_total, 0);
     atomic_store(&progress->bytes, attempt->bytes);
     atomic_store(&progress->findings, atomic_load(&session->hits.finding_count));
-    atomic_store(&progress->stage, TS_SCAN_STAGE_START);
+    atomic_store(&progress->stage, TS_SCAN_STAGE_HISTORY);
 }

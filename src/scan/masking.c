@@ -33,8 +33,6 @@ bool scan__masks_of(const struct scan_session *session, size_t first_content, st
         is_added[items[i].finding] = true;
         done = scan__prints_add(&masks.prints, print);
     }
-    for (size_t i = 0; done && i < session->old_count; i++)
-        done = scan__prints_add(&masks.prints, &session->old[i].print);
     free(is_added);
     done = done && (masks.prints.count == 0 || scan__masks_reserve(&masks));
     if (!done) {

@@ -1,6 +1,7 @@
 #include "origins.h"
 
 #include "look_impl.h"
+#include "refs.h"
 
 #include "base/assert.h"
 #include "git/repo.h"
@@ -24,6 +25,11 @@ static int compare_refs(const void *a, const void *b) {
     return ts_git_oid_compare(&((const struct ref *)a)->oid, &((const struct ref *)b)->oid);
 }
 
+static bool is_placed(const struct scan_origins *origins, const struct scan_content *content) {
+    return content->target == origins->target_index &&
+           (origins->before == NULL || scan__before_matters(origins->before, content));
+}
+
 static bool find_blobs(const struct scan_origins *origins, struct refs *ret_refs) {
     size_t total;
     const struct scan_content *contents = scan__hits_contents(&origins->session->hits, &total);
@@ -31,8 +37,8 @@ static bool find_blobs(const struct scan_origins *origins, struct refs *ret_refs
     if (items == NULL)
         return false;
     size_t count = 0;
-    for (size_t i = 0; i < total; i++)
-        if (contents[i].target == origins->target_index && contents[i].kind == SCAN_CONTENT_BLOB)
+    for (size_t i = origins->content_first; i < total && i < origins->content_end; i++)
+        if (is_placed(origins, &contents[i]) && contents[i].kind == SCAN_CONTENT_BLOB)
             items[count++] = (struct ref){.oid = contents[i].oid, .content = (uint32_t)i};
     if (count > 0)
         qsort(items, count, sizeof *items, compare_refs);
@@ -120,6 +126,9 @@ static bool place_all(const struct placing *placing, const struct ts_git_occurre
             .commit = commits[item->commit],
             .path = scan__hits_text(&session->hits, ts_bytes_of(item->path, item->path_len)),
             .place = are_notes[item->commit] ? TS_PLACE_NOTE : placing->place,
+            .role = placing->origins->before != NULL ? SCAN_BEFORE
+                    : item->is_head                  ? SCAN_IN_HEAD
+                                                     : SCAN_FOUND,
         };
         scan__session_location(session, &location);
     }
@@ -155,9 +164,11 @@ static enum ts_git_error trace_blobs(struct scan_origins *origins, struct refs *
     enum ts_git_error error = set_of(origins, refs, &blobs, ret_fault);
     if (error == TS_GIT_OK)
         error = find_notes(origins, &notes, ret_fault);
+    struct ts_git_selection selection = *origins->selection;
+    selection.head = origins->head;
     placing.notes = notes;
     if (error == TS_GIT_OK)
-        error = attribute(&placing, origins->selection, blobs, ret_fault);
+        error = attribute(&placing, &selection, blobs, ret_fault);
     if (error == TS_GIT_OK && origins->reached != NULL && origins->lost_count > 0) {
         struct ts_git_selection lost = {
             .from = origins->lost, .from_count = origins->lost_count, .tips_only = true};
@@ -186,7 +197,8 @@ static enum ts_git_error place_blobs(struct scan_origins *origins, struct refs *
         bool is_reached = origins->reached == NULL || ts_git_set_has(origins->reached, &ref->oid);
         struct scan_location location = {.content = ref->content,
                                          .commit = TS_REPORT_NONE,
-                                         .place = is_reached ? TS_PLACE_FILE : TS_PLACE_UNREACHABLE};
+                                         .place = is_reached ? TS_PLACE_FILE : TS_PLACE_UNREACHABLE,
+                                         .role = origins->before != NULL ? SCAN_BEFORE : SCAN_FOUND};
         if (!ref->has_location)
             scan__session_location(origins->session, &location);
     }
@@ -205,17 +217,38 @@ static uint32_t read_commit(struct scan_origins *origins, const struct ts_git_oi
         sink.take(sink.ctx, &fault);
     if (error != TS_GIT_OK)
         return TS_REPORT_NONE;
+    if (origins->graph != NULL)
+        info.commit_time_s = ts_git_graph_order_time(origins->graph, oid);
     uint32_t index = keep_commit(origins->session, &info);
     ts_git_commit_info_release(&info);
     return index;
 }
 
-/* Without its commit if the time is over. */
+/* Of a tag, when changes since a date are asked for: it was made before. */
+static bool is_old_tag(const struct scan_origins *origins, const struct ts_git_oid *oid) {
+    struct ts_git_content content;
+    struct ts_git_tag tag;
+    const struct ts_git_selection *selection = origins->selection;
+    if (selection == NULL || !selection->has_since ||
+        ts_git_object_read(origins->repo, oid, scan__session_object_max(origins->session), &content, NULL) !=
+            TS_GIT_OK)
+        return false;
+    bool is_old =
+        ts_git_tag_parse(ts_git_repo_hash(origins->repo), ts_bytes_of(content.bytes, content.len), &tag) &&
+        tag.tagger.time_s < selection->since_s;
+    free(content.bytes);
+    return is_old;
+}
+
+/* Without its commit when no time is left. */
 static void place_message(struct scan_origins *origins, size_t index, const struct scan_content *content) {
     struct ts_git_watch watch = scan__watch(origins->session);
     struct scan_location location = {
         .content = (uint32_t)index, .commit = TS_REPORT_NONE, .path = content->path};
     struct ts_git_oid peeled = content->oid;
+    bool is_before =
+        origins->before != NULL || (content->kind == SCAN_CONTENT_TAG && is_old_tag(origins, &content->oid));
+    location.role = is_before ? SCAN_BEFORE : SCAN_FOUND;
     location.place = content->kind == SCAN_CONTENT_TAG ? TS_PLACE_TAG_MESSAGE : TS_PLACE_COMMIT_MESSAGE;
     if (watch.go_on(watch.ctx, 0) &&
         (content->kind == SCAN_CONTENT_COMMIT ||
@@ -226,6 +259,7 @@ static void place_message(struct scan_origins *origins, size_t index, const stru
 
 enum ts_git_error scan__origins(struct scan_origins *origins, struct ts_git_fault *ret_fault) {
     struct refs refs;
+    size_t first = origins->session->locations.len / sizeof(struct scan_location);
     scan__limits_place(origins->session);
     if (!find_blobs(origins, &refs)) {
         origins->session->no_memory = true;
@@ -235,11 +269,14 @@ enum ts_git_error scan__origins(struct scan_origins *origins, struct ts_git_faul
     free(refs.items);
     size_t total;
     (void)scan__hits_contents(&origins->session->hits, &total);
-    for (size_t i = 0; i < total && error == TS_GIT_OK; i++) {
+    for (size_t i = origins->content_first; i < total && i < origins->content_end && error == TS_GIT_OK;
+         i++) {
         struct scan_content content = scan__hits_contents(&origins->session->hits, &total)[i];
-        if (content.target == origins->target_index &&
+        if (is_placed(origins, &content) &&
             (content.kind == SCAN_CONTENT_COMMIT || content.kind == SCAN_CONTENT_TAG))
             place_message(origins, i, &content);
     }
+    if (error == TS_GIT_OK && origins->graph != NULL && origins->before == NULL)
+        error = scan__place_refs(origins, first, ret_fault);
     return error;
 }

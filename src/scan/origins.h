@@ -4,6 +4,7 @@
 #ifndef TS_SCAN_ORIGINS_H
 #define TS_SCAN_ORIGINS_H
 
+#include "before.h"
 #include "session.h"
 
 #include "git/walk.h"
@@ -17,6 +18,11 @@ struct scan_origins {
     const struct ts_git_set *reached; /* NULL: everything that was scanned is reachable */
     const struct ts_git_oid *lost;    /* unreachable commits */
     size_t lost_count;
+    const struct ts_git_oid *head; /* NULL: whether HEAD has them is not asked, or not known */
+    size_t content_first; /* contents of the session from here to content_end, which may be SIZE_MAX */
+    size_t content_end;
+    /* NULL: locations are reported. Else they are of the base, and only those that matter are made. */
+    const struct scan_before *before;
 };
 
 enum ts_git_error scan__origins(struct scan_origins *origins, struct ts_git_fault *ret_fault);

@@ -67,8 +67,8 @@ static bool read_own(struct scan_profile *profile, const struct scan_profile_sou
     struct scan_profile_file file;
     struct ts_detect_error error;
     (void)ts_text_escape(ts_bytes_of_cstring(source->name), shown, sizeof shown);
-    snprintf(name, sizeof name, "%s/" SCAN_CONFIG_NAME, shown);
-    switch (source->read(source->ctx, SCAN_CONFIG_NAME, REPO_CONFIG_MAX, &file)) {
+    snprintf(name, sizeof name, "%s/%s", shown, source->file);
+    switch (source->read(source->ctx, source->file, REPO_CONFIG_MAX, &file)) {
     case SCAN_PROFILE_ABSENT:
         return true;
     case SCAN_PROFILE_UNREADABLE:
@@ -78,7 +78,7 @@ static bool read_own(struct scan_profile *profile, const struct scan_profile_sou
         break;
     }
     bool done =
-        ts_detect_config_parse(SCAN_CONFIG_NAME, ts_bytes_of(file.bytes, file.len), &profile->config, &error);
+        ts_detect_config_parse(source->file, ts_bytes_of(file.bytes, file.len), &profile->config, &error);
     ts_blake3_hash(ts_bytes_of(file.bytes, file.len), profile->config_digest);
     free(file.bytes);
     if (!done)

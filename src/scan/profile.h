@@ -44,10 +44,12 @@ struct scan_profile_source {
     const char *name;          /* the target's name in messages */
     scan_profile_reader *read; /* NULL: the target has no configuration of its own */
     void *ctx;
+    const char *file; /* the name of its configuration */
 };
 
-#define SCAN_CONFIG_NAME ".turnstone.yml"
-#define SCAN_CONFIG_CURE "; --no-repo-config scans without it"
+#define SCAN_CONFIG_NAME  ".turnstone.yml"
+#define SCAN_CONFIG_OTHER ".turnstone.yaml" /* the same file by another name */
+#define SCAN_CONFIG_CURE  "; --no-repo-config scans without it"
 
 struct scan_profile_context {
     const struct ts_scan_options *options;

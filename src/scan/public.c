@@ -79,6 +79,7 @@ void ts_scan_free(struct ts_scan *scan) {
     free(scan->config_file);
     free(scan->state_folder);
     free(scan->cache_folder);
+    free(scan->range);
     free(scan);
 }
 
@@ -232,6 +233,8 @@ enum ts_scan_result ts_scan_set_text(struct ts_scan *scan, enum ts_scan_text whi
         return add_text(scan, &scan->branches, text);
     case TS_SCAN_TEXT_COMMIT:
         return add_text(scan, &scan->commits, text);
+    case TS_SCAN_TEXT_RANGE:
+        return replace_text(scan, &scan->range, text);
     }
     return unknown_option(scan);
 }
@@ -251,6 +254,7 @@ static void point_to_texts(struct ts_scan *scan) {
     options->branch_count = scan->branches.count;
     options->commits = (const char *const *)scan->commits.items;
     options->commit_count = scan->commits.count;
+    options->range = scan->range;
     options->config_file = scan->config_file;
     options->state_folder = scan->state_folder;
     options->cache_folder = scan->cache_folder != NULL ? scan->cache_folder : "";

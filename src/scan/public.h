@@ -38,7 +38,8 @@ struct ts_scan {
     char *config_file;
     char *state_folder;
     char *cache_folder;
-    struct scan_profile *profile; /* compiled rules; NULL: not yet, or an option has changed since */
+    char *range;
+    struct scan_profile *profile; /* compiled rules; NULL: not compiled yet, or an option has changed since */
     struct ts_report report;      /* of the last run */
     bool has_report;
     atomic_uint_fast64_t faults; /* of the report; any thread may read it */

@@ -327,7 +327,7 @@ void scan__recall_keep(struct scan_recall *recall, unsigned worker, const struct
 /* Only for all refs: other selections are many, and rarely repeated. */
 static bool is_default(const struct ts_scan_options *options) {
     return options->ref_count == 0 && options->branch_count == 0 && options->commit_count == 0 &&
-           !options->has_since && !options->unreachable;
+           options->range == NULL && !options->has_since && !options->unreachable;
 }
 
 struct merging {
@@ -414,6 +414,9 @@ void scan__recall_flush(struct scan_recall *recall) {
     put_known(recall, &recall->workers[0].known);
     recall->workers[0].known.len = 0;
     merge_known(recall);
+    scan__masks_release(&recall->masks); /* of what was looked at before */
+    recall->masks = (struct scan_masks){.capacity = 0};
+    memset(recall->touches, 0, sizeof recall->touches);
     recall->has_masks = scan__masks_of(recall->session, recall->before.contents, &recall->masks);
     if (recall->has_masks) {
         flush_hits(recall);
@@ -433,6 +436,7 @@ static void put_row(struct scan_buffer *buffer, const struct ts_report_target *r
     scan__buffer_put_number(buffer, row->bytes);
     scan__buffer_put_number(buffer, row->missing_by_design);
     scan__buffer_put_number(buffer, row->cut_commits);
+    scan__buffer_put_number(buffer, row->knows_head);
 }
 
 static bool is_faultless(const struct scan_recall *recall) {
@@ -484,8 +488,9 @@ void scan__recall_finish(struct scan_recall *recall) {
 
 static bool use_snapshot(struct scan_recall *recall, struct ts_bytes rest) {
     struct ts_report_target row = *row_of(recall);
-    uint64_t *const numbers[] = {&row.commits,           &row.trees,      &row.tags, &row.blobs, &row.bytes,
-                                 &row.missing_by_design, &row.cut_commits};
+    uint64_t knows_head = 0;
+    uint64_t *const numbers[] = {&row.commits,           &row.trees,       &row.tags,  &row.blobs, &row.bytes,
+                                 &row.missing_by_design, &row.cut_commits, &knows_head};
     for (size_t i = 0; i < sizeof numbers / sizeof numbers[0]; i++)
         if (!scan__number_decode(&rest, numbers[i]))
             return false;
@@ -493,6 +498,7 @@ static bool use_snapshot(struct scan_recall *recall, struct ts_bytes rest) {
     if (!scan__material_decode(rest, &sink))
         return false;
     row.blobs_known = row.blobs;
+    row.knows_head = knows_head != 0;
     *row_of(recall) = row;
     return true;
 }

@@ -8,12 +8,14 @@
  * memory then: commits without findings are not visited again. Findings in the others count when those are
  * visited, so it does not matter whether a ref reaches them.
  */
-#include "origins.h"
-
 #include "attempt.h"
+#include "before.h"
+#include "choose.h"
 #include "look_impl.h"
-#include "os/grow.h"
+#include "origins.h"
 #include "recall.h"
+
+#include "os/grow.h"
 
 #include "base/assert.h"
 #include "base/redact.h"
@@ -26,95 +28,6 @@
 /* The share of memory for the graph, and for trees while it is read. */
 #define GRAPH_SHARE 3
 #define TREES_SHARE 8
-
-/* ---- selection ---- */
-
-struct chosen {
-    struct ts_git_oid *oids;
-    size_t count;
-    size_t capacity;
-    struct ts_git_selection selection;
-};
-
-/* A missing target of a ref is a fault; a missing id from the user is a wrong argument. */
-static enum ts_git_error check_tip(struct scan_session *session, struct scan_target *target,
-                                   struct ts_git_repo *repo, const char *name, const struct ts_git_oid *oid,
-                                   struct ts_git_fault *ret_fault) {
-    struct ts_git_oid given;
-    struct ts_git_oid peeled;
-    if (ts_git_oid_parse(target->hash, ts_bytes_of_cstring(name), &given))
-        return TS_GIT_OK;
-    enum ts_git_error error = ts_git_object_peel(repo, oid, &peeled, ret_fault);
-    if (error == TS_GIT_MISSING && ts_git_repo_keeps_promises(repo))
-        target->row.missing_by_design++;
-    else if (error == TS_GIT_MISSING)
-        scan__faults_sink(&session->faults).take(&session->faults, ret_fault);
-    return error == TS_GIT_MISSING ? error : TS_GIT_OK;
-}
-
-/* A ref that exists and cannot be read is a fault, and the others are scanned. */
-static enum ts_scan_outcome choose(struct scan_session *session, struct scan_target *target,
-                                   struct ts_git_repo *repo, struct chosen *chosen, const char *name,
-                                   const char *const *below, size_t below_count,
-                                   struct ts_scan_error *ret_error) {
-    struct ts_git_fault fault = {.error = TS_GIT_OK};
-    enum ts_git_error error = TS_GIT_NO_SUCH_REF;
-    for (size_t i = 0; i < below_count && error == TS_GIT_NO_SUCH_REF; i++) {
-        char full[1024];
-        int len = snprintf(full, sizeof full, "%s%s", below[i], name);
-        if (len < 0 || (size_t)len >= sizeof full)
-            break;
-        if (!TS_GROW(chosen->oids, chosen->capacity, chosen->count + 1))
-            return scan__fail(ret_error, TS_SCAN_FAILED, "out of memory");
-        error = ts_git_repo_resolve(repo, full, &chosen->oids[chosen->count], &fault);
-    }
-    if (error == TS_GIT_NO_SUCH_REF && below_count > 1) {
-        char shown[200];
-        ts_text_escape(ts_bytes_of_cstring(name), shown, sizeof shown);
-        return scan__fail(ret_error, TS_SCAN_BAD_TARGET,
-                          "unknown branch '%s'; --ref takes tags and full names", shown);
-    }
-    char line[400];
-    (void)ts_git_fault_describe(&fault, line, sizeof line);
-    if (error == TS_GIT_NO_SUCH_REF)
-        return scan__fail(ret_error, TS_SCAN_BAD_TARGET, "%s", line);
-    if (error != TS_GIT_OK)
-        scan__fault(&session->faults, "%s", line);
-    else
-        error = check_tip(session, target, repo, name, &chosen->oids[chosen->count], &fault);
-    chosen->count += error == TS_GIT_OK;
-    return TS_SCAN_DONE;
-}
-
-static enum ts_scan_outcome select_commits(struct scan_session *session, struct scan_target *target,
-                                           struct ts_git_repo *repo, struct chosen *ret_chosen,
-                                           struct ts_scan_error *ret_error) {
-    const struct ts_scan_options *options = session->options;
-    static const char *const any[] = {""};
-    static const char *const branch[] = {"refs/heads/", "refs/remotes/", "refs/remotes/origin/"};
-    struct chosen chosen = {.oids = NULL};
-    enum ts_scan_outcome outcome = TS_SCAN_DONE;
-    for (size_t i = 0; i < options->ref_count && outcome == TS_SCAN_DONE; i++)
-        outcome = choose(session, target, repo, &chosen, options->refs[i], any, 1, ret_error);
-    for (size_t i = 0; i < options->branch_count && outcome == TS_SCAN_DONE; i++)
-        outcome = choose(session, target, repo, &chosen, options->branches[i], branch, 3, ret_error);
-    for (size_t i = 0; i < options->commit_count && outcome == TS_SCAN_DONE; i++)
-        outcome = choose(session, target, repo, &chosen, options->commits[i], any, 1, ret_error);
-    if (outcome != TS_SCAN_DONE) {
-        free(chosen.oids);
-        return outcome;
-    }
-    bool is_selected = options->ref_count + options->branch_count + options->commit_count > 0;
-    chosen.selection = (struct ts_git_selection){.all_refs = !is_selected,
-                                                 .from = chosen.oids,
-                                                 .from_count = chosen.count,
-                                                 .tips_only = options->commit_count > 0,
-                                                 .has_since = options->has_since,
-                                                 .since_s = options->since_s,
-                                                 .new_only = options->commit_count > 0 || options->has_since};
-    *ret_chosen = chosen;
-    return TS_SCAN_DONE;
-}
 
 /* ---- the visit ---- */
 
@@ -139,8 +52,9 @@ struct visit {
     struct ts_git_repo *repo;
     struct scan_looks looks;
     struct scan_recall recall;
-    struct clean_messages *clean;     /* one for each thread; NULL: messages are not scanned early */
-    const struct ts_git_set *reached; /* by refs; NULL unless unreachable objects are scanned, too */
+    struct clean_messages *clean;     /* one for each thread; NULL: messages are not looked at early */
+    const struct ts_git_set *reached; /* by refs; NULL unless what is not is looked at, too */
+    struct ts_git_oid head;           /* when the row knows it */
     struct scan_mark before;          /* of the session */
     pthread_mutex_t lock;             /* guards lost; taken alone */
     struct ts_git_oid *lost;          /* unreachable commits */
@@ -432,6 +346,9 @@ static enum ts_git_error find_wanted(struct visit *visit, struct ts_git_graph *g
         ts_git_set_invert(wanted);
         atomic_store(&visit->session->progress->objects_total, 0);
     }
+    /* What HEAD has is looked at when HEAD is selected, all of it or what it brings. */
+    row->knows_head = ts_git_repo_resolve(visit->repo, "HEAD", &visit->head, NULL) == TS_GIT_OK &&
+                      ts_git_set_has(wanted, &visit->head);
     *ret_wanted = wanted;
     *ret_reached = reached;
     return TS_GIT_OK;
@@ -444,57 +361,156 @@ static enum ts_scan_outcome git_failure(const struct ts_git_fault *fault, struct
     return scan__fail(ret_error, outcome, "%s", ts_git_fault_describe(fault, line, sizeof line));
 }
 
+/* Objects that are known are not visited. */
+static enum ts_git_error look_at_all(struct visit *visit, struct ts_git_graph *graph,
+                                     struct ts_git_set *wanted, struct ts_git_fault *ret_fault) {
+    struct scan_session *session = visit->session;
+    size_t before = ts_git_set_count(wanted);
+    scan__recall_known(&visit->recall, wanted, remember_lost, visit);
+    take_early(visit, wanted);
+    atomic_fetch_add(&session->progress->objects, before - ts_git_set_count(wanted));
+    uint64_t held = ts_git_graph_bytes(graph) + scan__recall_bytes(&visit->recall);
+    return visit_all(visit, wanted, scan__session_visit_memory(session, held), ret_fault);
+}
+
+/* What the change changes or removes comes first: most of what it has is from there. */
+static enum ts_git_error look_before(struct visit *visit, struct ts_git_graph *graph,
+                                     const struct ts_git_selection *selection,
+                                     const struct ts_git_selection *base, const struct scan_before *before,
+                                     struct ts_git_fault *ret_fault) {
+    struct ts_report_target row = visit->target->row;
+    struct ts_git_selection change = *selection;
+    struct ts_git_reach_stats stats = {.commits = 0};
+    struct ts_git_set *after = NULL;
+    struct ts_git_set *gone = NULL;
+    struct ts_git_set *rest = NULL;
+    change.new_only = false;
+    enum ts_git_error error = ts_git_graph_reach(graph, &change, &after, NULL, ret_fault);
+    if (error == TS_GIT_OK)
+        error = ts_git_graph_reach(graph, base, &gone, &stats, ret_fault);
+    if (error == TS_GIT_OK)
+        error = ts_git_graph_reach(graph, base, &rest, NULL, ret_fault);
+    if (error == TS_GIT_OK) {
+        ts_git_set_subtract(gone, after);
+        ts_git_set_intersect(rest, after);
+        atomic_fetch_add(&visit->session->progress->objects_total, ts_git_set_count(gone));
+        error = look_at_all(visit, graph, gone, ret_fault);
+    }
+    if (error == TS_GIT_OK && scan__before_is_open(before)) {
+        atomic_fetch_add(&visit->session->progress->objects_total, ts_git_set_count(rest));
+        error = look_at_all(visit, graph, rest, ret_fault);
+    }
+    visit->target->row = row; /* what is counted is the change */
+    visit->target->row.missing_by_design += stats.missing_by_design;
+    ts_git_set_free(after);
+    ts_git_set_free(gone);
+    ts_git_set_free(rest);
+    return error;
+}
+
+static struct scan_origins origins_of(struct visit *visit, struct ts_git_graph *graph,
+                                      const struct ts_git_selection *selection) {
+    return (struct scan_origins){.session = visit->session,
+                                 .target_index = visit->target_index,
+                                 .repo = visit->repo,
+                                 .graph = graph,
+                                 .selection = selection,
+                                 .reached = visit->reached,
+                                 .lost = visit->lost,
+                                 .lost_count = visit->lost_count,
+                                 .head = visit->target->row.knows_head ? &visit->head : NULL,
+                                 .content_end = SIZE_MAX};
+}
+
+/* Paths and commits of what was found. */
+static enum ts_git_error place_change(struct visit *visit, struct ts_git_graph *graph,
+                                      const struct ts_git_selection *selection,
+                                      struct ts_git_fault *ret_fault) {
+    struct scan_before before;
+    struct ts_git_selection base = {.tips_only = true, .without_parents = !selection->has_since};
+    struct ts_git_oid *oids = NULL;
+    enum ts_git_error error = ts_git_graph_before(graph, selection, &oids, &base.from_count, ret_fault);
+    base.from = oids;
+    if (!scan__before_begin(&before, visit->session, visit->target_index, visit->before.contents)) {
+        visit->session->no_memory = true;
+        error = error == TS_GIT_OK ? TS_GIT_STOPPED : error;
+    }
+    if (error == TS_GIT_OK && scan__before_is_open(&before))
+        error = look_before(visit, graph, selection, &base, &before, ret_fault);
+    atomic_store(&visit->session->progress->stage, TS_SCAN_STAGE_ORIGINS);
+    struct scan_origins changes = origins_of(visit, graph, selection);
+    struct scan_origins origins = origins_of(visit, graph, &base);
+    changes.content_end = before.mark;
+    origins.content_first = before.mark;
+    origins.before = &before;
+    if (error == TS_GIT_OK)
+        error = scan__origins(&changes, ret_fault);
+    if (error == TS_GIT_OK)
+        error = scan__origins(&origins, ret_fault);
+    scan__before_release(&before);
+    free(oids);
+    return error;
+}
+
+/* Without the parents of a commit nobody knows what it brought. */
+static bool is_cut(struct visit *visit, const struct scan_chosen *chosen) {
+    uint64_t cut = visit->target->row.cut_commits;
+    if (!chosen->is_change || cut == 0)
+        return false;
+    scan__fault(&visit->session->faults,
+                "the clone is shallow and lacks the parents of %" PRIu64
+                " of the selected commits, so what they bring is unknown; fetch the history with 'git fetch "
+                "--unshallow', or in CI with 'fetch-depth: 0'",
+                cut);
+    return true;
+}
+
 static enum ts_git_error scan_graph(struct visit *visit, struct ts_git_graph *graph,
-                                    const struct ts_git_selection *selection,
-                                    struct ts_git_fault *ret_fault) {
+                                    const struct scan_chosen *chosen, struct ts_git_fault *ret_fault) {
     struct scan_session *session = visit->session;
     struct ts_git_set *wanted = NULL;
     struct ts_git_set *reached = NULL;
-    enum ts_git_error error = find_wanted(visit, graph, selection, &wanted, &reached, ret_fault);
+    enum ts_git_error error = find_wanted(visit, graph, &chosen->selection, &wanted, &reached, ret_fault);
     visit->reached = reached;
-    bool is_stale = scan__attempt_is_stale(session); /* the next attempt would find the same */
-    if (error == TS_GIT_OK && !is_stale) {
-        size_t before = ts_git_set_count(wanted);
+    /* What is found by a stale attempt would be found again. */
+    if (error == TS_GIT_OK && !scan__attempt_is_stale(session) && !is_cut(visit, chosen)) {
         scan__recall_begin(&visit->recall);
-        scan__recall_known(&visit->recall, wanted, remember_lost, visit);
-        take_early(visit, wanted);
-        atomic_fetch_add(&session->progress->objects, before - ts_git_set_count(wanted));
         atomic_store(&session->progress->stage, TS_SCAN_STAGE_CONTENT);
-        uint64_t held = ts_git_graph_bytes(graph) + scan__recall_bytes(&visit->recall);
-        error = visit_all(visit, wanted, scan__session_visit_memory(session, held), ret_fault);
-    }
-    if (error == TS_GIT_OK && !is_stale) {
-        atomic_store(&session->progress->stage, TS_SCAN_STAGE_ORIGINS);
-        struct scan_origins origins = {.session = session,
-                                       .target_index = visit->target_index,
-                                       .repo = visit->repo,
-                                       .graph = graph,
-                                       .selection = selection,
-                                       .reached = reached,
-                                       .lost = visit->lost,
-                                       .lost_count = visit->lost_count};
-        error = scan__origins(&origins, ret_fault);
+        error = look_at_all(visit, graph, wanted, ret_fault);
+        if (error == TS_GIT_OK && chosen->is_change) {
+            error = place_change(visit, graph, &chosen->selection, ret_fault);
+        } else if (error == TS_GIT_OK) {
+            atomic_store(&session->progress->stage, TS_SCAN_STAGE_ORIGINS);
+            struct scan_origins origins = origins_of(visit, graph, &chosen->selection);
+            error = scan__origins(&origins, ret_fault);
+        }
     }
     ts_git_set_free(wanted);
     ts_git_set_free(reached);
     return error;
 }
 
-/* The history is too large for memory: scans everything in the repository, without paths. */
-static enum ts_git_error scan_without_graph(struct visit *visit, struct ts_git_fault *ret_fault) {
+/* The history is too large to be held: everything in the repository is looked at, and paths remain unknown. */
+static enum ts_git_error scan_without_graph(struct visit *visit, const struct scan_chosen *chosen,
+                                            struct ts_git_fault *ret_fault) {
     struct scan_session *session = visit->session;
+    if (chosen->is_change) {
+        scan__fault(
+            &session->faults,
+            "the history exceeds the memory limit: what the commits bring is unknown; raise --memory");
+        return TS_GIT_OK;
+    }
     scan__fault(
         &session->faults,
         "the history exceeds the memory limit: the whole repository is scanned instead of the selection, "
         "and paths and commits are missing; raise --memory");
     atomic_store(&session->progress->stage, TS_SCAN_STAGE_CONTENT);
     enum ts_git_error error = visit_all(visit, NULL, scan__session_visit_memory(session, 0), ret_fault);
-    struct scan_origins origins = {
-        .session = session, .target_index = visit->target_index, .repo = visit->repo};
+    struct scan_origins origins = origins_of(visit, NULL, NULL);
     return error == TS_GIT_OK ? scan__origins(&origins, ret_fault) : error;
 }
 
-static enum ts_scan_outcome scan_history(struct visit *visit, const struct ts_git_selection *selection,
+static enum ts_scan_outcome scan_history(struct visit *visit, const struct scan_chosen *chosen,
                                          struct ts_scan_error *ret_error) {
     struct scan_session *session = visit->session;
     struct ts_git_graph *graph = NULL;
@@ -514,16 +530,16 @@ static enum ts_scan_outcome scan_history(struct visit *visit, const struct ts_gi
         .spill_dir = session->spill_dir,
         .watch = scan__watch(session),
         .faults = scan__faults_sink(&session->faults)};
-    if (is_looked_at_early(visit, selection)) {
-        visit->clean = calloc(visit->looks.count, sizeof *visit->clean); /* slower without it */
+    if (is_looked_at_early(visit, &chosen->selection)) {
+        visit->clean = calloc(visit->looks.count, sizeof *visit->clean); /* slower without */
         options.message = visit->clean != NULL ? look_early : NULL;
         options.message_ctx = visit;
     }
     enum ts_git_error error = ts_git_graph_new(visit->repo, &options, &graph, &fault);
     if (error == TS_GIT_OK)
-        error = scan_graph(visit, graph, selection, &fault);
+        error = scan_graph(visit, graph, chosen, &fault);
     else if (error == TS_GIT_NO_MEMORY)
-        error = scan_without_graph(visit, &fault);
+        error = scan_without_graph(visit, chosen, &fault);
     free_early(visit);
     scan__looks_finish(&visit->looks, session, &visit->target->row);
     ts_git_graph_free(graph);
@@ -560,8 +576,8 @@ static void note_substitutes(struct scan_session *session, struct scan_target *t
 
 enum ts_scan_outcome scan__repository(struct scan_session *session, struct scan_target *target,
                                       struct ts_git_repo *repo, struct ts_scan_error *ret_error) {
-    struct chosen chosen;
-    enum ts_scan_outcome outcome = select_commits(session, target, repo, &chosen, ret_error);
+    struct scan_chosen chosen;
+    enum ts_scan_outcome outcome = scan__choose(session, target, repo, &chosen, ret_error);
     if (outcome != TS_SCAN_DONE)
         return outcome;
     struct visit visit = {.session = session,
@@ -573,10 +589,10 @@ enum ts_scan_outcome scan__repository(struct scan_session *session, struct scan_
     note_substitutes(session, target, repo);
     scan__recall_init(&visit.recall, session, target, repo);
     if (!scan__recall_all(&visit.recall))
-        outcome = scan_history(&visit, &chosen.selection, ret_error);
+        outcome = scan_history(&visit, &chosen, ret_error);
     scan__recall_release(&visit.recall);
     pthread_mutex_destroy(&visit.lock);
     free(visit.lost);
-    free(chosen.oids);
+    scan__chosen_release(&chosen);
     return outcome;
 }

@@ -1,11 +1,13 @@
 #include "scan/scan.h"
 
 #include "attempt.h"
+#include "forge.h"
 #include "look_impl.h"
 #include "masking.h"
 #include "session.h"
 #include "state_files.h"
 #include "tree_file.h"
+#include "untracked.h"
 
 #include "base/assert.h"
 #include "base/redact.h"
@@ -205,12 +207,11 @@ struct scan_profile *scan__session_profile(struct scan_session *session,
 
 /* ---- targets ---- */
 
-/* Whether the target has its own configuration. A damaged one is a fault, and everything is scanned without
- * it. */
-static bool has_config(struct scan_session *session, struct scan_tree *tree) {
+/* Whether the target has a configuration of its own. One that is damaged is a fault, and everything is scanned without it. */
+static bool has_config(struct scan_session *session, struct scan_tree *tree, const char *name) {
     struct ts_git_fault fault;
     char line[400];
-    switch (scan__tree_has(tree, SCAN_CONFIG_NAME, &fault)) {
+    switch (scan__tree_has(tree, name, &fault)) {
     case SCAN_TREE_HAS:
         return true;
     case SCAN_TREE_HAS_NOT:
@@ -221,9 +222,9 @@ static bool has_config(struct scan_session *session, struct scan_tree *tree) {
             scan__faults_sink(&session->faults).take(&session->faults, &fault);
         else if (fault.error == TS_GIT_MISSING && session->options->allow_missing &&
                  ts_git_repo_keeps_promises(tree->repo))
-            scan__note(&session->faults, SCAN_CONFIG_NAME " of HEAD is not used: %s", line);
+            scan__note(&session->faults, "%s of HEAD is not used: %s", name, line);
         else
-            scan__fault(&session->faults, SCAN_CONFIG_NAME " of HEAD is not used: %s", line);
+            scan__fault(&session->faults, "%s of HEAD is not used: %s", name, line);
         return false;
     }
     ts_unreachable("every answer is one of these");
@@ -232,9 +233,19 @@ static bool has_config(struct scan_session *session, struct scan_tree *tree) {
 static enum ts_scan_outcome with_profile(struct scan_session *session, struct scan_target *target,
                                          struct scan_tree *tree, struct ts_scan_error *ret_error) {
     struct scan_profile_source source = {.name = (const char *)target->row.name.data};
-    if (session->options->config_file == NULL && !session->options->no_repo_config && tree != NULL &&
-        has_config(session, tree))
-        source = (struct scan_profile_source){source.name, scan__tree_read, tree};
+    bool is_asked =
+        session->options->config_file == NULL && !session->options->no_repo_config && tree != NULL;
+    bool has_name = is_asked && has_config(session, tree, SCAN_CONFIG_NAME);
+    bool has_other = is_asked && has_config(session, tree, SCAN_CONFIG_OTHER);
+    if (has_name && has_other)
+        return scan__fail(ret_error, TS_SCAN_BAD_CONFIG,
+                          "both " SCAN_CONFIG_NAME " and " SCAN_CONFIG_OTHER
+                          " are there, which is the configuration twice; remove one of them");
+    if (has_name || has_other)
+        source = (struct scan_profile_source){.name = source.name,
+                                              .read = scan__tree_read,
+                                              .ctx = tree,
+                                              .file = has_name ? SCAN_CONFIG_NAME : SCAN_CONFIG_OTHER};
     target->profile = scan__session_profile(session, &source, ret_error);
     return target->profile != NULL ? TS_SCAN_DONE : TS_SCAN_BAD_CONFIG;
 }
@@ -250,6 +261,33 @@ static void judge_missing(struct scan_session *session, const struct scan_target
                     (unsigned long long)missing, missing == 1 ? "" : "s");
 }
 
+/* Nothing but the page is kept of the URL, which may have a password. */
+static void find_forge(struct scan_target *target, struct ts_git_repo *repo) {
+    char url[1024];
+    if (ts_git_repo_remote_url(repo, "origin", url, sizeof url) &&
+        scan__forge_of(url, target->forge, &target->row.forge_kind))
+        target->row.forge = target->forge;
+}
+
+/* What of the selection only a repository has; NULL when there is none. */
+static const char *find_selection(const struct ts_scan_options *options) {
+    switch (options->extent) {
+    case TS_SCAN_STAGED:
+        return "--staged";
+    case TS_SCAN_WORKING_TREE:
+        return "--working-tree";
+    case TS_SCAN_HISTORY:
+        break;
+    }
+    return options->ref_count > 0      ? "--ref"
+           : options->branch_count > 0 ? "--branch"
+           : options->commit_count > 0 ? "--commit"
+           : options->range != NULL    ? "--range"
+           : options->has_since        ? "--since"
+           : options->unreachable      ? "--unreachable"
+                                       : NULL;
+}
+
 static enum ts_scan_outcome scan_repository(struct scan_session *session, struct scan_target *target,
                                             struct ts_git_repo *repo, struct ts_scan_error *ret_error) {
     struct scan_tree tree = {
@@ -257,12 +295,15 @@ static enum ts_scan_outcome scan_repository(struct scan_session *session, struct
     scan__limits_begin(session, repo);
     target->row.kind = TS_TARGET_KIND_REPOSITORY;
     target->hash = ts_git_repo_hash(repo);
+    find_forge(target, repo);
     enum ts_scan_outcome outcome = with_profile(session, target, &tree, ret_error);
     if (outcome != TS_SCAN_DONE)
         return outcome;
     switch (session->options->extent) {
     case TS_SCAN_HISTORY:
         outcome = scan__repository(session, target, repo, ret_error);
+        if (outcome == TS_SCAN_DONE && find_selection(session->options) == NULL)
+            scan__note_untracked(session, target, repo);
         break;
     case TS_SCAN_STAGED:
         outcome = scan__staged(session, target, repo, ret_error);
@@ -291,6 +332,7 @@ static enum ts_scan_outcome open_and_scan(struct scan_session *session, struct s
     (void)ts_text_escape(ts_bytes_of_cstring(path), shown, sizeof shown);
     struct ts_git_open_options open = {.search_upward =
                                            session->options->search_upward && given->git_dir == NULL,
+                                       .ceilings = session->options->ceilings,
                                        .refs_first = session->options->extent == TS_SCAN_HISTORY,
                                        .work_tree = given->git_dir != NULL ? path : NULL,
                                        .faults = scan__faults_sink(&session->faults)};
@@ -410,28 +452,14 @@ static enum ts_scan_outcome scan_targets(struct scan_session *session, struct ts
 
 /* ---- all of it ---- */
 
-/* The part of the selection that needs a repository; NULL if there is none. */
-static const char *find_selection(const struct ts_scan_options *options) {
-    switch (options->extent) {
-    case TS_SCAN_STAGED:
-        return "--staged";
-    case TS_SCAN_WORKING_TREE:
-        return "--working-tree";
-    case TS_SCAN_HISTORY:
-        break;
-    }
-    return options->ref_count > 0      ? "--ref"
-           : options->branch_count > 0 ? "--branch"
-           : options->commit_count > 0 ? "--commit"
-           : options->has_since        ? "--since"
-           : options->unreachable      ? "--unreachable"
-                                       : NULL;
-}
-
-/* Before the scan, which may take long: a target would ignore a selection that does not apply to it. */
+/* Before anything is scanned, which may take long: a selection that a target cannot follow would be ignored. */
 static enum ts_scan_outcome check_selection(const struct ts_scan_options *options,
                                             struct ts_scan_error *ret_error) {
     const char *selection = find_selection(options);
+    if (options->range != NULL &&
+        (options->ref_count + options->branch_count + options->commit_count > 0 || options->has_since))
+        return scan__fail(ret_error, TS_SCAN_BAD_TARGET,
+                          "a range cannot be combined with refs, branches, commits or a date");
     for (size_t i = 0; selection != NULL && i < options->target_count; i++) {
         const struct ts_scan_target *target = &options->targets[i];
         struct stat status;
@@ -501,7 +529,6 @@ static void session_release(struct scan_session *session) {
     for (size_t i = 0; i < session->profile_count; i++)
         scan__session_drop_profile(session->profiles[i]);
     scan__masks_release(&session->masks);
-    free(session->old);
     free(session->profiles);
     free(session->targets);
 }

@@ -40,9 +40,9 @@ struct ts_scan_target {
 
 /* What to scan of a repository. */
 enum ts_scan_extent {
-    TS_SCAN_HISTORY,      /* everything that refs reach */
-    TS_SCAN_STAGED,       /* everything that is staged and not in HEAD */
-    TS_SCAN_WORKING_TREE, /* the current files of the work tree */
+    TS_SCAN_HISTORY,      /* what refs reach */
+    TS_SCAN_STAGED,       /* what is staged and not in HEAD: a change, too */
+    TS_SCAN_WORKING_TREE, /* the files of the work tree as they are */
 };
 
 /* Any thread reads and writes it while the scan runs. Starts as {0}. */
@@ -74,11 +74,14 @@ struct ts_scan_options {
     size_t ref_count;
     const char *const *branches; /* names below refs/heads or refs/remotes */
     size_t branch_count;
-    const char *const *commits; /* only these commits: what they brought */
+    /* The following select a change: what is reported was not there before it (before.h). */
+    const char *const *commits; /* these commits alone */
     size_t commit_count;
-    int64_t since_s; /* with has_since: what commits of this time or later brought */
+    const char *range; /* A..B, A...B or A^!; NULL: none */
+    int64_t since_s;   /* with has_since: commits of this time or later */
 
-    const char *index_file; /* of what is staged: replaces the repository's own; NULL: the repository's own */
+    const char *ceilings;   /* as in struct ts_git_open_options */
+    const char *index_file; /* of what is staged: instead of the repository's own; NULL: that */
 
     const char *config_file;       /* replaces the target's own */
     const char *const *rule_files; /* added to the built-in rules */
@@ -107,10 +110,9 @@ struct ts_scan_options {
     enum ts_scan_extent extent;
     unsigned jobs; /* threads; 0: one for each processor */
     bool has_since;
-    bool allow_missing; /* objects that a partial clone omits are not faults */
-    bool unreachable;   /* also scan what no ref reaches */
-    bool only_changes;  /* of what is staged: without findings that the changed files had before */
-    bool search_upward; /* a folder in a work tree means its repository */
+    bool allow_missing; /* what a partial clone has left out is no fault */
+    bool unreachable;   /* what no ref reaches, too */
+    bool search_upward; /* a folder in a work tree stands for the repository; ceilings limit the search */
     bool full;          /* every byte of every blob */
     bool ungated;       /* every rule at every offset: slow, for comparison */
     bool no_repo_config;

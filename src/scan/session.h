@@ -9,6 +9,7 @@
 #define TS_SCAN_SESSION_H
 
 #include "faults.h"
+#include "forge.h"
 #include "hits.h"
 #include "limits.h"
 #include "look.h"
@@ -33,25 +34,32 @@ struct scan_commit {
     uint32_t author_mail;
 };
 
-/* A place of a content. */
+/* What a location says of its content. */
+enum scan_role {
+    SCAN_FOUND,     /* it is reported there */
+    SCAN_BEFORE,    /* in what a change builds on: what it has is not reported (before.h) */
+    SCAN_IN_HEAD,   /* HEAD has it there */
+    SCAN_REF,       /* `path` is a branch or tag that reaches the finding of `hit` */
+    SCAN_REF_COUNT, /* `path` is how many there are, as digits: more than are named */
+};
+
+/* Where a content locations. */
 struct scan_location {
     uint32_t content;
+    uint32_t hit;       /* of REF and REF_COUNT: among those of the content */
     uint32_t commit;    /* TS_REPORT_NONE: none */
     uint32_t path;      /* text; masked at the end of a repository */
     uint32_t real_path; /* text: for allow entries; scan__session_location sets it */
     enum ts_place place;
-};
-
-struct scan_old_finding {
-    struct ts_finding_id id;
-    struct scan_print print;
+    enum scan_role role;
 };
 
 struct scan_target {
     struct ts_report_target row;
     struct scan_profile *profile;
     enum ts_git_hash hash;
-    uint64_t faults_before; /* faults of all targets before this one */
+    char forge[SCAN_FORGE_SIZE]; /* what the row points to */
+    uint64_t faults_before;      /* faults of all targets when this one began */
 };
 
 struct scan_session {
@@ -66,9 +74,7 @@ struct scan_session {
     struct scan_limits limits;
     struct scan_pile locations;
     struct ts_siphash_key print_key;
-    struct scan_masks masks;      /* for all findings; made with the report */
-    struct scan_old_finding *old; /* findings that existed before, by id: not reported */
-    size_t old_count;
+    struct scan_masks masks; /* of everything that was found; made when the report is */
     struct scan_pile commits;
     struct scan_target *targets;
     size_t target_count; /* started ones */

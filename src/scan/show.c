@@ -11,6 +11,7 @@
 
 #define SIDE_MAX  4
 #define SIDE_PART 6
+#define SHAPE_MIN 6 /* of a shorter one a shape would say too much */
 /* Shorter secrets are masked only where they were found. */
 #define SAME_MIN  4
 /* A line with so many short secrets is not shown: searching for each of them takes too long. */
@@ -23,11 +24,29 @@ static size_t put(char *text, size_t len, struct ts_bytes more) {
     return len + more.len;
 }
 
+/* "Xxxx99!": kinds of characters and none of them. A secret that looks like its own shape, and one that has other characters than
+ * these, has its length alone. */
+static const char *redact_short(struct ts_bytes secret, char ret_text[static SCAN_REDACTED_SIZE]) {
+    bool has_shape = secret.len >= SHAPE_MIN;
+    for (size_t i = 0; i < secret.len && has_shape; i++) {
+        uint8_t c = secret.data[i];
+        ret_text[i] = c >= 'A' && c <= 'Z'   ? 'X'
+                      : c >= 'a' && c <= 'z' ? 'x'
+                      : c >= '0' && c <= '9' ? '9'
+                                             : '!';
+        has_shape = c > ' ' && c < 0x7f;
+    }
+    if (!has_shape || memcmp(ret_text, secret.data, secret.len) == 0)
+        return ts_redact_len(secret.len, ret_text, SCAN_REDACTED_SIZE);
+    ret_text[secret.len] = '\0';
+    return ret_text;
+}
+
 const char *scan__redact(struct ts_bytes secret, char ret_text[static SCAN_REDACTED_SIZE]) {
     size_t side = secret.len / SIDE_PART;
     side = side > SIDE_MAX ? SIDE_MAX : side;
     if (side < 2)
-        return ts_redact_len(secret.len, ret_text, SCAN_REDACTED_SIZE);
+        return redact_short(secret, ret_text);
     char first[4 * SIDE_MAX + 4];
     char last[4 * SIDE_MAX + 4];
     (void)ts_text_escape(ts_bytes_first(secret, side), first, sizeof first);

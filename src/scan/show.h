@@ -16,8 +16,8 @@
 /* Room for a redacted secret: four characters on each side, escaped, and the part between. */
 #define SCAN_REDACTED_SIZE 64
 
-/* "ghp_…9f3a": at most four bytes on each side, at most a sixth of the secret; "[9 bytes]" for a short one. Printable, with a
- * terminator. Returns ret_text. */
+/* "ghp_…9f3a": at most four bytes on each side, at most a sixth of the secret. "Xxxx99!" for a short one: what kind of character is
+ * where, and no character of it; "[5 bytes]" for a very short one. Printable, with a terminator. Returns ret_text. */
 const char *scan__redact(struct ts_bytes secret, char ret_text[static SCAN_REDACTED_SIZE]);
 
 /* "RSA PRIVATE KEY (51a0e1e7)" for a block between lines of dashes, whose ends are always the same: its

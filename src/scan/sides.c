@@ -118,7 +118,7 @@ static enum listing list_entry(struct lister *l, const struct folder *parent,
 static void note_fault(struct lister *l, const struct folder *folder, enum ts_git_error error,
                        const struct ts_git_fault *fault) {
     char hex[TS_GIT_OID_HEX_SIZE];
-    if (l->side == &l->sides->head)
+    if (l->side != &l->sides->staged)
         return;
     if (error == TS_GIT_MISSING && ts_git_repo_keeps_promises(l->repo))
         l->target->row.missing_by_design++;
@@ -171,13 +171,12 @@ static enum listing list_all(struct lister *l, struct scan_side *side, const str
 
 /* ---- the sides ---- */
 
-/* The first tree of HEAD; false when there is no commit yet. */
-static bool head_tree(struct ts_git_repo *repo, size_t object_max, struct ts_git_oid *ret_tree) {
-    struct ts_git_oid head;
+/* False when it is no commit that can be read. */
+static bool tree_of(struct ts_git_repo *repo, const struct ts_git_oid *oid, size_t object_max,
+                    struct ts_git_oid *ret_tree) {
     struct ts_git_content content;
     struct ts_git_commit commit;
-    if (ts_git_repo_resolve(repo, "HEAD", &head, NULL) != TS_GIT_OK ||
-        ts_git_object_read(repo, &head, object_max, &content, NULL) != TS_GIT_OK)
+    if (ts_git_object_read(repo, oid, object_max, &content, NULL) != TS_GIT_OK)
         return false;
     bool done = content.type == TS_GIT_COMMIT &&
                 ts_git_commit_parse(ts_git_repo_hash(repo), ts_bytes_of(content.bytes, content.len), &commit);
@@ -211,16 +210,48 @@ static enum listing list_side(struct lister *l, struct scan_side *side, const st
     enum listing listing = list_all(l, side, top);
     if (listing != LISTED_TOO_MUCH)
         return listing;
+    bool is_index = side == &l->sides->staged;
     scan__fault(&l->session->faults, "the files of %s exceed the memory limit: %s; raise --memory",
-                side == &l->sides->head ? "HEAD" : "the index",
-                side == &l->sides->head ? "staged secrets that are already in HEAD may be reported"
-                                        : "the rest is not scanned");
+                is_index ? "the index" : "HEAD",
+                is_index ? "the rest is not scanned"
+                         : "staged secrets that are already in HEAD may be reported");
     return LISTED;
 }
 
 static void sort(struct scan_side *side) {
     if (side->count > 0)
         qsort(side->items, side->count, sizeof *side->items, compare_files);
+}
+
+/* HEAD first; none before the first commit. */
+static enum listing list_parents(struct lister *l, struct folder *top) {
+    struct scan_sides *sides = l->sides;
+    enum listing listing = LISTED;
+    if (ts_git_staged_parents(l->repo, &sides->parents, &sides->parent_count, NULL) != TS_GIT_OK)
+        return LISTED_NO_MEMORY;
+    for (size_t i = 0; i < sides->parent_count && listing == LISTED; i++)
+        if (tree_of(l->repo, &sides->parents[i], scan__session_object_max(l->session), &top->tree))
+            listing = list_side(l, i == 0 ? &sides->head : &sides->merged, top);
+    return listing;
+}
+
+static bool keep_same(struct scan_sides *sides, const struct folder *folder) {
+    struct scan_side_file same = {.oid = folder->tree};
+    return join(&sides->arena, TS_BYTES(""), folder->path, TS_BYTES(""), &same.path) &&
+           add_file(&sides->same, &same);
+}
+
+bool scan__sides_unfold(struct scan_sides *sides, struct scan_session *session, struct scan_target *target,
+                        struct ts_git_repo *repo) {
+    struct lister l = {.sides = sides, .session = session, .target = target, .repo = repo};
+    enum listing listing = LISTED;
+    for (size_t i = 0; listing == LISTED && i < sides->same.count; i++) {
+        struct folder folder = {.path = sides->same.items[i].path, .tree = sides->same.items[i].oid};
+        listing = list_side(&l, &sides->merged, &folder);
+    }
+    free(l.pending.items);
+    sort(&sides->merged);
+    return listing == LISTED;
 }
 
 enum ts_scan_outcome scan__sides_list(struct scan_sides *sides, struct scan_session *session,
@@ -230,14 +261,17 @@ enum ts_scan_outcome scan__sides_list(struct scan_sides *sides, struct scan_sess
     struct folder top = {.is_in_head = false};
     *sides = (struct scan_sides){.head = {.items = NULL}};
     enum listing listing = list_index(&l, index);
-    if (listing == LISTED && head_tree(repo, scan__session_object_max(session), &top.tree))
-        listing = list_side(&l, &sides->head, &top);
+    if (listing == LISTED)
+        listing = list_parents(&l, &top);
     for (size_t i = 0; listing == LISTED && i < l.sparse.count; i++)
-        if (!l.sparse.items[i].is_in_head)
+        if (l.sparse.items[i].is_in_head)
+            listing = keep_same(sides, &l.sparse.items[i]) ? LISTED : LISTED_NO_MEMORY;
+        else
             listing = list_side(&l, &sides->staged, &l.sparse.items[i]);
     free(l.sparse.items);
     free(l.pending.items);
     sort(&sides->head);
+    sort(&sides->merged);
     sort(&sides->staged);
     return listing == LISTED ? TS_SCAN_DONE : scan__fail(ret_error, TS_SCAN_FAILED, "out of memory");
 }
@@ -245,7 +279,10 @@ enum ts_scan_outcome scan__sides_list(struct scan_sides *sides, struct scan_sess
 void scan__sides_release(struct scan_sides *sides) {
     ts_arena_release(&sides->arena);
     free(sides->head.items);
+    free(sides->merged.items);
+    free(sides->same.items);
     free(sides->staged.items);
+    free(sides->parents);
     *sides = (struct scan_sides){.head = {.items = NULL}};
 }
 

@@ -346,6 +346,8 @@ static void put_locations(struct writer *writer) {
                                                     : location->commit - material->first_commit + 1);
         put_text(writer, location->path);
         scan__buffer_put_number(writer->buffer, (uint64_t)location->place);
+        scan__buffer_put_number(writer->buffer, (uint64_t)location->role);
+        scan__buffer_put_number(writer->buffer, location->hit);
     }
 }
 
@@ -569,12 +571,14 @@ static void take_commits(struct loader *loader) {
 
 static void take_locations(struct loader *loader) {
     struct reader *reader = &loader->reader;
-    size_t count = take_count(reader, 4);
+    size_t count = take_count(reader, 6);
     for (size_t i = 0; i < count && !reader->is_bad; i++) {
         size_t content = (size_t)take_below(reader, loader->content_count);
         size_t commit = (size_t)take_below(reader, loader->commit_count + 1);
         struct scan_location location = {.path = take_text_place(loader)};
         location.place = (enum ts_place)take_below(reader, (uint64_t)TS_PLACE_INPUT + 1);
+        location.role = (enum scan_role)take_below(reader, (uint64_t)SCAN_REF_COUNT + 1);
+        location.hit = (uint32_t)take_below(reader, UINT32_MAX);
         if (!loader->is_taking || loader->contents[content] == NOT_YET)
             continue;
         location.content = loader->contents[content];

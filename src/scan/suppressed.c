@@ -107,6 +107,18 @@ bool scan__suppressed_take(struct scan_suppressed *suppressed, const struct scan
     return true;
 }
 
+bool scan__suppressed_would(const struct scan_suppressed *suppressed, const struct scan_profile *profile,
+                            const struct scan_hit *hit, const char *path) {
+    struct ts_bytes entries = scan__hits_text_at(suppressed->hits, hit->allows);
+    bool is_allowed = hit->pragma != SCAN_NO_TEXT;
+    for (size_t i = 0; i < entries.len / sizeof(uint32_t) && !is_allowed; i++) {
+        uint32_t entry;
+        memcpy(&entry, entries.data + i * sizeof entry, sizeof entry);
+        is_allowed = ts_allow_has_path(&profile->config.allows[entry], path);
+    }
+    return is_allowed;
+}
+
 size_t scan__suppressed_unmet(const struct scan_suppressed *suppressed, const struct scan_profile *profile,
                               unsigned *ret_line) {
     const bool *met = suppressed->met[number_of(suppressed, profile)];

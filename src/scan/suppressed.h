@@ -27,7 +27,11 @@ void scan__suppressed_release(struct scan_suppressed *suppressed);
 bool scan__suppressed_take(struct scan_suppressed *suppressed, const struct scan_profile *profile,
                            const struct scan_hit *hit, const char *path);
 
-/* How many entries of the profile name findings that do not occur, and the line of the first of them. */
+/* The same, without counting. */
+bool scan__suppressed_would(const struct scan_suppressed *suppressed, const struct scan_profile *profile,
+                            const struct scan_hit *hit, const char *path);
+
+/* How many entries of the profile name findings and met none, and the line of the first of them. */
 size_t scan__suppressed_unmet(const struct scan_suppressed *suppressed, const struct scan_profile *profile,
                               unsigned *ret_line);
 

@@ -12,7 +12,7 @@ sys.path.insert(0, os.path.join(os.path.dirname(os.path.abspath(__file__)), ".."
 from program import PROGRAM, answers, complains, run  # noqa: E402
 from tap import equal, holds, main, test  # noqa: E402
 
-VERBS = re.findall(r"^  (\w+(?: \w+)?) {2,}\w", run("help").out.split("Verbs:")[1].split("\n\n")[0], re.MULTILINE)
+VERBS = re.findall(r"^  (\w+(?: \w+)?) {2,}\w", run("help").out.split("'turnstone help VERB'")[0], re.MULTILINE)
 
 
 @test

@@ -83,6 +83,11 @@ def words_severities_and_rules_filter():
         equal(browser.ask(NAMES), [])
         type_into(browser, "")
         equal(browser.ask(NAMES), ALL)
+        for value, names in (("1", ALL[:2]), ("2", ALL[:1]), ("0", ALL)):
+            browser.ask(f"(e => {{ e.value = '{value}'; e.dispatchEvent(new Event('input', {{bubbles: true}})); }})"
+                        "(document.forms[0].elements.confidence)")
+            settle(browser)
+            equal(browser.ask(NAMES), names, f"confidence from {value}")
         browser.ask("document.querySelector('label.critical input').click()")
         settle(browser)
         equal(browser.ask(NAMES), ALL[1:])

@@ -30,6 +30,8 @@ def main():
         try:
             with tempfile.TemporaryDirectory() as folder:
                 os.chdir(folder)
+                # A repository above is not the test's.
+                os.environ["GIT_CEILING_DIRECTORIES"] = os.path.realpath(os.path.dirname(folder))
                 try:
                     function()
                 finally:

@@ -500,7 +500,8 @@ static void check_firsts(const char *folder, unsigned threads, unsigned every) {
                             first->commit->hex);
         assert_string_equal(occurrences.commits[o->commit].author_name, "A");
         assert_string_equal(occurrences.commits[o->commit].author_mail, "a@x");
-        assert_int_equal(occurrences.commits[o->commit].commit_time_s, first->commit->time_s);
+        /* Clocks that stand still or go back are moved behind the parents. */
+        assert_true(occurrences.commits[o->commit].commit_time_s >= first->commit->time_s);
         assert_int_equal(o->mode, 0100644);
     }
     ts_git_occurrences_release(&occurrences);

@@ -52,7 +52,10 @@ static struct ts_report_target sample_targets[] = {
      .bytes_looked_at = 12200000,
      .blobs_known = 8000,
      .missing_by_design = 17,
-     .cut_commits = 2},
+     .cut_commits = 2,
+     .knows_head = true,
+     .forge = "https://gitlab.example.org/ada/engine",
+     .forge_kind = TS_FORGE_GITLAB},
     {.name = TS_BYTES_INIT("odd \x1b[2J\xff dir"),
      .kind = TS_TARGET_KIND_DIRECTORY,
      .blobs = 1,
@@ -126,6 +129,18 @@ static const struct ts_report_occurrence sample_odd_places[] = {
      .end_column = 3},
 };
 
+static const struct ts_report_occurrence sample_token_head = {
+    .target = 0,
+    .commit = 1,
+    .place = TS_PLACE_FILE,
+    .object = "6666666666666666666666666666666666666666",
+    .path = TS_BYTES_INIT("config/new <place>.env"),
+    .line = 14,
+    .column = 7,
+    .end_line = 14,
+    .end_column = 47,
+};
+
 #define SAMPLE_LONG_LINE                                                                                     \
     "    const settings = { first: 'one', second: 'two', third: 'three', fourth: 'four' }; password = "      \
     "'********'; // and more \\ text\tbehind \x1b[31mred\x07 </script><script>alert(2)</script>"
@@ -133,7 +148,7 @@ static const struct ts_report_occurrence sample_odd_places[] = {
 static struct ts_report_finding sample_findings[] = {
     {.id = {"11111111111111111111111111111111"},
      .rule = &sample_rules[1],
-     .confidence = TS_CONFIDENCE_LOW,
+     .confidence = TS_CONFIDENCE_MEDIUM,
      .is_new = true,
      .redacted = "hunt…er12",
      .excerpt = TS_BYTES_INIT(SAMPLE_LONG_LINE),
@@ -148,12 +163,18 @@ static struct ts_report_finding sample_findings[] = {
      .excerpt = TS_BYTES_INIT("TOKEN=********"),
      .depth = 2,
      .encodings = {TS_ENCODING_PERCENT, TS_ENCODING_BASE64},
+     .head = &sample_token_head,
+     .head_count = 2,
+     .refs = {"refs/heads/main", "refs/heads/<b>=\"1\"", "refs/remotes/origin/main", "refs/tags/v1.0",
+              "refs/tags/-v2"},
+     .ref_listed = 5,
+     .ref_count = 1205,
      .occurrence_count = 31,
      .occurrences = sample_token_places,
      .listed_count = 3},
     {.id = {"33333333333333333333333333333333"},
      .rule = &sample_rules[2],
-     .confidence = TS_CONFIDENCE_MEDIUM,
+     .confidence = TS_CONFIDENCE_LOW,
      .is_new = true,
      .redacted = "-\xff\xe2\x80\xae…",
      .excerpt = TS_BYTES_INIT("\xff\xfe=1+1"),

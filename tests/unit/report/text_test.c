@@ -23,7 +23,8 @@ static size_t longest_line(const char *text, const char *without) {
     while (*text != '\0') {
         size_t len = strcspn(text, "\n");
         size_t cells = report__text_cells(ts_bytes_of(text, len), REPORT_BACKSLASH_KEPT);
-        bool is_left_out = memmem(text, len, without, strlen(without)) != NULL;
+        bool is_left_out =
+            memmem(text, len, without, strlen(without)) != NULL || memmem(text, len, "://", 3) != NULL;
         if (cells > longest && !is_left_out)
             longest = cells;
         text += len + (text[len] == '\n' ? 1 : 0);

@@ -9,7 +9,8 @@ static struct ts_scan_error error;
 static bool init(struct target_files *files, struct ts_scan_options options) {
     options.cache_folder = "";
     struct scan_profile_context context = {
-        .options = &options, .source = {.name = "target", .read = target_file_read, .ctx = files}};
+        .options = &options,
+        .source = {.name = "target", .read = target_file_read, .ctx = files, .file = SCAN_CONFIG_NAME}};
     return scan__profile_init(&profile, &context, &error);
 }
 
@@ -19,7 +20,7 @@ static bool shares_rules(struct target_files *files) {
     struct scan_profile *known[] = {&profile};
     struct scan_profile_context context = {
         .options = &options,
-        .source = {.name = "other", .read = target_file_read, .ctx = files},
+        .source = {.name = "other", .read = target_file_read, .ctx = files, .file = SCAN_CONFIG_NAME},
         .known = known,
         .known_count = 1,
     };

@@ -7,7 +7,8 @@ static void init(struct target_files files, bool no_builtin_rules) {
     struct ts_scan_error error;
     struct ts_scan_options options = {.cache_folder = "", .no_builtin_rules = no_builtin_rules};
     struct scan_profile_context context = {
-        .options = &options, .source = {.name = "target", .read = target_file_read, .ctx = &files}};
+        .options = &options,
+        .source = {.name = "target", .read = target_file_read, .ctx = &files, .file = SCAN_CONFIG_NAME}};
     if (!scan__profile_init(&profile, &context, &error))
         fail_msg("%s", error.text);
 }

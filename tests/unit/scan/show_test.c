@@ -14,7 +14,11 @@ static void little_of_a_secret_is_shown(void **state) {
     assert_string_equal(redacted("abcdefghijklmnopqrstuvwxyz0123456789"), "abcd…6789");
     assert_string_equal(redacted("abcdefghijklmnopqr"), "abc…pqr");
     assert_string_equal(redacted("abcdefghijkl"), "ab…kl");
-    assert_string_equal(redacted("abcdefghijk"), "[11 bytes]");
+    assert_string_equal(redacted("abcdefghijk"), "xxxxxxxxxxx");
+    assert_string_equal(redacted("Abcd-12"), "Xxxx!99");
+    assert_string_equal(redacted("Abc12"), "[5 bytes]");
+    assert_string_equal(redacted("xxx999"), "[6 bytes]"); /* it would show itself */
+    assert_string_equal(redacted("p\xc3\xa4sswort"), "[9 bytes]");
     assert_string_equal(redacted("x"), "[1 bytes]");
     assert_string_equal(redacted("\x1b[2Jefghijklmnopqrst\n\r\x07\x80"), "\\x1b[2J…\\x0a\\x0d\\x07\\x80");
 }

@@ -1,0 +1,100 @@
+#include "whereabouts.h"
+
+#include "base/assert.h"
+
+#include <stdio.h>
+#include <string.h>
+
+enum report_head report__head_of(const struct ts_report *report, const struct ts_report_finding *finding) {
+    if (finding->head != NULL)
+        return REPORT_HEAD_HAS;
+    for (size_t i = 0; i < finding->listed_count; i++) /* in order of targets: most have one */
+        if (!report->targets[finding->occurrences[i].target].knows_head)
+            return REPORT_HEAD_UNKNOWN;
+    return REPORT_HEAD_GONE;
+}
+
+const struct ts_report_occurrence *report__main_place(const struct ts_report_finding *finding) {
+    return finding->head != NULL ? finding->head : &finding->occurrences[0];
+}
+
+const char *report__ref_short(const char *ref) {
+    static const char *const prefixes[] = {"refs/heads/", "refs/remotes/", "refs/tags/"};
+    for (size_t i = 0; i < sizeof prefixes / sizeof prefixes[0]; i++)
+        if (strncmp(ref, prefixes[i], strlen(prefixes[i])) == 0)
+            return ref + strlen(prefixes[i]);
+    return ref;
+}
+
+/* ---- links ---- */
+
+/* Path in a URL. False when it does not fit. */
+static bool put_path(char *link, size_t *len, struct ts_bytes path) {
+    static const char digits[] = "0123456789ABCDEF";
+    for (size_t i = 0; i < path.len; i++) {
+        uint8_t c = path.data[i];
+        bool is_plain = (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z') || (c >= '0' && c <= '9') ||
+                        c == '/' || c == '-' || c == '.' || c == '_' || c == '~';
+        if (*len + 4 >= REPORT_LINK_SIZE)
+            return false;
+        if (!is_plain) {
+            link[(*len)++] = '%';
+            link[(*len)++] = digits[c >> 4];
+        }
+        link[(*len)++] = is_plain ? (char)c : digits[c & 15];
+    }
+    return true;
+}
+
+/* How a code host writes: what is before the commit of a file, what is before its line, and what is before a commit alone. */
+struct form {
+    const char *file;
+    const char *line;
+    const char *commit;
+};
+
+static const struct form *form_of(enum ts_forge forge) {
+    static const struct form github = {"/blob/", "#L", "/commit/"};
+    static const struct form gitlab = {"/-/blob/", "#L", "/-/commit/"};
+    static const struct form bitbucket = {"/src/", "#lines-", "/commits/"};
+    static const struct form gitea = {"/src/commit/", "#L", "/commit/"};
+    switch (forge) {
+    case TS_FORGE_GITHUB:
+        return &github;
+    case TS_FORGE_GITLAB:
+        return &gitlab;
+    case TS_FORGE_BITBUCKET:
+        return &bitbucket;
+    case TS_FORGE_GITEA:
+        return &gitea;
+    }
+    ts_unreachable("every forge has a form");
+}
+
+static bool is_masked(struct ts_bytes path) {
+    return memmem(path.data, path.len, TS_REPORT_MASK, sizeof TS_REPORT_MASK - 1) != NULL;
+}
+
+bool report__link(const struct ts_report *report, const struct ts_report_occurrence *occurrence,
+                  char ret_link[static REPORT_LINK_SIZE]) {
+    const struct ts_report_target *target = &report->targets[occurrence->target];
+    const struct ts_report_commit *commit = report__commit_of(report, occurrence);
+    if (target->forge == NULL || commit == NULL)
+        return false;
+    const struct form *form = form_of(target->forge_kind);
+    bool is_file =
+        occurrence->place == TS_PLACE_FILE && occurrence->path.len > 0 && !is_masked(occurrence->path);
+    int begun = snprintf(ret_link, REPORT_LINK_SIZE, "%s%s%s%s", target->forge,
+                         is_file ? form->file : form->commit, commit->oid, is_file ? "/" : "");
+    if (begun < 0 || begun >= REPORT_LINK_SIZE)
+        return false;
+    size_t len = (size_t)begun;
+    if (is_file) {
+        if (!put_path(ret_link, &len, occurrence->path) || len + 40 >= REPORT_LINK_SIZE)
+            return false;
+        len += (size_t)snprintf(ret_link + len, REPORT_LINK_SIZE - len, "%s%llu", form->line,
+                                (unsigned long long)occurrence->line);
+    }
+    ret_link[len] = '\0';
+    return true;
+}

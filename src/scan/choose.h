@@ -1,0 +1,27 @@
+/*
+ * What of a history is selected: options as users write them in, a selection of commits out.
+ */
+#ifndef TS_SCAN_CHOOSE_H
+#define TS_SCAN_CHOOSE_H
+
+#include "session.h"
+
+#include "git/walk.h"
+
+struct scan_chosen {
+    struct ts_git_oid *oids;
+    size_t count;
+    size_t capacity;
+    struct ts_git_oid *exclude;
+    struct ts_git_selection selection; /* points to the other fields */
+    bool is_change;                    /* what the commits bring is asked for, and not what they have */
+};
+
+/* A ref that is there and cannot be read is a fault, and so is a parent that a shallow clone leaves out; the rest is selected. On
+ * success the caller releases what is chosen. */
+enum ts_scan_outcome scan__choose(struct scan_session *session, struct scan_target *target,
+                                  struct ts_git_repo *repo, struct scan_chosen *ret_chosen,
+                                  struct ts_scan_error *ret_error);
+void scan__chosen_release(struct scan_chosen *chosen);
+
+#endif

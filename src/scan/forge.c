@@ -1,0 +1,63 @@
+#include "forge.h"
+
+#include <stdio.h>
+#include <string.h>
+
+#define LETTERS "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789"
+
+static bool kind_of(const char *host, enum ts_forge *ret_kind) {
+    static const struct {
+        const char *part;
+        enum ts_forge kind;
+    } hosts[] = {
+        {"github", TS_FORGE_GITHUB},      {"gitlab", TS_FORGE_GITLAB}, {"bitbucket.org", TS_FORGE_BITBUCKET},
+        {"codeberg.org", TS_FORGE_GITEA}, {"gitea", TS_FORGE_GITEA},   {"forgejo", TS_FORGE_GITEA}};
+    for (size_t i = 0; i < sizeof hosts / sizeof hosts[0]; i++)
+        if (strstr(host, hosts[i].part) != NULL) {
+            *ret_kind = hosts[i].kind;
+            return true;
+        }
+    return false;
+}
+
+/* A port is that of a page only with http. */
+static bool take_host(const char **at, bool is_page, char *ret_host, size_t size) {
+    size_t len = strspn(*at, LETTERS ".-");
+    size_t port = (*at)[len] == ':' ? 1 + strspn(*at + len + 1, "0123456789") : 0;
+    size_t kept = is_page && port > 1 ? len + port : len;
+    if (len == 0 || kept >= size)
+        return false;
+    (void)snprintf(ret_host, size, "%.*s", (int)kept, *at);
+    *at += len + (port > 1 ? port : 0);
+    return true;
+}
+
+bool scan__forge_of(const char *url, char ret_page[static SCAN_FORGE_SIZE], enum ts_forge *ret_kind) {
+    static const char *const schemes[] = {"https://", "http://", "ssh://", "git://", "git+ssh://"};
+    char host[256];
+    bool has_scheme = false;
+    bool is_page = strncmp(url, "http", 4) == 0;
+    const char *at = url;
+    for (size_t i = 0; i < sizeof schemes / sizeof schemes[0] && !has_scheme; i++)
+        if (strncmp(url, schemes[i], strlen(schemes[i])) == 0) {
+            has_scheme = true;
+            at += strlen(schemes[i]);
+        }
+    size_t before_path = strcspn(at, "/");
+    const char *user_end = memrchr(at, '@', before_path);
+    at = user_end != NULL ? user_end + 1 : at;
+    if (!has_scheme && strchr(at, ':') == NULL)
+        return false; /* a path of this machine */
+    if (!take_host(&at, is_page, host, sizeof host) || (*at != '/' && *at != ':') || !kind_of(host, ret_kind))
+        return false;
+    at += 1 + strspn(at + 1, "/");
+    size_t len = strlen(at);
+    while (len > 0 && at[len - 1] == '/')
+        len--;
+    if (len > 4 && strncmp(at + len - 4, ".git", 4) == 0)
+        len -= 4;
+    if (len == 0 || strspn(at, LETTERS "-._~/") < len)
+        return false;
+    int made = snprintf(ret_page, SCAN_FORGE_SIZE, "https://%s/%.*s", host, (int)len, at);
+    return made > 0 && made < SCAN_FORGE_SIZE;
+}

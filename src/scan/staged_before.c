@@ -1,0 +1,178 @@
+/*
+ * What is staged beside what the commit would build on: the files and messages of HEAD and of what is being merged.
+ */
+#include "staged.h"
+
+#include "before.h"
+#include "look_impl.h"
+
+#include "git/visit.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+struct looking {
+    struct scan_staged *s;
+    struct scan_looks looks;
+    struct ts_git_set *seen; /* looked at, or about to be */
+};
+
+/* ---- files ---- */
+
+static bool visit_one(void *ctx, unsigned worker, const struct ts_git_object *object, void **result) {
+    struct looking *l = ctx;
+    struct scan_content content = {
+        .oid = object->oid, .target = l->s->target_index, .kind = SCAN_CONTENT_STAGED};
+    struct scan_look *look = &l->looks.items[worker];
+    enum scan_look_result outcome = SCAN_LOOK_OK;
+    if (object->content.len == object->size) {
+        outcome = scan__look_whole(look, &content, object->content, NULL, NULL);
+    } else {
+        struct scan_window window = {
+            .bytes = object->content, .at = object->content_at, .is_last = object->is_last};
+        struct scan_windows *windows = *result;
+        outcome = scan__look_window(look, &content, &window, &windows);
+        *result = windows;
+    }
+    char hex[TS_GIT_OID_HEX_SIZE];
+    if (outcome != SCAN_LOOK_OK && object->is_last)
+        scan__session_outcome(l->s->session, outcome,
+                              ts_git_oid_format(l->s->target->hash, &object->oid, hex));
+    scan__worked(l->s->session, look);
+    return !scan__is_stopped(l->s->session);
+}
+
+static void release_windows(void *ctx, void *result) {
+    (void)ctx;
+    scan__windows_free(result);
+}
+
+/* The files of a side: those that are staged as they are, or the others. */
+static void look_at_side(struct looking *l, const struct scan_side *side, bool are_staged) {
+    struct scan_staged *s = l->s;
+    struct ts_git_set *wanted = NULL;
+    struct ts_git_fault fault;
+    if (ts_git_set_new(s->repo, &wanted, NULL) != TS_GIT_OK) {
+        s->session->no_memory = true;
+        return;
+    }
+    for (size_t i = 0; i < side->count; i++)
+        if (scan__side_has(&s->sides.staged, &side->items[i]) == are_staged &&
+            !ts_git_set_has(l->seen, &side->items[i].oid) && ts_git_set_add(l->seen, &side->items[i].oid))
+            (void)ts_git_set_add(wanted, &side->items[i].oid);
+    struct ts_git_visitor visitor = {.visit = visit_one, .release = release_windows, .ctx = l};
+    struct ts_git_visit_options options = {
+        .threads = s->session->jobs,
+        .wanted = wanted,
+        .memory_bytes = scan__session_visit_memory(s->session, s->session->memory_bytes / 2),
+        .overlap_bytes = scan__look_overlap(s->target->profile),
+        .spill_dir = s->session->spill_dir,
+        .watch = scan__watch(s->session),
+        .faults = scan__faults_sink(&s->session->faults)};
+    enum ts_git_error error = ts_git_visit(s->repo, &options, &visitor, NULL, &fault);
+    if (error != TS_GIT_OK && error != TS_GIT_STOPPED)
+        options.faults.take(options.faults.ctx, &fault);
+    ts_git_set_free(wanted);
+}
+
+static void look_at_message(struct looking *l, const struct ts_git_oid *oid) {
+    struct scan_staged *s = l->s;
+    struct ts_git_content content;
+    struct ts_git_commit commit;
+    struct scan_content looked = {.oid = *oid, .target = s->target_index, .kind = SCAN_CONTENT_COMMIT};
+    if (ts_git_object_read(s->repo, oid, s->blob_max, &content, NULL) != TS_GIT_OK)
+        return;
+    if (content.type == TS_GIT_COMMIT &&
+        ts_git_commit_parse(s->target->hash, ts_bytes_of(content.bytes, content.len), &commit))
+        (void)scan__look_whole(&l->looks.items[0], &looked, commit.message, NULL, NULL);
+    free(content.bytes);
+}
+
+static void look_at_all(struct looking *l, const struct scan_before *before) {
+    struct scan_sides *sides = &l->s->sides;
+    for (size_t i = 0; i < sides->parent_count; i++)
+        look_at_message(l, &sides->parents[i]);
+    look_at_side(l, &sides->head, false);
+    look_at_side(l, &sides->merged, false);
+    if (!scan__before_is_open(before))
+        return;
+    look_at_side(l, &sides->head, true);
+    look_at_side(l, &sides->merged, true);
+    if (sides->same.count == 0 || !scan__before_is_open(before))
+        return;
+    if (!scan__sides_unfold(sides, l->s->session, l->s->target, l->s->repo))
+        l->s->session->no_memory = true;
+    look_at_side(l, &sides->merged, false);
+}
+
+/* ---- where they location ---- */
+
+struct placed {
+    struct ts_git_oid oid;
+    uint32_t content;
+};
+
+static int compare_placed(const void *a, const void *b) {
+    return ts_git_oid_compare(&((const struct placed *)a)->oid, &((const struct placed *)b)->oid);
+}
+
+static void place_side(struct scan_staged *s, const struct scan_side *side, const struct placed *items,
+                       size_t count) {
+    for (size_t i = 0; i < side->count && count > 0; i++) {
+        struct placed key = {.oid = side->items[i].oid};
+        const struct placed *found = bsearch(&key, items, count, sizeof *items, compare_placed);
+        if (found == NULL)
+            continue;
+        struct scan_location location = {.content = found->content,
+                                         .commit = TS_REPORT_NONE,
+                                         .path = scan__hits_text(&s->session->hits, side->items[i].path),
+                                         .place = TS_PLACE_STAGED,
+                                         .role = SCAN_BEFORE};
+        scan__session_location(s->session, &location);
+    }
+}
+
+static bool place_all(struct scan_staged *s, const struct scan_before *before) {
+    size_t total;
+    const struct scan_content *contents = scan__hits_contents(&s->session->hits, &total);
+    struct placed *items = calloc(total - before->mark + 1, sizeof *items);
+    size_t count = 0;
+    if (items == NULL)
+        return false;
+    for (size_t i = before->mark; i < total; i++) {
+        struct scan_location message = {.content = (uint32_t)i,
+                                        .commit = TS_REPORT_NONE,
+                                        .place = TS_PLACE_COMMIT_MESSAGE,
+                                        .role = SCAN_BEFORE};
+        if (!scan__before_matters(before, &contents[i]))
+            continue;
+        if (contents[i].kind == SCAN_CONTENT_COMMIT)
+            scan__session_location(s->session, &message);
+        else
+            items[count++] = (struct placed){contents[i].oid, (uint32_t)i};
+    }
+    if (count > 0)
+        qsort(items, count, sizeof *items, compare_placed);
+    place_side(s, &s->sides.head, items, count);
+    place_side(s, &s->sides.merged, items, count);
+    free(items);
+    return true;
+}
+
+bool scan__staged_before(struct scan_staged *staged, size_t first) {
+    struct scan_before before;
+    struct looking l = {.s = staged};
+    struct ts_report_target row = staged->target->row;
+    bool done = scan__before_begin(&before, staged->session, staged->target_index, first);
+    if (done && scan__before_is_open(&before)) {
+        done = ts_git_set_new(staged->repo, &l.seen, NULL) == TS_GIT_OK &&
+               scan__looks_init(&l.looks, staged->session, staged->target->profile);
+        if (done)
+            look_at_all(&l, &before);
+        scan__looks_finish(&l.looks, staged->session, &row); /* what is counted is what is staged */
+        done = done && place_all(staged, &before);
+    }
+    ts_git_set_free(l.seen);
+    scan__before_release(&before);
+    return done;
+}

@@ -1,0 +1,181 @@
+#include "untracked.h"
+
+#include "look_impl.h"
+
+#include "base/redact.h"
+#include "git/staged.h"
+#include "os/grow.h"
+
+#include <dirent.h>
+#include <fcntl.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+/* Of the memory, what the entries of the index may take. */
+#define INDEX_SHARE 4
+/* Entries of folders that are looked at; a work tree with more has more untracked files, perhaps. */
+#define ENTRIES_MAX 2000000
+#define PATH_SIZE   4096
+#define INSIDE_MAX  64 /* folders in folders that are empty but for folders */
+
+struct look {
+    const struct ts_git_staged *index;
+    int root;
+    char **pending; /* folders with tracked files, that are still to be listed */
+    size_t pending_count;
+    size_t pending_capacity;
+    size_t entries_left;
+    size_t count;
+    char first[PATH_SIZE]; /* by bytes */
+};
+
+/* The first entry that is not before the path. */
+static size_t find(const struct ts_git_staged *index, const char *path) {
+    size_t low = 0;
+    for (size_t high = index->count; low < high;) {
+        size_t middle = low + (high - low) / 2;
+        if (strcmp(index->items[middle].path, path) < 0)
+            low = middle + 1;
+        else
+            high = middle;
+    }
+    return low;
+}
+
+static bool has_file(struct look *l, const char *path) {
+    size_t at = find(l->index, path);
+    return at < l->index->count && strcmp(l->index->items[at].path, path) == 0;
+}
+
+/* path ends with a slash. */
+static bool has_folder(struct look *l, const char *path) {
+    size_t at = find(l->index, path);
+    return at < l->index->count && strncmp(l->index->items[at].path, path, strlen(path)) == 0;
+}
+
+static DIR *open_folder(const struct look *l, const char *path) {
+    int fd = openat(l->root, path[0] != '\0' ? path : ".",
+                    O_RDONLY | O_DIRECTORY | O_CLOEXEC | O_NOFOLLOW | O_NONBLOCK);
+    DIR *folder = fd >= 0 ? fdopendir(fd) : NULL;
+    if (fd >= 0 && folder == NULL)
+        close(fd);
+    return folder;
+}
+
+static bool is_folder(DIR *folder, const struct dirent *entry) {
+    struct stat status;
+    if (entry->d_type != DT_UNKNOWN)
+        return entry->d_type == DT_DIR;
+    return fstatat(dirfd(folder), entry->d_name, &status, AT_SYMLINK_NOFOLLOW) == 0 &&
+           S_ISDIR(status.st_mode);
+}
+
+static const struct dirent *next_entry(struct look *l, DIR *folder) {
+    const struct dirent *entry;
+    do {
+        if (l->entries_left == 0)
+            return NULL;
+        l->entries_left--;
+        entry = readdir(folder);
+    } while (entry != NULL && (strcmp(entry->d_name, ".") == 0 || strcmp(entry->d_name, "..") == 0 ||
+                               strcmp(entry->d_name, ".git") == 0));
+    return entry;
+}
+
+static bool join(char ret_path[static PATH_SIZE], const char *folder, const char *name, const char *end) {
+    int len = snprintf(ret_path, PATH_SIZE, "%s%s%s", folder, name, end);
+    return len >= 0 && len < PATH_SIZE;
+}
+
+/* Git does not mention folders without files. */
+static bool has_any_file(struct look *l, const char *path, unsigned depth) {
+    DIR *folder = open_folder(l, path);
+    const struct dirent *entry;
+    char inner[PATH_SIZE];
+    bool has = false;
+    while (folder != NULL && !has && (entry = next_entry(l, folder)) != NULL)
+        has = !is_folder(folder, entry) || (depth < INSIDE_MAX && join(inner, path, entry->d_name, "/") &&
+                                            has_any_file(l, inner, depth + 1));
+    if (folder != NULL)
+        closedir(folder);
+    return has;
+}
+
+static void note(struct look *l, const char *path) {
+    if (l->count++ == 0 || strcmp(path, l->first) < 0)
+        (void)snprintf(l->first, sizeof l->first, "%s", path);
+}
+
+static void judge_folder(struct look *l, const char *path, const char *with_slash) {
+    if (has_file(l, path) || has_file(l, with_slash))
+        return; /* a submodule, or a folder of a sparse index */
+    if (!has_folder(l, with_slash)) {
+        if (has_any_file(l, with_slash, 0))
+            note(l, with_slash);
+        return;
+    }
+    char *kept = strdup(with_slash);
+    if (kept != NULL && TS_GROW(l->pending, l->pending_capacity, l->pending_count + 1))
+        l->pending[l->pending_count++] = kept;
+    else
+        free(kept);
+}
+
+static void look_at_folder(struct look *l, const char *path) {
+    DIR *folder = open_folder(l, path);
+    const struct dirent *entry;
+    char inner[PATH_SIZE];
+    char with_slash[PATH_SIZE];
+    while (folder != NULL && (entry = next_entry(l, folder)) != NULL) {
+        if (!join(inner, path, entry->d_name, "") || !join(with_slash, path, entry->d_name, "/"))
+            continue;
+        if (is_folder(folder, entry))
+            judge_folder(l, inner, with_slash);
+        else if (!has_file(l, inner))
+            note(l, inner);
+    }
+    if (folder != NULL)
+        closedir(folder);
+}
+
+static void tell(struct scan_session *session, const struct scan_target *target, const struct look *l) {
+    char name[200];
+    char first[300];
+    if (l->count == 0)
+        return;
+    (void)ts_text_escape(target->row.name, name, sizeof name);
+    (void)ts_text_escape(ts_bytes_of_cstring(l->first), first, sizeof first);
+    scan__note(
+        &session->faults,
+        "%s: %zu untracked or ignored file%s or folder%s in the work tree %s not scanned, such as '%s'; "
+        "scan the work tree with --working-tree",
+        name, l->count, l->count == 1 ? "" : "s", l->count == 1 ? "" : "s", l->count == 1 ? "is" : "are",
+        first);
+}
+
+void scan__note_untracked(struct scan_session *session, const struct scan_target *target,
+                          struct ts_git_repo *repo) {
+    const char *top = ts_git_repo_work_tree(repo);
+    struct ts_git_staged index;
+    struct look l = {.index = &index, .entries_left = ENTRIES_MAX};
+    if (top == NULL || scan__was_stopped(session) ||
+        ts_git_staged_read(repo, session->memory_bytes / INDEX_SHARE, &index, NULL) != TS_GIT_OK)
+        return;
+    l.root = open(top, O_RDONLY | O_DIRECTORY | O_CLOEXEC);
+    if (l.root >= 0) {
+        look_at_folder(&l, "");
+        while (l.pending_count > 0) {
+            char *path = l.pending[--l.pending_count];
+            if (!scan__is_stopped(session))
+                look_at_folder(&l, path);
+            free(path);
+        }
+        close(l.root);
+        tell(session, target, &l);
+    }
+    free(l.pending);
+    ts_git_staged_release(&index);
+}

@@ -1,0 +1,15 @@
+/*
+ * Files of a work tree that its history does not have: they are not scanned with it, and a report says so.
+ */
+#ifndef TS_SCAN_UNTRACKED_H
+#define TS_SCAN_UNTRACKED_H
+
+#include "session.h"
+
+#include "git/repo.h"
+
+/* A note when there are any. Nothing when the repository is bare, or its index cannot be read. */
+void scan__note_untracked(struct scan_session *session, const struct scan_target *target,
+                          struct ts_git_repo *repo);
+
+#endif

@@ -1,0 +1,320 @@
+#!/usr/bin/env python3
+"""What a change brings, and nothing else: --commit, --range, --since and --staged beside the whole history."""
+import json
+import os
+import random
+import subprocess
+import sys
+
+sys.path.insert(0, os.path.join(os.path.dirname(os.path.abspath(__file__)), "..", "support", "python"))
+from program import complains, run  # noqa: E402
+from repo import Repo, github_token  # noqa: E402
+from tap import equal, holds, main, test  # noqa: E402
+
+CLEAN, FINDINGS, USAGE, INCOMPLETE = 0, 1, 2, 4
+
+
+def scan(*arguments, status=None, **options):
+    result = run("scan", *arguments, "--format", "jsonl", **options)
+    findings = [json.loads(line) for line in result.out.splitlines()]
+    equal(result.status, status if status is not None else FINDINGS if findings else CLEAN, f"{arguments}: {result}")
+    return findings
+
+
+def brought(*arguments, **options):
+    """{secret as it is shown: the first commit} of what a scan reports."""
+    return {one["secret"]: one["occurrences"][0]["commit"] for one in scan(*arguments, **options)}
+
+
+def shown(seed):
+    token = github_token(seed)
+    return f"{token[:4]}…{token[-4:]}"
+
+
+def old_and_new():
+    """A token since the first commit, and commits that change another line of its file, move and copy it, and bring another one."""
+    repo = Repo("repo")
+    commits = {}
+    repo.write("a.txt", f"one\n{github_token('old')}\n")
+    repo.write("b.txt", f"{github_token('still')}\n")
+    commits["first"] = repo.commit()
+    repo.write("a.txt", f"two\n{github_token('old')}\n")
+    commits["edit"] = repo.commit()
+    repo.git("mv", "a.txt", "moved.txt")
+    commits["move"] = repo.commit()
+    repo.write("copy.txt", f"a copy of what stays in b: {github_token('still')}\n")
+    commits["copy"] = repo.commit()
+    repo.write("moved.txt", f"three\n{github_token('old')}\n{github_token('new')}\n")
+    commits["new"] = repo.commit()
+    return repo, commits
+
+
+@test
+def a_commit_that_changes_another_line_moves_or_copies_brings_nothing():
+    _, commits = old_and_new()
+    equal(brought("repo", "--commit", commits["first"]), {shown("old"): commits["first"], shown("still"): commits["first"]})
+    for name in "edit", "move", "copy":
+        equal(brought("repo", "--commit", commits[name]), {}, name)
+    equal(brought("repo", "--commit", "HEAD"), {shown("new"): commits["new"]})
+    equal(brought("repo"), {shown("old"): commits["first"], shown("still"): commits["first"], shown("new"): commits["new"]})
+
+
+@test
+def with_and_without_state_a_change_brings_the_same():
+    _, commits = old_and_new()
+    for _ in range(2):
+        for name, expected in ("new", {shown("new"): commits["new"]}), ("copy", {}), ("edit", {}):
+            equal(brought("repo", "--state", "state", "--commit", commits[name]), expected, name)
+    run("scan", "repo", "--state", "state")
+    equal(brought("repo", "--state", "state", "--commit", "HEAD"), {shown("new"): commits["new"]})
+    equal(brought("repo", "--state", "state", "--commit", commits["copy"]), {})
+
+
+@test
+def what_is_staged_brings_what_the_commit_would_bring():
+    repo, _ = old_and_new()
+    repo.write("moved.txt", f"four\n{github_token('old')}\n{github_token('new')}\n")
+    repo.write("other.txt", f"{github_token('still')}\n")
+    repo.git("add", "-A")
+    equal(brought("repo", "--staged"), {})
+    equal(run("protect", "repo").status, CLEAN)
+    repo.write("other.txt", f"{github_token('next')}\n")
+    repo.git("add", "-A")
+    equal(brought("repo", "--staged"), {shown("next"): None})
+    equal(run("protect", "repo").status, FINDINGS)
+    commit = repo.commit()
+    equal(brought("repo", "--commit", "HEAD"), {shown("next"): commit})
+
+
+@test
+def a_merge_in_progress_has_what_both_sides_had():
+    repo = Repo("repo")
+    repo.write("a.txt", "a\n")
+    repo.commit()
+    repo.git("checkout", "-qb", "side")
+    repo.write("side.txt", f"x\n{github_token('side')}\n")
+    repo.commit()
+    repo.git("checkout", "-q", "main")
+    repo.write("a.txt", "b\n")
+    repo.commit()
+    repo.git("merge", "-q", "--no-commit", "--no-ff", "side")
+    equal(brought("repo", "--staged"), {})
+    repo.write("side.txt", f"resolved by hand\n{github_token('side')}\n{github_token('merge')}\n")
+    repo.git("add", "-A")
+    equal(brought("repo", "--staged"), {shown("merge"): None})
+    merge = repo.commit()
+    equal(brought("repo", "--commit", merge), {shown("merge"): merge})
+
+
+@test
+def since_reports_what_nothing_before_the_date_had():
+    repo, commits = old_and_new()
+    at = {name: int(repo.git("show", "-s", "--format=%ct", commit)) for name, commit in commits.items()}
+    equal(brought("repo", "--since", f"@{at['edit']}"), {shown("new"): commits["new"]})
+    equal(brought("repo", "--since", f"@{at['first']}"), brought("repo"))
+    repo.remove("b.txt")
+    repo.remove("copy.txt")
+    repo.commit()
+    repo.write("b.txt", f"back\n{github_token('still')}\n")  # it was there before the date, and gone in between
+    back = repo.commit()
+    equal(brought("repo", "--since", f"@{at['new']}"), {shown("new"): commits["new"]})
+    equal(brought("repo", "--commit", back), {shown("still"): back})
+    repo.clock = at["first"] + 60 - 60  # a clock that is wrong: a child that is older than the date, by its own word
+    repo.write("late.txt", f"{github_token('late')}\n")
+    late = repo.commit()
+    repo.clock = at["new"] + 6000
+    repo.write("later.txt", f"{github_token('late')}\n{github_token('later')}\n")
+    later = repo.commit()
+    holds(int(repo.git("show", "-s", "--format=%ct", late)) < at["new"], "the clock went back")
+    equal(brought("repo", "--since", f"@{at['new']}"), {shown("later"): later}, "before is what older commits reach")
+
+
+@test
+def messages_and_tags_count_by_what_was_there_before_them():
+    repo = Repo("repo")
+    repo.write("a.txt", f"{github_token('file')}\n")
+    first = repo.commit()
+    repo.git("tag", "-a", "old", "-m", f"{github_token('tag')}")
+    repo.clock += 600
+    repo.commit(f"as in a.txt: {github_token('file')}")
+    equal(brought("repo", "--commit", "HEAD"), {})
+    message = repo.commit(f"only here: {github_token('message')}")
+    equal(brought("repo", "--commit", "HEAD"), {shown("message"): message})
+    equal(brought("repo", "--since", f"@{repo.clock}"), {shown("message"): message}, "the tag is older")
+    repo.git("tag", "-a", "young", first, "-m", f"{github_token('young')}")
+    equal(brought("repo", "--since", f"@{repo.clock}"), {shown("message"): message, shown("young"): first})
+
+
+@test
+def a_secret_that_was_allowed_before_is_brought_by_the_commit_that_lets_it_be_seen():
+    repo = Repo("repo")
+    repo.write("a.txt", f"{github_token(1)} # turnstone:allow\n")
+    repo.commit()
+    repo.write("a.txt", f"{github_token(1)}\n")
+    seen = repo.commit()
+    equal(brought("repo", "--commit", "HEAD"), {shown(1): seen})
+    equal(brought("repo"), {shown(1): seen})
+    repo.write(".turnstone.yml", "allow:\n  - paths: ['tests/**']\n    reason: made up\n")
+    repo.write("tests/b.txt", f"{github_token(2)}\n")
+    repo.commit()
+    repo.git("mv", "tests/b.txt", "b.txt")
+    repo.write("b.txt", f"real\n{github_token(2)}\n")
+    moved = repo.commit()
+    equal(brought("repo", "--commit", "HEAD"), {shown(2): moved}, "where it was it is allowed")
+
+
+def some_history(seed, count=24):
+    """Secrets come, move, are copied, go and come back, on branches that merge, under clocks that are wrong at times."""
+    chance = random.Random(f"history {seed}")
+    repo = Repo(f"repo{seed}")
+    repo.write("readme", "x\n")
+    commits, branches = [repo.commit()], ["main"]
+    files = [f"f{i}" for i in range(4)] + ["d/f4", "d/e/f5"]
+    for step in range(count):
+        branch = chance.choice(branches)
+        repo.git("checkout", "-q", branch)
+        if chance.random() < 0.2 and len(branches) < 4:
+            branches.append(f"b{step}")
+            repo.git("checkout", "-qb", branches[-1])
+        elif chance.random() < 0.2 and len(branches) > 1:
+            other = chance.choice([one for one in branches if one != branch])
+            repo.clock += 60
+            repo.git("merge", "-q", "-X", chance.choice(["ours", "theirs"]), "--no-edit", other, check=False)
+            repo.git("add", "-A")
+            repo.git("commit", "-qm", "merge", check=False)
+            commits.append(repo.git("rev-parse", "HEAD"))
+        for name in chance.sample(files, chance.randint(1, 2)):
+            tokens = "".join(f"{github_token(chance.randrange(5))}\n" for _ in range(chance.randrange(3)))
+            if chance.random() < 0.2 and os.path.exists(f"{repo.path}/{name}"):
+                repo.remove(name)
+            else:
+                repo.write(name, f"{chance.randrange(3)}\n{tokens}")
+        clock = repo.clock
+        repo.clock -= chance.choice([0, 0, 0, 60, 3600])
+        commits.append(repo.commit(github_token(chance.randrange(5)) if chance.random() < 0.1 else "change"))
+        repo.clock = clock + 60
+    return repo, list(dict.fromkeys(commits))
+
+
+def files_of(repo, commit):
+    """Every text that the commit has."""
+    names = repo.git("ls-tree", "-r", "--name-only", commit).split()
+    return "".join(repo.git("show", f"{commit}:{name}") for name in names) + repo.git("show", "-s", "--format=%B", commit)
+
+
+@test
+def all_commits_together_bring_what_the_whole_history_has():
+    for seed in range(3):
+        repo, commits = some_history(seed)
+        whole = brought(repo.path)
+        tokens = {shown(i): github_token(i) for i in range(5)}
+        has = {commit: {secret for secret, token in tokens.items() if token in files_of(repo, commit)} for commit in commits}
+        parents = {commit: repo.git("show", "-s", "--format=%P", commit).split() for commit in commits}
+        by_commit = {commit: brought(repo.path, "--commit", commit) for commit in commits}
+        for commit in commits:
+            new = has[commit] - set().union(*(has[parent] for parent in parents[commit]))
+            equal(by_commit[commit], {secret: commit for secret in new}, f"{seed}: {commit}")
+        equal(set().union(*by_commit.values()), set(whole), seed)
+        for secret, first in whole.items():
+            holds(secret in by_commit[first], f"{seed}: {first} is named as the first commit of a secret that it does not bring")
+
+
+@test
+def ranges_bring_what_the_commits_that_they_begin_at_have_not():
+    for seed in range(3, 5):
+        repo, commits = some_history(seed, 12)
+        tokens = {shown(i): github_token(i) for i in range(5)}
+        chance = random.Random(seed)
+        for _ in range(6):
+            a, b = chance.sample(commits, 2)
+            dots = chance.choice(["..", "..."])
+            inside = repo.git("rev-list", f"{a}{dots}{b}").split()
+            parents = {one for commit in inside for one in repo.git("show", "-s", "--format=%P", commit).split()} - set(inside)
+            had = "".join(files_of(repo, one) for one in parents)
+            have = "".join(files_of(repo, one) for one in inside)
+            expected = {secret for secret, token in tokens.items() if token in have and token not in had}
+            equal(set(brought(repo.path, "--range", f"{a}{dots}{b}")), expected, f"{seed}: {a}{dots}{b}")
+
+
+@test
+def revisions_are_those_of_git():
+    repo, commits = old_and_new()
+    repo.git("tag", "-a", "v1.2", commits["copy"], "-m", "v1.2")
+    repo.git("checkout", "-q", "-b", "topic")
+    repo.git("checkout", "-q", "main")
+    repo.git("checkout", "-q", "topic")
+    repo.git("remote", "add", "origin", "https://example.org/x")
+    repo.git("update-ref", "refs/remotes/origin/trunk", commits["edit"])
+    repo.git("config", "branch.topic.remote", "origin")
+    repo.git("config", "branch.topic.merge", "refs/heads/trunk")
+    for name in ("HEAD", "@", "HEAD~1", "HEAD~", "HEAD^", "HEAD~2^1~1", "v1.2^", "v1.2^{}", "v1.2~2", "v1.2^{commit}^0", commits["move"][:7],
+                 "topic@{upstream}", "@{u}", "@{-1}", "topic@{0}", "HEAD@{1}", "main@{2}", f"v1.2-0-g{commits['first'][:9]}",
+                 "refs/heads/main~4", "origin/trunk", "@{-1}~3", "main@{4}"):
+        commit = repo.git("rev-parse", f"{name}^{{commit}}")
+        place = [one for one in commits if commits[one] == commit][0]
+        expected = {"first": {shown("old"), shown("still")}, "new": {shown("new")}}.get(place, set())
+        equal(set(brought("repo", "--commit", name)), expected, name)
+    new = {shown("new"): commits["new"]}
+    for name in "HEAD~1..", "HEAD~4..HEAD", "@{u}..", "v1.2...topic", "..topic", "HEAD^!", "HEAD^-", "HEAD~3..topic", "topic...v1.2":
+        equal(brought("repo", "--range", name), new if name != "..topic" else {}, name)
+        holds(repo.git("rev-list", name) or name == "..topic", name)
+    for name, parts in (("HEAD~9", "no such parent"), ("HEAD^2", "no such parent"), ("main@{u}", "no upstream"), ("main@{99}", "reflog"),
+                        ("@{-9}", "reflog"), (":/text", "not a revision"), ("HEAD:a.txt", "not a revision"), ("HEAD^{tree}", "not a revision"),
+                        ("main@{yesterday}", "not a revision"), ("nothing~1", "unknown ref"), ("HEAD@{", "not a revision")):
+        complains(USAGE, parts, "scan", "repo", "--commit", name)
+    complains(USAGE, "not a range", "scan", "repo", "--range", "HEAD")
+    complains(USAGE, "unknown ref", "scan", "repo", "--range", "nothing..HEAD")
+    complains(USAGE, "cannot be combined", "scan", "repo", "--range", "HEAD^!", "--since", "2026-01-01")
+
+
+@test
+def a_shallow_clone_without_the_parents_says_so_and_how_to_get_them():
+    repo, commits = old_and_new()
+    repo.git("branch", "side", commits["edit"])
+    url = "file://" + os.path.abspath("repo")
+    subprocess.run(["git", "clone", "-q", "--depth", "1", "--no-single-branch", url, "shallow"], check=True, env=repo.environment())
+    for arguments in (("--commit", "HEAD"), ("--range", "HEAD^!"), ("--range", "origin/side..HEAD"), ("--range", "origin/side...HEAD"),
+                      ("--since", "2020-01-01"), ("--commit", "HEAD~1"), ("--range", "HEAD~1..HEAD")):
+        result = run("scan", "shallow", *arguments)
+        equal(result.status, INCOMPLETE, f"{arguments}: {result}")
+        holds("fetch-depth: 0" in result.out and "git fetch --unshallow" in result.out, result)
+        holds("ghp_" not in result.out, f"{arguments}: what the tree has is not what the commit brings")
+    complains(USAGE, ["unknown ref", "fetch-depth: 0"], "scan", "shallow", "--range", "v9..HEAD")
+    subprocess.run(["git", "-C", "shallow", "fetch", "-q", "--unshallow"], check=True, env=repo.environment())
+    equal(brought("shallow", "--range", "origin/side..HEAD"), {shown("new"): commits["new"]})
+
+
+@test
+def without_a_target_the_repository_around_the_current_folder_is_scanned():
+    repo, commits = old_and_new()
+    repo.write("deep/er/x.txt", "x\n")
+    repo.commit()
+    for folder in "repo", "repo/deep/er":
+        equal(brought("--commit", commits["new"], cwd=folder), {shown("new"): commits["new"]})
+    equal(brought("repo/deep/er", "--commit", commits["new"]), {shown("new"): commits["new"]})
+    os.mkdir("plain")
+    complains(USAGE, "not a git repository", "scan", cwd="plain")
+    complains(USAGE, "--dir needs a folder", "scan", "--dir")
+
+
+@test
+def files_that_git_does_not_track_are_mentioned_with_the_option_that_scans_them():
+    repo = Repo("repo")
+    repo.write(".gitignore", "*.log\nmodules/\n")
+    repo.write("a.txt", "x\n")
+    repo.commit()
+    holds("--working-tree" not in run("scan", "repo").out, "nothing is untracked")
+    repo.write("trace.log", f"{github_token(1)}\n")
+    repo.write("modules/m/x", "x\n")
+    repo.write("deep/new.txt", "x\n")
+    result = run("scan", "repo")
+    holds(result.status == CLEAN and "3 untracked or ignored" in result.out and "--working-tree" in result.out, result)
+    holds("3 untracked or ignored" in run("scan", "repo", "--state", "state").out, "a first scan with state")
+    holds("3 untracked or ignored" in run("scan", "repo", "--state", "state").out, "a second one")
+    holds("3 untracked or ignored" in run("scan", "repo", "--format", "json").out, "for programs, too")
+    equal(run("scan", "repo", "--working-tree").status, FINDINGS)
+    holds("untracked" not in run("scan", "repo", "--commit", "HEAD").out, "a change is not about the work tree")
+
+
+if __name__ == "__main__":
+    main()

@@ -1,0 +1,214 @@
+#!/usr/bin/env python3
+"""Findings that can be judged: whether HEAD has them, which refs reach them, links, confidence, help."""
+import json
+import os
+import subprocess
+import sys
+import xml.etree.ElementTree
+
+sys.path.insert(0, os.path.join(os.path.dirname(os.path.abspath(__file__)), "..", "support", "python"))
+from program import complains, run  # noqa: E402
+from repo import Repo, github_token, made_up  # noqa: E402
+from tap import equal, holds, main, test  # noqa: E402
+
+
+def found(*arguments):
+    """{secret: finding}"""
+    result = run("scan", *arguments, "--format", "jsonl")
+    holds(result.status in (0, 1), result)
+    return {one["secret"]: one for one in map(json.loads, result.out.splitlines())}
+
+
+def shown(seed):
+    token = github_token(seed)
+    return f"{token[:4]}…{token[-4:]}"
+
+
+def two_secrets():
+    """One that HEAD has at another place than where it came, and one that is gone; branches and tags on both."""
+    repo = Repo("repo")
+    repo.write("old/a.txt", f"{github_token('kept')}\n")
+    repo.write("b.txt", f"{github_token('gone')}\n")
+    first = repo.commit()
+    repo.git("tag", "v1.0")
+    repo.git("mv", "old/a.txt", "new.txt")
+    repo.remove("b.txt")
+    repo.write("new.txt", f"x\ny\n{github_token('kept')}\n")
+    repo.commit()
+    repo.git("branch", "topic")
+    repo.write("c.txt", f"{github_token('late')}\n")
+    repo.commit()
+    return repo, first
+
+
+@test
+def a_finding_says_where_head_has_it():
+    repo, first = two_secrets()
+    head = repo.git("rev-parse", "HEAD")
+    for state in ("--no-state",), ("--state", "state"), ("--state", "state"):
+        findings = found("repo", *state)
+        kept, gone = findings[shown("kept")], findings[shown("gone")]
+        equal((kept["in_head"], kept["head"]["path"], kept["head"]["line"], kept["head"]["commit"]), (True, "new.txt", 3, head))
+        equal((kept["occurrences"][0]["path"], kept["occurrences"][0]["commit"]), ("old/a.txt", first))
+        equal((gone["in_head"], gone["head"]), (False, None))
+    text = run("scan", "repo").out
+    holds("still in HEAD: new.txt:3" in text and "no longer in HEAD" in text, text)
+    repo.git("checkout", "-q", "v1.0")
+    findings = found("repo", "--state", "state")
+    equal(findings[shown("gone")]["head"]["path"], "b.txt", "HEAD is another one now")
+    equal(found("repo", "--commit", "topic").get(shown("kept")), None)
+    equal(found("repo", "--commit", "main")[shown("late")]["in_head"], None, "HEAD was not scanned")
+    repo.git("checkout", "-q", "main")
+    equal(found("repo", "--range", "HEAD~1..HEAD")[shown("late")]["in_head"], True)
+
+
+@test
+def reports_of_other_programs_point_at_the_place_in_head():
+    two_secrets()
+    results = json.loads(run("scan", "repo", "--format", "sarif").out)["runs"][0]["results"]
+    places = {one["message"]["text"].rsplit(" ", 1)[1]: one["locations"][0]["physicalLocation"] for one in results}
+    equal(places[shown("kept")]["artifactLocation"]["uri"], "new.txt")
+    equal(places[shown("kept")]["region"]["startLine"], 3)
+    equal(places[shown("gone")]["artifactLocation"]["uri"], "b.txt")
+    names = [one.get("name") for one in xml.etree.ElementTree.fromstring(run("scan", "repo", "--format", "junit").out).iter("testcase")]
+    holds(any(name.startswith("new.txt:3:1 ") for name in names), names)
+
+
+@test
+def a_finding_says_which_branches_and_tags_reach_it():
+    repo, first = two_secrets()
+    for i in range(8):
+        repo.git("branch", f"b{i}", first)
+    repo.git("tag", "-a", "v2", "-m", "two")
+    for state in ("--no-state",), ("--state", "state"), ("--state", "state"):
+        findings = found("repo", *state)
+        equal(findings[shown("late")]["refs"], ["refs/heads/main", "refs/tags/v2"])
+        equal(findings[shown("late")]["ref_count"], 2)
+        equal((findings[shown("gone")]["refs"], findings[shown("gone")]["ref_count"]), ([f"refs/heads/b{i}" for i in range(5)], 12))
+    text = run("scan", "repo").out
+    holds("reachable from main, v2" in text and "and 7 more" in text, text)
+
+
+@test
+def refs_are_those_that_git_names():
+    repo = Repo("repo")
+    refs, secrets = [], []
+    for i in range(90):
+        if i % 3 == 0 and i > 0:
+            repo.git("checkout", "-q", "--detach", f"refs/tags/t{i // 2}")
+        repo.write(f"f{i}.txt", f"{github_token(i)}\n")
+        repo.commit()
+        repo.git("tag", f"t{i}")
+        refs.append(f"refs/tags/t{i}")
+        secrets.append(repo.git("rev-parse", "HEAD"))
+    repo.git("branch", "-f", "main")
+    findings = found("repo", "--occurrences", "all")
+    equal(len(findings), 90)
+    for i in range(0, 90, 7):
+        expected = repo.git("for-each-ref", "--format=%(refname)", "--contains", secrets[i]).split()
+        equal(findings[shown(i)]["ref_count"], len(expected), i)
+        holds(set(findings[shown(i)]["refs"]) <= set(expected), i)
+
+
+@test
+def links_lead_to_the_common_forges_without_credentials():
+    repo, first = two_secrets()
+    repo.git("remote", "add", "origin", "x")
+    head = repo.git("rev-parse", "HEAD")
+    password = made_up(12, "password")
+    for url, file, commit in (
+            (f"https://me:{password}@github.com/ada/engine.git", f"https://github.com/ada/engine/blob/{head}/new.txt#L3", None),
+            ("git@github.com:ada/engine.git", f"https://github.com/ada/engine/blob/{head}/new.txt#L3", None),
+            ("ssh://git@gitlab.example.org:2222/a/b/c.git", f"https://gitlab.example.org/a/b/c/-/blob/{head}/new.txt#L3", None),
+            ("https://bitbucket.org/a/b", f"https://bitbucket.org/a/b/src/{head}/new.txt#lines-3", None),
+            ("https://codeberg.org/a/b.git/", f"https://codeberg.org/a/b/src/commit/{head}/new.txt#L3", None),
+            ("https://example.org/a/b.git", None, None), ("/srv/github.com/x", None, None), ("https://github.com/a\"><b", None, None)):
+        repo.git("config", "remote.origin.url", url)
+        finding = found("repo")[shown("kept")]
+        equal(finding["head"]["link"], file, url)
+        equal((finding["occurrences"][0]["link"] or "").count(first), 1 if file else 0, url)
+        for form in "text", "json", "sarif", "csv", "junit", "html":
+            report = run("scan", "repo", "--format", form).out
+            holds(password not in report, f"{form}: {url}")
+            holds(file is None or file in report or form in ("csv",), f"{form}: {url}")
+
+
+def low_and_high():
+    repo = Repo("repo")
+    repo.write("tests/a.txt", f"password = \"{made_up(8, 'a')}\"\n")
+    repo.commit()
+    low = {one["confidence"] for one in found("repo").values()}
+    equal(low, {"low"}, "the test needs a finding of low confidence")
+    return repo
+
+
+@test
+def low_confidence_is_listed_last_and_does_not_fail():
+    repo = low_and_high()
+    result = run("scan", "repo")
+    holds(result.status == 0 and "low confidence, which does not fail" in result.out and "1 finding" in result.out, result)
+    equal(run("scan", "repo", "--fail-on-confidence", "low").status, 1)
+    equal(run("protect", "repo").status, 0)
+    repo.write("tests/b.txt", f"password = \"{made_up(8, 'b')}\"\n")
+    repo.git("add", "-A")
+    equal((run("protect", "repo").status, run("protect", "repo", "--fail-on-confidence", "low").status), (0, 1))
+    repo.write("z.txt", f"{github_token(1)}\n")
+    repo.commit()
+    result = run("scan", "repo", "--format", "jsonl")
+    equal([json.loads(line)["confidence"] for line in result.out.splitlines()], ["high", "low", "low"])
+    equal(result.status, 1)
+    equal(run("scan", "repo", "--fail-on", "critical", "--fail-on-confidence", "high").status, 1)
+    result = run("scan", "repo", "--min-confidence", "medium")
+    holds(result.status == 1 and "1 finding" in result.out and "2 findings" in result.out, result)
+    run("baseline", "repo", "-o", "known")
+    holds("3 findings known" in run("scan", "repo", "--baseline", "known").out, "baselines hold every confidence")
+
+
+@test
+def every_report_has_the_help_of_the_rule():
+    two_secrets()
+    finding = found("repo")[shown("kept")]
+    holds(finding["revoke"] and finding["url"].startswith("https://") and finding["description"], finding)
+    for form in "text", "csv", "junit", "html", "json":
+        report = run("scan", "repo", "--format", form).out
+        words = " ".join(report.split())
+        holds(finding["url"] in report and finding["revoke"].split()[0] in words, f"{form}: {report[:3000]}")
+    rule = json.loads(run("scan", "repo", "--format", "sarif").out)["runs"][0]["tool"]["driver"]["rules"][0]
+    equal(rule["helpUri"], finding["url"])
+    holds(finding["url"] in rule["help"]["markdown"] and "revoke" in rule["help"]["text"], rule)
+
+
+@test
+def a_short_secret_is_shown_by_its_shape():
+    repo = Repo("repo")
+    repo.write("a.txt", "url = https://deploy:" + "Qm7" + "kzW2-p" + "@git.internal.io/x.git\n")
+    repo.commit()
+    result = run("scan", "repo")
+    holds("Xx9xxX9!x" in result.out and "Qm7" not in result.out, result)
+    equal(result.out.count("--show-secrets"), 1)
+    holds("--show-secrets" not in run("scan", "repo", "--show-secrets").out, "it is given")
+
+
+@test
+def the_configuration_may_be_called_yaml_and_not_both():
+    repo = Repo("repo")
+    repo.write("a.txt", f"{github_token(1)}\n")
+    repo.write(".turnstone.yaml", "allow:\n  - paths: ['a.txt']\n    reason: made up\n")
+    repo.commit()
+    result = run("scan", "repo")
+    holds(result.status == 0 and ".turnstone.yaml:" in result.out, result)
+    repo.write(".turnstone.yml", "allow:\n  - paths: ['b.txt']\n    reason: made up\n")
+    complains(2, [".turnstone.yml", ".turnstone.yaml", "remove one"], "scan", "repo")
+    complains(2, [".turnstone.yml", ".turnstone.yaml", "remove one"], "protect", "repo")
+
+
+@test
+def help_begins_with_the_scanner_then_the_fleet_then_stores():
+    out = run("help").out
+    places = [out.index("\n  " + verb + " ") for verb in ("scan", "protect", "baseline", "rules list", "run create", "lease claim", "txn", "store init")]
+    equal(places, sorted(places))
+    complains(2, "did you mean '--min-confidence'", "scan", "--min-confidense", "low")
+
+
+if __name__ == "__main__":
+    main()
