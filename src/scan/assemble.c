@@ -392,11 +392,13 @@ static bool fill_first(struct assembly *a, const struct scan_hit *hit, struct ts
     a->session->masks.is_late = scan__is_past_end(a->session);
     size_t len = scan__excerpt(text_at(a, hit->around), &a->session->masks, excerpt);
     const char *copy = ts_arena_copy(a->arena, ts_bytes_of(excerpt, len));
+    if (copy == NULL)
+        return false;
     finding->excerpt = ts_bytes_of(copy, len);
     finding->depth = hit->depth;
     for (size_t i = 0; i < TS_ENCODING_DEPTH; i++)
         finding->encodings[i] = (enum ts_encoding)hit->encodings[i];
-    return finding->rule != NULL && copy != NULL && fill_whereabouts(a, hit->finding, finding);
+    return finding->rule != NULL && fill_whereabouts(a, hit->finding, finding);
 }
 
 /* Of the hit at the path of its location. */

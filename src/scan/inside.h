@@ -30,9 +30,8 @@ struct scan_inside {
     unsigned depth_max; /* 0: archives are contents like any other */
     uint64_t size_max;  /* of one archive with all that is in it, unpacked */
     char *lfs_folder;   /* of the target; NULL: none */
-    bool
-        is_quiet; /* contents from before a change (before.h): problems inside are neither reported nor counted */
-    sem_t slots; /* archives that are read at the same time: each takes memory */
+    bool is_quiet;      /* contents from before a change: problems inside are not reported */
+    sem_t slots;        /* archives that are read at the same time: each takes memory */
     atomic_uint_fast64_t encrypted;
     atomic_uint_fast64_t lfs_objects;
     atomic_uint_fast64_t lfs_missing;

@@ -179,15 +179,16 @@ def sarif_says_where_and_how_it_went():
     run = json.loads(written("sarif"))["runs"][0]
     result = run["results"][0]
     equal(result["partialFingerprints"], {"turnstoneFindingId/v1": "2" * 32})
-    equal(result["locations"][0]["physicalLocation"]["artifactLocation"], {"uri": "config/deploy.env", "uriBaseId": "TARGET0"})
+    equal(result["locations"][0]["physicalLocation"]["artifactLocation"]["uri"], "config/new%20%3Cplace%3E.env", "HEAD has it there")
+    equal(result["relatedLocations"][0]["physicalLocation"]["artifactLocation"], {"uri": "config/deploy.env", "uriBaseId": "TARGET0"})
     equal(run["columnKind"], "unicodeCodePoints")
-    region = result["locations"][0]["physicalLocation"]["region"]
+    region = result["relatedLocations"][0]["physicalLocation"]["region"]
     equal((region["startColumn"], region["endColumn"]), (7, 47))
-    whole_line = result["relatedLocations"][1]["physicalLocation"]["region"]
+    whole_line = result["relatedLocations"][2]["physicalLocation"]["region"]
     equal(whole_line, {"startLine": 1, "endLine": 1}, "nothing is known of what stands before it")
-    equal(result["relatedLocations"][1]["properties"]["column"], 1)
+    equal(result["relatedLocations"][2]["properties"]["column"], 1)
     equal(run["redactionTokens"], ["********", "\u2026"])
-    hostile = result["relatedLocations"][1]["physicalLocation"]["artifactLocation"]["uri"]
+    hostile = result["relatedLocations"][2]["physicalLocation"]["artifactLocation"]["uri"]
     equal(urllib.parse.unquote_to_bytes(hostile), HOSTILE_PATH)
     equal(run["originalUriBaseIds"]["TARGET0"]["uri"], "file:///srv/app/")
     equal(run["versionControlProvenance"], [{"repositoryUri": "file:///srv/app/", "mappedTo": {"uriBaseId": "TARGET0"}}])
