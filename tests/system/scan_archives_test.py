@@ -257,13 +257,14 @@ def state_gives_the_same_report_and_reads_clean_archives_once():
     repo.write("more.txt", "more\n")
     repo.commit()
     later = report("r", "--state", "s", status=FINDINGS)
-    for one in (first, again, later):
-        equal(one["findings"], plain["findings"])
+    grown = report("r", status=FINDINGS)
+    for one, expected in ((first, plain), (again, plain), (later, grown)):
+        equal(one["findings"], expected["findings"])
         equal(one["summary"]["targets"][0]["encrypted_archives"], 1)
     equal(again["summary"]["targets"][0]["bytes_looked_at"], 0)
     holds(0 < later["summary"]["targets"][0]["bytes_looked_at"] < 10000, "the clean archive was read again")
     equal(places(report("r", "--state", "s", "--archives", "0", status=CLEAN)), [], "another depth is another question")
-    equal(report("r", "--state", "s", status=FINDINGS)["findings"], plain["findings"])
+    equal(report("r", "--state", "s", status=FINDINGS)["findings"], grown["findings"])
 
 
 @test
