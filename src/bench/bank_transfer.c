@@ -55,7 +55,7 @@ static enum ts_store_result read_balance(const struct bench_bank_access *access,
         return result;
     ret_balance->version = rows->rows[0].version;
     if (ts_u64_parse(rows->rows[0].value, &ret_balance->value) != TS_NUMBER_OK) {
-        snprintf(ret_error->text, sizeof ret_error->text, "a balance is no number");
+        snprintf(ret_error->text, sizeof ret_error->text, "a balance is not a number");
         return TS_STORE_NOT_A_COUNTER;
     }
     return TS_STORE_OK;

@@ -222,7 +222,7 @@ def a_planted_imbalance_is_found_and_measured():
     changed(cluster, op="add", key=account, delta=3)
     equal(check(cluster).status, 0)
     changed(cluster, op="put", key=account, value="plenty")
-    holds("no number" in check(cluster).out, "an account that is no number")
+    holds("not a number" in check(cluster).out, "an account that is no number")
 
 
 @test
