@@ -121,7 +121,8 @@ enum ts_scan_switch {
     TS_SCAN_SWITCH_SHOW_SECRETS,     /* findings have their secret, and excerpts show it */
     TS_SCAN_SWITCH_NO_TARGET_CONFIG, /* ignore the .turnstone.yml of targets */
     TS_SCAN_SWITCH_NO_BUILTIN_RULES, /* use only the rules of TS_SCAN_TEXT_RULE_FILE and of configurations */
-    TS_SCAN_SWITCH_STAGED, /* repositories: report what a commit of what is staged would bring: secrets that HEAD has not */
+    /* repositories: report the secrets that a commit of the staged files would add, those that HEAD does not have */
+    TS_SCAN_SWITCH_STAGED,
     TS_SCAN_SWITCH_WORKING_TREE,  /* repositories: scan the files of the work tree instead of the history */
     TS_SCAN_SWITCH_UNREACHABLE,   /* repositories: also scan objects that no ref reaches */
     TS_SCAN_SWITCH_ALLOW_MISSING, /* repositories: objects that a partial clone omits are not faults */
@@ -135,18 +136,17 @@ TS_API enum ts_scan_result ts_scan_set_switch(struct ts_scan *scan, enum ts_scan
 
 /* Texts. They are copied. */
 enum ts_scan_text {
-    TS_SCAN_TEXT_CONFIG_FILE, /* this configuration instead of those of the targets */
-    TS_SCAN_TEXT_STATE_FOLDER, /* keep what was learnt about a repository here: the next run reads only what is new. It
-                           * is made when it is not there. Default: none */
+    TS_SCAN_TEXT_CONFIG_FILE,  /* this configuration instead of those of the targets */
+    TS_SCAN_TEXT_STATE_FOLDER, /* keep the results of scans here, so that the next run reads only what is new; created if missing. Default: none */
     TS_SCAN_TEXT_CACHE_FOLDER, /* keep compiled rules here, for other processes too. Default: none */
     TS_SCAN_TEXT_RULE_FILE,    /* adds the rules of this file */
-    TS_SCAN_TEXT_REF,          /* adds a revision, as git writes it: scan only what the added ones reach */
-    TS_SCAN_TEXT_BRANCH,       /* adds a branch, local or remote: the same for branches */
+    TS_SCAN_TEXT_REF,    /* adds a revision, as git writes it: scan only what the added revisions reach */
+    TS_SCAN_TEXT_BRANCH, /* adds a local or remote branch to these revisions */
     TS_SCAN_TEXT_COMMIT, /* adds a revision: report only what these commits bring, secrets that no parent has */
     TS_SCAN_TEXT_RANGE, /* the same for a range of commits: A..B, A...B or A^!. Not with REF, BRANCH or COMMIT */
 };
 
-/* The first three and RANGE are replaced; NULL removes them. The others add to those that are there; NULL removes them all.
+/* A second CONFIG_FILE, STATE_FOLDER, CACHE_FOLDER or RANGE replaces the first; NULL removes it. The others add to their list; NULL empties the list.
  * BAD_USAGE for an unknown text. Rules and configurations are read by ts_scan_run, once for all runs. */
 TS_API enum ts_scan_result ts_scan_set_text(struct ts_scan *scan, enum ts_scan_text which, const char *text);
 

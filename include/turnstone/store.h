@@ -108,9 +108,9 @@ enum ts_store_retry {
     X(TIMED_OUT, "timed out", "57014", LOAD, LATER)                                                          \
     /* the store may or may not have done it */                                                              \
     X(UNKNOWN, "unknown", "08006", UNKNOWN, READ)                                                            \
-    /* commit and abort: it was finished before, or never was */                                             \
+    /* commit and abort: the promise is finished, or was never made */                                       \
     X(NO_SUCH_PROMISE, "no such promise", "42704", STATE, NONE)                                              \
-    /* prepare: a promise of this name is there already */                                                   \
+    /* prepare: a promise of this name already exists */                                                     \
     X(PROMISE_EXISTS, "promise exists", "42710", STATE, NONE)                                                \
     X(BAD_BATCH, "bad batch", "22023", CALLER, NONE)                                                         \
     X(TOO_LARGE, "too large", "54000", CALLER, NONE)                                                         \

@@ -14,7 +14,7 @@
 #include <stdint.h>
 #include <string.h>
 
-/* A part of a run. */
+/* A range of bytes: an offset and a length. */
 struct ts_span {
     size_t from;
     size_t len;

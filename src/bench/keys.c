@@ -6,7 +6,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-/* Numbers to try for each key: a store that gets fewer than one in so many counts as empty. */
+/* How many numbers to try for each key of the pools. A store whose pool is still empty then is an error. */
 enum { TRIES_PER_KEY = 16 };
 
 static const struct ts_bytes prefix = TS_BYTES_INIT("bench/");

@@ -96,7 +96,7 @@ static void print_latency(const char *name, const struct ts_hist *hist) {
 }
 
 static void say_latency(const char *name, const struct ts_hist *hist) {
-    printf("%-12s %8llu, %.0f us in the middle, %.0f us for the slowest of a hundred\n", name,
+    printf("%-12s %8llu, median %.0f us, 99th percentile %.0f us\n", name,
            (unsigned long long)ts_hist_count(hist), (double)ts_hist_percentile(hist, 50000) / 1000,
            (double)ts_hist_percentile(hist, 99000) / 1000);
 }

@@ -379,7 +379,7 @@ static const struct cli_option options[] = {
     [XS_SCENARIO] = {.name = "scenario",
                      .argument = "NAME",
                      .choices = "uniform|zipfian|mixed|pure|faults|concurrency|contended|bank",
-                     .help = "what the transactions do; see below"},
+                     .help = "what the transactions do, as described above"},
     [XS_THREADS] = {.name = "threads", .argument = "N", .help = "number of concurrent clients (default: 4)"},
     [XS_SECONDS] = {.name = "seconds",
                     .argument = "S",
@@ -404,16 +404,16 @@ const struct cli_verb cli__verb_bench_xs = {
     .summary = "measure transactions across stores",
     .description =
         "Runs transactions over the stores of a cluster and prints how many committed, how fast, and "
-        "which phase took most of the time; then whether each acceptance criterion holds. Ends with "
-        "status 1 if one does not.\n\nuniform: any keys, pairs of stores in turn. zipfian: hot keys "
+        "which phase took most of the time; then whether each acceptance criterion holds. The "
+        "status is 1 if a criterion does not hold.\n\nuniform: any keys, pairs of stores in turn. zipfian: hot keys "
         "(exponent 0.99) on two stores. mixed: four of five transactions on one store, the fifth on two. "
-        "In both, a transaction reads its keys and checks that they have not changed, so that some "
-        "conflict; the figures of each store show this, and how its limit of concurrent transactions "
-        "changed. pure: every transaction on all stores. concurrency: each thread has its own keys and its "
-        "own pair of stores. contended: two keys of each store, on all stores. faults: on two "
+        "In zipfian and mixed, a transaction reads its keys and checks that they have not changed, so that some "
+        "transactions conflict. The figures of each store show the conflicts, and how the limit of concurrent "
+        "transactions changed. pure: every transaction on all stores. concurrency: each thread has its own keys and its "
+        "own pair of stores. contended: every transaction writes to all stores, and each store has only two keys. faults: on two "
         "stores, inserts of ids that exist, lost replies, and a store that is dead for a third of the "
         "time; timeouts are shortened to parts of the duration. bank: transfers between accounts spread "
-        "over all stores, made in one transaction when there are none.\n\nMemory stores are made for the "
+        "over all stores; if there are no accounts, one transaction makes them.\n\nMemory stores are made for the "
         "run. Other clusters must exist ('store init'); keys that begin with bench/ are written and not "
         "removed. Compare figures only within one run on one machine.",
     .options = options,

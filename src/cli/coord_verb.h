@@ -42,8 +42,8 @@ enum { COORD_TENANT = CLUSTER_OPTIONS, COORD_NOW, COORD_METRICS, COORD_WATERFALL
 #define CLI_OP_ID_OPTION                                                                                     \
     {                                                                                                        \
         .name = "op-id", .argument = "ID",                                                                   \
-        .help = "the operation's id, a number; repeating an operation with the same id does nothing "        \
-                "twice (default: drawn at random, and printed)"                                              \
+        .help = "the operation's id, a number; an operation that is repeated with the same id "              \
+                "is done only once (default: drawn at random, and printed)"                                  \
     }
 
 struct cli_coord {

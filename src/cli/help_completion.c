@@ -39,7 +39,7 @@ static void put_groups(FILE *out) {
     fputs("\" ;;\n", out);
 }
 
-/* The values of options that take one of a few. */
+/* The values of options with a fixed list of values. */
 static void put_choices(FILE *out) {
     for (size_t i = 0; i < cli__verb_count; i++) {
         for (size_t j = 0; j < cli__verbs[i]->option_count; j++) {

@@ -183,7 +183,7 @@ const struct cli_verb cli__verb_protect = {
     .description =
         "For a pre-commit hook: scans the staged files that differ from HEAD, and reports the secrets "
         "that the commit would add, as 'turnstone scan --staged' does. It ignores secrets that HEAD has "
-        "in any file, or that a commit has which is being merged; 'turnstone scan' finds those. It prints "
+        "in any file, and secrets of a commit that is being merged; 'turnstone scan' finds those. It prints "
         "nothing when there is nothing to report.\n\nBy default it uses the repository of the current folder. The .turnstone.yml of the "
         "work tree and --baseline may allow findings.\n\nAs a git hook, put 'exec turnstone protect' into "
         ".git/hooks/pre-commit. With the pre-commit framework, use the hook 'turnstone' of this "

@@ -453,7 +453,7 @@ static enum cli_exit run_explain(const struct cli_arguments *arguments) {
     bool has_texts = arguments->values[EXPLAIN_VALUE] || arguments->values[EXPLAIN_FILE];
     if (has_texts && arguments->operand_count > 0)
         return cli__complain(CLI_EXIT_USAGE,
-                             "rules explain: --value and --file come without rules; leave out "
+                             "rules explain: --value and --file explain findings, not rules; leave out "
                              "'%s'",
                              cli__quote_text(arguments->operands[0]).text);
     if (!has_texts && arguments->operand_count == 0)
@@ -567,8 +567,8 @@ const struct cli_verb cli__verb_rules_explain = {
     .summary = "explain what a rule looks for",
     .operands = "[ID…]",
     .description =
-        "Prints all fields of a rule, with defaults for those that its file does not set: how far before "
-        "its gate a match may begin (lead), examples that it finds, and examples that it ignores. The "
+        "Prints all fields of a rule, with defaults for those that its file does not set. Among them are how far "
+        "before its gate a match may begin (lead), examples that it finds, and examples that it ignores. The "
         "examples are made up.\n\nWith --value or --file, explains findings instead: the features of each "
         "value that a rule with 'scored' found, what each feature adds to the score, and the confidence "
         "that follows. The score is the logarithm of the odds that the value is a secret.",

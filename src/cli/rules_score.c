@@ -182,7 +182,7 @@ bool cli__scorer_explain(struct cli_scorer *scorer, const char *path, struct ts_
     scorer->no_memory = false;
     forget_matches(scorer);
     bool done = ts_scanner_scan(scorer->scanner, &scan, on_match, scorer) && !scorer->no_memory;
-    /* Settling moves matches to the front; what is behind them is still to be freed. */
+    /* Settling moves matches to the front; the rest must still be freed. */
     struct ts_match *settled = done ? malloc((scorer->count + 1) * sizeof *settled) : NULL;
     if (!settled)
         return false;

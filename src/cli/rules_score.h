@@ -18,7 +18,7 @@ struct cli_scorer;
 struct cli_scorer *cli__scorer_new(const struct ts_ruleset *rules, struct ts_out *out, bool json);
 void cli__scorer_free(struct cli_scorer *scorer);
 
-/* Prints every finding in the text, as if it were in a file of this path, and what its confidence is made of. False when memory
+/* Prints every finding in the text, as if it were in a file of this path, and what its confidence is made of. Returns false when memory
  * runs out. */
 bool cli__scorer_explain(struct cli_scorer *scorer, const char *path, struct ts_bytes text);
 

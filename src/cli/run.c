@@ -473,8 +473,9 @@ const struct cli_verb cli__verb_run_list = {
 const struct cli_verb cli__verb_run_complete = {
     .name = "run complete",
     .summary = "end a run whose shards have all ended",
-    .description = "Refused as WrongStatus while a shard is active. With parked shards the run is done with "
-                   "failures, and the exit status is 1.",
+    .description =
+        "While a shard is active, the operation is refused as WrongStatus. If shards are parked, the run is done "
+        "with failures, and the exit status is 1.",
     .options = end_options,
     .option_count = sizeof end_options / sizeof end_options[0],
     .variables = cli__cluster_variables,

@@ -122,7 +122,7 @@ const struct cli_option cli__scan_option_table[SCAN_OPTION_COUNT] = {
                             .help = "with --baseline: also list findings of the baseline that the scan "
                                     "did not find"},
     [SCAN_QUIET] = {.name = "quiet",
-                    .help = "with --output to files alone: do not print the summary on standard error",
+                    .help = "if every --output is a file: do not print the summary on standard error",
                     .letter = 'q'},
 };
 

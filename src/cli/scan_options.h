@@ -81,7 +81,7 @@ extern const struct cli_option cli__baseline_option_table[SCAN_COMMON_COUNT];
                      .help = "read at most SIZE of one archive, unpacked, with status 4 when there is more " \
                              "(default: 1G)"}
 
-/* Which findings count, as other verbs have it, too. */
+/* The option that says which findings count; `protect` has it, too. */
 #define CLI_SCAN_CONFIDENCE_OPTION                                                                           \
     {                                                                                                        \
         .name = "fail-on-confidence", .argument = "CONFIDENCE", .choices = "low|medium|high",                \

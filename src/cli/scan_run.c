@@ -25,7 +25,7 @@ static struct ts_scan_progress progress;
 
 /* The second signal ends the program: this restores the default action. */
 static void stop(int number) {
-    static const char said[] = "\r\033[Kturnstone: stopping; once more ends it at once\n";
+    static const char said[] = "\r\033[Kturnstone: stopping; a second signal ends the program at once\n";
     static const char ended[] = "turnstone: stopped before anything was found\n";
     int saved = errno;
     (void)number;

@@ -18,10 +18,10 @@ struct detect_masks {
 
 typedef void detect_classify(const uint8_t *bytes, size_t blocks, struct detect_masks *ret_masks);
 
-/* The fastest one here. */
+/* The fastest way on this processor. */
 detect_classify *detect__classify_choose(void);
 
-/* Each of them, for tests: NULL if the processor does not have it. */
+/* Each way, for tests: NULL if the processor does not support it. */
 enum detect_classify_way {
     DETECT_CLASSIFY_PORTABLE,
     DETECT_CLASSIFY_SSE2,

@@ -159,7 +159,7 @@ static struct texts *unite(struct derivation *d, const struct texts *a, const st
 static struct facts look_at_byte(struct derivation *d, const struct detect_language *node) {
     struct facts facts = {.longest = 1};
     struct texts *texts = new_texts(d, BYTE_CHOICES_MAX);
-    /* Word by word: reading many rules spends its time here. */
+    /* Goes through the set bits only, because reading many rules spends its time here. */
     for (unsigned word = 0; texts && word < 4; word++)
         for (uint64_t left = node->bytes[word]; left != 0; left &= left - 1) {
             unsigned byte = word * 64 + (unsigned)__builtin_ctzll(left);
@@ -393,7 +393,7 @@ static const char *derive(struct derivation *d, struct ts_rule *rule, struct ts_
     *ret_field = rule->derived.reach ? "reach" : "gate";
     if (!language || d->failed) {
         if (rule->derived.reach)
-            return "is missing, and the pattern is too unusual to compute it: has it a * or a +? Write {0,64} or {1,64}";
+            return "is missing, and the pattern is too unusual to compute it; if it contains * or +, write {0,64} or {1,64}";
         if (rule->derived.gate)
             return "is missing, and the pattern is too unusual to find one; name texts that every match contains";
         rule->lead = rule->derived.lead ? rule->reach : rule->lead;

@@ -32,7 +32,7 @@ static size_t end_of(struct ts_span span) {
     return span.from + span.len;
 }
 
-/* The cut ends of a decoded text. */
+/* The ends at which a decoded text was cut: more text precedes or follows. */
 struct cut {
     bool before;
     bool after;
@@ -79,7 +79,7 @@ static bool decode_group(const uint8_t *bits, uint8_t ret_bytes[static 3]) {
     return ret_bytes[0] == 0 && is_text(ret_bytes[1]) && ret_bytes[2] == 0;
 }
 
-/* Groups of one text, from the phase on. */
+/* Consecutive groups of four characters, which begin at the phase. */
 struct groups {
     size_t phase;
     size_t first;

@@ -80,7 +80,7 @@ enum detect_rules {
 enum {
     DETECT_MATCH_LIMIT = 200000,
     DETECT_OWN_STEPS = 1000,
-    DETECT_OWN_LEAST = 2000, /* units, plus one for so many bytes */
+    DETECT_OWN_LEAST = 2000, /* units, plus one for every OWN_BYTES bytes */
     DETECT_OWN_BYTES = 16,
 };
 

@@ -10,8 +10,7 @@
 static const uint64_t walk_work_max = UINT64_C(1) << 29;
 
 /*
- * A state on a path through a pattern: in the secret, a run of token characters that began at start, has len
- * bytes so far and so many digits (2 means two or more). Without a run, start is the number of bytes so far,
+ * A state on a path through a pattern: in the secret, a run of token characters that began at start, has len bytes and `digits` digits so far (2 means two or more). Without a run, start is the number of bytes so far,
  * and the others are 0.
  */
 struct place {

@@ -72,10 +72,10 @@ static const char *const feature_names[] = {
 /* Letters without case, then digits, then everything else. */
 enum { SYMBOL_DIGIT = 26, SYMBOL_OTHER = 27, SYMBOLS = 28 };
 
-/* Words of the model by their hash, in places that a power of two makes. */
+/* A hash table of the words of the model; its size is a power of two. */
 enum { TABLE_SIZE = 16384, WORD_MAX = 24, KIND_WORD = 'w' };
 
-/* A path that takes this much from the score is one of tests, examples or documents. */
+/* A path that lowers the score this much belongs to tests, examples or documents. */
 enum { UNLIKELY_PATH = 1000 };
 
 struct entry {
@@ -93,7 +93,7 @@ static struct {
 
 /* ---- reading it ---- */
 
-/* FNV-1a of the word in lower case, behind a letter that says which kind of words it is one of. Never 0. */
+/* FNV-1a of a letter for the kind of word, and the word in lower case. Never 0. */
 static uint32_t hash_of(char kind, struct ts_bytes word) {
     uint32_t hash = (UINT32_C(2166136261) ^ (uint8_t)kind) * UINT32_C(16777619);
     for (size_t i = 0; i < word.len; i++) {
@@ -158,7 +158,7 @@ static void read_line(char *line) {
     }
 }
 
-/* The file is a part of the program: what is wrong with it is our mistake. */
+/* The file is part of the program, so a mistake in it is a bug. */
 static void read_model(void) {
     for (size_t c = 0; c < 256; c++) {
         bool is_letter = (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z');
@@ -212,7 +212,7 @@ static bool is_word_in(char kind, struct ts_bytes word) {
     return entry_of(hash)->hash == hash;
 }
 
-/* Takes the first word of text: letters of one case, of which a first capital is a part. False when there are none left. */
+/* Takes the first word of text: letters of one case, with or without a leading capital. Returns false when no word is left. */
 static bool take_word(struct ts_bytes *text, struct ts_bytes *ret_word) {
     size_t from = 0;
     while (from < text->len && !isalpha(text->data[from]))
@@ -314,7 +314,7 @@ static bool is_uuid(struct ts_bytes text) {
            text.data[23] == '-';
 }
 
-/* Whether the name says that the value is a password: one of 32 hexadecimal digits is the hash of one. */
+/* Whether the name says that the value is a password. If such a value has 32 hexadecimal digits, it is the hash of a password. */
 static bool is_password_name(struct ts_bytes name) {
     for (size_t i = 0; i + 3 <= name.len; i++)
         if ((i + 5 <= name.len && strncasecmp((const char *)name.data + i, "passw", 5) == 0) ||

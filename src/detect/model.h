@@ -15,13 +15,13 @@
 
 #include "base/bytes.h"
 
-/* Of a value for which something else than the model says that it is hardly a secret: low confidence at every path. */
+/* The score of a value that another check finds unlikely: low confidence at every path. */
 #define TS_MODEL_SCORE_LEAST INT16_MIN
 
 /* One feature of a value and what it adds to the score. Features without a weight are visited, too. */
 typedef void ts_model_visit(void *context, const char *feature, int32_t weight);
 
-/* What the path adds: of a test, of a document, of settings. */
+/* What the path adds to the score: tests, documents and settings have weights. */
 int32_t ts_model_path_score(const char *path, ts_model_visit *visit, void *context);
 
 /* The confidence of this score, the path's part included. */

@@ -174,7 +174,7 @@ enum detect_verdict detect__validate_name(struct ts_bytes name, struct ts_bytes 
     struct ts_bytes rest = name;
     struct ts_bytes last = take_word(&rest);
     struct ts_bytes before = take_word(&rest);
-    /* Half of a login, and the secret half. */
+    /* A "secret id" with a uuid is the secret part of a login, not a property. */
     if (is_word(before, "secret") && is_word(last, "id") && is_uuid(secret))
         return DETECT_KEEP;
     if (is_one_of(last, about, LEN(about)))

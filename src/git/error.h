@@ -11,64 +11,64 @@
 #include <stddef.h>
 
 /* X(SUFFIX, reason, fix): the two halves of the line that ts_git_fault_describe writes. */
-#define TS_GIT_ERRORS(X)                                                                                                  \
-    X(OK, "ok", "")                                                                                                       \
-    X(NOT_A_REPOSITORY, "not a git repository", "give a work tree, a .git folder or a bare repository")                   \
-    X(BAD_GIT_FILE, "points to a repository that does not exist",                                                         \
-      "'git worktree repair' or 'git submodule update --init' repairs it")                                                \
-    X(BAD_VERSION, "unknown repository format version", "try a newer version of turnstone")                               \
-    X(BAD_EXTENSION, "unknown repository extension", "try a newer version of turnstone")                                  \
-    X(BAD_FORM, "an object format that needs version 1 in a repository of version 0",                                     \
-      "'git config core.repositoryFormatVersion 1' in it")                                                                \
-    X(REFTABLE, "refs are kept as reftable, which is not supported",                                                      \
-      "convert it with 'git refs migrate --ref-format=files', or scan a mirror clone")                                    \
-    X(BAD_CONFIG, "the configuration is not valid", "'git config --list' shows where")                                    \
-    X(BAD_REF, "the ref is neither an id nor another ref",                                                                \
-      "find it with 'git fsck' and remove it "                                                                            \
-      "with 'git update-ref -d'")                                                                                         \
-    X(BAD_LINE, "damaged: a line that is cut off or not valid", "'git fsck', or restore the file")                        \
-    X(BAD_REF_NAME, "the name of the ref is not valid for git", "rename its file, or remove it")                          \
-    X(SYMBOLIC_REFS, "the symbolic ref is a loop, or goes through too many others",                                       \
-      "'git symbolic-ref --delete' removes it")                                                                           \
-    X(LINKED_FOLDER, "a folder of refs behind a symbolic link, which is not followed",                                    \
-      "replace the link by the folder itself")                                                                            \
-    X(REFS_CHANGE, "refs changed every time they were read",                                                              \
-      "scan again when fewer refs change, or scan a mirror clone")                                                        \
-    X(NO_SUCH_REF, "unknown ref or commit", "'git for-each-ref' lists the refs")                                          \
-    X(BAD_REVISION, "not a revision that turnstone can read",                                                             \
-      "give a branch, a tag or an id, with ~N, ^N, @{upstream}, @{N} or @{-N} behind it, or what 'git rev-parse' prints") \
-    X(NO_SUCH_PARENT, "the commit has no such parent", "'git log --graph' shows the commits before it")                   \
-    X(CUT, "its parents are missing: the clone is shallow",                                                               \
-      "fetch the history with 'git fetch --unshallow', or in CI with 'fetch-depth: 0'")                                   \
-    X(NO_UPSTREAM, "the branch has no upstream", "'git branch --set-upstream-to' sets one")                               \
-    X(NO_REFLOG, "the reflog has no such entry", "'git reflog' lists the entries")                                        \
-    X(REPLACED, "replaced by other objects in a loop, or by too many in a row",                                           \
-      "'git replace -d' removes a replacement")                                                                           \
-    X(HALF_PACK, "a pack without its index, or an index without its pack",                                                \
-      "'git index-pack' makes an index again; otherwise fetch it again")                                                  \
-    X(IO, "cannot be read", "")                                                                                           \
-    X(NO_MEMORY, "out of memory", "use more memory, or fewer threads")                                                    \
-    X(STOPPED, "stopped by the caller", "")                                                                               \
-    X(NOT_A_FILE, "expected a regular file", "'git fsck', or fetch it again")                                             \
-    X(BAD_FILE, "damaged: its header or its tables are not valid", "'git fsck', or fetch it again")                       \
-    X(NO_SHARED_INDEX, "the index is split, and this part of it is missing",                                              \
-      "restore it, or remove the index and rebuild it with 'git reset'")                                                  \
-    X(ALTERNATES, "too many alternates, or nested too deep; the rest is not read",                                        \
-      "name them in objects/info/alternates of the repository itself")                                                    \
-    X(TOO_MANY, "more objects than can be numbered", "scan its packs separately")                                         \
-    X(MISSING, "not in the repository", "'git fsck' lists what is missing; fetch it again")                               \
-    X(MOVED, "appeared or moved while the repository was read",                                                           \
-      "scan again when the repository changes less")                                                                      \
-    X(BAD_ENTRY, "damaged: its header is not valid", "'git fsck', or fetch it again")                                     \
-    X(BAD_DEFLATE, "damaged: its compressed data is not valid", "'git fsck', or fetch it again")                          \
-    X(BAD_CHECKSUM, "damaged: its checksum differs", "'git fsck', or fetch it again")                                     \
-    X(BAD_ID, "damaged: its content does not match its id", "'git fsck', or fetch it again")                              \
-    X(BAD_DELTA, "damaged: its delta is not valid", "'git fsck', or fetch it again")                                      \
-    X(NO_BASE, "its delta base is missing or depends on itself", "'git fsck', or fetch it again")                         \
-    X(BASE_DAMAGED, "its delta base is damaged", "'git fsck', or fetch it again")                                         \
-    X(TOO_LARGE, "larger than the limit", "raise the limit to read it")                                                   \
-    X(NO_ROOM, "too large for the memory limit, and cannot be read in parts", "raise --memory")                           \
-    X(BAD_OBJECT, "its content does not fit its type", "'git fsck', or fetch it again")                                   \
+#define TS_GIT_ERRORS(X)                                                                                                        \
+    X(OK, "ok", "")                                                                                                             \
+    X(NOT_A_REPOSITORY, "not a git repository", "give a work tree, a .git folder or a bare repository")                         \
+    X(BAD_GIT_FILE, "points to a repository that does not exist",                                                               \
+      "'git worktree repair' or 'git submodule update --init' repairs it")                                                      \
+    X(BAD_VERSION, "unknown repository format version", "try a newer version of turnstone")                                     \
+    X(BAD_EXTENSION, "unknown repository extension", "try a newer version of turnstone")                                        \
+    X(BAD_FORM, "an object format that needs version 1 in a repository of version 0",                                           \
+      "'git config core.repositoryFormatVersion 1' in it")                                                                      \
+    X(REFTABLE, "refs are kept as reftable, which is not supported",                                                            \
+      "convert it with 'git refs migrate --ref-format=files', or scan a mirror clone")                                          \
+    X(BAD_CONFIG, "the configuration is not valid", "'git config --list' shows where")                                          \
+    X(BAD_REF, "the ref is neither an id nor another ref",                                                                      \
+      "find it with 'git fsck' and remove it "                                                                                  \
+      "with 'git update-ref -d'")                                                                                               \
+    X(BAD_LINE, "damaged: a line that is cut off or not valid", "'git fsck', or restore the file")                              \
+    X(BAD_REF_NAME, "the name of the ref is not valid for git", "rename its file, or remove it")                                \
+    X(SYMBOLIC_REFS, "the symbolic ref is a loop, or goes through too many others",                                             \
+      "'git symbolic-ref --delete' removes it")                                                                                 \
+    X(LINKED_FOLDER, "a folder of refs behind a symbolic link, which is not followed",                                          \
+      "replace the link by the folder itself")                                                                                  \
+    X(REFS_CHANGE, "refs changed every time they were read",                                                                    \
+      "scan again when fewer refs change, or scan a mirror clone")                                                              \
+    X(NO_SUCH_REF, "unknown ref or commit", "'git for-each-ref' lists the refs")                                                \
+    X(BAD_REVISION, "not a revision that turnstone can read",                                                                   \
+      "give a branch, a tag or an id, with ~N, ^N, @{upstream}, @{N} or @{-N} after it, or the id that 'git rev-parse' prints") \
+    X(NO_SUCH_PARENT, "the commit has no such parent", "'git log --graph' shows the commits before it")                         \
+    X(CUT, "its parents are missing: the clone is shallow",                                                                     \
+      "fetch the history with 'git fetch --unshallow', or in CI with 'fetch-depth: 0'")                                         \
+    X(NO_UPSTREAM, "the branch has no upstream", "'git branch --set-upstream-to' sets one")                                     \
+    X(NO_REFLOG, "the reflog has no such entry", "'git reflog' lists the entries")                                              \
+    X(REPLACED, "replaced by other objects in a loop, or by too many in a row",                                                 \
+      "'git replace -d' removes a replacement")                                                                                 \
+    X(HALF_PACK, "a pack without its index, or an index without its pack",                                                      \
+      "'git index-pack' makes an index again; otherwise fetch it again")                                                        \
+    X(IO, "cannot be read", "")                                                                                                 \
+    X(NO_MEMORY, "out of memory", "use more memory, or fewer threads")                                                          \
+    X(STOPPED, "stopped by the caller", "")                                                                                     \
+    X(NOT_A_FILE, "expected a regular file", "'git fsck', or fetch it again")                                                   \
+    X(BAD_FILE, "damaged: its header or its tables are not valid", "'git fsck', or fetch it again")                             \
+    X(NO_SHARED_INDEX, "the index is split, and this part of it is missing",                                                    \
+      "restore it, or remove the index and rebuild it with 'git reset'")                                                        \
+    X(ALTERNATES, "too many alternates, or nested too deep; the rest is not read",                                              \
+      "name them in objects/info/alternates of the repository itself")                                                          \
+    X(TOO_MANY, "more objects than can be numbered", "scan its packs separately")                                               \
+    X(MISSING, "not in the repository", "'git fsck' lists what is missing; fetch it again")                                     \
+    X(MOVED, "appeared or moved while the repository was read",                                                                 \
+      "scan again when the repository changes less")                                                                            \
+    X(BAD_ENTRY, "damaged: its header is not valid", "'git fsck', or fetch it again")                                           \
+    X(BAD_DEFLATE, "damaged: its compressed data is not valid", "'git fsck', or fetch it again")                                \
+    X(BAD_CHECKSUM, "damaged: its checksum differs", "'git fsck', or fetch it again")                                           \
+    X(BAD_ID, "damaged: its content does not match its id", "'git fsck', or fetch it again")                                    \
+    X(BAD_DELTA, "damaged: its delta is not valid", "'git fsck', or fetch it again")                                            \
+    X(NO_BASE, "its delta base is missing or depends on itself", "'git fsck', or fetch it again")                               \
+    X(BASE_DAMAGED, "its delta base is damaged", "'git fsck', or fetch it again")                                               \
+    X(TOO_LARGE, "larger than the limit", "raise the limit to read it")                                                         \
+    X(NO_ROOM, "too large for the memory limit, and cannot be read in parts", "raise --memory")                                 \
+    X(BAD_OBJECT, "its content does not fit its type", "'git fsck', or fetch it again")                                         \
     X(WRONG_TYPE, "its type differs from what refers to it", "'git fsck', or fetch it again")
 
 #define TS_GIT_ERROR_ENUM(suffix, reason, cure) TS_GIT_##suffix,

@@ -44,7 +44,7 @@ struct git__absent {
     size_t slot_count;
 };
 
-/* Names that trees have commits of other repositories by. */
+/* The names of submodules in trees. */
 #define GIT__SUBMODULES_MAX 1000
 struct git__submodules {
     pthread_mutex_t lock;                /* guards all of it while the graph is read; taken alone */
@@ -58,7 +58,7 @@ struct git__replaced {
     uint32_t by;
 };
 
-/* A commit that is not later than its parents by its committer's clock. */
+/* A commit whose clock says that it is not later than its parents. */
 struct git__late {
     uint32_t number;
     int64_t committed_s; /* by that clock */
@@ -71,7 +71,7 @@ struct ts_git_graph {
     struct git__edges *edges;
     struct git__list *lists; /* one for each thread */
     unsigned list_count;
-    atomic_uint_fast64_t list_bytes; /* of all of them, during reading */
+    atomic_uint_fast64_t list_bytes; /* of all lists, during reading */
     struct git__list *tree_lists;    /* trees as each thread read them, until they are sorted */
     uint32_t *trees;                 /* bases before their deltas; see git__graph_order */
     uint32_t tree_count;
@@ -95,7 +95,7 @@ struct ts_git_graph {
     bool has_order;         /* git__graph_order_times was called */
 };
 
-#define GIT__REPLACED_MAX 5 /* replacements in a row; git does not read an object with so many */
+#define GIT__REPLACED_MAX 5 /* replacements in a row; git does not read an object with this many */
 
 /* Reads the refs under refs/replace, after all objects. Loops and replacements of another type are faults. */
 enum ts_git_error git__replaced_find(struct ts_git_graph *graph, struct ts_git_fault *ret_fault);
@@ -132,8 +132,8 @@ static inline int64_t git__commit_time(const struct ts_git_graph *graph, uint32_
     return (int64_t)((uint64_t)edges[1] | (uint64_t)edges[2] << 32);
 }
 
-/* Moves the times of commits behind those of their parents: git__commit_time is the time to order by from then on. False when there
- * is no memory. */
+/* Moves the time of each commit after the times of its parents. From then on, git__commit_time returns the time to order by. Returns
+ * false when memory runs out. */
 bool git__graph_order_times(struct ts_git_graph *graph);
 
 /* The time of the committer's clock. */
@@ -144,7 +144,7 @@ struct git__selected {
     struct git__list commits;
     struct git__list others;  /* tags, trees and blobs */
     struct git__list before;  /* as in struct ts_git_selection; a commit may be there several times */
-    struct git__list missing; /* numbers of commits and others that are not there */
+    struct git__list missing; /* numbers of missing objects */
 };
 
 enum ts_git_error git__select(struct ts_git_graph *graph, const struct ts_git_selection *selection,
@@ -162,10 +162,10 @@ bool git__graph_order(struct ts_git_graph *graph);
 uint32_t git__graph_name(struct ts_git_graph *graph, struct git__name_cache *cache, struct ts_bytes name,
                          uint32_t mode);
 
-/* Something refers to the object as of this type. The check comes when everything is read. */
+/* Notes that a reference expects this type of the object. The types are compared when everything is read. */
 void git__expect(struct ts_git_graph *graph, uint32_t number, enum ts_git_type type);
 
-/* A tree has a commit of another repository by this name. From any thread. */
+/* A tree has a submodule of this name. From any thread. */
 void git__graph_submodule(struct ts_git_graph *graph, struct ts_bytes name);
 
 bool git__list_add(struct git__list *list, uint32_t item);

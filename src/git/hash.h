@@ -23,7 +23,7 @@ void git__hasher_init(struct git__hasher *hasher, enum ts_git_hash hash, enum ts
                       uint64_t size);
 void git__hasher_add(struct git__hasher *hasher, struct ts_bytes bytes);
 
-/* Returns true if that was the whole object with this id, which has as many bytes as the hash. */
+/* Returns true if the added bytes are the whole object with this id. The id has as many bytes as the hash. */
 bool git__hasher_is(struct git__hasher *hasher, const uint8_t *id);
 
 /* Returns true if a file ends with the hash of everything before, as the index of a work tree does. */

@@ -1,8 +1,8 @@
 /*
  * Which branches and tags reach which commits.
  *
- * Groups of commits are asked about, a bit for each. Bits go from commits to their children, parents first (times.c), so that in the end
- * the tip of a ref has the bits of all that it reaches. As many groups as memory is for go at once.
+ * The question is about groups of commits. Each group has a bit. Bits spread from commits to their children, parents first (times.c), so
+ * that in the end the tip of a ref has the bits of all groups that it reaches. One pass handles as many groups as fit into memory.
  */
 #include "graph.h"
 
@@ -22,7 +22,7 @@ struct passing {
     size_t words; /* for each commit */
 };
 
-/* By the order in which a person looks for them. */
+/* In the order in which people expect them: local branches, remote ones, tags. */
 static int rank_of(const char *name) {
     static const char *const kinds[] = {"refs/heads/", "refs/remotes/", "refs/tags/"};
     for (int i = 0; i < 3; i++)
@@ -31,7 +31,7 @@ static int rank_of(const char *name) {
     return -1;
 }
 
-/* GIT__NONE when it leads to no commit. */
+/* Returns GIT__NONE if the ref leads to no commit. */
 static uint32_t tip_of(const struct ts_git_graph *graph, const struct ts_git_ref *ref) {
     uint32_t number = git__number_of(graph->repo, ref->oid.bytes);
     for (unsigned i = 0; number < graph->total && graph->edges[number].type == TS_GIT_TAG && i < 16; i++)
@@ -53,7 +53,7 @@ static void set_marks(struct passing *p, uint32_t first_group) {
     }
 }
 
-/* False when the watch ended it. */
+/* Returns false when the watch ended it. */
 static bool pass_on(struct passing *p) {
     const struct ts_git_graph *graph = p->graph;
     const struct ts_git_watch *watch = &graph->options.watch;

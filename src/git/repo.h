@@ -18,10 +18,10 @@ struct ts_git_open_options {
     bool search_upward; /* look for the repository in the folders above, too */
     /* Folders with colons between them, which the search does not go up to; NULL: none. */
     const char *ceilings;
-    const char *work_tree; /* instead of where it stands by itself, also of a bare one; NULL: there */
-    bool refs_first;       /* read the refs before objects are listed: what they name is then among those */
+    const char *work_tree; /* the work tree, also of a bare repository; NULL: its own */
+    bool refs_first;       /* read the refs before objects are listed, so that the list has their targets */
     bool no_alternates;    /* do not read objects of other repositories that this one names */
-    struct ts_git_fault_sink faults; /* what cannot be read and leaves the rest: a broken pack, for one */
+    struct ts_git_fault_sink faults; /* takes faults that leave the rest readable, such as a broken pack */
 };
 
 /* path is a work tree (also a linked one), a .git folder or file, or a bare repository. options may be
@@ -39,10 +39,10 @@ bool ts_git_repo_is_shallow(const struct ts_git_repo *repo);
 /* Whether a missing object may be promised by a server (src/git/lacks.h). Call it when something is missing: it reads all indexes. */
 bool ts_git_repo_keeps_promises(struct ts_git_repo *repo);
 
-/* The URL of a remote, as the configuration has it: it may have a password. False when there is none, or when it does not fit. */
+/* The URL of a remote, as the configuration has it: it may contain a password. Returns false if there is no URL, or it does not fit. */
 bool ts_git_repo_remote_url(const struct ts_git_repo *repo, const char *remote, char *ret_url, size_t size);
 
-/* What its objects take on disk, those of alternates, too. Asks for the size of every loose one. */
+/* The size of its objects on disk, including those of alternates. Asks for the size of every loose object. */
 uint64_t ts_git_repo_disk_bytes(const struct ts_git_repo *repo);
 
 /* Refs, by name; HEAD is one of them. */

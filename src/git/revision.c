@@ -48,7 +48,7 @@ static enum ts_git_error peel_commit(const struct reading *r, struct ts_git_oid 
     return error;
 }
 
-/* What is left out by a shallow clone is CUT, unless the clone has it after all. The caller frees the parents. */
+/* Returns TS_GIT_CUT for a commit whose parents a shallow clone leaves out. The caller frees the parents. */
 static enum ts_git_error read_parents(const struct reading *r, const struct ts_git_oid *oid,
                                       struct parents *ret_parents) {
     struct ts_git_content content;
@@ -78,7 +78,7 @@ static enum ts_git_error read_parents(const struct reading *r, const struct ts_g
     return error;
 }
 
-/* The Nth parent, from 1; of 0, the commit itself. */
+/* The Nth parent, from 1; for 0 the commit itself. */
 static enum ts_git_error go_to_parent(const struct reading *r, uint32_t which, struct ts_git_oid *oid) {
     struct parents parents;
     enum ts_git_error error = peel_commit(r, oid);
@@ -105,7 +105,7 @@ static bool read_file(const char *folder, const char *name, size_t max, char **r
     return done;
 }
 
-/* The full name of the current branch. False when HEAD is detached. */
+/* The full name of the current branch. Returns false when HEAD is detached. */
 static bool current_branch(const struct ts_git_repo *repo, char ret_name[static TEXT_MAX]) {
     static const char prefix[] = "ref:";
     char *text = NULL;
@@ -209,7 +209,7 @@ static char *read_reflog(const struct ts_git_repo *repo, const char *name) {
     return NULL;
 }
 
-/* The line before `end`, which is moved to its begin. */
+/* The line before `end`. Moves `end` to the start of that line. */
 static bool previous_line(const char *text, const char **end, const char **ret_line, size_t *ret_len) {
     const char *stop = *end;
     while (stop > text && stop[-1] == '\n')
@@ -223,7 +223,7 @@ static bool previous_line(const char *text, const char **end, const char **ret_l
     return stop > text;
 }
 
-/* A line is "OLD NEW who time zone<tab>message". The oldest entry is followed by what was there before it. */
+/* A line is "OLD NEW who time zone<tab>message". The entry after the oldest one is the OLD value of the oldest line. */
 static bool find_logged(const struct ts_git_repo *repo, const char *text, uint32_t which,
                         struct ts_git_oid *ret_oid) {
     size_t hex = 2 * ts_git_hash_len(repo->hash);
@@ -241,7 +241,7 @@ static bool find_logged(const struct ts_git_repo *repo, const char *text, uint32
     return false;
 }
 
-/* What was checked out before the Nth last checkout. */
+/* The branch or commit before the Nth last checkout. */
 static bool find_left(const char *text, uint32_t which, char ret_name[static TEXT_MAX]) {
     static const char moving[] = "\tcheckout: moving from ";
     const char *end = text + strlen(text);
@@ -287,7 +287,7 @@ static enum ts_git_error resolve_at(const struct reading *r, const char *name, c
 
 /* ---- revisions ---- */
 
-/* v1.2-3-gabc1234: the digits behind the last -g. */
+/* v1.2-3-gabc1234: the digits after the last -g. */
 static enum ts_git_error resolve_described(const struct reading *r, const char *name,
                                            struct ts_git_oid *ret_oid) {
     const char *last = NULL;
@@ -310,7 +310,7 @@ static enum ts_git_error resolve_name(const struct reading *r, const char *name,
     return error;
 }
 
-/* A number behind ~ or ^; 1 when there is none. False when it is too large. */
+/* The number after ~ or ^, which is 1 if it is missing. Returns false when it is too large. */
 static bool take_number(const char **at, uint32_t *ret_number) {
     size_t len = strspn(*at, "0123456789");
     *ret_number = 1;

@@ -9,14 +9,14 @@
  *              A...B   what one of them reaches and not both
  *              A^!     A alone                               A^-N  what A brought to its Nth parent (default: first)
  *
- * Searches by text or date, and paths in trees, are none of them.
+ * Searches by text or date, and paths in trees, are not supported.
  */
 #ifndef TS_GIT_REVISION_H
 #define TS_GIT_REVISION_H
 
 #include "git/repo.h"
 
-/* A plain ref or id is not peeled; whatever has something behind it is a commit. NO_SUCH_REF, BAD_REVISION, NO_SUCH_PARENT, NO_UPSTREAM
+/* A plain ref or id is not peeled. With a suffix, the result is a commit. NO_SUCH_REF, BAD_REVISION, NO_SUCH_PARENT, NO_UPSTREAM
  * and NO_REFLOG are about the text; CUT is a parent that a shallow clone leaves out. */
 enum ts_git_error ts_git_revision_resolve(struct ts_git_repo *repo, const char *text,
                                           struct ts_git_oid *ret_oid, struct ts_git_fault *ret_fault);
@@ -29,7 +29,7 @@ struct ts_git_range {
     bool is_symmetric;
 };
 
-/* BAD_REVISION when the text is a revision and no range. */
+/* BAD_REVISION if the text is a single revision. */
 enum ts_git_error ts_git_range_resolve(struct ts_git_repo *repo, const char *text,
                                        struct ts_git_range *ret_range, struct ts_git_fault *ret_fault);
 void ts_git_range_release(struct ts_git_range *range);

@@ -1,9 +1,8 @@
 /*
  * The order of commits: by time, ancestors first.
  *
- * Clocks are wrong, and commits of one second are common, so that a commit may be as old as its parent or older. Its time is
- * moved to a second after the latest of its parents then. Times are moved where they are kept; what they were by the
- * committer's clock is kept for the few that are moved.
+ * Clocks are wrong, and commits of one second are common, so that a commit may be as old as its parent or older. Then its time is moved to a second after the latest of its parents. The graph has the moved times. The time of the
+ * committer's clock is kept separately, for the few commits that are moved.
  */
 #include "graph.h"
 
@@ -14,7 +13,7 @@
 
 struct pass {
     struct ts_git_graph *graph;
-    struct ts_git_set *begun; /* parents are on the stack, or done */
+    struct ts_git_set *begun; /* commits whose parents are on the stack, or done */
     struct ts_git_set *done;
     struct git__list stack;
 };
@@ -33,7 +32,7 @@ static bool push_parents(struct pass *pass, uint32_t commit) {
     return has_room;
 }
 
-/* Its parents are done, but for those that grafts make its own descendants. */
+/* Whether its parents are done, except parents that grafts make its own descendants. */
 static bool move_behind_parents(struct pass *pass, uint32_t commit) {
     struct ts_git_graph *graph = pass->graph;
     uint32_t *edges = graph->lists[graph->edges[commit].worker].items + graph->edges[commit].start;
@@ -85,7 +84,7 @@ bool git__graph_order_times(struct ts_git_graph *graph) {
         return true;
     bool done = ts_git_set_new(graph->repo, &pass.begun, NULL) == TS_GIT_OK &&
                 ts_git_set_new(graph->repo, &pass.done, NULL) == TS_GIT_OK;
-    graph->has_order = done; /* what is moved is moved, also when there is no memory for the rest */
+    graph->has_order = done; /* moved times stay, even if memory runs out for the rest */
     for (uint32_t i = 0; i < graph->total && done; i++)
         if (is_commit(graph, i) && !git__set_has(pass.done, i))
             done = order_from(&pass, i);
@@ -107,6 +106,6 @@ int64_t git__committed_s(const struct ts_git_graph *graph, uint32_t number) {
 
 int64_t ts_git_graph_order_time(struct ts_git_graph *graph, const struct ts_git_oid *commit) {
     uint32_t number = git__number_of(graph->repo, commit->bytes);
-    (void)git__graph_order_times(graph); /* without memory for it, clocks decide */
+    (void)git__graph_order_times(graph); /* if memory runs out, the committers' clocks decide */
     return number != GIT__NONE && is_commit(graph, number) ? git__commit_time(graph, number) : 0;
 }

@@ -323,8 +323,8 @@ static int compare_problems(const void *a, const void *b) {
 
 /* ---- objects that could not be built ---- */
 
-/* The copy itself is damaged; with other errors it may be readable where it is, with another copy of its
- * base. */
+/* Whether the copy itself is damaged. After another error the same copy may still be readable, with another copy
+ * of its base. */
 static bool is_damage(enum ts_git_error error) {
     return error == TS_GIT_BAD_ENTRY || error == TS_GIT_BAD_DEFLATE || error == TS_GIT_BAD_CHECKSUM ||
            error == TS_GIT_BAD_ID || error == TS_GIT_BAD_DELTA;

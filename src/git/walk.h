@@ -56,10 +56,10 @@ struct ts_git_selection {
     const struct ts_git_oid *exclude;
     size_t exclude_count;
     bool tips_only; /* the commits themselves, not their ancestors */
-    bool symmetric; /* without what two ids of `from` both reach: A...B */
+    bool symmetric; /* without commits that both ids of `from` reach: A...B */
     bool has_since;
     int64_t since_s; /* committer's time */
-    bool new_only;   /* without objects of the base; with exclude: of that alone */
+    bool new_only;   /* without objects of the base; with exclude: only without those of exclude */
     /* For attribution: every path that a blob has in the commits, whoever brought it there. */
     bool without_parents;
     /* For attribution: also every path that a blob has in this commit; NULL: none. */
@@ -92,8 +92,7 @@ enum ts_git_error ts_git_graph_before(struct ts_git_graph *graph, const struct t
  * parents. An ancestor is always earlier. 0 when there is no such commit. */
 int64_t ts_git_graph_order_time(struct ts_git_graph *graph, const struct ts_git_oid *commit);
 
-/* Commits in groups, and whom to tell which branches and tags reach a commit of a group: take is called for each group and ref, for
- * a group by local branches, remote ones and tags, each sorted by name. */
+/* Groups of commits, and a callback: take is called for each group and each ref that reaches a commit of the group, for a group by local branches, remote ones and tags, each sorted by name. */
 struct ts_git_mark {
     struct ts_git_oid commit;
     uint32_t group;
@@ -131,7 +130,7 @@ struct ts_git_occurrence {
     struct ts_git_oid blob;
     uint32_t commit; /* in commits */
     uint32_t mode;   /* of the entry in that commit */
-    bool is_head;    /* the commit is `head`, which has it, whoever brought it */
+    bool is_head;    /* the commit is `head`, which has the blob; another commit may have brought it */
     char *path;      /* any bytes, relative to the top, ended by a zero */
     size_t path_len;
 };
@@ -149,8 +148,7 @@ struct ts_git_occurrences {
 /*
  * For each path that a blob of the set has in a selected commit: the first commit that brought it there. A
  * commit brings (path, blob) when its own tree has it and the tree of none of its parents does; of several,
- * the first is the one with the least (ts_git_graph_order_time, id). max is the most to find, 0 is 10 million, and no more are
- * kept than the graph's memory_bytes are for: a hostile repository can have more paths than anyone could print.
+ * the first is the one with the least (ts_git_graph_order_time, id). At most max are found (0: 10 million), and at most as many as fit into the graph's memory_bytes: a hostile repository can have more paths than anyone could print.
  */
 enum ts_git_error ts_git_graph_attribute(struct ts_git_graph *graph, const struct ts_git_selection *selection,
                                          const struct ts_git_set *blobs, size_t max,

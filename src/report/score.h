@@ -38,7 +38,8 @@ struct ts_score {
     uint64_t doubles;
     uint64_t by_another_rule; /* secrets that the labelled rule did not find, but another one did */
     struct ts_score_row by_confidence[TS_CONFIDENCE_COUNT]; /* findings of exactly this confidence */
-    struct ts_score_row *families; /* of labels, and of rules: the file that they are in; sorted by name */
+    /* sorted by name; the family of a rule is the name of its file */
+    struct ts_score_row *families;
     size_t family_count;
     struct ts_score_row *rules; /* that found something; sorted by name */
     size_t rule_count;

@@ -55,13 +55,13 @@ struct text_flow {
     bool has_margin; /* of second and later lines */
     bool is_inside;  /* the beginning of the word is already written */
     size_t room;     /* cells of a line */
-    size_t used;     /* cells of this one, without the word */
+    size_t used;     /* cells of the current line, without the word */
     size_t len;
     size_t cells;   /* of the word */
     char word[240]; /* its unwritten part */
 };
 
-/* After the margin, if has_margin; the caller has written it. */
+/* If has_margin, the caller has written the margin of the first line. */
 void report__flow_begin(struct text_flow *flow, const struct report_job *job, bool has_margin);
 void report__flow_style(struct text_flow *flow, enum text_style style);
 void report__flow_put(struct text_flow *flow, const char *text);

@@ -28,7 +28,7 @@ const char *report__ref_short(const char *ref) {
 
 /* ---- links ---- */
 
-/* Path in a URL. False when it does not fit. */
+/* Writes a path for a URL. Returns false if it does not fit. */
 static bool put_path(char *link, size_t *len, struct ts_bytes path) {
     static const char digits[] = "0123456789ABCDEF";
     for (size_t i = 0; i < path.len; i++) {
@@ -46,7 +46,7 @@ static bool put_path(char *link, size_t *len, struct ts_bytes path) {
     return true;
 }
 
-/* How a code host writes: what is before the commit of a file, what is before its line, and what is before a commit alone. */
+/* The URL parts of a code host: before the commit of a file, before its line, and before a commit alone. */
 struct form {
     const char *file;
     const char *line;

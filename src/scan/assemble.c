@@ -62,9 +62,9 @@ struct assembly {
     struct scan_pile sightings;
     struct scan_suppressed suppressed;
     struct whereabouts *whereabouts; /* by finding; NULL when nothing is known */
-    bool *were_before;               /* by finding, of the target at hand; NULL while none was */
-    struct masked_text *masked;      /* by the lowest bits of their places */
-    uint32_t *commit_rows;           /* by commit: its row in the report, or TS_REPORT_NONE */
+    bool *were_before;          /* by finding: the base of the current target has it; NULL: none so far */
+    struct masked_text *masked; /* by the lowest bits of their places */
+    uint32_t *commit_rows;      /* by commit: its row in the report, or TS_REPORT_NONE */
     struct ts_report report;
     struct ts_report_suppression unsure; /* findings of too low a confidence */
     size_t listed_max;
@@ -175,7 +175,7 @@ static void mask_rows(struct assembly *a) {
 
 /* ---- sightings ---- */
 
-/* What a change builds on has these findings, and would report them. */
+/* Notes the findings that the base of a change has and would report. */
 static bool note_before(struct assembly *a, const struct scan_location *location) {
     const struct scan_content *content = &a->contents[location->content];
     const struct scan_target *target = &a->session->targets[content->target];
@@ -264,7 +264,7 @@ static void note_head(struct assembly *a, uint32_t location, const struct scan_c
     }
 }
 
-/* What locations that are not reported say. False when there is no memory. */
+/* Notes a location that is not reported: a place in HEAD, a ref, or a number of refs. Returns false when memory runs out. */
 static bool note_whereabouts(struct assembly *a, uint32_t location_index) {
     const struct scan_location *location = &a->locations[location_index];
     const struct scan_content *content = &a->contents[location->content];
@@ -401,7 +401,7 @@ static bool fill_first(struct assembly *a, const struct scan_hit *hit, struct ts
     return finding->rule != NULL && fill_whereabouts(a, hit->finding, finding);
 }
 
-/* Of the hit at the path of its location. */
+/* The confidence of a hit depends on the path of its location. */
 static enum ts_confidence confidence_of(const struct assembly *a, const struct ts_rule *rule,
                                         const struct sighting *sighting) {
     const struct scan_hit *hit = &scan__hits_items(&a->session->hits)[sighting->hit];

@@ -4,9 +4,10 @@
  *   what the change adds ──look──> hits, and if there are any:
  *   what it builds on: files that it changes or removes, then the others ──look──> more hits, at locations of the base
  *
- * A finding that a location of the base has and reports is not brought by the change, wherever it was (assemble.c leaves it out). The change
- * is one commit or several, or what is staged; it builds on the parents of its commits, or on HEAD. Contents of the change come
- * first among those of a target, and those of the base are looked at only while a finding of the change is in none of them.
+ * The base is what the change builds on. If a location of the base has a finding and reports it, the change does not bring the finding, at
+ * whichever path it is (assemble.c leaves it out). The change is one or several commits, or the staged files. It builds on the parents
+ * of its commits, or on HEAD. Contents of the change come first among those of a target. Contents of the base are looked at only as
+ * long as they lack a finding of the change.
  */
 #ifndef TS_SCAN_BEFORE_H
 #define TS_SCAN_BEFORE_H
@@ -22,12 +23,14 @@ struct scan_before {
     size_t finding_count;
 };
 
-/* When the change was looked at. Contents from `first` on are its own. False when there is no memory; release it in any case. */
+/* Call it after the look at the change, whose contents begin at `first`. Returns false when memory runs out; release it in any
+ * case. */
 bool scan__before_begin(struct scan_before *before, struct scan_session *session, uint32_t target,
                         size_t first);
 void scan__before_release(struct scan_before *before);
 
-/* Whether a finding of the change was not met in contents of the base, where it would be reported at any path. */
+/* Returns true while the contents of the base so far lack a finding of the change: more of the base must be looked at. Only contents
+ * that would report the finding at any path count. */
 bool scan__before_is_open(const struct scan_before *before);
 
 /* Whether a content of the base has a finding of the change. */

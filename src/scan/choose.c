@@ -17,7 +17,7 @@ struct choosing {
     struct ts_scan_error *error;
 };
 
-/* A ref may name what is not there, which is a fault; an id that was given and is not there is a wrong one. */
+/* A missing object is a fault if a ref names it. If the user gave its id, the id is wrong. */
 static enum ts_git_error check_tip(struct choosing *c, const char *name, const struct ts_git_oid *oid,
                                    struct ts_git_fault *ret_fault) {
     struct ts_git_oid given;
@@ -32,13 +32,13 @@ static enum ts_git_error check_tip(struct choosing *c, const char *name, const s
     return error == TS_GIT_MISSING ? error : TS_GIT_OK;
 }
 
-/* What the user wrote is wrong, and nothing of the repository. */
+/* Whether the text of the user is wrong, and not the repository. */
 static bool is_wrong_text(enum ts_git_error error) {
     return error == TS_GIT_NO_SUCH_REF || error == TS_GIT_BAD_REVISION || error == TS_GIT_NO_SUCH_PARENT ||
            error == TS_GIT_NO_UPSTREAM || error == TS_GIT_NO_REFLOG;
 }
 
-/* DONE when the error is a fault now, and there are others to select. */
+/* Returns DONE if it made the error a fault: the rest is still selected. */
 static enum ts_scan_outcome complain(struct choosing *c, enum ts_git_error error,
                                      const struct ts_git_fault *fault) {
     char line[400];
@@ -55,7 +55,7 @@ static enum ts_scan_outcome complain(struct choosing *c, enum ts_git_error error
                           : "");
 }
 
-/* Room for one more; NULL when there is no memory. */
+/* Makes room for one more. Returns NULL when memory runs out. */
 static struct ts_git_oid *next_oid(struct choosing *c) {
     struct scan_chosen *chosen = &c->chosen;
     if (!TS_GROW(chosen->oids, chosen->capacity, chosen->count + 1)) {

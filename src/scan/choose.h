@@ -14,11 +14,11 @@ struct scan_chosen {
     size_t capacity;
     struct ts_git_oid *exclude;
     struct ts_git_selection selection; /* points to the other fields */
-    bool is_change;                    /* what the commits bring is asked for, and not what they have */
+    bool is_change;                    /* report what the commits bring, not what they have */
 };
 
-/* A ref that is there and cannot be read is a fault, and so is a parent that a shallow clone leaves out; the rest is selected. On
- * success the caller releases what is chosen. */
+/* An existing ref that cannot be read is a fault, and so is a parent that a shallow clone leaves out; the rest is selected. On
+ * success the caller releases the result. */
 enum ts_scan_outcome scan__choose(struct scan_session *session, struct scan_target *target,
                                   struct ts_git_repo *repo, struct scan_chosen *ret_chosen,
                                   struct ts_scan_error *ret_error);

@@ -20,7 +20,7 @@ static bool kind_of(const char *host, enum ts_forge *ret_kind) {
     return false;
 }
 
-/* A port is that of a page only with http. */
+/* Keeps the port only for http and https: the port of another scheme does not serve the page. */
 static bool take_host(const char **at, bool is_page, char *ret_host, size_t size) {
     size_t len = strspn(*at, LETTERS ".-");
     size_t port = (*at)[len] == ':' ? 1 + strspn(*at + len + 1, "0123456789") : 0;

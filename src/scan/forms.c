@@ -251,7 +251,7 @@ static void decode_base64(const struct scan_form *form, struct ts_span run, stru
     uint32_t bits = 0;
     for (size_t i = 0; i < run.len; i++) {
         bits = bits << 6 | (base64_values[form->bytes[run.from + i]] - 1u);
-        unsigned left = 6 - 2 * (unsigned)(i % 4); /* bits of this character after the byte that it ends */
+        unsigned left = 6 - 2 * (unsigned)(i % 4); /* bits that belong to the next byte */
         if (i % 4 != 0)
             put(to, (uint8_t)(bits >> left), form, (struct ts_span){run.from + i - 1, 2});
     }

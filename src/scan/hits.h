@@ -40,7 +40,7 @@ struct scan_hit {
     uint64_t end_column;
     uint64_t at; /* position and length of the secret */
     uint64_t len;
-    int16_t score;      /* of a scored rule; the path's part is added where it locations */
+    int16_t score;      /* of a scored rule, without the part of the path, which its locations add */
     uint8_t confidence; /* enum ts_confidence; of other rules */
     uint8_t depth;
     uint8_t encodings[TS_ENCODING_DEPTH];

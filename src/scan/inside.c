@@ -15,7 +15,7 @@
 
 /* Members of this size are held whole; larger ones come in windows of it. */
 #define MEMBER_BYTES ((size_t)4 << 20)
-/* Of the memory, for each archive that is read at the same time: dictionaries of xz and zstd are large. */
+/* For each SLOT_BYTES of the memory limit, one archive is read at a time: dictionaries of xz and zstd are large. */
 #define SLOT_BYTES   (UINT64_C(256) << 20)
 
 void scan__inside_init(struct scan_inside *inside, struct scan_session *session) {
@@ -69,7 +69,7 @@ const char *scan__content_name(const struct scan_session *session, const struct 
     return ret_name;
 }
 
-/* "dump.sql" of "a/dump.sql.gz": what a program that unpacks it would call it. */
+/* The name that an unpacking program would give the file: "dump.sql" for "a/dump.sql.gz". */
 static struct ts_bytes unpacked_name(struct ts_bytes outer) {
     size_t from = outer.len;
     size_t to = outer.len;
@@ -87,7 +87,7 @@ bool scan__inside_path(struct ts_arena *arena, struct ts_bytes outer, struct ts_
         *ret_path = outer;
         return true;
     }
-    /* Only the first step may have no name: those behind it were given theirs when they were met. */
+    /* Only the first step may lack a name: the later ones got theirs when they were read. */
     bool is_unnamed = inner.len == 2 || (inner.len > 2 && inner.data[2] == '!');
     struct ts_bytes name = is_unnamed ? unpacked_name(outer) : TS_BYTES("");
     size_t len = outer.len + inner.len + name.len;
@@ -155,7 +155,7 @@ static void note_outcome(struct members *m, enum scan_look_result outcome) {
 static bool begin_member(void *ctx, struct ts_bytes name) {
     struct members *m = ctx;
     struct ts_bytes outer = m->archive->name;
-    /* The name of a blob is not known yet: scan__inside_path finds it when it is. */
+    /* The path of a blob is not known yet: scan__inside_path adds the name later. */
     if (name.len == 0 && m->archive->kind != SCAN_CONTENT_BLOB)
         name = outer.len > 0 ? unpacked_name(outer) : TS_BYTES("data");
     else if (name.len == 0 && outer.len > 0)
@@ -360,7 +360,7 @@ enum scan_pointer scan__inside_pointer(struct scan_look *look, const struct scan
         return SCAN_POINTER_MISSING;
     }
     uint64_t read = 0;
-    look->is_pointed = true; /* one that leads to itself has an end */
+    look->is_pointed = true; /* so that a pointer to itself ends here */
     struct scan_content object = *content;
     object.evidence = 0;
     if (!scan__read_fd(&reader, &object, fd, &read) && !look->options.inside->is_quiet) {

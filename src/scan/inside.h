@@ -27,11 +27,11 @@ struct scan_session;
 /* What all threads share. */
 struct scan_inside {
     struct scan_session *session;
-    unsigned depth_max; /* 0: archives are contents like any other */
-    uint64_t size_max;  /* of one archive with all that is in it, unpacked */
+    unsigned depth_max; /* 0: do not look into archives */
+    uint64_t size_max;  /* unpacked bytes of one archive, with nested ones */
     char *lfs_folder;   /* of the target; NULL: none */
-    bool is_quiet;      /* contents from before a change: problems inside are not reported */
-    sem_t slots;        /* archives that are read at the same time: each takes memory */
+    bool is_quiet;      /* for the base of a change: report no problems */
+    sem_t slots;        /* limits how many archives are read at the same time */
     atomic_uint_fast64_t encrypted;
     atomic_uint_fast64_t lfs_objects;
     atomic_uint_fast64_t lfs_missing;
@@ -40,13 +40,13 @@ struct scan_inside {
 void scan__inside_init(struct scan_inside *inside, struct scan_session *session);
 void scan__inside_release(struct scan_inside *inside);
 
-/* For each repository: where its LFS objects are. NULL: the target has none. False when there is no memory. */
+/* Call it for each repository: its LFS objects are below git_dir. NULL: the target has none. Returns false when memory runs out. */
 bool scan__inside_begin(struct scan_inside *inside, const char *git_dir);
 
 /* Adds to the row what was counted, and counts from 0 again. */
 void scan__inside_count(struct scan_inside *inside, struct ts_report_target *row);
 
-/* While a content is looked at that may be an archive. */
+/* The state of a look at a content that may be an archive. */
 struct scan_within {
     enum scan_archive_kind kind;
     size_t outer_first; /* the earlier look->inner_first */
@@ -55,27 +55,28 @@ struct scan_within {
     bool has_found;     /* something was found in them */
 };
 
-/* Whether the content is an archive that is to be looked into. `start` and `is_all` are as in scan__archive_kind. */
+/* The kind of archive that the content is; NONE if it should not be looked into. `start` and `is_all` are as in
+ * scan__archive_kind. */
 enum scan_archive_kind scan__inside_kind(struct scan_look *look, const struct scan_content *content,
                                          struct ts_bytes start, bool is_all);
 
-/* The members. Nothing happens for NONE. Until scan__inside_end, hits of the content itself that are those of members are
- * dropped by scan__inside_settle. */
+/* Looks at the members of the archive. Does nothing for NONE. Until scan__inside_end, scan__inside_settle drops those hits of the
+ * content itself that its members have, too. */
 struct scan_within scan__inside_members(struct scan_look *look, const struct scan_content *content,
                                         enum scan_archive_kind kind, struct ts_bytes archive);
 
-/* When the content itself was looked at: look->is_whole and is_clean are those of all of it. */
+/* Call it after the look at the content itself. Afterwards look->is_whole and is_clean are about the content and its members. */
 void scan__inside_end(struct scan_look *look, const struct scan_within *within);
 
-/* Hits of a content without those that its members have, and noted for the archive that it is in. Returns how many are left. */
+/* Removes hits that the members of the content have, and notes the others for the archive around it. Returns how many are left. */
 size_t scan__inside_settle(struct scan_look *look, struct scan_hit *hits, size_t count);
 
-/* An archive that comes in windows and cannot be kept until its end. */
+/* Reports an archive that comes in windows and is too large to be kept until its end. */
 void scan__inside_too_large(struct scan_look *look, const struct scan_content *content, uint64_t bytes);
 
 enum scan_pointer {
     SCAN_POINTER_NONE,
-    SCAN_POINTER_MISSING, /* a pointer whose object is not there, which is counted */
+    SCAN_POINTER_MISSING, /* a pointer without its object; it is counted */
     SCAN_POINTER_READ,
 };
 
@@ -89,7 +90,7 @@ const char *scan__content_name(const struct scan_session *session, const struct 
                                char ret_name[static SCAN_NAME_SIZE]);
 
 /* The path of a content that is at `outer`: with the path inside it, if it is a member. "a/dump.sql.gz" and "!/" are
- * "a/dump.sql.gz!/dump.sql". False when there is no memory. */
+ * "a/dump.sql.gz!/dump.sql". Returns false when memory runs out. */
 bool scan__inside_path(struct ts_arena *arena, struct ts_bytes outer, struct ts_bytes inner,
                        struct ts_bytes *ret_path);
 

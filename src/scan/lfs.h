@@ -15,10 +15,10 @@
 
 #define SCAN_LFS_PATH_SIZE 72 /* "4d/7a/4d7a2146…" */
 
-/* Whether it is a pointer; then the path of its object, below lfs/objects. */
+/* Returns true if the blob is a pointer, with the path of its object below lfs/objects. */
 bool scan__lfs_pointer(struct ts_bytes blob, char ret_path[static SCAN_LFS_PATH_SIZE]);
 
-/* The object, for reading; -1 when it is not there, or is no file. The caller closes it. */
+/* Opens the object for reading. Returns -1 if it is missing or not a file. The caller closes it. */
 int scan__lfs_open(const char *folder, const char *path);
 
 #endif

@@ -54,13 +54,13 @@ struct scan_look {
     size_t found_capacity;
     uint32_t *allows;
     /* Inside a content (inside.h). */
-    unsigned depth; /* archives that what is looked at is in */
+    unsigned depth; /* number of archives around the current content */
     struct scan_archive_budget budget;
     uint32_t *inner; /* findings of members */
     size_t inner_count;
     size_t inner_capacity;
-    size_t inner_first;              /* of the content that is looked at */
-    bool is_pointed;                 /* it is the object of a pointer */
+    size_t inner_first;              /* of the current content */
+    bool is_pointed;                 /* the content is the object of an LFS pointer */
     uint64_t counted_bytes;          /* scanned, and already counted: limits.c */
     struct ts_scan_counts forgotten; /* of looks that do not count */
     bool no_memory;                  /* something was lost since the last check */

@@ -25,7 +25,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-/* Of an archive, what is held; the rest is in a file. */
+/* How much of an archive is held in memory; the rest is in a file. */
 #define ARCHIVE_HELD ((size_t)1 << 20)
 
 struct scan_windows {
@@ -38,7 +38,7 @@ struct scan_windows {
     uint64_t line;       /* at that position */
     uint64_t line_start; /* of that line, in the content */
     enum scan_archive_kind kind;
-    struct scan_pile archive; /* so far, for its members, which are read at the end; unless NONE */
+    struct scan_pile archive; /* its bytes so far: members are read at the end. Unused for NONE */
     bool is_archive_lost;
     bool too_many;
     bool no_memory;  /* in any window so far */
@@ -169,7 +169,7 @@ static struct scan_windows *begin(struct scan_look *look, const struct scan_cont
     return w;
 }
 
-/* What is new of the window. */
+/* Adds the new bytes of the window to the archive. */
 static void keep_archive(struct scan_look *look, const struct scan_content *content,
                          const struct scan_window *window, struct scan_windows *w) {
     if (w->kind == SCAN_ARCHIVE_NONE || w->is_archive_lost)

@@ -6,13 +6,13 @@
 #include <string.h>
 
 #define CAPACITY_MIN   2048
-/* Steps of a search for one text: so many, plus some for each of its bytes. The longest lines of real
+/* The limit on the steps of a search in one text: STEPS_MAX, plus STEPS_OF_BYTE for each byte. The longest lines of real
  * repositories take a few thousand. */
 #define STEPS_MAX      16384
 #define STEPS_OF_BYTE  4
-/* So many bytes of a form take about as long as a step. */
+/* This many bytes of a form count as one step: they take about as long. */
 #define STEP_BYTES     64
-/* When the time is over: for a text, and for all of them. */
+/* The limits after the time is over: for one text, and for all texts together. */
 #define STEPS_MAX_LATE 1024
 #define STEPS_ALL_LATE ((uint64_t)1 << 20)
 /* Longer names are masked completely: their forms would take many times as much memory. */

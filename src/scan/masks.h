@@ -36,7 +36,7 @@ struct scan_masks {
 
 void scan__masks_release(struct scan_masks *masks);
 
-/* Allocates the memory for a line or a message, so that none of them is masked for lack of it. Returns false
+/* Allocates the memory for a line or a message now: without memory, the text would be masked completely later. Returns false
  * when memory runs out. */
 bool scan__masks_reserve(struct scan_masks *masks);
 

@@ -117,7 +117,7 @@ struct placing {
     enum ts_place place;
 };
 
-/* A content at this path, or inside what is at it. False when there is no memory. */
+/* Adds the location of a content that is at this path, or inside the archive at it. Returns false when memory runs out. */
 static bool place_ref(struct scan_session *session, struct ref *ref, struct ts_bytes outer,
                       const struct scan_location *at) {
     size_t unused;
@@ -256,7 +256,7 @@ static uint32_t read_commit(struct scan_origins *origins, const struct ts_git_oi
     return index;
 }
 
-/* Of a tag, when changes since a date are asked for: it was made before. */
+/* With --since: whether the tag was made before the date. */
 static bool is_old_tag(const struct scan_origins *origins, const struct ts_git_oid *oid) {
     struct ts_git_content content;
     struct ts_git_tag tag;
@@ -272,7 +272,7 @@ static bool is_old_tag(const struct scan_origins *origins, const struct ts_git_o
     return is_old;
 }
 
-/* Without its commit when no time is left. */
+/* When no time is left, the location has no commit. */
 static void place_message(struct scan_origins *origins, size_t index, const struct scan_content *content) {
     struct ts_git_watch watch = scan__watch(origins->session);
     struct scan_location location = {

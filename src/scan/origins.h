@@ -18,10 +18,10 @@ struct scan_origins {
     const struct ts_git_set *reached; /* NULL: everything that was scanned is reachable */
     const struct ts_git_oid *lost;    /* unreachable commits */
     size_t lost_count;
-    const struct ts_git_oid *head; /* NULL: whether HEAD has them is not asked, or not known */
+    const struct ts_git_oid *head; /* NULL: do not search HEAD for the contents */
     size_t content_first; /* contents of the session from here to content_end, which may be SIZE_MAX */
     size_t content_end;
-    /* NULL: locations are reported. Else they are of the base, and only those that matter are made. */
+    /* NULL: the locations are reported. Otherwise they are locations of the base, and only those that matter are made. */
     const struct scan_before *before;
 };
 

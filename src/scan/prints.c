@@ -7,7 +7,7 @@
 #include <string.h>
 
 #define SLOTS_FIRST 64
-/* Hashing so many bytes takes about as long as one lookup of a length. */
+/* Hashing this many bytes takes about as long as one lookup of a length. */
 #define STEP_BYTES  64
 
 struct scan_print scan__print_of(const struct ts_siphash_key *key, struct ts_bytes secret) {

@@ -7,12 +7,12 @@
 #include <stdio.h>
 #include <stdlib.h>
 
-/* Of the memory, what marks may take. */
+/* The share of memory for marks. */
 #define MARKS_SHARE 16
 
 /* A finding of the repository. */
 struct group {
-    uint32_t content; /* one that has it, and its hit there */
+    uint32_t content; /* a content with the finding, and its hit there */
     uint32_t hit;
     uint32_t names[SCAN_REFS_KEPT]; /* texts */
     uint64_t count;

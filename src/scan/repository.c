@@ -5,8 +5,8 @@
  *
  * The graph is read first, so that only reachable objects are scanned. At the end it gives the paths and
  * commits of blobs with hits. Messages are scanned while the graph is read, because their commits are in
- * memory then: commits without findings are not visited again. Findings in the others count when those are
- * visited, so it does not matter whether a ref reaches them.
+ * memory then, and commits without findings are not visited again. A finding in a message counts only when
+ * its commit is visited later, so this early scan may include commits that are not selected.
  */
 #include "attempt.h"
 #include "before.h"
@@ -53,8 +53,8 @@ struct visit {
     struct scan_looks looks;
     struct scan_recall recall;
     struct clean_messages *clean;     /* one for each thread; NULL: messages are not looked at early */
-    const struct ts_git_set *reached; /* by refs; NULL unless what is not is looked at, too */
-    struct ts_git_oid head;           /* when the row knows it */
+    const struct ts_git_set *reached; /* by refs; NULL unless unreachable objects are scanned, too */
+    struct ts_git_oid head;           /* valid if row.knows_head */
     struct scan_mark before;          /* of the session */
     pthread_mutex_t lock;             /* guards lost; taken alone */
     struct ts_git_oid *lost;          /* unreachable commits */
@@ -347,7 +347,7 @@ static enum ts_git_error find_wanted(struct visit *visit, struct ts_git_graph *g
         ts_git_set_invert(wanted);
         atomic_store(&visit->session->progress->objects_total, 0);
     }
-    /* What HEAD has is looked at when HEAD is selected, all of it or what it brings. */
+    /* Only if HEAD is selected, the scan can say whether HEAD has a finding. */
     row->knows_head = ts_git_repo_resolve(visit->repo, "HEAD", &visit->head, NULL) == TS_GIT_OK &&
                       ts_git_set_has(wanted, &visit->head);
     *ret_wanted = wanted;
@@ -401,7 +401,7 @@ static enum ts_git_error look_before(struct visit *visit, struct ts_git_graph *g
         atomic_fetch_add(&visit->session->progress->objects_total, ts_git_set_count(rest));
         error = look_at_all(visit, graph, rest, ret_fault);
     }
-    visit->target->row = row; /* what is counted is the change */
+    visit->target->row = row; /* the row counts only the change */
     visit->target->row.missing_by_design += stats.missing_by_design;
     ts_git_set_free(after);
     ts_git_set_free(gone);
@@ -423,7 +423,7 @@ static struct scan_origins origins_of(struct visit *visit, struct ts_git_graph *
                                  .content_end = SIZE_MAX};
 }
 
-/* Paths and commits of what was found. */
+/* Finds the paths and commits of findings of a change. */
 static enum ts_git_error place_change(struct visit *visit, struct ts_git_graph *graph,
                                       const struct ts_git_selection *selection,
                                       struct ts_git_fault *ret_fault) {
@@ -453,7 +453,7 @@ static enum ts_git_error place_change(struct visit *visit, struct ts_git_graph *
     return error;
 }
 
-/* Without the parents of a commit nobody knows what it brought. */
+/* Whether parents of selected commits are missing, so that it is unknown what these commits brought. */
 static bool is_cut(struct visit *visit, const struct scan_chosen *chosen) {
     uint64_t cut = visit->target->row.cut_commits;
     if (!chosen->is_change || cut == 0)
@@ -473,7 +473,7 @@ static enum ts_git_error scan_graph(struct visit *visit, struct ts_git_graph *gr
     struct ts_git_set *reached = NULL;
     enum ts_git_error error = find_wanted(visit, graph, &chosen->selection, &wanted, &reached, ret_fault);
     visit->reached = reached;
-    /* What is found by a stale attempt would be found again. */
+    /* A stale attempt is repeated, and would find everything again. */
     if (error == TS_GIT_OK && !scan__attempt_is_stale(session) && !is_cut(visit, chosen)) {
         scan__recall_begin(&visit->recall);
         atomic_store(&session->progress->stage, TS_SCAN_STAGE_CONTENT);

@@ -15,10 +15,10 @@ struct scan_profile_source;
 
 struct scan_rules {
     struct ts_ruleset set;
-    size_t builtin_count;       /* so many of the set came first; 0: the built-in rules are left out */
+    size_t builtin_count;       /* the first rules of the set; 0: built-in rules are left out */
     struct ts_ruleset left_out; /* the built-in rules when they are left out, else empty */
     struct ts_detector *detector;
-    uint8_t sources[32]; /* digest of what the set was read from, as far as that differs between targets */
+    uint8_t sources[32]; /* digest of the texts of the set, as far as they differ between targets */
     size_t user_count;
 };
 
@@ -39,13 +39,13 @@ struct scan_rules_options {
     const struct scan_rule_files *own;     /* of the target; empty when the configuration is not its own */
 };
 
-/* What rules of these options have as `sources`. */
+/* The value of `sources` of rules that are made with these options. */
 void scan__rules_sources(const struct scan_rules_options *options, uint8_t ret_sources[static 32]);
 
-/* Rules with one user. NULL with a line that says what is wrong. */
+/* Makes rules with one user. On failure returns NULL, with a line that says what is wrong. */
 struct scan_rules *scan__rules_new(const struct scan_rules_options *options, struct ts_scan_error *ret_error);
 
-/* One more user, one less; the last one frees them. Takes NULL. */
+/* Add and remove a user; the last one frees the rules. Both accept NULL. */
 struct scan_rules *scan__rules_share(struct scan_rules *rules);
 void scan__rules_drop(struct scan_rules *rules);
 

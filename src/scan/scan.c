@@ -28,7 +28,7 @@
 #define FIXED_BYTES   (UINT64_C(24) << 20)
 #define THREAD_BYTES  (UINT64_C(2) << 20)
 #define FINDING_BYTES 1024                 /* memory for each finding that may be kept */
-#define THREAD_SHARE  (UINT64_C(16) << 20) /* at most one thread for so much memory */
+#define THREAD_SHARE  (UINT64_C(16) << 20) /* memory for each thread */
 #define OBJECT_SHARE  16
 #define OBJECT_MAX    ((size_t)64 << 20)
 
@@ -160,7 +160,7 @@ void scan__session_drop_profile(struct scan_profile *profile) {
         ts_scan_profile_free(profile);
 }
 
-/* Where the caller keeps the profile of targets without a configuration; NULL: it does not. */
+/* Where the caller keeps the profile for targets without a configuration; NULL if it keeps none. */
 static struct scan_profile **kept_profile(struct scan_session *session,
                                           const struct scan_profile_source *source) {
     return source->read == NULL ? session->options->profile : NULL;
@@ -241,8 +241,7 @@ static enum ts_scan_outcome with_profile(struct scan_session *session, struct sc
     bool has_other = is_asked && has_config(session, tree, SCAN_CONFIG_OTHER);
     if (has_name && has_other)
         return scan__fail(ret_error, TS_SCAN_BAD_CONFIG,
-                          "both " SCAN_CONFIG_NAME " and " SCAN_CONFIG_OTHER
-                          " are there, which is the configuration twice; remove one of them");
+                          "both " SCAN_CONFIG_NAME " and " SCAN_CONFIG_OTHER " exist; remove one of them");
     if (has_name || has_other)
         source = (struct scan_profile_source){.name = source.name,
                                               .read = scan__tree_read,
@@ -263,7 +262,7 @@ static void judge_missing(struct scan_session *session, const struct scan_target
                     (unsigned long long)missing, missing == 1 ? "" : "s");
 }
 
-/* Nothing but the page is kept of the URL, which may have a password. */
+/* Keeps only the page: the URL may contain a password. */
 static void find_forge(struct scan_target *target, struct ts_git_repo *repo) {
     char url[1024];
     if (ts_git_repo_remote_url(repo, "origin", url, sizeof url) &&
@@ -271,7 +270,7 @@ static void find_forge(struct scan_target *target, struct ts_git_repo *repo) {
         target->row.forge = target->forge;
 }
 
-/* What of the selection only a repository has; NULL when there is none. */
+/* The first option that selects a part of a repository; NULL: none. */
 static const char *find_selection(const struct ts_scan_options *options) {
     switch (options->extent) {
     case TS_SCAN_STAGED:
@@ -297,7 +296,7 @@ static void judge_one(struct scan_session *session, uint64_t count, const char *
                     count == 1 ? one : many, what);
 }
 
-/* What a report counts, and what is a fault for those who want everything scanned. */
+/* With --strict, makes a fault of everything that the report otherwise only counts. */
 static void judge_closed(struct scan_session *session, const struct scan_target *target) {
     const struct ts_report_target *row = &target->row;
     if (!session->options->strict)
@@ -307,7 +306,7 @@ static void judge_closed(struct scan_session *session, const struct scan_target 
     judge_one(session, row->lfs_missing, "LFS object is", "LFS objects are",
               "fetch them with 'git lfs fetch --all', or leave out --strict");
     judge_one(session, row->encrypted_archives, "encrypted archive is", "encrypted archives are",
-              "scan what they were made of, or leave out --strict");
+              "scan the files that they were made from, or leave out --strict");
 }
 
 static enum ts_scan_outcome scan_repository(struct scan_session *session, struct scan_target *target,

@@ -44,7 +44,7 @@ struct ts_scan_target {
 /* What to scan of a repository. */
 enum ts_scan_extent {
     TS_SCAN_HISTORY,      /* what refs reach */
-    TS_SCAN_STAGED,       /* what is staged and not in HEAD: a change, too */
+    TS_SCAN_STAGED,       /* staged files that differ from HEAD; this is a change, too */
     TS_SCAN_WORKING_TREE, /* the files of the work tree as they are */
 };
 
@@ -77,14 +77,14 @@ struct ts_scan_options {
     size_t ref_count;
     const char *const *branches; /* names below refs/heads or refs/remotes */
     size_t branch_count;
-    /* The following select a change: what is reported was not there before it (before.h). */
+    /* The following options select a change: only findings that are new in it are reported (before.h). */
     const char *const *commits; /* these commits alone */
     size_t commit_count;
     const char *range; /* A..B, A...B or A^!; NULL: none */
     int64_t since_s;   /* with has_since: commits of this time or later */
 
     const char *ceilings;   /* as in struct ts_git_open_options */
-    const char *index_file; /* of what is staged: instead of the repository's own; NULL: that */
+    const char *index_file; /* with STAGED: the index to read; NULL: that of the repository */
 
     const char *config_file;       /* replaces the target's own */
     const char *const *rule_files; /* added to the built-in rules */
@@ -99,8 +99,7 @@ struct ts_scan_options {
 
     uint64_t memory_bytes; /* at least TS_SCAN_MEMORY_MIN; 0 means TS_SCAN_MEMORY_DEFAULT */
     uint64_t max_time_ms;  /* then the scan ends with its findings so far; 0: no limit */
-    /* The scan of a repository stops when the scanned bytes are so many times its size on disk, and above 1
-     * GiB; 0 means TS_SCAN_RATIO_DEFAULT. Bytes that are only built count a sixteenth. */
+    /* The scan of a repository stops when the scanned bytes exceed this many times its size on disk, and 1 GiB; 0 means TS_SCAN_RATIO_DEFAULT. Bytes that are only built count a sixteenth. */
     uint64_t ratio_max;
     uint64_t archive_max;   /* bytes that an archive may unpack to; 0 is TS_SCAN_ARCHIVE_MAX_DEFAULT */
     unsigned archive_depth; /* archives in archives; 0 is TS_SCAN_ARCHIVES_DEFAULT */

@@ -35,19 +35,19 @@ struct scan_commit {
     uint32_t author_mail;
 };
 
-/* What a location says of its content. */
+/* What a location says about its content. */
 enum scan_role {
     SCAN_FOUND,     /* it is reported there */
-    SCAN_BEFORE,    /* in what a change builds on: what it has is not reported (before.h) */
+    SCAN_BEFORE,    /* in the base of a change: its findings are not reported (before.h) */
     SCAN_IN_HEAD,   /* HEAD has it there */
     SCAN_REF,       /* `path` is a branch or tag that reaches the finding of `hit` */
-    SCAN_REF_COUNT, /* `path` is how many there are, as digits: more than are named */
+    SCAN_REF_COUNT, /* `path` is the number of these refs in digits; not all are named */
 };
 
-/* Where a content locations. */
+/* A place of a content. */
 struct scan_location {
     uint32_t content;
-    uint32_t hit;       /* of REF and REF_COUNT: among those of the content */
+    uint32_t hit;       /* for REF and REF_COUNT: index among the hits of the content */
     uint32_t commit;    /* TS_REPORT_NONE: none */
     uint32_t path;      /* text; masked at the end of a repository */
     uint32_t real_path; /* text: for allow entries; scan__session_location sets it */

@@ -11,10 +11,10 @@
 
 #define SIDE_MAX  4
 #define SIDE_PART 6
-#define SHAPE_MIN 6 /* of a shorter one a shape would say too much */
+#define SHAPE_MIN 6 /* the shape of a shorter secret would say too much */
 /* Shorter secrets are masked only where they were found. */
 #define SAME_MIN  4
-/* A line with so many short secrets is not shown: searching for each of them takes too long. */
+/* A line with this many short secrets is not shown: searching for each of them takes too long. */
 #define SHORT_MAX 32
 #define MASK      TS_REPORT_MASK
 #define CUT       "…"
@@ -24,8 +24,8 @@ static size_t put(char *text, size_t len, struct ts_bytes more) {
     return len + more.len;
 }
 
-/* "Xxxx99!": kinds of characters and none of them. A secret that looks like its own shape, and one that has other characters than
- * these, has its length alone. */
+/* Writes the shape of a secret, such as "Xxxx99!": the kind of each character, and no character itself. If the secret equals its shape,
+ * or has other characters, writes only its length. */
 static const char *redact_short(struct ts_bytes secret, char ret_text[static SCAN_REDACTED_SIZE]) {
     bool has_shape = secret.len >= SHAPE_MIN;
     for (size_t i = 0; i < secret.len && has_shape; i++) {
@@ -372,7 +372,7 @@ void scan__lines_init(struct scan_lines *lines, struct ts_bytes content) {
 }
 
 /* For most bytes of a file with a finding, this is all the work. The compiler vectorises the inner loop; the sums fit into
- * bytes for so many steps. */
+ * bytes for STEPS steps. */
 static uint64_t count_breaks(const uint8_t *bytes, size_t len) {
     enum { LANES = 64, STEPS = 255 };
     uint64_t count = 0;

@@ -33,7 +33,7 @@ const char *scan__redact_block(struct ts_bytes secret, const struct ts_finding_i
 /* Bytes farther away from the start of the secret are ignored. */
 #define SCAN_EXCERPT_BEFORE 512
 #define SCAN_EXCERPT_BEHIND 1024
-/* Of these, so many at a cut end are not shown: a secret that is cut there cannot be recognised. */
+/* Where the line is cut, this many of these bytes are not shown: a secret that is cut there cannot be recognised. */
 #define SCAN_EXCERPT_EDGE   128
 #define SCAN_AROUND_SIZE    (8 + 3 * (SCAN_EXCERPT_BEFORE + SCAN_EXCERPT_BEHIND))
 

@@ -81,7 +81,7 @@ static bool add_folder(struct folders *folders, const struct folder *folder) {
 
 /* ---- trees ---- */
 
-/* Whether it is also a folder of the index, and the same: then it records that. */
+/* Returns true if the index has the same folder with the same tree, and records that in the index's folder. */
 static bool is_sparse_and_same(struct lister *l, const struct folder *folder) {
     struct folder *found = l->sparse.count == 0 ? NULL
                                                 : bsearch(folder, l->sparse.items, l->sparse.count,
@@ -153,7 +153,7 @@ static enum listing list_tree(struct lister *l, const struct folder *folder) {
     return listing;
 }
 
-/* A tree and all below it. */
+/* Lists a tree and everything below it. */
 static enum listing list_all(struct lister *l, struct scan_side *side, const struct folder *top) {
     enum listing listing = LISTED;
     if (l->side != side)
@@ -171,7 +171,7 @@ static enum listing list_all(struct lister *l, struct scan_side *side, const str
 
 /* ---- the sides ---- */
 
-/* False when it is no commit that can be read. */
+/* Returns false if the object is not a commit, or cannot be read. */
 static bool tree_of(struct ts_git_repo *repo, const struct ts_git_oid *oid, size_t object_max,
                     struct ts_git_oid *ret_tree) {
     struct ts_git_content content;

@@ -1,5 +1,5 @@
 /*
- * The sides of what is staged: the files of HEAD and of what is being merged, and those of the index.
+ * The sides of a staged change: the files of HEAD and of commits that are being merged, and the files of the index.
  *
  * A folder of a sparse index means all files of a tree. If HEAD has the same folder, as usual, it is on
  * neither side: nothing in it is staged or deleted. The files of other folders are listed one by one, from
@@ -28,8 +28,8 @@ struct scan_sides {
     struct scan_side head;
     struct scan_side merged; /* of all commits that are being merged into HEAD */
     struct scan_side staged;
-    struct scan_side same; /* folders of the index that HEAD has as they are, with the ids of their trees */
-    struct ts_git_oid *parents; /* that the commit would have */
+    struct scan_side same;      /* unchanged folders of a sparse index, with the ids of their trees */
+    struct ts_git_oid *parents; /* of the next commit */
     size_t parent_count;
 };
 
@@ -39,7 +39,7 @@ struct scan_sides {
 enum ts_scan_outcome scan__sides_list(struct scan_sides *sides, struct scan_session *session,
                                       struct scan_target *target, struct ts_git_repo *repo,
                                       const struct ts_git_staged *index, struct ts_scan_error *ret_error);
-/* Lists the files of folders that are the same on both sides, too: they are added to merged. False when there is no memory. */
+/* Lists also the files of folders that are the same on both sides, and adds them to merged. Returns false when memory runs out. */
 bool scan__sides_unfold(struct scan_sides *sides, struct scan_session *session, struct scan_target *target,
                         struct ts_git_repo *repo);
 void scan__sides_release(struct scan_sides *sides);

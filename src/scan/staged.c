@@ -27,7 +27,7 @@ static void note_outcome(struct scan_staged *s, enum scan_look_result outcome, c
 struct large {
     struct scan_staged *s;
     struct scan_look *look;
-    struct scan_content content; /* its id is that of what is visited */
+    struct scan_content content; /* its id is set for each object */
 };
 
 static bool visit_window(void *ctx, unsigned worker, const struct ts_git_object *object, void **result) {

@@ -1,5 +1,5 @@
 /*
- * A scan of what is staged.
+ * A scan of the staged files.
  */
 #ifndef TS_SCAN_STAGED_H
 #define TS_SCAN_STAGED_H
@@ -17,8 +17,8 @@ struct scan_staged {
     size_t blob_max; /* larger ones come in windows */
 };
 
-/* Looks at what the commit would build on, HEAD and what is being merged, as far as that is needed to tell which findings it
- * would bring: contents from `first` on are those of the staged files. False when there is no memory. */
+/* Looks at the base of the commit, which is HEAD and the commits that are being merged, until it is clear which findings the commit
+ * would bring. Contents from `first` on are those of the staged files. Returns false when memory runs out. */
 bool scan__staged_before(struct scan_staged *staged, size_t first);
 
 #endif

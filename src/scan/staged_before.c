@@ -1,5 +1,5 @@
 /*
- * What is staged beside what the commit would build on: the files and messages of HEAD and of what is being merged.
+ * Compares the staged files with the base of the commit: the files and messages of HEAD and of the commits that are being merged.
  */
 #include "staged.h"
 
@@ -47,7 +47,7 @@ static void release_windows(void *ctx, void *result) {
     scan__windows_free(result);
 }
 
-/* The files of a side: those that are staged as they are, or the others. */
+/* Looks at the files of a side: those that are staged unchanged, or the others. */
 static void look_at_side(struct looking *l, const struct scan_side *side, bool are_staged) {
     struct scan_staged *s = l->s;
     struct ts_git_set *wanted = NULL;
@@ -169,7 +169,8 @@ bool scan__staged_before(struct scan_staged *staged, size_t first) {
                scan__looks_init(&l.looks, staged->session, staged->target->profile);
         if (done)
             look_at_all(&l, &before);
-        scan__looks_finish(&l.looks, staged->session, &row); /* what is counted is what is staged */
+        scan__looks_finish(&l.looks, staged->session,
+                           &row); /* a separate row: the report counts only staged files */
         done = done && place_all(staged, &before);
     }
     ts_git_set_free(l.seen);

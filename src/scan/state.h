@@ -33,7 +33,7 @@ struct scan_state;
 struct scan_state_place {
     const char *folder;
     struct scan_use use;
-    struct ts_siphash_key print_key; /* becomes that of the folder if it has none */
+    struct ts_siphash_key print_key; /* stored if the folder has none */
     unsigned files_left;             /* descriptors for the scan itself: with fewer, it runs without state */
 };
 
@@ -64,8 +64,8 @@ void scan__state_add(struct scan_state *state, enum scan_segment_kind kind, stru
 void scan__state_put_snapshot(struct scan_state *state,
                               const uint8_t fingerprint[static SCAN_FINGERPRINT_LEN], struct ts_bytes page);
 
-/* The path of the repository, so that its state can be removed after it; "" if it must not be written: then
- * the state is not removed. */
+/* Stores the path of the repository: when the repository is gone, its state can be removed. With "", for a path that must not be
+ * stored, the state is not removed. */
 void scan__state_note_path(struct scan_state *state, const char *path);
 
 /* Returns true if there is a file of this kind. */

@@ -9,7 +9,7 @@
 
 #define TAR_BLOCK      512
 #define ZIP_END_LEN    22
-#define MEMBER_COST    512 /* of the budget, beside its bytes: a member without any is not free */
+#define MEMBER_COST    512 /* of the budget, for each member besides its bytes */
 #define NAME_BYTES_MAX 4096
 
 /* ---- kinds ---- */
@@ -33,7 +33,7 @@ static const struct magic magics[] = {
     MAGIC("\x28\xb5\x2f\xfd", SCAN_ARCHIVE_COMPRESSED),
 };
 
-/* Text may begin with "BZh9"; behind it are the digits of pi, or of its root where nothing is compressed. */
+/* A text may begin with "BZh9". In bzip2 the digits of pi follow or, in an empty file, those of its square root. */
 static bool is_bzip2(struct ts_bytes start) {
     return start.len >= 10 && memcmp(start.data, "BZh", 3) == 0 && start.data[3] >= '1' &&
            start.data[3] <= '9' &&
@@ -41,7 +41,7 @@ static bool is_bzip2(struct ts_bytes start) {
             memcmp(start.data + 4, "\x17\x72\x45\x38\x50\x90", 6) == 0);
 }
 
-/* The sum of all bytes of the header, where the sum itself counts as blanks. Tars from before 1988 have nothing else. */
+/* Checks the sum of all bytes of the header, where the sum itself counts as blanks. Tars from before 1988 have no other mark. */
 static bool has_tar_sum(const uint8_t *header) {
     uint32_t said = 0;
     uint32_t sum = 0;
@@ -121,7 +121,7 @@ static void note_why(struct reading *r) {
                          sizeof r->result.why);
 }
 
-/* Of a name that is not UTF-8, the bytes. "./" and "/" at the start say nothing. */
+/* The name in UTF-8, or its bytes if it is not valid UTF-8. Drops "./" and "/" at the start. */
 static struct ts_bytes name_of(const struct reading *r, struct archive_entry *entry) {
     const char *name = archive_entry_pathname_utf8(entry);
     if (name == NULL)
@@ -129,7 +129,7 @@ static struct ts_bytes name_of(const struct reading *r, struct archive_entry *en
     if (name == NULL)
         name = "?";
     if (r->kind == SCAN_ARCHIVE_COMPRESSED && strcmp(name, "data") == 0)
-        return TS_BYTES(""); /* what libarchive calls a file that has no name */
+        return TS_BYTES(""); /* the name that libarchive gives a file without a name */
     while (name[0] == '/' || (name[0] == '.' && name[1] == '/'))
         name++;
     struct ts_bytes bytes = ts_bytes_of_cstring(name[0] == '\0' ? "?" : name);
@@ -137,14 +137,14 @@ static struct ts_bytes name_of(const struct reading *r, struct archive_entry *en
     return bytes;
 }
 
-/* What the library has unpacked counts, too: it may read far to the next header. */
+/* If it is not fine, sets how the reading ended, unless the sink has stopped it. */
 static bool go_on(struct reading *r, enum scan_archive_end otherwise, bool is_fine) {
     if (!is_fine && r->result.end != SCAN_ARCHIVE_STOPPED)
         r->result.end = otherwise;
     return is_fine;
 }
 
-/* False when nothing more is to be read. Holes of sparse files are left out. */
+/* Returns false when reading must end. Leaves out the holes of sparse files. */
 static bool read_data(struct reading *r) {
     for (;;) {
         const void *block;
@@ -200,7 +200,7 @@ static void read_members(struct reading *r) {
         uint64_t left = r->budget->left;
         if (!read_member(r, entry))
             return;
-        /* What was unpacked and is no data of a member: headers, and what was skipped. */
+        /* Headers and skipped data count, too: the library may unpack much before the next header. */
         la_int64_t now = archive_filter_bytes(r->archive, 0);
         uint64_t unpacked = now > 0 && (uint64_t)now > before ? (uint64_t)now - before : 0;
         uint64_t spent = left - r->budget->left;
@@ -211,7 +211,7 @@ static void read_members(struct reading *r) {
     }
 }
 
-/* has_tar: of what is compressed. */
+/* has_tar: COMPRESSED contains a tar. */
 static bool set_up(struct archive *archive, enum scan_archive_kind kind, bool has_tar) {
     switch (kind) {
     case SCAN_ARCHIVE_NONE:
@@ -232,7 +232,8 @@ static bool set_up(struct archive *archive, enum scan_archive_kind kind, bool ha
     return false;
 }
 
-/* Whether a tar is compressed. libarchive takes zeros for the end of one, and would not look behind them. */
+/* Whether the compressed content is a tar. This decides first, because libarchive takes zeros for the end of a tar and would ignore
+ * everything after them. */
 static bool has_tar(struct ts_bytes archive) {
     struct archive *peek = archive_read_new();
     struct archive_entry *entry;

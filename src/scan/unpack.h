@@ -1,9 +1,7 @@
 /*
  * The members of an archive: bytes in, members out, one after the other, with limits.
  *
- * An archive is known by its content and never by its name: zip (and so jar, war, whl, nupkg, docx, xlsx, apk), also behind a
- * program that unpacks it; tar; and gzip, bzip2, xz and zstd, with a tar or one file in them. libarchive reads them. Nothing of an
- * archive is believed: neither its names, nor its sizes, nor that it ends.
+ * An archive is recognised by its content and never by its name: zip (and so jar, war, whl, nupkg, docx, xlsx, apk), also after a program that unpacks it; tar; and gzip, bzip2, xz and zstd, with a tar or one file in them. libarchive reads them. Nothing in an archive is trusted: neither its names, nor its sizes, nor that it ends.
  */
 #ifndef TS_SCAN_UNPACK_H
 #define TS_SCAN_UNPACK_H
@@ -13,7 +11,7 @@
 #include <stdbool.h>
 #include <stdint.h>
 
-/* An archive may unpack to so many times its own size, or to RATIO_FLOOR, which is no burden. */
+/* An archive may unpack to this many times its own size. RATIO_FLOOR is always allowed. */
 #define SCAN_ARCHIVE_RATIO       UINT64_C(1000)
 #define SCAN_ARCHIVE_RATIO_FLOOR (UINT64_C(16) << 20)
 
@@ -24,10 +22,10 @@ enum scan_archive_kind {
     SCAN_ARCHIVE_COMPRESSED, /* a tar, or one file */
 };
 
-/* `start` is what the content begins with, 512 bytes or more, or all of it; `is_all`: it is all of it. */
+/* `start` is the beginning of the content: at least 512 bytes, or the whole content. `is_all`: it is the whole content. */
 enum scan_archive_kind scan__archive_kind(struct ts_bytes start, bool is_all);
 
-/* What may still be unpacked of an archive and those in it. */
+/* The bytes that may still be unpacked from an archive and from archives in it. */
 struct scan_archive_budget {
     uint64_t left;
 };
@@ -43,8 +41,8 @@ struct scan_archive_sink {
 
 enum scan_archive_end {
     SCAN_ARCHIVE_READ,
-    SCAN_ARCHIVE_DAMAGED, /* or made in a way that is not known: some of it is not read */
-    SCAN_ARCHIVE_OVER,    /* the budget: the rest is not read */
+    SCAN_ARCHIVE_DAMAGED, /* or of an unknown form: a part is not read */
+    SCAN_ARCHIVE_OVER,    /* the budget is used up: the rest is not read */
     SCAN_ARCHIVE_STOPPED, /* by the sink */
     SCAN_ARCHIVE_NO_LIBRARY,
     SCAN_ARCHIVE_NO_MEMORY,
@@ -53,11 +51,11 @@ enum scan_archive_end {
 #define SCAN_ARCHIVE_WHY_SIZE 160
 struct scan_archive_result {
     enum scan_archive_end end;
-    uint64_t encrypted;              /* members that are, and were left out */
+    uint64_t encrypted;              /* number of encrypted members, which are left out */
     char why[SCAN_ARCHIVE_WHY_SIZE]; /* DAMAGED, NO_LIBRARY: the library's words, safe to print */
 };
 
-/* Members that cannot be read are left out and those behind them are read, where that is possible. */
+/* Leaves out members that cannot be read, and reads the ones after them if possible. */
 struct scan_archive_result scan__archive_read(enum scan_archive_kind kind, struct ts_bytes archive,
                                               struct scan_archive_budget *budget,
                                               const struct scan_archive_sink *sink);

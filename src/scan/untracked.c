@@ -14,12 +14,12 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
-/* Of the memory, what the entries of the index may take. */
+/* The share of memory for the entries of the index. */
 #define INDEX_SHARE 4
-/* Entries of folders that are looked at; a work tree with more has more untracked files, perhaps. */
+/* The limit on examined entries of folders. In a larger work tree, untracked files may be missed. */
 #define ENTRIES_MAX 2000000
 #define PATH_SIZE   4096
-#define INSIDE_MAX  64 /* folders in folders that are empty but for folders */
+#define INSIDE_MAX  64 /* maximum depth of folders that contain only folders */
 
 struct look {
     const struct ts_git_staged *index;

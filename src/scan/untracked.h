@@ -8,7 +8,7 @@
 
 #include "git/repo.h"
 
-/* A note when there are any. Nothing when the repository is bare, or its index cannot be read. */
+/* Adds a note if there are any. Does nothing if the repository is bare, or its index cannot be read. */
 void scan__note_untracked(struct scan_session *session, const struct scan_target *target,
                           struct ts_git_repo *repo);
 

@@ -6,7 +6,7 @@
 
 #include <stdint.h>
 
-/* Only so much of a larger answer is read. */
+/* The limit on the bytes of an answer; the rest is not read. */
 #define VERIFY_BODY_MAX ((size_t)64 << 10)
 
 struct verify_http;

@@ -37,7 +37,7 @@ static enum ts_split_error check_limits(const struct ts_split_env *env, size_t c
     return TS_SPLIT_SPLIT_INVALID;
 }
 
-/* Among each other, with earlier spawned ones, and with existing records. */
+/* The new ids must differ from each other, from the parent, from shards that it spawned earlier, and from existing records. */
 static enum ts_split_error check_collisions(const struct ts_shard_record *record,
                                             const struct ts_split_env *env, const struct ts_shard_id *ids,
                                             size_t count, struct ts_coord_detail *ret_detail) {

@@ -285,7 +285,7 @@ enum coord__end coord__decode_guard(const struct ts_row *row, struct ts_run_id r
                                     struct ts_run_guard *ret_guard, struct ts_coord_detail *ret_detail);
 enum coord__end coord__decode_shard(const struct ts_row *row, struct ts_shard_key shard,
                                     struct ts_shard_record *ret_record, struct ts_coord_detail *ret_detail);
-/* The tenant of a run, from any readable record of it: one of them is damaged. Overwrites the work's
+/* Finds the tenant of a run that has a damaged record, from any other record that is readable. Overwrites the work's
  * calls. */
 bool coord__find_tenant(struct ts_coord *coord, struct coord__work *work, struct ts_run_id run,
                         struct ts_tenant_id *ret_tenant);

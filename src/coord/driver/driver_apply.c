@@ -176,7 +176,7 @@ static enum coord__end counter_failed(const struct coord__tries *tries, const st
         return infra(TS_INFRA_RETRYABLE, result->text, tries, ret_detail);
     (void)infra(TS_INFRA_DAMAGED, "", tries, ret_detail);
     snprintf(ret_detail->infra.text, sizeof ret_detail->infra.text,
-             "%s is damaged: it does not fit what it counts",
+             "%s is damaged: it does not agree with the records that it counts",
              result->has_tag ? result->counter : "a counter of the run");
     return COORD__END_INFRA;
 }

@@ -10,7 +10,7 @@
 
 #define NS_PER_MS UINT64_C(1000000)
 
-/* Calls of one operation: the most that a walk over all stores starts in parallel. */
+/* How many calls an operation over all stores starts in parallel at most. */
 enum { AT_ONCE = 64 };
 
 static void wait_for_all(struct ts_coord_call *calls, size_t count) {

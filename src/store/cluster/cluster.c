@@ -97,7 +97,8 @@ static void assume_metas(struct ts_cluster *cluster, const bool *answered) {
     }
 }
 
-/* With some_down, of the stores that answer; one that has fallen silent since is as one that was. */
+/* Reads the meta records of all answering stores. With some_down, a store that no longer answers is not an error; it counts as
+ * not answering from then on. */
 static enum ts_store_result read_metas_of(struct ts_cluster *cluster,
                                           const struct ts_cluster_options *options, bool *answering,
                                           struct ts_store_error *ret_error) {
@@ -205,7 +206,7 @@ static const char *canonical(const char *routing) {
     return ts_router_strategy_from_name(routing, &strategy) ? ts_router_strategy_name(strategy) : routing;
 }
 
-/* The meaning of an empty routing: the stored one, and the default for new stores. */
+/* The routing if the caller names none: the stored routing, or the default for new stores. */
 static const char *remembered(const struct ts_cluster *cluster) {
     for (size_t i = 0; i < cluster->count; i++)
         if (cluster->metas[i].present)

@@ -19,9 +19,9 @@ bool store__origin_same(const struct store__origin *then, const struct store__or
 
 enum { STORE_MEETING_LEN = 16 };
 
-/* The last process that had two stores open, as a random number that it gave to both; zeros: none. The store
- * with the lower place also keeps the previous number, as long as the other store may not have the last one
- * yet. */
+/* A process that opens two stores together writes the same random number into both. `last` is the number of the
+ * last such process; zeros: none. The store with the lower place also keeps the previous number, as long as the
+ * other store may not have the last one yet. */
 struct store__meeting {
     uint8_t last[STORE_MEETING_LEN];
     uint8_t before[STORE_MEETING_LEN]; /* otherwise the same as last */

@@ -113,7 +113,7 @@ static uint16_t kind_of(const struct postgres_entry *entry) {
     case TS_OP_BEFORE:
         break;
     }
-    ts_unreachable("a write that is none");
+    ts_unreachable("checks are not writes");
 }
 
 int64_t postgres__entry_want(const struct postgres_entry *entry) {

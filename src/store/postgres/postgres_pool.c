@@ -25,7 +25,7 @@ static struct postgres_slot *unused_slot(struct postgres_store *store) {
 bool postgres__pool_take(struct postgres_job *job) {
     struct postgres_store *store = job->store;
     pthread_mutex_lock(&store->lock);
-    /* While jobs wait there is no free slot: each goes directly to the next job. */
+    /* While jobs wait, no slot is free: a released slot goes directly to the next job. */
     job->slot = unused_slot(store);
     pthread_mutex_unlock(&store->lock);
     if (job->slot != NULL)

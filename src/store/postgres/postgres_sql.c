@@ -70,10 +70,10 @@ static const Oid unused_types[] = {TEXT};
     "WHEN m.state = 1 AND " is_prepare " = 1 THEN ('turnstone:closing:' || m.epoch)::integer "
 
 /*
- * A batch of few keys. Parameters of GUARD: identity, epoch, whether it is for a promise. FIRST_PUT and
- * FIRST_CHECK have the same and those of PUT or CHECK. The others have: key, queue, value if one is written,
- * version and number if one is checked. A queue is a CASE branch that is never true, before the value that it
- * guards.
+ * A batch of few keys. The parameters of GUARD are the identity, the epoch, and whether the batch is for a
+ * promise. FIRST_PUT and FIRST_CHECK have these, followed by those of PUT or CHECK. Every other statement has
+ * the key and the queue; then the value, if it writes one; then the version and the number, if it checks one. A
+ * queue is a CASE branch that is never true, before the value that it guards.
  */
 #define QUEUE(queue)        "WHEN pg_advisory_xact_lock(" queue ") IS NULL THEN 0 "
 #define QUEUE_SHARED(queue) "WHEN pg_advisory_xact_lock_shared(" queue ") IS NULL THEN 0 "

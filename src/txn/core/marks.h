@@ -70,7 +70,7 @@ void txn__marks_end(struct txn__marks *marks, struct txn__entry *entry);
 void txn__marks_committed(struct txn__marks *marks, struct txn__entry *entry,
                           const struct txn__places *pending);
 
-/* One of the pending has applied it. */
+/* A pending participant has applied it. */
 void txn__marks_applied(struct txn__entry *entry, uint32_t place);
 
 /* Its result is unknown. */

@@ -101,7 +101,7 @@ void txn__tell_open_breaker(const struct ts_coordinator *coordinator, uint32_t p
 /* Each store has a breaker, so that a failing store does not block the others. Returns false, with the cause,
  * when the breaker of one of the transaction's stores is open. */
 bool txn__pass_breakers(struct ts_coordinator *coordinator, struct txn__session *session) {
-    uint64_t now_us = session->timing.begun_us; /* it has not waited since */
+    uint64_t now_us = session->timing.begun_us; /* still correct: nothing has waited since */
     size_t passed = 0;
     const size_t count = session->request.plan.part_count;
     pthread_mutex_lock(&coordinator->lock);

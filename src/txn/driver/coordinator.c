@@ -124,7 +124,7 @@ static enum ts_txn_error fail(struct ts_txn_error_detail *ret_detail, enum ts_tx
     return error;
 }
 
-/* Once before the first transaction. A store that does not answer does not prevent opening. */
+/* Asks once, before the first transaction. The coordinator opens even if a store does not answer. */
 static enum ts_txn_error ask_for_lag(struct ts_coordinator *coordinator,
                                      struct ts_txn_error_detail *ret_detail) {
     if (!ts_lag_is_limited(&coordinator->config.replication))

@@ -71,8 +71,8 @@ struct txn__request {
     bool record;
     bool degrade;
     uint32_t retries;
-    bool met_locks;      /* an attempt has met one, or there is only one attempt: take locks in order */
-    bool only_conflicts; /* every attempt so far has met one */
+    bool met_locks;      /* an attempt met a lock, or there is only one attempt: take locks in order */
+    bool only_conflicts; /* every attempt so far met a conflict */
 };
 
 /* One attempt: its name, its calls and their results. */
@@ -126,7 +126,7 @@ struct txn__wait {
 
 /* The memory of one running transaction, reused for the next. */
 struct txn__session {
-    struct txn__session *next; /* free ones, or all of them */
+    struct txn__session *next; /* in the list of free sessions */
     struct txn__session *next_of_all;
     struct txn__request request;
     struct txn__attempt attempt;

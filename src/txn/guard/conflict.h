@@ -18,7 +18,7 @@ enum { TS_CONFLICT_SLOTS = 10 };
 enum ts_conflict_outcome {
     TS_CONFLICT_COMMITTED,
     TS_CONFLICT_CONFLICT, /* aborted: check failed, late, lock conflict */
-    TS_CONFLICT_TIMEOUT,  /* aborted: a phase was over, deadlock */
+    TS_CONFLICT_TIMEOUT,  /* aborted: timeout of a phase, deadlock */
     TS_CONFLICT_OTHER,    /* aborted for any other reason */
 };
 

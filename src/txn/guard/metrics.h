@@ -34,7 +34,7 @@ struct ts_txn_metrics {
     uint64_t total_aborted[TS_ABORT_REASON_COUNT];
     uint64_t total_retried; /* transactions that were tried more than once */
     struct ts_hist total_us;
-    struct ts_hist phases[TS_LATENCY_PHASE_COUNT]; /* SHARD_RPC stays empty: it is kept by store */
+    struct ts_hist phases[TS_LATENCY_PHASE_COUNT]; /* SHARD_RPC stays empty: `stores` have it */
     struct ts_store_metrics *stores;
     size_t store_count;
 };

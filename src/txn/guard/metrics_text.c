@@ -269,7 +269,7 @@ static void put_stores(struct text *text, const struct ts_txn_metrics *metrics,
         put_ppm(text, &aborts, store_label(view, i, buffer), view->stores[i].conflicts.abort_rate_ppm);
     put_totals(text, metrics, view);
     const struct metric average = {GAUGE, "shard_avg_lock_wait_us",
-                                   "Waits for locks of a transaction on average, over conflict.window"};
+                                   "Average time that a transaction waits for locks, over conflict.window"};
     put_head(text, &average);
     for (size_t i = 0; i < metrics->store_count; i++)
         put_value(text, &average, store_label(view, i, buffer), view->stores[i].conflicts.avg_lock_wait_us);
