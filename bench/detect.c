@@ -77,7 +77,7 @@ struct work {
     hs_scratch_t *scratch;
     bool ungated;
     bool not_decoded;
-    size_t stride; /* every so many files */
+    size_t stride; /* take every Nth file */
     uint64_t found;
 };
 

@@ -147,7 +147,7 @@ static void format_duration(uint64_t us, char *ret_text, size_t size) {
 static void format_ratio(uint64_t ppm, char *ret_text, size_t size) {
     int printed = snprintf(ret_text, size, "%" PRIu64 ".%06" PRIu64, ppm / TS_PPM, ppm % TS_PPM);
     ts_assert(printed > 0 && (size_t)printed < size);
-    /* One digit behind the point stays. */
+    /* Keeps one digit after the point. */
     for (size_t len = (size_t)printed; ret_text[len - 1] == '0' && ret_text[len - 2] != '.'; len--)
         ret_text[len - 1] = '\0';
 }

@@ -25,7 +25,7 @@
 /* The most bytes of the input that a match in decoded text may depend on: enough for a key of 4096 bits in UTF-16. */
 #define DETECT_ENCODED_REACH 8192
 
-/* The group secret is one of the first so many groups of a pattern. */
+/* The largest number that the group `secret` may have in a pattern. */
 #define DETECT_GROUPS_MAX    31
 
 enum detect_database { DETECT_GATES, DETECT_LONG_GATES, DETECT_KEYWORDS, DETECT_DATABASES };

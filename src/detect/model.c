@@ -264,7 +264,7 @@ static struct counts count(struct ts_bytes secret) {
         counts.separators += is_separator;
         counts.marks += !is_lower && !is_upper && !is_digit && !is_separator && c != '=' && c != '+';
         unsigned kind = is_lower ? 1 : is_upper ? 2 : is_digit ? 3 : 4;
-        /* A capital and the small letters behind it are one word. */
+        /* A capital and the small letters after it are one word. */
         counts.changes += i > 0 && kind != kind_before && !(kind_before == 2 && kind == 1);
         kind_before = kind;
         if (i == 0)

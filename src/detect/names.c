@@ -100,7 +100,7 @@ static struct ts_bytes last_name(struct ts_bytes text, struct ts_span before, si
     return ts_bytes_slice(text, (struct ts_span){from, end - from});
 }
 
-/* KEY: &str = "..." and name: KEY, value: "...": what is before the secret is its type, or says that it is one. */
+/* In KEY: &str = "..." the last name before the secret is its type. In name: KEY, value: "..." it is the word "value". */
 static bool is_no_name(struct ts_bytes text, struct ts_bytes name, size_t secret_at) {
     size_t from = (size_t)(name.data - text.data);
     size_t end = from + name.len;

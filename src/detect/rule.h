@@ -109,7 +109,7 @@ struct ts_rule_answer {
 };
 
 /*
- * The request that shows whether a secret works. TS_RULE_SECRET in the URL behind the host, in headers and in the body
+ * The request that shows whether a secret works. TS_RULE_SECRET in the URL after the host, in headers and in the body
  * stands for the secret, TS_RULE_BASIC in headers for base64 of the secret and a colon, as for the user name of a basic
  * header.
  */

@@ -156,7 +156,7 @@ static bool is_chosen(const struct walk *in, const struct walk *out, const struc
            (!selection->has_since || git__committed_s(in->graph, commit) >= selection->since_s);
 }
 
-/* Whatever commits before the date reach is before it, whatever its own clock said. */
+/* Everything that a commit before the date reaches counts as before the date, even if its own clock says otherwise. */
 static void exclude_older(const struct walk *in, struct walk *out, int64_t since_s) {
     for (size_t i = 0; i < in->commits.count; i++)
         if (git__committed_s(in->graph, in->commits.items[i]) < since_s)
@@ -164,7 +164,7 @@ static void exclude_older(const struct walk *in, struct walk *out, int64_t since
     walk_all(out, true);
 }
 
-/* What both of two reach, and nothing else, is excluded. */
+/* Excludes only the commits that both reach. */
 static enum ts_git_error exclude_common(struct walk *out, const struct ts_git_oid *two,
                                         struct ts_git_fault *ret_fault) {
     struct walk walks[2];
@@ -430,8 +430,8 @@ static void count_reached(const struct ts_git_graph *graph, const struct ts_git_
     }
 }
 
-/* What is excluded goes with all its trees; when the caller wants what is new, trees of the base go and no others: what was gone
- * there may have come back. */
+/* Marks the trees to leave out. With new_only these are only the trees of the base commits: an object that the base no longer has may
+ * have come back. Otherwise all trees that the excluded commits reach are left out. */
 static enum ts_git_error reach_excluded(struct ts_git_graph *graph, const struct ts_git_selection *selection,
                                         const struct git__selected *selected, struct spread *out,
                                         struct ts_git_fault *ret_fault) {

@@ -25,7 +25,7 @@ size_t ts_git_set_count(const struct ts_git_set *set);
 /* Replaces the set by its complement: for example, reachable objects by unreachable ones. */
 void ts_git_set_invert(struct ts_git_set *set);
 
-/* Keeps only what is also in other; or only what is not. */
+/* Keep only the objects that are also in other, or only those that are not. */
 void ts_git_set_intersect(struct ts_git_set *set, const struct ts_git_set *other);
 void ts_git_set_subtract(struct ts_git_set *set, const struct ts_git_set *other);
 

@@ -1,6 +1,6 @@
 /*
- * The index of a work tree: what is staged. Versions 2 to 4, read completely. It supports the extensions that
- * change what is staged: a sparse index has folders among its entries, a split one keeps most of them in
+ * The index of a work tree, which lists the staged files. Versions 2 to 4, read completely. It supports the extensions that
+ * change this list: a sparse index has folders among its entries, a split one keeps most of them in
  * another file. The others are ignored.
  */
 #ifndef TS_GIT_STAGED_H
@@ -16,7 +16,7 @@ struct ts_git_staged_entry {
     struct ts_git_oid oid;
     uint32_t mode;
     unsigned stage;        /* 0; 1 to 3 are sides of a conflict */
-    bool is_intent_to_add; /* its oid is not that of an object yet */
+    bool is_intent_to_add; /* there is no object with its oid yet */
     bool is_skipped;       /* sparse: not in the work tree */
     int64_t mtime_s;       /* of the file when staged; with the same size and time it has not changed */
     uint32_t mtime_ns;
@@ -39,8 +39,8 @@ enum ts_git_error ts_git_staged_read(struct ts_git_repo *repo, uint64_t memory_m
 enum ts_git_error ts_git_staged_read_file(struct ts_git_repo *repo, const char *path, uint64_t memory_max,
                                           struct ts_git_staged *ret_staged, struct ts_git_fault *ret_fault);
 
-/* The commits that a commit of what is staged would have as parents: HEAD, then those of a merge in progress. None when there is no
- * commit yet. The caller frees them. */
+/* The parents of the next commit: HEAD, then the commits of a merge in progress. None if there is no commit yet. The caller frees
+ * them. */
 enum ts_git_error ts_git_staged_parents(struct ts_git_repo *repo, struct ts_git_oid **ret_oids,
                                         size_t *ret_count, struct ts_git_fault *ret_fault);
 

@@ -91,7 +91,7 @@ static void put_finding(const struct report_job *job, const struct ts_report_fin
     put_next_number(out, finding->occurrence_count);
 }
 
-/* In a quoted field. The name of a ref has no blank; one that begins like a formula is behind an apostrophe. */
+/* Writes a ref name into a quoted field. The name has no blank. If it begins like a formula, an apostrophe precedes it. */
 static void put_ref(struct ts_out *out, const char *ref) {
     if (begins_formula(ts_bytes_of_cstring(ref)))
         ts_out_put_char(out, '\'');

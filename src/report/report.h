@@ -131,7 +131,7 @@ struct ts_report_target {
     uint64_t missing_by_design;  /* missing from a partial clone: also a fault, unless that is accepted */
     uint64_t cut_commits;        /* whose parents a shallow clone omits */
     uint64_t submodules;         /* repositories of their own, not scanned */
-    uint64_t encrypted_archives; /* with members that are, and were not scanned */
+    uint64_t encrypted_archives; /* archives with encrypted members, which were not scanned */
     uint64_t lfs_objects;        /* scanned in place of their pointers */
     uint64_t lfs_missing;        /* LFS objects that are not there */
     uint64_t skipped;            /* neither file, folder nor link: sockets, devices */

@@ -22,7 +22,7 @@ static struct report_words duration(uint64_t took_ns) {
     return words;
 }
 
-/* A line of the summary, behind its heading; the second and later ones under a heading have none. */
+/* Begins a line of the summary. Only the first line under a heading shows the heading. */
 static struct text_flow begin(const struct report_job *job, const char *heading, bool is_first) {
     struct text_flow flow;
     report__text_margin(job, TEXT_BOLD, is_first ? heading : "");
@@ -93,7 +93,7 @@ static void put_rules(const struct report_job *job) {
     }
 }
 
-/* Rules that a target took away first: what they would have found is not counted. */
+/* Rules that a target removed come first, because nobody knows what they would have found. */
 static void put_suppressions(const struct report_job *job) {
     const struct ts_report *report = job->report;
     bool is_first = true;

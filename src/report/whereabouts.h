@@ -13,13 +13,14 @@ enum report_head {
 };
 enum report_head report__head_of(const struct ts_report *report, const struct ts_report_finding *finding);
 
-/* The place that people go to first: in HEAD, or else the first occurrence. */
+/* The place to look at first: the one in HEAD, or else the first occurrence. */
 const struct ts_report_occurrence *report__main_place(const struct ts_report_finding *finding);
 
-/* "main", "origin/main", "v1.0" of a ref in full. */
+/* The short form of a full ref name: "main", "origin/main", "v1.0". */
 const char *report__ref_short(const char *ref);
 
-/* The page of an occurrence, with its line, or of its commit: printable ASCII without quotes, <, > and &. Returns false when there is none. */
+/* The URL of an occurrence with its line, or of its commit: printable ASCII without quotes, <, > and &. Returns false if there is
+ * none. */
 #define REPORT_LINK_SIZE 4096
 bool report__link(const struct ts_report *report, const struct ts_report_occurrence *occurrence,
                   char ret_link[static REPORT_LINK_SIZE]);

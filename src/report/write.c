@@ -102,7 +102,7 @@ struct report_place report__place_of(const struct ts_report_occurrence *occurren
     struct report_place place = {.before = "", .subject = occurrence->path, .after = ""};
     switch (occurrence->place) {
     case TS_PLACE_FILE:
-        if (occurrence->path.len == 0) { /* no commit has it anywhere: a tag names it */
+        if (occurrence->path.len == 0) { /* a tag names the object, and no commit has it */
             place.before = "object ";
             place.subject = ts_bytes_of_cstring(occurrence->object);
         }
@@ -158,7 +158,7 @@ struct report_words report__content(const struct ts_report_target *target) {
     struct report_words words;
     char size[TS_SIZE_TEXT_SIZE];
     bool is_repository = target->kind == TS_TARGET_KIND_REPOSITORY;
-    bool has_commits = is_repository && target->commits > 0; /* none are in what is staged */
+    bool has_commits = is_repository && target->commits > 0; /* a scan of staged files has none */
     bool has_blobs = is_repository || target->kind == TS_TARGET_KIND_DIRECTORY;
     struct report_words blobs =
         report__count(target->blobs, is_repository ? "blob" : "file", is_repository ? "blobs" : "files");
@@ -208,7 +208,7 @@ static bool civil_time(int64_t time_s, int32_t zone_minutes, struct tm *ret) {
 }
 
 const char *report__date_iso(const struct ts_report_commit *commit, char ret_text[static REPORT_DATE_SIZE]) {
-    /* A zone that is none, such as +9959, says nothing. */
+    /* Ignores an impossible zone, such as +9959. */
     int32_t zone = commit->author_zone_minutes;
     if (zone <= -24 * 60 || zone >= 24 * 60)
         zone = 0;

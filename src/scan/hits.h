@@ -57,7 +57,7 @@ enum scan_content_kind {
 };
 
 struct scan_content {
-    struct ts_git_oid oid;    /* of blobs, commits, tags and what is staged */
+    struct ts_git_oid oid;    /* of blobs, commits, tags and staged files */
     struct ts_git_oid commit; /* of a tag: its peeled target */
     uint32_t target;
     /* Input of scan__hits_add, which stores it as path: the path of a file, the name of a tag. */
