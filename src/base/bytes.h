@@ -35,10 +35,6 @@ static inline struct ts_bytes ts_bytes_of_cstring(const char *text) {
     return ts_bytes_of(text, strlen(text));
 }
 
-static inline bool ts_bytes_is_empty(struct ts_bytes bytes) {
-    return bytes.len == 0;
-}
-
 static inline bool ts_bytes_equal(struct ts_bytes a, struct ts_bytes b) {
     return a.len == b.len && (a.len == 0 || memcmp(a.data, b.data, a.len) == 0);
 }

@@ -19,14 +19,6 @@ static inline TS_MUST_CHECK bool ts_checked_add_size(size_t a, size_t b, size_t 
     return true;
 }
 
-static inline TS_MUST_CHECK bool ts_checked_add_u32(uint32_t a, uint32_t b, uint32_t *ret) {
-    uint32_t result;
-    if (__builtin_add_overflow(a, b, &result))
-        return false;
-    *ret = result;
-    return true;
-}
-
 static inline TS_MUST_CHECK bool ts_checked_add_u64(uint64_t a, uint64_t b, uint64_t *ret) {
     uint64_t result;
     if (__builtin_add_overflow(a, b, &result))
@@ -51,40 +43,8 @@ static inline TS_MUST_CHECK bool ts_checked_sub_size(size_t a, size_t b, size_t 
     return true;
 }
 
-static inline TS_MUST_CHECK bool ts_checked_sub_u32(uint32_t a, uint32_t b, uint32_t *ret) {
-    uint32_t result;
-    if (__builtin_sub_overflow(a, b, &result))
-        return false;
-    *ret = result;
-    return true;
-}
-
-static inline TS_MUST_CHECK bool ts_checked_sub_u64(uint64_t a, uint64_t b, uint64_t *ret) {
-    uint64_t result;
-    if (__builtin_sub_overflow(a, b, &result))
-        return false;
-    *ret = result;
-    return true;
-}
-
-static inline TS_MUST_CHECK bool ts_checked_sub_i64(int64_t a, int64_t b, int64_t *ret) {
-    int64_t result;
-    if (__builtin_sub_overflow(a, b, &result))
-        return false;
-    *ret = result;
-    return true;
-}
-
 static inline TS_MUST_CHECK bool ts_checked_mul_size(size_t a, size_t b, size_t *ret) {
     size_t result;
-    if (__builtin_mul_overflow(a, b, &result))
-        return false;
-    *ret = result;
-    return true;
-}
-
-static inline TS_MUST_CHECK bool ts_checked_mul_u32(uint32_t a, uint32_t b, uint32_t *ret) {
-    uint32_t result;
     if (__builtin_mul_overflow(a, b, &result))
         return false;
     *ret = result;
@@ -99,114 +59,10 @@ static inline TS_MUST_CHECK bool ts_checked_mul_u64(uint64_t a, uint64_t b, uint
     return true;
 }
 
-static inline TS_MUST_CHECK bool ts_checked_mul_i64(int64_t a, int64_t b, int64_t *ret) {
-    int64_t result;
-    if (__builtin_mul_overflow(a, b, &result))
-        return false;
-    *ret = result;
-    return true;
-}
-
 /* Narrowing: ts_narrow_<from>_<to> converts a number to another type, if that type can hold it. */
 
 static inline TS_MUST_CHECK bool ts_narrow_u64_size(uint64_t value, size_t *ret) {
     size_t result;
-    if (__builtin_add_overflow(value, 0, &result))
-        return false;
-    *ret = result;
-    return true;
-}
-
-static inline TS_MUST_CHECK bool ts_narrow_u64_u32(uint64_t value, uint32_t *ret) {
-    uint32_t result;
-    if (__builtin_add_overflow(value, 0, &result))
-        return false;
-    *ret = result;
-    return true;
-}
-
-static inline TS_MUST_CHECK bool ts_narrow_u64_u16(uint64_t value, uint16_t *ret) {
-    uint16_t result;
-    if (__builtin_add_overflow(value, 0, &result))
-        return false;
-    *ret = result;
-    return true;
-}
-
-static inline TS_MUST_CHECK bool ts_narrow_u64_u8(uint64_t value, uint8_t *ret) {
-    uint8_t result;
-    if (__builtin_add_overflow(value, 0, &result))
-        return false;
-    *ret = result;
-    return true;
-}
-
-static inline TS_MUST_CHECK bool ts_narrow_u64_i64(uint64_t value, int64_t *ret) {
-    int64_t result;
-    if (__builtin_add_overflow(value, 0, &result))
-        return false;
-    *ret = result;
-    return true;
-}
-
-static inline TS_MUST_CHECK bool ts_narrow_u64_int(uint64_t value, int *ret) {
-    int result;
-    if (__builtin_add_overflow(value, 0, &result))
-        return false;
-    *ret = result;
-    return true;
-}
-
-static inline TS_MUST_CHECK bool ts_narrow_size_u32(size_t value, uint32_t *ret) {
-    uint32_t result;
-    if (__builtin_add_overflow(value, 0, &result))
-        return false;
-    *ret = result;
-    return true;
-}
-
-static inline TS_MUST_CHECK bool ts_narrow_size_u16(size_t value, uint16_t *ret) {
-    uint16_t result;
-    if (__builtin_add_overflow(value, 0, &result))
-        return false;
-    *ret = result;
-    return true;
-}
-
-static inline TS_MUST_CHECK bool ts_narrow_size_u8(size_t value, uint8_t *ret) {
-    uint8_t result;
-    if (__builtin_add_overflow(value, 0, &result))
-        return false;
-    *ret = result;
-    return true;
-}
-
-static inline TS_MUST_CHECK bool ts_narrow_size_int(size_t value, int *ret) {
-    int result;
-    if (__builtin_add_overflow(value, 0, &result))
-        return false;
-    *ret = result;
-    return true;
-}
-
-static inline TS_MUST_CHECK bool ts_narrow_i64_u64(int64_t value, uint64_t *ret) {
-    uint64_t result;
-    if (__builtin_add_overflow(value, 0, &result))
-        return false;
-    *ret = result;
-    return true;
-}
-
-static inline TS_MUST_CHECK bool ts_narrow_i64_u32(int64_t value, uint32_t *ret) {
-    uint32_t result;
-    if (__builtin_add_overflow(value, 0, &result))
-        return false;
-    *ret = result;
-    return true;
-}
-
-static inline TS_MUST_CHECK bool ts_narrow_i64_i32(int64_t value, int32_t *ret) {
-    int32_t result;
     if (__builtin_add_overflow(value, 0, &result))
         return false;
     *ret = result;

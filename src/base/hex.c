@@ -11,9 +11,6 @@ const int8_t ts_hex_values[256] = {
     NONE, NONE, NONE, NONE, NONE, NONE, NONE, NONE,                   /* 0xc0 */
 };
 
-const char ts_hex_digits[16] = {'0', '1', '2', '3', '4', '5', '6', '7',
-                                '8', '9', 'a', 'b', 'c', 'd', 'e', 'f'};
-
 bool ts_hex_decode(struct ts_bytes text, uint8_t *ret_bytes) {
     if (text.len % 2 != 0)
         return false;
@@ -35,9 +32,10 @@ bool ts_hex_decode_lower(struct ts_bytes text, uint8_t *ret_bytes) {
 }
 
 char *ts_hex_encode(struct ts_bytes bytes, char *ret_text) {
+    static const char digits[] = "0123456789abcdef";
     for (size_t i = 0; i < bytes.len; i++) {
-        *ret_text++ = ts_hex_digits[bytes.data[i] >> 4];
-        *ret_text++ = ts_hex_digits[bytes.data[i] & 15];
+        *ret_text++ = digits[bytes.data[i] >> 4];
+        *ret_text++ = digits[bytes.data[i] & 15];
     }
     return ret_text;
 }

@@ -10,7 +10,6 @@
 #include <stdint.h>
 
 extern const int8_t ts_hex_values[256];
-extern const char ts_hex_digits[16];
 
 /* The value of a digit, upper or lower case; -1 for other characters. */
 static inline int ts_hex_digit(uint8_t c) {

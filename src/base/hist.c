@@ -82,10 +82,6 @@ uint64_t ts_hist_count(const struct ts_hist *hist) {
     return hist->count;
 }
 
-uint64_t ts_hist_min(const struct ts_hist *hist) {
-    return hist->count == 0 ? 0 : hist->min;
-}
-
 uint64_t ts_hist_max(const struct ts_hist *hist) {
     return hist->max;
 }

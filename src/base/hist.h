@@ -55,7 +55,6 @@ void ts_hist_merge(struct ts_hist *hist, const struct ts_hist *from);
 uint64_t ts_hist_count(const struct ts_hist *hist);
 
 /* All 0 when nothing was recorded. The mean is rounded down. */
-uint64_t ts_hist_min(const struct ts_hist *hist);
 uint64_t ts_hist_max(const struct ts_hist *hist);
 struct ts_hist_sum ts_hist_sum(const struct ts_hist *hist);
 uint64_t ts_hist_mean(const struct ts_hist *hist);

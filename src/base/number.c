@@ -11,17 +11,6 @@ enum {
     DIGITS_MAX = 20,
 };
 
-const char *ts_number_error_text(enum ts_number_error error) {
-    switch (error) {
-#define NUMBER_TEXT(name, text)                                                                              \
-    case name:                                                                                               \
-        return text;
-        TS_NUMBER_ERRORS(NUMBER_TEXT)
-#undef NUMBER_TEXT
-    }
-    ts_unreachable("no such number error");
-}
-
 static bool is_digit(uint8_t c) {
     return (uint8_t)(c - '0') <= 9;
 }

@@ -13,18 +13,12 @@
 #include <stddef.h>
 #include <stdint.h>
 
-#define TS_NUMBER_ERRORS(X)                                                                                  \
-    X(TS_NUMBER_OK, "a number")                                                                              \
-    X(TS_NUMBER_EMPTY, "empty")                                                                              \
-    X(TS_NUMBER_NOT_A_NUMBER, "not a number")                                                                \
-    X(TS_NUMBER_OUT_OF_RANGE, "out of range")
-
-#define TS_NUMBER_ENUM(name, text) name,
-enum ts_number_error { TS_NUMBER_ERRORS(TS_NUMBER_ENUM) };
-#undef TS_NUMBER_ENUM
-
-/* A static text for an error. */
-const char *ts_number_error_text(enum ts_number_error error);
+enum ts_number_error {
+    TS_NUMBER_OK,
+    TS_NUMBER_EMPTY,
+    TS_NUMBER_NOT_A_NUMBER,
+    TS_NUMBER_OUT_OF_RANGE,
+};
 
 enum ts_number_error ts_u64_parse(struct ts_bytes text, uint64_t *ret);
 enum ts_number_error ts_u32_parse(struct ts_bytes text, uint32_t *ret);

@@ -74,14 +74,3 @@ void ts_prng__shuffle(struct ts_prng *prng, void *elements, size_t element_size,
         swap(first + i * element_size, first + other * element_size, element_size);
     }
 }
-
-void ts_prng_split(struct ts_prng *parent, struct ts_prng *ret_child) {
-    struct ts_prng child;
-    for (size_t i = 0; i < 4; i++) {
-        uint64_t state = ts_prng_next(parent);
-        child.s[i] = ts_splitmix64_next(&state);
-    }
-    /* A state of four zeros would never change: this makes it impossible. */
-    child.s[0] |= 1;
-    *ret_child = child;
-}

@@ -90,7 +90,4 @@ void ts_prng_fill(struct ts_prng *prng, void *ret_bytes, size_t len);
 #define ts_prng_shuffle(prng, array, count) ts_prng__shuffle((prng), (array), sizeof((array)[0]), (count))
 void ts_prng__shuffle(struct ts_prng *prng, void *elements, size_t element_size, size_t count);
 
-/* A separate generator, so that the draws of one part of a simulation do not change those of another. */
-void ts_prng_split(struct ts_prng *parent, struct ts_prng *ret_child);
-
 #endif

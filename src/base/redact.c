@@ -13,15 +13,6 @@ const char *ts_redact_len(size_t len, char *ret_text, size_t size) {
     return ret_text;
 }
 
-const char *ts_redact_option(bool is_some, size_t len, char *ret_text, size_t size) {
-    ts_assert(size > 0);
-    if (is_some)
-        snprintf(ret_text, size, "Some([%zu bytes])", len);
-    else
-        snprintf(ret_text, size, "None");
-    return ret_text;
-}
-
 size_t ts_text_escape_one(struct ts_bytes bytes, char ret_piece[static TS_TEXT_PIECE_MAX],
                           size_t *ret_piece_len) {
     static const char digits[] = "0123456789abcdef";

@@ -20,9 +20,6 @@
 /* "[12 bytes]" */
 const char *ts_redact_len(size_t len, char *ret_text, size_t size);
 
-/* "Some([12 bytes])", or "None" when there is no value. len counts only when there is one. */
-const char *ts_redact_option(bool is_some, size_t len, char *ret_text, size_t size);
-
 /*
  * Untrusted bytes for a message of one line. Printable ASCII and valid UTF-8 stay; a backslash is doubled;
  * control characters (C0, DEL, C1), invalid UTF-8, and characters that reorder or hide text (bidirectional

@@ -43,20 +43,4 @@ struct ts_config_options {
 enum ts_config_result ts_config_load(const struct ts_config_options *options,
                                      struct ts_txn_config *ret_config, struct ts_config_error *ret_error);
 
-/* Writes the whole configuration as a file that loads to the same. Values that differ from the default are
- * marked. A setting whose default behaves differently when it is set explicitly is written as a comment. The
- * caller flushes. */
-void ts_config_print(const struct ts_txn_config *config, struct ts_out *out);
-
-/* All settings, in the order of the document. */
-#define TS_CONFIG_VALUE_SIZE 64
-struct ts_config_setting {
-    const char *name; /* "timeouts.prepare" */
-    const char *meaning;
-    char default_value[TS_CONFIG_VALUE_SIZE];
-    char allowed[2 * TS_CONFIG_VALUE_SIZE]; /* "1us to 24h", "Fifo, ShortTxnPriority" */
-};
-size_t ts_config_setting_count(void);
-void ts_config_setting_at(size_t index, struct ts_config_setting *ret_setting);
-
 #endif

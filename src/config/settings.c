@@ -150,10 +150,6 @@ void config__setting_put(const struct config_setting *setting, struct ts_txn_con
         *((bool *)((char *)config + setting->given_offset)) = true;
 }
 
-bool config__setting_is_given(const struct config_setting *setting, const struct ts_txn_config *config) {
-    return setting->given_offset == 0 || *(const bool *)((const char *)config + setting->given_offset);
-}
-
 enum { SETTINGS_MAX = 64 };
 _Static_assert(sizeof config__settings / sizeof config__settings[0] <= SETTINGS_MAX, "room for all names");
 

@@ -10,6 +10,9 @@
 
 #include <stdint.h>
 
+/* Room for the text of one value. */
+#define TS_CONFIG_VALUE_SIZE 64
+
 enum config_kind {
     CONFIG_DURATION, /* uint64_t, microseconds; written with a unit */
     CONFIG_MILLIS,   /* uint64_t; a plain number, because the name has the unit */
@@ -38,9 +41,6 @@ const struct config_setting *config__setting_find(struct ts_bytes name);
 /* Setting a value also marks it as set explicitly. */
 uint64_t config__setting_get(const struct config_setting *setting, const struct ts_txn_config *config);
 void config__setting_put(const struct config_setting *setting, struct ts_txn_config *config, uint64_t value);
-
-/* Whether the value was set explicitly, if that makes a difference; otherwise true. */
-bool config__setting_is_given(const struct config_setting *setting, const struct ts_txn_config *config);
 
 /* The reason and a suggestion for an unknown name: "unknown setting; did you mean timeouts.prepare?" */
 void config__explain_unknown(struct ts_bytes name, char *ret_text, size_t size);

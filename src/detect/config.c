@@ -276,16 +276,3 @@ size_t ts_detect_config_consider(const struct ts_detect_config *config,
     }
     return count;
 }
-
-struct ts_allow_answer ts_detect_config_judge(const struct ts_detect_config *config,
-                                              const struct ts_allow_question *question) {
-    for (size_t i = 0; config && i < config->allow_count; i++) {
-        const struct ts_allow *allow = &config->allows[i];
-        if (has_path(&allow->paths, question->path) && allows_but_for_path(config, allow, question))
-            return (struct ts_allow_answer){.allowed = TS_ALLOWED_BY_CONFIG, .by = allow};
-    }
-    const char *pragma = ts_pragma_find(question->lines, question->line_before, question->rule);
-    if (pragma)
-        return (struct ts_allow_answer){.allowed = TS_ALLOWED_BY_PRAGMA, .pragma = pragma};
-    return (struct ts_allow_answer){.allowed = TS_ALLOWED_NOT};
-}

@@ -62,25 +62,13 @@ struct ts_allow_question {
     struct ts_bytes line_before;
 };
 
-enum ts_allowed { TS_ALLOWED_NOT, TS_ALLOWED_BY_CONFIG, TS_ALLOWED_BY_PRAGMA };
-
-struct ts_allow_answer {
-    enum ts_allowed allowed;
-    const struct ts_allow *by; /* of the configuration */
-    const char *pragma;
-};
-
-/* The first entry that allows it, otherwise the pragma in its lines. config may be NULL: only pragmas. Any
- * thread may call it. */
-struct ts_allow_answer ts_detect_config_judge(const struct ts_detect_config *config,
-                                              const struct ts_allow_question *question);
-
 /*
- * The same in two steps, for callers that learn the path last: the entries, by their index in allows, that
- * allow the match if its path is one of theirs; the path in the question is ignored. After the first of them
- * without paths, only entries that name the finding follow: these do not change the answer, but count as
- * used. ret_entries has room for allow_count. Returns their number. The first of them for which
- * ts_allow_has_path holds, otherwise ts_pragma_find, is the answer of ts_detect_config_judge.
+ * What allows a match, in two steps, because callers learn the path last. First the entries, by their index in
+ * allows, that allow the match if its path is one of theirs; the path in the question is ignored. After the
+ * first of them without paths, only entries that name the finding follow: these do not change the answer, but
+ * count as used. ret_entries has room for allow_count. Returns their number. Then the first of them for which
+ * ts_allow_has_path holds allows the match, otherwise the pragma that ts_pragma_find finds. Any thread may call
+ * them.
  */
 size_t ts_detect_config_consider(const struct ts_detect_config *config,
                                  const struct ts_allow_question *question, uint32_t *ret_entries);

@@ -5,21 +5,18 @@
 #ifndef TS_DETECT_DETECT_ERROR_H
 #define TS_DETECT_DETECT_ERROR_H
 
-#define TS_DETECT_ERRORS(X)                                                                                  \
-    X(NONE, "none")                                                                                          \
-    X(UNREADABLE, "unreadable")                                                                              \
-    X(NOT_YAML, "not YAML")                                                                                  \
-    X(BAD_FIELD, "bad field")                                                                                \
-    X(DUPLICATE_ID, "duplicate id")                                                                          \
-    X(BAD_PATTERN, "bad pattern")                                                                            \
-    X(BAD_EXAMPLE, "bad example")                                                                            \
-    X(UNDECIDED, "not decided")                                                                              \
-    X(NO_MEMORY, "out of memory")                                                                            \
-    X(ENGINE, "engine failed")
-
-#define TS_DETECT_ERROR_ENUM(suffix, text) TS_DETECT_##suffix,
-enum ts_detect_error_kind { TS_DETECT_ERRORS(TS_DETECT_ERROR_ENUM) };
-#undef TS_DETECT_ERROR_ENUM
+enum ts_detect_error_kind {
+    TS_DETECT_NONE,
+    TS_DETECT_UNREADABLE,
+    TS_DETECT_NOT_YAML,
+    TS_DETECT_BAD_FIELD,
+    TS_DETECT_DUPLICATE_ID,
+    TS_DETECT_BAD_PATTERN,
+    TS_DETECT_BAD_EXAMPLE,
+    TS_DETECT_UNDECIDED,
+    TS_DETECT_NO_MEMORY,
+    TS_DETECT_ENGINE,
+};
 
 struct ts_detect_error {
     enum ts_detect_error_kind kind;
@@ -31,8 +28,5 @@ struct ts_detect_error {
 
 /* Receives one problem after another. */
 typedef void ts_detect_problem(void *context, const struct ts_detect_error *problem);
-
-/* The short text of a kind, as in the table. */
-const char *ts_detect_error_kind_text(enum ts_detect_error_kind kind);
 
 #endif

@@ -96,10 +96,6 @@ void ts_detector_free(struct ts_detector *detector) {
     free(detector);
 }
 
-const struct ts_ruleset *ts_detector_rules(const struct ts_detector *detector) {
-    return detector->rules;
-}
-
 void ts_detector_digest(const struct ts_detector *detector,
                         uint8_t ret_digest[static TS_RULESET_DIGEST_LEN]) {
     struct ts_blake3 hasher;

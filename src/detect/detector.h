@@ -37,7 +37,6 @@ struct ts_detector *ts_detector_new(const struct ts_ruleset *rules, const struct
                                     struct ts_detect_error *ret_error);
 void ts_detector_free(struct ts_detector *detector);
 
-const struct ts_ruleset *ts_detector_rules(const struct ts_detector *detector);
 enum ts_detector_cache ts_detector_cache_state(const struct ts_detector *detector);
 
 /* The same for the same rules, ids included, and libraries: everything besides this program that decides what

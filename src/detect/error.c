@@ -6,16 +6,6 @@
 #include <stdio.h>
 #include <string.h>
 
-const char *ts_detect_error_kind_text(enum ts_detect_error_kind kind) {
-    static const char *const texts[] = {
-#define TEXT(suffix, text) [TS_DETECT_##suffix] = text,
-        TS_DETECT_ERRORS(TEXT)
-#undef TEXT
-    };
-    ts_assert((size_t)kind < sizeof texts / sizeof texts[0]);
-    return texts[kind];
-}
-
 /* Appends what fits. */
 static void append(struct ts_detect_error *error, size_t *used, const char *text) {
     size_t len = strlen(text);

@@ -14,7 +14,8 @@ static const char *const reasons[] = {TS_GIT_ERRORS(REASON)};
 static const char *const cures[] = {TS_GIT_ERRORS(CURE)};
 #undef CURE
 
-const char *ts_git_error_reason(enum ts_git_error error) {
+/* The reason as in the table. */
+static const char *reason_of(enum ts_git_error error) {
     ts_assert((size_t)error < TS_GIT_ERROR_COUNT);
     return reasons[error];
 }
@@ -31,8 +32,8 @@ const char *ts_git_fault_describe(const struct ts_git_fault *fault, char *ret_te
         /* The GNU variant: it may not return the buffer. */
         why = strerror_r(fault->os_error, os_text, sizeof os_text);
     }
-    (void)snprintf(ret_text, size, "%s%s%s%s: %s%s%s", object, oid, in, fault->thing,
-                   ts_git_error_reason(fault->error), why[0] != '\0' ? "; " : "", why);
+    (void)snprintf(ret_text, size, "%s%s%s%s: %s%s%s", object, oid, in, fault->thing, reason_of(fault->error),
+                   why[0] != '\0' ? "; " : "", why);
     return ret_text;
 }
 

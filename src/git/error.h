@@ -89,9 +89,6 @@ struct ts_git_fault {
     char thing[240]; /* file, ref or extension, safe to print; empty for an object alone */
 };
 
-/* The reason as in the table. */
-const char *ts_git_error_reason(enum ts_git_error error);
-
 /* One line without a newline: "object 1234… in pack-5678….pack: damaged: …; fix". Returns ret_text. */
 const char *ts_git_fault_describe(const struct ts_git_fault *fault, char *ret_text, size_t size);
 

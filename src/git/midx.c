@@ -63,21 +63,6 @@ bool git__midx_init(enum ts_git_hash hash, struct ts_bytes bytes, struct git__mi
     return true;
 }
 
-bool git__midx_pack_name(const struct git__midx *midx, uint32_t pack, const char **ret_name) {
-    struct ts_bytes rest = midx->names;
-    for (uint32_t i = 0; rest.len > 0; i++) {
-        const uint8_t *end = memchr(rest.data, 0, rest.len);
-        if (end == NULL || end == rest.data)
-            return false;
-        if (i == pack) {
-            *ret_name = (const char *)rest.data;
-            return true;
-        }
-        rest = ts_bytes_skip(rest, (size_t)(end - rest.data) + 1);
-    }
-    return false;
-}
-
 bool git__midx_find(const struct git__midx *midx, const uint8_t *id, struct git__midx_place *ret_place) {
     uint32_t position;
     size_t id_len = ts_git_hash_len(midx->hash);

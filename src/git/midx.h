@@ -40,10 +40,6 @@ struct git__midx_place {
 /* Borrows bytes. Returns false if they are not a multi-pack index of this hash. */
 bool git__midx_init(enum ts_git_hash hash, struct ts_bytes bytes, struct git__midx *ret_midx);
 
-/* The name of a pack's index, such as "pack-….idx", with a terminator; returns false if there are fewer
- * packs. */
-bool git__midx_pack_name(const struct git__midx *midx, uint32_t pack, const char **ret_name);
-
 /* Returns false if the id is missing, or its place is not valid. */
 bool git__midx_find(const struct git__midx *midx, const uint8_t *id, struct git__midx_place *ret_place);
 

@@ -590,10 +590,6 @@ enum ts_git_hash ts_git_repo_hash(const struct ts_git_repo *repo) {
     return repo->hash;
 }
 
-const char *ts_git_repo_git_dir(const struct ts_git_repo *repo) {
-    return repo->git_dir;
-}
-
 const char *ts_git_repo_common_dir(const struct ts_git_repo *repo) {
     return repo->common_dir;
 }

@@ -31,7 +31,6 @@ enum ts_git_error ts_git_repo_open(const char *path, const struct ts_git_open_op
 void ts_git_repo_free(struct ts_git_repo *repo);
 
 enum ts_git_hash ts_git_repo_hash(const struct ts_git_repo *repo);
-const char *ts_git_repo_git_dir(const struct ts_git_repo *repo);
 const char *ts_git_repo_common_dir(const struct ts_git_repo *repo);
 const char *ts_git_repo_work_tree(const struct ts_git_repo *repo); /* NULL when it is bare */
 bool ts_git_repo_is_shallow(const struct ts_git_repo *repo);

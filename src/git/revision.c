@@ -459,8 +459,3 @@ enum ts_git_error ts_git_range_resolve(struct ts_git_repo *repo, const char *tex
         free(range.exclude);
     return error;
 }
-
-void ts_git_range_release(struct ts_git_range *range) {
-    free(range->exclude);
-    *range = (struct ts_git_range){.from_count = 0};
-}

@@ -32,6 +32,5 @@ struct ts_git_range {
 /* BAD_REVISION if the text is a single revision. */
 enum ts_git_error ts_git_range_resolve(struct ts_git_repo *repo, const char *text,
                                        struct ts_git_range *ret_range, struct ts_git_fault *ret_fault);
-void ts_git_range_release(struct ts_git_range *range);
 
 #endif

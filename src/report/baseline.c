@@ -28,13 +28,6 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
-const char *ts_baseline_error_name(enum ts_baseline_error_kind kind) {
-#define NAME_OF(suffix, text) text,
-    static const char *const names[] = {TS_BASELINE_ERRORS(NAME_OF)};
-#undef NAME_OF
-    return names[kind];
-}
-
 __attribute__((format(printf, 4, 5))) static bool fail(struct ts_baseline_error *ret_error,
                                                        enum ts_baseline_error_kind kind, size_t line,
                                                        const char *format, ...) {

@@ -21,28 +21,23 @@
 #define TS_BASELINE_SALT_MAX    64
 #define TS_BASELINE_CHECK_LEN   16
 
-#define TS_BASELINE_ERRORS(X)                                                                                \
-    X(NONE, "none")                                                                                          \
-    X(UNREADABLE, "unreadable")                                                                              \
-    X(NOT_A_BASELINE, "not a baseline")                                                                      \
-    X(BAD_LINE, "bad line")                                                                                  \
-    X(TOO_LARGE, "too large")                                                                                \
-    X(OTHER_SALT, "other salt")                                                                              \
-    X(NO_ENTROPY, "no random bytes")                                                                         \
-    X(NO_MEMORY, "out of memory")                                                                            \
-    X(UNWRITABLE, "unwritable")
-
-#define TS_BASELINE_ERROR_ENUM(suffix, text) TS_BASELINE_##suffix,
-enum ts_baseline_error_kind { TS_BASELINE_ERRORS(TS_BASELINE_ERROR_ENUM) };
-#undef TS_BASELINE_ERROR_ENUM
+enum ts_baseline_error_kind {
+    TS_BASELINE_NONE,
+    TS_BASELINE_UNREADABLE,
+    TS_BASELINE_NOT_A_BASELINE,
+    TS_BASELINE_BAD_LINE,
+    TS_BASELINE_TOO_LARGE,
+    TS_BASELINE_OTHER_SALT,
+    TS_BASELINE_NO_ENTROPY,
+    TS_BASELINE_NO_MEMORY,
+    TS_BASELINE_UNWRITABLE,
+};
 
 struct ts_baseline_error {
     enum ts_baseline_error_kind kind;
     size_t line;    /* 0: does not concern a line */
     char text[400]; /* one line: what is wrong, why, and how to fix it */
 };
-
-const char *ts_baseline_error_name(enum ts_baseline_error_kind kind);
 
 struct ts_baseline {
     uint8_t salt[TS_BASELINE_SALT_MAX];

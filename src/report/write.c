@@ -4,13 +4,6 @@
 #include <string.h>
 #include <time.h>
 
-const char *ts_report_format_name(enum ts_report_format format) {
-#define NAME_OF(suffix, name, extension, writer) name,
-    static const char *const names[] = {TS_REPORT_FORMATS(NAME_OF)};
-#undef NAME_OF
-    return names[format];
-}
-
 bool ts_report_format_parse(struct ts_bytes name, enum ts_report_format *ret) {
 #define TRY(suffix, its_name, extension, writer)                                                             \
     if (ts_bytes_equal(name, TS_BYTES(its_name))) {                                                          \

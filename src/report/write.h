@@ -37,8 +37,6 @@ enum ts_report_format { TS_REPORT_FORMATS(TS_REPORT_FORMAT_ENUM) };
 #define TS_REPORT_FORMAT_CHOICES                                    (&TS_REPORT_FORMATS(TS_REPORT_FORMAT_CHOICE)[1])
 #define TS_REPORT_FORMAT_EXTENSIONS                                 TS_REPORT_FORMATS(TS_REPORT_FORMAT_EXTENSION)
 
-const char *ts_report_format_name(enum ts_report_format format);
-
 /* By its name; returns false if it is unknown. */
 bool ts_report_format_parse(struct ts_bytes name, enum ts_report_format *ret);
 

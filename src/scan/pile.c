@@ -81,7 +81,3 @@ void scan__pile_cut(struct scan_pile *pile, size_t len) {
         memset(pile->bytes + len, 0, pile->len - len); /* new room must be zeroed */
     pile->len = len;
 }
-
-size_t scan__pile_held(const struct scan_pile *pile) {
-    return pile->fd < 0 ? pile->capacity : 0;
-}

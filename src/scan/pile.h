@@ -28,7 +28,4 @@ bool scan__pile_grow(struct scan_pile *pile, size_t size);
 /* Truncates it to len bytes. */
 void scan__pile_cut(struct scan_pile *pile, size_t len);
 
-/* How much ordinary memory it uses. */
-size_t scan__pile_held(const struct scan_pile *pile);
-
 #endif

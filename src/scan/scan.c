@@ -189,9 +189,10 @@ static struct scan_profile *make_profile(struct scan_session *session,
     return profile;
 }
 
-struct scan_profile *scan__session_profile(struct scan_session *session,
-                                           const struct scan_profile_source *source,
-                                           struct ts_scan_error *ret_error) {
+/* The profile for a target; the session owns it. Returns NULL with one line of text. */
+static struct scan_profile *session_profile(struct scan_session *session,
+                                            const struct scan_profile_source *source,
+                                            struct ts_scan_error *ret_error) {
     if (session->plain != NULL && source->read == NULL)
         return session->plain;
     struct scan_profile **kept = kept_profile(session, source);
@@ -247,7 +248,7 @@ static enum ts_scan_outcome with_profile(struct scan_session *session, struct sc
                                               .read = scan__tree_read,
                                               .ctx = tree,
                                               .file = has_name ? SCAN_CONFIG_NAME : SCAN_CONFIG_OTHER};
-    target->profile = scan__session_profile(session, &source, ret_error);
+    target->profile = session_profile(session, &source, ret_error);
     return target->profile != NULL ? TS_SCAN_DONE : TS_SCAN_BAD_CONFIG;
 }
 

@@ -89,11 +89,6 @@ struct scan_session {
     bool no_memory;
 };
 
-/* The profile for a target; the session owns it. Returns NULL with one line of text. */
-struct scan_profile *scan__session_profile(struct scan_session *session,
-                                           const struct scan_profile_source *source,
-                                           struct ts_scan_error *ret_error);
-
 /* The session no longer needs it. */
 void scan__session_drop_profile(struct scan_profile *profile);
 

@@ -38,7 +38,8 @@ static bool open_process(struct sim__worker *worker) {
     return worker->coord != NULL;
 }
 
-void sim__worker_close(struct sim__worker *worker) {
+/* Releases everything that belongs to its process. */
+static void worker_close(struct sim__worker *worker) {
     ts_coord_session_free(worker->session);
     worker->session = NULL;
     ts_coord_free(worker->coord);
@@ -50,7 +51,7 @@ void sim__worker_close(struct sim__worker *worker) {
 /* The crashed process is gone. The worker may still use the leases that it had, as a zombie would. */
 static void begin_again(struct sim__worker *worker) {
     sim__let_go(worker);
-    sim__worker_close(worker);
+    worker_close(worker);
     worker->actor.dead = false;
     worker->actor.in_txn = 0;
     sim__sleep(&worker->actor, sim__below(worker->actor.world, 2000));
@@ -290,7 +291,7 @@ static void register_more(struct sim__worker *worker) {
     issue_new(worker, &op);
 }
 
-void sim__create_run(struct sim__worker *worker, uint32_t run) {
+static void create_run(struct sim__worker *worker, uint32_t run) {
     struct sim__world *world = worker->actor.world;
     struct sim__op *op = sim__op_find(world->model, world->runs[run].create_op);
     if (op == NULL) {
@@ -354,7 +355,7 @@ static void wild_turn_free(struct sim__worker *worker) {
     const uint64_t what = sim__below(world, 100);
     enum ts_error_variant variant;
     if (!is_founded(world, worker->run)) {
-        sim__create_run(worker, worker->run);
+        create_run(worker, worker->run);
     } else if (sim__chance(world, world->temper.end)) {
         end_run(worker, !sim__chance(world, world->temper.fail) ? TS_RUN_OP_COMPLETE_RUN
                         : sim__chance(world, 50)                ? TS_RUN_OP_FAIL_RUN
@@ -393,7 +394,7 @@ static void calm_turn(struct sim__worker *worker) {
         sim__let_go(worker);
         sim__sleep(&worker->actor, 500);
     } else if (!is_founded(world, worker->run)) {
-        sim__create_run(worker, worker->run);
+        create_run(worker, worker->run);
     } else if (worker->holding) {
         if (worker->has_position && sim__chance(world, 50))
             complete(worker);
@@ -436,7 +437,7 @@ void sim__worker_main(void *context) {
             sim__audit(worker, run);
     }
     sim__let_go(worker);
-    sim__worker_close(worker);
+    worker_close(worker);
 }
 
 const struct ts_worker_id *sim__worker_id(const struct sim__world *world, uint32_t worker) {

@@ -47,12 +47,8 @@ void sim__resolver_main(void *context);
 /* Its heartbeat, sent beside its other work. */
 void sim__worker_beat(struct sim__worker *worker);
 
-/* Releases everything that belongs to its process. */
-void sim__worker_close(struct sim__worker *worker);
-
 /* ---- one operation each, and all checks of its answer (operation.c) ---- */
 
-void sim__create_run(struct sim__worker *worker, uint32_t run);
 void sim__claim(struct sim__worker *worker, uint32_t run, enum ts_error_variant *ret_variant);
 void sim__acquire(struct sim__worker *worker, uint32_t run, uint64_t shard);
 void sim__renew(struct sim__worker *worker, const struct ts_lease *lease);

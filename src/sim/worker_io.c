@@ -55,7 +55,7 @@ static void txn_sleep_us(void *context, uint64_t us) {
     sim__sleep(context, (us + 999) / 1000);
 }
 
-struct ts_txn_virtual_io sim__txn_io(struct sim__actor *actor) {
+static struct ts_txn_virtual_io txn_io(struct sim__actor *actor) {
     return (struct ts_txn_virtual_io){.context = actor,
                                       .place_count = actor->world->place_count,
                                       .cluster = "turnstone's sim",
@@ -80,7 +80,7 @@ static struct ts_txn_virtual *coordinator_of(struct sim__worker *worker) {
         memcpy(options.uuid, &(uint8_t[8]){0}, 8);
         for (size_t i = 0; i < 8; i++)
             options.uuid[8 + i] = (uint8_t)(number >> (8 * (7 - i)));
-        const struct ts_txn_virtual_io io = sim__txn_io(&worker->actor);
+        const struct ts_txn_virtual_io io = txn_io(&worker->actor);
         worker->txn = ts_txn_virtual_new(&io, &options);
     }
     return worker->txn;
@@ -152,7 +152,7 @@ void sim__worker_beat(struct sim__worker *worker) {
 void sim__resolver_main(void *context) {
     struct sim__actor *actor = context;
     struct sim__world *world = actor->world;
-    const struct ts_txn_virtual_io io = sim__txn_io(actor);
+    const struct ts_txn_virtual_io io = txn_io(actor);
     while (!world->over) {
         sim__sleep(actor, 200 + sim__below(world, 1200));
         if (world->over)

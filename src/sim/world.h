@@ -199,6 +199,5 @@ void sim__actor_resume(struct sim__actor *actor);
 
 /* The functions that the driver and the protocol receive (worker_io.c). */
 struct ts_coord_io sim__coord_io(struct sim__worker *worker);
-struct ts_txn_virtual_io sim__txn_io(struct sim__actor *actor);
 
 #endif

@@ -3,6 +3,7 @@
 
 #include <stddef.h>
 #include <stdint.h>
+#include <stdlib.h>
 
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size);
 
@@ -18,7 +19,13 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size) {
                                          .lines =
                                              TS_BYTES("token = ghp_Fake7Turnstone # turnstone:allow=jwt"),
                                          .line_before = TS_BYTES("# nothing")};
-    (void)ts_detect_config_judge(&config, &question);
+    uint32_t *entries = calloc(config.allow_count + 1, sizeof *entries);
+    if (entries != NULL) {
+        size_t count = ts_detect_config_consider(&config, &question, entries);
+        for (size_t i = 0; i < count; i++)
+            (void)ts_allow_has_path(&config.allows[entries[i]], question.path);
+    }
+    free(entries);
     ts_detect_config_release(&config);
     return 0;
 }

@@ -16,9 +16,5 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size) {
         struct git__midx_place place;
         (void)git__midx_find(&midx, midx.ids.data + (size_t)i * ts_git_hash_len(hash), &place);
     }
-    const char *name;
-    size_t sum = 0;
-    for (uint32_t i = 0; i < 16 && git__midx_pack_name(&midx, i, &name); i++)
-        sum += strlen(name);
-    return sum == SIZE_MAX;
+    return 0;
 }

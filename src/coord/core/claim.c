@@ -8,7 +8,8 @@
 
 #include <string.h>
 
-enum ts_cooldown_state ts_cooldown_state_at(const struct ts_cooldown *entry, struct ts_logical_time now) {
+/* entry is NULL if the worker has none. */
+static enum ts_cooldown_state cooldown_state_at(const struct ts_cooldown *entry, struct ts_logical_time now) {
     if (entry == NULL)
         return TS_COOLDOWN_NONE;
     return now.ms < entry->until.ms ? TS_COOLDOWN_RUNNING : TS_COOLDOWN_OVER;
@@ -17,7 +18,7 @@ enum ts_cooldown_state ts_cooldown_state_at(const struct ts_cooldown *entry, str
 enum ts_claim_error ts_claim_admit(const struct ts_run_guard *guard, const struct ts_cooldown *entry,
                                    struct ts_logical_time now, bool *ret_drop,
                                    struct ts_coord_detail *ret_detail) {
-    const enum ts_cooldown_state state = ts_cooldown_state_at(entry, now);
+    const enum ts_cooldown_state state = cooldown_state_at(entry, now);
     *ret_drop = state == TS_COOLDOWN_OVER;
     if (state != TS_COOLDOWN_RUNNING || guard->config.cooldown_ms == 0)
         return TS_CLAIM_OK;

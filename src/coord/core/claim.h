@@ -24,9 +24,6 @@ enum ts_cooldown_state {
     TS_COOLDOWN_OVER,    /* claim, and remove the entry */
 };
 
-/* entry is NULL if the worker has none. */
-enum ts_cooldown_state ts_cooldown_state_at(const struct ts_cooldown *entry, struct ts_logical_time now);
-
 /* Returns OK, or THROTTLED with retry_after. A run without a cooldown admits everybody, whatever a claim in
  * another run has left. ret_drop: remove the entry, it is over. */
 enum ts_claim_error ts_claim_admit(const struct ts_run_guard *guard, const struct ts_cooldown *entry,

@@ -145,20 +145,6 @@ DEFINE_NARROWING(split, SPLIT)
     }
 TS_OPERATION_ERROR_ENUMS(DEFINE_OF)
 
-const char *ts_coord_class_name(enum ts_coord_class error_class) {
-    switch (error_class) {
-    case TS_COORD_CLASS_NONE:
-        return "none";
-    case TS_COORD_CLASS_RETRYABLE:
-        return "retryable";
-    case TS_COORD_CLASS_FATAL:
-        return "fatal";
-    case TS_COORD_CLASS_ESCALATE:
-        return "escalate";
-    }
-    ts_unreachable("every class has a name");
-}
-
 const char *ts_infra_kind_name(enum ts_infra_kind kind) {
     switch (kind) {
     case TS_INFRA_RETRYABLE:

@@ -151,8 +151,6 @@ struct ts_coord_detail {
     } detail__private; /* OpIdConflict; for tests of this layer, never for callers */
 };
 
-const char *ts_coord_class_name(enum ts_coord_class error_class);
-
 /* The variant as the specification spells it, "ShardNotFound"; "Ok" for NONE. */
 const char *ts_error_variant_name(enum ts_error_variant variant);
 

@@ -12,16 +12,19 @@
         *ret_value = TS_##suffix;                                                                            \
         return true;                                                                                         \
     }
-#define DEFINE(type, TABLE, count)                                                                           \
+#define DEFINE_NAME(type, TABLE, count)                                                                      \
     const char *type##_name(enum type value) {                                                               \
         switch (value) { TABLE(NAME) }                                                                       \
         ts_unreachable("every " #type " has a name");                                                        \
-    }                                                                                                        \
+    }
+TS_COORD_ENUMS(DEFINE_NAME)
+
+#define DEFINE_FROM_NAME(type, TABLE, count)                                                                 \
     bool type##_from_name(struct ts_bytes name, enum type *ret_value) {                                      \
         TABLE(SAME_NAME)                                                                                     \
         return false;                                                                                        \
     }
-TS_COORD_ENUMS(DEFINE)
+TS_COORD_PUBLIC_ENUMS(DEFINE_FROM_NAME)
 
 static bool name_id_from_text(struct ts_bytes text, uint8_t ret_id[static TS_NAME_ID_LEN]) {
     if (text.len == 0 || text.len > TS_NAME_ID_LEN || memchr(text.data, 0, text.len) != NULL)

@@ -112,10 +112,12 @@ struct ts_bytes ts_tenant_id_text(const struct ts_tenant_id *tenant);
 
 /* Every stored or shown enum: Y(enum, TABLE, count in the specification). */
 #define TS_COORD_ENUMS(Y)                                                                                    \
+    TS_COORD_PUBLIC_ENUMS(Y)                                                                                 \
+    TS_COORD_PRIVATE_ENUMS(Y)
+#define TS_COORD_PUBLIC_ENUMS(Y)                                                                             \
     Y(ts_shard_status, TS_SHARD_STATUSES, 4)                                                                 \
     Y(ts_park_reason, TS_PARK_REASONS, 5)                                                                    \
-    Y(ts_run_status, TS_RUN_STATUSES, 5)                                                                     \
-    TS_COORD_PRIVATE_ENUMS(Y)
+    Y(ts_run_status, TS_RUN_STATUSES, 5)
 #define TS_COORD_PRIVATE_ENUMS(Y)                                                                            \
     Y(ts_cursor_semantics, TS_CURSOR_SEMANTICS, 2)                                                           \
     Y(ts_shard_op_kind, TS_SHARD_OP_KINDS, 6)                                                                \
@@ -141,9 +143,14 @@ TS_COORD_PRIVATE_ENUMS(TS_COORD__ENUM)
             return false;                                                                                    \
         *ret_value = (enum type)number;                                                                      \
         return true;                                                                                         \
-    }                                                                                                        \
-    bool type##_from_name(struct ts_bytes name, enum type *ret_value);
+    }
 TS_COORD_ENUMS(TS_COORD__DECLARE)
+#undef TS_COORD__DECLARE
+
+/* The value that a user names; returns false if there is none of that name. */
+#define TS_COORD__DECLARE(type, TABLE, count)                                                                \
+    bool type##_from_name(struct ts_bytes name, enum type *ret_value);
+TS_COORD_PUBLIC_ENUMS(TS_COORD__DECLARE)
 #undef TS_COORD__DECLARE
 
 static inline bool ts_shard_status_is_terminal(enum ts_shard_status status) {

@@ -2,12 +2,6 @@
 
 #include "base/assert.h"
 
-enum ts_run_progress_state ts_shard_counts_state(const struct ts_shard_counts *counts) {
-    if (counts->active > 0)
-        return TS_PROGRESS_ACTIVE;
-    return counts->parked > 0 ? TS_PROGRESS_HAS_FAILURES : TS_PROGRESS_ALL_DONE;
-}
-
 static uint64_t *count_of(struct ts_shard_counts *counts, enum ts_shard_status status) {
     switch (status) {
     case TS_SHARD_ACTIVE:

@@ -13,10 +13,6 @@ struct ts_shard_counts {
     uint64_t parked;
 };
 
-/* ACTIVE while any shard is; then HAS_FAILURES if any is parked; otherwise ALL_DONE. */
-enum ts_run_progress_state { TS_PROGRESS_ACTIVE, TS_PROGRESS_HAS_FAILURES, TS_PROGRESS_ALL_DONE };
-enum ts_run_progress_state ts_shard_counts_state(const struct ts_shard_counts *counts);
-
 /* Moves one shard to another status; from is NULL for a new one. */
 void ts_shard_counts_move(struct ts_shard_counts *counts, const enum ts_shard_status *from,
                           enum ts_shard_status to);

@@ -147,11 +147,8 @@ const char *ts_record_error_text(enum ts_record_error error);
 /* The error of an operation that met it: DAMAGED, with the text. */
 void ts_record_error_to_infra(enum ts_record_error error, struct ts_infra_error *ret_infra);
 
-/* The encoded size of the record. */
-size_t ts_shard_record_size(const struct ts_shard_record *record);
-
-/* The same with a full op-log: the size that operations without bytes of their own can reach. Steps with
- * bytes of their own keep this within the limit, so that the others, which have no error for it, always fit. */
+/* The encoded size with a full op-log, which operations without bytes of their own can reach. Steps with bytes of
+ * their own keep it within the limit, so that the others, which have no error for it, always fit. */
 size_t ts_shard_record_reserved_size(const struct ts_shard_record *record);
 
 /*

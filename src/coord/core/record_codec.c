@@ -88,18 +88,11 @@ enum ts_record_error coord__open(struct ts_bytes bytes, const char magic[static 
     return TS_RECORD_OK;
 }
 
-static size_t size_with_ops(const struct ts_shard_record *r, size_t ops) {
-    return SHARD_FIXED + ops * OP_LEN + r->spawned.bytes.len + r->spec.range.start.len +
-           r->spec.range.end.len + r->spec.metadata.len + (r->cursor.has_key ? r->cursor.last_key.len : 0) +
-           (r->cursor.has_token ? r->cursor.token.len : 0) + CHECKSUM_LEN;
-}
-
-size_t ts_shard_record_size(const struct ts_shard_record *record) {
-    return size_with_ops(record, ts_ring_count(&record->op_log));
-}
-
 size_t ts_shard_record_reserved_size(const struct ts_shard_record *record) {
-    return size_with_ops(record, TS_OP_LOG_MAX);
+    return SHARD_FIXED + TS_OP_LOG_MAX * OP_LEN + record->spawned.bytes.len + record->spec.range.start.len +
+           record->spec.range.end.len + record->spec.metadata.len +
+           (record->cursor.has_key ? record->cursor.last_key.len : 0) +
+           (record->cursor.has_token ? record->cursor.token.len : 0) + CHECKSUM_LEN;
 }
 
 static uint8_t *put(uint8_t *at, struct ts_bytes bytes) {

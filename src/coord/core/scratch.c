@@ -32,7 +32,7 @@ void ts_acquire_scratch_write_cursor(struct ts_acquire_scratch *scratch, const s
         ts_fixed_buf_write(&scratch->cursor_token, cursor->token, "token of a record above its limit");
 }
 
-void ts_acquire_scratch_write_spawned(struct ts_acquire_scratch *scratch, struct ts_spawned spawned) {
+static void write_spawned(struct ts_acquire_scratch *scratch, struct ts_spawned spawned) {
     ts_fixed_buf_write(&scratch->spawned, spawned.bytes, "spawned shards of a record above their limit");
 }
 
@@ -61,7 +61,7 @@ void ts_acquire_result(struct ts_acquire_scratch *scratch, const struct ts_shard
     ts_acquire_scratch_reset(scratch);
     ts_acquire_scratch_write_spec(scratch, &record->spec);
     ts_acquire_scratch_write_cursor(scratch, &record->cursor);
-    ts_acquire_scratch_write_spawned(scratch, record->spawned);
+    write_spawned(scratch, record->spawned);
     ret_view->lease = *lease;
     ret_view->snapshot = ts_acquire_scratch_view(scratch, record);
     ret_view->capacity = capacity;

@@ -62,7 +62,6 @@ void ts_acquire_scratch_reset(struct ts_acquire_scratch *scratch);
 /* Copy parts into it. Sizes are within their limits, as in every record. */
 void ts_acquire_scratch_write_spec(struct ts_acquire_scratch *scratch, const struct ts_shard_spec *spec);
 void ts_acquire_scratch_write_cursor(struct ts_acquire_scratch *scratch, const struct ts_cursor *cursor);
-void ts_acquire_scratch_write_spawned(struct ts_acquire_scratch *scratch, struct ts_spawned spawned);
 
 /* A view of the written parts, and of the record's fields that need no memory. */
 struct ts_shard_snapshot_view ts_acquire_scratch_view(const struct ts_acquire_scratch *scratch,

@@ -241,9 +241,6 @@ enum ts_error_variant coord__job_run(struct coord__job *job, struct ts_coord_out
 /* The error for an end other than DONE. */
 enum ts_error_variant coord__end_variant(enum coord__end end);
 
-/* Reads the record and the guard into job->seen. */
-enum coord__end coord__job_read(struct coord__job *job);
-
 /* The same; a record that is then missing does not exist, and is not only promised. For operations that only
  * read. */
 enum coord__end coord__job_look(struct coord__job *job);

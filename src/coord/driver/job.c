@@ -145,7 +145,8 @@ static enum coord__end keep_seen(struct coord__job *job, const struct ts_rows *r
     return COORD__END_DONE;
 }
 
-enum coord__end coord__job_read(struct coord__job *job) {
+/* Reads the record and the guard into job->seen. */
+static enum coord__end job_read(struct coord__job *job) {
     job->seen->known = false;
     const struct coord__key record = coord__key_shard(job->shard);
     const struct coord__key guard = coord__key_guard(job->shard.run);
@@ -306,10 +307,10 @@ static bool wait_for_record(struct coord__job *job, enum coord__end *ret_end) {
 }
 
 enum coord__end coord__job_look(struct coord__job *job) {
-    enum coord__end end = coord__job_read(job);
+    enum coord__end end = job_read(job);
     if (end != COORD__END_DONE || job->seen->has_record)
         return end;
-    return wait_for_record(job, &end) ? coord__job_read(job) : end;
+    return wait_for_record(job, &end) ? job_read(job) : end;
 }
 
 /* The result as if a store had returned it. */
@@ -332,7 +333,7 @@ static enum coord__end run_rounds(struct coord__job *job) {
     struct coord__seen *seen = job->seen;
     bool remembered = remembers(job);
     for (;;) {
-        enum coord__end end = remembered ? COORD__END_DONE : coord__job_read(job);
+        enum coord__end end = remembered ? COORD__END_DONE : job_read(job);
         if (end == COORD__END_DONE)
             end = recognise(job);
         if (end == COORD__END_DONE && !job->recognised && job->gather != NULL)

@@ -356,7 +356,8 @@ void store__url_release(struct store_url *url) {
     *url = (struct store_url){0};
 }
 
-bool store__url_same(const struct store_url *a, const struct store_url *b) {
+/* Returns true if both name the same store, as far as that is visible from the URLs. */
+static bool is_same_url(const struct store_url *a, const struct store_url *b) {
     ts_assert(a->path != NULL && b->path != NULL); /* both were parsed */
     if (a->kind != b->kind)
         return false;
@@ -378,7 +379,7 @@ static enum ts_store_result add(struct store_url_list *list, struct ts_bytes tex
         return result;
     list->count++;
     for (size_t i = 0; i + 1 < list->count; i++)
-        if (store__url_same(&list->urls[i], url))
+        if (is_same_url(&list->urls[i], url))
             return store__error(
                 ret_error, TS_STORE_BAD_USAGE, SIZE_MAX,
                 "%.120s is in the list twice, as store %zu and store %zu; list each store once%s", url->name,

@@ -46,9 +46,6 @@ enum ts_store_result store__url_parse(struct ts_bytes text, struct store_url *re
                                       struct ts_store_error *ret_error);
 void store__url_release(struct store_url *url);
 
-/* Returns true if both name the same store, as far as that is visible from the URLs. */
-bool store__url_same(const struct store_url *a, const struct store_url *b);
-
 /* A comma-separated list. Zero-initialise it; release it. */
 struct store_url_list {
     struct store_url *urls;

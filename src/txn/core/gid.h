@@ -33,10 +33,6 @@ struct txn__gid {
     uint32_t decider;  /* place */
 };
 
-static inline bool txn__uuid_equal(const struct txn__uuid *a, const struct txn__uuid *b) {
-    return memcmp(a->bytes, b->bytes, TXN__UUID_LEN) == 0;
-}
-
 static inline bool txn__gid_is_recorded(const struct txn__gid *gid) {
     return (gid->sequence & 1) != 0;
 }

@@ -25,7 +25,8 @@ enum ts_call_kind txn__wish_call(enum txn__wish wish) {
     ts_unreachable("a wish that can be sent");
 }
 
-bool txn__nothing_happened(enum ts_store_result result) {
+/* Returns true if this result means that the store did nothing, and never will for that call. */
+static bool nothing_happened(enum ts_store_result result) {
     const enum ts_store_fault fault = ts_store_result_meaning(result)->fault;
     /* An existing promise may be this very one, if the first reply was lost. */
     return fault != TS_STORE_FAULT_NONE && fault != TS_STORE_FAULT_UNKNOWN &&
@@ -200,7 +201,7 @@ static void look_again(struct txn__run *run, bool pause) {
 
 static void prepare_replied(struct txn__run *run, size_t index, const struct ts_store_error *error) {
     struct txn__member *member = &run->members[index];
-    member->promised = !txn__nothing_happened(error->result);
+    member->promised = !nothing_happened(error->result);
     if (run->state == TXN__RUN_ABORTING) {
         if (member->promised)
             member->wish = TXN__WISH_ABORT;
@@ -244,7 +245,7 @@ static void decide_replied(struct txn__run *run, const struct ts_store_error *er
     } else if (failed_own_check(run, error)) {
         /* Fenced, or a resolver was faster: the decider has the answer. */
         look_again(run, false);
-    } else if (txn__nothing_happened(error->result)) {
+    } else if (nothing_happened(error->result)) {
         blame(run, TXN__WHY_STORE, run->decider, error);
         enter_aborting(run);
     } else {
@@ -311,7 +312,7 @@ static void apply_replied(struct txn__run *run, const struct ts_store_error *err
     bool taken_already = run->options.record && failed_own_check(run, error);
     if (error->result == TS_STORE_OK) {
         enter_committing(run);
-    } else if (txn__nothing_happened(error->result) && !taken_already) {
+    } else if (nothing_happened(error->result) && !taken_already) {
         blame(run, TXN__WHY_STORE, 0, error);
         enter_aborting(run);
     } else if (run->options.record) {

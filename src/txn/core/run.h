@@ -137,7 +137,4 @@ bool txn__run_is_decided(const struct txn__run *run);
 /* The kind of call for a wish. */
 enum ts_call_kind txn__wish_call(enum txn__wish wish);
 
-/* Returns true if this result means that the store did nothing, and never will for that call. */
-bool txn__nothing_happened(enum ts_store_result result);
-
 #endif

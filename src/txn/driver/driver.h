@@ -187,7 +187,6 @@ static inline bool txn__session_gives_way(const struct txn__session *session) {
 }
 
 /* incarnation.c. The caller holds the lock, unless a comment says otherwise. */
-struct txn__incarnation *txn__incarnation_new(uint32_t place_count);
 void txn__incarnation_free(struct txn__incarnation *incarnation);
 /* This uuid was fenced on some store: new transactions use another. */
 void txn__incarnation_retire(struct ts_coordinator *coordinator, struct txn__incarnation *incarnation);

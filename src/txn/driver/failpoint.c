@@ -22,14 +22,7 @@ static atomic_int armed = TXN__FAILPOINT_COUNT;
 static atomic_uint_fast64_t countdown;
 static enum { KILL, STOP, ERROR } action;
 
-const char *txn__failpoint_name(enum txn__failpoint point) {
-    return names[point];
-}
-
-void txn__failpoint_arm(const char *spec) {
-    atomic_store(&armed, TXN__FAILPOINT_COUNT);
-    if (spec == NULL)
-        return;
+static void arm(const char *spec) {
     size_t len = strcspn(spec, ":=");
     uint64_t count = 1;
     const char *rest = spec + len;
@@ -52,7 +45,7 @@ void txn__failpoint_arm(const char *spec) {
 static void arm_from_environment(void) {
     const char *spec = getenv("TURNSTONE_FAILPOINT"); /* NOLINT(concurrency-mt-unsafe) */
     if (spec != NULL)
-        txn__failpoint_arm(spec);
+        arm(spec);
 }
 
 bool txn__failpoint(enum txn__failpoint point) {

@@ -41,11 +41,6 @@ enum txn__failpoint { TXN__FAILPOINTS(TXN__FAILPOINT_ENUM) TXN__FAILPOINT_COUNT 
 /* The process has reached this point. True: fail. */
 bool txn__failpoint(enum txn__failpoint point);
 
-/* Replaces the environment; NULL: no failpoint. For tests. */
-void txn__failpoint_arm(const char *spec);
-
-const char *txn__failpoint_name(enum txn__failpoint point);
-
 #else
 
 static inline bool txn__failpoint(enum txn__failpoint point) {

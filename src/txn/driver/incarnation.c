@@ -8,7 +8,7 @@
 
 #include <stdlib.h>
 
-struct txn__incarnation *txn__incarnation_new(uint32_t place_count) {
+static struct txn__incarnation *incarnation_new(uint32_t place_count) {
     struct txn__incarnation *incarnation = calloc(1, sizeof *incarnation);
     if (incarnation == NULL)
         return NULL;
@@ -41,7 +41,7 @@ void txn__incarnation_retire(struct ts_coordinator *coordinator, struct txn__inc
 
 struct txn__incarnation *txn__incarnation_current(struct ts_coordinator *coordinator) {
     if (coordinator->current == NULL) {
-        coordinator->current = txn__incarnation_new(coordinator->place_count);
+        coordinator->current = incarnation_new(coordinator->place_count);
         if (coordinator->current == NULL)
             return NULL;
         coordinator->current->next = coordinator->incarnations;

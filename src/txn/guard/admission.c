@@ -277,14 +277,6 @@ void ts_admission_tick(struct ts_admission *admission, uint64_t now_us) {
     advance(admission, now_us);
 }
 
-uint64_t ts_admission_next_us(const struct ts_admission *admission) {
-    uint64_t next_us = UINT64_MAX;
-    for (const struct ts_admission_waiter *w = admission->queue.first; w != NULL; w = w->next)
-        if (w->deadline_us < next_us)
-            next_us = w->deadline_us;
-    return next_us;
-}
-
 struct ts_admission_waiter *ts_admission_take_settled(struct ts_admission *admission) {
     struct ts_admission_waiter *waiter = admission->settled.first;
     if (waiter != NULL) {

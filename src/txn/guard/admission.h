@@ -94,9 +94,6 @@ void ts_admission_leave(struct ts_admission *admission, struct ts_admission_wait
 /* Ends the wait of those whose deadline has passed. */
 void ts_admission_tick(struct ts_admission *admission, uint64_t now_us);
 
-/* When tick is next needed; UINT64_MAX: nobody waits. */
-uint64_t ts_admission_next_us(const struct ts_admission *admission);
-
 /* Returns one after another the waiters that no longer wait, each once, for the driver to wake; NULL: no
  * more. Does not return a waiter that enter settled at once: its caller knows. */
 struct ts_admission_waiter *ts_admission_take_settled(struct ts_admission *admission);

@@ -4,16 +4,8 @@
 
 #include <string.h>
 
-#define CLASS_NAME(suffix, name, retryable)                                                                  \
-    case TS_ERROR_##suffix:                                                                                  \
-        return name;
-const char *ts_txn_error_class_name(enum ts_txn_error_class error_class) {
-    switch (error_class) { TS_TXN_ERROR_CLASSES(CLASS_NAME) }
-    ts_unreachable("no such error class");
-}
-
 static bool is_retryable(enum ts_txn_error_class error_class) {
-#define CLASS_RETRYABLE(suffix, name, retryable) [TS_ERROR_##suffix] = (retryable),
+#define CLASS_RETRYABLE(suffix, retryable) [TS_ERROR_##suffix] = (retryable),
     static const bool answers[] = {TS_TXN_ERROR_CLASSES(CLASS_RETRYABLE)};
 #undef CLASS_RETRYABLE
     return answers[error_class];

@@ -13,18 +13,16 @@
 
 #include <stdbool.h>
 
-/* X(SUFFIX, name, retryable). */
+/* X(SUFFIX, retryable). */
 #define TS_TXN_ERROR_CLASSES(X)                                                                              \
-    X(TRANSIENT, "Transient", true)                                                                          \
-    X(CONFLICT, "Conflict", true)                                                                            \
-    X(TIMEOUT, "Timeout", false) /* indeterminate */                                                         \
-    X(PERMANENT, "Permanent", false)
+    X(TRANSIENT, true)                                                                                       \
+    X(CONFLICT, true)                                                                                        \
+    X(TIMEOUT, false) /* indeterminate */                                                                    \
+    X(PERMANENT, false)
 
-#define TS_TXN_ERROR_CLASS_ENUM(suffix, name, retryable) TS_ERROR_##suffix,
+#define TS_TXN_ERROR_CLASS_ENUM(suffix, retryable) TS_ERROR_##suffix,
 enum ts_txn_error_class { TS_TXN_ERROR_CLASSES(TS_TXN_ERROR_CLASS_ENUM) };
 #undef TS_TXN_ERROR_CLASS_ENUM
-
-const char *ts_txn_error_class_name(enum ts_txn_error_class error_class);
 
 /* Why a transaction did not commit, or may not have. */
 enum ts_txn_cause_kind {

@@ -46,11 +46,6 @@ void ts_deadlock_begin(struct ts_deadlock_detector *detector, struct ts_deadlock
     list_append(detector, node);
 }
 
-void ts_deadlock_change(struct ts_deadlock_node *node, struct ts_wait_reason reason) {
-    ts_assert(node->state != TS_DEADLOCK_IDLE);
-    node->reason = reason;
-}
-
 void ts_deadlock_end(struct ts_deadlock_detector *detector, struct ts_deadlock_node *node) {
     switch (node->state) {
     case TS_DEADLOCK_IDLE:

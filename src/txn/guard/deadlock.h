@@ -63,9 +63,6 @@ void ts_deadlock_init(struct ts_deadlock_detector *detector, const struct ts_dea
 /* A wait begins. The node is not waiting. */
 void ts_deadlock_begin(struct ts_deadlock_detector *detector, struct ts_deadlock_node *node, uint64_t now_us);
 
-/* The same wait continues for another reason; its age stays. */
-void ts_deadlock_change(struct ts_deadlock_node *node, struct ts_wait_reason reason);
-
 /* The wait is over. Does nothing for a node that does not wait. */
 void ts_deadlock_end(struct ts_deadlock_detector *detector, struct ts_deadlock_node *node);
 

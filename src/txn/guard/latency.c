@@ -49,13 +49,6 @@ void ts_latency_add_rpc(struct ts_latency *latency, struct ts_latency_rpc rpc) {
         latency->us[TS_LATENCY_SHARD_RPC] = us;
 }
 
-uint64_t ts_latency_sum_us(const struct ts_latency *latency) {
-    uint64_t sum = 0;
-    for (size_t i = 0; i < TS_LATENCY_PHASE_COUNT; i++)
-        sum = ts_saturating_add_u64(sum, latency->us[i]);
-    return sum;
-}
-
 enum ts_latency_phase ts_latency_dominant(const struct ts_latency *latency) {
     size_t dominant = 0;
     for (size_t i = 1; i < TS_LATENCY_PHASE_COUNT; i++)

@@ -55,9 +55,6 @@ void ts_latency_add(struct ts_latency *latency, enum ts_latency_phase phase, uin
 /* Adds to a store's round trips. */
 void ts_latency_add_rpc(struct ts_latency *latency, struct ts_latency_rpc rpc);
 
-/* The sum of all phases. */
-uint64_t ts_latency_sum_us(const struct ts_latency *latency);
-
 /* The phase with the most time, the first of equal ones. COORD_QUEUE when all are 0. */
 enum ts_latency_phase ts_latency_dominant(const struct ts_latency *latency);
 

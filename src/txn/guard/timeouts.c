@@ -30,7 +30,8 @@ const char *ts_timeout_phase_setting(enum ts_timeout_phase phase) {
     ts_unreachable("no such timeout phase");
 }
 
-uint64_t ts_timeout_length_us(const struct ts_timeouts *timeouts, enum ts_timeout_phase phase) {
+/* How long the phase may take; not for NONE. */
+static uint64_t length_us(const struct ts_timeouts *timeouts, enum ts_timeout_phase phase) {
     switch (phase) {
     case TS_TIMEOUT_COORD_QUEUE:
         return timeouts->coord_queue_us;
@@ -84,9 +85,8 @@ static struct end first_end(const struct ts_timeouts *timeouts, const struct ts_
     bool fails_fast = timeouts->policy == TS_TIMEOUT_POLICY_FAIL_FAST;
     struct end end = {TS_TIMEOUT_NONE, UINT64_MAX};
     if (is_of_a_call(watch->phase) && fails_fast)
-        take_if_earlier(
-            &end, watch->phase,
-            ts_saturating_add_u64(watch->call_begun_us, ts_timeout_length_us(timeouts, watch->phase)));
+        take_if_earlier(&end, watch->phase,
+                        ts_saturating_add_u64(watch->call_begun_us, length_us(timeouts, watch->phase)));
     take_if_earlier(&end, TS_TIMEOUT_TOTAL, ts_saturating_add_u64(watch->txn_begun_us, timeouts->total_us));
     bool has_ceiling = timeouts->retry_ceiling_given || !watch->only_conflicts;
     if (fails_fast && has_ceiling)

@@ -37,9 +37,6 @@ const char *ts_timeout_phase_name(enum ts_timeout_phase phase);
 /* "timeouts.prepare", for messages that name the fix; NULL for NONE. */
 const char *ts_timeout_phase_setting(enum ts_timeout_phase phase);
 
-/* How long the phase may take; not for NONE. */
-uint64_t ts_timeout_length_us(const struct ts_timeouts *timeouts, enum ts_timeout_phase phase);
-
 /* One transaction and the call that it waits for. Parallel calls have one watch each. */
 struct ts_timeout_watch {
     uint64_t txn_begun_us;

@@ -68,28 +68,3 @@ const char *ts_txn_config_conflict(const struct ts_txn_config *config) {
                "raise it or lower the other";
     return NULL;
 }
-
-#define NAME_OF_POLICY(suffix, name)                                                                         \
-    case TS_TIMEOUT_POLICY_##suffix:                                                                         \
-        return name;
-#define NAME_OF_QUEUE(suffix, name)                                                                          \
-    case TS_QUEUE_##suffix:                                                                                  \
-        return name;
-#define NAME_OF_OVERFLOW(suffix, name)                                                                       \
-    case TS_OVERFLOW_##suffix:                                                                               \
-        return name;
-
-const char *ts_timeout_policy_name(enum ts_timeout_policy policy) {
-    switch (policy) { TS_TIMEOUT_POLICIES(NAME_OF_POLICY) }
-    ts_unreachable("no such timeout policy");
-}
-
-const char *ts_queue_policy_name(enum ts_queue_policy policy) {
-    switch (policy) { TS_QUEUE_POLICIES(NAME_OF_QUEUE) }
-    ts_unreachable("no such queue policy");
-}
-
-const char *ts_overflow_action_name(enum ts_overflow_action action) {
-    switch (action) { TS_OVERFLOW_ACTIONS(NAME_OF_OVERFLOW) }
-    ts_unreachable("no such overflow action");
-}

@@ -126,8 +126,4 @@ void ts_txn_config_init(struct ts_txn_config *config);
  * are limits between settings; single ones have ranges. */
 const char *ts_txn_config_conflict(const struct ts_txn_config *config);
 
-const char *ts_timeout_policy_name(enum ts_timeout_policy policy);
-const char *ts_queue_policy_name(enum ts_queue_policy policy);
-const char *ts_overflow_action_name(enum ts_overflow_action action);
-
 #endif

@@ -151,13 +151,6 @@ static void an_id_may_be_written_signed_or_unsigned(void **state) {
     assert_int_equal(got, 7);
 }
 
-static void errors_have_texts(void **state) {
-    (void)state;
-    assert_string_equal(ts_number_error_text(TS_NUMBER_EMPTY), "empty");
-    assert_string_equal(ts_number_error_text(TS_NUMBER_NOT_A_NUMBER), "not a number");
-    assert_string_equal(ts_number_error_text(TS_NUMBER_OUT_OF_RANGE), "out of range");
-}
-
 static void expect_formatted_u64(uint64_t value) {
     char expected[32], got[TS_NUMBER_TEXT_SIZE];
     snprintf(expected, sizeof expected, "%" PRIu64, value);
@@ -223,7 +216,6 @@ int main(void) {
         cmocka_unit_test(u32_has_its_own_range),
         cmocka_unit_test(i64_has_its_own_range),
         cmocka_unit_test(an_id_may_be_written_signed_or_unsigned),
-        cmocka_unit_test(errors_have_texts),
         cmocka_unit_test(formatting_agrees_with_printf_around_every_power_of_ten),
         cmocka_unit_test(sizes_are_for_people),
     };

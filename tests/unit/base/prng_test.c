@@ -200,17 +200,6 @@ static void fill_gives_little_endian_bytes_and_no_more_than_asked(void **state) 
     assert_true(ts_prng_next(&prng) == UINT64_C(0xecb8ad4703b360a1));
 }
 
-static void a_child_draws_without_moving_its_parent(void **state) {
-    (void)state;
-    struct ts_prng parent = seeded(42), child;
-    ts_prng_split(&parent, &child);
-    assert_true(ts_prng_next(&child) == UINT64_C(0x68836a20ed94f40d));
-    assert_true(ts_prng_next(&child) == UINT64_C(0x6696119d6edd942b));
-    assert_true(ts_prng_next(&child) == UINT64_C(0xcbc974b0fbde8033));
-    assert_true(ts_prng_next(&parent) == UINT64_C(0xfde6dc7fe2ec5e64));
-    assert_true(ts_prng_next(&parent) == UINT64_C(0xc50da53101795238));
-}
-
 int main(void) {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(splitmix64_gives_the_published_numbers),
@@ -225,7 +214,6 @@ int main(void) {
         cmocka_unit_test(a_shuffle_is_a_permutation_that_the_seed_fixes),
         cmocka_unit_test(every_order_of_three_is_equally_likely),
         cmocka_unit_test(fill_gives_little_endian_bytes_and_no_more_than_asked),
-        cmocka_unit_test(a_child_draws_without_moving_its_parent),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

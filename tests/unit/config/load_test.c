@@ -133,46 +133,6 @@ static void hostile_names_stay_on_one_line(void **state) {
     assert_null(strchr(error.text, '\x1b'));
 }
 
-static void print_to(const char *path) {
-    static struct ts_out out;
-    int fd = open(path, O_WRONLY | O_CREAT | O_TRUNC, 0600);
-    assert_true(fd >= 0);
-    ts_out_init(&out, fd);
-    ts_config_print(&config, &out);
-    assert_true(ts_out_flush(&out));
-    close(fd);
-}
-
-static void what_is_printed_loads_to_the_same(void **state) {
-    (void)state;
-    expect_loaded("timeouts: {prepare: 1234us, policy: BestEffort}\nretry: {multiplier: 1.5}\n"
-                  "adaptive: {low_conflict_rate: 0.000001}\nadmission: {overflow: Degrade}\n",
-                  "replication.max_replication_lag_ms=250");
-    struct ts_txn_config before = config;
-    const struct ts_config_options options = {.path = folder_path("printed.yml")};
-    print_to(options.path);
-    memset(&config, 0, sizeof config);
-    assert_int_equal(ts_config_load(&options, &config, &error), TS_CONFIG_OK);
-    assert_int_equal(config.timeouts.prepare_us, 1234);
-    assert_int_equal(config.timeouts.policy, before.timeouts.policy);
-    assert_int_equal(config.retry.multiplier_ppm, 1500000);
-    assert_int_equal(config.adaptive.low_conflict_ppm, 1);
-    assert_int_equal(config.admission.overflow, TS_OVERFLOW_DEGRADE);
-    assert_int_equal(config.replication.max_replication_lag_ms, 250);
-    char *second = strdup(folder_path("again.yml"));
-    print_to(second);
-    char a[4000] = {0}, b[4000] = {0};
-    FILE *first_file = fopen(options.path, "r"), *second_file = fopen(second, "r");
-    assert_true(fread(a, 1, sizeof a - 1, first_file) > 500);
-    assert_true(fread(b, 1, sizeof b - 1, second_file) > 500);
-    fclose(first_file);
-    fclose(second_file);
-    free(second);
-    assert_string_equal(a, b);
-    assert_non_null(strstr(a, "timeouts:\n  coord_queue: 500ms\n"));
-    assert_non_null(strstr(a, "\n  prepare: 1234us # default 5s\n"));
-}
-
 int main(void) {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test_setup_teardown(without_a_file_the_defaults_hold, folder_begin, folder_end),
@@ -187,7 +147,6 @@ int main(void) {
                                         folder_end),
         cmocka_unit_test_setup_teardown(a_file_that_was_asked_for_must_be_there, folder_begin, folder_end),
         cmocka_unit_test_setup_teardown(hostile_names_stay_on_one_line, folder_begin, folder_end),
-        cmocka_unit_test_setup_teardown(what_is_printed_loads_to_the_same, folder_begin, folder_end),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -77,10 +77,6 @@ static void objects_are_found_in_their_packs(void **state) {
     assert_true(find(&midx, 0x30, &place));
     assert_int_equal(place.offset, 300);
     assert_false(find(&midx, 0x21, &place));
-    const char *name;
-    assert_true(git__midx_pack_name(&midx, 1, &name));
-    assert_string_equal(name, "pack-b.idx");
-    assert_false(git__midx_pack_name(&midx, 2, &name));
 }
 
 static void large_offsets_stand_in_a_table_of_their_own(void **state) {
@@ -112,22 +108,6 @@ static void a_pack_that_is_not_there_has_no_objects(void **state) {
     assert_true(init(&m, &midx));
     assert_false(find(&midx, 0x20, &place));
     assert_true(find(&midx, 0x10, &place));
-}
-
-/* git fills the names up with zeros. */
-static void names_end_where_the_filling_begins(void **state) {
-    (void)state;
-    struct maker m;
-    struct git__midx midx;
-    const char *name;
-    make(&m, 300, 0);
-    memset(m.bytes + m.starts[PNAM] + 11, 0, 11);
-    assert_true(init(&m, &midx));
-    assert_true(git__midx_pack_name(&midx, 0, &name));
-    assert_false(git__midx_pack_name(&midx, 1, &name));
-    memset(m.bytes + m.starts[PNAM], 'x', sizeof NAMES - 1); /* none of them ends */
-    assert_true(init(&m, &midx));
-    assert_false(git__midx_pack_name(&midx, 0, &name));
 }
 
 static void assert_refused(const struct maker *m) {
@@ -172,7 +152,6 @@ int main(void) {
         cmocka_unit_test(objects_are_found_in_their_packs),
         cmocka_unit_test(large_offsets_stand_in_a_table_of_their_own),
         cmocka_unit_test(a_pack_that_is_not_there_has_no_objects),
-        cmocka_unit_test(names_end_where_the_filling_begins),
         cmocka_unit_test(what_does_not_fit_together_is_refused),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);

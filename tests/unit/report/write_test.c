@@ -146,7 +146,6 @@ static void formats_have_names_and_extensions(void **state) {
     enum ts_report_format format;
     assert_true(ts_report_format_parse(TS_BYTES("junit"), &format));
     assert_int_equal(format, TS_REPORT_FORMAT_JUNIT);
-    assert_string_equal(ts_report_format_name(format), "junit");
     assert_false(ts_report_format_parse(TS_BYTES("xml"), &format));
     assert_false(ts_report_format_parse(TS_BYTES(""), &format));
     static const struct {

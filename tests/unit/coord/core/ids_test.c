@@ -47,12 +47,16 @@ static void every_enum_comes_back_from_its_number_and_its_name(void **state) {
         if (number >= (count))                                                                               \
             continue;                                                                                        \
         assert_int_equal(value, number);                                                                     \
-        enum type named;                                                                                     \
-        assert_true(type##_from_name(ts_bytes_of_cstring(type##_name(value)), &named));                      \
-        assert_int_equal(named, value);                                                                      \
-        assert_false(type##_from_name(TS_BYTES("nothing"), &named));                                         \
     }
     TS_COORD_ENUMS(ROUND_TRIP)
+#define NAME_ROUND_TRIP(type, TABLE, count)                                                                  \
+    for (unsigned number = 0; number < (count); number++) {                                                  \
+        enum type named;                                                                                     \
+        assert_true(type##_from_name(ts_bytes_of_cstring(type##_name((enum type)number)), &named));          \
+        assert_int_equal(named, number);                                                                     \
+        assert_false(type##_from_name(TS_BYTES("nothing"), &named));                                         \
+    }
+    TS_COORD_PUBLIC_ENUMS(NAME_ROUND_TRIP)
 }
 
 static void names_of_1_to_32_bytes_without_zeros_are_ids(void **state) {

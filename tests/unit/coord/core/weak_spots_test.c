@@ -49,13 +49,11 @@ static void weak_spot_3_a_run_with_active_shards_cannot_be_completed(void **stat
     assert_int_equal(ts_end_run_step(&run, &op, 1, w.now, &step, &w.detail), TS_RUN_TRANSITION_WRONG_STATUS);
     assert_int_equal(w.detail.run_status, TS_RUN_ACTIVE);
     assert_int_equal(w.detail.target_status, TS_RUN_DONE);
-    /* Parked ones do not stop it: the count is of active shards, and the progress says that there were
-     * failures. */
+    /* Parked ones do not stop it: the count is of active shards. */
     const struct ts_shard_counts counts = {.done = 3, .parked = 1};
     assert_int_equal(ts_end_run_step(&run, &op, counts.active, w.now, &step, &w.detail),
                      TS_RUN_TRANSITION_OK);
     assert_int_equal(step.record.status, TS_RUN_DONE);
-    assert_int_equal(ts_shard_counts_state(&counts), TS_PROGRESS_HAS_FAILURES);
 }
 
 static void acquire_and_lose(void) {

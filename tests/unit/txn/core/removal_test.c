@@ -79,7 +79,7 @@ static const char *swept(bool fenced, uint32_t away_at_commit, uint32_t away_at_
     struct txn__gid gid = {.decider = 0};
     txn__sweep_init(&sweep, &page, fenced, none);
     while (txn__sweep_next(&sweep, &gid, &round)) {
-        assert_true(txn__uuid_equal(&gid.coordinator, &uuid));
+        assert_memory_equal(&gid.coordinator, &uuid, sizeof(struct txn__uuid));
         ask_all(&round, away_at_commit);
         txn__sweep_finished(&sweep, &round);
     }

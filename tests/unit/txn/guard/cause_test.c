@@ -74,9 +74,9 @@ static void every_store_result_has_its_class_and_flags(void **state) {
         struct ts_error_verdict verdict = ts_error_classify(&cause);
         if (verdict.error_class != row->error_class || verdict.repeatable != !!(row->flags & REPEAT) ||
             verdict.infrastructure != !!(row->flags & INFRA) || verdict.answered != !!(row->flags & ANSWERED))
-            fail_msg("row %zu (%d, %s): class %s, repeatable %d, infrastructure %d, answered %d", i,
-                     (int)row->result, row->sqlstate, ts_txn_error_class_name(verdict.error_class),
-                     verdict.repeatable, verdict.infrastructure, verdict.answered);
+            fail_msg("row %zu (%d, %s): class %d, repeatable %d, infrastructure %d, answered %d", i,
+                     (int)row->result, row->sqlstate, (int)verdict.error_class, verdict.repeatable,
+                     verdict.infrastructure, verdict.answered);
     }
 }
 

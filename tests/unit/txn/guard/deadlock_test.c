@@ -81,14 +81,6 @@ static void past_the_commit_point_it_is_reported_and_not_aborted(void **state) {
     assert_false(nodes[0].abort_wanted);
 }
 
-static void another_reason_does_not_make_a_wait_younger(void **state) {
-    (void)state;
-    ts_deadlock_begin(&detector, &nodes[0], 0);
-    ts_deadlock_change(&nodes[0], (struct ts_wait_reason){.kind = TS_WAIT_WAL_WRITE});
-    assert_true(ts_deadlock_next(&detector, TIMEOUT, &report));
-    assert_int_equal(report.wait_reason.kind, TS_WAIT_WAL_WRITE);
-}
-
 static void beginning_twice_is_our_own_mistake(void **state) {
     (void)state;
     ts_deadlock_begin(&detector, &nodes[0], 0);
@@ -123,7 +115,6 @@ int main(void) {
         cmocka_unit_test_setup(a_wait_is_reported_once_and_is_stalled_until_it_ends, fresh),
         cmocka_unit_test_setup(a_wait_that_ends_in_time_is_not_reported, fresh),
         cmocka_unit_test_setup(past_the_commit_point_it_is_reported_and_not_aborted, fresh),
-        cmocka_unit_test_setup(another_reason_does_not_make_a_wait_younger, fresh),
         cmocka_unit_test_setup(beginning_twice_is_our_own_mistake, fresh),
         cmocka_unit_test_setup(reasons_have_the_names_of_the_specification, fresh),
         cmocka_unit_test_setup(a_report_is_one_line_that_explains, fresh),

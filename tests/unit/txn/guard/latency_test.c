@@ -19,7 +19,7 @@ static void example(void) {
     ts_latency_add_rpc(&latency, (struct ts_latency_rpc){.store = 1, .us = 500});
     ts_latency_add(&latency, TS_LATENCY_PREPARE_WAL, 800);
     ts_latency_add(&latency, TS_LATENCY_COMMIT_WAL, 200);
-    latency.total_us = ts_latency_sum_us(&latency);
+    latency.total_us = 1650;
 }
 
 static void the_waterfall_has_exactly_the_format_of_the_specification(void **state) {

@@ -78,24 +78,12 @@ static void adaptive_bounds_in_the_wrong_order_are_refused(void **state) {
     expect_conflict("adaptive.min_concurrency");
 }
 
-static void policies_have_the_names_of_the_specification(void **state) {
-    (void)state;
-    assert_string_equal(ts_timeout_policy_name(TS_TIMEOUT_POLICY_FAIL_FAST), "FailFast");
-    assert_string_equal(ts_timeout_policy_name(TS_TIMEOUT_POLICY_BEST_EFFORT), "BestEffort");
-    assert_string_equal(ts_queue_policy_name(TS_QUEUE_FIFO), "Fifo");
-    assert_string_equal(ts_queue_policy_name(TS_QUEUE_SHORT_TXN_PRIORITY), "ShortTxnPriority");
-    assert_string_equal(ts_overflow_action_name(TS_OVERFLOW_REJECT), "Reject");
-    assert_string_equal(ts_overflow_action_name(TS_OVERFLOW_SHED_LOAD), "ShedLoad");
-    assert_string_equal(ts_overflow_action_name(TS_OVERFLOW_DEGRADE), "Degrade");
-}
-
 int main(void) {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test_setup(the_defaults_are_those_of_the_specification, defaults),
         cmocka_unit_test_setup(a_soft_limit_above_the_hard_one_is_refused, defaults),
         cmocka_unit_test_setup(a_first_backoff_above_the_largest_is_refused, defaults),
         cmocka_unit_test_setup(adaptive_bounds_in_the_wrong_order_are_refused, defaults),
-        cmocka_unit_test_setup(policies_have_the_names_of_the_specification, defaults),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -1,0 +1,158 @@
+#!/usr/bin/env python3
+"""unused_test.py ROOT BUILD: every function that a file exports has a user, and the check can fail.
+
+A user is another file of src/ or bench/, or a program that is linked with the library (include/turnstone.abi). A test may
+look at a function that is part of its file's work; it may not be the only reason for the function.
+"""
+import collections
+import os
+import re
+import subprocess
+import sys
+
+ROOT, BUILD = (os.path.abspath(path) for path in sys.argv[1:3])
+sys.path.insert(0, os.path.join(ROOT, "tests", "support", "python"))
+from tap import equal, holds, main, test  # noqa: E402
+
+SPECIFIED = "the specification demands it; the program has no use for it yet"
+TABLE = "a table makes one for each of its rows, and the program does not need all of them"
+PROBE = "shows tests a state that they cannot see otherwise"
+RANDOM = "made-up data of tests comes from the generator of the simulations"
+ALLOWED = {
+    "main": "the program starts there",
+    "config__setting_get": PROBE,
+    "store__locks_count": PROBE,
+    "ts_coord_complete_run": SPECIFIED,
+    "ts_coord_error_variant": TABLE,
+    "ts_coord_fail_run": SPECIFIED,
+    "ts_coord_limits": PROBE,
+    "ts_derived_shard_kind_name": TABLE,
+    "ts_detector_cache_state": PROBE,
+    "ts_error_debug": SPECIFIED,
+    "ts_event_text": "failing tests of coordination print events with it; it redacts as errors do",
+    "ts_fixed_buf__debug": SPECIFIED,
+    "ts_fixed_buf__init": SPECIFIED,
+    "ts_get_run_error_of": TABLE,
+    "ts_hist_next": PROBE,
+    "ts_memory_damage": "tests damage a record with it, as a bad disk would",
+    "ts_prng__shuffle": RANDOM,
+    "ts_prng_fill": RANDOM,
+    "ts_run_op_kind_name": TABLE,
+    "ts_shard_op_kind_name": TABLE,
+}
+
+
+def objects(build, *folders):
+    for top in folders:
+        for folder, _, names in os.walk(os.path.join(build, top)):
+            if not folder.endswith("_headers.dir") and "/headers/" not in folder:
+                yield from (os.path.join(folder, name) for name in sorted(names) if name.endswith(".c.o"))
+
+
+def symbols(paths):
+    """What each object defines for others, and what it needs from others."""
+    defined, needed = collections.defaultdict(set), collections.defaultdict(set)
+    paths = list(paths)
+    if paths:
+        lines = subprocess.run(["nm", "-A", *paths], check=True, capture_output=True, text=True).stdout.splitlines()
+        for line in lines:
+            path, rest = line.split(":", 1)
+            kind, name = rest.split()[-2:]
+            if kind in "TDBR":
+                defined[path].add(name)
+            elif kind == "U":
+                needed[path].add(name)
+    return defined, needed
+
+
+def words(path):
+    """How often each word occurs in a file, outside comments."""
+    if not os.path.isfile(path):
+        return collections.Counter()
+    with open(path, encoding="utf-8") as file:
+        return collections.Counter(re.findall(r"\w+", re.sub(r"/\*.*?\*/|//[^\n]*", "", file.read(), flags=re.S)))
+
+
+def source_of(root, build, path):
+    return os.path.join(root, re.sub(r"/CMakeFiles/[^/]+\.dir/", "/", os.path.relpath(path, build))[:-len(".o")])
+
+
+def exported_without_user(root, build):
+    """(file, name, what to do) of each exported name without a user."""
+    with open(os.path.join(root, "include", "turnstone.abi"), encoding="utf-8") as file:
+        public = set(re.findall(r"\w+", re.sub(r"^#.*", "", file.read(), flags=re.M)))
+    defined, needed = symbols(objects(build, "src"))
+    used = public.union(*needed.values(), *symbols(objects(build, "bench"))[1].values())
+    tested = set().union(*symbols(objects(build, "tests"))[1].values())
+    for path in sorted(defined):
+        source = source_of(root, build, path)
+        own = words(source)
+        for name in sorted(defined[path] - used):
+            if own[name] < 2:
+                yield source, name, "only tests use it" if name in tested else "nobody uses it"
+            elif name not in tested:
+                yield source, name, "only its own file uses it: make it static"
+
+
+def inline_without_user(root):
+    files = [os.path.join(folder, name) for top in ("src", "bench", "include")
+             for folder, _, names in os.walk(os.path.join(root, top)) for name in names if name.endswith((".c", ".h"))]
+    count = sum((words(path) for path in files), collections.Counter())
+    for path in sorted(path for path in files if path.endswith(".h")):
+        with open(path, encoding="utf-8") as file:
+            for name in re.findall(r"^static inline [^;{}]*?\b(\w+)\([^;{}]*\) \{", file.read(), re.M):
+                if count[name] < 2:
+                    yield path, name, "nobody in src/ or bench/ uses it"
+
+
+def unused(root, build):
+    return [*exported_without_user(root, build), *inline_without_user(root)]
+
+
+@test
+def every_exported_function_has_a_user():
+    found = [(os.path.relpath(path, ROOT), name, what) for path, name, what in unused(ROOT, BUILD) if name not in ALLOWED]
+    equal(["%s: %s: %s" % one for one in found], [], "remove them, or give them a user")
+
+
+@test
+def no_exception_is_out_of_date():
+    equal(sorted(set(ALLOWED) - {name for _, name, _ in unused(ROOT, BUILD)}), [], "no longer needed in ALLOWED")
+
+
+def plant(files):
+    """Compiles a small tree in this folder, and returns the names that the check finds in it."""
+    for path, text in {"include/turnstone.abi": "void promised(void)\n", **files}.items():
+        os.makedirs(os.path.dirname(path), exist_ok=True)
+        with open(path, "w", encoding="utf-8") as file:
+            file.write(text)
+        if path.endswith(".c"):
+            folder, name = os.path.split(path)
+            objects_of = os.path.join("build", folder, "CMakeFiles", "planted.dir")
+            os.makedirs(objects_of, exist_ok=True)
+            subprocess.run(["cc", "-c", path, "-o", os.path.join(objects_of, name + ".o")], check=True)
+    return {name: what.split(":")[0] for _, name, what in unused(os.getcwd(), os.path.join(os.getcwd(), "build"))}
+
+
+@test
+def planted_functions_without_users_are_found():
+    found = plant({
+        "src/a/a.h": "static inline int idle(void) {\n    return 1;\n}\n",
+        "src/a/a.c": "void promised(void) {}\nvoid shared(void) {}\nvoid part(void) {}\nvoid forgotten(void) {}\n"
+                     "void probe(void) {} /* probe() is not called here */\nvoid alone(void) {}\n"
+                     "void work(void) {\n    part();\n    alone();\n}\n",
+        "src/b/b.c": "void shared(void);\nvoid work(void);\nstatic void quiet(void) {}\n"
+                     "int main(void) {\n    quiet();\n    shared();\n    work();\n}\n",
+        "tests/a_test.c": "void part(void);\nvoid probe(void);\nint main(void) {\n    part();\n    probe();\n}\n",
+    })
+    equal(found, {"alone": "only its own file uses it", "forgotten": "nobody uses it", "probe": "only tests use it",
+                  "idle": "nobody in src/ or bench/ uses it", "main": "nobody uses it"})
+
+
+@test
+def the_check_sees_the_objects_of_the_build():
+    count = sum(1 for _ in objects(BUILD, "src"))
+    holds(count > 200, f"{count} objects below {BUILD}/src: the check would find nothing")
+
+
+main()
