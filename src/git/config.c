@@ -301,10 +301,13 @@ static void take_first(void *ctx, const char *value) {
 }
 
 bool ts_git_repo_remote_url(const struct ts_git_repo *repo, const char *remote, char *ret_url, size_t size) {
-    struct first_value first = {.text = ret_url, .size = size};
+    struct first_value first = {.text = malloc(size), .size = size};
     char *path = git__path_join(repo->common_dir, "config");
-    if (path != NULL)
+    if (path != NULL && first.text != NULL)
         git__config_each(path, "remote", remote, "url", take_first, &first);
+    if (first.is_set)
+        memcpy(ret_url, first.text, strlen(first.text) + 1);
     free(path);
+    free(first.text);
     return first.is_set;
 }
