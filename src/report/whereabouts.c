@@ -37,11 +37,13 @@ static bool put_path(char *link, size_t *len, struct ts_bytes path) {
                         c == '/' || c == '-' || c == '.' || c == '_' || c == '~';
         if (*len + 4 >= REPORT_LINK_SIZE)
             return false;
-        if (!is_plain) {
-            link[(*len)++] = '%';
-            link[(*len)++] = digits[c >> 4];
+        if (is_plain) {
+            link[(*len)++] = (char)c;
+            continue;
         }
-        link[(*len)++] = is_plain ? (char)c : digits[c & 15];
+        link[(*len)++] = '%';
+        link[(*len)++] = digits[c >> 4];
+        link[(*len)++] = digits[c & 15];
     }
     return true;
 }

@@ -24,16 +24,21 @@ static size_t put(char *text, size_t len, struct ts_bytes more) {
     return len + more.len;
 }
 
+static char kind_of(uint8_t c) {
+    if (c >= 'A' && c <= 'Z')
+        return 'X';
+    if (c >= 'a' && c <= 'z')
+        return 'x';
+    return c >= '0' && c <= '9' ? '9' : '!';
+}
+
 /* Writes the shape of a secret, such as "Xxxx99!": the kind of each character, and no character itself. If the secret equals its shape,
  * or has other characters, writes only its length. */
 static const char *redact_short(struct ts_bytes secret, char ret_text[static SCAN_REDACTED_SIZE]) {
     bool has_shape = secret.len >= SHAPE_MIN;
     for (size_t i = 0; i < secret.len && has_shape; i++) {
         uint8_t c = secret.data[i];
-        ret_text[i] = c >= 'A' && c <= 'Z'   ? 'X'
-                      : c >= 'a' && c <= 'z' ? 'x'
-                      : c >= '0' && c <= '9' ? '9'
-                                             : '!';
+        ret_text[i] = kind_of(c);
         has_shape = c > ' ' && c < 0x7f;
     }
     if (!has_shape || memcmp(ret_text, secret.data, secret.len) == 0)
