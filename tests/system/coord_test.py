@@ -626,7 +626,8 @@ def a_lease_from_before_an_unpark_is_told_what_happened():
 @test
 def the_lease_that_ends_first_is_told_whatever_store_it_is_on():
     c = Cluster(stores=3)
-    lines = "".join(f'{{"start":"{a}","end":"{b}"}}\n' for a, b in zip("abcdefghijkl", "bcdefghijklm"))
+    # With ids that are given, so that each store always has one: ids that are drawn can leave a store without.
+    lines = "".join(f'{{"start":"{a}","end":"{b}","id":{n}}}\n' for n, (a, b) in enumerate(zip("abcdefghijkl", "bcdefghijklm"), 1))
     # One shard on each store stays, and each of them in turn is leased first.
     shards = c.ok("run", "create", "--run", "2", "--shards", "-", stdin=lines)["shards"]
     placed = {shard["shard"]: shard["store"] for shard in c.ok("shard", "list", "--run", "2")}
