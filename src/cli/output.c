@@ -2,6 +2,8 @@
 
 #include "complain.h"
 
+#include "base/redact.h"
+
 #include <errno.h>
 #include <stdio.h>
 #include <string.h>
@@ -18,4 +20,20 @@ enum cli_exit cli__finish_out(struct ts_out *out, enum cli_exit status) {
 
 enum cli_exit cli__finish_stdout(enum cli_exit status) {
     return fflush(stdout) == 0 && !ferror(stdout) ? status : complain_unwritten(errno);
+}
+
+void cli__put_escaped(struct ts_out *out, struct ts_bytes text) {
+    while (text.len > 0) {
+        char piece[TS_TEXT_PIECE_MAX];
+        size_t piece_len;
+        text = ts_bytes_skip(text, ts_text_escape_one(text, piece, &piece_len));
+        ts_out_put(out, ts_bytes_of(piece, piece_len));
+    }
+}
+
+void cli__put_padded(struct ts_out *out, const char *text, size_t width) {
+    ts_out_put_cstring(out, text);
+    for (size_t len = strlen(text); len < width; len++)
+        ts_out_put_char(out, ' ');
+    ts_out_put_cstring(out, "  ");
 }

@@ -1,5 +1,5 @@
 /*
- * The end of a verb's output: a failed write must not go unnoticed.
+ * What verbs print, and the end of it: a failed write must not go unnoticed.
  */
 #ifndef TS_CLI_OUTPUT_H
 #define TS_CLI_OUTPUT_H
@@ -12,5 +12,11 @@
  * written. */
 enum cli_exit cli__finish_out(struct ts_out *out, enum cli_exit status);
 enum cli_exit cli__finish_stdout(enum cli_exit status);
+
+/* All of a text of unknown origin, such as a path, on one printable line. */
+void cli__put_escaped(struct ts_out *out, struct ts_bytes text);
+
+/* A cell of a table: the text, blanks up to the width, and two more. */
+void cli__put_padded(struct ts_out *out, const char *text, size_t width);
 
 #endif

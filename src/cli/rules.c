@@ -7,7 +7,6 @@
 #include "rules_score.h"
 #include "verbs.h"
 
-#include "base/redact.h"
 #include "detect/rules_check.h"
 #include "detect/ruleset.h"
 #include "os/out.h"
@@ -162,23 +161,6 @@ static void put_json_rule(const struct ts_rule *rule) {
     ts_out_put_cstring(&out, "}\n");
 }
 
-/* Text of rule files, completely, on one printable line. */
-static void put_escaped(struct ts_bytes text) {
-    while (text.len > 0) {
-        char piece[TS_TEXT_PIECE_MAX];
-        size_t piece_len;
-        text = ts_bytes_skip(text, ts_text_escape_one(text, piece, &piece_len));
-        ts_out_put(&out, ts_bytes_of(piece, piece_len));
-    }
-}
-
-static void put_padded(const char *text, size_t width) {
-    ts_out_put_cstring(&out, text);
-    for (size_t len = strlen(text); len < width; len++)
-        ts_out_put_char(&out, ' ');
-    ts_out_put_cstring(&out, "  ");
-}
-
 static enum cli_exit run_list(const struct cli_arguments *arguments) {
     if (arguments->operand_count > 0)
         return cli__complain(CLI_EXIT_USAGE, "rules list: unexpected operand '%s'; --rules FILE adds rules",
@@ -204,9 +186,9 @@ static enum cli_exit run_list(const struct cli_arguments *arguments) {
                 put_json_rule(rule);
                 continue;
             }
-            put_padded(rule->id, width);
-            put_padded(ts_severity_name(rule->severity), 8);
-            put_escaped(ts_bytes_of_cstring(rule->name));
+            cli__put_padded(&out, rule->id, width);
+            cli__put_padded(&out, ts_severity_name(rule->severity), 8);
+            cli__put_escaped(&out, ts_bytes_of_cstring(rule->name));
             ts_out_put_char(&out, '\n');
         }
         status = cli__finish_out(&out, CLI_EXIT_DONE);
@@ -241,7 +223,7 @@ static void put_problem(void *context, const struct ts_detect_error *problem) {
 }
 
 static void put_verdict(const char *name, size_t rules, const struct told *told) {
-    put_escaped(ts_bytes_of_cstring(name));
+    cli__put_escaped(&out, ts_bytes_of_cstring(name));
     put_number(": ", rules);
     ts_out_put_cstring(&out, rules == 1 ? " rule, " : " rules, ");
     ts_out_put_u64(&out, told->problems);
@@ -291,8 +273,8 @@ static enum cli_exit run_check(const struct cli_arguments *arguments) {
 }
 
 static void put_bytes(const char *label, struct ts_bytes text) {
-    put_padded(label, 12);
-    put_escaped(text);
+    cli__put_padded(&out, label, 12);
+    cli__put_escaped(&out, text);
     ts_out_put_char(&out, '\n');
 }
 
@@ -302,25 +284,25 @@ static void put_line(const char *label, const char *text) {
 
 /* As in the file: escaping would double backslashes, which are frequent in patterns. */
 static void put_pattern(const char *label, const char *pattern) {
-    put_padded(label, 12);
+    cli__put_padded(&out, label, 12);
     const char *rest = pattern;
     for (const char *slash = strchr(rest, '\\'); slash; slash = strchr(rest, '\\')) {
-        put_escaped(ts_bytes_of(rest, (size_t)(slash - rest)));
+        cli__put_escaped(&out, ts_bytes_of(rest, (size_t)(slash - rest)));
         ts_out_put_char(&out, '\\');
         rest = slash + 1;
     }
-    put_escaped(ts_bytes_of_cstring(rest));
+    cli__put_escaped(&out, ts_bytes_of_cstring(rest));
     ts_out_put_char(&out, '\n');
 }
 
 static void put_texts(const char *label, const struct ts_rule_texts *texts) {
     if (texts->count == 0)
         return;
-    put_padded(label, 12);
+    cli__put_padded(&out, label, 12);
     for (size_t i = 0; i < texts->count; i++) {
         if (i > 0)
             ts_out_put_cstring(&out, ", ");
-        put_escaped(ts_bytes_of_cstring(texts->texts[i]));
+        cli__put_escaped(&out, ts_bytes_of_cstring(texts->texts[i]));
     }
     ts_out_put_char(&out, '\n');
 }
@@ -354,7 +336,7 @@ static void put_gate(const struct ts_rule *rule) {
 }
 
 static void put_verify(const struct ts_rule_request *request) {
-    put_padded("verify", 12);
+    cli__put_padded(&out, "verify", 12);
     ts_out_put_cstring(&out, request->method);
     ts_out_put_char(&out, ' ');
     ts_out_put_cstring(&out, request->url);
@@ -406,8 +388,8 @@ static void put_explanation(const struct ts_rule *rule) {
     if (rule->verify)
         put_verify(rule->verify);
     put_examples(rule);
-    put_padded("file", 12);
-    put_escaped(ts_bytes_of_cstring(rule->file));
+    cli__put_padded(&out, "file", 12);
+    cli__put_escaped(&out, ts_bytes_of_cstring(rule->file));
     put_number(", line ", rule->line);
     ts_out_put_char(&out, '\n');
 }

@@ -7,7 +7,6 @@
 #include "verbs.h"
 
 #include "base/number.h"
-#include "base/redact.h"
 #include "os/out.h"
 #include "os/out_json.h"
 #include "verify/verify.h"
@@ -113,22 +112,6 @@ static enum cli_exit check_findings(const struct cli_arguments *arguments, const
 
 /* ---- output ---- */
 
-static void put_escaped(struct ts_bytes text) {
-    while (text.len > 0) {
-        char piece[TS_TEXT_PIECE_MAX];
-        size_t piece_len;
-        text = ts_bytes_skip(text, ts_text_escape_one(text, piece, &piece_len));
-        ts_out_put(&out, ts_bytes_of(piece, piece_len));
-    }
-}
-
-static void put_padded(const char *text, size_t width) {
-    ts_out_put_cstring(&out, text);
-    for (size_t len = strlen(text); len < width; len++)
-        ts_out_put_char(&out, ' ');
-    ts_out_put_cstring(&out, "  ");
-}
-
 /* Rule, redacted secret and first place: texts of the report, which are masked. */
 static void put_finding(const struct ts_report_finding *finding) {
     const struct ts_report_occurrence *first = &finding->occurrences[0];
@@ -136,7 +119,8 @@ static void put_finding(const struct ts_report_finding *finding) {
     ts_out_put_cstring(&out, "  ");
     ts_out_put_cstring(&out, finding->redacted);
     ts_out_put_cstring(&out, "  ");
-    put_escaped(first->path.len > 0 ? first->path : ts_bytes_of_cstring(ts_place_name(first->place)));
+    cli__put_escaped(&out,
+                     first->path.len > 0 ? first->path : ts_bytes_of_cstring(ts_place_name(first->place)));
     ts_out_put_char(&out, ':');
     ts_out_put_u64(&out, first->line);
 }
@@ -170,7 +154,7 @@ static void put_result(const struct job *job, const struct ts_report_finding *fi
         ts_out_put_cstring(&out, "}\n");
         return;
     }
-    put_padded(verdict, strlen("revoked"));
+    cli__put_padded(&out, verdict, strlen("revoked"));
     put_finding(finding);
     ts_out_put_cstring(&out, "  ");
     ts_out_put(&out, ts_verify_host(finding->rule->verify));
