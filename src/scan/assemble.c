@@ -11,8 +11,8 @@
  */
 #include "look_impl.h"
 #include "masking.h"
+#include "pass.h"
 #include "refs.h"
-#include "session.h"
 #include "suppressed.h"
 
 #include "base/assert.h"
@@ -53,7 +53,7 @@ struct masked_text {
 };
 
 struct assembly {
-    struct scan_session *session;
+    struct scan_pass *pass;
     struct ts_arena *arena;
     struct scan_location *locations;
     size_t location_count;
@@ -78,7 +78,7 @@ static int order_of(uint64_t a, uint64_t b) {
 }
 
 static struct ts_bytes text_at(const struct assembly *a, uint32_t text) {
-    return scan__hits_text_at(&a->session->hits, text);
+    return scan__hits_text_at(&a->pass->hits, text);
 }
 
 /* The earliest commit first; locations without a commit last; then by place, path and object. */
@@ -111,8 +111,8 @@ static int compare_locations(const void *x, const void *y, void *ctx) {
 /* ---- masking ---- */
 
 static struct ts_bytes mask(struct assembly *a, struct ts_bytes text) {
-    a->session->masks.is_late = scan__is_past_end(a->session);
-    return scan__masks_apply(&a->session->masks, a->arena, text);
+    a->pass->masks.is_late = scan__is_past_end(a->pass);
+    return scan__masks_apply(&a->pass->masks, a->arena, text);
 }
 
 static const char *mask_cstring(struct assembly *a, const char *text) {
@@ -154,7 +154,7 @@ static const struct ts_rule *mask_rule(struct assembly *a, const struct ts_rule 
 
 static void mask_rows(struct assembly *a) {
     struct ts_report *report = &a->report;
-    a->session->masks.late_steps = 0; /* these are few, and say why the rest is masked */
+    a->pass->masks.late_steps = 0; /* these are few, and say why the rest is masked */
     for (size_t i = 0; i < report->target_count; i++)
         report->targets[i].name = mask(a, report->targets[i].name);
     for (size_t i = 0; i < report->rule_change_count; i++) {
@@ -178,13 +178,13 @@ static void mask_rows(struct assembly *a) {
 /* Notes the findings that the base of a change has and would report. */
 static bool note_before(struct assembly *a, const struct scan_location *location) {
     const struct scan_content *content = &a->contents[location->content];
-    const struct scan_target *target = &a->session->targets[content->target];
+    const struct scan_target *target = &a->pass->targets[content->target];
     const char *path = (const char *)text_at(a, location->real_path).data;
     if (a->were_before == NULL)
-        a->were_before = calloc(a->session->hits.finding_table.count + 1, sizeof *a->were_before);
+        a->were_before = calloc(a->pass->hits.finding_table.count + 1, sizeof *a->were_before);
     for (uint32_t i = 0; i < content->hit_count && a->were_before != NULL; i++) {
-        const struct scan_hit *hit = &scan__hits_items(&a->session->hits)[content->first_hit + i];
-        if (ts_rule_applies(scan__hits_findings(&a->session->hits)[hit->finding].rule, path) &&
+        const struct scan_hit *hit = &scan__hits_items(&a->pass->hits)[content->first_hit + i];
+        if (ts_rule_applies(scan__hits_findings(&a->pass->hits)[hit->finding].rule, path) &&
             !scan__suppressed_would(&a->suppressed, target->profile, hit, path))
             a->were_before[hit->finding] = true;
     }
@@ -194,17 +194,17 @@ static bool note_before(struct assembly *a, const struct scan_location *location
 static bool see(struct assembly *a, uint32_t location_index) {
     const struct scan_location *location = &a->locations[location_index];
     const struct scan_content *content = &a->contents[location->content];
-    const struct scan_target *target = &a->session->targets[content->target];
+    const struct scan_target *target = &a->pass->targets[content->target];
     const char *path = (const char *)text_at(a, location->real_path).data;
     for (uint32_t i = 0; i < content->hit_count; i++) {
         uint64_t hit = content->first_hit + i;
-        const struct scan_hit *item = &scan__hits_items(&a->session->hits)[hit];
+        const struct scan_hit *item = &scan__hits_items(&a->pass->hits)[hit];
         if ((a->were_before != NULL && a->were_before[item->finding]) ||
-            !ts_rule_applies(scan__hits_findings(&a->session->hits)[item->finding].rule, path) ||
+            !ts_rule_applies(scan__hits_findings(&a->pass->hits)[item->finding].rule, path) ||
             scan__suppressed_take(&a->suppressed, target->profile, item, path))
             continue;
         size_t at = a->sightings.len;
-        if (at >= a->session->memory_bytes) {
+        if (at >= a->pass->memory_bytes) {
             a->is_cut = true;
             return true;
         }
@@ -226,10 +226,10 @@ static const struct sighting *sightings_of(const struct assembly *a, size_t *ret
 static bool sort_by_finding(struct assembly *a) {
     size_t count;
     const struct sighting *items = sightings_of(a, &count);
-    size_t findings = a->session->hits.finding_table.count;
+    size_t findings = a->pass->hits.finding_table.count;
     size_t *next = calloc(findings + 1, sizeof *next);
     struct scan_pile sorted;
-    scan__pile_init(&sorted, a->sightings.held_max, a->session->spill_dir);
+    scan__pile_init(&sorted, a->sightings.held_max, a->pass->spill_dir);
     if (next == NULL || !scan__pile_grow(&sorted, a->sightings.len)) {
         free(next);
         scan__pile_release(&sorted);
@@ -252,9 +252,9 @@ static void note_head(struct assembly *a, uint32_t location, const struct scan_c
     uint32_t last = TS_REPORT_NONE;
     for (uint32_t i = 0; i < content->hit_count; i++) {
         uint64_t hit = content->first_hit + i;
-        uint32_t finding = scan__hits_items(&a->session->hits)[hit].finding;
+        uint32_t finding = scan__hits_items(&a->pass->hits)[hit].finding;
         struct whereabouts *of = &a->whereabouts[finding];
-        if (finding == last || !ts_rule_applies(scan__hits_findings(&a->session->hits)[finding].rule, path))
+        if (finding == last || !ts_rule_applies(scan__hits_findings(&a->pass->hits)[finding].rule, path))
             continue;
         if (of->head_count++ == 0) {
             of->head = location;
@@ -270,7 +270,7 @@ static bool note_whereabouts(struct assembly *a, uint32_t location_index) {
     const struct scan_content *content = &a->contents[location->content];
     uint64_t count;
     if (a->whereabouts == NULL)
-        a->whereabouts = calloc(a->session->hits.finding_table.count + 1, sizeof *a->whereabouts);
+        a->whereabouts = calloc(a->pass->hits.finding_table.count + 1, sizeof *a->whereabouts);
     if (a->whereabouts == NULL)
         return false;
     if (location->role == SCAN_IN_HEAD) {
@@ -279,7 +279,7 @@ static bool note_whereabouts(struct assembly *a, uint32_t location_index) {
     }
     if (location->hit >= content->hit_count)
         return true;
-    uint32_t finding = scan__hits_items(&a->session->hits)[content->first_hit + location->hit].finding;
+    uint32_t finding = scan__hits_items(&a->pass->hits)[content->first_hit + location->hit].finding;
     struct whereabouts *of = &a->whereabouts[finding];
     if (location->role == SCAN_REF_COUNT) {
         if (ts_u64_parse(text_at(a, location->path), &count) == TS_NUMBER_OK)
@@ -313,7 +313,7 @@ static bool see_all(struct assembly *a) {
         a->were_before = NULL;
     }
     if (a->is_cut)
-        scan__fault(&a->session->faults,
+        scan__fault(&a->pass->faults,
                     "findings have more than %zu occurrences: the rest is not counted; raise --memory",
                     a->sightings.len / sizeof(struct sighting));
     return a->sightings.len == 0 || sort_by_finding(a);
@@ -340,8 +340,8 @@ static uint32_t commit_row(struct assembly *a, uint32_t commit, enum ts_git_hash
 static struct ts_report_occurrence occurrence_of(struct assembly *a, const struct sighting *sighting) {
     const struct scan_location *location = &a->locations[sighting->location];
     const struct scan_content *content = &a->contents[location->content];
-    const struct scan_hit *hit = &scan__hits_items(&a->session->hits)[sighting->hit];
-    enum ts_git_hash hash = a->session->targets[content->target].hash;
+    const struct scan_hit *hit = &scan__hits_items(&a->pass->hits)[sighting->hit];
+    enum ts_git_hash hash = a->pass->targets[content->target].hash;
     static const struct ts_git_oid none = {{0}};
     char hex[TS_GIT_OID_HEX_SIZE] = "";
     if (!ts_git_oid_equal(&content->oid, &none))
@@ -383,14 +383,14 @@ static bool fill_whereabouts(struct assembly *a, uint32_t number, struct ts_repo
 /* False when there is no memory. */
 static bool fill_first(struct assembly *a, const struct scan_hit *hit, struct ts_report_finding *finding) {
     char excerpt[SCAN_EXCERPT_SIZE];
-    const struct scan_finding *kept = &scan__hits_findings(&a->session->hits)[hit->finding];
+    const struct scan_finding *kept = &scan__hits_findings(&a->pass->hits)[hit->finding];
     finding->id = kept->id;
     finding->rule = mask_rule(a, kept->rule);
     finding->is_new = true;
     finding->redacted = (const char *)text_at(a, kept->redacted).data;
     finding->secret = text_at(a, kept->secret);
-    a->session->masks.is_late = scan__is_past_end(a->session);
-    size_t len = scan__excerpt(text_at(a, hit->around), &a->session->masks, excerpt);
+    a->pass->masks.is_late = scan__is_past_end(a->pass);
+    size_t len = scan__excerpt(text_at(a, hit->around), &a->pass->masks, excerpt);
     const char *copy = ts_arena_copy(a->arena, ts_bytes_of(excerpt, len));
     if (copy == NULL)
         return false;
@@ -404,7 +404,7 @@ static bool fill_first(struct assembly *a, const struct scan_hit *hit, struct ts
 /* The confidence of a hit depends on the path of its location. */
 static enum ts_confidence confidence_of(const struct assembly *a, const struct ts_rule *rule,
                                         const struct sighting *sighting) {
-    const struct scan_hit *hit = &scan__hits_items(&a->session->hits)[sighting->hit];
+    const struct scan_hit *hit = &scan__hits_items(&a->pass->hits)[sighting->hit];
     struct ts_model_match match = {(enum ts_confidence)hit->confidence, hit->score};
     const char *path = (const char *)text_at(a, a->locations[sighting->location].real_path).data;
     return ts_model_confidence_at(rule, match, path);
@@ -413,7 +413,7 @@ static enum ts_confidence confidence_of(const struct assembly *a, const struct t
 /* The sightings of one finding. */
 static bool add_finding(struct assembly *a, const struct sighting *items, size_t count) {
     struct ts_report_finding *finding = &a->report.findings[a->report.finding_count++];
-    const struct scan_hit *hits = scan__hits_items(&a->session->hits);
+    const struct scan_hit *hits = scan__hits_items(&a->pass->hits);
     if (!fill_first(a, &hits[items[0].hit], finding))
         return false;
     for (size_t i = 0; i < count; i++) {
@@ -443,7 +443,7 @@ static void leave_out_unsure(struct assembly *a) {
     if (report->finding_count == 0)
         return;
     const struct ts_report_finding *last = &report->findings[report->finding_count - 1];
-    if (last->confidence >= a->session->options->min_confidence)
+    if (last->confidence >= a->pass->options->min_confidence)
         return;
     a->unsure.findings++;
     a->unsure.occurrences += last->occurrence_count;
@@ -452,7 +452,7 @@ static void leave_out_unsure(struct assembly *a) {
 
 /* Lists fewer occurrences of each finding if all of them would take too much memory. */
 static void limit_listed(struct assembly *a, const struct sighting *items, size_t count, size_t findings) {
-    size_t room = (size_t)(a->session->memory_bytes / LISTED_SHARE / LISTED_BYTES);
+    size_t room = (size_t)(a->pass->memory_bytes / LISTED_SHARE / LISTED_BYTES);
     size_t wanted = 0;
     size_t of_finding = 0;
     for (size_t i = 0; i < count; i++) {
@@ -465,7 +465,7 @@ static void limit_listed(struct assembly *a, const struct sighting *items, size_
     if (wanted <= room)
         return;
     a->listed_max = room > findings ? room / findings : 1;
-    scan__fault(&a->session->faults,
+    scan__fault(&a->pass->faults,
                 "the occurrences of findings exceed the memory limit: only %zu of each are listed; raise "
                 "--memory, or list fewer with --occurrences",
                 a->listed_max);
@@ -478,7 +478,7 @@ static bool add_findings(struct assembly *a) {
     for (size_t i = 0; i < count; i++)
         findings += i == 0 || items[i].finding != items[i - 1].finding;
     limit_listed(a, items, count, findings);
-    size_t commits = a->session->commits.len / sizeof(struct scan_commit);
+    size_t commits = a->pass->commits.len / sizeof(struct scan_commit);
     a->report.findings = ts_arena_take(a->arena, findings * sizeof *a->report.findings);
     a->report.commits = ts_arena_take(a->arena, commits * sizeof *a->report.commits);
     a->commit_rows = malloc((commits + 1) * sizeof *a->commit_rows);
@@ -503,13 +503,13 @@ static bool add_findings(struct assembly *a) {
 /* ---- all of it ---- */
 
 static bool add_targets(struct assembly *a) {
-    const struct scan_session *session = a->session;
-    a->report.targets = ts_arena_take(a->arena, session->target_count * sizeof *a->report.targets);
+    const struct scan_pass *pass = a->pass;
+    a->report.targets = ts_arena_take(a->arena, pass->target_count * sizeof *a->report.targets);
     if (a->report.targets == NULL)
         return false;
     bool has_key = false;
-    for (size_t i = 0; i < session->target_count; i++) {
-        const struct scan_target *target = &session->targets[i];
+    for (size_t i = 0; i < pass->target_count; i++) {
+        const struct scan_target *target = &pass->targets[i];
         a->report.targets[i] = target->row;
         const char *name =
             ts_arena_copy(a->arena, target->row.name); /* the caller's text may be freed before the report */
@@ -529,23 +529,23 @@ static bool add_targets(struct assembly *a) {
         if (target->profile->rules->set.count > a->report.rule_count)
             a->report.rule_count = target->profile->rules->set.count;
     }
-    a->report.target_count = session->target_count;
+    a->report.target_count = pass->target_count;
     return true;
 }
 
 /* Targets' own changes first: then one profile belongs to one target. The user's changes are in several
  * profiles, and reported once. */
 static bool add_rule_changes(struct assembly *a) {
-    const struct scan_session *session = a->session;
+    const struct scan_pass *pass = a->pass;
     size_t count = 0;
-    for (size_t i = 0; i < session->profile_count; i++)
-        count += session->profiles[i]->rule_change_count;
+    for (size_t i = 0; i < pass->profile_count; i++)
+        count += pass->profiles[i]->rule_change_count;
     struct ts_report_rule_change *rows = ts_arena_take(a->arena, count * sizeof *rows);
     if (rows == NULL)
         return false;
     count = 0;
-    for (size_t i = 0; i < session->target_count; i++) {
-        const struct scan_profile *profile = session->targets[i].profile;
+    for (size_t i = 0; i < pass->target_count; i++) {
+        const struct scan_profile *profile = pass->targets[i].profile;
         for (size_t k = 0; profile != NULL && k < profile->rule_change_count; k++)
             if (profile->rule_changes[k].target != TS_REPORT_NONE) {
                 rows[count] = profile->rule_changes[k];
@@ -553,8 +553,8 @@ static bool add_rule_changes(struct assembly *a) {
             }
     }
     size_t first = count;
-    for (size_t i = 0; i < session->profile_count; i++) {
-        const struct scan_profile *profile = session->profiles[i];
+    for (size_t i = 0; i < pass->profile_count; i++) {
+        const struct scan_profile *profile = pass->profiles[i];
         for (size_t k = 0; k < profile->rule_change_count; k++) {
             const struct ts_report_rule_change *change = &profile->rule_changes[k];
             bool is_told = change->target != TS_REPORT_NONE;
@@ -572,8 +572,8 @@ static bool add_rule_changes(struct assembly *a) {
 
 /* Whether the whole history of the target was scanned, so that a finding that was not found does not
  * exist. */
-static bool is_all(const struct scan_session *session, const struct scan_target *target) {
-    const struct ts_scan_options *options = session->options;
+static bool is_all(const struct scan_pass *pass, const struct scan_target *target) {
+    const struct ts_scan_options *options = pass->options;
     bool is_selected = options->ref_count + options->branch_count + options->commit_count > 0 ||
                        options->range != NULL || options->has_since;
     return target->row.kind == TS_TARGET_KIND_REPOSITORY && options->extent == TS_SCAN_HISTORY &&
@@ -582,15 +582,15 @@ static bool is_all(const struct scan_session *session, const struct scan_target 
 
 /* An id made with another salt allows nothing, although it seems to. */
 static void note_unmet(struct assembly *a) {
-    struct scan_session *session = a->session;
-    if (session->faults.total > 0 || session->limits_hit > 0 || scan__was_stopped(session))
+    struct scan_pass *pass = a->pass;
+    if (pass->faults.total > 0 || pass->limits_hit > 0 || scan__was_stopped(pass))
         return;
-    for (size_t i = 0; i < session->profile_count; i++) {
-        const struct scan_profile *profile = session->profiles[i];
+    for (size_t i = 0; i < pass->profile_count; i++) {
+        const struct scan_profile *profile = pass->profiles[i];
         unsigned line = 0;
         bool is_sure = profile->has_config;
-        for (size_t k = 0; k < session->target_count && is_sure; k++)
-            is_sure = session->targets[k].profile != profile || is_all(session, &session->targets[k]);
+        for (size_t k = 0; k < pass->target_count && is_sure; k++)
+            is_sure = pass->targets[k].profile != profile || is_all(pass, &pass->targets[k]);
         size_t count = is_sure ? scan__suppressed_unmet(&a->suppressed, profile, &line) : 0;
         if (count == 0)
             continue;
@@ -598,7 +598,7 @@ static void note_unmet(struct assembly *a) {
         char more[64] = "";
         if (count > 1)
             snprintf(more, sizeof more, " or of %zu others", count - 1);
-        scan__note(&session->faults,
+        scan__note(&pass->faults,
                    "%s:%u: allow: no finding has the id of this entry%s: the secret is gone, or the id "
                    "was made with another salt, such as that of a baseline that this scan does not use",
                    ts_text_escape(ts_bytes_of_cstring(profile->config.file), shown, sizeof shown), line,
@@ -607,39 +607,39 @@ static void note_unmet(struct assembly *a) {
 }
 
 static void add_faults(struct assembly *a) {
-    struct scan_session *session = a->session;
-    if (session->masks.is_cut)
-        scan__limits_cut(session);
-    scan__limits_tell(session);
-    if (session->hits.is_over)
-        scan__fault(&session->faults, "more than %zu findings: the rest is not reported; raise --memory",
-                    session->hits.findings_max);
-    if (session->hits.no_memory || session->no_memory || session->faults.no_memory)
-        scan__fault(&session->faults, "out of memory for findings: some are not reported; raise --memory");
-    scan__faults_sort(&session->faults);
-    a->report.faults = session->faults.items;
-    a->report.fault_count = session->faults.count;
-    a->report.fault_total = session->faults.total;
-    a->report.notes = session->faults.notes;
-    a->report.note_count = session->faults.note_count;
+    struct scan_pass *pass = a->pass;
+    if (pass->masks.is_cut)
+        scan__limits_cut(pass);
+    scan__limits_tell(pass);
+    if (pass->hits.is_over)
+        scan__fault(&pass->faults, "more than %zu findings: the rest is not reported; raise --memory",
+                    pass->hits.findings_max);
+    if (pass->hits.no_memory || pass->no_memory || pass->faults.no_memory)
+        scan__fault(&pass->faults, "out of memory for findings: some are not reported; raise --memory");
+    scan__faults_sort(&pass->faults);
+    a->report.faults = pass->faults.items;
+    a->report.fault_count = pass->faults.count;
+    a->report.fault_total = pass->faults.total;
+    a->report.notes = pass->faults.notes;
+    a->report.note_count = pass->faults.note_count;
 }
 
-static struct assembly begin(struct scan_session *session, struct ts_arena *arena) {
+static struct assembly begin(struct scan_pass *pass, struct ts_arena *arena) {
     size_t unused;
-    size_t listed = session->options->occurrences_max;
+    size_t listed = pass->options->occurrences_max;
     struct assembly a = {
-        .session = session,
+        .pass = pass,
         .arena = arena,
-        .locations = (struct scan_location *)(void *)session->locations.bytes,
-        .location_count = session->locations.len / sizeof(struct scan_location),
-        .commits = (const struct scan_commit *)(const void *)session->commits.bytes,
-        .contents = scan__hits_contents(&session->hits, &unused),
+        .locations = (struct scan_location *)(void *)pass->locations.bytes,
+        .location_count = pass->locations.len / sizeof(struct scan_location),
+        .commits = (const struct scan_commit *)(const void *)pass->commits.bytes,
+        .contents = scan__hits_contents(&pass->hits, &unused),
         .listed_max = listed == 0 ? OCCURRENCES_DEFAULT : listed,
-        .report = {.shows_secrets = session->options->shows_secrets,
-                   .is_stopped = atomic_load(&session->progress->stop),
-                   .limits_hit = session->limits_hit},
+        .report = {.shows_secrets = pass->options->shows_secrets,
+                   .is_stopped = atomic_load(&pass->progress->stop),
+                   .limits_hit = pass->limits_hit},
     };
-    scan__pile_init(&a.sightings, (size_t)(session->memory_bytes / 16), session->spill_dir);
+    scan__pile_init(&a.sightings, (size_t)(pass->memory_bytes / 16), pass->spill_dir);
     return a;
 }
 
@@ -654,7 +654,7 @@ static bool add_unsure(struct assembly *a) {
     if (count > 0)
         memcpy(rows, a->report.suppressions, count * sizeof *rows);
     a->unsure.source = "--min-confidence";
-    a->unsure.reason = a->session->options->min_confidence == TS_CONFIDENCE_HIGH
+    a->unsure.reason = a->pass->options->min_confidence == TS_CONFIDENCE_HIGH
                            ? "below high confidence; --min-confidence low lists them"
                            : "low confidence; --min-confidence low lists them";
     rows[count] = a->unsure;
@@ -663,14 +663,14 @@ static bool add_unsure(struct assembly *a) {
     return true;
 }
 
-bool scan__assemble(struct scan_session *session, struct ts_arena *arena, struct ts_report *ret_report) {
-    struct assembly a = begin(session, arena);
-    struct scan_profile *const *profiles = session->profiles;
+bool scan__assemble(struct scan_pass *pass, struct ts_arena *arena, struct ts_report *ret_report) {
+    struct assembly a = begin(pass, arena);
+    struct scan_profile *const *profiles = pass->profiles;
     a.masked = calloc(MASKED_COUNT, sizeof *a.masked);
     bool done =
-        a.masked != NULL && scan__masks_of(session, 0, &session->masks) &&
-        scan__suppressed_init(&a.suppressed, &session->hits, profiles, session->profile_count) &&
-        see_all(&a) && add_findings(&a) && add_targets(&a) && add_rule_changes(&a) &&
+        a.masked != NULL && scan__masks_of(pass, 0, &pass->masks) &&
+        scan__suppressed_init(&a.suppressed, &pass->hits, profiles, pass->profile_count) && see_all(&a) &&
+        add_findings(&a) && add_targets(&a) && add_rule_changes(&a) &&
         scan__suppressed_rows(&a.suppressed, arena, &a.report.suppressions, &a.report.suppression_count) &&
         add_unsure(&a);
     if (done) {

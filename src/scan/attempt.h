@@ -10,7 +10,7 @@
 #ifndef TS_SCAN_ATTEMPT_H
 #define TS_SCAN_ATTEMPT_H
 
-#include "session.h"
+#include "pass.h"
 
 #define SCAN_ATTEMPTS_MAX 10
 
@@ -28,13 +28,13 @@ struct scan_attempt {
 };
 
 /* Call it before a target is opened. */
-struct scan_attempt scan__attempt_begin(struct scan_session *session);
+struct scan_attempt scan__attempt_begin(struct scan_pass *pass);
 
 /* Returns true if the attempt failed because of moved objects, and another one may be made. */
-bool scan__attempt_is_stale(struct scan_session *session);
+bool scan__attempt_is_stale(struct scan_pass *pass);
 
-/* Restores the session and the target. State for later scans is kept: it is about objects. */
-void scan__attempt_undo(struct scan_session *session, struct scan_target *target,
+/* Restores the pass and the target. State for later scans is kept: it is about objects. */
+void scan__attempt_undo(struct scan_pass *pass, struct scan_target *target,
                         const struct scan_attempt *attempt);
 
 #endif

@@ -3,18 +3,17 @@
 #include <stdlib.h>
 
 static const struct scan_hit *hits_of(const struct scan_before *before, const struct scan_content *content) {
-    return scan__hits_items(&before->session->hits) + content->first_hit;
+    return scan__hits_items(&before->pass->hits) + content->first_hit;
 }
 
-bool scan__before_begin(struct scan_before *before, struct scan_session *session, uint32_t target,
-                        size_t first) {
-    *before = (struct scan_before){.session = session, .target = target, .first = first};
-    const struct scan_content *contents = scan__hits_contents(&session->hits, &before->mark);
-    before->finding_count = session->hits.findings.len / sizeof(struct scan_finding);
+bool scan__before_begin(struct scan_before *before, struct scan_pass *pass, uint32_t target, size_t first) {
+    *before = (struct scan_before){.pass = pass, .target = target, .first = first};
+    const struct scan_content *contents = scan__hits_contents(&pass->hits, &before->mark);
+    before->finding_count = pass->hits.findings.len / sizeof(struct scan_finding);
     before->are_candidates = calloc(before->finding_count + 1, sizeof *before->are_candidates);
     if (before->are_candidates == NULL)
         return false;
-    session->inside.is_quiet = true;
+    pass->inside.is_quiet = true;
     for (size_t i = first; i < before->mark; i++)
         for (uint32_t k = 0; k < contents[i].hit_count; k++) {
             const struct scan_hit *hit = &hits_of(before, &contents[i])[k];
@@ -25,14 +24,14 @@ bool scan__before_begin(struct scan_before *before, struct scan_session *session
 
 void scan__before_release(struct scan_before *before) {
     if (before->are_candidates != NULL)
-        before->session->inside.is_quiet = false;
+        before->pass->inside.is_quiet = false;
     free(before->are_candidates);
-    *before = (struct scan_before){.session = NULL};
+    *before = (struct scan_before){.pass = NULL};
 }
 
 bool scan__before_is_open(const struct scan_before *before) {
     size_t total;
-    const struct scan_content *contents = scan__hits_contents(&before->session->hits, &total);
+    const struct scan_content *contents = scan__hits_contents(&before->pass->hits, &total);
     size_t open = 0;
     bool *are_met = calloc(before->finding_count + 1, sizeof *are_met);
     for (size_t i = before->mark; are_met != NULL && i < total; i++)

@@ -12,10 +12,10 @@
 #ifndef TS_SCAN_BEFORE_H
 #define TS_SCAN_BEFORE_H
 
-#include "session.h"
+#include "pass.h"
 
 struct scan_before {
-    struct scan_session *session;
+    struct scan_pass *pass;
     uint32_t target;
     size_t first;         /* contents of the target */
     size_t mark;          /* contents from here on are of the base */
@@ -25,8 +25,7 @@ struct scan_before {
 
 /* Call it after the look at the change, whose contents begin at `first`. Returns false when memory runs out; release it in any
  * case. */
-bool scan__before_begin(struct scan_before *before, struct scan_session *session, uint32_t target,
-                        size_t first);
+bool scan__before_begin(struct scan_before *before, struct scan_pass *pass, uint32_t target, size_t first);
 void scan__before_release(struct scan_before *before);
 
 /* Returns true while the contents of the base so far lack a finding of the change: more of the base must be looked at. Only contents

@@ -10,7 +10,7 @@
 #include <stdlib.h>
 
 struct choosing {
-    struct scan_session *session;
+    struct scan_pass *pass;
     struct scan_target *target;
     struct ts_git_repo *repo;
     struct scan_chosen chosen;
@@ -28,7 +28,7 @@ static enum ts_git_error check_tip(struct choosing *c, const char *name, const s
     if (error == TS_GIT_MISSING && ts_git_repo_keeps_promises(c->repo))
         c->target->row.missing_by_design++;
     else if (error == TS_GIT_MISSING)
-        scan__faults_sink(&c->session->faults).take(&c->session->faults, ret_fault);
+        scan__faults_sink(&c->pass->faults).take(&c->pass->faults, ret_fault);
     return error == TS_GIT_MISSING ? error : TS_GIT_OK;
 }
 
@@ -44,7 +44,7 @@ static enum ts_scan_outcome complain(struct choosing *c, enum ts_git_error error
     char line[400];
     (void)ts_git_fault_describe(fault, line, sizeof line);
     if (!is_wrong_text(error)) {
-        scan__fault(&c->session->faults, "%s", line);
+        scan__fault(&c->pass->faults, "%s", line);
         return TS_SCAN_DONE;
     }
     bool may_be_cut = error == TS_GIT_NO_SUCH_REF && ts_git_repo_is_shallow(c->repo);
@@ -130,11 +130,11 @@ static enum ts_scan_outcome choose_range(struct choosing *c, const char *text) {
     return TS_SCAN_DONE;
 }
 
-enum ts_scan_outcome scan__choose(struct scan_session *session, struct scan_target *target,
+enum ts_scan_outcome scan__choose(struct scan_pass *pass, struct scan_target *target,
                                   struct ts_git_repo *repo, struct scan_chosen *ret_chosen,
                                   struct ts_scan_error *ret_error) {
-    const struct ts_scan_options *options = session->options;
-    struct choosing c = {.session = session, .target = target, .repo = repo, .error = ret_error};
+    const struct ts_scan_options *options = pass->options;
+    struct choosing c = {.pass = pass, .target = target, .repo = repo, .error = ret_error};
     enum ts_scan_outcome outcome = TS_SCAN_DONE;
     for (size_t i = 0; i < options->ref_count && outcome == TS_SCAN_DONE; i++)
         outcome = choose_revision(&c, options->refs[i]);

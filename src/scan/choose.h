@@ -4,7 +4,7 @@
 #ifndef TS_SCAN_CHOOSE_H
 #define TS_SCAN_CHOOSE_H
 
-#include "session.h"
+#include "pass.h"
 
 #include "git/walk.h"
 
@@ -19,7 +19,7 @@ struct scan_chosen {
 
 /* An existing ref that cannot be read is a fault, and so is a parent that a shallow clone leaves out; the rest is selected. On
  * success the caller releases the result. */
-enum ts_scan_outcome scan__choose(struct scan_session *session, struct scan_target *target,
+enum ts_scan_outcome scan__choose(struct scan_pass *pass, struct scan_target *target,
                                   struct ts_git_repo *repo, struct scan_chosen *ret_chosen,
                                   struct ts_scan_error *ret_error);
 void scan__chosen_release(struct scan_chosen *chosen);

@@ -153,9 +153,9 @@ void scan__files_release(struct scan_files *files) {
 #define WAIT_MS 100
 
 /* A pipe may be silent for ever. Returns false if the scan is over before input comes. */
-static bool wait_for_input(struct scan_session *session, int fd) {
+static bool wait_for_input(struct scan_pass *pass, int fd) {
     struct pollfd asked = {.fd = fd, .events = POLLIN};
-    while (!scan__is_over(session)) {
+    while (!scan__is_over(pass)) {
         int ready = poll(&asked, 1, WAIT_MS);
         if (ready > 0 || (ready < 0 && errno != EINTR))
             return true;
@@ -164,10 +164,10 @@ static bool wait_for_input(struct scan_session *session, int fd) {
 }
 
 /* Until the buffer is full, the input ends, or the scan is over. */
-static bool fill(struct scan_session *session, int fd, uint8_t *buffer, size_t size, size_t *ret_len,
+static bool fill(struct scan_pass *pass, int fd, uint8_t *buffer, size_t size, size_t *ret_len,
                  bool *ret_at_end) {
     size_t len = 0;
-    while (len < size && wait_for_input(session, fd)) {
+    while (len < size && wait_for_input(pass, fd)) {
         ssize_t got = read(fd, buffer + len, size - len);
         if (got < 0 && errno == EINTR)
             continue;
@@ -186,13 +186,13 @@ static void note_outcome(struct scan_reader *reader, const struct scan_content *
                          enum scan_look_result outcome) {
     char name[SCAN_NAME_SIZE];
     if (outcome != SCAN_LOOK_OK)
-        scan__session_outcome(reader->session, outcome, scan__content_name(reader->session, content, name));
+        scan__pass_outcome(reader->pass, outcome, scan__content_name(reader->pass, content, name));
 }
 
 static void count_bytes(struct scan_reader *reader, size_t len) {
-    atomic_fetch_add_explicit(&reader->session->progress->bytes, len, memory_order_relaxed);
-    atomic_store_explicit(&reader->session->progress->findings,
-                          atomic_load_explicit(&reader->session->hits.finding_count, memory_order_relaxed),
+    atomic_fetch_add_explicit(&reader->pass->progress->bytes, len, memory_order_relaxed);
+    atomic_store_explicit(&reader->pass->progress->findings,
+                          atomic_load_explicit(&reader->pass->hits.finding_count, memory_order_relaxed),
                           memory_order_relaxed);
 }
 
@@ -206,13 +206,13 @@ static bool read_windows(struct scan_reader *reader, const struct scan_content *
     bool done = true;
     for (;;) {
         outcome = scan__look_window(reader->look, content, &window, &windows);
-        if (window.is_last || windows == NULL || scan__is_stopped(reader->session))
+        if (window.is_last || windows == NULL || scan__is_stopped(reader->pass))
             break;
         size_t len;
         window.at += window.bytes.len - overlap;
         memmove(reader->buffer, reader->buffer + window.bytes.len - overlap, overlap);
-        done = fill(reader->session, fd, reader->buffer + overlap, reader->size - overlap, &len,
-                    &window.is_last);
+        done =
+            fill(reader->pass, fd, reader->buffer + overlap, reader->size - overlap, &len, &window.is_last);
         if (!done)
             break;
         count_bytes(reader, len);
@@ -260,7 +260,7 @@ static enum scan_look_result look_at_windows(struct scan_reader *reader, const s
         outcome = scan__look_window(reader->look, content, &window, &windows);
         count_bytes(reader, window.is_last ? rest.len : step);
         window.at += step;
-    } while (!window.is_last && windows != NULL && !scan__is_stopped(reader->session));
+    } while (!window.is_last && windows != NULL && !scan__is_stopped(reader->pass));
     scan__windows_free(windows);
     return outcome;
 }
@@ -279,7 +279,7 @@ bool scan__read_fd(struct scan_reader *reader, const struct scan_content *conten
                    uint64_t *ret_bytes) {
     size_t len;
     bool at_end;
-    if (!has_buffer(reader) || !fill(reader->session, fd, reader->buffer, reader->size, &len, &at_end))
+    if (!has_buffer(reader) || !fill(reader->pass, fd, reader->buffer, reader->size, &len, &at_end))
         return false;
     *ret_bytes = len;
     keep_head(reader, ts_bytes_of(reader->buffer, len));

@@ -4,7 +4,7 @@
 #ifndef TS_SCAN_FILES_H
 #define TS_SCAN_FILES_H
 
-#include "session.h"
+#include "pass.h"
 
 struct scan_files {
     char **
@@ -28,7 +28,7 @@ void scan__files_release(struct scan_files *files);
 
 /* The buffer of one thread. */
 struct scan_reader {
-    struct scan_session *session;
+    struct scan_pass *pass;
     struct scan_look *look;
     uint8_t *buffer;
     size_t size;

@@ -18,7 +18,7 @@
 
 /* Shared by the threads of a folder. */
 struct folder {
-    struct scan_session *session;
+    struct scan_pass *pass;
     uint32_t target_index;
     enum ts_place place;
     int root;
@@ -35,11 +35,11 @@ struct folder_worker {
     bool has_thread;
 };
 
-static void cannot_read(struct scan_session *session, const char *path) {
+static void cannot_read(struct scan_pass *pass, const char *path) {
     char shown[300];
     int error = errno;
     (void)ts_text_escape(ts_bytes_of_cstring(path), shown, sizeof shown);
-    scan__fault(&session->faults, "'%s': cannot be read: %s", shown, strerror(error));
+    scan__fault(&pass->faults, "'%s': cannot be read: %s", shown, strerror(error));
 }
 
 static void look_at_file(struct folder_worker *worker, const char *path) {
@@ -56,18 +56,18 @@ static void look_at_file(struct folder_worker *worker, const char *path) {
     bool done = is_link ? scan__read_link(&worker->reader, &content, folder->root, path, &bytes)
                         : fd >= 0 && scan__read_fd(&worker->reader, &content, fd, &bytes);
     if (!done)
-        cannot_read(folder->session, path);
+        cannot_read(folder->pass, path);
     if (fd >= 0)
         close(fd);
     atomic_fetch_add(&folder->blobs, 1);
     atomic_fetch_add(&folder->bytes, bytes);
-    atomic_fetch_add_explicit(&folder->session->progress->objects, 1, memory_order_relaxed);
+    atomic_fetch_add_explicit(&folder->pass->progress->objects, 1, memory_order_relaxed);
 }
 
 static void *work(void *argument) {
     struct folder_worker *worker = argument;
     struct folder *folder = worker->folder;
-    while (!scan__is_stopped(folder->session)) {
+    while (!scan__is_stopped(folder->pass)) {
         size_t index = atomic_fetch_add(&folder->next, 1);
         if (index >= folder->files.count)
             break;
@@ -87,7 +87,7 @@ static bool look_at_all(struct folder *folder, struct scan_looks *looks) {
         return false;
     for (unsigned i = 0; i < count; i++) {
         workers[i].folder = folder;
-        workers[i].reader = (struct scan_reader){.session = folder->session, .look = &looks->items[i]};
+        workers[i].reader = (struct scan_reader){.pass = folder->pass, .look = &looks->items[i]};
         workers[i].has_thread = i > 0 && pthread_create(&workers[i].thread, NULL, work, &workers[i]) == 0;
     }
     (void)work(&workers[0]);
@@ -99,40 +99,39 @@ static bool look_at_all(struct folder *folder, struct scan_looks *looks) {
 }
 
 /* Each content of this target is at the place that its name says. */
-static void place_contents(struct scan_session *session, uint32_t target_index, enum ts_place place) {
+static void place_contents(struct scan_pass *pass, uint32_t target_index, enum ts_place place) {
     size_t count;
-    const struct scan_content *contents = scan__hits_contents(&session->hits, &count);
+    const struct scan_content *contents = scan__hits_contents(&pass->hits, &count);
     for (size_t i = 0; i < count; i++) {
         struct scan_location location = {
             .content = (uint32_t)i, .commit = TS_REPORT_NONE, .path = contents[i].path, .place = place};
         if (contents[i].target == target_index)
-            scan__session_location(session, &location);
+            scan__pass_location(pass, &location);
     }
 }
 
-enum ts_scan_outcome scan__folder(struct scan_session *session, struct scan_target *target, const char *path,
+enum ts_scan_outcome scan__folder(struct scan_pass *pass, struct scan_target *target, const char *path,
                                   enum ts_place place, struct ts_scan_error *ret_error) {
-    struct folder folder = {
-        .session = session, .target_index = (uint32_t)(target - session->targets), .place = place};
+    struct folder folder = {.pass = pass, .target_index = (uint32_t)(target - pass->targets), .place = place};
     struct scan_looks looks = {.items = NULL};
     char shown[300];
     (void)ts_text_escape(ts_bytes_of_cstring(path), shown, sizeof shown);
     struct scan_files_options list = {.without_git = place == TS_PLACE_WORKING_TREE,
-                                      .memory_max = session->memory_bytes / LIST_SHARE};
-    if (!scan__files_list(&folder.files, path, &list, &session->faults))
+                                      .memory_max = pass->memory_bytes / LIST_SHARE};
+    if (!scan__files_list(&folder.files, path, &list, &pass->faults))
         return scan__fail(ret_error, TS_SCAN_BAD_TARGET, "'%s': cannot be read as a folder: %s", shown,
                           strerror(errno));
-    atomic_store(&session->progress->objects_total, folder.files.count);
-    atomic_store(&session->progress->stage, TS_SCAN_STAGE_CONTENT);
+    atomic_store(&pass->progress->objects_total, folder.files.count);
+    atomic_store(&pass->progress->stage, TS_SCAN_STAGE_CONTENT);
     folder.root = open(path, O_RDONLY | O_DIRECTORY | O_CLOEXEC);
-    bool done = folder.root >= 0 && scan__looks_init(&looks, session, target->profile) &&
-                look_at_all(&folder, &looks);
+    bool done =
+        folder.root >= 0 && scan__looks_init(&looks, pass, target->profile) && look_at_all(&folder, &looks);
     if (done)
-        place_contents(session, folder.target_index, place);
+        place_contents(pass, folder.target_index, place);
     target->row.blobs = atomic_load(&folder.blobs);
     target->row.bytes = atomic_load(&folder.bytes);
     target->row.skipped = folder.files.skipped;
-    scan__looks_finish(&looks, session, &target->row);
+    scan__looks_finish(&looks, pass, &target->row);
     scan__files_release(&folder.files);
     if (folder.root >= 0)
         close(folder.root);
@@ -149,13 +148,13 @@ static void tell_closed(const struct scan_reader *reader, const char *name) {
     for (size_t i = 0; i < sizeof bundles / sizeof bundles[0]; i++)
         if (ts_bytes_equal(head, ts_bytes_of_cstring(bundles[i])))
             scan__fault(
-                &reader->session->faults,
+                &reader->pass->faults,
                 "'%s': a git bundle, which is compressed and was not scanned; make a repository of it "
                 "with 'git clone' and scan that",
                 shown);
     if (head.len >= 8 && memcmp(head.data, "PACK\0\0\0", 7) == 0 && (head.data[7] == 2 || head.data[7] == 3))
         scan__fault(
-            &reader->session->faults,
+            &reader->pass->faults,
             "'%s': a git pack, which is compressed and was not scanned; scan its repository, or unpack it "
             "with 'git unpack-objects' into a new one and scan that with --unreachable",
             shown);
@@ -174,40 +173,40 @@ static void look_at_single(struct scan_reader *reader, struct scan_target *targe
         scan__read_bytes(reader, &single->content, single->bytes);
         target->row.bytes = single->bytes.len;
     } else if (!scan__read_fd(reader, &single->content, single->fd, &target->row.bytes)) {
-        cannot_read(reader->session, (const char *)target->row.name.data);
+        cannot_read(reader->pass, (const char *)target->row.name.data);
     }
 }
 
-static enum ts_scan_outcome scan_single(struct scan_session *session, struct scan_target *target,
+static enum ts_scan_outcome scan_single(struct scan_pass *pass, struct scan_target *target,
                                         const struct single *single, struct ts_scan_error *ret_error) {
     struct scan_looks looks = {.items = NULL};
     bool is_input = single->content.kind == SCAN_CONTENT_INPUT;
-    unsigned jobs = session->jobs;
-    session->jobs = 1;
-    bool done = scan__looks_init(&looks, session, target->profile);
-    session->jobs = jobs;
+    unsigned jobs = pass->jobs;
+    pass->jobs = 1;
+    bool done = scan__looks_init(&looks, pass, target->profile);
+    pass->jobs = jobs;
     if (done) {
-        struct scan_reader reader = {.session = session, .look = &looks.items[0]};
-        atomic_store(&session->progress->stage, TS_SCAN_STAGE_CONTENT);
+        struct scan_reader reader = {.pass = pass, .look = &looks.items[0]};
+        atomic_store(&pass->progress->stage, TS_SCAN_STAGE_CONTENT);
         look_at_single(&reader, target, single);
         tell_closed(&reader, is_input ? "standard input" : (const char *)target->row.name.data);
         free(reader.buffer);
         target->row.blobs = 1;
-        atomic_fetch_add_explicit(&session->progress->objects, 1, memory_order_relaxed);
-        place_contents(session, single->content.target, is_input ? TS_PLACE_INPUT : TS_PLACE_FILE);
+        atomic_fetch_add_explicit(&pass->progress->objects, 1, memory_order_relaxed);
+        place_contents(pass, single->content.target, is_input ? TS_PLACE_INPUT : TS_PLACE_FILE);
     }
-    scan__looks_finish(&looks, session, &target->row);
+    scan__looks_finish(&looks, pass, &target->row);
     return done ? TS_SCAN_DONE : scan__fail(ret_error, TS_SCAN_FAILED, "out of memory");
 }
 
-static struct single single_of(struct scan_session *session, struct scan_target *target) {
+static struct single single_of(struct scan_pass *pass, struct scan_target *target) {
     return (struct single){
-        .content = {.target = (uint32_t)(target - session->targets), .kind = SCAN_CONTENT_FILE}, .fd = -1};
+        .content = {.target = (uint32_t)(target - pass->targets), .kind = SCAN_CONTENT_FILE}, .fd = -1};
 }
 
-enum ts_scan_outcome scan__file(struct scan_session *session, struct scan_target *target, const char *path,
+enum ts_scan_outcome scan__file(struct scan_pass *pass, struct scan_target *target, const char *path,
                                 struct ts_scan_error *ret_error) {
-    struct single single = single_of(session, target);
+    struct single single = single_of(pass, target);
     single.content.name = ts_bytes_of_cstring(path);
     single.fd = open(path, O_RDONLY | O_CLOEXEC | O_NOCTTY);
     if (single.fd < 0) {
@@ -216,23 +215,23 @@ enum ts_scan_outcome scan__file(struct scan_session *session, struct scan_target
         (void)ts_text_escape(single.content.name, shown, sizeof shown);
         return scan__fail(ret_error, TS_SCAN_BAD_TARGET, "'%s': cannot be read: %s", shown, strerror(error));
     }
-    enum ts_scan_outcome outcome = scan_single(session, target, &single, ret_error);
+    enum ts_scan_outcome outcome = scan_single(pass, target, &single, ret_error);
     close(single.fd);
     return outcome;
 }
 
-enum ts_scan_outcome scan__bytes(struct scan_session *session, struct scan_target *target,
+enum ts_scan_outcome scan__bytes(struct scan_pass *pass, struct scan_target *target,
                                  const struct ts_scan_target *given, struct ts_scan_error *ret_error) {
-    struct single single = single_of(session, target);
+    struct single single = single_of(pass, target);
     single.content.name = ts_bytes_of_cstring(given->path);
     single.bytes = given->bytes;
-    return scan_single(session, target, &single, ret_error);
+    return scan_single(pass, target, &single, ret_error);
 }
 
-enum ts_scan_outcome scan__input(struct scan_session *session, struct scan_target *target, int fd,
+enum ts_scan_outcome scan__input(struct scan_pass *pass, struct scan_target *target, int fd,
                                  struct ts_scan_error *ret_error) {
-    struct single single = single_of(session, target);
+    struct single single = single_of(pass, target);
     single.content.kind = SCAN_CONTENT_INPUT;
     single.fd = fd;
-    return scan_single(session, target, &single, ret_error);
+    return scan_single(pass, target, &single, ret_error);
 }

@@ -3,7 +3,7 @@
 #include "files.h"
 #include "lfs.h"
 #include "look_impl.h"
-#include "session.h"
+#include "pass.h"
 
 #include "base/redact.h"
 #include "os/grow.h"
@@ -18,20 +18,20 @@
 /* For each SLOT_BYTES of the memory limit, one archive is read at a time: dictionaries of xz and zstd are large. */
 #define SLOT_BYTES   (UINT64_C(256) << 20)
 
-void scan__inside_init(struct scan_inside *inside, struct scan_session *session) {
-    const struct ts_scan_options *options = session->options;
-    uint64_t slots = session->memory_bytes / SLOT_BYTES;
-    *inside = (struct scan_inside){.session = session,
+void scan__inside_init(struct scan_inside *inside, struct scan_pass *pass) {
+    const struct ts_scan_options *options = pass->options;
+    uint64_t slots = pass->memory_bytes / SLOT_BYTES;
+    *inside = (struct scan_inside){.pass = pass,
                                    .depth_max = options->no_archives          ? 0
                                                 : options->archive_depth == 0 ? TS_SCAN_ARCHIVES_DEFAULT
                                                                               : options->archive_depth,
                                    .size_max = options->archive_max != 0 ? options->archive_max
                                                                          : TS_SCAN_ARCHIVE_MAX_DEFAULT};
-    sem_init(&inside->slots, 0, slots < 1 ? 1 : slots > session->jobs ? session->jobs : (unsigned)slots);
+    sem_init(&inside->slots, 0, slots < 1 ? 1 : slots > pass->jobs ? pass->jobs : (unsigned)slots);
 }
 
 void scan__inside_release(struct scan_inside *inside) {
-    if (inside->session == NULL)
+    if (inside->pass == NULL)
         return;
     sem_destroy(&inside->slots);
     free(inside->lfs_folder);
@@ -51,14 +51,14 @@ void scan__inside_count(struct scan_inside *inside, struct ts_report_target *row
 
 /* ---- names ---- */
 
-const char *scan__content_name(const struct scan_session *session, const struct scan_content *content,
+const char *scan__content_name(const struct scan_pass *pass, const struct scan_content *content,
                                char ret_name[static SCAN_NAME_SIZE]) {
     char hex[TS_GIT_OID_HEX_SIZE] = "";
     char shown[300];
     bool is_object = content->kind == SCAN_CONTENT_BLOB || content->kind == SCAN_CONTENT_COMMIT ||
                      content->kind == SCAN_CONTENT_TAG;
     if (is_object)
-        (void)ts_git_oid_format(session->targets[content->target].hash, &content->oid, hex);
+        (void)ts_git_oid_format(pass->targets[content->target].hash, &content->oid, hex);
     (void)ts_text_escape(content->name, shown, sizeof shown);
     bool is_input = !is_object && (content->name.len == 0 || content->name.data[0] == '!');
     snprintf(ret_name, SCAN_NAME_SIZE, "%s%s%s",
@@ -140,15 +140,15 @@ struct members {
     struct scan_windows *windows;
 };
 
-static struct scan_session *session_of(const struct scan_look *look) {
-    return look->options.inside->session;
+static struct scan_pass *pass_of(const struct scan_look *look) {
+    return look->options.inside->pass;
 }
 
 static void note_outcome(struct members *m, enum scan_look_result outcome) {
     char name[SCAN_NAME_SIZE];
-    struct scan_session *session = session_of(m->look);
+    struct scan_pass *pass = pass_of(m->look);
     if (outcome != SCAN_LOOK_OK && !m->look->options.inside->is_quiet)
-        scan__session_outcome(session, outcome, scan__content_name(session, &m->member, name));
+        scan__pass_outcome(pass, outcome, scan__content_name(pass, &m->member, name));
     m->within->is_lacking = m->within->is_lacking || outcome != SCAN_LOOK_OK;
 }
 
@@ -196,8 +196,8 @@ static bool look_at_window(struct members *m, bool is_last) {
 
 static bool take_data(void *ctx, struct ts_bytes bytes) {
     struct members *m = ctx;
-    struct scan_session *session = session_of(m->look);
-    atomic_fetch_add_explicit(&session->progress->bytes, bytes.len, memory_order_relaxed);
+    struct scan_pass *pass = pass_of(m->look);
+    atomic_fetch_add_explicit(&pass->progress->bytes, bytes.len, memory_order_relaxed);
     while (bytes.len > 0) {
         if (m->len == m->size && !look_at_window(m, false))
             return false;
@@ -207,7 +207,7 @@ static bool take_data(void *ctx, struct ts_bytes bytes) {
         m->len += taken;
         bytes = ts_bytes_skip(bytes, taken);
     }
-    return !scan__is_stopped(session);
+    return !scan__is_stopped(pass);
 }
 
 static bool end_member(void *ctx) {
@@ -220,39 +220,39 @@ static bool end_member(void *ctx) {
     m->windows = NULL;
     m->within->is_lacking = m->within->is_lacking || !m->look->is_whole;
     m->within->has_found = m->within->has_found || !m->look->is_clean;
-    scan__worked(session_of(m->look), m->look);
-    return !scan__is_stopped(session_of(m->look));
+    scan__worked(pass_of(m->look), m->look);
+    return !scan__is_stopped(pass_of(m->look));
 }
 
 static void note_end(struct scan_look *look, const struct scan_content *archive,
                      const struct scan_archive_result *result) {
-    struct scan_session *session = session_of(look);
+    struct scan_pass *pass = pass_of(look);
     char name[SCAN_NAME_SIZE];
-    (void)scan__content_name(session, archive, name);
+    (void)scan__content_name(pass, archive, name);
     switch (result->end) {
     case SCAN_ARCHIVE_READ:
     case SCAN_ARCHIVE_STOPPED:
         return;
     case SCAN_ARCHIVE_DAMAGED:
-        scan__fault(&session->faults,
+        scan__fault(&pass->faults,
                     "%s: not all of this archive can be read (%s); the rest is not scanned; --archives 0 "
                     "scans archives without looking into them",
                     name, result->why);
         return;
     case SCAN_ARCHIVE_OVER:
-        scan__fault(&session->faults,
+        scan__fault(&pass->faults,
                     "%s: this archive unpacks to more than --max-archive, or to more than %llu times its "
                     "size; the rest is not scanned",
                     name, (unsigned long long)SCAN_ARCHIVE_RATIO);
         return;
     case SCAN_ARCHIVE_NO_LIBRARY:
-        scan__fault(&session->faults,
+        scan__fault(&pass->faults,
                     "archives are not looked into: the library for them cannot be loaded (%s), or scan "
                     "without looking into archives with --archives 0",
                     result->why);
         return;
     case SCAN_ARCHIVE_NO_MEMORY:
-        scan__session_outcome(session, SCAN_LOOK_NO_MEMORY, name);
+        scan__pass_outcome(pass, SCAN_LOOK_NO_MEMORY, name);
         return;
     }
 }
@@ -289,12 +289,12 @@ static void read_members(struct scan_look *look, struct members *m, enum scan_ar
 
 static void note_depth(struct scan_look *look, const struct scan_content *content) {
     char name[SCAN_NAME_SIZE];
-    struct scan_session *session = session_of(look);
+    struct scan_pass *pass = pass_of(look);
     if (!look->options.inside->is_quiet)
         scan__fault(
-            &session->faults,
+            &pass->faults,
             "%s: an archive inside %u others is not looked into; --archives sets how deep a scan looks",
-            scan__content_name(session, content, name), look->depth);
+            scan__content_name(pass, content, name), look->depth);
 }
 
 struct scan_within scan__inside_members(struct scan_look *look, const struct scan_content *content,
@@ -335,13 +335,13 @@ void scan__inside_end(struct scan_look *look, const struct scan_within *within) 
 
 void scan__inside_too_large(struct scan_look *look, const struct scan_content *content, uint64_t bytes) {
     char name[SCAN_NAME_SIZE];
-    struct scan_session *session = session_of(look);
+    struct scan_pass *pass = pass_of(look);
     if (!look->options.inside->is_quiet)
         scan__fault(
-            &session->faults,
+            &pass->faults,
             "%s: an archive of more than %llu bytes is not looked into: it exceeds --max-archive, or the "
             "room for temporary files",
-            scan__content_name(session, content, name), (unsigned long long)bytes);
+            scan__content_name(pass, content, name), (unsigned long long)bytes);
 }
 
 /* ---- pointers ---- */
@@ -353,7 +353,7 @@ enum scan_pointer scan__inside_pointer(struct scan_look *look, const struct scan
     if (inside == NULL || inside->lfs_folder == NULL || look->is_pointed || look->depth > 0 ||
         !scan__lfs_pointer(bytes, path))
         return SCAN_POINTER_NONE;
-    struct scan_reader reader = {.session = inside->session, .look = look};
+    struct scan_reader reader = {.pass = inside->pass, .look = look};
     int fd = scan__lfs_open(inside->lfs_folder, path);
     if (fd < 0) {
         atomic_fetch_add(&inside->lfs_missing, !look->options.inside->is_quiet);
@@ -365,8 +365,8 @@ enum scan_pointer scan__inside_pointer(struct scan_look *look, const struct scan
     object.evidence = 0;
     if (!scan__read_fd(&reader, &object, fd, &read) && !look->options.inside->is_quiet) {
         char name[SCAN_NAME_SIZE];
-        scan__fault(&inside->session->faults, "%s: its LFS object cannot be read",
-                    scan__content_name(inside->session, content, name));
+        scan__fault(&inside->pass->faults, "%s: its LFS object cannot be read",
+                    scan__content_name(inside->pass, content, name));
     }
     look->is_pointed = false;
     atomic_fetch_add(&inside->lfs_objects, !look->options.inside->is_quiet);

@@ -22,11 +22,11 @@
 #include <semaphore.h>
 #include <stdatomic.h>
 
-struct scan_session;
+struct scan_pass;
 
 /* What all threads share. */
 struct scan_inside {
-    struct scan_session *session;
+    struct scan_pass *pass;
     unsigned depth_max; /* 0: do not look into archives */
     uint64_t size_max;  /* unpacked bytes of one archive, with nested ones */
     char *lfs_folder;   /* of the target; NULL: none */
@@ -37,7 +37,7 @@ struct scan_inside {
     atomic_uint_fast64_t lfs_missing;
 };
 
-void scan__inside_init(struct scan_inside *inside, struct scan_session *session);
+void scan__inside_init(struct scan_inside *inside, struct scan_pass *pass);
 void scan__inside_release(struct scan_inside *inside);
 
 /* Call it for each repository: its LFS objects are below git_dir. NULL: the target has none. Returns false when memory runs out. */
@@ -86,7 +86,7 @@ enum scan_pointer scan__inside_pointer(struct scan_look *look, const struct scan
 
 /* "object 1234…!/a/b", or a path: for messages. */
 #define SCAN_NAME_SIZE 400
-const char *scan__content_name(const struct scan_session *session, const struct scan_content *content,
+const char *scan__content_name(const struct scan_pass *pass, const struct scan_content *content,
                                char ret_name[static SCAN_NAME_SIZE]);
 
 /* The path of a content that is at `outer`: with the path inside it, if it is a member. "a/dump.sql.gz" and "!/" are

@@ -1,7 +1,7 @@
 #include "limits.h"
 
 #include "look.h"
-#include "session.h"
+#include "pass.h"
 
 #include "git/repo.h"
 #include "os/clock.h"
@@ -11,10 +11,10 @@
 /* This much is scanned in seconds, however small the repository is. */
 #define WORK_LEAST  (UINT64_C(1) << 30)
 
-void scan__limits_init(struct scan_session *session, uint64_t begin_ns) {
-    struct scan_limits *limits = &session->limits;
-    uint64_t max_ns = session->options->max_time_ms * 1000000;
-    uint64_t ratio = session->options->ratio_max;
+void scan__limits_init(struct scan_pass *pass, uint64_t begin_ns) {
+    struct scan_limits *limits = &pass->limits;
+    uint64_t max_ns = pass->options->max_time_ms * 1000000;
+    uint64_t ratio = pass->options->ratio_max;
     limits->look_until_ns = max_ns == 0 ? 0 : begin_ns + max_ns / 4 * 3;
     limits->end_ns = begin_ns + max_ns;
     limits->ratio_max = ratio != 0 ? ratio : TS_SCAN_RATIO_DEFAULT;
@@ -25,8 +25,8 @@ void scan__limits_release(struct scan_limits *limits) {
     pthread_mutex_destroy(&limits->lock);
 }
 
-void scan__limits_begin(struct scan_session *session, struct ts_git_repo *repo) {
-    struct scan_limits *limits = &session->limits;
+void scan__limits_begin(struct scan_pass *pass, struct ts_git_repo *repo) {
+    struct scan_limits *limits = &pass->limits;
     limits->repo = repo;
     limits->is_measured = false;
     atomic_store(&limits->is_swollen, false);
@@ -35,29 +35,29 @@ void scan__limits_begin(struct scan_session *session, struct ts_git_repo *repo) 
     atomic_store(&limits->work_max, WORK_LEAST);
 }
 
-void scan__limits_place(struct scan_session *session) {
-    atomic_store(&session->limits.is_placing, true);
+void scan__limits_place(struct scan_pass *pass) {
+    atomic_store(&pass->limits.is_placing, true);
 }
 
-void scan__limits_tell(struct scan_session *session) {
-    if (atomic_load(&session->limits.is_swollen))
+void scan__limits_tell(struct scan_pass *pass) {
+    if (atomic_load(&pass->limits.is_swollen))
         scan__fault(
-            &session->faults,
+            &pass->faults,
             "the repository unpacks to more than %llu times its size on disk: the rest is not scanned; "
             "raise --max-ratio",
-            (unsigned long long)session->limits.ratio_max);
-    atomic_store(&session->limits.is_swollen, false);
-    if (!atomic_load(&session->limits.is_late) || session->limits.is_late_told)
+            (unsigned long long)pass->limits.ratio_max);
+    atomic_store(&pass->limits.is_swollen, false);
+    if (!atomic_load(&pass->limits.is_late) || pass->limits.is_late_told)
         return;
-    session->limits.is_late_told = true;
+    pass->limits.is_late_told = true;
     scan__fault(
-        &session->faults,
+        &pass->faults,
         "--max-time has passed: the rest is not scanned, and occurrences of findings may be missing or masked; "
         "raise it, or select less");
 }
 
-void scan__limits_cut(struct scan_session *session) {
-    atomic_store(&session->limits.is_late, true);
+void scan__limits_cut(struct scan_pass *pass) {
+    atomic_store(&pass->limits.is_late, true);
 }
 
 /* The size on disk is read when it is first needed, which is never for most repositories. */
@@ -86,46 +86,46 @@ static bool is_past(uint64_t limit_ns) {
     return limit_ns != 0 && ts_clock_monotonic_ns() >= limit_ns;
 }
 
-bool scan__is_past_end(const struct scan_session *session) {
-    return session->limits.look_until_ns != 0 && is_past(session->limits.end_ns);
+bool scan__is_past_end(const struct scan_pass *pass) {
+    return pass->limits.look_until_ns != 0 && is_past(pass->limits.end_ns);
 }
 
-bool scan__is_over(struct scan_session *session) {
-    struct scan_limits *limits = &session->limits;
+bool scan__is_over(struct scan_pass *pass) {
+    struct scan_limits *limits = &pass->limits;
     if (!atomic_load_explicit(&limits->is_late, memory_order_relaxed) && is_past(limits->look_until_ns))
         atomic_store(&limits->is_late, true);
     return atomic_load_explicit(&limits->is_late, memory_order_relaxed) ||
-           atomic_load_explicit(&session->progress->stop, memory_order_relaxed);
+           atomic_load_explicit(&pass->progress->stop, memory_order_relaxed);
 }
 
-bool scan__is_stopped(struct scan_session *session) {
-    return scan__is_over(session) || atomic_load_explicit(&session->limits.is_swollen, memory_order_relaxed);
+bool scan__is_stopped(struct scan_pass *pass) {
+    return scan__is_over(pass) || atomic_load_explicit(&pass->limits.is_swollen, memory_order_relaxed);
 }
 
-bool scan__was_stopped(const struct scan_session *session) {
-    return atomic_load(&session->limits.is_late) || atomic_load(&session->limits.is_swollen) ||
-           atomic_load(&session->progress->stop);
+bool scan__was_stopped(const struct scan_pass *pass) {
+    return atomic_load(&pass->limits.is_late) || atomic_load(&pass->limits.is_swollen) ||
+           atomic_load(&pass->progress->stop);
 }
 
-void scan__worked(struct scan_session *session, struct scan_look *look) {
+void scan__worked(struct scan_pass *pass, struct scan_look *look) {
     uint64_t bytes = ts_scanner_counts(look->scanner).bytes;
-    work(&session->limits, bytes - look->counted_bytes);
+    work(&pass->limits, bytes - look->counted_bytes);
     look->counted_bytes = bytes;
 }
 
 static bool go_on(void *ctx, uint64_t bytes) {
-    struct scan_session *session = ctx;
-    struct scan_limits *limits = &session->limits;
+    struct scan_pass *pass = ctx;
+    struct scan_limits *limits = &pass->limits;
     if (atomic_load_explicit(&limits->is_placing, memory_order_relaxed)) {
-        bool is_over = scan__is_past_end(session);
+        bool is_over = scan__is_past_end(pass);
         if (is_over)
             atomic_store(&limits->is_late, true);
         return !is_over;
     }
     work(limits, bytes / BUILT_PARTS);
-    return !scan__is_stopped(session);
+    return !scan__is_stopped(pass);
 }
 
-struct ts_git_watch scan__watch(struct scan_session *session) {
-    return (struct ts_git_watch){.go_on = go_on, .ctx = session};
+struct ts_git_watch scan__watch(struct scan_pass *pass) {
+    return (struct ts_git_watch){.go_on = go_on, .ctx = pass};
 }

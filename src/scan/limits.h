@@ -16,7 +16,7 @@
 #include <stdbool.h>
 #include <stdint.h>
 
-struct scan_session;
+struct scan_pass;
 struct scan_look;
 struct ts_git_repo;
 
@@ -35,36 +35,36 @@ struct scan_limits {
     bool is_measured;     /* work_max comes from the size of the repository */
 };
 
-void scan__limits_init(struct scan_session *session, uint64_t begin_ns);
+void scan__limits_init(struct scan_pass *pass, uint64_t begin_ns);
 void scan__limits_release(struct scan_limits *limits);
 
 /* For each target; repo may be NULL. */
-void scan__limits_begin(struct scan_session *session, struct ts_git_repo *repo);
+void scan__limits_begin(struct scan_pass *pass, struct ts_git_repo *repo);
 
 /* The placing of findings begins. */
-void scan__limits_place(struct scan_session *session);
+void scan__limits_place(struct scan_pass *pass);
 
 /* Reports what ended the target or the scan; reports only once that the time is over. */
-void scan__limits_tell(struct scan_session *session);
+void scan__limits_tell(struct scan_pass *pass);
 /* No time was left for texts of findings, so they are masked completely. scan__limits_tell reports it. */
-void scan__limits_cut(struct scan_session *session);
+void scan__limits_cut(struct scan_pass *pass);
 
 /* Nothing more of this target is to be scanned. */
-bool scan__is_stopped(struct scan_session *session);
+bool scan__is_stopped(struct scan_pass *pass);
 
 /* Nothing more is to be scanned, of any target. */
-bool scan__is_over(struct scan_session *session);
+bool scan__is_over(struct scan_pass *pass);
 
 /* No time is left, not even for placing findings. */
-bool scan__is_past_end(const struct scan_session *session);
+bool scan__is_past_end(const struct scan_pass *pass);
 
 /* Returns true if one of the two above has returned true. */
-bool scan__was_stopped(const struct scan_session *session);
+bool scan__was_stopped(const struct scan_pass *pass);
 
 /* Counts the bytes that the look has scanned since the last call. */
-void scan__worked(struct scan_session *session, struct scan_look *look);
+void scan__worked(struct scan_pass *pass, struct scan_look *look);
 
 /* Counts built bytes, and ends work that takes too long. */
-struct ts_git_watch scan__watch(struct scan_session *session);
+struct ts_git_watch scan__watch(struct scan_pass *pass);
 
 #endif

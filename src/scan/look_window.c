@@ -16,7 +16,7 @@
  */
 #include "inside.h"
 #include "look_impl.h"
-#include "session.h"
+#include "pass.h"
 
 #include "base/assert.h"
 #include "detect/pragma.h"
@@ -165,7 +165,7 @@ static struct scan_windows *begin(struct scan_look *look, const struct scan_cont
     w->line = 1;
     w->kind = scan__inside_kind(look, content, window->bytes, window->is_last);
     if (w->kind != SCAN_ARCHIVE_NONE)
-        scan__pile_init(&w->archive, ARCHIVE_HELD, look->options.inside->session->spill_dir);
+        scan__pile_init(&w->archive, ARCHIVE_HELD, look->options.inside->pass->spill_dir);
     return w;
 }
 

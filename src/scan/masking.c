@@ -6,27 +6,27 @@
 /* Number of remembered masked texts, a power of two: lines and paths repeat. */
 #define KNOWN_COUNT ((size_t)1 << 14)
 
-struct scan_mark scan__mark(const struct scan_session *session) {
-    struct scan_mark mark = {.commits = session->commits.len / sizeof(struct scan_commit),
-                             .locations = session->locations.len / sizeof(struct scan_location)};
-    (void)scan__hits_contents(&session->hits, &mark.contents);
+struct scan_mark scan__mark(const struct scan_pass *pass) {
+    struct scan_mark mark = {.commits = pass->commits.len / sizeof(struct scan_commit),
+                             .locations = pass->locations.len / sizeof(struct scan_location)};
+    (void)scan__hits_contents(&pass->hits, &mark.contents);
     return mark;
 }
 
 /* Skips findings without hits: those that settling removed in a content in windows, which the state does not
  * keep. */
-bool scan__masks_of(const struct scan_session *session, size_t first_content, struct scan_masks *ret_masks) {
-    const struct scan_hits *hits = &session->hits;
+bool scan__masks_of(const struct scan_pass *pass, size_t first_content, struct scan_masks *ret_masks) {
+    const struct scan_hits *hits = &pass->hits;
     const struct scan_finding *findings = scan__hits_findings(hits);
     const struct scan_hit *items = scan__hits_items(hits);
     size_t count = hits->hits.len / sizeof *items;
     size_t contents;
     const struct scan_content *all = scan__hits_contents(hits, &contents);
     size_t first = first_content < contents ? (size_t)all[first_content].first_hit : count;
-    struct scan_masks masks = {.prints = {.key = session->print_key}};
+    struct scan_masks masks = {.prints = {.key = pass->print_key}};
     bool *is_added = calloc(hits->finding_table.count + 1, sizeof *is_added);
     bool done = is_added != NULL;
-    for (size_t i = first; done && i < count && !session->options->shows_secrets; i++) {
+    for (size_t i = first; done && i < count && !pass->options->shows_secrets; i++) {
         const struct scan_print *print = &findings[items[i].finding].print;
         if (is_added[items[i].finding])
             continue;
@@ -52,7 +52,7 @@ struct known {
 };
 
 struct masking {
-    const struct scan_session *session;
+    const struct scan_pass *pass;
     struct scan_hits *hits;
     struct scan_masks masks;
     struct ts_arena arena;
@@ -63,14 +63,14 @@ struct masking {
 /* Bytes move when a text is added, so they are copied first. */
 static uint32_t mask_line(struct masking *masking, uint32_t text) {
     char around[SCAN_AROUND_SIZE];
-    masking->masks.is_late = scan__is_past_end(masking->session);
+    masking->masks.is_late = scan__is_past_end(masking->pass);
     size_t len = scan__around_mask(scan__hits_text_at(masking->hits, text), &masking->masks, around);
     return len > 0 ? scan__hits_text(masking->hits, ts_bytes_of(around, len)) : text;
 }
 
 static uint32_t mask_name(struct masking *masking, uint32_t text) {
     struct ts_bytes bytes = scan__hits_text_at(masking->hits, text);
-    masking->masks.is_late = scan__is_past_end(masking->session);
+    masking->masks.is_late = scan__is_past_end(masking->pass);
     struct ts_bytes masked = scan__masks_apply(&masking->masks, &masking->arena, bytes);
     uint32_t made = masked.data == bytes.data ? text : scan__hits_text(masking->hits, masked);
     ts_arena_clear(&masking->arena);
@@ -103,34 +103,34 @@ static void mask_contents(struct masking *masking, size_t first) {
     }
 }
 
-static bool mask_places(struct masking *masking, struct scan_session *session, const struct scan_mark *mark) {
-    struct scan_commit *commits = (struct scan_commit *)(void *)session->commits.bytes;
-    struct scan_location *locations = (struct scan_location *)(void *)session->locations.bytes;
+static bool mask_places(struct masking *masking, struct scan_pass *pass, const struct scan_mark *mark) {
+    struct scan_commit *commits = (struct scan_commit *)(void *)pass->commits.bytes;
+    struct scan_location *locations = (struct scan_location *)(void *)pass->locations.bytes;
     bool is_changed = false;
-    for (size_t i = mark->commits; i < session->commits.len / sizeof *commits; i++) {
+    for (size_t i = mark->commits; i < pass->commits.len / sizeof *commits; i++) {
         commits[i].author_name = name_of(masking, commits[i].author_name);
         commits[i].author_mail = name_of(masking, commits[i].author_mail);
     }
-    for (size_t i = mark->locations; i < session->locations.len / sizeof *locations; i++) {
+    for (size_t i = mark->locations; i < pass->locations.len / sizeof *locations; i++) {
         locations[i].path = name_of(masking, locations[i].path);
         is_changed = is_changed || locations[i].path != locations[i].real_path;
     }
     return is_changed;
 }
 
-bool scan__mask_since(struct scan_session *session, const struct scan_mark *mark, bool *ret_paths) {
-    struct masking masking = {.session = session,
-                              .hits = &session->hits,
+bool scan__mask_since(struct scan_pass *pass, const struct scan_mark *mark, bool *ret_paths) {
+    struct masking masking = {.pass = pass,
+                              .hits = &pass->hits,
                               .lines = calloc(KNOWN_COUNT, sizeof *masking.lines),
                               .names = calloc(KNOWN_COUNT, sizeof *masking.names)};
     bool done = masking.lines != NULL && masking.names != NULL &&
-                scan__masks_of(session, mark->contents, &masking.masks);
+                scan__masks_of(pass, mark->contents, &masking.masks);
     *ret_paths = false;
     if (done) {
         mask_contents(&masking, mark->contents);
-        *ret_paths = mask_places(&masking, session, mark);
+        *ret_paths = mask_places(&masking, pass, mark);
         if (masking.masks.is_cut)
-            scan__limits_cut(session);
+            scan__limits_cut(pass);
     }
     scan__masks_release(&masking.masks);
     ts_arena_release(&masking.arena);

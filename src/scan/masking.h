@@ -4,20 +4,20 @@
 #ifndef TS_SCAN_MASKING_H
 #define TS_SCAN_MASKING_H
 
-#include "session.h"
+#include "pass.h"
 
-/* The length of a session's lists at some moment. */
+/* The length of a pass's lists at some moment. */
 struct scan_mark {
     size_t contents;
     size_t commits;
     size_t locations;
 };
 
-struct scan_mark scan__mark(const struct scan_session *session);
+struct scan_mark scan__mark(const struct scan_pass *pass);
 
 /* Masks for the secrets of the contents from the first one on; none if secrets are to be shown. Returns false
  * when memory runs out. */
-bool scan__masks_of(const struct scan_session *session, size_t first_content, struct scan_masks *ret_masks);
+bool scan__masks_of(const struct scan_pass *pass, size_t first_content, struct scan_masks *ret_masks);
 
 /*
  * Masks everything since the mark by its own secrets: lines, paths, tags, authors. A scan does this at the
@@ -25,6 +25,6 @@ bool scan__masks_of(const struct scan_session *session, size_t first_content, st
  *
  * Returns false when memory runs out. ret_paths says whether a path was changed.
  */
-bool scan__mask_since(struct scan_session *session, const struct scan_mark *mark, bool *ret_paths);
+bool scan__mask_since(struct scan_pass *pass, const struct scan_mark *mark, bool *ret_paths);
 
 #endif

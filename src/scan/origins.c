@@ -33,7 +33,7 @@ static bool is_placed(const struct scan_origins *origins, const struct scan_cont
 
 static bool find_blobs(const struct scan_origins *origins, struct refs *ret_refs) {
     size_t total;
-    const struct scan_content *contents = scan__hits_contents(&origins->session->hits, &total);
+    const struct scan_content *contents = scan__hits_contents(&origins->pass->hits, &total);
     struct ref *items = calloc(total + 1, sizeof *items);
     if (items == NULL)
         return false;
@@ -98,16 +98,16 @@ static enum ts_git_error find_notes(struct scan_origins *origins, struct ts_git_
     return error == TS_GIT_NO_MEMORY ? error : TS_GIT_OK;
 }
 
-static uint32_t keep_commit(struct scan_session *session, const struct ts_git_commit_info *info) {
+static uint32_t keep_commit(struct scan_pass *pass, const struct ts_git_commit_info *info) {
     struct scan_commit commit = {
         .oid = info->oid,
         .time_s = info->commit_time_s,
         .author_time_s = info->author_time_s,
         .author_zone_minutes = info->author_zone_minutes,
-        .author_name = scan__hits_text(&session->hits, ts_bytes_of_cstring(info->author_name)),
-        .author_mail = scan__hits_text(&session->hits, ts_bytes_of_cstring(info->author_mail)),
+        .author_name = scan__hits_text(&pass->hits, ts_bytes_of_cstring(info->author_name)),
+        .author_mail = scan__hits_text(&pass->hits, ts_bytes_of_cstring(info->author_mail)),
     };
-    return scan__session_commit(session, &commit);
+    return scan__pass_commit(pass, &commit);
 }
 
 struct placing {
@@ -118,33 +118,33 @@ struct placing {
 };
 
 /* Adds the location of a content that is at this path, or inside the archive at it. Returns false when memory runs out. */
-static bool place_ref(struct scan_session *session, struct ref *ref, struct ts_bytes outer,
+static bool place_ref(struct scan_pass *pass, struct ref *ref, struct ts_bytes outer,
                       const struct scan_location *at) {
     size_t unused;
     struct ts_arena arena = {.blocks = NULL};
     struct scan_location location = *at;
     struct ts_bytes path;
     struct ts_bytes inner =
-        scan__hits_text_at(&session->hits, scan__hits_contents(&session->hits, &unused)[ref->content].path);
+        scan__hits_text_at(&pass->hits, scan__hits_contents(&pass->hits, &unused)[ref->content].path);
     if (!scan__inside_path(&arena, outer, inner, &path))
         return false;
     ref->has_location = true;
     location.content = ref->content;
-    location.path = scan__hits_text(&session->hits, path);
-    scan__session_location(session, &location);
+    location.path = scan__hits_text(&pass->hits, path);
+    scan__pass_location(pass, &location);
     ts_arena_release(&arena);
     return true;
 }
 
 /* Until the time is over: paths of megabytes take long. */
 static bool place_all(const struct placing *placing, const struct ts_git_occurrences *found) {
-    struct scan_session *session = placing->origins->session;
-    struct ts_git_watch watch = scan__watch(session);
+    struct scan_pass *pass = placing->origins->pass;
+    struct ts_git_watch watch = scan__watch(pass);
     uint32_t *commits = calloc(found->commit_count + 1, sizeof *commits);
     bool *are_notes = calloc(found->commit_count + 1, sizeof *are_notes);
     bool done = commits != NULL && are_notes != NULL;
     for (size_t i = 0; done && i < found->commit_count; i++) {
-        commits[i] = keep_commit(session, &found->commits[i]);
+        commits[i] = keep_commit(pass, &found->commits[i]);
         are_notes[i] = placing->notes != NULL && ts_git_set_has(placing->notes, &found->commits[i].oid);
     }
     for (size_t i = 0; done && i < found->count && watch.go_on(watch.ctx, 0); i++) {
@@ -159,7 +159,7 @@ static bool place_all(const struct placing *placing, const struct ts_git_occurre
                                                      : SCAN_FOUND,
         };
         for (size_t k = 0; k < count; k++)
-            done = place_ref(session, &refs[k], ts_bytes_of(item->path, item->path_len), &location) && done;
+            done = place_ref(pass, &refs[k], ts_bytes_of(item->path, item->path_len), &location) && done;
     }
     free(commits);
     free(are_notes);
@@ -174,10 +174,10 @@ static enum ts_git_error attribute(const struct placing *placing, const struct t
     if (error != TS_GIT_OK)
         return error;
     if (!place_all(placing, &found))
-        origins->session->no_memory = true;
+        origins->pass->no_memory = true;
     if (found.is_cut)
         scan__fault(
-            &origins->session->faults,
+            &origins->pass->faults,
             "findings have more than %zu occurrences, or too much history between them: the rest is not "
             "counted; raise --memory, or select less",
             found.count);
@@ -215,7 +215,7 @@ static enum ts_git_error place_blobs(struct scan_origins *origins, struct refs *
     enum ts_git_error error = origins->graph != NULL ? trace_blobs(origins, refs, ret_fault) : TS_GIT_OK;
     if (error == TS_GIT_NO_MEMORY) {
         scan__fault(
-            &origins->session->faults,
+            &origins->pass->faults,
             "finding the paths of findings exceeds the memory limit: some are missing; raise --memory, or "
             "select less");
         error = TS_GIT_OK;
@@ -228,11 +228,11 @@ static enum ts_git_error place_blobs(struct scan_origins *origins, struct refs *
         struct scan_location location = {
             .content = ref->content,
             .commit = TS_REPORT_NONE,
-            .path = scan__hits_contents(&origins->session->hits, &unused)[ref->content].path,
+            .path = scan__hits_contents(&origins->pass->hits, &unused)[ref->content].path,
             .place = is_reached ? TS_PLACE_FILE : TS_PLACE_UNREACHABLE,
             .role = origins->before != NULL ? SCAN_BEFORE : SCAN_FOUND};
         if (!ref->has_location)
-            scan__session_location(origins->session, &location);
+            scan__pass_location(origins->pass, &location);
     }
     return error;
 }
@@ -243,7 +243,7 @@ static enum ts_git_error place_blobs(struct scan_origins *origins, struct refs *
 static uint32_t read_commit(struct scan_origins *origins, const struct ts_git_oid *oid) {
     struct ts_git_commit_info info;
     struct ts_git_fault fault;
-    struct ts_git_fault_sink sink = scan__faults_sink(&origins->session->faults);
+    struct ts_git_fault_sink sink = scan__faults_sink(&origins->pass->faults);
     enum ts_git_error error = ts_git_commit_info_read(origins->repo, oid, &info, &fault);
     if (error != TS_GIT_OK && error != TS_GIT_BAD_OBJECT)
         sink.take(sink.ctx, &fault);
@@ -251,7 +251,7 @@ static uint32_t read_commit(struct scan_origins *origins, const struct ts_git_oi
         return TS_REPORT_NONE;
     if (origins->graph != NULL)
         info.commit_time_s = ts_git_graph_order_time(origins->graph, oid);
-    uint32_t index = keep_commit(origins->session, &info);
+    uint32_t index = keep_commit(origins->pass, &info);
     ts_git_commit_info_release(&info);
     return index;
 }
@@ -262,7 +262,7 @@ static bool is_old_tag(const struct scan_origins *origins, const struct ts_git_o
     struct ts_git_tag tag;
     const struct ts_git_selection *selection = origins->selection;
     if (selection == NULL || !selection->has_since ||
-        ts_git_object_read(origins->repo, oid, scan__session_object_max(origins->session), &content, NULL) !=
+        ts_git_object_read(origins->repo, oid, scan__pass_object_max(origins->pass), &content, NULL) !=
             TS_GIT_OK)
         return false;
     bool is_old =
@@ -274,7 +274,7 @@ static bool is_old_tag(const struct scan_origins *origins, const struct ts_git_o
 
 /* When no time is left, the location has no commit. */
 static void place_message(struct scan_origins *origins, size_t index, const struct scan_content *content) {
-    struct ts_git_watch watch = scan__watch(origins->session);
+    struct ts_git_watch watch = scan__watch(origins->pass);
     struct scan_location location = {
         .content = (uint32_t)index, .commit = TS_REPORT_NONE, .path = content->path};
     struct ts_git_oid peeled = content->oid;
@@ -286,24 +286,24 @@ static void place_message(struct scan_origins *origins, size_t index, const stru
         (content->kind == SCAN_CONTENT_COMMIT ||
          ts_git_object_peel(origins->repo, &content->commit, &peeled, NULL) == TS_GIT_OK))
         location.commit = read_commit(origins, &peeled);
-    scan__session_location(origins->session, &location);
+    scan__pass_location(origins->pass, &location);
 }
 
 enum ts_git_error scan__origins(struct scan_origins *origins, struct ts_git_fault *ret_fault) {
     struct refs refs;
-    size_t first = origins->session->locations.len / sizeof(struct scan_location);
-    scan__limits_place(origins->session);
+    size_t first = origins->pass->locations.len / sizeof(struct scan_location);
+    scan__limits_place(origins->pass);
     if (!find_blobs(origins, &refs)) {
-        origins->session->no_memory = true;
+        origins->pass->no_memory = true;
         return TS_GIT_OK;
     }
     enum ts_git_error error = refs.count > 0 ? place_blobs(origins, &refs, ret_fault) : TS_GIT_OK;
     free(refs.items);
     size_t total;
-    (void)scan__hits_contents(&origins->session->hits, &total);
+    (void)scan__hits_contents(&origins->pass->hits, &total);
     for (size_t i = origins->content_first; i < total && i < origins->content_end && error == TS_GIT_OK;
          i++) {
-        struct scan_content content = scan__hits_contents(&origins->session->hits, &total)[i];
+        struct scan_content content = scan__hits_contents(&origins->pass->hits, &total)[i];
         if (is_placed(origins, &content) &&
             (content.kind == SCAN_CONTENT_COMMIT || content.kind == SCAN_CONTENT_TAG))
             place_message(origins, i, &content);

@@ -5,12 +5,12 @@
 #define TS_SCAN_ORIGINS_H
 
 #include "before.h"
-#include "session.h"
+#include "pass.h"
 
 #include "git/walk.h"
 
 struct scan_origins {
-    struct scan_session *session;
+    struct scan_pass *pass;
     uint32_t target_index;
     struct ts_git_repo *repo;
     struct ts_git_graph *graph; /* NULL: only ids are known */
@@ -19,7 +19,7 @@ struct scan_origins {
     const struct ts_git_oid *lost;    /* unreachable commits */
     size_t lost_count;
     const struct ts_git_oid *head; /* NULL: do not search HEAD for the contents */
-    size_t content_first; /* contents of the session from here to content_end, which may be SIZE_MAX */
+    size_t content_first;          /* contents of the pass from here to content_end, which may be SIZE_MAX */
     size_t content_end;
     /* NULL: the locations are reported. Otherwise they are locations of the base, and only those that matter are made. */
     const struct scan_before *before;

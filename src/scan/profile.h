@@ -19,7 +19,7 @@ struct scan_profile {
     struct ts_detect_config config;
     bool has_config;
     struct ts_finding_key key;
-    bool is_kept; /* the caller owns it, for later scans: the session does not free it */
+    bool is_kept; /* the caller owns it, for later scans: the pass does not free it */
     bool has_public_salt;
     struct ts_finding_key project_key; /* without a baseline */
     bool has_project_key;              /* it differs, and allow entries name findings: they match either */

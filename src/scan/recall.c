@@ -69,37 +69,36 @@ static void digest_repo(enum ts_git_hash hash, const char *path, uint8_t ret_id[
 
 /* ---- beginning and end ---- */
 
-static bool open_state(struct scan_recall *recall, struct scan_session *session,
-                       const struct scan_target *target) {
-    struct scan_state_place place = {.folder = session->options->state_folder,
-                                     .print_key = session->print_key,
-                                     .files_left = FILES_OF_SCAN + 2 * session->jobs};
+static bool open_state(struct scan_recall *recall, struct scan_pass *pass, const struct scan_target *target) {
+    struct scan_state_place place = {.folder = pass->options->state_folder,
+                                     .print_key = pass->print_key,
+                                     .files_left = FILES_OF_SCAN + 2 * pass->jobs};
     digest_repo(target->hash, recall->path, place.use.repo);
-    digest_rules(target->profile, &session->inside, place.use.rules);
-    digest_judging(target->profile, &session->print_key, place.use.judging);
-    recall->state = scan__state_open(&place, &session->state_warning);
+    digest_rules(target->profile, &pass->inside, place.use.rules);
+    digest_judging(target->profile, &pass->print_key, place.use.judging);
+    recall->state = scan__state_open(&place, &pass->state_warning);
     return recall->state != NULL;
 }
 
-void scan__recall_init(struct scan_recall *recall, struct scan_session *session, struct scan_target *target,
+void scan__recall_init(struct scan_recall *recall, struct scan_pass *pass, struct scan_target *target,
                        struct ts_git_repo *repo) {
     *recall = (struct scan_recall){.repo = repo};
     pthread_mutex_init(&recall->lock, NULL);
-    const struct ts_scan_options *options = session->options;
+    const struct ts_scan_options *options = pass->options;
     /* Scans for comparison must scan everything. */
     if (options->state_folder == NULL || options->full || options->ungated)
         return;
     recall->path = realpath(ts_git_repo_common_dir(repo), NULL);
-    recall->workers = calloc(session->jobs, sizeof *recall->workers);
-    if (recall->workers == NULL || recall->path == NULL || !open_state(recall, session, target))
+    recall->workers = calloc(pass->jobs, sizeof *recall->workers);
+    if (recall->workers == NULL || recall->path == NULL || !open_state(recall, pass, target))
         return;
-    recall->session = session;
-    recall->target = (uint32_t)(target - session->targets);
+    recall->pass = pass;
+    recall->target = (uint32_t)(target - pass->targets);
     recall->has_hits = !scan__keeps_secrets(options);
     recall->faults_before = target->faults_before;
-    recall->before = scan__mark(session);
-    recall->worker_count = session->jobs;
-    for (unsigned i = 0; i < session->jobs; i++)
+    recall->before = scan__mark(pass);
+    recall->worker_count = pass->jobs;
+    for (unsigned i = 0; i < pass->jobs; i++)
         recall->workers[i].written_ns = ts_clock_monotonic_ns();
     recall->contents_kept = recall->before.contents;
     struct ts_git_fault fault;
@@ -118,12 +117,12 @@ void scan__recall_release(struct scan_recall *recall) {
 }
 
 bool scan__recall_is_empty(const struct scan_recall *recall) {
-    return recall->session == NULL || !scan__state_has(recall->state, SCAN_SEGMENT_KNOWN);
+    return recall->pass == NULL || !scan__state_has(recall->state, SCAN_SEGMENT_KNOWN);
 }
 
 void scan__recall_begin(struct scan_recall *recall) {
     struct ts_git_fault fault;
-    if (recall->session != NULL && scan__state_begin(recall->state))
+    if (recall->pass != NULL && scan__state_begin(recall->state))
         (void)ts_git_evidence_new(recall->repo, scan__state_salt(recall->state), &recall->evidence, &fault);
 }
 
@@ -141,7 +140,7 @@ struct taking {
 };
 
 static struct ts_report_target *row_of(const struct scan_recall *recall) {
-    return &recall->session->targets[recall->target].row;
+    return &recall->pass->targets[recall->target].row;
 }
 
 /* Sets known->pack to the current pack, as in pages of this scan. */
@@ -209,10 +208,8 @@ static bool take_known_page(void *ctx, struct ts_bytes bytes) {
 
 static bool take_hits_page(void *ctx, struct ts_bytes page) {
     struct taking *taking = ctx;
-    struct scan_material_sink sink = {.session = taking->recall->session,
-                                      .target = taking->recall->target,
-                                      .wants = take_hits,
-                                      .ctx = taking};
+    struct scan_material_sink sink = {
+        .pass = taking->recall->pass, .target = taking->recall->target, .wants = take_hits, .ctx = taking};
     return scan__material_decode(page, &sink);
 }
 
@@ -224,7 +221,7 @@ void scan__recall_known(struct scan_recall *recall, struct ts_git_set *wanted, s
     scan__state_each(recall->state, SCAN_SEGMENT_KNOWN, take_known_page, &taking);
     if (recall->has_hits)
         scan__state_each(recall->state, SCAN_SEGMENT_HITS, take_hits_page, &taking);
-    (void)scan__hits_contents(&recall->session->hits, &recall->contents_kept);
+    (void)scan__hits_contents(&recall->pass->hits, &recall->contents_kept);
 }
 
 /* ---- writing ---- */
@@ -250,7 +247,7 @@ static void put_hits(struct scan_recall *recall, const uint32_t *contents, size_
     if (count == 0)
         return;
     struct scan_buffer page = {.data = NULL};
-    struct scan_material material = {.session = recall->session,
+    struct scan_material material = {.pass = recall->pass,
                                      .hash = ts_git_repo_hash(recall->repo),
                                      .contents = contents,
                                      .content_count = count};
@@ -268,10 +265,10 @@ static void put_hits(struct scan_recall *recall, const uint32_t *contents, size_
 
 static bool is_touched(struct scan_recall *recall, uint32_t text, bool is_around) {
     struct scan_recall_touch *known = &recall->touches[text % SCAN_RECALL_TOUCHES];
-    struct ts_bytes bytes = scan__hits_text_at(&recall->session->hits, text);
+    struct ts_bytes bytes = scan__hits_text_at(&recall->pass->hits, text);
     if (text == SCAN_NO_TEXT)
         return false;
-    recall->masks.is_late = scan__is_past_end(recall->session);
+    recall->masks.is_late = scan__is_past_end(recall->pass);
     if (known->text != text || known->is_around != is_around)
         *known = (struct scan_recall_touch){text, is_around,
                                             is_around ? scan__around_touched(bytes, &recall->masks)
@@ -284,7 +281,7 @@ static bool is_content_touched(struct scan_recall *recall, const struct scan_con
     bool touched = is_touched(recall, content->path, false);
     for (uint64_t i = 0; i < content->hit_count && !touched; i++)
         touched =
-            is_touched(recall, scan__hits_items(&recall->session->hits)[content->first_hit + i].around, true);
+            is_touched(recall, scan__hits_items(&recall->pass->hits)[content->first_hit + i].around, true);
     return touched;
 }
 
@@ -292,7 +289,7 @@ static bool is_content_touched(struct scan_recall *recall, const struct scan_con
 static void put_hits_from(struct scan_recall *recall, size_t from) {
     uint32_t contents[CONTENTS_MAX];
     size_t total;
-    const struct scan_content *all = scan__hits_contents(&recall->session->hits, &total);
+    const struct scan_content *all = scan__hits_contents(&recall->pass->hits, &total);
     while (from < total) {
         size_t count = 0;
         for (; from < total && count < CONTENTS_MAX; from++)
@@ -382,20 +379,20 @@ static void merge_known(struct scan_recall *recall) {
 /* Whether kept texts were stored before a secret in them was known. */
 static bool is_kept_touched(struct scan_recall *recall) {
     size_t total;
-    const struct scan_content *all = scan__hits_contents(&recall->session->hits, &total);
+    const struct scan_content *all = scan__hits_contents(&recall->pass->hits, &total);
     for (size_t i = recall->before.contents; i < recall->contents_kept; i++)
         if (is_content_touched(recall, &all[i]))
             return true;
     return false;
 }
 
-/* The caller holds the lock; all contents of the target are scanned. After a scan of all refs, the session
+/* The caller holds the lock; all contents of the target are scanned. After a scan of all refs, the pass
  * has all of them. After other selections, the other contents are dropped if something must be removed. */
 static void flush_hits(struct scan_recall *recall) {
-    struct scan_session *session = recall->session;
+    struct scan_pass *pass = recall->pass;
     if (!recall->has_hits)
         return;
-    bool is_whole = is_default(session->options) && !scan__is_stopped(session);
+    bool is_whole = is_default(pass->options) && !scan__is_stopped(pass);
     if (is_kept_touched(recall)) {
         scan__state_drop_texts(recall->state);
         put_hits_from(recall, recall->before.contents);
@@ -420,7 +417,7 @@ void scan__recall_flush(struct scan_recall *recall) {
     scan__masks_release(&recall->masks); /* of what was looked at before */
     recall->masks = (struct scan_masks){.capacity = 0};
     memset(recall->touches, 0, sizeof recall->touches);
-    recall->has_masks = scan__masks_of(recall->session, recall->before.contents, &recall->masks);
+    recall->has_masks = scan__masks_of(recall->pass, recall->before.contents, &recall->masks);
     if (recall->has_masks) {
         flush_hits(recall);
         bool is_secret = scan__masks_touch(&recall->masks, ts_bytes_of_cstring(recall->path));
@@ -450,23 +447,22 @@ static bool has_pointers(const struct scan_recall *recall) {
 }
 
 static bool is_faultless(const struct scan_recall *recall) {
-    const struct scan_session *session = recall->session;
-    return session->faults.total == recall->faults_before && !session->faults.no_memory &&
-           !session->hits.no_memory && !session->hits.is_over && !session->no_memory &&
-           session->limits_hit == 0 && !scan__was_stopped(session);
+    const struct scan_pass *pass = recall->pass;
+    return pass->faults.total == recall->faults_before && !pass->faults.no_memory && !pass->hits.no_memory &&
+           !pass->hits.is_over && !pass->no_memory && pass->limits_hit == 0 && !scan__was_stopped(pass);
 }
 
 void scan__recall_finish(struct scan_recall *recall) {
-    struct scan_session *session = recall->session;
+    struct scan_pass *pass = recall->pass;
     uint8_t now[32];
     struct ts_git_fault fault;
-    if (recall->evidence == NULL || !recall->has_hits || !is_default(session->options) ||
+    if (recall->evidence == NULL || !recall->has_hits || !is_default(pass->options) ||
         !is_faultless(recall) || has_pointers(recall) || !recall->has_fingerprint ||
         ts_git_repo_fingerprint(recall->repo, now, &fault) != TS_GIT_OK ||
         memcmp(now, recall->fingerprint, sizeof now) != 0)
         return;
     size_t total;
-    const struct scan_content *all = scan__hits_contents(&session->hits, &total);
+    const struct scan_content *all = scan__hits_contents(&pass->hits, &total);
     uint32_t *contents = calloc(total + 1, sizeof *contents);
     size_t count = 0;
     bool is_whole = contents != NULL;
@@ -477,14 +473,14 @@ void scan__recall_finish(struct scan_recall *recall) {
         contents[count++] = (uint32_t)i;
     }
     struct scan_material material = {
-        .session = session,
+        .pass = pass,
         .hash = ts_git_repo_hash(recall->repo),
         .contents = contents,
         .content_count = count,
         .first_commit = recall->before.commits,
-        .commit_count = session->commits.len / sizeof(struct scan_commit) - recall->before.commits,
+        .commit_count = pass->commits.len / sizeof(struct scan_commit) - recall->before.commits,
         .first_location = recall->before.locations,
-        .location_count = session->locations.len / sizeof(struct scan_location) - recall->before.locations};
+        .location_count = pass->locations.len / sizeof(struct scan_location) - recall->before.locations};
     struct scan_buffer buffer = {.data = NULL};
     if (is_whole) {
         put_row(&buffer, row_of(recall));
@@ -506,7 +502,7 @@ static bool use_snapshot(struct scan_recall *recall, struct ts_bytes rest) {
     for (size_t i = 0; i < sizeof numbers / sizeof numbers[0]; i++)
         if (!scan__number_decode(&rest, numbers[i]))
             return false;
-    struct scan_material_sink sink = {.session = recall->session, .target = recall->target};
+    struct scan_material_sink sink = {.pass = recall->pass, .target = recall->target};
     if (!scan__material_decode(rest, &sink))
         return false;
     row.blobs_known = row.blobs;
@@ -516,9 +512,9 @@ static bool use_snapshot(struct scan_recall *recall, struct ts_bytes rest) {
 }
 
 bool scan__recall_all(struct scan_recall *recall) {
-    struct scan_session *session = recall->session;
-    if (session == NULL || !recall->has_hits || !is_default(session->options) || !recall->has_fingerprint ||
-        session->faults.total != recall->faults_before)
+    struct scan_pass *pass = recall->pass;
+    if (pass == NULL || !recall->has_hits || !is_default(pass->options) || !recall->has_fingerprint ||
+        pass->faults.total != recall->faults_before)
         return false;
     struct scan_segment segment;
     struct ts_bytes page;

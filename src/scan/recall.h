@@ -43,7 +43,7 @@ struct scan_recall_touch {
 };
 
 struct scan_recall {
-    struct scan_session *session; /* NULL: nothing is reused or kept */
+    struct scan_pass *pass; /* NULL: nothing is reused or kept */
     uint32_t target;
     struct ts_git_repo *repo;
     char *path; /* of the repository */
@@ -58,7 +58,7 @@ struct scan_recall {
     unsigned worker_count;
     /* Guards the following fields, and the state while threads scan. Taken before the lock of hits. */
     pthread_mutex_t lock;
-    size_t contents_kept; /* earlier contents of the session are written, or belong to another target */
+    size_t contents_kept; /* earlier contents of the pass are written, or belong to another target */
     /* Made when all contents are scanned: a secret from one may be in a text of another. */
     struct scan_masks masks;
     bool has_masks;
@@ -66,7 +66,7 @@ struct scan_recall {
 };
 
 /* recall is usable in any case. Others may change the repository on disk meanwhile. */
-void scan__recall_init(struct scan_recall *recall, struct scan_session *session, struct scan_target *target,
+void scan__recall_init(struct scan_recall *recall, struct scan_pass *pass, struct scan_target *target,
                        struct ts_git_repo *repo);
 void scan__recall_release(struct scan_recall *recall);
 
@@ -83,7 +83,7 @@ void scan__recall_begin(struct scan_recall *recall);
 /* The memory that it takes during the scan, in bytes. */
 uint64_t scan__recall_bytes(const struct scan_recall *recall);
 
-/* Removes known objects from wanted, adds their hits to the session's, and counts them in the target's row.
+/* Removes known objects from wanted, adds their hits to the pass's, and counts them in the target's row.
  * Calls lost for each commit that it removes from wanted. */
 typedef void scan_recall_commit(void *ctx, const struct ts_git_oid *commit);
 void scan__recall_known(struct scan_recall *recall, struct ts_git_set *wanted, scan_recall_commit *commit,

@@ -19,7 +19,7 @@ struct group {
 };
 
 struct grouping {
-    struct scan_session *session;
+    struct scan_pass *pass;
     uint32_t *group_of; /* by finding; TS_REPORT_NONE: none */
     struct group *groups;
     size_t group_count;
@@ -30,7 +30,7 @@ struct grouping {
 };
 
 static bool add_mark(struct grouping *g, uint32_t group, const struct ts_git_oid *commit) {
-    size_t max = (size_t)(g->session->memory_bytes / MARKS_SHARE / sizeof *g->marks);
+    size_t max = (size_t)(g->pass->memory_bytes / MARKS_SHARE / sizeof *g->marks);
     const struct ts_git_mark *last = g->mark_count > 0 ? &g->marks[g->mark_count - 1] : NULL;
     if (last != NULL && last->group == group && ts_git_oid_equal(&last->commit, commit))
         return true;
@@ -42,10 +42,10 @@ static bool add_mark(struct grouping *g, uint32_t group, const struct ts_git_oid
 
 static bool add_stand(struct grouping *g, const struct scan_location *location) {
     size_t unused;
-    const struct scan_content *content = &scan__hits_contents(&g->session->hits, &unused)[location->content];
-    const struct scan_commit *commits = (const struct scan_commit *)(const void *)g->session->commits.bytes;
+    const struct scan_content *content = &scan__hits_contents(&g->pass->hits, &unused)[location->content];
+    const struct scan_commit *commits = (const struct scan_commit *)(const void *)g->pass->commits.bytes;
     for (uint32_t i = 0; i < content->hit_count; i++) {
-        uint32_t finding = scan__hits_items(&g->session->hits)[content->first_hit + i].finding;
+        uint32_t finding = scan__hits_items(&g->pass->hits)[content->first_hit + i].finding;
         if (g->group_of[finding] == TS_REPORT_NONE) {
             if (!TS_GROW(g->groups, g->group_capacity, g->group_count + 1))
                 return false;
@@ -59,8 +59,8 @@ static bool add_stand(struct grouping *g, const struct scan_location *location) 
 }
 
 static bool gather(struct grouping *g, size_t first) {
-    size_t findings = g->session->hits.findings.len / sizeof(struct scan_finding);
-    size_t end = g->session->locations.len / sizeof(struct scan_location);
+    size_t findings = g->pass->hits.findings.len / sizeof(struct scan_finding);
+    size_t end = g->pass->locations.len / sizeof(struct scan_location);
     g->group_of = malloc((findings + 1) * sizeof *g->group_of);
     if (g->group_of == NULL)
         return false;
@@ -68,7 +68,7 @@ static bool gather(struct grouping *g, size_t first) {
         g->group_of[i] = TS_REPORT_NONE;
     for (size_t i = first; i < end; i++) {
         const struct scan_location *location =
-            &((const struct scan_location *)(const void *)g->session->locations.bytes)[i];
+            &((const struct scan_location *)(const void *)g->pass->locations.bytes)[i];
         if (location->role == SCAN_FOUND && location->commit != TS_REPORT_NONE && !add_stand(g, location))
             return false;
     }
@@ -79,7 +79,7 @@ static void take_ref(void *ctx, uint32_t number, const char *ref) {
     struct grouping *g = ctx;
     struct group *group = &g->groups[number];
     if (group->count < SCAN_REFS_KEPT)
-        group->names[group->count] = scan__hits_text(&g->session->hits, ts_bytes_of_cstring(ref));
+        group->names[group->count] = scan__hits_text(&g->pass->hits, ts_bytes_of_cstring(ref));
     group->count++;
 }
 
@@ -89,18 +89,18 @@ static void place(struct grouping *g, const struct group *group) {
         .content = group->content, .hit = group->hit, .commit = TS_REPORT_NONE, .role = SCAN_REF};
     for (size_t i = 0; i < group->count && i < SCAN_REFS_KEPT; i++) {
         location.path = group->names[i];
-        scan__session_location(g->session, &location);
+        scan__pass_location(g->pass, &location);
     }
     int len = snprintf(number, sizeof number, "%llu", (unsigned long long)group->count);
     location.role = SCAN_REF_COUNT;
-    location.path = scan__hits_text(&g->session->hits, ts_bytes_of(number, (size_t)len));
+    location.path = scan__hits_text(&g->pass->hits, ts_bytes_of(number, (size_t)len));
     if (group->count > SCAN_REFS_KEPT)
-        scan__session_location(g->session, &location);
+        scan__pass_location(g->pass, &location);
 }
 
 enum ts_git_error scan__place_refs(struct scan_origins *origins, size_t first,
                                    struct ts_git_fault *ret_fault) {
-    struct grouping g = {.session = origins->session};
+    struct grouping g = {.pass = origins->pass};
     enum ts_git_error error = gather(&g, first) ? TS_GIT_OK : TS_GIT_NO_MEMORY;
     if (error == TS_GIT_OK && g.mark_count > 0) {
         struct ts_git_marks marks = {.items = g.marks,
@@ -114,7 +114,7 @@ enum ts_git_error scan__place_refs(struct scan_origins *origins, size_t first,
         place(&g, &g.groups[i]);
     if (error == TS_GIT_NO_MEMORY) {
         scan__note(
-            &origins->session->faults,
+            &origins->pass->faults,
             "the branches and tags of findings are not listed: they exceed the memory limit; raise --memory");
         error = TS_GIT_OK;
     }

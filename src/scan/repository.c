@@ -46,7 +46,7 @@ struct clean_messages {
 };
 
 struct visit {
-    struct scan_session *session;
+    struct scan_pass *pass;
     struct scan_target *target;
     uint32_t target_index;
     struct ts_git_repo *repo;
@@ -55,7 +55,7 @@ struct visit {
     struct clean_messages *clean;     /* one for each thread; NULL: messages are not looked at early */
     const struct ts_git_set *reached; /* by refs; NULL unless unreachable objects are scanned, too */
     struct ts_git_oid head;           /* valid if row.knows_head */
-    struct scan_mark before;          /* of the session */
+    struct scan_mark before;          /* of the pass */
     pthread_mutex_t lock;             /* guards lost; taken alone */
     struct ts_git_oid *lost;          /* unreachable commits */
     size_t lost_count;
@@ -102,18 +102,18 @@ static void note_outcome(struct visit *visit, enum scan_look_result outcome,
     char hex[TS_GIT_OID_HEX_SIZE];
     char name[TS_GIT_OID_HEX_SIZE + 16];
     snprintf(name, sizeof name, "object %s", ts_git_oid_format(visit->target->hash, &object->oid, hex));
-    scan__session_outcome(visit->session, outcome, name);
+    scan__pass_outcome(visit->pass, outcome, name);
 }
 
 static void count_object(struct visit *visit, const struct ts_git_object *object) {
-    struct ts_scan_progress *progress = visit->session->progress;
+    struct ts_scan_progress *progress = visit->pass->progress;
     if (object->is_last && object->type == TS_GIT_BLOB) {
         atomic_fetch_add_explicit(&visit->blobs, 1, memory_order_relaxed);
         atomic_fetch_add_explicit(&visit->bytes, object->size, memory_order_relaxed);
     }
     atomic_fetch_add_explicit(&progress->objects, object->is_last, memory_order_relaxed);
     atomic_fetch_add_explicit(&progress->bytes, object->content.len - object->overlap, memory_order_relaxed);
-    uint_fast64_t findings = atomic_load_explicit(&visit->session->hits.finding_count, memory_order_relaxed);
+    uint_fast64_t findings = atomic_load_explicit(&visit->pass->hits.finding_count, memory_order_relaxed);
     if (findings != atomic_load_explicit(&progress->findings, memory_order_relaxed))
         atomic_store_explicit(&progress->findings, findings, memory_order_relaxed);
 }
@@ -137,7 +137,7 @@ static void look_at_blob(struct visit *visit, unsigned worker, const struct ts_g
     if (object->content.len == object->size) {
         struct scan_base base;
         struct scan_raw *raw = NULL;
-        bool is_delta = object->base != NULL && !visit->session->options->full;
+        bool is_delta = object->base != NULL && !visit->pass->options->full;
         if (is_delta)
             base = (struct scan_base){.raw = object->base->result,
                                       .size = object->base->size,
@@ -180,7 +180,7 @@ static void note_large_message(struct visit *visit, const struct ts_git_object *
     char hex[TS_GIT_OID_HEX_SIZE];
     if (object->content_at > 0)
         return;
-    scan__fault(&visit->session->faults,
+    scan__fault(&visit->pass->faults,
                 "object %s: a message of %" PRIu64 " bytes is not scanned; raise --memory",
                 ts_git_oid_format(visit->target->hash, &object->oid, hex), object->size);
     if (object->type == TS_GIT_COMMIT)
@@ -228,7 +228,7 @@ static void look_early(void *ctx, unsigned worker, const struct ts_git_object *o
     if (object->is_other_copy || object->loose_file.data != NULL || message.len > UINT32_MAX)
         return;
     bool is_clean = message.len == 0 || scan__look_is_clean(look, message);
-    scan__worked(visit->session, look);
+    scan__worked(visit->pass, look);
     if (is_clean && TS_GROW(clean->items, clean->capacity, clean->count + 1))
         clean->items[clean->count++] = (struct clean_message){
             .size = object->size,
@@ -239,7 +239,7 @@ static void look_early(void *ctx, unsigned worker, const struct ts_git_object *o
 
 /* If everything is probably wanted, and nothing is known. Scans for comparison do not use this. */
 static bool is_looked_at_early(const struct visit *visit, const struct ts_git_selection *selection) {
-    const struct ts_scan_options *options = visit->session->options;
+    const struct ts_scan_options *options = visit->pass->options;
     return selection->all_refs && !selection->has_since && !options->unreachable && !options->full &&
            !options->ungated && scan__recall_is_empty(&visit->recall);
 }
@@ -252,7 +252,7 @@ static void keep_early(struct visit *visit, const struct clean_message *message,
     struct scan_content content = content_of(visit, &object, message->kind, &pack);
     keep_clean(visit, 0, &content, pack);
     visit->target->row.bytes_looked_at += message->len;
-    atomic_fetch_add(&visit->session->progress->bytes, message->size);
+    atomic_fetch_add(&visit->pass->progress->bytes, message->size);
 }
 
 /* Removes commits and tags from wanted that need not be visited. */
@@ -288,23 +288,23 @@ static bool visit_object(void *ctx, unsigned worker, const struct ts_git_object 
         break;
     }
     count_object(visit, object);
-    scan__worked(visit->session, &visit->looks.items[worker]);
-    return !scan__is_stopped(visit->session);
+    scan__worked(visit->pass, &visit->looks.items[worker]);
+    return !scan__is_stopped(visit->pass);
 }
 
 static enum ts_git_error visit_all(struct visit *visit, const struct ts_git_set *wanted,
                                    uint64_t memory_bytes, struct ts_git_fault *ret_fault) {
-    struct scan_session *session = visit->session;
+    struct scan_pass *pass = visit->pass;
     struct ts_git_visit_options options = {
-        .threads = session->jobs,
+        .threads = pass->jobs,
         .types = TS_GIT_TYPE_BIT(TS_GIT_BLOB) | TS_GIT_TYPE_BIT(TS_GIT_COMMIT) | TS_GIT_TYPE_BIT(TS_GIT_TAG),
-        .verify = session->options->full ? TS_GIT_TYPE_BIT(TS_GIT_BLOB) : 0,
+        .verify = pass->options->full ? TS_GIT_TYPE_BIT(TS_GIT_BLOB) : 0,
         .wanted = wanted,
         .memory_bytes = memory_bytes,
         .overlap_bytes = scan__look_overlap(visit->target->profile),
-        .spill_dir = session->spill_dir,
-        .watch = scan__watch(session),
-        .faults = scan__faults_sink(&session->faults),
+        .spill_dir = pass->spill_dir,
+        .watch = scan__watch(pass),
+        .faults = scan__faults_sink(&pass->faults),
     };
     struct ts_git_visitor visitor = {.visit = visit_object, .release = release_result, .ctx = visit};
     enum ts_git_error error = ts_git_visit(visit->repo, &options, &visitor, NULL, ret_fault);
@@ -333,8 +333,8 @@ static enum ts_git_error find_wanted(struct visit *visit, struct ts_git_graph *g
     row->missing_by_design += stats.missing_by_design;
     row->cut_commits = stats.cut_commits;
     row->submodules = ts_git_graph_submodules(graph);
-    atomic_store(&visit->session->progress->objects_total, stats.blobs + stats.commits + stats.tags);
-    if (visit->session->options->unreachable) {
+    atomic_store(&visit->pass->progress->objects_total, stats.blobs + stats.commits + stats.tags);
+    if (visit->pass->options->unreachable) {
         struct ts_git_selection all = {.all_refs = true};
         error = ts_git_graph_reach(graph, &all, &reached, NULL, ret_fault);
         if (error != TS_GIT_OK) {
@@ -345,7 +345,7 @@ static enum ts_git_error find_wanted(struct visit *visit, struct ts_git_graph *g
         ts_git_set_invert(wanted);
         ts_git_set_intersect(wanted, reached);
         ts_git_set_invert(wanted);
-        atomic_store(&visit->session->progress->objects_total, 0);
+        atomic_store(&visit->pass->progress->objects_total, 0);
     }
     /* Only if HEAD is selected, the scan can say whether HEAD has a finding. */
     row->knows_head = ts_git_repo_resolve(visit->repo, "HEAD", &visit->head, NULL) == TS_GIT_OK &&
@@ -365,13 +365,13 @@ static enum ts_scan_outcome git_failure(const struct ts_git_fault *fault, struct
 /* Objects that are known are not visited. */
 static enum ts_git_error look_at_all(struct visit *visit, struct ts_git_graph *graph,
                                      struct ts_git_set *wanted, struct ts_git_fault *ret_fault) {
-    struct scan_session *session = visit->session;
+    struct scan_pass *pass = visit->pass;
     size_t before = ts_git_set_count(wanted);
     scan__recall_known(&visit->recall, wanted, remember_lost, visit);
     take_early(visit, wanted);
-    atomic_fetch_add(&session->progress->objects, before - ts_git_set_count(wanted));
+    atomic_fetch_add(&pass->progress->objects, before - ts_git_set_count(wanted));
     uint64_t held = ts_git_graph_bytes(graph) + scan__recall_bytes(&visit->recall);
-    return visit_all(visit, wanted, scan__session_visit_memory(session, held), ret_fault);
+    return visit_all(visit, wanted, scan__pass_visit_memory(pass, held), ret_fault);
 }
 
 /* What the change changes or removes comes first: most of what it has is from there. */
@@ -394,11 +394,11 @@ static enum ts_git_error look_before(struct visit *visit, struct ts_git_graph *g
     if (error == TS_GIT_OK) {
         ts_git_set_subtract(gone, after);
         ts_git_set_intersect(rest, after);
-        atomic_fetch_add(&visit->session->progress->objects_total, ts_git_set_count(gone));
+        atomic_fetch_add(&visit->pass->progress->objects_total, ts_git_set_count(gone));
         error = look_at_all(visit, graph, gone, ret_fault);
     }
     if (error == TS_GIT_OK && scan__before_is_open(before)) {
-        atomic_fetch_add(&visit->session->progress->objects_total, ts_git_set_count(rest));
+        atomic_fetch_add(&visit->pass->progress->objects_total, ts_git_set_count(rest));
         error = look_at_all(visit, graph, rest, ret_fault);
     }
     visit->target->row = row; /* the row counts only the change */
@@ -411,7 +411,7 @@ static enum ts_git_error look_before(struct visit *visit, struct ts_git_graph *g
 
 static struct scan_origins origins_of(struct visit *visit, struct ts_git_graph *graph,
                                       const struct ts_git_selection *selection) {
-    return (struct scan_origins){.session = visit->session,
+    return (struct scan_origins){.pass = visit->pass,
                                  .target_index = visit->target_index,
                                  .repo = visit->repo,
                                  .graph = graph,
@@ -432,13 +432,13 @@ static enum ts_git_error place_change(struct visit *visit, struct ts_git_graph *
     struct ts_git_oid *oids = NULL;
     enum ts_git_error error = ts_git_graph_before(graph, selection, &oids, &base.from_count, ret_fault);
     base.from = oids;
-    if (!scan__before_begin(&before, visit->session, visit->target_index, visit->before.contents)) {
-        visit->session->no_memory = true;
+    if (!scan__before_begin(&before, visit->pass, visit->target_index, visit->before.contents)) {
+        visit->pass->no_memory = true;
         error = error == TS_GIT_OK ? TS_GIT_STOPPED : error;
     }
     if (error == TS_GIT_OK && scan__before_is_open(&before))
         error = look_before(visit, graph, selection, &base, &before, ret_fault);
-    atomic_store(&visit->session->progress->stage, TS_SCAN_STAGE_ORIGINS);
+    atomic_store(&visit->pass->progress->stage, TS_SCAN_STAGE_ORIGINS);
     struct scan_origins changes = origins_of(visit, graph, selection);
     struct scan_origins origins = origins_of(visit, graph, &base);
     changes.content_end = before.mark;
@@ -458,7 +458,7 @@ static bool is_cut(struct visit *visit, const struct scan_chosen *chosen) {
     uint64_t cut = visit->target->row.cut_commits;
     if (!chosen->is_change || cut == 0)
         return false;
-    scan__fault(&visit->session->faults,
+    scan__fault(&visit->pass->faults,
                 "the clone is shallow and lacks the parents of %" PRIu64
                 " of the selected commits, so what they bring is unknown; fetch the history with 'git fetch "
                 "--unshallow', or in CI with 'fetch-depth: 0'",
@@ -468,20 +468,20 @@ static bool is_cut(struct visit *visit, const struct scan_chosen *chosen) {
 
 static enum ts_git_error scan_graph(struct visit *visit, struct ts_git_graph *graph,
                                     const struct scan_chosen *chosen, struct ts_git_fault *ret_fault) {
-    struct scan_session *session = visit->session;
+    struct scan_pass *pass = visit->pass;
     struct ts_git_set *wanted = NULL;
     struct ts_git_set *reached = NULL;
     enum ts_git_error error = find_wanted(visit, graph, &chosen->selection, &wanted, &reached, ret_fault);
     visit->reached = reached;
     /* A stale attempt is repeated, and would find everything again. */
-    if (error == TS_GIT_OK && !scan__attempt_is_stale(session) && !is_cut(visit, chosen)) {
+    if (error == TS_GIT_OK && !scan__attempt_is_stale(pass) && !is_cut(visit, chosen)) {
         scan__recall_begin(&visit->recall);
-        atomic_store(&session->progress->stage, TS_SCAN_STAGE_CONTENT);
+        atomic_store(&pass->progress->stage, TS_SCAN_STAGE_CONTENT);
         error = look_at_all(visit, graph, wanted, ret_fault);
         if (error == TS_GIT_OK && chosen->is_change) {
             error = place_change(visit, graph, &chosen->selection, ret_fault);
         } else if (error == TS_GIT_OK) {
-            atomic_store(&session->progress->stage, TS_SCAN_STAGE_ORIGINS);
+            atomic_store(&pass->progress->stage, TS_SCAN_STAGE_ORIGINS);
             struct scan_origins origins = origins_of(visit, graph, &chosen->selection);
             error = scan__origins(&origins, ret_fault);
         }
@@ -494,43 +494,42 @@ static enum ts_git_error scan_graph(struct visit *visit, struct ts_git_graph *gr
 /* The history is too large to be held: everything in the repository is looked at, and paths remain unknown. */
 static enum ts_git_error scan_without_graph(struct visit *visit, const struct scan_chosen *chosen,
                                             struct ts_git_fault *ret_fault) {
-    struct scan_session *session = visit->session;
+    struct scan_pass *pass = visit->pass;
     if (chosen->is_change) {
         scan__fault(
-            &session->faults,
+            &pass->faults,
             "the history exceeds the memory limit: what the commits bring is unknown; raise --memory");
         return TS_GIT_OK;
     }
     scan__fault(
-        &session->faults,
+        &pass->faults,
         "the history exceeds the memory limit: the whole repository is scanned instead of the selection, "
         "and paths and commits are missing; raise --memory");
-    atomic_store(&session->progress->stage, TS_SCAN_STAGE_CONTENT);
-    enum ts_git_error error = visit_all(visit, NULL, scan__session_visit_memory(session, 0), ret_fault);
+    atomic_store(&pass->progress->stage, TS_SCAN_STAGE_CONTENT);
+    enum ts_git_error error = visit_all(visit, NULL, scan__pass_visit_memory(pass, 0), ret_fault);
     struct scan_origins origins = origins_of(visit, NULL, NULL);
     return error == TS_GIT_OK ? scan__origins(&origins, ret_fault) : error;
 }
 
 static enum ts_scan_outcome scan_history(struct visit *visit, const struct scan_chosen *chosen,
                                          struct ts_scan_error *ret_error) {
-    struct scan_session *session = visit->session;
+    struct scan_pass *pass = visit->pass;
     struct ts_git_graph *graph = NULL;
     struct ts_git_fault fault;
-    if (!scan__looks_init(&visit->looks, session, visit->target->profile)) {
-        scan__looks_finish(&visit->looks, session, &visit->target->row);
+    if (!scan__looks_init(&visit->looks, pass, visit->target->profile)) {
+        scan__looks_finish(&visit->looks, pass, &visit->target->row);
         return scan__fail(ret_error, TS_SCAN_FAILED, "out of memory; lower --jobs");
     }
-    atomic_store(&session->progress->stage, TS_SCAN_STAGE_HISTORY);
-    uint64_t table_bytes_max = session->memory_bytes / GRAPH_SHARE;
+    atomic_store(&pass->progress->stage, TS_SCAN_STAGE_HISTORY);
+    uint64_t table_bytes_max = pass->memory_bytes / GRAPH_SHARE;
     struct ts_git_graph_options options = {
-        .threads = session->jobs,
-        .memory_bytes =
-            scan__session_visit_memory(session, table_bytes_max + session->memory_bytes / TREES_SHARE),
+        .threads = pass->jobs,
+        .memory_bytes = scan__pass_visit_memory(pass, table_bytes_max + pass->memory_bytes / TREES_SHARE),
         .table_bytes_max = table_bytes_max,
-        .verify_trees = session->options->full,
-        .spill_dir = session->spill_dir,
-        .watch = scan__watch(session),
-        .faults = scan__faults_sink(&session->faults)};
+        .verify_trees = pass->options->full,
+        .spill_dir = pass->spill_dir,
+        .watch = scan__watch(pass),
+        .faults = scan__faults_sink(&pass->faults)};
     if (is_looked_at_early(visit, &chosen->selection)) {
         visit->clean = calloc(visit->looks.count, sizeof *visit->clean); /* slower without */
         options.message = visit->clean != NULL ? look_early : NULL;
@@ -542,7 +541,7 @@ static enum ts_scan_outcome scan_history(struct visit *visit, const struct scan_
     else if (error == TS_GIT_NO_MEMORY)
         error = scan_without_graph(visit, chosen, &fault);
     free_early(visit);
-    scan__looks_finish(&visit->looks, session, &visit->target->row);
+    scan__looks_finish(&visit->looks, pass, &visit->target->row);
     ts_git_graph_free(graph);
     if (error == TS_GIT_STOPPED)
         return TS_SCAN_DONE;
@@ -553,42 +552,41 @@ static enum ts_scan_outcome scan_history(struct visit *visit, const struct scan_
     bool are_paths_masked;
     const struct scan_profile *profile = visit->target->profile;
     bool has_allows = profile->has_config && profile->config.allow_count > 0;
-    if (!scan__mask_since(session, &visit->before, &are_paths_masked))
-        session->no_memory = true;
+    if (!scan__mask_since(pass, &visit->before, &are_paths_masked))
+        pass->no_memory = true;
     else if (!are_paths_masked || !has_allows) /* these refer to unmasked paths */
         scan__recall_finish(&visit->recall);
     return TS_SCAN_DONE;
 }
 
 /* Notes history that git shows differently than it is stored. */
-static void note_substitutes(struct scan_session *session, struct scan_target *target,
-                             struct ts_git_repo *repo) {
+static void note_substitutes(struct scan_pass *pass, struct scan_target *target, struct ts_git_repo *repo) {
     struct ts_git_substitutes found;
     char shown[200];
     if (ts_git_repo_substitutes(repo, &found, NULL) != TS_GIT_OK || found.grafts + found.replaced == 0)
         return;
     (void)ts_text_escape(ts_bytes_of_cstring((const char *)target->row.name.data), shown, sizeof shown);
     scan__note(
-        &session->faults,
+        &pass->faults,
         "%s: replaced objects (refs/replace): %zu, commits with other parents (info/grafts): %zu; what git "
         "shows and what they replace are both scanned",
         shown, found.replaced, found.grafts);
 }
 
-enum ts_scan_outcome scan__repository(struct scan_session *session, struct scan_target *target,
+enum ts_scan_outcome scan__repository(struct scan_pass *pass, struct scan_target *target,
                                       struct ts_git_repo *repo, struct ts_scan_error *ret_error) {
     struct scan_chosen chosen;
-    enum ts_scan_outcome outcome = scan__choose(session, target, repo, &chosen, ret_error);
+    enum ts_scan_outcome outcome = scan__choose(pass, target, repo, &chosen, ret_error);
     if (outcome != TS_SCAN_DONE)
         return outcome;
-    struct visit visit = {.session = session,
+    struct visit visit = {.pass = pass,
                           .target = target,
-                          .target_index = (uint32_t)(target - session->targets),
+                          .target_index = (uint32_t)(target - pass->targets),
                           .repo = repo,
-                          .before = scan__mark(session)};
+                          .before = scan__mark(pass)};
     pthread_mutex_init(&visit.lock, NULL);
-    note_substitutes(session, target, repo);
-    scan__recall_init(&visit.recall, session, target, repo);
+    note_substitutes(pass, target, repo);
+    scan__recall_init(&visit.recall, pass, target, repo);
     if (!scan__recall_all(&visit.recall))
         outcome = scan_history(&visit, &chosen, ret_error);
     scan__recall_release(&visit.recall);

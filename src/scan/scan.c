@@ -4,7 +4,7 @@
 #include "forge.h"
 #include "look_impl.h"
 #include "masking.h"
-#include "session.h"
+#include "pass.h"
 #include "state_files.h"
 #include "tree_file.h"
 #include "untracked.h"
@@ -35,7 +35,7 @@
 /* The memory that a report needs. */
 struct memory {
     struct ts_arena arena;
-    struct scan_session session;
+    struct scan_pass pass;
 };
 
 /* ---- what targets share ---- */
@@ -49,77 +49,75 @@ enum ts_scan_outcome scan__fail(struct ts_scan_error *ret_error, enum ts_scan_ou
     return outcome;
 }
 
-uint32_t scan__session_commit(struct scan_session *session, const struct scan_commit *commit) {
-    size_t at = session->commits.len;
-    if (!scan__pile_grow(&session->commits, sizeof *commit)) {
-        session->no_memory = true;
+uint32_t scan__pass_commit(struct scan_pass *pass, const struct scan_commit *commit) {
+    size_t at = pass->commits.len;
+    if (!scan__pile_grow(&pass->commits, sizeof *commit)) {
+        pass->no_memory = true;
         return TS_REPORT_NONE;
     }
-    memcpy(session->commits.bytes + at, commit, sizeof *commit);
+    memcpy(pass->commits.bytes + at, commit, sizeof *commit);
     return (uint32_t)(at / sizeof *commit);
 }
 
-void scan__session_location(struct scan_session *session, const struct scan_location *location) {
+void scan__pass_location(struct scan_pass *pass, const struct scan_location *location) {
     struct scan_location kept = *location;
-    size_t at = session->locations.len;
+    size_t at = pass->locations.len;
     kept.real_path = location->path;
-    if (!scan__pile_grow(&session->locations, sizeof kept))
-        session->no_memory = true;
+    if (!scan__pile_grow(&pass->locations, sizeof kept))
+        pass->no_memory = true;
     else
-        memcpy(session->locations.bytes + at, &kept, sizeof kept);
+        memcpy(pass->locations.bytes + at, &kept, sizeof kept);
 }
 
-void scan__session_outcome(struct scan_session *session, enum scan_look_result outcome, const char *name) {
+void scan__pass_outcome(struct scan_pass *pass, enum scan_look_result outcome, const char *name) {
     switch (outcome) {
     case SCAN_LOOK_OK:
         return;
     case SCAN_LOOK_TOO_MANY:
-        scan__fault(&session->faults, "%s: more than %zu matches; the rest is not reported", name,
+        scan__fault(&pass->faults, "%s: more than %zu matches; the rest is not reported", name,
                     SCAN_MATCHES_MAX);
         return;
     case SCAN_LOOK_NO_MEMORY:
-        scan__fault(&session->faults, "%s: out of memory; raise --memory, or lower --jobs", name);
+        scan__fault(&pass->faults, "%s: out of memory; raise --memory, or lower --jobs", name);
         return;
     }
     ts_unreachable("every outcome is reported");
 }
 
-size_t scan__session_object_max(const struct scan_session *session) {
-    uint64_t share = session->memory_bytes / OBJECT_SHARE;
+size_t scan__pass_object_max(const struct scan_pass *pass) {
+    uint64_t share = pass->memory_bytes / OBJECT_SHARE;
     return share < OBJECT_MAX ? (size_t)share : OBJECT_MAX;
 }
 
-uint64_t scan__session_visit_memory(const struct scan_session *session, uint64_t taken) {
-    uint64_t reserved =
-        session->memory_bytes / HITS_SHARE + FIXED_BYTES + session->jobs * THREAD_BYTES + taken;
-    uint64_t least = session->memory_bytes / 4;
-    return session->memory_bytes > reserved + least ? session->memory_bytes - reserved : least;
+uint64_t scan__pass_visit_memory(const struct scan_pass *pass, uint64_t taken) {
+    uint64_t reserved = pass->memory_bytes / HITS_SHARE + FIXED_BYTES + pass->jobs * THREAD_BYTES + taken;
+    uint64_t least = pass->memory_bytes / 4;
+    return pass->memory_bytes > reserved + least ? pass->memory_bytes - reserved : least;
 }
 
-bool scan__looks_init(struct scan_looks *looks, struct scan_session *session,
-                      const struct scan_profile *profile) {
+bool scan__looks_init(struct scan_looks *looks, struct scan_pass *pass, const struct scan_profile *profile) {
     struct scan_look_options options = {.profile = profile,
-                                        .hits = &session->hits,
-                                        .print_key = session->print_key,
-                                        .inside = &session->inside,
-                                        .ungated = session->options->ungated,
-                                        .shows_secrets = session->options->shows_secrets,
-                                        .keeps_secrets = scan__keeps_secrets(session->options)};
-    *looks = (struct scan_looks){.items = calloc(session->jobs, sizeof *looks->items)};
+                                        .hits = &pass->hits,
+                                        .print_key = pass->print_key,
+                                        .inside = &pass->inside,
+                                        .ungated = pass->options->ungated,
+                                        .shows_secrets = pass->options->shows_secrets,
+                                        .keeps_secrets = scan__keeps_secrets(pass->options)};
+    *looks = (struct scan_looks){.items = calloc(pass->jobs, sizeof *looks->items)};
     bool done = looks->items != NULL;
-    for (unsigned i = 0; done && i < session->jobs; i++) {
+    for (unsigned i = 0; done && i < pass->jobs; i++) {
         done = scan__look_init(&looks->items[i], &options);
         looks->count += done;
     }
     return done;
 }
 
-static void tell_spent(struct scan_session *session, const struct scan_profile *profile, uint32_t rule,
+static void tell_spent(struct scan_pass *pass, const struct scan_profile *profile, uint32_t rule,
                        uint64_t contents) {
     const struct ts_rule *own = &profile->rules->set.rules[rule];
     char id[100];
     char file[200];
-    scan__fault(&session->faults,
+    scan__fault(&pass->faults,
                 "rule '%s' of the target's own %s and others take too many steps: they were given up in %llu "
                 "contents; fix them, or ignore them with --no-repo-config",
                 ts_text_escape(ts_bytes_of_cstring(own->id), id, sizeof id),
@@ -127,8 +125,7 @@ static void tell_spent(struct scan_session *session, const struct scan_profile *
                 (unsigned long long)contents);
 }
 
-void scan__looks_finish(struct scan_looks *looks, struct scan_session *session,
-                        struct ts_report_target *row) {
+void scan__looks_finish(struct scan_looks *looks, struct scan_pass *pass, struct ts_report_target *row) {
     uint64_t spent = 0;
     uint32_t own_rule = UINT32_MAX;
     const struct scan_profile *profile = looks->count > 0 ? looks->items[0].options.profile : NULL;
@@ -136,14 +133,14 @@ void scan__looks_finish(struct scan_looks *looks, struct scan_session *session,
         struct ts_scan_counts counts = ts_scanner_counts(looks->items[i].scanner);
         const struct ts_scan_counts *forgotten = &looks->items[i].forgotten;
         row->bytes_looked_at += counts.bytes - forgotten->bytes;
-        session->limits_hit += counts.limits_hit - forgotten->limits_hit;
+        pass->limits_hit += counts.limits_hit - forgotten->limits_hit;
         spent += counts.own_spent - forgotten->own_spent;
         own_rule = counts.own_rule < own_rule ? counts.own_rule : own_rule;
         scan__look_release(&looks->items[i]);
     }
     if (spent > 0)
-        tell_spent(session, profile, own_rule, spent);
-    scan__inside_count(&session->inside, row);
+        tell_spent(pass, profile, own_rule, spent);
+    scan__inside_count(&pass->inside, row);
     free(looks->items);
     *looks = (struct scan_looks){.items = NULL};
 }
@@ -155,30 +152,28 @@ void ts_scan_profile_free(struct scan_profile *profile) {
     free(profile);
 }
 
-void scan__session_drop_profile(struct scan_profile *profile) {
+void scan__pass_drop_profile(struct scan_profile *profile) {
     if (!profile->is_kept)
         ts_scan_profile_free(profile);
 }
 
 /* Where the caller keeps the profile for targets without a configuration; NULL if it keeps none. */
-static struct scan_profile **kept_profile(struct scan_session *session,
-                                          const struct scan_profile_source *source) {
-    return source->read == NULL ? session->options->profile : NULL;
+static struct scan_profile **kept_profile(struct scan_pass *pass, const struct scan_profile_source *source) {
+    return source->read == NULL ? pass->options->profile : NULL;
 }
 
-static struct scan_profile *make_profile(struct scan_session *session,
-                                         const struct scan_profile_source *source,
+static struct scan_profile *make_profile(struct scan_pass *pass, const struct scan_profile_source *source,
                                          struct ts_scan_error *ret_error) {
-    struct scan_profile **kept = kept_profile(session, source);
+    struct scan_profile **kept = kept_profile(pass, source);
     struct scan_profile *profile = calloc(1, sizeof *profile);
     if (profile == NULL) {
         (void)scan__fail(ret_error, TS_SCAN_FAILED, "out of memory");
         return NULL;
     }
-    struct scan_profile_context context = {.options = session->options,
+    struct scan_profile_context context = {.options = pass->options,
                                            .source = *source,
-                                           .known = session->profiles,
-                                           .known_count = session->profile_count};
+                                           .known = pass->profiles,
+                                           .known_count = pass->profile_count};
     if (!scan__profile_init(profile, &context, ret_error)) {
         free(profile);
         return NULL;
@@ -189,29 +184,28 @@ static struct scan_profile *make_profile(struct scan_session *session,
     return profile;
 }
 
-/* The profile for a target; the session owns it. Returns NULL with one line of text. */
-static struct scan_profile *session_profile(struct scan_session *session,
-                                            const struct scan_profile_source *source,
-                                            struct ts_scan_error *ret_error) {
-    if (session->plain != NULL && source->read == NULL)
-        return session->plain;
-    struct scan_profile **kept = kept_profile(session, source);
+/* The profile for a target; the pass owns it. Returns NULL with one line of text. */
+static struct scan_profile *pass_profile(struct scan_pass *pass, const struct scan_profile_source *source,
+                                         struct ts_scan_error *ret_error) {
+    if (pass->plain != NULL && source->read == NULL)
+        return pass->plain;
+    struct scan_profile **kept = kept_profile(pass, source);
     struct scan_profile *profile =
-        kept != NULL && *kept != NULL ? *kept : make_profile(session, source, ret_error);
+        kept != NULL && *kept != NULL ? *kept : make_profile(pass, source, ret_error);
     if (profile == NULL)
         return NULL;
-    session->profiles[session->profile_count++] = profile;
+    pass->profiles[pass->profile_count++] = profile;
     if (profile->note[0] != '\0')
-        scan__note(&session->faults, "%s", profile->note);
+        scan__note(&pass->faults, "%s", profile->note);
     if (source->read == NULL)
-        session->plain = profile;
+        pass->plain = profile;
     return profile;
 }
 
 /* ---- targets ---- */
 
 /* Whether the target has a configuration of its own. One that is damaged is a fault, and everything is scanned without it. */
-static bool has_config(struct scan_session *session, struct scan_tree *tree, const char *name) {
+static bool has_config(struct scan_pass *pass, struct scan_tree *tree, const char *name) {
     struct ts_git_fault fault;
     char line[400];
     switch (scan__tree_has(tree, name, &fault)) {
@@ -222,24 +216,23 @@ static bool has_config(struct scan_session *session, struct scan_tree *tree, con
     case SCAN_TREE_DAMAGED:
         (void)ts_git_fault_describe(&fault, line, sizeof line);
         if (fault.error == TS_GIT_MOVED)
-            scan__faults_sink(&session->faults).take(&session->faults, &fault);
-        else if (fault.error == TS_GIT_MISSING && session->options->allow_missing &&
+            scan__faults_sink(&pass->faults).take(&pass->faults, &fault);
+        else if (fault.error == TS_GIT_MISSING && pass->options->allow_missing &&
                  ts_git_repo_keeps_promises(tree->repo))
-            scan__note(&session->faults, "%s of HEAD is not used: %s", name, line);
+            scan__note(&pass->faults, "%s of HEAD is not used: %s", name, line);
         else
-            scan__fault(&session->faults, "%s of HEAD is not used: %s", name, line);
+            scan__fault(&pass->faults, "%s of HEAD is not used: %s", name, line);
         return false;
     }
     ts_unreachable("every answer is one of these");
 }
 
-static enum ts_scan_outcome with_profile(struct scan_session *session, struct scan_target *target,
+static enum ts_scan_outcome with_profile(struct scan_pass *pass, struct scan_target *target,
                                          struct scan_tree *tree, struct ts_scan_error *ret_error) {
     struct scan_profile_source source = {.name = (const char *)target->row.name.data};
-    bool is_asked =
-        session->options->config_file == NULL && !session->options->no_repo_config && tree != NULL;
-    bool has_name = is_asked && has_config(session, tree, SCAN_CONFIG_NAME);
-    bool has_other = is_asked && has_config(session, tree, SCAN_CONFIG_OTHER);
+    bool is_asked = pass->options->config_file == NULL && !pass->options->no_repo_config && tree != NULL;
+    bool has_name = is_asked && has_config(pass, tree, SCAN_CONFIG_NAME);
+    bool has_other = is_asked && has_config(pass, tree, SCAN_CONFIG_OTHER);
     if (has_name && has_other)
         return scan__fail(ret_error, TS_SCAN_BAD_CONFIG,
                           "both " SCAN_CONFIG_NAME " and " SCAN_CONFIG_OTHER " exist; remove one of them");
@@ -248,16 +241,16 @@ static enum ts_scan_outcome with_profile(struct scan_session *session, struct sc
                                               .read = scan__tree_read,
                                               .ctx = tree,
                                               .file = has_name ? SCAN_CONFIG_NAME : SCAN_CONFIG_OTHER};
-    target->profile = session_profile(session, &source, ret_error);
+    target->profile = pass_profile(pass, &source, ret_error);
     return target->profile != NULL ? TS_SCAN_DONE : TS_SCAN_BAD_CONFIG;
 }
 
 /* Objects that a partial clone omits should have been scanned, too. One line for all: there may be
  * millions. */
-static void judge_missing(struct scan_session *session, const struct scan_target *target) {
+static void judge_missing(struct scan_pass *pass, const struct scan_target *target) {
     uint64_t missing = target->row.missing_by_design;
-    if (missing > 0 && !session->options->allow_missing)
-        scan__fault(&session->faults,
+    if (missing > 0 && !pass->options->allow_missing)
+        scan__fault(&pass->faults,
                     "%llu object%s missing from the partial clone; fetch them with 'git fetch --refetch "
                     "--no-filter', or scan without them with --allow-missing",
                     (unsigned long long)missing, missing == 1 ? "" : "s");
@@ -290,55 +283,55 @@ static const char *find_selection(const struct ts_scan_options *options) {
                                        : NULL;
 }
 
-static void judge_one(struct scan_session *session, uint64_t count, const char *one, const char *many,
+static void judge_one(struct scan_pass *pass, uint64_t count, const char *one, const char *many,
                       const char *what) {
     if (count > 0)
-        scan__fault(&session->faults, "%llu %s not scanned: %s", (unsigned long long)count,
+        scan__fault(&pass->faults, "%llu %s not scanned: %s", (unsigned long long)count,
                     count == 1 ? one : many, what);
 }
 
 /* With --strict, makes a fault of everything that the report otherwise only counts. */
-static void judge_closed(struct scan_session *session, const struct scan_target *target) {
+static void judge_closed(struct scan_pass *pass, const struct scan_target *target) {
     const struct ts_report_target *row = &target->row;
-    if (!session->options->strict)
+    if (!pass->options->strict)
         return;
-    judge_one(session, row->submodules, "submodule is", "submodules are",
+    judge_one(pass, row->submodules, "submodule is", "submodules are",
               "scan the repository of each, or leave out --strict");
-    judge_one(session, row->lfs_missing, "LFS object is", "LFS objects are",
+    judge_one(pass, row->lfs_missing, "LFS object is", "LFS objects are",
               "fetch them with 'git lfs fetch --all', or leave out --strict");
-    judge_one(session, row->encrypted_archives, "encrypted archive is", "encrypted archives are",
+    judge_one(pass, row->encrypted_archives, "encrypted archive is", "encrypted archives are",
               "scan the files that they were made from, or leave out --strict");
 }
 
-static enum ts_scan_outcome scan_repository(struct scan_session *session, struct scan_target *target,
+static enum ts_scan_outcome scan_repository(struct scan_pass *pass, struct scan_target *target,
                                             struct ts_git_repo *repo, struct ts_scan_error *ret_error) {
     struct scan_tree tree = {
-        .folder = ts_git_repo_work_tree(repo), .repo = repo, .object_max = scan__session_object_max(session)};
-    scan__limits_begin(session, repo);
-    if (!scan__inside_begin(&session->inside, ts_git_repo_common_dir(repo)))
+        .folder = ts_git_repo_work_tree(repo), .repo = repo, .object_max = scan__pass_object_max(pass)};
+    scan__limits_begin(pass, repo);
+    if (!scan__inside_begin(&pass->inside, ts_git_repo_common_dir(repo)))
         return scan__fail(ret_error, TS_SCAN_FAILED, "out of memory");
     target->row.kind = TS_TARGET_KIND_REPOSITORY;
     target->hash = ts_git_repo_hash(repo);
     find_forge(target, repo);
-    enum ts_scan_outcome outcome = with_profile(session, target, &tree, ret_error);
+    enum ts_scan_outcome outcome = with_profile(pass, target, &tree, ret_error);
     if (outcome != TS_SCAN_DONE)
         return outcome;
-    switch (session->options->extent) {
+    switch (pass->options->extent) {
     case TS_SCAN_HISTORY:
-        outcome = scan__repository(session, target, repo, ret_error);
-        if (outcome == TS_SCAN_DONE && find_selection(session->options) == NULL)
-            scan__note_untracked(session, target, repo);
+        outcome = scan__repository(pass, target, repo, ret_error);
+        if (outcome == TS_SCAN_DONE && find_selection(pass->options) == NULL)
+            scan__note_untracked(pass, target, repo);
         break;
     case TS_SCAN_STAGED:
-        outcome = scan__staged(session, target, repo, ret_error);
+        outcome = scan__staged(pass, target, repo, ret_error);
         break;
     case TS_SCAN_WORKING_TREE:
         if (tree.folder == NULL)
             return scan__fail(ret_error, TS_SCAN_BAD_TARGET, "a bare repository has no work tree");
-        return scan__folder(session, target, tree.folder, TS_PLACE_WORKING_TREE, ret_error);
+        return scan__folder(pass, target, tree.folder, TS_PLACE_WORKING_TREE, ret_error);
     }
     if (outcome == TS_SCAN_DONE)
-        judge_missing(session, target);
+        judge_missing(pass, target);
     return outcome;
 }
 
@@ -348,18 +341,18 @@ static bool is_git_file(const char *path) {
     return strcmp(slash != NULL ? slash + 1 : path, ".git") == 0;
 }
 
-static enum ts_scan_outcome open_and_scan(struct scan_session *session, struct scan_target *target,
+static enum ts_scan_outcome open_and_scan(struct scan_pass *pass, struct scan_target *target,
                                           const struct ts_scan_target *given,
                                           struct ts_scan_error *ret_error) {
     char shown[300];
     const char *path = given->path;
     (void)ts_text_escape(ts_bytes_of_cstring(path), shown, sizeof shown);
     struct ts_git_open_options open = {.search_upward =
-                                           session->options->search_upward && given->git_dir == NULL,
-                                       .ceilings = session->options->ceilings,
-                                       .refs_first = session->options->extent == TS_SCAN_HISTORY,
+                                           pass->options->search_upward && given->git_dir == NULL,
+                                       .ceilings = pass->options->ceilings,
+                                       .refs_first = pass->options->extent == TS_SCAN_HISTORY,
                                        .work_tree = given->git_dir != NULL ? path : NULL,
-                                       .faults = scan__faults_sink(&session->faults)};
+                                       .faults = scan__faults_sink(&pass->faults)};
     struct ts_git_repo *repo = NULL;
     struct ts_git_fault fault;
     enum ts_git_error error =
@@ -375,12 +368,12 @@ static enum ts_scan_outcome open_and_scan(struct scan_session *session, struct s
         return scan__fail(ret_error, TS_SCAN_BAD_TARGET, "%s",
                           ts_git_fault_describe(&fault, line, sizeof line));
     }
-    enum ts_scan_outcome outcome = scan_repository(session, target, repo, ret_error);
+    enum ts_scan_outcome outcome = scan_repository(pass, target, repo, ret_error);
     ts_git_repo_free(repo);
     return outcome;
 }
 
-static enum ts_scan_outcome scan_path(struct scan_session *session, struct scan_target *target,
+static enum ts_scan_outcome scan_path(struct scan_pass *pass, struct scan_target *target,
                                       const struct ts_scan_target *given, struct ts_scan_error *ret_error) {
     char shown[300];
     struct stat status;
@@ -390,49 +383,49 @@ static enum ts_scan_outcome scan_path(struct scan_session *session, struct scan_
         return scan__fail(ret_error, TS_SCAN_BAD_TARGET, "'%s': %s", shown, strerror(errno));
     if (given->kind == TS_SCAN_TARGET_ANY && !S_ISDIR(status.st_mode) && !is_git_file(path)) {
         target->row.kind = TS_TARGET_KIND_FILE;
-        enum ts_scan_outcome outcome = with_profile(session, target, NULL, ret_error);
-        return outcome == TS_SCAN_DONE ? scan__file(session, target, path, ret_error) : outcome;
+        enum ts_scan_outcome outcome = with_profile(pass, target, NULL, ret_error);
+        return outcome == TS_SCAN_DONE ? scan__file(pass, target, path, ret_error) : outcome;
     }
-    for (session->attempts_left = SCAN_ATTEMPTS_MAX - 1;; session->attempts_left--) {
-        struct scan_attempt attempt = scan__attempt_begin(session);
-        enum ts_scan_outcome outcome = open_and_scan(session, target, given, ret_error);
-        if (!scan__attempt_is_stale(session))
+    for (pass->attempts_left = SCAN_ATTEMPTS_MAX - 1;; pass->attempts_left--) {
+        struct scan_attempt attempt = scan__attempt_begin(pass);
+        enum ts_scan_outcome outcome = open_and_scan(pass, target, given, ret_error);
+        if (!scan__attempt_is_stale(pass))
             return outcome;
-        scan__attempt_undo(session, target, &attempt);
+        scan__attempt_undo(pass, target, &attempt);
     }
 }
 
-static enum ts_scan_outcome scan_folder(struct scan_session *session, struct scan_target *target,
-                                        const char *path, struct ts_scan_error *ret_error) {
+static enum ts_scan_outcome scan_folder(struct scan_pass *pass, struct scan_target *target, const char *path,
+                                        struct ts_scan_error *ret_error) {
     struct scan_tree tree = {.folder = path};
     target->row.kind = TS_TARGET_KIND_DIRECTORY;
-    enum ts_scan_outcome outcome = with_profile(session, target, &tree, ret_error);
-    return outcome == TS_SCAN_DONE ? scan__folder(session, target, path, TS_PLACE_FILE, ret_error) : outcome;
+    enum ts_scan_outcome outcome = with_profile(pass, target, &tree, ret_error);
+    return outcome == TS_SCAN_DONE ? scan__folder(pass, target, path, TS_PLACE_FILE, ret_error) : outcome;
 }
 
-static enum ts_scan_outcome scan_target(struct scan_session *session, const struct ts_scan_target *given,
+static enum ts_scan_outcome scan_target(struct scan_pass *pass, const struct ts_scan_target *given,
                                         struct ts_scan_error *ret_error) {
-    struct scan_target *target = &session->targets[session->target_count];
-    scan__limits_begin(session, NULL);
-    (void)scan__inside_begin(&session->inside, NULL);
-    session->faults.target = (uint32_t)session->target_count++;
-    target->faults_before = session->faults.total;
+    struct scan_target *target = &pass->targets[pass->target_count];
+    scan__limits_begin(pass, NULL);
+    (void)scan__inside_begin(&pass->inside, NULL);
+    pass->faults.target = (uint32_t)pass->target_count++;
+    target->faults_before = pass->faults.total;
     target->row.name = ts_bytes_of_cstring(given->path);
     enum ts_scan_outcome outcome = TS_SCAN_DONE;
     switch (given->kind) {
     case TS_SCAN_TARGET_ANY:
     case TS_SCAN_TARGET_REPOSITORY:
-        return scan_path(session, target, given, ret_error);
+        return scan_path(pass, target, given, ret_error);
     case TS_SCAN_TARGET_FOLDER:
-        return scan_folder(session, target, given->path, ret_error);
+        return scan_folder(pass, target, given->path, ret_error);
     case TS_SCAN_TARGET_INPUT:
         target->row.kind = TS_TARGET_KIND_INPUT;
-        outcome = with_profile(session, target, NULL, ret_error);
-        return outcome == TS_SCAN_DONE ? scan__input(session, target, STDIN_FILENO, ret_error) : outcome;
+        outcome = with_profile(pass, target, NULL, ret_error);
+        return outcome == TS_SCAN_DONE ? scan__input(pass, target, STDIN_FILENO, ret_error) : outcome;
     case TS_SCAN_TARGET_BYTES:
         target->row.kind = TS_TARGET_KIND_FILE;
-        outcome = with_profile(session, target, NULL, ret_error);
-        return outcome == TS_SCAN_DONE ? scan__bytes(session, target, given, ret_error) : outcome;
+        outcome = with_profile(pass, target, NULL, ret_error);
+        return outcome == TS_SCAN_DONE ? scan__bytes(pass, target, given, ret_error) : outcome;
     }
     ts_unreachable("every kind of target is scanned");
 }
@@ -452,24 +445,24 @@ static enum ts_target_outcome outcome_of(enum ts_scan_outcome outcome) {
 
 /* One after the other, independently: DONE unless none of them could be scanned; then the error of the
  * first. */
-static enum ts_scan_outcome scan_targets(struct scan_session *session, struct ts_scan_error *ret_error) {
-    const struct ts_scan_options *options = session->options;
+static enum ts_scan_outcome scan_targets(struct scan_pass *pass, struct ts_scan_error *ret_error) {
+    const struct ts_scan_options *options = pass->options;
     enum ts_scan_outcome first = TS_SCAN_DONE;
     size_t scanned = 0;
-    for (size_t i = 0; i < options->target_count && !scan__is_over(session); i++) {
+    for (size_t i = 0; i < options->target_count && !scan__is_over(pass); i++) {
         struct ts_scan_error error;
-        enum ts_scan_outcome outcome = scan_target(session, &options->targets[i], &error);
-        scan__limits_tell(session);
-        struct scan_target *target = &session->targets[session->target_count - 1];
+        enum ts_scan_outcome outcome = scan_target(pass, &options->targets[i], &error);
+        scan__limits_tell(pass);
+        struct scan_target *target = &pass->targets[pass->target_count - 1];
         target->row.outcome = outcome_of(outcome);
         scanned += outcome == TS_SCAN_DONE;
         if (outcome == TS_SCAN_DONE) {
-            judge_closed(session, target);
+            judge_closed(pass, target);
             continue;
         }
         target->row = (struct ts_report_target){
             .name = target->row.name, .kind = target->row.kind, .outcome = target->row.outcome};
-        scan__fault(&session->faults, "%s", error.text);
+        scan__fault(&pass->faults, "%s", error.text);
         if (first == TS_SCAN_DONE)
             *ret_error = error;
         first = first == TS_SCAN_DONE ? outcome : first;
@@ -509,74 +502,73 @@ static enum ts_scan_outcome check_selection(const struct ts_scan_options *option
 }
 
 /* The state keeps prints, so they have the key of its folder. If there is none yet, this draws it. */
-static void choose_print_key(struct scan_session *session) {
-    const char *folder = session->options->state_folder;
+static void choose_print_key(struct scan_pass *pass) {
+    const char *folder = pass->options->state_folder;
     uint8_t drawn[TS_SIPHASH_KEY_LEN];
-    if (folder != NULL && scan__state_print_key_read(folder, &session->print_key))
+    if (folder != NULL && scan__state_print_key_read(folder, &pass->print_key))
         return;
     if (!ts_entropy_fill(drawn, sizeof drawn))
         memset(drawn, 0, sizeof drawn); /* prints are easier to guess, as with a known salt */
-    session->print_key = ts_siphash_key_of(drawn);
+    pass->print_key = ts_siphash_key_of(drawn);
 }
 
-static bool session_init(struct scan_session *session, const struct ts_scan_options *options,
-                         uint64_t begin_ns) {
+static bool pass_init(struct scan_pass *pass, const struct ts_scan_options *options, uint64_t begin_ns) {
     long online = sysconf(_SC_NPROCESSORS_ONLN);
     const char *dir = options->spill_dir != NULL ? options->spill_dir : getenv("TMPDIR");
-    *session = (struct scan_session){.options = options};
-    session->jobs = options->jobs != 0 ? options->jobs : online > 0 ? (unsigned)online : 1;
-    session->jobs = session->jobs > TS_SCAN_THREADS_MAX ? TS_SCAN_THREADS_MAX : session->jobs;
-    session->memory_bytes = options->memory_bytes != 0 ? options->memory_bytes : TS_SCAN_MEMORY_DEFAULT;
-    if (session->memory_bytes < TS_SCAN_MEMORY_MIN)
-        session->memory_bytes = TS_SCAN_MEMORY_MIN;
-    if (session->jobs > session->memory_bytes / THREAD_SHARE)
-        session->jobs = (unsigned)(session->memory_bytes / THREAD_SHARE);
-    session->spill_dir = dir != NULL && dir[0] != '\0' ? dir : "/tmp";
-    choose_print_key(session);
-    session->progress = options->progress != NULL ? options->progress : &session->own_progress;
-    size_t held = (size_t)(session->memory_bytes / HITS_SHARE);
-    scan__faults_init(&session->faults);
-    scan__limits_init(session, begin_ns);
-    scan__inside_init(&session->inside, session);
-    scan__pile_init(&session->locations, held / 4, session->spill_dir);
-    scan__pile_init(&session->commits, held / 8, session->spill_dir);
+    *pass = (struct scan_pass){.options = options};
+    pass->jobs = options->jobs != 0 ? options->jobs : online > 0 ? (unsigned)online : 1;
+    pass->jobs = pass->jobs > TS_SCAN_THREADS_MAX ? TS_SCAN_THREADS_MAX : pass->jobs;
+    pass->memory_bytes = options->memory_bytes != 0 ? options->memory_bytes : TS_SCAN_MEMORY_DEFAULT;
+    if (pass->memory_bytes < TS_SCAN_MEMORY_MIN)
+        pass->memory_bytes = TS_SCAN_MEMORY_MIN;
+    if (pass->jobs > pass->memory_bytes / THREAD_SHARE)
+        pass->jobs = (unsigned)(pass->memory_bytes / THREAD_SHARE);
+    pass->spill_dir = dir != NULL && dir[0] != '\0' ? dir : "/tmp";
+    choose_print_key(pass);
+    pass->progress = options->progress != NULL ? options->progress : &pass->own_progress;
+    size_t held = (size_t)(pass->memory_bytes / HITS_SHARE);
+    scan__faults_init(&pass->faults);
+    scan__limits_init(pass, begin_ns);
+    scan__inside_init(&pass->inside, pass);
+    scan__pile_init(&pass->locations, held / 4, pass->spill_dir);
+    scan__pile_init(&pass->commits, held / 8, pass->spill_dir);
     struct scan_hits_options hits = {.held_max = held / 2,
-                                     .findings_max = (size_t)(session->memory_bytes / FINDING_BYTES),
-                                     .spill_dir = session->spill_dir};
-    session->targets = calloc(options->target_count + 1, sizeof *session->targets);
-    session->profiles = calloc(options->target_count + 1, sizeof(void *)); /* at most one for each target */
-    return scan__hits_init(&session->hits, &hits) && session->targets != NULL && session->profiles != NULL;
+                                     .findings_max = (size_t)(pass->memory_bytes / FINDING_BYTES),
+                                     .spill_dir = pass->spill_dir};
+    pass->targets = calloc(options->target_count + 1, sizeof *pass->targets);
+    pass->profiles = calloc(options->target_count + 1, sizeof(void *)); /* at most one for each target */
+    return scan__hits_init(&pass->hits, &hits) && pass->targets != NULL && pass->profiles != NULL;
 }
 
-static void session_release(struct scan_session *session) {
-    scan__hits_release(&session->hits);
-    scan__limits_release(&session->limits);
-    scan__inside_release(&session->inside);
-    scan__faults_release(&session->faults);
-    scan__pile_release(&session->locations);
-    scan__pile_release(&session->commits);
-    for (size_t i = 0; i < session->profile_count; i++)
-        scan__session_drop_profile(session->profiles[i]);
-    scan__masks_release(&session->masks);
-    free(session->profiles);
-    free(session->targets);
+static void pass_release(struct scan_pass *pass) {
+    scan__hits_release(&pass->hits);
+    scan__limits_release(&pass->limits);
+    scan__inside_release(&pass->inside);
+    scan__faults_release(&pass->faults);
+    scan__pile_release(&pass->locations);
+    scan__pile_release(&pass->commits);
+    for (size_t i = 0; i < pass->profile_count; i++)
+        scan__pass_drop_profile(pass->profiles[i]);
+    scan__masks_release(&pass->masks);
+    free(pass->profiles);
+    free(pass->targets);
 }
 
 static void memory_free(struct memory *memory) {
     if (memory == NULL)
         return;
     ts_arena_release(&memory->arena);
-    session_release(&memory->session);
+    pass_release(&memory->pass);
     free(memory);
 }
 
 /* The error may contain a secret that was found before the failure. If memory for the search runs out, that
  * is the error. */
-static void mask_error(struct scan_session *session, struct ts_arena *arena, struct ts_scan_error *error) {
+static void mask_error(struct scan_pass *pass, struct ts_arena *arena, struct ts_scan_error *error) {
     struct scan_masks masks = {.capacity = 0};
     struct ts_bytes text =
         TS_BYTES("out of memory; scan less at once, or raise the limit of the process (ulimit -v)");
-    if (scan__masks_of(session, 0, &masks)) {
+    if (scan__masks_of(pass, 0, &masks)) {
         struct ts_bytes masked = scan__masks_apply(&masks, arena, ts_bytes_of_cstring(error->text));
         bool has_memory = !ts_bytes_equal(masked, TS_BYTES(TS_REPORT_MASK));
         text = has_memory ? masked : text;
@@ -592,28 +584,27 @@ enum ts_scan_outcome ts_scan_report_make(const struct ts_scan_options *options, 
     struct memory *memory = calloc(1, sizeof *memory);
     if (memory == NULL)
         return scan__fail(ret_error, TS_SCAN_FAILED, "out of memory");
-    struct scan_session *session = &memory->session;
+    struct scan_pass *pass = &memory->pass;
     struct ts_report report;
-    enum ts_scan_outcome outcome = session_init(session, options, begin_ns)
+    enum ts_scan_outcome outcome = pass_init(pass, options, begin_ns)
                                        ? TS_SCAN_DONE
                                        : scan__fail(ret_error, TS_SCAN_FAILED, "out of memory");
     if (outcome == TS_SCAN_DONE)
         outcome = check_selection(options, ret_error);
     if (outcome == TS_SCAN_DONE)
-        outcome = scan_targets(session, ret_error);
-    if (outcome == TS_SCAN_DONE && !scan__assemble(session, &memory->arena, &report))
+        outcome = scan_targets(pass, ret_error);
+    if (outcome == TS_SCAN_DONE && !scan__assemble(pass, &memory->arena, &report))
         outcome = scan__fail(
             ret_error, TS_SCAN_FAILED,
             "out of memory for the report; scan less at once, or raise the limit of the process (ulimit -v)");
     if (outcome != TS_SCAN_DONE) {
-        mask_error(session, &memory->arena, ret_error);
+        mask_error(pass, &memory->arena, ret_error);
         memory_free(memory);
         return outcome;
     }
     report.memory = memory;
-    report.state_warning = session->state_warning.text[0] != '\0'
-                               ? ts_scan_report_mask(&report, session->state_warning.text)
-                               : NULL;
+    report.state_warning =
+        pass->state_warning.text[0] != '\0' ? ts_scan_report_mask(&report, pass->state_warning.text) : NULL;
     report.took_ns = ts_clock_monotonic_ns() - begin_ns;
     *ret_report = report;
     return TS_SCAN_DONE;
@@ -626,6 +617,6 @@ void ts_scan_report_release(struct ts_report *report) {
 
 const char *ts_scan_report_mask(const struct ts_report *report, const char *text) {
     struct memory *memory = report->memory;
-    return (const char *)scan__masks_apply(&memory->session.masks, &memory->arena, ts_bytes_of_cstring(text))
+    return (const char *)scan__masks_apply(&memory->pass.masks, &memory->arena, ts_bytes_of_cstring(text))
         .data;
 }

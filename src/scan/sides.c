@@ -30,7 +30,7 @@ enum listing { LISTED, LISTED_TOO_MUCH, LISTED_NO_MEMORY };
 
 struct lister {
     struct scan_sides *sides;
-    struct scan_session *session;
+    struct scan_pass *pass;
     struct scan_target *target;
     struct ts_git_repo *repo;
     struct folders sparse;  /* folders of the index, by path */
@@ -123,9 +123,9 @@ static void note_fault(struct lister *l, const struct folder *folder, enum ts_gi
     if (error == TS_GIT_MISSING && ts_git_repo_keeps_promises(l->repo))
         l->target->row.missing_by_design++;
     else if (error != TS_GIT_OK)
-        scan__faults_sink(&l->session->faults).take(&l->session->faults, fault);
+        scan__faults_sink(&l->pass->faults).take(&l->pass->faults, fault);
     else
-        scan__fault(&l->session->faults,
+        scan__fault(&l->pass->faults,
                     "object %s: a folder of the index that is not a valid tree; run "
                     "'git fsck'",
                     ts_git_oid_format(l->target->hash, &folder->tree, hex));
@@ -138,7 +138,7 @@ static enum listing list_tree(struct lister *l, const struct folder *folder) {
     enum ts_git_tree_step step = TS_GIT_TREE_BAD;
     enum listing listing = LISTED;
     enum ts_git_error error =
-        ts_git_object_read(l->repo, &folder->tree, scan__session_object_max(l->session), &content, &fault);
+        ts_git_object_read(l->repo, &folder->tree, scan__pass_object_max(l->pass), &content, &fault);
     if (error != TS_GIT_OK) {
         note_fault(l, folder, error, &fault);
         return LISTED;
@@ -157,12 +157,12 @@ static enum listing list_tree(struct lister *l, const struct folder *folder) {
 static enum listing list_all(struct lister *l, struct scan_side *side, const struct folder *top) {
     enum listing listing = LISTED;
     if (l->side != side)
-        l->memory_left = l->session->memory_bytes / SIDE_SHARE;
+        l->memory_left = l->pass->memory_bytes / SIDE_SHARE;
     l->side = side;
     l->pending.count = 0;
     if (!add_folder(&l->pending, top))
         return LISTED_NO_MEMORY;
-    while (listing == LISTED && l->pending.count > 0 && !scan__is_stopped(l->session)) {
+    while (listing == LISTED && l->pending.count > 0 && !scan__is_stopped(l->pass)) {
         struct folder folder = l->pending.items[--l->pending.count];
         listing = list_tree(l, &folder);
     }
@@ -212,7 +212,7 @@ static enum listing list_side(struct lister *l, struct scan_side *side, const st
     if (listing != LISTED_TOO_MUCH)
         return listing;
     bool is_index = side == &l->sides->staged;
-    scan__fault(&l->session->faults, "the files of %s exceed the memory limit: %s; raise --memory",
+    scan__fault(&l->pass->faults, "the files of %s exceed the memory limit: %s; raise --memory",
                 is_index ? "the index" : "HEAD",
                 is_index ? "the rest is not scanned"
                          : "staged secrets that are already in HEAD may be reported");
@@ -231,7 +231,7 @@ static enum listing list_parents(struct lister *l, struct folder *top) {
     if (ts_git_staged_parents(l->repo, &sides->parents, &sides->parent_count, NULL) != TS_GIT_OK)
         return LISTED_NO_MEMORY;
     for (size_t i = 0; i < sides->parent_count && listing == LISTED; i++)
-        if (tree_of(l->repo, &sides->parents[i], scan__session_object_max(l->session), &top->tree))
+        if (tree_of(l->repo, &sides->parents[i], scan__pass_object_max(l->pass), &top->tree))
             listing = list_side(l, i == 0 ? &sides->head : &sides->merged, top);
     return listing;
 }
@@ -242,9 +242,9 @@ static bool keep_same(struct scan_sides *sides, const struct folder *folder) {
            add_file(&sides->same, &same);
 }
 
-bool scan__sides_unfold(struct scan_sides *sides, struct scan_session *session, struct scan_target *target,
+bool scan__sides_unfold(struct scan_sides *sides, struct scan_pass *pass, struct scan_target *target,
                         struct ts_git_repo *repo) {
-    struct lister l = {.sides = sides, .session = session, .target = target, .repo = repo};
+    struct lister l = {.sides = sides, .pass = pass, .target = target, .repo = repo};
     enum listing listing = LISTED;
     for (size_t i = 0; listing == LISTED && i < sides->same.count; i++) {
         struct folder folder = {.path = sides->same.items[i].path, .tree = sides->same.items[i].oid};
@@ -255,10 +255,10 @@ bool scan__sides_unfold(struct scan_sides *sides, struct scan_session *session, 
     return listing == LISTED;
 }
 
-enum ts_scan_outcome scan__sides_list(struct scan_sides *sides, struct scan_session *session,
+enum ts_scan_outcome scan__sides_list(struct scan_sides *sides, struct scan_pass *pass,
                                       struct scan_target *target, struct ts_git_repo *repo,
                                       const struct ts_git_staged *index, struct ts_scan_error *ret_error) {
-    struct lister l = {.sides = sides, .session = session, .target = target, .repo = repo};
+    struct lister l = {.sides = sides, .pass = pass, .target = target, .repo = repo};
     struct folder top = {.is_in_head = false};
     *sides = (struct scan_sides){.head = {.items = NULL}};
     enum listing listing = list_index(&l, index);

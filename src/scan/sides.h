@@ -8,7 +8,7 @@
 #ifndef TS_SCAN_SIDES_H
 #define TS_SCAN_SIDES_H
 
-#include "session.h"
+#include "pass.h"
 
 #include "git/staged.h"
 
@@ -36,11 +36,11 @@ struct scan_sides {
 /* Intent-to-add entries and commits of submodules are on neither side. Unreadable parts of HEAD are omitted
  * and so count as changed: it is better to scan too much. Unreadable parts of the index are faults. The sides
  * must be released, also on failure. */
-enum ts_scan_outcome scan__sides_list(struct scan_sides *sides, struct scan_session *session,
+enum ts_scan_outcome scan__sides_list(struct scan_sides *sides, struct scan_pass *pass,
                                       struct scan_target *target, struct ts_git_repo *repo,
                                       const struct ts_git_staged *index, struct ts_scan_error *ret_error);
 /* Lists also the files of folders that are the same on both sides, and adds them to merged. Returns false when memory runs out. */
-bool scan__sides_unfold(struct scan_sides *sides, struct scan_session *session, struct scan_target *target,
+bool scan__sides_unfold(struct scan_sides *sides, struct scan_pass *pass, struct scan_target *target,
                         struct ts_git_repo *repo);
 void scan__sides_release(struct scan_sides *sides);
 

@@ -20,7 +20,7 @@
 static void note_outcome(struct scan_staged *s, enum scan_look_result outcome, const struct ts_git_oid *oid) {
     char hex[TS_GIT_OID_HEX_SIZE];
     if (outcome != SCAN_LOOK_OK)
-        scan__session_outcome(s->session, outcome, ts_git_oid_format(s->target->hash, oid, hex));
+        scan__pass_outcome(s->pass, outcome, ts_git_oid_format(s->target->hash, oid, hex));
 }
 
 /* Contents in windows. */
@@ -41,7 +41,7 @@ static bool visit_window(void *ctx, unsigned worker, const struct ts_git_object 
     *result = windows;
     if (object->is_last)
         note_outcome(large->s, outcome, &object->oid);
-    return !scan__is_stopped(large->s->session);
+    return !scan__is_stopped(large->s->pass);
 }
 
 static void release_windows(void *ctx, void *result) {
@@ -54,14 +54,14 @@ static enum ts_git_error look_in_windows(struct large *large, const struct ts_gi
                                          struct ts_git_fault *ret_fault) {
     struct scan_staged *s = large->s;
     struct ts_git_visitor visitor = {.visit = visit_window, .release = release_windows, .ctx = large};
-    struct ts_git_visit_options options = {
-        .threads = 1,
-        .wanted = wanted,
-        .memory_bytes = scan__session_visit_memory(s->session, s->session->memory_bytes / 2),
-        .overlap_bytes = scan__look_overlap(s->target->profile),
-        .spill_dir = s->session->spill_dir,
-        .watch = scan__watch(s->session),
-        .faults = scan__faults_sink(&s->session->faults)};
+    struct ts_git_visit_options options = {.threads = 1,
+                                           .wanted = wanted,
+                                           .memory_bytes =
+                                               scan__pass_visit_memory(s->pass, s->pass->memory_bytes / 2),
+                                           .overlap_bytes = scan__look_overlap(s->target->profile),
+                                           .spill_dir = s->pass->spill_dir,
+                                           .watch = scan__watch(s->pass),
+                                           .faults = scan__faults_sink(&s->pass->faults)};
     enum ts_git_error error = ts_git_visit(s->repo, &options, &visitor, ret_stats, ret_fault);
     return error == TS_GIT_STOPPED ? TS_GIT_OK : error;
 }
@@ -98,38 +98,38 @@ static void look_at_file(struct scan_staged *s, const struct scan_side_file *fil
     if (error == TS_GIT_MISSING && ts_git_repo_keeps_promises(s->repo))
         s->target->row.missing_by_design++;
     else if (error != TS_GIT_OK)
-        scan__faults_sink(&s->session->faults).take(&s->session->faults, &fault);
-    scan__worked(s->session, &s->looks.items[0]);
+        scan__faults_sink(&s->pass->faults).take(&s->pass->faults, &fault);
+    scan__worked(s->pass, &s->looks.items[0]);
     s->target->row.blobs++;
     s->target->row.bytes += stats.bytes;
-    atomic_fetch_add_explicit(&s->session->progress->objects, 1, memory_order_relaxed);
-    atomic_fetch_add_explicit(&s->session->progress->bytes, stats.bytes, memory_order_relaxed);
+    atomic_fetch_add_explicit(&s->pass->progress->objects, 1, memory_order_relaxed);
+    atomic_fetch_add_explicit(&s->pass->progress->bytes, stats.bytes, memory_order_relaxed);
 }
 
 /* ---- all of it ---- */
 
 static void place_contents(struct scan_staged *s, size_t first) {
     size_t count;
-    const struct scan_content *contents = scan__hits_contents(&s->session->hits, &count);
+    const struct scan_content *contents = scan__hits_contents(&s->pass->hits, &count);
     for (size_t i = first; i < count; i++) {
         struct scan_location location = {.content = (uint32_t)i,
                                          .commit = TS_REPORT_NONE,
                                          .path = contents[i].path,
                                          .place = TS_PLACE_STAGED};
-        scan__session_location(s->session, &location);
+        scan__pass_location(s->pass, &location);
     }
 }
 
 static enum ts_scan_outcome look_at_all(struct scan_staged *s, struct ts_scan_error *ret_error) {
-    struct scan_session *session = s->session;
+    struct scan_pass *pass = s->pass;
     const struct scan_side *files = &s->sides.staged;
-    unsigned jobs = session->jobs;
+    unsigned jobs = pass->jobs;
     size_t first;
-    (void)scan__hits_contents(&session->hits, &first);
-    session->jobs = 1;
-    bool done = scan__looks_init(&s->looks, session, s->target->profile);
-    session->jobs = jobs;
-    for (size_t i = 0; done && i < files->count && !scan__is_stopped(session); i++)
+    (void)scan__hits_contents(&pass->hits, &first);
+    pass->jobs = 1;
+    bool done = scan__looks_init(&s->looks, pass, s->target->profile);
+    pass->jobs = jobs;
+    for (size_t i = 0; done && i < files->count && !scan__is_stopped(pass); i++)
         if (!scan__side_has(&s->sides.head, &files->items[i]) &&
             !scan__side_has(&s->sides.merged, &files->items[i]))
             look_at_file(s, &files->items[i]);
@@ -137,27 +137,26 @@ static enum ts_scan_outcome look_at_all(struct scan_staged *s, struct ts_scan_er
         place_contents(s, first);
         done = scan__staged_before(s, first);
     }
-    scan__looks_finish(&s->looks, session, &s->target->row);
+    scan__looks_finish(&s->looks, pass, &s->target->row);
     return done ? TS_SCAN_DONE : scan__fail(ret_error, TS_SCAN_FAILED, "out of memory");
 }
 
-enum ts_scan_outcome scan__staged(struct scan_session *session, struct scan_target *target,
+enum ts_scan_outcome scan__staged(struct scan_pass *pass, struct scan_target *target,
                                   struct ts_git_repo *repo, struct ts_scan_error *ret_error) {
-    struct scan_staged s = {.session = session,
+    struct scan_staged s = {.pass = pass,
                             .target = target,
-                            .target_index = (uint32_t)(target - session->targets),
+                            .target_index = (uint32_t)(target - pass->targets),
                             .repo = repo,
-                            .blob_max = scan__session_object_max(session)};
+                            .blob_max = scan__pass_object_max(pass)};
     struct ts_git_staged staged;
     struct ts_git_fault fault;
-    const char *file = session->options->index_file;
-    uint64_t memory_max = session->memory_bytes / INDEX_SHARE;
+    const char *file = pass->options->index_file;
+    uint64_t memory_max = pass->memory_bytes / INDEX_SHARE;
     s.blob_max = s.blob_max < BLOB_BYTES_MAX ? s.blob_max : BLOB_BYTES_MAX;
     enum ts_git_error error = file != NULL ? ts_git_staged_read_file(repo, file, memory_max, &staged, &fault)
                                            : ts_git_staged_read(repo, memory_max, &staged, &fault);
     if (error == TS_GIT_TOO_LARGE) {
-        scan__fault(&session->faults,
-                    "the index exceeds the memory limit and is not scanned; raise --memory");
+        scan__fault(&pass->faults, "the index exceeds the memory limit and is not scanned; raise --memory");
         return TS_SCAN_DONE;
     }
     if (error != TS_GIT_OK) {
@@ -165,8 +164,8 @@ enum ts_scan_outcome scan__staged(struct scan_session *session, struct scan_targ
         return scan__fail(ret_error, TS_SCAN_BAD_TARGET, "%s",
                           ts_git_fault_describe(&fault, line, sizeof line));
     }
-    atomic_store(&session->progress->stage, TS_SCAN_STAGE_CONTENT);
-    enum ts_scan_outcome outcome = scan__sides_list(&s.sides, session, target, repo, &staged, ret_error);
+    atomic_store(&pass->progress->stage, TS_SCAN_STAGE_CONTENT);
+    enum ts_scan_outcome outcome = scan__sides_list(&s.sides, pass, target, repo, &staged, ret_error);
     if (outcome == TS_SCAN_DONE)
         outcome = look_at_all(&s, ret_error);
     scan__sides_release(&s.sides);

@@ -4,11 +4,11 @@
 #ifndef TS_SCAN_STAGED_H
 #define TS_SCAN_STAGED_H
 
-#include "session.h"
+#include "pass.h"
 #include "sides.h"
 
 struct scan_staged {
-    struct scan_session *session;
+    struct scan_pass *pass;
     struct scan_target *target;
     uint32_t target_index;
     struct ts_git_repo *repo;

@@ -36,10 +36,9 @@ static bool visit_one(void *ctx, unsigned worker, const struct ts_git_object *ob
     }
     char hex[TS_GIT_OID_HEX_SIZE];
     if (outcome != SCAN_LOOK_OK && object->is_last)
-        scan__session_outcome(l->s->session, outcome,
-                              ts_git_oid_format(l->s->target->hash, &object->oid, hex));
-    scan__worked(l->s->session, look);
-    return !scan__is_stopped(l->s->session);
+        scan__pass_outcome(l->s->pass, outcome, ts_git_oid_format(l->s->target->hash, &object->oid, hex));
+    scan__worked(l->s->pass, look);
+    return !scan__is_stopped(l->s->pass);
 }
 
 static void release_windows(void *ctx, void *result) {
@@ -53,7 +52,7 @@ static void look_at_side(struct looking *l, const struct scan_side *side, bool a
     struct ts_git_set *wanted = NULL;
     struct ts_git_fault fault;
     if (ts_git_set_new(s->repo, &wanted, NULL) != TS_GIT_OK) {
-        s->session->no_memory = true;
+        s->pass->no_memory = true;
         return;
     }
     for (size_t i = 0; i < side->count; i++)
@@ -61,14 +60,14 @@ static void look_at_side(struct looking *l, const struct scan_side *side, bool a
             !ts_git_set_has(l->seen, &side->items[i].oid) && ts_git_set_add(l->seen, &side->items[i].oid))
             (void)ts_git_set_add(wanted, &side->items[i].oid);
     struct ts_git_visitor visitor = {.visit = visit_one, .release = release_windows, .ctx = l};
-    struct ts_git_visit_options options = {
-        .threads = s->session->jobs,
-        .wanted = wanted,
-        .memory_bytes = scan__session_visit_memory(s->session, s->session->memory_bytes / 2),
-        .overlap_bytes = scan__look_overlap(s->target->profile),
-        .spill_dir = s->session->spill_dir,
-        .watch = scan__watch(s->session),
-        .faults = scan__faults_sink(&s->session->faults)};
+    struct ts_git_visit_options options = {.threads = s->pass->jobs,
+                                           .wanted = wanted,
+                                           .memory_bytes =
+                                               scan__pass_visit_memory(s->pass, s->pass->memory_bytes / 2),
+                                           .overlap_bytes = scan__look_overlap(s->target->profile),
+                                           .spill_dir = s->pass->spill_dir,
+                                           .watch = scan__watch(s->pass),
+                                           .faults = scan__faults_sink(&s->pass->faults)};
     enum ts_git_error error = ts_git_visit(s->repo, &options, &visitor, NULL, &fault);
     if (error != TS_GIT_OK && error != TS_GIT_STOPPED)
         options.faults.take(options.faults.ctx, &fault);
@@ -100,8 +99,8 @@ static void look_at_all(struct looking *l, const struct scan_before *before) {
     look_at_side(l, &sides->merged, true);
     if (sides->same.count == 0 || !scan__before_is_open(before))
         return;
-    if (!scan__sides_unfold(sides, l->s->session, l->s->target, l->s->repo))
-        l->s->session->no_memory = true;
+    if (!scan__sides_unfold(sides, l->s->pass, l->s->target, l->s->repo))
+        l->s->pass->no_memory = true;
     look_at_side(l, &sides->merged, false);
 }
 
@@ -125,16 +124,16 @@ static void place_side(struct scan_staged *s, const struct scan_side *side, cons
             continue;
         struct scan_location location = {.content = found->content,
                                          .commit = TS_REPORT_NONE,
-                                         .path = scan__hits_text(&s->session->hits, side->items[i].path),
+                                         .path = scan__hits_text(&s->pass->hits, side->items[i].path),
                                          .place = TS_PLACE_STAGED,
                                          .role = SCAN_BEFORE};
-        scan__session_location(s->session, &location);
+        scan__pass_location(s->pass, &location);
     }
 }
 
 static bool place_all(struct scan_staged *s, const struct scan_before *before) {
     size_t total;
-    const struct scan_content *contents = scan__hits_contents(&s->session->hits, &total);
+    const struct scan_content *contents = scan__hits_contents(&s->pass->hits, &total);
     struct placed *items = calloc(total - before->mark + 1, sizeof *items);
     size_t count = 0;
     if (items == NULL)
@@ -147,7 +146,7 @@ static bool place_all(struct scan_staged *s, const struct scan_before *before) {
         if (!scan__before_matters(before, &contents[i]))
             continue;
         if (contents[i].kind == SCAN_CONTENT_COMMIT)
-            scan__session_location(s->session, &message);
+            scan__pass_location(s->pass, &message);
         else
             items[count++] = (struct placed){contents[i].oid, (uint32_t)i};
     }
@@ -163,13 +162,13 @@ bool scan__staged_before(struct scan_staged *staged, size_t first) {
     struct scan_before before;
     struct looking l = {.s = staged};
     struct ts_report_target row = staged->target->row;
-    bool done = scan__before_begin(&before, staged->session, staged->target_index, first);
+    bool done = scan__before_begin(&before, staged->pass, staged->target_index, first);
     if (done && scan__before_is_open(&before)) {
         done = ts_git_set_new(staged->repo, &l.seen, NULL) == TS_GIT_OK &&
-               scan__looks_init(&l.looks, staged->session, staged->target->profile);
+               scan__looks_init(&l.looks, staged->pass, staged->target->profile);
         if (done)
             look_at_all(&l, &before);
-        scan__looks_finish(&l.looks, staged->session,
+        scan__looks_finish(&l.looks, staged->pass,
                            &row); /* a separate row: the report counts only staged files */
         done = done && place_all(staged, &before);
     }

@@ -265,7 +265,7 @@ static void put_tables(struct writer *writer) {
     struct scan_buffer *buffer = writer->buffer;
     scan__buffer_put_number(buffer, writer->texts.count);
     for (size_t i = 0; i < writer->texts.count; i++)
-        put_bytes(buffer, scan__hits_text_at(&writer->material->session->hits, writer->texts.items[i]));
+        put_bytes(buffer, scan__hits_text_at(&writer->material->pass->hits, writer->texts.items[i]));
     scan__buffer_put_number(buffer, writer->used.count);
     for (size_t i = 0; i < writer->used.count; i++) {
         const struct scan_finding *finding = &writer->findings[writer->used.items[i]];
@@ -353,13 +353,13 @@ static void put_locations(struct writer *writer) {
 
 void scan__material_encode(const struct scan_material *material, struct scan_buffer *buffer) {
     size_t unused;
-    const struct scan_session *session = material->session;
+    const struct scan_pass *pass = material->pass;
     struct writer writer = {.material = material,
-                            .all = scan__hits_contents(&session->hits, &unused),
-                            .hits = scan__hits_items(&session->hits),
-                            .findings = scan__hits_findings(&session->hits),
-                            .commits = (const struct scan_commit *)(const void *)session->commits.bytes,
-                            .locations = (const struct scan_location *)(const void *)session->locations.bytes,
+                            .all = scan__hits_contents(&pass->hits, &unused),
+                            .hits = scan__hits_items(&pass->hits),
+                            .findings = scan__hits_findings(&pass->hits),
+                            .commits = (const struct scan_commit *)(const void *)pass->commits.bytes,
+                            .locations = (const struct scan_location *)(const void *)pass->locations.bytes,
                             .buffer = buffer};
     collect(&writer);
     if (writer.texts.no_memory || writer.used.no_memory) {
@@ -383,7 +383,7 @@ void scan__material_encode(const struct scan_material *material, struct scan_buf
 
 struct known_text {
     struct ts_bytes bytes;
-    uint32_t place; /* NOT_YET: not added to the session */
+    uint32_t place; /* NOT_YET: not added to the pass */
 };
 
 struct known_finding {
@@ -401,7 +401,7 @@ struct loader {
     size_t text_count;
     struct known_finding *findings;
     size_t finding_count;
-    uint32_t *contents; /* their positions in the session; NOT_YET if not taken */
+    uint32_t *contents; /* their positions in the pass; NOT_YET if not taken */
     size_t content_count;
     uint32_t *commits;
     size_t commit_count;
@@ -416,7 +416,7 @@ static struct known_text *take_text(struct loader *loader) {
 
 static uint32_t place_text(struct loader *loader, struct known_text *text) {
     if (text->place == NOT_YET)
-        text->place = scan__hits_text(&loader->sink->session->hits, text->bytes);
+        text->place = scan__hits_text(&loader->sink->pass->hits, text->bytes);
     return text->place;
 }
 
@@ -501,7 +501,7 @@ static bool take_hit(struct loader *loader, bool is_wanted, struct scan_hit *hit
         return true;
     struct known_finding *finding = &loader->findings[number];
     if (finding->place == NOT_YET &&
-        !scan__hits_finding(&loader->sink->session->hits, &finding->made, &finding->place))
+        !scan__hits_finding(&loader->sink->pass->hits, &finding->made, &finding->place))
         return false;
     hit->finding = finding->place;
     return true;
@@ -536,8 +536,8 @@ static void take_content(struct loader *loader, size_t index) {
     loader->contents[index] = NOT_YET;
     if (is_wanted && kept > 0) {
         size_t before;
-        (void)scan__hits_contents(&sink->session->hits, &before);
-        scan__hits_add(&sink->session->hits, &content, loader->hits, kept);
+        (void)scan__hits_contents(&sink->pass->hits, &before);
+        scan__hits_add(&sink->pass->hits, &content, loader->hits, kept);
         loader->contents[index] = (uint32_t)before;
     }
 }
@@ -565,7 +565,7 @@ static void take_commits(struct loader *loader) {
         commit.author_name = take_text_place(loader);
         commit.author_mail = take_text_place(loader);
         if (loader->is_taking)
-            loader->commits[i] = scan__session_commit(loader->sink->session, &commit);
+            loader->commits[i] = scan__pass_commit(loader->sink->pass, &commit);
     }
 }
 
@@ -583,12 +583,12 @@ static void take_locations(struct loader *loader) {
             continue;
         location.content = loader->contents[content];
         location.commit = commit == 0 ? TS_REPORT_NONE : loader->commits[commit - 1];
-        scan__session_location(loader->sink->session, &location);
+        scan__pass_location(loader->sink->pass, &location);
     }
 }
 
 static bool load(struct ts_bytes page, const struct scan_material_sink *sink, bool is_taking) {
-    const struct scan_target *target = &sink->session->targets[sink->target];
+    const struct scan_target *target = &sink->pass->targets[sink->target];
     struct loader loader = {.sink = sink,
                             .is_taking = is_taking,
                             .hash = target->hash,

@@ -8,7 +8,7 @@
 #ifndef TS_SCAN_STATE_CODEC_H
 #define TS_SCAN_STATE_CODEC_H
 
-#include "session.h"
+#include "pass.h"
 
 #include "git/evidence.h"
 
@@ -72,9 +72,9 @@ struct scan_known scan__known_page_at(const struct scan_known_page *page, size_t
 
 /* ---- material ---- */
 
-/* A part of a session. Commits and locations are ranges of the session's piles. */
+/* A part of a pass. Commits and locations are ranges of the pass's piles. */
 struct scan_material {
-    const struct scan_session *session;
+    const struct scan_pass *pass;
     enum ts_git_hash hash;
     const uint32_t *contents; /* ascending */
     size_t content_count;
@@ -85,19 +85,19 @@ struct scan_material {
 };
 
 /* Adds a page to the buffer; no_memory of the buffer says if it did not fit. No other thread may add to the
- * session's hits meanwhile. */
+ * pass's hits meanwhile. */
 void scan__material_encode(const struct scan_material *material, struct scan_buffer *buffer);
 
 /* The destination of material. */
 struct scan_material_sink {
-    struct scan_session *session;
+    struct scan_pass *pass;
     uint32_t target;
     /* Whether to take this content; NULL takes all. Called once for each, in the second pass. */
     bool (*wants)(void *ctx, const struct scan_known *known);
     void *ctx;
 };
 
-/* Returns false if it is not valid; then nothing was taken. The session's hits report lack of memory. */
+/* Returns false if it is not valid; then nothing was taken. The pass's hits report lack of memory. */
 bool scan__material_decode(struct ts_bytes page, const struct scan_material_sink *sink);
 
 #endif

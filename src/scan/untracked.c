@@ -141,7 +141,7 @@ static void look_at_folder(struct look *l, const char *path) {
         closedir(folder);
 }
 
-static void tell(struct scan_session *session, const struct scan_target *target, const struct look *l) {
+static void tell(struct scan_pass *pass, const struct scan_target *target, const struct look *l) {
     char name[200];
     char first[300];
     if (l->count == 0)
@@ -149,32 +149,32 @@ static void tell(struct scan_session *session, const struct scan_target *target,
     (void)ts_text_escape(target->row.name, name, sizeof name);
     (void)ts_text_escape(ts_bytes_of_cstring(l->first), first, sizeof first);
     scan__note(
-        &session->faults,
+        &pass->faults,
         "%s: %zu untracked or ignored file%s or folder%s in the work tree %s not scanned, such as '%s'; "
         "scan the work tree with --working-tree",
         name, l->count, l->count == 1 ? "" : "s", l->count == 1 ? "" : "s", l->count == 1 ? "is" : "are",
         first);
 }
 
-void scan__note_untracked(struct scan_session *session, const struct scan_target *target,
+void scan__note_untracked(struct scan_pass *pass, const struct scan_target *target,
                           struct ts_git_repo *repo) {
     const char *top = ts_git_repo_work_tree(repo);
     struct ts_git_staged index;
     struct look l = {.index = &index, .entries_left = ENTRIES_MAX};
-    if (top == NULL || scan__was_stopped(session) ||
-        ts_git_staged_read(repo, session->memory_bytes / INDEX_SHARE, &index, NULL) != TS_GIT_OK)
+    if (top == NULL || scan__was_stopped(pass) ||
+        ts_git_staged_read(repo, pass->memory_bytes / INDEX_SHARE, &index, NULL) != TS_GIT_OK)
         return;
     l.root = open(top, O_RDONLY | O_DIRECTORY | O_CLOEXEC);
     if (l.root >= 0) {
         look_at_folder(&l, "");
         while (l.pending_count > 0) {
             char *path = l.pending[--l.pending_count];
-            if (!scan__is_stopped(session))
+            if (!scan__is_stopped(pass))
                 look_at_folder(&l, path);
             free(path);
         }
         close(l.root);
-        tell(session, target, &l);
+        tell(pass, target, &l);
     }
     free(l.pending);
     ts_git_staged_release(&index);

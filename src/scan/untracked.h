@@ -4,12 +4,11 @@
 #ifndef TS_SCAN_UNTRACKED_H
 #define TS_SCAN_UNTRACKED_H
 
-#include "session.h"
+#include "pass.h"
 
 #include "git/repo.h"
 
 /* Adds a note if there are any. Does nothing if the repository is bare, or its index cannot be read. */
-void scan__note_untracked(struct scan_session *session, const struct scan_target *target,
-                          struct ts_git_repo *repo);
+void scan__note_untracked(struct scan_pass *pass, const struct scan_target *target, struct ts_git_repo *repo);
 
 #endif

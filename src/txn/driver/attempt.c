@@ -49,63 +49,60 @@ static bool is_cleaning_up(enum txn__wish wish) {
     return phase_of(wish) == TS_TIMEOUT_SHARD_RPC || wish == TXN__WISH_REFUSE;
 }
 
-static struct ts_timeout_watch watch_of(const struct txn__session *session,
-                                        const struct txn__flight *flight) {
-    return (struct ts_timeout_watch){.txn_begun_us = session->timing.begun_us,
-                                     .only_conflicts = session->request.only_conflicts,
+static struct ts_timeout_watch watch_of(const struct txn__active *active, const struct txn__flight *flight) {
+    return (struct ts_timeout_watch){.txn_begun_us = active->timing.begun_us,
+                                     .only_conflicts = active->request.only_conflicts,
                                      .phase = flight->phase,
                                      .call_begun_us = flight->begun_us};
 }
 
-static void set_deadline(const struct ts_coordinator *coordinator, struct txn__session *session,
-                         size_t member, enum txn__wish wish) {
-    struct txn__flight *flight = &session->timing.flights[member];
+static void set_deadline(const struct ts_coordinator *coordinator, struct txn__active *active, size_t member,
+                         enum txn__wish wish) {
+    struct txn__flight *flight = &active->timing.flights[member];
     flight->begun_us = txn__now_us();
     flight->phase = phase_of(wish);
-    struct ts_timeout_watch watch = watch_of(session, flight);
+    struct ts_timeout_watch watch = watch_of(active, flight);
     flight->until_us = ts_timeout_until_us(&coordinator->config.timeouts, &watch);
     if (is_cleaning_up(wish))
         flight->until_us = flight->begun_us + coordinator->config.timeouts.shard_rpc_us;
-    session->attempt.calls[member].deadline_ns = flight->until_us * 1000;
-    session->attempt.calls[member].lock_wait_max_us =
-        wish == TXN__WISH_PREPARE && txn__session_gives_way(session)
+    active->attempt.calls[member].deadline_ns = flight->until_us * 1000;
+    active->attempt.calls[member].lock_wait_max_us =
+        wish == TXN__WISH_PREPARE && txn__active_gives_way(active)
             ? GIVE_WAY_US
             : ts_timeout_lock_wait_us(&coordinator->config.timeouts, &watch);
 }
 
-static void fill_apply(struct txn__session *session, size_t member, enum txn__wish wish,
-                       struct ts_call *call) {
-    struct txn__own *own = &session->attempt.own;
+static void fill_apply(struct txn__active *active, size_t member, enum txn__wish wish, struct ts_call *call) {
+    struct txn__own *own = &active->attempt.own;
     const uint64_t registration =
-        session->attempt.incarnation->seats[session->attempt.gid.decider].registration;
+        active->attempt.incarnation->seats[active->attempt.gid.decider].registration;
     own->count = 0;
     call->kind = TS_CALL_APPLY;
     if (wish == TXN__WISH_DECIDE) {
-        txn__own_decide(&(struct txn__decide){&session->attempt.gid, registration,
-                                              &session->attempt.participants, session->request.record,
+        txn__own_decide(&(struct txn__decide){&active->attempt.gid, registration,
+                                              &active->attempt.participants, active->request.record,
                                               .taken = {0}},
                         own);
     } else if (wish == TXN__WISH_APPLY) {
-        if (session->request.record)
-            txn__own_outcome(&session->attempt.gid, TXN__OUTCOME_COMMITTED, own);
-    } else if (wish == TXN__WISH_REFUSE && session->attempt.run.count > 1) {
+        if (active->request.record)
+            txn__own_outcome(&active->attempt.gid, TXN__OUTCOME_COMMITTED, own);
+    } else if (wish == TXN__WISH_REFUSE && active->attempt.run.count > 1) {
         txn__own_refuse(
-            &(struct txn__refuse){&session->attempt.gid, registration, .record = session->request.record},
-            own);
+            &(struct txn__refuse){&active->attempt.gid, registration, .record = active->request.record}, own);
     } else {
-        txn__own_outcome(&session->attempt.gid, TXN__OUTCOME_ABORTED, own);
+        txn__own_outcome(&active->attempt.gid, TXN__OUTCOME_ABORTED, own);
     }
     bool with_part = wish == TXN__WISH_DECIDE || wish == TXN__WISH_APPLY;
-    call->batch = with_part ? txn__session_part(session, member, own) : txn__own_batch(own);
+    call->batch = with_part ? txn__active_part(active, member, own) : txn__own_batch(own);
 }
 
-static void fill_call(struct txn__session *session, size_t member, enum txn__wish wish) {
-    struct ts_call *call = &session->attempt.calls[member];
-    call->gid = session->attempt.id;
+static void fill_call(struct txn__active *active, size_t member, enum txn__wish wish) {
+    struct ts_call *call = &active->attempt.calls[member];
+    call->gid = active->attempt.id;
     switch (wish) {
     case TXN__WISH_PREPARE:
         call->kind = TS_CALL_PREPARE;
-        call->batch = txn__session_part(session, member, NULL);
+        call->batch = txn__active_part(active, member, NULL);
         return;
     case TXN__WISH_COMMIT:
         call->kind = TS_CALL_COMMIT;
@@ -115,16 +112,16 @@ static void fill_call(struct txn__session *session, size_t member, enum txn__wis
         return;
     case TXN__WISH_LOOK:
         call->kind = TS_CALL_READ;
-        txn__look_keys_init(&session->attempt.look_keys, &session->attempt.gid);
-        call->keys = session->attempt.look_keys.bytes;
+        txn__look_keys_init(&active->attempt.look_keys, &active->attempt.gid);
+        call->keys = active->attempt.look_keys.bytes;
         call->key_count = TXN__LOOK_KEYS;
-        call->rows = &session->attempt.rows;
+        call->rows = &active->attempt.rows;
         return;
     case TXN__WISH_APPLY:
     case TXN__WISH_DECIDE:
     case TXN__WISH_REFUSE:
     case TXN__WISH_RECORD:
-        fill_apply(session, member, wish, call);
+        fill_apply(active, member, wish, call);
         return;
     case TXN__WISH_NONE:
     case TXN__WISH_FENCE:
@@ -153,34 +150,34 @@ static void failpoint_after(enum txn__wish wish, enum ts_store_result result) {
 
 /* For a failed call: the phase that was over, or NONE. */
 static enum ts_timeout_phase phase_over(const struct ts_coordinator *coordinator,
-                                        const struct txn__session *session, size_t member) {
-    enum ts_store_result result = session->attempt.calls[member].error.result;
+                                        const struct txn__active *active, size_t member) {
+    enum ts_store_result result = active->attempt.calls[member].error.result;
     if (result != TS_STORE_TIMED_OUT && result != TS_STORE_UNKNOWN)
         return TS_TIMEOUT_NONE;
-    struct ts_timeout_watch watch = watch_of(session, &session->timing.flights[member]);
+    struct ts_timeout_watch watch = watch_of(active, &active->timing.flights[member]);
     return ts_timeout_over(&coordinator->config.timeouts, &watch, txn__now_us());
 }
 
 /* The caller sees the first failure of the transaction itself. A late commit is not a failure, but its caller
  * sees why it is pending. */
-static void keep_cause(const struct ts_coordinator *coordinator, struct txn__session *session, size_t member,
+static void keep_cause(const struct ts_coordinator *coordinator, struct txn__active *active, size_t member,
                        enum txn__wish wish) {
-    const struct ts_call *call = &session->attempt.calls[member];
-    enum ts_timeout_phase over = phase_over(coordinator, session, member);
-    if (wish == TXN__WISH_COMMIT && session->attempt.pending == TS_TIMEOUT_NONE)
-        session->attempt.pending = over;
-    if (call->error.result == TS_STORE_OK || session->attempt.cause.kind != TS_CAUSE_NONE ||
+    const struct ts_call *call = &active->attempt.calls[member];
+    enum ts_timeout_phase over = phase_over(coordinator, active, member);
+    if (wish == TXN__WISH_COMMIT && active->attempt.pending == TS_TIMEOUT_NONE)
+        active->attempt.pending = over;
+    if (call->error.result == TS_STORE_OK || active->attempt.cause.kind != TS_CAUSE_NONE ||
         (wish != TXN__WISH_APPLY && wish != TXN__WISH_PREPARE && wish != TXN__WISH_DECIDE))
         return;
-    if (session->wait.deadlocked)
-        session->attempt.cause.kind = TS_CAUSE_DEADLOCK;
+    if (active->wait.deadlocked)
+        active->attempt.cause.kind = TS_CAUSE_DEADLOCK;
     else if (over != TS_TIMEOUT_NONE) {
-        session->attempt.cause = ts_txn_cause_of_timeout(over);
-        session->attempt.cause.unanswered = call->error.result == TS_STORE_UNKNOWN;
+        active->attempt.cause = ts_txn_cause_of_timeout(over);
+        active->attempt.cause.unanswered = call->error.result == TS_STORE_UNKNOWN;
     } else
-        session->attempt.cause = ts_txn_cause_of_store(call);
-    memcpy(session->attempt.text, session->wait.deadlocked ? session->wait.deadlock_text : call->error.text,
-           sizeof session->attempt.text);
+        active->attempt.cause = ts_txn_cause_of_store(call);
+    memcpy(active->attempt.text, active->wait.deadlocked ? active->wait.deadlock_text : call->error.text,
+           sizeof active->attempt.text);
 }
 
 /* Adds the time since the last change of state to the phase that has ended, and waits for locks to their own
@@ -213,11 +210,11 @@ static void keep_time(struct txn__timing *timing, uint32_t decider, enum txn__ru
     }
 }
 
-static void reply(struct ts_coordinator *coordinator, struct txn__session *session, size_t member) {
-    struct ts_call *call = &session->attempt.calls[member];
-    enum txn__wish wish = session->attempt.members[member].flying;
-    enum txn__run_state before = session->attempt.run.state;
-    struct txn__timing *timing = &session->timing;
+static void reply(struct ts_coordinator *coordinator, struct txn__active *active, size_t member) {
+    struct ts_call *call = &active->attempt.calls[member];
+    enum txn__wish wish = active->attempt.members[member].flying;
+    enum txn__run_state before = active->attempt.run.state;
+    struct txn__timing *timing = &active->timing;
     uint64_t now_us = timing->replied_us = txn__now_us();
     uint64_t took = now_us - timing->flights[member].begun_us;
     if (took > timing->rpc_us[member])
@@ -227,19 +224,19 @@ static void reply(struct ts_coordinator *coordinator, struct txn__session *sessi
     timing->lock_wait_us[member] += call->lock_wait_us;
     timing->stall_us += call->stall_us;
     failpoint_after(wish, call->error.result);
-    keep_cause(coordinator, session, member, wish);
+    keep_cause(coordinator, active, member, wish);
     if (wish == TXN__WISH_LOOK && call->error.result == TS_STORE_OK)
-        txn__look_decode(&session->attempt.rows, call->time_ms, &session->attempt.look);
-    txn__run_reply(&session->attempt.run, member, &call->error, &session->attempt.look);
-    if (session->attempt.run.state != before)
-        keep_time(timing, session->attempt.gid.decider, before, now_us);
+        txn__look_decode(&active->attempt.rows, call->time_ms, &active->attempt.look);
+    txn__run_reply(&active->attempt.run, member, &call->error, &active->attempt.look);
+    if (active->attempt.run.state != before)
+        keep_time(timing, active->attempt.gid.decider, before, now_us);
 }
 
-static void start(struct ts_coordinator *coordinator, struct txn__session *session, size_t member,
+static void start(struct ts_coordinator *coordinator, struct txn__active *active, size_t member,
                   enum txn__wish wish) {
-    struct ts_call *call = &session->attempt.calls[member];
-    fill_call(session, member, wish);
-    set_deadline(coordinator, session, member, wish);
+    struct ts_call *call = &active->attempt.calls[member];
+    fill_call(active, member, wish);
+    set_deadline(coordinator, active, member, wish);
     if (failpoint_before(wish)) {
         call->done = true;
         call->error = (struct ts_store_error){
@@ -247,24 +244,24 @@ static void start(struct ts_coordinator *coordinator, struct txn__session *sessi
         call->lock_wait_us = call->stall_us = 0;
         return;
     }
-    ts_store_start(ts_cluster_store(coordinator->cluster, session->attempt.members[member].place), call);
+    ts_store_start(ts_cluster_store(coordinator->cluster, active->attempt.members[member].place), call);
 }
 
 void txn__find_deadlocks(struct ts_coordinator *coordinator, uint64_t now_us) {
     struct ts_deadlock_report report;
     while (ts_deadlock_next(&coordinator->detector, now_us, &report)) {
-        struct txn__session *other =
-            (struct txn__session *)((char *)report.node - offsetof(struct txn__session, wait.deadlock));
+        struct txn__active *other =
+            (struct txn__active *)((char *)report.node - offsetof(struct txn__active, wait.deadlock));
         ts_deadlock_describe(&report, other->wait.deadlock_text, sizeof other->wait.deadlock_text);
     }
 }
 
-static struct ts_wait_reason reason_of(const struct txn__session *session) {
-    switch (session->attempt.run.state) {
+static struct ts_wait_reason reason_of(const struct txn__active *active) {
+    switch (active->attempt.run.state) {
     case TXN__RUN_PREPARING:
-        for (size_t i = 0; i < session->attempt.run.count; i++) {
-            if (session->attempt.members[i].flying != TXN__WISH_NONE)
-                return (struct ts_wait_reason){TS_WAIT_SHARD_LOCK_WAIT, session->attempt.members[i].place};
+        for (size_t i = 0; i < active->attempt.run.count; i++) {
+            if (active->attempt.members[i].flying != TXN__WISH_NONE)
+                return (struct ts_wait_reason){TS_WAIT_SHARD_LOCK_WAIT, active->attempt.members[i].place};
         }
         break;
     case TXN__RUN_APPLYING:
@@ -282,61 +279,61 @@ static struct ts_wait_reason reason_of(const struct txn__session *session) {
 }
 
 /* The detector wants it aborted: ends its calls now; their results decide the rest. */
-static void cancel_all(struct txn__session *session) {
-    session->wait.deadlocked = true;
-    for (size_t i = 0; i < session->attempt.run.count; i++) {
-        if (session->attempt.members[i].flying != TXN__WISH_NONE && !session->attempt.calls[i].done)
-            ts_store_cancel(&session->attempt.calls[i]);
+static void cancel_all(struct txn__active *active) {
+    active->wait.deadlocked = true;
+    for (size_t i = 0; i < active->attempt.run.count; i++) {
+        if (active->attempt.members[i].flying != TXN__WISH_NONE && !active->attempt.calls[i].done)
+            ts_store_cancel(&active->attempt.calls[i]);
     }
 }
 
-static void wait_for_some(struct ts_coordinator *coordinator, struct txn__session *session) {
+static void wait_for_some(struct ts_coordinator *coordinator, struct txn__active *active) {
     size_t count = 0;
-    for (size_t i = 0; i < session->attempt.run.count; i++) {
-        if (session->attempt.members[i].flying != TXN__WISH_NONE)
-            session->attempt.waiting[count++] = &session->attempt.calls[i];
+    for (size_t i = 0; i < active->attempt.run.count; i++) {
+        if (active->attempt.members[i].flying != TXN__WISH_NONE)
+            active->attempt.waiting[count++] = &active->attempt.calls[i];
     }
-    struct ts_deadlock_node *node = &session->wait.deadlock;
+    struct ts_deadlock_node *node = &active->wait.deadlock;
     uint64_t now_us = txn__now_us();
     pthread_mutex_lock(&coordinator->lock);
-    node->reason = reason_of(session);
+    node->reason = reason_of(active);
     node->may_abort =
-        !txn__run_is_decided(&session->attempt.run) && session->attempt.run.state != TXN__RUN_ABORTING;
-    if (!session->wait.watched)
+        !txn__run_is_decided(&active->attempt.run) && active->attempt.run.state != TXN__RUN_ABORTING;
+    if (!active->wait.watched)
         ts_deadlock_begin(&coordinator->detector, node, now_us);
-    session->wait.watched = true;
+    active->wait.watched = true;
     uint64_t stall_us = node->since_us + coordinator->config.deadlock.timeout_us;
     pthread_mutex_unlock(&coordinator->lock);
 
-    ts_store_wait(session->attempt.waiting, count, stall_us > now_us ? stall_us * 1000 : 0);
+    ts_store_wait(active->attempt.waiting, count, stall_us > now_us ? stall_us * 1000 : 0);
     if (txn__now_us() < stall_us)
         return;
     pthread_mutex_lock(&coordinator->lock);
     txn__find_deadlocks(coordinator, txn__now_us());
-    bool abort = node->abort_wanted && !session->wait.deadlocked;
+    bool abort = node->abort_wanted && !active->wait.deadlocked;
     pthread_mutex_unlock(&coordinator->lock);
     if (abort)
-        cancel_all(session);
+        cancel_all(active);
 }
 
-static void stop_waiting(struct ts_coordinator *coordinator, struct txn__session *session) {
-    if (!session->wait.watched)
+static void stop_waiting(struct ts_coordinator *coordinator, struct txn__active *active) {
+    if (!active->wait.watched)
         return;
-    session->wait.watched = false;
+    active->wait.watched = false;
     pthread_mutex_lock(&coordinator->lock);
-    ts_deadlock_end(&coordinator->detector, &session->wait.deadlock);
+    ts_deadlock_end(&coordinator->detector, &active->wait.deadlock);
     pthread_mutex_unlock(&coordinator->lock);
 }
 
 /* Reports finished calls. Returns false when there were none. Skips calls that were just started: a server
  * cannot have answered yet. */
-static bool collect(struct ts_coordinator *coordinator, struct txn__session *session, bool just_started) {
+static bool collect(struct ts_coordinator *coordinator, struct txn__active *active, bool just_started) {
     bool any = false;
-    for (size_t i = 0; i < session->attempt.run.count; i++) {
-        if (session->attempt.members[i].flying == TXN__WISH_NONE)
+    for (size_t i = 0; i < active->attempt.run.count; i++) {
+        if (active->attempt.members[i].flying == TXN__WISH_NONE)
             continue;
-        if (session->attempt.calls[i].done || (!just_started && ts_store_poll(&session->attempt.calls[i]))) {
-            reply(coordinator, session, i);
+        if (active->attempt.calls[i].done || (!just_started && ts_store_poll(&active->attempt.calls[i]))) {
+            reply(coordinator, active, i);
             any = true;
         }
     }
@@ -344,32 +341,32 @@ static bool collect(struct ts_coordinator *coordinator, struct txn__session *ses
 }
 
 /* A store did not answer: waits before the next try, and not for ever. */
-static void pause_or_give_up(const struct ts_coordinator *coordinator, struct txn__session *session) {
-    uint64_t end_us = session->timing.begun_us + coordinator->config.timeouts.total_us;
+static void pause_or_give_up(const struct ts_coordinator *coordinator, struct txn__active *active) {
+    uint64_t end_us = active->timing.begun_us + coordinator->config.timeouts.total_us;
     if (txn__now_us() + PAUSE_US >= end_us) {
-        txn__run_give_up(&session->attempt.run);
+        txn__run_give_up(&active->attempt.run);
         return;
     }
     nanosleep(&(struct timespec){.tv_nsec = PAUSE_US * 1000L}, NULL);
 }
 
-void txn__run_attempt(struct ts_coordinator *coordinator, struct txn__session *session) {
-    struct txn__run *run = &session->attempt.run;
-    session->timing.phase_begun_us = session->timing.replied_us = txn__now_us();
+void txn__run_attempt(struct ts_coordinator *coordinator, struct txn__active *active) {
+    struct txn__run *run = &active->attempt.run;
+    active->timing.phase_begun_us = active->timing.replied_us = txn__now_us();
     while (!txn__run_is_done(run)) {
         if (run->pause)
-            pause_or_give_up(coordinator, session);
+            pause_or_give_up(coordinator, active);
         enum txn__wish wish;
         size_t member;
         bool just_started = false;
         while ((member = txn__run_next(run, &wish)) != SIZE_MAX) {
-            start(coordinator, session, member, wish);
+            start(coordinator, active, member, wish);
             just_started = true;
         }
-        if (!collect(coordinator, session, just_started) && !txn__run_is_done(run))
-            wait_for_some(coordinator, session);
+        if (!collect(coordinator, active, just_started) && !txn__run_is_done(run))
+            wait_for_some(coordinator, active);
     }
-    stop_waiting(coordinator, session);
+    stop_waiting(coordinator, active);
 }
 
 void txn__calls_run(struct ts_call *const *calls, size_t count) {

@@ -76,50 +76,49 @@ static void settle_entry(struct tick *tick, struct txn__entry *entry) {
     struct ts_coordinator *coordinator = tick->coordinator;
     if (txn__places_have(&tick->settle.sick, entry->decider))
         return;
-    struct txn__session *session = txn__session_new(coordinator);
-    if (session == NULL)
+    struct txn__active *active = txn__active_new(coordinator);
+    if (active == NULL)
         return;
     size_t count = 1;
-    session->attempt.members[0].place = entry->decider;
+    active->attempt.members[0].place = entry->decider;
     for (uint32_t place = 0; place < coordinator->place_count; place++) {
         if (txn__places_have(&entry->participants, place))
-            session->attempt.members[count++].place = place;
+            active->attempt.members[count++].place = place;
     }
-    gid_of(tick, entry, &session->attempt.gid);
-    txn__gid_format(&session->attempt.gid, session->attempt.id);
-    session->attempt.incarnation = tick->incarnation;
-    session->attempt.participants = entry->participants;
-    session->request.record = entry->record;
-    session->timing.begun_us = txn__now_us();
-    session->wait.deadlock.txn_id = session->attempt.id;
-    ts_latency_init(&session->timing.latency);
+    gid_of(tick, entry, &active->attempt.gid);
+    txn__gid_format(&active->attempt.gid, active->attempt.id);
+    active->attempt.incarnation = tick->incarnation;
+    active->attempt.participants = entry->participants;
+    active->request.record = entry->record;
+    active->timing.begun_us = txn__now_us();
+    active->wait.deadlock.txn_id = active->attempt.id;
+    ts_latency_init(&active->timing.latency);
     struct txn__run_options options = {.record = entry->record};
-    txn__run_init_settle(&session->attempt.run, session->attempt.members, count, 0, &options);
-    session->attempt.run.given_up = true; /* one try in this tick */
-    txn__run_attempt(coordinator, session);
+    txn__run_init_settle(&active->attempt.run, active->attempt.members, count, 0, &options);
+    active->attempt.run.given_up = true; /* one try in this tick */
+    txn__run_attempt(coordinator, active);
     struct txn__places pending = {{0}};
     for (size_t i = 0; i < count; i++) {
-        if (session->attempt.members[i].promised)
-            txn__places_add(&pending, session->attempt.members[i].place);
+        if (active->attempt.members[i].promised)
+            txn__places_add(&pending, active->attempt.members[i].place);
     }
     pthread_mutex_lock(&coordinator->lock);
-    bool committed = session->attempt.run.outcome == TS_TXN_COMMITTED ||
-                     session->attempt.run.outcome == TS_TXN_COMMITTED_PENDING;
-    bool fenced =
-        session->attempt.run.outcome == TS_TXN_UNKNOWN && session->attempt.run.why == TXN__WHY_FENCED;
+    bool committed = active->attempt.run.outcome == TS_TXN_COMMITTED ||
+                     active->attempt.run.outcome == TS_TXN_COMMITTED_PENDING;
+    bool fenced = active->attempt.run.outcome == TS_TXN_UNKNOWN && active->attempt.run.why == TXN__WHY_FENCED;
     if (fenced) {
         tick->incarnation->seats[entry->decider].fenced = true;
         txn__incarnation_retire(coordinator, tick->incarnation);
     }
     if (committed)
         txn__marks_committed(&tick->incarnation->marks, entry, &pending);
-    if (fenced || session->attempt.run.outcome == TS_TXN_ABORTED) {
+    if (fenced || active->attempt.run.outcome == TS_TXN_ABORTED) {
         tick->incarnation->seats[entry->decider].dirty = true;
         txn__marks_end(&tick->incarnation->marks, entry);
         txn__entry_give(coordinator, entry);
     }
     pthread_mutex_unlock(&coordinator->lock);
-    txn__session_free(session);
+    txn__active_free(active);
 }
 
 static void settle_unsettled(struct tick *tick) {

@@ -24,10 +24,10 @@ static void init_locks(struct ts_coordinator *coordinator) {
 }
 
 static void free_coordinator(struct ts_coordinator *coordinator) {
-    while (coordinator->sessions != NULL) {
-        struct txn__session *session = coordinator->sessions;
-        coordinator->sessions = session->next_of_all;
-        txn__session_free(session);
+    while (coordinator->active != NULL) {
+        struct txn__active *active = coordinator->active;
+        coordinator->active = active->next_of_all;
+        txn__active_free(active);
     }
     while (coordinator->incarnations != NULL) {
         struct txn__incarnation *incarnation = coordinator->incarnations;

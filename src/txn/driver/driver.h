@@ -48,7 +48,7 @@ struct txn__incarnation {
     struct txn__marks marks;
     struct txn__mark_list *deciders;
     struct txn__seat *seats;
-    uint64_t users; /* sessions and threads that use it */
+    uint64_t users; /* active transactions and threads that use it */
     bool retired;
 };
 
@@ -125,9 +125,9 @@ struct txn__wait {
 };
 
 /* The memory of one running transaction, reused for the next. */
-struct txn__session {
-    struct txn__session *next; /* in the list of free sessions */
-    struct txn__session *next_of_all;
+struct txn__active {
+    struct txn__active *next; /* in the list of unused ones */
+    struct txn__active *next_of_all;
     struct txn__request request;
     struct txn__attempt attempt;
     struct txn__timing timing;
@@ -145,8 +145,8 @@ struct ts_coordinator {
     struct txn__incarnation *current;
     struct txn__incarnation *incarnations; /* the current one first */
     struct txn__entry *free_entries;       /* by next */
-    struct txn__session *free_sessions;
-    struct txn__session *sessions;
+    struct txn__active *free_active;
+    struct txn__active *active;
     struct ts_prng prng;
     struct ts_admission admission;
     struct ts_breaker *breakers; /* by place */
@@ -171,19 +171,18 @@ struct ts_coordinator {
 
 uint64_t txn__now_us(void);
 
-/* sessions.c */
-struct txn__session *txn__session_new(struct ts_coordinator *coordinator);
-void txn__session_free(struct txn__session *session);
+/* active.c */
+struct txn__active *txn__active_new(struct ts_coordinator *coordinator);
+void txn__active_free(struct txn__active *active);
 /* Makes room for that many operations; returns false when memory runs out. */
-bool txn__session_reserve(struct txn__session *session, size_t op_count);
+bool txn__active_reserve(struct txn__active *active, size_t op_count);
 /* Arranges the operations part by part for this decider; returns false when memory runs out. */
-bool txn__session_arrange(struct txn__session *session, size_t decider);
-struct ts_batch txn__session_part(const struct txn__session *session, size_t part,
-                                  const struct txn__own *own);
+bool txn__active_arrange(struct txn__active *active, size_t decider);
+struct ts_batch txn__active_part(const struct txn__active *active, size_t part, const struct txn__own *own);
 
 /* Several parallel prepares take their locks in no order, so this attempt may be part of a cycle. */
-static inline bool txn__session_gives_way(const struct txn__session *session) {
-    return session->request.plan.part_count > 2 && !session->attempt.run.options.in_order;
+static inline bool txn__active_gives_way(const struct txn__active *active) {
+    return active->request.plan.part_count > 2 && !active->attempt.run.options.in_order;
 }
 
 /* incarnation.c. The caller holds the lock, unless a comment says otherwise. */
@@ -200,9 +199,9 @@ bool txn__seat_take(struct ts_coordinator *coordinator, struct txn__incarnation 
                     struct ts_store_error *ret_error);
 
 /* admit.c. Return false, with the cause, when the transaction is refused. */
-bool txn__standbys_keep_up(struct ts_coordinator *coordinator, struct txn__session *session);
-bool txn__pass_breakers(struct ts_coordinator *coordinator, struct txn__session *session);
-bool txn__admit(struct ts_coordinator *coordinator, struct txn__session *session);
+bool txn__standbys_keep_up(struct ts_coordinator *coordinator, struct txn__active *active);
+bool txn__pass_breakers(struct ts_coordinator *coordinator, struct txn__active *active);
+bool txn__admit(struct ts_coordinator *coordinator, struct txn__active *active);
 /* The message of a transaction or read that the open breaker of a store refuses. */
 void txn__tell_open_breaker(const struct ts_coordinator *coordinator, uint32_t place, char *ret_text,
                             size_t size);
@@ -210,7 +209,7 @@ void txn__tell_open_breaker(const struct ts_coordinator *coordinator, uint32_t p
 void txn__wake_settled(struct ts_coordinator *coordinator);
 
 /* attempt.c: one attempt from the first call to the last. */
-void txn__run_attempt(struct ts_coordinator *coordinator, struct txn__session *session);
+void txn__run_attempt(struct ts_coordinator *coordinator, struct txn__active *active);
 /* Any thread that finds a transaction that has waited too long marks it. The caller holds the lock. */
 void txn__find_deadlocks(struct ts_coordinator *coordinator, uint64_t now_us);
 

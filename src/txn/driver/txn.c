@@ -41,22 +41,22 @@ static void clear_result(struct ts_txn_result *result) {
     result->place_count = 0;
 }
 
-static struct txn__session *take_session(struct ts_coordinator *coordinator) {
+static struct txn__active *take_active(struct ts_coordinator *coordinator) {
     pthread_mutex_lock(&coordinator->lock);
-    struct txn__session *session = coordinator->free_sessions;
-    if (session != NULL)
-        coordinator->free_sessions = session->next;
+    struct txn__active *active = coordinator->free_active;
+    if (active != NULL)
+        coordinator->free_active = active->next;
     pthread_mutex_unlock(&coordinator->lock);
-    if (session != NULL)
-        return session;
-    session = txn__session_new(coordinator);
-    if (session == NULL)
+    if (active != NULL)
+        return active;
+    active = txn__active_new(coordinator);
+    if (active == NULL)
         return NULL;
     pthread_mutex_lock(&coordinator->lock);
-    session->next_of_all = coordinator->sessions;
-    coordinator->sessions = session;
+    active->next_of_all = coordinator->active;
+    coordinator->active = active;
     pthread_mutex_unlock(&coordinator->lock);
-    return session;
+    return active;
 }
 
 /* Whether the caller, a user or one of our layers, may write this key. */
@@ -73,13 +73,13 @@ static bool has_key(const struct ts_op *op) {
 /* Returns the current incarnation, registered on the deciding store, with the lock held. On failure returns
  * NULL with the cause, without the lock. */
 static struct txn__incarnation *take_incarnation_and_lock(struct ts_coordinator *coordinator,
-                                                          struct txn__session *session, size_t decider) {
-    uint32_t place = session->request.plan.parts[decider].place;
+                                                          struct txn__active *active, size_t decider) {
+    uint32_t place = active->request.plan.parts[decider].place;
     for (;;) {
         pthread_mutex_lock(&coordinator->lock);
         struct txn__incarnation *incarnation = txn__incarnation_current(coordinator);
         bool ready = incarnation != NULL &&
-                     (!txn__plan_is_global(&session->request.plan) || incarnation->seats[place].registered);
+                     (!txn__plan_is_global(&active->request.plan) || incarnation->seats[place].registered);
         if (incarnation != NULL)
             incarnation->users++;
         if (ready)
@@ -92,18 +92,17 @@ static struct txn__incarnation *take_incarnation_and_lock(struct ts_coordinator 
                                                "again"};
         uint64_t begun_us = txn__now_us();
         bool registered = incarnation != NULL && txn__seat_take(coordinator, incarnation, place, &error);
-        ts_latency_add_rpc(&session->timing.latency,
-                           (struct ts_latency_rpc){place, txn__now_us() - begun_us});
+        ts_latency_add_rpc(&active->timing.latency, (struct ts_latency_rpc){place, txn__now_us() - begun_us});
         pthread_mutex_lock(&coordinator->lock);
         if (incarnation != NULL)
             incarnation->users--;
         pthread_mutex_unlock(&coordinator->lock);
         if (!registered && error.result != TS_STORE_OK) {
             struct ts_call call = {.kind = TS_CALL_READ, .error = error};
-            session->attempt.cause = error.result == TS_STORE_TIMED_OUT || error.result == TS_STORE_UNKNOWN
-                                         ? ts_txn_cause_of_timeout(TS_TIMEOUT_SHARD_RPC)
-                                         : ts_txn_cause_of_store(&call);
-            memcpy(session->attempt.text, error.text, sizeof session->attempt.text);
+            active->attempt.cause = error.result == TS_STORE_TIMED_OUT || error.result == TS_STORE_UNKNOWN
+                                        ? ts_txn_cause_of_timeout(TS_TIMEOUT_SHARD_RPC)
+                                        : ts_txn_cause_of_store(&call);
+            memcpy(active->attempt.text, error.text, sizeof active->attempt.text);
             return NULL;
         }
     }
@@ -114,85 +113,84 @@ static struct txn__incarnation *take_incarnation_and_lock(struct ts_coordinator 
  * lock, the transaction takes its locks in order, and for a while so do all others on the same store. The
  * caller holds the lock.
  */
-static bool takes_locks_in_order(const struct ts_coordinator *coordinator,
-                                 const struct txn__session *session) {
-    bool in_order = session->request.met_locks;
-    for (size_t i = 0; i < session->request.plan.part_count && !in_order; i++)
+static bool takes_locks_in_order(const struct ts_coordinator *coordinator, const struct txn__active *active) {
+    bool in_order = active->request.met_locks;
+    for (size_t i = 0; i < active->request.plan.part_count && !in_order; i++)
         in_order =
-            session->timing.begun_us < coordinator->in_order_until_us[session->request.plan.parts[i].place];
+            active->timing.begun_us < coordinator->in_order_until_us[active->request.plan.parts[i].place];
     return in_order;
 }
 
-static void prepare_members(struct txn__session *session, size_t decider, bool in_order) {
-    const struct txn__plan *plan = &session->request.plan;
-    session->attempt.participants = (struct txn__places){{0}};
+static void prepare_members(struct txn__active *active, size_t decider, bool in_order) {
+    const struct txn__plan *plan = &active->request.plan;
+    active->attempt.participants = (struct txn__places){{0}};
     for (size_t i = 0; i < plan->part_count; i++) {
-        session->attempt.members[i] = (struct txn__member){.place = plan->parts[i].place};
-        session->timing.rpc_us[i] = session->timing.lock_wait_us[i] = 0;
+        active->attempt.members[i] = (struct txn__member){.place = plan->parts[i].place};
+        active->timing.rpc_us[i] = active->timing.lock_wait_us[i] = 0;
         if (i != decider)
-            txn__places_add(&session->attempt.participants, plan->parts[i].place);
+            txn__places_add(&active->attempt.participants, plan->parts[i].place);
     }
-    struct txn__run_options options = {.record = session->request.record,
-                                       .degrade = session->request.degrade,
+    struct txn__run_options options = {.record = active->request.record,
+                                       .degrade = active->request.degrade,
                                        .in_order = in_order && plan->part_count > 1};
-    txn__run_init(&session->attempt.run, session->attempt.members, plan->part_count, decider, &options);
-    session->attempt.run.own_ops_from = plan->parts[decider].count;
+    txn__run_init(&active->attempt.run, active->attempt.members, plan->part_count, decider, &options);
+    active->attempt.run.own_ops_from = plan->parts[decider].count;
 }
 
 /* Gives the attempt its name, its decider and its entry. Returns false, with the cause, when it cannot
  * begin. */
-static bool begin_attempt(struct ts_coordinator *coordinator, struct txn__session *session) {
-    bool global = txn__plan_is_global(&session->request.plan);
-    size_t decider = global ? txn__plan_decider(&session->request.plan) : 0;
-    if (!txn__session_arrange(session, decider)) {
+static bool begin_attempt(struct ts_coordinator *coordinator, struct txn__active *active) {
+    bool global = txn__plan_is_global(&active->request.plan);
+    size_t decider = global ? txn__plan_decider(&active->request.plan) : 0;
+    if (!txn__active_arrange(active, decider)) {
         struct ts_call call = {.kind = TS_CALL_APPLY,
                                .error = {.result = TS_STORE_FAILED, .sqlstate = "53200"}};
-        session->attempt.cause = ts_txn_cause_of_store(&call);
-        set_text(session->attempt.text, sizeof session->attempt.text, "out of memory");
+        active->attempt.cause = ts_txn_cause_of_store(&call);
+        set_text(active->attempt.text, sizeof active->attempt.text, "out of memory");
         return false;
     }
-    struct txn__incarnation *incarnation = take_incarnation_and_lock(coordinator, session, decider);
+    struct txn__incarnation *incarnation = take_incarnation_and_lock(coordinator, active, decider);
     if (incarnation == NULL)
         return false;
-    session->attempt.incarnation = incarnation;
-    memcpy(session->attempt.gid.cluster, coordinator->cluster_id, sizeof session->attempt.gid.cluster);
-    session->attempt.gid.coordinator = incarnation->uuid;
-    session->attempt.gid.decider = session->request.plan.parts[decider].place;
-    session->attempt.gid.sequence =
-        txn__marks_next_sequence(&incarnation->marks, global && session->request.record);
-    session->attempt.entry = global ? txn__entry_take(coordinator) : NULL;
-    if (session->attempt.entry != NULL)
-        txn__marks_begin(&incarnation->marks, session->attempt.entry, session->attempt.gid.sequence,
-                         session->attempt.gid.decider);
-    if (global && session->attempt.entry == NULL)
+    active->attempt.incarnation = incarnation;
+    memcpy(active->attempt.gid.cluster, coordinator->cluster_id, sizeof active->attempt.gid.cluster);
+    active->attempt.gid.coordinator = incarnation->uuid;
+    active->attempt.gid.decider = active->request.plan.parts[decider].place;
+    active->attempt.gid.sequence =
+        txn__marks_next_sequence(&incarnation->marks, global && active->request.record);
+    active->attempt.entry = global ? txn__entry_take(coordinator) : NULL;
+    if (active->attempt.entry != NULL)
+        txn__marks_begin(&incarnation->marks, active->attempt.entry, active->attempt.gid.sequence,
+                         active->attempt.gid.decider);
+    if (global && active->attempt.entry == NULL)
         incarnation->users--;
-    bool in_order = takes_locks_in_order(coordinator, session);
+    bool in_order = takes_locks_in_order(coordinator, active);
     pthread_mutex_unlock(&coordinator->lock);
-    if (global && session->attempt.entry == NULL) {
-        session->attempt.cause =
+    if (global && active->attempt.entry == NULL) {
+        active->attempt.cause =
             (struct ts_txn_cause){.kind = TS_CAUSE_STORE, .result = TS_STORE_FAILED, .sqlstate = "53200"};
-        set_text(session->attempt.text, sizeof session->attempt.text, "out of memory");
+        set_text(active->attempt.text, sizeof active->attempt.text, "out of memory");
         return false;
     }
-    txn__gid_format(&session->attempt.gid, session->attempt.id);
-    prepare_members(session, decider, in_order);
-    if (session->attempt.entry != NULL) {
-        session->attempt.entry->participants = session->attempt.participants;
-        session->attempt.entry->record = session->request.record;
+    txn__gid_format(&active->attempt.gid, active->attempt.id);
+    prepare_members(active, decider, in_order);
+    if (active->attempt.entry != NULL) {
+        active->attempt.entry->participants = active->attempt.participants;
+        active->attempt.entry->record = active->request.record;
     }
     return true;
 }
 
 /* Updates the marks at the end of an attempt. The caller holds the lock. */
-static void end_entry(struct ts_coordinator *coordinator, struct txn__session *session) {
-    struct txn__incarnation *incarnation = session->attempt.incarnation;
-    struct txn__entry *entry = session->attempt.entry;
+static void end_entry(struct ts_coordinator *coordinator, struct txn__active *active) {
+    struct txn__incarnation *incarnation = active->attempt.incarnation;
+    struct txn__entry *entry = active->attempt.entry;
     struct txn__places pending = {{0}};
-    for (size_t i = 0; i < session->attempt.run.count; i++) {
-        if (session->attempt.members[i].promised)
-            txn__places_add(&pending, session->attempt.members[i].place);
+    for (size_t i = 0; i < active->attempt.run.count; i++) {
+        if (active->attempt.members[i].promised)
+            txn__places_add(&pending, active->attempt.members[i].place);
     }
-    switch (session->attempt.run.outcome) {
+    switch (active->attempt.run.outcome) {
     case TS_TXN_COMMITTED:
     case TS_TXN_COMMITTED_PENDING:
         txn__marks_committed(&incarnation->marks, entry, &pending);
@@ -202,7 +200,7 @@ static void end_entry(struct ts_coordinator *coordinator, struct txn__session *s
         }
         return;
     case TS_TXN_UNKNOWN:
-        if (session->attempt.run.why != TXN__WHY_FENCED) {
+        if (active->attempt.run.why != TXN__WHY_FENCED) {
             txn__marks_unsettled(entry);
             coordinator->pressing = true;
             return;
@@ -219,13 +217,13 @@ static void end_entry(struct ts_coordinator *coordinator, struct txn__session *s
     txn__entry_give(coordinator, entry);
 }
 
-static enum ts_conflict_outcome conflict_of(const struct txn__session *session, size_t member) {
-    if (session->attempt.run.outcome == TS_TXN_COMMITTED ||
-        session->attempt.run.outcome == TS_TXN_COMMITTED_PENDING)
+static enum ts_conflict_outcome conflict_of(const struct txn__active *active, size_t member) {
+    if (active->attempt.run.outcome == TS_TXN_COMMITTED ||
+        active->attempt.run.outcome == TS_TXN_COMMITTED_PENDING)
         return TS_CONFLICT_COMMITTED;
-    if (session->attempt.run.failed_member != member || session->attempt.cause.kind == TS_CAUSE_NONE)
+    if (active->attempt.run.failed_member != member || active->attempt.cause.kind == TS_CAUSE_NONE)
         return TS_CONFLICT_OTHER;
-    switch (ts_txn_cause_reason(&session->attempt.cause)) {
+    switch (ts_txn_cause_reason(&active->attempt.cause)) {
     case TS_ABORT_CONFLICT:
         return TS_CONFLICT_CONFLICT;
     case TS_ABORT_TIMEOUT:
@@ -247,14 +245,14 @@ static enum ts_conflict_outcome conflict_of(const struct txn__session *session, 
 
 /* Updates the conflict rates of the stores, and the limits that follow from them. The caller holds the
  * lock. */
-static void keep_conflicts(struct ts_coordinator *coordinator, const struct txn__session *session,
+static void keep_conflicts(struct ts_coordinator *coordinator, const struct txn__active *active,
                            uint64_t now_us) {
-    for (size_t i = 0; i < session->attempt.run.count; i++) {
-        uint32_t place = session->attempt.members[i].place;
+    for (size_t i = 0; i < active->attempt.run.count; i++) {
+        uint32_t place = active->attempt.members[i].place;
         struct ts_conflict_tracker *tracker = &coordinator->conflicts[place];
-        ts_conflict_record(
-            tracker, (struct ts_conflict_event){conflict_of(session, i), session->timing.lock_wait_us[i]},
-            now_us);
+        ts_conflict_record(tracker,
+                           (struct ts_conflict_event){conflict_of(active, i), active->timing.lock_wait_us[i]},
+                           now_us);
         if (now_us < coordinator->adaptive[place].next_us)
             continue;
         struct ts_conflict_view view = ts_conflict_view(tracker, now_us);
@@ -268,18 +266,18 @@ static void keep_conflicts(struct ts_coordinator *coordinator, const struct txn_
 }
 
 /* Adds what the machine found out after the first failure: a resolver or a fence was the reason. */
-static void complete_cause(struct txn__session *session) {
-    switch (session->attempt.run.why) {
+static void complete_cause(struct txn__active *active) {
+    switch (active->attempt.run.why) {
     case TXN__WHY_RESOLVER:
-        session->attempt.cause = (struct ts_txn_cause){.kind = TS_CAUSE_RESOLVER};
+        active->attempt.cause = (struct ts_txn_cause){.kind = TS_CAUSE_RESOLVER};
         set_text(
-            session->attempt.text, sizeof session->attempt.text,
+            active->attempt.text, sizeof active->attempt.text,
             "a resolver aborted it because it took longer than timeouts.total or its process seemed dead; "
             "try again");
         return;
     case TXN__WHY_FENCED:
-        session->attempt.cause = (struct ts_txn_cause){.kind = TS_CAUSE_FENCED};
-        set_text(session->attempt.text, sizeof session->attempt.text,
+        active->attempt.cause = (struct ts_txn_cause){.kind = TS_CAUSE_FENCED};
+        set_text(active->attempt.text, sizeof active->attempt.text,
                  "this process was fenced while the transaction was in progress; ask for its status");
         return;
     case TXN__WHY_NONE:
@@ -291,75 +289,73 @@ static void complete_cause(struct txn__session *session) {
 }
 
 /* What an attempt that met a lock means for the next. The caller holds the lock. */
-static void keep_locks_met(struct ts_coordinator *coordinator, struct txn__session *session,
-                           uint64_t now_us) {
+static void keep_locks_met(struct ts_coordinator *coordinator, struct txn__active *active, uint64_t now_us) {
     bool met_a_lock =
-        session->attempt.cause.kind != TS_CAUSE_NONE && ts_error_classify(&session->attempt.cause).met_a_lock;
-    session->request.only_conflicts = session->request.only_conflicts && met_a_lock;
+        active->attempt.cause.kind != TS_CAUSE_NONE && ts_error_classify(&active->attempt.cause).met_a_lock;
+    active->request.only_conflicts = active->request.only_conflicts && met_a_lock;
     if (!met_a_lock)
         return;
-    session->request.met_locks = true;
-    if (txn__session_gives_way(session) && session->attempt.run.failed_member < session->attempt.run.count) {
-        uint32_t place = session->attempt.members[session->attempt.run.failed_member].place;
+    active->request.met_locks = true;
+    if (txn__active_gives_way(active) && active->attempt.run.failed_member < active->attempt.run.count) {
+        uint32_t place = active->attempt.members[active->attempt.run.failed_member].place;
         coordinator->in_order_until_us[place] = now_us + IN_ORDER_US;
     }
 }
 
-static void end_attempt(struct ts_coordinator *coordinator, struct txn__session *session) {
-    complete_cause(session);
-    uint64_t now_us = session->timing.replied_us;
+static void end_attempt(struct ts_coordinator *coordinator, struct txn__active *active) {
+    complete_cause(active);
+    uint64_t now_us = active->timing.replied_us;
     pthread_mutex_lock(&coordinator->lock);
-    if (session->attempt.entry != NULL)
-        end_entry(coordinator, session);
-    session->attempt.entry = NULL;
-    session->attempt.incarnation->users--;
-    keep_conflicts(coordinator, session, now_us);
-    keep_locks_met(coordinator, session, now_us);
-    if (session->attempt.run.reason == TS_STORE_LOCK_CONFLICT ||
-        session->attempt.run.reason == TS_STORE_TIMED_OUT) {
+    if (active->attempt.entry != NULL)
+        end_entry(coordinator, active);
+    active->attempt.entry = NULL;
+    active->attempt.incarnation->users--;
+    keep_conflicts(coordinator, active, now_us);
+    keep_locks_met(coordinator, active, now_us);
+    if (active->attempt.run.reason == TS_STORE_LOCK_CONFLICT ||
+        active->attempt.run.reason == TS_STORE_TIMED_OUT) {
         coordinator->nudged = true;
         pthread_cond_signal(&coordinator->care_wake);
     }
     pthread_mutex_unlock(&coordinator->lock);
 }
 
-static bool is_committed(const struct txn__session *session) {
-    return session->attempt.run.outcome == TS_TXN_COMMITTED ||
-           session->attempt.run.outcome == TS_TXN_COMMITTED_PENDING;
+static bool is_committed(const struct txn__active *active) {
+    return active->attempt.run.outcome == TS_TXN_COMMITTED ||
+           active->attempt.run.outcome == TS_TXN_COMMITTED_PENDING;
 }
 
 /* The attempt met a lock again and would have been repeated. The caller sees what prevented that. */
-static void blame_what_ended_retries(struct txn__session *session, enum ts_retry_decision decision) {
+static void blame_what_ended_retries(struct txn__active *active, enum ts_retry_decision decision) {
     if (decision == TS_RETRY_CEILING || decision == TS_RETRY_TOTAL) {
-        session->attempt.cause =
+        active->attempt.cause =
             ts_txn_cause_of_timeout(decision == TS_RETRY_TOTAL ? TS_TIMEOUT_TOTAL : TS_TIMEOUT_RETRY_CEILING);
         return;
     }
-    size_t len = strlen(session->attempt.text);
-    snprintf(session->attempt.text + len, sizeof session->attempt.text - len, "; %s",
+    size_t len = strlen(active->attempt.text);
+    snprintf(active->attempt.text + len, sizeof active->attempt.text - len, "; %s",
              ts_retry_decision_name(decision));
 }
 
 /* Whether to try again; waits before that. */
-static bool again(struct ts_coordinator *coordinator, struct txn__session *session, struct ts_retry *retry,
+static bool again(struct ts_coordinator *coordinator, struct txn__active *active, struct ts_retry *retry,
                   bool once) {
-    if (once || session->attempt.run.outcome != TS_TXN_ABORTED ||
-        session->attempt.cause.kind == TS_CAUSE_NONE)
+    if (once || active->attempt.run.outcome != TS_TXN_ABORTED || active->attempt.cause.kind == TS_CAUSE_NONE)
         return false;
-    struct ts_error_verdict verdict = ts_error_classify(&session->attempt.cause);
+    struct ts_error_verdict verdict = ts_error_classify(&active->attempt.cause);
     uint64_t backoff_us = 0;
-    retry->gave_way = txn__session_gives_way(session);
+    retry->gave_way = txn__active_gives_way(active);
     pthread_mutex_lock(&coordinator->lock);
     enum ts_retry_decision decision =
         ts_retry_next(retry, &coordinator->config, &verdict, txn__now_us(), &coordinator->prng, &backoff_us);
     pthread_mutex_unlock(&coordinator->lock);
     if (decision != TS_RETRY_AGAIN) {
         if (verdict.met_a_lock)
-            blame_what_ended_retries(session, decision);
+            blame_what_ended_retries(active, decision);
         return false;
     }
-    session->request.retries = retry->retries;
-    ts_latency_add(&session->timing.latency, TS_LATENCY_RETRY_BACKOFF, backoff_us);
+    active->request.retries = retry->retries;
+    ts_latency_add(&active->timing.latency, TS_LATENCY_RETRY_BACKOFF, backoff_us);
     struct timespec pause = {.tv_sec = (time_t)(backoff_us / 1000000),
                              .tv_nsec = (long)(backoff_us % 1000000 * 1000)};
     while (backoff_us > 0 && nanosleep(&pause, &pause) != 0)
@@ -368,27 +364,27 @@ static bool again(struct ts_coordinator *coordinator, struct txn__session *sessi
 }
 
 /* Runs all attempts. Returns false when the last one could not even begin. */
-static bool run_attempts(struct ts_coordinator *coordinator, struct txn__session *session, bool once,
+static bool run_attempts(struct ts_coordinator *coordinator, struct txn__active *active, bool once,
                          struct ts_txn_result *result) {
     struct ts_retry retry;
-    ts_retry_init(&retry, session->timing.begun_us);
+    ts_retry_init(&retry, active->timing.begun_us);
     for (;;) {
-        session->attempt.cause = (struct ts_txn_cause){.kind = TS_CAUSE_NONE};
-        session->attempt.pending = TS_TIMEOUT_NONE;
-        session->attempt.text[0] = '\0';
-        session->wait.deadlocked = false;
-        session->attempt.run.outcome = TS_TXN_ABORTED;
-        session->attempt.run.count = 0;
-        session->attempt.run.options = (struct txn__run_options){0};
-        session->attempt.run.reason = TS_STORE_OK;
-        session->attempt.run.failed_op = SIZE_MAX;
+        active->attempt.cause = (struct ts_txn_cause){.kind = TS_CAUSE_NONE};
+        active->attempt.pending = TS_TIMEOUT_NONE;
+        active->attempt.text[0] = '\0';
+        active->wait.deadlocked = false;
+        active->attempt.run.outcome = TS_TXN_ABORTED;
+        active->attempt.run.count = 0;
+        active->attempt.run.options = (struct txn__run_options){0};
+        active->attempt.run.reason = TS_STORE_OK;
+        active->attempt.run.failed_op = SIZE_MAX;
         result->attempts++;
-        bool begun = begin_attempt(coordinator, session);
+        bool begun = begin_attempt(coordinator, active);
         if (begun) {
-            txn__run_attempt(coordinator, session);
-            end_attempt(coordinator, session);
+            txn__run_attempt(coordinator, active);
+            end_attempt(coordinator, active);
         }
-        if (!again(coordinator, session, &retry, once))
+        if (!again(coordinator, active, &retry, once))
             return begun;
     }
 }
@@ -408,8 +404,8 @@ static enum ts_txn_end end_of(enum ts_txn_outcome outcome) {
     return TS_TXN_END_ABORTED;
 }
 
-static void fill_latency(const struct txn__session *session, struct ts_txn_latency *ret_latency) {
-    const uint64_t *us = session->timing.latency.us;
+static void fill_latency(const struct txn__active *active, struct ts_txn_latency *ret_latency) {
+    const uint64_t *us = active->timing.latency.us;
     *ret_latency = (struct ts_txn_latency){
         .coord_queue_us = us[TS_LATENCY_COORD_QUEUE],
         .route_plan_us = us[TS_LATENCY_ROUTE_PLAN],
@@ -422,181 +418,181 @@ static void fill_latency(const struct txn__session *session, struct ts_txn_laten
         .replication_ack_us = us[TS_LATENCY_REPLICATION_ACK],
         .gc_impact_us = us[TS_LATENCY_GC_IMPACT],
         .retry_backoff_us = us[TS_LATENCY_RETRY_BACKOFF],
-        .total_us = session->timing.latency.total_us,
+        .total_us = active->timing.latency.total_us,
     };
 }
 
 /* The index of the failed operation in the caller's list. */
-static size_t failed_op(const struct txn__session *session) {
-    const struct txn__run *run = &session->attempt.run;
+static size_t failed_op(const struct txn__active *active) {
+    const struct txn__run *run = &active->attempt.run;
     if (run->failed_op == SIZE_MAX || run->failed_member >= run->count ||
-        run->failed_op >= session->request.plan.parts[run->failed_member].count)
+        run->failed_op >= active->request.plan.parts[run->failed_member].count)
         return SIZE_MAX;
-    if (session->attempt.arranged_in_place)
+    if (active->attempt.arranged_in_place)
         return run->failed_op;
-    return session->attempt.origins[session->attempt.part_from[run->failed_member] + run->failed_op];
+    return active->attempt.origins[active->attempt.part_from[run->failed_member] + run->failed_op];
 }
 
-static void fill_places(const struct txn__session *session, struct ts_txn_result *result) {
-    bool global = txn__plan_is_global(&session->request.plan);
-    result->place_count = session->request.plan.part_count;
-    for (size_t i = 0; i < session->request.plan.part_count; i++) {
-        bool began = session->attempt.run.count > 0;
+static void fill_places(const struct txn__active *active, struct ts_txn_result *result) {
+    bool global = txn__plan_is_global(&active->request.plan);
+    result->place_count = active->request.plan.part_count;
+    for (size_t i = 0; i < active->request.plan.part_count; i++) {
+        bool began = active->attempt.run.count > 0;
         result->places[i] = (struct ts_txn_place){
-            .place = session->request.plan.parts[i].place,
-            .decider = global && began && i == session->attempt.run.decider,
-            .pending = session->attempt.run.outcome == TS_TXN_COMMITTED_PENDING &&
-                       session->attempt.members[i].promised,
-            .rpc_us = began ? session->timing.rpc_us[i] : 0,
+            .place = active->request.plan.parts[i].place,
+            .decider = global && began && i == active->attempt.run.decider,
+            .pending = active->attempt.run.outcome == TS_TXN_COMMITTED_PENDING &&
+                       active->attempt.members[i].promised,
+            .rpc_us = began ? active->timing.rpc_us[i] : 0,
         };
     }
 }
 
-static void fill_result(struct txn__session *session, bool admitted, struct ts_txn_result *result) {
-    result->global = txn__plan_is_global(&session->request.plan);
-    fill_places(session, result);
-    fill_latency(session, &result->latency);
+static void fill_result(struct txn__active *active, bool admitted, struct ts_txn_result *result) {
+    result->global = txn__plan_is_global(&active->request.plan);
+    fill_places(active, result);
+    fill_latency(active, &result->latency);
     for (size_t i = 0; i < result->place_count; i++)
         if (result->places[i].rpc_us > result->latency.shard_rpc_max_us)
             result->latency.shard_rpc_max_us = result->places[i].rpc_us;
-    result->outcome = admitted ? session->attempt.run.outcome : TS_TXN_REFUSED;
-    struct ts_sqlstate sqlstate = ts_txn_sqlstate(end_of(result->outcome), &session->attempt.cause);
+    result->outcome = admitted ? active->attempt.run.outcome : TS_TXN_REFUSED;
+    struct ts_sqlstate sqlstate = ts_txn_sqlstate(end_of(result->outcome), &active->attempt.cause);
     memcpy(result->sqlstate, sqlstate.text, sizeof result->sqlstate);
-    if (session->attempt.run.count > 0)
-        memcpy(result->id, session->attempt.id, sizeof session->attempt.id);
-    if (is_committed(session) && admitted) {
+    if (active->attempt.run.count > 0)
+        memcpy(result->id, active->attempt.id, sizeof active->attempt.id);
+    if (is_committed(active) && admitted) {
         if (!result->global)
-            result->version = session->attempt.calls[0].version;
-        if (result->outcome == TS_TXN_COMMITTED_PENDING && session->attempt.pending != TS_TIMEOUT_NONE)
-            result->timeout = ts_timeout_phase_name(session->attempt.pending);
+            result->version = active->attempt.calls[0].version;
+        if (result->outcome == TS_TXN_COMMITTED_PENDING && active->attempt.pending != TS_TIMEOUT_NONE)
+            result->timeout = ts_timeout_phase_name(active->attempt.pending);
         return;
     }
-    if (session->attempt.cause.kind == TS_CAUSE_TIMEOUT)
-        result->timeout = ts_timeout_phase_name(session->attempt.cause.phase);
-    if (session->attempt.cause.kind != TS_CAUSE_NONE && session->attempt.cause.kind != TS_CAUSE_STORE)
-        result->cause = ts_abort_reason_name(ts_txn_cause_reason(&session->attempt.cause));
-    result->reason = session->attempt.cause.kind == TS_CAUSE_STORE ? session->attempt.cause.result
-                                                                   : session->attempt.run.reason;
-    result->op = admitted ? failed_op(session) : SIZE_MAX;
-    memcpy(result->text, session->attempt.text, sizeof result->text);
-    if (session->attempt.cause.kind == TS_CAUSE_TIMEOUT && admitted)
+    if (active->attempt.cause.kind == TS_CAUSE_TIMEOUT)
+        result->timeout = ts_timeout_phase_name(active->attempt.cause.phase);
+    if (active->attempt.cause.kind != TS_CAUSE_NONE && active->attempt.cause.kind != TS_CAUSE_STORE)
+        result->cause = ts_abort_reason_name(ts_txn_cause_reason(&active->attempt.cause));
+    result->reason = active->attempt.cause.kind == TS_CAUSE_STORE ? active->attempt.cause.result
+                                                                  : active->attempt.run.reason;
+    result->op = admitted ? failed_op(active) : SIZE_MAX;
+    memcpy(result->text, active->attempt.text, sizeof result->text);
+    if (active->attempt.cause.kind == TS_CAUSE_TIMEOUT && admitted)
         snprintf(result->text, sizeof result->text, "took longer than %s: %.190s",
-                 ts_timeout_phase_setting(session->attempt.cause.phase), session->attempt.text);
+                 ts_timeout_phase_setting(active->attempt.cause.phase), active->attempt.text);
 }
 
-static void keep_metrics(struct ts_coordinator *coordinator, const struct txn__session *session,
+static void keep_metrics(struct ts_coordinator *coordinator, const struct txn__active *active,
                          bool admitted) {
-    struct ts_txn_sample sample = {.end = end_of(admitted ? session->attempt.run.outcome : TS_TXN_REFUSED),
-                                   .cause = &session->attempt.cause,
-                                   .retries = session->request.retries,
-                                   .latency = &session->timing.latency};
+    struct ts_txn_sample sample = {.end = end_of(admitted ? active->attempt.run.outcome : TS_TXN_REFUSED),
+                                   .cause = &active->attempt.cause,
+                                   .retries = active->request.retries,
+                                   .latency = &active->timing.latency};
     pthread_mutex_lock(&coordinator->metrics_lock);
     ts_txn_metrics_record(coordinator->metrics, &sample);
-    for (size_t i = 0; i < session->attempt.run.count; i++) {
-        uint32_t place = session->attempt.members[i].place;
+    for (size_t i = 0; i < active->attempt.run.count; i++) {
+        uint32_t place = active->attempt.members[i].place;
         ts_txn_metrics_record_rpc(coordinator->metrics,
-                                  (struct ts_latency_rpc){place, session->timing.rpc_us[i]});
+                                  (struct ts_latency_rpc){place, active->timing.rpc_us[i]});
         ts_txn_metrics_record_lock_wait(coordinator->metrics,
-                                        (struct ts_latency_rpc){place, session->timing.lock_wait_us[i]});
+                                        (struct ts_latency_rpc){place, active->timing.lock_wait_us[i]});
     }
     pthread_mutex_unlock(&coordinator->metrics_lock);
 }
 
 /* Reports the result to the breakers of its stores: one store caused a failure; the others learn nothing from
  * it. The caller holds the lock. */
-static void report_to_breakers(struct ts_coordinator *coordinator, struct txn__session *session,
-                               bool admitted, uint64_t now_us) {
-    const struct txn__run *run = &session->attempt.run;
-    bool committed = admitted && is_committed(session);
+static void report_to_breakers(struct ts_coordinator *coordinator, struct txn__active *active, bool admitted,
+                               uint64_t now_us) {
+    const struct txn__run *run = &active->attempt.run;
+    bool committed = admitted && is_committed(active);
     enum ts_breaker_report report = committed   ? TS_BREAKER_SUCCESS
                                     : !admitted ? TS_BREAKER_TURNED_AWAY
-                                    : session->attempt.cause.kind == TS_CAUSE_NONE
+                                    : active->attempt.cause.kind == TS_CAUSE_NONE
                                         ? TS_BREAKER_TURNED_AWAY
-                                        : ts_breaker_report_of(&session->attempt.cause);
+                                        : ts_breaker_report_of(&active->attempt.cause);
     /* Before the first call of an attempt, registering on the decider failed. */
     size_t to_blame = run->count > 0 && run->failed_member < run->count ? run->failed_member : 0;
-    for (size_t i = 0; i < session->request.plan.part_count; i++)
-        ts_breaker_report(&coordinator->breakers[session->request.stores[i]], &session->request.permits[i],
+    for (size_t i = 0; i < active->request.plan.part_count; i++)
+        ts_breaker_report(&coordinator->breakers[active->request.stores[i]], &active->request.permits[i],
                           committed || i == to_blame ? report : TS_BREAKER_TURNED_AWAY, now_us);
 }
 
-/* Returns the place, the permits and the session. */
-static void leave(struct ts_coordinator *coordinator, struct txn__session *session, bool admitted) {
-    uint64_t now_us = session->timing.begun_us + session->timing.latency.total_us;
+/* Returns the place, the permits and the memory. */
+static void leave(struct ts_coordinator *coordinator, struct txn__active *active, bool admitted) {
+    uint64_t now_us = active->timing.begun_us + active->timing.latency.total_us;
     pthread_mutex_lock(&coordinator->lock);
-    report_to_breakers(coordinator, session, admitted, now_us);
-    if (admitted && txn__plan_is_global(&session->request.plan)) {
-        ts_admission_leave(&coordinator->admission, &session->wait.waiter, now_us);
+    report_to_breakers(coordinator, active, admitted, now_us);
+    if (admitted && txn__plan_is_global(&active->request.plan)) {
+        ts_admission_leave(&coordinator->admission, &active->wait.waiter, now_us);
         txn__wake_settled(coordinator);
     }
-    session->next = coordinator->free_sessions;
-    coordinator->free_sessions = session;
+    active->next = coordinator->free_active;
+    coordinator->free_active = active;
     pthread_mutex_unlock(&coordinator->lock);
 }
 
 /* Runs a planned transaction to its end. */
-static void run_planned(struct ts_coordinator *coordinator, struct txn__session *session,
+static void run_planned(struct ts_coordinator *coordinator, struct txn__active *active,
                         const struct ts_txn_options *options, struct ts_txn_result *result) {
-    for (size_t i = 0; i < session->request.plan.part_count; i++) {
-        session->request.stores[i] = session->request.plan.parts[i].place;
-        session->request.permits[i] = (struct ts_breaker_permit){0};
+    for (size_t i = 0; i < active->request.plan.part_count; i++) {
+        active->request.stores[i] = active->request.plan.parts[i].place;
+        active->request.permits[i] = (struct ts_breaker_permit){0};
     }
-    session->wait.deadlock = (struct ts_deadlock_node){.txn_id = session->attempt.id,
-                                                       .stores = session->request.stores,
-                                                       .store_count = session->request.plan.part_count};
-    session->attempt.run.count = 0;
-    session->attempt.run.outcome = TS_TXN_REFUSED;
-    session->attempt.run.reason = TS_STORE_OK;
-    session->request.retries = 0;
+    active->wait.deadlock = (struct ts_deadlock_node){.txn_id = active->attempt.id,
+                                                      .stores = active->request.stores,
+                                                      .store_count = active->request.plan.part_count};
+    active->attempt.run.count = 0;
+    active->attempt.run.outcome = TS_TXN_REFUSED;
+    active->attempt.run.reason = TS_STORE_OK;
+    active->request.retries = 0;
     const struct ts_retry_config *retry = &coordinator->config.retry;
     /* Without a further attempt, do not give way. */
-    session->request.met_locks = options->once || (retry->max_retries_given && retry->max_retries == 0);
-    session->request.only_conflicts = true;
-    bool admitted = txn__standbys_keep_up(coordinator, session) && txn__pass_breakers(coordinator, session) &&
-                    (!txn__plan_is_global(&session->request.plan) || txn__admit(coordinator, session));
+    active->request.met_locks = options->once || (retry->max_retries_given && retry->max_retries == 0);
+    active->request.only_conflicts = true;
+    bool admitted = txn__standbys_keep_up(coordinator, active) && txn__pass_breakers(coordinator, active) &&
+                    (!txn__plan_is_global(&active->request.plan) || txn__admit(coordinator, active));
     if (admitted)
-        run_attempts(coordinator, session, options->once, result);
-    ts_latency_add(&session->timing.latency, TS_LATENCY_GC_IMPACT, session->timing.stall_us);
-    session->timing.latency.total_us = txn__now_us() - session->timing.begun_us;
-    fill_result(session, admitted, result);
-    keep_metrics(coordinator, session, admitted);
-    leave(coordinator, session, admitted);
+        run_attempts(coordinator, active, options->once, result);
+    ts_latency_add(&active->timing.latency, TS_LATENCY_GC_IMPACT, active->timing.stall_us);
+    active->timing.latency.total_us = txn__now_us() - active->timing.begun_us;
+    fill_result(active, admitted, result);
+    keep_metrics(coordinator, active, admitted);
+    leave(coordinator, active, admitted);
 }
 
-/* A clean session, or NULL and the refusal. */
-static struct txn__session *begin(struct ts_coordinator *coordinator, const struct ts_txn_options *options,
-                                  size_t op_count, struct ts_txn_result *result) {
+/* Clean memory for a transaction, or NULL and the refusal. */
+static struct txn__active *begin(struct ts_coordinator *coordinator, const struct ts_txn_options *options,
+                                 size_t op_count, struct ts_txn_result *result) {
     clear_result(result);
-    struct txn__session *session = take_session(coordinator);
-    if (session != NULL && !txn__session_reserve(session, op_count)) {
+    struct txn__active *active = take_active(coordinator);
+    if (active != NULL && !txn__active_reserve(active, op_count)) {
         pthread_mutex_lock(&coordinator->lock);
-        session->next = coordinator->free_sessions;
-        coordinator->free_sessions = session;
+        active->next = coordinator->free_active;
+        coordinator->free_active = active;
         pthread_mutex_unlock(&coordinator->lock);
-        session = NULL;
+        active = NULL;
     }
-    if (session == NULL) {
+    if (active == NULL) {
         refuse(result, "53200", TS_STORE_FAILED, "out of memory");
         return NULL;
     }
-    session->timing.begun_us = txn__now_us();
-    session->request.record = options->record;
-    session->request.degrade = options->degrade;
-    session->timing.stall_us = session->timing.phase_lock_us = 0;
-    session->attempt.cause = (struct ts_txn_cause){.kind = TS_CAUSE_NONE};
-    session->attempt.text[0] = session->attempt.id[0] = '\0';
-    ts_latency_init(&session->timing.latency);
-    return session;
+    active->timing.begun_us = txn__now_us();
+    active->request.record = options->record;
+    active->request.degrade = options->degrade;
+    active->timing.stall_us = active->timing.phase_lock_us = 0;
+    active->attempt.cause = (struct ts_txn_cause){.kind = TS_CAUSE_NONE};
+    active->attempt.text[0] = active->attempt.id[0] = '\0';
+    ts_latency_init(&active->timing.latency);
+    return active;
 }
 
-static void refuse_session(struct ts_coordinator *coordinator, struct txn__session *session,
-                           enum ts_store_result reason, size_t op, const char *text,
-                           struct ts_txn_result *result) {
+static void refuse_active(struct ts_coordinator *coordinator, struct txn__active *active,
+                          enum ts_store_result reason, size_t op, const char *text,
+                          struct ts_txn_result *result) {
     refuse(result, ts_store_result_sqlstate(reason), reason, text);
     result->op = op;
     pthread_mutex_lock(&coordinator->lock);
-    session->next = coordinator->free_sessions;
-    coordinator->free_sessions = session;
+    active->next = coordinator->free_active;
+    coordinator->free_active = active;
     pthread_mutex_unlock(&coordinator->lock);
 }
 
@@ -604,13 +600,13 @@ static void refuse_session(struct ts_coordinator *coordinator, struct txn__sessi
  * Checks that each store's part is within the limits of a batch. The stores check this too, but the decider
  * only after the others have promised. Returns NULL, or what is wrong with the operation *ret_op.
  */
-static const char *check_sizes(const struct txn__session *session, size_t *ret_op) {
+static const char *check_sizes(const struct txn__active *active, size_t *ret_op) {
     size_t counts[TS_TXN_PLACES_MAX] = {0}, bytes[TS_TXN_PLACES_MAX] = {0}, everywhere = 0;
-    for (size_t i = 0; i < session->request.op_count; i++)
-        everywhere += session->request.op_places[i] == TXN__EVERYWHERE;
-    for (size_t i = 0; i < session->request.op_count; i++) {
-        const struct ts_op *op = &session->request.ops[i];
-        uint32_t place = session->request.op_places[i];
+    for (size_t i = 0; i < active->request.op_count; i++)
+        everywhere += active->request.op_places[i] == TXN__EVERYWHERE;
+    for (size_t i = 0; i < active->request.op_count; i++) {
+        const struct ts_op *op = &active->request.ops[i];
+        uint32_t place = active->request.op_places[i];
         if (place == TXN__EVERYWHERE)
             continue;
         *ret_op = i;
@@ -625,17 +621,17 @@ static const char *check_sizes(const struct txn__session *session, size_t *ret_o
 }
 
 /* Runs a transaction whose operations and places are known. */
-static void plan_and_run(struct ts_coordinator *coordinator, struct txn__session *session,
+static void plan_and_run(struct ts_coordinator *coordinator, struct txn__active *active,
                          const struct ts_txn_options *options, struct ts_txn_result *ret_result) {
     size_t op = SIZE_MAX;
-    txn__plan_init(&session->request.plan, session->request.op_places, session->request.op_count);
-    const char *wrong = check_sizes(session, &op);
+    txn__plan_init(&active->request.plan, active->request.op_places, active->request.op_count);
+    const char *wrong = check_sizes(active, &op);
     if (wrong != NULL) {
-        refuse_session(coordinator, session, TS_STORE_TOO_LARGE, op, wrong, ret_result);
+        refuse_active(coordinator, active, TS_STORE_TOO_LARGE, op, wrong, ret_result);
         return;
     }
-    ts_latency_add(&session->timing.latency, TS_LATENCY_ROUTE_PLAN, txn__now_us() - session->timing.begun_us);
-    run_planned(coordinator, session, options, ret_result);
+    ts_latency_add(&active->timing.latency, TS_LATENCY_ROUTE_PLAN, txn__now_us() - active->timing.begun_us);
+    run_planned(coordinator, active, options, ret_result);
 }
 
 static const char reserved_key[] =
@@ -645,29 +641,29 @@ void ts_txn_run(struct ts_coordinator *coordinator, const struct ts_op *ops, siz
                 const struct ts_txn_options *options, struct ts_txn_result *ret_result) {
     static const struct ts_txn_options defaults;
     options = options == NULL ? &defaults : options;
-    struct txn__session *session = begin(coordinator, options, count, ret_result);
-    if (session == NULL)
+    struct txn__active *active = begin(coordinator, options, count, ret_result);
+    if (active == NULL)
         return;
-    session->request.ops = ops;
-    session->request.op_count = count;
+    active->request.ops = ops;
+    active->request.op_count = count;
     for (size_t i = 0; i < count; i++) {
         if (!has_key(&ops[i])) {
-            session->request.op_places[i] = TXN__EVERYWHERE;
+            active->request.op_places[i] = TXN__EVERYWHERE;
             continue;
         }
         if (!key_is_allowed(ops[i].key, options->system)) {
-            refuse_session(coordinator, session, TS_STORE_BAD_BATCH, i, reserved_key, ret_result);
+            refuse_active(coordinator, active, TS_STORE_BAD_BATCH, i, reserved_key, ret_result);
             return;
         }
-        session->request.op_places[i] = (uint32_t)ts_cluster_place_of_key(coordinator->cluster, ops[i].key);
+        active->request.op_places[i] = (uint32_t)ts_cluster_place_of_key(coordinator->cluster, ops[i].key);
     }
-    plan_and_run(coordinator, session, options, ret_result);
+    plan_and_run(coordinator, active, options, ret_result);
 }
 
 static const char no_such_place[] = "unknown store; the cluster's stores are numbered from 0";
 
 /* Joins the parts. Returns NULL, or what is wrong with the operation *ret_op. */
-static const char *flatten(const struct ts_coordinator *coordinator, struct txn__session *session,
+static const char *flatten(const struct ts_coordinator *coordinator, struct txn__active *active,
                            const struct ts_txn_part *parts, size_t count, bool system, size_t *ret_op) {
     struct txn__places seen = {{0}};
     size_t at = 0;
@@ -680,13 +676,13 @@ static const char *flatten(const struct ts_coordinator *coordinator, struct txn_
         txn__places_add(&seen, parts[i].place);
         for (size_t op = 0; op < parts[i].batch.count; op++, at++) {
             *ret_op = at;
-            session->request.flat[at] = parts[i].batch.ops[op];
-            session->request.op_places[at] = parts[i].place;
-            if (has_key(&session->request.flat[at]) && !key_is_allowed(session->request.flat[at].key, system))
+            active->request.flat[at] = parts[i].batch.ops[op];
+            active->request.op_places[at] = parts[i].place;
+            if (has_key(&active->request.flat[at]) && !key_is_allowed(active->request.flat[at].key, system))
                 return reserved_key;
         }
     }
-    session->request.op_count = at;
+    active->request.op_count = at;
     return NULL;
 }
 
@@ -709,22 +705,22 @@ void ts_txn_apply(struct ts_coordinator *coordinator, const struct ts_txn_part *
     static const struct ts_txn_options defaults;
     options = options == NULL ? &defaults : options;
     /* Only a kept outcome needs a copy of the operations, with their places. */
-    struct txn__session *session =
+    struct txn__active *active =
         begin(coordinator, options, options->record ? part->batch.count : 0, ret_result);
-    if (session == NULL)
+    if (active == NULL)
         return;
     size_t op;
     const char *wrong = check_part(coordinator, part, options->system, &op);
     if (wrong != NULL) {
-        refuse_session(coordinator, session, TS_STORE_BAD_BATCH, op, wrong, ret_result);
+        refuse_active(coordinator, active, TS_STORE_BAD_BATCH, op, wrong, ret_result);
         return;
     }
-    session->request.ops = part->batch.ops;
-    session->request.op_count = part->batch.count;
+    active->request.ops = part->batch.ops;
+    active->request.op_count = part->batch.count;
     for (size_t i = 0; options->record && i < part->batch.count; i++)
-        session->request.op_places[i] = part->place;
-    txn__plan_one(&session->request.plan, part->place, part->batch.count);
-    run_planned(coordinator, session, options, ret_result);
+        active->request.op_places[i] = part->place;
+    txn__plan_one(&active->request.plan, part->place, part->batch.count);
+    run_planned(coordinator, active, options, ret_result);
 }
 
 void ts_txn_run_parts(struct ts_coordinator *coordinator, const struct ts_txn_part *parts, size_t count,
@@ -738,15 +734,15 @@ void ts_txn_run_parts(struct ts_coordinator *coordinator, const struct ts_txn_pa
         ts_txn_apply(coordinator, parts, options, ret_result);
         return;
     }
-    struct txn__session *session = begin(coordinator, options, op_count, ret_result);
-    if (session == NULL)
+    struct txn__active *active = begin(coordinator, options, op_count, ret_result);
+    if (active == NULL)
         return;
     size_t op = 0;
-    const char *wrong = flatten(coordinator, session, parts, count, options->system, &op);
+    const char *wrong = flatten(coordinator, active, parts, count, options->system, &op);
     if (wrong != NULL) {
-        refuse_session(coordinator, session, TS_STORE_BAD_BATCH, op, wrong, ret_result);
+        refuse_active(coordinator, active, TS_STORE_BAD_BATCH, op, wrong, ret_result);
         return;
     }
-    session->request.ops = session->request.flat;
-    plan_and_run(coordinator, session, options, ret_result);
+    active->request.ops = active->request.flat;
+    plan_and_run(coordinator, active, options, ret_result);
 }

@@ -56,11 +56,11 @@ static void files_are_listed_in_order_without_following_links(void **state) {
 static void a_descriptor_that_cannot_be_read_is_a_failure(void **state) {
     (void)state;
     static struct kit kit;
-    static struct scan_session session;
+    static struct scan_pass pass;
     kit_init(&kit, NULL);
-    session.progress = &session.own_progress;
-    session.hits.findings_max = 1;
-    struct scan_reader reader = {.session = &session, .look = &kit.look};
+    pass.progress = &pass.own_progress;
+    pass.hits.findings_max = 1;
+    struct scan_reader reader = {.pass = &pass, .look = &kit.look};
     struct scan_content content = {.kind = SCAN_CONTENT_FILE};
     uint64_t bytes = 7;
     int fd = open(folder.path, O_RDONLY | O_DIRECTORY | O_CLOEXEC);

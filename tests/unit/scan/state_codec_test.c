@@ -1,39 +1,39 @@
 #include "support/cmocka.h"
-#include "support/state_session.h"
+#include "support/state_pass.h"
 
-static struct state_session from;
-static struct state_session to;
+static struct state_pass from;
+static struct state_pass to;
 static struct scan_buffer page;
 
 static int begin(void **state) {
     (void)state;
     page = (struct scan_buffer){.data = NULL};
-    bool is_made = state_session_init(&from) && state_session_init(&to) && state_session_fill(&from);
-    state_session_encode(&from, &page);
+    bool is_made = state_pass_init(&from) && state_pass_init(&to) && state_pass_fill(&from);
+    state_pass_encode(&from, &page);
     return is_made && !page.no_memory ? 0 : -1;
 }
 
 static int end(void **state) {
     (void)state;
     scan__buffer_release(&page);
-    state_session_release(&from);
-    state_session_release(&to);
+    state_pass_release(&from);
+    state_pass_release(&to);
     return 0;
 }
 
 static bool decode(struct ts_bytes bytes) {
-    struct scan_material_sink sink = {.session = &to.session};
+    struct scan_material_sink sink = {.pass = &to.pass};
     return scan__material_decode(bytes, &sink);
 }
 
-static size_t content_count(const struct state_session *made) {
+static size_t content_count(const struct state_pass *made) {
     size_t count;
-    (void)scan__hits_contents(&made->session.hits, &count);
+    (void)scan__hits_contents(&made->pass.hits, &count);
     return count;
 }
 
-static struct ts_bytes text(const struct state_session *made, uint32_t place) {
-    return scan__hits_text_at(&made->session.hits, place);
+static struct ts_bytes text(const struct state_pass *made, uint32_t place) {
+    return scan__hits_text_at(&made->pass.hits, place);
 }
 
 static void assert_same_text(uint32_t a, uint32_t b) {
@@ -41,8 +41,8 @@ static void assert_same_text(uint32_t a, uint32_t b) {
 }
 
 static void assert_same_hit(const struct scan_hit *a, const struct scan_hit *b) {
-    const struct scan_finding *x = &scan__hits_findings(&from.session.hits)[a->finding];
-    const struct scan_finding *y = &scan__hits_findings(&to.session.hits)[b->finding];
+    const struct scan_finding *x = &scan__hits_findings(&from.pass.hits)[a->finding];
+    const struct scan_finding *y = &scan__hits_findings(&to.pass.hits)[b->finding];
     assert_string_equal(x->id.text, y->id.text);
     assert_string_equal(x->rule->id, y->rule->id);
     assert_true(x->print.hash == y->print.hash && x->print.len == y->print.len);
@@ -59,8 +59,8 @@ static void what_is_read_is_what_was_written(void **state) {
     (void)state;
     size_t count;
     assert_true(decode(scan__buffer_bytes(&page)));
-    const struct scan_content *a = scan__hits_contents(&from.session.hits, &count);
-    const struct scan_content *b = scan__hits_contents(&to.session.hits, &count);
+    const struct scan_content *a = scan__hits_contents(&from.pass.hits, &count);
+    const struct scan_content *b = scan__hits_contents(&to.pass.hits, &count);
     assert_int_equal(count, 3);
     for (size_t i = 0; i < count; i++) {
         assert_true(ts_git_oid_equal(&a[i].oid, &b[i].oid));
@@ -72,16 +72,16 @@ static void what_is_read_is_what_was_written(void **state) {
         assert_same_text(a[i].path, b[i].path);
         assert_int_equal(a[i].hit_count, b[i].hit_count);
         for (uint64_t k = 0; k < a[i].hit_count; k++)
-            assert_same_hit(&scan__hits_items(&from.session.hits)[a[i].first_hit + k],
-                            &scan__hits_items(&to.session.hits)[b[i].first_hit + k]);
+            assert_same_hit(&scan__hits_items(&from.pass.hits)[a[i].first_hit + k],
+                            &scan__hits_items(&to.pass.hits)[b[i].first_hit + k]);
     }
-    const struct scan_commit *commit = (const void *)to.session.commits.bytes;
-    assert_int_equal(to.session.commits.len, sizeof *commit);
+    const struct scan_commit *commit = (const void *)to.pass.commits.bytes;
+    assert_int_equal(to.pass.commits.len, sizeof *commit);
     assert_true(commit->time_s == -5 && commit->author_time_s == 1700000000);
     assert_int_equal(commit->author_zone_minutes, -330);
     assert_string_equal((const char *)text(&to, commit->author_name).data, "Ada");
-    const struct scan_location *locations = (const void *)to.session.locations.bytes;
-    assert_int_equal(to.session.locations.len, 3 * sizeof *locations);
+    const struct scan_location *locations = (const void *)to.pass.locations.bytes;
+    assert_int_equal(to.pass.locations.len, 3 * sizeof *locations);
     assert_true(locations[0].commit == 0 && locations[1].commit == TS_REPORT_NONE &&
                 locations[2].content == 2);
     assert_int_equal(locations[2].place, TS_PLACE_TAG_MESSAGE);
@@ -96,11 +96,11 @@ static bool wants_second(void *ctx, const struct scan_known *known) {
 static void only_what_is_wanted_is_taken(void **state) {
     (void)state;
     unsigned asked = 0;
-    struct scan_material_sink sink = {.session = &to.session, .wants = wants_second, .ctx = &asked};
+    struct scan_material_sink sink = {.pass = &to.pass, .wants = wants_second, .ctx = &asked};
     assert_true(scan__material_decode(scan__buffer_bytes(&page), &sink));
     assert_int_equal(asked, 3);
     assert_int_equal(content_count(&to), 1);
-    assert_int_equal(to.session.locations.len, sizeof(struct scan_location));
+    assert_int_equal(to.pass.locations.len, sizeof(struct scan_location));
 }
 
 static void a_page_that_was_cut_is_refused_whole(void **state) {
@@ -110,8 +110,8 @@ static void a_page_that_was_cut_is_refused_whole(void **state) {
     scan__buffer_put(&page, TS_BYTES("x"));
     assert_false(decode(scan__buffer_bytes(&page)));
     assert_int_equal(content_count(&to), 0);
-    assert_int_equal(to.session.commits.len + to.session.locations.len, 0);
-    assert_int_equal(to.session.hits.finding_table.count, 0);
+    assert_int_equal(to.pass.commits.len + to.pass.locations.len, 0);
+    assert_int_equal(to.pass.hits.finding_table.count, 0);
 }
 
 static void a_rule_that_is_not_there_refuses_the_page(void **state) {

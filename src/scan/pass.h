@@ -5,8 +5,8 @@
  * hits are found and kept here as locations. When all targets are done, assemble.c makes the report. Everything
  * that a target had open is closed before the next one begins.
  */
-#ifndef TS_SCAN_SESSION_H
-#define TS_SCAN_SESSION_H
+#ifndef TS_SCAN_PASS_H
+#define TS_SCAN_PASS_H
 
 #include "faults.h"
 #include "forge.h"
@@ -50,7 +50,7 @@ struct scan_location {
     uint32_t hit;       /* for REF and REF_COUNT: index among the hits of the content */
     uint32_t commit;    /* TS_REPORT_NONE: none */
     uint32_t path;      /* text; masked at the end of a repository */
-    uint32_t real_path; /* text: for allow entries; scan__session_location sets it */
+    uint32_t real_path; /* text: for allow entries; scan__pass_location sets it */
     enum ts_place place;
     enum scan_role role;
 };
@@ -63,7 +63,7 @@ struct scan_target {
     uint64_t faults_before;      /* faults of all targets when this one began */
 };
 
-struct scan_session {
+struct scan_pass {
     const struct ts_scan_options *options;
     unsigned jobs;
     uint64_t memory_bytes;
@@ -89,56 +89,55 @@ struct scan_session {
     bool no_memory;
 };
 
-/* The session no longer needs it. */
-void scan__session_drop_profile(struct scan_profile *profile);
+/* The pass no longer needs it. */
+void scan__pass_drop_profile(struct scan_profile *profile);
 
 /* Fills in the error, and returns the outcome. */
 __attribute__((format(printf, 3, 4))) enum ts_scan_outcome
 scan__fail(struct ts_scan_error *ret_error, enum ts_scan_outcome outcome, const char *format, ...);
 
 /* TS_REPORT_NONE when memory runs out. */
-uint32_t scan__session_commit(struct scan_session *session, const struct scan_commit *commit);
-void scan__session_location(struct scan_session *session, const struct scan_location *location);
+uint32_t scan__pass_commit(struct scan_pass *pass, const struct scan_commit *commit);
+void scan__pass_location(struct scan_pass *pass, const struct scan_location *location);
 
 /* Reports a content that could not be scanned completely. `name` is safe to print. */
-void scan__session_outcome(struct scan_session *session, enum scan_look_result outcome, const char *name);
+void scan__pass_outcome(struct scan_pass *pass, enum scan_look_result outcome, const char *name);
 
 /* The looks of all threads for a target. */
 struct scan_looks {
     struct scan_look *items;
     unsigned count;
 };
-bool scan__looks_init(struct scan_looks *looks, struct scan_session *session,
-                      const struct scan_profile *profile);
+bool scan__looks_init(struct scan_looks *looks, struct scan_pass *pass, const struct scan_profile *profile);
 
 /* Adds their counts to the target's row, and releases them. */
-void scan__looks_finish(struct scan_looks *looks, struct scan_session *session, struct ts_report_target *row);
+void scan__looks_finish(struct scan_looks *looks, struct scan_pass *pass, struct ts_report_target *row);
 
 /* The largest object that is read by its id and held whole: its delta and its base are held with it. */
-size_t scan__session_object_max(const struct scan_session *session);
+size_t scan__pass_object_max(const struct scan_pass *pass);
 
 /* The memory for a visit, which decides which objects come in windows, and their size. */
-uint64_t scan__session_visit_memory(const struct scan_session *session, uint64_t taken);
+uint64_t scan__pass_visit_memory(const struct scan_pass *pass, uint64_t taken);
 
 /* ---- kinds of targets; each fills in its row ---- */
 
 struct ts_git_repo;
-enum ts_scan_outcome scan__repository(struct scan_session *session, struct scan_target *target,
+enum ts_scan_outcome scan__repository(struct scan_pass *pass, struct scan_target *target,
                                       struct ts_git_repo *repo, struct ts_scan_error *ret_error);
-enum ts_scan_outcome scan__staged(struct scan_session *session, struct scan_target *target,
+enum ts_scan_outcome scan__staged(struct scan_pass *pass, struct scan_target *target,
                                   struct ts_git_repo *repo, struct ts_scan_error *ret_error);
-enum ts_scan_outcome scan__folder(struct scan_session *session, struct scan_target *target, const char *path,
+enum ts_scan_outcome scan__folder(struct scan_pass *pass, struct scan_target *target, const char *path,
                                   enum ts_place place, struct ts_scan_error *ret_error);
-enum ts_scan_outcome scan__file(struct scan_session *session, struct scan_target *target, const char *path,
+enum ts_scan_outcome scan__file(struct scan_pass *pass, struct scan_target *target, const char *path,
                                 struct ts_scan_error *ret_error);
-enum ts_scan_outcome scan__bytes(struct scan_session *session, struct scan_target *target,
+enum ts_scan_outcome scan__bytes(struct scan_pass *pass, struct scan_target *target,
                                  const struct ts_scan_target *given, struct ts_scan_error *ret_error);
-enum ts_scan_outcome scan__input(struct scan_session *session, struct scan_target *target, int fd,
+enum ts_scan_outcome scan__input(struct scan_pass *pass, struct scan_target *target, int fd,
                                  struct ts_scan_error *ret_error);
 
 /* ---- the end ---- */
 
-/* Returns false when memory runs out. On success the report owns the session's texts. */
-bool scan__assemble(struct scan_session *session, struct ts_arena *arena, struct ts_report *ret_report);
+/* Returns false when memory runs out. On success the report owns the pass's texts. */
+bool scan__assemble(struct scan_pass *pass, struct ts_arena *arena, struct ts_report *ret_report);
 
 #endif
