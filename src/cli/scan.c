@@ -44,6 +44,8 @@ static const struct cli_variable variables[] = {
     {"GIT_CEILING_DIRECTORIES",
      "folders, separated by ':', that the search for a repository does not go up to"},
     {"NO_COLOR", "if set and not empty, do not use colours on a terminal"},
+    {"SOURCE_DATE_EPOCH",
+     "the time of the scan in reports that have one, in seconds since 1970 (default: the clock)"},
     {"TMPDIR", "folder for temporary files, such as parts of very large objects (default: /tmp)"},
     {"XDG_CACHE_HOME", "folder for compiled rules (default: ~/.cache)"},
     {"XDG_STATE_HOME", "folder for the state of scans (default: ~/.local/state)"},

@@ -4,6 +4,8 @@
 #include "output.h"
 #include "scan_progress.h"
 
+#include "base/number.h"
+#include "os/clock.h"
 #include "os/out.h"
 #include "os/replace.h"
 #include "turnstone/version.h"
@@ -170,7 +172,40 @@ static bool is_stdout(const struct cli_scan_output *output) {
     return strcmp(output->path, "-") == 0;
 }
 
+/* The variable of reproducible builds. Returns false when it is not set; an invalid one was refused before. */
+static bool source_date(uint64_t *ret_s) {
+    const char *text = getenv("SOURCE_DATE_EPOCH");
+    return text && ts_u64_parse(ts_bytes_of_cstring(text), ret_s) == TS_NUMBER_OK;
+}
+
+/* The times of a scan that has just ended. */
+static void take_times(const struct ts_report *report, struct ts_report_options *ret_how) {
+    uint64_t end_s;
+    uint64_t took_s = report->took_ns / 1000000000;
+    if (source_date(&end_s))
+        took_s = 0;
+    else
+        end_s = ts_clock_wall_ms() / 1000;
+    ret_how->end_s = (int64_t)end_s;
+    ret_how->start_s = (int64_t)(end_s - took_s);
+}
+
+static enum cli_exit check_source_date(const struct cli_scan_options *options) {
+    uint64_t unused;
+    bool is_used = options->output_count == 0 && options->format == TS_REPORT_FORMAT_GITLAB;
+    for (size_t i = 0; i < options->output_count; i++)
+        is_used = is_used || options->outputs[i].format == TS_REPORT_FORMAT_GITLAB;
+    if (!is_used || !getenv("SOURCE_DATE_EPOCH") || source_date(&unused))
+        return CLI_EXIT_DONE;
+    return cli__complain(CLI_EXIT_USAGE,
+                         "%s: SOURCE_DATE_EPOCH is '%s'; it must be a number of seconds since 1970, or unset",
+                         options->verb, cli__quote_text(getenv("SOURCE_DATE_EPOCH")).text);
+}
+
 enum cli_exit cli__scan_check_outputs(const struct cli_scan_options *options) {
+    enum cli_exit status = check_source_date(options);
+    if (status != CLI_EXIT_DONE)
+        return status;
     for (size_t i = 0; i < options->output_count; i++) {
         struct ts_replace file;
         /* A pipe may wait for its reader: it is opened when there is something to write. */
@@ -194,6 +229,7 @@ static void write_to(const struct cli_scan_options *options, const struct ts_rep
                                     .lists_gone = options->lists_gone,
                                     .colour = wants_colour(fd),
                                     .width = terminal_width(fd)};
+    take_times(report, &how);
     ts_out_init(&out, fd);
     ts_report_write(report, &how, &out);
     free(folder);

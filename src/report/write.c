@@ -20,9 +20,19 @@ static bool ends_with(struct ts_bytes text, const char *tail) {
     return text.len > len && memcmp(text.data + text.len - len, tail, len) == 0;
 }
 
+static bool is_named(struct ts_bytes path, const char *name) {
+    size_t len = strlen(name);
+    return ends_with(path, name) ? path.data[path.len - len - 1] == '/'
+                                 : ts_bytes_equal(path, ts_bytes_of_cstring(name));
+}
+
 bool ts_report_format_of_file(struct ts_bytes path, enum ts_report_format *ret) {
     if (ends_with(path, ".sarif.json")) {
         *ret = TS_REPORT_FORMAT_SARIF;
+        return true;
+    }
+    if (ends_with(path, ".gitlab.json") || is_named(path, "gl-secret-detection-report.json")) {
+        *ret = TS_REPORT_FORMAT_GITLAB;
         return true;
     }
 #define TRY(suffix, name, extension, writer)                                                                 \
@@ -223,5 +233,16 @@ const char *report__date_utc(const struct ts_report_commit *commit, char ret_tex
     snprintf(ret_text, REPORT_DATE_SIZE, "%04u-%02u-%02u %02u:%02u UTC",
              ((unsigned)at.tm_year + 1900) % 10000, ((unsigned)at.tm_mon + 1) % 100,
              (unsigned)at.tm_mday % 100, (unsigned)at.tm_hour % 100, (unsigned)at.tm_min % 100);
+    return ret_text;
+}
+
+const char *report__time_utc(int64_t time_s, char ret_text[static REPORT_DATE_SIZE]) {
+    struct tm at;
+    if (!civil_time(time_s, 0, &at))
+        return report__time_utc(0, ret_text);
+    snprintf(ret_text, REPORT_DATE_SIZE, "%04u-%02u-%02uT%02u:%02u:%02u",
+             ((unsigned)at.tm_year + 1900) % 10000, ((unsigned)at.tm_mon + 1) % 100,
+             (unsigned)at.tm_mday % 100, (unsigned)at.tm_hour % 100, (unsigned)at.tm_min % 100,
+             (unsigned)at.tm_sec % 100);
     return ret_text;
 }

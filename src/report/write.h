@@ -1,8 +1,9 @@
 /*
- * Reports as text, JSON, SARIF, CSV, JUnit XML and HTML.
+ * Reports as text, JSON, SARIF, CSV, JUnit XML, HTML, and as GitLab reads them.
  *
  * The output depends only on the report and the options, not on the clock, time zone or locale of the
- * machine, so reports of the same scan are equal everywhere. Only text says how long the scan took.
+ * machine, so reports of the same scan are equal everywhere. Only text says how long the scan took, and only
+ * GitLab's format says when it was.
  *
  * Everything from a repository is escaped for its format. In formats other than JSON, and in SARIF's texts, a
  * byte that is not shown becomes \xNN, and a backslash is doubled (base/redact.h), so that paths can be
@@ -25,6 +26,7 @@
     X(SARIF, "sarif", "sarif", sarif)                                                                        \
     X(CSV, "csv", "csv", csv)                                                                                \
     X(JUNIT, "junit", "xml", junit)                                                                          \
+    X(GITLAB, "gitlab", "gitlab.json", gitlab)                                                               \
     X(HTML, "html", "html", html)
 
 #define TS_REPORT_FORMAT_ENUM(suffix, name, extension, writer) TS_REPORT_FORMAT_##suffix,
@@ -40,13 +42,16 @@ enum ts_report_format { TS_REPORT_FORMATS(TS_REPORT_FORMAT_ENUM) };
 /* By its name; returns false if it is unknown. */
 bool ts_report_format_parse(struct ts_bytes name, enum ts_report_format *ret);
 
-/* By the extension of a file's name: "out/scan.sarif". "scan.sarif.json", as some call it, is SARIF, too. */
+/* By the extension of a file's name: "out/scan.sarif". "scan.sarif.json", as some call it, is SARIF, too;
+ * "gl-secret-detection-report.json" is the name that GitLab gives its reports. */
 bool ts_report_format_of_file(struct ts_bytes path, enum ts_report_format *ret);
 
 struct ts_report_options {
     enum ts_report_format format;
     const char *version; /* of the program */
     const char *folder;  /* absolute, what relative targets stand in: for the URIs of SARIF; NULL: unknown */
+    int64_t start_s;     /* GitLab only: when the scan began and ended, since 1970, UTC */
+    int64_t end_s;
     enum ts_confidence fails_from; /* findings of a lower confidence do not fail the scan */
     bool only_new;                 /* leave out what the baseline has */
     bool lists_gone;               /* list what the baseline has and the scan did not find */

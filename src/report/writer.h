@@ -88,4 +88,7 @@ const char *report__date_iso(const struct ts_report_commit *commit, char ret_tex
 /* "2024-03-01 13:22 UTC". */
 const char *report__date_utc(const struct ts_report_commit *commit, char ret_text[static REPORT_DATE_SIZE]);
 
+/* "2024-03-01T13:22:07", in UTC; a time outside the years 0 to 9999 is 1970-01-01. */
+const char *report__time_utc(int64_t time_s, char ret_text[static REPORT_DATE_SIZE]);
+
 #endif

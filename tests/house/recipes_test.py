@@ -107,7 +107,7 @@ def a_report_format():
         "src/report/CMakeLists.txt": behind("src/report/CMakeLists.txt", "        markup.c\n", "        planted.c\n"),
         "src/report/README.md": behind("src/report/README.md", "`sarif.c`", ", `planted.c`"),
         "tests/unit/report/golden/report.planted": read("tests/unit/report/golden/report.jsonl"),
-        "docs/formats/findings.md": behind("docs/formats/findings.md", "|junit|html", "|planted"),
+        "docs/formats/findings.md": behind("docs/formats/findings.md", "|gitlab|html", "|planted"),
     }
     program = os.path.join(BUILD, "tests", "unit", "report", "report_write_test")
     follow("A report format", changes, lambda: house() or built("report_write_test") or output_of(program))

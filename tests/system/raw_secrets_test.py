@@ -16,7 +16,8 @@ from program import PROGRAM  # noqa: E402
 from repo import Repo, github_token, made_up  # noqa: E402
 from tap import equal, holds, main, test  # noqa: E402
 
-FORMATS = {"text": "txt", "json": "json", "jsonl": "jsonl", "sarif": "sarif", "csv": "csv", "junit": "xml", "html": "html"}
+FORMATS = {"text": "txt", "json": "json", "jsonl": "jsonl", "sarif": "sarif", "csv": "csv", "junit": "xml",
+           "gitlab": "gitlab.json", "html": "html"}
 MASK = "********"
 CACHE = tempfile.mkdtemp(prefix="turnstone-test-cache-")  # of compiled rules: all tests have the same
 atexit.register(shutil.rmtree, CACHE, ignore_errors=True)

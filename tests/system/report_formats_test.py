@@ -115,34 +115,31 @@ SARIF = {
     "region": ({"startLine": int, "startColumn": int, "endLine": int, "endColumn": int, "snippet": "text"}, set()),
     "logical": ({"name": str, "kind": str}, set()),
 }
-LEVELS = {"none", "note", "warning", "error"}
+URI = r"[A-Za-z0-9._~:/?#@!$&'()*+,;=%-]*"
+SARIF_TEXTS = {"level": "none|note|warning|error", "uri": URI, "repositoryUri": URI, "baselineState": "new|unchanged|updated|absent"}
 
 
-def faults_of(value, kind, where="log"):
+def faults_of(value, kind, where="log", objects=SARIF, texts=SARIF_TEXTS):
     """What is wrong with a value, as texts."""
     if isinstance(kind, list):
         if not isinstance(value, list):
             return [f"{where}: no array"]
-        return [fault for i, item in enumerate(value) for fault in faults_of(item, kind[0], f"{where}[{i}]")]
+        return [fault for i, item in enumerate(value) for fault in faults_of(item, kind[0], f"{where}[{i}]", objects, texts)]
     if isinstance(kind, dict):
-        return [fault for name, item in value.items() for fault in faults_of(item, kind[""], f"{where}.{name}")]
+        return [fault for name, item in value.items() for fault in faults_of(item, kind[""], f"{where}.{name}", objects, texts)]
     if isinstance(kind, str):
-        names, needed = SARIF[kind]
+        names, needed = objects[kind]
         faults = [f"{where}: no {name}" for name in sorted(needed - set(value))]
         faults += [f"{where}: {name} is no property of it" for name in sorted(set(value) - set(names))]
         return faults + [fault for name in set(value) & set(names)
-                         for fault in faults_of(value[name], names[name], f"{where}.{name}")]
+                         for fault in faults_of(value[name], names[name], f"{where}.{name}", objects, texts)]
     good = isinstance(value, kind) and not (kind is int and isinstance(value, bool))
     faults = [] if good else [f"{where}: {value!r} is no {kind.__name__}"]
     last = where.rsplit(".", 1)[-1]
-    if last == "level" and value not in LEVELS:
+    if good and kind is str and not re.fullmatch(texts.get(last, ".*"), value, re.DOTALL):
         faults.append(f"{where}: {value!r}")
-    if last in ("startLine", "startColumn", "endLine", "endColumn", "occurrenceCount") and value < 1:
+    if good and kind is int and value < (0 if last == "ruleIndex" else 1):
         faults.append(f"{where}: {value!r} is below 1")
-    if last in ("uri", "repositoryUri") and not re.fullmatch(r"[A-Za-z0-9._~:/?#@!$&'()*+,;=%-]*", value):
-        faults.append(f"{where}: {value!r} is no URI")
-    if last == "baselineState" and value not in ("new", "unchanged", "updated", "absent"):
-        faults.append(f"{where}: {value!r}")
     return faults
 
 
@@ -199,6 +196,88 @@ def sarif_says_where_and_how_it_went():
     equal([one["source"] for one in run["invocations"][0]["properties"]["suppressions"]], [".turnstone.yml:12", "turnstone:allow"])
     clean = json.loads(written("sarif", "clean"))["runs"][0]
     equal(clean["invocations"][0]["executionSuccessful"], True)
+
+
+# GitLab's report of secret detection, version 15, as far as it is used.
+GITLAB = {
+    "report": ({"version": str, "scan": "scan", "vulnerabilities": ["vulnerability"]}, {"version", "scan", "vulnerabilities"}),
+    "scan": ({"analyzer": "program", "scanner": "program", "messages": ["message"], "type": str, "start_time": str, "end_time": str,
+              "status": str}, {"analyzer", "scanner", "type", "start_time", "end_time", "status"}),
+    "program": ({"id": str, "name": str, "version": str, "vendor": "vendor"}, {"id", "name", "version", "vendor"}),
+    "vendor": ({"name": str}, {"name"}),
+    "message": ({"level": str, "value": str}, {"level", "value"}),
+    "vulnerability": ({"id": str, "category": str, "name": str, "description": str, "severity": str, "solution": str,
+                       "identifiers": ["identifier"], "location": "location", "details": {"": "detail"}, "links": ["page"],
+                       "flags": ["flag"]}, {"id", "category", "name", "severity", "identifiers", "location"}),
+    "identifier": ({"type": str, "name": str, "value": str, "url": str}, {"type", "name", "value"}),
+    "location": ({"file": str, "start_line": int, "end_line": int, "commit": "commit"}, {"commit"}),
+    "commit": ({"sha": str, "author": str, "date": str}, {"sha"}),
+    "detail": ({"name": str, "type": str, "value": object, "file_name": str, "line_start": int, "line_end": int}, {"name", "type"}),
+    "page": ({"name": str, "url": str}, {"url"}),
+    "flag": ({"type": str, "origin": str, "description": str}, {"type", "origin", "description"}),
+}
+GITLAB_TEXTS = {
+    "version": r"\d+\.\d+\.\d+", "start_time": r"\d{4}-\d\d-\d\dT\d\d:\d\d:\d\d",
+    "end_time": r"\d{4}-\d\d-\d\dT\d\d:\d\d:\d\d", "status": "success|failure", "level": "info|warn|fatal", "url": "https?://.+",
+    "severity": "Info|Unknown|Low|Medium|High|Critical", "sha": "[0-9a-f]+", "category": "secret_detection",
+}
+GITLAB_DETAILS = {"text": {"value"}, "value": {"value"}, "file-location": {"file_name", "line_start", "line_end"}}
+
+
+def gitlab_faults(report):
+    faults = faults_of(report, "report", "report", GITLAB, GITLAB_TEXTS)
+    for one in report.get("vulnerabilities", []):
+        faults += [f"{one.get('id')}: too long" for name, most in (("name", 255), ("solution", 7000)) if len(one.get(name, "")) > most]
+        faults += [f"{one.get('id')}: no identifier"] if not one["identifiers"] else []
+        faults += [f"{one.get('id')}: {detail}" for detail in one.get("details", {}).values()
+                   if set(detail) - {"name", "type"} != GITLAB_DETAILS.get(detail["type"])]
+    return faults
+
+
+@test
+def gitlab_is_as_its_schema_has_it():
+    for words in ((), ("clean",), ("many", "300")):
+        report = json.loads(written("gitlab", *words))
+        equal(gitlab_faults(report), [])
+        holds("raw_source_code_extract" not in str(report), "GitLab shows it to every developer")
+
+    def broken(change):
+        report = json.loads(written("gitlab"))
+        change(report)
+        return len(gitlab_faults(report))
+    equal(broken(lambda report: None), 0)
+    equal(broken(lambda report: report.pop("scan")), 1)
+    equal(broken(lambda report: report["scan"].update(start_time="2024-03-01")), 1)
+    equal(broken(lambda report: report["scan"].update(status="done")), 1)
+    equal(broken(lambda report: report["vulnerabilities"][0].update(severity="critical")), 1)
+    equal(broken(lambda report: report["vulnerabilities"][0].update(identifiers=[])), 1)
+    equal(broken(lambda report: report["vulnerabilities"][0]["location"].pop("commit")), 1)
+    equal(broken(lambda report: report["vulnerabilities"][0]["details"]["head"].pop("file_name")), 1)
+
+
+@test
+def gitlab_says_where_and_how_it_went():
+    report = json.loads(written("gitlab"))
+    scan = report["scan"]
+    equal((scan["start_time"], scan["end_time"]), ("2024-03-01T13:22:07", "2024-03-01T13:23:10"))
+    equal((scan["type"], scan["status"]), ("secret_detection", "failure"))
+    holds("damaged" in scan["messages"][0]["value"], "the fault is told")
+    holds(any(".turnstone.yml:12: test <fixtures>" in one["value"] for one in scan["messages"]), "suppressions, too")
+    first = report["vulnerabilities"][0]
+    equal(first["id"], "2" * 32)
+    equal([one["value"] for one in first["identifiers"]], ["github-pat"])
+    equal(first["severity"], "Critical")
+    equal(first["location"], {"file": "config/deploy.env", "start_line": 12, "end_line": 12,
+                              "commit": {"sha": "1a2b3c4d5e6f708192a3b4c5d6e7f8091a2b3c4d", "author": "Ada Lovelace <ada@example.org>",
+                                         "date": "2024-03-01T14:22:07+01:00"}}, "the first occurrence, which stays")
+    equal((first["details"]["head"]["file_name"], first["details"]["head"]["line_start"]), ("config/new <place>.env", 14))
+    holds("flags" not in first, "only a low confidence is a likely false positive")
+    equal([one["rule"] for one in map(json.loads, written("jsonl").splitlines()) if one["confidence"] == "low"],
+          [one["identifiers"][0]["value"] for one in report["vulnerabilities"] if "flags" in one])
+    outside = report["vulnerabilities"][2]
+    equal((outside["location"]["commit"]["sha"], "file" in outside["location"]), ("0000000", False))
+    clean = json.loads(written("gitlab", "clean"))
+    equal((clean["scan"]["status"], clean["vulnerabilities"]), ("success", []))
 
 
 main()

@@ -265,7 +265,8 @@ static inline struct ts_report clean_report(void) {
 }
 
 static inline struct ts_report_options sample_options(enum ts_report_format format) {
-    return (struct ts_report_options){.format = format, .version = "1.2.3", .only_new = true};
+    return (struct ts_report_options){
+        .format = format, .version = "1.2.3", .only_new = true, .start_s = 1709299327, .end_s = 1709299390};
 }
 
 /* What is written, with a terminator; free it. */
