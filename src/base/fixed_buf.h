@@ -29,12 +29,10 @@ struct ts_fixed_buf {
     }
 
 /* Room for the longest debug text of any buffer, terminator included. */
-#define TS_FIXED_BUF_DEBUG_SIZE    64
-
-#define ts_fixed_buf_capacity(buf) (sizeof((buf)->bytes))
+#define TS_FIXED_BUF_DEBUG_SIZE 64
 
 /* Empty, storage zeroed. */
-#define ts_fixed_buf_init(buf)     ts_fixed_buf__init(&(buf)->head, (buf)->bytes, sizeof((buf)->bytes))
+#define ts_fixed_buf_init(buf)  ts_fixed_buf__init(&(buf)->head, (buf)->bytes, sizeof((buf)->bytes))
 
 /* Replaces the content. If it does not fit, the process stops with the caller's message. */
 #define ts_fixed_buf_write(buf, from, oversized_message)                                                     \

@@ -30,10 +30,6 @@ struct ts_ring {
 
 #define ts_ring_capacity(ring) (sizeof((ring)->slots) / sizeof((ring)->slots[0]))
 #define ts_ring_count(ring)    ((ring)->head.count)
-#define ts_ring_is_full(ring)  ((ring)->head.count == ts_ring_capacity(ring))
-
-/* Forgets all elements; the storage keeps its bytes. */
-#define ts_ring_clear(ring)    ((void)((ring)->head = (struct ts_ring){0}))
 
 /* Copies *element in as the newest. True when that overwrote the oldest. (The conditional checks the type.)
  */

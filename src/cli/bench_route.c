@@ -13,6 +13,7 @@
 #include "base/hash64.h"
 #include "base/prng.h"
 #include "os/clock.h"
+#include "os/out_json.h"
 #include "turnstone/route.h"
 
 #include <stdint.h>
@@ -185,7 +186,7 @@ static void print_json(const struct figure *figures, size_t count) {
         STORES, IDS, TRIALS);
     for (size_t i = 0; i < count; i++) {
         const struct figure *figure = &figures[i];
-        printf("%s{\"name\":\"%s\"", i ? "," : "", figure->name);
+        printf("%s{\"name\":\"%s\"", ts_json_separator(i, ","), figure->name);
         if (figure->ranges)
             printf(",\"ranges\":%zu", figure->ranges);
         printf(",\"ns\":%.2f", figure->ns);

@@ -1,6 +1,7 @@
 #include "bench_xs.h"
 
 #include "bench/zipf.h"
+#include "os/out_json.h"
 
 #include <stdio.h>
 
@@ -55,12 +56,13 @@ static void print_json_figures(const struct bench_xs_report *report, const struc
                (double)ts_hist_percentile(latency, percentiles[i].per_100000) / 1000);
     printf(",\"mean_us\":%.2f,\"slices_p999_us\":[", (double)ts_hist_mean(latency) / 1000);
     for (size_t i = 0; i < BENCH_SLICES; i++)
-        printf("%s%.1f", i ? "," : "",
+        printf("%s%.1f", ts_json_separator(i, ","),
                (double)ts_hist_percentile(&report->result.tally.slices[i], 99900) / 1000);
     printf("],\"dominant_phases\":{");
     const struct bench_phase *phases = report->result.tally.phases;
     for (size_t i = 0; i < BENCH_PHASES_MAX && phases[i].name; i++)
-        printf("%s\"%s\":%llu", i ? "," : "", phases[i].name, (unsigned long long)phases[i].count);
+        printf("%s\"%s\":%llu", ts_json_separator(i, ","), phases[i].name,
+               (unsigned long long)phases[i].count);
     printf("},\"duration_ms\":%.0f", (double)report->result.took_ns / 1e6);
 }
 
@@ -71,7 +73,8 @@ static void print_json_extra(const struct bench_xs_report *report) {
         const struct bench_store_metrics *store = &report->metrics.stores[i];
         printf("%s{\"store\":%zu,\"txns\":%llu,\"conflicts\":%llu,\"concurrency_limit_before\":%llu,"
                "\"concurrency_limit\":%llu}",
-               i ? "," : "", i, (unsigned long long)store->txns, (unsigned long long)store->conflicts,
+               ts_json_separator(i, ","), i, (unsigned long long)store->txns,
+               (unsigned long long)store->conflicts,
                (unsigned long long)report->before.stores[i].concurrency_limit,
                (unsigned long long)store->concurrency_limit);
     }
@@ -97,8 +100,9 @@ static void print_json(const struct bench_xs_report *report, const struct ts_his
     printf(",\"acceptance\":[");
     for (size_t i = 0; i < report->check_count; i++) {
         const struct bench_check *check = &report->checks[i];
-        printf("%s{\"name\":\"%s\",\"threshold\":\"%s\",\"found\":\"%s\",\"pass\":%s}", i ? "," : "",
-               check->name, check->threshold, check->found, check->pass ? "true" : "false");
+        printf("%s{\"name\":\"%s\",\"threshold\":\"%s\",\"found\":\"%s\",\"pass\":%s}",
+               ts_json_separator(i, ","), check->name, check->threshold, check->found,
+               check->pass ? "true" : "false");
     }
     printf("],\"pass\":%s}\n", all_pass(report) ? "true" : "false");
 }

@@ -195,7 +195,7 @@ enum cli_exit cli__op_id(const char *verb, const struct cli_arguments *arguments
 
 void cli__object_begin(struct cli_coord *coord) {
     ts_out_put_char(coord->out, '{');
-    coord->first_member = true;
+    coord->members = 0;
 }
 
 void cli__object_end(struct cli_coord *coord) {
@@ -203,9 +203,7 @@ void cli__object_end(struct cli_coord *coord) {
 }
 
 void cli__member(struct cli_coord *coord, const char *name) {
-    if (!coord->first_member)
-        ts_out_put_char(coord->out, ',');
-    coord->first_member = false;
+    ts_out_put_cstring(coord->out, ts_json_separator(coord->members++, ","));
     ts_out_put_json(coord->out, ts_bytes_of_cstring(name));
     ts_out_put_char(coord->out, ':');
 }

@@ -60,7 +60,7 @@ struct cli_coord {
     struct ts_coordinator *coordinator;
     struct ts_coord *coord;
     struct ts_out *out; /* standard output */
-    bool first_member;  /* of the current JSON object */
+    size_t members;     /* of the current JSON object, so far */
 };
 
 /*

@@ -10,6 +10,7 @@
 
 #include "base/bytes.h"
 #include "coord/core/lease_token.h"
+#include "os/out_json.h"
 
 #include <stdlib.h>
 #include <string.h>
@@ -59,8 +60,7 @@ static void put_family(struct cli_coord *coord, const struct ts_shard_snapshot_v
         cli__member(coord, "spawned");
         ts_out_put_char(coord->out, '[');
         for (size_t i = 0; i < spawned; i++) {
-            if (i > 0)
-                ts_out_put_char(coord->out, ',');
+            ts_out_put_cstring(coord->out, ts_json_separator(i, ","));
             ts_out_put_u64(coord->out, ts_spawned_at(shard->spawned, i).v);
         }
         ts_out_put_char(coord->out, ']');
@@ -364,8 +364,9 @@ static void print_split(struct cli_coord *coord, const struct ts_coord_outcome *
     cli__object_begin(coord);
     cli__put_outcome(coord, outcome, op_id);
     cli__member(coord, "shards");
+    ts_out_put_char(coord->out, '[');
     for (size_t i = 0; i < count; i++) {
-        ts_out_put_char(coord->out, i == 0 ? '[' : ',');
+        ts_out_put_cstring(coord->out, ts_json_separator(i, ","));
         ts_out_put_u64(coord->out, made[i].v);
     }
     ts_out_put_char(coord->out, ']');

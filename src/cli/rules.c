@@ -55,8 +55,7 @@ static void put_json_texts(const char *name, const struct ts_rule_texts *texts) 
     ts_out_put_json(&out, ts_bytes_of_cstring(name));
     ts_out_put_cstring(&out, ":[");
     for (size_t i = 0; i < texts->count; i++) {
-        if (i > 0)
-            ts_out_put_char(&out, ',');
+        ts_out_put_cstring(&out, ts_json_separator(i, ","));
         ts_out_put_json(&out, ts_bytes_of_cstring(texts->texts[i]));
     }
     ts_out_put_char(&out, ']');
@@ -66,7 +65,8 @@ static void put_json_texts(const char *name, const struct ts_rule_texts *texts) 
 static void put_json_examples(const struct ts_rule *rule) {
     ts_out_put_cstring(&out, ",\"examples\":{\"match\":[");
     for (size_t i = 0; i < rule->match_count; i++) {
-        ts_out_put_cstring(&out, i > 0 ? ",{\"text\":" : "{\"text\":");
+        ts_out_put_cstring(&out, ts_json_separator(i, ","));
+        ts_out_put_cstring(&out, "{\"text\":");
         ts_out_put_json(&out, rule->matches[i].text);
         ts_out_put_cstring(&out, ",\"secret\":");
         ts_out_put_json(&out, rule->matches[i].secret);
@@ -74,8 +74,7 @@ static void put_json_examples(const struct ts_rule *rule) {
     }
     ts_out_put_cstring(&out, "],\"no-match\":[");
     for (size_t i = 0; i < rule->non_match_count; i++) {
-        if (i > 0)
-            ts_out_put_char(&out, ',');
+        ts_out_put_cstring(&out, ts_json_separator(i, ","));
         ts_out_put_json(&out, rule->non_matches[i].text);
     }
     ts_out_put_cstring(&out, "]}");
@@ -100,7 +99,7 @@ static void put_json_answer(const char *name, const struct ts_rule_answer *answe
     ts_out_put_json(&out, ts_bytes_of_cstring(name));
     ts_out_put_cstring(&out, ":{\"statuses\":[");
     for (size_t i = 0; i < answer->count; i++)
-        put_number(i > 0 ? "," : "", answer->statuses[i]);
+        put_number(ts_json_separator(i, ","), answer->statuses[i]);
     ts_out_put_char(&out, ']');
     put_json_texts("texts", &answer->texts);
     ts_out_put_char(&out, '}');
@@ -146,8 +145,7 @@ static void put_json_rule(const struct ts_rule *rule) {
     ts_out_put_cstring(&out, entropy);
     ts_out_put_cstring(&out, ",\"validators\":[");
     for (size_t i = 0; i < rule->validator_count; i++) {
-        if (i > 0)
-            ts_out_put_char(&out, ',');
+        ts_out_put_cstring(&out, ts_json_separator(i, ","));
         ts_out_put_json(&out, ts_bytes_of_cstring(ts_validator_name(rule->validators[i])));
     }
     put_number("],\"reach\":", rule->reach);

@@ -26,7 +26,7 @@ struct cli_scorer {
     size_t count;
     size_t capacity;
     bool no_memory;
-    bool is_first; /* of the features of a finding */
+    size_t feature_count; /* printed for the current finding */
 };
 
 struct cli_scorer *cli__scorer_new(const struct ts_ruleset *rules, struct ts_out *out, bool json) {
@@ -85,13 +85,13 @@ static void put_feature(void *context, const char *feature, int32_t weight) {
     struct cli_scorer *scorer = context;
     char text[160];
     if (scorer->json) {
-        ts_out_put_cstring(scorer->out, scorer->is_first ? "[" : ",[");
+        ts_out_put_cstring(scorer->out, ts_json_separator(scorer->feature_count++, ","));
+        ts_out_put_char(scorer->out, '[');
         ts_out_put_json(scorer->out, ts_bytes_of_cstring(feature));
         snprintf(text, sizeof text, ",%d]", weight);
     } else {
         snprintf(text, sizeof text, "  %+7.3f  %s\n", (double)weight / 1000, feature);
     }
-    scorer->is_first = false;
     /* Words of the text without a weight say nothing to a reader. */
     if (scorer->json || weight != 0)
         ts_out_put_cstring(scorer->out, text);
@@ -162,7 +162,7 @@ static void put_tail(struct cli_scorer *scorer, const struct finding *finding, b
 }
 
 static void explain(struct cli_scorer *scorer, const struct finding *finding) {
-    scorer->is_first = true;
+    scorer->feature_count = 0;
     put_head(scorer, finding);
     const struct ts_match *match = finding->match;
     bool is_invented = match->score == TS_MODEL_SCORE_LEAST;

@@ -95,7 +95,7 @@ static void put_json_numbers(const struct ts_score_row *row, bool has_recall) {
 static void put_json_rows(const char *name, const struct ts_score_row *rows, size_t count, bool has_recall) {
     put(",\"%s\":{", name);
     for (size_t i = 0; i < count; i++) {
-        put("%s", i > 0 ? "," : "");
+        put("%s", ts_json_separator(i, ","));
         ts_out_put_json(&out, ts_bytes_of_cstring(rows[i].name));
         put(":{");
         put_json_numbers(&rows[i], has_recall);
@@ -107,7 +107,7 @@ static void put_json_rows(const char *name, const struct ts_score_row *rows, siz
 static void put_json_misses(const char *name, const struct ts_score_miss *items, size_t count) {
     put(",\"%s\":[", name);
     for (size_t i = 0; i < count; i++) {
-        put("%s{\"path\":", i > 0 ? "," : "");
+        put("%s{\"path\":", ts_json_separator(i, ","));
         ts_out_put_json(&out, ts_bytes_of_cstring(items[i].path));
         put(",\"line\":%llu,\"column\":%llu,\"family\":", (unsigned long long)items[i].at.line,
             (unsigned long long)items[i].at.column);

@@ -8,6 +8,7 @@
 
 #include "base/bytes.h"
 #include "base/number.h"
+#include "os/out_json.h"
 
 #include <assert.h>
 #include <stdlib.h>
@@ -52,8 +53,9 @@ static void release(struct registration *registration) {
 
 static void put_shard_ids(struct cli_coord *coord, const struct registration *registration) {
     cli__member(coord, "shards");
+    ts_out_put_char(coord->out, '[');
     for (size_t i = 0; i < registration->op.shards.count; i++) {
-        ts_out_put_char(coord->out, i == 0 ? '[' : ',');
+        ts_out_put_cstring(coord->out, ts_json_separator(i, ","));
         ts_out_put_u64(coord->out, registration->memory->ids[i].v);
     }
     ts_out_put_char(coord->out, ']');

@@ -6,6 +6,7 @@
 #include "verbs.h"
 
 #include "base/bytes.h"
+#include "os/out_json.h"
 
 #include <string.h>
 #include <time.h>
@@ -82,8 +83,7 @@ static void put_ids(struct cli_coord *coord, const char *name, const struct ts_s
     cli__member(coord, name);
     ts_out_put_char(coord->out, '[');
     for (size_t i = 0; i < count; i++) {
-        if (i > 0)
-            ts_out_put_char(coord->out, ',');
+        ts_out_put_cstring(coord->out, ts_json_separator(i, ","));
         ts_out_put_u64(coord->out, ids[i].v);
     }
     ts_out_put_char(coord->out, ']');

@@ -6,6 +6,7 @@
 #include "verbs.h"
 
 #include "base/bytes.h"
+#include "os/out_json.h"
 
 #include <string.h>
 
@@ -52,8 +53,7 @@ static void print_json(struct cli_coord *coord, const struct ts_coord_shard_view
     cli__member(coord, "spawned");
     ts_out_put_char(coord->out, '[');
     for (size_t i = 0; i < ts_spawned_count(record->spawned); i++) {
-        if (i > 0)
-            ts_out_put_char(coord->out, ',');
+        ts_out_put_cstring(coord->out, ts_json_separator(i, ","));
         ts_out_put_u64(coord->out, ts_spawned_at(record->spawned, i).v);
     }
     ts_out_put_char(coord->out, ']');

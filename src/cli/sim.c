@@ -8,6 +8,7 @@
 #include "base/number.h"
 #include "coord/core/error.h"
 #include "os/clock.h"
+#include "os/out_json.h"
 #include "sim/sim.h"
 
 #include <stdio.h>
@@ -149,21 +150,21 @@ static uint64_t per_second(uint64_t count, uint64_t took_ns) {
 static void print_json_counts(const struct ts_sim_counts *counts) {
     printf(",\"operations\":{");
     for (size_t i = 0; i < TS_SIM_OPERATION_COUNT; i++)
-        printf("%s\"%s\":{\"executed\":%llu,\"replayed\":%llu,\"refused\":%llu}", i > 0 ? "," : "",
+        printf("%s\"%s\":{\"executed\":%llu,\"replayed\":%llu,\"refused\":%llu}", ts_json_separator(i, ","),
                operation_names[i], (unsigned long long)counts->executed[i],
                (unsigned long long)counts->replayed[i], (unsigned long long)counts->refused[i]);
     printf("},\"errors\":{");
-    const char *comma = "";
+    size_t errors = 0;
     for (size_t i = 1; i < TS_SIM_ERRORS_MAX; i++) {
         if (counts->errors[i] == 0)
             continue;
-        printf("%s\"%s\":%llu", comma, ts_error_variant_name((enum ts_error_variant)i),
-               (unsigned long long)counts->errors[i]);
-        comma = ",";
+        printf("%s\"%s\":%llu", ts_json_separator(errors++, ","),
+               ts_error_variant_name((enum ts_error_variant)i), (unsigned long long)counts->errors[i]);
     }
     printf("},\"unknown\":%llu,\"troubles\":{", (unsigned long long)counts->unknown);
     for (size_t i = 0; i < TS_SIM_TROUBLE_COUNT; i++)
-        printf("%s\"%s\":%llu", i > 0 ? "," : "", trouble_names[i], (unsigned long long)counts->troubles[i]);
+        printf("%s\"%s\":%llu", ts_json_separator(i, ","), trouble_names[i],
+               (unsigned long long)counts->troubles[i]);
     printf("}");
 }
 

@@ -174,7 +174,7 @@ static void put_request(const struct job *job, const struct ts_report_finding *f
         put_json_member("url", request->url);
         ts_out_put_cstring(&out, ",\"headers\":[");
         for (size_t i = 0; i < request->header_count; i++) {
-            ts_out_put_cstring(&out, i > 0 ? "," : "");
+            ts_out_put_cstring(&out, ts_json_separator(i, ","));
             ts_out_put_json(&out, ts_bytes_of_cstring(request->headers[i]));
         }
         ts_out_put_char(&out, ']');

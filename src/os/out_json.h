@@ -1,5 +1,5 @@
 /*
- * Texts in JSON output.
+ * Texts and separators in JSON output.
  */
 #ifndef TS_OS_OUT_JSON_H
 #define TS_OS_OUT_JSON_H
@@ -14,5 +14,10 @@ void ts_out_put_json(struct ts_out *out, struct ts_bytes text);
 
 /* The same without quotes, for a string that is made of several texts. */
 void ts_out_put_json_part(struct ts_out *out, struct ts_bytes text);
+
+/* The text before an element of a list or object: empty for the first element, the separator for later ones. */
+static inline const char *ts_json_separator(size_t elements_before, const char *separator) {
+    return elements_before == 0 ? "" : separator;
+}
 
 #endif

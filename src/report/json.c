@@ -119,7 +119,7 @@ static void put_whereabouts(const struct report_job *job, const struct ts_report
     put_name(out, "refs");
     ts_out_put_char(out, '[');
     for (size_t i = 0; i < finding->ref_listed; i++) {
-        ts_out_put_cstring(out, i == 0 ? "" : ", ");
+        ts_out_put_cstring(out, ts_json_separator(i, ", "));
         ts_out_put_json(out, ts_bytes_of_cstring(finding->refs[i]));
     }
     ts_out_put_char(out, ']');
@@ -145,7 +145,7 @@ static void put_finding(const struct report_job *job, const struct ts_report_fin
     put_name(out, "encodings");
     ts_out_put_char(out, '[');
     for (size_t i = 0; i < finding->depth; i++) {
-        ts_out_put_cstring(out, i == 0 ? "" : ", ");
+        ts_out_put_cstring(out, ts_json_separator(i, ", "));
         ts_out_put_json(out, ts_bytes_of_cstring(ts_encoding_name(finding->encodings[i])));
     }
     ts_out_put_char(out, ']');
@@ -154,7 +154,7 @@ static void put_finding(const struct report_job *job, const struct ts_report_fin
     put_name(out, "occurrences");
     ts_out_put_char(out, '[');
     for (size_t i = 0; i < finding->listed_count; i++) {
-        ts_out_put_cstring(out, i == 0 ? "" : ", ");
+        ts_out_put_cstring(out, ts_json_separator(i, ", "));
         put_occurrence(job, &finding->occurrences[i]);
     }
     ts_out_put_cstring(out, "]}");
@@ -173,7 +173,8 @@ static void put_targets(struct ts_out *out, const struct ts_report *report) {
     ts_out_put_cstring(out, ",\n    \"targets\": [");
     for (size_t i = 0; i < report->target_count; i++) {
         const struct ts_report_target *target = &report->targets[i];
-        ts_out_put_cstring(out, i == 0 ? "\n      {\"kind\": " : ",\n      {\"kind\": ");
+        ts_out_put_cstring(out, ts_json_separator(i, ","));
+        ts_out_put_cstring(out, "\n      {\"kind\": ");
         ts_out_put_json(out, ts_bytes_of_cstring(ts_target_kind_name(target->kind)));
         put_bytes(out, "name", target->name);
         put_number(out, "commits", target->commits);
@@ -201,7 +202,8 @@ static void put_suppressions(struct ts_out *out, const struct ts_report *report)
     ts_out_put_cstring(out, ",\n    \"suppressions\": [");
     for (size_t i = 0; i < report->suppression_count; i++) {
         const struct ts_report_suppression *by = &report->suppressions[i];
-        ts_out_put_cstring(out, i == 0 ? "\n      {\"source\": " : ",\n      {\"source\": ");
+        ts_out_put_cstring(out, ts_json_separator(i, ","));
+        ts_out_put_cstring(out, "\n      {\"source\": ");
         ts_out_put_json(out, ts_bytes_of_cstring(by->source));
         put_text(out, "reason", by->reason);
         put_number(out, "findings", by->findings);
@@ -215,7 +217,8 @@ static void put_rule_changes(struct ts_out *out, const struct ts_report *report)
     ts_out_put_cstring(out, ",\n    \"rule_changes\": [");
     for (size_t i = 0; i < report->rule_change_count; i++) {
         const struct ts_report_rule_change *by = &report->rule_changes[i];
-        ts_out_put_cstring(out, i == 0 ? "\n      {\"change\": " : ",\n      {\"change\": ");
+        ts_out_put_cstring(out, ts_json_separator(i, ","));
+        ts_out_put_cstring(out, "\n      {\"change\": ");
         ts_out_put_json(out, ts_bytes_of_cstring(ts_rule_change_name(by->change)));
         put_bytes(out, "source", ts_bytes_of_cstring(by->source));
         if (by->target == TS_REPORT_NONE)
@@ -224,8 +227,9 @@ static void put_rule_changes(struct ts_out *out, const struct ts_report *report)
             put_bytes(out, "repo", report->targets[by->target].name);
         put_number(out, "count", by->count);
         put_name(out, "rules");
+        ts_out_put_char(out, '[');
         for (size_t k = 0; k < by->count; k++) {
-            ts_out_put_cstring(out, k == 0 ? "[" : ", ");
+            ts_out_put_cstring(out, ts_json_separator(k, ", "));
             ts_out_put_json(out, ts_bytes_of_cstring(by->rules[k]));
         }
         ts_out_put_cstring(out, "]}");
@@ -242,14 +246,16 @@ static void put_faults_and_notes(struct ts_out *out, const struct ts_report *rep
     ts_out_put_cstring(out, ",\n    \"faults\": [");
     for (size_t i = 0; i < report->fault_count; i++) {
         const struct ts_report_fault *fault = &report->faults[i];
-        ts_out_put_cstring(out, i == 0 ? "\n      {\"text\": " : ",\n      {\"text\": ");
+        ts_out_put_cstring(out, ts_json_separator(i, ","));
+        ts_out_put_cstring(out, "\n      {\"text\": ");
         ts_out_put_json(out, ts_bytes_of_cstring(fault->text));
         put_bytes(out, "repo", report->targets[fault->target].name);
         ts_out_put_char(out, '}');
     }
     ts_out_put_cstring(out, "],\n    \"notes\": [");
     for (size_t i = 0; i < report->note_count; i++) {
-        ts_out_put_cstring(out, i == 0 ? "\n      " : ",\n      ");
+        ts_out_put_cstring(out, ts_json_separator(i, ","));
+        ts_out_put_cstring(out, "\n      ");
         ts_out_put_json(out, ts_bytes_of_cstring(report->notes[i]));
     }
     ts_out_put_char(out, ']');
@@ -266,7 +272,8 @@ static void put_baseline(struct ts_out *out, const struct ts_report *report) {
     put_name(out, "gone");
     ts_out_put_char(out, '[');
     for (size_t i = 0; i < report->gone_count; i++) {
-        ts_out_put_cstring(out, i == 0 ? "{\"id\": \"" : ", {\"id\": \"");
+        ts_out_put_cstring(out, ts_json_separator(i, ", "));
+        ts_out_put_cstring(out, "{\"id\": \"");
         ts_out_put_cstring(out, report->gone[i].id.text);
         ts_out_put_char(out, '"');
         put_text(out, "rule", report->gone[i].rule);
@@ -288,11 +295,12 @@ static void put_summary(const struct report_job *job) {
     put_name(out, "by_severity");
     ts_out_put_char(out, '{');
     for (size_t i = TS_SEVERITY_COUNT; i-- > 0;) {
+        ts_out_put_cstring(out, ts_json_separator(TS_SEVERITY_COUNT - 1 - i, ", "));
         ts_out_put_json(out, ts_bytes_of_cstring(ts_severity_name((enum ts_severity)i)));
         ts_out_put_cstring(out, ": ");
         ts_out_put_u64(out, totals->by_severity[i]);
-        ts_out_put_cstring(out, i > 0 ? ", " : "}");
     }
+    ts_out_put_char(out, '}');
     put_number(out, "suppressed", totals->suppressed);
     ts_out_put_cstring(out, ",\n    \"commits\": ");
     ts_out_put_u64(out, totals->commits);
@@ -310,15 +318,15 @@ static void put_summary(const struct report_job *job) {
 
 void report__write_json(const struct report_job *job) {
     ts_out_put_cstring(job->out, "{\n  \"findings\": [");
-    bool is_first = true;
+    size_t listed = 0;
     for (size_t i = 0; i < job->report->finding_count; i++) {
         if (!report__is_listed(job, &job->report->findings[i]))
             continue;
-        ts_out_put_cstring(job->out, is_first ? "\n    " : ",\n    ");
+        ts_out_put_cstring(job->out, ts_json_separator(listed++, ","));
+        ts_out_put_cstring(job->out, "\n    ");
         put_finding(job, &job->report->findings[i]);
-        is_first = false;
     }
-    ts_out_put_cstring(job->out, is_first ? "],\n" : "\n  ],\n");
+    ts_out_put_cstring(job->out, listed == 0 ? "],\n" : "\n  ],\n");
     put_summary(job);
     ts_out_put_cstring(job->out, "}\n");
 }

@@ -210,7 +210,8 @@ static void put_tool(const struct report_job *job, const struct rules *rules) {
     put_member(out, ", \"semanticVersion\": ", job->options->version);
     ts_out_put_cstring(out, ", \"rules\": [");
     for (size_t i = 0; i < rules->count; i++) {
-        ts_out_put_cstring(out, i == 0 ? "\n        " : ",\n        ");
+        ts_out_put_cstring(out, ts_json_separator(i, ","));
+        ts_out_put_cstring(out, "\n        ");
         put_rule(out, rules->rules[i].rule);
     }
     ts_out_put_cstring(out, "\n      ]}},\n");
@@ -223,7 +224,8 @@ static void put_targets(const struct report_job *job) {
     ts_out_put_cstring(out, "      \"originalUriBaseIds\": {");
     for (size_t i = 0; i < job->report->target_count; i++) {
         const struct ts_report_target *target = &job->report->targets[i];
-        ts_out_put_cstring(out, i == 0 ? "\n        " : ",\n        ");
+        ts_out_put_cstring(out, ts_json_separator(i, ","));
+        ts_out_put_cstring(out, "\n        ");
         put_base_id(out, i);
         ts_out_put_cstring(out, ": {");
         if (has_uri(job, target) && target->kind != TS_TARGET_KIND_FILE) {
@@ -236,40 +238,39 @@ static void put_targets(const struct report_job *job) {
         ts_out_put_cstring(out, "}}");
     }
     ts_out_put_cstring(out, "\n      },\n      \"versionControlProvenance\": [");
-    bool is_first = true;
+    size_t repositories = 0;
     for (size_t i = 0; i < job->report->target_count; i++) {
         const struct ts_report_target *target = &job->report->targets[i];
         if (target->kind != TS_TARGET_KIND_REPOSITORY || !has_uri(job, target))
             continue;
-        ts_out_put_cstring(out,
-                           is_first ? "\n        {\"repositoryUri\": " : ",\n        {\"repositoryUri\": ");
+        ts_out_put_cstring(out, ts_json_separator(repositories++, ","));
+        ts_out_put_cstring(out, "\n        {\"repositoryUri\": ");
         put_target_uri(job, target);
         ts_out_put_cstring(out, ", \"mappedTo\": {\"uriBaseId\": ");
         put_base_id(out, i);
         ts_out_put_cstring(out, "}}");
-        is_first = false;
     }
     ts_out_put_cstring(out, "\n      ],\n");
 }
 
-static void put_notification(struct ts_out *out, bool *is_first, const char *level, const char *text) {
-    ts_out_put_cstring(out, *is_first ? "\n          " : ",\n          ");
+static void put_notification(struct ts_out *out, size_t *count, const char *level, const char *text) {
+    ts_out_put_cstring(out, ts_json_separator((*count)++, ","));
+    ts_out_put_cstring(out, "\n          ");
     put_member(out, "{\"level\": ", level);
     put_member(out, ", \"message\": {\"text\": ", text);
     ts_out_put_cstring(out, "}}");
-    *is_first = false;
 }
 
 /* Rules that a target's configuration removes are a warning. */
 static void put_rule_changes(const struct report_job *job) {
     struct ts_out *out = job->out;
     const struct ts_report *report = job->report;
-    bool is_first = true;
+    size_t count = 0;
     ts_out_put_cstring(out, "\n        ],\n        \"toolConfigurationNotifications\": [");
     for (size_t i = 0; i < report->rule_change_count; i++) {
         char line[TS_REPORT_LINE_SIZE];
         const struct ts_report_rule_change *change = &report->rule_changes[i];
-        put_notification(out, &is_first, ts_report_is_rule_lost(change) ? "warning" : "note",
+        put_notification(out, &count, ts_report_is_rule_lost(change) ? "warning" : "note",
                          ts_report_rule_change_text(report, change, line));
     }
 }
@@ -278,7 +279,8 @@ static void put_suppressions(struct ts_out *out, const struct ts_report *report)
     ts_out_put_cstring(out, ", \"suppressions\": [");
     for (size_t i = 0; i < report->suppression_count; i++) {
         const struct ts_report_suppression *by = &report->suppressions[i];
-        put_member(out, i == 0 ? "{\"source\": " : ", {\"source\": ", by->source);
+        ts_out_put_cstring(out, ts_json_separator(i, ", "));
+        put_member(out, "{\"source\": ", by->source);
         put_member(out, ", \"reason\": ", by->reason);
         ts_out_put_cstring(out, ", \"findings\": ");
         ts_out_put_u64(out, by->findings);
@@ -296,17 +298,17 @@ static void put_invocation(const struct report_job *job) {
     ts_out_put_cstring(out, "      \"invocations\": [{\"executionSuccessful\": ");
     ts_out_put_cstring(out, ts_report_is_incomplete(report) ? "false" : "true");
     ts_out_put_cstring(out, ",\n        \"toolExecutionNotifications\": [");
-    bool is_first = true;
+    size_t count = 0;
     for (size_t i = 0; i < report->fault_count; i++)
-        put_notification(out, &is_first, "error", report->faults[i].text);
+        put_notification(out, &count, "error", report->faults[i].text);
     if (report->fault_total > report->fault_count)
-        put_notification(out, &is_first, "error", "there are more faults than are listed here");
+        put_notification(out, &count, "error", "there are more faults than are listed here");
     if (report->limits_hit > 0)
-        put_notification(out, &is_first, "error", "matches were given up at the step limit of patterns");
+        put_notification(out, &count, "error", "matches were given up at the step limit of patterns");
     if (report->is_stopped)
-        put_notification(out, &is_first, "error", "the scan was stopped by a signal");
+        put_notification(out, &count, "error", "the scan was stopped by a signal");
     for (size_t i = 0; i < report->note_count; i++)
-        put_notification(out, &is_first, "note", report->notes[i]);
+        put_notification(out, &count, "note", report->notes[i]);
     put_rule_changes(job);
     ts_out_put_cstring(out, "\n        ],\n        \"properties\": {\"commits\": ");
     ts_out_put_u64(out, totals->commits);
@@ -426,7 +428,7 @@ static void put_whereabouts(const struct report_job *job, const struct ts_report
         ts_out_put_cstring(out, head == REPORT_HEAD_HAS ? ", \"inHead\": true" : ", \"inHead\": false");
     ts_out_put_cstring(out, ", \"refs\": [");
     for (size_t i = 0; i < finding->ref_listed; i++)
-        put_member(out, i == 0 ? "" : ", ", finding->refs[i]);
+        put_member(out, ts_json_separator(i, ", "), finding->refs[i]);
     ts_out_put_cstring(out, "], \"refCount\": ");
     ts_out_put_u64(out, finding->ref_count);
     if (report__link(job->report, report__main_place(finding), link))
@@ -460,8 +462,10 @@ static void put_result(const struct report_job *job, const struct rules *rules,
     put_location(job, finding, main_place, main_place == first ? &finding->excerpt : NULL);
     ts_out_put_char(out, ']');
     size_t from = main_place == first ? 1 : 0;
+    if (finding->listed_count > from)
+        ts_out_put_cstring(out, ",\n         \"relatedLocations\": [");
     for (size_t i = from; i < finding->listed_count; i++) {
-        ts_out_put_cstring(out, i == from ? ",\n         \"relatedLocations\": [" : ", ");
+        ts_out_put_cstring(out, ts_json_separator(i - from, ", "));
         put_location(job, finding, &finding->occurrences[i], NULL);
     }
     ts_out_put_cstring(out, finding->listed_count > from ? "]" : "");
@@ -471,7 +475,7 @@ static void put_result(const struct report_job *job, const struct rules *rules,
     ts_out_put_json(out, report__secret_of(job->report, finding));
     ts_out_put_cstring(out, ", \"encodings\": [");
     for (size_t i = 0; i < finding->depth; i++)
-        put_member(out, i == 0 ? "" : ", ", ts_encoding_name(finding->encodings[i]));
+        put_member(out, ts_json_separator(i, ", "), ts_encoding_name(finding->encodings[i]));
     ts_out_put_cstring(out, "]}}");
 }
 
@@ -491,13 +495,13 @@ void report__write_sarif(const struct report_job *job) {
     if (!job->report->shows_secrets)
         ts_out_put_cstring(out, "      \"redactionTokens\": [\"" TS_REPORT_MASK "\", \"…\"],\n");
     ts_out_put_cstring(out, "      \"results\": [");
-    bool is_first = true;
+    size_t listed = 0;
     for (size_t i = 0; i < job->report->finding_count; i++) {
         if (!report__is_listed(job, &job->report->findings[i]))
             continue;
-        ts_out_put_cstring(out, is_first ? "\n        " : ",\n        ");
+        ts_out_put_cstring(out, ts_json_separator(listed++, ","));
+        ts_out_put_cstring(out, "\n        ");
         put_result(job, &rules, &job->report->findings[i]);
-        is_first = false;
     }
     ts_out_put_cstring(out, "\n      ]\n    }\n  ]\n}\n");
     free(rules.rules);

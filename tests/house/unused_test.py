@@ -1,5 +1,5 @@
 #!/usr/bin/env python3
-"""unused_test.py ROOT BUILD: every function that a file exports has a user, and the check can fail.
+"""unused_test.py ROOT BUILD: every exported function and every macro has a user, and the check can fail.
 
 A user is another file of src/ or bench/, or a program that is linked with the library (include/turnstone.abi). A test may
 look at a function that is part of its file's work; it may not be the only reason for the function.
@@ -17,11 +17,14 @@ from tap import equal, holds, main, test  # noqa: E402
 SPECIFIED = "the specification demands it; the program has no use for it yet"
 TABLE = "a table makes one for each of its rows, and the program does not need all of them"
 PROBE = "shows tests a state that they cannot see otherwise"
+LIBRARY = "a header of another library reads it"
 RANDOM = "made-up data of tests comes from the generator of the simulations"
 ALLOWED = {
     "main": "the program starts there",
     "config__setting_get": PROBE,
     "store__locks_count": PROBE,
+    "PCRE2_CODE_UNIT_WIDTH": LIBRARY,
+    "XXH_INLINE_ALL": LIBRARY,
     "ts_coord_complete_run": SPECIFIED,
     "ts_coord_error_variant": TABLE,
     "ts_coord_fail_run": SPECIFIED,
@@ -32,11 +35,17 @@ ALLOWED = {
     "ts_event_text": "failing tests of coordination print events with it; it redacts as errors do",
     "ts_fixed_buf__debug": SPECIFIED,
     "ts_fixed_buf__init": SPECIFIED,
+    "ts_fixed_buf_copy": SPECIFIED,
+    "ts_fixed_buf_debug": SPECIFIED,
+    "ts_fixed_buf_equal": SPECIFIED,
+    "ts_fixed_buf_from_slice": SPECIFIED,
+    "ts_fixed_buf_has_data": SPECIFIED,
     "ts_get_run_error_of": TABLE,
     "ts_hist_next": PROBE,
     "ts_memory_damage": "tests damage a record with it, as a bad disk would",
     "ts_prng__shuffle": RANDOM,
     "ts_prng_fill": RANDOM,
+    "ts_prng_shuffle": RANDOM,
     "ts_run_op_kind_name": TABLE,
     "ts_shard_op_kind_name": TABLE,
 }
@@ -48,7 +57,11 @@ def objects(root, build, *folders):
         for folder, _, names in os.walk(os.path.join(build, top)):
             if not folder.endswith("_headers.dir") and "/headers/" not in folder:
                 paths = (os.path.join(folder, name) for name in sorted(names) if name.endswith(".c.o"))
-                yield from (path for path in paths if any(os.path.isfile(source_of(top_of_source, build, path)) for top_of_source in (root, build)))
+                yield from (path for path in paths if has_source(root, build, path))
+
+
+def has_source(root, build, path):
+    return any(os.path.isfile(source_of(top, build, path)) for top in (root, build))
 
 
 def symbols(paths):
@@ -67,12 +80,17 @@ def symbols(paths):
     return defined, needed
 
 
+def code(path):
+    """The text of a file without its comments."""
+    if not os.path.isfile(path):
+        return ""
+    with open(path, encoding="utf-8") as file:
+        return re.sub(r"/\*.*?\*/|//[^\n]*", "", file.read(), flags=re.S)
+
+
 def words(path):
     """How often each word occurs in a file, outside comments."""
-    if not os.path.isfile(path):
-        return collections.Counter()
-    with open(path, encoding="utf-8") as file:
-        return collections.Counter(re.findall(r"\w+", re.sub(r"/\*.*?\*/|//[^\n]*", "", file.read(), flags=re.S)))
+    return collections.Counter(re.findall(r"\w+", code(path)))
 
 
 def source_of(root, build, path):
@@ -96,9 +114,13 @@ def exported_without_user(root, build):
                 yield source, name, "only its own file uses it: make it static"
 
 
+def sources(root):
+    return [os.path.join(folder, name) for top in ("src", "bench", "include")
+            for folder, _, names in os.walk(os.path.join(root, top)) for name in names if name.endswith((".c", ".h"))]
+
+
 def inline_without_user(root):
-    files = [os.path.join(folder, name) for top in ("src", "bench", "include")
-             for folder, _, names in os.walk(os.path.join(root, top)) for name in names if name.endswith((".c", ".h"))]
+    files = sources(root)
     count = sum((words(path) for path in files), collections.Counter())
     for path in sorted(path for path in files if path.endswith(".h")):
         with open(path, encoding="utf-8") as file:
@@ -107,12 +129,30 @@ def inline_without_user(root):
                     yield path, name, "nobody in src/ or bench/ uses it"
 
 
+DEFINITION = r"^[ \t]*#[ \t]*define[ \t]+(\w+)"
+
+
+def macros_without_user(root):
+    """A macro is used if its name occurs outside #define and #undef, or if ## joins a part of it with another."""
+    files = sources(root)
+    texts = {path: re.sub(r"^[ \t]*#[ \t]*undef[^\n]*", "", code(path), flags=re.M) for path in files}
+    everything = "\n".join(texts.values())
+    count = collections.Counter(re.findall(r"\w+", re.sub(DEFINITION, "", everything, flags=re.M)))
+    names = set(re.findall(DEFINITION, everything, re.M))
+    starts = tuple(name for name in re.findall(r"(\w+_)[ \t]*##", everything) if name not in ("ts_", "TS_"))
+    ends = tuple(re.findall(r"##[ \t]*(_\w+)", everything))
+    unused_names = {name for name in names if count[name] == 0 and not name.startswith(starts) and not name.endswith(ends)}
+    for path in sorted(files):
+        for name in sorted(unused_names.intersection(re.findall(DEFINITION, texts[path], re.M))):
+            yield path, name, "nobody in src/ or bench/ uses this macro"
+
+
 def unused(root, build):
-    return [*exported_without_user(root, build), *inline_without_user(root)]
+    return [*exported_without_user(root, build), *inline_without_user(root), *macros_without_user(root)]
 
 
 @test
-def every_exported_function_has_a_user():
+def every_exported_function_and_every_macro_has_a_user():
     found = [(os.path.relpath(path, ROOT), name, what) for path, name, what in unused(ROOT, BUILD) if name not in ALLOWED]
     equal(["%s: %s: %s" % one for one in found], [], "remove them, or give them a user")
 
@@ -137,9 +177,11 @@ def plant(files):
 
 
 @test
-def planted_functions_without_users_are_found():
+def planted_functions_and_macros_without_users_are_found():
     found = plant({
-        "src/a/a.h": "static inline int idle(void) {\n    return 1;\n}\n",
+        "src/a/a.h": "#ifndef A_H\n#define A_H\n#define IDLE 1\n#define BUSY 2\n#define PART_ONE 3\n"
+                     "#define PART(x) PART_##x\n#undef IDLE\n"
+                     "static inline int idle(void) {\n    return BUSY + PART(ONE);\n}\n#endif\n",
         "src/a/a.c": "void promised(void) {}\nvoid shared(void) {}\nvoid part(void) {}\nvoid forgotten(void) {}\n"
                      "void probe(void) {} /* probe() is not called here */\nvoid alone(void) {}\n"
                      "void work(void) {\n    part();\n    alone();\n}\n",
@@ -148,7 +190,8 @@ def planted_functions_without_users_are_found():
         "tests/a_test.c": "void part(void);\nvoid probe(void);\nint main(void) {\n    part();\n    probe();\n}\n",
     })
     equal(found, {"alone": "only its own file uses it", "forgotten": "nobody uses it", "probe": "only tests use it",
-                  "idle": "nobody in src/ or bench/ uses it", "main": "nobody uses it"})
+                  "idle": "nobody in src/ or bench/ uses it", "main": "nobody uses it",
+                  "IDLE": "nobody in src/ or bench/ uses this macro"})
 
 
 @test

@@ -119,7 +119,6 @@ static inline enum ts_claim_place ts_shard_record_claim_place(const struct ts_sh
  *  9 a parent exactly when the id is derived
  * 10 a terminal status has its operation in the op-log, and Split has at least two children
  */
-#define TS_RECORD_INVARIANTS 10
 unsigned ts_shard_record_invariant_broken(const struct ts_shard_record *record);
 
 /* The same for runs: 1 the configuration is valid; 2 op-log at most 8, as above; 3 created_at > 0, and an end

@@ -142,7 +142,7 @@ static bool double_it(struct ts_store *store, const struct ts_row *row) {
     record.fence.v = 0;
     record.attempts = 0;
     record.spawned.bytes.len = 0;
-    ts_ring_clear(&record.op_log);
+    record.op_log.head.count = 0;
     uint8_t key[19];
     memcpy(key, row->key.data, sizeof key);
     ts_be64_store(record.key.shard.v, key + 11);
