@@ -67,6 +67,11 @@ bench-scan: ## time whole-history scans beside git cat-file, compare their findi
 install: release ## install program, libraries, headers, man page and completions (DESTDIR, PREFIX)
 	$(Q)cmake --install build/release --prefix "$(PREFIX)" $(if $(VERBOSE),,>/dev/null)
 
+dist: ## make what a release has, in build/dist: tarball, wheel, Debian package, container image, checksums
+	$(Q)tools/install-packages build dist
+	$(call build,release)
+	$(Q)packaging/dist build/release build/dist
+
 format: ## lay out all C files by clang-format
 	$(Q)tools/format --write
 
@@ -76,4 +81,4 @@ clean: ## remove everything that was built
 help: ## list these targets
 	$(Q)sed -n 's/^\([a-z-]*\):[^#]*## /\1\t/p' Makefile | awk -F '\t' '{ printf "make %-10s %s\n", $$1, $$2 }'
 
-.PHONY: release deps demo check tsan fuzz soak storm bench corpus bench-scan install format clean help
+.PHONY: release deps demo check tsan fuzz soak storm bench corpus bench-scan install dist format clean help

@@ -36,6 +36,7 @@ function(ts_late_library name library target)
     add_library(ts_${name}_late INTERFACE IMPORTED)
     target_include_directories(ts_${name}_late SYSTEM INTERFACE
         $<TARGET_PROPERTY:${target},INTERFACE_INCLUDE_DIRECTORIES>)
+    set_property(GLOBAL APPEND_STRING PROPERTY TS_LATE_LIBRARIES "${name} ${library}\n")
     # As for a library that is linked: the build finds it where it was found.
     get_filename_component(folder ${library} DIRECTORY)
     if(NOT folder IN_LIST CMAKE_C_IMPLICIT_LINK_DIRECTORIES)
@@ -51,6 +52,9 @@ list(GET libcurl_LINK_LIBRARIES 0 libcurl_library)
 ts_late_library(curl ${libcurl_library} PkgConfig::libcurl)
 list(GET libarchive_LINK_LIBRARIES 0 libarchive_library)
 ts_late_library(libarchive ${libarchive_library} PkgConfig::libarchive)
+# packaging/libraries.py brings them along.
+get_property(late_libraries GLOBAL PROPERTY TS_LATE_LIBRARIES)
+file(CONFIGURE OUTPUT ${CMAKE_BINARY_DIR}/late_libraries.txt CONTENT "${late_libraries}" @ONLY)
 
 # dlopen, where the C library does not have it.
 add_library(ts_dl INTERFACE IMPORTED)

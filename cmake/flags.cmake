@@ -8,8 +8,7 @@ target_link_libraries(ts_flags INTERFACE ts_flags_alone)
 # Unsafe library functions do not compile.
 target_compile_options(ts_flags INTERFACE -include ${CMAKE_SOURCE_DIR}/src/base/banned.h)
 
-target_compile_definitions(ts_flags_alone INTERFACE _GNU_SOURCE TS_VERSION="${PROJECT_VERSION}"
-    $<$<BOOL:${TS_TEST_BUILD}>:TS_TEST_BUILD=1>)
+target_compile_definitions(ts_flags_alone INTERFACE _GNU_SOURCE $<$<BOOL:${TS_TEST_BUILD}>:TS_TEST_BUILD=1>)
 
 target_compile_options(ts_flags_alone INTERFACE
     -Wall -Wextra -Wpedantic -Werror -Wconversion -Wsign-conversion -Wshadow -Wswitch-enum -Wenum-conversion

@@ -1,5 +1,7 @@
 #include "turnstone/version.h"
 
+#include "version_text.h"
+
 const char *ts_version(void) {
     return TS_VERSION;
 }

@@ -20,6 +20,8 @@
 #include "base/endian.h"
 #include "base/hash64.h"
 
+#include "turnstone/version.h"
+
 #include <errno.h>
 #include <fcntl.h>
 #include <stdio.h>
@@ -47,7 +49,7 @@ static void make_key(const struct ts_detector *detector, uint8_t ret_key[static 
     ts_blake3_update(&hasher, ts_bytes_of(digest, sizeof digest));
     ts_blake3_update(&hasher, ts_bytes_of(features, sizeof features));
     ts_blake3_update(&hasher, ts_bytes_of_cstring(hs_version()));
-    ts_blake3_update(&hasher, ts_bytes_of_cstring(" " TS_VERSION));
+    ts_blake3_update(&hasher, ts_bytes_of_cstring(ts_version()));
     ts_blake3_output(&hasher, 0, ret_key, 32);
 }
 

@@ -1,0 +1,54 @@
+"""The shared libraries that the program needs: those that it is linked with, those that it loads late, and theirs."""
+import os
+import re
+import subprocess
+
+# The C library, its parts and the loader belong to the system: they fit to each other and to the kernel.
+OF_THE_SYSTEM = re.compile(r"(ld-linux.*|linux-vdso|lib(c|m|dl|rt|pthread|resolv|util|anl|mvec|nsl|nss_\w+|BrokenLocale|thread_db))\.so\.\d+")
+
+
+def output(*command):
+    return subprocess.run(command, check=True, capture_output=True, text=True, env={**os.environ, "LC_ALL": "C"}).stdout
+
+
+def soname(path):
+    found = re.search(r"SONAME +(\S+)", output("objdump", "-p", path))
+    return found.group(1) if found else None
+
+
+def late(build):
+    """Name and path of each library that the program loads when it is needed."""
+    with open(os.path.join(build, "late_libraries.txt")) as file:
+        return dict(line.split() for line in file if line.strip())
+
+
+def needed(path):
+    """Name and path of every library that the loader would load for this file."""
+    said = output("ldd", path)
+    missing = re.findall(r"(\S+) => not found", said)
+    if missing:
+        raise SystemExit(f"packaging/dist: {path} needs {', '.join(missing)}, which is not installed")
+    return dict(re.findall(r"(\S+) => (/\S+) \(", said))
+
+
+def closure(program, build):
+    """Name and path of everything to bring along."""
+    found = needed(program)
+    for path in late(build).values():
+        found[soname(path)] = path
+        found.update(needed(path))
+    return {name: os.path.realpath(path) for name, path in sorted(found.items()) if not OF_THE_SYSTEM.fullmatch(name)}
+
+
+def libc_version(paths):
+    """The oldest C library that all of these files can be used with, as (2, 36)."""
+    versions = re.findall(r"GLIBC_(\d+)\.(\d+)", output("objdump", "-p", *paths))
+    return max((int(major), int(minor)) for major, minor in versions)
+
+
+def packages_of(paths):
+    """The Debian package of each of these files that is of one. Packages name files of /usr/lib as /lib, too."""
+    names = {name: path for path in paths for name in (os.path.realpath(path), os.path.realpath(path).removeprefix("/usr"))}
+    done = subprocess.run(["dpkg-query", "--search", *names], capture_output=True, text=True, check=False)
+    return {names[name]: packages.split(":")[0].split(",")[0]
+            for packages, name in re.findall(r"^(\S+): (/.*)$", done.stdout, re.MULTILINE) if name in names}

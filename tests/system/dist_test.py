@@ -1,0 +1,227 @@
+#!/usr/bin/env python3
+"""dist_test.py PROGRAM BUILD-FOLDER: what `make dist` makes can be installed where there is nothing else, and scans there."""
+import glob
+import hashlib
+import io
+import json
+import os
+import re
+import shutil
+import subprocess
+import sys
+import tarfile
+import tempfile
+import zipfile
+
+ROOT = os.path.realpath(os.path.join(os.path.dirname(os.path.abspath(__file__)), "..", ".."))
+sys.path.insert(0, os.path.join(ROOT, "tests", "support", "python"))
+from clean_root import Root, with_dependencies  # noqa: E402
+from repo import Repo, github_token  # noqa: E402
+from tap import equal, holds, main, test  # noqa: E402
+
+BUILD = os.path.abspath(sys.argv[2])
+EPOCH = "1700000000"
+os.environ["XDG_STATE_HOME"] = "/nowhere"
+
+
+def dist(folder, **environment):
+    subprocess.run([os.path.join(ROOT, "packaging", "dist"), BUILD, folder, "--level", "1"], check=True,
+                   stdout=subprocess.DEVNULL, env={**os.environ, "SOURCE_DATE_EPOCH": EPOCH, **environment})
+    return folder
+
+
+_made = tempfile.TemporaryDirectory()
+DIST = dist(os.path.join(_made.name, "dist"))
+
+
+def made(pattern):
+    (path,) = glob.glob(os.path.join(DIST, pattern))
+    return path
+
+
+def repository(path):
+    """With a secret in a file of an older commit, and another one inside an archive."""
+    repo = Repo(path)
+    repo.write("settings.py", f"TOKEN = '{github_token(1)}'\n")
+    repo.commit()
+    archive = io.BytesIO()
+    with zipfile.ZipFile(archive, "w") as file:
+        file.writestr("app.env", f"TOKEN={github_token(2)}\n")
+    repo.remove("settings.py")
+    repo.write("deploy.zip", archive.getvalue())
+    repo.commit()
+    return repo
+
+
+def scans(root, program="/usr/local/bin/turnstone"):
+    """It finds what is in a history and inside an archive, for which it loads libarchive."""
+    repository(f"{root.path}/srv/shop")
+    result = root.run(program, "scan", "--no-state", "--format", "json", "/srv/shop")
+    equal(result.status, 1, result)
+    paths = sorted(finding["occurrences"][0]["path"] for finding in json.loads(result.out)["findings"])
+    equal(paths, ["deploy.zip!/app.env", "settings.py"])
+
+
+def loads_every_library(root, program="/usr/local/bin/turnstone"):
+    """Those that are loaded late, too: stores and requests reach their libraries, and not more, without a network."""
+    equal(root.run(program, "store", "init", "--cluster", "rocksdb:/tmp/store").status, 0)
+    for words in (["store", "init", "--cluster", "postgresql://u@127.0.0.1:1/d?connect_timeout=1"],
+                  ["verify", "--yes", "--no-state", "/srv/shop"]):
+        result = root.run(program, *words)
+        holds("cannot be loaded" not in result.err + result.out and result.status != 127, result)
+
+
+def unpack_tarball(root, below="usr/local"):
+    subprocess.run(["tar", "-xzf", made("*.tar.gz"), "-C", os.path.join(root.path, below), "--strip-components", "1",
+                    "--no-same-owner"], check=True)
+
+
+@test
+def the_tarball_runs_beside_the_c_library_alone():
+    root = Root("root", "libc6")
+    unpack_tarball(root)
+    result = root.run("/usr/local/bin/turnstone", "--version")
+    holds(result.status == 0 and re.fullmatch(r"turnstone \d+\.\d+\.\d+\S*\n", result.out), result)
+    scans(root)
+    loads_every_library(root)
+    holds(os.path.exists(f"{root.path}/usr/local/share/man/man1/turnstone.1"), "the man page")
+    holds(glob.glob(f"{root.path}/usr/local/share/doc/turnstone/libraries/libvectorscan*"), "licences of the libraries")
+
+
+@test
+def the_tarball_is_whole():
+    """A library that is left out is missed: the tests above can fail."""
+    root = Root("root", "libc6")
+    unpack_tarball(root)
+    (left_out,) = glob.glob(f"{root.path}/usr/local/lib/turnstone/libxml2.so.*")
+    os.unlink(left_out)
+    repository(f"{root.path}/srv/shop")
+    result = root.run("/usr/local/bin/turnstone", "scan", "--no-state", "/srv/shop")
+    holds(result.status == 4 and "libxml2" in result.out + result.err, result)
+
+
+@test
+def two_runs_make_the_same_bytes():
+    again = dist("again", TZ="Asia/Tokyo", LC_ALL="C")
+    with open(os.path.join(DIST, "SHA256SUMS")) as first, open(os.path.join(again, "SHA256SUMS")) as second:
+        sums = first.read()
+        equal(second.read(), sums)
+    rows = dict(reversed(line.split("  ")) for line in sums.splitlines())
+    equal(sorted(rows), sorted(set(os.listdir(DIST)) - {"SHA256SUMS"}))
+    for name, digest in rows.items():
+        with open(os.path.join(DIST, name), "rb") as file:
+            equal(hashlib.sha256(file.read()).hexdigest(), digest, name)
+
+
+@test
+def the_debian_package_depends_on_what_it_needs_and_leaves_nothing_behind():
+    package = made("*.deb")
+    fields = subprocess.run(["dpkg-deb", "--field", package, "Depends"], check=True, capture_output=True, text=True).stdout
+    names = [re.split(r"[ (]", name.strip())[0] for name in fields.split(",")]
+    root = Root("root", *with_dependencies(names))
+    before = root.files()
+    dpkg = ("dpkg", f"--root={root.path}", "--force-not-root", "--log=/dev/null")
+    result = root.outside(*dpkg, "--install", package)
+    equal(result.status, 0, result)
+    for path in ("usr/bin/turnstone", "usr/share/man/man1/turnstone.1.gz", "usr/share/bash-completion/completions/turnstone",
+                 "usr/share/doc/turnstone/copyright", "usr/share/doc/turnstone/changelog.gz"):
+        holds(os.path.exists(os.path.join(root.path, path)), path)
+    scans(root, "/usr/bin/turnstone")
+    subprocess.run(["rm", "-r", f"{root.path}/srv/shop"], check=True)
+    result = root.outside(*dpkg, "--purge", "turnstone")
+    equal(result.status, 0, result)
+    after = root.files()
+    equal(sorted(set(before.items()) ^ set(after.items())), [])
+
+
+@test
+def lintian_has_no_errors():
+    done = subprocess.run(["lintian", "--no-cfg", "--allow-root", "--fail-on", "error", made("*.deb")], capture_output=True,
+                          text=True, check=False, env={**os.environ, "LC_ALL": "C.UTF-8"})
+    holds(done.returncode == 0 and "E: " not in done.stdout, done)
+
+
+def unpack_image(path, root):
+    """As an engine does: by the digests that the documents name. Returns the configuration."""
+    with tarfile.open(path) as image:
+        def blob(described):
+            data = image.extractfile("blobs/" + described["digest"].replace(":", "/")).read()
+            equal(("sha256:" + hashlib.sha256(data).hexdigest(), len(data)), (described["digest"], described["size"]))
+            return data
+
+        index = json.load(image.extractfile("index.json"))
+        manifest = json.loads(blob(index["manifests"][0]))
+        config = json.loads(blob(manifest["config"]))
+        for layer, diff_id in zip(manifest["layers"], config["rootfs"]["diff_ids"], strict=True):
+            done = subprocess.run(["gzip", "-dc"], input=blob(layer), check=True, capture_output=True)
+            equal("sha256:" + hashlib.sha256(done.stdout).hexdigest(), diff_id)
+            with tarfile.open(fileobj=io.BytesIO(done.stdout)) as files:
+                files.extractall(root, filter="fully_trusted") if hasattr(tarfile, "data_filter") else files.extractall(root)
+    return config
+
+
+@test
+def the_image_is_a_root_file_system_that_scans():
+    os.mkdir("root")
+    config = unpack_image(made("*.oci.tar"), "root")
+    root = Root("root")
+    equal((config["os"], config["config"]["Entrypoint"]), ("linux", ["turnstone"]))
+    repository("root/src")
+    result = root.run("/usr/bin/turnstone", "scan", "--no-state", folder=config["config"]["WorkingDir"])
+    holds(result.status == 1 and "2 findings" in result.out, result)
+    result = root.run("/bin/sh", "-c", "turnstone --version | grep -c turnstone")  # as jobs of GitLab run it
+    equal((result.status, result.out), (0, "1\n"), result)
+
+
+def pip(*arguments):
+    """The one that virtual environments get, without a network."""
+    (wheel,) = glob.glob("/usr/share/python-wheels/pip-*.whl")
+    done = subprocess.run(["/usr/bin/python3", f"{wheel}/pip", "install", "--quiet", "--no-index", "--no-deps",
+                           "--disable-pip-version-check", "--root-user-action=ignore", *arguments], capture_output=True,
+                          text=True, check=False, env={**os.environ, "PIP_BREAK_SYSTEM_PACKAGES": "1"})
+    return done
+
+
+@test
+def pip_installs_the_wheel():
+    root = Root("root", "libc6")
+    done = pip("--prefix", f"{root.path}/usr", made("*.whl"))
+    equal(done.returncode, 0, done)
+    (program,) = glob.glob(f"{root.path}/usr/**/bin/turnstone", recursive=True)  # Debian puts "local" before it
+    scans(root, program.removeprefix(root.path))
+
+
+@test
+def the_version_comes_from_the_tag():
+    def version():
+        return subprocess.run(["tree/tools/version"], check=True, capture_output=True, text=True, env=repo.environment()).stdout
+
+    repo = Repo("tree")
+    for name in ("tools/version", "CMakeLists.txt"):
+        with open(os.path.join(ROOT, name), "rb") as file:
+            repo.write(name, file.read())
+    os.chmod("tree/tools/version", 0o755)
+    number = re.search(r"turnstone VERSION ([\d.]+)", open("tree/CMakeLists.txt").read()).group(1)
+    commit = repo.commit()
+    equal(version(), f"{number}.dev1+g{commit[:10]}\n")
+    repo.git("tag", f"v{number}")
+    equal(version(), f"{number}\n")
+    repo.write("CMakeLists.txt", f"project(turnstone VERSION {number} LANGUAGES C\n")
+    equal(version(), f"{number}.dev0+g{commit[:10]}.dirty\n")
+    commit = repo.commit()
+    equal(version(), f"{number}.dev1+g{commit[:10]}\n")
+    os.rename("tree/.git", "tree/git")
+    equal(version(), f"{number}\n", "outside of a repository")
+
+
+@test
+def a_tag_that_is_not_the_version_is_refused():
+    repo = Repo("tree")
+    shutil.copytree(os.path.join(ROOT, "packaging"), "tree/packaging")
+    repo.commit()
+    repo.git("tag", "v99.9.9")
+    done = subprocess.run(["tree/packaging/dist", BUILD, "out"], capture_output=True, text=True, check=False)
+    holds(done.returncode == 1 and "the tag is v99.9.9" in done.stderr and not os.path.exists("out"), done)
+
+
+main()
