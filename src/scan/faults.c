@@ -29,9 +29,10 @@ static const char *keep(struct scan_faults *faults, const char *line) {
     return kept;
 }
 
-static void add(struct scan_faults *faults, const char *line) {
+static void add(struct scan_faults *faults, const char *line, bool is_lasting) {
     pthread_mutex_lock(&faults->lock);
     faults->total++;
+    faults->lasting += is_lasting;
     const char *text = faults->count < SCAN_FAULTS_MAX ? keep(faults, line) : NULL;
     if (text != NULL && TS_GROW(faults->items, faults->capacity, faults->count + 1))
         faults->items[faults->count++] = (struct ts_report_fault){.target = faults->target, .text = text};
@@ -44,7 +45,11 @@ void scan__fault(struct scan_faults *faults, const char *format, ...) {
     va_start(arguments, format);
     vsnprintf(line, sizeof line, format, arguments);
     va_end(arguments);
-    add(faults, line);
+    add(faults, line, false);
+}
+
+void scan__fault_lasting(struct scan_faults *faults, const char *line) {
+    add(faults, line, true);
 }
 
 void scan__note(struct scan_faults *faults, const char *format, ...) {
@@ -63,7 +68,7 @@ void scan__note(struct scan_faults *faults, const char *format, ...) {
 static void take(void *ctx, const struct ts_git_fault *fault) {
     struct scan_faults *faults = ctx;
     char line[LINE_SIZE];
-    add(faults, ts_git_fault_describe(fault, line, sizeof line));
+    add(faults, ts_git_fault_describe(fault, line, sizeof line), fault->error == TS_GIT_MISSING);
     pthread_mutex_lock(&faults->lock);
     faults->moved += fault->error == TS_GIT_MOVED;
     pthread_mutex_unlock(&faults->lock);
@@ -76,6 +81,7 @@ struct ts_git_fault_sink scan__faults_sink(struct scan_faults *faults) {
 struct scan_faults_mark scan__faults_mark(const struct scan_faults *faults) {
     return (struct scan_faults_mark){.count = faults->count,
                                      .total = faults->total,
+                                     .lasting = faults->lasting,
                                      .note_count = faults->note_count,
                                      .no_memory = faults->no_memory};
 }
@@ -83,6 +89,7 @@ struct scan_faults_mark scan__faults_mark(const struct scan_faults *faults) {
 void scan__faults_cut(struct scan_faults *faults, const struct scan_faults_mark *mark) {
     faults->count = mark->count;
     faults->total = mark->total;
+    faults->lasting = mark->lasting;
     faults->note_count = mark->note_count;
     faults->no_memory = mark->no_memory;
     faults->moved = 0;

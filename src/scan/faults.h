@@ -21,6 +21,7 @@ struct scan_faults {
     size_t count;
     size_t capacity;
     uint64_t total;
+    uint64_t lasting; /* of these, follow from the stored objects alone: every scan meets them */
     const char **notes;
     size_t note_count;
     size_t note_capacity;
@@ -36,12 +37,16 @@ void scan__faults_release(struct scan_faults *faults);
 __attribute__((format(printf, 2, 3))) void scan__fault(struct scan_faults *faults, const char *format, ...);
 __attribute__((format(printf, 2, 3))) void scan__note(struct scan_faults *faults, const char *format, ...);
 
+/* For a fault that follows from the stored objects alone: a snapshot of the scan can repeat it. */
+void scan__fault_lasting(struct scan_faults *faults, const char *line);
+
 struct ts_git_fault_sink scan__faults_sink(struct scan_faults *faults);
 
 /* The current length, and truncation to it. */
 struct scan_faults_mark {
     size_t count;
     uint64_t total;
+    uint64_t lasting;
     size_t note_count;
     bool no_memory;
 };

@@ -228,16 +228,18 @@ static void note_end(struct scan_look *look, const struct scan_content *archive,
                      const struct scan_archive_result *result) {
     struct scan_pass *pass = pass_of(look);
     char name[SCAN_NAME_SIZE];
+    char line[SCAN_NAME_SIZE + 400];
     (void)scan__content_name(pass, archive, name);
     switch (result->end) {
     case SCAN_ARCHIVE_READ:
     case SCAN_ARCHIVE_STOPPED:
         return;
     case SCAN_ARCHIVE_DAMAGED:
-        scan__fault(&pass->faults,
-                    "%s: not all of this archive can be read (%s); the rest is not scanned; --archives 0 "
-                    "scans archives without looking into them",
-                    name, result->why);
+        snprintf(line, sizeof line,
+                 "%s: not all of this archive can be read (%s); the rest is not scanned; --archives 0 "
+                 "scans archives without looking into them",
+                 name, result->why);
+        scan__fault_lasting(&pass->faults, line);
         return;
     case SCAN_ARCHIVE_OVER:
         scan__fault(&pass->faults,

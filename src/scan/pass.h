@@ -61,6 +61,7 @@ struct scan_target {
     enum ts_git_hash hash;
     char forge[SCAN_FORGE_SIZE]; /* what the row points to */
     uint64_t faults_before;      /* faults of all targets when this one began */
+    uint64_t lasting_before;     /* the lasting ones of them */
 };
 
 struct scan_pass {

@@ -22,6 +22,7 @@
 /* Descriptors of a scan besides two for each thread: spill files, and files and folders of the repository. */
 #define FILES_OF_SCAN 24
 #define SNAPSHOT_MAX  ((size_t)40 << 20)
+#define FAULT_SIZE    1024 /* of a line */
 
 /* ---- keys ---- */
 
@@ -96,6 +97,7 @@ void scan__recall_init(struct scan_recall *recall, struct scan_pass *pass, struc
     recall->target = (uint32_t)(target - pass->targets);
     recall->has_hits = !scan__keeps_secrets(options);
     recall->faults_before = target->faults_before;
+    recall->lasting_before = target->lasting_before;
     recall->before = scan__mark(pass);
     recall->worker_count = pass->jobs;
     for (unsigned i = 0; i < pass->jobs; i++)
@@ -441,23 +443,65 @@ static void put_row(struct scan_buffer *buffer, const struct ts_report_target *r
     scan__buffer_put_number(buffer, row->submodules);
 }
 
+/* Returns false if a line is not kept, or contains a secret. */
+static bool put_faults(struct scan_recall *recall, struct scan_buffer *buffer) {
+    const struct scan_faults *faults = &recall->pass->faults;
+    uint64_t count = faults->lasting - recall->lasting_before;
+    uint64_t found = 0;
+    scan__buffer_put_number(buffer, count);
+    for (size_t i = 0; i < faults->count; i++) {
+        struct ts_bytes line = ts_bytes_of_cstring(faults->items[i].text);
+        if (faults->items[i].target != recall->target)
+            continue;
+        if (!recall->has_masks || scan__masks_touch(&recall->masks, line))
+            return false;
+        scan__buffer_put_number(buffer, line.len);
+        scan__buffer_put(buffer, line);
+        found++;
+    }
+    return found == count;
+}
+
+static bool take_faults(struct scan_recall *recall, struct ts_bytes *rest) {
+    uint64_t count;
+    uint64_t len;
+    if (!scan__number_decode(rest, &count) || count > SCAN_FAULTS_MAX)
+        return false;
+    struct ts_bytes at = *rest;
+    for (uint64_t i = 0; i < count; i++) {
+        if (!scan__number_decode(&at, &len) || len >= FAULT_SIZE || len > at.len)
+            return false;
+        at = ts_bytes_skip(at, (size_t)len);
+    }
+    for (uint64_t i = 0; i < count; i++) {
+        char line[FAULT_SIZE] = {0};
+        (void)scan__number_decode(rest, &len);
+        memcpy(line, rest->data, (size_t)len);
+        *rest = ts_bytes_skip(*rest, (size_t)len);
+        scan__fault_lasting(&recall->pass->faults, line);
+    }
+    return true;
+}
+
 /* LFS objects may come and go, and the repository looks the same. */
 static bool has_pointers(const struct scan_recall *recall) {
     return row_of(recall)->lfs_objects + row_of(recall)->lfs_missing > 0;
 }
 
-static bool is_faultless(const struct scan_recall *recall) {
+/* Every scan of these objects would have the same faults, and no others. */
+static bool is_lasting(const struct scan_recall *recall) {
     const struct scan_pass *pass = recall->pass;
-    return pass->faults.total == recall->faults_before && !pass->faults.no_memory && !pass->hits.no_memory &&
-           !pass->hits.is_over && !pass->no_memory && pass->limits_hit == 0 && !scan__was_stopped(pass);
+    return pass->faults.total - recall->faults_before == pass->faults.lasting - recall->lasting_before &&
+           !pass->faults.no_memory && !pass->hits.no_memory && !pass->hits.is_over && !pass->no_memory &&
+           pass->limits_hit == 0 && !scan__was_stopped(pass);
 }
 
 void scan__recall_finish(struct scan_recall *recall) {
     struct scan_pass *pass = recall->pass;
     uint8_t now[32];
     struct ts_git_fault fault;
-    if (recall->evidence == NULL || !recall->has_hits || !is_default(pass->options) ||
-        !is_faultless(recall) || has_pointers(recall) || !recall->has_fingerprint ||
+    if (recall->evidence == NULL || !recall->has_hits || !is_default(pass->options) || !is_lasting(recall) ||
+        has_pointers(recall) || !recall->has_fingerprint ||
         ts_git_repo_fingerprint(recall->repo, now, &fault) != TS_GIT_OK ||
         memcmp(now, recall->fingerprint, sizeof now) != 0)
         return;
@@ -484,8 +528,9 @@ void scan__recall_finish(struct scan_recall *recall) {
     struct scan_buffer buffer = {.data = NULL};
     if (is_whole) {
         put_row(&buffer, row_of(recall));
+        is_whole = put_faults(recall, &buffer);
         scan__material_encode(&material, &buffer);
-        if (!buffer.no_memory && buffer.len <= SNAPSHOT_MAX)
+        if (is_whole && !buffer.no_memory && buffer.len <= SNAPSHOT_MAX)
             scan__state_put_snapshot(recall->state, recall->fingerprint, scan__buffer_bytes(&buffer));
     }
     scan__buffer_release(&buffer);
@@ -503,8 +548,13 @@ static bool use_snapshot(struct scan_recall *recall, struct ts_bytes rest) {
         if (!scan__number_decode(&rest, numbers[i]))
             return false;
     struct scan_material_sink sink = {.pass = recall->pass, .target = recall->target};
-    if (!scan__material_decode(rest, &sink))
+    struct scan_faults_mark mark = scan__faults_mark(&recall->pass->faults);
+    if (!take_faults(recall, &rest))
         return false;
+    if (!scan__material_decode(rest, &sink)) {
+        scan__faults_cut(&recall->pass->faults, &mark);
+        return false;
+    }
     row.blobs_known = row.blobs;
     row.knows_head = knows_head != 0;
     *row_of(recall) = row;

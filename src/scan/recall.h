@@ -53,6 +53,7 @@ struct scan_recall {
     uint8_t fingerprint[32];
     bool has_fingerprint;
     uint64_t faults_before;
+    uint64_t lasting_before;
     struct scan_mark before; /* at the start of this target */
     struct scan_recall_worker *workers;
     unsigned worker_count;
@@ -100,7 +101,8 @@ void scan__recall_keep(struct scan_recall *recall, unsigned worker, const struct
 /* After the visit: writes what is not written yet. */
 void scan__recall_flush(struct scan_recall *recall);
 
-/* When the row is complete and texts are masked: stores the result as a snapshot, if it has no faults. */
+/* When the row is complete and texts are masked: stores the result as a snapshot, if every scan of the
+ * same objects would have the same faults. */
 void scan__recall_finish(struct scan_recall *recall);
 
 #endif

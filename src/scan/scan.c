@@ -410,6 +410,7 @@ static enum ts_scan_outcome scan_target(struct scan_pass *pass, const struct ts_
     (void)scan__inside_begin(&pass->inside, NULL);
     pass->faults.target = (uint32_t)pass->target_count++;
     target->faults_before = pass->faults.total;
+    target->lasting_before = pass->faults.lasting;
     target->row.name = ts_bytes_of_cstring(given->path);
     enum ts_scan_outcome outcome = TS_SCAN_DONE;
     switch (given->kind) {

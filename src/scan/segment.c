@@ -26,7 +26,7 @@
  *    120   8  zeros
  *    128   8  XXH64 of all earlier bytes
  */
-#define FORMAT 3
+#define FORMAT 4
 #define SUM_AT 128
 
 static const uint8_t magic[16] = {'t', 'u', 'r', 'n', 's', 't', 'o', 'n',

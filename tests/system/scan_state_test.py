@@ -108,6 +108,23 @@ def the_second_scan_reads_no_blobs_and_says_the_same():
 
 
 @test
+def faults_of_the_objects_themselves_are_repeated_without_reading_them():
+    repo = varied()
+    repo.write("gone.txt", "this blob is lost\n")
+    repo.write("cut.zip", b"PK\3\4" + bytes(26) + b"x" * 40)
+    repo.commit()
+    lost = repo.git("rev-parse", "HEAD:gone.txt")
+    os.unlink(os.path.join("repo", ".git", "objects", lost[:2], lost[2:]))
+    first = compare("repo", known=0)
+    second = compare("repo", known=first["blobs"])
+    equal(second["bytes_looked_at"], 0)
+    said = report("repo", "--state", "state")[2].err
+    holds(lost in said and "not all of this archive" in said, said)
+    repo.git("hash-object", "-w", "--stdin", stdin="this blob is lost\n")
+    equal(compare("repo")["blobs"], first["blobs"] + 1)
+
+
+@test
 def after_new_commits_only_what_is_new_is_read():
     repo = varied()
     before = compare("repo")
