@@ -13,7 +13,7 @@
 
 #define TS_BANNED(name) sorry_##name##_is_banned_see_src_base_banned_h
 
-/* No bound on what is written: use memcpy with a known length, or snprintf. */
+/* They write without a bound: use memcpy with a known length, or snprintf. */
 #undef strcpy
 #define strcpy(...) TS_BANNED(strcpy)
 #undef stpcpy
@@ -27,13 +27,13 @@
 #undef gets
 #define gets(...) TS_BANNED(gets)
 
-/* A bound, but no terminator, or a quadratic search for it. */
+/* They have a bound, but leave out the terminator or search for it in quadratic time. */
 #undef strncpy
 #define strncpy(...) TS_BANNED(strncpy)
 #undef strncat
 #define strncat(...) TS_BANNED(strncat)
 
-/* No way to see bad input: use base/number.h. */
+/* They cannot report bad input: use base/number.h. */
 #undef atoi
 #define atoi(...) TS_BANNED(atoi)
 #undef atol
@@ -49,7 +49,7 @@
 #undef fscanf
 #define fscanf(...) TS_BANNED(fscanf)
 
-/* One hidden state for the whole process. */
+/* They share one hidden state in the whole process. */
 #undef strtok
 #define strtok(...) TS_BANNED(strtok)
 #undef rand
@@ -65,13 +65,13 @@
 #undef asctime
 #define asctime(...) TS_BANNED(asctime)
 
-/* A race between the name and the file. */
+/* Between choosing the name and opening the file, another process may take the name. */
 #undef tmpnam
 #define tmpnam(...) TS_BANNED(tmpnam)
 #undef mktemp
 #define mktemp(...) TS_BANNED(mktemp)
 
-/* A stack that bad input can exhaust. */
+/* Bad input can exhaust the stack. */
 #undef alloca
 #define alloca(...) TS_BANNED(alloca)
 

@@ -1,6 +1,6 @@
 /*
- * BLAKE3: hash, keyed hash and key derivation, with output of any length. Over the system's libblake3 where
- * there is one, otherwise over blake3_portable.c; both give the same bytes.
+ * BLAKE3: hash, keyed hash and key derivation, with output of any length. Uses the system's libblake3 where
+ * there is one, otherwise blake3_portable.c; both give the same bytes.
  *
  *     struct ts_blake3 hasher;
  *     ts_blake3_init(&hasher);                        or _init_keyed, or _init_derive_key
@@ -42,7 +42,7 @@ void ts_blake3_update(struct ts_blake3 *hasher, struct ts_bytes input);
  * the usual hash. */
 void ts_blake3_output(const struct ts_blake3 *hasher, uint64_t from, uint8_t *ret_output, size_t len);
 
-/* All at once. */
+/* Hashes the input in one call. */
 void ts_blake3_hash(struct ts_bytes input, uint8_t ret_hash[static TS_BLAKE3_OUT_LEN]);
 void ts_blake3_keyed_hash(const uint8_t key[static TS_BLAKE3_KEY_LEN], struct ts_bytes input,
                           uint8_t ret_hash[static TS_BLAKE3_OUT_LEN]);

@@ -4,8 +4,8 @@
  * large as possible, and a parent compresses the chaining values of its two children. The root is compressed
  * once more for every 64 bytes of output, with the number of the output block as its counter.
  *
- * Nothing is finished before it is known not to be the root: a full block or chunk waits for one more byte of
- * input.
+ * The root is compressed differently, so a full block or chunk waits for one more byte of input, which shows
+ * that it is not the root.
  */
 #include "base/blake3_portable.h"
 
@@ -21,7 +21,7 @@ enum {
     CHUNK_BLOCKS = 16,
 };
 
-/* What is compressed, and in which mode. */
+/* Flags that tell the compression function what it compresses, and in which mode. */
 enum {
     CHUNK_START = 1 << 0,
     CHUNK_END = 1 << 1,
@@ -32,7 +32,7 @@ enum {
     DERIVE_KEY_MATERIAL = 1 << 6,
 };
 
-/* The same as those of SHA-256. */
+/* The initial values of SHA-256. */
 static const uint32_t initial[8] = {
     0x6a09e667, 0xbb67ae85, 0x3c6ef372, 0xa54ff53a, 0x510e527f, 0x9b05688c, 0x1f83d9ab, 0x5be0cd19,
 };
@@ -51,7 +51,7 @@ struct node {
 typedef uint32_t row __attribute__((vector_size(16)));
 typedef uint16_t row_of_halves __attribute__((vector_size(16)));
 
-/* Lanes of one row, or of two, the second's from 4 on. */
+/* Picks lanes of one row, or of two rows; the lanes of the second row begin at 4. */
 #define LANES(x, i, j, k, l)       __builtin_shufflevector(x, x, i, j, k, l)
 #define LANES_OF(x, y, i, j, k, l) __builtin_shufflevector(x, y, i, j, k, l)
 
@@ -173,7 +173,7 @@ static struct node block_node(const struct ts_blake3_portable *hasher, const uin
     return node;
 }
 
-/* The last compression of the current chunk, if the chunk ended here. */
+/* The last compression of the current chunk if it ended here. */
 static struct node chunk_end_node(const struct ts_blake3_portable *hasher) {
     uint8_t padded[BLOCK_LEN] = {0};
     memcpy(padded, hasher->block, hasher->block_len);
@@ -191,8 +191,8 @@ static void start_chunk(struct ts_blake3_portable *hasher, uint64_t number) {
 }
 
 static void start(struct ts_blake3_portable *hasher, const uint32_t key[static 8], uint32_t flags) {
-    /* Only what was pushed is read from the stack. Clearing all of it would cost as much as a block of input.
-     */
+    /* The stack is not cleared: only pushed entries are read, and clearing would cost as much as a block of
+     * input. */
     hasher->stack_len = 0;
     memcpy(hasher->key, key, sizeof hasher->key);
     hasher->flags = flags;

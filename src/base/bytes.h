@@ -20,8 +20,8 @@ struct ts_span {
     size_t len;
 };
 
-/* The bytes of a string literal, zeros in it included, without its terminator. Usable in static initialisers.
- */
+/* The bytes of a string literal, including zeros inside it, without its terminator. Usable in static
+ * initialisers. */
 #define TS_BYTES_INIT(literal)                                                                               \
     { .data = (const uint8_t *)("" literal ""), .len = sizeof(literal) - 1 }
 #define TS_BYTES(literal) ((struct ts_bytes)TS_BYTES_INIT(literal))
@@ -65,7 +65,7 @@ static inline struct ts_bytes ts_bytes_first(struct ts_bytes bytes, size_t count
     return (struct ts_bytes){.data = bytes.data, .len = count};
 }
 
-/* The part of bytes that span names. It must be inside bytes. */
+/* The part of `bytes` that `span` describes. It must be inside `bytes`. */
 static inline struct ts_bytes ts_bytes_slice(struct ts_bytes bytes, struct ts_span span) {
     return ts_bytes_first(ts_bytes_skip(bytes, span.from), span.len);
 }

@@ -54,7 +54,8 @@ size_t ts_distance(struct ts_bytes a, struct ts_bytes b, size_t bound) {
 
 bool ts_distance_nearest(struct ts_bytes word, const char *const *candidates, size_t count,
                          size_t *ret_index) {
-    /* How many typing errors are forgiven: a swap and a missing letter in a word of five. */
+    /* The distance at which a word still counts as near: for a word of five letters, a swap and a missing
+     * letter. */
     size_t bound = word.len < 2 ? 0 : word.len < 4 ? 1 : word.len < 7 ? 2 : 3;
 
     bool found = false;

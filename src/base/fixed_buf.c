@@ -16,7 +16,7 @@ void ts_fixed_buf__write(struct ts_fixed_buf *head, uint8_t *storage, size_t cap
                          const struct ts_fixed_buf_caller *caller) {
     if (from.len > capacity)
         ts_assert_fail(caller->message, caller->file, caller->line);
-    /* A buffer may be replaced by a part of its own content. */
+    /* memmove, because `from` may be a part of the buffer itself. */
     if (from.len > 0)
         memmove(storage, from.data, from.len);
     head->len = from.len;

@@ -5,8 +5,8 @@
  *     typedef TS_FIXED_BUF(64) key_buf;          a type
  *     TS_FIXED_BUF(64) last_key;                 or a member of a struct
  *
- * {0} is an empty buffer. The operations below take a pointer to a buffer of any capacity; they are thin
- * macros, so that the capacity comes from the type, over the functions at the end of this file. Writing more
+ * {0} is an empty buffer. The operations below take a pointer to a buffer of any capacity. They are thin
+ * macros over the functions at the end of this file, so that the capacity comes from the type. Writing more
  * than the capacity is a programming error: check external input first.
  */
 #ifndef TS_BASE_FIXED_BUF_H
@@ -31,7 +31,7 @@ struct ts_fixed_buf {
 /* Room for the longest debug text of any buffer, terminator included. */
 #define TS_FIXED_BUF_DEBUG_SIZE 64
 
-/* Empty, storage zeroed. */
+/* Makes the buffer empty and zeroes its storage. */
 #define ts_fixed_buf_init(buf)  ts_fixed_buf__init(&(buf)->head, (buf)->bytes, sizeof((buf)->bytes))
 
 /* Replaces the content. If it does not fit, the process stops with the caller's message. */
@@ -46,7 +46,7 @@ struct ts_fixed_buf {
 /* The content, borrowed until the next write. */
 #define ts_fixed_buf_read(buf)     ts_fixed_buf__read(&(buf)->head, (buf)->bytes)
 
-/* Length 0. Does NOT clear the bytes: use init for that. */
+/* Sets the length to 0. Does NOT clear the bytes: use init for that. */
 #define ts_fixed_buf_reset(buf)    ((void)((buf)->head.len = 0))
 
 #define ts_fixed_buf_has_data(buf) ((buf)->head.len > 0)
@@ -54,7 +54,7 @@ struct ts_fixed_buf {
 /* Compares contents; the capacities may differ. */
 #define ts_fixed_buf_equal(a, b)   ts_bytes_equal(ts_fixed_buf_read(a), ts_fixed_buf_read(b))
 
-/* The content of one buffer into another, which must have room for it. */
+/* Copies the content of one buffer into another, which must have room for it. */
 #define ts_fixed_buf_copy(from, to)                                                                          \
     ts_fixed_buf_write(to, ts_fixed_buf_read(from), "copy into a smaller buffer")
 

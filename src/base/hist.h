@@ -43,7 +43,7 @@ void ts_hist_clear(struct ts_hist *hist);
 
 void ts_hist_record(struct ts_hist *hist, uint64_t value);
 
-/* The same as that many single records. More than UINT64_MAX of them in all is a programming error. */
+/* Records the same value `count` times. More than UINT64_MAX of them in all is a programming error. */
 struct ts_hist_times {
     uint64_t n;
 };
@@ -54,15 +54,15 @@ void ts_hist_merge(struct ts_hist *hist, const struct ts_hist *from);
 
 uint64_t ts_hist_count(const struct ts_hist *hist);
 
-/* All 0 when nothing was recorded. The mean is rounded down. */
+/* All of them are 0 when nothing was recorded. The mean is rounded down. */
 uint64_t ts_hist_max(const struct ts_hist *hist);
 struct ts_hist_sum ts_hist_sum(const struct ts_hist *hist);
 uint64_t ts_hist_mean(const struct ts_hist *hist);
 
 /*
- * The value that per_100000 of 100,000 recorded values do not exceed (50,000 is the median, 99,900 is p99.9):
- * the value of rank ceil(count * per_100000 / 100000), at least rank 1. 0 when nothing was recorded. Never
- * outside min to max; 100,000 gives max. per_100000 is at most 100,000.
+ * The value that per_100000 out of 100,000 recorded values do not exceed (50,000 is the median, 99,900 is
+ * p99.9): the value of rank ceil(count * per_100000 / 100000), at least rank 1. 0 when nothing was recorded.
+ * Never outside min to max; 100,000 gives max. per_100000 is at most 100,000.
  */
 uint64_t ts_hist_percentile(const struct ts_hist *hist, uint32_t per_100000);
 

@@ -7,7 +7,7 @@
 #include <string.h>
 
 enum {
-    DIGITS_SAFE = 19, /* any number of 19 digits fits in 64 bits */
+    DIGITS_SAFE = 19, /* every number of 19 digits fits in 64 bits */
     DIGITS_MAX = 20,
 };
 

@@ -1,7 +1,7 @@
 /*
- * A pseudo-random generator whose every number follows from its seed, for simulations, jitter and tests. Not
- * for secrets. Seeded runs are part of test expectations and of bug reports, so the algorithms are fixed
- * here; all arithmetic is on unsigned 64-bit numbers modulo 2^64, and rotl(x, k) rotates left by k bits.
+ * A pseudo-random generator for simulations, jitter and tests: the seed determines every number. Not for
+ * secrets. Seeded runs are part of test expectations and of bug reports, so the algorithms are fixed here;
+ * all arithmetic is on unsigned 64-bit numbers modulo 2^64, and rotl(x, k) rotates left by k bits.
  *
  * splitmix64, state x:
  *     x += 0x9e3779b97f4a7c15
@@ -47,7 +47,7 @@ struct ts_prng_range {
     uint64_t high;
 };
 
-/* numerator out of denominator. */
+/* A chance: numerator in denominator. */
 struct ts_ratio {
     uint64_t numerator;
     uint64_t denominator;
@@ -78,10 +78,10 @@ uint64_t ts_prng_below(struct ts_prng *prng, uint64_t n);
 /* low is at most high. */
 uint64_t ts_prng_in(struct ts_prng *prng, struct ts_prng_range range);
 
-/* A number of [0, 1). */
+/* A number in [0, 1). */
 double ts_prng_unit(struct ts_prng *prng);
 
-/* True numerator times out of denominator; the numerator is at most the denominator, which is not 0. */
+/* Returns true with this chance. The numerator is at most the denominator, which is not 0. */
 bool ts_prng_chance(struct ts_prng *prng, struct ts_ratio ratio);
 
 void ts_prng_fill(struct ts_prng *prng, void *ret_bytes, size_t len);

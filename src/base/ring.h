@@ -31,14 +31,14 @@ struct ts_ring {
 #define ts_ring_capacity(ring) (sizeof((ring)->slots) / sizeof((ring)->slots[0]))
 #define ts_ring_count(ring)    ((ring)->head.count)
 
-/* Copies *element in as the newest. True when that overwrote the oldest. (The conditional checks the type.)
- */
+/* Copies *element into the ring as the newest. Returns true when that overwrote the oldest. (The conditional
+ * checks the type.) */
 #define ts_ring_push(ring, element)                                                                          \
     ts_ring__push(&(ring)->head, (ring)->slots, (1 ? (element) : (ring)->slots),                             \
                   (struct ts_ring_shape){sizeof((ring)->slots[0]), ts_ring_capacity(ring)})
 
-/* A pointer to an element, valid until it is overwritten; age 0 is the oldest, or the newest, and counts away
- * from it. */
+/* A pointer to an element, valid until it is overwritten. Age 0 is the oldest element (from_oldest) or the
+ * newest (from_newest); age 1 is its neighbour. */
 #define ts_ring_from_oldest(ring, age)                                                                       \
     (&(ring)->slots[ts_ring__from_oldest(&(ring)->head, ts_ring_capacity(ring), (age))])
 #define ts_ring_from_newest(ring, age)                                                                       \

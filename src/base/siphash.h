@@ -1,6 +1,6 @@
 /*
- * SipHash-2-4: a keyed hash of 64 bits that is fast for a few bytes. Without the key nobody can predict a
- * hash, nor find bytes for a hash.
+ * SipHash-2-4: a keyed hash of 64 bits that is fast for a few bytes. Without the key, nobody can predict a
+ * hash or find bytes that have a given hash.
  */
 #ifndef TS_BASE_SIPHASH_H
 #define TS_BASE_SIPHASH_H
@@ -31,7 +31,7 @@ struct ts_siphash_prefixes {
 void ts_siphash_prefixes_init(struct ts_siphash_prefixes *prefixes, const struct ts_siphash_key *key,
                               struct ts_bytes bytes);
 
-/* The hash of the first len bytes. No len is less than the one before. */
+/* The hash of the first len bytes. len never decreases from call to call. */
 uint64_t ts_siphash_prefix(struct ts_siphash_prefixes *prefixes, size_t len);
 
 #endif

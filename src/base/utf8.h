@@ -11,8 +11,8 @@
 #include <stddef.h>
 #include <stdint.h>
 
-/* The length of the character at the start of bytes, which are not empty, and its code point; 0 if it is
- * invalid, and then the point is unchanged. */
+/* Returns the length of the character at the start of `bytes` and stores its code point. Returns 0 if the
+ * character is invalid; the point is then unchanged. `bytes` is not empty. */
 size_t ts_utf8_decode(struct ts_bytes bytes, uint32_t *ret_point);
 
 bool ts_utf8_is_valid(struct ts_bytes bytes);

@@ -18,13 +18,13 @@
 
 /* Where to search for files if none is named. An empty or relative variable counts as unset. */
 struct ts_config_places {
-    const char *xdg_config_home; /* else HOME/.config */
+    const char *xdg_config_home; /* if unset: HOME/.config */
     const char *home;
-    const char *xdg_config_dirs; /* colons between them; else /etc/xdg */
-    const char *system;          /* the last of all: /etc */
+    const char *xdg_config_dirs; /* separated by colons; if unset: /etc/xdg */
+    const char *system;          /* searched last: /etc */
 };
 
-/* From the environment. Borrowed from it. */
+/* Reads the variables from the environment. The strings are borrowed from it. */
 void ts_config_places_init(struct ts_config_places *places);
 
 /* The path of the file to read: the user's, or else the system's. Returns false when there is none. The first
@@ -33,9 +33,9 @@ void ts_config_places_init(struct ts_config_places *places);
 bool ts_config_find(const struct ts_config_places *places, char ret_path[static TS_CONFIG_PATH_SIZE]);
 
 struct ts_config_options {
-    const char *path;                      /* NULL: the one that ts_config_find gives, if any */
+    const char *path;                      /* NULL: the file that ts_config_find finds, if any */
     const struct ts_config_places *places; /* NULL: the environment's */
-    const char *const *overrides;          /* "NAME=VALUE", in their order; the last of one name wins */
+    const char *const *overrides;          /* "NAME=VALUE", in order; the last one of a name wins */
     size_t override_count;
 };
 

@@ -24,7 +24,7 @@ struct loading {
     struct ts_config_error *error;
 };
 
-/* "FILE:LINE", or "--set TEXT", which is enough of it to find it. */
+/* Writes "FILE:LINE", or "--set" with the beginning of its text, which is enough to find it. */
 static void name_place(const struct loading *loading, struct origin origin, char *ret_text, size_t size) {
     char shown[96];
     if (origin.override != NULL)

@@ -22,7 +22,7 @@ static const char *const overflow_actions[] = {TS_OVERFLOW_ACTIONS(NAME) NULL};
     { name, CONFIG_DURATION, AT(member), least, DAY, NULL, meaning, 0 }
 #define COUNT(name, member, least, most, meaning)                                                            \
     { name, CONFIG_COUNT, AT(member), least, most, NULL, meaning, 0 }
-/* At its default this setting does not end the wait for a lock. */
+/* If it is not set explicitly, this timeout does not end the wait for a lock. */
 #define GIVEN_DURATION(name, member, given, least, meaning)                                                  \
     { name, CONFIG_DURATION, AT(member), least, DAY, NULL, meaning, AT(given) }
 #define RATIO(name, member, least, most, meaning)                                                            \

@@ -28,7 +28,7 @@ struct config_setting {
     uint64_t min, max;          /* not for CHOICE */
     const char *const *choices; /* CHOICE: by value, NULL at the end */
     const char *meaning;
-    size_t given_offset; /* offset of a bool: the value was set explicitly; 0: none */
+    size_t given_offset; /* offset of a bool that says whether the value was set explicitly; 0: none */
 };
 
 extern const struct config_setting config__settings[];
@@ -37,12 +37,13 @@ extern const size_t config__setting_count;
 /* A setting by its full name; NULL: unknown. */
 const struct config_setting *config__setting_find(struct ts_bytes name);
 
-/* The setting's value in the struct, whatever its kind. */
+/* The setting's value in the struct, for every kind of setting. */
 /* Setting a value also marks it as set explicitly. */
 uint64_t config__setting_get(const struct config_setting *setting, const struct ts_txn_config *config);
 void config__setting_put(const struct config_setting *setting, struct ts_txn_config *config, uint64_t value);
 
-/* The reason and a suggestion for an unknown name: "unknown setting; did you mean timeouts.prepare?" */
+/* Writes the reason and a suggestion for an unknown name: "unknown setting; did you mean
+ * timeouts.prepare?" */
 void config__explain_unknown(struct ts_bytes name, char *ret_text, size_t size);
 
 /* Parses a value. Returns false, with reason and fix in ret_why, when the value is not valid for this
@@ -54,7 +55,7 @@ bool config__value_parse(const struct config_setting *setting, struct ts_bytes t
 void config__value_format(const struct config_setting *setting, uint64_t value,
                           char ret_text[static TS_CONFIG_VALUE_SIZE]);
 
-/* "1us to 24h", "Fifo, ShortTxnPriority". Returns ret_text. */
+/* Writes the allowed values, such as "1us to 24h" or "Fifo, ShortTxnPriority". Returns ret_text. */
 const char *config__allowed(const struct config_setting *setting, char *ret_text, size_t size);
 
 #endif

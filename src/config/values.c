@@ -20,7 +20,7 @@ struct unit {
     uint64_t us;
 };
 
-/* From the largest; "m" is not the end of "ms". */
+/* From the largest unit to the smallest. */
 static const struct unit units[] = {
     {"h", UINT64_C(3600000000)}, {"m", 60000000}, {"s", 1000000}, {"ms", 1000}, {"us", 1},
 };
@@ -55,7 +55,7 @@ static bool ends_with(struct ts_bytes text, struct ts_bytes end) {
     return text.len >= end.len && ts_bytes_equal(ts_bytes_skip(text, text.len - end.len), end);
 }
 
-/* The unit at the end of the text, the longest that fits; NULL: none. */
+/* Returns the longest unit that the text ends with; NULL: none. */
 static const struct unit *unit_of(struct ts_bytes text) {
     const struct unit *found = NULL;
     for (size_t i = 0; i < UNITS; i++)
@@ -147,7 +147,7 @@ static void format_duration(uint64_t us, char *ret_text, size_t size) {
 static void format_ratio(uint64_t ppm, char *ret_text, size_t size) {
     int printed = snprintf(ret_text, size, "%" PRIu64 ".%06" PRIu64, ppm / TS_PPM, ppm % TS_PPM);
     ts_assert(printed > 0 && (size_t)printed < size);
-    /* Keeps one digit after the point. */
+    /* Removes trailing zeros, but keeps one digit after the point. */
     for (size_t len = (size_t)printed; ret_text[len - 1] == '0' && ret_text[len - 2] != '.'; len--)
         ret_text[len - 1] = '\0';
 }

@@ -50,7 +50,8 @@ struct name {
     size_t len;
 };
 
-/* section and key, with a dot between them when there is a section. False: too long. */
+/* Writes section and key, with a dot between them if there is a section. Returns false when the name is too
+ * long. */
 static bool join(const struct name *section, struct ts_bytes key, struct name *ret_name) {
     if (key.len > NAME_MAX_LEN || (section->len > NAME_MAX_LEN))
         return false;
@@ -88,7 +89,7 @@ static enum ts_config_result read_value(struct reader *reader, const struct name
         result = complain_about(reader, name, line_of(&event),
                                 at_top ? "expected a section or a value" : "expected a plain value");
     } else if (at_top && event.data.scalar.length == 0 && memchr(name->text, '.', name->len) == NULL) {
-        /* A section with nothing in it. */
+        /* A section without settings. */
     } else if (!reader->taker.take(reader->taker.context, ts_bytes_of(name->text, name->len),
                                    scalar_of(&event), line)) {
         result = TS_CONFIG_INVALID;
@@ -120,7 +121,7 @@ static enum ts_config_result read_mapping(struct reader *reader, const struct na
     }
 }
 
-/* The document: nothing at all, or one mapping. */
+/* Reads the document, which is empty or one mapping. */
 static enum ts_config_result read_document(struct reader *reader) {
     bool done = false, has_content = false;
     enum ts_config_result result = TS_CONFIG_OK;
@@ -144,7 +145,7 @@ static enum ts_config_result read_document(struct reader *reader) {
     return result;
 }
 
-/* The whole file in memory that the caller frees. */
+/* Reads the whole file into memory that the caller frees. */
 static enum ts_config_result read_file(const char *path, unsigned char **ret_content, size_t *ret_len,
                                        struct ts_config_error *ret_error) {
     enum ts_config_result result = TS_CONFIG_UNREADABLE;

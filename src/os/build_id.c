@@ -5,7 +5,7 @@
 
 #define ALIGNED(size) (((size_t)(size) + 3) & ~(size_t)3)
 
-/* Notes are a head, a name and a description, each filled up to four bytes. */
+/* A note is a head, a name and a description, each padded to a multiple of four bytes. */
 static struct ts_bytes find_in(struct ts_bytes notes) {
     ElfW(Nhdr) head;
     while (notes.len >= sizeof head) {
@@ -33,7 +33,7 @@ static bool holds_this_code(const struct dl_phdr_info *info) {
     return false;
 }
 
-/* The program or the shared library that contains this code: results depend on it. */
+/* Finds the program or shared library that contains this code, because results depend on it. */
 static int look_at(struct dl_phdr_info *info, size_t size, void *context) {
     struct ts_bytes *found = context;
     (void)size;

@@ -7,8 +7,8 @@
 #include <stdbool.h>
 #include <stddef.h>
 
-/* Makes room for `needed` elements, and for half as many again when it has to grow. Returns false when memory runs out; the
- * array is then unchanged. */
+/* Makes room for `needed` elements. If the array must grow, its capacity grows by at least a half. Returns
+ * false when memory runs out; the array is then unchanged. */
 bool ts_grow(void **array, size_t *capacity, size_t needed, size_t element_size);
 
 /* The same for an array with a type: TS_GROW(rows, capacity, count + 1). */

@@ -39,7 +39,7 @@ static bool may_try_again(int fd, int error) {
 }
 
 /* Moves the remaining bytes to the front and reads more after them. Returns false at the end of the input or
- * on an error. There must be room. */
+ * on an error. There must be room in the buffer. */
 static bool read_more(struct ts_in *in) {
     if (in->at_end || in->error != 0)
         return false;

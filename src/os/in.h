@@ -1,6 +1,6 @@
 /*
- * A buffered reader over a file descriptor that yields tokens: runs of bytes between blanks (space, tab, CR,
- * LF), for millions of them a second. Any other byte belongs to a token, zeros too.
+ * A buffered reader over a file descriptor that yields tokens, millions of them a second. A token is a run of
+ * bytes between blanks (space, tab, CR, LF). Any other byte belongs to a token, zeros too.
  *
  *     static struct ts_in in;                64 KiB: not on a small stack
  *     ts_in_init(&in, STDIN_FILENO, 64);
@@ -52,7 +52,7 @@ struct ts_in {
 /* token_max is from 1 to TS_IN_BUFFER_SIZE - 1. */
 void ts_in_init(struct ts_in *in, int fd, size_t token_max);
 
-/* Calls the function each time before the reader reads more, which may block. */
+/* Sets a function to call before each read of more input, because a read may block. */
 void ts_in_before_read(struct ts_in *in, void (*before_read)(void *context), void *context);
 
 /* END and READ_ERROR are final: every further call gives the same. */

@@ -8,8 +8,8 @@
  * calls look as usual. NAME_late.c has the struct and its description for ts_late_library_load.
  *
  * The linker does not get the library, so no call can bypass the list: a call in a file that does not include
- * NAME_late.h is an undefined reference. A function of the list without its #define does not compile, nor
- * does the use of a #define without its place in the list; house/rules compares the two.
+ * NAME_late.h is an undefined reference. A listed function without its #define does not compile; neither does
+ * the use of a #define that is not in the list. house/rules compares the two.
  *
  * Tests and comparisons that call a library themselves include its own header, and link it.
  */
@@ -26,7 +26,7 @@ struct ts_late_function {
 
 struct ts_late_library {
     const char *what;    /* for messages: "PostgreSQL's client library" */
-    const char *soname;  /* of the library whose header was compiled in: the same ABI */
+    const char *soname;  /* its soname: the ABI of the header that was compiled in */
     const char *package; /* package that contains it */
     const struct ts_late_function *functions;
     size_t function_count;
@@ -36,8 +36,8 @@ struct ts_late_library {
     char why_not[96]; /* empty: the library is loaded */
 };
 
-/* For the X-macro: a member of the struct, and an element of `functions`, where the #define replaces the
- * name. */
+/* For the X-macro: a member of the struct, and an element of `functions`. In the element, the #define
+ * replaces the name. */
 #define TS_LATE_MEMBER(function)   __typeof__(&function) function;
 #define TS_LATE_FUNCTION(function) {#function, (void *)&function},
 

@@ -11,8 +11,8 @@ void ts_out_init(struct ts_out *out, int fd) {
     out->used = 0;
 }
 
-/* Whether to retry a failed write. A non-blocking descriptor, such as a terminal that another program
- * configured, is waited for. */
+/* Returns whether to retry a failed write. Waits first if the descriptor is non-blocking, such as a terminal
+ * that another program configured. */
 static bool may_try_again(int fd, int error) {
     if (error == EINTR)
         return true;

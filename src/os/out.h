@@ -43,7 +43,7 @@ static inline int ts_out_error(const struct ts_out *out) {
     return out->error;
 }
 
-/* For the functions below, when the buffer has no room for bytes. */
+/* The functions below call it when the buffer has no room for `bytes`. */
 void ts_out__put_slowly(struct ts_out *out, struct ts_bytes bytes);
 
 static inline void ts_out_put(struct ts_out *out, struct ts_bytes bytes) {
@@ -67,7 +67,7 @@ static inline void ts_out_put_char(struct ts_out *out, char c) {
     out->buffer[out->used++] = (uint8_t)c;
 }
 
-/* In decimal. */
+/* Writes the number in decimal. */
 static inline void ts_out_put_u64(struct ts_out *out, uint64_t value) {
     if (TS_OUT_BUFFER_SIZE - out->used < TS_NUMBER_TEXT_SIZE)
         (void)ts_out_flush(out);

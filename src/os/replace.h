@@ -1,6 +1,6 @@
 /*
- * A file that is replaced completely or not at all: written beside the old one under another name, and then
- * renamed.
+ * A file that is replaced completely or not at all: the new one is written beside the old one under another
+ * name, and then renamed.
  *
  *     struct ts_replace file;
  *     if (!ts_replace_open(&file, path, 0666))      errno says why
@@ -25,12 +25,12 @@
 
 struct ts_replace {
     int fd;
-    bool is_direct; /* there is no other name */
+    bool is_direct; /* the path is written to directly; there is no second file */
     char path[PATH_MAX];
     char temporary[PATH_MAX];
 };
 
-/* Whether path is something other than a regular file, which would be written to directly. */
+/* Returns true if `path` exists and is not a regular file. Such a file would be written to directly. */
 bool ts_replace_is_direct(const char *path);
 
 __attribute__((warn_unused_result)) bool ts_replace_open(struct ts_replace *file, const char *path,

@@ -10,7 +10,7 @@ int ts_unnamed_file_open(const char *folder) {
     int fd = open(folder, O_TMPFILE | O_RDWR | O_CLOEXEC, 0600);
     if (fd >= 0)
         return fd;
-    /* The file system does not have them: make a named one, and remove the name at once. */
+    /* The file system does not support unnamed files: create a named one, and remove its name at once. */
     char path[4096];
     int len = snprintf(path, sizeof path, "%s/turnstone-XXXXXX", folder);
     if (len < 0 || (size_t)len >= sizeof path) {

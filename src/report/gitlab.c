@@ -29,48 +29,48 @@ static void put_program(const struct report_job *job, const char *role) {
     ts_out_put_cstring(job->out, ", \"vendor\": {\"name\": \"Turnstone\"}},\n");
 }
 
-static void put_message(struct ts_out *out, bool *is_first, const char *level, const char *text) {
-    ts_out_put_cstring(out, *is_first ? "\n      " : ",\n      ");
+static void put_message(struct ts_out *out, size_t *count, const char *level, const char *text) {
+    ts_out_put_cstring(out, ts_json_separator((*count)++, ","));
+    ts_out_put_cstring(out, "\n      ");
     put_member(out, "{\"level\": ", level);
     put_member(out, ", \"value\": ", text);
     ts_out_put_char(out, '}');
-    *is_first = false;
 }
 
-static void put_suppressions(struct ts_out *out, bool *is_first, const struct ts_report *report) {
+static void put_suppressions(struct ts_out *out, size_t *count, const struct ts_report *report) {
     for (size_t i = 0; i < report->suppression_count; i++) {
         const struct ts_report_suppression *by = &report->suppressions[i];
         char line[TS_REPORT_LINE_SIZE];
         snprintf(line, sizeof line, "%s suppressed by %s%s%s",
                  report__count(by->findings, "finding", "findings").text, by->source,
                  by->reason[0] != '\0' ? ": " : "", by->reason);
-        put_message(out, is_first, "info", line);
+        put_message(out, count, "info", line);
     }
 }
 
 static void put_messages(const struct report_job *job) {
     struct ts_out *out = job->out;
     const struct ts_report *report = job->report;
-    bool is_first = true;
+    size_t count = 0;
     ts_out_put_cstring(out, "    \"messages\": [");
     for (size_t i = 0; i < report->fault_count; i++)
-        put_message(out, &is_first, "warn", report->faults[i].text);
+        put_message(out, &count, "warn", report->faults[i].text);
     if (report->fault_total > report->fault_count)
-        put_message(out, &is_first, "warn", "there are more faults than are listed here");
+        put_message(out, &count, "warn", "there are more faults than are listed here");
     if (report->limits_hit > 0)
-        put_message(out, &is_first, "warn", "matches were given up at the step limit of patterns");
+        put_message(out, &count, "warn", "matches were given up at the step limit of patterns");
     if (report->is_stopped)
-        put_message(out, &is_first, "fatal", "the scan was stopped by a signal");
+        put_message(out, &count, "fatal", "the scan was stopped by a signal");
     for (size_t i = 0; i < report->rule_change_count; i++) {
         char line[TS_REPORT_LINE_SIZE];
         const struct ts_report_rule_change *change = &report->rule_changes[i];
-        put_message(out, &is_first, ts_report_is_rule_lost(change) ? "warn" : "info",
+        put_message(out, &count, ts_report_is_rule_lost(change) ? "warn" : "info",
                     ts_report_rule_change_text(report, change, line));
     }
-    put_suppressions(out, &is_first, report);
+    put_suppressions(out, &count, report);
     for (size_t i = 0; i < report->note_count; i++)
-        put_message(out, &is_first, "info", report->notes[i]);
-    ts_out_put_cstring(out, is_first ? "],\n" : "\n    ],\n");
+        put_message(out, &count, "info", report->notes[i]);
+    ts_out_put_cstring(out, count == 0 ? "],\n" : "\n    ],\n");
 }
 
 static void put_scan(const struct report_job *job) {
@@ -163,7 +163,7 @@ static void put_refs(struct ts_out *out, const struct ts_report_finding *finding
     ts_out_put_cstring(out,
                        ", \"refs\": {\"name\": \"Branches and tags\", \"type\": \"text\", \"value\": \"");
     for (size_t i = 0; i < finding->ref_listed; i++) {
-        ts_out_put_cstring(out, i == 0 ? "" : ", ");
+        ts_out_put_cstring(out, ts_json_separator(i, ", "));
         ts_out_put_json_part(out, ts_bytes_of_cstring(report__ref_short(finding->refs[i])));
     }
     if (finding->ref_count > finding->ref_listed) {
@@ -226,16 +226,16 @@ static void put_finding(const struct report_job *job, const struct ts_report_fin
 }
 
 void report__write_gitlab(const struct report_job *job) {
-    bool is_first = true;
+    size_t listed = 0;
     ts_out_put_cstring(job->out, "{\n  \"version\": \"15.0.0\",\n");
     put_scan(job);
     ts_out_put_cstring(job->out, "  \"vulnerabilities\": [");
     for (size_t i = 0; i < job->report->finding_count; i++) {
         if (!report__is_listed(job, &job->report->findings[i]))
             continue;
-        ts_out_put_cstring(job->out, is_first ? "\n    " : ",\n    ");
+        ts_out_put_cstring(job->out, ts_json_separator(listed++, ","));
+        ts_out_put_cstring(job->out, "\n    ");
         put_finding(job, &job->report->findings[i]);
-        is_first = false;
     }
-    ts_out_put_cstring(job->out, is_first ? "]\n}\n" : "\n  ]\n}\n");
+    ts_out_put_cstring(job->out, listed == 0 ? "]\n}\n" : "\n  ]\n}\n");
 }

@@ -5,7 +5,8 @@
 struct ts_store_id ts_router_store_for(uint64_t id, uint32_t count) {
     if (count <= 1)
         return (struct ts_store_id){0};
-    /* There is no router with a reciprocal here, and computing one costs the division that it would save. */
+    /* A plain division: without a router there is no stored reciprocal, and computing one costs a division,
+     * too. */
     return (struct ts_store_id){(uint32_t)(ts_xxh64_of_id(id) % count)};
 }
 

@@ -18,9 +18,9 @@ static inline uint32_t route__fnv1a_store(uint64_t id, uint32_t count) {
 }
 
 /*
- * Jump divides and multiplies in double. Every machine rounds these alike when they are IEEE doubles kept in
- * doubles; with wider intermediate results, or with a compiler that is free to take the reciprocal, some ids
- * would move. There is no addition that could be fused.
+ * Jump divides and multiplies in double. Every machine gets the same results if these are IEEE doubles
+ * without wider intermediate results, and if the compiler does not replace the division by a reciprocal.
+ * Otherwise some ids would move. There is no addition that could be fused.
  */
 _Static_assert(FLT_EVAL_METHOD == 0 || FLT_EVAL_METHOD == 1, "doubles must be evaluated as doubles");
 _Static_assert(FLT_RADIX == 2 && DBL_MANT_DIG == 53 && DBL_MAX_EXP == 1024, "doubles must be IEEE binary64");

@@ -35,7 +35,7 @@ struct part {
     size_t to;
 };
 
-/* Where the byte is in the part, or part.to. */
+/* Returns where the byte is in the part, or part.to if it is not there. */
 static size_t find(const char *text, struct part part, char byte) {
     const char *at = part.from < part.to ? memchr(text + part.from, byte, part.to - part.from) : NULL;
     return at != NULL ? (size_t)(at - text) : part.to;
@@ -53,7 +53,7 @@ static bool parse_end(const char *text, struct part part, uint64_t *ret_end) {
     return ts_u64_parse(bytes_of(text, part), ret_end) == TS_NUMBER_OK;
 }
 
-/* On failure ret_wrong is the part to quote. */
+/* On failure *ret_wrong is the part of the text to quote. */
 static enum ts_router_list_error parse_item(const char *text, struct part item,
                                             struct ts_router_range *ret_range, struct part *ret_wrong) {
     *ret_wrong = item;
@@ -81,7 +81,7 @@ static enum ts_router_list_error parse_item(const char *text, struct part item,
     return TS_ROUTER_LIST_OK;
 }
 
-/* Reads every item. Stores them if there is an array, which is then large enough. */
+/* Reads every item. Stores the items if there is an array; the array is then large enough. */
 static enum ts_router_list_error parse_items(const char *text, size_t length,
                                              struct ts_router_range *ret_ranges, size_t capacity,
                                              struct ts_router_list_error_detail *ret_detail) {
@@ -138,7 +138,7 @@ size_t ts_router_list_error_describe(const struct ts_router_list_error_detail *d
     if (detail->error == TS_ROUTER_LIST_OK || detail->error == TS_ROUTER_LIST_EMPTY_LIST) {
         printed = snprintf(ret_text, size, "%s", what);
     } else {
-        char quoted[72]; /* a line of an error should stay a line */
+        char quoted[72]; /* an error message stays on one line */
         ts_text_quote(ts_bytes_of(text + detail->offset, detail->length), quoted, sizeof quoted);
         printed = snprintf(ret_text, size, "item %zu (\"%s\"): %s", detail->position + 1, quoted, what);
     }

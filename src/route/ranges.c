@@ -55,7 +55,7 @@ static struct arrays lay_out(void *memory, size_t count) {
     return arrays;
 }
 
-/* The order of numbers, or of the ranges at these positions; positions make it total. */
+/* Compares numbers, or the ranges at these positions. Equal starts are ordered by position. */
 static bool before(const struct ts_router_range *ranges, uint32_t a, uint32_t b) {
     if (ranges == NULL || ranges[a].start == ranges[b].start)
         return a < b;
@@ -112,7 +112,7 @@ static enum ts_router_error check_not_empty(const struct ts_router_range *ranges
     return TS_ROUTER_OK;
 }
 
-/* The first position from `from` on that names the store; there is one. */
+/* Returns the first position from `from` on that names the store. There is one. */
 static size_t position_of(const struct ts_router_range *ranges, size_t from, uint32_t store) {
     while (ranges[from].store.v != store)
         from++;
@@ -189,7 +189,7 @@ static size_t leftmost(size_t k, size_t count) {
     return k;
 }
 
-/* Visits the tree in order and hands out the ranges by their starts. */
+/* Visits the nodes of the tree in order, and gives each node the range with the next higher start. */
 static void fill_tree(const struct ts_router_range *ranges, size_t count, const struct arrays *arrays) {
     arrays->starts[0] = 0;
     arrays->stores[0] = 0;
@@ -200,8 +200,8 @@ static void fill_tree(const struct ts_router_range *ranges, size_t count, const 
         arrays->stores[k] = range->store.v;
         if (2 * k + 1 <= count)
             k = leftmost(2 * k + 1, count);
-        else
-            k >>= __builtin_ctzll(~(unsigned long long)k) + 1; /* up past every right turn, then once more */
+        else /* up past every right turn, then one level more */
+            k >>= __builtin_ctzll(~(unsigned long long)k) + 1;
     }
 }
 

@@ -13,9 +13,9 @@
 #define ROUTE__LINE_KEYS  (ROUTE__LINE_BYTES / sizeof(uint64_t))
 
 /*
- * Walks down from the root, to the right when the key is not above the id. The digits of k after the leading
- * one are then the turns, and the range of the id is the key of the last right turn: the digits before the
- * last 1. There is always one, because some range starts at 0.
+ * Walks down from the root, and turns right when the key is not above the id. The binary digits of k after
+ * the leading 1 are then the turns (1: right). The range of the id is the key at which the last right turn
+ * was made: the digits before the last 1. There is always a right turn, because some range starts at 0.
  */
 static inline uint32_t route__range_store(const struct ts_router *router, uint64_t id) {
     const uint64_t *starts = router->starts;

@@ -14,7 +14,7 @@ const char *ts_router_error_text(enum ts_router_error error) {
     return (size_t)error < TS_ROUTER_ERROR_COUNT ? texts[error] : NULL;
 }
 
-/* snprintf returns what the whole text needs; our formats cannot fail. */
+/* snprintf returns the length of the whole text, even if it was truncated; our formats cannot fail. */
 static size_t length_of(int printed) {
     ts_assert(printed >= 0);
     return (size_t)printed;

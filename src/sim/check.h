@@ -1,5 +1,5 @@
 /*
- * What the simulation knows by itself, and how it compares that with the stores.
+ * The simulation's own model of coordination, and the checks of the stores against it.
  *
  * The model has two sources only: the requests and answers of workers (sim__op, sim__grant), and the raw rows
  * of the stores, read after every call that may have changed one. One operation must explain every changed
@@ -45,15 +45,15 @@ struct sim__op {
     uint64_t id;
     enum ts_sim_operation kind;
     uint32_t worker;
-    uint32_t tenant; /* that the operation acts for */
-    uint32_t run;    /* index */
+    uint32_t tenant; /* the tenant for which the operation acts */
+    uint32_t run;    /* index of the run */
     uint64_t shard;
     struct ts_lease lease; /* of operations that need a lease */
-    uint32_t key;          /* checkpoint, complete: cursor; split_residual: where to cut */
+    uint32_t key;          /* of checkpoint and complete: the cursor; of split_residual: where to cut */
     bool has_token;
     uint32_t token;
     enum ts_park_reason reason;
-    uint32_t cuts[SIM_CUTS_MAX + 1]; /* split_replace: bounds; register: bounds of the shards */
+    uint32_t cuts[SIM_CUTS_MAX + 1]; /* bounds: of the children, or of the shards to register */
     size_t cut_count;
     enum sim__mistake mistake;
     enum ts_run_op_kind end;
@@ -91,7 +91,7 @@ struct sim__shard {
     struct sim__image before; /* the record before the last change, while that can be undone */
     bool undoable;            /* the last change may not be durable yet */
     struct sim__op *by;       /* the operation of the last change, or NULL */
-    uint64_t seen_in;         /* number of the check that saw it last */
+    uint64_t seen_in;         /* number of the last check that saw it */
     struct sim__grant *grants;
     size_t grant_count, grant_capacity;
 };
@@ -132,7 +132,7 @@ struct sim__model {
     uint64_t tenant_limits[SIM_TENANTS];
     uint64_t global_limit;
     uint64_t checks;
-    bool ranges_changed; /* since the last check of the coverage */
+    bool ranges_changed; /* something changed since the last check of the coverage */
     struct ts_rows rows;
 };
 
@@ -153,7 +153,7 @@ struct sim__key {
     char text[SIM_KEY_LEN + 1];
 };
 struct sim__key sim__key_of(uint32_t number);
-/* The number of a range's bound or a cursor; `empty` for an empty one. */
+/* The number of a range's bound or of a cursor; `empty` if the key is empty. */
 uint32_t sim__key_number(struct ts_bytes key, uint32_t empty);
 
 /* The range that a registered shard had at registration; both 0 for a shard that nobody registered. */

@@ -225,7 +225,7 @@ static void check_cursor_op(const struct change *change) {
                     id_of(change));
 }
 
-/* What an operation may change besides status, holder and log. */
+/* Fields that an operation may change besides status, holder and log. */
 enum may_change { MAY_CHANGE_NOTHING, MAY_CHANGE_CURSOR, MAY_CHANGE_RANGE };
 
 static void check_nothing_else(const struct change *change, enum may_change may) {
@@ -334,7 +334,7 @@ static void check_effect(const struct change *change) {
     }
 }
 
-/* Acquire parks a shard that was acquired too often, under an op id of its own. */
+/* If a shard was acquired too often, acquire parks it instead, with an op id that it makes itself. */
 static void check_parked_by_itself(const struct change *change, const struct ts_op_log_entry *entry) {
     const struct ts_run_config *config = &change->world->runs[change->shard->run].config;
     if (entry->kind != TS_SHARD_OP_PARK || !change->after->has_park_reason ||

@@ -19,7 +19,7 @@ struct tally {
     uint32_t place;
     uint64_t at_ms;
     bool settled;   /* the last call settled a prepared transaction */
-    bool restarted; /* what was not durable may be lost */
+    bool restarted; /* after a restart: changes that were not durable may be lost */
     uint64_t records[SIM_RUNS][STATUSES];
     uint64_t counters[SIM_RUNS][STATUSES];
     uint64_t index_entries;
@@ -263,7 +263,7 @@ static void check_run_op(struct sim__world *world, uint32_t run, const struct ts
     }
     if (op->tenant != world->runs[run].tenant)
         sim__broken(world, "tenant", "a run obeyed another tenant");
-    /* When a registration that the log has forgotten is repeated, all its shards exist. */
+    /* If a registration is repeated after its log entry was dropped, all its shards exist. */
     const bool again = ts_run_op_log_find(&before->op_log, newest->op_id) == NULL &&
                        newest->kind == TS_RUN_OP_REGISTER_SHARDS && before->registered == record->registered;
     if (op->applied++ > 0 && !again)

@@ -1,5 +1,5 @@
-/* What must hold over all stores while none has a prepared transaction: then every transaction is visible as
- * a whole. */
+/* Properties of all stores together. They are checked while no store has a prepared transaction, because then
+ * every transaction is visible as a whole. */
 #include "check.h"
 
 #include <stdlib.h>

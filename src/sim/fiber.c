@@ -104,7 +104,7 @@ static void go_outside(struct sim__fiber *fiber) {
     arrived_inside(fiber);
 }
 
-/* A context begins with ints only: the fiber's address comes in two halves. */
+/* makecontext passes only ints, so the fiber's address comes in two halves. */
 static void enter(unsigned high, unsigned low) {
     struct sim__fiber *fiber =
         (struct sim__fiber *)((uintptr_t)high << 32 | (uintptr_t)low); /* NOLINT(performance-no-int-to-ptr) */
@@ -115,7 +115,7 @@ static void enter(unsigned high, unsigned low) {
     ts_unreachable("a fiber that has ended is not resumed");
 }
 
-/* A function of its own, because getcontext returns like setjmp. */
+/* A separate function, because getcontext may return twice, like setjmp. */
 static bool prepare(struct sim__fiber *fiber) {
     if (getcontext(&fiber->inside) != 0)
         return false;
@@ -158,7 +158,7 @@ void sim__fiber_free(struct sim__fiber *fiber) {
     __tsan_destroy_fiber(fiber->tsan_inside);
 #endif
 #ifdef SIM_ASAN
-    ASAN_UNPOISON_MEMORY_REGION(stack_of(fiber), STACK_SIZE); /* the first frame never returned */
+    ASAN_UNPOISON_MEMORY_REGION(stack_of(fiber), STACK_SIZE); /* the first frame never returned before */
 #endif
     munmap(fiber->memory, STACK_SIZE + GUARD_SIZE);
     free(fiber);

@@ -10,16 +10,16 @@
 
 struct sim__fiber;
 
-/* Does not start it. Returns NULL when memory runs out. */
+/* Creates a fiber without starting it. Returns NULL when memory runs out. */
 struct sim__fiber *sim__fiber_new(void (*run)(void *context), void *context);
 
-/* The fiber has ended, or never began. Accepts NULL. */
+/* The fiber must have ended or never begun. Accepts NULL. */
 void sim__fiber_free(struct sim__fiber *fiber);
 
-/* From outside: runs it until it yields or ends. */
+/* Called from outside: runs the fiber until it yields or ends. */
 void sim__fiber_resume(struct sim__fiber *fiber);
 
-/* From inside: goes back to whoever resumed it. */
+/* Called from inside: returns to the function that resumed the fiber. */
 void sim__fiber_yield(struct sim__fiber *fiber);
 
 bool sim__fiber_has_ended(const struct sim__fiber *fiber);

@@ -8,7 +8,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-/* Op ids begin here, so that no index is a valid op id by accident. */
+/* Op ids begin at this number, so that no index is a valid op id by accident. */
 #define OP_ID_BASE UINT64_C(1000000)
 
 struct sim__model *sim__model_new(uint32_t worker_count) {

@@ -50,7 +50,7 @@ static struct sim__answer done(const struct ts_coord_outcome *outcome) {
     return (struct sim__answer){.ok = true, .outcome = *outcome};
 }
 
-/* No answer reports a damaged record or counter: nothing damages them here. */
+/* No answer may report a damaged record or counter, because the simulation damages none. */
 static void check_sound(struct sim__world *world, const struct sim__answer *answer,
                         const struct ts_coord_detail *detail) {
     if (!answer->ok && answer->variant == TS_VARIANT_BACKEND_ERROR && detail->infra.kind == TS_INFRA_DAMAGED)
@@ -79,8 +79,8 @@ static void take_hold(struct sim__worker *worker, const struct ts_acquire_result
     sim__check_lease(worker->actor.world, worker->number, &view->lease);
 }
 
-/* `before` is the worker's cooldown when the claim began. If it has not ended now, it had not ended when the
- * claim checked it, either. */
+/* `before` is the worker's cooldown when the claim began. If the cooldown has not ended now, it had not ended
+ * when the claim checked it. */
 static void check_cooldown(struct sim__worker *worker, uint32_t run, const struct sim__cooldown *before) {
     struct sim__world *world = worker->actor.world;
     if (before->there && world->runs[run].config.cooldown_ms > 0 &&
@@ -216,7 +216,7 @@ static void fill_cursor(const struct sim__op *op, struct payload *payload) {
     }
 }
 
-/* Children between neighbouring cuts; wrong ones if the operation asks for a mistake. */
+/* Makes the children between neighbouring cuts; wrong children if the operation asks for a mistake. */
 static void fill_children(const struct sim__op *op, struct payload *payload) {
     payload->count = op->cut_count - 1;
     for (size_t i = 0; i < payload->count; i++) {
@@ -281,7 +281,7 @@ static struct sim__answer of_park(struct sim__worker *worker, const struct sim__
     return answer;
 }
 
-/* The children of an answer are in the caller's memory, and outlive the call. */
+/* The children in an answer are in the caller's memory, so they outlive the call. */
 static struct sim__answer of_split(struct sim__worker *worker, const struct sim__op *op,
                                    const struct ts_lease_op *by, bool by_session,
                                    struct ts_split_replace_result *children) {

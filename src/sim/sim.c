@@ -120,7 +120,7 @@ static struct sim__actor *any_worker(struct sim__world *world) {
     return &world->workers[sim__below(world, world->worker_count)].actor;
 }
 
-/* Half of the time it takes a worker in the middle of a transaction, if there is one. */
+/* In half of the cases, prefers a worker that is in the middle of a transaction. */
 static void crash_somebody(struct sim__world *world) {
     struct sim__actor *actor = any_worker(world);
     const bool in_txn = sim__chance(world, 50);
@@ -222,7 +222,7 @@ static void move_message(struct sim__world *world, struct sim__message *message)
         sim__message_return(message);
 }
 
-/* Nothing can move: advances to the earliest moment at which something may. */
+/* When no actor can continue: advances the time to the earliest moment at which one can. */
 static void wait_for_something(struct sim__world *world) {
     uint64_t earliest = UINT64_MAX;
     for (uint32_t i = 0; i <= world->worker_count; i++) {
@@ -288,7 +288,7 @@ static void beat_hearts(struct sim__world *world) {
     }
 }
 
-/* Lets the test change a store behind the checkers' back. */
+/* Lets the test change a store without the knowledge of the checkers. */
 static void let_meddle(struct sim__world *world) {
     struct ts_store *stores[TS_SIM_STORES_MAX];
     for (uint32_t i = 0; i < world->place_count; i++)

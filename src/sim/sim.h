@@ -18,8 +18,8 @@
 /* How many faults there are. X(SUFFIX, name) */
 #define TS_SIM_FAULTS(X)                                                                                     \
     X(SUNNY, "sunny")             /* calls are slow and overtake each other; workers make mistakes */        \
-    X(STORMY, "stormy")           /* also: replies are lost, calls fail, workers crash, stores restart */    \
-    X(RADIOACTIVE, "radioactive") /* the same far more often, and power is lost */
+    X(STORMY, "stormy")           /* and replies are lost, calls fail, workers crash, stores restart */      \
+    X(RADIOACTIVE, "radioactive") /* the same faults far more often, and power losses */
 
 #define TS_SIM__FAULT_ENUM(suffix, name) TS_SIM_##suffix,
 enum ts_sim_faults { TS_SIM_FAULTS(TS_SIM__FAULT_ENUM) };
@@ -30,7 +30,7 @@ struct ts_store;
 
 enum {
     TS_SIM_WORKERS_MAX = 64,
-    TS_SIM_SHARDS_MAX = 1000, /* registered ones; splits make more */
+    TS_SIM_SHARDS_MAX = 1000, /* number of registered shards; splits make more */
     TS_SIM_STORES_MAX = 16,
 };
 
@@ -41,7 +41,7 @@ struct ts_sim_options {
     uint32_t shards;
     uint32_t stores;
     enum ts_sim_faults faults;
-    enum ts_coord_plant plant; /* test builds: a rule to break on purpose */
+    enum ts_coord_plant plant; /* in test builds: the rule to break on purpose */
 
     /* For tests of the checkers: called after every step, before the stores are checked. Changes something in
      * a store and returns true. May be NULL. */
@@ -53,7 +53,7 @@ struct ts_sim_options {
     void *trace_context;
 };
 
-/* Replaces 0 steps, workers, shards or stores. */
+/* Defaults: they replace 0 steps, workers, shards or stores. */
 struct ts_sim_options ts_sim_options_default(void);
 
 /* Operations of workers. X(SUFFIX, name) */
@@ -104,13 +104,13 @@ struct ts_sim_counts {
     uint64_t calm_steps; /* after the faults stopped, until everything had ended */
     uint64_t virtual_ms;
     uint64_t calls;
-    uint64_t transactions; /* over several stores */
-    uint64_t checks;       /* of stores */
+    uint64_t transactions; /* transactions over several stores */
+    uint64_t checks;       /* of single stores */
     uint64_t executed[TS_SIM_OPERATION_COUNT];
     uint64_t replayed[TS_SIM_OPERATION_COUNT];
     uint64_t refused[TS_SIM_OPERATION_COUNT];
     uint64_t errors[TS_SIM_ERRORS_MAX]; /* by enum ts_error_variant */
-    uint64_t unknown;                   /* of the BackendErrors */
+    uint64_t unknown;                   /* BackendErrors with an unknown result */
     uint64_t troubles[TS_SIM_TROUBLE_COUNT];
 };
 
@@ -118,10 +118,10 @@ void ts_sim_counts_add(struct ts_sim_counts *counts, const struct ts_sim_counts 
 
 struct ts_sim_result {
     bool broken;
-    uint64_t step;       /* at which the violation was found */
-    char property[48];   /* the violated one */
+    uint64_t step;       /* the step at which the violation was found */
+    char property[48];   /* the violated property */
     char text[240];      /* what happened */
-    uint64_t trace_hash; /* over every event */
+    uint64_t trace_hash; /* hash over every event */
     struct ts_sim_counts counts;
 };
 

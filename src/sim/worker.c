@@ -1,10 +1,10 @@
 /*
- * What workers do. While there are faults, they work and make every mistake that a worker can make. Then they
- * work towards the end:
+ * The behaviour of workers. While there are faults, they work and make every mistake that a worker can make.
+ * Afterwards they finish the work:
  *
  *     wild:  holding?  no:  claim, acquire anything, repeat an old operation, look, unpark, register, end the run
- *                      yes: checkpoint, renew, complete, park, split; or a cursor that goes back, children that do not
- *                           meet, an old lease, somebody else's lease; or forget all about it
+ *                      yes: checkpoint, renew, complete, park, split; or forget the shard; or a mistake:
+ *                           a cursor that goes back, children with a gap, an old lease, another worker's lease
  *     calm:  found the run, claim, checkpoint, complete; unpark what is parked; complete the run
  */
 #include "worker.h"
@@ -179,7 +179,7 @@ static void cursor_mistake(struct sim__worker *worker) {
     issue_new(worker, &op);
 }
 
-/* An operation under a lease other than the one it holds now. */
+/* Tries an operation under a lease other than the current one. */
 static void use_lease(struct sim__worker *worker, const struct ts_lease *lease, uint32_t run) {
     struct sim__world *world = worker->actor.world;
     const struct sim__shard *shard = sim__shard_find(world->model, run, ts_lease_shard(lease).shard.v);
@@ -217,7 +217,7 @@ static void use_old_lease(struct sim__worker *worker) {
         return;
     const size_t there = worker->old_count < SIM_OLD_LEASES ? worker->old_count : SIM_OLD_LEASES;
     const struct ts_lease *old = &worker->old[sim__below(world, there)];
-    /* Prefers a lease of the shard that it holds again. */
+    /* Prefers an old lease of the shard that the worker holds again. */
     for (size_t i = 0; i < there && worker->holding; i++) {
         if (ts_lease_shard(&worker->old[i]).shard.v == worker->shard &&
             ts_lease_fence(&worker->old[i]).v != ts_lease_fence(&worker->lease).v)
@@ -243,7 +243,7 @@ static void repeat_something(struct sim__worker *worker) {
     const struct sim__model *model = world->model;
     if (model->op_count == 0)
         return;
-    /* Mostly an operation that the log still contains. */
+    /* Chooses, in most cases, an operation that the log still contains. */
     const uint64_t back =
         sim__below(world, sim__chance(world, 80) && model->op_count > 24 ? 24 : model->op_count);
     struct sim__op *op = model->ops[model->op_count - 1 - back];

@@ -24,10 +24,10 @@ struct sim__worker {
 
     struct ts_acquire_scratch *scratch;
     struct ts_manifest_memory *manifest;
-    struct ts_new_shard *shards; /* room for all that it registers at once */
-    struct sim__key (*keys)[2];  /* of shards */
+    struct ts_new_shard *shards; /* room for all shards of one registration */
+    struct sim__key (*keys)[2];  /* start and end of each of them */
 
-    /* The shard that it believes to hold. */
+    /* The shard that the worker believes to hold. */
     bool holding;
     struct ts_lease lease;
     uint64_t shard;
@@ -44,7 +44,7 @@ struct sim__worker {
 void sim__worker_main(void *context);
 void sim__resolver_main(void *context);
 
-/* Its heartbeat, sent beside its other work. */
+/* The worker's heartbeat, sent beside its other work. */
 void sim__worker_beat(struct sim__worker *worker);
 
 /* ---- one operation each, and all checks of its answer (operation.c) ---- */
@@ -60,7 +60,7 @@ void sim__look(struct sim__worker *worker, uint32_t run);
 /* Checks the counters and indexes of a run with the driver's own audit, while no worker is active. */
 void sim__audit(struct sim__worker *worker, uint32_t run);
 
-/* Forgets the shard that it holds; keeps the lease as an old one. */
+/* Forgets the shard that the worker holds; keeps the lease as an old one. */
 void sim__let_go(struct sim__worker *worker);
 
 #endif

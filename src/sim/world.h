@@ -40,7 +40,7 @@ struct sim__model;
 /* A store with its clock and the network before it. */
 struct sim__place {
     struct sim__world *world;
-    uint64_t ahead_ms; /* ahead of the world's time */
+    uint64_t ahead_ms; /* how far its clock is ahead of the world's time */
     struct ts_store_clock clock;
     struct ts_memory *memory;
     struct ts_store *store;  /* used by workers, with faults */
@@ -60,7 +60,7 @@ struct sim__message {
 
 enum sim__actor_state { SIM_ACTOR_READY, SIM_ACTOR_CALLING, SIM_ACTOR_SLEEPING, SIM_ACTOR_ENDED };
 
-/* Something with a fiber: a worker or the resolver. */
+/* A worker or the resolver: each has a fiber. */
 struct sim__actor {
     struct sim__world *world;
     struct sim__worker *worker; /* NULL: the resolver */
@@ -68,7 +68,7 @@ struct sim__actor {
     struct sim__fiber *fiber;
     enum sim__actor_state state;
     uint64_t wake_ms;      /* SLEEPING */
-    uint64_t paused_until; /* until then no reply returns to it, and it does not wake */
+    uint64_t paused_until; /* until then it gets no reply and does not wake */
     bool dead;             /* unwinding after a crash */
     uint32_t in_txn;       /* transactions in progress: 0 or 1 */
     uint64_t struck;       /* calls of the current operation that a fault changed */
@@ -90,7 +90,8 @@ struct sim__weather {
     uint64_t beat_skipped;
 };
 
-/* The habits of the workers of a seed, in percent, so that different seeds reach different corners. */
+/* The habits of the workers, in percent. Each seed has its own, so that different seeds reach different
+ * corner cases. */
 struct sim__temper {
     uint64_t split; /* of the turns with a shard */
     uint64_t end;   /* of the turns without one: fail, cancel or complete the run */
@@ -144,7 +145,7 @@ static inline uint64_t sim__below(struct sim__world *world, uint64_t count) {
     return ts_prng_below(&world->prng, count);
 }
 
-/* Goes into the hash, and as a line to the trace. The tag says what the numbers (up to four) mean. */
+/* Adds an event to the hash, and a line to the trace. The tag says what the numbers (up to four) mean. */
 struct sim__event {
     const char *what;
     uint64_t numbers[4];
@@ -165,13 +166,13 @@ static inline bool sim__is_broken(const struct sim__world *world) {
 bool sim__places_open(struct sim__world *world);
 void sim__places_close(struct sim__world *world);
 uint64_t sim__place_now(const struct sim__place *place);
-/* The rules of the fault decorators, by the weather. */
+/* Sets the rules of the fault decorators according to the current chances of faults. */
 void sim__places_set_weather(struct sim__world *world);
 /* A call by a checker, which no fault disturbs. */
 void sim__direct(struct sim__world *world, uint32_t place, struct ts_call *call);
 
 void sim__start(struct sim__actor *actor, uint32_t place, struct ts_call *call);
-/* Returns when one of the calls is done (all: every one). */
+/* Returns when one of the calls is done; with `all`, when all are done. */
 struct sim__wait {
     struct ts_call *const *calls;
     size_t count;
@@ -184,7 +185,8 @@ void sim__message_deliver(struct sim__world *world, struct sim__message *message
 void sim__message_return(struct sim__message *message);
 /* Continues the messages that wait for locks or deadlines. */
 void sim__messages_poll(struct sim__world *world);
-/* The owner has crashed: its messages in progress arrive now or never, and nobody sees the replies. */
+/* For an owner that has crashed: each of its messages in progress arrives now or never, and nobody sees the
+ * replies. */
 void sim__messages_orphan(struct sim__world *world, struct sim__actor *actor);
 /* Drops the messages of an actor at the end of the world: none arrives any more. */
 void sim__messages_drop(struct sim__world *world, struct sim__actor *actor);

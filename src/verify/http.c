@@ -87,7 +87,7 @@ static bool set_number(CURL *curl, CURLoption option, long number) {
     return curl_easy_setopt(curl, option, number) == CURLE_OK;
 }
 
-/* Sets every limit. If one cannot be set, nothing is sent. */
+/* Sets every limit. If one cannot be set, no request is sent. */
 static bool set_limits(struct verify_http *http) {
     CURL *curl = http->curl;
     return set_text(curl, CURLOPT_PROTOCOLS_STR, "https") && set_number(curl, CURLOPT_FOLLOWLOCATION, 0) &&

@@ -20,10 +20,11 @@ struct verify_pace {
 
 void verify__pace_init(struct verify_pace *pace, uint64_t interval_ns);
 
-/* When a request to the host may be sent, not before now. The next one may follow an interval later. */
+/* Returns when a request to the host may be sent, at the earliest now, and reserves that moment: the next
+ * request may follow one interval later. */
 uint64_t verify__pace_take(struct verify_pace *pace, struct ts_bytes host, uint64_t now_ns);
 
-/* The host asked for a pause until then. */
+/* Records that the host asked for a pause until then. */
 void verify__pace_hold(struct verify_pace *pace, struct ts_bytes host, uint64_t until_ns);
 
 #endif

@@ -33,7 +33,7 @@ struct ts_verify_request {
 
 enum ts_verify_made {
     TS_VERIFY_MADE,
-    TS_VERIFY_UNSENDABLE, /* the secret has bytes that a header cannot have */
+    TS_VERIFY_UNSENDABLE, /* the secret has bytes that are not allowed in a header */
     TS_VERIFY_NO_MEMORY,
 };
 
@@ -41,7 +41,7 @@ enum ts_verify_made {
 enum ts_verify_made ts_verify_request_make(const struct ts_rule_request *rule, struct ts_bytes secret,
                                            struct ts_verify_request *ret_request);
 
-/* The request for people, with the redacted secret in place of the secret. */
+/* The request as text for people, with the redacted secret in place of the secret. */
 enum ts_verify_made ts_verify_request_show(const struct ts_rule_request *rule, const char *redacted,
                                            struct ts_verify_request *ret_request);
 

@@ -10,7 +10,7 @@
 #include <time.h>
 
 #define NS_OF_S     UINT64_C(1000000000)
-/* How long a wait may take before it checks whether to stop. */
+/* A wait checks this often whether to stop. */
 #define SLICE_NS    UINT64_C(20000000)
 /* An issuer that wants a longer pause is not asked again. */
 #define PAUSE_MAX_S 30
