@@ -92,21 +92,18 @@ static enum cli_exit tell(struct cli_scan_options *options, const struct ts_repo
 }
 
 static enum cli_exit scan_and_tell(struct cli_scan_options *options) {
-    struct ts_baseline baseline = {.count = 0};
-    struct ts_baseline_error error;
+    struct cli_baseline baseline;
     struct ts_report report;
-    if (options->baseline && !ts_baseline_read(options->baseline, &baseline, &error))
-        return cli__complain(CLI_EXIT_USAGE, "protect: %s", error.text);
-    options->scan.salt = ts_baseline_salt(&baseline, TS_BYTES(""));
-    enum cli_exit status = cli__scan_run(options, &report);
+    enum cli_exit status = cli__scan_read_baseline(options, &baseline);
+    if (status == CLI_EXIT_DONE)
+        status = cli__scan_run(options, &report);
     if (status == CLI_EXIT_DONE) {
-        if (options->baseline)
-            status = cli__scan_compare(options, &baseline, &report);
+        status = cli__scan_compare(options, &baseline, &report);
         if (status == CLI_EXIT_DONE)
             status = tell(options, &report);
         ts_scan_report_release(&report);
     }
-    ts_baseline_release(&baseline);
+    cli__scan_release_baseline(&baseline);
     return status;
 }
 

@@ -1,41 +1,33 @@
 /*
  * turnstone scan: secrets in repositories, folders, files and standard input.
  */
-#include "complain.h"
 #include "scan_run.h"
 #include "verbs.h"
 
-#include "report/baseline.h"
-
-static enum cli_exit scan_and_write(struct cli_scan_options *options, struct ts_baseline *baseline) {
+static enum cli_exit scan_and_write(struct cli_scan_options *options, struct cli_baseline *baseline) {
     struct ts_report report;
     enum cli_exit status = cli__scan_run(options, &report);
     if (status != CLI_EXIT_DONE)
         return status;
-    if (baseline)
-        status = cli__scan_compare(options, baseline, &report);
-    if (status == CLI_EXIT_DONE) {
+    status = cli__scan_compare(options, baseline, &report);
+    if (status == CLI_EXIT_DONE)
         status = cli__scan_write(options, &report, cli__scan_status(options, &report));
-    }
     ts_scan_report_release(&report);
     return status;
 }
 
 static enum cli_exit run_scan(const struct cli_arguments *arguments) {
     struct cli_scan_options options;
-    struct ts_baseline baseline = {.count = 0};
-    struct ts_baseline_error error;
+    struct cli_baseline baseline = {.is_foreign = false};
     enum cli_exit status = cli__scan_options_read("scan", arguments, &options);
     if (status != CLI_EXIT_DONE)
         return status;
     status = cli__scan_check_outputs(&options);
-    if (status == CLI_EXIT_DONE && options.baseline && !ts_baseline_read(options.baseline, &baseline, &error))
-        status = cli__complain(CLI_EXIT_USAGE, "scan: %s", error.text);
-    if (status == CLI_EXIT_DONE) {
-        options.scan.salt = ts_baseline_salt(&baseline, TS_BYTES(""));
-        status = scan_and_write(&options, options.baseline ? &baseline : NULL);
-    }
-    ts_baseline_release(&baseline);
+    if (status == CLI_EXIT_DONE)
+        status = cli__scan_read_baseline(&options, &baseline);
+    if (status == CLI_EXIT_DONE)
+        status = scan_and_write(&options, &baseline);
+    cli__scan_release_baseline(&baseline);
     cli__scan_options_release(&options);
     return status;
 }
@@ -73,8 +65,9 @@ const struct cli_verb cli__verb_scan = {
         "names what cannot be read; everything else is scanned.\n\nThe .turnstone.yml at the top of a "
         "target may allow findings, and add, replace or remove rules. For a bare repository, the file in "
         "HEAD is used. The report says which findings the file suppressed and which rules it "
-        "removed.\n\nWith --baseline, only findings that are not in the baseline are shown and counted; "
-        "'turnstone baseline' makes one. docs/formats describes the formats and the ids of "
+        "removed. A .gitleaksignore there is honoured, too, and so are the marks of other tools in "
+        "lines.\n\nWith --baseline, only findings that are not in the baseline are shown and counted; "
+        "'turnstone baseline' makes one, and reports of other tools are baselines, too. docs/formats describes the formats and the ids of "
         "findings.\n\nExit status: 0 no findings; 1 findings; 2 a wrong target or option; 4 an incomplete "
         "scan, with or without findings: something could not be read, or the scan was interrupted; 6 "
         "memory, threads, temporary files or the output failed. When one of several targets fails, the "

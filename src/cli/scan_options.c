@@ -116,8 +116,10 @@ const struct cli_option cli__scan_option_table[SCAN_OPTION_COUNT] = {
     [SCAN_BASELINE] =
         {.name = "baseline",
          .argument = "FILE",
-         .help = "ignore the findings in this file, which 'turnstone baseline' wrote; only new findings are "
-                 "shown and count for the status"},
+         .help =
+             "ignore the findings in this file, which 'turnstone baseline' wrote, or another tool as its "
+             "report: gitleaks (JSON), detect-secrets (.secrets.baseline), TruffleHog (JSON lines); only new "
+             "findings are shown and count for the status"},
     [SCAN_DIFF_BASELINE] = {.name = "diff-baseline",
                             .help = "with --baseline: also list findings of the baseline that the scan "
                                     "did not find"},

@@ -94,19 +94,62 @@ enum cli_exit cli__scan_status(const struct cli_scan_options *options, const str
     return CLI_EXIT_DONE;
 }
 
+static enum cli_exit parse_baseline(struct cli_scan_options *options, struct ts_bytes text,
+                                    struct cli_baseline *ret_baseline) {
+    struct ts_baseline_error error;
+    struct cli_foreign_error foreign_error;
+    ret_baseline->is_foreign = text.len <= TS_BASELINE_SIZE_MAX && cli__foreign_is_json(text);
+    if (!ret_baseline->is_foreign)
+        return ts_baseline_parse(options->baseline, text, &ret_baseline->own, &error)
+                   ? CLI_EXIT_DONE
+                   : cli__complain(CLI_EXIT_USAGE, "%s: %s", options->verb, error.text);
+    /* Another tool's entries are compared by the secrets. */
+    options->scan.keeps_secrets = true;
+    if (cli__foreign_parse(options->baseline, text, &ret_baseline->foreign, &foreign_error))
+        return CLI_EXIT_DONE;
+    return cli__complain(foreign_error.is_memory ? CLI_EXIT_INFRASTRUCTURE : CLI_EXIT_USAGE, "%s: %s",
+                         options->verb, foreign_error.text);
+}
+
+enum cli_exit cli__scan_read_baseline(struct cli_scan_options *options, struct cli_baseline *ret_baseline) {
+    struct ts_baseline_error error;
+    char *text;
+    size_t len;
+    *ret_baseline = (struct cli_baseline){.is_foreign = false};
+    if (!options->baseline)
+        return CLI_EXIT_DONE;
+    if (!ts_baseline_load(options->baseline, &text, &len, &error))
+        return cli__complain(CLI_EXIT_USAGE, "%s: %s", options->verb, error.text);
+    enum cli_exit status = parse_baseline(options, ts_bytes_of(text, len), ret_baseline);
+    free(text);
+    options->scan.salt = ts_baseline_salt(&ret_baseline->own, TS_BYTES(""));
+    return status;
+}
+
+void cli__scan_release_baseline(struct cli_baseline *baseline) {
+    ts_baseline_release(&baseline->own);
+    cli__foreign_release(&baseline->foreign);
+}
+
 /* Ids of targets with different salts cannot be compared, nor can those with another salt than the
  * baseline's. */
-enum cli_exit cli__scan_compare(const struct cli_scan_options *options, struct ts_baseline *baseline,
+enum cli_exit cli__scan_compare(const struct cli_scan_options *options, struct cli_baseline *baseline,
                                 struct ts_report *report) {
     struct ts_baseline_error error;
+    if (!options->baseline)
+        return CLI_EXIT_DONE;
+    if (baseline->is_foreign) {
+        cli__foreign_apply(&baseline->foreign, report);
+        return CLI_EXIT_DONE;
+    }
     if (report->has_several_keys)
         return cli__complain(
             CLI_EXIT_USAGE,
             "%s: the targets have different salts, so they cannot share a baseline; scan them one by one",
             options->verb);
-    if (!ts_baseline_fits(baseline, &report->key, options->baseline, &error))
+    if (!ts_baseline_fits(&baseline->own, &report->key, options->baseline, &error))
         return cli__complain(CLI_EXIT_USAGE, "%s: %s", options->verb, error.text);
-    ts_baseline_apply(baseline, report);
+    ts_baseline_apply(&baseline->own, report);
     return CLI_EXIT_DONE;
 }
 

@@ -248,22 +248,28 @@ static bool read_all(int fd, char **ret_text, size_t *ret_len) {
     return false;
 }
 
-bool ts_baseline_read(const char *path, struct ts_baseline *ret_baseline,
+bool ts_baseline_load(const char *path, char **ret_text, size_t *ret_len,
                       struct ts_baseline_error *ret_error) {
     char shown[200];
     (void)ts_text_escape(ts_bytes_of_cstring(path), shown, sizeof shown);
-    char *text = NULL;
-    size_t len = 0;
     int fd = open(path, O_RDONLY | O_CLOEXEC);
-    bool good = fd >= 0 && read_all(fd, &text, &len);
+    bool good = fd >= 0 && read_all(fd, ret_text, ret_len);
     if (!good)
         (void)fail(ret_error, TS_BASELINE_UNREADABLE, 0,
                    "cannot read the baseline '%s': %s; make one with 'turnstone baseline'", shown,
                    strerror(errno));
     if (fd >= 0)
         (void)close(fd);
-    if (good)
-        good = ts_baseline_parse(path, ts_bytes_of(text, len), ret_baseline, ret_error);
+    return good;
+}
+
+bool ts_baseline_read(const char *path, struct ts_baseline *ret_baseline,
+                      struct ts_baseline_error *ret_error) {
+    char *text;
+    size_t len;
+    if (!ts_baseline_load(path, &text, &len, ret_error))
+        return false;
+    bool good = ts_baseline_parse(path, ts_bytes_of(text, len), ret_baseline, ret_error);
     free(text);
     return good;
 }

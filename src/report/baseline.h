@@ -53,6 +53,10 @@ struct ts_baseline {
 /* `file` is the name for messages. On failure there is nothing to release. */
 bool ts_baseline_parse(const char *file, struct ts_bytes text, struct ts_baseline *ret_baseline,
                        struct ts_baseline_error *ret_error);
+/* The text of a file, which the caller frees. A text that is too large is cut, and refused when it is parsed. */
+bool ts_baseline_load(const char *path, char **ret_text, size_t *ret_len,
+                      struct ts_baseline_error *ret_error);
+
 bool ts_baseline_read(const char *path, struct ts_baseline *ret_baseline,
                       struct ts_baseline_error *ret_error);
 void ts_baseline_release(struct ts_baseline *baseline);

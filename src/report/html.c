@@ -174,9 +174,19 @@ static void put_summary(const struct report_job *job) {
     if (report->has_baseline) {
         ts_out_put_cstring(out, "<dt>Baseline</dt><dd>");
         report__put_count(out, report->baseline_known, "finding", "findings");
-        ts_out_put_cstring(out, " known, ");
-        ts_out_put_u64(out, report->gone_count);
-        ts_out_put_cstring(out, " not found any more</dd>\n");
+        if (report->baseline_tool != NULL) {
+            ts_out_put_cstring(out, " known; ");
+            report__put_count(out, report->baseline_matched, "entry", "entries");
+            ts_out_put_cstring(out, " of ");
+            report__put_markup_text(out, report->baseline_tool);
+            ts_out_put_cstring(out, " matched, ");
+            report__put_grouped(out, report->baseline_unmatched);
+            ts_out_put_cstring(out, " did not</dd>\n");
+        } else {
+            ts_out_put_cstring(out, " known, ");
+            ts_out_put_u64(out, report->gone_count);
+            ts_out_put_cstring(out, " not found any more</dd>\n");
+        }
     }
     for (size_t i = 0; i < report->gone_count && job->options->lists_gone; i++) {
         ts_out_put_cstring(out, i == 0 ? "<dt>Gone</dt><dd><code>" : "<dt></dt><dd><code>");

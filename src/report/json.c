@@ -279,7 +279,13 @@ static void put_baseline(struct ts_out *out, const struct ts_report *report) {
         put_text(out, "rule", report->gone[i].rule);
         ts_out_put_char(out, '}');
     }
-    ts_out_put_cstring(out, "]}");
+    ts_out_put_char(out, ']');
+    if (report->baseline_tool != NULL) {
+        put_text(out, "tool", report->baseline_tool);
+        put_number(out, "matched", report->baseline_matched);
+        put_number(out, "unmatched", report->baseline_unmatched);
+    }
+    ts_out_put_char(out, '}');
 }
 
 static void put_summary(const struct report_job *job) {

@@ -201,7 +201,12 @@ struct ts_report {
     size_t rule_count;         /* rules that were used */
     uint64_t limits_hit;       /* patterns that were given up: incomplete */
     bool has_baseline;
-    uint64_t baseline_known;           /* findings that the baseline has: their is_new is false */
+    uint64_t baseline_known; /* findings that the baseline has: their is_new is false */
+    /* The tool whose report is the baseline, and how many of its entries findings matched; NULL: the baseline
+     * is turnstone's, and `gone` has what was not found. */
+    const char *baseline_tool;
+    uint64_t baseline_matched;
+    uint64_t baseline_unmatched;
     const struct ts_report_gone *gone; /* entries of the baseline that the scan did not find, sorted by id */
     size_t gone_count;
     uint64_t took_ns;

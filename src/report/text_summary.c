@@ -143,9 +143,20 @@ static void put_baseline(const struct report_job *job) {
         return;
     struct text_flow flow = begin(job, "baseline", true);
     report__flow_put(&flow, report__count(report->baseline_known, "finding", "findings").text);
-    report__flow_put(&flow, " known, ");
-    report__flow_put(&flow, report__grouped(report->gone_count).text);
-    report__flow_put(&flow, ts_report_is_incomplete(report) ? " not found by this incomplete scan" : " gone");
+    if (report->baseline_tool != NULL) {
+        report__flow_put(&flow, " known; ");
+        report__flow_put(&flow, report__count(report->baseline_matched, "entry", "entries").text);
+        report__flow_put(&flow, " of ");
+        report__flow_put(&flow, report->baseline_tool);
+        report__flow_put(&flow, " matched, ");
+        report__flow_put(&flow, report__grouped(report->baseline_unmatched).text);
+        report__flow_put(&flow, " did not");
+    } else {
+        report__flow_put(&flow, " known, ");
+        report__flow_put(&flow, report__grouped(report->gone_count).text);
+        report__flow_put(&flow,
+                         ts_report_is_incomplete(report) ? " not found by this incomplete scan" : " gone");
+    }
     report__flow_end(&flow);
     for (size_t i = 0; job->options->lists_gone && i < report->gone_count; i++)
         put_gone(job, &report->gone[i], i == 0);

@@ -201,7 +201,7 @@ static bool see(struct assembly *a, uint32_t location_index) {
         const struct scan_hit *item = &scan__hits_items(&a->pass->hits)[hit];
         if ((a->were_before != NULL && a->were_before[item->finding]) ||
             !ts_rule_applies(scan__hits_findings(&a->pass->hits)[item->finding].rule, path) ||
-            scan__suppressed_take(&a->suppressed, target->profile, item, path))
+            scan__suppressed_take(&a->suppressed, target->profile, item, location->real_path))
             continue;
         size_t at = a->sightings.len;
         if (at >= a->pass->memory_bytes) {
@@ -296,6 +296,24 @@ static uint32_t target_of(const struct assembly *a, size_t location) {
     return a->contents[a->locations[location].content].target;
 }
 
+/* Fingerprints of .gitleaksignore: one of them may be about an earlier version of a file than the one that is seen first. */
+static void ignore_all(struct assembly *a, size_t from, size_t end) {
+    scan__suppressed_clear(&a->suppressed);
+    if (from == end || a->pass->targets[target_of(a, from)].profile->ignored.count == 0)
+        return;
+    for (size_t i = from; i < end; i++) {
+        const struct scan_location *location = &a->locations[i];
+        struct scan_suppressed_place place = {
+            .profile = a->pass->targets[target_of(a, i)].profile,
+            .content = &a->contents[location->content],
+            .commit = location->commit == TS_REPORT_NONE ? NULL : &a->commits[location->commit].oid,
+            .path = location->real_path};
+        if (location->role == SCAN_FOUND)
+            scan__suppressed_ignore(&a->suppressed, &place);
+    }
+    scan__suppressed_sort(&a->suppressed);
+}
+
 static bool see_all(struct assembly *a) {
     if (a->location_count > 0)
         qsort_r(a->locations, a->location_count, sizeof *a->locations, compare_locations, a);
@@ -306,6 +324,7 @@ static bool see_all(struct assembly *a) {
                     ? !note_before(a, &a->locations[end])
                     : a->locations[end].role != SCAN_FOUND && !note_whereabouts(a, (uint32_t)end))
                 return false;
+        ignore_all(a, from, end);
         for (size_t i = from; i < end && !a->is_cut; i++)
             if (a->locations[i].role == SCAN_FOUND && !see(a, (uint32_t)i))
                 return false;

@@ -13,6 +13,7 @@
 
 /* Limits for the files of a target. A regular expression of an allow entry is tried on every finding. */
 #define REPO_CONFIG_MAX     ((size_t)256 << 10)
+#define REPO_IGNORED_MAX    ((size_t)4 << 20)
 #define REPO_ALLOWS_MAX     1000
 #define REPO_PATTERNS_MAX   1000
 #define REPO_RULE_FILES_MAX 16
@@ -93,6 +94,33 @@ static bool read_own(struct scan_profile *profile, const struct scan_profile_sou
     return true;
 }
 
+/* Lines that are not fingerprints ignore nothing, and are no reason to refuse a scan. */
+static bool read_ignored(struct scan_profile *profile, const struct scan_profile_source *source,
+                         struct ts_scan_error *ret_error) {
+    struct scan_profile_file file;
+    switch (source->read(source->ctx, SCAN_IGNORE_NAME, REPO_IGNORED_MAX, &file)) {
+    case SCAN_PROFILE_ABSENT:
+        return true;
+    case SCAN_PROFILE_UNREADABLE:
+        return scan__refuse(ret_error,
+                            SCAN_IGNORE_NAME ": cannot be read, or is larger than %zu bytes" SCAN_CONFIG_CURE,
+                            REPO_IGNORED_MAX);
+    case SCAN_PROFILE_READ:
+        break;
+    }
+    bool done = scan__ignored_parse(ts_bytes_of(file.bytes, file.len), &profile->ignored);
+    free(file.bytes);
+    if (!done)
+        return scan__refuse(ret_error, SCAN_IGNORE_NAME ": out of memory");
+    if (profile->ignored.wrong > 0)
+        snprintf(profile->ignored_note, sizeof profile->ignored_note,
+                 SCAN_IGNORE_NAME
+                 ":%u: not a fingerprint, such as FILE:RULE:LINE or COMMIT:FILE:RULE:LINE; it and %zu "
+                 "other lines ignore nothing",
+                 profile->ignored.first_wrong, profile->ignored.wrong - 1);
+    return true;
+}
+
 /* ---- both ---- */
 
 static bool read_config(struct scan_profile *profile, const struct ts_scan_options *options,
@@ -101,7 +129,9 @@ static bool read_config(struct scan_profile *profile, const struct ts_scan_optio
         return read_given(profile, options->config_file, ret_error);
     if (options->no_repo_config || source->read == NULL)
         return true;
-    return read_own(profile, source, ret_error);
+    if (source->has_ignored && !read_ignored(profile, source, ret_error))
+        return false;
+    return source->file == NULL || read_own(profile, source, ret_error);
 }
 
 /* Those of a known profile when they come from the same texts. */
@@ -163,6 +193,7 @@ void scan__profile_release(struct scan_profile *profile) {
     scan__rules_drop(profile->rules);
     if (profile->has_config)
         ts_detect_config_release(&profile->config);
+    scan__ignored_release(&profile->ignored);
     free(profile->rule_changes);
     ts_arena_release(&profile->arena);
     *profile = (struct scan_profile){.has_config = false};

@@ -7,6 +7,7 @@
 #ifndef TS_SCAN_PROFILE_H
 #define TS_SCAN_PROFILE_H
 
+#include "ignored.h"
 #include "rules.h"
 
 #include "detect/config.h"
@@ -18,6 +19,7 @@ struct scan_profile {
     struct scan_rules *rules; /* may be shared with other profiles */
     struct ts_detect_config config;
     bool has_config;
+    struct scan_ignored ignored; /* of .gitleaksignore */
     struct ts_finding_key key;
     bool is_kept; /* the caller owns it, for later scans: the pass does not free it */
     bool has_public_salt;
@@ -27,7 +29,8 @@ struct scan_profile {
     struct ts_report_rule_change *rule_changes;
     size_t rule_change_count; /* target is TS_REPORT_NONE, or 0 for the target of this profile */
     size_t rule_change_capacity;
-    char note[400]; /* a note on the configuration for the report, or "" */
+    char note[400];         /* a note on the configuration for the report, or "" */
+    char ignored_note[200]; /* the same on .gitleaksignore */
     struct ts_arena arena;
 };
 
@@ -44,7 +47,8 @@ struct scan_profile_source {
     const char *name;          /* the target's name in messages */
     scan_profile_reader *read; /* NULL: the target has no configuration of its own */
     void *ctx;
-    const char *file; /* the name of its configuration */
+    const char *file; /* the name of its configuration; NULL: none */
+    bool has_ignored; /* it has a .gitleaksignore */
 };
 
 #define SCAN_CONFIG_NAME  ".turnstone.yml"

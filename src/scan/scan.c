@@ -197,6 +197,8 @@ static struct scan_profile *pass_profile(struct scan_pass *pass, const struct sc
     pass->profiles[pass->profile_count++] = profile;
     if (profile->note[0] != '\0')
         scan__note(&pass->faults, "%s", profile->note);
+    if (profile->ignored_note[0] != '\0')
+        scan__note(&pass->faults, "%s", profile->ignored_note);
     if (source->read == NULL)
         pass->plain = profile;
     return profile;
@@ -236,11 +238,12 @@ static enum ts_scan_outcome with_profile(struct scan_pass *pass, struct scan_tar
     if (has_name && has_other)
         return scan__fail(ret_error, TS_SCAN_BAD_CONFIG,
                           "both " SCAN_CONFIG_NAME " and " SCAN_CONFIG_OTHER " exist; remove one of them");
-    if (has_name || has_other)
-        source = (struct scan_profile_source){.name = source.name,
-                                              .read = scan__tree_read,
-                                              .ctx = tree,
-                                              .file = has_name ? SCAN_CONFIG_NAME : SCAN_CONFIG_OTHER};
+    source.file = has_name ? SCAN_CONFIG_NAME : has_other ? SCAN_CONFIG_OTHER : NULL;
+    source.has_ignored = is_asked && has_config(pass, tree, SCAN_IGNORE_NAME);
+    if (source.file != NULL || source.has_ignored) {
+        source.read = scan__tree_read;
+        source.ctx = tree;
+    }
     target->profile = pass_profile(pass, &source, ret_error);
     return target->profile != NULL ? TS_SCAN_DONE : TS_SCAN_BAD_CONFIG;
 }

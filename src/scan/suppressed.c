@@ -11,9 +11,16 @@
  * small as the result. */
 struct scan_suppressed_item {
     uint32_t profile; /* its number; MARK for marks */
-    uint32_t source;  /* entry, or text of the mark */
+    uint32_t source;  /* entry, then fingerprints; or text of the mark */
     uint32_t finding;
     uint64_t times;
+};
+
+/* A fingerprint ignores the finding in every version of the file. */
+struct scan_suppressed_pair {
+    uint32_t finding;
+    uint32_t path;
+    uint32_t entry; /* of the profile's ignored */
 };
 
 #define MARK        UINT32_MAX
@@ -37,8 +44,92 @@ void scan__suppressed_release(struct scan_suppressed *suppressed) {
         free(suppressed->met[i]);
     free(suppressed->met);
     suppressed->met = NULL;
+    free(suppressed->pairs);
+    suppressed->pairs = NULL;
     free(suppressed->items);
     suppressed->items = NULL;
+}
+
+void scan__suppressed_clear(struct scan_suppressed *suppressed) {
+    suppressed->pair_count = 0;
+}
+
+static int compare_pairs(const void *left, const void *right) {
+    const struct scan_suppressed_pair *a = left;
+    const struct scan_suppressed_pair *b = right;
+    if (a->finding != b->finding)
+        return a->finding < b->finding ? -1 : 1;
+    if (a->path != b->path)
+        return a->path < b->path ? -1 : 1;
+    return (a->entry > b->entry) - (a->entry < b->entry);
+}
+
+void scan__suppressed_sort(struct scan_suppressed *suppressed) {
+    if (suppressed->pair_count == 0)
+        return;
+    qsort(suppressed->pairs, suppressed->pair_count, sizeof *suppressed->pairs, compare_pairs);
+    size_t kept = 1;
+    for (size_t i = 1; i < suppressed->pair_count; i++) {
+        const struct scan_suppressed_pair *last = &suppressed->pairs[kept - 1];
+        if (last->finding != suppressed->pairs[i].finding || last->path != suppressed->pairs[i].path)
+            suppressed->pairs[kept++] = suppressed->pairs[i];
+    }
+    suppressed->pair_count = kept;
+}
+
+static const struct scan_suppressed_pair *find_pair(const struct scan_suppressed *suppressed,
+                                                    uint32_t finding, uint32_t path) {
+    size_t low = 0;
+    size_t high = suppressed->pair_count;
+    if (high == 0)
+        return NULL;
+    while (low < high) {
+        size_t middle = low + (high - low) / 2;
+        const struct scan_suppressed_pair *pair = &suppressed->pairs[middle];
+        if (pair->finding < finding || (pair->finding == finding && pair->path < path))
+            low = middle + 1;
+        else
+            high = middle;
+    }
+    const struct scan_suppressed_pair *pair = &suppressed->pairs[low];
+    return low < suppressed->pair_count && pair->finding == finding && pair->path == path ? pair : NULL;
+}
+
+/* Versions of a file bring the same pairs again and again. */
+static bool add_pair(struct scan_suppressed *suppressed, struct scan_suppressed_pair pair) {
+    if (suppressed->pair_count == suppressed->pair_capacity) {
+        scan__suppressed_sort(suppressed);
+        if (suppressed->pair_count >= suppressed->pair_capacity / 2 &&
+            !TS_GROW(suppressed->pairs, suppressed->pair_capacity, suppressed->pair_capacity + 1))
+            return false;
+    }
+    suppressed->pairs[suppressed->pair_count++] = pair;
+    return true;
+}
+
+static bool is_ignored(const struct scan_ignored_entry *entry, const struct scan_hit *hit,
+                       const struct ts_git_oid *commit) {
+    static const struct ts_git_oid any = {{0}};
+    return entry->line >= hit->line && entry->line <= hit->end_line &&
+           (ts_git_oid_equal(&entry->commit, &any) ||
+            (commit != NULL && ts_git_oid_equal(&entry->commit, commit)));
+}
+
+void scan__suppressed_ignore(struct scan_suppressed *suppressed, const struct scan_suppressed_place *place) {
+    const struct scan_ignored *ignored = &place->profile->ignored;
+    const char *path = (const char *)scan__hits_text_at(suppressed->hits, place->path).data;
+    size_t first;
+    size_t count = scan__ignored_at(ignored, path, &first);
+    for (uint32_t i = 0; i < place->content->hit_count && count > 0; i++) {
+        const struct scan_hit *hit = &scan__hits_items(suppressed->hits)[place->content->first_hit + i];
+        for (size_t k = first; k < first + count; k++) {
+            struct scan_suppressed_pair pair = {hit->finding, place->path, (uint32_t)k};
+            if (is_ignored(&ignored->entries[k], hit, place->commit) && !add_pair(suppressed, pair)) {
+                suppressed->no_memory = true;
+                return;
+            }
+        }
+    }
 }
 
 static int compare(const void *a, const void *b) {
@@ -86,9 +177,11 @@ static uint32_t number_of(const struct scan_suppressed *suppressed, const struct
 }
 
 bool scan__suppressed_take(struct scan_suppressed *suppressed, const struct scan_profile *profile,
-                           const struct scan_hit *hit, const char *path) {
+                           const struct scan_hit *hit, uint32_t path_text) {
     struct ts_bytes entries = scan__hits_text_at(suppressed->hits, hit->allows);
-    uint32_t number = entries.len > 0 ? number_of(suppressed, profile) : 0;
+    const char *path = (const char *)scan__hits_text_at(suppressed->hits, path_text).data;
+    const struct scan_suppressed_pair *pair = find_pair(suppressed, hit->finding, path_text);
+    uint32_t number = entries.len > 0 || pair != NULL ? number_of(suppressed, profile) : 0;
     bool is_taken = false;
     for (size_t i = 0; i < entries.len / sizeof(uint32_t); i++) {
         uint32_t entry;
@@ -101,6 +194,11 @@ bool scan__suppressed_take(struct scan_suppressed *suppressed, const struct scan
     }
     if (is_taken)
         return true;
+    if (pair != NULL) {
+        uint32_t source = (uint32_t)profile->config.allow_count + pair->entry;
+        add(suppressed, (struct scan_suppressed_item){number, source, hit->finding, 1});
+        return true;
+    }
     if (hit->pragma == SCAN_NO_TEXT)
         return false;
     add(suppressed, (struct scan_suppressed_item){MARK, hit->pragma, hit->finding, 1});
@@ -132,21 +230,37 @@ size_t scan__suppressed_unmet(const struct scan_suppressed *suppressed, const st
     return count;
 }
 
+/* Returns NULL when memory runs out. */
+static const char *join(struct ts_arena *arena, const char *first, const char *second) {
+    size_t size = strlen(first) + strlen(second) + 1;
+    char *text = ts_arena_take(arena, size);
+    if (text != NULL)
+        snprintf(text, size, "%s%s", first, second);
+    return text;
+}
+
+/* "FILE:LINE". */
+static const char *place_text(struct ts_arena *arena, const char *file, unsigned line) {
+    char number[32];
+    snprintf(number, sizeof number, ":%u", line);
+    return join(arena, file, number);
+}
+
 static struct ts_report_suppression row_of(const struct scan_suppressed *suppressed, struct ts_arena *arena,
                                            const struct scan_suppressed_item *item) {
     if (item->profile == MARK)
         return (struct ts_report_suppression){
             .source = (const char *)scan__hits_text_at(suppressed->hits, item->source).data, .reason = ""};
-    const struct ts_detect_config *config = &suppressed->profiles[item->profile]->config;
-    char number[32];
-    int len = snprintf(number, sizeof number, ":%u", config->allows[item->source].line);
-    size_t file_len = strlen(config->file);
-    char *source = ts_arena_take(arena, file_len + (size_t)len + 1);
-    if (source != NULL) {
-        memcpy(source, config->file, file_len);
-        memcpy(source + file_len, number, (size_t)len);
-    }
-    return (struct ts_report_suppression){.source = source, .reason = config->allows[item->source].reason};
+    const struct scan_profile *profile = suppressed->profiles[item->profile];
+    const struct ts_detect_config *config = &profile->config;
+    if (item->source < config->allow_count)
+        return (struct ts_report_suppression){
+            .source = place_text(arena, config->file, config->allows[item->source].line),
+            .reason = config->allows[item->source].reason};
+    const struct scan_ignored_entry *entry = &profile->ignored.entries[item->source - config->allow_count];
+    const char *reason = join(arena, "gitleaks rule ", entry->rule);
+    return (struct ts_report_suppression){
+        .source = reason != NULL ? place_text(arena, SCAN_IGNORE_NAME, entry->at) : NULL, .reason = reason};
 }
 
 static bool is_mark(const struct scan_suppressed_item *item) {

@@ -1,5 +1,5 @@
 /*
- * Suppressed findings, and what suppressed them: an entry of a configuration, or a mark in a line.
+ * Suppressed findings, and what suppressed them: an entry of a configuration, a fingerprint of .gitleaksignore, or a mark in a line.
  */
 #ifndef TS_SCAN_SUPPRESSED_H
 #define TS_SCAN_SUPPRESSED_H
@@ -12,7 +12,10 @@ struct scan_suppressed {
     const struct scan_hits *hits;
     struct scan_profile *const *profiles;
     size_t profile_count;
-    bool **met; /* by profile and entry: whether it allows something, at some path */
+    bool **met;                         /* by profile and entry: whether it allows something, at some path */
+    struct scan_suppressed_pair *pairs; /* findings that fingerprints ignore, and at which paths */
+    size_t pair_count;
+    size_t pair_capacity;
     struct scan_suppressed_item *items;
     size_t count;
     size_t capacity;
@@ -23,13 +26,26 @@ bool scan__suppressed_init(struct scan_suppressed *suppressed, const struct scan
                            struct scan_profile *const *profiles, size_t profile_count);
 void scan__suppressed_release(struct scan_suppressed *suppressed);
 
-/* Returns true if the hit is allowed at its place, and counts it. The profile is one of the profiles. */
+/* Returns true if the hit is allowed at its path, a text, and counts it. The profile is one of the profiles. */
 bool scan__suppressed_take(struct scan_suppressed *suppressed, const struct scan_profile *profile,
-                           const struct scan_hit *hit, const char *path);
+                           const struct scan_hit *hit, uint32_t path);
 
-/* The same, without counting. */
+/* Whether entries of the configuration or marks would allow it. Fingerprints of .gitleaksignore belong to the commit that
+ * brought the secret, and say nothing of what was there before a change. */
 bool scan__suppressed_would(const struct scan_suppressed *suppressed, const struct scan_profile *profile,
                             const struct scan_hit *hit, const char *path);
+
+/* For a target with a .gitleaksignore, before any take: remembers which findings its fingerprints ignore, at which paths. `clear`
+ * forgets those of the target before. */
+struct scan_suppressed_place {
+    const struct scan_profile *profile;
+    const struct scan_content *content;
+    const struct ts_git_oid *commit; /* NULL: none */
+    uint32_t path;                   /* text */
+};
+void scan__suppressed_clear(struct scan_suppressed *suppressed);
+void scan__suppressed_ignore(struct scan_suppressed *suppressed, const struct scan_suppressed_place *place);
+void scan__suppressed_sort(struct scan_suppressed *suppressed); /* after the last of them */
 
 /* How many entries of the profile name findings and met none, and the line of the first of them. */
 size_t scan__suppressed_unmet(const struct scan_suppressed *suppressed, const struct scan_profile *profile,

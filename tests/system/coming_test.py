@@ -1,5 +1,6 @@
 #!/usr/bin/env python3
 """Coming from another tool: reports, baselines, ignore files and rules that it wrote, and reports that it reads."""
+import hashlib
 import json
 import os
 import sys
@@ -35,6 +36,106 @@ def gitlab_gets_its_report():
     equal(json.loads(again.out), report, "no secret, whatever is asked for")
     complains(USAGE, "SOURCE_DATE_EPOCH", "scan", "repo", "--format", "gitlab", env={"SOURCE_DATE_EPOCH": "today"})
     equal(run("scan", "repo", "--format", "json", env={"SOURCE_DATE_EPOCH": "today"}).status, FINDINGS, "unused here")
+
+
+def put(path, value):
+    with open(path, "w", encoding="utf-8") as file:
+        file.write(value if isinstance(value, str) else json.dumps(value))
+    return path
+
+
+def new(*arguments):
+    """The paths of new findings, and what the summary says of the baseline."""
+    result = run("scan", "repo", "--format", "json", *arguments)
+    holds(result.status in (CLEAN, FINDINGS), result)
+    report = json.loads(result.out)
+    return sorted(one["occurrences"][0]["path"] for one in report["findings"]), report["summary"]["baseline"]
+
+
+def baseline(tool, known, matched, unmatched):
+    return {"known": known, "gone": [], "tool": tool, "matched": matched, "unmatched": unmatched}
+
+
+@test
+def the_report_of_another_tool_is_a_baseline():
+    _, commit = leaky(3)
+    gitleaks = [{"RuleID": "some-rule", "Commit": commit, "File": "0.txt", "StartLine": 2, "Secret": github_token(0)},
+                {"RuleID": "some-rule", "Commit": commit, "File": "1.txt", "StartLine": 2, "Secret": "REDACTED"},
+                {"RuleID": "some-rule", "Commit": commit, "File": "9.txt", "StartLine": 2, "Secret": "gone-meanwhile"}]
+    equal(new("--baseline", put("gitleaks.json", gitleaks)), (["2.txt"], baseline("gitleaks", 2, 2, 1)))
+    text = run("scan", "repo", "--baseline", "gitleaks.json").out
+    holds("baseline    2 findings known; 2 entries of gitleaks matched, 1 did not\n" in text, text)
+    digest = hashlib.sha1(github_token(1).encode()).hexdigest()
+    secrets = {"version": "1.5.0", "plugins_used": [], "results": {"1.txt": [
+        {"type": "GitHub Token", "filename": "1.txt", "hashed_secret": digest, "is_verified": False, "line_number": 2}]}}
+    equal(new("--baseline", put(".secrets.baseline", secrets)), (["0.txt", "2.txt"], baseline("detect-secrets", 1, 1, 0)))
+    hog = {"SourceMetadata": {"Data": {"Git": {"commit": commit, "file": "2.txt", "line": 2}}}, "DetectorName": "Github",
+           "Verified": False, "Raw": github_token(2)}
+    equal(new("--baseline", put("hog.jsonl", json.dumps(hog) + "\n")), (["0.txt", "1.txt"], baseline("TruffleHog", 1, 1, 0)))
+    for form in "text", "json", "html", "sarif":
+        holds(github_token(0) not in run("scan", "repo", "--baseline", "hog.jsonl", "--format", form).out, form)
+
+
+@test
+def a_hook_takes_such_a_baseline_too():
+    repo, _ = leaky(1)
+    repo.write("new.txt", f"{github_token('new')}\n")
+    repo.git("add", "-A")
+    put("known.json", [{"RuleID": "r", "Commit": "", "File": "new.txt", "StartLine": 1, "Secret": github_token("new")}])
+    equal(run("protect", "repo").status, FINDINGS)
+    equal(run("protect", "repo", "--baseline", "known.json").status, CLEAN)
+
+
+@test
+def a_wrong_baseline_is_refused():
+    leaky(1)
+    for text, why in (("[{}]", "entry 1 is not of a report of gitleaks, detect-secrets or TruffleHog"),
+                      ('{"runs": []}', "SARIF"), ("[", "line 1 is not JSON"),
+                      (run("scan", "repo", "--format", "json").out, "make a baseline with 'turnstone baseline'")):
+        complains(USAGE, why, "scan", "repo", "--baseline", put("wrong.json", text))
+
+
+def suppressions(*arguments):
+    result = run("scan", *arguments, "--format", "json")
+    report = json.loads(result.out)
+    return (sorted(one["occurrences"][0]["path"] for one in report["findings"]),
+            [(one["source"], one["reason"], one["findings"]) for one in report["summary"]["suppressions"]], report["summary"]["notes"])
+
+
+@test
+def gitleaksignore_is_honoured():
+    repo, commit = leaky(3)
+    repo.write("0.txt", f"more\nlines\ntoken = {github_token(0)}\n")
+    second = repo.commit("a later version of the file")
+    repo.write(".gitleaksignore", f"# known\n{commit}:0.txt:some-rule:2\n1.txt:other-rule:2\n{second}:2.txt:other-rule:2\n"
+                                  f"1.txt:other-rule:3\nnot this\n")
+    repo.commit("ignored")
+    listed = [(".gitleaksignore:2", "gitleaks rule some-rule", 1), (".gitleaksignore:3", "gitleaks rule other-rule", 1)]
+    paths, rows, notes = suppressions("repo")
+    equal((paths, rows), (["2.txt"], listed), "the third names another commit, the fourth another line")
+    holds(any(note.startswith(".gitleaksignore:6: not a fingerprint") for note in notes), notes)
+    repo.git("clone", "-q", "--bare", ".", "../bare")
+    equal(suppressions("bare")[:2], (["2.txt"], listed), "of HEAD")
+    for state in range(2):
+        equal(suppressions("repo", "--state", "state")[:2], (["2.txt"], listed), state)
+    equal(suppressions("repo", "--no-repo-config")[:2], (["0.txt", "1.txt", "2.txt"], []))
+    equal(suppressions("--dir", "repo")[:2], (["0.txt", "2.txt"], listed[1:]), "a folder has no commits")
+    equal(suppressions("repo", "--commit", second)[0], [], "it was there before, ignored or not")
+    text = run("scan", "repo").out
+    holds(".gitleaksignore:2" in text and "gitleaks rule some-rule" in text, text)
+
+
+@test
+def marks_of_other_tools_are_honoured():
+    repo = Repo("repo")
+    marks = ["gitleaks:allow", "trufflehog:ignore", "pragma: allowlist secret", "pragma: whitelist secret", "nosec"]
+    for i, mark in enumerate(marks):
+        repo.write(f"{i}.py", f"x = '{github_token(i)}'  # {mark}\n")
+    repo.write("next.py", f"# pragma: allowlist nextline secret\nx = '{github_token('next')}'\ny = '{github_token('after')}'\n")
+    repo.commit("marked")
+    paths, rows, _ = suppressions("repo")
+    equal(paths, ["next.py"])
+    equal([source for source, _, _ in rows], sorted([*marks, "pragma: allowlist nextline secret"]))
 
 
 main()

@@ -28,8 +28,12 @@ static struct scan_hit hit_of(uint32_t finding, bool with_entries, const char *m
     return hit;
 }
 
+static uint32_t text(const char *of) {
+    return scan__hits_text(&kit.hits, ts_bytes_of_cstring(of));
+}
+
 static bool take(struct scan_hit hit, const char *path) {
-    return scan__suppressed_take(&suppressed, &kit.profile, &hit, path);
+    return scan__suppressed_take(&suppressed, &kit.profile, &hit, text(path));
 }
 
 static void the_path_decides_and_then_the_mark(void **state) {
@@ -77,9 +81,9 @@ static void entries_are_those_of_the_targets_own_configuration(void **state) {
     scan__suppressed_release(&suppressed);
     assert_true(scan__suppressed_init(&suppressed, &kit.hits, both, 2));
     struct scan_hit hit = hit_of(0, true, NULL);
-    assert_true(scan__suppressed_take(&suppressed, &other.profile, &hit, "c"));
-    assert_false(scan__suppressed_take(&suppressed, &other.profile, &hit, "b"));
-    assert_true(scan__suppressed_take(&suppressed, &kit.profile, &hit, "b"));
+    assert_true(scan__suppressed_take(&suppressed, &other.profile, &hit, text("c")));
+    assert_false(scan__suppressed_take(&suppressed, &other.profile, &hit, text("b")));
+    assert_true(scan__suppressed_take(&suppressed, &kit.profile, &hit, text("b")));
     assert_true(scan__suppressed_rows(&suppressed, &arena, &rows, &count));
     assert_int_equal(count, 2);
     assert_string_equal(rows[0].reason, "second");
@@ -149,6 +153,44 @@ static void entries_by_finding_id_that_meet_nothing_are_counted(void **state) {
     assert_int_equal(line, 4);
 }
 
+/* A fingerprint is about one version of a file, and holds for the others, too. */
+static void a_fingerprint_ignores_what_is_at_its_place(void **state) {
+    (void)state;
+    struct ts_git_oid commit = {{0xab}};
+    struct ts_arena arena = {NULL};
+    struct ts_report_suppression *rows;
+    size_t count;
+    assert_true(scan__ignored_parse(TS_BYTES("ab00000000000000000000000000000000000000:x:some-rule:7\n"
+                                             "y:other-rule:8\n"),
+                                    &kit.profile.ignored));
+    struct scan_content content = {.hit_count = 2, .name = TS_BYTES("x")};
+    struct scan_hit hits[] = {{.finding = 0, .line = 6, .end_line = 7},
+                              {.finding = 1, .line = 8, .end_line = 8}};
+    scan__hits_add(&kit.hits, &content, hits, 2);
+    struct scan_suppressed_place place = {.profile = &kit.profile, .content = &content, .path = text("x")};
+    scan__suppressed_ignore(&suppressed, &place); /* no commit: not this fingerprint */
+    scan__suppressed_sort(&suppressed);
+    assert_false(take(hits[0], "x"));
+    place.commit = &commit;
+    scan__suppressed_ignore(&suppressed, &place);
+    place.path = text("y");
+    scan__suppressed_ignore(&suppressed, &place); /* any commit, but line 8 */
+    scan__suppressed_sort(&suppressed);
+    assert_true(take((struct scan_hit){.finding = 0, .line = 99}, "x"));
+    assert_false(take(hits[1], "x"));
+    assert_false(take(hits[0], "y"));
+    assert_true(take(hits[1], "y"));
+    assert_true(scan__suppressed_rows(&suppressed, &arena, &rows, &count));
+    assert_int_equal(count, 2);
+    assert_string_equal(rows[0].source, ".gitleaksignore:1");
+    assert_string_equal(rows[0].reason, "gitleaks rule some-rule");
+    assert_string_equal(rows[1].source, ".gitleaksignore:2");
+    scan__suppressed_clear(&suppressed);
+    assert_false(take(hits[1], "y"));
+    ts_arena_release(&arena);
+    scan__ignored_release(&kit.profile.ignored);
+}
+
 int main(void) {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test_setup_teardown(the_path_decides_and_then_the_mark, begin, end),
@@ -157,6 +199,7 @@ int main(void) {
         cmocka_unit_test_setup_teardown(what_comes_often_takes_no_room, begin, end),
         cmocka_unit_test_setup_teardown(what_is_different_has_room, begin, end),
         cmocka_unit_test_setup_teardown(entries_by_finding_id_that_meet_nothing_are_counted, begin, end),
+        cmocka_unit_test_setup_teardown(a_fingerprint_ignores_what_is_at_its_place, begin, end),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -1,0 +1,58 @@
+/*
+ * Reports of other tools as baselines: gitleaks' JSON report, detect-secrets' .secrets.baseline, TruffleHog's JSON lines.
+ *
+ * The rules of other tools have other names, so an entry is compared by its secret: as a text (gitleaks, TruffleHog) or by its SHA-1
+ * (detect-secrets). An entry without a usable secret, such as one of a redacted report, is compared by its place: path, line and, if the
+ * entry has one, commit.
+ */
+#ifndef TS_CLI_FOREIGN_H
+#define TS_CLI_FOREIGN_H
+
+#include "report/report.h"
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#define CLI_FOREIGN_HASH_SIZE 20
+
+struct cli_foreign_entry {
+    struct ts_bytes secret; /* empty: compare by hash, or else by place */
+    struct ts_bytes joined; /* TruffleHog: all parts of the secret; empty if absent */
+    struct ts_bytes path;   /* without a leading "./" */
+    const char *commit;     /* hexadecimal, "" if absent */
+    uint64_t line;          /* from 1; 0 if absent */
+    uint8_t hash[CLI_FOREIGN_HASH_SIZE];
+    bool has_hash;
+    bool is_met; /* a finding matched it */
+};
+
+struct cli_foreign {
+    const char *tool; /* its name */
+    struct cli_foreign_entry *entries;
+    size_t count;
+    size_t capacity;
+    size_t *by_name; /* entries in the order of the last part of their paths */
+    void *memory;    /* the parsed text, which entries point into */
+};
+
+struct cli_foreign_error {
+    bool is_memory; /* memory ran out: not the fault of the file */
+    char text[300]; /* one line without secrets */
+};
+
+/* Whether a text is JSON rather than a baseline of turnstone. */
+bool cli__foreign_is_json(struct ts_bytes text);
+
+/* `file` is the name for messages. On failure there is nothing to release. */
+bool cli__foreign_parse(const char *file, struct ts_bytes text, struct cli_foreign *ret_foreign,
+                        struct cli_foreign_error *ret_error);
+void cli__foreign_release(struct cli_foreign *foreign);
+
+/* The last part of a path, by which entries are searched for. */
+struct ts_bytes cli__foreign_name(struct ts_bytes path);
+
+/* Marks every finding as new or known, and counts findings and entries. The report must have its secrets (keeps_secrets). */
+void cli__foreign_apply(struct cli_foreign *foreign, struct ts_report *report);
+
+#endif

@@ -1,0 +1,48 @@
+/*
+ * .gitleaksignore: the fingerprints of findings that gitleaks ignores, at the top of a target.
+ *
+ *     COMMIT:PATH:RULE:LINE       the secret that the commit brought there
+ *     PATH:RULE:LINE              in any commit, or in a file of a folder
+ *     # a comment
+ *
+ * The rules of gitleaks have other names than ours, so a fingerprint is a place: every secret that is found there is ignored. It stays
+ * ignored in all versions of the file, because gitleaks reports a secret only where its line was added.
+ */
+#ifndef TS_SCAN_IGNORED_H
+#define TS_SCAN_IGNORED_H
+
+#include "base/bytes.h"
+#include "git/oid.h"
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#define SCAN_IGNORE_NAME ".gitleaksignore"
+
+struct scan_ignored_entry {
+    struct ts_git_oid commit; /* zeros: any */
+    const char *path;
+    const char *rule; /* its name in gitleaks */
+    uint64_t line;    /* of the secret */
+    unsigned at;      /* the line of .gitleaksignore */
+};
+
+/* {0} is empty. */
+struct scan_ignored {
+    struct scan_ignored_entry *entries; /* by path */
+    size_t count;
+    size_t capacity;
+    size_t wrong;         /* lines that are not fingerprints */
+    unsigned first_wrong; /* the first of them */
+    char *memory;
+};
+
+/* Returns false when memory runs out; then there is nothing to release. */
+bool scan__ignored_parse(struct ts_bytes text, struct scan_ignored *ret_ignored);
+void scan__ignored_release(struct scan_ignored *ignored);
+
+/* The first entry for this path, and how many there are. */
+size_t scan__ignored_at(const struct scan_ignored *ignored, const char *path, size_t *ret_first);
+
+#endif
