@@ -16,6 +16,7 @@
 #include "compiled.h"
 #include "token_runs.h"
 
+#include "builtin/builtin.h"
 #include "detect/scanner.h"
 
 #include <dirent.h>
@@ -236,8 +237,8 @@ int main(int argc, char **argv) {
         goto done;
     for (int i = 1; i < argc || (argc == 1 && i < 3); i++)
         read_folder(&corpus, argc == 1 ? usual[i - 1] : argv[i]);
-    if (!ts_ruleset_add_builtin(&rules, &error) || !open_work(&work, &rules, &error) ||
-        !ts_ruleset_add_builtin(&many, &error) || !add_generated(&many, &error) ||
+    if (!ts_builtin_add(&rules, &error) || !open_work(&work, &rules, &error) ||
+        !ts_builtin_add(&many, &error) || !add_generated(&many, &error) ||
         !open_work(&tenfold, &many, &error))
         goto done;
     printf("{\"files\": %zu, \"bytes\": %zu, \"results\": [\n", corpus.count, corpus.len);

@@ -5,7 +5,7 @@ if(TS_SANITIZE)
     return()
 endif()
 
-set(TS_LIBRARY_LAYERS base os route git detect report store_contract store_decorators store_local store_rocksdb store_postgres
+set(TS_LIBRARY_LAYERS base os route git detect builtin report store_contract store_decorators store_local store_rocksdb store_postgres
     store_cluster scan txn_core txn_guard txn_driver config coord_core coord_driver)
 set(objects)
 foreach(layer IN LISTS TS_LIBRARY_LAYERS)

@@ -7,6 +7,7 @@
 #include "rules_score.h"
 #include "verbs.h"
 
+#include "builtin/builtin.h"
 #include "detect/rules_check.h"
 #include "detect/ruleset.h"
 #include "os/out.h"
@@ -32,7 +33,7 @@ static void put_number(const char *name, uint64_t value) {
 static enum cli_exit load(const struct cli_arguments *arguments, size_t rules_option, bool with_builtin,
                           struct ts_ruleset *rules) {
     struct ts_detect_error error;
-    bool good = !with_builtin || ts_ruleset_add_builtin(rules, &error);
+    bool good = !with_builtin || ts_builtin_add(rules, &error);
     for (size_t i = 0; good && i < arguments->given_count; i++)
         if (arguments->given[i].option == rules_option)
             good = ts_ruleset_add_file(rules, arguments->given[i].value, &error);
@@ -82,15 +83,14 @@ static void put_json_examples(const struct ts_rule *rule) {
 
 /* The names of the fields that the rule's file leaves out and its pattern gives. */
 static void put_json_derived(const struct ts_rule *rule) {
-    char *names[3];
+    const char *names[3];
     struct ts_rule_texts derived = {.texts = names};
-    static char reach[] = "reach", gate[] = "gate", lead[] = "lead";
     if (rule->derived.reach)
-        names[derived.count++] = reach;
+        names[derived.count++] = "reach";
     if (rule->derived.gate)
-        names[derived.count++] = gate;
+        names[derived.count++] = "gate";
     if (rule->derived.lead)
-        names[derived.count++] = lead;
+        names[derived.count++] = "lead";
     put_json_texts("derived", &derived);
 }
 
@@ -242,7 +242,7 @@ static enum cli_exit check_file(const char *path, bool json, size_t *problems) {
     rules.visit = put_problem;
     rules.context = &told;
     enum cli_exit status = CLI_EXIT_DONE;
-    bool loaded = path ? ts_ruleset_add_file(&rules, path, &error) : ts_ruleset_add_builtin(&rules, &error);
+    bool loaded = path ? ts_ruleset_add_file(&rules, path, &error) : ts_builtin_add(&rules, &error);
     if (!loaded && told.problems == 0) {
         (void)ts_out_flush(&out);
         status = cli__complain(CLI_EXIT_USAGE, "rules check: %s", error.text);

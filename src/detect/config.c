@@ -50,7 +50,8 @@ static struct ts_rule_texts read_texts(struct detect_yaml *yaml, yaml_node_t *ma
             detect__yaml_fail(yaml, detect__yaml_line(node), field, "is empty; remove it or name something");
         return texts;
     }
-    texts.texts = ts_arena_take(yaml->arena, count * sizeof *texts.texts);
+    const char **list = ts_arena_take(yaml->arena, count * sizeof *list);
+    texts.texts = list;
     for (size_t i = 0; i < count && !yaml->failed; i++) {
         yaml_node_t *item = detect__yaml_item(yaml, node, i);
         struct ts_bytes text = {0};
@@ -59,11 +60,11 @@ static struct ts_rule_texts read_texts(struct detect_yaml *yaml, yaml_node_t *ma
         if (text.len == 0 || text.len > TEXT_MAX || memchr(text.data, 0, text.len))
             detect__yaml_fail(yaml, detect__yaml_line(item), field, "each must be a text of 1 to %d bytes",
                               TEXT_MAX);
-        char *copy = texts.texts ? ts_arena_copy(yaml->arena, text) : NULL;
+        char *copy = list ? ts_arena_copy(yaml->arena, text) : NULL;
         if (!copy)
             detect__yaml_fail(yaml, detect__yaml_line(item), field, "out of memory");
         else
-            texts.texts[texts.count++] = copy;
+            list[texts.count++] = copy;
     }
     return texts;
 }
@@ -199,7 +200,7 @@ bool ts_detect_config_parse(const char *file, struct ts_bytes text, struct ts_de
     }
     struct detect_yaml yaml;
     yaml_node_t *root = NULL;
-    if (detect__yaml_open(&yaml, file, text, false, config.memory, ret_error, &root))
+    if (detect__yaml_open(&yaml, file, text, config.memory, ret_error, &root))
         read_config(&yaml, root, &config);
     bool good = !yaml.failed;
     detect__yaml_release(&yaml);

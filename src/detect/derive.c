@@ -352,19 +352,23 @@ static bool is_needed(const struct texts *texts, size_t which) {
 }
 
 static bool take_texts(struct ts_rule *rule, const struct texts *texts, struct ts_arena *arena) {
-    rule->literals.texts = ts_arena_take(arena, texts->count * sizeof *rule->literals.texts);
-    rule->anchors.texts = ts_arena_take(arena, texts->count * sizeof *rule->anchors.texts);
-    if (!rule->literals.texts || !rule->anchors.texts)
+    const char **literals = ts_arena_take(arena, texts->count * sizeof *literals);
+    const char **anchors = ts_arena_take(arena, texts->count * sizeof *anchors);
+    if (!literals || !anchors)
         return false;
+    rule->literals.texts = literals;
+    rule->anchors.texts = anchors;
     for (size_t i = 0; i < texts->count; i++) {
         if (!is_needed(texts, i))
             continue;
         bool as_pattern = has_any_case(&texts->items[i]);
         char *text = write_text(&texts->items[i], as_pattern, arena);
-        struct ts_rule_texts *list = as_pattern ? &rule->anchors : &rule->literals;
-        list->texts[list->count++] = text;
         if (!text)
             return false;
+        if (as_pattern)
+            anchors[rule->anchors.count++] = text;
+        else
+            literals[rule->literals.count++] = text;
     }
     rule->gate = TS_GATE_TEXT;
     return true;

@@ -1,6 +1,6 @@
 #include "model_score.h"
 
-#include "builtin.h"
+#include "model_data.h"
 #include "validate.h"
 
 #include "base/assert.h"
@@ -166,7 +166,7 @@ static void read_model(void) {
                                     : c >= '0' && c <= '9' ? SYMBOL_DIGIT
                                                            : SYMBOL_OTHER);
     }
-    char *text = strndup((const char *)detect__builtin_model.text, detect__builtin_model.len);
+    char *text = strdup(detect__model_text);
     ts_assert(text != NULL);
     for (char *rest = text; rest != NULL;)
         read_line(strsep(&rest, "\n"));

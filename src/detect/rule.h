@@ -81,7 +81,7 @@ enum ts_rule_origin {
 };
 
 struct ts_rule_texts {
-    char **texts;
+    const char *const *texts;
     size_t count;
 };
 

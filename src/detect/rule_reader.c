@@ -120,11 +120,12 @@ struct ts_rule_texts detect__read_texts(struct detect_yaml *yaml, yaml_node_t *n
     size_t count = detect__yaml_count(yaml, node, field);
     if (count == 0)
         return texts;
-    texts.texts = ts_arena_take(yaml->arena, count * sizeof *texts.texts);
-    if (!texts.texts) {
+    const char **list = ts_arena_take(yaml->arena, count * sizeof *list);
+    if (!list) {
         detect__yaml_fail(yaml, detect__yaml_line(node), field, "out of memory");
         return texts;
     }
+    texts.texts = list;
     for (size_t i = 0; i < count; i++) {
         yaml_node_t *item = detect__yaml_item(yaml, node, i);
         struct ts_bytes text = {0};
@@ -137,7 +138,7 @@ struct ts_rule_texts detect__read_texts(struct detect_yaml *yaml, yaml_node_t *n
             detect__yaml_fail(yaml, detect__yaml_line(item), field, "has a zero byte; remove it");
         char *made = ts_arena_copy(yaml->arena, text);
         if (made)
-            texts.texts[texts.count++] = made;
+            list[texts.count++] = made;
         else
             detect__yaml_fail(yaml, detect__yaml_line(item), field, "out of memory");
     }
@@ -162,14 +163,18 @@ static void read_token_gate(struct detect_yaml *yaml, yaml_node_t *node, struct 
     read_lead(yaml, node, rule);
 }
 
-static void expand_anchors(struct detect_yaml *yaml, unsigned line, struct ts_rule_texts *anchors) {
-    size_t count = 0;
-    for (size_t i = 0; i < anchors->count; i++) {
-        char *expanded = expand(yaml, line, "gate anchors", anchors->texts[i]);
+static struct ts_rule_texts expand_anchors(struct detect_yaml *yaml, unsigned line,
+                                           struct ts_rule_texts given) {
+    const char **list = given.count > 0 ? ts_arena_take(yaml->arena, given.count * sizeof *list) : NULL;
+    struct ts_rule_texts anchors = {.texts = list};
+    if (!list && given.count > 0)
+        detect__yaml_fail(yaml, line, "gate anchors", "out of memory");
+    for (size_t i = 0; list && i < given.count; i++) {
+        char *expanded = expand(yaml, line, "gate anchors", given.texts[i]);
         if (expanded)
-            anchors->texts[count++] = expanded;
+            list[anchors.count++] = expanded;
     }
-    anchors->count = count;
+    return anchors;
 }
 
 static void read_gate(struct detect_yaml *yaml, yaml_node_t *node, struct ts_rule *rule) {
@@ -203,9 +208,10 @@ static void read_gate(struct detect_yaml *yaml, yaml_node_t *node, struct ts_rul
         }
         rule->literals = detect__read_texts(yaml, detect__yaml_get(yaml, node, "literals"), "gate literals",
                                             literal_limits);
-        rule->anchors = detect__read_texts(yaml, detect__yaml_get(yaml, node, "anchors"), "gate anchors",
-                                           (struct detect_text_limits){1, ANCHOR_MAX});
-        expand_anchors(yaml, detect__yaml_line(node), &rule->anchors);
+        rule->anchors =
+            expand_anchors(yaml, detect__yaml_line(node),
+                           detect__read_texts(yaml, detect__yaml_get(yaml, node, "anchors"), "gate anchors",
+                                              (struct detect_text_limits){1, ANCHOR_MAX}));
         read_lead(yaml, node, rule);
         break;
     case YAML_NO_NODE:
@@ -228,11 +234,12 @@ static struct ts_rule_texts read_paths(struct detect_yaml *yaml, yaml_node_t *ru
         count += detect__path_name(given.texts[i], NULL);
     if (given.count == 0)
         return paths;
-    paths.texts = ts_arena_take(yaml->arena, (count + given.count) * sizeof *paths.texts);
-    if (!paths.texts) {
+    const char **list = ts_arena_take(yaml->arena, (count + given.count) * sizeof *list);
+    if (!list) {
         detect__yaml_fail(yaml, detect__yaml_line(node), field, "out of memory");
         return paths;
     }
+    paths.texts = list;
     for (size_t i = 0; i < given.count; i++) {
         const char *const *globs = NULL;
         size_t named = detect__path_name(given.texts[i], &globs);
@@ -240,7 +247,7 @@ static struct ts_rule_texts read_paths(struct detect_yaml *yaml, yaml_node_t *ru
         for (size_t k = 0; k < named; k++) {
             char *made = ts_arena_copy(yaml->arena, ts_bytes_of_cstring(globs[k]));
             if (made)
-                paths.texts[paths.count++] = made;
+                list[paths.count++] = made;
             else
                 detect__yaml_fail(yaml, detect__yaml_line(node), field, "out of memory");
         }
@@ -251,7 +258,7 @@ static struct ts_rule_texts read_paths(struct detect_yaml *yaml, yaml_node_t *ru
                     ? problem
                     : "is not a known name; there are {{baselines}}, {{lock-files}} and {{translations}}");
         if (named == 0)
-            paths.texts[paths.count++] = given.texts[i];
+            list[paths.count++] = given.texts[i];
     }
     return paths;
 }

@@ -1,6 +1,5 @@
 #include "ruleset.h"
 
-#include "builtin.h"
 #include "error.h"
 #include "os/arena.h"
 #include "os/grow.h"
@@ -173,8 +172,7 @@ bool ts_ruleset_add(struct ts_ruleset *set, const char *file, struct ts_bytes te
     struct detect_yaml yaml;
     yaml_node_t *root = NULL;
     size_t count = 0;
-    bool is_ours = set->origin == TS_RULE_OF_PROGRAM;
-    bool is_open = detect__yaml_open(&yaml, file, text, is_ours, set->memory, ret_error, &root);
+    bool is_open = detect__yaml_open(&yaml, file, text, set->memory, ret_error, &root);
     yaml_node_t *list = is_open ? detect__rules_list(&yaml, root, &count) : NULL;
     bool is_list = is_open && !yaml.failed;
     if (is_list) {
@@ -230,16 +228,19 @@ done:
     return good;
 }
 
-bool ts_ruleset_add_builtin(struct ts_ruleset *set, struct ts_detect_error *ret_error) {
-    enum ts_rule_origin before = set->origin;
-    bool good = true;
-    set->origin = TS_RULE_OF_PROGRAM;
-    for (size_t i = 0; i < detect__builtin_count && good; i++) {
-        const struct detect_builtin *file = &detect__builtin[i];
-        good = ts_ruleset_add(set, file->name, ts_bytes_of(file->text, file->len), ret_error);
+bool ts_ruleset_add_ready(struct ts_ruleset *set, const struct ts_rule *rules, size_t count,
+                          struct ts_detect_error *ret_error) {
+    struct problems problems = {.set = set, .first = ret_error};
+    if (!reserve(set, count)) {
+        add_no_memory(&problems, NULL);
+        return false;
     }
-    set->origin = before;
-    return good;
+    memcpy(set->rules + set->count, rules, count * sizeof *rules);
+    if (set->count == 0)
+        set->count = count; /* ids are distinct, and there is nothing to replace */
+    else
+        settle(set, count, &problems);
+    return !problems.any;
 }
 
 static void hash_u64(struct ts_blake3 *hasher, uint64_t value) {

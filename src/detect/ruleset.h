@@ -3,7 +3,7 @@
  *
  *     struct ts_ruleset set;
  *     ts_ruleset_init(&set);
- *     ts_ruleset_add_builtin(&set, &error)             without it, the user's rules replace the built-in ones
+ *     ts_builtin_add(&set, &error)                     without it, the user's rules replace the built-in ones
  *     ts_ruleset_add_file(&set, "team.yml", &error)    a rule replaces an earlier one with the same id
  *     ts_ruleset_release(&set);
  *
@@ -42,8 +42,10 @@ void ts_ruleset_release(struct ts_ruleset *set);
 bool ts_ruleset_add(struct ts_ruleset *set, const char *file, struct ts_bytes text,
                     struct ts_detect_error *ret_error);
 bool ts_ruleset_add_file(struct ts_ruleset *set, const char *path, struct ts_detect_error *ret_error);
-/* Their origin is always the program. */
-bool ts_ruleset_add_builtin(struct ts_ruleset *set, struct ts_detect_error *ret_error);
+/* Rules that were read before, such as those of another set. Their ids are distinct. Their texts are borrowed: they must
+ * outlive the set. */
+bool ts_ruleset_add_ready(struct ts_ruleset *set, const struct ts_rule *rules, size_t count,
+                          struct ts_detect_error *ret_error);
 
 /* Returns NULL if it is unknown. */
 const struct ts_rule *ts_ruleset_find(const struct ts_ruleset *set, const char *id);

@@ -71,10 +71,10 @@ static bool check_depth(const char *file, struct ts_bytes text, struct ts_detect
     return is_good;
 }
 
-bool detect__yaml_open(struct detect_yaml *yaml, const char *file, struct ts_bytes text, bool is_ours,
+bool detect__yaml_open(struct detect_yaml *yaml, const char *file, struct ts_bytes text,
                        struct ts_arena *arena, struct ts_detect_error *error, yaml_node_t **ret_root) {
     *yaml = (struct detect_yaml){.file = file, .error = error, .arena = arena};
-    if (!is_ours && !check_depth(file, text, error)) {
+    if (!check_depth(file, text, error)) {
         yaml->failed = true;
         return false;
     }

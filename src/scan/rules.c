@@ -5,6 +5,7 @@
 #include "base/blake3.h"
 #include "base/endian.h"
 #include "base/redact.h"
+#include "builtin/builtin.h"
 
 #include <stdio.h>
 #include <stdlib.h>
@@ -140,7 +141,7 @@ static bool read_all(struct scan_rules *rules, const struct scan_rules_options *
                      struct ts_scan_error *ret_error) {
     struct ts_detect_error error;
     bool is_given = options->config != NULL && options->scan->config_file != NULL;
-    if (!ts_ruleset_add_builtin(has_builtin(options) ? &rules->set : &rules->left_out, &error))
+    if (!ts_builtin_add(has_builtin(options) ? &rules->set : &rules->left_out, &error))
         return scan__refuse(ret_error, "rules: %s", error.text);
     rules->builtin_count = rules->set.count;
     if (!(is_given ? add_given_files(rules, options, ret_error)

@@ -5,6 +5,7 @@
 #include "detect/scanner.h"
 
 #include "base/assert.h"
+#include "builtin/builtin.h"
 
 #include <stddef.h>
 #include <stdint.h>
@@ -49,7 +50,7 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size) {
     struct ts_detect_error error;
     if (!scanner) {
         ts_ruleset_init(&rules);
-        ts_assert(ts_ruleset_add_builtin(&rules, &error));
+        ts_assert(ts_builtin_add(&rules, &error));
         struct ts_detector *detector =
             ts_detector_new(&rules, &(struct ts_detector_options){.cache_folder = ""}, &error);
         ts_assert(detector);

@@ -5,6 +5,7 @@
 #include "ruleset.h"
 #include "token_runs.h"
 
+#include "builtin/builtin.h"
 #include "support/cmocka.h"
 
 #include <stdlib.h>
@@ -200,7 +201,7 @@ static void texts_of_the_built_in_rules_are_matched(void **state) {
     struct ts_ruleset rules;
     struct ts_detect_error error;
     ts_ruleset_init(&rules);
-    assert_true(ts_ruleset_add_builtin(&rules, &error));
+    assert_true(ts_builtin_add(&rules, &error));
     for (size_t i = 0; i < rules.count; i++) {
         size_t latest;
         unsigned matched = try_rule(&rules.rules[i], 20, &latest);

@@ -2,6 +2,7 @@
 #ifndef TS_TESTS_DETECT_SUPPORT_H
 #define TS_TESTS_DETECT_SUPPORT_H
 
+#include "builtin/builtin.h"
 #include "detect/scanner.h"
 #include "support/cmocka.h"
 
@@ -19,7 +20,7 @@ static inline void kit_init(struct kit *kit, const char *own_rules) {
     struct ts_detect_error error;
     ts_ruleset_init(&kit->rules);
     bool good = own_rules ? ts_ruleset_add(&kit->rules, "own.yml", ts_bytes_of_cstring(own_rules), &error)
-                          : ts_ruleset_add_builtin(&kit->rules, &error);
+                          : ts_builtin_add(&kit->rules, &error);
     if (!good)
         fail_msg("%s", error.text);
     kit->detector = ts_detector_new(&kit->rules, &(struct ts_detector_options){.cache_folder = ""}, &error);

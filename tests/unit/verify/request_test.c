@@ -2,14 +2,14 @@
 
 #include "support/cmocka.h"
 
-static char bearer[] = "Authorization: Bearer {{secret}}";
-static char basic[] = "Authorization: Basic {{basic}}";
-static char accept[] = "Accept: application/json";
-static char ok_text[] = "\"ok\":true";
-static char bad_text[] = "invalid_auth";
-static char gone_text[] = "token_revoked";
+static const char bearer[] = "Authorization: Bearer {{secret}}";
+static const char basic[] = "Authorization: Basic {{basic}}";
+static const char accept[] = "Accept: application/json";
+static const char ok_text[] = "\"ok\":true";
+static const char bad_text[] = "invalid_auth";
+static const char gone_text[] = "token_revoked";
 
-static struct ts_rule_request rule_with(char **headers, size_t count) {
+static struct ts_rule_request rule_with(const char *const *headers, size_t count) {
     return (struct ts_rule_request){.method = "POST",
                                     .url = "https://api.example:8443/bot{{secret}}/me?again={{secret}}",
                                     .headers = {.texts = headers, .count = count},
@@ -20,7 +20,7 @@ static struct ts_rule_request rule_with(char **headers, size_t count) {
 
 static void a_secret_is_encoded_for_its_place(void **state) {
     (void)state;
-    char *headers[] = {bearer, basic, accept};
+    const char *const headers[] = {bearer, basic, accept};
     struct ts_rule_request rule = rule_with(headers, 3);
     struct ts_verify_request request;
     assert_int_equal(ts_verify_request_make(&rule, TS_BYTES("a/b&c=d"), &request), TS_VERIFY_MADE);
@@ -45,7 +45,7 @@ static void base64_is_padded_for_every_length(void **state) {
         {"ab", "Authorization: Basic YWI6"},
         {"abc", "Authorization: Basic YWJjOg=="},
     };
-    char *headers[] = {basic};
+    const char *const headers[] = {basic};
     struct ts_rule_request rule = rule_with(headers, 1);
     for (size_t i = 0; i < sizeof rows / sizeof rows[0]; i++) {
         struct ts_verify_request request;
@@ -58,8 +58,8 @@ static void base64_is_padded_for_every_length(void **state) {
 
 static void bytes_that_would_break_a_header_are_not_sent(void **state) {
     (void)state;
-    char *headers[] = {bearer};
-    char *others[] = {basic};
+    const char *const headers[] = {bearer};
+    const char *const others[] = {basic};
     struct ts_rule_request rule = rule_with(headers, 1);
     struct ts_rule_request encoded = rule_with(others, 1);
     struct ts_verify_request request;
@@ -73,7 +73,7 @@ static void bytes_that_would_break_a_header_are_not_sent(void **state) {
 
 static void a_shown_request_has_the_redacted_secret_as_it_is(void **state) {
     (void)state;
-    char *headers[] = {bearer, basic};
+    const char *const headers[] = {bearer, basic};
     struct ts_rule_request rule = rule_with(headers, 2);
     struct ts_verify_request request;
     assert_int_equal(ts_verify_request_show(&rule, "gh\u2026x", &request), TS_VERIFY_MADE);
@@ -92,8 +92,8 @@ static void the_host_ends_at_the_path(void **state) {
 
 static void only_an_answer_that_means_one_thing_is_a_verdict(void **state) {
     (void)state;
-    char *live[] = {ok_text};
-    char *revoked[] = {bad_text, gone_text};
+    const char *const live[] = {ok_text};
+    const char *const revoked[] = {bad_text, gone_text};
     struct ts_rule_request rule = rule_with(NULL, 0);
     assert_int_equal(ts_verify_judge(&rule, 200, TS_BYTES("")), TS_VERDICT_LIVE);
     assert_int_equal(ts_verify_judge(&rule, 401, TS_BYTES("x")), TS_VERDICT_REVOKED);

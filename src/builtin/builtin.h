@@ -1,0 +1,12 @@
+/* The rules of rules/, which are part of the program. The build has read them: adding them parses nothing. */
+#ifndef TS_BUILTIN_BUILTIN_H
+#define TS_BUILTIN_BUILTIN_H
+
+#include "detect/ruleset.h"
+
+#include <stdbool.h>
+
+/* Adds them. Returns false when memory runs out, and the set is unchanged. */
+bool ts_builtin_add(struct ts_ruleset *set, struct ts_detect_error *ret_error);
+
+#endif
