@@ -26,6 +26,7 @@ enum {
     ARCHIVES,
     MAX_ARCHIVE,
     STRICT,
+    FILES,
     OPTION_COUNT
 };
 
@@ -56,6 +57,9 @@ static const struct cli_option options_table[OPTION_COUNT] = {
     CLI_SCAN_LIMIT_OPTIONS(MEMORY, MAX_TIME, MAX_RATIO, ARCHIVES, MAX_ARCHIVE),
     [STRICT] = {.name = "strict",
                 .help = "refuse submodules, encrypted archives and missing LFS objects, with status 4"},
+    [FILES] = {.name = "files",
+               .help = "the operands are files, by their paths in the index: scan them, too, if they are not "
+                       "staged, and then report also what HEAD has"},
 };
 
 static const char *variable(const char *name) {
@@ -66,7 +70,7 @@ static const char *variable(const char *name) {
 /* Git sets these for hooks, which run at the top of the work tree. */
 static struct ts_scan_target choose_target(const struct cli_arguments *arguments) {
     struct ts_scan_target target = {.path = "."};
-    if (arguments->operand_count > 0) {
+    if (arguments->operand_count > 0 && !arguments->values[FILES]) {
         target.path = arguments->operands[0];
     } else if ((target.git_dir = variable("GIT_DIR"))) {
         const char *work_tree = variable("GIT_WORK_TREE");
@@ -85,9 +89,10 @@ static enum cli_exit tell(struct cli_scan_options *options, const struct ts_repo
     if (status == CLI_EXIT_FINDINGS)
         cli__complain(
             status,
-            "protect: refused: the staged changes contain secrets. Remove them and stage again; to allow "
+            "protect: refused: the staged changes%s contain secrets. Remove them and stage again; to allow "
             "a false positive, put 'turnstone:allow' in its line, or use .turnstone.yml. 'git commit "
-            "--no-verify' skips this check");
+            "--no-verify' skips this check",
+            options->scan.file_count > 0 ? " or the named files" : "");
     return status;
 }
 
@@ -109,7 +114,8 @@ static enum cli_exit scan_and_tell(struct cli_scan_options *options) {
 
 static enum cli_exit run_protect(const struct cli_arguments *arguments) {
     const char *const *values = arguments->values;
-    if (arguments->operand_count > 1)
+    bool has_files = values[FILES] != NULL;
+    if (arguments->operand_count > 1 && !has_files)
         return cli__complain(CLI_EXIT_USAGE, "protect: takes one repository; '%s' is a second one",
                              cli__quote_text(arguments->operands[1]).text);
     if (values[CONFIG] && values[NO_REPO_CONFIG])
@@ -130,7 +136,9 @@ static enum cli_exit run_protect(const struct cli_arguments *arguments) {
                  .search_upward = true,
                  .min_confidence = TS_CONFIDENCE_MEDIUM,
                  .ceilings = variable("GIT_CEILING_DIRECTORIES"),
-                 .index_file = arguments->operand_count == 0 ? variable("GIT_INDEX_FILE") : NULL,
+                 .index_file = arguments->operand_count == 0 || has_files ? variable("GIT_INDEX_FILE") : NULL,
+                 .files = arguments->operands,
+                 .file_count = has_files ? arguments->operand_count : 0,
                  .allow_missing = values[ALLOW_MISSING] != NULL,
                  .strict = values[STRICT] != NULL,
                  .config_file = values[CONFIG],
@@ -176,7 +184,7 @@ static const struct cli_variable variables[] = {
 const struct cli_verb cli__verb_protect = {
     .name = "protect",
     .summary = "refuse a commit that would add secrets",
-    .operands = "[REPOSITORY]",
+    .operands = "[REPOSITORY | --files FILE…]",
     .description =
         "For a pre-commit hook: scans the staged files that differ from HEAD, and reports the secrets "
         "that the commit would add, as 'turnstone scan --staged' does. It ignores secrets that HEAD has "
@@ -184,7 +192,7 @@ const struct cli_verb cli__verb_protect = {
         "nothing when there is nothing to report.\n\nBy default it uses the repository of the current folder. The .turnstone.yml of the "
         "work tree and --baseline may allow findings.\n\nAs a git hook, put 'exec turnstone protect' into "
         ".git/hooks/pre-commit. With the pre-commit framework, use the hook 'turnstone' of this "
-        "repository.\n\nExit status: 0 the commit may go ahead; 1 findings; 2 a wrong option or no "
+        "repository; it passes --files, so that 'pre-commit run --all-files' scans all files.\n\nExit status: 0 the commit may go ahead; 1 findings; 2 a wrong option or no "
         "repository; 4 something could not be read; 6 memory or temporary files failed.",
     .options = options_table,
     .option_count = OPTION_COUNT,

@@ -85,6 +85,10 @@ struct ts_scan_options {
 
     const char *ceilings;   /* as in struct ts_git_open_options */
     const char *index_file; /* with STAGED: the index to read; NULL: that of the repository */
+    /* With STAGED: files to scan whether they are staged or not, by their paths in the index. If one of them is not staged, the
+     * scan is not about a commit, and reports also what HEAD has. A file that the index does not have is a fault. */
+    const char *const *files;
+    size_t file_count;
 
     const char *config_file;       /* replaces the target's own */
     const char *const *rule_files; /* added to the built-in rules */

@@ -106,6 +106,44 @@ static void look_at_file(struct scan_staged *s, const struct scan_side_file *fil
     atomic_fetch_add_explicit(&s->pass->progress->bytes, stats.bytes, memory_order_relaxed);
 }
 
+/* ---- files that were asked for ---- */
+
+struct scan_named {
+    struct ts_bytes path;
+    bool is_found;
+};
+
+static int compare_named(const void *a, const void *b) {
+    return ts_bytes_compare(((const struct scan_named *)a)->path, ((const struct scan_named *)b)->path);
+}
+
+static bool list_named(struct scan_staged *s) {
+    const struct ts_scan_options *options = s->pass->options;
+    s->named_count = options->file_count;
+    s->named = calloc(s->named_count + 1, sizeof *s->named);
+    if (s->named == NULL)
+        return false;
+    for (size_t i = 0; i < s->named_count; i++)
+        s->named[i].path = ts_bytes_of_cstring(options->files[i]);
+    qsort(s->named, s->named_count, sizeof *s->named, compare_named);
+    return true;
+}
+
+static bool is_named(struct scan_staged *s, const struct scan_side_file *file) {
+    struct scan_named key = {.path = file->path};
+    struct scan_named *found = bsearch(&key, s->named, s->named_count, sizeof key, compare_named);
+    if (found != NULL)
+        found->is_found = true;
+    return found != NULL;
+}
+
+static void report_unknown(struct scan_staged *s) {
+    for (size_t i = 0; i < s->named_count; i++)
+        if (!s->named[i].is_found)
+            scan__fault(&s->pass->faults, "%.*s: the index has no such file; add it with 'git add'",
+                        (int)s->named[i].path.len, (const char *)s->named[i].path.data);
+}
+
 /* ---- all of it ---- */
 
 static void place_contents(struct scan_staged *s, size_t first) {
@@ -129,14 +167,22 @@ static enum ts_scan_outcome look_at_all(struct scan_staged *s, struct ts_scan_er
     pass->jobs = 1;
     bool done = scan__looks_init(&s->looks, pass, s->target->profile);
     pass->jobs = jobs;
-    for (size_t i = 0; done && i < files->count && !scan__is_stopped(pass); i++)
-        if (!scan__side_has(&s->sides.head, &files->items[i]) &&
-            !scan__side_has(&s->sides.merged, &files->items[i]))
+    done = list_named(s) && done;
+    bool is_commit = true;
+    for (size_t i = 0; done && i < files->count && !scan__is_stopped(pass); i++) {
+        bool is_asked_for = is_named(s, &files->items[i]);
+        bool is_staged = !scan__side_has(&s->sides.head, &files->items[i]) &&
+                         !scan__side_has(&s->sides.merged, &files->items[i]);
+        is_commit = is_commit && (is_staged || !is_asked_for);
+        if (is_staged || is_asked_for)
             look_at_file(s, &files->items[i]);
-    if (done) {
-        place_contents(s, first);
-        done = scan__staged_before(s, first);
     }
+    if (done) {
+        report_unknown(s);
+        place_contents(s, first);
+        done = !is_commit || scan__staged_before(s, first);
+    }
+    free(s->named);
     scan__looks_finish(&s->looks, pass, &s->target->row);
     return done ? TS_SCAN_DONE : scan__fail(ret_error, TS_SCAN_FAILED, "out of memory");
 }

@@ -14,6 +14,8 @@ struct scan_staged {
     struct ts_git_repo *repo;
     struct scan_looks looks;
     struct scan_sides sides;
+    struct scan_named *named; /* files that were asked for, by path */
+    size_t named_count;
     size_t blob_max; /* larger ones come in windows */
 };
 

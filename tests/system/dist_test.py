@@ -16,6 +16,7 @@ import zipfile
 ROOT = os.path.realpath(os.path.join(os.path.dirname(os.path.abspath(__file__)), "..", ".."))
 sys.path.insert(0, os.path.join(ROOT, "tests", "support", "python"))
 from clean_root import Root, with_dependencies  # noqa: E402
+from pre_commit import PreCommit, refuses_secrets  # noqa: E402
 from repo import Repo, github_token  # noqa: E402
 from tap import equal, holds, main, test  # noqa: E402
 
@@ -189,6 +190,44 @@ def pip_installs_the_wheel():
     equal(done.returncode, 0, done)
     (program,) = glob.glob(f"{root.path}/usr/**/bin/turnstone", recursive=True)  # Debian puts "local" before it
     scans(root, program.removeprefix(root.path))
+
+
+@test
+def the_pre_commit_framework_installs_the_wheel():
+    holds(shutil.which("turnstone") is None, "nothing else is installed")
+    pre_commit = PreCommit("turnstone", TURNSTONE_RELEASES=DIST)
+    refuses_secrets(pre_commit, github_token)
+
+
+@test
+def pip_refuses_a_wheel_that_is_not_the_one_of_the_release():
+    sys.path.insert(0, os.path.join(ROOT, "packaging"))
+    import backend  # noqa: PLC0415
+
+    def refused(folder, *parts):
+        os.environ["TURNSTONE_RELEASES"] = folder
+        try:
+            backend.build_wheel(".")
+        except backend.NoWheel as why:
+            holds(all(part in str(why) for part in parts), why)
+        else:
+            raise AssertionError("not refused")
+        finally:
+            del os.environ["TURNSTONE_RELEASES"]
+
+    shutil.copytree(DIST, "release")
+    (wheel,) = glob.glob("release/*.whl")
+    with open(wheel, "ab") as file:
+        file.write(b"x")
+    refused("release", wheel, "differs")
+    refused("nowhere", "nowhere/SHA256SUMS", "make dist")
+    os.rename("release/SHA256SUMS", "sums")
+    open("release/SHA256SUMS", "w").close()
+    refused("release", "no wheel of")
+    for origin, expected in (("https://github.com/o/n.git", "https://github.com/o/n/releases/download/v1.2"),
+                             ("git@gitlab.example.org:o/n.git", "https://gitlab.example.org/o/n/-/releases/v1.2/downloads"),
+                             ("ssh://git@git.example.org:22/o/n", "https://git.example.org/o/n/releases/download/v1.2")):
+        equal(backend.releases(origin, "1.2"), expected)
 
 
 @test

@@ -2,17 +2,14 @@
 """turnstone protect: commits that would bring secrets are refused, by git itself through a hook."""
 import json
 import os
-import shutil
 import subprocess
 import sys
 
 sys.path.insert(0, os.path.join(os.path.dirname(os.path.abspath(__file__)), "..", "support", "python"))
+from pre_commit import PreCommit, refuses_secrets  # noqa: E402
 from program import PROGRAM, complains, run  # noqa: E402
 from repo import Repo, github_token, private_key  # noqa: E402
-from tap import Skip, equal, holds, main, test  # noqa: E402
-
-TOP = os.path.join(os.path.dirname(os.path.abspath(__file__)), "..", "..")
-
+from tap import equal, holds, main, test  # noqa: E402
 
 def hooked(*arguments, path="repo"):
     """A repository whose commits go through the program."""
@@ -415,23 +412,32 @@ def what_is_wrong_is_said():
 
 
 @test
-def the_pre_commit_framework_runs_it():
-    if shutil.which("pre-commit") is None:
-        raise Skip("pre-commit is not installed")
-    repo = Repo("repo")
-    repo.write("a.txt", github_token(1))
+def files_that_are_not_staged_are_scanned_if_they_are_named():
+    repo = hooked()
+    repo.write("old.txt", f"{github_token(1)}\n")
+    repo.write("other.txt", f"{github_token(2)}\n")
     repo.git("add", "-A")
-    done = subprocess.run(["pre-commit", "try-repo", os.path.abspath(TOP), "turnstone"], cwd="repo", capture_output=True,
-                          text=True, check=False,
-                          env={**repo.environment(), "PATH": os.path.dirname(PROGRAM) + ":" + os.environ["PATH"]})
-    holds(done.returncode == 1 and "a.txt:1" in done.stdout, done)
+    equal(commit(repo, "--no-verify").returncode, 0)
+    equal(run("protect", "--files", cwd="repo").status, 0)
+    result = run("protect", "--files", "old.txt", "readme", cwd="repo")
+    holds(result.status == 1 and "old.txt:1" in result.out and "other.txt" not in result.out, result)
+    holds("or the named files" in result.err, result)
+    repo.write("readme", "changed\n")
+    repo.write("other.txt", f"moved down\n{github_token(2)}\n")
+    repo.git("add", "-A")
+    equal(run("protect", "--files", "readme", "other.txt", cwd="repo").status, 0)  # as for a commit: HEAD has the secret
+    result = run("protect", "--files", "readme", "other.txt", "old.txt", cwd="repo")
+    holds(result.status == 1 and "2 findings" in result.out, result)
+    repo.write(".turnstone.yml", "allow:\n  - paths: ['o*.txt']\n")
+    equal(run("protect", "--files", "old.txt", cwd="repo").status, 0)
+    complains(4, ["protect: ", "new.txt", "git add"], "protect", "--files", "readme", "new.txt", cwd="repo")
 
 
 @test
-def the_hook_for_the_framework_names_the_verb():
-    with open(os.path.join(TOP, ".pre-commit-hooks.yaml")) as file:
-        text = file.read()
-    holds("entry: turnstone protect" in text and "pass_filenames: false" in text, text)
+def the_pre_commit_framework_runs_it():
+    os.mkdir("bin")
+    os.symlink(PROGRAM, "bin/turnstone")
+    refuses_secrets(PreCommit("turnstone-system", PATH=os.path.abspath("bin") + ":" + os.environ["PATH"]), github_token)
 
 
 if __name__ == "__main__":
