@@ -236,6 +236,8 @@ TS_API uint64_t ts_worker_left_ms(struct ts_worker *worker);
  *               go back and stay in the shard; `token` is for the caller, at most 16,384 bytes, or empty
  *   complete    the same, and the shard is done
  *   park        sets the shard aside until ts_shard_unpark
+ *   release     gives the lease back, so that any worker can claim the shard at once; with TS_BLAME_SHARD the attempt
+ *               counts against the run's limit, as if the lease had expired; with TS_BLAME_NOBODY it does not count
  */
 TS_API enum ts_renew_error ts_worker_renew(struct ts_worker *worker, struct ts_coord_answer *ret_answer);
 TS_API enum ts_checkpoint_error ts_worker_checkpoint(struct ts_worker *worker, struct ts_op_id op_id,
@@ -246,6 +248,8 @@ TS_API enum ts_complete_error ts_worker_complete(struct ts_worker *worker, struc
                                                  struct ts_coord_answer *ret_answer);
 TS_API enum ts_park_error ts_worker_park(struct ts_worker *worker, struct ts_op_id op_id,
                                          enum ts_park_reason reason, struct ts_coord_answer *ret_answer);
+TS_API enum ts_release_error ts_worker_release(struct ts_worker *worker, struct ts_op_id op_id,
+                                               enum ts_blame blame, struct ts_coord_answer *ret_answer);
 
 /*
  * Replaces the shard by children that start at its start and at each of the cuts, 1 to 255 keys in ascending

@@ -47,6 +47,12 @@ struct ts_logical_time {
     X(PARK_TOO_MANY_ERRORS, 3, "TooManyErrors")                                                              \
     X(PARK_OTHER, 4, "Other")
 
+/* Who is to blame when a worker releases a lease before the work is done. SHARD counts the attempt; NOBODY
+ * does not. */
+#define TS_BLAMES(X)                                                                                         \
+    X(BLAME_NOBODY, 0, "Nobody")                                                                             \
+    X(BLAME_SHARD, 1, "Shard")
+
 #define TS_RUN_STATUSES(X)                                                                                   \
     X(RUN_INITIALIZING, 0, "Initializing")                                                                   \
     X(RUN_ACTIVE, 1, "Active")                                                                               \
@@ -57,24 +63,25 @@ struct ts_logical_time {
 #define TS_COORD__MEMBER(suffix, number, name) TS_##suffix = (number),
 enum ts_shard_status { TS_SHARD_STATUSES(TS_COORD__MEMBER) };
 enum ts_park_reason { TS_PARK_REASONS(TS_COORD__MEMBER) };
+enum ts_blame { TS_BLAMES(TS_COORD__MEMBER) };
 enum ts_run_status { TS_RUN_STATUSES(TS_COORD__MEMBER) };
 
 /* ---- errors ---- */
 
-/* X(SUFFIX, name, Renew, Checkpoint, Complete, Park, Split) */
+/* X(SUFFIX, name, Renew, Checkpoint, Complete, Park, Split, Release) */
 #define TS_COORD_ERRORS(X)                                                                                   \
-    X(SHARD_NOT_FOUND, "ShardNotFound", YES, YES, YES, YES, YES)                                             \
-    X(TENANT_MISMATCH, "TenantMismatch", YES, YES, YES, YES, YES)                                            \
-    X(STALE_FENCE, "StaleFence", YES, YES, YES, YES, YES)                                                    \
-    X(LEASE_EXPIRED, "LeaseExpired", YES, YES, YES, YES, YES)                                                \
-    X(SHARD_TERMINAL, "ShardTerminal", YES, YES, YES, YES, YES)                                              \
-    X(OP_ID_CONFLICT, "OpIdConflict", NO, YES, YES, YES, YES)                                                \
-    X(CURSOR_REGRESSION, "CursorRegression", NO, YES, YES, NO, NO)                                           \
-    X(CURSOR_OUT_OF_BOUNDS, "CursorOutOfBounds", NO, YES, YES, NO, NO)                                       \
-    X(CURSOR_KEY_TOO_LARGE, "CursorKeyTooLarge", NO, YES, YES, NO, NO)                                       \
-    X(CURSOR_TOKEN_TOO_LARGE, "CursorTokenTooLarge", NO, YES, YES, NO, NO)                                   \
-    X(SPLIT_INVALID, "SplitInvalid", NO, NO, NO, NO, YES)                                                    \
-    X(CHECKPOINT_MISSING_KEY, "CheckpointMissingKey", NO, YES, YES, NO, NO)
+    X(SHARD_NOT_FOUND, "ShardNotFound", YES, YES, YES, YES, YES, YES)                                        \
+    X(TENANT_MISMATCH, "TenantMismatch", YES, YES, YES, YES, YES, YES)                                       \
+    X(STALE_FENCE, "StaleFence", YES, YES, YES, YES, YES, YES)                                               \
+    X(LEASE_EXPIRED, "LeaseExpired", YES, YES, YES, YES, YES, YES)                                           \
+    X(SHARD_TERMINAL, "ShardTerminal", YES, YES, YES, YES, YES, YES)                                         \
+    X(OP_ID_CONFLICT, "OpIdConflict", NO, YES, YES, YES, YES, YES)                                           \
+    X(CURSOR_REGRESSION, "CursorRegression", NO, YES, YES, NO, NO, NO)                                       \
+    X(CURSOR_OUT_OF_BOUNDS, "CursorOutOfBounds", NO, YES, YES, NO, NO, NO)                                   \
+    X(CURSOR_KEY_TOO_LARGE, "CursorKeyTooLarge", NO, YES, YES, NO, NO, NO)                                   \
+    X(CURSOR_TOKEN_TOO_LARGE, "CursorTokenTooLarge", NO, YES, YES, NO, NO, NO)                               \
+    X(SPLIT_INVALID, "SplitInvalid", NO, NO, NO, NO, YES, NO)                                                \
+    X(CHECKPOINT_MISSING_KEY, "CheckpointMissingKey", NO, YES, YES, NO, NO, NO)
 
 /* Errors that are not shared. X(SUFFIX, name) */
 #define TS_OTHER_VARIANTS(X)                                                                                 \
@@ -172,17 +179,19 @@ enum ts_error_variant {
 /* The matrix as enums. TS_ERROR__YES and TS_ERROR__NO are what the columns become. */
 #define TS_ERROR__YES(...) __VA_ARGS__
 #define TS_ERROR__NO(...)
-#define TS_ERROR__COORD(suffix, name, renew, checkpoint, complete, park, split) TS_COORD_##suffix,
-#define TS_ERROR__RENEW(suffix, name, renew, checkpoint, complete, park, split)                              \
+#define TS_ERROR__COORD(suffix, name, renew, checkpoint, complete, park, split, release) TS_COORD_##suffix,
+#define TS_ERROR__RENEW(suffix, name, renew, checkpoint, complete, park, split, release)                     \
     TS_ERROR__##renew(TS_RENEW_##suffix, )
-#define TS_ERROR__CHECKPOINT(suffix, name, renew, checkpoint, complete, park, split)                         \
+#define TS_ERROR__CHECKPOINT(suffix, name, renew, checkpoint, complete, park, split, release)                \
     TS_ERROR__##checkpoint(TS_CHECKPOINT_##suffix, )
-#define TS_ERROR__COMPLETE(suffix, name, renew, checkpoint, complete, park, split)                           \
+#define TS_ERROR__COMPLETE(suffix, name, renew, checkpoint, complete, park, split, release)                  \
     TS_ERROR__##complete(TS_COMPLETE_##suffix, )
-#define TS_ERROR__PARK(suffix, name, renew, checkpoint, complete, park, split)                               \
+#define TS_ERROR__PARK(suffix, name, renew, checkpoint, complete, park, split, release)                      \
     TS_ERROR__##park(TS_PARK_##suffix, )
-#define TS_ERROR__SPLIT(suffix, name, renew, checkpoint, complete, park, split)                              \
+#define TS_ERROR__SPLIT(suffix, name, renew, checkpoint, complete, park, split, release)                     \
     TS_ERROR__##split(TS_SPLIT_##suffix, )
+#define TS_ERROR__RELEASE(suffix, name, renew, checkpoint, complete, park, split, release)                   \
+    TS_ERROR__##release(TS_RELEASE_##suffix, )
 
 /* The name after the last one is the number of variants, since OK comes first. */
 enum ts_coord_error { TS_COORD_OK, TS_COORD_ERRORS(TS_ERROR__COORD) };
@@ -203,6 +212,7 @@ enum ts_split_error {
     TS_COORD_ERRORS(TS_ERROR__SPLIT) TS_SPLIT_RESOURCE_EXHAUSTED,
     TS_SPLIT_BACKEND_ERROR
 };
+enum ts_release_error { TS_RELEASE_OK, TS_COORD_ERRORS(TS_ERROR__RELEASE) TS_RELEASE_BACKEND_ERROR };
 
 #define TS_ERROR__MEMBER(prefix, suffix) TS_##prefix##_##suffix,
 enum ts_acquire_error { TS_ACQUIRE_OK, TS_ACQUIRE_ERRORS(TS_ERROR__MEMBER) };

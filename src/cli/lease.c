@@ -19,6 +19,7 @@ enum { GET_RUN = COORD_OPTIONS, GET_WORKER, GET_SHARD };
 enum { USE_LEASE = COORD_OPTIONS, USE_OP_ID, USE_OPTIONS };
 enum { CURSOR_KEY = USE_OPTIONS, CURSOR_TOKEN };
 enum { PARK_REASON = USE_OPTIONS };
+enum { RELEASE_BLAME = USE_OPTIONS };
 enum { REPLACE_CHILDREN = USE_OPTIONS };
 enum { RESIDUAL_AT = USE_OPTIONS, RESIDUAL_METADATA };
 
@@ -351,6 +352,26 @@ static enum cli_exit run_park(const struct cli_arguments *arguments) {
     return cli__coord_close(&coord, status);
 }
 
+static enum cli_exit run_release(const struct cli_arguments *arguments) {
+    struct cli_coord coord = {0};
+    struct ts_release_op op = {.blame = TS_BLAME_SHARD};
+    const char *blame = arguments->values[RELEASE_BLAME];
+    /* The parser accepts only these names. */
+    if (blame)
+        (void)ts_blame_from_name(ts_bytes_of_cstring(blame), &op.blame);
+    enum cli_exit status = open_with_lease("lease release", arguments, &coord, &op.by);
+    if (status != CLI_EXIT_DONE)
+        return status;
+    struct ts_coord_outcome outcome;
+    struct ts_coord_detail detail = {0};
+    enum ts_release_error error = ts_coord_release(coord.coord, &op, NULL, &outcome, &detail);
+    if (error != TS_RELEASE_OK)
+        status = cli__coord_refuse(&coord, ts_release_error_variant(error), &detail);
+    else
+        print_outcome(&coord, &outcome, op.by.op_id);
+    return cli__coord_close(&coord, status);
+}
+
 static void print_split(struct cli_coord *coord, const struct ts_coord_outcome *outcome,
                         struct ts_op_id op_id, const struct ts_shard_id *made, size_t count) {
     if (!coord->json) {
@@ -513,6 +534,13 @@ static const struct cli_option park_options[] = {
                      .choices = "PermissionDenied|NotFound|Poisoned|TooManyErrors|Other",
                      .help = "why nobody should work on the shard (default: Other)"},
 };
+static const struct cli_option release_options[] = {
+    LEASE_OPTIONS,
+    [RELEASE_BLAME] = {.name = "blame",
+                       .argument = "WHO",
+                       .choices = "Shard|Nobody",
+                       .help = "who is at fault: Shard counts the attempt, Nobody does not (default: Shard)"},
+};
 static const struct cli_option replace_options[] = {
     LEASE_OPTIONS,
     [REPLACE_CHILDREN] = {.name = "children",
@@ -564,6 +592,12 @@ LEASE_VERB(complete, cursor_options, cli__lease_variables, .name = "lease comple
 LEASE_VERB(park, park_options, cli__lease_variables, .name = "lease park",
            .summary = "take a shard out of work", .description = "Nobody claims it until 'shard unpark'.",
            .run = run_park);
+LEASE_VERB(
+    release, release_options, cli__lease_variables, .name = "lease release", .summary = "give a lease back",
+    .description = "Any worker can claim the shard at once, instead of when the lease ends. The attempt "
+                   "counts against the limit of the run, unless nobody is to blame or a checkpoint "
+                   "was made.",
+    .run = run_release);
 LEASE_VERB(
     split_replace, replace_options, cli__lease_variables, .name = "lease split-replace",
     .summary = "replace a shard by several that cover its range",

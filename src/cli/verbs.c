@@ -36,6 +36,7 @@ const struct cli_verb *const cli__verbs[] = {
     &cli__verb_lease_checkpoint,
     &cli__verb_lease_complete,
     &cli__verb_lease_park,
+    &cli__verb_lease_release,
     &cli__verb_lease_split_replace,
     &cli__verb_lease_split_residual,
     &cli__verb_txn,

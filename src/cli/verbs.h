@@ -42,6 +42,7 @@ extern const struct cli_verb cli__verb_lease_renew;
 extern const struct cli_verb cli__verb_lease_checkpoint;
 extern const struct cli_verb cli__verb_lease_complete;
 extern const struct cli_verb cli__verb_lease_park;
+extern const struct cli_verb cli__verb_lease_release;
 extern const struct cli_verb cli__verb_lease_split_replace;
 extern const struct cli_verb cli__verb_lease_split_residual;
 extern const struct cli_verb cli__verb_sim;

@@ -53,6 +53,7 @@ struct sim__op {
     bool has_token;
     uint32_t token;
     enum ts_park_reason reason;
+    enum ts_blame blame;
     uint32_t cuts[SIM_CUTS_MAX + 1]; /* bounds: of the children, or of the shards to register */
     size_t cut_count;
     enum sim__mistake mistake;
@@ -74,7 +75,7 @@ struct sim__grant {
     uint32_t worker;
     uint64_t recorded_until; /* the latest deadline in the record */
     uint64_t told_until;     /* the latest deadline that the worker received; 0: none yet */
-    bool over;               /* the shard was completed, parked or split under this lease */
+    bool over;               /* the shard was completed, parked, released or split under this lease */
 };
 
 struct sim__image {

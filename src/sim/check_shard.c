@@ -175,6 +175,8 @@ static enum ts_shard_op_kind stored_kind(enum ts_sim_operation kind) {
         return TS_SHARD_OP_COMPLETE;
     case TS_SIM_OP_PARK:
         return TS_SHARD_OP_PARK;
+    case TS_SIM_OP_RELEASE:
+        return TS_SHARD_OP_RELEASE;
     case TS_SIM_OP_SPLIT_REPLACE:
         return TS_SHARD_OP_SPLIT_REPLACE;
     case TS_SIM_OP_SPLIT_RESIDUAL:
@@ -196,7 +198,8 @@ static enum ts_shard_op_kind stored_kind(enum ts_sim_operation kind) {
 
 static bool is_shard_operation(enum ts_sim_operation kind) {
     return kind == TS_SIM_OP_CHECKPOINT || kind == TS_SIM_OP_COMPLETE || kind == TS_SIM_OP_PARK ||
-           kind == TS_SIM_OP_SPLIT_REPLACE || kind == TS_SIM_OP_SPLIT_RESIDUAL || kind == TS_SIM_OP_UNPARK;
+           kind == TS_SIM_OP_RELEASE || kind == TS_SIM_OP_SPLIT_REPLACE || kind == TS_SIM_OP_SPLIT_RESIDUAL ||
+           kind == TS_SIM_OP_UNPARK;
 }
 
 /* Checks the worker, the lease and the time of the operation. */
@@ -286,6 +289,17 @@ static void check_unpark(const struct change *change) {
     check_nothing_else(change, MAY_CHANGE_NOTHING);
 }
 
+static void check_release(const struct change *change) {
+    const uint32_t had = change->before->attempts;
+    const bool is_counted = change->op->blame == TS_BLAME_SHARD || had == 0;
+    if (change->after->attempts != (is_counted ? had : had - 1))
+        sim__broken(change->world, "record", "a release made %u attempts of shard %llx out of %u",
+                    (unsigned)change->after->attempts, id_of(change), (unsigned)had);
+    check_status(change, TS_SHARD_ACTIVE);
+    check_nothing_else(change, MAY_CHANGE_NOTHING);
+    end_grants(change);
+}
+
 static void check_split(const struct change *change) {
     if (change->op->kind == TS_SIM_OP_SPLIT_REPLACE) {
         check_status(change, TS_SHARD_SPLIT);
@@ -322,6 +336,9 @@ static void check_effect(const struct change *change) {
         check_status(change, TS_SHARD_PARKED);
         check_nothing_else(change, MAY_CHANGE_NOTHING);
         end_grants(change);
+        return;
+    case TS_SHARD_OP_RELEASE:
+        check_release(change);
         return;
     case TS_SHARD_OP_SPLIT_REPLACE:
     case TS_SHARD_OP_SPLIT_RESIDUAL:

@@ -281,6 +281,21 @@ static struct sim__answer of_park(struct sim__worker *worker, const struct sim__
     return answer;
 }
 
+static struct sim__answer of_release(struct sim__worker *worker, const struct sim__op *op,
+                                     const struct ts_lease_op *by, bool by_session) {
+    struct ts_coord_outcome outcome;
+    struct ts_coord_detail detail = {0};
+    const enum ts_release_error error =
+        by_session ? ts_coord_session_release(worker->session, by->op_id, op->blame, &outcome, &detail)
+                   : ts_coord_release(worker->coord, &(struct ts_release_op){*by, op->blame}, NULL, &outcome,
+                                      &detail);
+    const struct sim__answer answer =
+        error == TS_RELEASE_OK ? done(&outcome) : refused(ts_release_error_variant(error), &detail);
+    if (!worker->actor.dead)
+        check_sound(worker->actor.world, &answer, &detail);
+    return answer;
+}
+
 /* The children in an answer are in the caller's memory, so they outlive the call. */
 static struct sim__answer of_split(struct sim__worker *worker, const struct sim__op *op,
                                    const struct ts_lease_op *by, bool by_session,
@@ -434,7 +449,7 @@ static void learn(struct sim__worker *worker, const struct sim__op *op, const st
 
 static bool is_gated(enum ts_sim_operation kind) {
     return kind == TS_SIM_OP_CHECKPOINT || kind == TS_SIM_OP_COMPLETE || kind == TS_SIM_OP_PARK ||
-           kind == TS_SIM_OP_SPLIT_REPLACE || kind == TS_SIM_OP_SPLIT_RESIDUAL;
+           kind == TS_SIM_OP_RELEASE || kind == TS_SIM_OP_SPLIT_REPLACE || kind == TS_SIM_OP_SPLIT_RESIDUAL;
 }
 
 static struct sim__answer ask(struct sim__worker *worker, const struct sim__op *op,
@@ -450,6 +465,8 @@ static struct sim__answer ask(struct sim__worker *worker, const struct sim__op *
         return of_checkpoint(worker, op, &by, by_session);
     case TS_SIM_OP_PARK:
         return of_park(worker, op, &by, by_session);
+    case TS_SIM_OP_RELEASE:
+        return of_release(worker, op, &by, by_session);
     case TS_SIM_OP_SPLIT_REPLACE:
     case TS_SIM_OP_SPLIT_RESIDUAL:
         return of_split(worker, op, &by, by_session, children);

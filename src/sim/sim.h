@@ -66,6 +66,7 @@ struct ts_sim_options ts_sim_options_default(void);
     X(CHECKPOINT, "checkpoint")                                                                              \
     X(COMPLETE, "complete")                                                                                  \
     X(PARK, "park")                                                                                          \
+    X(RELEASE, "release")                                                                                    \
     X(SPLIT_REPLACE, "split_replace")                                                                        \
     X(SPLIT_RESIDUAL, "split_residual")                                                                      \
     X(UNPARK, "unpark")                                                                                      \

@@ -3,7 +3,7 @@
  * Afterwards they finish the work:
  *
  *     wild:  holding?  no:  claim, acquire anything, repeat an old operation, look, unpark, register, end the run
- *                      yes: checkpoint, renew, complete, park, split; or forget the shard; or a mistake:
+ *                      yes: checkpoint, renew, complete, park, release, split; or forget the shard; or a mistake:
  *                           a cursor that goes back, children with a gap, an old lease, another worker's lease
  *     calm:  found the run, claim, checkpoint, complete; unpark what is parked; complete the run
  */
@@ -142,6 +142,12 @@ static void park(struct sim__worker *worker) {
     issue_new(worker, &op);
 }
 
+static void release(struct sim__worker *worker) {
+    struct sim__op op = wanted(worker, TS_SIM_OP_RELEASE);
+    op.blame = sim__chance(worker->actor.world, 50) ? TS_BLAME_NOBODY : TS_BLAME_SHARD;
+    issue_new(worker, &op);
+}
+
 static void split_replace(struct sim__worker *worker, enum sim__mistake mistake) {
     struct sim__world *world = worker->actor.world;
     struct sim__op op = wanted(worker, TS_SIM_OP_SPLIT_REPLACE);
@@ -195,7 +201,7 @@ static void use_lease(struct sim__worker *worker, const struct ts_lease *lease, 
         op.key = record->cursor.has_key ? sim__key_number(record->cursor.last_key, 0)
                                         : sim__key_number(record->spec.range.start, 0);
     }
-    switch (sim__below(world, 6)) {
+    switch (sim__below(world, 7)) {
     case 0:
         op.kind = TS_SIM_OP_COMPLETE;
         break;
@@ -205,6 +211,9 @@ static void use_lease(struct sim__worker *worker, const struct ts_lease *lease, 
     case 2:
         sim__renew(worker, lease);
         return;
+    case 3:
+        op.kind = TS_SIM_OP_RELEASE;
+        break;
     default:
         break;
     }
@@ -334,9 +343,11 @@ static void wild_turn_holding(struct sim__worker *worker) {
         complete(worker);
     else if (what < 72)
         park(worker);
-    else if (what < 78)
+    else if (what < 75)
+        release(worker);
+    else if (what < 79)
         cursor_mistake(worker);
-    else if (what < 81)
+    else if (what < 82)
         split_replace(worker, (enum sim__mistake)(1 + sim__below(world, 3)));
     else if (what < 87)
         use_old_lease(worker);

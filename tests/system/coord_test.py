@@ -159,6 +159,7 @@ def tenants_do_not_see_each_other():
                   ("lease", "acquire", "--run", "1", "--shard", "7", "--worker", "w"),
                   ("lease", "checkpoint", "--lease", lease, "--key", "q"),
                   ("lease", "complete", "--lease", lease, "--key", "q"), ("lease", "park", "--lease", lease),
+                  ("lease", "release", "--lease", lease),
                   ("lease", "split-replace", "--lease", lease, "--children", "-"),
                   ("lease", "split-residual", "--lease", lease, "--at", "q"),
                   ("lease", "renew", "--lease", lease)):
@@ -607,6 +608,27 @@ def a_lease_comes_from_a_file_or_the_environment():
         holds(result.status == 2 and "--lease is not a lease of this cluster" in result.err, result)
     result = c.run("lease", "renew", env={"TURNSTONE_LEASE": None})
     holds(result.status == 2 and "no lease; give --lease LEASE" in result.err, result)
+
+
+@test
+def a_released_lease_is_given_back_at_once():
+    c = Cluster()
+    c.create("--attempts", "1")
+    shard = str(c.claim()["shard"])
+    acquire = ("lease", "acquire", "--run", "1", "--shard", shard, "--worker", "v")
+    c.refused("AlreadyLeased", *acquire)
+    c.now += 30000
+    c.refused("ShardTerminal", *acquire)
+    c.ok("shard", "unpark", "--run", "1", "--shard", shard)
+    for op in (7, 8):
+        lease = c.ok(*acquire)["lease"]
+        release = ("lease", "release", "--lease", lease, "--blame", "Nobody", "--op-id", str(op))
+        equal(c.ok(*release)["outcome"], "executed")
+        equal(c.ok(*release)["outcome"], "replayed")
+    holds("the lease was released" in c.run("lease", "renew", "--lease", lease).err, "what happened")
+    lease = c.ok(*acquire)["lease"]
+    equal(c.run("lease", "release", "--lease", lease, "--op-id", "9").out, "executed (op id 9)\n")
+    c.refused("ShardTerminal", *acquire)
 
 
 @test

@@ -35,7 +35,7 @@ const char *ts_run_config_error_name(enum ts_run_config_error error) {
 }
 
 const char *ts_error_variant_name(enum ts_error_variant variant) {
-#define COORD_NAME(suffix, name, renew, checkpoint, complete, park, split)                                   \
+#define COORD_NAME(suffix, name, renew, checkpoint, complete, park, split, release)                          \
     case TS_VARIANT_##suffix:                                                                                \
         return name;
 #define OTHER_NAME(suffix, name)                                                                             \
@@ -63,15 +63,20 @@ const char *ts_error_variant_name(enum ts_error_variant variant) {
     case TS_##prefix##_OK:                                                                                   \
         return TS_VARIANT_NONE;
 
-#define COORD_ROW(suffix, name, renew, checkpoint, complete, park, split) VARIANT(, COORD, suffix)
-#define RENEW_ROW(suffix, name, renew, checkpoint, complete, park, split) VARIANT_IF_YES(RENEW, suffix, renew)
-#define CHECKPOINT_ROW(suffix, name, renew, checkpoint, complete, park, split)                               \
+#define COORD_ROW(suffix, name, renew, checkpoint, complete, park, split, release) VARIANT(, COORD, suffix)
+#define RENEW_ROW(suffix, name, renew, checkpoint, complete, park, split, release)                           \
+    VARIANT_IF_YES(RENEW, suffix, renew)
+#define CHECKPOINT_ROW(suffix, name, renew, checkpoint, complete, park, split, release)                      \
     VARIANT_IF_YES(CHECKPOINT, suffix, checkpoint)
-#define COMPLETE_ROW(suffix, name, renew, checkpoint, complete, park, split)                                 \
+#define COMPLETE_ROW(suffix, name, renew, checkpoint, complete, park, split, release)                        \
     VARIANT_IF_YES(COMPLETE, suffix, complete)
-#define PARK_ROW(suffix, name, renew, checkpoint, complete, park, split)  VARIANT_IF_YES(PARK, suffix, park)
-#define SPLIT_ROW(suffix, name, renew, checkpoint, complete, park, split) VARIANT_IF_YES(SPLIT, suffix, split)
-#define OWN_ROW(prefix, suffix)                                           VARIANT(, prefix, suffix)
+#define PARK_ROW(suffix, name, renew, checkpoint, complete, park, split, release)                            \
+    VARIANT_IF_YES(PARK, suffix, park)
+#define SPLIT_ROW(suffix, name, renew, checkpoint, complete, park, split, release)                           \
+    VARIANT_IF_YES(SPLIT, suffix, split)
+#define RELEASE_ROW(suffix, name, renew, checkpoint, complete, park, split, release)                         \
+    VARIANT_IF_YES(RELEASE, suffix, release)
+#define OWN_ROW(prefix, suffix) VARIANT(, prefix, suffix)
 
 #define DEFINE_VARIANT(op, PREFIX, ...)                                                                      \
     enum ts_error_variant ts_##op##_error_variant(enum ts_##op##_error error) {                              \
@@ -93,6 +98,7 @@ DEFINE_VARIANT(complete, COMPLETE,
 DEFINE_VARIANT(park, PARK, TS_COORD_ERRORS(PARK_ROW) OWN_ROW(PARK, BACKEND_ERROR))
 DEFINE_VARIANT(split, SPLIT,
                TS_COORD_ERRORS(SPLIT_ROW) OWN_ROW(SPLIT, RESOURCE_EXHAUSTED) OWN_ROW(SPLIT, BACKEND_ERROR))
+DEFINE_VARIANT(release, RELEASE, TS_COORD_ERRORS(RELEASE_ROW) OWN_ROW(RELEASE, BACKEND_ERROR))
 DEFINE_VARIANT(acquire, ACQUIRE, TS_ACQUIRE_ERRORS(OWN_ROW))
 DEFINE_VARIANT(create_run, CREATE_RUN, TS_CREATE_RUN_ERRORS(OWN_ROW))
 DEFINE_VARIANT(register_shards, REGISTER_SHARDS, TS_REGISTER_SHARDS_ERRORS(OWN_ROW))
@@ -112,13 +118,18 @@ DEFINE_VARIANT(claim, CLAIM, TS_CLAIM_ERRORS(OWN_ROW))
     case TS_COORD_##suffix:                                                                                  \
         PASS_##column(op, PREFIX, suffix);
 
-#define RENEW_PASS(suffix, name, renew, checkpoint, complete, park, split) PASS("renew", RENEW, suffix, renew)
-#define CHECKPOINT_PASS(suffix, name, renew, checkpoint, complete, park, split)                              \
+#define RENEW_PASS(suffix, name, renew, checkpoint, complete, park, split, release)                          \
+    PASS("renew", RENEW, suffix, renew)
+#define CHECKPOINT_PASS(suffix, name, renew, checkpoint, complete, park, split, release)                     \
     PASS("checkpoint", CHECKPOINT, suffix, checkpoint)
-#define COMPLETE_PASS(suffix, name, renew, checkpoint, complete, park, split)                                \
+#define COMPLETE_PASS(suffix, name, renew, checkpoint, complete, park, split, release)                       \
     PASS("complete", COMPLETE, suffix, complete)
-#define PARK_PASS(suffix, name, renew, checkpoint, complete, park, split)  PASS("park", PARK, suffix, park)
-#define SPLIT_PASS(suffix, name, renew, checkpoint, complete, park, split) PASS("split", SPLIT, suffix, split)
+#define PARK_PASS(suffix, name, renew, checkpoint, complete, park, split, release)                           \
+    PASS("park", PARK, suffix, park)
+#define SPLIT_PASS(suffix, name, renew, checkpoint, complete, park, split, release)                          \
+    PASS("split", SPLIT, suffix, split)
+#define RELEASE_PASS(suffix, name, renew, checkpoint, complete, park, split, release)                        \
+    PASS("release", RELEASE, suffix, release)
 
 #define DEFINE_NARROWING(op, PREFIX)                                                                         \
     enum ts_##op##_error ts_##op##_error_from_coord(enum ts_coord_error error) {                             \
@@ -135,6 +146,7 @@ DEFINE_NARROWING(checkpoint, CHECKPOINT)
 DEFINE_NARROWING(complete, COMPLETE)
 DEFINE_NARROWING(park, PARK)
 DEFINE_NARROWING(split, SPLIT)
+DEFINE_NARROWING(release, RELEASE)
 
 #define DEFINE_OF(op, PREFIX, last, count)                                                                   \
     enum ts_##op##_error ts_##op##_error_of(enum ts_error_variant variant) {                                 \

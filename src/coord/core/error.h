@@ -122,7 +122,8 @@ struct ts_coord_detail {
     struct ts_tenant_id expected_tenant; /* the caller's own */
     struct ts_fence_epoch presented;
     struct ts_fence_epoch current;
-    bool is_unparked; /* StaleFence: unpark raised it, and nobody has acquired the shard since */
+    /* StaleFence: the shard was unparked, or its lease was released, and nobody has acquired it since. */
+    bool is_unparked, is_released;
     struct ts_logical_time deadline; /* LeaseExpired, AlreadyLeased; NoneAvailable if has_deadline */
     struct ts_logical_time now;
     struct ts_logical_time retry_after;
@@ -196,8 +197,8 @@ const char *ts_error_cause(enum ts_error_variant variant, const struct ts_coord_
 size_t ts_error_fields(enum ts_error_variant variant, const struct ts_coord_detail *detail,
                        struct ts_error_field ret_fields[static TS_ERROR_FIELDS_MAX]);
 
-/* Every error enum: Y(name, PREFIX, last member, number of variants in the specification). get_shard and
- * delete_run are ours. */
+/* Every error enum: Y(name, PREFIX, last member, number of variants in the specification). get_shard,
+ * delete_run and release are ours. */
 #define TS_ERROR_ENUMS(Y)                                                                                    \
     Y(coord, COORD, TS_COORD_CHECKPOINT_MISSING_KEY, 12)                                                     \
     TS_OPERATION_ERROR_ENUMS(Y)
@@ -210,6 +211,7 @@ size_t ts_error_fields(enum ts_error_variant variant, const struct ts_coord_deta
     Y(complete, COMPLETE, TS_COMPLETE_BACKEND_ERROR, 13)                                                     \
     Y(park, PARK, TS_PARK_BACKEND_ERROR, 7)                                                                  \
     Y(split, SPLIT, TS_SPLIT_BACKEND_ERROR, 9)                                                               \
+    Y(release, RELEASE, TS_RELEASE_BACKEND_ERROR, 7)                                                         \
     Y(create_run, CREATE_RUN, TS_CREATE_RUN_BACKEND_ERROR, 6)                                                \
     Y(register_shards, REGISTER_SHARDS, TS_REGISTER_SHARDS_BACKEND_ERROR, 8)                                 \
     Y(get_run, GET_RUN, TS_GET_RUN_BACKEND_ERROR, 3)                                                         \
@@ -243,6 +245,7 @@ enum ts_checkpoint_error ts_checkpoint_error_from_coord(enum ts_coord_error erro
 enum ts_complete_error ts_complete_error_from_coord(enum ts_coord_error error);
 enum ts_park_error ts_park_error_from_coord(enum ts_coord_error error);
 enum ts_split_error ts_split_error_from_coord(enum ts_coord_error error);
+enum ts_release_error ts_release_error_from_coord(enum ts_coord_error error);
 
 /* Both kinds of split answer with the same errors. */
 #define ts_split_replace_error  ts_split_error

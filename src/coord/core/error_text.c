@@ -409,6 +409,8 @@ static const char *sentence_of(enum ts_error_variant variant) {
 static const char *sentence_for(enum ts_error_variant variant, const struct ts_coord_detail *detail) {
     if (variant == TS_VARIANT_STALE_FENCE && detail->is_unparked)
         return "stale fence: the shard was parked and unparked since; acquire it again to work on it";
+    if (variant == TS_VARIANT_STALE_FENCE && detail->is_released)
+        return "stale fence: the lease was released; acquire the shard again to work on it";
     /* Only delete_run refuses an unfinished run without naming a target. */
     if (variant == TS_VARIANT_WRONG_STATUS && !detail->has_target &&
         !ts_run_status_is_terminal(detail->run_status))

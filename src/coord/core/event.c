@@ -30,6 +30,9 @@ static void add_own_fields(struct coord__text *text, const struct ts_event *even
     case TS_EVENT_UNPARKED:
         coord__text_add(text, " fence=%" PRIu64, event->fence.v);
         return;
+    case TS_EVENT_RELEASED:
+        coord__text_add(text, " fence=%" PRIu64 " blame=%s", event->fence.v, ts_blame_name(event->blame));
+        return;
     case TS_EVENT_SPLIT:
         coord__text_add(text, " fence=%" PRIu64 " count=%" PRIu64, event->fence.v, event->count);
         return;

@@ -20,6 +20,8 @@
     X(PARKED, "parked")                                                                                      \
     /* fence */                                                                                              \
     X(UNPARKED, "unparked")                                                                                  \
+    /* fence, blame */                                                                                       \
+    X(RELEASED, "released")                                                                                  \
     /* fence, count: new shards */                                                                           \
     X(SPLIT, "split")                                                                                        \
     /* fence: the one presented, cause */                                                                    \
@@ -34,7 +36,7 @@
 #define TS_EVENT__MEMBER(suffix, name) TS_EVENT_##suffix,
 enum ts_event_kind { TS_EVENTS(TS_EVENT__MEMBER) };
 #undef TS_EVENT__MEMBER
-_Static_assert(TS_EVENT_RUN_ENDED + 1 == 11, "as many as the specification has");
+_Static_assert(TS_EVENT_RUN_ENDED + 1 == 12, "as many as the specification has, and released");
 
 struct ts_event {
     enum ts_event_kind kind;
@@ -45,6 +47,7 @@ struct ts_event {
     size_t key_len;
     uint64_t count;
     enum ts_park_reason reason;
+    enum ts_blame blame;
     enum ts_run_status run_status;
     enum ts_error_variant cause;
 };

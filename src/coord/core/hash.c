@@ -114,6 +114,14 @@ struct ts_payload_hash ts_payload_hash_park(struct ts_shard_key shard, enum ts_p
     return end(&w);
 }
 
+struct ts_payload_hash ts_payload_hash_release(struct ts_shard_key shard, enum ts_blame blame) {
+    struct writer w;
+    begin(&w, TS_SHARD_OP_RELEASE, shard);
+    const uint8_t number = (uint8_t)blame;
+    add_bytes(&w, &number, 1);
+    return end(&w);
+}
+
 struct ts_payload_hash ts_payload_hash_unpark(struct ts_shard_key shard) {
     struct writer w;
     begin(&w, TS_SHARD_OP_UNPARK, shard);

@@ -31,6 +31,7 @@ static inline struct ts_payload_hash ts_payload_hash_of_word(uint64_t word) {
 struct ts_payload_hash ts_payload_hash_cursor(enum ts_shard_op_kind kind, struct ts_shard_key shard,
                                               const struct ts_cursor *cursor); /* checkpoint, complete */
 struct ts_payload_hash ts_payload_hash_park(struct ts_shard_key shard, enum ts_park_reason reason);
+struct ts_payload_hash ts_payload_hash_release(struct ts_shard_key shard, enum ts_blame blame);
 struct ts_payload_hash ts_payload_hash_unpark(struct ts_shard_key shard);
 struct ts_payload_hash ts_payload_hash_split_replace(struct ts_shard_key shard,
                                                      struct ts_new_shards children);

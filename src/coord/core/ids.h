@@ -84,7 +84,8 @@ struct ts_bytes ts_tenant_id_text(const struct ts_tenant_id *tenant);
     X(SHARD_OP_PARK, 2, "Park")                                                                              \
     X(SHARD_OP_SPLIT_REPLACE, 3, "SplitReplace")                                                             \
     X(SHARD_OP_SPLIT_RESIDUAL, 4, "SplitResidual")                                                           \
-    X(SHARD_OP_UNPARK, 5, "Unpark")
+    X(SHARD_OP_UNPARK, 5, "Unpark")                                                                          \
+    X(SHARD_OP_RELEASE, 6, "Release")
 
 #define TS_RUN_OP_KINDS(X)                                                                                   \
     X(RUN_OP_REGISTER_SHARDS, 0, "RegisterShards")                                                           \
@@ -110,17 +111,18 @@ struct ts_bytes ts_tenant_id_text(const struct ts_tenant_id *tenant);
     X(LIMIT_PER_TENANT, 0, "PerTenant")                                                                      \
     X(LIMIT_GLOBAL, 1, "Global")
 
-/* Every stored or shown enum: Y(enum, TABLE, count in the specification). */
+/* Every stored or shown enum: Y(enum, TABLE, count in the specification). Release and blames are ours. */
 #define TS_COORD_ENUMS(Y)                                                                                    \
     TS_COORD_PUBLIC_ENUMS(Y)                                                                                 \
     TS_COORD_PRIVATE_ENUMS(Y)
 #define TS_COORD_PUBLIC_ENUMS(Y)                                                                             \
     Y(ts_shard_status, TS_SHARD_STATUSES, 4)                                                                 \
     Y(ts_park_reason, TS_PARK_REASONS, 5)                                                                    \
+    Y(ts_blame, TS_BLAMES, 2)                                                                                \
     Y(ts_run_status, TS_RUN_STATUSES, 5)
 #define TS_COORD_PRIVATE_ENUMS(Y)                                                                            \
     Y(ts_cursor_semantics, TS_CURSOR_SEMANTICS, 2)                                                           \
-    Y(ts_shard_op_kind, TS_SHARD_OP_KINDS, 6)                                                                \
+    Y(ts_shard_op_kind, TS_SHARD_OP_KINDS, 7)                                                                \
     Y(ts_run_op_kind, TS_RUN_OP_KINDS, 4)                                                                    \
     Y(ts_op_result, TS_OP_RESULTS, 3)                                                                        \
     Y(ts_derived_shard_kind, TS_DERIVED_SHARD_KINDS, 2)                                                      \

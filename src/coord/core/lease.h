@@ -9,6 +9,7 @@
  * operation that is in the log with the same payload hash is a replay. Forgetting is safe:
  * - a terminal operation (complete, park, split_replace) is the newest entry for as long as the shard stays
  * terminal, because nothing else is executed on it;
+ * - a release is the newest entry until somebody acquires the shard, which raises the fence;
  * - a checkpoint or split_residual is forgotten only after 16 more operations. By then the fence is what
  * keeps a late duplicate out, a cursor never goes back, and split_residual finds itself in the list of
  * spawned shards.

@@ -24,7 +24,7 @@ void coord__execute(const struct ts_shard_record *record, const struct ts_step_e
                     const struct ts_lease_op *by, enum ts_shard_op_kind kind, struct ts_payload_hash hash,
                     struct ts_shard_step *ret_step);
 
-/* Sets a terminal status, which ends the lease. */
+/* Ends the lease, with this status from now on. */
 void coord__end(struct ts_shard_record *record, enum ts_shard_status status);
 
 struct ts_event coord__event(enum ts_event_kind kind, const struct ts_shard_record *record,

@@ -6,7 +6,7 @@
  *
  * Life of a shard:
  *
- *          acquire, renew, checkpoint, split_residual
+ *          acquire, renew, checkpoint, release, split_residual
  *                  ____
  *                 v    |
  *     register -> Active -- complete -------> Done
@@ -54,7 +54,8 @@ struct ts_shard_record {
     struct ts_shard_id parent; /* if the id is derived */
     struct ts_fence_epoch fence;
     struct ts_lease_holder holder; /* if has_holder */
-    uint32_t attempts;             /* acquires since the last checkpoint or unpark */
+    /* Acquires since the last checkpoint or unpark, without those that were released without blame. */
+    uint32_t attempts;
     bool has_parent;
     bool has_holder;
     bool has_park_reason;

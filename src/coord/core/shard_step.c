@@ -275,6 +275,33 @@ enum ts_park_error ts_park_step(const struct ts_shard_record *record, const stru
     return TS_PARK_OK;
 }
 
+enum ts_release_error ts_release_step(const struct ts_shard_record *record, const struct ts_step_env *env,
+                                      const struct ts_release_op *op, struct ts_shard_step *ret_step,
+                                      struct ts_coord_detail *ret_detail) {
+    const struct ts_payload_hash hash = ts_payload_hash_release(ts_lease_shard(&op->by.lease), op->blame);
+    const struct ts_op_log_entry *entry = NULL;
+    enum ts_coord_error error = coord__find_replay(record, env, &op->by, hash, &entry, ret_detail);
+    if (error != TS_COORD_OK)
+        return ts_release_error_from_coord(error);
+    if (entry != NULL) {
+        coord__replay(record, entry, ret_step);
+        return TS_RELEASE_OK;
+    }
+    error = coord__check_lease(record, env, &op->by, ret_detail);
+    if (error != TS_COORD_OK)
+        return ts_release_error_from_coord(error);
+    coord__execute(record, env, &op->by, TS_SHARD_OP_RELEASE, hash, ret_step);
+    struct ts_shard_record *next = &ret_step->record;
+    coord__end(next, TS_SHARD_ACTIVE);
+    if (op->blame == TS_BLAME_NOBODY && next->attempts > 0 && !coord__is_planted(TS_COORD_PLANT_BLAME))
+        next->attempts--;
+    if (coord__is_planted(TS_COORD_PLANT_RELEASE))
+        next->fence.v--;
+    ret_step->event = coord__event(TS_EVENT_RELEASED, record, env->now);
+    ret_step->event.blame = op->blame;
+    return TS_RELEASE_OK;
+}
+
 enum ts_unpark_error ts_unpark_step(const struct ts_shard_record *record, const struct ts_step_env *env,
                                     const struct ts_unpark_op *op, struct ts_shard_step *ret_step,
                                     struct ts_coord_detail *ret_detail) {

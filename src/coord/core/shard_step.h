@@ -8,6 +8,7 @@
  *     checkpoint   lease, op    cursor forward; attempts 0
  *     complete     lease, op    cursor forward; Done
  *     park         lease, op    Parked
+ *     release      lease, op    not leased, same fence; attempts - 1 if nobody is to blame
  *     unpark       op           Parked -> Active; fence + 1; attempts 0
  *
  * A record of NULL means that the shard does not exist. On failure ret_detail says why and ret_step is
@@ -108,6 +109,22 @@ struct ts_park_op {
 enum ts_park_error ts_park_step(const struct ts_shard_record *record, const struct ts_step_env *env,
                                 const struct ts_park_op *op, struct ts_shard_step *ret_step,
                                 struct ts_coord_detail *ret_detail);
+
+struct ts_release_op {
+    struct ts_lease_op by;
+    enum ts_blame blame;
+};
+
+/*
+ * Gives the lease back before its end, so that any worker can acquire the shard at once. The fence stays: the next
+ * acquire raises it. Without blame the attempt of this lease is not counted; after a checkpoint there is none to take
+ * back.
+ *
+ * Order of checks: ShardNotFound, OpIdConflict or replay, ts_validate_lease().
+ */
+enum ts_release_error ts_release_step(const struct ts_shard_record *record, const struct ts_step_env *env,
+                                      const struct ts_release_op *op, struct ts_shard_step *ret_step,
+                                      struct ts_coord_detail *ret_detail);
 
 struct ts_unpark_op {
     struct ts_tenant_id tenant;

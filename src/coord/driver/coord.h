@@ -270,6 +270,10 @@ enum ts_park_error ts_coord_park(struct ts_coord *coord, const struct ts_park_op
                                  struct coord__seen *seen, struct ts_coord_outcome *ret_outcome,
                                  struct ts_coord_detail *ret_detail);
 
+enum ts_release_error ts_coord_release(struct ts_coord *coord, const struct ts_release_op *op,
+                                       struct coord__seen *seen, struct ts_coord_outcome *ret_outcome,
+                                       struct ts_coord_detail *ret_detail);
+
 enum ts_split_replace_error
 ts_coord_split_replace(struct ts_coord *coord, const struct ts_split_replace_op *op, struct coord__seen *seen,
                        struct ts_split_replace_result *ret_result, struct ts_coord_outcome *ret_outcome,

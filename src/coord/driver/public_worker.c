@@ -5,7 +5,7 @@
  *     lease     session   is_lost   state
  *     none      IDLE      no        nothing was claimed yet
  *     kept      HOLDING   no        working
- *     kept      IDLE      no        completed, parked or split
+ *     kept      IDLE      no        completed, parked, released or split
  *     kept      IDLE      yes       the store refused it, or the keeper could not keep it
  *
  * In the last two states an operation adopts the lease again for the call: only the store knows whether it
@@ -330,6 +330,16 @@ enum ts_park_error ts_worker_park(struct ts_worker *worker, struct ts_op_id op_i
     if (begin_op_and_lock(&op, worker, ret_answer))
         error = ts_coord_session_park(worker->session, op_id, reason, &op.outcome, &op.answer->detail);
     end_op(&op, ts_park_error_variant(error));
+    return error;
+}
+
+enum ts_release_error ts_worker_release(struct ts_worker *worker, struct ts_op_id op_id, enum ts_blame blame,
+                                        struct ts_coord_answer *ret_answer) {
+    struct op op;
+    enum ts_release_error error = TS_RELEASE_LEASE_EXPIRED;
+    if (begin_op_and_lock(&op, worker, ret_answer))
+        error = ts_coord_session_release(worker->session, op_id, blame, &op.outcome, &op.answer->detail);
+    end_op(&op, ts_release_error_variant(error));
     return error;
 }
 

@@ -167,6 +167,18 @@ enum ts_park_error ts_coord_session_park(struct ts_coord_session *session, struc
     return error;
 }
 
+enum ts_release_error ts_coord_session_release(struct ts_coord_session *session, struct ts_op_id op_id,
+                                               enum ts_blame blame, struct ts_coord_outcome *ret_outcome,
+                                               struct ts_coord_detail *ret_detail) {
+    const struct ts_release_op op = {.by = by(session, op_id), .blame = blame};
+    const enum ts_release_error error =
+        ts_coord_release(session->coord, &op, &session->seen, ret_outcome, ret_detail);
+    after(session, ts_release_error_variant(error));
+    if (error == TS_RELEASE_OK)
+        ts_coord_session_drop(session);
+    return error;
+}
+
 enum ts_split_replace_error
 ts_coord_session_split_replace(struct ts_coord_session *session, struct ts_op_id op_id,
                                struct ts_new_shards children, struct ts_split_replace_result *ret_result,

@@ -5,7 +5,7 @@
  * checkpoint is normally one call to one store and no read. Its memory alone never leads to a refusal: when a
  * step on it fails, or the store says that something has changed, it reads and decides again.
  *
- *     IDLE -- claim, acquire --> HOLDING -- complete, park, split_replace, an error that ends the lease --> IDLE
+ *     IDLE -- claim, acquire --> HOLDING -- complete, park, release, split_replace, an error that ends the lease --> IDLE
  *                                 |    ^
  *                                 +----+ renew, checkpoint, split_residual
  *
@@ -73,6 +73,9 @@ enum ts_complete_error ts_coord_session_complete(struct ts_coord_session *sessio
 enum ts_park_error ts_coord_session_park(struct ts_coord_session *session, struct ts_op_id op_id,
                                          enum ts_park_reason reason, struct ts_coord_outcome *ret_outcome,
                                          struct ts_coord_detail *ret_detail);
+enum ts_release_error ts_coord_session_release(struct ts_coord_session *session, struct ts_op_id op_id,
+                                               enum ts_blame blame, struct ts_coord_outcome *ret_outcome,
+                                               struct ts_coord_detail *ret_detail);
 enum ts_split_replace_error
 ts_coord_session_split_replace(struct ts_coord_session *session, struct ts_op_id op_id,
                                struct ts_new_shards children, struct ts_split_replace_result *ret_result,

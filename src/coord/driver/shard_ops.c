@@ -156,7 +156,7 @@ enum ts_complete_error ts_coord_complete(struct ts_coord *coord, const struct ts
     return ts_complete_error_of(coord__job_run(&mine.job, ret_outcome, ret_detail));
 }
 
-/* ---- park and unpark ---- */
+/* ---- park, release and unpark ---- */
 
 struct park_job {
     struct coord__job job;
@@ -176,6 +176,26 @@ enum ts_park_error ts_coord_park(struct ts_coord *coord, const struct ts_park_op
     mine.job.step = step_park;
     mine.job.may_remember = true;
     return ts_park_error_of(coord__job_run(&mine.job, ret_outcome, ret_detail));
+}
+
+struct release_job {
+    struct coord__job job;
+    const struct ts_release_op *op;
+};
+
+static enum ts_error_variant step_release(struct coord__job *job, const struct ts_shard_record *record,
+                                          const struct ts_step_env *env) {
+    const struct release_job *mine = (const struct release_job *)job;
+    return ts_release_error_variant(ts_release_step(record, env, mine->op, &job->result, &job->detail));
+}
+
+enum ts_release_error ts_coord_release(struct ts_coord *coord, const struct ts_release_op *op,
+                                       struct coord__seen *seen, struct ts_coord_outcome *ret_outcome,
+                                       struct ts_coord_detail *ret_detail) {
+    struct release_job mine = {.job = coord__job_by(coord, seen, &op->by), .op = op};
+    mine.job.step = step_release;
+    mine.job.may_remember = true;
+    return ts_release_error_of(coord__job_run(&mine.job, ret_outcome, ret_detail));
 }
 
 struct unpark_job {

@@ -331,6 +331,11 @@ static void an_operation_whose_reply_is_lost_is_found_done(void **state) {
         ts_coord_renew(coord, &(struct ts_renew_op){tenant, view.lease}, NULL, &lease, &renewed, &detail),
         TS_RENEW_OK);
     strike(LOST_REPLY, 1);
+    const struct ts_release_op release = {{tenant, view.lease, new_op()}, TS_BLAME_NOBODY};
+    assert_int_equal(ts_coord_release(coord, &release, NULL, &outcome, &detail), TS_RELEASE_OK);
+    expect_found_done(TS_EVENT_RELEASED);
+    assert_int_equal(acquire(coord, 1), TS_ACQUIRE_OK);
+    strike(LOST_REPLY, 1);
     const struct ts_park_op park = {{tenant, view.lease, new_op()}, TS_PARK_OTHER};
     assert_int_equal(ts_coord_park(coord, &park, NULL, &outcome, &detail), TS_PARK_OK);
     expect_found_done(TS_EVENT_PARKED);

@@ -21,6 +21,7 @@ TS_ERROR_ENUMS(SEEN)
     X(checkpoint)                                                                                            \
     X(complete)                                                                                              \
     X(park)                                                                                                  \
+    X(release)                                                                                               \
     X(unpark)                                                                                                \
     X(split_replace)                                                                                         \
     X(split_residual) X(register_shards) X(complete_run) X(fail_run) X(cancel_run) X(create_run_with_shards)
@@ -295,6 +296,16 @@ enum ts_park_error suite_park(const struct ts_lease *lease, struct ts_op_id op_i
     DONE(park, error);
 }
 
+enum ts_release_error suite_release(const struct ts_lease *lease, struct ts_op_id op_id,
+                                    enum ts_blame blame) {
+    prepare();
+    const struct ts_release_op op = {{suite.tenant, *lease, op_id}, blame};
+    const enum ts_release_error error =
+        ts_coord_release(suite.coord, &op, NULL, &suite.outcome, &suite.detail);
+    NOTE(release, error == TS_RELEASE_OK);
+    DONE(release, error);
+}
+
 enum ts_unpark_error suite_unpark(uint64_t shard, struct ts_op_id op_id) {
     prepare();
     const struct ts_unpark_op op = {suite.tenant, suite_shard(shard), op_id};
@@ -364,6 +375,7 @@ void suite_expect_foreign(struct ts_lease *lease) {
     EXPECT(checkpoint, suite_checkpoint(lease, suite_op(), KEY("c")), TS_CHECKPOINT_TENANT_MISMATCH);
     EXPECT(complete, suite_complete(lease, suite_op(), KEY("c")), TS_COMPLETE_TENANT_MISMATCH);
     EXPECT(park, suite_park(lease, suite_op(), TS_PARK_OTHER), TS_PARK_TENANT_MISMATCH);
+    EXPECT(release, suite_release(lease, suite_op(), TS_BLAME_SHARD), TS_RELEASE_TENANT_MISMATCH);
     EXPECT(unpark, suite_unpark(1, suite_op()), TS_UNPARK_TENANT_MISMATCH);
     EXPECT(split, suite_split_replace(lease, suite_op(), two, 2), TS_SPLIT_TENANT_MISMATCH);
     EXPECT(split, suite_split_residual(lease, suite_op(), TS_BYTES("kEy-d"), (struct ts_cursor){0}),

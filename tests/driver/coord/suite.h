@@ -105,6 +105,7 @@ enum ts_checkpoint_error suite_checkpoint(const struct ts_lease *lease, struct t
 enum ts_complete_error suite_complete(const struct ts_lease *lease, struct ts_op_id op,
                                       struct ts_cursor cursor);
 enum ts_park_error suite_park(const struct ts_lease *lease, struct ts_op_id op, enum ts_park_reason reason);
+enum ts_release_error suite_release(const struct ts_lease *lease, struct ts_op_id op, enum ts_blame blame);
 enum ts_unpark_error suite_unpark(uint64_t shard, struct ts_op_id op);
 enum ts_split_error suite_split_replace(const struct ts_lease *lease, struct ts_op_id op,
                                         const struct ts_new_shard *children, size_t count);

@@ -40,7 +40,8 @@ static void an_expired_lease_can_be_taken_and_is_stale_then(void **state) {
     EXPECT(split, suite_split_replace(&first, suite_op(), halves, 2), TS_SPLIT_LEASE_EXPIRED);
     EXPECT(split, suite_split_residual(&first, suite_op(), TS_BYTES("kEy-d"), (struct ts_cursor){0}),
            TS_SPLIT_LEASE_EXPIRED);
-    assert_int_equal(suite_count_events(TS_EVENT_LEASE_LOST), 6);
+    EXPECT(release, suite_release(&first, suite_op(), TS_BLAME_NOBODY), TS_RELEASE_LEASE_EXPIRED);
+    assert_int_equal(suite_count_events(TS_EVENT_LEASE_LOST), 7);
     const struct ts_lease second = suite_must_acquire(1, "b");
     assert_int_equal(ts_lease_fence(&second).v, 2);
     EXPECT(renew, suite_renew(&first), TS_RENEW_STALE_FENCE);
@@ -49,6 +50,7 @@ static void an_expired_lease_can_be_taken_and_is_stale_then(void **state) {
     EXPECT(checkpoint, suite_checkpoint(&first, suite_op(), KEY("c")), TS_CHECKPOINT_STALE_FENCE);
     EXPECT(complete, suite_complete(&first, suite_op(), KEY("c")), TS_COMPLETE_STALE_FENCE);
     EXPECT(park, suite_park(&first, suite_op(), TS_PARK_OTHER), TS_PARK_STALE_FENCE);
+    EXPECT(release, suite_release(&first, suite_op(), TS_BLAME_SHARD), TS_RELEASE_STALE_FENCE);
     EXPECT(split, suite_split_replace(&first, suite_op(), halves, 2), TS_SPLIT_STALE_FENCE);
     EXPECT(checkpoint, suite_checkpoint(&second, suite_op(), KEY("c")), TS_CHECKPOINT_OK);
     suite_audit();
@@ -74,6 +76,7 @@ static void renewing_moves_the_deadline_and_keeps_the_fence(void **state) {
     EXPECT(checkpoint, suite_checkpoint(&none, suite_op(), KEY("c")), TS_CHECKPOINT_SHARD_NOT_FOUND);
     EXPECT(complete, suite_complete(&none, suite_op(), KEY("c")), TS_COMPLETE_SHARD_NOT_FOUND);
     EXPECT(park, suite_park(&none, suite_op(), TS_PARK_OTHER), TS_PARK_SHARD_NOT_FOUND);
+    EXPECT(release, suite_release(&none, suite_op(), TS_BLAME_SHARD), TS_RELEASE_SHARD_NOT_FOUND);
     EXPECT(split, suite_split_replace(&none, suite_op(), halves, 2), TS_SPLIT_SHARD_NOT_FOUND);
     EXPECT(unpark, suite_unpark(77, suite_op()), TS_UNPARK_SHARD_NOT_FOUND);
     EXPECT(get_shard, suite_get_shard(suite_shard(77)), TS_GET_SHARD_SHARD_NOT_FOUND);
@@ -172,6 +175,7 @@ static void a_completed_shard_is_done_for_ever(void **state) {
     assert_int_equal(suite.detail.shard_status, TS_SHARD_DONE);
     EXPECT(renew, suite_renew(&lease), TS_RENEW_SHARD_TERMINAL);
     EXPECT(park, suite_park(&lease, suite_op(), TS_PARK_OTHER), TS_PARK_SHARD_TERMINAL);
+    EXPECT(release, suite_release(&lease, suite_op(), TS_BLAME_SHARD), TS_RELEASE_SHARD_TERMINAL);
     EXPECT(split, suite_split_replace(&lease, suite_op(), halves, 2), TS_SPLIT_SHARD_TERMINAL);
     EXPECT(acquire, suite_acquire(1, "b", NULL), TS_ACQUIRE_SHARD_TERMINAL);
     EXPECT(unpark, suite_unpark(1, suite_op()), TS_UNPARK_NOT_PARKED);
@@ -202,6 +206,37 @@ static void a_parked_shard_can_be_unparked(void **state) {
     suite_audit();
 }
 
+static void a_released_shard_can_be_claimed_at_once(void **state) {
+    (void)state;
+    suite_make_run();
+    const struct ts_lease lease = suite_must_acquire(1, "a");
+    const struct ts_op_id op = suite_op();
+    EXPECT(release, suite_release(&lease, op, TS_BLAME_NOBODY), TS_RELEASE_OK);
+    expect_executed();
+    assert_int_equal(suite_record(suite_shard(1))->attempts, 0);
+    assert_int_equal(suite_record(suite_shard(1))->fence.v, 1);
+    suite_audit();
+    EXPECT(checkpoint, suite_checkpoint(&lease, suite_op(), KEY("c")), TS_CHECKPOINT_STALE_FENCE);
+    assert_true(suite.detail.is_released);
+    const struct ts_lease next = suite_must_acquire(1, "b");
+    assert_int_equal(ts_lease_fence(&next).v, 2);
+    EXPECT(release, suite_release(&lease, op, TS_BLAME_NOBODY), TS_RELEASE_OK);
+    expect_replayed();
+    EXPECT(release, suite_release(&lease, op, TS_BLAME_SHARD), TS_RELEASE_OP_ID_CONFLICT);
+    EXPECT(checkpoint, suite_checkpoint(&next, suite_op(), KEY("c")), TS_CHECKPOINT_OK);
+    assert_int_equal(suite_count_events(TS_EVENT_RELEASED), 1);
+    suite_audit();
+    /* Blamed as often as the run allows, it is parked. */
+    EXPECT(release, suite_release(&next, suite_op(), TS_BLAME_SHARD), TS_RELEASE_OK);
+    for (uint32_t i = 0; i < ts_run_config_default().attempts; i++) {
+        const struct ts_lease again = suite_must_acquire(1, "c");
+        EXPECT(release, suite_release(&again, suite_op(), TS_BLAME_SHARD), TS_RELEASE_OK);
+    }
+    EXPECT(acquire, suite_acquire(1, "c", NULL), TS_ACQUIRE_SHARD_TERMINAL);
+    assert_int_equal(suite_record(suite_shard(1))->park_reason, TS_PARK_TOO_MANY_ERRORS);
+    suite_audit();
+}
+
 const struct CMUnitTest suite_lease_tests[] = {
     suite_test(acquire_gives_what_the_shard_is),
     suite_test(an_expired_lease_can_be_taken_and_is_stale_then),
@@ -211,5 +246,6 @@ const struct CMUnitTest suite_lease_tests[] = {
     suite_test(a_record_that_would_grow_too_large_is_refused),
     suite_test(a_completed_shard_is_done_for_ever),
     suite_test(a_parked_shard_can_be_unparked),
+    suite_test(a_released_shard_can_be_claimed_at_once),
     {0},
 };

@@ -13,6 +13,7 @@ static void events_are_one_line_of_numbers_and_names(void **state) {
         "completed run=7 shard=3 at=50 fence=2 key=[5 bytes]",
         "parked run=7 shard=3 at=50 fence=2 reason=Poisoned",
         "unparked run=7 shard=3 at=50 fence=2",
+        "released run=7 shard=3 at=50 fence=2 blame=Shard",
         "split run=7 shard=3 at=50 fence=2 count=4",
         "lease-lost run=7 shard=3 at=50 fence=2 cause=StaleFence",
         "run-created run=7 at=50",
@@ -26,6 +27,7 @@ static void events_are_one_line_of_numbers_and_names(void **state) {
                              .key_len = 5,
                              .count = 4,
                              .reason = TS_PARK_POISONED,
+                             .blame = TS_BLAME_SHARD,
                              .run_status = TS_RUN_CANCELLED,
                              .cause = TS_VARIANT_STALE_FENCE};
     for (size_t i = 0; i < sizeof expected / sizeof expected[0]; i++) {

@@ -17,6 +17,7 @@ static void payload_hashes_are_those_of_the_document(void **state) {
     assert_true(ts_payload_hash_cursor(TS_SHARD_OP_COMPLETE, shard, &key_only).v ==
                 UINT64_C(0x7fcf2c78dae0c710));
     assert_true(ts_payload_hash_park(shard, TS_PARK_POISONED).v == UINT64_C(0xb01f50472ab98ac7));
+    assert_true(ts_payload_hash_release(shard, TS_BLAME_SHARD).v == UINT64_C(0xc0f98b0c9064b8b3));
     assert_true(ts_payload_hash_unpark(shard).v == UINT64_C(0x3c4995fdf5a249c9));
     assert_true(ts_payload_hash_end_run(TS_RUN_OP_FAIL_RUN, shard.run).v == UINT64_C(0xf61333fe6ae799a3));
 }

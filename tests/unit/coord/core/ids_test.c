@@ -26,6 +26,9 @@ static void stored_numbers_are_those_of_the_specification(void **state) {
     assert_int_equal(TS_SHARD_OP_SPLIT_REPLACE, 3);
     assert_int_equal(TS_SHARD_OP_SPLIT_RESIDUAL, 4);
     assert_int_equal(TS_SHARD_OP_UNPARK, 5);
+    assert_int_equal(TS_SHARD_OP_RELEASE, 6);
+    assert_int_equal(TS_BLAME_NOBODY, 0);
+    assert_int_equal(TS_BLAME_SHARD, 1);
     assert_int_equal(TS_RUN_OP_REGISTER_SHARDS, 0);
     assert_int_equal(TS_RUN_OP_COMPLETE_RUN, 1);
     assert_int_equal(TS_RUN_OP_FAIL_RUN, 2);

@@ -106,6 +106,7 @@ static void a_checkpoint_is_superseded_by_a_later_cursor_only(void **state) {
     record(&log, TS_SHARD_OP_SPLIT_RESIDUAL, 2, 2);
     record(&log, TS_SHARD_OP_PARK, 3, 2);
     record(&log, TS_SHARD_OP_UNPARK, 4, 2);
+    record(&log, TS_SHARD_OP_RELEASE, 7, 2);
     assert_int_equal(ts_op_log_result_of(&log, first), TS_OP_RESULT_COMPLETED);
     record(&log, TS_SHARD_OP_CHECKPOINT, 5, 3);
     assert_int_equal(ts_op_log_result_of(&log, first), TS_OP_RESULT_SUPERSEDED);

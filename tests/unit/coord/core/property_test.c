@@ -186,6 +186,7 @@ static void random_work(struct holding *worker) {
     const struct ts_bytes key = ts_bytes_of(request->key, 2);
     const struct ts_cursor_op cursor = {by, {.has_key = true, .last_key = key}};
     const struct ts_park_op park = {by, TS_PARK_OTHER};
+    const struct ts_release_op release = {by, request->key[1] % 2 == 0 ? TS_BLAME_NOBODY : TS_BLAME_SHARD};
     const struct ts_renew_op renew = {guard.tenant, worker->lease};
     switch (request->kind) {
     case 0:
@@ -205,6 +206,9 @@ static void random_work(struct holding *worker) {
     case 5:
         take_answer(shard,
                     ts_renew_step(record, &env, &renew, &step, &worker->lease, &detail) == TS_RENEW_OK);
+        return;
+    case 6:
+        take_answer(shard, ts_release_step(record, &env, &release, &step, &detail) == TS_RELEASE_OK);
         return;
     default:
         take_answer(shard, ts_checkpoint_step(record, &env, &cursor, &step, &detail) == TS_CHECKPOINT_OK);

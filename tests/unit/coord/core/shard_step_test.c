@@ -61,6 +61,9 @@ static void unparked_since(void) {
     shard_parked();
     assert_int_equal(world_unpark(&w, 901), TS_UNPARK_OK);
 }
+static void released_since(void) {
+    assert_int_equal(world_release(&w, 900, TS_BLAME_SHARD), TS_RELEASE_OK);
+}
 static void expired(void) {
     w.now = w.record.holder.deadline;
 }
@@ -89,6 +92,9 @@ static const char *do_complete(void) {
 static const char *do_park(void) {
     return ts_park_error_name(world_park(&w, 1, TS_PARK_POISONED));
 }
+static const char *do_release(void) {
+    return ts_release_error_name(world_release(&w, 1, TS_BLAME_NOBODY));
+}
 static const char *do_split_replace(void) {
     const struct ts_new_shard children[] = {child_of("b", "k"), child_of("k", "p"), child_of("p", "y")};
     return ts_split_error_name(world_split_replace(&w, 1, children, 3));
@@ -106,6 +112,7 @@ static const struct {
     {"checkpoint", do_checkpoint, true},
     {"complete", do_complete, true},
     {"park", do_park, true},
+    {"release", do_release, true},
     {"split_replace", do_split_replace, true},
     {"split_residual", do_split_residual, true},
 };
@@ -127,6 +134,7 @@ static const struct {
     {"shard split", shard_split, "ShardTerminal"},
     {"acquired by another", acquired_by_another, "StaleFence"},
     {"unparked since", unparked_since, "StaleFence"},
+    {"released since", released_since, "StaleFence"},
     {"expired", expired, "LeaseExpired"},
     {"owner diverged", owner_diverged, "StaleFence"},
 };
@@ -250,6 +258,9 @@ static void a_record_or_guard_that_is_not_there_is_not_found(void **state) {
                          TS_COMPLETE_SHARD_NOT_FOUND);
         const struct ts_park_op park = {world_by(&w, 5), TS_PARK_OTHER};
         assert_int_equal(ts_park_step(record, &env, &park, &w.step, &w.detail), TS_PARK_SHARD_NOT_FOUND);
+        const struct ts_release_op release = {world_by(&w, 5), TS_BLAME_SHARD};
+        assert_int_equal(ts_release_step(record, &env, &release, &w.step, &w.detail),
+                         TS_RELEASE_SHARD_NOT_FOUND);
         const struct ts_unpark_op unpark = {w.guard.tenant, the_shard, {5}};
         assert_int_equal(ts_unpark_step(record, &env, &unpark, &w.step, &w.detail),
                          TS_UNPARK_SHARD_NOT_FOUND);
@@ -422,6 +433,53 @@ static void complete_and_park_end_the_shard(void **state) {
     assert_int_equal(w.step.event.reason, TS_PARK_PERMISSION_DENIED);
 }
 
+static void release_makes_the_shard_free_under_the_same_fence(void **state) {
+    (void)state;
+    assert_int_equal(world_checkpoint(&w, 1, "k"), TS_CHECKPOINT_OK);
+    assert_int_equal(world_release(&w, 2, TS_BLAME_SHARD), TS_RELEASE_OK);
+    assert_int_equal(w.record.status, TS_SHARD_ACTIVE);
+    assert_int_equal(w.record.fence.v, 1);
+    assert_false(w.record.has_holder);
+    assert_true(ts_bytes_equal(w.record.cursor.last_key, TS_BYTES("k")));
+    assert_int_equal(w.step.event.kind, TS_EVENT_RELEASED);
+    assert_int_equal(ts_shard_record_claim_place(&w.record), TS_CLAIM_PLACE_FREE);
+    /* The worker that released it must acquire it again, too. */
+    const struct ts_lease old = w.lease;
+    assert_int_equal(world_checkpoint(&w, 3, "l"), TS_CHECKPOINT_STALE_FENCE);
+    assert_true(w.detail.is_released && !w.detail.is_unparked);
+    assert_int_equal(world_acquire(&w, "w1"), TS_ACQUIRE_OK);
+    assert_int_equal(w.record.fence.v, 2);
+    w.lease = old;
+    assert_int_equal(world_checkpoint(&w, 3, "l"), TS_CHECKPOINT_STALE_FENCE);
+    assert_false(w.detail.is_released || w.detail.is_unparked);
+    /* A repetition does not take the shard from its new holder. */
+    assert_int_equal(world_release(&w, 2, TS_BLAME_SHARD), TS_RELEASE_OK);
+    assert_int_equal(w.step.outcome, TS_OUTCOME_REPLAYED);
+    assert_true(w.record.has_holder);
+    assert_int_equal(world_release(&w, 2, TS_BLAME_NOBODY), TS_RELEASE_OP_ID_CONFLICT);
+}
+
+static void an_attempt_is_not_counted_if_nobody_is_to_blame(void **state) {
+    (void)state;
+    w.guard.config.attempts = 2;
+    for (uint64_t op = 1; op <= 20; op++) {
+        assert_int_equal(w.record.attempts, 1);
+        assert_int_equal(world_release(&w, op, TS_BLAME_NOBODY), TS_RELEASE_OK);
+        assert_int_equal(w.record.attempts, 0);
+        assert_int_equal(world_acquire(&w, "w1"), TS_ACQUIRE_OK);
+    }
+    /* After a checkpoint there is none to take back. */
+    assert_int_equal(world_checkpoint(&w, 50, "k"), TS_CHECKPOINT_OK);
+    assert_int_equal(world_release(&w, 51, TS_BLAME_NOBODY), TS_RELEASE_OK);
+    assert_int_equal(w.record.attempts, 0);
+    for (uint64_t op = 60; op < 62; op++) {
+        assert_int_equal(world_acquire(&w, "w1"), TS_ACQUIRE_OK);
+        assert_int_equal(world_release(&w, op, TS_BLAME_SHARD), TS_RELEASE_OK);
+    }
+    assert_int_equal(world_acquire(&w, "w1"), TS_ACQUIRE_SHARD_TERMINAL);
+    assert_int_equal(w.record.park_reason, TS_PARK_TOO_MANY_ERRORS);
+}
+
 static void unpark_makes_the_shard_free_under_a_new_fence(void **state) {
     (void)state;
     assert_int_equal(world_park(&w, 1, TS_PARK_OTHER), TS_PARK_OK);
@@ -489,6 +547,8 @@ int main(void) {
         cmocka_unit_test_setup(bad_cursors_are_refused, leased),
         cmocka_unit_test_setup(a_record_that_would_grow_too_large_is_refused, leased),
         cmocka_unit_test_setup(complete_and_park_end_the_shard, leased),
+        cmocka_unit_test_setup(release_makes_the_shard_free_under_the_same_fence, leased),
+        cmocka_unit_test_setup(an_attempt_is_not_counted_if_nobody_is_to_blame, leased),
         cmocka_unit_test_setup(unpark_makes_the_shard_free_under_a_new_fence, leased),
         cmocka_unit_test_setup(unpark_answers_in_its_order, leased),
         cmocka_unit_test_setup(a_terminal_operation_is_never_forgotten, leased),

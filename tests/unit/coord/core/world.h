@@ -128,6 +128,15 @@ static inline enum ts_park_error world_park(struct world *w, uint64_t op_id, enu
     return error;
 }
 
+static inline enum ts_release_error world_release(struct world *w, uint64_t op_id, enum ts_blame blame) {
+    struct ts_step_env env = world_env(w);
+    struct ts_release_op op = {.by = world_by(w, op_id), .blame = blame};
+    enum ts_release_error error = ts_release_step(&w->record, &env, &op, &w->step, &w->detail);
+    if (error == TS_RELEASE_OK)
+        world_keep(w);
+    return error;
+}
+
 static inline enum ts_unpark_error world_unpark(struct world *w, uint64_t op_id) {
     struct ts_step_env env = world_env(w);
     struct ts_unpark_op op = {.tenant = w->guard.tenant, .shard = w->record.key, .op_id = {op_id}};
