@@ -37,7 +37,8 @@ static void classify_portable(const uint8_t *bytes, size_t blocks, struct detect
 
 #if HAS_X86
 
-/* Ranges by one saturating subtraction each: x is in [low, low + width] when (x - low) minus width is 0. */
+/* Each range test is one saturating subtraction: x is in [low, low + width] if (x - low) minus width is
+ * 0. */
 static inline __m128i in_range_sse2(__m128i x, char low, char width) {
     __m128i moved = _mm_sub_epi8(x, _mm_set1_epi8(low));
     return _mm_cmpeq_epi8(_mm_subs_epu8(moved, _mm_set1_epi8(width)), _mm_setzero_si128());

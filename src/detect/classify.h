@@ -1,6 +1,6 @@
 /*
- * Which bytes are token characters, digits and zeros, 64 bytes at a time: the vector part of the token gate.
- * The program chooses the fastest way of the processor at run time; all give the same masks.
+ * Finds token characters, digits and zeros, 64 bytes at a time: the vector part of the token gate. The
+ * program chooses the fastest implementation for the processor at run time; all give the same masks.
  */
 #ifndef TS_DETECT_CLASSIFY_H
 #define TS_DETECT_CLASSIFY_H
@@ -18,10 +18,10 @@ struct detect_masks {
 
 typedef void detect_classify(const uint8_t *bytes, size_t blocks, struct detect_masks *ret_masks);
 
-/* The fastest way on this processor. */
+/* The fastest implementation on this processor. */
 detect_classify *detect__classify_choose(void);
 
-/* Each way, for tests: NULL if the processor does not support it. */
+/* Each implementation, for tests: NULL if the processor does not support it. */
 enum detect_classify_way {
     DETECT_CLASSIFY_PORTABLE,
     DETECT_CLASSIFY_SSE2,

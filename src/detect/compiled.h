@@ -2,10 +2,10 @@
  * The inside of a detector.
  *
  * Gates are the literals and anchors of all rules, each once, with the rules that name it. There are two
- * databases of them: all, and those of rules with a long reach. A scan of changed bytes searches a wide
- * margin for the second, which is cheap because they are few, and a narrow one for the first. A third
- * database has the keywords of the rules with the gate `token`; it runs only over the neighbourhood of
- * token-shaped runs.
+ * databases of them: all, and those of rules with a long reach. A scan of changed bytes searches a narrow
+ * margin with the first database, and a wide margin with the second, which is cheap because it has few
+ * gates. A third database has the keywords of the rules with the gate `token`; it runs only over the
+ * neighbourhood of token-shaped runs.
  */
 #ifndef TS_DETECT_COMPILED_H
 #define TS_DETECT_COMPILED_H
@@ -18,7 +18,7 @@
 #include <pcre2.h>
 #include <stdatomic.h>
 
-/* Rules whose matches depend on more bytes are long. */
+/* Rules whose matches depend on more bytes than this are long. */
 #define DETECT_SHORT_REACH   512
 /* The longest text that an anchor may match. */
 #define DETECT_ANCHOR_MAX    256

@@ -173,8 +173,8 @@ static void read_config(struct detect_yaml *yaml, yaml_node_t *root, struct ts_d
     }
 }
 
-/* Shares the limit, so that the cost of a match does not grow with the number of patterns, each of which may
- * be slow. */
+/* All patterns share the limit, so that the cost of a match does not grow with the number of slow
+ * patterns. */
 static uint32_t match_limit_of(const struct ts_detect_config *config) {
     size_t count = 1;
     for (size_t i = 0; i < config->allow_count; i++)

@@ -22,7 +22,7 @@ struct ts_allow_patterns {
     size_t count;
 };
 
-/* A match is allowed if all given conditions hold; a list holds if one of its items does. */
+/* A match is allowed if all conditions in the entry hold; a list holds if one of its items does. */
 struct ts_allow {
     struct ts_rule_texts paths; /* globs */
     struct ts_rule_texts rules;
@@ -40,7 +40,7 @@ struct ts_detect_config {
     struct ts_rule_texts rule_files; /* relative to the folder of the file */
     struct ts_allow *allows;
     size_t allow_count;
-    /* Step limit of one pattern. For each match that is judged, all patterns together have a limit too. */
+    /* Step limit of one pattern. All patterns together also have a limit for each match. */
     uint32_t match_limit;
     void *memory;
 };
@@ -55,7 +55,7 @@ struct ts_allow_question {
     const char *path;
     const char *rule;
     const char *finding; /* its id */
-    /* The id by the project's own salt, if ids are keyed by another salt; otherwise NULL. */
+    /* The id with the project's own salt, if `finding` was made with another salt; otherwise NULL. */
     const char *project_finding;
     struct ts_bytes secret;
     struct ts_bytes lines;
@@ -63,12 +63,12 @@ struct ts_allow_question {
 };
 
 /*
- * What allows a match, in two steps, because callers learn the path last. First the entries, by their index in
- * allows, that allow the match if its path is one of theirs; the path in the question is ignored. After the
- * first of them without paths, only entries that name the finding follow: these do not change the answer, but
- * count as used. ret_entries has room for allow_count. Returns their number. Then the first of them for which
- * ts_allow_has_path holds allows the match, otherwise the pragma that ts_pragma_find finds. Any thread may call
- * them.
+ * Finds the entry that allows a match, in two steps, because callers learn the path last. First step: lists
+ * the entries, by their index in allows, that allow the match if their paths match; the path in the question
+ * is ignored. After the first entry without paths, only entries that name the finding follow: these do not
+ * change the answer, but count as used. ret_entries has room for allow_count. Returns their number. Second
+ * step: the first of them for which ts_allow_has_path holds allows the match; otherwise the pragma that
+ * ts_pragma_find finds. Any thread may call them.
  */
 size_t ts_detect_config_consider(const struct ts_detect_config *config,
                                  const struct ts_allow_question *question, uint32_t *ret_entries);

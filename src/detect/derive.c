@@ -15,15 +15,15 @@
 #include <string.h>
 
 enum {
-    TEXTS_MAX = 48, /* of one gate */
+    TEXTS_MAX = 48, /* maximum number of texts of a gate */
     TEXT_LEN_MAX = 24,
     BYTE_CHOICES_MAX = 6,
     GATE_LEN_MIN = 3,
     /* If a rule has keywords, texts that are less rare than this cost more than the gate `token`. In bits. */
     RARE_ENOUGH = 18,
-    /* More rarity than this does not make texts better. */
+    /* Rarity above this does not make texts better. */
     RARE = 30,
-    /* Texts to generate for one pattern, which a stranger may have written. */
+    /* The maximum number of generated texts for one pattern, which an attacker may have written. */
     WORK_MAX = 20000,
 };
 
@@ -159,7 +159,7 @@ static struct texts *unite(struct derivation *d, const struct texts *a, const st
 static struct facts look_at_byte(struct derivation *d, const struct detect_language *node) {
     struct facts facts = {.longest = 1};
     struct texts *texts = new_texts(d, BYTE_CHOICES_MAX);
-    /* Goes through the set bits only, because reading many rules spends its time here. */
+    /* Visits only the set bits, because this loop dominates the time to read many rules. */
     for (unsigned word = 0; texts && word < 4; word++)
         for (uint64_t left = node->bytes[word]; left != 0; left &= left - 1) {
             unsigned byte = word * 64 + (unsigned)__builtin_ctzll(left);

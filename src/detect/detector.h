@@ -2,10 +2,10 @@
  * Rules compiled for scanning. Any number of threads may read a detector at the same time; each of them scans
  * with its own scanner (scanner.h).
  *
- * Compiling takes a good part of a second, so the result is kept in a folder of the user: a file for each
- * combination of rules, library and processor. It is written under another name and renamed, checked when it
- * is read, and compiled again if it is damaged. Processes that start together may compile at the same time;
- * the last one's file stays.
+ * Compiling takes a large part of a second, so the result is kept in a folder of the user: a file for each
+ * combination of rules, library and processor. The file is written under another name and renamed, and
+ * checked when it is read; if it is damaged, the rules are compiled again. Processes that start together may
+ * compile at the same time; the file of the last one stays.
  */
 #ifndef TS_DETECT_DETECTOR_H
 #define TS_DETECT_DETECTOR_H
@@ -39,14 +39,14 @@ void ts_detector_free(struct ts_detector *detector);
 
 enum ts_detector_cache ts_detector_cache_state(const struct ts_detector *detector);
 
-/* The same for the same rules, ids included, and libraries: everything besides this program that decides what
- * is found. */
+/* A digest of the rules, including their ids, and the libraries: of everything besides this program that
+ * decides which secrets are found. */
 void ts_detector_digest(const struct ts_detector *detector, uint8_t ret_digest[static TS_RULESET_DIGEST_LEN]);
 
 /* The maximum number of bytes that one match can depend on: windows of a large input overlap by this much. */
 size_t ts_detector_reach(const struct ts_detector *detector);
 
-/* How many bytes before its end decide whether something is a landmark (scanner.h). */
+/* The number of bytes before its end that decide whether a text is a landmark (scanner.h). */
 size_t ts_detector_landmark_before(const struct ts_detector *detector);
 
 #endif

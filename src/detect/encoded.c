@@ -6,9 +6,9 @@
  * cut. report() in search.c drops matches that touch the cut end of a part; the next part has them.
  *
  * base64 does not show where a group of four begins. The beginning of the text may be far away, and line
- * breaks shift it, so all four groupings are tried; only one gives readable text, and the other three are
- * rejected after a check of every fourth group. UTF-16 of ASCII is characters with zeros between them, in
- * both byte orders. Base64 and percent-encoding may encode UTF-16, too: then the decoded text has zeros.
+ * breaks shift it, so all four groupings are tried. Only one gives readable text; the other three are
+ * rejected after a check of every fourth group. ASCII text in UTF-16 is characters with zeros between them,
+ * in both byte orders. Base64 and percent-encoding may encode UTF-16, too: then the decoded text has zeros.
  */
 #include "base/hex.h"
 #include "base64.h"
@@ -23,7 +23,7 @@ static bool is_text(uint8_t c) {
     return (c >= 0x20 && c < 0x7f) || c == '\n' || c == '\r' || c == '\t';
 }
 
-/* Zeros occur in UTF-16. */
+/* Accepts zeros, because UTF-16 has them. */
 static bool is_text_or_zero(uint8_t c) {
     return is_text(c) || c == 0;
 }
@@ -154,7 +154,7 @@ static void scan_base64_text(const struct base64_text *text) {
         scan_phase(text, phase);
 }
 
-/* Where the text continues after a line break at `at`, or `at` itself if it does not. */
+/* Returns where the text continues after a line break at `at`, or `at` itself if it does not. */
 static size_t over_break(struct ts_bytes bytes, size_t at) {
     size_t next = at;
     if (next < bytes.len && bytes.data[next] == '\r')
@@ -169,7 +169,7 @@ static size_t over_break(struct ts_bytes bytes, size_t at) {
     return next < bytes.len && detect__base64_bits[bytes.data[next]] ? next : at;
 }
 
-/* The end of the text before a line break that ends at `at`, or `at`. */
+/* Returns the end of the text before a line break that ends at `at`, or `at` if there is none. */
 static size_t over_break_back(struct ts_bytes bytes, size_t at) {
     size_t before = at;
     for (size_t blanks = 0; before > 0 && blanks < INDENT_MAX &&
@@ -213,7 +213,7 @@ struct ts_span detect__base64_around(struct ts_bytes bytes, struct ts_span zone)
     size_t to = end_of(zone);
     size_t floor = from > DETECT_ENCODED_REACH ? from - DETECT_ENCODED_REACH : 0;
     size_t ceiling = bytes.len - to > DETECT_ENCODED_REACH ? to + DETECT_ENCODED_REACH : bytes.len;
-    /* Either end may be inside a line break. */
+    /* Either end of the range may be inside a line break. */
     size_t first = find_begin(bytes, over_break(bytes, from), floor);
     size_t last = find_end(bytes, over_break_back(bytes, to), ceiling);
     from = first < from ? first : from;
@@ -221,7 +221,7 @@ struct ts_span detect__base64_around(struct ts_bytes bytes, struct ts_span zone)
     return (struct ts_span){from, to - from};
 }
 
-/* The part is full: scan it, and keep its end as the margin of the next one. */
+/* Scans a full part, and keeps its end as the margin of the next part. */
 static void next_part(struct base64_text *text) {
     enum { KEPT = 2 * DETECT_PART_MARGIN };
     text->cut.after = true;
@@ -244,8 +244,8 @@ static bool is_text_group(const uint8_t *four) {
     return decode_group(bits, three);
 }
 
-/* A check without copying, for a run that no line break continues: most are names, paths and hashes. Returns
- * false if no grouping gives a text that is long enough. */
+/* A check without copying, for a run that no line break continues: most such runs are names, paths and
+ * hashes. Returns false if no grouping gives a text that is long enough. */
 static bool may_hold_text(struct ts_bytes run) {
     enum { GROUPS_MIN = TEXT_MIN / 3 };
     for (size_t phase = 0; phase < 4; phase++) {
@@ -410,7 +410,7 @@ static size_t decode_around(struct ts_scanner *scanner, struct detect_frame *fra
     return cut.after ? escape + DETECT_PART_CORE : at;
 }
 
-/* Unbroken text may be long: many bytes at once, which compilers vectorise. */
+/* Text without percent signs may be long: processes many bytes at once, which compilers vectorise. */
 enum { STRIP = 64 };
 
 static bool is_unbroken_strip(const uint8_t *bytes) {
@@ -438,7 +438,8 @@ static size_t unbroken_end(struct ts_bytes bytes, size_t at, size_t ceiling) {
 
 void detect__decode_percent(struct ts_scanner *scanner, struct detect_frame *frame, struct ts_span block) {
     struct ts_bytes bytes = frame->bytes;
-    /* Includes the text that the block cuts: a blank ends it. Skips what an earlier block has decoded. */
+    /* Includes a text that crosses the block's ends: a blank ends it. Skips text that an earlier block has
+     * decoded. */
     size_t known = frame->percent_to;
     size_t floor = block.from > DETECT_PART_MARGIN ? block.from - DETECT_PART_MARGIN : 0;
     size_t ceiling =

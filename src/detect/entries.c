@@ -56,7 +56,7 @@ static bool group(const struct ts_detector *detector, struct pair *pairs, size_t
         if (detector->ready[pairs[i].rule].is_long)
             entries->is_long[entries->count - 1] = true;
     }
-    /* And one without a rule: see `strangers`. */
+    /* One more entry, which has no rule: see `strangers`. */
     entries->starts[entries->count] = (uint32_t)count;
     entries->starts[entries->count + 1] = (uint32_t)count;
     return true;
@@ -105,10 +105,10 @@ static char *escape_literal(const char *literal) {
 }
 
 /*
- * If all literals of a set share a character, Vectorscan jumps to its first occurrence. Version 5.4.9 jumps
- * too far if that is in the last vector of the input, and finds nothing
- * (github.com/VectorCamp/vectorscan/issues/317). These two literals share no character, so no set with both
- * of them does. They hardly occur, and are not a gate of any rule.
+ * If all literals of a set share a character, Vectorscan jumps to its first occurrence. If that occurrence is
+ * in the last vector of the input, version 5.4.9 jumps too far and finds nothing
+ * (github.com/VectorCamp/vectorscan/issues/317). These two literals share no character, so the literals of a
+ * set with both of them never share one. They hardly occur, and are not a gate of any rule.
  */
 static const char *const strangers[] = {"\x01\x02\x03\x04\x05\x06\x07\x08",
                                         "\x0e\x0f\x10\x11\x12\x13\x14\x15"};
@@ -153,7 +153,7 @@ static bool expressions_init(struct expressions *expressions, const struct detec
     return true;
 }
 
-/* Verifying has checked that it is bounded. */
+/* The verification of the pattern has checked that it is bounded. */
 static uint32_t width_of(const struct detect_entries *entries, size_t entry) {
     if (!entries->is_anchor[entry])
         return (uint32_t)strlen(entries->texts[entry]);

@@ -6,7 +6,7 @@
 #include <stdio.h>
 #include <string.h>
 
-/* Appends what fits. */
+/* Appends as much of the text as fits. */
 static void append(struct ts_detect_error *error, size_t *used, const char *text) {
     size_t len = strlen(text);
     size_t room = sizeof error->text - 1 - *used;

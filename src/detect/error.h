@@ -1,4 +1,4 @@
-/* How this layer fills in a ts_detect_error. */
+/* Functions of this layer that fill in a ts_detect_error. */
 #ifndef TS_DETECT_ERROR_H
 #define TS_DETECT_ERROR_H
 

@@ -1,6 +1,6 @@
 /*
- * The inside of a scanner. A frame is a text that is being scanned: the input itself, or the decoded form of
- * an encoded part of another frame, with a map from each of its bytes to the bytes of that frame.
+ * The internals of a scanner. A frame is a text that is being scanned: the input itself, or the decoded form
+ * of an encoded part of another frame, with a map from each of its bytes to the bytes of that frame.
  */
 #ifndef TS_DETECT_FRAME_H
 #define TS_DETECT_FRAME_H
@@ -29,7 +29,7 @@ struct detect_frame {
     const uint32_t *from; /* byte i comes from the parent's bytes from[i] to to[i] - 1 */
     const uint32_t *to;
     size_t origin;       /* added to from and to */
-    size_t *searched_to; /* for each rule: starts below this are done */
+    size_t *searched_to; /* for each rule: all starts below this were tried */
     /* Encoded parts below these were decoded. */
     size_t base64_to;
     size_t percent_to;
@@ -51,14 +51,14 @@ struct detect_part {
 #define DETECT_PIECE_MAX    2048
 
 struct detect_piece {
-    size_t at;   /* in the gathered text */
+    size_t at;   /* start of the piece in the gathered text */
     size_t from; /* in the input */
 };
 
 struct detect_gathered {
     size_t len;
     size_t piece_count;
-    size_t current; /* piece of the gate that was found last */
+    size_t current; /* index of the piece that contains the last found gate */
     struct detect_piece pieces[DETECT_PIECES_MAX];
     uint8_t bytes[DETECT_GATHERED_MAX];
 };
@@ -102,7 +102,7 @@ struct ts_scanner {
     bool own_is_spent;
     bool failed;
 
-    /* Of the current scan. */
+    /* Fields of the current scan. */
     const struct ts_scan *scan;
     ts_match_found *found;
     void *context;
@@ -121,19 +121,20 @@ struct detect_starts {
 void detect__search(struct ts_scanner *scanner, struct detect_frame *frame, uint32_t rule,
                     struct detect_starts starts);
 
-/* Returns true if something that depends on these bytes of the input may touch a changed one. */
+/* Returns true if a match that depends on these bytes of the input may touch a changed byte. */
 bool detect__is_near_change(const struct ts_scan *scan, struct detect_starts depends);
 
 /* Scans all of a frame. */
 void detect__frame_scan(struct ts_scanner *scanner, struct detect_frame *frame);
 
 /* Find encoded text in a frame, from a run of token characters, a zero byte, or percent signs in a block.
- * They read up to `limits`, or a part with its margins, and no further. */
+ * They read at most up to `limits`, or a part with its margins. */
 void detect__decode_base64(struct ts_scanner *scanner, struct detect_frame *frame, struct ts_span run,
                            struct ts_span limits);
 
-/* The zone, and the base64 text that crosses its ends, as far as a match in that text may reach: the line
- * that reveals the text may be outside the zone, and the lines inside may be too short to reveal it. */
+/* Extends the zone by base64 text that crosses its ends, as far as a match in that text may reach. The
+ * line that shows that this is base64 may be outside the zone, and the lines inside may be too short to
+ * show it. */
 struct ts_span detect__base64_around(struct ts_bytes bytes, struct ts_span zone);
 
 void detect__decode_utf16(struct ts_scanner *scanner, struct detect_frame *frame, size_t zero,

@@ -33,8 +33,8 @@ static bool class_has(const char *at, const char *end, char c) {
 }
 
 /*
- * Which prefixes of the path the pattern so far matches: here[j] for the first j characters. One row for each
- * part of the pattern, from left to right, in place.
+ * here[j] says whether the pattern so far matches the first j characters of the path. Each part of the
+ * pattern, from left to right, updates this row in place.
  */
 struct rows {
     const char *path;
@@ -47,7 +47,7 @@ static void step_any(struct rows *rows, bool over_slashes) {
         rows->here[j] = rows->here[j] || (rows->here[j - 1] && (over_slashes || rows->path[j - 1] != '/'));
 }
 
-/* Any number of folders, or none. */
+/* Zero or more folders. */
 static void step_folders(struct rows *rows) {
     bool any = false;
     for (size_t j = 0; j <= rows->len; j++) {

@@ -1,6 +1,6 @@
 /*
  * A list of landmarks that are added in nearly the right order: gates come in the order of their ends in a
- * block, blocks overlap a little, and known ones are joined at the end.
+ * block, blocks overlap a little, and unchanged landmarks are added at the end.
  */
 #ifndef TS_DETECT_LANDMARKS_H
 #define TS_DETECT_LANDMARKS_H
@@ -15,7 +15,7 @@ struct detect_landmarks {
 
 void detect__landmark_add(struct detect_landmarks *landmarks, struct ts_landmark landmark);
 
-/* Adds those of another sorted list. */
+/* Adds the landmarks of another sorted list. */
 void detect__landmarks_join(struct detect_landmarks *landmarks, const struct ts_landmark *others,
                             size_t count);
 

@@ -90,7 +90,8 @@ static bool read_hex(struct parser *p, unsigned *ret_byte) {
     return true;
 }
 
-/* After a backslash: one byte, or a set that is added to set (then *ret_is_byte is false). */
+/* Parses the text after a backslash: one byte, or a set that is added to `set` (then *ret_is_byte is
+ * false). */
 static bool read_escape(struct parser *p, uint64_t set[4], bool *ret_is_byte, unsigned *ret_byte) {
     static const char names[] = "nrtfea";
     static const char bytes[] = "\n\r\t\f\033\a";
@@ -114,7 +115,7 @@ static bool read_escape(struct parser *p, uint64_t set[4], bool *ret_is_byte, un
     return set_add_named(set, &c, 1);
 }
 
-/* One element of a class, which may be the end of a range. */
+/* Parses one element of a class, which may be the end of a range. */
 static bool read_class_item(struct parser *p, uint64_t set[4], bool *ret_is_byte, unsigned *ret_byte) {
     *ret_is_byte = false;
     if (p->at[0] == '[' && (p->at[1] == '.' || p->at[1] == '='))
@@ -140,7 +141,7 @@ static bool read_class_item(struct parser *p, uint64_t set[4], bool *ret_is_byte
     return true;
 }
 
-/* After the bracket. */
+/* Parses a class after its opening bracket. */
 static bool read_class(struct parser *p, uint64_t set[4]) {
     bool is_inverted = *p->at == '^';
     p->at += is_inverted;
@@ -169,7 +170,7 @@ static bool read_class(struct parser *p, uint64_t set[4]) {
 
 static struct detect_language *parse_choice(struct parser *p);
 
-/* After "(?": the letters of (?i) or (?i:. Returns false if they are unknown. */
+/* Parses the letters of (?i) or (?i: after "(?". Returns false if they are unknown. */
 static bool read_flags(struct parser *p) {
     bool on = true;
     for (; *p->at && *p->at != ')' && *p->at != ':'; p->at++)
@@ -191,7 +192,7 @@ static bool read_flags(struct parser *p) {
     return true;
 }
 
-/* After a parenthesis. */
+/* Parses a group after its opening parenthesis. */
 static struct detect_language *parse_group(struct parser *p) {
     static const char secret[] = "<secret>";
     bool any_case = p->any_case;
@@ -274,8 +275,8 @@ static bool read_count(const char **at, uint32_t *ret_count) {
     return count <= REPEAT_MAX;
 }
 
-/* {3}, {3,5} or ?; a bounded pattern has no others. Returns false if there is none; a brace may be a
- * literal. */
+/* Parses {3}, {3,5} or ?; a bounded pattern has no other repeats. Returns false if there is none: a brace may
+ * be a literal. */
 static bool read_repeat(struct parser *p, struct detect_counts *ret_counts) {
     const char *at = p->at;
     struct detect_counts counts = {0, 1};
@@ -285,7 +286,7 @@ static bool read_repeat(struct parser *p, struct detect_counts *ret_counts) {
     }
     if (*at == '{') {
         at++;
-        if (*at == ',') { /* the engines differ */
+        if (*at == ',') { /* {3,}: the engines differ */
             p->failed = true;
             return false;
         }
@@ -367,7 +368,7 @@ struct maker {
     bool failed;
 };
 
-/* A printable one, if there is one. */
+/* Prefers a printable byte. */
 static uint8_t make_byte(struct maker *m, const uint64_t set[4]) {
     uint8_t members[256];
     size_t count = 0;

@@ -2,7 +2,7 @@
  * The language of a pattern, from the pattern's text, to check a rule before it is used.
  *
  * It covers nearly everything that both engines accept: literals, escapes, classes, groups, alternatives,
- * repeats, case. \b, ^ and $ are ignored, so some members do not match the pattern. An upper bound stays
+ * repeats, case. \b, ^ and $ are ignored, so some generated texts do not match the pattern. Upper bounds stay
  * valid, and the engine decides which generated texts match.
  */
 #ifndef TS_DETECT_LANGUAGE_H
@@ -58,7 +58,8 @@ enum detect_token_start {
 enum detect_token_start detect__language_token_start(const struct detect_language *language, uint32_t reach,
                                                      uint32_t *ret_most);
 
-/* Generates a member, another one each time. Returns its length, or 0 if it is empty or does not fit. */
+/* Generates a text of the language, a different one each time. Returns its length, or 0 if it is empty or
+ * does not fit. */
 size_t detect__language_make(const struct detect_language *language, struct ts_prng *prng, uint8_t *ret_text,
                              size_t size);
 

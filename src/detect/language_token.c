@@ -6,7 +6,7 @@
 
 #include <stdlib.h>
 
-/* Enough for all but the largest patterns of the gate token. Less than a second. */
+/* Limit of work: enough for all but the largest patterns of the gate `token`; less than a second. */
 static const uint64_t walk_work_max = UINT64_C(1) << 29;
 
 /*
@@ -134,7 +134,7 @@ static void walk_choice(struct walk *w, const struct detect_language *node, stru
     *ways = after;
 }
 
-/* A repeated secret would be the last of several: nobody writes that, and it is not supported. */
+/* If the group `secret` is repeated, the last repetition counts. This is not supported: no rule needs it. */
 static bool has_secret(const struct detect_language *node) {
     if (node->kind == DETECT_LANGUAGE_SECRET)
         return true;
@@ -186,7 +186,7 @@ static void walk_node(struct walk *w, const struct detect_language *node, struct
         w->in_secret = true;
         walk_node(w, node->first, ways);
         w->in_secret = false;
-        /* The rest of the pattern does not matter. */
+        /* The rest of the pattern is irrelevant. */
         free(ways->cells);
         *ways = ways_new(w);
         break;

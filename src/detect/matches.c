@@ -49,7 +49,7 @@ static bool is_validated_as(const struct ts_ruleset *rules, const struct ts_matc
     return false;
 }
 
-/* Both are the same private key, and a has more context, which shows whose key it is. */
+/* Both are the same private key, and a has more context, which shows the owner of the key. */
 static bool knows_key_better(const struct ts_ruleset *rules, const struct ts_match *a,
                              const struct ts_match *b) {
     return is_validated_as(rules, a, TS_VALIDATOR_PEM) && is_validated_as(rules, b, TS_VALIDATOR_PEM) &&
@@ -57,8 +57,8 @@ static bool knows_key_better(const struct ts_ruleset *rules, const struct ts_mat
            a->span.len > b->span.len;
 }
 
-/* Whether a removes b. Every pair is compared, even if one of them is removed, so that the order of removals
- * does not matter. */
+/* Returns whether a removes b. Every pair is compared, even if one of them is already removed, so that the
+ * result does not depend on the order. */
 static bool stands_for(const struct ts_ruleset *rules, const struct ts_match *a, const struct ts_match *b) {
     struct ts_span x = a->secret_span;
     struct ts_span y = b->secret_span;
@@ -89,7 +89,8 @@ size_t ts_matches_settle(const struct ts_ruleset *rules, struct ts_match *matche
     if (count == 0)
         return 0;
     qsort(matches, count, sizeof *matches, compare);
-    /* Exact duplicates, from two windows, are removed first: nothing distinguishes them. */
+    /* Exact duplicates from two windows are removed first, because the comparisons below cannot tell them
+     * apart. */
     size_t kept = 1;
     for (size_t i = 1; i < count; i++)
         if (compare(&matches[kept - 1], &matches[i]) != 0)

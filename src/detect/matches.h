@@ -30,7 +30,7 @@ const char *ts_encoding_name(enum ts_encoding encoding);
 /* Spans refer to the input, also for a match in decoded text; only `secret` is the decoded text itself. */
 struct ts_match {
     uint32_t rule;                 /* its index in the rule set */
-    enum ts_confidence confidence; /* of a scored rule: at a path that says nothing */
+    enum ts_confidence confidence; /* of a scored rule: at a path without weights */
     int16_t score;                 /* of a scored rule (model.h) */
     struct ts_span span;
     struct ts_span secret_span;
@@ -44,13 +44,13 @@ struct ts_match {
 
 /*
  * Sorts the matches of one input by place and rule, removes duplicates, and returns how many remain. For the
- * same rule, a secret inside a larger one is removed, and of equal ones all but the least encoded and
- * leftmost. A generic rule's secret that overlaps one of a specific rule is removed; of two generic ones the
- * one inside the other, and of equal ones all but the first rule's. A private key is removed if another rule
- * for private keys has it with more context.
+ * same rule, a secret inside a larger secret is removed; of equal secrets, only the least encoded and
+ * leftmost remains. A secret of a generic rule is removed if it overlaps a secret of a specific rule. Of two
+ * secrets of generic rules, the inner one is removed; if they are equal, that of the later rule. A private
+ * key is removed if another rule for private keys has it with more context.
  *
- * Settling a list in parts gives another result than settling it as a whole: matches that are carried over
- * from an earlier version must be unsettled.
+ * Settle only complete lists: parts that are settled separately give another result. So matches that are kept
+ * for a later version of the input must be unsettled.
  */
 size_t ts_matches_settle(const struct ts_ruleset *rules, struct ts_match *matches, size_t count);
 

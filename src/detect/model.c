@@ -192,7 +192,7 @@ static void add(struct scoring *scoring, enum feature feature) {
         scoring->visit(scoring->context, feature_names[feature], model.weights[feature]);
 }
 
-/* A word of some kind: "name:password". */
+/* Adds the feature of a word of some kind: "name:password". */
 static void add_word(struct scoring *scoring, const char *kind, struct ts_bytes word) {
     uint32_t hash = hash_of(kind[0], word);
     const struct entry *entry = entry_of(hash);
@@ -243,7 +243,7 @@ unsigned detect__model_surprise(struct ts_bytes text) {
 
 struct counts {
     size_t lower, upper, digit, hex, separators, marks, changes;
-    size_t repeated, sequence; /* the longest runs */
+    size_t repeated, sequence; /* lengths of the longest runs */
 };
 
 static struct counts count(struct ts_bytes secret) {
@@ -303,7 +303,7 @@ static enum feature step(enum feature first, size_t value, size_t most) {
     return (enum feature)(first + (value < most ? value : most));
 }
 
-/* How surprising its pairs of letters are, in steps of 0.8 bits from 4 bits on. */
+/* How unusual its pairs of letters are, in steps of 0.8 bits from 4 bits on. */
 static enum feature surprise_feature(struct ts_bytes secret) {
     unsigned surprise = detect__model_surprise(secret);
     return step(FEATURE_SURPRISE_0, surprise < 40 ? 0 : (surprise - 40) / 8 + 1, 5);
@@ -314,7 +314,8 @@ static bool is_uuid(struct ts_bytes text) {
            text.data[23] == '-';
 }
 
-/* Whether the name says that the value is a password. If such a value has 32 hexadecimal digits, it is the hash of a password. */
+/* Returns whether the name says that the value is a password. Such a value with 32 hexadecimal digits is the
+ * hash of a password. */
 static bool is_password_name(struct ts_bytes name) {
     for (size_t i = 0; i + 3 <= name.len; i++)
         if ((i + 5 <= name.len && strncasecmp((const char *)name.data + i, "passw", 5) == 0) ||

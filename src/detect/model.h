@@ -1,12 +1,13 @@
 /*
- * The scoring model of generic findings: a logistic regression over features that cost little. It decides the confidence of
- * what rules with `scored` find, whose secrets have no shape of their own.
+ * The scoring model of generic findings: a logistic regression over features that cost little. It decides the
+ * confidence of findings of rules with `scored`, whose secrets have no typical shape.
  *
  *     score = bias + weights of the value + weights of its name and of what precedes it + weight of the rule
  *     score at a path = score + weights of the path
  *
- * A score is the logarithm of the odds that the value is a secret, in thousandths. The weights are data: rules/model.txt, which
- * tests/detect/train.py writes. Paths are known later than values (ruleset.h), so their part is added later.
+ * A score is the logarithm of the odds that the value is a secret, in thousandths. The weights are data:
+ * rules/model.txt, which tests/detect/train.py writes. Paths are known later than values (ruleset.h), so
+ * their part is added later.
  */
 #ifndef TS_DETECT_MODEL_H
 #define TS_DETECT_MODEL_H
@@ -18,17 +19,18 @@
 /* The score of a value that another check finds unlikely: low confidence at every path. */
 #define TS_MODEL_SCORE_LEAST INT16_MIN
 
-/* One feature of a value and what it adds to the score. Features without a weight are visited, too. */
+/* One feature of a value and its weight, which it adds to the score. Features without a weight are visited,
+ * too. */
 typedef void ts_model_visit(void *context, const char *feature, int32_t weight);
 
-/* What the path adds to the score: tests, documents and settings have weights. */
+/* The sum that the path adds to the score: tests, documents and settings have weights. */
 int32_t ts_model_path_score(const char *path, ts_model_visit *visit, void *context);
 
 /* The confidence of this score, the path's part included. */
 enum ts_confidence ts_model_confidence(int32_t score);
 
-/* The confidence of a match of the rule in a file of this path. What people choose, such as passwords, has low confidence in tests and
- * documents, also if the rule is not scored. */
+/* The confidence of a match of the rule in a file of this path. Values that people choose, such as passwords,
+ * have low confidence in tests and documents, even if the rule is not scored. */
 struct ts_model_match {
     enum ts_confidence confidence; /* as in struct ts_match, and so is the score */
     int16_t score;
@@ -36,7 +38,7 @@ struct ts_model_match {
 enum ts_confidence ts_model_confidence_at(const struct ts_rule *rule, struct ts_model_match match,
                                           const char *path);
 
-/* In thousandths: 731 for a score of 1000. */
+/* The probability in thousandths: 731 for a score of 1000. */
 unsigned ts_model_probability(int32_t score);
 
 /* The features of a match that a scored rule has found in this text, which is not encoded. Returns the score. */

@@ -1,15 +1,15 @@
 /*
- * The inside of the scoring model.
+ * The internals of the scoring model.
  */
 #ifndef TS_DETECT_MODEL_SCORE_H
 #define TS_DETECT_MODEL_SCORE_H
 
 #include "model.h"
 
-/* What a value is judged by. */
+/* The input of the model. */
 struct detect_sight {
     struct ts_bytes secret;
-    struct ts_bytes name;   /* that it is assigned to */
+    struct ts_bytes name;   /* the name that the value is assigned to */
     struct ts_bytes before; /* its line before the name, at most TS_RULE_NAME_BEFORE bytes before the match */
     const char *rule;       /* id */
 };
@@ -20,10 +20,11 @@ struct ts_bytes detect__line_before(struct ts_bytes text, struct ts_bytes name, 
 /* The score, within int16_t and above TS_MODEL_SCORE_LEAST. visit may be NULL. */
 int32_t detect__model_score(const struct detect_sight *sight, ts_model_visit *visit, void *context);
 
-/* Whether a score is so low that there is no match at all. */
+/* Returns whether a score is so low that there is no match at all. */
 bool detect__model_rejects(int32_t score);
 
-/* Bits per pair of characters by how often the pairs occur in words, in tenths: about 40 for words, 60 and more for random text. */
+/* Tenths of bits per pair of characters, from how often the pairs occur in words: about 40 for words, 60 and
+ * more for random text. */
 unsigned detect__model_surprise(struct ts_bytes text);
 
 #endif

@@ -1,7 +1,7 @@
 /*
- * What the name before a secret says about it. Names are read from their end: the last word says what the
- * value is, and the words before it whose. NextToken, next_token, nexttoken and NEXT-TOKEN are the same
- * words.
+ * Decides by the name before a secret whether the value is a credential. Names are read from their end: the
+ * last word says what the value is, and the words before it say whose. NextToken, next_token, nexttoken and
+ * NEXT-TOKEN are the same words.
  */
 #include "validate.h"
 
@@ -70,13 +70,14 @@ static const char *const passing[] = {
     "collection", "import", "export",      "snapshot",   "watch",      "scroll",   "changeset",
 };
 
-/* Before "token": the same if the value is a uuid; otherwise it may be a credential. */
+/* Before "token": not a credential if the value is a uuid; otherwise it may be one. */
 static const char *const often_passing[] = {
     "client", "request",  "change", "creator", "operation", "transaction",
     "task",   "activity", "action", "update",  "provision",
 };
 
-/* Anywhere: every user of the page or the program has it, or it cannot be used by itself. */
+/* Anywhere in the name: every user of the page or the program has such a value, or it cannot be used by
+ * itself. */
 static const char *const open[] = {
     "csrf",   "xsrf",        "csrfmiddleware", "antiforgery", "verification",
     "public", "publishable", "ciphertext",     "encrypted",   "sealed",
@@ -89,7 +90,7 @@ static bool is_name_char(uint8_t c) {
     return isalnum(c) || c == '_' || c == '-' || c == '.';
 }
 
-/* The last name that ends at `end` or before it, and inside the match. */
+/* Finds the last name in the match that ends at or before `end`. */
 static struct ts_bytes last_name(struct ts_bytes text, struct ts_span before, size_t end) {
     size_t least = before.from > TS_RULE_NAME_BEFORE ? before.from - TS_RULE_NAME_BEFORE : 0;
     while (end > before.from && !is_name_char(text.data[end - 1]))

@@ -1,4 +1,4 @@
-/* Patterns: compiles them with PCRE2, and checks with Vectorscan what a scan relies on. */
+/* Patterns: compiles them with PCRE2, and checks with Vectorscan the properties that a scan relies on. */
 #include "compiled.h"
 
 #include "error.h"

@@ -21,8 +21,8 @@ static const struct {
     {"end", "(?:[^A-Za-z0-9_-]|$)"},
 };
 
-/* The pattern of the name between {{ and }} at `at`, and its length with its braces. Returns NULL if the name
- * is unknown; *ret_len is 0 if this is not a name at all. */
+/* Returns the pattern of the name between {{ and }} at `at`, and the length of the name with its braces.
+ * Returns NULL if the name is unknown; *ret_len is 0 if this is not a name at all. */
 static const char *name_at(const char *at, size_t *ret_len) {
     *ret_len = 0;
     if (at[0] != '{' || at[1] != '{')

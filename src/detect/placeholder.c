@@ -28,7 +28,7 @@ static const char *const parts[] = {
     "sample-", "<your",     "my_secret",  "my-secret", "enter_",      ".....",    "put your unique",
 };
 
-/* Anywhere in the secret, in any case: made up, but perhaps in use. */
+/* Anywhere in the secret, in any case: signs of a made-up value that may be in use nevertheless. */
 static const char *const invented[] = {"fake",   "123456",   "abcdef",  "qwerty",
                                        "foobar", "deadbeef", "testtest"};
 
@@ -36,7 +36,7 @@ static bool contains(const char *lower, const char *part) {
     return strstr(lower, part) != NULL;
 }
 
-/* $(name), or a command with its arguments; other parentheses after a dollar sign are characters of a
+/* Matches $(name), or a command with its arguments. Other parentheses after a dollar sign are characters of a
  * password. */
 static bool has_substitution(const char *text) {
     for (const char *at = strstr(text, "$("); at; at = strstr(at + 2, "$(")) {
@@ -215,7 +215,7 @@ static bool is_at_example(struct ts_bytes after) {
     return false;
 }
 
-/* What the model says, unless the value says itself that it is made up. */
+/* The model decides, except for values that show by themselves that they are made up. */
 static bool judge_by_model(const struct ts_rule *rule, const struct detect_around *around,
                            struct ts_bytes secret, bool is_invented, struct detect_judgement *ret) {
     struct detect_sight sight = {
@@ -242,7 +242,7 @@ bool detect__judge_secret(const struct ts_rule *rule, const struct detect_around
         case DETECT_REJECT:
             return false;
         case DETECT_LOWER:
-            lowered = lowered || !rule->scored; /* the model knows as much */
+            lowered = lowered || !rule->scored; /* for scored rules the model has decided */
             break;
         case DETECT_KEEP:
             break;

@@ -8,7 +8,8 @@
 
 enum { HEADER_MAX = 512, TEXT_MAX = 256, STATUS_MIN = 100, STATUS_MAX = 599 };
 
-/* The URL with each place of the secret skipped has these characters only: nothing that a client could read in two ways. */
+/* Apart from the places of the secret, the URL has only these characters: none that clients interpret
+ * differently. */
 static const char url_characters[] =
     "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789-._~:/?&=%,+@";
 static const char host_characters[] = "abcdefghijklmnopqrstuvwxyz0123456789-.:";

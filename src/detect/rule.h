@@ -109,9 +109,9 @@ struct ts_rule_answer {
 };
 
 /*
- * The request that shows whether a secret works. TS_RULE_SECRET in the URL after the host, in headers and in the body
- * stands for the secret, TS_RULE_BASIC in headers for base64 of the secret and a colon, as for the user name of a basic
- * header.
+ * The request that shows whether a secret works. TS_RULE_SECRET in the URL after the host, in headers and in
+ * the body is replaced by the secret. TS_RULE_BASIC in headers is replaced by the base64 of the secret and a
+ * colon: basic authentication with the secret as user name.
  */
 #define TS_RULE_SECRET "{{secret}}"
 #define TS_RULE_BASIC  "{{basic}}"
@@ -128,7 +128,7 @@ struct ts_rule_request {
 struct ts_rule {
     const char *id;
     const char *name;
-    /* What leaks, and how it is abused. Like the next two, "" if absent. */
+    /* What the secret gives access to, and how it is abused. Like the next two, "" if absent. */
     const char *description;
     const char *revoke;  /* how to revoke it */
     const char *url;     /* a page of the issuer */
@@ -140,7 +140,7 @@ struct ts_rule {
     uint32_t lead; /* how far before the end of a literal or anchor (TEXT), or before a token (TOKEN), a match
                       may begin */
     struct ts_rule_texts paths;     /* patterns (glob.h): it counts only at these paths; none: at all */
-    struct ts_rule_texts not_paths; /* and not at these */
+    struct ts_rule_texts not_paths; /* the rule does not apply to these paths */
     struct ts_rule_texts keywords;  /* one of them, in any case, within distance bytes before the secret */
     uint32_t distance;
     double entropy; /* bits per character, at least; 0: any */
@@ -150,13 +150,13 @@ struct ts_rule {
     enum ts_confidence confidence;
     uint32_t reach; /* no match is longer */
     struct ts_rule_derived derived;
-    bool generic; /* yields to a specific rule that finds the same secret */
-    bool scored;  /* the model (model.h) decides the confidence of what it finds */
+    bool generic; /* gives way to a specific rule that finds the same secret */
+    bool scored;  /* the model (model.h) decides the confidence of its matches */
     const struct ts_rule_example *matches;
     size_t match_count;
     const struct ts_rule_example *non_matches;
     size_t non_match_count;
-    const struct ts_rule_request *verify; /* NULL: nobody can be asked */
+    const struct ts_rule_request *verify; /* NULL: there is no way to ask */
     const char *file;
     unsigned line;
     enum ts_rule_origin origin;

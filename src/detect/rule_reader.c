@@ -223,7 +223,7 @@ static void read_gate(struct detect_yaml *yaml, yaml_node_t *node, struct ts_rul
                           "is empty; name a literal that every match contains");
 }
 
-/* Patterns for paths. A name means several of them. */
+/* Reads patterns for paths. A name such as {{lock-files}} means several patterns. */
 static struct ts_rule_texts read_paths(struct detect_yaml *yaml, yaml_node_t *rule, const char *field) {
     yaml_node_t *node = detect__yaml_get(yaml, rule, field);
     struct ts_rule_texts given =
@@ -281,7 +281,7 @@ static void read_validators(struct detect_yaml *yaml, yaml_node_t *node, struct 
     }
 }
 
-/* "~~" is removed from examples, so that no other tool takes a rule file for a leak. */
+/* "~~" is removed from examples, so that no other tool mistakes a rule file for a leak. */
 static struct ts_bytes copy_example(struct detect_yaml *yaml, struct ts_bytes text) {
     char *made = ts_arena_take(yaml->arena, text.len + 1);
     if (!made) {
@@ -355,7 +355,7 @@ static void check_id(struct detect_yaml *yaml, const struct ts_rule *rule) {
         detect__yaml_fail(yaml, rule->line, "id", "must be 1 to %d of a-z, 0-9 and '-'", TS_RULE_ID_MAX);
 }
 
-/* false unless the field is there and true. */
+/* Returns true only if the field exists and is true. */
 static bool read_flag(struct detect_yaml *yaml, yaml_node_t *node, const char *field) {
     struct ts_bytes text;
     yaml_node_t *flag = detect__yaml_get(yaml, node, field);

@@ -33,7 +33,7 @@ __attribute__((format(printf, 4, 5))) static void complain(struct check *check, 
     check->visit(check->context, &error);
 }
 
-/* The same for something that may be correct: it does not count as a problem. */
+/* The same for a case that may be correct, which does not count as a problem. */
 __attribute__((format(printf, 3, 4))) static void warn(const struct check *check, const char *field,
                                                        const char *format, ...) {
     struct ts_detect_error error;
@@ -46,7 +46,7 @@ __attribute__((format(printf, 3, 4))) static void warn(const struct check *check
     check->visit(check->context, &error);
 }
 
-/* The matches in an example. */
+/* Collects the matches in an example. */
 struct found {
     struct ts_bytes wanted;
     size_t count;
@@ -111,7 +111,8 @@ static size_t count_lost(struct ts_scanner *scanner, struct ts_bytes text) {
     return counts[1] > counts[0] ? counts[1] - counts[0] : 0;
 }
 
-/* Whether the gate loses one of many generated texts that the pattern matches, each after a keyword. */
+/* Returns whether the gate loses one of many generated texts that match the pattern, each after a
+ * keyword. */
 static bool loses_a_text(struct ts_scanner *scanner, const struct ts_rule *rule,
                          const struct detect_language *language) {
     uint8_t text[TS_RULE_DISTANCE_MAX + DETECT_SHORT_REACH];
@@ -132,8 +133,7 @@ static bool loses_a_text(struct ts_scanner *scanner, const struct ts_rule *rule,
     return false;
 }
 
-/* With the scanner of a rule without checks of secrets, so that every text that the pattern matches
- * counts. */
+/* Uses a rule without checks of secrets, so that every text that the pattern matches counts. */
 static bool is_narrowed(const struct ts_rule *rule, const struct detect_language *language) {
     struct ts_rule bare = *rule;
     bare.entropy = 0;

@@ -56,7 +56,7 @@ static int compare_ids(const void *a, const void *b) {
     return order != 0 ? order : (x->index > y->index) - (x->index < y->index);
 }
 
-/* Reports problems, and whether there was one before. */
+/* Passes problems on, and remembers whether there was one. */
 struct problems {
     const struct ts_ruleset *set;
     struct ts_detect_error *first;

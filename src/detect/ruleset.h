@@ -50,8 +50,8 @@ bool ts_ruleset_add_ready(struct ts_ruleset *set, const struct ts_rule *rules, s
 /* Returns NULL if it is unknown. */
 const struct ts_rule *ts_ruleset_find(const struct ts_ruleset *set, const char *id);
 
-/* The same for the same rules in the same order, whatever their names, descriptions and examples; different
- * if anything differs that decides what they find. */
+/* A digest of everything that decides which secrets the rules find, including their order. Names,
+ * descriptions and examples do not change it. */
 void ts_ruleset_digest(const struct ts_ruleset *set, uint8_t ret_digest[static TS_RULESET_DIGEST_LEN]);
 
 #endif

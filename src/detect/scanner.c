@@ -1,5 +1,5 @@
 /*
- * A scan: gates over the bytes, patterns where the gates are.
+ * A scan: searches the bytes for gates, and runs patterns around them.
  *
  *     whole input                      one zone, all rules
  *     changed bytes                    gates around each changed span, as far as they may have changed; rules
@@ -109,7 +109,7 @@ static bool rule_is_on(const struct ts_scanner *scanner, uint32_t rule) {
     return true;
 }
 
-/* A gate ended here: a match that contains it begins at most `lead` before. */
+/* Called at the end of a gate: a match that contains it begins at most `lead` bytes before. */
 static void start_rules(struct ts_scanner *scanner, uint32_t gate, size_t end) {
     const struct detect_entries *gates = &scanner->detector->gates;
     for (uint32_t i = gates->starts[gate]; i < gates->starts[gate + 1]; i++) {
@@ -252,7 +252,7 @@ static void find_runs(struct ts_scanner *scanner, struct detect_frame *frame, st
         detect__decode_percent(scanner, frame, block);
 }
 
-/* What to search for in a zone. */
+/* The databases and rules to use in a zone. */
 enum parts { GATES = 1, RUNS = 2 };
 
 static void scan_zone(struct ts_scanner *scanner, struct detect_frame *frame, struct ts_span zone,
@@ -273,7 +273,7 @@ static void scan_zone(struct ts_scanner *scanner, struct detect_frame *frame, st
     }
 }
 
-/* Without gates: every rule at every start. */
+/* A scan without gates: tries every rule at every start. */
 static void scan_ungated(struct ts_scanner *scanner, struct detect_frame *frame) {
     for (uint32_t rule = 0; rule < scanner->detector->rules->count; rule++)
         detect__search(scanner, frame, rule, (struct detect_starts){0, frame->bytes.len});
@@ -304,7 +304,8 @@ struct margins {
     size_t after;
 };
 
-/* The changed spans with their margins, joined where they touch: the next one, or false. */
+/* Finds the next changed span with its margins, joined with those that it touches. Returns false at the
+ * end. */
 static bool next_zone(const struct ts_scan *scan, struct margins margins, size_t *next,
                       struct ts_span *ret_zone) {
     if (*next == scan->changed_count)
@@ -342,14 +343,15 @@ static size_t larger(size_t a, size_t b) {
     return a > b ? a : b;
 }
 
-/* The margin from which rules may reach a changed byte. At least the bytes that decide where an encoded text
- * begins, with enough of that text to recognise it: rules search its decoded form in a separate frame. */
+/* The margin from which rules may reach a changed byte. It has at least the bytes that decide where an
+ * encoded text begins, and enough of that text to recognise it; its decoded form is scanned in a separate
+ * frame. */
 static struct margins narrow_margins(size_t before, size_t after) {
     enum { LEAST = DETECT_PART_EDGE + 32 };
     return (struct margins){larger(after, LEAST), larger(before + after, LEAST)};
 }
 
-/* If nothing is known about the rest: searches for gates wherever a rule may reach a changed byte. */
+/* Without known landmarks: searches for gates wherever a rule may reach a changed byte. */
 static void scan_unknown(struct ts_scanner *scanner, struct detect_frame *frame) {
     const struct ts_detector *detector = scanner->detector;
     struct margins wide = wide_margins(detector);
@@ -398,8 +400,8 @@ static void look_at_gathered(struct ts_scanner *scanner) {
 
 /*
  * Gates around the changed spans. A call of Vectorscan costs as much as some hundred bytes, and there are
- * many short spans: so their surroundings are gathered and scanned together. At the seam of two pieces there
- * may seem to be a gate; it starts a pattern that does not match.
+ * many short spans: so their surroundings are gathered and scanned together. A false gate across the seam of
+ * two pieces is harmless: the pattern that it starts does not match.
  */
 static void find_landmarks(struct ts_scanner *scanner, struct detect_frame *frame) {
     size_t reach = ts_detector_landmark_before(scanner->detector) + 1;

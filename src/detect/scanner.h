@@ -9,9 +9,9 @@
  *
  * - Changed bytes only: with `changed`, exactly the matches whose depends touches one of the spans are
  *   reported. An empty span is a seam: it touches matches that reach across it; at 0 or at the end, matches
- *   that depend on the start or end. A match of an earlier version of the input is unchanged in the new one
- *   if its depends is inside one copied run (at the very start or end of both inputs with depends_on_start or
- *   depends_on_end).
+ *   that depend on the start or end. A match of an earlier version of the input is unchanged in the new one if
+ *   its depends is inside one copied run; with depends_on_start (or _end), the run must be at the start (or
+ *   end) of both inputs.
  * - Windows: a window that is not the beginning (end) of its input sets continues_before (after). Matches
  *   that depend on bytes outside are not reported; if windows overlap by ts_detector_reach, another window
  *   has them.
@@ -37,14 +37,14 @@
 
 struct ts_scanner;
 
-/* Where a literal or anchor of a rule ends. That depends on ts_detector_landmark_before() bytes before the
- * end, and on one after it. */
+/* The end of a literal or anchor of a rule. It depends on ts_detector_landmark_before() bytes before the end,
+ * and on one byte after it. */
 struct ts_landmark {
     uint32_t end;
     uint32_t gate;
 };
 
-/* The landmarks of an input with more of them, or of 4 GiB, are not kept. */
+/* If an input has more landmarks than this, or 4 GiB, they are not kept. */
 #define TS_LANDMARKS_MAX 16384
 
 struct ts_landmarks {
@@ -84,12 +84,12 @@ struct ts_scan_counts {
 struct ts_scanner *ts_scanner_new(struct ts_detector *detector);
 void ts_scanner_free(struct ts_scanner *scanner);
 
-/* Returns false when memory ran out for a part of it: then the reports are incomplete. */
+/* Returns false when memory ran out for a part of the scan: then the reported matches are incomplete. */
 bool ts_scanner_scan(struct ts_scanner *scanner, const struct ts_scan *scan, ts_match_found *found,
                      void *context);
 
-/* All landmarks of the input of the last scan; valid until the next. Unknown if there are too many, without
- * gates, and if only changed bytes were scanned without those of the rest. */
+/* All landmarks of the input of the last scan; valid until the next. Unknown if there are too many, after a
+ * scan without gates, and after a scan of changed bytes without known landmarks. */
 struct ts_landmarks ts_scanner_landmarks(const struct ts_scanner *scanner);
 
 struct ts_scan_counts ts_scanner_counts(const struct ts_scanner *scanner);

@@ -53,8 +53,9 @@ static struct ts_span with_edges(const struct detect_frame *parent, struct ts_sp
     return (struct ts_span){from, to - from};
 }
 
-/* Whether the bytes that an encoded secret depends on reveal the encoding, so that the pass that searches for
- * candidates has seen them. The text before the secret may be the only encoded part: %3D is not a letter. */
+/* Returns whether the bytes that an encoded secret depends on show the encoding, so that the search for
+ * encoded text has found them. The text before the secret may be the only encoded part: %3D is not a
+ * letter. */
 static bool shows_itself(const struct detect_frame *frame, struct ts_span outer) {
     struct ts_bytes bytes = ts_bytes_slice(frame->parent->bytes, outer);
     switch (frame->encoding) {
@@ -69,7 +70,7 @@ static bool shows_itself(const struct detect_frame *frame, struct ts_span outer)
     return true;
 }
 
-/* The first changed span that ends at this position, counted as below, or after it. */
+/* Finds the first changed span that ends at or after this position (counted as below). */
 static size_t first_changed(const struct ts_scan *scan, size_t place) {
     size_t low = 0;
     size_t high = scan->changed_count;
@@ -125,9 +126,9 @@ static void report(struct ts_scanner *scanner, const struct detect_frame *frame,
 }
 
 /*
- * The end of the bytes that decide about a match in decoded text. It is the byte after the match if the
- * pattern, given no more than that, matches without asking for further input: then no other bytes could
- * change it. Otherwise it is the rule's reach. Overwrites the match data.
+ * The end of the bytes that decide about a match in decoded text. If the pattern, given the input up to one
+ * byte after the match, matches without asking for more, that byte is the end: later bytes cannot change the
+ * result. Otherwise it is the rule's reach. Overwrites the match data.
  */
 static size_t decided_to(struct ts_scanner *scanner, const struct detect_frame *frame,
                          const struct detect_code *code, struct ts_span match, size_t reach_to) {
@@ -253,7 +254,7 @@ void detect__search(struct ts_scanner *scanner, struct detect_frame *frame, uint
         int result = match(scanner, frame, rule, code, (struct detect_starts){at, end}, options);
         if (result == PCRE2_ERROR_NOMATCH)
             return;
-        /* 0: there are more groups than room for them, which is fine. */
+        /* 0 means that there are more groups than room for them, which is harmless. */
         if (result < 0) {
             /* Too many steps: the pattern stops here, and this is counted. */
             scanner->counts.limits_hit++;

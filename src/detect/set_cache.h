@@ -16,11 +16,11 @@ bool detect__cache_place(const struct ts_detector *detector, const char *folder,
 
 enum detect_cache_read { DETECT_CACHE_READ, DETECT_CACHE_ABSENT, DETECT_CACHE_DAMAGED };
 
-/* Fills in detector->databases if it can. */
+/* Fills in detector->databases from the file. Returns false if that is not possible. */
 enum detect_cache_read detect__cache_read(struct ts_detector *detector,
                                           const struct detect_cache_place *place);
 
-/* Writes them. A failure is ignored: only the next start takes longer. */
+/* Writes the databases. A failure is ignored: only the next start takes longer. */
 void detect__cache_write(const struct ts_detector *detector, const struct detect_cache_place *place);
 
 #endif

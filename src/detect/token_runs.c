@@ -5,7 +5,8 @@
 
 enum { BATCH = 64 };
 
-/* The carries from the block before, to find 16 in a row: one for each shifted-and mask. */
+/* The carry bits from the block before, to find 16 token characters in a row: one for each shift-and-mask
+ * step. */
 struct row_state {
     uint64_t token;
     uint64_t two;
@@ -51,7 +52,7 @@ struct walk {
     struct ts_bytes bytes;
     size_t from; /* the range of the walk */
     size_t end;
-    size_t floor; /* how far runs are followed before and after it */
+    size_t floor; /* limits up to which runs are followed before and after the range */
     size_t ceiling;
     const struct detect_run_visitor *visitor;
     struct block block; /* if sixteen is 0 there is nothing to visit, and the other fields are invalid */
@@ -62,7 +63,7 @@ static uint64_t bits_between(unsigned from, unsigned last) {
     return (UINT64_MAX >> (63 - last)) & (UINT64_MAX << from);
 }
 
-/* A run that begins or ends outside two blocks: followed byte by byte. */
+/* Follows a run that begins or ends outside the two blocks, byte by byte. */
 static void visit_far_run(const struct walk *walk, size_t last) {
     const uint8_t *data = walk->bytes.data;
     size_t from = last;
@@ -85,7 +86,7 @@ static void visit_run(const struct walk *walk, unsigned last_bit) {
     uint64_t gaps = ~block->token & bits_between(0, last_bit);
     size_t from;
     uint64_t digits;     /* of the run, in this block */
-    uint64_t before = 0; /* and in the one before */
+    uint64_t before = 0; /* digits of the run in the block before */
     if (gaps != 0) {
         unsigned first_bit = 64 - (unsigned)__builtin_clzll(gaps);
         from = block->at + first_bit;

@@ -22,8 +22,8 @@ static uint32_t crc32_of(struct ts_bytes bytes) {
     return ~crc;
 }
 
-/* prefix_ and a body whose last six characters are the CRC-32 of the rest of it in base 62. Tokens from
- * before checksums, or from another issuer, do not pass, and are still worth a look. */
+/* prefix_ and a body whose last six characters are the CRC-32 of the rest of it in base 62. Tokens that are
+ * older than checksums, or from another issuer, do not pass, but are still reported. */
 static enum detect_verdict validate_crc62(struct ts_bytes secret) {
     static const char alphabet[] = "0123456789ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz";
     const uint8_t *underscore = memchr(secret.data, '_', secret.len);
@@ -94,8 +94,8 @@ static bool is_der_sequence(const uint8_t *der, size_t len, size_t *ret_whole) {
     return true;
 }
 
-/* The texts between the quotes, if a body is in several strings of a program: the first of them began before
- * it. */
+/* Removes the quotes between the parts, if the body is in several strings of a program. The first string
+ * begins before the body. */
 static struct ts_bytes join_strings(struct ts_bytes body, uint8_t *memory, size_t size) {
     bool is_inside = true;
     size_t len = 0;
@@ -171,7 +171,8 @@ static enum detect_verdict validate_hex(struct ts_bytes secret) {
                                                                                   : DETECT_REJECT;
 }
 
-/* For tokens of all letters: a value with only hexadecimal digits is a checksum or an object id. */
+/* For tokens that may have all letters: a value with only hexadecimal digits is a checksum or an object
+ * id. */
 static enum detect_verdict validate_not_hex(struct ts_bytes secret) {
     for (size_t i = 0; i < secret.len; i++)
         if (!isxdigit(secret.data[i]))
@@ -244,7 +245,7 @@ static bool is_call(const char *lower) {
     return open && ((name > 0 && lower[name] == '(') || strchr(lower, ')') > open);
 }
 
-/* The same letters and digits, with any separators: user_password and userPassword. */
+/* Compares only letters and digits: user_password equals userPassword. */
 static bool is_same_name(struct ts_bytes a, struct ts_bytes b) {
     size_t i = 0;
     size_t k = 0;
@@ -270,7 +271,7 @@ static bool is_identifier(struct ts_bytes text) {
     return names_itself(text);
 }
 
-/* Not a word for a password, a name in a program, a path, or a call. */
+/* Rejects words for passwords, names in programs, paths and calls. */
 static enum detect_verdict validate_password(struct ts_bytes name, struct ts_bytes secret) {
     if (secret.len < 6 || secret.len > 128 || is_password_word(secret) || is_identifier(secret) ||
         (name.len > 0 && is_same_name(name, secret)))
@@ -302,8 +303,8 @@ static enum detect_verdict validate_password(struct ts_bytes name, struct ts_byt
     return classes.digit > 0 ? DETECT_KEEP : DETECT_LOWER;
 }
 
-/* user:password in base64, as text. It was used as a password, even a weak one; only words for passwords are
- * rejected. */
+/* user:password in base64, as text. Somebody used it to log in, so even a weak password counts; only words
+ * for passwords are rejected. */
 static enum detect_verdict validate_basic(struct ts_bytes secret) {
     uint8_t decoded[384];
     size_t len = detect__base64_decode(secret, decoded, sizeof decoded);
@@ -399,8 +400,8 @@ static bool is_scrambled(struct ts_bytes text) {
 }
 
 /*
- * For values without quotes: in such a line, most programs have a type, a variable or a setting. Names have
- * words of one case and at most one number among letters, or contain a word for what they name.
+ * For values without quotes: most of them are types, variables or settings of programs. Names have words of
+ * one case and at most one number among letters, or contain a word for what they name.
  */
 static enum detect_verdict validate_not_name(struct ts_bytes secret) {
     struct classes classes = count_classes(secret);

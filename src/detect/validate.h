@@ -10,7 +10,7 @@
 enum detect_verdict {
     DETECT_REJECT, /* no match at all */
     DETECT_LOWER,  /* a match of low confidence */
-    DETECT_KEEP,   /* as the rule says */
+    DETECT_KEEP,   /* a match with the confidence of the rule */
     DETECT_RAISE,  /* a match of high confidence */
 };
 
@@ -24,7 +24,7 @@ enum detect_verdict detect__validate(enum ts_validator validator, struct ts_byte
 /* REJECT if the name shows that the value is not a credential, such as the id of a key or a page token. */
 enum detect_verdict detect__validate_name(struct ts_bytes name, struct ts_bytes secret);
 
-/* Bits per byte. */
+/* The entropy in bits per byte. */
 double detect__entropy(struct ts_bytes bytes);
 
 /* REJECT for placeholders ("changeme", "<token>", "${VAR}", a repeated character, a sequence) and password
@@ -43,7 +43,7 @@ struct detect_judgement {
     int16_t score; /* of a scored rule */
 };
 
-/* All checks: returns false if there is no match. */
+/* Makes all checks. Returns false if there is no match. */
 bool detect__judge_secret(const struct ts_rule *rule, const struct detect_around *around,
                           struct ts_bytes secret, struct detect_judgement *ret);
 

@@ -7,11 +7,12 @@
  *
  * Packs are mapped when a repository is opened and stay readable. A loose object is opened when it is read,
  * and may have moved into a pack that was not listed. So before an object is reported as missing, it is
- * searched in the same repository, opened once more; git does the same. Numbers do not change: they belong to
- * the first list. An object that no ref reaches any more may be gone for good, so the refs are read again,
- * too: if they have changed, their objects are not missing, but belong to an earlier moment.
+ * searched in the same repository, opened once more; git does the same. Object numbers do not change: they
+ * belong to the first list. An object that no ref reaches any more may be gone for good, so the refs are
+ * read again, too: if they have changed, their objects are not missing, but belong to an earlier moment.
  *
- * A missing object costs one search. A repository with many of them gets at most VAIN_LOOKS_MAX.
+ * Each missing object costs one search. After VAIN_LOOKS_MAX searches without success, a repository is not
+ * searched again.
  */
 #include "repo_impl.h"
 
@@ -19,7 +20,7 @@
 
 #define VAIN_LOOKS_MAX 32
 
-/* Returns false if it is useless. */
+/* Returns false if another search is useless. */
 static bool look_again(struct ts_git_repo *repo) {
     struct ts_git_open_options options = {.refs_first = repo->refs.is_read,
                                           .no_alternates = repo->no_alternates};
@@ -31,7 +32,7 @@ static bool look_again(struct ts_git_repo *repo) {
         ts_git_repo_free(again);
         return false;
     }
-    again->vain_looks = VAIN_LOOKS_MAX; /* this one must not open another */
+    again->vain_looks = VAIN_LOOKS_MAX; /* the second object must not open a third */
     ts_git_repo_free(repo->again);
     repo->again = again;
     return true;

@@ -1,12 +1,13 @@
 /*
- * Which commit brought a blob to a path.
+ * Finds the commit that first had a blob at a path.
  *
  *   1. The trees that lead to a blob of the set, directly or through other trees: passes over the graph's
  *      additions and removals, one for each level of folders, without reading anything.
- *   2. The entries of each tree that lead there, its digest: those of its base, without what it removes and with what it
- *      adds. Most trees change nothing that leads anywhere and have the digest of their base itself.
- *   3. The selected commits by (time, id), ancestors first (times.c): the digest of each commit's tree beside those of its
- *      parents' trees. What no parent has, it brought; the first to bring it is kept.
+ *   2. The entries of each tree that lead there, its digest: the entries of its base, without those that it
+ *      removes and with those that it adds. Most trees change no such entry and share the digest of their base.
+ *   3. The selected commits by (time, id), ancestors first (times.c): the digest of each commit's tree is compared
+ *      with those of its parents' trees. The commit brought the entries that no parent has; the first commit that
+ *      brings an entry is kept.
  */
 #include "graph.h"
 
@@ -41,7 +42,7 @@ struct leadings {
 };
 
 struct digest {
-    uint64_t first; /* among the leading entries of all */
+    uint64_t first; /* index of its first entry in `all` */
     uint32_t count;
 };
 
@@ -60,7 +61,7 @@ struct tracing {
     const struct ts_git_set *blobs; /* the set */
     bool without_parents;
     bool is_head;             /* the head of the selection is being traced */
-    struct ts_git_set *leads; /* blobs of the set, and trees that lead to them, and what they stand for */
+    struct ts_git_set *leads; /* blobs of the set, trees that lead to them, and objects that these replace */
     struct digest *digests;   /* by dense number */
     uint32_t *dense;          /* by tree: its digest; GIT__NONE for none */
     struct leadings all;      /* of all digests */
@@ -73,7 +74,7 @@ struct tracing {
     uint64_t steps;
     bool is_cut;
     bool is_stopped;
-    bool is_over; /* nothing more is to be found */
+    bool is_over; /* a limit is reached, or the watch stopped it */
     bool no_memory;
 
     uint32_t commit; /* the current one */
@@ -96,7 +97,7 @@ static uint64_t digest_bytes_max(const struct ts_git_graph *graph) {
 
 /* ---- 1: trees that lead to blobs of the set ---- */
 
-/* The state of one pass: what the last pass found, and which trees may lead to that. */
+/* The state of one pass: the objects that the last pass found, and the trees that may lead to them. */
 struct search {
     struct tracing *t;
     struct ts_git_set *fresh;
@@ -176,7 +177,7 @@ static void pass_over_leaves(struct search *s) {
         if (has_folders)
             s->trees[kept++] = tree;
     }
-    /* The others have no fresh entries, in any pass. */
+    /* The other trees have no fresh entries in any pass. */
     for (uint32_t i = 0; i < graph->tree_count; i++)
         s->counts[graph->trees[i]] = 0;
     s->tree_count = kept;
@@ -221,7 +222,7 @@ static int compare_items(const void *a, const void *b) {
     return compare_leading(a, b);
 }
 
-/* Keeps those of `count` changes that lead to blobs, sorted. */
+/* Keeps the changes that lead to blobs, sorted. */
 static bool keep_leading(const struct tracing *t, const uint32_t *children, const uint32_t *names,
                          uint32_t count, struct leadings *ret_kept) {
     const struct ts_git_graph *graph = t->graph;
@@ -348,8 +349,8 @@ static bool grow_slots(struct tracing *t) {
     return true;
 }
 
-/* Whether the kept paths have room for one of this length; the current path has its own room for twice as
- * much. */
+/* Returns whether the memory limit allows another path of this length. (The current path has its own memory,
+ * twice as large.) */
 static bool has_room(const struct tracing *t, size_t path_len) {
     return t->found_bytes + 3 * (uint64_t)path_len + OCCURRENCE_BYTES <= t->found_bytes_max;
 }
@@ -408,8 +409,8 @@ struct beside {
     uint32_t at;
 };
 
-/* The child of the same name in a parent, or GIT__NONE; the same child if there are several. Names only
- * increase, so each is compared once. */
+/* The child of the same name in a parent's tree, or GIT__NONE. If there are several, our own child if it is
+ * among them. Names only increase, so each is compared once. */
 static uint32_t same_name(const struct tracing *t, struct beside *beside, const struct leading *of) {
     const struct leading *items = t->all.items + beside->digest.first;
     while (beside->at < beside->digest.count && items[beside->at].rank < of->rank)
@@ -552,7 +553,7 @@ static struct sorted_commit *sort_commits(const struct ts_git_graph *graph, cons
     return sorted;
 }
 
-/* If the graph could read a commit but it cannot be read by its id, that is a fault: what it brought is
+/* If the graph could read a commit but it cannot be read by its id, that is a fault: its findings are
  * reported without an author. */
 static enum ts_git_error describe(struct ts_git_graph *graph, uint32_t number,
                                   struct ts_git_commit_info *ret_info, struct ts_git_fault *ret_fault) {

@@ -1,4 +1,4 @@
-/* What a report shows of a commit. */
+/* The fields of a commit that a report shows. */
 #include "git/walk.h"
 
 #include "fault.h"
@@ -7,8 +7,8 @@
 #include <stdlib.h>
 #include <string.h>
 
-/* A commit is read completely up to this size. For a larger one the beginning is enough: it has everything
- * that is shown. */
+/* A commit is read completely up to this size. For a larger one the beginning is enough: it has all fields
+ * that are shown. */
 #define COMMIT_BYTES_MAX  ((size_t)64 << 20)
 #define COMMIT_START_SIZE ((size_t)1 << 20)
 

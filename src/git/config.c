@@ -11,7 +11,7 @@
 #include <strings.h>
 
 #define CONFIG_MAX (16u << 20)
-#define NAME_MAX_  1024 /* longer names and values are not among those that matter here */
+#define NAME_MAX_  1024 /* no name or value that is used here is longer */
 
 struct item {
     char section[NAME_MAX_];    /* without its subsection, lower case */

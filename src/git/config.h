@@ -17,8 +17,8 @@ struct git__config {
 enum ts_git_error git__config_read(const char *path, struct git__config *ret_config,
                                    struct ts_git_fault *ret_fault);
 
-/* The values of section.subsection.name in a file, in order, each given to take; the subsection is NULL for none. What is not valid
- * ends the reading. Values beyond 1023 bytes are cut. */
+/* Passes the values of section.subsection.name in a file to `take`, in order; subsection may be NULL. An
+ * invalid line ends the reading. Values are truncated to 1023 bytes. */
 void git__config_each(const char *path, const char *section, const char *subsection, const char *name,
                       void (*take)(void *ctx, const char *value), void *ctx);
 

@@ -1,6 +1,7 @@
 /*
- * What a delta copies from its base: a list of copies, sorted by their position in the result. The bytes
- * between them were inserted. Copies with adjacent sources are merged, so every end of a copy is a seam.
+ * The copies that a delta makes from its base: a list, sorted by their position in the result. The bytes
+ * between them were inserted. Copies with adjacent sources are merged, so no two neighbouring copies continue
+ * each other.
  */
 #ifndef TS_GIT_COPY_H
 #define TS_GIT_COPY_H

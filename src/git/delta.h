@@ -8,8 +8,8 @@
  *     0nnnnnnn bytes                         insert n bytes, 1 to 127
  *     00000000                               reserved: not valid
  *
- * Results that are small enough to hold go through git__delta_apply, which is the fast path;
- * git__delta_stream makes larger ones in pieces.
+ * git__delta_apply is the fast path, for results that fit in memory; git__delta_stream makes larger results
+ * in pieces.
  */
 #ifndef TS_GIT_DELTA_H
 #define TS_GIT_DELTA_H
@@ -36,7 +36,7 @@ struct git__copies {
     size_t count;
     size_t capacity;
     size_t max;    /* a delta with more copies gets no list */
-    bool too_many; /* or memory ran out: then items are invalid */
+    bool too_many; /* too many copies, or memory ran out: items are invalid */
 };
 
 /* result has room for head->result_size bytes. copies may be NULL. Returns false if the delta is not valid;
@@ -44,7 +44,8 @@ struct git__copies {
 bool git__delta_apply(struct ts_bytes base, const struct git__delta_head *head, uint8_t *result,
                       struct git__copies *copies);
 
-/* Only the list, for a result in pieces. Returns false if the delta is not valid. */
+/* Makes only the list of copies, for a result that is made in pieces. Returns false if the delta is not
+ * valid. */
 bool git__delta_copies(uint64_t base_size, const struct git__delta_head *head, struct git__copies *copies);
 
 struct git__delta_stream {

@@ -33,7 +33,7 @@ struct ts_git_evidence {
     uint32_t **node_of;      /* by pack: the node in its outline, by position in its index */
     uint8_t (*pack_ids)[TS_GIT_PACK_ID_LEN];
     const uint8_t **sorted; /* the ids, to be searched */
-    size_t pack_count;      /* at creation, like the total: later objects have no evidence */
+    size_t pack_count;      /* number of packs at creation, like `total`: later objects have no evidence */
     uint32_t total;
     uint64_t bytes;
 };
@@ -292,7 +292,7 @@ uint64_t ts_git_evidence_of(struct ts_git_evidence *evidence, const struct ts_gi
     *ret_pack = spot.pack == GIT__NONE ? TS_GIT_NO_PACK : spot.pack;
     if (object->is_other_copy || evidence->total != evidence->repo->numbers.total)
         return 0;
-    /* The bytes that were read, not those that the file may have now. */
+    /* Uses the bytes that were read, because the file may have changed since. */
     return spot.pack == GIT__NONE ? hash_loose(evidence, object->loose_file)
                                   : find_in_pack(evidence, object->number, spot);
 }

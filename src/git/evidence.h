@@ -31,7 +31,7 @@ enum ts_git_error ts_git_evidence_new(struct ts_git_repo *repo,
                                       struct ts_git_evidence **ret_evidence, struct ts_git_fault *ret_fault);
 void ts_git_evidence_free(struct ts_git_evidence *evidence);
 
-/* The memory that it takes, in bytes. */
+/* The memory of the evidence, in bytes. */
 uint64_t ts_git_evidence_bytes(const struct ts_git_evidence *evidence);
 
 /* Ids of the packs, of TS_GIT_PACK_ID_LEN bytes each. */
@@ -47,11 +47,11 @@ uint64_t ts_git_evidence_of(struct ts_git_evidence *evidence, const struct ts_gi
 enum ts_git_sameness {
     TS_GIT_OTHER,     /* missing, or made from other bytes */
     TS_GIT_SAME_PACK, /* in the same pack as before: nothing was read */
-    TS_GIT_SAME_BYTES /* it has the same evidence */
+    TS_GIT_SAME_BYTES /* the same evidence, in another place */
 };
 
-/* Whether a visit would find the object that had this evidence. pack is the number of the pack that it was
- * in, or TS_GIT_NO_PACK if that no longer exists. ret_pack is its current pack. */
+/* Returns whether the object still has this evidence. `pack` is the number of its former pack, or
+ * TS_GIT_NO_PACK if that no longer exists. *ret_pack is its current pack. */
 enum ts_git_sameness ts_git_evidence_compare(struct ts_git_evidence *evidence, const struct ts_git_oid *oid,
                                              uint64_t then, uint32_t pack, uint32_t *ret_pack);
 

@@ -71,7 +71,7 @@ void git__map_forget(const struct git__map *map) {
         (void)madvise((void *)(uintptr_t)map->bytes.data, map->bytes.len, MADV_DONTNEED);
 }
 
-/* Returns false on an error; if the file shrinks meanwhile, it returns what it could read. */
+/* Returns false on an error; if the file shrinks meanwhile, the result is shorter. */
 static bool read_up_to(int fd, char *text, size_t *len) {
     size_t done = 0;
     while (done < *len) {

@@ -11,7 +11,7 @@
 #include <stdbool.h>
 #include <stddef.h>
 
-/* Distinguishes a file from every other, and from itself after a change. */
+/* The identity of a file: it differs for every other file, and after a change of the file. */
 struct git__file_identity {
     uint64_t device;
     uint64_t inode;
@@ -27,11 +27,11 @@ struct git__map {
     struct git__file_identity identity;
 };
 
-/* MISSING if there is no such file; the fault names the path. */
+/* Returns MISSING if there is no such file; the fault names the path. */
 enum ts_git_error git__map_open(const char *path, struct git__map *ret_map, struct ts_git_fault *ret_fault);
 void git__map_release(struct git__map *map);
 
-/* Gives the pages of a map back. They stay in the system's cache, and reading one again maps it again. */
+/* Releases the pages of a mapping. They stay in the system's cache, and reading one maps it again. */
 void git__map_forget(const struct git__map *map);
 
 /* Reads a whole small file and adds a terminator, which is not counted; TOO_LARGE beyond max. The caller

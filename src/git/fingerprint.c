@@ -22,7 +22,7 @@ static void add_text(struct ts_blake3 *hasher, const char *text) {
     ts_blake3_update(hasher, ts_bytes_of_cstring(text));
 }
 
-/* Size, time and owner of a file or folder, or that it is missing. */
+/* Hashes size, time and owner of a file or folder, or the fact that it is missing. */
 static void add_status(struct ts_blake3 *hasher, const char *folder, const char *name) {
     char path[4096];
     struct stat status;
@@ -43,7 +43,7 @@ static void add_status(struct ts_blake3 *hasher, const char *folder, const char 
     add_number(hasher, (uint64_t)status.st_ctim.tv_nsec);
 }
 
-/* A folder, and every file in it. */
+/* Hashes a folder, and every file in it. */
 static enum ts_git_error add_folder(struct ts_blake3 *hasher, const char *folder, const char *name,
                                     struct ts_git_fault *ret_fault) {
     char path[4096];

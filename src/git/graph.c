@@ -10,7 +10,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#define TREE_PARTS 8 /* trees with entries in memory may take this part of the visit's memory, in addition */
+#define TREE_PARTS 8 /* trees with entries in memory may take 1/8 of the visit's memory in addition */
 
 bool git__list_add(struct git__list *list, uint32_t item) {
     if (!TS_GROW(list->items, list->capacity, list->count + 1))
@@ -46,7 +46,8 @@ static bool absent_grow(struct ts_git_graph *graph) {
     return true;
 }
 
-/* A third of the graph's limit: each is in the list once and in slots twice or more. */
+/* A third of the graph's limit, because each missing object takes one place in the list and at least two in
+ * `slots`. */
 static bool absent_has_room(const struct ts_git_graph *graph) {
     uint64_t max = graph->options.table_bytes_max;
     return max == 0 || (uint64_t)graph->absent.count * (sizeof *graph->absent.oids + 16) < max / 3;
@@ -107,7 +108,7 @@ static void expect_commit(struct ts_git_graph *graph, const struct ts_git_oid *o
         git__expect(graph, number, TS_GIT_COMMIT);
 }
 
-/* Ids in 'shallow' and in lines of grafts are commits, whether or not anything leads there, as in git. */
+/* Ids in 'shallow' and in lines of grafts are commits, even if nothing refers to them, as in git. */
 static void expect_named(struct ts_git_graph *graph) {
     const struct ts_git_repo *repo = graph->repo;
     for (size_t i = 0; i < repo->shallow_count; i++)
@@ -116,8 +117,8 @@ static void expect_named(struct ts_git_graph *graph) {
         expect_commit(graph, &repo->grafts.commits[i]);
 }
 
-/* If an object is of another type than a reference says, one of the two is damaged, and the path ends
- * there. */
+/* If an object has another type than a reference expects, one of the two is damaged, and the reference is not
+ * followed. */
 static void check_types(struct ts_git_graph *graph, struct git__problems *problems) {
     for (uint32_t i = 0; i < graph->total; i++) {
         unsigned type = graph->edges[i].type;
@@ -202,7 +203,7 @@ static bool add_parent(struct ts_git_graph *graph, struct git__list *list, size_
     return git__list_add(list, number);
 }
 
-/* Its own parents, and those of a graft; none for a commit where a shallow clone ends. */
+/* Adds the commit's own parents, and those of a graft; none if a shallow clone ends at this commit. */
 static bool add_parents(struct ts_git_graph *graph, struct git__list *list, const struct ts_git_oid *oid,
                         struct ts_bytes lines) {
     const struct git__grafts *grafts = &graph->repo->grafts;
@@ -271,9 +272,9 @@ static enum outcome read_object(struct ts_git_graph *graph, struct reader_worker
     ts_unreachable("every type of object is read");
 }
 
-/* Whether the lists, with rows for all objects, are within the limit. Lists have room for up to twice as
- * much; only their contents count, which follow from the repository alone, so that the number of threads does
- * not decide. */
+/* Returns whether the lists, with rows for all objects, are within the limit. Only the contents of the lists
+ * count, not their capacity: contents depend on the repository alone, so the result does not depend on the
+ * number of threads. */
 static bool keeps_limit(struct ts_git_graph *graph, size_t added) {
     uint64_t grown = (uint64_t)added * 2 * sizeof(uint32_t);
     uint64_t bytes = atomic_fetch_add_explicit(&graph->list_bytes, grown, memory_order_relaxed) + grown +
@@ -281,8 +282,8 @@ static bool keeps_limit(struct ts_git_graph *graph, size_t added) {
     return graph->options.table_bytes_max == 0 || bytes <= graph->options.table_bytes_max;
 }
 
-/* Whether the first window of a commit or a tag has all lines before the message, which have its references.
- * A tree has no such lines. */
+/* Returns whether the first window of a commit or a tag has all lines before the message: they contain its
+ * references. A tree has no such lines. */
 static bool has_head(const struct ts_git_object *object) {
     return object->type != TS_GIT_TREE &&
            memmem(object->content.data, object->content.len, "\n\n", 2) != NULL;
@@ -399,7 +400,8 @@ static int compare_problems(const void *a, const void *b) {
     return (x->number > y->number) - (x->number < y->number);
 }
 
-/* In the order of numbers, whichever thread met them. Returns false when memory ran out: some may be lost. */
+/* Reports them in the order of numbers, whichever thread found them. Returns false when memory ran out: some
+ * may be lost. */
 static bool send_problems(struct ts_git_graph *graph, const struct reader *reader) {
     struct git__problems all = {.items = NULL};
     for (unsigned i = 0; i < graph->list_count; i++) {
@@ -461,7 +463,8 @@ static bool reader_init(struct reader *reader) {
     return done;
 }
 
-/* Makes outlines of packs while the objects are numbered. A missing one is made when it is needed. */
+/* Makes outlines of packs while the objects are numbered. If one is missing, it is made when it is
+ * needed. */
 static void *draw_outlines(void *argument) {
     struct ts_git_repo *repo = argument;
     for (size_t i = 0; i < repo->pack_count; i++)

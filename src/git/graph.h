@@ -21,11 +21,11 @@
 
 struct git__edges {
     uint32_t base;    /* of a tree: GIT__NONE for none */
-    uint16_t worker;  /* whose list it is in */
+    uint16_t worker;  /* the thread whose list has this row */
     uint8_t type;     /* enum ts_git_type; 0: could not be read */
     bool has_folders; /* of a tree: some added or removed entries are trees */
     uint64_t start;   /* in that list */
-    uint32_t added;   /* or all, of commits and tags */
+    uint32_t added;   /* number of added entries; of commits and tags: of all */
     uint32_t removed;
 };
 
@@ -58,10 +58,10 @@ struct git__replaced {
     uint32_t by;
 };
 
-/* A commit whose clock says that it is not later than its parents. */
+/* A commit that is not later than its parents by its own clock. */
 struct git__late {
     uint32_t number;
-    int64_t committed_s; /* by that clock */
+    int64_t committed_s; /* the time of its own clock */
 };
 
 struct ts_git_graph {
@@ -81,7 +81,7 @@ struct ts_git_graph {
     struct git__absent absent;
     struct git__submodules submodules;
     struct git__names names;
-    atomic_uint_fast64_t tree_bytes; /* of trees with entries in memory, during reading */
+    atomic_uint_fast64_t tree_bytes; /* memory of trees with their entries, during reading */
     uint64_t tree_bytes_max;
     atomic_uchar *expected;         /* TS_GIT_TYPE_BITs that references expect of an object, during reading */
     struct git__replaced *replaced; /* by number */
@@ -139,7 +139,7 @@ bool git__graph_order_times(struct ts_git_graph *graph);
 /* The time of the committer's clock. */
 int64_t git__committed_s(const struct ts_git_graph *graph, uint32_t number);
 
-/* The commits of a selection, tags and trees and blobs that it names beside them, and what it builds on. */
+/* The commits of a selection; tags, trees and blobs that it names directly; and its base. */
 struct git__selected {
     struct git__list commits;
     struct git__list others;  /* tags, trees and blobs */

@@ -30,7 +30,8 @@ static void add_promise(const struct ts_git_graph *graph, uint32_t number, struc
         flags->is_promised[number - graph->total] = true;
 }
 
-/* Marks what an object refers to. A tree that is stored as a difference also refers to the entries of its base. */
+/* Marks the objects that an object refers to. A tree that is stored as a difference also refers to the
+ * entries of its base. */
 static void add_promises_of(const struct ts_git_graph *graph, uint32_t number, struct flags *flags) {
     for (uint32_t at = number; at != GIT__NONE && git__set_add(flags->seen, at);) {
         const struct git__edges *edges = &graph->edges[at];

@@ -23,7 +23,7 @@ void git__ledger_enter(struct git__ledger *ledger) {
     pthread_mutex_unlock(&ledger->lock);
 }
 
-/* Waiting threads must check again whether all remaining ones wait. */
+/* Wakes waiting threads, which must check again whether all remaining threads wait. */
 void git__ledger_leave(struct git__ledger *ledger) {
     pthread_mutex_lock(&ledger->lock);
     ts_assert(ledger->active > 0);
@@ -92,13 +92,13 @@ static unsigned class_of(size_t size) {
     return class;
 }
 
-/* From this size on, directly from the system and in huge pages if it has them: the first access to each
- * small page costs more than the work on it. */
+/* Buffers of at least this size come directly from the system, in huge pages if it has them: the first access
+ * to each small page costs more than the work on it. */
 #define MAPPED_MIN           ((size_t)1 << 20)
 
-/* Larger classes from which a buffer is taken before a new one is made: less than twice as large, so that
- * small ones stay in the cache. Mapped ones may be up to eight times as large, because pages that the system
- * has to clear, or to get from its host, cost more than unused room. */
+/* How many larger size classes are searched for a free buffer before a new one is made. Small buffers may be
+ * less than twice as large, so that they stay in the cache. Mapped buffers may be up to eight times as large,
+ * because new pages from the system cost more than unused room. */
 #define CLASSES_ABOVE        3
 #define CLASSES_ABOVE_MAPPED 12
 
@@ -125,7 +125,7 @@ void git__pool_init(struct git__pool *pool, struct git__ledger *ledger, size_t k
     pool->kept_max = kept_max;
 }
 
-/* Returns true if there was one. */
+/* Returns true if there was a buffer to free. */
 static bool drop_one_kept(struct git__pool *pool) {
     for (unsigned class = GIT__POOL_CLASSES; class > 0; class --)
         if (pool->counts[class - 1] > 0) {

@@ -1,9 +1,9 @@
 /*
- * How much memory a visit holds, over all its threads, and buffers that are reused.
+ * The account of the memory that all threads of a visit hold, and buffers for reuse.
  *
- * A thread that needs memory first takes it from the ledger. If there is not enough left, it frees what it
- * can do without, and then waits until others return some. If all active threads wait, one of them continues
- * nevertheless: the limit is low enough that this stays within what the caller allowed.
+ * A thread that needs memory first takes it from the ledger. If there is not enough left, it frees memory
+ * that it does not need, and then waits until others return some. If all active threads wait, one of them
+ * continues nevertheless: the limit is low enough that the total stays within the caller's limit.
  */
 #ifndef TS_GIT_LEDGER_H
 #define TS_GIT_LEDGER_H

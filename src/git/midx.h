@@ -10,7 +10,7 @@
  *   OOFF  for each id: be32 pack, be32 offset or, with the top bit set, the number of a large one
  *   LOFF  be64 large offsets
  *
- * It is a shortcut for finding an object: every pack also has its own index, which counts when they differ.
+ * It speeds up finding an object. Every pack also has its own index, which wins when they differ.
  */
 #ifndef TS_GIT_MIDX_H
 #define TS_GIT_MIDX_H

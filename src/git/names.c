@@ -17,7 +17,7 @@ void git__names_init(struct git__names *names) {
     *names = (struct git__names){.count = 0};
     pthread_mutex_init(&names->lock, NULL);
     if (!ts_entropy_fill(names->seed, sizeof names->seed))
-        memset(names->seed, 0, sizeof names->seed); /* only slower */
+        memset(names->seed, 0, sizeof names->seed); /* slower if names are hostile */
 }
 
 void git__names_release(struct git__names *names) {
@@ -69,7 +69,7 @@ static bool grow_slots(struct git__names *names) {
     return true;
 }
 
-/* A copy that does not move; NULL when memory runs out. */
+/* Copies the bytes to memory that never moves. Returns NULL when memory runs out. */
 static const uint8_t *keep(struct git__names *names, struct ts_bytes name) {
     if (name.len > names->left) {
         size_t size = name.len > BLOCK_BYTES ? name.len : BLOCK_BYTES;
@@ -129,7 +129,7 @@ uint32_t git__names_add(struct git__names *names, struct git__name_cache *cache,
 
 /* ---- ranks ---- */
 
-/* As git sorts trees: the name of a folder counts as if it ended with a slash. */
+/* Compares names as git sorts trees: the name of a folder counts as if it ended with a slash. */
 static int compare_names(const struct git__name *a, const struct git__name *b) {
     uint32_t common = a->len < b->len ? a->len : b->len;
     int order = memcmp(a->bytes, b->bytes, common);

@@ -27,7 +27,7 @@ struct git__name {
 
 struct git__names {
     pthread_mutex_t lock; /* guards everything until names are ranked; taken alone */
-    uint64_t seed[2];     /* hostile names may be chosen to collide */
+    uint64_t seed[2];     /* so that an attacker cannot choose names that collide */
     struct git__name *items;
     size_t count;
     size_t capacity;
@@ -55,7 +55,7 @@ struct git__name_cache {
 void git__names_init(struct git__names *names);
 void git__names_release(struct git__names *names);
 
-/* Memory of a name besides its bytes: arrays have room for up to twice as much as they need. */
+/* Memory of a name besides its bytes; arrays have up to twice the needed capacity. */
 #define GIT__NAME_BYTES (2 * sizeof(struct git__name) + 4 * sizeof(uint32_t))
 
 /* The number of a name with a mode; UINT32_MAX when memory runs out. *ret_bytes is the memory of a new name,
@@ -63,7 +63,7 @@ void git__names_release(struct git__names *names);
 uint32_t git__names_add(struct git__names *names, struct git__name_cache *cache, struct ts_bytes name,
                         uint32_t mode, size_t *ret_bytes);
 
-/* Call it when all are added. Returns false when memory runs out. */
+/* Call it when all names are added. Returns false when memory runs out. */
 bool git__names_rank(struct git__names *names);
 
 #endif

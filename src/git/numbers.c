@@ -72,7 +72,7 @@ static enum ts_git_error list_fan(struct ts_git_repo *repo, uint32_t object_dir,
     return error;
 }
 
-/* One fault for a folder of objects without permission, not one for each of its folders. */
+/* One fault for an objects folder without permission, instead of one for each folder in it. */
 static enum ts_git_error list_folder(struct ts_git_repo *repo, uint32_t object_dir, struct loose_list *list,
                                      struct ts_git_fault *ret_fault) {
     struct stat status;
@@ -121,8 +121,8 @@ static uint32_t slot_of(const struct git__numbers *numbers, uint64_t hash) {
     return (uint32_t)(hash >> 32) & numbers->mask;
 }
 
-/* The bits of a slot above the number. The highest bits of a product are its best ones, and the slot's index
- * rarely needs them. */
+/* The bits of a slot above the number, taken from the highest bits of the product: these are the best mixed
+ * ones, and the slot's index rarely needs them. */
 static uint32_t tag_of(const struct git__numbers *numbers, uint64_t hash) {
     return (uint32_t)(hash >> 32 ^ hash >> 11) >> numbers->number_bits << numbers->number_bits;
 }
@@ -139,7 +139,7 @@ static uint32_t next_likely(const struct git__numbers *numbers, uint32_t slot, u
     return slot;
 }
 
-/* The slot of an id, or the free one for it. `slot` is a likely one. */
+/* Returns the slot of an id, or the free slot for it. The search begins at `slot`. */
 static uint32_t find_slot(const struct ts_git_repo *repo, uint32_t slot, uint32_t tag, const uint8_t *id) {
     const struct git__numbers *numbers = &repo->numbers;
     size_t len = ts_git_hash_len(repo->hash);
@@ -258,7 +258,8 @@ uint32_t git__number_of(const struct ts_git_repo *repo, const uint8_t *id) {
 
 #define AT_ONCE 16
 
-/* Three rounds, so that each uses what the one before has prefetched: slots, ids, comparisons. */
+/* Three rounds (slots, ids, comparisons), so that each round uses memory that the round before has
+ * prefetched. */
 static void find_numbers(const struct ts_git_repo *repo, const uint8_t *const *ids, size_t count,
                          uint32_t *ret_numbers) {
     const struct git__numbers *numbers = &repo->numbers;

@@ -5,7 +5,7 @@
  *
  * Finding the number of an id is a probe of an open hash table of numbers; the ids themselves stay in the
  * mapped indexes. The bits of a slot that numbers leave free hold bits of the hash, so that few ids are
- * compared without success: each comparison waits for memory.
+ * compared in error: each comparison waits for memory.
  */
 #ifndef TS_GIT_NUMBERS_H
 #define TS_GIT_NUMBERS_H
@@ -28,15 +28,15 @@ struct git__loose_object {
 struct git__numbers {
     bool is_filled;
     uint32_t total;
-    uint32_t *pack_first; /* of each pack, and the first loose one */
+    uint32_t *pack_first; /* first number of each pack, then of the loose objects */
     struct git__loose_object *loose;
     uint32_t loose_count;
     uint32_t *slots;      /* number, with bits of the hash above it; GIT__NONE: free */
     unsigned number_bits; /* of a slot */
-    uint64_t *copies;     /* a bit for each number: the same id has a lower one */
+    uint64_t *copies;     /* a bit for each number: the same id has a lower number, too */
     uint32_t mask;
     uint64_t seed[2];
-    struct ts_git_fault *faults; /* what could not be listed, until it is reported */
+    struct ts_git_fault *faults; /* folders that could not be listed, until they are reported */
     size_t fault_count;
     size_t fault_capacity;
 };

@@ -86,7 +86,7 @@ static int32_t zone_of(struct ts_bytes text) {
     return text.data[0] == '-' ? -minutes : minutes;
 }
 
-/* The last '>' ends the mail: names may contain any of them. */
+/* The last '>' ends the mail address: names may contain both '<' and '>'. */
 static struct ts_git_person person_of(struct ts_bytes line) {
     struct ts_git_person person = {.time_s = 0};
     const uint8_t *close = line.len > 0 ? memrchr(line.data, '>', line.len) : NULL;

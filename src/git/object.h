@@ -1,6 +1,6 @@
 /*
- * Parsing commits, trees and tags. These functions read bytes that someone else holds; the results point into
- * them. A damaged object is a false result, never a crash.
+ * Parsing commits, trees and tags. These functions borrow the bytes; the results point into them. A damaged
+ * object is a false result, never a crash.
  */
 #ifndef TS_GIT_OBJECT_H
 #define TS_GIT_OBJECT_H

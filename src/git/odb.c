@@ -196,7 +196,7 @@ static enum ts_git_error find_chain(const struct reading *reading, const struct 
             return TS_GIT_NO_MEMORY;
         chain->offsets[chain->count++] = offset;
         enum ts_git_error error = entry_at(pack, offset, &entry);
-        if (error != TS_GIT_OK) /* for a base, there may be another copy */
+        if (error != TS_GIT_OK) /* another copy of the base may be intact */
             return chain->count > 1 ? TS_GIT_OK : error;
         if (entry.kind == GIT__ENTRY_WHOLE)
             return TS_GIT_OK;
@@ -221,14 +221,14 @@ static bool has_id(const struct reading *reading, const struct ts_git_content *c
                               oid->bytes);
 }
 
-/* Whether the base that was built from the entry at offset is the object that the index says. */
+/* Returns whether the base that was built from the entry at offset has the id that the index gives it. */
 static bool is_sound_base(const struct reading *reading, uint32_t pack, uint64_t offset,
                           const struct ts_git_content *content) {
     struct ts_git_oid oid;
     return id_at(&reading->repo->packs[pack], offset, &oid) && has_id(reading, content, &oid);
 }
 
-/* Compares bases with their ids, too: only if the result is wrong. */
+/* If the result is wrong, compares the bases with their ids, too. */
 static enum ts_git_error read_chain(const struct reading *reading, uint32_t number, uint64_t offset,
                                     bool checks_bases, struct ts_git_content *ret_content) {
     struct git__pack *pack = &reading->repo->packs[number];
@@ -328,7 +328,7 @@ static enum ts_git_error read_loose(const struct reading *reading, size_t object
     return TS_GIT_OK;
 }
 
-/* By the multi-pack indexes, if one of them has it. */
+/* Searches the multi-pack indexes. */
 static bool find_by_midx(const struct ts_git_repo *repo, const struct ts_git_oid *oid, uint32_t *ret_pack,
                          uint64_t *ret_offset) {
     for (size_t i = 0; i < repo->midx_count; i++) {
@@ -348,7 +348,7 @@ static bool is_avoided(const struct reading *reading, uint32_t pack, uint32_t po
     return spot != NULL && spot->pack == pack && spot->position == position;
 }
 
-/* Whether the damaged loose copy is in this folder. */
+/* Returns whether the damaged loose copy is in this folder. */
 static bool is_avoided_folder(const struct reading *reading, size_t object_dir) {
     const struct git__spot *spot = reading->not_at;
     return spot != NULL && spot->pack == GIT__NONE &&
@@ -394,7 +394,7 @@ enum ts_git_error git__object_read(struct ts_git_repo *repo, const struct ts_git
     struct reading reading = {
         .repo = repo, .max = max < SIZE_MAX ? max : SIZE_MAX - 1, .not_at = not_at, .work = work};
     enum ts_git_error error = read_any(&reading, oid, GIT__NONE, ret_content);
-    /* A copy that is damaged in its place has not moved. */
+    /* A damaged copy in its place is not a moved object. */
     if (error != TS_GIT_MISSING || not_at != NULL)
         return error;
     return git__object_read_again(repo, oid, max, work, ret_content);

@@ -14,7 +14,8 @@ struct drawing {
     uint32_t *node_of; /* by position in the index */
 };
 
-/* Radix sort by offset, 16 bits at a time, as often as the largest needs; spare is as large as nodes. */
+/* Radix sort by offset, 16 bits at a time, with as many passes as the largest offset needs. `spare` is as
+ * large as `nodes`. */
 static struct git__node *sort_nodes(struct git__node *nodes, struct git__node *spare, uint32_t count,
                                     uint64_t largest) {
     static const unsigned bits = 16;
@@ -79,8 +80,8 @@ static bool make_nodes(struct drawing *d) {
     return sorted != NULL;
 }
 
-/* The base of an offset delta is before it, and usually not far: doubling steps back, then a binary
- * search. */
+/* The base of an offset delta is before it, usually nearby: searches back in doubling steps, then by
+ * bisection. */
 static uint32_t node_before(const struct git__outline *outline, uint32_t node, uint64_t offset) {
     const struct git__node *nodes = outline->nodes;
     uint32_t high = node; /* its offset is greater */
@@ -130,7 +131,7 @@ static enum ts_git_error read_node(struct drawing *d, uint32_t number) {
     return TS_GIT_OK;
 }
 
-#define HEADERS_AHEAD 16 /* waits for memory that overlap */
+#define HEADERS_AHEAD 16 /* headers to prefetch, so that memory accesses overlap */
 
 static void read_nodes(struct drawing *d) {
     struct git__node *nodes = d->outline.nodes;
@@ -152,8 +153,8 @@ static void read_nodes(struct drawing *d) {
     }
 }
 
-/* From the roots down: types, errors, and an order with parents first. Nodes that are not reached depend on
- * themselves. */
+/* From the roots down: types, errors, and an order with parents first. Nodes that are not reached are in
+ * cycles. */
 static bool spread(struct drawing *d) {
     struct git__outline *outline = &d->outline;
     struct git__node *nodes = outline->nodes;

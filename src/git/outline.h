@@ -3,8 +3,8 @@
  * needs it and stays with the pack, because a scan visits a repository several times. Nodes are in the order
  * of offsets, so each ends where the next begins.
  *
- * Objects that cannot be built (invalid header, missing base, cycle of bases) have an error here. Whether
- * that is a fault of a visit depends on what the visit wants.
+ * Objects that cannot be built (invalid header, missing base, cycle of bases) have an error here. It is a
+ * fault only if a visit wants such an object.
  */
 #ifndef TS_GIT_OUTLINE_H
 #define TS_GIT_OUTLINE_H
@@ -20,7 +20,7 @@ struct git__node {
     uint8_t error;     /* enum ts_git_error, of this entry or one of its bases */
     /* For the plan that uses the outline. */
     bool is_wanted; /* visit it */
-    bool is_needed; /* it, or something below it, is wanted */
+    bool is_needed; /* this node or a node below it is wanted */
     uint32_t first_child;
     uint32_t next_sibling;
 };

@@ -44,7 +44,7 @@ static enum ts_git_error open_index(enum ts_git_hash hash, const char *path, str
     return TS_GIT_OK;
 }
 
-/* The index is open. */
+/* Opens the pack of an index that is already open. */
 static enum ts_git_error open_pack(const char *index_path, struct git__pack *pack,
                                    struct ts_git_fault *ret_fault) {
     pack->path = git__with_suffix(index_path, ".pack");

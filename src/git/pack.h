@@ -28,7 +28,7 @@ struct git__pack {
     bool is_promised;             /* has a .promisor file: objects that it refers to may be missing */
 };
 
-/* From one offset up to another, which is not included. */
+/* A range of offsets: from `from` (included) to `to` (excluded). */
 struct git__extent {
     uint64_t from;
     uint64_t to;
@@ -39,7 +39,7 @@ enum git__entry_kind { GIT__ENTRY_WHOLE, GIT__ENTRY_OFFSET_DELTA, GIT__ENTRY_REF
 struct git__entry {
     enum git__entry_kind kind;
     enum ts_git_type type; /* if it is a whole object */
-    uint64_t size;         /* after inflating; for a delta, that of the delta */
+    uint64_t size;         /* after inflating; for a delta, the size of the delta itself */
     uint64_t base_offset;  /* of an offset delta: below the entry's own */
     const uint8_t *base_id;
     struct ts_bytes data; /* the stream, up to the given end */
@@ -53,7 +53,7 @@ enum ts_git_error git__pack_open(enum ts_git_hash hash, const char *index_path, 
                                  bool *ret_is_damaged, struct ts_git_fault *ret_fault);
 void git__pack_release(struct git__pack *pack);
 
-/* The path with another suffix, from malloc; NULL when there is no memory. */
+/* The path with another suffix, from malloc; NULL when memory runs out. */
 char *git__with_suffix(const char *path, const char *suffix);
 
 /* The last part of the path, for messages. */

@@ -6,9 +6,9 @@
  *               count x be32 offset, or with the top bit set the number of a large one |
  *               large x be64 offset | id of pack, id of index
  *
- * The fan-out says for each first byte how many ids begin with it or a smaller one. Opening checks that it
- * never decreases and that every table is inside the file; the order of the ids, the fan-out against the ids,
- * and the offsets are checked when they are used.
+ * The fan-out says for each first byte how many ids begin with it or a smaller one. Opening checks that the
+ * fan-out never decreases and that every table is inside the file. The order of the ids, the fan-out against
+ * the ids, and the offsets are checked on use.
  */
 #ifndef TS_GIT_PACK_INDEX_H
 #define TS_GIT_PACK_INDEX_H
@@ -45,13 +45,14 @@ bool git__pack_index_offset(const struct git__pack_index *index, uint32_t positi
 
 bool git__pack_index_find(const struct git__pack_index *index, const uint8_t *id, uint32_t *ret_position);
 
-/* Returns true if the fan-out is correct for the sorted ids: git finds nothing with a wrong one. */
+/* Returns true if the fan-out is correct for the sorted ids: with a wrong fan-out, git would not find
+ * objects. */
 bool git__pack_index_fanout_fits(const struct git__pack_index *index);
 
-/* The fan-out never decreases and ends with count; shared with the multi-pack index. */
+/* Returns true if the fan-out never decreases and ends with count. The multi-pack index uses it, too. */
 bool git__fanout_is_valid(const uint8_t *fanout);
 
-/* Position of an id among sorted ones, by the fan-out. */
+/* Finds the position of an id in a sorted list, with the help of the fan-out. */
 bool git__fanout_find(const uint8_t *fanout, const uint8_t *ids, size_t id_step, size_t id_len,
                       const uint8_t *id, uint32_t *ret_position);
 

@@ -104,7 +104,7 @@ enum ts_git_error git__packed_refs_fault(const struct git__packed_refs *packed,
     return git__fault(TS_GIT_BAD_LINE, thing, ret_fault);
 }
 
-/* As git requires of new names. */
+/* Git's rules for new names. */
 static bool part_is_valid(struct ts_bytes part) {
     static const char lock[] = ".lock";
     size_t len = strlen(lock);

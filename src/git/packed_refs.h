@@ -31,7 +31,7 @@ struct git__packed_refs {
     uint64_t bad_line; /* the first invalid one, from 1; 0: none */
 };
 
-/* Empty if there is no such file, and on failure. An invalid line goes to the sink. */
+/* The result is empty if there is no such file, and on failure. An invalid line goes to the sink. */
 enum ts_git_error git__packed_refs_read(const struct ts_git_repo *repo,
                                         const struct ts_git_fault_sink *faults,
                                         struct git__packed_refs *ret_packed, struct ts_git_fault *ret_fault);

@@ -59,7 +59,7 @@ static void begin(struct drafting *d) {
     }
 }
 
-/* From the leaves up: what is needed, and the size of its subtree. */
+/* From the leaves up: marks the needed nodes, and adds up the sizes of their subtrees. */
 static void weigh(struct drafting *d) {
     struct git__node *nodes = d->plan.nodes;
     for (uint32_t at = d->outline->ordered; at > 0; at--) {
@@ -81,7 +81,7 @@ static void link_child(struct git__node *nodes, uint32_t parent, uint32_t child)
     nodes[parent].first_child = child;
 }
 
-/* Lists of children: only needed ones, by offset, the heaviest last. */
+/* Makes lists of the needed children, by offset, with the heaviest last. */
 static void arrange(struct drafting *d) {
     struct git__node *nodes = d->plan.nodes;
     uint32_t *heaviest = d->heaviest;
@@ -181,7 +181,7 @@ size_t git__units_arrange(struct git__units *units) {
     if (large == NULL) /* only slower */
         return 0;
     size_t large_count = 0;
-    size_t kept = units->count; /* the others move to the end, from the back */
+    size_t kept = units->count; /* the small units move to the end, from the back */
     for (size_t i = units->count; i > 0; i--) {
         struct git__unit unit = units->items[i - 1];
         if (unit.bytes >= least && large_count <= LARGE_PARTS)

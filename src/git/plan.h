@@ -29,7 +29,7 @@ struct git__problems {
     struct git__problem *items;
     size_t count;
     size_t capacity;
-    bool no_memory; /* memory ran out for one of them */
+    bool no_memory; /* memory ran out for a problem */
 };
 
 void git__problem_add(struct git__problems *problems, uint32_t number, enum ts_git_error error);
@@ -48,9 +48,9 @@ struct git__units {
     size_t capacity;
 };
 
-/* Moves units that are large compared with the whole to the front, the largest first: a thread that gets one
- * of them last would be the only one working. The others keep the order of the files. Returns the number of
- * large ones. */
+/* Moves units that are large compared with the whole to the front, the largest first: otherwise the thread
+ * that gets one of them last would work alone. The other units keep the order of the files. Returns the
+ * number of large ones. */
 size_t git__units_arrange(struct git__units *units);
 
 struct git__plan {

@@ -13,7 +13,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#define TIP_BYTES_MAX ((size_t)64 << 20) /* of a blob that is the target of a ref */
+#define TIP_BYTES_MAX ((size_t)64 << 20) /* maximum size of a blob that is the target of a ref */
 
 static enum ts_git_error no_memory(const struct ts_git_graph *graph, struct ts_git_fault *ret_fault) {
     return git__fault(TS_GIT_NO_MEMORY, graph->repo->common_dir, ret_fault);
@@ -102,7 +102,7 @@ static bool is_branch(const char *name) {
 }
 
 /* A branch must name a commit. Any other ref may name anything, and says nothing about the type. So if the
- * header of the entry says blob, it is read: damage can make a commit look like one. */
+ * header of the entry says blob, the object is read: damage can make a commit look like a blob. */
 static void check_tip(struct walk *walk, const struct ts_git_ref *ref) {
     struct ts_git_graph *graph = walk->graph;
     uint32_t number = git__number_of(graph->repo, ref->oid.bytes);
@@ -156,7 +156,7 @@ static bool is_chosen(const struct walk *in, const struct walk *out, const struc
            (!selection->has_since || git__committed_s(in->graph, commit) >= selection->since_s);
 }
 
-/* Everything that a commit before the date reaches counts as before the date, even if its own clock says otherwise. */
+/* All ancestors of a commit before the date count as before the date, even if their clocks say otherwise. */
 static void exclude_older(const struct walk *in, struct walk *out, int64_t since_s) {
     for (size_t i = 0; i < in->commits.count; i++)
         if (git__committed_s(in->graph, in->commits.items[i]) < since_s)
@@ -164,7 +164,7 @@ static void exclude_older(const struct walk *in, struct walk *out, int64_t since
     walk_all(out, true);
 }
 
-/* Excludes only the commits that both reach. */
+/* A...B: excludes only the commits that both sides reach. */
 static enum ts_git_error exclude_common(struct walk *out, const struct ts_git_oid *two,
                                         struct ts_git_fault *ret_fault) {
     struct walk walks[2];
@@ -323,7 +323,7 @@ static void drain(struct spread *s) {
 }
 
 static void count(struct spread *s, uint32_t number, int32_t by) {
-    if (s->counts[number] == 0 && by < 0) /* from above the chain: its tree is reachable and keeps it */
+    if (s->counts[number] == 0 && by < 0) /* added above the chain by a reachable tree, which keeps it */
         return;
     if (s->counts[number] == 0)
         spread_keep(s, &s->touched, number);
@@ -362,7 +362,7 @@ static void count_chain(struct spread *s) {
     }
 }
 
-/* The entries of a reachable tree from bases that are not reachable. */
+/* Marks the entries that a reachable tree has from unreachable bases. */
 static void mark_inherited(struct spread *s, uint32_t tree) {
     s->chain.count = 0;
     for (uint32_t at = tree; at != GIT__NONE; at = s->graph->edges[at].base) {

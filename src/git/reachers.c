@@ -1,8 +1,9 @@
 /*
- * Which branches and tags reach which commits.
+ * Finds the branches and tags that reach given groups of commits.
  *
- * The question is about groups of commits. Each group has a bit. Bits spread from commits to their children, parents first (times.c), so
- * that in the end the tip of a ref has the bits of all groups that it reaches. One pass handles as many groups as fit into memory.
+ * Each group has a bit. Bits spread from commits to their children, parents first (times.c), so that in the
+ * end the tip of a ref has the bits of all groups that it reaches. One pass handles as many groups as fit into
+ * memory.
  */
 #include "graph.h"
 

@@ -1,6 +1,6 @@
 /*
- * Refs as files: packed-refs, loose files under refs/, which override it, and HEAD. In a linked work tree
- * HEAD, refs/bisect, refs/worktree and refs/rewritten are its own; everything else is in the common folder.
+ * Refs as files: packed-refs, loose files under refs/, which override it, and HEAD. A linked work tree has
+ * its own HEAD, refs/bisect, refs/worktree and refs/rewritten; everything else is in the common folder.
  * HEADs of other work trees are listed under git's names, main-worktree/HEAD and worktrees/ID/HEAD: nothing
  * else reaches a commit on a detached one. Other refs of other work trees are ignored, as by git with --all
  * (and by git gc, so their objects may be gone).
@@ -32,7 +32,7 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
-#define REF_LINE_MAX (8u << 10) /* longer than any path of the system */
+#define REF_LINE_MAX (8u << 10) /* longer than any path that the system allows */
 #define SYMBOLIC_MAX 5
 #define PASSES_MAX   64
 #define FRESH_MS     20u /* two ticks of the slowest clock of file times */
@@ -44,7 +44,7 @@ struct list {
     struct ts_git_repo *repo;
     const struct ts_git_fault_sink *faults;
     const struct git__packed_refs *packed;
-    struct ts_git_ref *items; /* with the null id: exists, and is broken */
+    struct ts_git_ref *items; /* the null id: the ref exists, but is broken */
     size_t count;
     size_t capacity;
     struct ts_blake3 seen; /* of loose refs and packed-refs: the files and folders, and their contents */
@@ -86,13 +86,13 @@ static bool starts_with(const char *text, const char *start) {
     return strncmp(text, start, strlen(start)) == 0;
 }
 
-/* Each work tree has its own. */
+/* Refs that each work tree has for itself. */
 static bool is_own(const char *name) {
     return !starts_with(name, "refs/") || starts_with(name, "refs/bisect/") ||
            starts_with(name, "refs/worktree/") || starts_with(name, "refs/rewritten/");
 }
 
-/* Bytes of the name that say which work tree it belongs to; 0: this one. */
+/* Length of the part of the name that says which work tree the ref belongs to; 0: this one. */
 static size_t worktree_len(const char *name) {
     if (starts_with(name, main_prefix))
         return strlen(main_prefix);
@@ -104,7 +104,7 @@ static size_t worktree_len(const char *name) {
     return is_id ? strlen(linked_prefix) + len + 1 : 0;
 }
 
-/* A name that stays inside the folder of refs. */
+/* Returns true if the name does not leave the folder of refs. */
 static bool name_is_safe(const char *name) {
     name += worktree_len(name);
     size_t len = strlen(name);
@@ -112,7 +112,7 @@ static bool name_is_safe(const char *name) {
            strstr(name, "//") == NULL && strstr(name, "/.") == NULL;
 }
 
-/* The path of a safe name; from malloc. */
+/* The path of a ref with a safe name; from malloc. */
 static char *path_of(const struct ts_git_repo *repo, const char *name) {
     size_t worktree = worktree_len(name);
     const char *rest = name + worktree;
@@ -121,7 +121,8 @@ static char *path_of(const struct ts_git_repo *repo, const char *name) {
     return git__path_join(worktree > 0 ? repo->common_dir : repo->git_dir, name);
 }
 
-/* The target of `name` with "ref: target": of the same work tree, if each has its own. From malloc. */
+/* The full name of the target of `name`. If each work tree has its own ref of that name, it is the one of the
+ * same work tree. From malloc. */
 static char *target_of(const char *name, const char *target) {
     size_t worktree = is_own(target) && worktree_len(target) == 0 ? worktree_len(name) : 0;
     size_t size = worktree + strlen(target) + 1;
@@ -322,7 +323,7 @@ static bool is_folder(const char *root, const char *name) {
     return is;
 }
 
-/* Takes over the name. */
+/* Takes ownership of the name. */
 static void add_folder(struct list *list, char *name) {
     if (TS_GROW(list->folders, list->folder_capacity, list->folder_count + 1)) {
         list->folders[list->folder_count++] = name;
@@ -428,13 +429,13 @@ static void add_packed(struct list *list) {
             list->no_memory = true;
         else if (is_null(&ref->oid))
             send_fault(list, TS_GIT_BAD_REF, name);
-        else if (name_is_safe(name)) /* any other is a bad line */
+        else if (name_is_safe(name)) /* any other name is a bad line */
             add(list, name, ref->oid);
         free(name);
     }
 }
 
-/* By name; the loose one, which was added first, before the packed one. */
+/* Sorts by name; of equal names, the loose ref, which was added first, is before the packed one. */
 static int compare_refs(const void *a, const void *b) {
     const struct ts_git_ref *x = a;
     const struct ts_git_ref *y = b;
@@ -602,8 +603,8 @@ static bool find_read(const struct ts_git_repo *repo, const char *name, struct t
     return true;
 }
 
-/* In git's order. A broken ref below refs/ is an answer, unless another one has an id; elsewhere it is some
- * other file. */
+/* In git's order. A broken ref below refs/ is an answer if no other candidate has an id; elsewhere it is just
+ * some other file. */
 static enum ts_git_error resolve_forms(const struct ts_git_repo *repo, const char *name,
                                        struct ts_git_oid *ret_oid, struct ts_git_fault *ret_fault) {
     static const char *const forms[] = {

@@ -48,7 +48,7 @@ static void check_depth(struct ts_git_graph *graph, uint32_t number) {
     git__fault_send(&graph->options.faults, &fault);
 }
 
-/* Unreadable refs are reported where refs are walked. */
+/* The walk over refs reports unreadable ones. */
 enum ts_git_error git__replaced_find(struct ts_git_graph *graph, struct ts_git_fault *ret_fault) {
     struct ts_git_refs refs;
     enum ts_git_error error = ts_git_refs_list(graph->repo, NULL, &refs, ret_fault);

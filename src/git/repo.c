@@ -153,7 +153,7 @@ static enum ts_git_error follow_git_file(const char *folder, const char *name, c
     return error;
 }
 
-/* No permission to read it: its content is unknown. */
+/* Without permission to read it, its content is unknown. */
 static bool is_closed(const char *path) {
     struct stat status;
     char *head = git__path_join(path, "HEAD");
@@ -271,7 +271,7 @@ static enum ts_git_error add_object_dir(struct ts_git_repo *repo, const char *pa
     return TS_GIT_OK;
 }
 
-/* Beyond the nesting that git reads: a folder that is already known is fine. */
+/* Beyond the nesting that git allows, a folder that is already known is no fault. */
 static enum ts_git_error refuse_unknown_dir(const struct ts_git_repo *repo, const char *path,
                                             const char *named_by, struct ts_git_fault *ret_fault) {
     char *real = realpath(path, NULL);
@@ -345,7 +345,7 @@ static void add_pack(struct ts_git_repo *repo, const char *index_path,
     repo->packs[repo->pack_count++] = pack;
 }
 
-/* Our number of the pack whose index has this name, from `first` on. */
+/* Returns our number of the pack whose index has this name; searches from `first` on. */
 static uint32_t pack_named(const struct ts_git_repo *repo, size_t first, const char *index_name) {
     size_t stem = strlen(index_name) > 4 ? strlen(index_name) - 4 : 0;
     for (size_t i = first; i < repo->pack_count; i++) {
@@ -366,7 +366,7 @@ static void add_midx(struct ts_git_repo *repo, const char *pack_dir, size_t firs
                                            : git__map_open(path, &file.map, &fault);
     if (error == TS_GIT_OK && !git__midx_init(repo->hash, file.map.bytes, &file.midx))
         error = git__fault(TS_GIT_BAD_FILE, path, &fault);
-    /* A name takes at least two bytes, so there are no more packs than that, whatever the header says. */
+    /* A name takes at least two bytes, which limits the number of packs, whatever the header says. */
     if (error == TS_GIT_OK && file.midx.pack_count > file.midx.names.len / 2)
         error = git__fault(TS_GIT_BAD_FILE, path, &fault);
     if (error == TS_GIT_OK) {
@@ -461,7 +461,7 @@ static int compare_oids(const void *a, const void *b) {
     return ts_git_oid_compare(a, b);
 }
 
-/* Unreadable parts are a fault: then the parents that a shallow clone omits are reported as missing, each by
+/* An unreadable file is a fault. Then the parents that a shallow clone omits are reported as missing, each by
  * its id. */
 static enum ts_git_error read_shallow(struct ts_git_repo *repo, const struct ts_git_fault_sink *faults,
                                       struct ts_git_fault *ret_fault) {

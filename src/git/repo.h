@@ -15,8 +15,8 @@
 struct ts_git_repo;
 
 struct ts_git_open_options {
-    bool search_upward; /* look for the repository in the folders above, too */
-    /* Folders with colons between them, which the search does not go up to; NULL: none. */
+    bool search_upward; /* search for the repository in the folders above, too */
+    /* Folders, separated by colons, at which the search upward stops; NULL: none. */
     const char *ceilings;
     const char *work_tree; /* the work tree, also of a bare repository; NULL: its own */
     bool refs_first;       /* read the refs before objects are listed, so that the list has their targets */
@@ -35,10 +35,12 @@ const char *ts_git_repo_common_dir(const struct ts_git_repo *repo);
 const char *ts_git_repo_work_tree(const struct ts_git_repo *repo); /* NULL when it is bare */
 bool ts_git_repo_is_shallow(const struct ts_git_repo *repo);
 
-/* Whether a missing object may be promised by a server (src/git/lacks.h). Call it when something is missing: it reads all indexes. */
+/* Returns whether a server may have promised a missing object (src/git/lacks.h). Call it when something is
+ * missing: it reads all indexes. */
 bool ts_git_repo_keeps_promises(struct ts_git_repo *repo);
 
-/* The URL of a remote, as the configuration has it: it may contain a password. Returns false if there is no URL, or it does not fit. */
+/* The URL of a remote as in the configuration: it may contain a password. Returns false if there is no URL,
+ * or it does not fit. */
 bool ts_git_repo_remote_url(const struct ts_git_repo *repo, const char *remote, char *ret_url, size_t size);
 
 /* The size of its objects on disk, including those of alternates. Asks for the size of every loose object. */
@@ -63,8 +65,8 @@ enum ts_git_error ts_git_refs_list(struct ts_git_repo *repo, const struct ts_git
                                    struct ts_git_refs *ret_refs, struct ts_git_fault *ret_fault);
 void ts_git_refs_release(struct ts_git_refs *refs);
 
-/* What git shows instead of the stored objects: commits with other parents by info/grafts, and objects that
- * refs/replace replaces. History is read with both and without. */
+/* Replacements that git shows instead of the stored objects: other parents of commits from info/grafts, and
+ * objects from refs/replace. History is read both with and without them. */
 struct ts_git_substitutes {
     size_t grafts;
     size_t replaced;
@@ -87,8 +89,8 @@ struct ts_git_content {
     size_t len;
 };
 
-/* TOO_LARGE beyond max bytes. The content is compared with the id: if one copy is damaged, the others are
- * tried, and if there is none, the object is searched again. MOVED if it is gone and the refs have changed
+/* TOO_LARGE beyond max bytes. The content is compared with the id. If one copy is damaged, the others are
+ * tried; if no copy is left, the object is searched for again. MOVED if it is gone and the refs have changed
  * since they were read. */
 enum ts_git_error ts_git_object_read(struct ts_git_repo *repo, const struct ts_git_oid *oid, size_t max,
                                      struct ts_git_content *ret_content, struct ts_git_fault *ret_fault);

@@ -1,4 +1,4 @@
-/* What a repository object holds. */
+/* The fields of a repository object. */
 #ifndef TS_GIT_REPO_IMPL_H
 #define TS_GIT_REPO_IMPL_H
 
@@ -41,8 +41,8 @@ struct ts_git_repo {
     size_t pack_count;
     size_t pack_capacity;
     char *half_pack; /* path of a pack without its index or of an index without its pack; NULL: none */
-    const struct git__pack *damaged_index; /* a pack whose index has another checksum; NULL: none */
-    bool are_indexes_checked;              /* damaged_index counts */
+    const struct git__pack *damaged_index; /* a pack whose index has a wrong checksum; NULL: none */
+    bool are_indexes_checked;              /* damaged_index is valid */
 
     struct git__midx_file *midxs;
     size_t midx_count;
@@ -81,8 +81,8 @@ struct git__work {
     uint64_t steps_left;
 };
 
-/* ts_git_object_read within a limit, which is counted down, and without the copy at not_at, which may be
- * NULL: a damaged copy is not tried again. */
+/* Like ts_git_object_read, but within a limit, which is counted down, and without the damaged copy at not_at
+ * (may be NULL). */
 enum ts_git_error git__object_read(struct ts_git_repo *repo, const struct ts_git_oid *oid, size_t max,
                                    const struct git__spot *not_at, struct git__work *work,
                                    struct ts_git_content *ret_content);
@@ -95,7 +95,7 @@ enum ts_git_error git__object_read_start(struct ts_git_repo *repo, const struct 
 enum ts_git_error git__object_read_again(struct ts_git_repo *repo, const struct ts_git_oid *oid, size_t max,
                                          struct git__work *work, struct ts_git_content *ret_content);
 
-/* Whether objects that were not listed exist now. False for all if that is unknown. */
+/* Finds which of these unlisted objects exist now. False for all if that is unknown. */
 void git__are_there_now(struct ts_git_repo *repo, const struct ts_git_oid *oids, size_t count,
                         bool *ret_are_there);
 

@@ -20,7 +20,7 @@ bool git__resident_init(const struct git__pack *packs, size_t pack_count,
     if (bytes <= GIT__RESIDENT_MAX)
         return true;
     ret_resident->is_read = calloc(windows, sizeof *ret_resident->is_read);
-    for (size_t i = 0; i < pack_count; i++) /* what the visit before has left is not counted here */
+    for (size_t i = 0; i < pack_count; i++) /* pages from the visit before are not counted here */
         git__map_forget(&packs[i].map);
     return ret_resident->is_read != NULL;
 }
@@ -31,7 +31,7 @@ void git__resident_release(struct git__resident *resident) {
     *resident = (struct git__resident){.packs = NULL};
 }
 
-/* What other threads read meanwhile may not be counted: that is a window for each of them at most. */
+/* Pages that other threads read meanwhile may not be counted: at most one window per thread. */
 static void forget(struct git__resident *resident) {
     atomic_store_explicit(&resident->count, 0, memory_order_relaxed);
     for (uint64_t i = 0; i < resident->first[resident->pack_count]; i++)

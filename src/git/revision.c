@@ -121,7 +121,7 @@ static bool current_branch(const struct ts_git_repo *repo, char ret_name[static 
     return is_branch;
 }
 
-/* The last value of a setting. */
+/* Keeps the last value of a setting. */
 struct setting {
     char text[TEXT_MAX];
     bool is_set;
@@ -133,7 +133,7 @@ static void take_setting(void *ctx, const char *value) {
     setting->is_set = true;
 }
 
-/* Which ref follows a remote's branch. */
+/* Finds the ref that follows a remote's branch. */
 struct mapping {
     const char *from;
     struct setting to;
@@ -190,7 +190,7 @@ static enum ts_git_error find_upstream(const struct reading *r, const char *name
     return ts_git_repo_resolve(r->repo, mapping.to.text, ret_oid, r->fault);
 }
 
-/* The log of a ref by any of its names. */
+/* Reads the log of a ref by any of its names. */
 static char *read_reflog(const struct ts_git_repo *repo, const char *name) {
     static const char *const forms[] = {"logs/", "logs/refs/", "logs/refs/tags/", "logs/refs/heads/",
                                         "logs/refs/remotes/"};
@@ -287,7 +287,7 @@ static enum ts_git_error resolve_at(const struct reading *r, const char *name, c
 
 /* ---- revisions ---- */
 
-/* v1.2-3-gabc1234: the digits after the last -g. */
+/* Finds the digits after the last -g, as in v1.2-3-gabc1234. */
 static enum ts_git_error resolve_described(const struct reading *r, const char *name,
                                            struct ts_git_oid *ret_oid) {
     const char *last = NULL;
@@ -319,7 +319,7 @@ static bool take_number(const char **at, uint32_t *ret_number) {
     return done;
 }
 
-/* One ~N, ^N or ^{…} from *at. */
+/* Applies one suffix at *at: ~N, ^N or ^{…}. */
 static enum ts_git_error take_step(const struct reading *r, const char **at, struct ts_git_oid *oid) {
     uint32_t number;
     char sign = *(*at)++;

@@ -25,7 +25,8 @@ size_t ts_git_set_count(const struct ts_git_set *set);
 /* Replaces the set by its complement: for example, reachable objects by unreachable ones. */
 void ts_git_set_invert(struct ts_git_set *set);
 
-/* Keep only the objects that are also in other, or only those that are not. */
+/* Keep only the objects that are also in `other` (intersect), or only those that are not in it
+ * (subtract). */
 void ts_git_set_intersect(struct ts_git_set *set, const struct ts_git_set *other);
 void ts_git_set_subtract(struct ts_git_set *set, const struct ts_git_set *other);
 

@@ -29,7 +29,7 @@ bool git__split_parse(enum ts_git_hash hash, struct ts_bytes content, struct git
     return true;
 }
 
-/* Removes a bitmap from the front of *rest. Every word and every set bit must be of one of `count`
+/* Removes a bitmap from the front of *rest. Every word and every set bit must belong to one of `count`
  * entries. */
 static bool take_bitmap(struct ts_bytes *rest, size_t count, uint64_t *bits) {
     size_t room = count / WORD_BITS + (count % WORD_BITS != 0);

@@ -1,7 +1,7 @@
 /*
- * A split index: a file with the recent changes, and a shared one, sharedindex.ID, with the rest, which is
- * rarely written. The first names the second, and says which of its entries are deleted and which are
- * replaced.
+ * A split index: a file with the recent changes, and a shared file, sharedindex.ID, with the other entries,
+ * which is rarely written. The first file names the second, and says which entries of the second are deleted
+ * and which are replaced.
  */
 #ifndef TS_GIT_SPLIT_H
 #define TS_GIT_SPLIT_H
@@ -19,11 +19,11 @@ struct git__split {
 enum ts_git_error git__staged_parse(enum ts_git_hash hash, struct ts_bytes file, uint64_t memory_max,
                                     struct ts_git_staged *ret_staged, struct git__split *ret_split);
 
-/* The content of the extension `link`. */
+/* Parses the content of the extension `link`. */
 bool git__split_parse(enum ts_git_hash hash, struct ts_bytes content, struct git__split *ret_split);
 
-/* Joins both files. Takes parts of `shared` and `own`: both must still be released, and are useless
- * otherwise. Returns false if they do not fit together, or memory runs out. */
+/* Joins both files. Moves parts of `shared` and `own` to the result: afterwards both can only be released.
+ * Returns false if they do not fit together, or memory runs out. */
 bool git__split_join(const struct git__split *split, struct ts_git_staged *shared, struct ts_git_staged *own,
                      struct ts_git_staged *ret_staged);
 

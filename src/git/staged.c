@@ -55,7 +55,7 @@ static bool strip_parse(struct ts_bytes *rest, uint64_t *ret) {
     return true;
 }
 
-/* Refuses what git refuses to check out. */
+/* Refuses paths that git refuses to check out. */
 bool git__staged_is_safe(const struct ts_git_staged_entry *entry) {
     const char *path = entry->path;
     size_t len = entry->path_len;
@@ -146,7 +146,7 @@ static bool take_entry(struct parser *p) {
     p->rest = ts_bytes_skip(p->rest, head);
     if (!take_path(p, head, &entry.path, &entry.path_len))
         return false;
-    /* git__split_join checks entries without a path. */
+    /* Entries without a path are checked later, by git__split_join. */
     if ((entry.path_len > 0 && !git__staged_is_safe(&entry)) ||
         !TS_GROW(p->staged.items, p->capacity, p->staged.count + 1)) {
         free(entry.path);
@@ -321,7 +321,7 @@ void ts_git_staged_release(struct ts_git_staged *staged) {
 
 /* ---- what it builds on ---- */
 
-#define PARENTS_MAX 256 /* lines of MERGE_HEAD that are read */
+#define PARENTS_MAX 256 /* at most this many lines of MERGE_HEAD are read */
 
 enum ts_git_error ts_git_staged_parents(struct ts_git_repo *repo, struct ts_git_oid **ret_oids,
                                         size_t *ret_count, struct ts_git_fault *ret_fault) {

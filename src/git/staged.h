@@ -1,7 +1,7 @@
 /*
- * The index of a work tree, which lists the staged files. Versions 2 to 4, read completely. It supports the extensions that
- * change this list: a sparse index has folders among its entries, a split one keeps most of them in
- * another file. The others are ignored.
+ * The index of a work tree, which lists the staged files. Versions 2 to 4, read completely. It supports the
+ * extensions that change this list: a sparse index has folders among its entries, and a split index keeps
+ * most entries in another file. Other extensions are ignored.
  */
 #ifndef TS_GIT_STAGED_H
 #define TS_GIT_STAGED_H
@@ -18,7 +18,7 @@ struct ts_git_staged_entry {
     unsigned stage;        /* 0; 1 to 3 are sides of a conflict */
     bool is_intent_to_add; /* there is no object with its oid yet */
     bool is_skipped;       /* sparse: not in the work tree */
-    int64_t mtime_s;       /* of the file when staged; with the same size and time it has not changed */
+    int64_t mtime_s; /* of the file when it was staged; a file with the same size and time is unchanged */
     uint32_t mtime_ns;
     uint32_t file_size; /* modulo 2^32 */
 };
@@ -34,8 +34,8 @@ struct ts_git_staged {
 enum ts_git_error ts_git_staged_read(struct ts_git_repo *repo, uint64_t memory_max,
                                      struct ts_git_staged *ret_staged, struct ts_git_fault *ret_fault);
 
-/* Another file than the repository's own: git makes one for a commit of some files only, and passes its name
- * to hooks. */
+/* Reads another index file than the repository's own: for a commit of only some files, git makes such a file
+ * and passes its name to hooks. */
 enum ts_git_error ts_git_staged_read_file(struct ts_git_repo *repo, const char *path, uint64_t memory_max,
                                           struct ts_git_staged *ret_staged, struct ts_git_fault *ret_fault);
 

@@ -1,8 +1,9 @@
 /*
  * The order of commits: by time, ancestors first.
  *
- * Clocks are wrong, and commits of one second are common, so that a commit may be as old as its parent or older. Then its time is moved to a second after the latest of its parents. The graph has the moved times. The time of the
- * committer's clock is kept separately, for the few commits that are moved.
+ * Clocks are wrong, and commits of one second are common, so a commit may seem to be as old as its parent, or
+ * older. Then its time is moved to one second after the latest of its parents. The graph has the moved
+ * times. The time of the committer's clock is kept separately, for the few commits that are moved.
  */
 #include "graph.h"
 
@@ -32,7 +33,7 @@ static bool push_parents(struct pass *pass, uint32_t commit) {
     return has_room;
 }
 
-/* Whether its parents are done, except parents that grafts make its own descendants. */
+/* Returns whether its parents are done, except parents that grafts make its own descendants. */
 static bool move_behind_parents(struct pass *pass, uint32_t commit) {
     struct ts_git_graph *graph = pass->graph;
     uint32_t *edges = graph->lists[graph->edges[commit].worker].items + graph->edges[commit].start;
@@ -56,7 +57,7 @@ static bool move_behind_parents(struct pass *pass, uint32_t commit) {
     return true;
 }
 
-/* The commit and its ancestors, parents before children. */
+/* Lists the commit and its ancestors, parents before children. */
 static bool order_from(struct pass *pass, uint32_t commit) {
     bool has_room = git__list_add(&pass->stack, commit);
     while (has_room && pass->stack.count > 0) {

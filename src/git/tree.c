@@ -37,12 +37,11 @@ struct matching {
     size_t copy_count;
     size_t copy;   /* the first copy that ends after `at` */
     size_t at;     /* where the next entry begins */
-    uint32_t next; /* in the base: everything before it is reused or removed */
-    uint32_t like; /* in the base: the next one that may have changed */
+    uint32_t next; /* in the base: every entry before this one is reused or removed */
+    uint32_t like; /* in the base: the next entry that may have changed */
 };
 
-/* All modes except those of trees have six digits and begin with 1; invalid ones that do not count as
- * trees. */
+/* All modes except those of trees have six digits and begin with 1; other, invalid modes count as trees. */
 static bool is_folder(const struct matching *m, uint32_t entry) {
     const uint8_t *mode = m->base_content.data + start_of(m->base, entry);
     return mode[0] != '1' || mode[6] != ' ';
@@ -76,8 +75,8 @@ static bool add_part(struct git__tree_reader *reader, struct git__tree_part part
 }
 
 /* Reuses entries at the current position. *ret_count is 0 if none is copied here, or if they are before
- * already reused ones: each entry of the base is reused at most once, so that the others are the removed
- * ones. */
+ * entries that are already reused: each entry of the base is reused at most once, so that the others are the
+ * removed ones. */
 static bool take_over(struct git__tree_reader *reader, struct matching *m, uint32_t *ret_count) {
     *ret_count = 0;
     while (m->copy < m->copy_count && m->copies[m->copy].at + m->copies[m->copy].len <= m->at)
@@ -235,7 +234,7 @@ static void copy_part(struct git__tree *to, uint32_t at, const struct git__tree 
     memcpy(to->names + at, base->names + part->first, part->count * sizeof *to->names);
 }
 
-/* is_spared: memory was short, so it is omitted. */
+/* is_spared: omitted because memory was short. */
 static struct git__tree *arrange(const struct git__tree_reader *reader, const struct git__tree *base,
                                  bool is_spared) {
     uint32_t count = 0;

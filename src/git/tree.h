@@ -1,5 +1,5 @@
 /*
- * Reading the trees of a history. Most trees are their delta base with an entry or two changed, so entries
+ * Reading the trees of a history. Most trees differ from their delta base in one or two entries, so entries
  * that the delta copies are reused from the base, and only inserted ones are parsed:
  *
  *   base    | a | b | c | d | e |          entries by position, with numbers of children and names
@@ -30,7 +30,7 @@ struct git__change {
     uint32_t name;
 };
 
-/* A part of a tree: entries of the base, or added ones. */
+/* A part of a tree: entries of the base, or added entries. */
 struct git__tree_part {
     uint32_t first; /* in the base, or among the added ones */
     uint32_t count;
@@ -69,14 +69,15 @@ enum git__tree_outcome { GIT__TREE_READ, GIT__TREE_BAD, GIT__TREE_NO_MEMORY };
 
 /*
  * Finds the differences from the base. Without a base, or with an invalid one, everything is added and
- * *ret_has_base is false. BAD: the same for the entries before the first invalid one. *ret_tree is for deltas
- * of the object: NULL if there are none, if it is bad, or if memory for it is short. The caller frees it.
+ * *ret_has_base is false. BAD: the result has the entries before the first invalid one. *ret_tree is for
+ * deltas of the object: NULL if there are none, if it is bad, or if memory for it is short. The caller frees
+ * it.
  */
 enum git__tree_outcome git__tree_read(struct git__tree_reader *reader, const struct ts_git_object *object,
                                       bool *ret_has_base, struct git__tree **ret_tree);
 void git__tree_reader_release(struct git__tree_reader *reader);
 
-/* Returns its memory. Accepts NULL. */
+/* Frees the tree and returns its memory to the ledger. Accepts NULL. */
 void git__tree_free(struct ts_git_graph *graph, struct git__tree *tree);
 
 #endif

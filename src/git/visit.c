@@ -11,7 +11,7 @@
 #define MEMORY_MIN         (UINT64_C(4) << 20)
 #define OBJECT_MAX_DEFAULT (UINT64_C(32) << 30)
 #define WINDOW_DEFAULT     ((size_t)8 << 20)
-#define WHOLE_PARTS        16 /* an object up to this part of the memory is held whole */
+#define WHOLE_PARTS        16 /* objects of up to 1/16 of the memory are held whole */
 #define THREADS_MAX        256
 #define COPIES_MAX         ((size_t)1 << 18) /* 6 MiB a thread; a delta with more is scanned completely */
 #define OTHER_COPY_STEPS   UINT64_C(4000000) /* limit of entries read for other copies of damaged objects */
@@ -54,7 +54,7 @@ static bool give_away(struct git__worker *worker, const struct git__plan *plan, 
     return is_given;
 }
 
-/* The next object is somewhere in files of many megabytes: prefetch it while another one is built. */
+/* Prefetches the next object while another one is built: it may be anywhere in files of many megabytes. */
 static void expect_node(const struct git__plan *plan, uint32_t node) {
     if (node == GIT__NONE)
         return;
@@ -160,7 +160,7 @@ static bool take_work(struct git__run *run, struct work *ret_work) {
             break;
         }
         if (atomic_fetch_add(&run->idle, 1) + 1 == run->threads) {
-            /* Left unchanged, so that the others see the end, too. */
+            /* The state is left unchanged, so that the other threads see the end, too. */
             pthread_cond_broadcast(&run->more);
             break;
         }
@@ -232,8 +232,9 @@ static uint64_t table_bytes(const struct git__run *run) {
     return bytes + run->units.capacity * sizeof *run->units.items;
 }
 
-/* The common limit of all threads: what the tables leave, minus what one thread may take beyond it (a base, a
- * delta, a result, and a base that is built again), minus copies and streams. */
+/* The common limit of all threads: the memory that the tables leave, minus copies and streams, and minus the
+ * amount that one thread may take beyond the limit (a base, a delta, a result, and a base that is built
+ * again). */
 static uint64_t ledger_limit(const struct git__run *run, uint64_t memory) {
     uint64_t reserved = table_bytes(run) + 4 * (uint64_t)run->whole_max +
                         (uint64_t)run->threads * (COPIES_MAX * sizeof(struct ts_git_copy) + (256u << 10));
@@ -280,7 +281,7 @@ static void worker_release(struct git__worker *worker) {
     free(worker->problems.items);
 }
 
-/* Continues without threads that cannot be started: the first one is the caller's own. */
+/* If a thread cannot be started, continues without it: the first one is the caller's own. */
 static void run_workers(struct git__run *run, struct git__worker *workers) {
     unsigned wanted = run->threads;
     unsigned started = 1;
@@ -323,22 +324,22 @@ static int compare_problems(const void *a, const void *b) {
 
 /* ---- objects that could not be built ---- */
 
-/* Whether the copy itself is damaged. After another error the same copy may still be readable, with another copy
- * of its base. */
+/* Returns whether the copy itself is damaged. After another error the same copy may still be readable, with
+ * another copy of its base. */
 static bool is_damage(enum ts_git_error error) {
     return error == TS_GIT_BAD_ENTRY || error == TS_GIT_BAD_DEFLATE || error == TS_GIT_BAD_CHECKSUM ||
            error == TS_GIT_BAD_ID || error == TS_GIT_BAD_DELTA;
 }
 
-/* Tries another copy, or another copy of its base. Returns true if it was visited, or is not wanted after
- * all. A copy of another type is neither: visits of that type did not see it. */
+/* Tries another copy, or another copy of its base. Returns true if the object was visited, or is not wanted
+ * after all. For a copy of another type it returns false, because visits of that type did not see it. */
 static bool visit_other_copy(struct git__worker *worker, const struct git__problem *problem,
                              struct git__work *work) {
     struct git__run *run = worker->run;
     struct ts_git_oid oid = ts_git_oid_of(run->repo->hash, git__number_id(run->repo, problem->number));
     struct git__spot spot = git__number_spot(run->repo, problem->number);
     struct ts_git_content content;
-    /* Windows of it may have been visited: do not visit it twice. */
+    /* Windows of the object may have been visited: do not visit it twice. */
     if (problem->error == TS_GIT_TOO_LARGE ||
         git__object_read(run->repo, &oid, run->whole_max, is_damage(problem->error) ? &spot : NULL, work,
                          &content) != TS_GIT_OK)
@@ -407,7 +408,7 @@ static void run_release(struct git__run *run) {
     free(run->tasks);
 }
 
-/* Plans and options are ready. */
+/* Runs the visit; plans and options are ready. */
 static enum ts_git_error go(struct git__run *run, const struct ts_git_visit_options *options,
                             struct git__problems *problems, struct ts_git_visit_stats *stats) {
     unsigned threads = run->threads;
@@ -423,7 +424,7 @@ static enum ts_git_error go(struct git__run *run, const struct ts_git_visit_opti
         is_ready = worker_init(&workers[i], run, i) && is_ready;
     if (is_ready) {
         run_workers(run, workers);
-        for (size_t i = atomic_load(&run->task_count); i > 0; i--) /* left after a stop */
+        for (size_t i = atomic_load(&run->task_count); i > 0; i--) /* tasks that are left after a stop */
             git__held_unref(&workers[0], run->tasks[i - 1].base);
         for (unsigned i = 0; i < threads; i++)
             collect(&workers[i], problems, stats);

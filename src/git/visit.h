@@ -3,10 +3,10 @@
  * inflated once.
  *
  * The visitor is called for each wanted object: with its whole content, or, if it is too large to hold, in
- * windows from front to back. For a delta whose base was visited too, it gets the base, the bytes that were
- * copied from it, and its own result for the base; so it can scan only the changed bytes. The visited
- * objects, with base, content and copies, depend only on the repository and the options other than `threads`.
- * The order of calls does not: sort by number.
+ * windows from front to back. For a delta whose base was visited, too, the visitor gets the base, the list of
+ * bytes that were copied from it, and its own result for the base; so it can scan only the changed bytes.
+ * The visited objects, with base, content and copies, depend only on the repository and the options other
+ * than `threads`. The order of calls does not: sort by number.
  *
  * Damage never stops a visit. An object that cannot be read is a fault that names it, after another copy of
  * it was tried; everything else is visited. Objects in a pack are checked by the CRCs of their entry and its
@@ -47,9 +47,9 @@ struct ts_git_object {
 /*
  * Called on any of the threads; `worker`, below options.threads, says which. *result is NULL at the first
  * call for an object and is kept between its windows; it may be replaced. Deltas of this object get it as
- * base->result, on several threads at the same time, so it must not change later. release is called, on any
- * thread, when the last of them is done, at once if there are none, or if the object turned out to be damaged
- * after its first window. False stops the whole visit.
+ * base->result, on several threads at the same time, so it must not change later. release is called on any
+ * thread: when the last of these deltas is done, at once if there are none, or if the object turns out to be
+ * damaged after its first window. If visit returns false, the whole visit stops.
  */
 struct ts_git_visitor {
     bool (*visit)(void *ctx, unsigned worker, const struct ts_git_object *object, void **result);
@@ -60,8 +60,8 @@ struct ts_git_visitor {
 #define TS_GIT_TYPE_BIT(type) (1u << (type))
 
 /*
- * Can end long work. go_on is called on any thread, with the bytes that were built there since its last call,
- * wanted or not; false ends the work, with STOPPED. May be NULL.
+ * Can end long work. go_on is called on any thread, with the number of bytes that were built there since its
+ * last call, wanted or not. If it returns false, the work ends with STOPPED. May be NULL.
  */
 struct ts_git_watch {
     bool (*go_on)(void *ctx, uint64_t bytes);
@@ -91,10 +91,10 @@ struct ts_git_visit_stats {
     uint64_t faults;
     uint64_t spilled_bytes;
     uint64_t rebuilt;        /* bases that were dropped for lack of memory and built again */
-    uint64_t held_bytes_max; /* most memory at one time, tables included */
+    uint64_t held_bytes_max; /* the maximum of held memory, tables included */
 };
 
-/* OK, STOPPED, or a failure before the visit began. ret_stats may be NULL; it is filled with OK and
+/* Returns OK, STOPPED, or a failure before the visit began. ret_stats may be NULL; it is filled for OK and
  * STOPPED. */
 enum ts_git_error ts_git_visit(struct ts_git_repo *repo, const struct ts_git_visit_options *options,
                                const struct ts_git_visitor *visitor, struct ts_git_visit_stats *ret_stats,

@@ -34,7 +34,7 @@ void git__held_unref(struct git__worker *worker, struct git__held *held) {
     free(held);
 }
 
-/* The nearest frame is the base in use. */
+/* The nearest frame is never dropped: it is the base in use. */
 bool git__spare_frame(void *owner) {
     struct git__worker *worker = owner;
     for (size_t i = 0; i + 1 < worker->frame_count; i++) {
@@ -175,7 +175,7 @@ static enum ts_git_error build_whole(struct git__worker *worker, const struct gi
     return error;
 }
 
-/* The delta's bytes are inflated. */
+/* Builds an object from a delta whose bytes are already inflated. */
 static enum ts_git_error apply(struct git__worker *worker, const struct git__job *job, struct ts_bytes delta,
                                struct git__held **ret_held) {
     struct git__run *run = worker->run;

@@ -1,5 +1,6 @@
 /*
- * A visit in progress: what its threads share, what each of them has, and the objects that are held as bases.
+ * A visit in progress: the state that its threads share, the state of each thread, and the objects that are
+ * held as bases.
  *
  * An object in a delta tree goes through
  *
@@ -28,12 +29,12 @@ struct git__held {
     uint32_t node;
     uint64_t size;
     struct git__buffer buffer; /* bytes NULL: dropped */
-    struct ts_bytes mapped;    /* a spilled one, instead of a buffer */
+    struct ts_bytes mapped;    /* the mapped file of a spilled base, instead of a buffer */
     bool is_visited;
     void *result;
 };
 
-/* A subtree that another thread passes on. */
+/* A subtree that a thread passes on to another one. */
 struct git__task {
     const struct git__plan *plan;
     uint32_t node;
@@ -92,7 +93,7 @@ struct git__worker {
     struct ts_git_visit_stats stats;
 };
 
-/* What to build, from what, and for which purpose. */
+/* The object to build, its base, and the purpose. */
 struct git__job {
     enum ts_git_type type;
     uint32_t number;
@@ -113,7 +114,7 @@ static inline struct ts_bytes git__held_content(const struct git__held *held) {
 
 void git__held_unref(struct git__worker *worker, struct git__held *held);
 
-/* Builds an object, visits it, and returns it as a base if the job says so: then NULL is a failure that was
+/* Builds an object and visits it. Returns it as a base if the job says so; then NULL means a failure that was
  * noted, or the end of the visit. */
 struct git__held *git__build(struct git__worker *worker, const struct git__job *job);
 void git__build_loose(struct git__worker *worker, uint32_t position);
@@ -124,10 +125,10 @@ void git__note_loose_type(struct ts_git_repo *repo, uint32_t number, enum ts_git
 /* Restores the bytes of a base that was dropped. */
 bool git__held_restore(struct git__worker *worker, struct git__held *held);
 
-/* For the pool: drops the farthest base that nobody else uses. */
+/* For the pool: drops the farthest base that no other thread uses. */
 bool git__spare_frame(void *worker);
 
-/* What both kinds of building share. */
+/* Functions that both kinds of building share. */
 struct git__held *git__held_new(const struct git__job *job, uint64_t size);
 bool git__visit_object(struct git__worker *worker, const struct git__job *job,
                        const struct ts_git_object *content, void **result);
@@ -136,7 +137,8 @@ bool git__visit_object(struct git__worker *worker, const struct git__job *job,
 bool git__goes_on(struct git__worker *worker, uint64_t bytes);
 enum ts_git_error git__check_crc(const struct git__job *job, const struct git__entry *entry, size_t used);
 
-/* Whether its content must be compared with its id: requested, or no CRC would show damage. */
+/* Returns whether the content must be compared with the id: by request, or because no CRC would show
+ * damage. */
 bool git__is_verified(const struct git__worker *worker, const struct git__job *job);
 
 /* Objects, or deltas, that are too large to hold: visit_large.c. entry is NULL for loose ones. */

@@ -39,15 +39,16 @@ void ts_git_graph_free(struct ts_git_graph *graph);
 /* Submodules, by the names that trees have for them; 1000 at most. */
 uint64_t ts_git_graph_submodules(const struct ts_git_graph *graph);
 
-/* Its memory in bytes. */
+/* The memory of the graph, in bytes. */
 uint64_t ts_git_graph_bytes(const struct ts_git_graph *graph);
 
 /*
- * What is asked about. The selected commits are those that `all_refs` and `from` reach, without those that
- * `exclude` reaches, and without those that commits before `since_s` reach. Ids may be of commits, tags, trees or blobs.
+ * The objects to ask about. The selected commits are those that `all_refs` and `from` reach, without those
+ * that `exclude` reaches, and without those that commits before `since_s` reach. Ids may be of commits, tags,
+ * trees or blobs.
  *
- * What the selection builds on, its *base*: the parents of selected commits that are not selected; with `has_since`, all
- * commits that commits before `since_s` reach.
+ * The *base* of a selection: the unselected parents of selected commits; with `has_since`, all commits that
+ * commits before `since_s` reach.
  */
 struct ts_git_selection {
     bool all_refs; /* all refs and HEAD, including refs/notes and refs/stash */
@@ -60,7 +61,8 @@ struct ts_git_selection {
     bool has_since;
     int64_t since_s; /* committer's time */
     bool new_only;   /* without objects of the base; with exclude: only without those of exclude */
-    /* For attribution: every path that a blob has in the commits, whoever brought it there. */
+    /* For attribution: every path that a blob has in the commits, even if an earlier commit brought it
+     * there. */
     bool without_parents;
     /* For attribution: also every path that a blob has in this commit; NULL: none. */
     const struct ts_git_oid *head;
@@ -88,11 +90,12 @@ enum ts_git_error ts_git_graph_before(struct ts_git_graph *graph, const struct t
                                       struct ts_git_oid **ret_oids, size_t *ret_count,
                                       struct ts_git_fault *ret_fault);
 
-/* When a commit was made, to order commits by: its committer's time, or, where clocks were wrong, a second after the latest of its
- * parents. An ancestor is always earlier. 0 when there is no such commit. */
+/* The time of a commit, for ordering: its committer's time or, if clocks were wrong, one second after the
+ * latest of its parents. An ancestor is always earlier. 0 when there is no such commit. */
 int64_t ts_git_graph_order_time(struct ts_git_graph *graph, const struct ts_git_oid *commit);
 
-/* Groups of commits, and a callback: take is called for each group and each ref that reaches a commit of the group, for a group by local branches, remote ones and tags, each sorted by name. */
+/* Groups of commits, and a callback. take is called for each group and each ref that reaches a commit of the
+ * group; within a group, for local branches, remote branches and tags, each sorted by name. */
 struct ts_git_mark {
     struct ts_git_oid commit;
     uint32_t group;
@@ -109,7 +112,8 @@ struct ts_git_marks {
 enum ts_git_error ts_git_graph_reachers(struct ts_git_graph *graph, const struct ts_git_marks *marks,
                                         struct ts_git_fault *ret_fault);
 
-/* A commit as a report shows it. Texts are any bytes of the commit, ended by a zero besides; never NULL. */
+/* A commit as a report shows it. Texts may contain any bytes of the commit and are NUL-terminated; never
+ * NULL. */
 struct ts_git_commit_info {
     struct ts_git_oid oid;
     char *author_name;
@@ -131,7 +135,7 @@ struct ts_git_occurrence {
     uint32_t commit; /* in commits */
     uint32_t mode;   /* of the entry in that commit */
     bool is_head;    /* the commit is `head`, which has the blob; another commit may have brought it */
-    char *path;      /* any bytes, relative to the top, ended by a zero */
+    char *path;      /* any bytes, relative to the top, NUL-terminated */
     size_t path_len;
 };
 

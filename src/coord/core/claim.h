@@ -1,6 +1,6 @@
 /*
- * Claiming: acquire any free shard. A driver walks through candidates; this decides what each answer means,
- * and when a worker must wait.
+ * Claiming: acquire any free shard. A driver walks through candidates; the functions here decide what each
+ * answer means, and when a worker must wait.
  *
  *     admission -> candidates from a point of the worker's own, wrapping, each once -> acquire
  *          OK: arm the cooldown, done | leased, terminal, not found: next | anything else: the end
@@ -24,8 +24,8 @@ enum ts_cooldown_state {
     TS_COOLDOWN_OVER,    /* claim, and remove the entry */
 };
 
-/* Returns OK, or THROTTLED with retry_after. A run without a cooldown admits everybody, whatever a claim in
- * another run has left. ret_drop: remove the entry, it is over. */
+/* Returns OK, or THROTTLED with retry_after. A run without a cooldown admits every worker, even one with an
+ * entry from another run. *ret_drop: the entry has expired, so remove it. */
 enum ts_claim_error ts_claim_admit(const struct ts_run_guard *guard, const struct ts_cooldown *entry,
                                    struct ts_logical_time now, bool *ret_drop,
                                    struct ts_coord_detail *ret_detail);
@@ -38,21 +38,23 @@ bool ts_cooldown_arm(const struct ts_run_guard *guard, const struct ts_worker_id
 void ts_cooldown_encode(const struct ts_cooldown *entry, uint8_t ret_bytes[static TS_COOLDOWN_ENCODED_LEN]);
 enum ts_record_error ts_cooldown_decode(struct ts_bytes bytes, struct ts_cooldown *ret_entry);
 
-/* Where this worker begins to look, so that workers do not all try the same shard. The same in every process.
- * It lies among the registered ids: after them, all workers would begin at the first. */
+/* Where this worker begins its search, so that workers do not all try the same shard. It is the same in every
+ * process. It lies among the registered ids: if it were after them, all workers would begin at the first
+ * shard. */
 struct ts_shard_id ts_claim_start(struct ts_run_id run, const struct ts_worker_id *worker);
 
 /* The state after some candidates. Starts as {0}. */
 struct ts_claim_scan {
     bool has_earliest;
-    struct ts_logical_time earliest; /* the earliest deadline of the leases it met */
+    struct ts_logical_time earliest; /* the earliest deadline among the leases so far */
 };
 
-/* True: continue with the next candidate. False: ret_error is the answer (OK: claimed). */
+/* Returns true to continue with the next candidate; false if ret_error is the answer (OK: claimed). */
 bool ts_claim_consider(struct ts_claim_scan *scan, enum ts_acquire_error error,
                        const struct ts_coord_detail *detail, enum ts_claim_error *ret_error);
 
-/* No candidate is left: NONE_AVAILABLE with the earliest deadline, or without it in a run that has ended. */
+/* The answer when no candidate is left: NONE_AVAILABLE with the earliest deadline, or without one in a run
+ * that has ended. */
 enum ts_claim_error ts_claim_none(const struct ts_claim_scan *scan, const struct ts_run_guard *guard,
                                   struct ts_coord_detail *ret_detail);
 

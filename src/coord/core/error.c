@@ -110,7 +110,7 @@ DEFINE_VARIANT(unpark, UNPARK, TS_UNPARK_ERRORS(OWN_ROW))
 DEFINE_VARIANT(claim, CLAIM, TS_CLAIM_ERRORS(OWN_ROW))
 
 /*
- * Narrowing: a YES passes the code on, a NO stops the process.
+ * Converts a shared code: YES passes the code on, NO stops the process.
  */
 #define PASS_YES(op, PREFIX, suffix) return TS_##PREFIX##_##suffix
 #define PASS_NO(op, PREFIX, suffix)  ts_unreachable(op " does not admit " #suffix)
@@ -184,7 +184,7 @@ static enum ts_coord_class class_of_infra(enum ts_infra_kind kind) {
     ts_unreachable("every kind of infrastructure error has a class");
 }
 
-/* Errors nest at most once: neither of the two that contain another can be contained. */
+/* Errors nest at most once: neither of the two errors that contain another one can itself be contained. */
 static enum ts_coord_class class_of_nested(const struct ts_coord_detail *detail) {
     ts_assert(detail->nested != TS_VARIANT_REGISTER_SHARDS_FAILED &&
               detail->nested != TS_VARIANT_GET_RUN_FAILED);

@@ -105,7 +105,7 @@ struct ts_split_detail {
 struct ts_manifest_detail {
     enum ts_manifest_validation_error error;
     size_t entry; /* the entry that caused it, from 0, if one did */
-    size_t other; /* DUPLICATE_IDS, OVERLAPPING_RANGES, UNBOUNDED_RANGE: the one it clashes with */
+    size_t other; /* DUPLICATE_IDS, OVERLAPPING_RANGES, UNBOUNDED_RANGE: the conflicting entry */
     struct ts_limit_detail limit; /* TOO_MANY_SHARDS (without scope) */
 };
 
@@ -158,9 +158,8 @@ const char *ts_error_variant_name(enum ts_error_variant variant);
 enum ts_coord_class ts_txn_error_class_of(enum ts_error_variant variant,
                                           const struct ts_coord_detail *detail);
 
-/* Both write one line like snprintf and return the length of the whole. Debug: "StaleFence { presented: 3,
- * current: 4
- * }". Display: "no shard is available (earliest_deadline None)". */
+/* Both write one line and, like snprintf, return the length of the whole text. Debug: "StaleFence {
+ * presented: 3, current: 4 }". Display: "no shard is available (earliest_deadline None)". */
 size_t ts_error_debug(enum ts_error_variant variant, const struct ts_coord_detail *detail, char *ret_text,
                       size_t size);
 size_t ts_error_display(enum ts_error_variant variant, const struct ts_coord_detail *detail, char *ret_text,
@@ -170,8 +169,8 @@ size_t ts_error_display(enum ts_error_variant variant, const struct ts_coord_det
 enum ts_error_field_kind {
     TS_FIELD_NUMBER,
     TS_FIELD_NAME,     /* text: one of our names */
-    TS_FIELD_TEXT,     /* text: escaped, may be anything else */
-    TS_FIELD_REDACTED, /* nothing of it may be shown */
+    TS_FIELD_TEXT,     /* text: any other text, escaped */
+    TS_FIELD_REDACTED, /* must not be shown at all */
     TS_FIELD_LEN,      /* number: the length of bytes that are not shown */
     TS_FIELD_NONE,     /* an absent optional value */
     TS_FIELD_SOME_LEN, /* a present optional value, shown as the length in number */
@@ -193,7 +192,7 @@ struct ts_error_field {
  * Otherwise empty. */
 const char *ts_error_cause(enum ts_error_variant variant, const struct ts_coord_detail *detail);
 
-/* Returns their number. */
+/* Returns the number of fields. */
 size_t ts_error_fields(enum ts_error_variant variant, const struct ts_coord_detail *detail,
                        struct ts_error_field ret_fields[static TS_ERROR_FIELDS_MAX]);
 
@@ -238,8 +237,8 @@ _Static_assert(TS_SPLIT_FAULT_INVALID_CHILD_SPEC == 12, "as many as the specific
 _Static_assert(TS_MANIFEST_FAULT_UNBOUNDED_RANGE == 8, "as many as the specification has");
 _Static_assert(TS_CONFIG_FAULT_SHARD_MAX == 5, "one for each field");
 
-/* The shared codes converted to an operation's own. A code that the operation does not have stops the
- * process. */
+/* The shared codes converted to an operation's own. If the operation does not have the code, the process
+ * stops. */
 enum ts_renew_error ts_renew_error_from_coord(enum ts_coord_error error);
 enum ts_checkpoint_error ts_checkpoint_error_from_coord(enum ts_coord_error error);
 enum ts_complete_error ts_complete_error_from_coord(enum ts_coord_error error);

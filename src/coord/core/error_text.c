@@ -313,7 +313,8 @@ static void add_value(struct coord__text *text, const struct ts_error_field *fie
     ts_unreachable("every kind of field has a form");
 }
 
-/* Fields from the first one on: " { name: value, name: value }"; a nested variant contains its own. */
+/* Writes the fields from `first` on as " { name: value, name: value }"; a nested variant contains its own
+ * fields. */
 static void add_debug_fields(struct coord__text *text, const struct ts_error_field *fields, size_t count) {
     size_t closing = 0;
     for (; count > 0 && fields->kind == TS_FIELD_VARIANT; fields++, count--, closing++)
@@ -405,7 +406,7 @@ static const char *sentence_of(enum ts_error_variant variant) {
     ts_unreachable("every variant has a sentence");
 }
 
-/* The same, with the fix if the detail says more than the variant. */
+/* The same text, with the fix if the detail says more than the variant. */
 static const char *sentence_for(enum ts_error_variant variant, const struct ts_coord_detail *detail) {
     if (variant == TS_VARIANT_STALE_FENCE && detail->is_unparked)
         return "stale fence: the shard was parked and unparked since; acquire it again to work on it";
@@ -424,7 +425,7 @@ const char *ts_error_cause(enum ts_error_variant variant, const struct ts_coord_
     return variant == TS_VARIANT_RESOURCE_EXHAUSTED ? detail->infra.text : "";
 }
 
-/* Like debug, without redacted fields, except the owner, which the specification requires in both. */
+/* Like debug, but without redacted fields. The specification requires the (redacted) owner in both. */
 size_t ts_error_display(enum ts_error_variant variant, const struct ts_coord_detail *detail, char *ret_text,
                         size_t size) {
     struct coord__text text = coord__text_in(ret_text, size);
@@ -441,7 +442,7 @@ size_t ts_error_display(enum ts_error_variant variant, const struct ts_coord_det
     }
     if (between[0] == ',')
         coord__text_add(&text, ")");
-    /* Which store has no room, and the fix, in the store's words. */
+    /* The store's own message: which store has no room, and the fix. */
     const char *cause = ts_error_cause(variant, detail);
     if (cause[0] != '\0')
         coord__text_add(&text, ": %s", cause);

@@ -10,7 +10,7 @@
 
 /* One new shard of a registration or split. */
 struct ts_new_shard {
-    bool has_id;           /* registration only: otherwise the id is drawn */
+    bool has_id;           /* only in registrations; if false, a random id is chosen */
     struct ts_shard_id id; /* when has_id; without bit 63 */
     struct ts_shard_spec spec;
     struct ts_cursor cursor;
@@ -21,13 +21,13 @@ struct ts_new_shards {
     size_t count;
 };
 
-/* The hash for the first word of the output: 0 means none, so it becomes 1. */
+/* The hash made from the first word of the output. 0 means "no hash", so 0 becomes 1. */
 static inline struct ts_payload_hash ts_payload_hash_of_word(uint64_t word) {
     return (struct ts_payload_hash){word != 0 ? word : 1};
 }
 
-/* Over the operation and its parameters, without the lease: a worker that acquires the shard again may repeat
- * an operation that it began under its earlier lease. */
+/* Hashes of an operation and its parameters. The lease is not hashed: a worker that acquires the shard again
+ * may repeat an operation that it began under its earlier lease. */
 struct ts_payload_hash ts_payload_hash_cursor(enum ts_shard_op_kind kind, struct ts_shard_key shard,
                                               const struct ts_cursor *cursor); /* checkpoint, complete */
 struct ts_payload_hash ts_payload_hash_park(struct ts_shard_key shard, enum ts_park_reason reason);
@@ -35,7 +35,8 @@ struct ts_payload_hash ts_payload_hash_release(struct ts_shard_key shard, enum t
 struct ts_payload_hash ts_payload_hash_unpark(struct ts_shard_key shard);
 struct ts_payload_hash ts_payload_hash_split_replace(struct ts_shard_key shard,
                                                      struct ts_new_shards children);
-/* The residual's range.start is where the parent is cut; its end is ignored, it is the parent's. */
+/* The residual's range.start is where the parent is cut. Its end is ignored, because it is always the
+ * parent's end. */
 struct ts_payload_hash ts_payload_hash_split_residual(struct ts_shard_key shard,
                                                       const struct ts_new_shard *residual);
 struct ts_payload_hash ts_payload_hash_register(struct ts_run_id run, struct ts_new_shards shards);

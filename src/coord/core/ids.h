@@ -48,7 +48,7 @@ struct ts_shard_key {
 
 #define TS_FENCE_INITIAL     ((struct ts_fence_epoch){1})
 
-/* Ids of shards from splits have this bit; no others do. */
+/* This bit is set in the ids of shards from splits, and only in these. */
 #define TS_DERIVED_SHARD_BIT (UINT64_C(1) << 63)
 
 static inline bool ts_shard_id_is_derived(struct ts_shard_id shard) {
@@ -72,7 +72,7 @@ struct ts_bytes ts_tenant_id_text(const struct ts_tenant_id *tenant);
 
 /* X(SUFFIX, number, name). Tables of public enums are in turnstone/coord_types.h. */
 
-/* Whether last_key is done, or only passed on. */
+/* Whether the work on last_key is done, or was only handed on. */
 #define TS_CURSOR_SEMANTICS(X)                                                                               \
     X(CURSOR_COMPLETED, 0, "Completed")                                                                      \
     X(CURSOR_DISPATCHED, 1, "Dispatched")
@@ -135,7 +135,8 @@ TS_COORD_PRIVATE_ENUMS(TS_COORD__ENUM)
 #define TS_COORD__ONE(suffix, number, name) +1
 #define TS_COORD__BIT(suffix, number, name) | 1U << (number)
 
-/* For each: its name from the table; and the value of a stored number, or false if it has none. */
+/* For each enum: the name of a value, from the table; and the value of a stored number, or false if the
+ * number is unknown. */
 #define TS_COORD__DECLARE(type, TABLE, count)                                                                \
     _Static_assert((count) == 0 TABLE(TS_COORD__ONE), "as many as the specification has: " #type);           \
     _Static_assert((1U << (count)) - 1 == (0 TABLE(TS_COORD__BIT)), "numbers from 0 on: " #type);            \
@@ -149,7 +150,7 @@ TS_COORD_PRIVATE_ENUMS(TS_COORD__ENUM)
 TS_COORD_ENUMS(TS_COORD__DECLARE)
 #undef TS_COORD__DECLARE
 
-/* The value that a user names; returns false if there is none of that name. */
+/* Finds the value with this name; returns false if there is none. */
 #define TS_COORD__DECLARE(type, TABLE, count)                                                                \
     bool type##_from_name(struct ts_bytes name, enum type *ret_value);
 TS_COORD_PUBLIC_ENUMS(TS_COORD__DECLARE)

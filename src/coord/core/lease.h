@@ -8,11 +8,11 @@
  * An op-log has the last operations on a shard (16) or a run (8); new entries overwrite the oldest. An
  * operation that is in the log with the same payload hash is a replay. Forgetting is safe:
  * - a terminal operation (complete, park, split_replace) is the newest entry for as long as the shard stays
- * terminal, because nothing else is executed on it;
+ *   terminal, because nothing else is executed on it;
  * - a release is the newest entry until somebody acquires the shard, which raises the fence;
- * - a checkpoint or split_residual is forgotten only after 16 more operations. By then the fence is what
- * keeps a late duplicate out, a cursor never goes back, and split_residual finds itself in the list of
- * spawned shards.
+ * - a checkpoint or split_residual is forgotten only after 16 more operations. By then the fence rejects a
+ *   late duplicate, a cursor never goes back, and a repeated split_residual is found in the list of spawned
+ *   shards.
  */
 #ifndef TS_COORD_CORE_LEASE_H
 #define TS_COORD_CORE_LEASE_H
@@ -53,7 +53,8 @@ struct ts_lease_fields {
 /* fence is at least TS_FENCE_INITIAL and deadline is not 0. */
 struct ts_lease ts_lease_make(const struct ts_lease_fields *fields);
 
-/* Extends it; the fence stays. The same deadline is allowed, an earlier one is the caller's error. */
+/* Extends the lease; the fence does not change. The same deadline is allowed; an earlier one is a programming
+ * error. */
 void ts_lease_set_deadline(struct ts_lease *lease, struct ts_logical_time deadline);
 
 static inline const struct ts_tenant_id *ts_lease_tenant(const struct ts_lease *lease) {
@@ -106,7 +107,7 @@ void ts_op_log_record(ts_op_log *log, enum ts_shard_op_kind kind, struct ts_op_i
 void ts_run_op_log_record(ts_run_op_log *log, enum ts_run_op_kind kind, struct ts_op_id op_id,
                           struct ts_payload_hash hash, struct ts_logical_time now);
 
-/* The entry of an operation, newest first; NULL if there is none. */
+/* The newest entry with this op id; NULL if there is none. */
 const struct ts_op_log_entry *ts_op_log_find(const ts_op_log *log, struct ts_op_id op_id);
 const struct ts_run_op_log_entry *ts_run_op_log_find(const ts_run_op_log *log, struct ts_op_id op_id);
 

@@ -36,10 +36,10 @@ bool ts_lease_token_read(const uint8_t secret[static TS_LEASE_TOKEN_SECRET_LEN],
     uint8_t mac[TS_LEASE_TOKEN_MAC_LEN];
     if (!ts_bytes_starts_with(text, ts_bytes_of_cstring(prefix)) ||
         text.len != strlen(prefix) + 2 * (size_t)BINARY_LEN ||
-        !ts_hex_decode_lower(ts_bytes_skip(text, strlen(prefix)), bytes)) /* one lease has one text */
+        !ts_hex_decode_lower(ts_bytes_skip(text, strlen(prefix)), bytes)) /* one text per lease */
         return false;
     sign(secret, bytes, mac);
-    /* Compares all of it in any case: the time must not depend on the correct value. */
+    /* Always compares all bytes: the time must not depend on the correct value. */
     uint8_t differs = 0;
     for (size_t i = 0; i < sizeof mac; i++)
         differs |= mac[i] ^ bytes[TS_LEASE_ENCODED_LEN + i];

@@ -19,7 +19,7 @@
 void ts_lease_token_make(const uint8_t secret[static TS_LEASE_TOKEN_SECRET_LEN], const struct ts_lease *lease,
                          char ret_text[static TS_LEASE_TOKEN_SIZE]);
 
-/* Returns false for everything that was not made with this secret. */
+/* Returns false for a text that was not made with this secret. */
 bool ts_lease_token_read(const uint8_t secret[static TS_LEASE_TOKEN_SECRET_LEN], struct ts_bytes text,
                          struct ts_lease *ret_lease);
 

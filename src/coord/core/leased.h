@@ -1,11 +1,11 @@
-/* The first and last parts of steps that need a lease. */
+/* The common first and last parts of all steps that need a lease. */
 #ifndef TS_COORD_CORE_LEASED_H
 #define TS_COORD_CORE_LEASED_H
 
 #include "coord/core/shard_step.h"
 
-/* ShardNotFound and replays. OK with an entry: answer with coord__replay. OK without one: continue with
- * coord__check_lease. */
+/* Checks for ShardNotFound and replays. If it returns OK with an entry, answer with coord__replay; if OK
+ * without an entry, continue with coord__check_lease. */
 enum ts_coord_error coord__find_replay(const struct ts_shard_record *record, const struct ts_step_env *env,
                                        const struct ts_lease_op *by, struct ts_payload_hash hash,
                                        const struct ts_op_log_entry **ret_entry,
@@ -18,8 +18,8 @@ enum ts_coord_error coord__check_lease(const struct ts_shard_record *record, con
 void coord__replay(const struct ts_shard_record *record, const struct ts_op_log_entry *entry,
                    struct ts_shard_step *ret_step);
 
-/* An executed step over a copy of the record, with the operation in the op-log, limited by the lease's
- * deadline. */
+/* Makes an executed step: a copy of the record with the operation in its op-log, to be written before the
+ * lease's deadline. */
 void coord__execute(const struct ts_shard_record *record, const struct ts_step_env *env,
                     const struct ts_lease_op *by, enum ts_shard_op_kind kind, struct ts_payload_hash hash,
                     struct ts_shard_step *ret_step);

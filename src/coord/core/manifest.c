@@ -27,7 +27,7 @@ struct sorting {
     bool by_id;
 };
 
-/* Equal ones keep their order, so that the answer does not depend on the sorting. */
+/* Equal entries keep their order, so that the answer does not depend on the sorting algorithm. */
 static bool comes_before(const struct sorting *sorting, uint32_t a, uint32_t b) {
     int order;
     if (sorting->by_id)

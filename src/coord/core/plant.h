@@ -1,5 +1,5 @@
 /*
- * Rules that tests may break on purpose, one at a time, to show that the checkers find it. Only in test
+ * Rules that tests may break on purpose, one at a time, to show that the checkers notice. Only in test
  * builds; elsewhere a rule is a constant and costs nothing.
  */
 #ifndef TS_COORD_CORE_PLANT_H
@@ -25,7 +25,7 @@ enum ts_coord_plant { TS_COORD_PLANT_NONE, TS_COORD_PLANTS(TS_COORD__PLANT_ENUM)
 
 #ifdef TS_TEST_BUILD
 
-/* For the whole process, until it is NONE again; not while others are working. */
+/* Applies to the whole process, until it is set to NONE again. Do not call it while other threads work. */
 void ts_coord_plant(enum ts_coord_plant plant);
 bool coord__is_planted(enum ts_coord_plant plant);
 

@@ -13,7 +13,7 @@ struct ts_shard_counts {
     uint64_t parked;
 };
 
-/* Moves one shard to another status; from is NULL for a new one. */
+/* Moves one shard from one status to another; `from` is NULL for a new shard. */
 void ts_shard_counts_move(struct ts_shard_counts *counts, const enum ts_shard_status *from,
                           enum ts_shard_status to);
 
@@ -23,12 +23,12 @@ struct ts_run_progress {
     uint64_t expired;    /* active, with an expired lease */
     uint64_t struggling; /* active, acquired more than once since the last progress */
     bool has_oldest_lease;
-    struct ts_logical_time oldest_lease; /* the earliest deadline of the valid ones */
+    struct ts_logical_time oldest_lease; /* the earliest deadline of the valid leases */
     bool has_watermark;                  /* the least last_key over the active shards that have one */
     TS_FIXED_BUF(TS_KEY_MAX) watermark;  /* never shown except to the tenant itself */
 };
 
-/* Starts from {0}, or a cleared one. */
+/* A progress starts as {0}, or cleared. */
 void ts_run_progress_clear(struct ts_run_progress *progress);
 void ts_run_progress_add(struct ts_run_progress *progress, const struct ts_shard_record *record,
                          struct ts_logical_time now);

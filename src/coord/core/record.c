@@ -1,4 +1,4 @@
-/* The invariants of every record, whoever wrote it. */
+/* The invariants of every record. */
 #include "coord/core/record.h"
 
 #include "base/assert.h"
@@ -12,7 +12,7 @@ struct ts_run_guard ts_run_guard_of(const struct ts_run_record *run) {
 }
 
 void ts_shard_record_copy(const struct ts_shard_record *from, struct ts_shard_record *ret_record) {
-    /* A log that was never full uses its first slots. */
+    /* Until a log is full, it uses only its first slots. */
     const size_t slots = from->op_log.head.oldest == 0 ? ts_ring_count(&from->op_log) : TS_OP_LOG_MAX;
     memcpy(ret_record, from,
            offsetof(struct ts_shard_record, op_log.slots) + slots * sizeof from->op_log.slots[0]);
@@ -94,7 +94,7 @@ static bool spawned_are_sound(struct ts_spawned spawned) {
     return ts_spawned_count(spawned) <= FEW ? few_are_distinct(spawned) : many_are_distinct(spawned);
 }
 
-/* The newest entry, because nothing is executed on a shard that is not active. */
+/* It is the newest entry, because nothing is executed on a shard that is not active. */
 static bool has_operation_of_its_status(const struct ts_shard_record *record) {
     if (record->status == TS_SHARD_ACTIVE)
         return true;

@@ -89,7 +89,8 @@ struct ts_run_record {
     ts_run_op_log op_log;
 };
 
-/* What every operation on a shard must know of its run. Every store has one; it changes only with the run. */
+/* The part of a run that every operation on a shard must know. Every store has a guard; it changes only
+ * together with the run. */
 struct ts_run_guard {
     struct ts_tenant_id tenant;
     struct ts_run_id run;
@@ -99,7 +100,8 @@ struct ts_run_guard {
 
 struct ts_run_guard ts_run_guard_of(const struct ts_run_record *run);
 
-/* Where the claim index has a shard: nowhere, among the free ones, or among the leased ones by deadline. */
+/* The place of a shard in the claim index: none, among the free shards, or among the leased shards by
+ * deadline. */
 enum ts_claim_place { TS_CLAIM_PLACE_NONE, TS_CLAIM_PLACE_FREE, TS_CLAIM_PLACE_LEASED };
 static inline enum ts_claim_place ts_shard_record_claim_place(const struct ts_shard_record *record) {
     if (record->status != TS_SHARD_ACTIVE)
@@ -127,7 +129,7 @@ unsigned ts_shard_record_invariant_broken(const struct ts_shard_record *record);
  * while Initializing. */
 unsigned ts_run_record_invariant_broken(const struct ts_run_record *run);
 
-/* Why bytes are not a record, or a record cannot be encoded. X(SUFFIX, text) */
+/* Reasons why bytes are not a record, or why a record cannot be encoded. X(SUFFIX, text) */
 #define TS_RECORD_ERRORS(X)                                                                                  \
     X(OK, "ok")                                                                                              \
     X(TOO_SHORT, "the record is cut short")                                                                  \
@@ -144,11 +146,11 @@ enum ts_record_error { TS_RECORD_ERRORS(TS_RECORD__MEMBER) };
 
 const char *ts_record_error_text(enum ts_record_error error);
 
-/* The error of an operation that met it: DAMAGED, with the text. */
+/* The error of an operation that found such a record: DAMAGED, with the text. */
 void ts_record_error_to_infra(enum ts_record_error error, struct ts_infra_error *ret_infra);
 
-/* The encoded size with a full op-log, which operations without bytes of their own can reach. Steps with bytes of
- * their own keep it within the limit, so that the others, which have no error for it, always fit. */
+/* The encoded size with a full op-log. Operations that add bytes (such as a cursor) keep this size within the
+ * limit. So operations that only add a log entry always fit, and need no error for it. */
 size_t ts_shard_record_reserved_size(const struct ts_shard_record *record);
 
 /*

@@ -190,7 +190,7 @@ ts_register_shards_step(const struct ts_run_record *run, const struct ts_registe
     if (!find_replay(run, op->op_id, hash, &is_replay, ret_detail))
         return TS_REGISTER_SHARDS_OP_ID_CONFLICT;
     if (is_replay) {
-        /* It was valid the first time, and is the same; this recomputes the ids. */
+        /* The manifest was valid the first time and is the same; this only recomputes the ids. */
         if (ts_manifest_check(run->run, op->op_id, op->shards, memory, &ret_detail->manifest) !=
             TS_MANIFEST_FAULT_OK)
             return TS_REGISTER_SHARDS_MANIFEST_INVALID;

@@ -47,13 +47,13 @@ enum ts_create_run_error ts_ensure_run_step(const struct ts_run_record *existing
                                             const struct ts_create_run_op *op, struct ts_logical_time now,
                                             struct ts_run_step *ret_step, struct ts_coord_detail *ret_detail);
 
-/* Failures of the parts of create_run_with_shards: sets detail->nested. */
+/* Errors of create_run_with_shards that contain the error of one of its parts: sets detail->nested. */
 enum ts_create_run_error ts_create_run_error_from_register(enum ts_register_shards_error error,
                                                            struct ts_coord_detail *detail);
 enum ts_create_run_error ts_create_run_error_from_get_run(enum ts_get_run_error error,
                                                           struct ts_coord_detail *detail);
 
-/* Whether this tenant may see this run. Order of checks: RunNotFound, TenantMismatch. */
+/* Checks that this tenant may see this run. Order of checks: RunNotFound, TenantMismatch. */
 enum ts_get_run_error ts_get_run_step(const struct ts_run_record *run, const struct ts_tenant_id *tenant,
                                       struct ts_coord_detail *ret_detail);
 
@@ -86,9 +86,9 @@ void ts_registered_shard(const struct ts_run_record *run, const struct ts_regist
                          const struct ts_manifest_memory *memory, size_t index,
                          struct ts_shard_record *ret_record);
 
-/* Whether an existing record may be the one that this registration made, with the progress since: the same
- * run, parent, start and metadata; the same end unless parts were split off; and a cursor that is not before
- * the registered one. Otherwise the error is ManifestInvalid, DuplicateIds. */
+/* Checks that an existing record can be the result of this registration and later progress: the same run,
+ * parent, start and metadata; the same end unless parts were split off; and a cursor that is not before the
+ * registered one. Otherwise the error is ManifestInvalid, DuplicateIds. */
 bool ts_registered_shard_matches(const struct ts_shard_record *existing,
                                  const struct ts_shard_record *wanted);
 
@@ -109,8 +109,8 @@ enum ts_run_transition_error ts_end_run_step(const struct ts_run_record *run, co
                                              struct ts_run_step *ret_step,
                                              struct ts_coord_detail *ret_detail);
 
-/* Whether this tenant may delete this run. A missing run is OK: there is nothing to delete. The run must have
- * ended. Order of checks: TenantMismatch, WrongStatus. */
+/* Checks that this tenant may delete this run. A missing run is OK: there is nothing to delete. The run must
+ * have ended. Order of checks: TenantMismatch, WrongStatus. */
 enum ts_delete_run_error ts_delete_run_step(const struct ts_run_record *run,
                                             const struct ts_tenant_id *tenant,
                                             struct ts_coord_detail *ret_detail);

@@ -1,6 +1,6 @@
 /*
- * What acquire returns to a worker, without allocation: the worker owns a scratch, one per session, and a
- * view borrows from it until the next acquire into the same scratch.
+ * The result of acquire, without allocation. The worker owns a scratch, one per session; a view borrows from
+ * it until the next acquire into the same scratch.
  */
 #ifndef TS_COORD_CORE_SCRATCH_H
 #define TS_COORD_CORE_SCRATCH_H
@@ -9,7 +9,8 @@
 #include "coord/core/lease.h"
 #include "coord/core/record.h"
 
-/* How many shards can be claimed, as a hint: counted up to TS_CAPACITY_MAX, and perhaps a little old. */
+/* A hint how many shards can be claimed: counted up to TS_CAPACITY_MAX, and possibly slightly out of
+ * date. */
 #define TS_CAPACITY_MAX 64
 struct ts_capacity_hint {
     uint32_t available_count;
@@ -18,7 +19,7 @@ struct ts_capacity_hint {
 };
 
 struct ts_acquire_scratch {
-    uint64_t generation; /* how often it was written: views of earlier writes are invalid */
+    uint64_t generation; /* number of writes so far: views of earlier writes are invalid */
     bool has_last_key;
     bool has_token;
     TS_FIXED_BUF(TS_KEY_MAX) spec_start;
@@ -53,13 +54,13 @@ struct ts_renew_result {
     struct ts_capacity_hint capacity;
 };
 
-/* Makes it empty for the first time. */
+/* Initialises an empty scratch. */
 void ts_acquire_scratch_init(struct ts_acquire_scratch *scratch);
 
-/* Clears it; its views become invalid. */
+/* Clears the scratch; its views become invalid. */
 void ts_acquire_scratch_reset(struct ts_acquire_scratch *scratch);
 
-/* Copy parts into it. Sizes are within their limits, as in every record. */
+/* Copy parts of a record into the scratch. Sizes are within their limits, as in every record. */
 void ts_acquire_scratch_write_spec(struct ts_acquire_scratch *scratch, const struct ts_shard_spec *spec);
 void ts_acquire_scratch_write_cursor(struct ts_acquire_scratch *scratch, const struct ts_cursor *cursor);
 
@@ -67,7 +68,7 @@ void ts_acquire_scratch_write_cursor(struct ts_acquire_scratch *scratch, const s
 struct ts_shard_snapshot_view ts_acquire_scratch_view(const struct ts_acquire_scratch *scratch,
                                                       const struct ts_shard_record *record);
 
-/* All steps: resets the scratch, copies an acquired record into it and returns the result. */
+/* Does all of the above: resets the scratch, copies an acquired record into it and returns the result. */
 void ts_acquire_result(struct ts_acquire_scratch *scratch, const struct ts_shard_record *record,
                        const struct ts_lease *lease, struct ts_capacity_hint capacity,
                        struct ts_acquire_result_view *ret_view);

@@ -166,7 +166,8 @@ enum ts_renew_error ts_renew_step(const struct ts_shard_record *record, const st
     if (deadline.ms > next->holder.deadline.ms)
         next->holder.deadline = deadline;
     struct ts_lease lease = op->lease;
-    /* A token that was passed back may be older than the record; its deadline is never after the record's. */
+    /* A lease that a worker passes back may be older than the record; its deadline is never after the
+     * record's. */
     if (ts_lease_deadline(&lease).ms < next->holder.deadline.ms)
         ts_lease_set_deadline(&lease, next->holder.deadline);
     *ret_lease = lease;

@@ -1,6 +1,6 @@
 /*
- * Operations on one shard: state and operation in, new state and wishes out. Nothing here reads a clock,
- * allocates or keeps state.
+ * Operations on one shard: state and operation in, new state and the requested writes out. Nothing here
+ * reads a clock, allocates or keeps state.
  *
  *     operation    needs        effect
  *     acquire      any worker   Active, not leased -> leased; fence + 1; attempts + 1, or Parked after too many
@@ -46,7 +46,7 @@ struct ts_shard_step {
     struct ts_event event;         /* if write */
 };
 
-/* The caller of an operation under a lease, the lease and the op id. */
+/* The common arguments of operations under a lease. */
 struct ts_lease_op {
     struct ts_tenant_id tenant;
     struct ts_lease lease;

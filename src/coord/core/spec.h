@@ -8,7 +8,7 @@
 #include "base/bytes.h"
 #include "coord/core/ids.h"
 
-/* The keys from start up to, but without, end. An empty bound means no bound on that side. */
+/* The keys from start (included) to end (excluded). An empty bound means no bound on that side. */
 struct ts_key_range {
     struct ts_bytes start;
     struct ts_bytes end;
@@ -19,7 +19,7 @@ struct ts_shard_spec {
     struct ts_bytes metadata;
 };
 
-/* Both parts are optional; an empty key is a key. Bytes of absent parts are ignored. */
+/* Both parts are optional; an empty key counts as present. Bytes of absent parts are ignored. */
 struct ts_cursor {
     bool has_key;
     bool has_token;
@@ -32,7 +32,7 @@ static inline bool ts_key_range_contains(struct ts_key_range range, struct ts_by
            (range.end.len == 0 || ts_bytes_compare(key, range.end) < 0);
 }
 
-/* No key can be in it. A range without an upper bound is never inverted. */
+/* Returns true if no key can be in the range. A range without an upper bound is never inverted. */
 static inline bool ts_key_range_is_inverted(struct ts_key_range range) {
     return range.end.len != 0 && ts_bytes_compare(range.start, range.end) >= 0;
 }

@@ -5,7 +5,7 @@
 #include "coord/core/error.h"
 #include "coord/core/hash.h"
 
-/* The shards that count against a limit, and the limit. */
+/* The number of shards that count against a limit, and the limit. */
 struct ts_shard_limit {
     uint64_t current;
     uint64_t max;

@@ -196,7 +196,7 @@ static enum ts_split_error residual_conflict(const struct ts_split_residual_op *
     return TS_SPLIT_OP_ID_CONFLICT;
 }
 
-/* OK with true in ret_replayed: answered. */
+/* If it returns OK with *ret_replayed set, the operation is answered. */
 static enum ts_split_error replay_residual(const struct ts_shard_record *record,
                                            const struct ts_split_env *env,
                                            const struct ts_split_residual_op *op, struct ts_payload_hash hash,

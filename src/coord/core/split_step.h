@@ -25,8 +25,8 @@ struct ts_split_env {
     size_t taken_count;
 };
 
-/* The caller's memory for the parent's new list of spawned shards. Must stay while the step's record is in
- * use, and must not overlap with the record that is split. */
+/* The caller's memory for the parent's new list of spawned shards. Must stay valid while the step's record is
+ * in use, and must not overlap with the record that is split. */
 struct ts_split_memory {
     uint8_t spawned[8 * TS_SPAWNED_MAX];
 };
@@ -62,9 +62,9 @@ struct ts_split_residual_result {
  * Order of checks: ShardNotFound, OpIdConflict or replay, ts_validate_lease(), ts_split_residual_check(),
  * SpawnLimitExceeded, ShardLimitExceeded, DerivedIdCollision, ResourceExhausted.
  *
- * A replay is found in the op-log, or in the list of spawned shards, which outlives the op-log. The list has the
- * op id but not the parameters. A cut inside the parent's present range cannot be the one that was made, so it is
- * an OpIdConflict.
+ * A replay is found in the op-log, or in the list of spawned shards, which outlives the op-log. The list
+ * shows the op id but not the parameters. The first execution moved the parent's end to its cut, so a cut
+ * inside the present range is a different one: OpIdConflict.
  */
 enum ts_split_residual_error
 ts_split_residual_step(const struct ts_shard_record *record, const struct ts_split_env *env,

@@ -1,5 +1,5 @@
-/* Text that grows in the caller's buffer like snprintf's: truncated to size - 1 bytes; the length counts
- * everything. */
+/* Text that grows in the caller's buffer. As with snprintf, the text is truncated to size - 1 bytes, and the
+ * length counts everything. */
 #ifndef TS_COORD_CORE_TEXT_H
 #define TS_COORD_CORE_TEXT_H
 
@@ -11,7 +11,7 @@ struct coord__text {
     size_t len;
 };
 
-/* Empty, in the caller's buffer. */
+/* Starts an empty text in the caller's buffer. */
 struct coord__text coord__text_in(char *ret_text, size_t size);
 
 __attribute__((format(printf, 2, 3))) void coord__text_add(struct coord__text *text, const char *format, ...);

@@ -12,8 +12,8 @@
 #include "coord/core/error.h"
 #include "coord/core/record.h"
 
-/* OK with an entry: a replay. OK with NULL: the op id is unknown, or forgotten. OP_ID_CONFLICT: the op id was used
- * with another hash. The hash must not be 0. */
+/* Returns OK with an entry for a replay, and OK with NULL if the op id is not in the log. OP_ID_CONFLICT: the
+ * op id was used with another hash. The hash must not be 0. */
 enum ts_coord_error ts_check_op_idempotency(const ts_op_log *log, struct ts_op_id op_id,
                                             struct ts_payload_hash hash,
                                             const struct ts_op_log_entry **ret_entry,

@@ -1,5 +1,5 @@
-/* Counts all records of a run in the stores, and compares them with everything that is kept besides the
- * records. */
+/* Counts all records of a run in the stores, and compares the counts with the counters, indexes and
+ * guards. */
 #include "driver.h"
 
 #include "base/assert.h"
@@ -16,7 +16,7 @@ struct audit {
     struct ts_coord_run_query query;
     struct ts_run_record run;
     struct ts_coord_audit found;
-    uint64_t index_entries; /* that the shards should have */
+    uint64_t index_entries; /* entries that the shards should have */
     uint64_t index_matched; /* of these, those that exist */
     uint64_t *stripes;      /* from a walk: [place][status][stripe] */
     struct ts_coord_detail detail;
@@ -59,7 +59,7 @@ static enum coord__end fail(struct audit *mine, const struct coord__result *resu
     return coord__failed(&no_tries, result, &mine->detail);
 }
 
-/* How many entries a store has in one of the indexes. */
+/* Counts the entries of a store in one of the indexes. */
 static enum coord__end count_index(struct audit *mine, uint32_t place, enum coord__kind kind,
                                    uint64_t *total) {
     struct coord__range range = coord__range_of_run(kind, mine->query.run);
@@ -80,7 +80,7 @@ static enum coord__end count_index(struct audit *mine, uint32_t place, enum coor
     }
 }
 
-/* Counters and guard of a store. */
+/* Checks the counters and the guard of a store. */
 static enum coord__end check_store(struct audit *mine, uint32_t place) {
     struct coord__key keys[COORD__COUNTERS + 1];
     struct ts_bytes bytes[COORD__COUNTERS + 1];

@@ -4,10 +4,11 @@
  *     own store:  read guard and cooldown | scan free ones from the worker's point | scan the first leases
  *         -> admission -> candidates: free ones, wrapping, then expired ones; at most 64 in a look
  *         -> acquire the first, then the others in random order, until one succeeds -> arm the cooldown
- *         -> all lost to others, parked or ended: look at what is left of the store, until nothing is
+ *         -> all lost to others, parked or ended: look at the rest of the store, until nothing is left
  *     the next store, until there are none -> leases from the very beginning -> NoneAvailable
  *
- * A store that does not answer is skipped. If nothing was found elsewhere, that is the answer.
+ * A store that does not answer is skipped. If the others have no free shard, the claim reports that a store
+ * did not answer.
  *
  * Entries of the claim index are written with their records, but only show where to look: the record, which
  * acquire reads, decides.
@@ -38,7 +39,8 @@ struct offer {
     size_t count;      /* candidates */
     size_t free_count; /* the first ones are free, the others have expired */
     struct ts_shard_id ids[CANDIDATES_MAX];
-    /* Draw the first candidate too. Otherwise all workers that start at the same point would try it. */
+    /* Choose the first candidate at random, too. Otherwise all workers that start at the same point would try
+     * it. */
     bool is_drawn;
     bool has_earliest; /* the first deadline in the future */
     struct ts_logical_time earliest;
@@ -47,7 +49,7 @@ struct offer {
 /* The part of a store that no look has read yet. Keys of a scan must stay in place while it runs. */
 struct rest {
     bool has_free, has_leased;
-    bool wrapped; /* the free ones before the worker's point remain */
+    bool wrapped; /* only the free shards before the worker's point remain */
     struct coord__range free_range;
     struct coord__range leased_range;
 };
@@ -63,8 +65,8 @@ static void all_of_run(struct ts_run_id run, struct ts_shard_id start, uint64_t 
             coord__key_leased((struct ts_shard_key){run, {0}}, (struct ts_logical_time){leased_from});
 }
 
-/* Makes a range begin after the rows that were read. Returns false when nothing is left. (Longer keys are not
- * of this kind.) */
+/* Makes a range begin after the rows that were read. Returns false when nothing is left. (A key of the
+ * maximum length is not of this kind.) */
 static bool move_behind(const struct ts_rows *rows, struct coord__range *range) {
     if (!rows->more || rows->count == 0)
         return false;
@@ -85,7 +87,8 @@ static void take_free(const struct ts_rows *rows, struct offer *offer) {
     }
 }
 
-/* Takes the expired ones, except the worker's own. Returns true if there are no others after them. */
+/* Takes the expired leases, except the worker's own. Returns true if a valid lease or the end follows
+ * them. */
 static bool take_expired(const struct ts_rows *rows, struct ts_logical_time now,
                          const struct ts_shard_id *own, struct offer *offer) {
     for (size_t i = 0; i < rows->count; i++) {
@@ -116,9 +119,9 @@ struct claim {
     struct ts_run_guard guard;
     struct ts_logical_time own_now; /* of the worker's own store */
     uint64_t own_at_ms;             /* by elapsed_ms */
-    uint64_t cooldown_version;      /* of the worker's entry, as far as known; 0: no entry */
+    uint64_t cooldown_version;      /* last known version of the worker's entry; 0: no entry */
     struct rest rest;               /* of the current store */
-    bool has_looked;                /* the scans of the own store are in the work */
+    bool has_looked;                /* the work has the scans of the worker's own store */
     struct ts_claim_scan scan;
     uint64_t available; /* candidates on the stores so far */
     struct ts_lease *ret_lease;
@@ -135,7 +138,7 @@ static uint64_t leased_from(const struct claim *mine, uint32_t place) {
 /* Leases from now on have a deadline of at least now plus the run's duration. */
 static void remember_leases(struct claim *mine, uint32_t place, const struct offer *offer,
                             struct ts_logical_time now) {
-    /* Expired ones must be found again. */
+    /* Expired leases must be found again. */
     if (mine->hint == NULL || offer->count > 0)
         return;
     uint64_t from = ts_saturating_add_u64(now.ms, mine->guard.config.lease_duration_ms);
@@ -195,7 +198,8 @@ static enum ts_claim_error scan_more(struct claim *mine, uint32_t place, const s
     return result.result == TS_STORE_OK ? TS_CLAIM_OK : backend_error(mine, &result);
 }
 
-/* The free ones of a scan, and where the next one begins: after them, or wrapped. */
+/* Takes the free shards of a scan, and sets where the next scan begins: after them, or from the
+ * beginning. */
 static void keep_free(struct claim *mine, struct offer *offer) {
     const struct ts_rows *rows = &mine->work->rows[FREE_CALL];
     struct rest *rest = &mine->rest;
@@ -233,7 +237,7 @@ static enum ts_claim_error fill_with_expired(struct claim *mine, uint32_t place,
     return TS_CLAIM_OK;
 }
 
-/* The results of both scans of a store, and of the part before the worker's point. */
+/* Takes the results of both scans of a store, and of the part before the worker's point. */
 static enum ts_claim_error end_look(struct claim *mine, uint32_t place, struct offer *offer) {
     *offer = (struct offer){0};
     struct offer leases = {0};
@@ -249,7 +253,7 @@ static enum ts_claim_error end_look(struct claim *mine, uint32_t place, struct o
         return fill_with_expired(mine, place, offer);
     offer->has_earliest = leases.has_earliest;
     offer->earliest = leases.earliest;
-    /* If there is no room for them, the next look takes them. */
+    /* If there is no room for these shards, the next look takes them. */
     if (leases.count <= CANDIDATES_MAX - offer->count) {
         memcpy(offer->ids + offer->count, leases.ids, leases.count * sizeof leases.ids[0]);
         offer->count += leases.count;
@@ -274,14 +278,14 @@ static bool is_more_left(const struct claim *mine) {
     return mine->rest.has_free || mine->rest.has_leased;
 }
 
-/* The entries that earlier looks have left. */
+/* Looks at the entries that earlier looks have left. */
 static enum ts_claim_error look_further(struct claim *mine, uint32_t place, struct offer *offer) {
     *offer = (struct offer){.is_drawn = true};
     const enum ts_claim_error error = fill_with_free(mine, place, offer);
     return error == TS_CLAIM_OK ? fill_with_expired(mine, place, offer) : error;
 }
 
-/* Moves a random one of the remaining candidates to the front of them, free ones first. */
+/* Moves a random one of the remaining candidates to their front; prefers free shards to expired leases. */
 static void draw_next(struct claim *mine, struct offer *offer, size_t from) {
     const size_t end = from < offer->free_count ? offer->free_count : offer->count;
     const size_t drawn = from + (size_t)(coord__draw(mine->coord) % (end - from));
@@ -290,7 +294,7 @@ static void draw_next(struct claim *mine, struct offer *offer, size_t from) {
     offer->ids[from] = taken;
 }
 
-/* Entries of the index stay when a run ends, so one answer is enough. */
+/* Entries of the index stay when a run ends, so one answer that shows the end is enough. */
 static bool has_run_ended(struct claim *mine, enum ts_acquire_error error) {
     if (error != TS_ACQUIRE_SHARD_TERMINAL || !mine->seen->has_guard ||
         !ts_run_status_is_terminal(mine->seen->guard.status))
@@ -299,8 +303,8 @@ static bool has_run_ended(struct claim *mine, enum ts_acquire_error error) {
     return true;
 }
 
-/* Tries the candidates of a look. True: ret_error is the answer. After meeting another worker at a shard, it
- * continues at a random candidate, because the other one takes the next ones. */
+/* Tries the candidates of a look. Returns true if ret_error is the answer. If another worker was faster at a
+ * shard, it continues at a random candidate, because the other worker tries the following ones, too. */
 static bool try_all(struct claim *mine, struct offer *offer, enum ts_claim_error *ret_error) {
     consider_earliest(mine, offer);
     for (size_t i = 0; i < offer->count; i++) {
@@ -337,7 +341,7 @@ static bool take_cooldown(struct claim *mine, const struct ts_row *row, struct t
     return error == TS_RECORD_OK;
 }
 
-/* The worker's own store: checks that the run exists, and that the worker may claim. */
+/* Reads from the worker's own store; checks that the run exists, and that the worker may claim. */
 static enum ts_claim_error pass_admission(struct claim *mine) {
     const struct coord__key guard = coord__key_guard(mine->op->run),
                             cooldown = coord__key_cooldown(&mine->op->tenant, &mine->op->worker);
@@ -374,7 +378,7 @@ static enum ts_claim_error pass_admission(struct claim *mine) {
         coord__plan_clear(&mine->work->plan);
         coord__plan_check(&mine->work->plan, mine->own, &cooldown, mine->cooldown_version);
         coord__plan_del(&mine->work->plan, mine->own, &cooldown);
-        /* If this fails, another claim removes it. */
+        /* If this fails, another claim removes the entry. */
         if (coord__apply(mine->coord, mine->work).result == TS_STORE_OK)
             mine->cooldown_version = 0;
     }
@@ -390,8 +394,9 @@ static bool read_cooldown(struct claim *mine, const struct coord__key *key, stru
 }
 
 /*
- * After success. If this fails, the next claim is not delayed: the cooldown prevents ping-pong and is not a
- * lock. The write checks the earlier entry, so that it cannot replace a newer one when it arrives late.
+ * Called after a success. If this fails, the next claim is not delayed: the cooldown prevents ping-pong and
+ * is not a lock. The write checks the earlier entry, so that it cannot replace a newer one when it arrives
+ * late.
  */
 static void arm(struct claim *mine) {
     struct ts_cooldown entry, there;
@@ -413,7 +418,7 @@ static void arm(struct claim *mine) {
     }
 }
 
-/* One store, until nothing of it is left. */
+/* Claims from one store, until no entry of it is left. */
 static bool try_store(struct claim *mine, uint32_t place, enum ts_claim_error *ret_error) {
     struct offer offer;
     *ret_error = look(mine, place, &offer);
@@ -425,7 +430,7 @@ static bool try_store(struct claim *mine, uint32_t place, enum ts_claim_error *r
     return true;
 }
 
-/* All stores, beginning with the worker's own. True: ret_error is the answer. */
+/* Tries all stores, beginning with the worker's own. Returns true if ret_error is the answer. */
 static bool try_stores(struct claim *mine, uint32_t *ret_looked_at, enum ts_claim_error *ret_error) {
     const uint32_t places = mine->coord->io.place_count;
     for (uint32_t i = 0; i < places; i++) {
@@ -451,7 +456,7 @@ static enum ts_claim_error pass_admission_of_any_run(struct claim *mine) {
 }
 
 /* Every store has the guard. If the worker's own store does not answer, the next one replaces it, unless the
- * run has a cooldown: only the worker's own store knows whether it is over. */
+ * run has a cooldown: only the worker's own store knows whether the cooldown is over. */
 static enum ts_claim_error pass_admission_of_a_store_that_answers(struct claim *mine) {
     const uint32_t places = mine->coord->io.place_count;
     enum ts_claim_error error = pass_admission_of_any_run(mine);
@@ -472,7 +477,7 @@ static enum ts_claim_error claim(struct claim *mine, uint32_t *ret_looked_at) {
         return ts_claim_none(&mine->scan, &mine->guard, &mine->detail);
     if (try_stores(mine, ret_looked_at, &error))
         return error;
-    /* Leases before those that the session remembers. */
+    /* Looks at the leases before those that the session remembers. */
     bool remembered = false;
     for (uint32_t place = 0; place < mine->coord->io.place_count && mine->hint != NULL; place++) {
         remembered = remembered || leased_from(mine, place) > 0;

@@ -42,7 +42,7 @@ static struct ts_coord *new_with(const struct ts_coord_options *options, uint64_
     return coord;
 }
 
-/* Fills in what the options leave open from the coordinator's configuration. */
+/* Fills in unset options from the coordinator's configuration. */
 static struct ts_coord_options as_configured(const struct ts_coord_options *options,
                                              const struct ts_txn_config *config) {
     struct ts_coord_options filled = options != NULL ? *options : (struct ts_coord_options){0};

@@ -15,8 +15,8 @@
  * - A damaged record is BackendError (DAMAGED), and nothing of it is used.
  * - Texts of errors and events come from the core, redacted.
  *
- * Any number of threads may use a struct ts_coord at the same time; only one a worker's session (session.h).
- * Leases are not kept here: callers pass them.
+ * Any number of threads may use a struct ts_coord at the same time; only one thread at a time may use a
+ * worker's session (session.h). Leases are not kept here: callers pass them.
  *
  * ret_detail is written only on failure. Other ret_ outputs are written only on success.
  */
@@ -54,18 +54,18 @@ struct ts_coord_options {
      * coordinators. */
     uint64_t seed;
 
-    /* Called after an event, and after each transaction with its result and timing. NULL: not called. Any thread that uses
-     * the coordination may call them. */
+    /* Callbacks, or NULL: after an event, and after each transaction with its result and timing. They run in
+     * any thread that uses the coordination. */
     void (*event)(void *context, const struct ts_event *event);
     void (*transaction)(void *context, const struct ts_txn_result *result);
     void *context;
 };
 
 /*
- * Over a cluster and this process's coordinator on it, which must stay open longer. The coordinator's
- * configuration applies here, too: reads take at most timeouts.shard_rpc, its transactions write everything,
- * and its limits fill in those that the options do not set. options may be NULL. Returns NULL when memory or
- * entropy is lacking.
+ * Coordination over a cluster and this process's coordinator on it. Both must outlive it. The coordinator's
+ * configuration applies here, too: reads take at most timeouts.shard_rpc, all writes are its transactions,
+ * and its limits replace unset options. options may be NULL. Returns NULL when memory runs out or entropy is
+ * not available.
  */
 struct ts_coord *ts_coord_new(struct ts_cluster *cluster, struct ts_coordinator *coordinator,
                               const struct ts_coord_options *options);
@@ -82,7 +82,7 @@ uint32_t ts_coord_place_of_shard(const struct ts_coord *coord, struct ts_shard_i
 /* The kind of a BackendError for a store's answer. */
 enum ts_infra_kind ts_infra_kind_of_store(enum ts_store_result result);
 
-/* How an operation with an op id ended. */
+/* The result of an operation with an op id. */
 struct ts_coord_outcome {
     enum ts_idempotent_outcome outcome;
     enum ts_op_result result;  /* of shard operations */
@@ -105,8 +105,8 @@ enum ts_register_shards_error ts_coord_register_shards(struct ts_coord *coord,
                                                        struct ts_coord_outcome *ret_outcome,
                                                        struct ts_coord_detail *ret_detail);
 
-/* Both in one transaction. May be repeated: REPLAYED when the run exists and the registration is done. tenant
- * and run of both operations are the same. */
+/* Does both in one transaction. May be repeated: REPLAYED when the run exists and the registration is done.
+ * tenant and run of both operations are the same. */
 enum ts_create_run_error
 ts_coord_create_run_with_shards(struct ts_coord *coord, const struct ts_create_run_op *create,
                                 const struct ts_register_op *shards, struct ts_manifest_memory *memory,
@@ -134,8 +134,8 @@ enum ts_get_run_error ts_coord_run_progress(struct ts_coord *coord, const struct
 
 struct ts_coord_runs_query {
     struct ts_run_filter filter;
-    /* Called, with the context of visit, for a run with a damaged record, whatever its status; the list
-     * continues if it returns true. NULL: the list ends there, as BackendError. */
+    /* Called, with the context of visit, for a run with a damaged record, whatever its status. The list
+     * continues if the callback returns true. NULL: the list ends there, as BackendError. */
     bool (*damaged)(void *context, struct ts_run_id run, const struct ts_infra_error *reason);
 };
 
@@ -172,8 +172,8 @@ static inline enum ts_run_transition_error ts_coord_cancel_run(struct ts_coord *
 }
 
 struct ts_coord_deleted {
-    bool was_there;  /* before the call */
-    uint64_t shards; /* that this call deleted */
+    bool was_there;  /* the run existed before the call */
+    uint64_t shards; /* number of shards that this call deleted */
 };
 
 /*
@@ -202,12 +202,13 @@ struct ts_coord_shard_query {
     struct ts_shard_filter filter;
     bool has_after;
     struct ts_shard_id after; /* only larger ids */
-    /* Called, with the context of visit, for a damaged record, whatever the filter; the walk continues if it
-     * returns true. NULL: the walk ends there, as BackendError. */
+    /* Called, with the context of visit, for a damaged record, whatever the filter. The walk continues if the
+     * callback returns true. NULL: the walk ends there, as BackendError. */
     bool (*damaged)(void *context, struct ts_shard_key shard, const struct ts_infra_error *reason);
 };
 
-/* Visits the matching shards, ordered by id, until visit returns false. Not one snapshot. */
+/* Visits the matching shards, ordered by id, until visit returns false. The shards may be from different
+ * moments. */
 enum ts_get_run_error ts_coord_list_shards(struct ts_coord *coord, const struct ts_coord_shard_query *query,
                                            bool (*visit)(void *context,
                                                          const struct ts_coord_shard_view *shard),
@@ -250,7 +251,7 @@ enum ts_claim_error ts_coord_claim_next_available(struct ts_coord *coord, const 
                                                   struct ts_acquire_result_view *ret_view,
                                                   struct ts_coord_detail *ret_detail);
 
-/* What a session remembers of its shard, to save reading it; NULL without a session. */
+/* The shard as a session remembers it, which saves a read; NULL without a session. */
 struct coord__seen;
 
 /* ret_lease has the new deadline. */
@@ -292,7 +293,7 @@ struct ts_coord_audit {
     struct ts_shard_counts counted;  /* from a walk over the shards */
     struct ts_shard_counts counters; /* from the counters */
     uint64_t wrong_counters;         /* stripes that differ from the count of their shards */
-    uint64_t wrong_places;           /* shards on a store that they do not route to */
+    uint64_t wrong_places;           /* shards that are on a wrong store */
     uint64_t missing_index;          /* active shards without their entry in the claim index */
     uint64_t extra_index;            /* entries of the claim index without a shard */
     uint64_t wrong_guards;           /* stores whose guard differs from the run */
@@ -306,7 +307,7 @@ enum ts_get_run_error ts_coord_audit_run(struct ts_coord *coord, const struct ts
                                          struct ts_coord_audit *ret_audit,
                                          struct ts_coord_detail *ret_detail);
 
-/* The counters behind the limits, from the first store. */
+/* Reads the counters of the limits from the first store. */
 enum ts_get_run_error ts_coord_limits(struct ts_coord *coord, const struct ts_tenant_id *tenant,
                                       struct ts_shard_limits *ret_limits, struct ts_coord_detail *ret_detail);
 

@@ -1,9 +1,9 @@
 /*
  * The driver's own structures.
  *
- * An operation takes a `work`, its memory, which later ones reuse. It builds a `plan`, the writes on all its
- * stores, and applies it as one transaction. The only lock guards the list of free works, and is held for a
- * few instructions.
+ * An operation takes a `work`, which is its memory and is reused by later operations. It builds a `plan`,
+ * the writes on all its stores, and applies it as one transaction. The only lock guards the list of free
+ * works, and is held for a few instructions.
  */
 #ifndef TS_COORD_DRIVER_DRIVER_H
 #define TS_COORD_DRIVER_DRIVER_H
@@ -43,7 +43,7 @@ struct coord__plan {
 
 void coord__plan_clear(struct coord__plan *plan);
 
-/* All copy the key; values belong to the caller or the arena. */
+/* All these functions copy the key; values belong to the caller or the arena. */
 void coord__plan_check(struct coord__plan *plan, uint32_t place, const struct coord__key *key,
                        uint64_t version);
 void coord__plan_before(struct coord__plan *plan, uint32_t place, struct ts_logical_time before);
@@ -57,8 +57,8 @@ struct coord__change {
 void coord__plan_add(struct coord__plan *plan, uint32_t place, const struct coord__key *key,
                      struct coord__change change, enum coord__tag tag);
 
-/* A shard of this place changes its status; from is NULL for a new one. coord__plan_counts writes the
- * sums. */
+/* Counts that a shard of this place changes its status; `from` is NULL for a new shard. coord__plan_counts
+ * plans the sums. */
 void coord__plan_count(struct coord__plan *plan, uint32_t place, struct ts_shard_id shard,
                        const enum ts_shard_status *from, enum ts_shard_status to);
 void coord__plan_counts(struct coord__plan *plan, struct ts_run_id run);
@@ -122,8 +122,8 @@ struct coord__result {
     enum ts_store_result result;
     enum coord__tag tag; /* of the operation that failed */
     bool has_tag;
-    bool again;                        /* not OK: reading and deciding again may help */
-    uint64_t version;                  /* OK, one store: the written version; otherwise 0 */
+    bool again;                        /* if not OK: reading and deciding again may help */
+    uint64_t version;                  /* if OK on one store: the written version; otherwise 0 */
     char counter[COORD__COUNTER_NAME]; /* its name, if the tag is a counter or limit */
     char text[240];
 };
@@ -131,10 +131,10 @@ struct coord__result {
 /* Runs calls 0 to count - 1, repeats them if that can help, and returns the first failure. */
 struct coord__result coord__read(struct ts_coord *coord, struct coord__work *work, size_t count);
 
-/* Applies the plan: OK, nothing was done, or UNKNOWN. */
+/* Applies the plan. The result is OK, UNKNOWN, or an error after which nothing was changed. */
 struct coord__result coord__apply(struct ts_coord *coord, struct coord__work *work);
 
-/* How a round of an operation ended; without another round, how the operation ended. */
+/* The end of a round of an operation. If no round follows, it is the end of the operation. */
 enum coord__end {
     COORD__END_DONE,      /* the step's own answer is the result */
     COORD__END_LATE,      /* the lease ended before the batch arrived: LeaseExpired */
@@ -143,7 +143,7 @@ enum coord__end {
     COORD__END_FOREIGN,   /* TenantMismatch, found before the step because a record is damaged */
 };
 
-/* Tries that an operation has had. Starts as {0}. */
+/* Counts the tries of an operation. Starts as {0}. */
 struct coord__tries {
     uint32_t count;
     uint32_t lates;
@@ -152,28 +152,28 @@ struct coord__tries {
 };
 
 /*
- * After a failed round: returns true if there is to be another, and pauses before it if that helps. False:
- * ret_end and the detail are the result. If an earlier try may have been done, the result is UNKNOWN,
- * whatever the store said last.
+ * Called after a failed round. Returns true if another round should follow, and pauses first if that helps.
+ * Returns false if ret_end and the detail are the result. If an earlier try may have been done, the result
+ * is UNKNOWN, whatever the store said last.
  */
 bool coord__again(struct ts_coord *coord, struct coord__tries *tries, const struct coord__result *result,
                   enum coord__end *ret_end, struct ts_coord_detail *ret_detail);
 
 /*
- * For a key that was read as absent. A committed transaction may not have created it yet; it holds the key's
- * lock, and this waits for it. True: if the key is absent when it is read again, it does not exist. False: as
- * above.
+ * For a key that was read as absent. A committed transaction that has not created the key yet holds its lock:
+ * this function waits for that lock. Returns true if reading again decides: a key that is still absent does
+ * not exist. Returns false as above.
  */
 bool coord__wait_for_promises(struct ts_coord *coord, struct coord__work *work, uint32_t place,
                               const struct coord__key *key, struct coord__tries *tries,
                               enum coord__end *ret_end, struct ts_coord_detail *ret_detail);
 
-/* The same for reads, which have no further round. */
+/* The same for operations that only read, which have no further round. */
 enum coord__end coord__failed(const struct coord__tries *tries, const struct coord__result *result,
                               struct ts_coord_detail *ret_detail);
 enum coord__end coord__damaged(enum ts_record_error error, const char *what,
                                struct ts_coord_detail *ret_detail);
-/* The same, with the affected record: ids are not secret, and are needed to repair it. */
+/* The same, with the affected record in the text: ids are not secret, and are needed for the repair. */
 enum coord__end coord__damaged_run(enum ts_record_error error, const char *what, struct ts_run_id run,
                                    struct ts_coord_detail *ret_detail);
 enum coord__end coord__damaged_shard(enum ts_record_error error, const char *what, struct ts_shard_key shard,
@@ -182,8 +182,8 @@ enum coord__end coord__no_memory(struct ts_coord_detail *ret_detail);
 
 /* ---- operations on one shard ---- */
 
-/* A committed transaction does not become visible on all stores at once. An operation that sees it on one
- * store only reads again. */
+/* A committed transaction does not become visible on all stores at once. An operation that sees it on only
+ * one store reads again. */
 enum coord__ahead {
     COORD__AHEAD_NOT,
     COORD__AHEAD_SAME,  /* this operation is done there, and will be on the shard's own store */
@@ -204,9 +204,9 @@ struct coord__job {
     /* The operation's own step: NONE, or the error. */
     enum ts_error_variant (*step)(struct coord__job *job, const struct ts_shard_record *record,
                                   const struct ts_step_env *env);
-    /* More to read before the step, or NULL. Sets `ahead` when other stores know more than the record. */
+    /* Reads more before the step, or NULL. Sets `ahead` when other stores are newer than the record. */
     enum coord__end (*gather)(struct coord__job *job);
-    /* More to write with the step, or NULL. */
+    /* Plans more writes with the step, or NULL. */
     void (*extend)(struct coord__job *job);
     /* After a try whose reply was lost: sets job->recognised when that try wrote the current record. NULL for
      * operations that the op-log shows. */
@@ -221,7 +221,7 @@ struct coord__job {
     struct ts_event attempted;   /* of the last try whose reply was lost */
     bool has_attempted;
     bool recognised;
-    bool waited;                   /* for promises of the absent record */
+    bool waited;                   /* has waited for promises of the absent record */
     uint64_t nonce;                /* of this operation's entry in the claim index */
     struct ts_coord_detail detail; /* copied to the caller on failure */
 };
@@ -241,11 +241,11 @@ enum ts_error_variant coord__job_run(struct coord__job *job, struct ts_coord_out
 /* The error for an end other than DONE. */
 enum ts_error_variant coord__end_variant(enum coord__end end);
 
-/* The same; a record that is then missing does not exist, and is not only promised. For operations that only
- * read. */
+/* The same for operations that only read. If the record is missing afterwards, it does not exist; it is not
+ * just invisible. */
 enum coord__end coord__job_look(struct coord__job *job);
 
-/* A new, free shard on its store, encoded into the plan's arena: its key must be absent. */
+/* Plans a new, free shard on its store, encoded into the plan's arena. Its key must be absent. */
 void coord__plan_new_shard(struct ts_coord *coord, struct coord__work *work,
                            const struct ts_shard_record *record);
 
@@ -256,7 +256,7 @@ enum ts_acquire_error coord__acquire(struct ts_coord *coord, const struct ts_acq
 
 /* ---- claims ---- */
 
-/* Where a session looks first, so that it does not search again through shards that are gone. NULL: from the
+/* Where a session looks first, so that it does not search again through shards that are done. NULL: from the
  * beginning. Leases with a deadline before leased_from may still exist; a claim searches for them before it
  * reports that nothing is available. */
 struct coord__claim_hint {
@@ -271,8 +271,8 @@ enum ts_claim_error coord__claim(struct ts_coord *coord, const struct ts_coord_c
                                  struct ts_lease *ret_lease, struct ts_capacity_hint *ret_capacity,
                                  struct ts_coord_detail *ret_detail);
 
-/* How many shards can be claimed in the run of a shard that the caller has leased, over all stores; does not
- * count its own lease. None if unknown. */
+/* Counts the shards on all stores that can be claimed in the run of the caller's shard, without that shard.
+ * None if unknown. */
 struct ts_capacity_hint coord__capacity(struct ts_coord *coord, struct ts_shard_key own);
 
 /* Checks that a record has the run, tenant and shape of its key: a record under a wrong key is damage. */

@@ -1,12 +1,12 @@
 /*
- * Calls to stores, and what their answers mean for an operation.
+ * Calls to stores, and the meaning of their answers for an operation.
  *
  * Every write is a transaction, which classifies failures, retries, and stops at its limits. Its result is
  * final for the batch. Reading and deciding again can still help: when others were faster (CHECK_FAILED,
- * LATE, a counter of limits), and when the reply was lost (UNKNOWN), because the op-log then shows whether it
- * was done. Everything else ends the operation, as the table of results says (coord__failed).
+ * LATE, a counter of limits), and when the reply was lost (UNKNOWN), because the op-log then shows whether
+ * the operation was done. Everything else ends the operation, as the table of results says (coord__failed).
  *
- * If one try may have been done, the operation is UNKNOWN, however it ends, unless a later try has found out.
+ * If one try may have taken effect, the result is UNKNOWN, unless a later try has found out.
  */
 #include "driver.h"
 
@@ -40,7 +40,7 @@ struct ts_call *coord__call_scan(struct coord__work *work, size_t index, uint32_
     return &call->call;
 }
 
-/* The first pauses are 0: others were faster, and have finished. */
+/* The first pauses are 0: the faster operation has already finished. */
 static uint64_t pause_after(uint32_t tries) {
     if (tries <= FREE_OF_PAUSE)
         return 0;
@@ -125,12 +125,13 @@ static enum ts_store_result result_of_txn(const struct ts_txn_result *txn) {
     case TS_TXN_REFUSED:
         break;
     }
-    /* A store's UNKNOWN (a lost prepare) is known now: the transaction is aborted. Without a reason it was
+    /* A store's UNKNOWN (a lost prepare) is settled: the transaction is aborted. Without a reason it was
      * refused or timed out. */
     return txn->reason == TS_STORE_OK || txn->reason == TS_STORE_UNKNOWN ? TS_STORE_UNAVAILABLE : txn->reason;
 }
 
-/* Whether reading and deciding again can help. The transaction has already retried the same batch. */
+/* Returns whether reading and deciding again can help. The transaction has already retried the same
+ * batch. */
 static bool is_for_another_round(const struct coord__result *result) {
     if (result->result == TS_STORE_LIMIT)
         return result->has_tag && result->tag == COORD__TAG_LIMIT;
@@ -213,7 +214,7 @@ bool coord__again(struct ts_coord *coord, struct coord__tries *tries, const stru
         tries->unknown = true;
     if (result->result == TS_STORE_LATE)
         tries->lates++;
-    /* Slow tries are fewer: a transaction has its own retries and timeouts. */
+    /* Limits the time, too: slow tries are fewer, because a transaction has its own retries and timeouts. */
     const bool patient = now_ms - tries->since_ms < coord->options.patience_ms;
     const bool late_for_good = result->result == TS_STORE_LATE && tries->lates >= LATES_MAX;
     if (tries->count >= coord->options.tries_max || !patient || !result->again || late_for_good) {
@@ -228,9 +229,9 @@ bool coord__again(struct ts_coord *coord, struct coord__tries *tries, const stru
 }
 
 /*
- * An insert that is always late. It waits for a promise that creates the key, on every engine and for
- * promises of any size, and is then refused: the time is checked after everything that waits. A check is not
- * enough: on PostgreSQL an absent key has no row to wait for, and large promises have no other lock.
+ * An insert with a deadline in the past. It waits for a promise that creates the key, on every engine and for
+ * promises of any size, and is then refused, because the deadline is checked last. A plain check does not
+ * wait: on PostgreSQL an absent key has no row to wait for, and large promises have no other lock.
  */
 static struct coord__result try_to_insert(struct ts_coord *coord, struct coord__work *work, uint32_t place,
                                           const struct coord__key *key) {

@@ -1,4 +1,4 @@
-/* The real io of the driver, over a cluster and a coordinator. */
+/* The driver's io functions over a real cluster and a coordinator. */
 #ifndef TS_COORD_DRIVER_DRIVER_IO_H
 #define TS_COORD_DRIVER_DRIVER_IO_H
 

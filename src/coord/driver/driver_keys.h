@@ -36,7 +36,8 @@ struct coord__key coord__key_global_limit(void);
 /* On every store. */
 struct coord__key coord__key_guard(struct ts_run_id run);
 
-/* The counter of a run and status on its store in which a shard is counted. */
+/* Identifies the counter in which a shard is counted: the counter of a run and status on the shard's
+ * store. */
 struct coord__stripe {
     enum ts_shard_status status;
     uint8_t stripe; /* below COORD__STRIPES */
@@ -61,7 +62,7 @@ struct coord__key coord__key_leased(struct ts_shard_key shard, struct ts_logical
 /* On the worker's own store. */
 struct coord__key coord__key_cooldown(const struct ts_tenant_id *tenant, const struct ts_worker_id *worker);
 
-/* The range of a kind: keys from *ret_from up to, but without, *ret_to. */
+/* The range of the keys of a kind: from *ret_from (included) to *ret_to (excluded). */
 enum coord__kind { COORD__KIND_SHARDS = 's', COORD__KIND_FREE = 'f', COORD__KIND_LEASED = 'l' };
 struct coord__range {
     struct coord__key from;

@@ -10,7 +10,7 @@
 
 #define NS_PER_MS UINT64_C(1000000)
 
-/* How many calls an operation over all stores starts in parallel at most. */
+/* The maximum number of parallel calls of an operation over all stores. */
 enum { AT_ONCE = 64 };
 
 static void wait_for_all(struct ts_coord_call *calls, size_t count) {

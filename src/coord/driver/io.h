@@ -1,8 +1,8 @@
 /*
- * What the driver of coordination needs from below: reads of stores, transactions, elapsed time and a way to
- * wait. All writes are transactions, also on one store. ts_coord_new makes the real one over a cluster. A
- * simulation brings its own, and then everything that the driver does follows from the answers of these
- * functions and their order.
+ * The functions that the driver of coordination needs: reads of stores, transactions, elapsed time and a way
+ * to wait. All writes are transactions, even on a single store. ts_coord_new uses the real functions over a
+ * cluster. A simulation passes its own; then the answers of these functions and their order determine
+ * everything that the driver does.
  *
  * The driver holds no locks during a call: others may run operations meanwhile, also on the same struct
  * ts_coord.
@@ -14,7 +14,7 @@
 #include "turnstone/store.h"
 #include "turnstone/txn.h"
 
-/* One call and its store. The driver fills in what the call's kind needs, without a deadline. */
+/* One call and its store. The driver fills in the fields that the call's kind needs, without a deadline. */
 struct ts_coord_call {
     uint32_t place;
     struct ts_call call;
@@ -28,12 +28,12 @@ struct ts_coord_io {
     /* Runs the calls (READ, SCAN) in parallel and returns when all are done. */
     void (*call)(void *context, struct ts_coord_call *calls, size_t count);
 
-    /* One transaction over the parts, each place once, with its retries. Keys have the reserved first byte. A
-     * single part is an APPLY, and returns the version. */
+    /* Runs one transaction over the parts (at most one per place), with its retries. Keys have the reserved
+     * first byte. A single part is an APPLY, and returns the version. */
     void (*txn)(void *context, const struct ts_txn_part *parts, size_t count,
                 struct ts_txn_result *ret_result);
 
-    /* Milliseconds from any start, never decreasing: for the age of a store's answer. */
+    /* Milliseconds since an arbitrary start, never decreasing: for the age of a store's answer. */
     uint64_t (*elapsed_ms)(void *context);
 
     /* Waits before another try. */

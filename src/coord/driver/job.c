@@ -108,8 +108,8 @@ static enum coord__end keep_record(struct coord__job *job, const struct ts_row *
     return coord__decode_shard(&own, job->shard, &seen->record, &job->detail);
 }
 
-/* The record or the guard is damaged. A caller of another tenant does not learn of it, if any record shows
- * the tenant. */
+/* The record or the guard is damaged. A caller of another tenant does not learn of it if a readable record
+ * shows the tenant. */
 static enum coord__end tell_damage(struct coord__job *job, bool has_guard, bool has_record) {
     struct ts_tenant_id tenant;
     bool known = true;
@@ -158,7 +158,8 @@ static enum coord__end job_read(struct coord__job *job) {
     return keep_seen(job, &job->work->rows[0], (struct ts_logical_time){call->time_ms});
 }
 
-/* The store's time, from its time at the read. Only an estimate: the batch checks the deadline. */
+/* Estimates the store's time from its time at the read. An estimate is enough: the batch checks the
+ * deadline. */
 static struct ts_logical_time now_by(const struct coord__job *job) {
     const struct coord__seen *seen = job->seen;
     return (struct ts_logical_time){seen->now.ms + (coord__elapsed_ms(job->coord) - seen->at_ms)};
@@ -257,7 +258,7 @@ static void remember_written(struct coord__job *job, uint64_t version, size_t le
     seen->known = version != 0;
 }
 
-/* True: written, or the end; false: read and decide again. */
+/* Returns true if the record is written or the operation has ended; false to read and decide again. */
 static bool write_step(struct coord__job *job, enum coord__end *ret_end) {
     size_t len = 0;
     *ret_end = plan_step(job, &len);
@@ -287,17 +288,18 @@ static enum coord__end recognise(struct coord__job *job) {
 }
 
 /*
- * Whether a transaction of an earlier try may be committed, with the record still a promise that is not
- * visible: then a refusal, such as that of an expired lease, does not mean that nothing was done. A changed
- * record has no promise of ours any more.
+ * Returns whether a transaction of an earlier try may be committed but not visible in the record yet. Then a
+ * refusal, for example because of an expired lease, does not mean that nothing was done. If the record has
+ * changed since, the promise of that try is gone.
  */
 static bool may_be_promised(const struct coord__job *job) {
     return job->promised_version != 0 && job->seen->has_record && job->seen->version == job->promised_version;
 }
 
 /*
- * False: the end. The record is missing; after this wait it is there, or does not exist. The guard needs no
- * separate wait: it is created with the first records of its store, or before them.
+ * Waits for promises of a missing record; afterwards the record is visible or does not exist. Returns false
+ * if the operation has ended. The guard needs no separate wait: it is created with the first records of its
+ * store, or before them.
  */
 static bool wait_for_record(struct coord__job *job, enum coord__end *ret_end) {
     const struct coord__key missing = coord__key_shard(job->shard);
@@ -313,7 +315,7 @@ enum coord__end coord__job_look(struct coord__job *job) {
     return wait_for_record(job, &end) ? job_read(job) : end;
 }
 
-/* The result as if a store had returned it. */
+/* Reports a transaction that is visible on other stores only, in the form of a store's result. */
 static struct coord__result half_seen(enum coord__ahead ahead) {
     if (ahead == COORD__AHEAD_SAME)
         return (struct coord__result){
@@ -389,7 +391,7 @@ static struct ts_coord_outcome outcome_of(const struct coord__job *job) {
                                      .at = job->now};
 }
 
-/* The detail of an operation whose batch was too late, as the step would fill it in. */
+/* Fills in the detail of an operation whose batch was too late, as the step would. */
 static void fill_late(struct coord__job *job) {
     job->detail.deadline = job->result.before;
     job->detail.now = job->now.ms >= job->result.before.ms ? job->now : job->result.before;

@@ -143,7 +143,7 @@ static struct ts_bytes copy_to(uint8_t **at, struct ts_bytes bytes) {
 
 bool ts_run_plan_add_shard(struct ts_run_plan *plan, struct ts_bytes start, struct ts_bytes end,
                            struct ts_bytes metadata) {
-    /* All three in one allocation, which begins with the start. */
+    /* One allocation has all three texts; it begins with `start`. */
     uint8_t *memory = TS_GROW(plan->shards, plan->shard_capacity, plan->shard_count + 1)
                           ? malloc(start.len + end.len + metadata.len + 1)
                           : NULL;

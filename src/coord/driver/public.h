@@ -19,17 +19,18 @@ struct ts_shard_info {
     const struct ts_coord_shard_view *view;
 };
 
-/* The answer that an operation fills: the caller's, or its own if the caller gave none. Clears it. */
+/* Clears and returns the answer that an operation fills: the caller's, or `own` if the caller passed
+ * NULL. */
 struct ts_coord_answer *coord__answer_begin(struct ts_coord_answer *given, struct ts_coord_answer *own);
 
-/* Makes the texts. outcome may be NULL. */
+/* Makes the texts of the answer. `outcome` may be NULL. */
 void coord__answer_end(struct ts_coord_answer *answer, enum ts_error_variant variant,
                        const struct ts_coord_outcome *outcome);
 
 /* From a NUL-terminated name; returns false when it is not valid. */
 bool coord__tenant_named(const char *name, struct ts_tenant_id *ret_tenant);
 
-/* A cursor of a public call: empty parts are absent. */
+/* Converts the cursor of a public call: empty parts are absent. */
 struct ts_cursor coord__cursor_of(struct ts_bytes key, struct ts_bytes token);
 
 #endif

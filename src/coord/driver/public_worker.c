@@ -19,7 +19,8 @@
 #include <string.h>
 #include <time.h>
 
-/* A lease is renewed after a third of its duration; after a failure, again after a quarter of what is left. */
+/* A lease is renewed after a third of its duration; after a failure, again after a quarter of the remaining
+ * time. */
 #define RENEW_PART 3
 #define RETRY_PART 4
 
@@ -34,7 +35,7 @@ struct ts_worker {
     atomic_bool is_lost;
     uint8_t last_key[TS_KEY_MAX]; /* the last reported one */
     size_t last_key_len;
-    uint8_t end[TS_KEY_MAX]; /* the current end of the shard: a residual moves it */
+    uint8_t end[TS_KEY_MAX]; /* the current end of the shard: split_residual moves it */
     size_t end_len;
     bool has_keeper;
     bool is_over;
@@ -106,7 +107,7 @@ static void sleep_ms(struct ts_worker *worker, uint64_t ms) {
     pthread_cond_timedwait(&worker->wake, &worker->lock, &until);
 }
 
-/* Called without the lock: the callback may take its time. */
+/* Called without the lock, because the callback may take long. */
 static void report_loss(struct ts_worker *worker, const struct ts_coord_answer *answer) {
     atomic_store(&worker->is_lost, true);
     ts_coord_session_drop(worker->session);
@@ -116,7 +117,7 @@ static void report_loss(struct ts_worker *worker, const struct ts_coord_answer *
     pthread_mutex_lock(&worker->lock);
 }
 
-/* For a lease that is due. Asks a store that does not answer again while the lease is valid. */
+/* Renews a lease that is due. If the store does not answer, tries again while the lease is valid. */
 static void keep(struct ts_worker *worker) {
     struct ts_coord_answer answer;
     struct ts_renew_result result;
@@ -343,7 +344,7 @@ enum ts_release_error ts_worker_release(struct ts_worker *worker, struct ts_op_i
     return error;
 }
 
-/* Children between the cuts. The one that contains the last key continues after it. */
+/* Makes the children between the cuts. The child that contains the last key continues after it. */
 static struct ts_new_shards make_children(const struct ts_worker *worker, const struct ts_bytes *cuts,
                                           size_t count, struct ts_new_shard children[static 1]) {
     const struct ts_bytes last = ts_bytes_of(worker->last_key, worker->last_key_len);
@@ -363,7 +364,7 @@ enum ts_split_error ts_worker_split_replace(struct ts_worker *worker, struct ts_
                                             struct ts_coord_answer *ret_answer) {
     struct op op;
     struct ts_split_replace_result result;
-    struct ts_new_shard children[TS_SPLIT_CHILD_MAX + 1]; /* the core refuses one too many */
+    struct ts_new_shard children[TS_SPLIT_CHILD_MAX + 1]; /* one more than allowed: the core refuses it */
     enum ts_split_error error = TS_SPLIT_LEASE_EXPIRED;
     count = count < TS_SPLIT_CHILD_MAX ? count : TS_SPLIT_CHILD_MAX;
     if (begin_op_and_lock(&op, worker, ret_answer))

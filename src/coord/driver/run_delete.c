@@ -39,7 +39,7 @@ struct deletion {
     struct ts_coord_detail detail;
 };
 
-/* What happens to the rest of a round. */
+/* How a round continues. */
 enum progress {
     PROGRESS_DONE,
     PROGRESS_AGAIN, /* read the run and start again */
@@ -67,7 +67,7 @@ static enum coord__end read_run(struct deletion *mine) {
     return mine->has_run ? COORD__END_DONE : end;
 }
 
-/* The same; a run that is missing then does not exist, and is not only promised. */
+/* The same, but waits for a run that is being created: if it is still missing then, it does not exist. */
 static enum coord__end look_for_run(struct deletion *mine) {
     enum coord__end end = read_run(mine);
     if (end != COORD__END_DONE || mine->has_run)
@@ -86,8 +86,8 @@ static enum progress again(struct deletion *mine, const struct coord__result *re
                                                                                    : PROGRESS_ENDED;
 }
 
-/* What is deleted with a shard: its entry in the claim index, and its part of a counter. Both are unknown for
- * a damaged shard; they are deleted at the end. */
+/* Plans the deletions that go with a shard: its entry in the claim index, and its part of a counter. Both are
+ * unknown for a damaged shard; they are deleted at the end. */
 static void plan_shard(struct deletion *mine, uint32_t place, const struct ts_row *row) {
     struct ts_shard_key key;
     struct ts_shard_record record;
@@ -112,11 +112,11 @@ static void plan_shard(struct deletion *mine, uint32_t place, const struct ts_ro
 }
 
 /* The records of a run on each store, in the order of deletion. Entries of the claim index are deleted with
- * their shards; the remaining ones belong to none. */
+ * their shards; the remaining entries belong to no shard. */
 static const struct kind {
     enum coord__kind kind;
     void (*plan)(struct deletion *mine, uint32_t place,
-                 const struct ts_row *row); /* plans what goes with it, or NULL */
+                 const struct ts_row *row); /* plans the deletions that go with the row; or NULL */
 } kinds[] = {
     {COORD__KIND_SHARDS, plan_shard},
     {COORD__KIND_FREE, NULL},
@@ -146,8 +146,8 @@ static void plan_batch(struct deletion *mine, const struct kind *kind, uint32_t 
     ts_assert(plan->count <= BATCH_OPS_MAX);
 }
 
-/* A store does not have the run's guard: another process has deleted the run, which reading it again will
- * show, or the guard is lost. */
+/* A store does not have the run's guard. Either another process has deleted the run, and reading it again
+ * shows that; or the guard is lost. */
 static enum progress without_guard(struct deletion *mine, enum coord__end *ret_end) {
     if (mine->guardless_version != mine->version) {
         mine->guardless_version = mine->version;
@@ -157,7 +157,7 @@ static enum progress without_guard(struct deletion *mine, enum coord__end *ret_e
     return PROGRESS_ENDED;
 }
 
-/* One batch of a kind on a store. ret_more: there may be another. */
+/* Deletes one batch of a kind on a store. *ret_more: there may be another batch. */
 static enum progress delete_some(struct deletion *mine, const struct kind *kind, uint32_t place,
                                  bool *ret_more, enum coord__end *ret_end) {
     const struct coord__range range = coord__range_of_run(kind->kind, mine->query->run);

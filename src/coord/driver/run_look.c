@@ -17,7 +17,8 @@ static enum ts_get_run_error no_memory(struct ts_coord_detail *ret_detail) {
     return TS_GET_RUN_BACKEND_ERROR;
 }
 
-/* DONE, with ret_found and the record; for a damaged run of another tenant, only the tenant is filled in. */
+/* Returns DONE with ret_found and the record. For a damaged run of another tenant, only the tenant is filled
+ * in. */
 static enum coord__end read_run(struct ts_coord *coord, struct coord__work *work,
                                 const struct ts_coord_run_query *query, bool *ret_found,
                                 struct ts_run_record *ret_run, struct ts_coord_detail *detail) {
@@ -197,7 +198,7 @@ static struct coord__key after_key(struct ts_bytes bytes) {
     return key;
 }
 
-/* Visits the runs of a page. False: the visitor wants no more, or ret_end has the error. */
+/* Visits the runs of a page. Returns false if the visitor wants no more, or if ret_end has the error. */
 static bool visit_page(const struct coord__work *work, const struct ts_coord_runs_query *query,
                        bool (*visit)(void *context, const struct ts_run_record *run), void *context,
                        enum coord__end *ret_end, struct ts_coord_detail *detail) {
@@ -265,7 +266,7 @@ static enum coord__end refill(struct ts_coord *coord, struct coord__work *work, 
         struct ts_rows *rows = &work->rows[place];
         if (rows->count > 0)
             walk->range.from = after_key(rows->rows[rows->count - 1].key);
-        /* Calls run from the first one; this one is moved there and back. */
+        /* Calls always run from index 0, so this one is moved there and back. */
         struct ts_coord_call call = {.place = place,
                                      .call = {.kind = TS_CALL_SCAN,
                                               .from = coord__key_bytes(&walk->range.from),
@@ -287,7 +288,7 @@ static bool compare_first(const struct coord__work *work, const struct walk *wal
     return ts_bytes_compare(work->rows[a].rows[walks[a].at].key, work->rows[b].rows[walks[b].at].key) < 0;
 }
 
-/* The place with the smallest next shard, or place_count at the end. */
+/* Returns the place with the smallest next shard id, or place_count at the end. */
 static uint32_t first_of(const struct ts_coord *coord, const struct coord__work *work,
                          const struct walk *walks) {
     uint32_t first = coord->io.place_count;

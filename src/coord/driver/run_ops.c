@@ -11,7 +11,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-/* Keys of one read of shards: their records are within the size of an answer. */
+/* How many shards one read may ask for, so that their records fit in an answer. */
 enum { READ_AT_ONCE = 512 };
 _Static_assert(READ_AT_ONCE *TS_RECORD_MAX <= TS_STORE_ANSWER_BYTES_MAX, "a read is answered");
 
@@ -45,7 +45,7 @@ static enum coord__end read_run(struct ts_coord *coord, struct coord__work *work
                             .limits = {.tenant = {.max = coord->options.tenant_shard_max},
                                        .global = {.max = coord->options.global_shard_max}}};
     enum coord__end end = coord__decode_run(&rows[0], query->run, &seen.has_run, &seen.run, detail);
-    /* For another tenant the step returns TenantMismatch, and nothing of counters or damage. */
+    /* For another tenant the step returns TenantMismatch, and shows neither counters nor damage. */
     if (end == COORD__END_INFRA && coord__find_tenant(coord, work, query->run, &seen.run.tenant) &&
         !ts_tenant_id_equal(&seen.run.tenant, &query->tenant)) {
         seen.run.run = query->run;
@@ -137,7 +137,7 @@ static struct ts_coord_outcome outcome_of(const struct ts_run_step *step, bool a
 
 /* ---- create_run ---- */
 
-/* Whether the existing run is the one of an earlier try whose reply was lost. */
+/* Returns whether the existing run was created by an earlier try whose reply was lost. */
 static bool is_ours(const struct coord__tries *tries, const struct run_seen *seen,
                     const struct ts_run_step *step) {
     return tries->unknown && seen->has_run && ts_tenant_id_equal(&seen->run.tenant, &step->record.tenant) &&
@@ -200,19 +200,19 @@ struct registration {
     const struct ts_create_run_op *create; /* NULL: the run exists */
     const struct ts_register_op *op;
     struct ts_manifest_memory *memory;
-    bool *present;    /* of op->shards: already exists */
+    bool *present;    /* for each of op->shards: it already exists */
     uint64_t *guards; /* by place: version of the guard where shards go, from the same read */
     struct coord__tries tries;
     enum ts_create_run_error create_error;
     enum ts_register_shards_error error;
-    struct ts_run_step made; /* by create */
+    struct ts_run_step made; /* the result of the create step */
     struct ts_run_step step;
     bool attempted; /* the reply of an earlier try was lost */
     struct ts_logical_time now;
     struct ts_coord_detail detail;
 };
 
-/* One read of up to READ_AT_ONCE shards of a place: which exist, and whether they are the same. */
+/* Reads up to READ_AT_ONCE shards of a place: which of them exist, and whether they are the same. */
 static enum coord__end compare(struct registration *mine, const struct ts_run_record *run, uint32_t place,
                                const size_t *indexes, size_t count, size_t *already_there) {
     struct coord__key keys[READ_AT_ONCE];
@@ -249,7 +249,7 @@ static enum coord__end compare(struct registration *mine, const struct ts_run_re
     return COORD__END_DONE;
 }
 
-/* Looks for all shards of the list. DONE with an error when an existing one differs. */
+/* Searches for all shards of the list. Returns DONE with an error if an existing shard differs. */
 static enum coord__end find_present(struct registration *mine, const struct ts_run_record *run,
                                     size_t *already_there) {
     size_t indexes[READ_AT_ONCE];
@@ -270,7 +270,7 @@ static enum coord__end find_present(struct registration *mine, const struct ts_r
     return COORD__END_DONE;
 }
 
-/* Whether the step would get to the shards themselves: only then are they read. */
+/* Returns whether the step would get as far as the shards: only then are they read. */
 static bool comes_to_shards(struct registration *mine, const struct ts_run_record *run) {
     struct ts_manifest_detail ignored;
     return run != NULL && ts_tenant_id_equal(&run->tenant, &mine->op->tenant) &&
@@ -450,7 +450,7 @@ struct ending {
     struct ts_bytes key_bytes[COORD__STRIPES + 1]; /* of both, in this order */
 };
 
-/* The active shards of all stores; afterwards calls 0 to place_count - 1 have the counters. */
+/* Counts the active shards of all stores; afterwards calls 0 to place_count - 1 have the counters. */
 static enum coord__end count_active(struct ending *mine, uint64_t *ret_active) {
     const uint32_t places = mine->coord->io.place_count;
     for (size_t i = 0; i < COORD__STRIPES; i++) {
@@ -483,7 +483,7 @@ static void plan_ending(struct ending *mine, const struct run_seen *seen) {
     struct coord__plan *plan = &mine->work->plan;
     coord__plan_clear(plan);
     plan_run(plan, &mine->step, seen->version);
-    /* No shard becomes active meanwhile. */
+    /* Makes sure that no shard becomes active meanwhile. */
     for (uint32_t place = 0; mine->op->kind == TS_RUN_OP_COMPLETE_RUN && place < plan->place_count; place++)
         for (size_t i = 0; i < COORD__STRIPES; i++)
             coord__plan_check(plan, place, &mine->stripe_keys[i], mine->work->rows[place].rows[i].version);
@@ -501,8 +501,8 @@ static void plan_ending(struct ending *mine, const struct run_seen *seen) {
 }
 
 /*
- * Whether all stores have the counters. They are created with the guard, so a store with neither has not
- * committed what the first store has; a guard without counters is damage.
+ * Returns whether all stores have the counters. They are created with the guard, so a store with neither has
+ * not committed what the first store has; a guard without counters is damage.
  */
 enum made { MADE_EVERYWHERE, MADE_SOMEWHERE, MADE_DAMAGED };
 static enum made find_stripes(const struct ending *mine) {

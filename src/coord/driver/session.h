@@ -1,9 +1,10 @@
 /*
  * A worker's session: one worker, at most one shard at a time.
  *
- * It remembers the record that it wrote last, its version, the run's guard and the store's time, so that a
- * checkpoint is normally one call to one store and no read. Its memory alone never leads to a refusal: when a
- * step on it fails, or the store says that something has changed, it reads and decides again.
+ * It remembers the record that it wrote last, the record's version, the run's guard and the store's time, so
+ * that a checkpoint is normally one write to one store without a read. It never refuses an operation from
+ * memory alone: when a step on it fails, or the store says that something has changed, it reads and decides
+ * again.
  *
  *     IDLE -- claim, acquire --> HOLDING -- complete, park, release, split_replace, an error that ends the lease --> IDLE
  *                                 |    ^
@@ -38,12 +39,12 @@ const struct ts_lease *ts_coord_session_lease(const struct ts_coord_session *ses
  * Borrowed until the next operation of the session. */
 const struct ts_shard_record *ts_coord_session_record(const struct ts_coord_session *session);
 
-/* How long the lease is valid, approximately, from the store's last known time and the time since; 0 when it
- * has ended or there is none. */
+/* The approximate time for which the lease is still valid, from the store's last known time and the time
+ * since; 0 when it has ended or there is none. */
 uint64_t ts_coord_session_left_ms(const struct ts_coord_session *session);
 
-/* In IDLE. ret_view borrows from the session until the next claim or acquire. A later claim begins where the
- * last one succeeded. */
+/* Call these in IDLE. ret_view borrows from the session until the next claim or acquire. A later claim
+ * begins where the last one succeeded. */
 enum ts_claim_error ts_coord_session_claim(struct ts_coord_session *session, struct ts_run_id run,
                                            struct ts_acquire_result_view *ret_view,
                                            struct ts_coord_detail *ret_detail);
@@ -57,7 +58,7 @@ void ts_coord_session_adopt(struct ts_coord_session *session, const struct ts_le
 /* Forgets the lease without a call to a store: HOLDING -> IDLE. It ends by itself. */
 void ts_coord_session_drop(struct ts_coord_session *session);
 
-/* In HOLDING. Errors that mean that the lease is gone (StaleFence, LeaseExpired, ShardTerminal,
+/* Call these in HOLDING. Errors that mean that the lease is gone (StaleFence, LeaseExpired, ShardTerminal,
  * ShardNotFound, TenantMismatch) lead to IDLE. */
 enum ts_renew_error ts_coord_session_renew(struct ts_coord_session *session,
                                            struct ts_renew_result *ret_result,

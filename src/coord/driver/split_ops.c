@@ -8,7 +8,7 @@
 
 #include "base/assert.h"
 
-/* What both kinds of split have besides the step; collected in every round. */
+/* The part that both kinds of split share besides the step; collected in every round. */
 struct split_job {
     struct coord__job job;
     const struct ts_lease_op *by;
@@ -21,7 +21,7 @@ struct split_job {
     struct coord__key guard_key;
     /* Grouped by place. In each group the guard follows the children. */
     struct ts_bytes key_bytes[2 * TS_SPLIT_CHILD_MAX];
-    size_t key_of[TS_SPLIT_CHILD_MAX];   /* the child, sorted by place */
+    size_t key_of[TS_SPLIT_CHILD_MAX];   /* index of the child, sorted by place */
     size_t call_count;                   /* one for each place with children */
     uint32_t places[TS_SPLIT_CHILD_MAX]; /* of the calls */
     uint64_t guards[TS_SPLIT_CHILD_MAX]; /* versions there */
@@ -61,9 +61,9 @@ static void call_children(struct split_job *mine) {
 }
 
 /*
- * An id that is derived from this parent and op id belongs to this very operation, done by an earlier try or
- * by another process: the transaction is committed, and the parent's store has not applied it yet, or has
- * since it was read.
+ * A shard whose id is derived from this parent and op id was made by this very operation, in an earlier try
+ * or in another process. So the transaction is committed, but the parent's record, as read, does not show it
+ * yet.
  */
 static bool is_own_child(const struct split_job *mine, const struct ts_row *row) {
     struct ts_shard_record child;
@@ -94,7 +94,7 @@ static void find_taken(struct split_job *mine) {
 static enum coord__end gather(struct coord__job *job) {
     struct split_job *mine = (struct split_job *)job;
     mine->env = (struct ts_split_env){0};
-    /* Nothing to read: the step refuses before this. */
+    /* Nothing to read: the step refuses such a split before it needs the children. */
     if (!job->seen->has_record || mine->want > TS_SPLIT_CHILD_MAX ||
         !ts_tenant_id_equal(&job->seen->record.tenant, job->tenant))
         return COORD__END_DONE;
