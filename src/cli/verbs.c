@@ -17,6 +17,7 @@ const struct cli_verb *const cli__verbs[] = {
     &cli__verb_rules_list,
     &cli__verb_rules_check,
     &cli__verb_rules_explain,
+    &cli__verb_rules_import,
     &cli__verb_rules_test,
     &cli__verb_run_create,
     &cli__verb_run_register,

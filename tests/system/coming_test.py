@@ -138,4 +138,104 @@ def marks_of_other_tools_are_honoured():
     equal([source for source, _, _ in rows], sorted([*marks, "pragma: allowlist nextline secret"]))
 
 
+GITLEAKS_RULES = r"""
+title = "made up"
+[[rules]]
+id = "acme_Token"
+description = "Acme's token"
+regex = '''(?i)[\w.-]{0,50}?(?:acme)(?:[ \t\w.-]{0,20})[\s'"]{0,3}(?:=|:)[\s'"]{0,5}([a-z0-9]{20,})(?:[\s'"]|$)'''
+entropy = 3
+keywords = ["acme"]
+[[rules]]
+id = "pair"
+description = "the second group"
+regex = '''(user|login)=tok_([A-Z0-9]{16})\b'''
+secretGroup = 2
+path = '''\.conf$'''
+    [[rules.allowlists]]
+    paths = ['''(?:^|/)tests/.*''']
+    stopwords = ["example"]
+[[rules]]
+id = "near"
+description = "no text of its own"
+regex = '''\b([a-f0-9]{32})\b'''
+keywords = ["zenith"]
+[[rules]]
+id = "ahead"
+description = "looks ahead"
+regex = '''(?!x)tok_[a-z]{8}'''
+[[rules]]
+id = "file"
+description = "by path"
+path = '''\.p12$'''
+"""
+
+NOSEY_PARKER_RULES = r"""
+rules:
+- name: Acme's key
+  id: np.acme.1
+  pattern: |
+    (?x)(?i)
+    acme_key      # the name
+    \s* = \s*
+    ( [a-z0-9]{24} )
+    (?: [^a-z0-9] | $ )
+  references:
+  - https://acme.example/keys
+  examples: ['acme_key = x']
+"""
+
+
+def secrets_of(*arguments):
+    result = run("scan", "--dir", "--no-builtin-rules", "--format", "jsonl", "--show-secrets", *arguments)
+    holds(result.status in (CLEAN, FINDINGS), result)
+    return sorted((one["rule"], one["occurrences"][0]["path"], one["secret"]) for one in map(json.loads, result.out.splitlines()))
+
+
+@test
+def rules_of_gitleaks_are_translated():
+    result = run("rules", "import", put("gitleaks.toml", GITLEAKS_RULES))
+    equal(result.status, FINDINGS, result)
+    for line in ("rule 'acme-token': repeats without a limit have one now: 4096", "rule 'pair': allowlist stopwords: not a part of rules",
+                 "rule 'near': a keyword must precede the secret within 256 bytes",
+                 "rule 'ahead': not translated: pattern: looks ahead or behind", "rule 'file': not translated: it has no regex",
+                 "3 of 5 rules translated"):
+        holds(line in result.err, (line, result.err))
+    put("rules.yml", result.out)
+    shown = run("rules", "list", "--no-builtin", "--rules", "rules.yml", "--json")
+    equal(shown.status, CLEAN, shown)
+    rules = {one["id"]: one for one in map(json.loads, shown.out.splitlines())}
+    equal(sorted(rules), ["acme-token", "near", "pair"])
+    equal((rules["pair"]["paths"], sorted(rules["pair"]["not-paths"])), (["*.conf"], ["**/tests/**", "tests/**"]))
+    equal((rules["acme-token"]["entropy"], rules["near"]["keywords"]), (3, ["zenith"]))
+    long, near = "k7q2m9x4w1z8v3b6n5c0" * 3, "3f9a0c6e1b7d48529e0f6a7b8c9d0e1f"
+    os.makedirs("texts/tests")
+    put("texts/a.txt", f"ACME_KEY = '{long}'\nuser=tok_A1B2C3D4E5F6G7H8\n")
+    put("texts/b.conf", "login=tok_Q9W8E7R6T5Y4U3I2\n")
+    put("texts/tests/c.conf", "login=tok_Z9X8C7V6B5N4M3L2\n")
+    put("texts/d.txt", f"zenith: {near}\n")
+    put("texts/e.txt", f"md5: {near[::-1]}\n")
+    equal(secrets_of("texts", "--rules", "rules.yml"),
+          [("acme-token", "a.txt", long), ("near", "d.txt", near), ("pair", "b.conf", "Q9W8E7R6T5Y4U3I2")])
+
+
+@test
+def rules_of_nosey_parker_are_translated():
+    result = run("rules", "import", put("acme.yml", NOSEY_PARKER_RULES))
+    equal(result.status, CLEAN, result)
+    put("rules.yml", result.out)
+    os.makedirs("texts")
+    put("texts/a.txt", "Acme_Key = k7q2m9x4w1z8v3b6n5c0d1f2\n")
+    equal(secrets_of("texts", "--rules", "rules.yml"), [("np-acme-1", "a.txt", "k7q2m9x4w1z8v3b6n5c0d1f2")])
+
+
+@test
+def what_is_no_rule_file_is_refused():
+    for text, why in (("[[rules]]\nid = x\n", "line 2: a value is neither"), ("rules: [", "neither TOML nor YAML"),
+                      ("a: b\n", "no list of rules"), ("rules:\n- {id: x, severity: high}\n", "has rules of turnstone already")):
+        complains(USAGE, why, "rules", "import", put("wrong", text))
+    complains(USAGE, "cannot read", "rules", "import", "missing.toml")
+    complains(USAGE, "takes one file", "rules", "import")
+
+
 main()

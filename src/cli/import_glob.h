@@ -1,0 +1,23 @@
+/*
+ * Regular expressions for paths, as other tools have them, as path patterns (detect/glob.h).
+ */
+#ifndef TS_CLI_IMPORT_GLOB_H
+#define TS_CLI_IMPORT_GLOB_H
+
+#include <stdbool.h>
+#include <stddef.h>
+
+#define CLI_IMPORT_GLOBS_MAX 64
+#define CLI_IMPORT_GLOB_SIZE 200
+
+/* A path that one of the patterns matches is one that the expression matches, and the other way round; except that a pattern which
+ * matches a folder matches everything below it. */
+struct cli_import_globs {
+    size_t count;
+    char texts[CLI_IMPORT_GLOBS_MAX][CLI_IMPORT_GLOB_SIZE];
+};
+
+/* Returns false if the expression has something that path patterns do not have. */
+bool cli__import_globs(const char *regex, struct cli_import_globs *ret_globs);
+
+#endif

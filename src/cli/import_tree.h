@@ -1,0 +1,19 @@
+/*
+ * Rule files of other tools as trees of JSON values: TOML, or YAML.
+ */
+#ifndef TS_CLI_IMPORT_TREE_H
+#define TS_CLI_IMPORT_TREE_H
+
+#include "base/bytes.h"
+
+#include <jansson.h>
+
+struct cli_import_tree_error {
+    bool is_memory;
+    char text[200];
+};
+
+/* Returns the tree, which the caller releases; NULL with an error. */
+json_t *cli__import_tree(struct ts_bytes text, struct cli_import_tree_error *ret_error);
+
+#endif

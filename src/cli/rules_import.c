@@ -1,0 +1,450 @@
+/*
+ * turnstone rules import: rules of gitleaks and Nosey Parker as rules of turnstone.
+ *
+ * A rule is tried as it will be used: written as YAML, read back, which computes its reach and gate, and checked. What has no limit in the
+ * original gets the largest one that works. What cannot be translated is one line on standard error.
+ */
+#include "complain.h"
+#include "import_glob.h"
+#include "import_pattern.h"
+#include "import_tree.h"
+#include "output.h"
+#include "verbs.h"
+
+#include "detect/rules_check.h"
+#include "detect/ruleset.h"
+#include "report/baseline.h"
+
+#include <ctype.h>
+#include <stdarg.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+/* A rule of another tool. Texts are borrowed from the tree, and "" if absent. */
+struct rule {
+    char id[TS_RULE_ID_MAX + 1];
+    const char *name;
+    const char *description;
+    const char *url;
+    struct ts_bytes regex;
+    uint32_t group;
+    json_t *keywords; /* NULL if absent */
+    double entropy;
+    const json_t *paths; /* regular expressions, or NULL: it reports only there */
+    const json_t *not_paths;
+};
+
+/* How a rule is tried. */
+struct attempt {
+    uint32_t bound;
+    uint32_t distance; /* 0: without keywords */
+};
+
+struct import {
+    const char *tool;
+    size_t count;
+    size_t translated;
+    bool failed;   /* memory ran out */
+    char why[400]; /* the last problem of a try */
+};
+
+static struct ts_out out;
+
+__attribute__((format(printf, 2, 3))) static void tell(const char *id, const char *format, ...) {
+    char text[460];
+    va_list values;
+    va_start(values, format);
+    (void)vsnprintf(text, sizeof text, format, values);
+    va_end(values);
+    (void)cli__complain(CLI_EXIT_DONE, "rules import: rule '%s': %s", id, text);
+}
+
+static const char *text_of(const json_t *object, const char *key) {
+    const json_t *value = json_object_get(object, key);
+    return json_is_string(value) ? json_string_value(value) : "";
+}
+
+/* ---- writing YAML ---- */
+
+/* In single quotes, on one line. */
+static void put_quoted(FILE *to, const char *text) {
+    (void)fputc('\'', to);
+    for (; *text != '\0'; text++) {
+        if (*text == '\'')
+            (void)fputc('\'', to);
+        (void)fputc((unsigned char)*text < ' ' ? ' ' : *text, to);
+    }
+    (void)fputs("'\n", to);
+}
+
+static void put_field(FILE *to, const char *name, const char *text) {
+    if (text[0] == '\0')
+        return;
+    fprintf(to, "    %s: ", name);
+    put_quoted(to, text);
+}
+
+static void put_keywords(FILE *to, const json_t *keywords, uint32_t distance) {
+    size_t i;
+    json_t *keyword;
+    (void)fputs("    keywords:\n", to);
+    json_array_foreach(keywords, i, keyword) {
+        if (json_string_length(keyword) < 2)
+            continue;
+        (void)fputs("      - ", to);
+        put_quoted(to, json_string_value(keyword));
+    }
+    fprintf(to, "    distance: %u\n", distance);
+}
+
+/* Those that are path patterns; `tell_paths` names the others. */
+static void put_paths(FILE *to, const char *name, const json_t *paths) {
+    size_t i;
+    json_t *path;
+    bool is_first = true;
+    struct cli_import_globs *globs = malloc(sizeof *globs);
+    json_array_foreach(paths, i, path) {
+        if (globs == NULL || !json_is_string(path) || !cli__import_globs(json_string_value(path), globs))
+            continue;
+        if (is_first)
+            fprintf(to, "    %s:\n", name);
+        is_first = false;
+        for (size_t k = 0; k < globs->count; k++) {
+            (void)fputs("      - ", to);
+            put_quoted(to, globs->texts[k]);
+        }
+    }
+    free(globs);
+}
+
+/* A whole rule; the caller frees it. NULL when memory runs out. */
+static char *write_rule(const struct rule *rule, const struct attempt *attempt, const char *pattern,
+                        size_t *ret_len) {
+    char *text = NULL;
+    FILE *to = open_memstream(&text, ret_len);
+    if (to == NULL)
+        return NULL;
+    fprintf(to, "  - id: %s\n", rule->id);
+    put_field(to, "name", rule->name);
+    put_field(to, "description", rule->description);
+    put_field(to, "url", rule->url);
+    put_field(to, "pattern", pattern);
+    if (attempt->distance > 0)
+        put_keywords(to, rule->keywords, attempt->distance);
+    put_paths(to, "paths", rule->paths);
+    put_paths(to, "not-paths", rule->not_paths);
+    if (rule->entropy > 0)
+        fprintf(to, "    entropy: %.4g\n", rule->entropy);
+    (void)fputs("    severity: high\n", to);
+    if (strstr(rule->id, "generic") != NULL)
+        (void)fputs("    generic: true\n", to);
+    if (fclose(to) != 0) {
+        free(text);
+        return NULL;
+    }
+    return text;
+}
+
+/* ---- trying a rule ---- */
+
+/* Rules of other tools have no examples with secrets: that is no reason to refuse them. */
+static void note_problem(void *context, const struct ts_detect_error *problem) {
+    struct import *import = context;
+    if (problem->kind == TS_DETECT_UNDECIDED || strncmp(problem->field, "examples", 8) == 0 ||
+        import->why[0] != '\0')
+        return;
+    const char *reason = strstr(problem->text, "': ");
+    snprintf(import->why, sizeof import->why, "%s", reason != NULL ? reason + 3 : problem->text);
+}
+
+/* Returns whether the rule can be used; import->why says why not. */
+static bool is_usable(struct import *import, const char *text, size_t len) {
+    struct ts_ruleset one;
+    struct ts_detect_error error;
+    size_t size = len + sizeof "rules:\n";
+    char *file = malloc(size);
+    if (file == NULL) {
+        import->failed = true;
+        return false;
+    }
+    snprintf(file, size, "rules:\n%s", text);
+    ts_ruleset_init(&one);
+    import->why[0] = '\0';
+    if (ts_ruleset_add(&one, "rule", ts_bytes_of(file, size - 1), &error))
+        (void)ts_rules_check(&one, note_problem, import);
+    else
+        note_problem(import, &error);
+    ts_ruleset_release(&one);
+    free(file);
+    return import->why[0] == '\0';
+}
+
+/* Returns the text of a rule that can be used, or NULL. The caller frees it. */
+static char *try_once(struct import *import, const struct rule *rule, const struct attempt *attempt,
+                      size_t *ret_len, struct cli_import_pattern *ret_pattern) {
+    struct cli_import_request request = {
+        .pattern = rule->regex, .group = rule->group, .bound = attempt->bound};
+    if (!cli__import_pattern(&request, ret_pattern)) {
+        import->failed = true;
+        return NULL;
+    }
+    char *text = NULL;
+    if (ret_pattern->wrong != NULL)
+        snprintf(import->why, sizeof import->why, "pattern: %s", ret_pattern->wrong);
+    else if ((text = write_rule(rule, attempt, ret_pattern->text, ret_len)) == NULL)
+        import->failed = true;
+    cli__import_pattern_release(ret_pattern);
+    if (text != NULL && !is_usable(import, text, *ret_len)) {
+        free(text);
+        text = NULL;
+    }
+    return text;
+}
+
+/* The largest limit for what has none, first without keywords: other tools use them only to skip files. */
+static char *try_all(struct import *import, const struct rule *rule, struct attempt *ret_attempt,
+                     size_t *ret_len, struct cli_import_pattern *ret_pattern) {
+    static const uint32_t bounds[] = {4096, 1024, 256, 64, 16};
+    static const uint32_t distances[] = {0, 256, 128, 40};
+    char first[sizeof import->why] = "";
+    for (size_t k = 0; k < sizeof distances / sizeof distances[0]; k++) {
+        for (size_t i = 0; i < sizeof bounds / sizeof bounds[0] && !import->failed; i++) {
+            *ret_attempt = (struct attempt){bounds[i], distances[k]};
+            char *text = try_once(import, rule, ret_attempt, ret_len, ret_pattern);
+            if (text != NULL)
+                return text;
+            if (first[0] == '\0')
+                snprintf(first, sizeof first, "%s", import->why);
+            if (ret_pattern->wrong != NULL || !ret_pattern->is_bounded)
+                break;
+        }
+        if (json_array_size(rule->keywords) == 0 || ret_pattern->wrong != NULL)
+            break;
+    }
+    snprintf(import->why, sizeof import->why, "%s", first);
+    return NULL;
+}
+
+static void translate(struct import *import, const struct rule *rule) {
+    struct attempt attempt;
+    struct cli_import_pattern pattern = {.wrong = NULL};
+    size_t len = 0;
+    char *text = try_all(import, rule, &attempt, &len, &pattern);
+    if (text == NULL) {
+        if (!import->failed)
+            tell(rule->id, "not translated: %s", import->why);
+        return;
+    }
+    if (import->translated++ == 0) {
+        ts_out_put_cstring(&out, "# Rules of ");
+        ts_out_put_cstring(&out, import->tool);
+        ts_out_put_cstring(&out, ", translated by turnstone rules import.\nrules:\n");
+    }
+    ts_out_put(&out, ts_bytes_of(text, len));
+    free(text);
+    if (pattern.is_bounded)
+        tell(rule->id, "repeats without a limit have one now: %u", attempt.bound);
+    if (pattern.groups > 1 && rule->group == 0)
+        tell(rule->id, "has %u groups; the first one is the secret", pattern.groups);
+    if (attempt.distance > 0)
+        tell(rule->id, "a keyword must precede the secret within %u bytes; it could be anywhere in the file",
+             attempt.distance);
+}
+
+/* ---- rules of other tools ---- */
+
+/* Lower-case letters, digits and '-'. */
+static bool take_id(struct import *import, const char *from, struct rule *rule) {
+    size_t len = 0;
+    for (; *from != '\0' && len < TS_RULE_ID_MAX; from++) {
+        int c = tolower((unsigned char)*from);
+        rule->id[len++] = (char)(isalnum(c) && c < 0x80 ? c : '-');
+    }
+    rule->id[len] = '\0';
+    if (len == 0)
+        (void)cli__complain(CLI_EXIT_DONE, "rules import: rule %zu of the file has no id", import->count);
+    return len > 0;
+}
+
+static double number_of(const json_t *value) {
+    return json_is_string(value) ? strtod(json_string_value(value), NULL) : json_number_value(value);
+}
+
+static void tell_left_out(const json_t *object, const char *id, const char *key, const char *why) {
+    if (json_object_get(object, key))
+        tell(id, "%s: %s", key, why);
+}
+
+/* Names the expressions that no path pattern can say. */
+static void tell_paths(const char *id, const char *field, const json_t *paths) {
+    size_t i;
+    json_t *path;
+    struct cli_import_globs *globs = malloc(sizeof *globs);
+    json_array_foreach(paths, i, path) {
+        const char *text = json_is_string(path) ? json_string_value(path) : "";
+        if (globs == NULL || !cli__import_globs(text, globs))
+            tell(id, "%s: '%s' cannot be a path pattern, and is left out", field, cli__quote_text(text).text);
+    }
+    free(globs);
+}
+
+/* The paths of an allowlist that has nothing else, or for which one condition is enough; the rest is reported. */
+static const json_t *take_allowlist(const json_t *list, const char *id) {
+    static const char *const others[] = {"regexes", "stopwords", "commits"};
+    bool has_others = false;
+    for (size_t i = 0; i < sizeof others / sizeof others[0]; i++) {
+        has_others = has_others || json_array_size(json_object_get(list, others[i])) > 0;
+        if (json_array_size(json_object_get(list, others[i])) > 0)
+            tell(id, "allowlist %s: not a part of rules; write them as 'allow' in .turnstone.yml", others[i]);
+    }
+    const json_t *paths = json_object_get(list, "paths");
+    const char *condition = text_of(list, "condition");
+    if (paths != NULL && has_others && (strcasecmp(condition, "AND") == 0 || strcmp(condition, "&&") == 0)) {
+        tell(id, "allowlist paths: only together with what is left out, so they are left out, too");
+        return NULL;
+    }
+    return paths;
+}
+
+/* All paths of the rule's allowlists, owned by the caller. */
+static json_t *take_allowlists(const json_t *item, const char *id) {
+    size_t i;
+    json_t *list;
+    json_t *all = json_array();
+    const json_t *lists = json_object_get(item, "allowlists");
+    json_t *one = json_object_get(item, "allowlist"); /* of older versions */
+    const json_t *paths = one != NULL ? take_allowlist(one, id) : NULL;
+    if (json_is_array(paths))
+        (void)json_array_extend(all, json_object_get(one, "paths"));
+    json_array_foreach(lists, i, list) {
+        if (json_is_array(take_allowlist(list, id)))
+            (void)json_array_extend(all, json_object_get(list, "paths"));
+    }
+    return all;
+}
+
+static void import_gitleaks(struct import *import, json_t *item) {
+    struct rule rule = {.url = "",
+                        .description = "",
+                        .name = text_of(item, "description"),
+                        .keywords = json_object_get(item, "keywords"),
+                        .entropy = number_of(json_object_get(item, "entropy")),
+                        .group = (uint32_t)number_of(json_object_get(item, "secretGroup"))};
+    if (!take_id(import, text_of(item, "id"), &rule))
+        return;
+    rule.regex = ts_bytes_of_cstring(text_of(item, "regex"));
+    if (rule.name[0] == '\0')
+        rule.name = rule.id;
+    if (rule.regex.len == 0) {
+        tell(rule.id, "not translated: it has no regex, and finds files by their path alone");
+        return;
+    }
+    json_t *not_paths = take_allowlists(item, rule.id);
+    import->failed = import->failed || not_paths == NULL;
+    json_t *paths = json_object_get(item, "path") != NULL ? json_pack("[s]", text_of(item, "path")) : NULL;
+    rule.paths = paths;
+    rule.not_paths = not_paths;
+    tell_paths(rule.id, "path", paths);
+    tell_paths(rule.id, "allowlist paths", not_paths);
+    tell_left_out(item, rule.id, "required",
+                  "a rule cannot need findings of other rules: it reports without them");
+    translate(import, &rule);
+    json_decref(paths);
+    json_decref(not_paths);
+}
+
+static void import_noseyparker(struct import *import, json_t *item) {
+    const json_t *first = json_array_get(json_object_get(item, "references"), 0);
+    struct rule rule = {
+        .name = text_of(item, "name"), .description = text_of(item, "description"), .url = ""};
+    if (!take_id(import, text_of(item, "id"), &rule))
+        return;
+    rule.regex = ts_bytes_of_cstring(text_of(item, "pattern"));
+    if (rule.name[0] == '\0')
+        rule.name = rule.id;
+    if (json_is_string(first) && strncmp(json_string_value(first), "https://", 8) == 0 &&
+        strpbrk(json_string_value(first), " \"'<>()[]{}\\^`|") == NULL)
+        rule.url = json_string_value(first);
+    if (rule.regex.len == 0) {
+        tell(rule.id, "not translated: it has no pattern");
+        return;
+    }
+    translate(import, &rule);
+}
+
+static enum cli_exit import_all(struct import *import, const char *path, const json_t *tree) {
+    size_t i;
+    json_t *item;
+    const json_t *rules = json_object_get(tree, "rules");
+    const json_t *first = json_array_get(rules, 0);
+    bool is_gitleaks = json_object_get(first, "regex") || json_object_get(first, "path");
+    if (!json_is_array(rules) || !json_is_object(first))
+        return cli__complain(
+            CLI_EXIT_USAGE,
+            "rules import: %s: has no list of rules; rules of gitleaks (TOML) and Nosey Parker (YAML) can be imported",
+            cli__quote_text(path).text);
+    if (json_object_get(first, "severity"))
+        return cli__complain(CLI_EXIT_USAGE,
+                             "rules import: %s: has rules of turnstone already; use it with --rules",
+                             cli__quote_text(path).text);
+    import->tool = is_gitleaks ? "gitleaks" : "Nosey Parker";
+    json_array_foreach(rules, i, item) {
+        import->count++;
+        if (is_gitleaks)
+            import_gitleaks(import, item);
+        else
+            import_noseyparker(import, item);
+        if (import->failed)
+            return cli__complain(CLI_EXIT_INFRASTRUCTURE, "out of memory");
+    }
+    if (json_object_get(tree, "allowlist") || json_object_get(tree, "allowlists"))
+        (void)cli__complain(
+            CLI_EXIT_DONE,
+            "rules import: the allowlist of all rules is not translated; write it as 'allow' in .turnstone.yml");
+    if (json_object_get(tree, "extend"))
+        (void)cli__complain(
+            CLI_EXIT_DONE,
+            "rules import: the rules that the file extends are not in it; import their file, too");
+    (void)cli__complain(CLI_EXIT_DONE, "rules import: %zu of %zu rules translated", import->translated,
+                        import->count);
+    return import->translated == import->count ? CLI_EXIT_DONE : CLI_EXIT_FINDINGS;
+}
+
+static enum cli_exit run_import(const struct cli_arguments *arguments) {
+    if (arguments->operand_count != 1)
+        return cli__complain(CLI_EXIT_USAGE,
+                             "rules import: takes one file; give the rules of gitleaks or Nosey Parker");
+    struct ts_baseline_error unreadable;
+    struct cli_import_tree_error error;
+    struct import import = {.tool = ""};
+    const char *path = arguments->operands[0];
+    char *text;
+    size_t len;
+    if (!ts_baseline_load(path, &text, &len, &unreadable))
+        return cli__complain(CLI_EXIT_USAGE, "rules import: %s", unreadable.text);
+    json_t *tree = cli__import_tree(ts_bytes_of(text, len), &error);
+    free(text);
+    if (tree == NULL)
+        return cli__complain(error.is_memory ? CLI_EXIT_INFRASTRUCTURE : CLI_EXIT_USAGE,
+                             "rules import: %s: %s", cli__quote_text(path).text,
+                             error.is_memory ? "out of memory" : error.text);
+    ts_out_init(&out, STDOUT_FILENO);
+    enum cli_exit status = import_all(&import, path, tree);
+    json_decref(tree);
+    return cli__finish_out(&out, status);
+}
+
+const struct cli_verb cli__verb_rules_import = {
+    .name = "rules import",
+    .summary = "translate rules of gitleaks or Nosey Parker",
+    .operands = "FILE",
+    .description =
+        "Reads rules of gitleaks (TOML) or Nosey Parker (YAML), and prints them as rules of turnstone, for --rules and for "
+        ".turnstone.yml. A repeat without a limit gets the largest one that works, at most 4096; reach and gate follow from the pattern "
+        "when the rules are used. The severity is high: the other tools have none.\n\nWhat cannot be translated is a line on standard "
+        "error: look-around, back references, allowlists of texts, rules without a pattern.\n\nExit status: 0 every rule was "
+        "translated; 1 some were not; 2 a wrong file.",
+    .run = run_import,
+};
