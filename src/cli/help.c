@@ -92,7 +92,7 @@ static const char *heading_of(const struct cli_verb *verb) {
         const struct cli_verb *first;
         const char *heading;
     } groups[] = {{&cli__verb_scan, "Find secrets:"},
-                  {&cli__verb_run_create, "Scan with a fleet:"},
+                  {&cli__verb_targets, "Scan with a fleet:"},
                   {&cli__verb_txn, "Stores and transactions:"},
                   {&cli__verb_route, "Measure, simulate, explain:"}};
     for (size_t i = 0; i < sizeof groups / sizeof groups[0]; i++)

@@ -19,6 +19,7 @@ const struct cli_verb *const cli__verbs[] = {
     &cli__verb_rules_explain,
     &cli__verb_rules_import,
     &cli__verb_rules_test,
+    &cli__verb_targets,
     &cli__verb_run_create,
     &cli__verb_run_register,
     &cli__verb_run_list,

@@ -25,6 +25,7 @@ extern const struct cli_verb cli__verb_rules_check;
 extern const struct cli_verb cli__verb_rules_explain;
 extern const struct cli_verb cli__verb_rules_import;
 extern const struct cli_verb cli__verb_rules_test;
+extern const struct cli_verb cli__verb_targets;
 extern const struct cli_verb cli__verb_run_create;
 extern const struct cli_verb cli__verb_run_register;
 extern const struct cli_verb cli__verb_run_list;

@@ -1,0 +1,64 @@
+/*
+ * The targets of a request: addresses, lists of them and folders of repositories in; targets with their ids
+ * out. The same request gives the same targets in the same order, on every machine that has the repositories.
+ */
+#ifndef TS_RUNTIME_DRIVER_TARGET_LIST_H
+#define TS_RUNTIME_DRIVER_TARGET_LIST_H
+
+#include "os/arena.h"
+#include "runtime/core/target.h"
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+struct ts_target {
+    struct ts_target_id id;
+    const char *address;   /* in its one spelling; of a repository on this machine, its real path */
+    const char *url;       /* what git is given */
+    const char *selection; /* in its one spelling */
+    const char *format;    /* "sha1" or "sha256" */
+};
+
+/* Zero-initialise it; release it. */
+struct ts_target_list {
+    struct ts_target *items;
+    size_t count;
+    size_t capacity;
+    size_t dropped; /* duplicates */
+    struct ts_arena arena;
+};
+
+struct ts_target_defaults {
+    struct ts_bytes tenant;
+    struct ts_bytes selection; /* for addresses without one */
+    const char *format;        /* of repositories on servers, which cannot be asked yet */
+};
+
+enum ts_target_result {
+    TS_TARGET_OK,
+    TS_TARGET_WRONG, /* the input is not valid */
+    TS_TARGET_IO,    /* something cannot be read */
+    TS_TARGET_NO_MEMORY,
+};
+
+/* Why the last one was refused. It never contains an address: one that is refused may hold a password. */
+struct ts_target_error {
+    char text[512];
+};
+
+/* An address, or the path of a repository. selection may be empty: the default. */
+enum ts_target_result ts_target_list_add(struct ts_target_list *list,
+                                         const struct ts_target_defaults *defaults, struct ts_bytes address,
+                                         struct ts_bytes selection, struct ts_target_error *ret_error);
+
+/* The repositories in a folder, however deep; not those inside others. Symbolic links are not followed. */
+enum ts_target_result ts_target_list_add_folder(struct ts_target_list *list,
+                                                const struct ts_target_defaults *defaults, const char *folder,
+                                                struct ts_target_error *ret_error);
+
+/* Sorts by id, and drops duplicates. */
+void ts_target_list_settle(struct ts_target_list *list);
+void ts_target_list_release(struct ts_target_list *list);
+
+#endif
