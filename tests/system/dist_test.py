@@ -230,6 +230,55 @@ def pip_refuses_a_wheel_that_is_not_the_one_of_the_release():
         equal(backend.releases(origin, "1.2"), expected)
 
 
+def readme_commands():
+    """The block of the README that ends with a hook."""
+    with open(os.path.join(ROOT, "README.md")) as file:
+        (block,) = [block for block in re.findall(r"```\n(.*?)```", file.read(), re.DOTALL) if "hooks/pre-commit" in block]
+    return block
+
+
+# Compiling takes minutes and a network. DIST is what the real one makes.
+MAKE = """#!/bin/sh
+set -eu
+[ "$*" = "-C turnstone dist" ] && grep -q '^dist:' turnstone/Makefile && [ -x turnstone/packaging/dist ]
+mkdir -p turnstone/build/dist
+cp /srv/dist/* turnstone/build/dist
+"""
+
+
+@test
+def the_readme_leads_from_a_clone_to_a_refused_commit():
+    root = Root("root", *with_dependencies(["libc6", "dash", "coreutils", "tar", "gzip", "grep"]), "git", "libpcre2-8-0", "zlib1g")
+    source = Repo("source")
+    for name in ("Makefile", "CMakeLists.txt", "README.md"):
+        shutil.copy(os.path.join(ROOT, name), "source")
+    shutil.copytree(os.path.join(ROOT, "packaging"), "source/packaging", ignore=shutil.ignore_patterns("__pycache__"))
+    source.commit()
+    subprocess.run(["git", "clone", "-q", "--bare", "source", f"{root.path}/srv/turnstone.git"], check=True)
+    os.mkdir(f"{root.path}/srv/dist")
+    shutil.copy(made("*.tar.gz"), f"{root.path}/srv/dist")
+    with open(f"{root.path}/usr/bin/make", "w") as file:
+        file.write(MAKE)
+    os.chmod(f"{root.path}/usr/bin/make", 0o755)
+    shop = Repo(f"{root.path}/root/shop")
+    shop.write("readme", "fine\n")
+    shop.commit()
+
+    def inside(script):
+        return root.run("/bin/sh", "-ec", script, folder="/root", GIT_AUTHOR_NAME="Ada", GIT_AUTHOR_EMAIL="ada@example.org",
+                        GIT_COMMITTER_NAME="Ada", GIT_COMMITTER_EMAIL="ada@example.org", GIT_CONFIG_COUNT="1",
+                        GIT_CONFIG_KEY_0="safe.directory", GIT_CONFIG_VALUE_0="*")
+
+    result = inside(readme_commands().replace("URL-OF-THIS-REPOSITORY", "/srv/turnstone.git"))
+    equal(result.status, 0, result)
+    shop.write("settings.py", f"TOKEN = '{github_token(1)}'\n")
+    result = inside("cd shop; git add -A; git commit -qm token")
+    holds(result.status == 1 and "settings.py:1" in result.err and "protect: refused" in result.err, result)
+    shop.write("settings.py", "TOKEN = None\n")
+    result = inside("cd shop; git add -A; git commit -qm fine; git log --oneline")
+    holds(result.status == 0 and result.out.count("\n") == 2, result)
+
+
 @test
 def the_version_comes_from_the_tag():
     def version():
