@@ -5,9 +5,9 @@
  *                       ├──> sightings (finding, location, hit), without allowed ones ──sorted──> findings
  *   hits of each ───────┘
  *
- * Threads add everything in any order, so all of it is sorted. A finding has one occurrence for each location:
- * the first hit in it. Decisions that depend on a text, such as a path, use the original; every text in the
- * report is masked, when all secrets are known.
+ * Threads add everything in any order, so all of it is sorted. A finding has one occurrence for each
+ * location: the first hit in it. Decisions that depend on a text, such as a path, use the original; every
+ * text in the report is masked once all secrets are known.
  */
 #include "look_impl.h"
 #include "masking.h"
@@ -37,7 +37,7 @@ struct sighting {
     uint64_t hit;
 };
 
-/* Where a finding is now. */
+/* Where a finding is now: HEAD and refs. */
 struct whereabouts {
     uint64_t head_hit;
     uint64_t head_count;
@@ -66,9 +66,9 @@ struct assembly {
     struct masked_text *masked; /* by the lowest bits of their places */
     uint32_t *commit_rows;      /* by commit: its row in the report, or TS_REPORT_NONE */
     struct ts_report report;
-    struct ts_report_suppression unsure; /* findings of too low a confidence */
+    struct ts_report_suppression unsure; /* findings below the minimum confidence */
     size_t listed_max;
-    bool is_cut; /* the pile reached its limit, which is that of the memory */
+    bool is_cut; /* the pile reached the memory limit */
 };
 
 /* ---- order ---- */
@@ -175,7 +175,7 @@ static void mask_rows(struct assembly *a) {
 
 /* ---- sightings ---- */
 
-/* Notes the findings that the base of a change has and would report. */
+/* Marks the findings that the base of a change has and would report. */
 static bool note_before(struct assembly *a, const struct scan_location *location) {
     const struct scan_content *content = &a->contents[location->content];
     const struct scan_target *target = &a->pass->targets[content->target];
@@ -221,8 +221,9 @@ static const struct sighting *sightings_of(const struct assembly *a, size_t *ret
     return (const struct sighting *)(const void *)a->sightings.bytes;
 }
 
-/* Sightings are ordered by location, then by hit, and stay so within a finding. There may be many more than
- * memory holds, so a sort that needs memory is not possible: each is moved to its place in another pile. */
+/* Groups sightings by finding; within a finding they stay ordered by location, then by hit. There may be more
+ * than memory holds, so no sort that needs memory is possible: each sighting is moved to its place in another
+ * pile. */
 static bool sort_by_finding(struct assembly *a) {
     size_t count;
     const struct sighting *items = sightings_of(a, &count);
@@ -296,7 +297,8 @@ static uint32_t target_of(const struct assembly *a, size_t location) {
     return a->contents[a->locations[location].content].target;
 }
 
-/* Fingerprints of .gitleaksignore: one of them may be about an earlier version of a file than the one that is seen first. */
+/* Takes all fingerprints of .gitleaksignore first: one may be about an earlier version of a file than the
+ * first sighting. */
 static void ignore_all(struct assembly *a, size_t from, size_t end) {
     scan__suppressed_clear(&a->suppressed);
     if (from == end || a->pass->targets[target_of(a, from)].profile->ignored.count == 0)
@@ -378,7 +380,7 @@ static struct ts_report_occurrence occurrence_of(struct assembly *a, const struc
     };
 }
 
-/* False when there is no memory. */
+/* Returns false when memory runs out. */
 static bool fill_whereabouts(struct assembly *a, uint32_t number, struct ts_report_finding *finding) {
     const struct whereabouts *of = a->whereabouts != NULL ? &a->whereabouts[number] : NULL;
     if (of == NULL)
@@ -399,7 +401,7 @@ static bool fill_whereabouts(struct assembly *a, uint32_t number, struct ts_repo
     return head->object != NULL;
 }
 
-/* False when there is no memory. */
+/* Returns false when memory runs out. */
 static bool fill_first(struct assembly *a, const struct scan_hit *hit, struct ts_report_finding *finding) {
     char excerpt[SCAN_EXCERPT_SIZE];
     const struct scan_finding *kept = &scan__hits_findings(&a->pass->hits)[hit->finding];
@@ -429,7 +431,7 @@ static enum ts_confidence confidence_of(const struct assembly *a, const struct t
     return ts_model_confidence_at(rule, match, path);
 }
 
-/* The sightings of one finding. */
+/* Adds the sightings of one finding as its occurrences. */
 static bool add_finding(struct assembly *a, const struct sighting *items, size_t count) {
     struct ts_report_finding *finding = &a->report.findings[a->report.finding_count++];
     const struct scan_hit *hits = scan__hits_items(&a->pass->hits);
@@ -589,7 +591,7 @@ static bool add_rule_changes(struct assembly *a) {
     return true;
 }
 
-/* Whether the whole history of the target was scanned, so that a finding that was not found does not
+/* Returns whether the whole history of the target was scanned, so that a finding that was not found does not
  * exist. */
 static bool is_all(const struct scan_pass *pass, const struct scan_target *target) {
     const struct ts_scan_options *options = pass->options;
@@ -662,7 +664,7 @@ static struct assembly begin(struct scan_pass *pass, struct ts_arena *arena) {
     return a;
 }
 
-/* Nothing is left out in silence. */
+/* Every omission is counted and reported. */
 static bool add_unsure(struct assembly *a) {
     size_t count = a->report.suppression_count;
     if (a->unsure.findings == 0)

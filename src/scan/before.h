@@ -1,13 +1,14 @@
 /*
- * What a change brings, and what was there before it.
+ * Findings that a change brings, compared with findings that were there before it.
  *
  *   what the change adds ──look──> hits, and if there are any:
- *   what it builds on: files that it changes or removes, then the others ──look──> more hits, at locations of the base
+ *   its base: files that it changes or removes, then the others ──look──> more hits, at locations of the base
  *
- * The base is what the change builds on. If a location of the base has a finding and reports it, the change does not bring the finding, at
- * whichever path it is (assemble.c leaves it out). The change is one or several commits, or the staged files. It builds on the parents
- * of its commits, or on HEAD. Contents of the change come first among those of a target. Contents of the base are looked at only as
- * long as they lack a finding of the change.
+ * The base is what the change builds on. If a location of the base has a finding and reports it, the change
+ * does not bring the finding, at whichever path it is (assemble.c leaves it out). The change is one or
+ * several commits, or the staged files. It builds on the parents of its commits, or on HEAD. Contents of the
+ * change come first among those of a target. Contents of the base are looked at only until every finding of
+ * the change was found in the base, too.
  */
 #ifndef TS_SCAN_BEFORE_H
 #define TS_SCAN_BEFORE_H
@@ -32,7 +33,7 @@ void scan__before_release(struct scan_before *before);
  * that would report the finding at any path count. */
 bool scan__before_is_open(const struct scan_before *before);
 
-/* Whether a content of the base has a finding of the change. */
+/* Returns whether a content of the base has a finding of the change. */
 bool scan__before_matters(const struct scan_before *before, const struct scan_content *content);
 
 #endif

@@ -17,7 +17,7 @@ struct choosing {
     struct ts_scan_error *error;
 };
 
-/* A missing object is a fault if a ref names it. If the user gave its id, the id is wrong. */
+/* A missing object is a fault if a ref names it. If the user gave its id, it is an error of the user. */
 static enum ts_git_error check_tip(struct choosing *c, const char *name, const struct ts_git_oid *oid,
                                    struct ts_git_fault *ret_fault) {
     struct ts_git_oid given;
@@ -32,13 +32,13 @@ static enum ts_git_error check_tip(struct choosing *c, const char *name, const s
     return error == TS_GIT_MISSING ? error : TS_GIT_OK;
 }
 
-/* Whether the text of the user is wrong, and not the repository. */
+/* Returns whether the user's text is wrong, rather than the repository. */
 static bool is_wrong_text(enum ts_git_error error) {
     return error == TS_GIT_NO_SUCH_REF || error == TS_GIT_BAD_REVISION || error == TS_GIT_NO_SUCH_PARENT ||
            error == TS_GIT_NO_UPSTREAM || error == TS_GIT_NO_REFLOG;
 }
 
-/* Returns DONE if it made the error a fault: the rest is still selected. */
+/* Returns DONE if it reported the error as a fault: the rest is still selected. */
 static enum ts_scan_outcome complain(struct choosing *c, enum ts_git_error error,
                                      const struct ts_git_fault *fault) {
     char line[400];
@@ -55,7 +55,7 @@ static enum ts_scan_outcome complain(struct choosing *c, enum ts_git_error error
                           : "");
 }
 
-/* Makes room for one more. Returns NULL when memory runs out. */
+/* Makes room for one more id. Returns NULL when memory runs out. */
 static struct ts_git_oid *next_oid(struct choosing *c) {
     struct scan_chosen *chosen = &c->chosen;
     if (!TS_GROW(chosen->oids, chosen->capacity, chosen->count + 1)) {

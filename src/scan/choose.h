@@ -1,5 +1,5 @@
 /*
- * What of a history is selected: options as users write them in, a selection of commits out.
+ * Selects a part of a history: options as users write them in, a selection of commits out.
  */
 #ifndef TS_SCAN_CHOOSE_H
 #define TS_SCAN_CHOOSE_H
@@ -14,7 +14,7 @@ struct scan_chosen {
     size_t capacity;
     struct ts_git_oid *exclude;
     struct ts_git_selection selection; /* points to the other fields */
-    bool is_change;                    /* report what the commits bring, not what they have */
+    bool is_change;                    /* report findings that the commits bring, not all that they have */
 };
 
 /* An existing ref that cannot be read is a fault, and so is a parent that a shallow clone leaves out; the rest is selected. On

@@ -1,5 +1,5 @@
 /*
- * What could not be read, and other notes, as lines for the report.
+ * Objects and files that could not be read, and other notes, as lines for the report.
  */
 #ifndef TS_SCAN_FAULTS_H
 #define TS_SCAN_FAULTS_H
@@ -11,7 +11,7 @@
 
 #include <pthread.h>
 
-/* More are only counted. */
+/* Further faults are only counted. */
 #define SCAN_FAULTS_MAX 1000
 
 struct scan_faults {
@@ -21,7 +21,7 @@ struct scan_faults {
     size_t count;
     size_t capacity;
     uint64_t total;
-    uint64_t lasting; /* of these, follow from the stored objects alone: every scan meets them */
+    uint64_t lasting; /* those that follow from the stored objects alone: every scan has them */
     const char **notes;
     size_t note_count;
     size_t note_capacity;
@@ -42,7 +42,7 @@ void scan__fault_lasting(struct scan_faults *faults, const char *line);
 
 struct ts_git_fault_sink scan__faults_sink(struct scan_faults *faults);
 
-/* The current length, and truncation to it. */
+/* The current length, and a function that truncates to an earlier length. */
 struct scan_faults_mark {
     size_t count;
     uint64_t total;
@@ -53,7 +53,8 @@ struct scan_faults_mark {
 struct scan_faults_mark scan__faults_mark(const struct scan_faults *faults);
 void scan__faults_cut(struct scan_faults *faults, const struct scan_faults_mark *mark);
 
-/* Sorts them, independently of threads, and removes duplicates: two visits may meet the same object. */
+/* Sorts the lines, so that their order does not depend on threads, and removes duplicates: two visits may
+ * report the same object. */
 void scan__faults_sort(struct scan_faults *faults);
 
 #endif

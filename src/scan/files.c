@@ -63,7 +63,7 @@ static bool list_entry(struct listing *l, int dir, const char *below, const char
     if (path == NULL)
         return false;
     if (fstatat(dir, name, &status, AT_SYMLINK_NOFOLLOW) != 0) {
-        if (errno != ENOENT) /* it was removed meanwhile */
+        if (errno != ENOENT) /* no fault: the file was removed meanwhile */
             cannot_read(l->faults, path, errno);
         return true;
     }
@@ -163,7 +163,7 @@ static bool wait_for_input(struct scan_pass *pass, int fd) {
     return false;
 }
 
-/* Until the buffer is full, the input ends, or the scan is over. */
+/* Reads until the buffer is full, the input ends, or the scan is over. */
 static bool fill(struct scan_pass *pass, int fd, uint8_t *buffer, size_t size, size_t *ret_len,
                  bool *ret_at_end) {
     size_t len = 0;
@@ -196,7 +196,7 @@ static void count_bytes(struct scan_reader *reader, size_t len) {
                           memory_order_relaxed);
 }
 
-/* The buffer has the first window. */
+/* Scans in windows; the buffer already has the first one. */
 static bool read_windows(struct scan_reader *reader, const struct scan_content *content, int fd,
                          uint64_t *ret_bytes) {
     size_t overlap = scan__look_overlap(reader->look->options.profile);
@@ -234,7 +234,7 @@ static bool has_buffer(struct scan_reader *reader) {
     return reader->buffer != NULL;
 }
 
-/* The buffer has the whole content. */
+/* Scans the whole content, which is in the buffer. */
 static void look_at_buffer(struct scan_reader *reader, const struct scan_content *content, size_t len) {
     note_outcome(reader, content,
                  scan__look_whole(reader->look, content, ts_bytes_of(reader->buffer, len), NULL, NULL));
@@ -246,7 +246,7 @@ static void keep_head(struct scan_reader *reader, struct ts_bytes bytes) {
         memcpy(reader->head, bytes.data, reader->head_len);
 }
 
-/* Bytes of more than one window. */
+/* Scans bytes of more than one window. */
 static enum scan_look_result look_at_windows(struct scan_reader *reader, const struct scan_content *content,
                                              struct ts_bytes bytes) {
     size_t step = WINDOW_BYTES - scan__look_overlap(reader->look->options.profile);
@@ -290,7 +290,7 @@ bool scan__read_fd(struct scan_reader *reader, const struct scan_content *conten
     return true;
 }
 
-/* A link is at most as long as a path: it always fits. */
+/* The target of a link is at most as long as a path, so it always fits. */
 bool scan__read_link(struct scan_reader *reader, const struct scan_content *content, int folder,
                      const char *path, uint64_t *ret_bytes) {
     ssize_t len = has_buffer(reader) ? readlinkat(folder, path, (char *)reader->buffer, reader->size) : -1;

@@ -11,7 +11,7 @@ struct scan_files {
         paths; /* files and symbolic links, relative to the folder, sorted by bytes; links are not followed */
     size_t count;
     size_t capacity;
-    uint64_t skipped; /* neither file, folder nor link */
+    uint64_t skipped; /* number of entries that are neither file, folder nor link */
     struct ts_arena arena;
 };
 
@@ -36,8 +36,8 @@ struct scan_reader {
     size_t head_len;
 };
 
-/* Scans it as a whole if it fits, otherwise in windows. Counts bytes in ret_bytes. Returns false if it cannot
- * be read: errno has the reason. */
+/* Scans the content as a whole if it fits, otherwise in windows. Adds its size to *ret_bytes. Returns false
+ * if it cannot be read: errno has the reason. */
 bool scan__read_fd(struct scan_reader *reader, const struct scan_content *content, int fd,
                    uint64_t *ret_bytes);
 

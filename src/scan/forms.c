@@ -74,7 +74,7 @@ static bool has_byte(const struct scan_form *form, uint8_t byte) {
     return form->len > 0 && memchr(form->bytes, byte, form->len) != NULL;
 }
 
-/* Signs begin with the mark. Most texts have none, and need not be copied. */
+/* Every encoded character begins with the mark. Most texts have none, and need not be copied. */
 static bool decode_signs(const struct scan_form *form, struct scan_form *to, uint8_t mark,
                          sign_reader *read) {
     bool is_other = false;
@@ -117,7 +117,7 @@ static struct sign read_unicode_escape(const struct scan_form *form, size_t at) 
     return (struct sign){6, value, false};
 }
 
-/* As in JSON, C, Python and JavaScript, and \xNN as in this program's own messages. */
+/* Escapes as in JSON, C, Python and JavaScript, and \xNN as in this program's own messages. */
 static struct sign read_escape(const struct scan_form *form, size_t at) {
     static const char names[] = "bfnrt\"\\/'";
     static const char values[] = "\b\f\n\r\t\"\\/'";
@@ -136,7 +136,7 @@ static struct sign read_escape(const struct scan_form *form, size_t at) {
     return octal > 0 && value < 256 ? (struct sign){octal + 1, value, true} : (struct sign){0};
 }
 
-/* As in HTML and XML. The ";" after a number may be missing. */
+/* Entities as in HTML and XML. The ";" after a number may be missing. */
 static struct sign read_entity(const struct scan_form *form, size_t at) {
     static const struct {
         struct ts_bytes text;
@@ -191,7 +191,7 @@ static uint32_t unit_at(const struct scan_form *form, size_t at, bool is_big) {
     return is_big ? first << 8 | second : second << 8 | first;
 }
 
-/* A line, or the part that was left out of it, may end inside a character: so both possible starts are
+/* A line may begin inside a character, and a masked part may end inside one, so both possible starts are
  * tried. */
 static bool decode_utf16(const struct scan_form *form, struct scan_form *to, size_t begin, bool is_big) {
     if (!has_byte(form, 0))

@@ -1,9 +1,10 @@
 /*
  * Decoding texts: the encodings that a secret may be written in.
  *
- * Two kinds. A decoder reads a whole text, and keeps what is not encoded: percent-encoding, quoted-printable,
- * backslash escapes, HTML entities, UTF-16. A code covers a run of its own characters inside a text: base64
- * and hexadecimal digits. Nothing shows where a group of these begins, so each position is tried.
+ * There are two kinds. A decoder reads a whole text, and keeps characters that are not encoded:
+ * percent-encoding, quoted-printable, backslash escapes, HTML entities, UTF-16. A code covers a run of its
+ * own characters inside a text: base64 and hexadecimal digits. Nothing shows where a group of characters
+ * begins, so each position is tried.
  */
 #ifndef TS_SCAN_FORMS_H
 #define TS_SCAN_FORMS_H
@@ -22,7 +23,8 @@ struct scan_form {
     size_t len;
 };
 
-/* Room for the decoded form of this length: two bytes of UTF-16 may be three of UTF-8. */
+/* The size of the buffer for the decoded form of a text of this length: two bytes of UTF-16 may be three of
+ * UTF-8. */
 static inline size_t scan__form_room(size_t len) {
     return len + len / 2 + 1;
 }
@@ -35,7 +37,7 @@ extern scan_decoder *const scan__decoders[SCAN_DECODER_COUNT];
 
 struct scan_code {
     bool (*has)(uint8_t byte);
-    /* Decodes a run of its characters, without those of an incomplete group. */
+    /* Decodes a run of its characters, without the characters of an incomplete group. */
     void (*decode)(const struct scan_form *form, struct ts_span run, struct scan_form *to);
     size_t group; /* characters */
     size_t bytes; /* decoded bytes of a group */

@@ -9,7 +9,7 @@
 
 #define SLOT_FREE   UINT32_MAX
 #define TEXT_ALIGN  4u
-#define TEXT_START  ((size_t)2 * TEXT_ALIGN) /* after the empty one */
+#define TEXT_START  ((size_t)2 * TEXT_ALIGN) /* after the empty text */
 #define SLOTS_FIRST 1024
 
 /* The share of the memory limit: the rest is for tables and findings, which cannot go to a file. */
@@ -24,7 +24,7 @@ bool scan__hits_init(struct scan_hits *hits, const struct scan_hits_options *opt
     scan__pile_init(&hits->contents, options->held_max / TEXTS_SHARE, options->spill_dir);
     scan__pile_init(&hits->texts, options->held_max / TEXTS_SHARE, options->spill_dir);
     scan__pile_init(&hits->findings, options->held_max / TEXTS_SHARE, options->spill_dir);
-    /* The empty text, so that no other has position 0. */
+    /* Adds the empty text, so that no other text has position 0. */
     if (ts_entropy_fill(hits->key, sizeof hits->key) && scan__pile_grow(&hits->texts, TEXT_START))
         return true;
     scan__hits_release(hits);
@@ -210,7 +210,7 @@ void scan__hits_cut(struct scan_hits *hits, const struct scan_hits_mark *mark) {
     hits->is_over = mark->is_over;
     table_clear(&hits->finding_table);
     table_clear(&hits->text_table);
-    /* Tables had room for more items than this. */
+    /* Cannot fail: the tables had room for more items than this. */
     for (uint32_t i = 0; i < mark->findings / sizeof(struct scan_finding); i++, hits->finding_table.count++)
         *find_slot(hits, &hits->finding_table, finding_key, finding_key(hits, i)) = i;
     for (size_t at = TEXT_START; at < mark->texts; hits->text_table.count++) {

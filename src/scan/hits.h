@@ -1,12 +1,12 @@
 /*
- * Everything that was found, until the report is made: findings, contents that have hits, and the hits.
+ * All results until the report is made: findings, contents that have hits, and the hits.
  *
  *   content (a blob, a message, a file) ──> its hits, by place ──> finding (a rule and a secret)
  *                                                             └──> texts: its surroundings, allow entries
  *
  * Texts and findings are stored once, however often they occur: a secret in a thousand versions of a file
- * costs only a hit for each of them. Secrets are kept only if they are to be shown; otherwise only their
- * prints. A content can be stored and restored: nothing in it depends on its paths or commits.
+ * costs only a hit for each of them. Secrets are kept only if the report shows them; otherwise only their
+ * prints are kept. A content can be stored and restored: nothing in it depends on its paths or commits.
  *
  * The order of contents, findings and texts depends on the threads, and differs each time; the report sorts
  * them.
@@ -40,7 +40,7 @@ struct scan_hit {
     uint64_t end_column;
     uint64_t at; /* position and length of the secret */
     uint64_t len;
-    int16_t score;      /* of a scored rule, without the part of the path, which its locations add */
+    int16_t score;      /* of a scored rule, without the weights of the path, which locations add */
     uint8_t confidence; /* enum ts_confidence; of other rules */
     uint8_t depth;
     uint8_t encodings[TS_ENCODING_DEPTH];
@@ -89,7 +89,7 @@ struct scan_table {
 
 struct scan_hits {
     pthread_mutex_t lock; /* guards everything; taken alone */
-    uint8_t key[32];      /* so that nobody can choose texts that collide */
+    uint8_t key[32];      /* so that an attacker cannot choose texts that collide */
     size_t findings_max;
     struct scan_pile hits;
     struct scan_pile contents;
@@ -98,7 +98,7 @@ struct scan_hits {
     struct scan_table finding_table;
     struct scan_table text_table;
     atomic_uint_fast64_t finding_count;
-    bool no_memory; /* something was lost */
+    bool no_memory; /* memory ran out, and something was lost */
     bool is_over;   /* there are more findings than findings_max */
 };
 
@@ -128,7 +128,8 @@ bool scan__hits_finding(struct scan_hits *hits, const struct scan_finding_new *f
 void scan__hits_add(struct scan_hits *hits, const struct scan_content *content, const struct scan_hit *items,
                     size_t count);
 
-/* The current length, and truncation to it; also resets losses since then. For one thread. */
+/* The current length, and a function that truncates to it, which also resets losses since then. For one
+ * thread. */
 struct scan_hits_mark {
     size_t hits;
     size_t contents;
@@ -140,7 +141,7 @@ struct scan_hits_mark {
 struct scan_hits_mark scan__hits_mark(const struct scan_hits *hits);
 void scan__hits_cut(struct scan_hits *hits, const struct scan_hits_mark *mark);
 
-/* The rest is for one thread, when all are done. */
+/* The functions below are for one thread, when all others are done. */
 struct ts_bytes scan__hits_text_at(const struct scan_hits *hits, uint32_t text);
 
 static inline const struct scan_content *scan__hits_contents(const struct scan_hits *hits,

@@ -6,7 +6,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-/* Cuts the text after the last colon off. Returns NULL if there is no colon. */
+/* Cuts off and returns the text after the last colon. Returns NULL if there is no colon. */
 static char *cut_last(char *text) {
     char *colon = strrchr(text, ':');
     if (colon == NULL)
@@ -15,7 +15,8 @@ static char *cut_last(char *text) {
     return colon + 1;
 }
 
-/* The id before the first colon, in SHA-1 or SHA-256. Returns what is after it, or the text if there is none. */
+/* The id before the first colon, in SHA-1 or SHA-256. Returns the text after the id, or the whole text if
+ * there is no id. */
 static char *take_commit(char *text, struct ts_git_oid *ret_commit) {
     char *colon = strchr(text, ':');
     struct ts_bytes hex = {(const uint8_t *)text, colon != NULL ? (size_t)(colon - text) : 0};
@@ -65,7 +66,7 @@ static int compare(const void *left, const void *right) {
     return order != 0 ? order : (a->at > b->at) - (a->at < b->at);
 }
 
-/* The lines are cut in the copy, where zeros end a line, too. */
+/* The copy is cut into lines; zeros end a line, too. */
 static bool read_lines(struct scan_ignored *ignored, size_t len) {
     unsigned at = 0;
     char *end = ignored->memory + len;

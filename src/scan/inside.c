@@ -13,7 +13,7 @@
 #include <string.h>
 #include <unistd.h>
 
-/* Members of this size are held whole; larger ones come in windows of it. */
+/* Members up to this size are held whole; larger ones come in windows of this size. */
 #define MEMBER_BYTES ((size_t)4 << 20)
 /* For each SLOT_BYTES of the memory limit, one archive is read at a time: dictionaries of xz and zstd are large. */
 #define SLOT_BYTES   (UINT64_C(256) << 20)
@@ -87,7 +87,7 @@ bool scan__inside_path(struct ts_arena *arena, struct ts_bytes outer, struct ts_
         *ret_path = outer;
         return true;
     }
-    /* Only the first step may lack a name: the later ones got theirs when they were read. */
+    /* Only the outermost content may lack a name: members got theirs when they were read. */
     bool is_unnamed = inner.len == 2 || (inner.len > 2 && inner.data[2] == '!');
     struct ts_bytes name = is_unnamed ? unpacked_name(outer) : TS_BYTES("");
     size_t len = outer.len + inner.len + name.len;

@@ -1,14 +1,16 @@
 /*
- * What is inside a content: the members of an archive, the file that a pointer of Git LFS stands for.
+ * Looks inside a content: at the members of an archive, or at the file that a Git LFS pointer refers to.
  *
  *   content ──> archive? ──> members, each a content of its own: "deploy.zip!/etc/app.env" ──> archive? ── … to a depth
  *      └──────> pointer? ──> the LFS object, in its place
  *
- * Members are looked at before the archive itself, whose own bytes are looked at as those of any other content. What a member has
- * is reported there, and not a second time for the archive that holds it as it is (a tar, a stored member of a zip).
+ * Members are looked at before the archive itself, whose own bytes are looked at as those of any other
+ * content. A finding in a member is reported for the member, and not a second time for an archive that stores
+ * the member uncompressed (a tar, a stored member of a zip).
  *
- * A member has the object id of the content that it came out of, and as its name the path inside, which is the end of its path.
- * State keeps archives in which nothing was found, and no others: their contents are many, and known only together.
+ * A member has the object id of the content that contains it; its name is the path inside, which is the end
+ * of its full path. The state keeps only archives without findings: an archive with findings has many
+ * contents, which are known only together.
  */
 #ifndef TS_SCAN_INSIDE_H
 #define TS_SCAN_INSIDE_H
@@ -24,7 +26,7 @@
 
 struct scan_pass;
 
-/* What all threads share. */
+/* State that all threads share. */
 struct scan_inside {
     struct scan_pass *pass;
     unsigned depth_max; /* 0: do not look into archives */
@@ -43,7 +45,7 @@ void scan__inside_release(struct scan_inside *inside);
 /* Call it for each repository: its LFS objects are below git_dir. NULL: the target has none. Returns false when memory runs out. */
 bool scan__inside_begin(struct scan_inside *inside, const char *git_dir);
 
-/* Adds to the row what was counted, and counts from 0 again. */
+/* Adds the counts to the row, and resets them to 0. */
 void scan__inside_count(struct scan_inside *inside, struct ts_report_target *row);
 
 /* The state of a look at a content that may be an archive. */
@@ -51,8 +53,8 @@ struct scan_within {
     enum scan_archive_kind kind;
     size_t outer_first; /* the earlier look->inner_first */
     size_t first;       /* findings of the members, in look->inner */
-    bool is_lacking;    /* something of the members was not looked at */
-    bool has_found;     /* something was found in them */
+    bool is_lacking;    /* a part of the members was not scanned */
+    bool has_found;     /* the members have findings */
 };
 
 /* The kind of archive that the content is; NONE if it should not be looked into. `start` and `is_all` are as in
@@ -68,10 +70,11 @@ struct scan_within scan__inside_members(struct scan_look *look, const struct sca
 /* Call it after the look at the content itself. Afterwards look->is_whole and is_clean are about the content and its members. */
 void scan__inside_end(struct scan_look *look, const struct scan_within *within);
 
-/* Removes hits that the members of the content have, and notes the others for the archive around it. Returns how many are left. */
+/* Removes hits that the members of the content have, too. Passes the others on to the archive around it.
+ * Returns how many are left. */
 size_t scan__inside_settle(struct scan_look *look, struct scan_hit *hits, size_t count);
 
-/* Reports an archive that comes in windows and is too large to be kept until its end. */
+/* Reports an archive in windows that is too large to be kept until its end. */
 void scan__inside_too_large(struct scan_look *look, const struct scan_content *content, uint64_t bytes);
 
 enum scan_pointer {
@@ -80,11 +83,11 @@ enum scan_pointer {
     SCAN_POINTER_READ,
 };
 
-/* Looks at the LFS object that the content is a pointer to, in its place. */
+/* If the content is a pointer, looks at its LFS object instead. */
 enum scan_pointer scan__inside_pointer(struct scan_look *look, const struct scan_content *content,
                                        struct ts_bytes bytes);
 
-/* "object 1234…!/a/b", or a path: for messages. */
+/* A name for messages: "object 1234…!/a/b", or a path. */
 #define SCAN_NAME_SIZE 400
 const char *scan__content_name(const struct scan_pass *pass, const struct scan_content *content,
                                char ret_name[static SCAN_NAME_SIZE]);

@@ -18,7 +18,7 @@ bool scan__lfs_pointer(struct ts_bytes blob, char ret_path[static SCAN_LFS_PATH_
     if (blob.len >= POINTER_MAX || blob.len < sizeof version ||
         memcmp(blob.data, version, sizeof version - 1) != 0)
         return false;
-    /* Lines of extensions may come before it. */
+    /* Lines of extensions may come before the oid. */
     const uint8_t *found = memmem(blob.data, blob.len, oid_key, sizeof oid_key - 1);
     const uint8_t *end = blob.data + blob.len;
     if (found == NULL || (size_t)(end - found) < sizeof oid_key - 1 + HEX_LEN)

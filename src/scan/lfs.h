@@ -1,5 +1,5 @@
 /*
- * Git LFS: a blob that is a few lines of text stands for a file that is kept elsewhere.
+ * Git LFS: a blob of a few lines of text refers to a file that is stored elsewhere.
  *
  *   version https://git-lfs.github.com/spec/v1
  *   oid sha256:4d7a2146…

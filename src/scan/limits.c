@@ -6,9 +6,9 @@
 #include "git/repo.h"
 #include "os/clock.h"
 
-/* Building a byte costs about this many times less than scanning it. */
+/* Scanning a byte costs about this many times as much as building it. */
 #define BUILT_PARTS 16
-/* This much is scanned in seconds, however small the repository is. */
+/* This many bytes are always allowed, however small the repository is: they take only seconds. */
 #define WORK_LEAST  (UINT64_C(1) << 30)
 
 void scan__limits_init(struct scan_pass *pass, uint64_t begin_ns) {

@@ -28,7 +28,7 @@ struct scan_limits {
     atomic_bool is_late;
     atomic_bool is_swollen; /* of the current target */
     atomic_bool is_placing;
-    atomic_uint_fast64_t work; /* on the target: scanned bytes, and a part of the built ones */
+    atomic_uint_fast64_t work; /* on the target: scanned bytes, and a fraction of the built bytes */
     atomic_uint_fast64_t work_max;
     bool is_late_told;
     pthread_mutex_t lock; /* guards is_measured; taken alone */
@@ -41,21 +41,22 @@ void scan__limits_release(struct scan_limits *limits);
 /* For each target; repo may be NULL. */
 void scan__limits_begin(struct scan_pass *pass, struct ts_git_repo *repo);
 
-/* The placing of findings begins. */
+/* Call it when the placing of findings begins. */
 void scan__limits_place(struct scan_pass *pass);
 
-/* Reports what ended the target or the scan; reports only once that the time is over. */
+/* Reports the reason why the target or the scan ended early; reports only once that the time is over. */
 void scan__limits_tell(struct scan_pass *pass);
-/* No time was left for texts of findings, so they are masked completely. scan__limits_tell reports it. */
+/* Records that no time was left to mask texts in detail, so that they are masked completely.
+ * scan__limits_tell reports it. */
 void scan__limits_cut(struct scan_pass *pass);
 
-/* Nothing more of this target is to be scanned. */
+/* Returns true if nothing more of this target should be scanned. */
 bool scan__is_stopped(struct scan_pass *pass);
 
-/* Nothing more is to be scanned, of any target. */
+/* Returns true if nothing more of any target should be scanned. */
 bool scan__is_over(struct scan_pass *pass);
 
-/* No time is left, not even for placing findings. */
+/* Returns true if no time is left, not even for placing findings. */
 bool scan__is_past_end(const struct scan_pass *pass);
 
 /* Returns true if one of the two above has returned true. */

@@ -9,9 +9,10 @@
 #include <stdlib.h>
 #include <string.h>
 
-/* Above this, there are too many pairs of a base's match and a copy to compare. */
+/* With more pairs of a match of the base and a copy, comparing them would take too long. */
 #define CARRY_STEPS_MAX ((size_t)1 << 20)
-/* Limit of what is kept for deltas: half a MiB for each held base, and an eighth for its landmarks. */
+/* Limit of the memory that is kept for deltas: half a MiB for each held base, and an eighth of that for its
+ * landmarks. */
 #define RAW_MAX         4096
 
 struct scan_raw {
@@ -222,7 +223,7 @@ static bool find_raw(struct scan_look *look, struct ts_bytes bytes, const struct
 /* ---- for deltas ---- */
 
 static struct scan_raw unknown = {.is_unknown = true};
-static struct scan_raw unmarked; /* no match, and unknown landmarks */
+static struct scan_raw unmarked; /* stands for no match and unknown landmarks */
 
 struct scan_raw *scan__raw_unknown(void) {
     return &unknown;
@@ -233,7 +234,7 @@ void scan__raw_free(struct scan_raw *raw) {
         free(raw);
 }
 
-/* Plain secrets are not kept: a delta has the bytes. */
+/* Secrets that are not encoded are not copied: a delta has their bytes. */
 static struct scan_raw *keep_raw(const struct scan_look *look) {
     const struct ts_landmarks *landmarks = &look->landmarks;
     if (look->raw_count == 0 && landmarks->count == 0)
@@ -294,7 +295,7 @@ static bool find_masks(struct scan_look *look, size_t *ret_count) {
     return true;
 }
 
-/* Those that the surroundings of a secret may contain. */
+/* Chooses the secrets that the surroundings of a secret may contain. */
 static void choose_masks(const struct scan_look *look, struct scan_around *around) {
     size_t from = around->at.from > SCAN_EXCERPT_BEFORE ? around->at.from - SCAN_EXCERPT_BEFORE : 0;
     size_t to = around->at.from + SCAN_EXCERPT_BEHIND;
@@ -312,7 +313,7 @@ static void choose_masks(const struct scan_look *look, struct scan_around *aroun
         around->secret_count++;
 }
 
-/* If matches were lost, everything around this one may be a secret. */
+/* If matches were lost, any byte around this one may belong to a secret. */
 static uint32_t around_of(struct scan_look *look, struct ts_bytes bytes, const struct ts_match *match) {
     char text[SCAN_AROUND_SIZE];
     struct scan_around around = {.content = bytes,
@@ -325,7 +326,7 @@ static uint32_t around_of(struct scan_look *look, struct ts_bytes bytes, const s
     return scan__hits_text(look->options.hits, ts_bytes_of(text, len));
 }
 
-/* What allows it: entries of the configuration, a mark in its lines. */
+/* Finds what may allow the match: entries of the configuration, or a mark in its lines. */
 static void judge(struct scan_look *look, struct ts_bytes bytes, const struct ts_match *match,
                   const struct ts_finding_id *id, struct scan_hit *hit) {
     const struct scan_profile *profile = look->options.profile;
@@ -454,7 +455,7 @@ enum scan_look_result scan__look_whole(struct scan_look *look, const struct scan
             outcome = look_at_bytes(look, content, bytes, NULL, NULL);
         if (ret_raw != NULL)
             *ret_raw = &unknown;
-        look->is_whole = look->is_clean = false; /* the object may be there, or gone, the next time */
+        look->is_whole = look->is_clean = false; /* the next scan may find the object, or miss it */
         return outcome;
     }
     enum scan_archive_kind kind = scan__inside_kind(look, content, bytes, true);

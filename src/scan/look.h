@@ -2,7 +2,7 @@
  * Scanning one content: bytes in, hits out.
  *
  * The raw matches of a content are all matches in its bytes, found or carried over from its delta base. They
- * are settled and judged here, and kept unsettled for the deltas of this content. Judging works without the
+ * are settled and judged here, and kept unsettled for the deltas of this content. Judging does not use the
  * path, which is not known yet: a hit names the entries of the configuration that allow it at some path.
  *
  * A look belongs to one thread.
@@ -61,8 +61,8 @@ struct scan_look {
     size_t inner_capacity;
     size_t inner_first;              /* of the current content */
     bool is_pointed;                 /* the content is the object of an LFS pointer */
-    uint64_t counted_bytes;          /* scanned, and already counted: limits.c */
-    struct ts_scan_counts forgotten; /* of looks that do not count */
+    uint64_t counted_bytes;          /* scanned bytes that limits.c has already counted */
+    struct ts_scan_counts forgotten; /* counts of looks that are not reported */
     bool no_memory;                  /* something was lost since the last check */
     bool too_many;
     bool is_whole; /* of the last content: all of it was scanned with every rule */
@@ -72,11 +72,11 @@ struct scan_look {
 bool scan__look_init(struct scan_look *look, const struct scan_look_options *options);
 void scan__look_release(struct scan_look *look);
 
-/* What is known of a content for its deltas: NULL if it has no match and no landmark. */
+/* Results of a content that its deltas can reuse: NULL if it has no match and no landmark. */
 struct scan_raw;
 void scan__raw_free(struct scan_raw *raw);
 
-/* A delta base: what is known of it, its size, and the copies from it. */
+/* A delta base: its results, its size, and the copies from it. */
 struct scan_base {
     const struct scan_raw *raw;
     uint64_t size;
@@ -114,7 +114,7 @@ struct scan_window {
 enum scan_look_result scan__look_window(struct scan_look *look, const struct scan_content *content,
                                         const struct scan_window *window, struct scan_windows **windows);
 
-/* After the last window, also if it did not come. */
+/* Call it after the last window, even if the last window is missing. */
 void scan__windows_free(struct scan_windows *windows);
 
 /* For a content in windows: its deltas are scanned completely. Do not free it. */

@@ -25,7 +25,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-/* How much of an archive is held in memory; the rest is in a file. */
+/* How many bytes of an archive are held in memory; the rest is in a file. */
 #define ARCHIVE_HELD ((size_t)1 << 20)
 
 struct scan_windows {
@@ -75,7 +75,7 @@ static int compare_places(const void *a, const void *b) {
     return (x->secret_span.from > y->secret_span.from) - (x->secret_span.from < y->secret_span.from);
 }
 
-/* Settling needs the match's position in the content, and no secret. */
+/* Settling needs the match's position in the content, but not its secret. */
 static bool keep(struct scan_windows *windows, const struct ts_match *match, const struct scan_hit *hit,
                  uint64_t at) {
     if (windows->count >= SCAN_MATCHES_MAX) {

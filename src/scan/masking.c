@@ -60,7 +60,7 @@ struct masking {
     struct known *names;
 };
 
-/* Bytes move when a text is added, so they are copied first. */
+/* Adding a text may move the bytes, so they are copied first. */
 static uint32_t mask_line(struct masking *masking, uint32_t text) {
     char around[SCAN_AROUND_SIZE];
     masking->masks.is_late = scan__is_past_end(masking->pass);

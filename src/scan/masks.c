@@ -10,7 +10,7 @@
  * repositories take a few thousand. */
 #define STEPS_MAX      16384
 #define STEPS_OF_BYTE  4
-/* This many bytes of a form count as one step: they take about as long. */
+/* This many bytes of a form count as one step, because they take about as long. */
 #define STEP_BYTES     64
 /* The limits after the time is over: for one text, and for all texts together. */
 #define STEPS_MAX_LATE 1024
@@ -30,7 +30,7 @@ static bool is_spent(const struct scan_masks *masks) {
     return masks->steps > masks->steps_max;
 }
 
-/* No time is left for any text. */
+/* Returns true if no time is left for any text. */
 static bool is_over(struct scan_masks *masks) {
     bool is_over = masks->is_late && masks->late_steps > STEPS_ALL_LATE;
     masks->is_cut = masks->is_cut || is_over;

@@ -1,5 +1,5 @@
 /*
- * Masking texts: removes every found secret from every text that is written, wherever the text comes from.
+ * Masking texts: removes every found secret from every text in the output, wherever the text comes from.
  *
  * A secret is searched as it is and in decoded forms of the text (forms.h), at most two encodings deep. It is
  * masked alone and inside a word. Secrets shorter than SCAN_PRINT_MIN are masked only where they were found,
@@ -31,7 +31,7 @@ struct scan_masks {
     uint64_t steps_max;
     uint64_t late_steps; /* of all searches since is_late */
     bool is_late;        /* set it when the time is over: each text gets few steps, and all of them a limit */
-    bool is_cut;         /* so a text was masked completely */
+    bool is_cut;         /* because of is_late, a text was masked completely */
 };
 
 void scan__masks_release(struct scan_masks *masks);
@@ -40,8 +40,8 @@ void scan__masks_release(struct scan_masks *masks);
  * when memory runs out. */
 bool scan__masks_reserve(struct scan_masks *masks);
 
-/* Says for each byte of the text whether it is masked, and returns true if any is. If memory or steps run
- * out, all are. */
+/* Sets for each byte of the text whether it is masked, and returns true if any byte is. If memory or steps
+ * run out, all bytes are masked. */
 bool scan__masks_find(struct scan_masks *masks, struct ts_bytes text, bool *ret_masked);
 
 /* Returns true if the text has something to mask. */

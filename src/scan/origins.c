@@ -47,7 +47,7 @@ static bool find_blobs(const struct scan_origins *origins, struct refs *ret_refs
     return true;
 }
 
-/* The first with this id; *ret_count may be 0. */
+/* Finds the contents with this id: the first one, and their number, which may be 0. */
 static struct ref *find_refs(const struct refs *refs, const struct ts_git_oid *oid, size_t *ret_count) {
     size_t low = 0;
     size_t high = refs->count;
@@ -76,7 +76,7 @@ static enum ts_git_error set_of(struct scan_origins *origins, const struct refs 
 }
 
 /* Commits of notes: their files are notes. NULL if there are none, or if a tip is missing, which is already a
- * fault: then they are reported as files. */
+ * fault: then notes are reported as files. */
 static enum ts_git_error find_notes(struct scan_origins *origins, struct ts_git_set **ret_notes,
                                     struct ts_git_fault *ret_fault) {
     static const char prefix[] = "refs/notes/";
@@ -256,7 +256,7 @@ static uint32_t read_commit(struct scan_origins *origins, const struct ts_git_oi
     return index;
 }
 
-/* With --since: whether the tag was made before the date. */
+/* With --since: returns whether the tag was made before the date. */
 static bool is_old_tag(const struct scan_origins *origins, const struct ts_git_oid *oid) {
     struct ts_git_content content;
     struct ts_git_tag tag;

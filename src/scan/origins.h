@@ -15,13 +15,14 @@ struct scan_origins {
     struct ts_git_repo *repo;
     struct ts_git_graph *graph; /* NULL: only ids are known */
     const struct ts_git_selection *selection;
-    const struct ts_git_set *reached; /* NULL: everything that was scanned is reachable */
+    const struct ts_git_set *reached; /* NULL: all scanned objects are reachable */
     const struct ts_git_oid *lost;    /* unreachable commits */
     size_t lost_count;
     const struct ts_git_oid *head; /* NULL: do not search HEAD for the contents */
     size_t content_first;          /* contents of the pass from here to content_end, which may be SIZE_MAX */
     size_t content_end;
-    /* NULL: the locations are reported. Otherwise they are locations of the base, and only those that matter are made. */
+    /* NULL: the locations are reported. Otherwise they are locations of the base, and only those with a
+     * finding of the change are made. */
     const struct scan_before *before;
 };
 

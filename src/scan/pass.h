@@ -1,9 +1,9 @@
 /*
- * A scan in progress: what its targets share.
+ * A scan in progress: the state that its targets share.
  *
  * Targets are scanned one after the other. Contents are scanned (hits.h), then the places of contents with
- * hits are found and kept here as locations. When all targets are done, assemble.c makes the report. Everything
- * that a target had open is closed before the next one begins.
+ * hits are found and kept here as locations. When all targets are done, assemble.c makes the report.
+ * Everything that a target had open is closed before the next one begins.
  */
 #ifndef TS_SCAN_PASS_H
 #define TS_SCAN_PASS_H
@@ -28,16 +28,16 @@ static inline bool scan__keeps_secrets(const struct ts_scan_options *options) {
 /* A commit as a report shows it. */
 struct scan_commit {
     struct ts_git_oid oid;
-    int64_t time_s; /* committer's: decides which is the first */
+    int64_t time_s; /* committer's time: decides which commit is the first */
     int64_t author_time_s;
     int32_t author_zone_minutes;
     uint32_t author_name; /* texts */
     uint32_t author_mail;
 };
 
-/* What a location says about its content. */
+/* The meaning of a location. */
 enum scan_role {
-    SCAN_FOUND,     /* it is reported there */
+    SCAN_FOUND,     /* the content is reported there */
     SCAN_BEFORE,    /* in the base of a change: its findings are not reported (before.h) */
     SCAN_IN_HEAD,   /* HEAD has it there */
     SCAN_REF,       /* `path` is a branch or tag that reaches the finding of `hit` */
@@ -59,9 +59,9 @@ struct scan_target {
     struct ts_report_target row;
     struct scan_profile *profile;
     enum ts_git_hash hash;
-    char forge[SCAN_FORGE_SIZE]; /* what the row points to */
+    char forge[SCAN_FORGE_SIZE]; /* the row points to this text */
     uint64_t faults_before;      /* faults of all targets when this one began */
-    uint64_t lasting_before;     /* the lasting ones of them */
+    uint64_t lasting_before;     /* those of them that are lasting */
 };
 
 struct scan_pass {
@@ -86,11 +86,11 @@ struct scan_pass {
     struct scan_profile *plain; /* for targets without a configuration; one of profiles, or NULL */
     struct scan_state_warning state_warning;
     uint64_t limits_hit;
-    unsigned attempts_left; /* to scan this target, if this one fails */
+    unsigned attempts_left; /* further attempts to scan this target, if this one fails */
     bool no_memory;
 };
 
-/* The pass no longer needs it. */
+/* Ends the pass's use of the profile. */
 void scan__pass_drop_profile(struct scan_profile *profile);
 
 /* Fills in the error, and returns the outcome. */

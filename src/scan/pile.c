@@ -78,6 +78,6 @@ bool scan__pile_grow(struct scan_pile *pile, size_t size) {
 
 void scan__pile_cut(struct scan_pile *pile, size_t len) {
     if (pile->len > len)
-        memset(pile->bytes + len, 0, pile->len - len); /* new room must be zeroed */
+        memset(pile->bytes + len, 0, pile->len - len); /* bytes that are added later must be zero */
     pile->len = len;
 }

@@ -29,7 +29,7 @@ void scan__prints_release(struct scan_prints *prints) {
 
 /* ---- adding ---- */
 
-/* Its slot, or a free one. */
+/* Returns the print's slot, or a free one. */
 static struct scan_print *find_slot(const struct scan_prints *prints, uint64_t hash, uint32_t len) {
     size_t at = (size_t)hash & (prints->slot_count - 1);
     while (prints->slots[at].len != 0 && (prints->slots[at].hash != hash || prints->slots[at].len != len))
@@ -37,7 +37,7 @@ static struct scan_print *find_slot(const struct scan_prints *prints, uint64_t h
     return &prints->slots[at];
 }
 
-/* Makes room for one more. */
+/* Makes room for one more print. */
 static bool grow(struct scan_prints *prints) {
     if (prints->count * 2 < prints->slot_count)
         return true;
@@ -81,7 +81,7 @@ bool scan__prints_add(struct scan_prints *prints, const struct scan_print *print
     return true;
 }
 
-/* By head, the shortest first. */
+/* Sorts by head, then by length. */
 static int compare_shapes(const void *a, const void *b) {
     const struct scan_print_shape *x = a;
     const struct scan_print_shape *y = b;

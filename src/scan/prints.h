@@ -1,11 +1,12 @@
 /*
- * Prints of secrets: enough to recognise a secret in a text, and not enough to recover it.
+ * Prints of secrets: fingerprints that are enough to recognise a secret in a text, but not to recover it.
  *
- * A print is the length of a secret and a keyed hash of it. For a secret whose first bytes every report shows
- * (show.h), it also has two of them, so that few positions of a text need to be hashed.
+ * A print is the length of a secret and a keyed hash of it. If the secret is long enough for reports to show
+ * its first bytes (show.h), the print also has two of these bytes, so that few positions of a text need to be
+ * hashed.
  *
- * All prints of a scan have one key, whatever the salts of its targets: each position of a text is hashed
- * once. The key is that of the state folder (state.h), since the state keeps prints.
+ * All prints of a scan have the same key, even if its targets have different salts, so that each position of
+ * a text is hashed once. The key is that of the state folder (state.h), since the state keeps prints.
  */
 #ifndef TS_SCAN_PRINTS_H
 #define TS_SCAN_PRINTS_H

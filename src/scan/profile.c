@@ -94,7 +94,7 @@ static bool read_own(struct scan_profile *profile, const struct scan_profile_sou
     return true;
 }
 
-/* Lines that are not fingerprints ignore nothing, and are no reason to refuse a scan. */
+/* Lines that are not fingerprints ignore nothing; they do not prevent the scan. */
 static bool read_ignored(struct scan_profile *profile, const struct scan_profile_source *source,
                          struct ts_scan_error *ret_error) {
     struct scan_profile_file file;
@@ -134,7 +134,7 @@ static bool read_config(struct scan_profile *profile, const struct ts_scan_optio
     return source->file == NULL || read_own(profile, source, ret_error);
 }
 
-/* Those of a known profile when they come from the same texts. */
+/* Shares the rules of a known profile if they come from the same texts. */
 static struct scan_rules *find_rules(const struct scan_profile_context *context,
                                      const struct scan_rules_options *options,
                                      struct ts_scan_error *ret_error) {

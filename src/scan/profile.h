@@ -1,8 +1,8 @@
 /*
- * What a target is scanned with: rules, the target's own configuration, and the key of finding ids.
+ * The settings of a target's scan: rules, the target's own configuration, and the key of finding ids.
  *
- * The configuration of a target is untrusted: it may name only rule files of the target, and only as much of
- * everything as profile.c and rules.c allow, so that the cost of a scan depends on the content of the repository.
+ * The configuration of a target is untrusted: it may name only rule files of the target, and only within the
+ * limits of profile.c and rules.c, so that it cannot make a scan arbitrarily expensive.
  */
 #ifndef TS_SCAN_PROFILE_H
 #define TS_SCAN_PROFILE_H
@@ -23,7 +23,7 @@ struct scan_profile {
     struct ts_finding_key key;
     bool is_kept; /* the caller owns it, for later scans: the pass does not free it */
     bool has_public_salt;
-    struct ts_finding_key project_key; /* without a baseline */
+    struct ts_finding_key project_key; /* the key without a baseline */
     bool has_project_key;              /* it differs, and allow entries name findings: they match either */
     uint8_t config_digest[32];         /* of the text of the configuration; zeros if there is none */
     struct ts_report_rule_change *rule_changes;
@@ -62,7 +62,7 @@ struct scan_profile_context {
     size_t known_count;
 };
 
-/* Says what is wrong. Returns false. */
+/* Writes what is wrong. Returns false. */
 __attribute__((format(printf, 2, 3))) bool scan__refuse(struct ts_scan_error *ret_error, const char *format,
                                                         ...);
 

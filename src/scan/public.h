@@ -1,6 +1,6 @@
 /*
- * The inside of turnstone/scan.h: a scan's options with the memory that they point to, and the report of its
- * last run.
+ * The internals of turnstone/scan.h: a scan's options with the memory that they point to, and the report of
+ * its last run.
  */
 #ifndef TS_SCAN_PUBLIC_H
 #define TS_SCAN_PUBLIC_H

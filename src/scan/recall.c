@@ -15,7 +15,7 @@
 /* A page of known objects is written at this size, or this long after the last one. */
 #define PAGE_BYTES    ((size_t)128 << 10)
 #define PAGE_NS       UINT64_C(5000000000)
-/* For pages that are merged from many. */
+/* The page size when pages are merged. */
 #define MERGED_BYTES  ((size_t)1 << 20)
 #define HITS_PAGE_MAX ((size_t)4 << 20)
 #define CONTENTS_MAX  4096
@@ -30,7 +30,7 @@ static void add_digest(struct ts_blake3 *hasher, const uint8_t digest[static 32]
     ts_blake3_update(hasher, ts_bytes_of(digest, 32));
 }
 
-/* Everything that decides whether something is found in an object. */
+/* A digest of everything that decides whether an object has findings. */
 static void digest_rules(const struct scan_profile *profile, const struct scan_inside *inside,
                          uint8_t ret_id[static SCAN_STATE_ID_LEN]) {
     struct ts_blake3 hasher;
@@ -45,8 +45,8 @@ static void digest_rules(const struct scan_profile *profile, const struct scan_i
     ts_blake3_output(&hasher, 0, ret_id, SCAN_STATE_ID_LEN);
 }
 
-/* Everything that decides what is reported about it. Prints of another key would match nothing in the
- * texts. */
+/* A digest of everything that decides what is reported about an object. It includes the key of prints: prints
+ * of another key would match nothing in the texts. */
 static void digest_judging(const struct scan_profile *profile, const struct ts_siphash_key *print_key,
                            uint8_t ret_id[static SCAN_STATE_ID_LEN]) {
     struct ts_blake3 hasher;
@@ -200,7 +200,7 @@ static bool take_known_page(void *ctx, struct ts_bytes bytes) {
         if (!ts_git_set_has(taking->wanted, &known.oid) || !is_same(recall, &known, then))
             continue;
         count_known(taking, &known);
-        /* It is in another pack now: recorded, so that the next scan need not read it. */
+        /* Records that the object is in another pack now, so that the next scan need not read it. */
         if (known.pack != 0 && known.pack != then + 1)
             scan__known_encode(&recall->workers[0].known, page.hash, &known);
     }
@@ -228,7 +228,7 @@ void scan__recall_known(struct scan_recall *recall, struct ts_git_set *wanted, s
 
 /* ---- writing ---- */
 
-/* The caller holds the lock. Items of known objects, with the packs of this scan. */
+/* Writes items of known objects, with the packs of this scan. The caller holds the lock. */
 static void put_known(struct scan_recall *recall, const struct scan_buffer *items) {
     struct scan_buffer page = {.data = NULL};
     struct scan_known_page known = {.hash = ts_git_repo_hash(recall->repo),
@@ -278,7 +278,7 @@ static bool is_touched(struct scan_recall *recall, uint32_t text, bool is_around
     return known->is_touched;
 }
 
-/* Whether a secret that was found elsewhere is in one of its texts. */
+/* Returns whether one of its texts contains a secret that was found elsewhere. */
 static bool is_content_touched(struct scan_recall *recall, const struct scan_content *content) {
     bool touched = is_touched(recall, content->path, false);
     for (uint64_t i = 0; i < content->hit_count && !touched; i++)
@@ -287,7 +287,8 @@ static bool is_content_touched(struct scan_recall *recall, const struct scan_con
     return touched;
 }
 
-/* The caller holds the lock. Contents of this target: the next target begins after this. */
+/* Writes the contents of this target with hits; the next target begins after them. The caller holds the
+ * lock. */
 static void put_hits_from(struct scan_recall *recall, size_t from) {
     uint32_t contents[CONTENTS_MAX];
     size_t total;
@@ -335,7 +336,7 @@ static bool is_default(const struct ts_scan_options *options) {
 struct merging {
     struct scan_recall *recall;
     struct scan_buffer items;
-    struct ts_git_set *left; /* objects that were not met yet: the latest record of each is kept */
+    struct ts_git_set *left; /* objects without a record so far: only the latest record of each is kept */
 };
 
 static bool merge_page(void *ctx, struct ts_bytes bytes) {
@@ -378,7 +379,7 @@ static void merge_known(struct scan_recall *recall) {
     ts_git_set_free(merging.left);
 }
 
-/* Whether kept texts were stored before a secret in them was known. */
+/* Returns whether stored texts contain a secret that was not known when they were stored. */
 static bool is_kept_touched(struct scan_recall *recall) {
     size_t total;
     const struct scan_content *all = scan__hits_contents(&recall->pass->hits, &total);
@@ -416,7 +417,7 @@ void scan__recall_flush(struct scan_recall *recall) {
     put_known(recall, &recall->workers[0].known);
     recall->workers[0].known.len = 0;
     merge_known(recall);
-    scan__masks_release(&recall->masks); /* of what was looked at before */
+    scan__masks_release(&recall->masks); /* they lack the secrets of later contents */
     recall->masks = (struct scan_masks){.capacity = 0};
     memset(recall->touches, 0, sizeof recall->touches);
     recall->has_masks = scan__masks_of(recall->pass, recall->before.contents, &recall->masks);
@@ -483,12 +484,12 @@ static bool take_faults(struct scan_recall *recall, struct ts_bytes *rest) {
     return true;
 }
 
-/* LFS objects may come and go, and the repository looks the same. */
+/* LFS objects may come and go without a change of the fingerprint. */
 static bool has_pointers(const struct scan_recall *recall) {
     return row_of(recall)->lfs_objects + row_of(recall)->lfs_missing > 0;
 }
 
-/* Every scan of these objects would have the same faults, and no others. */
+/* Returns whether every scan of these objects would have exactly the same faults. */
 static bool is_lasting(const struct scan_recall *recall) {
     const struct scan_pass *pass = recall->pass;
     return pass->faults.total - recall->faults_before == pass->faults.lasting - recall->lasting_before &&

@@ -1,5 +1,5 @@
 /*
- * What this scan reuses from earlier scans of a repository.
+ * Reuses results of earlier scans of a repository.
  *
  *   nothing changed ──> snapshot: the whole result                          only refs are read
  *   something did   ──> known objects are not visited,
@@ -13,11 +13,11 @@
  * again, if one of its texts contains a secret that was found elsewhere. So the state contains no secret, and
  * its records do not depend on each other.
  *
- * An object is stored only after it was scanned completely: a scan that ends early leaves less than it knew,
- * and nothing wrong. Known objects belong to the path of their repository and to the scanned bytes: ids are
- * not verified when objects are read, so in a repository that replaced the first one, the same id may have
- * another content. An object is known if it is in the same unchanged pack as before, or if its stored bytes
- * are the same (git/evidence.h).
+ * An object is stored only after it was scanned completely: a scan that ends early stores less, but nothing
+ * wrong. Known objects belong to the path of their repository and to the scanned bytes: ids are not verified
+ * when objects are read, so in a repository that replaced the first one, the same id may have another
+ * content. An object is known if it is in the same unchanged pack as before, or if its stored bytes are the
+ * same (git/evidence.h).
  */
 #ifndef TS_SCAN_RECALL_H
 #define TS_SCAN_RECALL_H
@@ -66,7 +66,7 @@ struct scan_recall {
     struct scan_recall_touch touches[SCAN_RECALL_TOUCHES]; /* by the lowest bits of their positions */
 };
 
-/* recall is usable in any case. Others may change the repository on disk meanwhile. */
+/* The recall is usable even on failure. Other processes may change the repository meanwhile. */
 void scan__recall_init(struct scan_recall *recall, struct scan_pass *pass, struct scan_target *target,
                        struct ts_git_repo *repo);
 void scan__recall_release(struct scan_recall *recall);
@@ -75,13 +75,13 @@ void scan__recall_release(struct scan_recall *recall);
  * and row. */
 bool scan__recall_all(struct scan_recall *recall);
 
-/* Nothing from earlier scans is used. */
+/* Drops everything from earlier scans. */
 bool scan__recall_is_empty(const struct scan_recall *recall);
 
 /* Call it before the following functions, when the repository is listed. */
 void scan__recall_begin(struct scan_recall *recall);
 
-/* The memory that it takes during the scan, in bytes. */
+/* The memory that the recall takes during the scan, in bytes. */
 uint64_t scan__recall_bytes(const struct scan_recall *recall);
 
 /* Removes known objects from wanted, adds their hits to the pass's, and counts them in the target's row.
@@ -98,7 +98,7 @@ uint64_t scan__recall_evidence(struct scan_recall *recall, const struct ts_git_o
  * each with its own worker number. */
 void scan__recall_keep(struct scan_recall *recall, unsigned worker, const struct scan_known *known);
 
-/* After the visit: writes what is not written yet. */
+/* After the visit: writes the remaining objects. */
 void scan__recall_flush(struct scan_recall *recall);
 
 /* When the row is complete and texts are masked: stores the result as a snapshot, if every scan of the

@@ -64,8 +64,8 @@ struct visit {
     atomic_uint_fast64_t bytes;
 };
 
-/* Results that the visit keeps are either what is known of a whole content or, with the lowest bit set,
- * windows. */
+/* A result that the visit keeps is either the reusable result of a whole content or, with the lowest bit set,
+ * the windows of a content. */
 static void *mark_windows(struct scan_windows *windows) {
     return windows == NULL ? NULL : (char *)windows + 1;
 }
@@ -118,7 +118,7 @@ static void count_object(struct visit *visit, const struct ts_git_object *object
         atomic_store_explicit(&progress->findings, findings, memory_order_relaxed);
 }
 
-/* Nothing was found in it, and later scans can skip it. */
+/* Keeps a content without findings, so that later scans can skip it. */
 static void keep_clean(struct visit *visit, unsigned worker, const struct scan_content *content,
                        uint32_t pack) {
     struct scan_known known = {.oid = content->oid,
@@ -219,7 +219,7 @@ static void look_at_message(struct visit *visit, unsigned worker, const struct t
 
 /* ---- messages, while the graph is read ---- */
 
-/* Loose ones are left to the visit: their evidence needs the file, which is not available later. */
+/* Loose objects are left to the visit: their evidence needs the file, which is not available later. */
 static void look_early(void *ctx, unsigned worker, const struct ts_git_object *object,
                        struct ts_bytes message) {
     struct visit *visit = ctx;
@@ -237,7 +237,8 @@ static void look_early(void *ctx, unsigned worker, const struct ts_git_object *o
             .kind = object->type == TS_GIT_COMMIT ? SCAN_CONTENT_COMMIT : SCAN_CONTENT_TAG};
 }
 
-/* If everything is probably wanted, and nothing is known. Scans for comparison do not use this. */
+/* Used if probably every commit is wanted, and nothing is known from earlier scans. Scans for comparison do
+ * not use it. */
 static bool is_looked_at_early(const struct visit *visit, const struct ts_git_selection *selection) {
     const struct ts_scan_options *options = visit->pass->options;
     return selection->all_refs && !selection->has_since && !options->unreachable && !options->full &&
@@ -316,7 +317,7 @@ static enum ts_git_error visit_all(struct visit *visit, const struct ts_git_set 
 
 /* ---- all of it ---- */
 
-/* The objects to visit; with unreachable ones, also the reachable ones. */
+/* Computes the objects to visit; if unreachable objects are scanned, too, also the reachable ones. */
 static enum ts_git_error find_wanted(struct visit *visit, struct ts_git_graph *graph,
                                      const struct ts_git_selection *selection, struct ts_git_set **ret_wanted,
                                      struct ts_git_set **ret_reached, struct ts_git_fault *ret_fault) {
@@ -341,13 +342,14 @@ static enum ts_git_error find_wanted(struct visit *visit, struct ts_git_graph *g
             ts_git_set_free(wanted);
             return error;
         }
-        /* The wanted objects and the unreachable ones: everything except what is reachable and not wanted. */
+        /* The wanted objects and the unreachable ones: all except those that are reachable but not
+         * wanted. */
         ts_git_set_invert(wanted);
         ts_git_set_intersect(wanted, reached);
         ts_git_set_invert(wanted);
         atomic_store(&visit->pass->progress->objects_total, 0);
     }
-    /* Only if HEAD is selected, the scan can say whether HEAD has a finding. */
+    /* The scan knows whether HEAD has a finding only if HEAD is selected. */
     row->knows_head = ts_git_repo_resolve(visit->repo, "HEAD", &visit->head, NULL) == TS_GIT_OK &&
                       ts_git_set_has(wanted, &visit->head);
     *ret_wanted = wanted;
@@ -355,7 +357,7 @@ static enum ts_git_error find_wanted(struct visit *visit, struct ts_git_graph *g
     return TS_GIT_OK;
 }
 
-/* If an object is missing without a fault of the repository, the user asked for it by its id. */
+/* If an object is missing without a fault, the user named a wrong id. */
 static enum ts_scan_outcome git_failure(const struct ts_git_fault *fault, struct ts_scan_error *ret_error) {
     char line[400];
     enum ts_scan_outcome outcome = fault->error == TS_GIT_MISSING ? TS_SCAN_BAD_TARGET : TS_SCAN_FAILED;
@@ -374,7 +376,7 @@ static enum ts_git_error look_at_all(struct visit *visit, struct ts_git_graph *g
     return visit_all(visit, wanted, scan__pass_visit_memory(pass, held), ret_fault);
 }
 
-/* What the change changes or removes comes first: most of what it has is from there. */
+/* Files that the change modifies or removes come first: most of its findings come from there. */
 static enum ts_git_error look_before(struct visit *visit, struct ts_git_graph *graph,
                                      const struct ts_git_selection *selection,
                                      const struct ts_git_selection *base, const struct scan_before *before,
@@ -453,7 +455,8 @@ static enum ts_git_error place_change(struct visit *visit, struct ts_git_graph *
     return error;
 }
 
-/* Whether parents of selected commits are missing, so that it is unknown what these commits brought. */
+/* Returns whether parents of selected commits are missing, so that it is unknown what these commits
+ * brought. */
 static bool is_cut(struct visit *visit, const struct scan_chosen *chosen) {
     uint64_t cut = visit->target->row.cut_commits;
     if (!chosen->is_change || cut == 0)
@@ -473,7 +476,7 @@ static enum ts_git_error scan_graph(struct visit *visit, struct ts_git_graph *gr
     struct ts_git_set *reached = NULL;
     enum ts_git_error error = find_wanted(visit, graph, &chosen->selection, &wanted, &reached, ret_fault);
     visit->reached = reached;
-    /* A stale attempt is repeated, and would find everything again. */
+    /* The attempt will be repeated, and will find everything again. */
     if (error == TS_GIT_OK && !scan__attempt_is_stale(pass) && !is_cut(visit, chosen)) {
         scan__recall_begin(&visit->recall);
         atomic_store(&pass->progress->stage, TS_SCAN_STAGE_CONTENT);
@@ -491,7 +494,8 @@ static enum ts_git_error scan_graph(struct visit *visit, struct ts_git_graph *gr
     return error;
 }
 
-/* The history is too large to be held: everything in the repository is looked at, and paths remain unknown. */
+/* If the history is too large for memory, all objects in the repository are scanned, and paths remain
+ * unknown. */
 static enum ts_git_error scan_without_graph(struct visit *visit, const struct scan_chosen *chosen,
                                             struct ts_git_fault *ret_fault) {
     struct scan_pass *pass = visit->pass;
@@ -554,12 +558,12 @@ static enum ts_scan_outcome scan_history(struct visit *visit, const struct scan_
     bool has_allows = profile->has_config && profile->config.allow_count > 0;
     if (!scan__mask_since(pass, &visit->before, &are_paths_masked))
         pass->no_memory = true;
-    else if (!are_paths_masked || !has_allows) /* these refer to unmasked paths */
+    else if (!are_paths_masked || !has_allows) /* allow entries refer to unmasked paths */
         scan__recall_finish(&visit->recall);
     return TS_SCAN_DONE;
 }
 
-/* Notes history that git shows differently than it is stored. */
+/* Adds a note if git shows the history differently than it is stored. */
 static void note_substitutes(struct scan_pass *pass, struct scan_target *target, struct ts_git_repo *repo) {
     struct ts_git_substitutes found;
     char shown[200];

@@ -25,7 +25,7 @@ struct changes {
 
 /* ---- rows ---- */
 
-/* The row that equals this one, created if there is none. */
+/* Returns the row that equals this one; creates it if there is none. */
 static size_t row_of(struct changes *changes, const struct ts_report_rule_change *wanted) {
     struct scan_profile *profile = changes->profile;
     size_t row = 0;
@@ -61,7 +61,7 @@ static struct ts_report_rule_change by_rule(enum ts_rule_change change, const st
     };
 }
 
-/* The ids of each row; they may be of rules that are not kept. */
+/* Copies the ids of each row: the rules that they belong to may not be kept. */
 static bool fill(struct changes *changes) {
     struct scan_profile *profile = changes->profile;
     for (size_t i = 0; i < profile->rule_change_count; i++) {
@@ -121,7 +121,7 @@ static struct ts_report_rule_change left_out_by(const struct scan_profile *profi
 
 /* ---- allow entries ---- */
 
-/* Whether a rule is in use, or was left out: an entry for either is not a mistake. */
+/* Returns whether a rule is in use, or was left out: an allow entry for either is not a mistake. */
 static bool is_rule(const struct scan_rules *rules, const char *id) {
     return ts_ruleset_find(&rules->set, id) != NULL || ts_ruleset_find(&rules->left_out, id) != NULL;
 }

@@ -85,7 +85,7 @@ static void hash_bytes(struct ts_blake3 *hasher, struct ts_bytes bytes) {
     ts_blake3_update(hasher, bytes);
 }
 
-/* The other files are the same for all targets. */
+/* Only these texts differ between targets; the other files are the same for all. */
 void scan__rules_sources(const struct scan_rules_options *options, uint8_t ret_sources[static 32]) {
     struct ts_blake3 hasher;
     ts_blake3_init_derive_key(&hasher, TS_BYTES("turnstone 2026 what rules are read from"));

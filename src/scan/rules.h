@@ -1,8 +1,9 @@
 /*
  * Rules ready to scan with, shared by the profiles whose rules come from the same texts.
  *
- * Reading the built-in rules and what was compiled of them takes 25 ms and 2 MB. Targets often have a configuration of their own,
- * and seldom rules of their own: a scan of many such targets reads the rules once.
+ * Reading the built-in rules and their compiled form takes 25 ms and 2 MB. Targets often have a
+ * configuration of their own, and seldom rules of their own: a scan of many such targets reads the rules
+ * once.
  */
 #ifndef TS_SCAN_RULES_H
 #define TS_SCAN_RULES_H
@@ -28,7 +29,8 @@ struct scan_rule_files {
     size_t count;
 };
 
-/* Reads them. `config` must stay until the release. On failure there is nothing to release, and a line says what is wrong. */
+/* Reads the files. `config` must stay valid until the release. On failure there is nothing to release, and a
+ * line says what is wrong. */
 bool scan__rule_files_init(struct scan_rule_files *files, const struct ts_detect_config *config,
                            const struct scan_profile_source *source, struct ts_scan_error *ret_error);
 void scan__rule_files_release(struct scan_rule_files *files);
@@ -39,7 +41,7 @@ struct scan_rules_options {
     const struct scan_rule_files *own;     /* of the target; empty when the configuration is not its own */
 };
 
-/* The value of `sources` of rules that are made with these options. */
+/* The value of `sources` that rules made with these options would have. */
 void scan__rules_sources(const struct scan_rules_options *options, uint8_t ret_sources[static 32]);
 
 /* Makes rules with one user. On failure returns NULL, with a line that says what is wrong. */

@@ -157,7 +157,7 @@ void scan__pass_drop_profile(struct scan_profile *profile) {
         ts_scan_profile_free(profile);
 }
 
-/* Where the caller keeps the profile for targets without a configuration; NULL if it keeps none. */
+/* The caller's place for the profile of targets without a configuration; NULL: none. */
 static struct scan_profile **kept_profile(struct scan_pass *pass, const struct scan_profile_source *source) {
     return source->read == NULL ? pass->options->profile : NULL;
 }
@@ -206,7 +206,8 @@ static struct scan_profile *pass_profile(struct scan_pass *pass, const struct sc
 
 /* ---- targets ---- */
 
-/* Whether the target has a configuration of its own. One that is damaged is a fault, and everything is scanned without it. */
+/* Returns whether the target has a configuration of its own. If it is damaged, that is a fault, and
+ * everything is scanned without it. */
 static bool has_config(struct scan_pass *pass, struct scan_tree *tree, const char *name) {
     struct ts_git_fault fault;
     char line[400];
@@ -447,8 +448,8 @@ static enum ts_target_outcome outcome_of(enum ts_scan_outcome outcome) {
     ts_unreachable("every outcome is one of a target");
 }
 
-/* One after the other, independently: DONE unless none of them could be scanned; then the error of the
- * first. */
+/* Scans the targets one after the other, independently. Returns DONE, or the error of the first one if none
+ * could be scanned. */
 static enum ts_scan_outcome scan_targets(struct scan_pass *pass, struct ts_scan_error *ret_error) {
     const struct ts_scan_options *options = pass->options;
     enum ts_scan_outcome first = TS_SCAN_DONE;
@@ -476,7 +477,8 @@ static enum ts_scan_outcome scan_targets(struct scan_pass *pass, struct ts_scan_
 
 /* ---- all of it ---- */
 
-/* Before anything is scanned, which may take long: a selection that a target cannot follow would be ignored. */
+/* Checked before anything is scanned, because scanning may take long: a selection that does not apply to a
+ * target would be ignored. */
 static enum ts_scan_outcome check_selection(const struct ts_scan_options *options,
                                             struct ts_scan_error *ret_error) {
     const char *selection = find_selection(options);
@@ -505,7 +507,7 @@ static enum ts_scan_outcome check_selection(const struct ts_scan_options *option
     return TS_SCAN_DONE;
 }
 
-/* The state keeps prints, so they have the key of its folder. If there is none yet, this draws it. */
+/* The state keeps prints, so they use the key of its folder. If there is none yet, a random key is made. */
 static void choose_print_key(struct scan_pass *pass) {
     const char *folder = pass->options->state_folder;
     uint8_t drawn[TS_SIPHASH_KEY_LEN];

@@ -85,8 +85,9 @@ struct ts_scan_options {
 
     const char *ceilings;   /* as in struct ts_git_open_options */
     const char *index_file; /* with STAGED: the index to read; NULL: that of the repository */
-    /* With STAGED: files to scan whether they are staged or not, by their paths in the index. If one of them is not staged, the
-     * scan is not about a commit, and reports also what HEAD has. A file that the index does not have is a fault. */
+    /* With STAGED: files to scan whether they are staged or not, by their paths in the index. If one of them
+     * is not staged, the scan is not about a commit, and also reports findings that HEAD has. A file that
+     * the index does not have is a fault. */
     const char *const *files;
     size_t file_count;
 
@@ -103,7 +104,8 @@ struct ts_scan_options {
 
     uint64_t memory_bytes; /* at least TS_SCAN_MEMORY_MIN; 0 means TS_SCAN_MEMORY_DEFAULT */
     uint64_t max_time_ms;  /* then the scan ends with its findings so far; 0: no limit */
-    /* The scan of a repository stops when the scanned bytes exceed this many times its size on disk, and 1 GiB; 0 means TS_SCAN_RATIO_DEFAULT. Bytes that are only built count a sixteenth. */
+    /* The scan of a repository stops when the scanned bytes exceed both this many times its size on disk and
+     * 1 GiB; 0 means TS_SCAN_RATIO_DEFAULT. Bytes that are only built count a sixteenth. */
     uint64_t ratio_max;
     uint64_t archive_max;   /* bytes that an archive may unpack to; 0 is TS_SCAN_ARCHIVE_MAX_DEFAULT */
     unsigned archive_depth; /* archives in archives; 0 is TS_SCAN_ARCHIVES_DEFAULT */
@@ -134,8 +136,8 @@ struct ts_scan_options {
 enum ts_scan_outcome {
     TS_SCAN_DONE,       /* there is a report; it may be incomplete, or name targets that were not scanned */
     TS_SCAN_BAD_TARGET, /* missing, not a repository, or an unknown ref */
-    TS_SCAN_BAD_CONFIG, /* rules or configuration */
-    TS_SCAN_FAILED,     /* memory, threads, temporary files */
+    TS_SCAN_BAD_CONFIG, /* the rules or the configuration are wrong */
+    TS_SCAN_FAILED,     /* a lack of memory, threads or temporary files */
 };
 
 struct ts_scan_error {
@@ -149,7 +151,8 @@ enum ts_scan_outcome ts_scan_report_make(const struct ts_scan_options *options, 
                                          struct ts_scan_error *ret_error);
 void ts_scan_report_release(struct ts_report *report);
 
-/* Masks a text that is written beside the report, like those in the report. The report owns the result. */
+/* Masks a text that is written beside the report, just like the texts in the report. The report owns the
+ * result. */
 const char *ts_scan_report_mask(const struct ts_report *report, const char *text);
 
 #endif

@@ -76,7 +76,7 @@ static uint64_t sum_of_page(uint64_t head_sum, uint64_t at, struct ts_bytes page
 
 /* ---- reading ---- */
 
-/* Returns false on an error, or if there are fewer bytes; then errno is 0. */
+/* Returns false on an error, or if there are fewer bytes; in the second case errno is 0. */
 static bool read_at(int fd, uint64_t at, uint8_t *bytes, size_t len) {
     while (len > 0) {
         ssize_t got = pread(fd, bytes, len, (off_t)at);

@@ -28,7 +28,7 @@ enum scan_segment_kind {
     SCAN_SEGMENT_SNAPSHOT = 's',
 };
 
-/* What a file belongs to. Ids that do not matter for its kind are zeros. */
+/* Identifies what a file belongs to. Ids that its kind does not use are zeros. */
 struct scan_segment_head {
     enum scan_segment_kind kind;
     uint8_t repo[SCAN_STATE_ID_LEN];
@@ -50,11 +50,12 @@ struct scan_segment {
     bool is_damaged; /* a complete page has a wrong checksum, or cannot be read */
 };
 
-/* Owns fd in any case. Returns false if the file has no valid head; errno is 0 unless reading failed. */
+/* Takes ownership of fd, even on failure. Returns false if the file has no valid head; errno is 0 unless
+ * reading failed. */
 bool scan__segment_open(struct scan_segment *segment, int fd);
 void scan__segment_close(struct scan_segment *segment);
 
-/* Borrowed until the next call. Returns false at the end, and at an invalid page. */
+/* Reads the next page, borrowed until the next call. Returns false at the end, and at an invalid page. */
 bool scan__segment_next(struct scan_segment *segment, struct ts_bytes *ret_page);
 
 /* ---- writing ---- */

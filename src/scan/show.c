@@ -100,7 +100,7 @@ static bool is_wide(struct ts_bytes text) {
     return zeros >= 4 && zeros >= text.len / 4;
 }
 
-/* In place: it never becomes longer, since a mark of two bytes replaces at least two. */
+/* Works in place: the text never becomes longer, since a mark of two bytes replaces at least two. */
 static size_t drop_binary(char *text, size_t len) {
     struct ts_bytes rest = ts_bytes_of(text, len);
     bool wide = is_wide(rest);
@@ -138,7 +138,7 @@ static size_t drop_binary(char *text, size_t len) {
 
 struct head {
     uint16_t at;   /* start of the secret */
-    uint16_t from; /* start of what may be shown */
+    uint16_t from; /* start of the part that may be shown */
     uint16_t to;
     uint16_t is_cut; /* bits: the line continues BEFORE and BEHIND */
 };
@@ -184,7 +184,7 @@ static void find_masked(const struct scan_around *around, struct ts_span part, b
         mask_span(masked, part, around->secrets[i]);
 }
 
-/* Other secrets of the line have prints, unless they are too short. */
+/* Only short secrets are searched here; the others of the line have prints. */
 static void find_hidden(const struct scan_around *around, struct ts_span part, bool *hidden) {
     struct ts_bytes bytes = ts_bytes_slice(around->content, part);
     size_t short_count = 0;
@@ -261,7 +261,7 @@ struct line {
     bool has_hidden; /* bytes that are masked, but not left out */
 };
 
-/* Empty if there was no memory for it. */
+/* The surroundings are empty if there was no memory for them. */
 static bool read_line(struct ts_bytes around, struct line *ret_line) {
     ret_line->head = (struct head){.at = 0};
     ret_line->len = 0;
@@ -376,8 +376,8 @@ void scan__lines_init(struct scan_lines *lines, struct ts_bytes content) {
     *lines = (struct scan_lines){.content = content, .line = 1};
 }
 
-/* For most bytes of a file with a finding, this is all the work. The compiler vectorises the inner loop; the sums fit into
- * bytes for STEPS steps. */
+/* Counts line breaks; for most bytes of a file with a finding, this is all the work. The compiler vectorises
+ * the inner loop; the sums fit into bytes for STEPS steps. */
 static uint64_t count_breaks(const uint8_t *bytes, size_t len) {
     enum { LANES = 64, STEPS = 255 };
     uint64_t count = 0;

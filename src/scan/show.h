@@ -1,5 +1,5 @@
 /*
- * What may be shown of a secret and of its line, and their positions.
+ * The parts of a secret and of its line that may be shown, and their positions.
  */
 #ifndef TS_SCAN_SHOW_H
 #define TS_SCAN_SHOW_H
@@ -16,8 +16,9 @@
 /* Room for a redacted secret: four characters on each side, escaped, and the part between. */
 #define SCAN_REDACTED_SIZE 64
 
-/* "ghp_…9f3a": at most four bytes on each side, at most a sixth of the secret. "Xxxx99!" for a short one: what kind of character is
- * where, and no character of it; "[5 bytes]" for a very short one. Printable, with a terminator. Returns ret_text. */
+/* "ghp_…9f3a": at most four bytes on each side, at most a sixth of the secret. "Xxxx99!" for a short one: the
+ * kind of each character, and no character itself; "[5 bytes]" for a very short one. Printable, with a
+ * terminator. Returns ret_text. */
 const char *scan__redact(struct ts_bytes secret, char ret_text[static SCAN_REDACTED_SIZE]);
 
 /* "RSA PRIVATE KEY (51a0e1e7)" for a block between lines of dashes, whose ends are always the same: its
@@ -33,7 +34,8 @@ const char *scan__redact_block(struct ts_bytes secret, const struct ts_finding_i
 /* Bytes farther away from the start of the secret are ignored. */
 #define SCAN_EXCERPT_BEFORE 512
 #define SCAN_EXCERPT_BEHIND 1024
-/* Where the line is cut, this many of these bytes are not shown: a secret that is cut there cannot be recognised. */
+/* Where the line is cut, this many bytes at the cut are not shown: a secret that is cut there cannot be
+ * recognised. */
 #define SCAN_EXCERPT_EDGE   128
 #define SCAN_AROUND_SIZE    (8 + 3 * (SCAN_EXCERPT_BEFORE + SCAN_EXCERPT_BEHIND))
 
@@ -66,7 +68,7 @@ size_t scan__around(const struct scan_around *around, char ret_text[static SCAN_
 size_t scan__excerpt(struct ts_bytes around, struct scan_masks *masks,
                      char ret_text[static SCAN_EXCERPT_SIZE]);
 
-/* Returns true if something in it is hidden, or the masks find something. Such a line must not be kept. */
+/* Returns true if a part of the line is hidden, or the masks find a secret. Such a line must not be kept. */
 bool scan__around_touched(struct ts_bytes around, struct scan_masks *masks);
 
 /* The same without hidden bytes and those that the masks find. Returns the number of bytes; 0 if it is

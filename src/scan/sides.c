@@ -8,7 +8,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-/* The share of memory for each side: trees can refer to each other so that there are endlessly many files. */
+/* The share of memory for each side: a small number of trees can describe an enormous number of files. */
 #define SIDE_SHARE  8
 /* Memory of a file or folder besides its path: its row, in a list that has room for twice as many and is
  * copied when it grows, and the overhead of the arena. */
@@ -17,7 +17,7 @@
 struct folder {
     struct ts_bytes path; /* "" or ending with a slash */
     struct ts_git_oid tree;
-    bool is_in_head; /* of the index: HEAD has the same */
+    bool is_in_head; /* of the index: HEAD has the same folder */
 };
 
 struct folders {
@@ -206,7 +206,7 @@ static enum listing list_index(struct lister *l, const struct ts_git_staged *ind
     return LISTED;
 }
 
-/* Omits and reports what does not fit into the memory. */
+/* Omits and reports files that do not fit into memory. */
 static enum listing list_side(struct lister *l, struct scan_side *side, const struct folder *top) {
     enum listing listing = list_all(l, side, top);
     if (listing != LISTED_TOO_MUCH)
@@ -224,7 +224,7 @@ static void sort(struct scan_side *side) {
         qsort(side->items, side->count, sizeof *side->items, compare_files);
 }
 
-/* HEAD first; none before the first commit. */
+/* HEAD comes first; before the first commit there are no parents. */
 static enum listing list_parents(struct lister *l, struct folder *top) {
     struct scan_sides *sides = l->sides;
     enum listing listing = LISTED;

@@ -14,7 +14,7 @@
 struct looking {
     struct scan_staged *s;
     struct scan_looks looks;
-    struct ts_git_set *seen; /* looked at, or about to be */
+    struct ts_git_set *seen; /* blobs that were looked at, or will be */
 };
 
 /* ---- files ---- */
@@ -104,7 +104,7 @@ static void look_at_all(struct looking *l, const struct scan_before *before) {
     look_at_side(l, &sides->merged, false);
 }
 
-/* ---- where they location ---- */
+/* ---- their locations ---- */
 
 struct placed {
     struct ts_git_oid oid;

@@ -70,7 +70,7 @@ static const char *cure_of(int error) {
     }
 }
 
-/* Only the first: later ones follow from it. */
+/* Keeps only the first warning: later ones follow from it. */
 static void warn(const struct scan_state *state, const char *what, const char *reason, const char *cure) {
     char shown[300];
     if (state->warning->text[0] != '\0')
@@ -81,7 +81,7 @@ static void warn(const struct scan_state *state, const char *what, const char *r
              cure);
 }
 
-/* Writes nothing more. */
+/* Stops writing. */
 static void give_up(struct scan_state *state, int error) {
     warn(state, "cannot be kept", strerror(error), cure_of(error));
     (void)scan__segment_end(&state->known.writer);
@@ -93,7 +93,7 @@ static void give_up(struct scan_state *state, int error) {
 
 /* ---- opening ---- */
 
-/* The descriptors of the state must not be those that the scan lacks. */
+/* Leaves enough descriptors for the scan itself. */
 #define OWN_FILES 8
 
 static bool has_files_left(unsigned count) {
@@ -113,7 +113,7 @@ static bool has_files_left(unsigned count) {
     return made == wanted;
 }
 
-/* Another user could have put anything into it. */
+/* Refuses a folder of another user, who could have put anything into it. */
 static bool is_ours(struct scan_state *state) {
     struct stat status;
     bool is_own = fstat(state->fd, &status) == 0 && status.st_uid == geteuid() && (status.st_mode & 022) == 0;
@@ -264,8 +264,8 @@ static int write_about(const struct scan_state *state, const uint8_t salt[static
     return error;
 }
 
-/* The caller holds the lock: another scan may have made it meanwhile. The path follows when it is known to
- * contain no secret. */
+/* Another scan may have made it meanwhile. The path is added once it is known to contain no secret. The
+ * caller holds the lock. */
 static int make_about(struct scan_state *state) {
     read_about(state);
     if (state->has_salt)
@@ -392,7 +392,8 @@ bool scan__state_has(const struct scan_state *state, enum scan_segment_kind kind
 
 /* ---- writing ---- */
 
-/* Before the first page, records whose state it is, so that no state outlives its repository for ever. */
+/* Before the first page, records which repository this is, so that the state can be removed when the
+ * repository is gone. */
 static int note_use(struct scan_state *state) {
     if (state->has_noted_use)
         return 0;
@@ -405,7 +406,7 @@ static int note_use(struct scan_state *state) {
     return error;
 }
 
-/* The name after the last one. */
+/* Makes the next unused name. */
 static struct scan_state_name next_name(const struct scan_state_name *prefix,
                                         const struct scan_state_names *names) {
     struct scan_state_name name;

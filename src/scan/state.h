@@ -8,7 +8,7 @@
  *         k-RULES-NUMBER         known objects
  *         h-RULES-JUDGING-NUMBER contents with hits
  *         s-RULES-JUDGING        the result of a whole scan
- *         u-RULES-JUDGING        empty: its time is that of the last scan that added something
+ *         u-RULES-JUDGING empty; its time is that of the last scan that added something
  *
  * It is a cache. A failure to read or write costs time and a line of warning, never a finding and never the
  * scan: after a failure nothing more is written, and what was read before stays valid. Only the process that
@@ -21,7 +21,7 @@
 
 #include "base/siphash.h"
 
-/* What files belong to. */
+/* Identifies what files belong to. */
 struct scan_use {
     uint8_t repo[SCAN_STATE_ID_LEN];
     uint8_t rules[SCAN_STATE_ID_LEN];
@@ -59,7 +59,7 @@ typedef bool scan_state_page(void *ctx, struct ts_bytes page);
 void scan__state_each(struct scan_state *state, enum scan_segment_kind kind, scan_state_page *take,
                       void *ctx);
 
-/* KNOWN or HITS. After a failure, which is reported as the warning, it does nothing. */
+/* Adds a page of KNOWN or HITS. After a failure, which is reported as the warning, it does nothing. */
 void scan__state_add(struct scan_state *state, enum scan_segment_kind kind, struct ts_bytes page);
 void scan__state_put_snapshot(struct scan_state *state,
                               const uint8_t fingerprint[static SCAN_FINGERPRINT_LEN], struct ts_bytes page);

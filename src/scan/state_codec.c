@@ -35,7 +35,7 @@ void scan__buffer_put_number(struct scan_buffer *buffer, uint64_t number) {
     scan__buffer_put(buffer, ts_bytes_of(bytes, len));
 }
 
-/* Small numbers of either sign are short. */
+/* Encodes signed numbers so that small ones of either sign are short. */
 static void put_signed(struct scan_buffer *buffer, int64_t number) {
     uint64_t twice = (uint64_t)number << 1;
     scan__buffer_put_number(buffer, number < 0 ? ~twice : twice);
@@ -87,7 +87,7 @@ static int64_t take_signed(struct reader *reader) {
     return (int64_t)(twice >> 1) ^ -(int64_t)(twice & 1);
 }
 
-/* A number below the limit; otherwise the page is bad. */
+/* Reads a number, which must be below the limit; otherwise the page is bad. */
 static uint64_t take_below(struct reader *reader, uint64_t limit) {
     uint64_t number = take_number(reader);
     if (number >= limit)
@@ -95,7 +95,8 @@ static uint64_t take_below(struct reader *reader, uint64_t limit) {
     return reader->is_bad ? 0 : number;
 }
 
-/* The number of following items, each of at least this many bytes: limits the memory for them. */
+/* Reads the number of following items. Each takes at least this many bytes, which limits the memory for
+ * them. */
 static size_t take_count(struct reader *reader, size_t least_len) {
     size_t most = reader->rest.len / least_len;
     return (size_t)take_below(reader, (uint64_t)most + 1);

@@ -1,5 +1,5 @@
 /*
- * What a scan has learnt, as bytes: docs/formats/state.md has the layouts.
+ * Results of a scan as bytes: docs/formats/state.md has the layouts.
  *
  * Two kinds of pages: ids of objects in which nothing was found, and material, which is contents with their
  * hits and, in a snapshot, their places. A page is read in two passes, and nothing of it is used unless all
@@ -46,7 +46,7 @@ struct scan_known {
 /* Larger objects are not stored: they are read again. */
 #define SCAN_KNOWN_SIZE_MAX  ((UINT64_C(1) << 38) - 1)
 
-/* Further packs are not distinguished. */
+/* More packs than this are not told apart. */
 #define SCAN_KNOWN_PACKS_MAX ((size_t)UINT16_MAX - 1)
 
 static inline size_t scan__known_len(enum ts_git_hash hash) {
@@ -92,7 +92,8 @@ void scan__material_encode(const struct scan_material *material, struct scan_buf
 struct scan_material_sink {
     struct scan_pass *pass;
     uint32_t target;
-    /* Whether to take this content; NULL takes all. Called once for each, in the second pass. */
+    /* Decides whether to take a content; NULL takes all. Called once for each content, in the second
+     * pass. */
     bool (*wants)(void *ctx, const struct scan_known *known);
     void *ctx;
 };

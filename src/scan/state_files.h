@@ -50,7 +50,7 @@ int scan__state_replace(int folder, const char *name, const struct scan_segment_
 
 /* The key of prints of a state folder. Returns false if it has none. */
 bool scan__state_print_key_read(const char *state_folder, struct ts_siphash_key *ret_key);
-/* Stores it, unless there is one. `all` is the folder of all repositories. Returns 0 or an errno. */
+/* Stores the key if there is none yet. `all` is the folder of all repositories. Returns 0 or an errno. */
 int scan__state_print_key_keep(int all, const struct ts_siphash_key *key);
 
 /* The contents of a file "about": returns false if it is not valid. */

@@ -1,6 +1,6 @@
 /*
- * Why the state of earlier scans is not used, or not kept. It is not part of the report, which is the same
- * with and without state.
+ * The reason why the state of earlier scans is not used or not kept. It is not part of the report: reports
+ * are the same with and without state.
  */
 #ifndef TS_SCAN_STATE_WARNING_H
 #define TS_SCAN_STATE_WARNING_H

@@ -7,8 +7,8 @@
 #include <stdlib.h>
 #include <string.h>
 
-/* Which entry or mark allowed which finding, and how often: merged when there are many, so that it stays as
- * small as the result. */
+/* A record that an entry or mark allowed a finding, and how often. Equal records are merged when there are
+ * many, so that the list stays as small as the result. */
 struct scan_suppressed_item {
     uint32_t profile; /* its number; MARK for marks */
     uint32_t source;  /* entry, then fingerprints; or text of the mark */
@@ -95,7 +95,7 @@ static const struct scan_suppressed_pair *find_pair(const struct scan_suppressed
     return low < suppressed->pair_count && pair->finding == finding && pair->path == path ? pair : NULL;
 }
 
-/* Versions of a file bring the same pairs again and again. */
+/* Drops duplicates: versions of a file bring the same pairs again and again. */
 static bool add_pair(struct scan_suppressed *suppressed, struct scan_suppressed_pair pair) {
     if (suppressed->pair_count == suppressed->pair_capacity) {
         scan__suppressed_sort(suppressed);
@@ -267,7 +267,7 @@ static bool is_mark(const struct scan_suppressed_item *item) {
     return item->profile == MARK;
 }
 
-/* Entries are already sorted; the numbers of marks mean nothing. */
+/* Entries are already sorted; marks are sorted by their texts, because their numbers have no meaning. */
 static void sort_marks(struct ts_report_suppression *rows, size_t count) {
     for (size_t i = 1; i < count; i++)
         for (size_t k = i; k > 0 && strcmp(rows[k - 1].source, rows[k].source) > 0; k--) {

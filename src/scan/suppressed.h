@@ -12,7 +12,7 @@ struct scan_suppressed {
     const struct scan_hits *hits;
     struct scan_profile *const *profiles;
     size_t profile_count;
-    bool **met;                         /* by profile and entry: whether it allows something, at some path */
+    bool **met;                         /* by profile and entry: whether it allows a finding at some path */
     struct scan_suppressed_pair *pairs; /* findings that fingerprints ignore, and at which paths */
     size_t pair_count;
     size_t pair_capacity;
@@ -30,8 +30,8 @@ void scan__suppressed_release(struct scan_suppressed *suppressed);
 bool scan__suppressed_take(struct scan_suppressed *suppressed, const struct scan_profile *profile,
                            const struct scan_hit *hit, uint32_t path);
 
-/* Whether entries of the configuration or marks would allow it. Fingerprints of .gitleaksignore belong to the commit that
- * brought the secret, and say nothing of what was there before a change. */
+/* Returns whether entries of the configuration or marks would allow the hit. Fingerprints of .gitleaksignore
+ * do not count: they belong to the commit that brought the secret, not to the base of a change. */
 bool scan__suppressed_would(const struct scan_suppressed *suppressed, const struct scan_profile *profile,
                             const struct scan_hit *hit, const char *path);
 
@@ -47,7 +47,8 @@ void scan__suppressed_clear(struct scan_suppressed *suppressed);
 void scan__suppressed_ignore(struct scan_suppressed *suppressed, const struct scan_suppressed_place *place);
 void scan__suppressed_sort(struct scan_suppressed *suppressed); /* after the last of them */
 
-/* How many entries of the profile name findings and met none, and the line of the first of them. */
+/* Counts the entries of the profile that name findings but matched none, and gives the line of the first of
+ * them. */
 size_t scan__suppressed_unmet(const struct scan_suppressed *suppressed, const struct scan_profile *profile,
                               unsigned *ret_line);
 

@@ -97,7 +97,8 @@ static bool spend(struct scan_archive_budget *budget, uint64_t bytes) {
 
 /* ---- members ---- */
 
-/* The list of members is at the end, before a comment of 64 KiB at most. Without it, nobody knows how many there were. */
+/* The list of members is at the end, before a comment of 64 KiB at most. Without it, the number of members is
+ * unknown. */
 static bool has_zip_end(struct ts_bytes archive) {
     size_t most = ZIP_END_LEN + UINT16_MAX;
     size_t from = archive.len > most ? archive.len - most : 0;
@@ -115,7 +116,7 @@ struct reading {
 static void note_why(struct reading *r) {
     const char *why = archive_error_string(r->archive);
     if (r->result.end == SCAN_ARCHIVE_DAMAGED)
-        return; /* the first reason is reported */
+        return; /* only the first reason is reported */
     r->result.end = SCAN_ARCHIVE_DAMAGED;
     (void)ts_text_escape(ts_bytes_of_cstring(why != NULL ? why : "no reason is given"), r->result.why,
                          sizeof r->result.why);
@@ -137,7 +138,7 @@ static struct ts_bytes name_of(const struct reading *r, struct archive_entry *en
     return bytes;
 }
 
-/* If it is not fine, sets how the reading ended, unless the sink has stopped it. */
+/* If the result is not OK, sets how the reading ended, except when the sink has stopped it. */
 static bool go_on(struct reading *r, enum scan_archive_end otherwise, bool is_fine) {
     if (!is_fine && r->result.end != SCAN_ARCHIVE_STOPPED)
         r->result.end = otherwise;
@@ -163,7 +164,7 @@ static bool read_data(struct reading *r) {
     }
 }
 
-/* Git keeps the text of a link, and so does a tar. */
+/* Scans the target text of a link, as for links in git. */
 static bool read_link(struct reading *r, struct archive_entry *entry) {
     const char *text = archive_entry_symlink(entry);
     return text == NULL ||
@@ -200,7 +201,8 @@ static void read_members(struct reading *r) {
         uint64_t left = r->budget->left;
         if (!read_member(r, entry))
             return;
-        /* Headers and skipped data count, too: the library may unpack much before the next header. */
+        /* Headers and skipped data count against the budget, too: the library may unpack much before the next
+         * header. */
         la_int64_t now = archive_filter_bytes(r->archive, 0);
         uint64_t unpacked = now > 0 && (uint64_t)now > before ? (uint64_t)now - before : 0;
         uint64_t spent = left - r->budget->left;
@@ -232,8 +234,8 @@ static bool set_up(struct archive *archive, enum scan_archive_kind kind, bool ha
     return false;
 }
 
-/* Whether the compressed content is a tar. This decides first, because libarchive takes zeros for the end of a tar and would ignore
- * everything after them. */
+/* Returns whether the compressed content is a tar. This is decided first, because libarchive takes zeros for
+ * the end of a tar and would ignore everything after them. */
 static bool has_tar(struct ts_bytes archive) {
     struct archive *peek = archive_read_new();
     struct archive_entry *entry;

@@ -1,7 +1,10 @@
 /*
  * The members of an archive: bytes in, members out, one after the other, with limits.
  *
- * An archive is recognised by its content and never by its name: zip (and so jar, war, whl, nupkg, docx, xlsx, apk), also after a program that unpacks it; tar; and gzip, bzip2, xz and zstd, with a tar or one file in them. libarchive reads them. Nothing in an archive is trusted: neither its names, nor its sizes, nor that it ends.
+ * An archive is recognised by its content and never by its name: zip (and so jar, war, whl, nupkg, docx,
+ * xlsx, apk), also after a program that unpacks it; tar; and gzip, bzip2, xz and zstd, with a tar or one file
+ * in them. libarchive reads them. Nothing in an archive is trusted: neither its names nor its sizes, and it
+ * may be endless.
  */
 #ifndef TS_SCAN_UNPACK_H
 #define TS_SCAN_UNPACK_H
@@ -33,7 +36,7 @@ struct scan_archive_budget scan__archive_budget(uint64_t archive_bytes, uint64_t
 
 /* Each returns false to stop. */
 struct scan_archive_sink {
-    bool (*begin)(void *ctx, struct ts_bytes name); /* empty: the one file that is compressed */
+    bool (*begin)(void *ctx, struct ts_bytes name); /* an empty name: the one file that is compressed */
     bool (*data)(void *ctx, struct ts_bytes bytes);
     bool (*end)(void *ctx);
     void *ctx;
@@ -41,7 +44,7 @@ struct scan_archive_sink {
 
 enum scan_archive_end {
     SCAN_ARCHIVE_READ,
-    SCAN_ARCHIVE_DAMAGED, /* or of an unknown form: a part is not read */
+    SCAN_ARCHIVE_DAMAGED, /* damaged, or of an unknown form: a part is not read */
     SCAN_ARCHIVE_OVER,    /* the budget is used up: the rest is not read */
     SCAN_ARCHIVE_STOPPED, /* by the sink */
     SCAN_ARCHIVE_NO_LIBRARY,
@@ -52,7 +55,7 @@ enum scan_archive_end {
 struct scan_archive_result {
     enum scan_archive_end end;
     uint64_t encrypted;              /* number of encrypted members, which are left out */
-    char why[SCAN_ARCHIVE_WHY_SIZE]; /* DAMAGED, NO_LIBRARY: the library's words, safe to print */
+    char why[SCAN_ARCHIVE_WHY_SIZE]; /* of DAMAGED and NO_LIBRARY: the library's message, safe to print */
 };
 
 /* Leaves out members that cannot be read, and reads the ones after them if possible. */

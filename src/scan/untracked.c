@@ -29,7 +29,7 @@ struct look {
     size_t pending_capacity;
     size_t entries_left;
     size_t count;
-    char first[PATH_SIZE]; /* by bytes */
+    char first[PATH_SIZE]; /* the first untracked file, in the order of bytes */
 };
 
 /* The first entry that is not before the path. */
@@ -90,7 +90,7 @@ static bool join(char ret_path[static PATH_SIZE], const char *folder, const char
     return len >= 0 && len < PATH_SIZE;
 }
 
-/* Git does not mention folders without files. */
+/* Like git, ignores folders without files. */
 static bool has_any_file(struct look *l, const char *path, unsigned depth) {
     DIR *folder = open_folder(l, path);
     const struct dirent *entry;

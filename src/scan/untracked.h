@@ -1,5 +1,5 @@
 /*
- * Files of a work tree that its history does not have: they are not scanned with it, and a report says so.
+ * Untracked files of a work tree: a scan of the history does not include them, and a report says so.
  */
 #ifndef TS_SCAN_UNTRACKED_H
 #define TS_SCAN_UNTRACKED_H
