@@ -107,7 +107,8 @@ static void an_insert_succeeds_once(void **state) {
 
 enum { MANY_KEYS = 40 };
 
-/* So many puts of keys on both sides of it, then check and put of "changed" and "made", and a check of "seen". */
+/* A batch with this many puts of keys on both sides, then check and put of "changed" and "made", and a check
+ * of "seen". */
 struct mixed {
     char keys[MANY_KEYS][8];
     struct ts_op ops[MANY_KEYS + 5];
@@ -133,7 +134,7 @@ static struct ts_call run_mixed(struct contract_world *world, const struct mixed
                               contract_deadline_ns(CONTRACT_LONG_MS));
 }
 
-/* An engine may do small batches another way than large ones: nobody can tell. */
+/* An engine may apply small batches differently from large ones, but callers must not notice. */
 static void a_batch_means_the_same_however_many_keys_it_has(void **state) {
     struct contract_world *world = *state;
     static const size_t counts[] = {0, 1, 4, 5, 6, 29, 30, MANY_KEYS};
@@ -160,7 +161,7 @@ static void a_batch_means_the_same_however_many_keys_it_has(void **state) {
         expect_content(world, "a0", counts[i] > 0 ? "put" : NULL);
         assert_int_equal(contract_version(world, "made"), contract_version(world, "changed"));
         assert_true(contract_version(world, "changed") > changed);
-        /* Of several that fail, the one of the lowest key is named. */
+        /* If several operations fail, the result names the one with the lowest key. */
         mix(counts[i], (const uint64_t[]){contract_version(world, "changed"), 0, seen + 1}, &mixed);
         call = run_mixed(world, &mixed);
         expect_result(&call, TS_STORE_CHECK_FAILED);
@@ -283,7 +284,7 @@ static void bad_batches_change_nothing(void **state) {
     expect_content(world, "k", NULL);
 }
 
-/* The same in a batch of many operations, which is looked through in another way. */
+/* The same in a batch of many operations, which engines search differently. */
 static void bad_pairs_are_found_among_many(void **state) {
     struct contract_world *world = *state;
     enum { MANY = 40 };

@@ -17,29 +17,28 @@
 struct contract_fixture {
     const char *name;
 
-    /* A new, empty place; what it holds goes with tear_down. Called more than once: places are independent.
-     */
+    /* Makes a new, empty place; tear_down removes it with its contents. Called more than once: places are
+     * independent. */
     void *(*set_up)(void);
     void (*tear_down)(void *place);
 
-    /* A store over the place; fails the test when that does not work. Not called again before the store is
-     * closed. */
+    /* Opens a store over the place; fails the test if that does not work. Not called again before the store
+     * is closed. */
     struct ts_store *(*open)(void *place);
 
-    /* What a child process opens the place by, or NULL when it cannot: tests that kill one are
-     * then left out.
-     */
+    /* The URL by which a child process opens the place, or NULL if it cannot: then tests that kill a process
+     * are left out. */
     const char *(*url)(void *place);
 };
 
 int contract_main(int argc, char **argv, const struct contract_fixture *fixture);
 
-/* The rest is for the files of the suite. */
+/* The declarations below are for the files of the suite. */
 
 extern const struct contract_fixture *contract_fixture;
-extern const char *contract_program; /* this very program, for children */
+extern const char *contract_program; /* the path of this program, for child processes */
 
-/* What every test begins with: a fresh place, and the store over it. */
+/* The start of every test: a fresh place, and the store over it. */
 struct contract_world {
     void *place;
     struct ts_store *store;
@@ -49,7 +48,7 @@ struct contract_world {
 /* Closes the store and opens it again. */
 void contract_reopen(struct contract_world *world);
 
-/* Calls. All but run_* expect the result and fail the test, with the call's own words, when it is another. */
+/* Calls. All but run_* expect the result, and fail the test with the call's own text if it differs. */
 #define B(literal) TS_BYTES(literal)
 struct ts_bytes contract_text(const char *text);
 
@@ -80,7 +79,7 @@ struct ts_call contract_run_gid(struct ts_store *store, enum ts_call_kind kind, 
         expect_result(&call_, (expected));                                                                   \
     } while (0)
 
-/* As expect_apply, but of something that has to wait for ever. */
+/* Like expect_apply, but for a batch that would wait forever. */
 #define expect_blocked(store, ...)                                                                           \
     do {                                                                                                     \
         const struct ts_op ops_[] = {__VA_ARGS__};                                                           \
@@ -119,22 +118,20 @@ void contract_expect_value(struct contract_world *world, const char *key, const 
 uint64_t contract_now_ms(struct ts_store *store);
 size_t contract_promises(struct contract_world *world);
 
-/* A child process that opens the place and does what `job` says, until it is killed. Its standard output is
- * `said`.
- */
+/* A child process that opens the place and runs `job` until it is killed. `said` is its standard output. */
 struct contract_child {
     int pid;
     int said;
 };
 struct contract_child contract_child_start(struct contract_world *world, const char *job);
-/* Reads a line from it; false at the end. */
+/* Reads a line from the child; returns false at the end. */
 bool contract_child_line(const struct contract_child *child, char *ret_line, size_t size);
 void contract_child_kill(struct contract_child *child);
 
 /* Jobs for children, by name; never returns. In kill.c. */
 _Noreturn void contract_child_main(const char *url, const char *job);
 
-/* The tests of each file, at the end of which stands {0}. */
+/* The tests of each file; each list ends with {0}. */
 extern const struct CMUnitTest contract_batch_tests[], contract_scan_tests[], contract_promise_tests[],
     contract_limit_tests[], contract_thread_tests[], contract_kill_tests[], contract_meta_tests[];
 

@@ -1,4 +1,4 @@
-/* What the fixtures of the decorators share: contents in memory, opened again each time. */
+/* Shared by the fixtures of the decorators: contents in memory, opened again each time. */
 #ifndef TS_TESTS_CONTRACT_DECORATED_H
 #define TS_TESTS_CONTRACT_DECORATED_H
 

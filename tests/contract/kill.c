@@ -1,4 +1,4 @@
-/* Processes that are killed at their work. */
+/* Processes that are killed while they work. */
 #include "contract.h"
 
 #include "base/number.h"
@@ -9,7 +9,7 @@
 #include <string.h>
 #include <unistd.h>
 
-/* The jobs of a child. It says one line for each thing that was acknowledged, and never ends by itself. */
+/* The jobs of a child. It prints one line for each acknowledged call, and never ends by itself. */
 
 static void say(const char *line) {
     char text[64];
@@ -51,7 +51,7 @@ static void make_promises(struct ts_store *store) {
     wait_for_the_end();
 }
 
-/* Each round: a batch, and a promise that is committed without sync and made durable by what follows it. */
+/* Each round: a batch, and a promise that is committed without sync and made durable by the next write. */
 static _Noreturn void write_on(struct ts_store *store) {
     for (unsigned i = 0;; i++) {
         char key[16], promised[16], gid[16], line[16];
@@ -140,7 +140,7 @@ static void nothing_acknowledged_is_lost_with_a_killed_process(void **state) {
         snprintf(key, sizeof key, "p%06u", i);
         expect_content(world, key, value);
     }
-    /* At most the call in progress is left: one promise, or its effect, never both. */
+    /* At most the call in progress has left something: one promise or its effect, never both. */
     size_t promises = contract_promises(world);
     assert_true(promises <= 1);
     if (promises == 1) {

@@ -25,7 +25,7 @@ static void keys_have_at_most_1024_bytes(void **state) {
     read.key_count = 2;
     (void)ts_store_run(world->store, &read);
     expect_result(&read, TS_STORE_TOO_LARGE);
-    /* A promise of it, and a scan that begins with it. */
+    /* A promise of the key, and a scan that begins with it. */
     op.key.len--;
     call = contract_run_prepare(world->store, "g", &op, 1);
     expect_result(&call, TS_STORE_OK);
@@ -39,7 +39,7 @@ static void keys_have_at_most_1024_bytes(void **state) {
     (void)ts_store_run(world->store, &scan);
     expect_result(&scan, TS_STORE_OK);
     assert_int_equal(world->rows.count, 0);
-    /* And one that ends with it, or behind it. */
+    /* A scan that ends with it, or after it. */
     scan.from = B("a");
     scan.to = keys[0];
     (void)ts_store_run(world->store, &scan);
@@ -76,7 +76,7 @@ static void a_batch_has_at_most_64_mebibytes(void **state) {
     const size_t len = TS_STORE_VALUE_MAX;
     uint8_t *value = calloc(1, len);
     assert_non_null(value);
-    /* Four values and four keys of one byte: the last value gives way to the keys. */
+    /* Four values and four keys of one byte: the last value is shorter by the length of the keys. */
     struct ts_op ops[] = {{.kind = TS_OP_PUT, .key = B("a"), .value = {value, len}},
                           {.kind = TS_OP_PUT, .key = B("b"), .value = {value, len}},
                           {.kind = TS_OP_PUT, .key = B("c"), .value = {value, len}},
@@ -101,7 +101,8 @@ static void a_batch_has_at_most_100000_operations(void **state) {
     assert_non_null(ops);
     assert_non_null(keys);
     for (size_t i = 0; i <= most; i++) {
-        /* In an order that is not theirs; none begins with a zero byte, of which some come on top. */
+        /* The keys are not sorted, and none begins with the reserved zero byte; such keys are added
+         * separately. */
         keys[5 * i] = 'k';
         ts_be32_store((uint32_t)(i * 2654435761u), keys + 5 * i + 1);
         ops[i] = (struct ts_op){.kind = TS_OP_PUT, .key = {keys + 5 * i, 5}, .value = {keys + 5 * i, 5}};

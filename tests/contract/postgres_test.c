@@ -42,7 +42,8 @@ static void *set_up(void) {
     return database;
 }
 
-/* What is left goes with the server; a promise that a test has left would take its slot from the others. */
+/* Databases are removed with the server; but a promise that a test has left would take a slot from other
+ * tests. */
 static void tear_down(void *place) {
     struct database *database = place;
     char *gid;

@@ -58,7 +58,7 @@ static void a_gid_is_promised_once_at_a_time(void **state) {
     struct contract_world *world = *state;
     expect_prepare(world->store, TS_STORE_OK, "g", contract_put("a", "1"));
     expect_prepare(world->store, TS_STORE_PROMISE_EXISTS, "g", contract_put("other", "1"));
-    /* Even where it would have to wait for the promise's own locks. */
+    /* Even if it would have to wait for the locks of that promise. */
     expect_prepare(world->store, TS_STORE_PROMISE_EXISTS, "g", contract_put("a", "1"));
     expect_commit(world->store, TS_STORE_OK, "g");
     expect_content(world, "other", NULL);
@@ -74,7 +74,7 @@ static void a_prepare_fails_as_an_apply_would(void **state) {
     expect_prepare(world->store, TS_STORE_CHECK_FAILED, "g", contract_check("a", 0), contract_put("a", "1"));
     assert_int_equal(contract_promises(world), 0);
     expect_commit(world->store, TS_STORE_NO_SUCH_PROMISE, "g");
-    /* And leaves no lock. */
+    /* It leaves no lock. */
     expect_apply(world->store, TS_STORE_OK, contract_put("a", "1"), contract_put("b", "1"),
                  contract_put("n", "1"));
 }
@@ -106,10 +106,10 @@ static void a_promise_blocks_who_would_change_what_it_has_seen_or_changed(void *
     expect_blocked(world->store, contract_check("a", a), contract_put("z", "1"));
     expect_blocked(world->store, contract_put("new", "2"));
     expect_blocked(world->store, contract_check("new", 0), contract_put("new", "2"));
-    /* Who asks for what is not there yet waits, too. */
+    /* A read of a key that the promise will create waits, too. */
     expect_blocked(world->store, contract_check("new", UINT64_C(1) << 62));
     expect_blocked(world->store, contract_add("n", 1, 5));
-    /* Others continue, also a batch that only checks what the promise has checked. */
+    /* Other calls continue, even a batch that only checks a key that the promise has checked. */
     expect_apply(world->store, TS_STORE_OK, contract_check("seen", seen), contract_put("y", "1"));
     expect_prepare(world->store, TS_STORE_OK, "h", contract_check("seen", seen), contract_put("other", "1"));
     expect_content(world, "a", "1");
@@ -123,7 +123,7 @@ static void a_promise_blocks_who_would_change_what_it_has_seen_or_changed(void *
     expect_content(world, "z", NULL);
 }
 
-/* Also when it has more keys than a server has locks for. */
+/* Also if the promise has more keys than a server has locks. */
 static void a_large_promise_blocks_who_would_make_what_it_makes(void **state) {
     struct contract_world *world = *state;
     enum { MANY = 100 };
@@ -139,7 +139,8 @@ static void a_large_promise_blocks_who_would_make_what_it_makes(void **state) {
     for (size_t i = 0; i < MANY; i += 33) {
         expect_blocked(world->store, contract_put(keys[i], "2"));
         expect_blocked(world->store, contract_check(keys[i], 0), contract_put(keys[i], "2"));
-        /* What would be late anyhow waits first, and is the way to wait for a key without changing it. */
+        /* A batch that is already too late still waits first: this is the way to wait for a key without
+         * changing it. */
         expect_blocked(world->store, contract_check(keys[i], 0), contract_put(keys[i], "2"),
                        contract_before(0));
     }
@@ -226,7 +227,7 @@ static void a_lock_is_waited_for_no_longer_than_asked(void **state) {
     call.gid = "h";
     (void)ts_store_run(world->store, &call);
     expect_result(&call, TS_STORE_LOCK_CONFLICT);
-    /* Neither left anything behind. The next call waits as long as it likes again. */
+    /* Neither left anything behind. The next call may wait without a limit again. */
     expect_abort(world->store, TS_STORE_NO_SUCH_PROMISE, "h");
     expect_apply(world->store, TS_STORE_OK, contract_put("a", "2"), contract_put("z", "2"));
     expect_blocked(world->store, contract_put("m", "2"));
@@ -237,7 +238,7 @@ static void a_lock_is_waited_for_no_longer_than_asked(void **state) {
     expect_content(world, "m", "2");
 }
 
-/* A call that waits is a call that can be driven by hand. */
+/* A waiting call can be continued step by step. */
 static struct ts_call start_apply(struct ts_store *store, const struct ts_op *ops, size_t count) {
     return (struct ts_call){.kind = TS_CALL_APPLY,
                             .batch = {ops, count},

@@ -48,7 +48,7 @@ static void pages_of_any_size_give_every_row_once(void **state) {
             }
             more = world->rows.more;
             assert_true(!more || world->rows.count == sizes[s]);
-            /* The next page begins with the key and a zero behind it: the very next there can be. */
+            /* The next page begins with the key and a zero after it: the smallest key that is larger. */
             if (world->rows.count > 0) {
                 struct ts_bytes last = world->rows.rows[world->rows.count - 1].key;
                 memcpy(after, last.data, last.len);

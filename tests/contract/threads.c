@@ -10,8 +10,8 @@ enum { THREADS = 64, ADDITIONS = 20 };
 struct work {
     struct ts_store *store;
     int number;
-    uint64_t failures; /* results that should not have been */
-    char said[240];    /* by the last of them */
+    uint64_t failures; /* unexpected results */
+    char said[240];    /* text of the last unexpected result */
 };
 
 static atomic_bool over;
@@ -137,7 +137,7 @@ static void batches_on_crossing_keys_do_not_stop_each_other(void **state) {
     assert_int_equal(total, 8000);
 }
 
-/* Checks one key over and over, writing one of its own. */
+/* Checks one key again and again while it writes a key of its own. */
 static void *check_on(void *of) {
     struct work *work = of;
     struct ts_rows rows = {0};
@@ -167,7 +167,7 @@ static void *check_on(void *of) {
 static void *write_among_checkers(void *of) {
     struct work *work = of;
     for (int i = 0; i < 5; i++) {
-        /* Not before the others are at it again. */
+        /* Waits until the other threads are active again. */
         int seen = atomic_load(&rounds);
         while (atomic_load(&rounds) < seen + THREADS && work->failures == 0) {
             struct ts_call now = {.kind = TS_CALL_NOW};

@@ -1,7 +1,7 @@
 #!/usr/bin/env python3
 """corpus.py PROGRAM PART DIR: writes a part of the labelled corpus, 'trained' or 'held', with its labels.tsv.
 
-The rules of PROGRAM say which shapes the tokens of issuers have; everything around them is written here. The same PART has the
+The shapes of tokens come from the rules of PROGRAM; everything around them is written here. The same PART has the
 same files every time.
 """
 import json
@@ -60,7 +60,7 @@ def family_of(rule):
 
 
 def name_for(rule, chance):
-    """As somebody would call a secret of this rule: by its service, and by its kind."""
+    """The name that somebody would give to a secret of this rule: by its service, and by its kind."""
     words = rule["keywords"] or [rule["id"]]
     service = chance.choice(words).strip("_-. =:").lower().replace("-", "_").replace(".", "_").replace(" ", "_")
     service = [w for w in service.split("_") if w.isalnum()] or ["service"]
@@ -69,7 +69,7 @@ def name_for(rule, chance):
 
 
 def add_specific(corpus, rule, chance, places):
-    """False when this rule's secrets have no surroundings that fit."""
+    """Returns False if no surroundings fit the secrets of this rule."""
     pattern = values.compiled(rule["pattern"])
     value = values.secret_of(rule, chance)
     if value is None:
@@ -111,7 +111,7 @@ def add_private_key(corpus, chance):
 
 
 def add_generic(corpus, chance, owners, places):
-    """What has no issuer: a name that says what it is, and a value that somebody chose or a machine made."""
+    """Secrets without an issuer: a telling name, and a value that a person or a machine chose."""
     is_password = chance.random() < 0.45
     kind = chance.choice(PASSWORDS if is_password else KEYS)
     value = values.password(chance) if is_password else values.key(chance)

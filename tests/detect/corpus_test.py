@@ -1,5 +1,6 @@
 #!/usr/bin/env python3
-"""corpus_test.py PROGRAM ROOT: the scores of the built-in rules on the held-out part of the corpus, and what docs/rules.md says of them."""
+"""corpus_test.py PROGRAM ROOT: the scores of the built-in rules on the held-out part of the corpus, and
+the numbers that docs/rules.md states."""
 import json
 import os
 import re
@@ -54,7 +55,7 @@ def the_parts_have_no_file_in_common():
                 with open(os.path.join(folder, name), "rb") as file:
                     yield file.read()
     common = set(texts("trained")) & set(texts("held"))
-    # A few negatives are so short that they are drawn twice.
+    # A few negatives are so short that the generator draws them twice.
     holds(len(common) < 60, len(common))
 
 

@@ -17,7 +17,7 @@ def hexes(chance, count):
 
 
 def named(chance, places, names, value):
-    """A value in one of the places that secrets stand in, under a name of the list."""
+    """A value in one of the places where secrets occur, with a name of the list."""
     place = chance.choice([p for p in places if value and (p not in BARE or not set(value) & set(" #;&|<>(){}$*?,[]!%^~:\"'`"))])
     path, text = place(Site(chance, chance.choice(names).split("_")))
     return path, text, value
@@ -31,7 +31,7 @@ def thing(chance):
     return chance.choice(THINGS)
 
 
-# ---- values that are no secrets, under names of secrets ----
+# ---- values that are not secrets, with names of secrets ----
 
 def placeholder(chance, places):
     word = chance.choice(SECRET_WORDS)
@@ -126,7 +126,7 @@ def encrypted(chance, places):
 
 
 def weak_in_test(chance, places):
-    """Found with low confidence: somebody may use it somewhere."""
+    """Found with low confidence: somebody may really use the value."""
     word = chance.choice(["password", "admin_password", "user_password", "passwd", "secret", "db_password"])
     path, text = chance.choice([p for p in places if p not in BARE])(Site(chance, word.split("_")))
     path = chance.choice(["tests/", "spec/", "test/fixtures/", "examples/", "src/__tests__/", "docs/samples/", "testdata/"]) + path
@@ -134,7 +134,7 @@ def weak_in_test(chance, places):
 
 
 def strong_in_test(chance, places):
-    """What tests and documents need to look like the real thing: found with low confidence, too."""
+    """Realistic examples in tests and documents: found with low confidence, too."""
     word = chance.choice(["password", "api_key", "secret", "token", "db_password", "access_token", "client_secret", "passwd", "auth_token"])
     value = values.password(chance) if "pass" in word else values.key(chance)
     path, text = chance.choice([p for p in places if p not in BARE])(Site(chance, word.split("_")))
@@ -151,7 +151,7 @@ def assertion(chance, places):
     return chance.choice([f"tests/test_{a}.py", f"spec/{a}.spec.js", f"src/test/java/{a}/LoginTest.java"]), f"# {a}\n{text}\n", value
 
 
-# ---- values like secrets, under names that say that they are none ----
+# ---- values like secrets, with names that say they are not ----
 
 def uuid_id(chance, places):
     return named(chance, places, "request_id tenant_id trace_id order_uuid session_ref resource_id correlation_id client_id".split(), values.uuid4(chance))

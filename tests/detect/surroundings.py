@@ -1,7 +1,7 @@
-"""Files in which a value stands as people write it: source, settings, logs, notebooks, listings.
+"""Files with a value in them, as people write them: source, settings, logs, notebooks, listings.
 
 A place is a function that takes the draw and a Site, and returns the path and the text of a file with VALUE where the value goes.
-HELD places are those of the held-out part only: whoever trains a model has not seen them.
+HELD places are only in the held-out part, so that training never sees them.
 """
 import json
 import re
@@ -33,7 +33,7 @@ def upper(words):
 
 
 class Site:
-    """What stands around the value: the words of the name that it has, and words for the rest of the file."""
+    """The surroundings of a value: the words of its name, and words for the rest of the file."""
 
     def __init__(self, chance, name):
         self.chance, self.name = chance, name
@@ -542,13 +542,13 @@ TRAINED = [python_settings, python_client, python_dict, python_call, javascript_
            shell_export, yaml_settings, json_settings, toml_settings, properties, ini_settings, compose, workflow, dockerfile,
            terraform, kubernetes, xml_settings, notebook, log_line]
 HELD = [kotlin_val, swift_let, scala_settings, groovy_gradle, ansible, shell_history, http_dump, diff_listing, powershell, postman]
-# Nothing quotes the value there, so it has no blank and no mark that ends it.
+# The value is not quoted there, so it must not have blanks or characters that end it.
 BARE = {env_file, shell_export, properties, ini_settings, compose, dockerfile, log_line, groovy_gradle, ansible, shell_history,
         http_dump, yaml_settings, xml_settings}
 
 
 def fits(place, value):
-    """Whether somebody could write this value there without escaping it."""
+    """Returns whether this value can be written there without escaping."""
     if re.search(r"[\"'`\\\n]", value):
         return False
     return place not in BARE or not re.search(r"[\s#;&|<>(){}$*?,\[\]!%^~:]", value)

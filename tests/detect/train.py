@@ -20,7 +20,7 @@ ROOT = os.path.join(HERE, "..", "..")
 MODEL = os.path.join(ROOT, "rules", "model.txt")
 ROUNDS, RATE, SHRINK = 400, 0.5, 0.002
 
-# Words that tell something in any project; others would only be those of this corpus.
+# Words that are significant in any project; other words would be specific to this corpus.
 NAMES = set("""password passwd pwd passphrase pass secret token key api apikey access private client auth encryption signing master
     session jwt refresh webhook admin root db database public publishable id ids name url uri path file type field header hash salt
     digest checksum nonce csrf next page cursor version format policy label hint test example sample default old new confirm current
@@ -56,7 +56,7 @@ def symbol(c):
 
 
 def surprise_of(tokens):
-    """Tenths of bits for each pair: how unlikely a character is behind another one."""
+    """Tenths of bits for each pair: how unlikely a character is after another one."""
     pairs = [[0.5] * 28 for _ in range(28)]
     for token in tokens:
         for a, b in zip(token, token[1:]):
@@ -74,7 +74,7 @@ def is_wanted(feature):
 
 
 def samples_of(program):
-    """Features and labels of what scored rules find in the corpus."""
+    """Features and labels of the findings of scored rules in the corpus."""
     with tempfile.TemporaryDirectory() as folder:
         subprocess.run([sys.executable, os.path.join(HERE, "corpus.py"), program, "trained", folder], check=True)
         labels = collections.defaultdict(list)
@@ -108,7 +108,7 @@ def train(samples):
     weights = collections.defaultdict(float)
     rows = [(list(counts.items()), 1.0 if label else 0.0) for counts, label in samples]
     right = sum(label for _, label in rows)
-    # Secrets and others count the same, however many there are of each.
+    # Secrets and negatives have the same total weight, however many there are of each.
     shares = {1.0: 0.5 / right, 0.0: 0.5 / (len(rows) - right)}
     squares = collections.defaultdict(float)
     for _ in range(ROUNDS):
@@ -172,7 +172,7 @@ def main(program, only_words=False):
     write(weights, sorted(set(words)), surprise, least)
 
 
-# What people choose where they do not care.
+# Passwords that people choose carelessly.
 WEAK = """letmein welcome sunshine monkey dragon shadow princess football hello iloveyou hunter batman trustno superman guest love baby
     summer winter spring autumn hunter magic charlie michael jordan soccer flower cheese computer internet login starwars whatever
     freedom master qwerty asdf zxcv abc xyz foo bar baz qux spam eggs lorem ipsum dolor acme john jane doe alice bob eve mallory""".split()

@@ -1,6 +1,6 @@
-"""Values for the corpus: secrets with the shape that a rule describes, and what people choose as passwords and keys.
+"""Values for the corpus: secrets with the shape that a rule describes, and passwords and keys as people choose them.
 
-Values are drawn here and never stored, so that no file of the tree looks as if it held a live secret.
+Values are drawn here and never stored, so that no file of the tree seems to contain a live secret.
 """
 import base64
 import functools
@@ -55,7 +55,7 @@ def class_of(items):
 
 
 def draw(chance, tree, flags=0):
-    """A member of the pattern's language, every character of a class equally likely."""
+    """A text that the pattern matches; every character of a class is equally likely."""
     made = ""
     for kind, value in tree:
         if kind is op.LITERAL:
@@ -178,7 +178,7 @@ WORDS = ("winter summer autumn harbour kestrel copper velvet lantern meadow falc
 
 
 def password(chance):
-    """What administrators choose: words with digits and marks, or what a generator made."""
+    """Passwords of administrators: words with digits and punctuation, or generated ones."""
     kind = chance.randrange(6)
     word, other = chance.choice(WORDS), chance.choice(WORDS)
     if kind == 0:
@@ -196,7 +196,7 @@ def password(chance):
 
 
 def mixed(chance, alphabet, count):
-    """Letters of both cases and digits, as generators of passwords see to."""
+    """Contains letters of both cases and digits, as password generators guarantee."""
     while True:
         text = letters(chance, alphabet, count)
         if (re.search("[a-z]", text) or not re.search("[a-z]", alphabet)) and re.search("[0-9]", text) and not spoilt(text) \

@@ -65,7 +65,7 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size) {
     (void)ts_scanner_scan(scanner, &(struct ts_scan){.bytes = ts_bytes_of(data, size)}, add, &gated);
     (void)ts_scanner_scan(scanner, &(struct ts_scan){.bytes = ts_bytes_of(data, size), .ungated = true}, add,
                           &all);
-    /* Patterns that were given up may be given up elsewhere. */
+    /* Where patterns hit the step limit, the two scans may differ. */
     if (gated.is_full || all.is_full || ts_scanner_counts(scanner).limits_hit != limits_before)
         return 0;
     gated.count = ts_matches_settle(&rules, gated.matches, gated.count);

@@ -1,6 +1,6 @@
 /*
- * Runs a fuzz target without libFuzzer, over the files and folders that are given: each file as it is, cut
- * off at every length, and with each byte changed; at most MOST_CHANGES of either, evenly spread.
+ * Runs a fuzz target without libFuzzer, over files and folders: each file unchanged, truncated at every
+ * length, and with each byte changed; at most MOST_CHANGES of each kind, evenly spread.
  */
 #include "base/prng.h"
 
@@ -15,7 +15,7 @@
 
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size);
 
-/* Behind the input there is nothing that may be read: a copy of exactly its size shows that to ASan. */
+/* A copy of exactly the input's size lets ASan find reads beyond its end. */
 static void run_copy(const uint8_t *bytes, size_t len) {
     uint8_t *copy = malloc(len > 0 ? len : 1);
     if (copy == NULL)

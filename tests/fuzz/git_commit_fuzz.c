@@ -1,4 +1,4 @@
-/* Commits and tags: the first byte chooses. What is parsed lies inside the input. */
+/* Commits and tags: the first byte chooses. All results must point into the input. */
 #include "git/object.h"
 
 #include "base/assert.h"

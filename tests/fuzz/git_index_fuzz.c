@@ -1,4 +1,4 @@
-/* A pack's index; the first byte chooses the hash. Whatever is accepted can be looked up all over. */
+/* A pack's index; the first byte chooses the hash. In an accepted index, every lookup must be safe. */
 #include "pack_index.h"
 
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size);

@@ -7,7 +7,7 @@
 
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size);
 
-/* What a reader relies on: every path is there, and is safe. */
+/* Readers rely on this: every entry has a path, and it is safe. */
 static void check(const struct ts_git_staged *staged) {
     for (size_t i = 0; i < staged->count; i++)
         if (staged->items[i].path_len != strlen(staged->items[i].path) ||

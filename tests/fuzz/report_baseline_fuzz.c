@@ -1,4 +1,4 @@
-/* Any bytes as a baseline: read, compared with a report, written, and read again to the same. */
+/* Any bytes as a baseline: read, compared with a report, written, and read again with the same result. */
 #include "report/baseline.h"
 
 #include <stddef.h>
@@ -28,7 +28,7 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size) {
     if (report.baseline_known + report.gone_count != baseline.count)
         abort();
 
-    /* What is written after it has its salt, and the findings of the report. */
+    /* The written baseline has its salt, and the findings of the report. */
     static struct ts_out out;
     ts_out_init(&out, -1);
     struct ts_finding_key key = ts_finding_key_of(ts_baseline_salt(&baseline, TS_BYTES("project")));

@@ -1,5 +1,5 @@
 /*
- * Any bytes as an archive: reading its members ends, and never brings more than the budget allows.
+ * Any bytes as an archive: reading its members ends, and never gives more bytes than the budget allows.
  */
 #include "unpack.h"
 
@@ -48,7 +48,7 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size) {
     if (kind == SCAN_ARCHIVE_NONE)
         return 0;
     struct scan_archive_result result = scan__archive_read(kind, bytes, &budget, &sink);
-    /* The text of a link is no data of the budget, and no longer than a path. */
+    /* The target of a link does not count against the budget; it is at most as long as a path. */
     ts_assert(!seen.is_open && seen.bytes <= most + seen.members * 65536 && seen.members <= most / 512);
     ts_assert(result.end != SCAN_ARCHIVE_STOPPED && result.end != SCAN_ARCHIVE_NO_LIBRARY);
     return 0;

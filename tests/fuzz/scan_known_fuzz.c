@@ -1,4 +1,5 @@
-/* Any bytes as a page of known objects: refused, or read in bounds, and then written again to the same. */
+/* Any bytes as a page of known objects: refused, or read within bounds and then written again with the same
+ * bytes. */
 #include "state_codec.h"
 
 #include <stddef.h>
@@ -22,7 +23,7 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size) {
         size_t len = page.pack_count * TS_GIT_PACK_ID_LEN + page.items.len;
         page.items = scan__buffer_bytes(&items);
         scan__known_page_encode(&page, &again);
-        /* The number in front may have been written longer than it needs to be. */
+        /* The encoding of the leading number may be longer than necessary. */
         if (items.no_memory || again.no_memory || again.len < len ||
             (len > 0 && memcmp(again.data + again.len - len, data + size - len, len) != 0))
             abort();

@@ -1,5 +1,6 @@
-/* Damage of a file of the state: every three bytes are a place and what is changed there, the first two where it is cut. What is
- * read are the first of the pages that were written, and nothing else. */
+/* Damage of a file of the state: the first two bytes say where the file is truncated, and every three
+ * bytes are a position and a changed byte. Reading must return the first of the written pages, and nothing
+ * else. */
 #include "segment.h"
 
 #include <stddef.h>

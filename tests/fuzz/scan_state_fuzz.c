@@ -1,4 +1,5 @@
-/* Any bytes as a page of a scan's state: refused whole, or taken, and then written and read again to the same. */
+/* Any bytes as a page of a scan's state: refused completely, or accepted, and then written and read again
+ * with the same result. */
 #include "support/state_pass.h"
 
 #include <stddef.h>

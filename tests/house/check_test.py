@@ -1,5 +1,5 @@
 #!/usr/bin/env python3
-"""check_test.py ROOT: tools/check counts what passed and failed, and runs again only what has changed."""
+"""check_test.py ROOT: tools/check counts passed and failed tests, and runs only tests again whose inputs have changed."""
 import os
 import re
 import subprocess

@@ -1,5 +1,5 @@
 #!/usr/bin/env python3
-"""coord_planted_test.py ROOT BUILD: the tables of coordination errors do not compile when they are changed by halves.
+"""coord_planted_test.py ROOT BUILD: the tables of coordination errors do not compile when they are changed only in part.
 
 Each test compiles a copy of one source file of src/coord/core, with the very command of the build, against a copy of
 src/coord/core/error.h and its tables with a planted change, and sees the compiler refuse it for that reason.
@@ -66,7 +66,7 @@ def with_row(row):
 
 
 def with_counts(header, added):
-    """Counts changed on purpose, so that only the rest of a new row is looked at."""
+    """Adjusts the counts, so that only the rest of a new row is tested."""
     for op, last, count in re.findall(r"Y\((\w+), \w+, (\w+), (\d+)\)", header):
         header = header.replace(f"{last}, {count})", f"{last}, {int(count) + added.get(op, 0)})")
     return header.replace("TS_COORD_CHECKPOINT_MISSING_KEY, 13", "TS_COORD_PLANTED, 13")

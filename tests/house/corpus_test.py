@@ -1,8 +1,8 @@
 #!/usr/bin/env python3
-"""corpus_test.py ROOT: tools/corpus makes the same history everywhere from what clients fetch, and says what is wrong.
+"""corpus_test.py ROOT: tools/corpus makes the same history everywhere from downloaded packages, and reports problems.
 
-The clients are stand-ins that serve archives of the test's own, so that nothing depends on a network; the last test
-shows that the real ones understand how they are called, where they are installed.
+The clients are stand-ins that serve archives of the test's own, so that nothing depends on a network; the last
+test shows that the real clients, if installed, accept these calls.
 """
 import hashlib
 import io
@@ -20,7 +20,7 @@ ROOT = os.path.abspath(sys.argv[1])
 sys.path.insert(0, os.path.join(ROOT, "tests", "support", "python"))
 from tap import Skip, equal, holds, main, test  # noqa: E402
 
-# Each writes down how it was called and copies what is asked for from ./served.
+# Each records its arguments, and copies the requested files from ./served.
 NPM = r"""#!/bin/sh
 echo "npm $*" >>"$SERVED/calls"
 while [ $# -gt 0 ]; do
@@ -141,7 +141,7 @@ def a_history_grows_out_of_another_and_is_the_same_everywhere():
     status, output, errors = corpus("--pin")
     equal(status, 0, errors)
     figures = json.loads(output)["repositories"][1]
-    # Fewer commits could leave the last part without one: a merge does not end where a part ends.
+    # With fewer commits, the last part could be empty: a merge may cross the end of a part.
     holds(1000 <= figures["commits"] < 1020 and figures["packs"] == 3, figures)
     equal(git("fsck", "--full", repository="long").strip(), "")
     holds(int(git("rev-list", "--count", "--min-parents=2", "main", repository="long")) > 10, "merges")
@@ -318,7 +318,7 @@ def the_users_git_configuration_changes_nothing():
 
 
 class Registry(BaseHTTPRequestHandler):
-    """As much of an npm registry and of a Python index as the clients ask for."""
+    """The parts of an npm registry and of a Python index that the clients use."""
 
     def do_GET(self):
         here = f"http://127.0.0.1:{self.server.server_port}"

@@ -1,5 +1,5 @@
 #!/usr/bin/env python3
-"""documents_test.py ROOT PROGRAM: what the documents say about the program is what the program says.
+"""documents_test.py ROOT PROGRAM: the documents agree with the program.
 
 Each check takes the text of a document and the program, and returns what is wrong; a planted text shows that it can
 fail.
@@ -46,14 +46,14 @@ def wrong_counts_of_rules(text):
 
 
 def unknown_verbs(text):
-    """The word behind turnstone in a code span, or at the start of a line in a block of code."""
+    """The word after "turnstone" in a code span, or at the start of a line in a block of code."""
     for verb in re.findall(r"(?:`|^\$ )turnstone ([a-z]\w+)(?=[ `\n])", text, re.MULTILINE):
         if verb not in NOT_VERBS and not re.search(rf"^\.SS {verb}\b", MAN, re.MULTILINE):
             yield f"turnstone {verb}"
 
 
 def unknown_options(text):
-    """An option in a code span of its own, or behind a verb of turnstone. Those of git, make and tools are not ours."""
+    """An option in a code span of its own, or after a verb of turnstone. Options of git, make and tools are not ours."""
     spans = re.findall(r"`(--[a-z-]+|turnstone [^`]*)`", re.sub(r"```.*?```", "", text, flags=re.DOTALL))
     for option in re.findall(r"(--[a-z][a-z-]+)", " ".join(spans)):
         if option not in MAN:

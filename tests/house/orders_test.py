@@ -14,7 +14,7 @@ ROOT = os.path.abspath(sys.argv[1])
 sys.path.insert(0, os.path.join(ROOT, "tests", "support", "python"))
 from tap import equal, holds, main, test  # noqa: E402
 
-# What a failed check of the parts is called by the operation; the part itself is what has a place in the order.
+# Names that an operation gives to errors of its parts; only the parts themselves have a place in the order.
 WRAPPERS = {"SplitInvalid", "ManifestInvalid", "InvalidConfig"}
 
 

@@ -1,5 +1,5 @@
 #!/usr/bin/env python3
-"""rules_test.py ROOT: what the tree must look like beyond what compilers check, and that each rule can fail."""
+"""rules_test.py ROOT: rules of the tree that compilers do not check; each rule is shown to fail."""
 import glob
 import os
 import re
@@ -162,7 +162,7 @@ def wrong_guards(root):
 
 
 def late_libraries_with_two_lists(root):
-    """A function of a library that is loaded late stands in the list that is loaded and has its #define; in order."""
+    """Each function of a late library is in the list that is loaded and has its #define, in the same order."""
     for path in files(root):
         if path.endswith("_late.h"):
             listed = re.findall(r"^ +X\((\w+)\)", read(root, path), re.MULTILINE)
@@ -182,7 +182,7 @@ def comments(root):
 
 
 def scrambled_tables(root):
-    """A row of a table or diagram is indented. A line that follows one without indent was torn off by a reflow."""
+    """A row of a table or diagram is indented. If an unindented line follows such a row, a reflow has damaged the table."""
     row = r"\s*\* {3,}\S.*(  \S|[─-╿►▲▼])|\s*\* {20,}\S"
     for place, lines in comments(root):
         for above, line in zip(lines, lines[1:]):
@@ -210,7 +210,7 @@ def a_formatter_that_reflows(root):
 
 
 def named(root, source, row, document, form="{}"):
-    """Names that the rows of a source file have, and that a document lacks."""
+    """Names in the rows of a source file that a document lacks."""
     if os.path.exists(os.path.join(root, source)):
         text = read(root, document) if os.path.exists(os.path.join(root, document)) else ""
         names = re.findall(row, read(root, source))
@@ -235,7 +235,7 @@ def engines_without_a_contract(root):
 
 
 def engines_that_help_does_not_name(root):
-    """memory: is for tests: nothing that a command writes there would last."""
+    """memory: is for tests only: nothing that a command writes there lasts."""
     source, scheme = "src/store/contract/url.c", r'INIT\("(?!memory|postgres:)(\w+:)'
     yield from named(root, source, scheme, source, "define FORMS .*{}")
     yield from named(root, source, scheme, "src/cli/cluster_option.h")
@@ -256,7 +256,7 @@ def locks_that_are_returned_silently(root):
                     break
 
 
-# What allocates, opens temporary files or reads hexadecimal digits has one home; everybody else calls it there.
+# Code that allocates, opens temporary files or reads hexadecimal digits has one home; all others call it.
 HOMES = {
     r"\b(?:realloc|reallocarray)\(": "src/os/grow.c",
     r"\bO_TMPFILE\b|\btmpfile\(": "src/os/unnamed_file.c",

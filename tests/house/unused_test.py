@@ -50,7 +50,7 @@ ALLOWED = {
 
 
 def objects(root, build, *folders):
-    """Without those of files that are gone: a build folder may be older than the last renaming."""
+    """The objects of the build, except those whose source is gone: a build folder may be older than the last renaming."""
     for top in folders:
         for folder, _, names in os.walk(os.path.join(build, top)):
             if not folder.endswith("_headers.dir") and "/headers/" not in folder:
@@ -63,7 +63,7 @@ def has_source(root, build, path):
 
 
 def symbols(paths):
-    """What each object defines for others, and what it needs from others."""
+    """The symbols that each object exports, and those that it imports."""
     defined, needed = collections.defaultdict(set), collections.defaultdict(set)
     paths = list(paths)
     if paths:

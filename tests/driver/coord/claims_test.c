@@ -1,6 +1,6 @@
 /*
- * Claims on one store whose time the test moves, while others do something between what a claim has seen and what it
- * writes. What holds on every engine is in suite_claims.c.
+ * Claims on one store whose time the test moves, while others act between a claim's reads and its writes.
+ * Tests that hold on every engine are in suite_claims.c.
  */
 #include "base/endian.h"
 #include "coord/driver/coord.h"
@@ -21,7 +21,7 @@ static struct ts_cluster *cluster;
 static unsigned reads;         /* calls of `coord` that read */
 static void (*between)(void);  /* once, before the next write of `coord` */
 static uint64_t writing;       /* the shard of that write */
-static struct ts_coord *coord; /* what is tested */
+static struct ts_coord *coord; /* the coordination under test */
 static struct ts_coord *others;
 static struct ts_tenant_id tenant;
 static const struct ts_run_id run = {7};
@@ -169,7 +169,7 @@ static uint64_t claimed(void) {
     return ts_lease_shard(&view.lease).shard.v;
 }
 
-/* Somebody else gets this shard. */
+/* Another worker acquires this shard. */
 static struct ts_lease others_take(uint64_t shard) {
     static struct ts_acquire_scratch theirs;
     struct ts_acquire_result_view their_view;
@@ -192,7 +192,7 @@ static void audit(void) {
     assert_true(ts_coord_audit_is_clean(&found));
 }
 
-/* A neighbour that acquires every shard that the claim is about to write, as long as the claim lasts. */
+/* A competitor that acquires every shard just before the claim writes it. */
 static unsigned neighbour_takes;
 static uint64_t taken[MANY];
 static unsigned taken_count;
@@ -296,7 +296,7 @@ static void others_cancel_the_run(void) {
     assert_int_equal(ts_coord_end_run(others, &end, &ignored_outcome, &ignored), TS_RUN_TRANSITION_OK);
 }
 
-/* Its entries stay, so there is an end only because the claim notices. */
+/* The entries stay, so the claim ends only because it notices. */
 static void a_run_that_ends_meanwhile_ends_the_claim(void **state) {
     (void)state;
     make_run(3 * LOOK);
@@ -311,7 +311,7 @@ static void a_run_that_ends_meanwhile_ends_the_claim(void **state) {
 
 /* ---- which one ---- */
 
-/* How many of these claims get the one with the lowest id of those that there are. */
+/* Counts the claims that get the available shard with the lowest id. */
 static unsigned count_lowest(unsigned claims) {
     bool is_taken[MANY + 1] = {false};
     unsigned lowest = 0;
@@ -370,7 +370,7 @@ static void capacity_is_counted_up_to_its_limit(void **state) {
         assert_int_equal(view.capacity.available_count, left);
     }
     now_ms += 2 * LEASE_MS;
-    /* Free and expired ones together are more. */
+    /* Free and expired shards together are more. */
     assert_int_equal(claim_as("w"), TS_CLAIM_OK);
     assert_int_equal(view.capacity.available_count, TS_CAPACITY_MAX);
     audit();
@@ -385,7 +385,7 @@ static void more_expired_ones_than_a_look_reads_are_capacity(void **state) {
     assert_int_equal(view.capacity.available_count, TS_CAPACITY_MAX);
 }
 
-/* The gate beside both scans, what lies before the worker's point, and the record. */
+/* The admission's read beside both scans, the part before the worker's point, and the record. */
 static void a_claim_whose_first_look_succeeds_makes_five_reads(void **state) {
     (void)state;
     make_run(2 * LOOK);
@@ -475,7 +475,8 @@ static void the_session_claims_meanwhile(void) {
     assert_int_equal(session_claims(), 2);
 }
 
-/* A lease that was on its way while the session looked has an earlier deadline than those that it waits for. */
+/* A lease that was being written during the session's search has an earlier deadline than the remembered
+ * ones. */
 static void a_session_looks_at_all_leases_before_it_finds_nothing(void **state) {
     (void)state;
     make_run(1);

@@ -1,6 +1,7 @@
 /*
- * Between the commit point of a transaction and its last commit: one store shows what another does not show yet. The
- * commits to one store are held back here, until a resolver comes; meanwhile others look, repeat and end things.
+ * Between the commit point of a transaction and its last commit: one store shows a change that another store
+ * does not show yet. Commits to one store are held back until a resolver comes; meanwhile other calls read,
+ * repeat and end things.
  */
 #include "coord/driver/coord.h"
 #include "store/contract/engine.h"
@@ -17,8 +18,8 @@ static struct ts_store *stores[PLACES];
 static struct ts_router router;
 static struct ts_txn_virtual *coordinator;
 static struct ts_coord *coord;
-static uint32_t held_back;   /* place that hears of no commit; PLACES: none */
-static bool answers_unknown; /* the next transaction does not tell how it ended, and takes long */
+static uint32_t held_back;   /* place whose commits are held back; PLACES: none */
+static bool answers_unknown; /* the next transaction takes long and ends UNKNOWN */
 static struct ts_tenant_id tenant;
 static struct ts_worker_id worker;
 static const struct ts_run_id run = {7};
@@ -150,7 +151,7 @@ static uint32_t place_of(struct ts_shard_id shard) {
     return ts_coord_place_of_shard(coord, shard);
 }
 
-/* Where a split takes place. */
+/* The shard that is split. */
 struct split_places {
     uint32_t parent;
     uint32_t children;
@@ -218,7 +219,7 @@ static int tear_down(void **state) {
     return 0;
 }
 
-/* ---- what must not be said ---- */
+/* ---- answers that would be wrong ---- */
 
 static void test_a_run_that_is_being_made_is_not_damaged(void **state) {
     (void)state;
@@ -252,7 +253,7 @@ static void test_an_unknown_split_is_not_refused_for_a_lease_that_ends_meanwhile
     create();
     const struct ts_split_replace_op op = split_op((struct split_places){.parent = 1, .children = 1});
     struct ts_split_replace_result result;
-    held_back = 1; /* nothing but the parent's old record is to be seen */
+    held_back = 1; /* only the parent's old record is visible */
     answers_unknown = true;
     assert_int_equal(ts_coord_split_replace(coord, &op, NULL, &result, &outcome, &detail),
                      TS_SPLIT_BACKEND_ERROR);
@@ -352,7 +353,7 @@ static void test_nothing_is_registered_where_the_run_is_not_made_yet(void **stat
     assert_int_equal(ts_coord_register_shards(coord, &op, &memory, &outcome, &detail), TS_REGISTER_SHARDS_OK);
 }
 
-/* Retryable, and never that there is no such thing: it is committed. */
+/* The answer is retryable, never "not found": the change is committed. */
 static void expect_being_made(void) {
     assert_int_equal(detail.infra.kind, TS_INFRA_RETRYABLE);
     detail = (struct ts_coord_detail){0};
@@ -431,7 +432,7 @@ static void test_what_is_not_there_is_not_there(void **state) {
     const struct ts_acquire_op op = {.tenant = tenant, .shard = {run, {77}}, .worker = worker};
     assert_int_equal(ts_coord_acquire(coord, &op, &scratch, &view, &detail), TS_ACQUIRE_SHARD_NOT_FOUND);
     assert_int_equal(look_at((struct ts_shard_id){77}), TS_GET_SHARD_SHARD_NOT_FOUND);
-    /* Asking has made nothing. */
+    /* The question has created nothing. */
     struct ts_coord_audit audit;
     assert_int_equal(ts_coord_audit_run(coord, &(struct ts_coord_run_query){tenant, run}, &audit, &detail),
                      TS_GET_RUN_OK);
@@ -445,7 +446,7 @@ static bool count_shards(void *context, const struct ts_coord_shard_view *shard)
     return true;
 }
 
-/* Lists do not wait: what is committed and pending is missing in them, and nothing else. */
+/* Lists do not wait: they lack exactly the records that are committed but still pending. */
 static void test_a_list_misses_what_is_pending_and_only_that(void **state) {
     (void)state;
     create();

@@ -1,7 +1,7 @@
 /*
- * What happens between an operation and its answer: replies that are lost, others who are faster, leases that
- * end on the way, stores that fail. The coordination runs over calls that the test can strike, count, and act
- * in between of, as a simulation would. Time stands still unless a test moves it.
+ * Events between an operation and its answer: lost replies, faster competitors, leases that end on the way,
+ * failing stores. The test can make each call fail, count calls, and act between them, as a simulation would.
+ * Time passes only when a test moves it.
  */
 #include "base/endian.h"
 #include "coord/driver/coord.h"
@@ -14,7 +14,7 @@
 #include <stdio.h>
 #include <string.h>
 
-/* What befalls a call that writes. */
+/* A fault of a call that writes. */
 enum strike { NONE, LOST_REPLY, LOST_REQUEST, HELD_UP, ERROR };
 
 static struct {
@@ -22,17 +22,17 @@ static struct {
     unsigned reads, applies, pauses;
     enum strike strike;
     enum ts_store_result result; /* ERROR */
-    unsigned spared;             /* writes before that */
-    unsigned times;              /* writes that are struck */
-    void (*between)(void);       /* once, before the next write */
-    void (*then)(void);          /* once, after the last write that is struck */
-    unsigned before_read;        /* which read then_read comes before; 0: none */
+    unsigned spared;             /* writes that succeed before the fault */
+    unsigned times;              /* number of writes with the fault */
+    void (*between)(void);       /* called once, before the next write */
+    void (*then)(void);          /* called once, after the last write with the fault */
+    unsigned before_read;        /* number of the read before which then_read is called; 0: none */
     void (*then_read)(void);
     struct ts_event events[64];
     size_t event_count;
 } world;
 
-/* A request that is on its way still, while whoever sent it has given it up: a copy of it. */
+/* A copy of a request that is still on its way although its sender has given up. */
 static struct {
     struct ts_op ops[16];
     size_t count;
@@ -42,9 +42,9 @@ static struct {
 } held;
 
 static unsigned before_write;   /* writes that succeed before `between` is called */
-static uint64_t writing;        /* the shard of the write that `between` comes before */
-static struct ts_coord *coord;  /* that is struck */
-static struct ts_coord *others; /* that is not */
+static uint64_t writing;        /* the shard of the write before which `between` is called */
+static struct ts_coord *coord;  /* the coordination with faults */
+static struct ts_coord *others; /* a coordination without faults */
 static struct ts_tenant_id tenant;
 static struct ts_worker_id worker;
 static const struct ts_run_id run = {7};
@@ -282,7 +282,7 @@ static void a_checkpoint_of_a_session_is_one_call(void **state) {
         assert_int_equal(world.applies, i);
         assert_int_equal(world.reads, 0);
     }
-    /* What it remembers is a replay without a call. */
+    /* A replay from memory needs no call. */
     assert_int_equal(
         ts_coord_session_checkpoint(session, (struct ts_op_id){last_op}, &cursor, &outcome, &detail),
         TS_CHECKPOINT_OK);
@@ -400,7 +400,7 @@ static void namesake_acquires(void) {
     assert_int_equal(ts_coord_acquire(others, &op, &their_scratch, &theirs, &ignored), TS_ACQUIRE_OK);
 }
 
-/* The same name, the same fence and the same deadline, and yet another's. */
+/* The name, the fence and the deadline are the same, but the lease belongs to another process. */
 static void an_acquire_of_a_namesake_is_not_taken_for_ones_own(void **state) {
     (void)state;
     assert_int_equal(make_run(coord, new_op()), TS_CREATE_RUN_OK);
@@ -415,7 +415,7 @@ static void a_moment_passes(void) {
     world.between = held_request_arrives;
 }
 
-/* The first request arrives while the second is on its way, which has a later deadline in it. */
+/* The first request arrives while the second one, with a later deadline, is on its way. */
 static void an_acquire_whose_first_try_arrives_late_is_ones_own(void **state) {
     (void)state;
     assert_int_equal(make_run(coord, new_op()), TS_CREATE_RUN_OK);
@@ -885,7 +885,7 @@ static void what_passes_is_tried_again_by_the_transaction(void **state) {
     audit();
 }
 
-/* The write that arms the cooldown of the first claim comes after that of the second. */
+/* The first claim's cooldown is written after that of the second claim. */
 static void a_cooldown_that_is_written_late_does_not_shorten_a_later_one(void **state) {
     (void)state;
     struct ts_run_config cool = config();
@@ -935,7 +935,7 @@ static enum ts_delete_run_error delete_run(struct ts_coord *by, struct ts_coord_
     return ts_coord_delete_run(by, &query, ret_deleted, &detail);
 }
 
-/* 600 shards are three batches; the fourth write is that of the run itself. */
+/* 600 shards are three batches; the fourth write deletes the run itself. */
 static void a_deletion_that_is_stopped_goes_on_where_it_was(void **state) {
     (void)state;
     for (unsigned stopped_at = 0; stopped_at < 4; stopped_at++) {
@@ -945,7 +945,7 @@ static void a_deletion_that_is_stopped_goes_on_where_it_was(void **state) {
         world.spared = stopped_at;
         assert_int_equal(delete_run(coord, &first), TS_DELETE_RUN_BACKEND_ERROR);
         assert_int_equal(world.applies, stopped_at + 4); /* with three retries of the last */
-        /* What is left is complete, is not created again beside it, and is visible. */
+        /* The remaining part is consistent and visible, and the run cannot be created again beside it. */
         audit();
         assert_int_equal(make_run(others, new_op()), TS_CREATE_RUN_REGISTER_SHARDS_FAILED);
         struct ts_shard_counts counts;
@@ -971,7 +971,7 @@ static void a_deletion_whose_replies_are_lost_is_found_done(void **state) {
         world.spared = lost;
         assert_int_equal(delete_run(coord, &deleted), TS_DELETE_RUN_OK);
         assert_true(deleted.was_there);
-        /* Whoever finds no run waits for one that is being made: one write more. */
+        /* A call that finds no run waits for one that may be in creation: one write more. */
         assert_int_equal(world.applies, lost < 3 ? 4 : 5);
         strike(NONE, 0);
         assert_int_equal(delete_run(others, &deleted), TS_DELETE_RUN_OK);
@@ -985,7 +985,7 @@ static void others_replace_the_run(void) {
     assert_int_equal(make_run(others, new_op()), TS_CREATE_RUN_OK);
 }
 
-/* Somebody else deletes the run and makes a new one of the same id, which is not the one that was to be deleted. */
+/* Another process deletes the run and creates a new one with the same id, which must not be deleted. */
 static void a_deletion_never_touches_a_new_run_of_the_same_id(void **state) {
     (void)state;
     for (unsigned batch = 0; batch < 4; batch++) {
@@ -1006,7 +1006,7 @@ static void a_deletion_never_touches_a_new_run_of_the_same_id(void **state) {
     }
 }
 
-/* The same between reading the guard and the shards: the shards that are seen are those of the new run. */
+/* The same between the reads of the guard and of the shards: these shards belong to the new run. */
 static void a_deletion_takes_no_new_shards_for_old_ones(void **state) {
     (void)state;
     make_large_run();

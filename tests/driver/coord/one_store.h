@@ -1,6 +1,6 @@
 /*
- * Transactions of one store for tests that carry out every call themselves: the rules by which the driver retries, with
- * time that passes only while they back off.
+ * Transactions of one store for tests that carry out every call themselves. They follow the driver's rules
+ * for retries; time passes only while they back off.
  */
 #ifndef TS_TESTS_ONE_STORE_H
 #define TS_TESTS_ONE_STORE_H
@@ -53,7 +53,7 @@ static void one_store_txn(void *context, const struct ts_txn_part *parts, size_t
     ts_txn_virtual_run(store->coordinator, parts, count, 0, ret_result);
 }
 
-/* The coordinator is the caller's to free. */
+/* The caller frees the coordinator. */
 static bool one_store_init(struct one_store *store,
                            void (*call)(void *context, struct ts_coord_call *calls, size_t count)) {
     *store = (struct one_store){.call = call};

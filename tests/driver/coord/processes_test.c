@@ -1,6 +1,6 @@
 /*
  * Sixteen processes work on one run on two PostgreSQL servers. They claim, checkpoint every item, split now
- * and then, renew and complete; some are killed in the middle of anything and started again. The answers that
+ * and then, renew and complete; some are killed at arbitrary moments and started again. The answers that
  * they got are kept in shared memory, and compared at the end:
  *
  *   one owner at a time    by the stores' own time, no shard was acquired before the lease before it had ended
@@ -40,14 +40,14 @@ enum {
 };
 
 struct grant {
-    _Atomic uint64_t worker;      /* who was given it; 0: nobody has said so */
-    _Atomic uint64_t at_ms;       /* when, by the store */
-    _Atomic uint64_t deadline_ms; /* the last that the worker knows of */
+    _Atomic uint64_t worker;      /* the worker that got this fence; 0: none reported */
+    _Atomic uint64_t at_ms;       /* when it was acquired, by the store's clock */
+    _Atomic uint64_t deadline_ms; /* the last deadline that the worker knows */
 };
 
 struct shard_log {
     _Atomic uint64_t id;
-    _Atomic uint64_t highest_fence; /* that anybody was given */
+    _Atomic uint64_t highest_fence; /* the highest fence that any worker got */
     _Atomic uint64_t acknowledged;  /* 1 + the last item whose checkpoint was answered */
     struct grant grants[GRANTS_MAX];
 };
@@ -63,7 +63,7 @@ static char urls[512];
 static const struct ts_run_id run = {42};
 static struct ts_tenant_id tenant;
 
-static bool quiet; /* what is wrong is meant to be */
+static bool quiet; /* errors are expected: do not print them */
 
 static void note_wrong(const char *what, uint64_t shard, uint64_t fence) {
     if (!quiet)
@@ -139,7 +139,7 @@ static void record_grant(struct worker *worker) {
     atomic_fetch_add(&shared->claims, 1);
 }
 
-/* Whether the lease still holds. */
+/* Returns whether the lease is still valid. */
 static bool checkpoint(struct worker *worker, struct shard_log *log, size_t item) {
     char key[8];
     key_of(item, key);
@@ -178,7 +178,7 @@ static void renew(struct worker *worker, struct shard_log *log) {
         atomic_store(&log->grants[fence % GRANTS_MAX].deadline_ms, renewed.new_deadline.ms);
 }
 
-/* Gives away what is behind the middle of what is left. */
+/* Splits off the second half of the remaining range. */
 static void split(struct worker *worker, size_t from, size_t to) {
     char key[8];
     key_of(from + (to - from + 1) / 2, key);
@@ -392,7 +392,7 @@ static bool cover(void *context, const struct ts_coord_shard_view *shard) {
     return true;
 }
 
-/* By the store's time: whoever came later came after the end of the one before. */
+/* By the store's clock, each lease began after the end of the lease before it. */
 static size_t check_owners(void) {
     size_t handed_on = 0;
     for (size_t i = 0; i < TABLE; i++) {
@@ -428,7 +428,7 @@ static void sixteen_processes_share_a_run_and_survive_kills(void **state) {
     struct ts_coord_detail detail;
     const struct ts_coord_shard_query query = {.run = {tenant, run}};
     assert_int_equal(ts_coord_list_shards(all.coord, &query, cover, &covered, &detail), TS_GET_RUN_OK);
-    /* A split whose worker was killed before it heard of it may have been made, too. */
+    /* A split may have happened although its worker was killed before it got the answer. */
     assert_true(covered.done >= SHARDS + shared->splits);
     for (size_t item = 0; item < ALL_ITEMS; item++) {
         assert_true(covered.items[item]);

@@ -146,7 +146,7 @@ static void a_later_holder_continues_and_the_earlier_is_refused(void **state) {
     assert_string_equal(ts_coord_answer_name(answer), "StaleFence");
     assert_int_equal(ts_coord_answer_class(answer), TS_COORD_CLASS_FATAL);
     assert_true(ts_worker_is_lost(early));
-    /* What was done while the lease held is still answered. */
+    /* Operations that were done under the lease are still answered. */
     assert_int_equal(ts_worker_checkpoint(early, op_id, at, bytes("token"), answer), TS_CHECKPOINT_OK);
     assert_true(ts_coord_answer_is_replay(answer));
     assert_true(ts_worker_is_lost(early));
@@ -154,7 +154,7 @@ static void a_later_holder_continues_and_the_earlier_is_refused(void **state) {
     ts_worker_free(late);
 }
 
-/* What the keeper said. */
+/* Reports of the keeper. */
 struct loss {
     atomic_int count;
     char name[40];
@@ -248,7 +248,7 @@ static void shards_are_split_and_parked(void **state) {
     assert_int_equal(counts[TS_SHARD_ACTIVE],
                      4); /* the other one, the residual, three children; one is parked */
     assert_int_equal(counts[4], 1);
-    assert_int_equal(counts[5], 2); /* the parent and the child that continues behind its key */
+    assert_int_equal(counts[5], 2); /* the parent, and the child that continues after its last key */
     assert_int_equal(ts_shard_unpark(coord, TENANT, run, parked, next_op(), answer), TS_UNPARK_OK);
     expect_shards(TS_SHARD_ACTIVE, 5);
     ts_worker_free(worker);

@@ -12,7 +12,7 @@ struct suite_shard suite_shard_seen;
 
 /* ---- what was seen ---- */
 
-/* How each operation has ended so far. */
+/* The results of each operation so far. */
 #define SEEN(op, PREFIX, last, count) static unsigned seen_##op[(count) + 1];
 TS_ERROR_ENUMS(SEEN)
 
@@ -69,7 +69,7 @@ static void prepare(void) {
     memset(&suite.outcome, 0xee, sizeof suite.outcome);
 }
 
-/* Notes how a call has ended, and returns it. */
+/* Records the result of a call, and returns it. */
 #define DONE(op, error)                                                                                      \
     do {                                                                                                     \
         seen_##op[(error)]++;                                                                                \
@@ -414,7 +414,7 @@ int suite_fresh(void **state) {
     return 0;
 }
 
-/* Runs last: whether the tests before have seen all that can be. */
+/* Runs last: checks that the tests before have seen every possible result. */
 static void every_error_and_every_outcome_was_seen(void **state) {
     (void)state;
     unsigned missing = 0;
@@ -425,7 +425,7 @@ static void every_error_and_every_outcome_was_seen(void **state) {
         print_error("%s was never %s\n", #op, ts_##op##_error_name((enum ts_##op##_error)i));                \
         missing++;                                                                                           \
     }
-    /* The shared codes are no operation's answer. */
+    /* No operation returns the shared codes themselves. */
     memset(seen_coord, 1, sizeof seen_coord);
     TS_ERROR_ENUMS(CHECK_SEEN)
 #define CHECK_OUTCOME(name)                                                                                  \

@@ -6,9 +6,9 @@
  *     int main(void) { return suite_main(&fixture); }
  *
  * All tests share the cluster; each has a tenant and a run of its own. Every call goes through a function
- * below, which notes how it ended (the last test asks whether everything was seen) and reads every text that
- * the error and the events can be shown as: none may have a key, a token, metadata, an owner, a payload hash
- * or a foreign tenant in it. Those that the tests use contain words to search for.
+ * below, which records its result (the last test checks that every result occurred) and examines every text
+ * of the error and the events: none may contain a key, a token, metadata, an owner, a payload hash or a
+ * foreign tenant. The tests use values with words to search for.
  */
 #ifndef TS_TESTS_DRIVER_COORD_SUITE_H
 #define TS_TESTS_DRIVER_COORD_SUITE_H
@@ -20,9 +20,10 @@
 
 struct suite_fixture {
     const char *name;
-    /* A new, empty cluster; fails the test if there is none. */
+    /* Opens a new, empty cluster; fails the test if that does not work. */
     struct ts_cluster *(*open)(void);
-    /* Of leases that tests let end: long enough for what is done under one, and not longer than one likes to wait. */
+    /* Duration of leases that tests let expire: long enough for the work under the lease, and short enough to
+     * wait for. */
     uint64_t lease_ms;
     /* Lets the stores' time pass. */
     void (*pass_ms)(uint64_t ms);
@@ -40,11 +41,11 @@ struct suite {
     const struct suite_fixture *fixture;
     struct ts_cluster *cluster;
     struct ts_coordinator *coordinator;
-    struct ts_coord *whole;     /* with the usual limits */
+    struct ts_coord *whole;     /* the coordination with the usual limits */
     struct ts_coord *coord;     /* what calls go to: that, unless a test has taken another */
     struct ts_tenant_id tenant; /* of this test */
     struct ts_run_id run;
-    uint64_t op_id; /* the last that was drawn */
+    uint64_t op_id; /* the last op id that was used */
     struct ts_coord_detail detail;
     struct ts_coord_outcome outcome;
     struct ts_acquire_scratch scratch;
@@ -113,7 +114,7 @@ enum ts_split_error suite_split_residual(const struct ts_lease *lease, struct ts
                                          struct ts_bytes cut, struct ts_cursor cursor);
 enum ts_get_shard_error suite_get_shard(struct ts_shard_key shard);
 
-/* What get_shard and suite_record have read. */
+/* The results of get_shard and suite_record. */
 struct suite_shard {
     struct ts_shard_record record;
     uint8_t bytes[TS_RECORD_MAX];
@@ -127,13 +128,13 @@ const struct ts_shard_record *suite_record(struct ts_shard_key shard); /* must b
 /* Every operation on the test's run and its shard 1, whose lease this is, answers TenantMismatch. */
 void suite_expect_foreign(struct ts_lease *lease);
 
-/* Leases that must be had. */
+/* Acquire leases; fail the test if that does not work. */
 struct ts_lease suite_must_acquire(uint64_t shard, const char *worker);
 
-/* Nothing is wrong with what the stores hold about the test's run. */
+/* Checks that the records of the test's run are consistent on all stores. */
 void suite_audit(void);
 
-/* How many events of this kind the test has seen. */
+/* Counts the events of this kind that the test has seen. */
 size_t suite_count_events(enum ts_event_kind kind);
 
 #define EXPECT(op, call, wanted)                                                                             \

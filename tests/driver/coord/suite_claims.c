@@ -1,4 +1,4 @@
-/* Claims: whichever shard is free, by whoever asks. */
+/* Claims: any worker gets any free shard. */
 #include "coord/core/claim.h"
 #include "suite.h"
 
@@ -20,7 +20,7 @@ static void claims_take_each_shard_once(void **state) {
         assert_true(shard >= 1 && shard <= 3 && !taken[shard]);
         taken[shard] = true;
         assert_int_equal(suite.view.capacity.available_count, 2 - i);
-        /* That of the leases before: the new one is not waited for. */
+        /* The deadline is that of earlier leases; the new lease does not count. */
         assert_int_equal(suite.view.capacity.has_earliest_deadline, i > 0);
         if (i > 0)
             assert_int_equal(suite.view.capacity.earliest_deadline.ms, earliest_ms);
@@ -88,7 +88,7 @@ struct placed {
     bool taken;
 };
 
-/* The first one of a store from this point on, if there is one: UINT64_MAX otherwise. */
+/* The first free shard of a store from this point on; UINT64_MAX if there is none. */
 static uint64_t first_from(const struct placed placed[static MANY], uint32_t place,
                            struct ts_shard_id start) {
     uint64_t first = UINT64_MAX;
@@ -99,7 +99,8 @@ static uint64_t first_from(const struct placed placed[static MANY], uint32_t pla
     return first;
 }
 
-/* Each gets the first one behind its own point, on whichever store it finds one; where there is none, any. */
+/* Each worker gets the first free shard after its own starting point, on any store; if there is none, any
+ * free shard. */
 static void workers_begin_at_different_points(void **state) {
     (void)state;
     static struct ts_new_shard shards[MANY];

@@ -1,4 +1,4 @@
-/* Records that were changed behind the driver's back are reported as damaged and never used. */
+/* Records that somebody else changed are reported as damaged and never used. */
 #include "suite.h"
 
 #include "base/endian.h"
@@ -6,7 +6,8 @@
 #include <stdio.h>
 #include <string.h>
 
-/* Changes one byte of a value. The checksum of the store below is right: this is the records' own. */
+/* Changes one byte of a value. The checksum of the store is correct; only the record's own checksum is
+ * wrong. */
 static void damage(uint32_t place, struct ts_bytes key, size_t offset) {
     struct ts_rows rows = {0};
     struct ts_call read = {.kind = TS_CALL_READ, .keys = &key, .key_count = 1, .rows = &rows};
@@ -59,7 +60,7 @@ static void damage_counters(void) {
     }
 }
 
-/* One value in the place of another: both are whole, and one lies under the wrong key. */
+/* Replaces one value by another: both are intact, but one is under the wrong key. */
 static void copy_value(uint32_t from_place, struct ts_bytes from, uint32_t to_place, struct ts_bytes to) {
     struct ts_rows rows = {0};
     struct ts_call read = {.kind = TS_CALL_READ, .keys = &from, .key_count = 1, .rows = &rows};
@@ -108,7 +109,7 @@ static void a_damaged_shard_is_never_used(void **state) {
     static struct ts_run_progress progress;
     EXPECT(get_run, ts_coord_run_progress(suite.coord, &query, &progress, &suite.detail),
            TS_GET_RUN_BACKEND_ERROR);
-    /* Others continue. */
+    /* Other shards are not affected. */
     (void)suite_must_acquire(2, "a");
 }
 
@@ -177,7 +178,7 @@ static void a_damaged_guard_stops_everything_on_its_store(void **state) {
 static void a_damaged_counter_is_told(void **state) {
     (void)state;
     suite_make_run();
-    /* Whichever stripe shard 1 is counted in: all that are there. */
+    /* Damages all existing stripes, because shard 1 may be counted in any of them. */
     for (uint32_t place = 0; place < ts_cluster_count(suite.cluster); place++) {
         for (uint8_t stripe = 0; stripe < 8; stripe++) {
             uint8_t key[13] = {0, 'c', 'n'};
@@ -191,7 +192,7 @@ static void a_damaged_counter_is_told(void **state) {
     expect_damaged();
     EXPECT(run_transition, suite_end(TS_RUN_OP_COMPLETE_RUN, suite_op()), TS_RUN_TRANSITION_BACKEND_ERROR);
     expect_damaged();
-    /* Nothing of the batch has stayed. */
+    /* The batch has changed nothing. */
     assert_int_equal(suite_record(suite_shard(1))->status, TS_SHARD_ACTIVE);
 }
 
@@ -269,7 +270,7 @@ static void damaged_counters_are_named(void **state) {
     expect_named("the counter of shards");
 }
 
-/* Who has no business there does not learn that something is broken. */
+/* A caller of another tenant does not learn that a record is damaged. */
 static void another_tenant_does_not_learn_of_damage(void **state) {
     (void)state;
     suite_make_run();
@@ -281,10 +282,11 @@ static void another_tenant_does_not_learn_of_damage(void **state) {
     damage_shard(1, 72);
     suite_expect_foreign(&lease);
     damage_shard(1, 72);
-    /* With the guards gone the shard's record and the run's tell, with the run's record the guards. */
+    /* Without the guards, the records of shard and run show the tenant; without the run's record, the guards
+     * do. */
     damage_of_run('g', 5);
     suite_expect_foreign(&lease);
-    /* With both gone only the shard's record says whose shard it is. */
+    /* Without both, only the shard's record shows the tenant. */
     damage_of_run('r', 56);
     EXPECT(renew, suite_renew(&lease), TS_RENEW_TENANT_MISMATCH);
     EXPECT(get_shard, suite_get_shard(suite_shard(1)), TS_GET_SHARD_TENANT_MISMATCH);
@@ -301,7 +303,7 @@ static void another_tenant_does_not_learn_of_damage(void **state) {
     expect_damaged();
     EXPECT(run_transition, suite_end(TS_RUN_OP_FAIL_RUN, suite_op()), TS_RUN_TRANSITION_BACKEND_ERROR);
     expect_damaged();
-    /* If nothing says whose it is, tenants cannot be distinguished. */
+    /* If no record shows the tenant, tenants cannot be distinguished. */
     damage_of_run('g', 5);
     suite.tenant = suite_tenant("another");
     EXPECT(renew, suite_renew(&lease), TS_RENEW_BACKEND_ERROR);

@@ -8,7 +8,7 @@
 #include <stdio.h>
 #include <string.h>
 
-/* How many keys the stores hold about the test's run, of all kinds. */
+/* Counts the keys of the test's run on all stores, of all kinds. */
 static size_t count_keys(void) {
     static const char kinds[] = "rmgnsfl";
     size_t count = 0;
@@ -37,7 +37,7 @@ static bool count_run(void *context, const struct ts_run_record *run) {
     return true;
 }
 
-/* Nothing is left of the test's run. */
+/* Checks that nothing of the test's run is left. */
 static void expect_gone(void) {
     assert_int_equal(count_keys(), 0);
     struct ts_run_record run;
@@ -108,7 +108,7 @@ static void a_deleted_run_leaves_nothing(void **state) {
     assert_int_equal(suite.deleted.shards, 5);
     expect_gone();
     EXPECT(acquire, suite_acquire(1, "b", NULL), TS_ACQUIRE_SHARD_NOT_FOUND);
-    /* Again. */
+    /* A repeated deletion succeeds. */
     EXPECT(delete_run, suite_delete(), TS_DELETE_RUN_OK);
     assert_false(suite.deleted.was_there);
     assert_int_equal(suite.deleted.shards, 0);
@@ -229,7 +229,7 @@ static void damaged_shards_are_deleted_and_damaged_runs_are_not(void **state) {
     EXPECT(delete_run, suite_delete(), TS_DELETE_RUN_BACKEND_ERROR);
     assert_int_equal(suite.detail.infra.kind, TS_INFRA_DAMAGED);
     assert_int_equal(count_keys(), keys);
-    /* Others learn nothing of it. */
+    /* Other tenants do not learn of it. */
     suite.tenant = suite_tenant("another");
     EXPECT(delete_run, suite_delete(), TS_DELETE_RUN_TENANT_MISMATCH);
 }

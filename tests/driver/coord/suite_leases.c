@@ -16,7 +16,7 @@ static void acquire_gives_what_the_shard_is(void **state) {
     assert_true(ts_bytes_equal(suite.view.snapshot.spec.metadata, TS_BYTES("mEtA")));
     assert_false(suite.view.snapshot.cursor.has_key);
     assert_int_equal(suite.view.capacity.available_count, 2);
-    assert_false(suite.view.capacity.has_earliest_deadline); /* one's own lease is not one to wait for */
+    assert_false(suite.view.capacity.has_earliest_deadline); /* the caller's own lease does not count */
     assert_int_equal(suite_count_events(TS_EVENT_ACQUIRED), 1);
     EXPECT(acquire, suite_acquire(1, "b", NULL), TS_ACQUIRE_ALREADY_LEASED);
     assert_int_equal(suite.detail.deadline.ms, ts_lease_deadline(&lease).ms);
@@ -31,7 +31,7 @@ static void an_expired_lease_can_be_taken_and_is_stale_then(void **state) {
     suite_make_short_run();
     struct ts_lease first = suite_must_acquire(1, "a");
     suite.fixture->pass_ms(suite.fixture->lease_ms);
-    /* Nobody has acquired it yet, but it has ended. */
+    /* Nobody has acquired the shard since, but the lease has expired. */
     EXPECT(renew, suite_renew(&first), TS_RENEW_LEASE_EXPIRED);
     assert_true(suite.detail.now.ms >= suite.detail.deadline.ms);
     EXPECT(checkpoint, suite_checkpoint(&first, suite_op(), KEY("c")), TS_CHECKPOINT_LEASE_EXPIRED);
@@ -103,7 +103,7 @@ static void a_checkpoint_is_done_once_and_replayed(void **state) {
     assert_int_equal(suite.outcome.result, TS_OP_RESULT_SUPERSEDED);
     const struct ts_shard_record *record = suite_record(suite_shard(1));
     assert_true(ts_bytes_equal(record->cursor.last_key, TS_BYTES("kEy-e")));
-    /* After the lease, too. */
+    /* Also after the end of the lease. */
     suite.fixture->pass_ms(suite.fixture->lease_ms);
     EXPECT(checkpoint, suite_checkpoint(&lease, op, cursor), TS_CHECKPOINT_OK);
     expect_replayed();
@@ -226,7 +226,7 @@ static void a_released_shard_can_be_claimed_at_once(void **state) {
     EXPECT(checkpoint, suite_checkpoint(&next, suite_op(), KEY("c")), TS_CHECKPOINT_OK);
     assert_int_equal(suite_count_events(TS_EVENT_RELEASED), 1);
     suite_audit();
-    /* Blamed as often as the run allows, it is parked. */
+    /* After as many blames as the run allows, the shard is parked. */
     EXPECT(release, suite_release(&next, suite_op(), TS_BLAME_SHARD), TS_RELEASE_OK);
     for (uint32_t i = 0; i < ts_run_config_default().attempts; i++) {
         const struct ts_lease again = suite_must_acquire(1, "c");

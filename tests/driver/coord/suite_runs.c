@@ -1,4 +1,4 @@
-/* Runs: made, given shards, looked at, ended. */
+/* Runs: creating, registering shards, reading, ending. */
 #include "suite.h"
 
 #include "base/endian.h"
@@ -43,7 +43,7 @@ static void a_run_is_its_tenants_alone(void **state) {
     suite_audit();
 }
 
-/* The tenants' names that must not be shown are those of others. */
+/* Only the names of other tenants must not be shown. */
 static void a_foreign_tenants_name_is_never_shown(void **state) {
     (void)state;
     const struct ts_tenant_id own = suite.tenant;
@@ -54,7 +54,7 @@ static void a_foreign_tenants_name_is_never_shown(void **state) {
     suite_expect_foreign(&lease);
 }
 
-/* Not even that nothing is available. */
+/* They do not even learn that nothing is available. */
 static void a_foreign_claim_learns_nothing_of_a_run(void **state) {
     (void)state;
     suite_make_run();
@@ -142,7 +142,7 @@ static void bad_manifests_are_refused_by_name(void **state) {
     }
     EXPECT(register_shards, suite_register(suite_op(), two, 2), TS_REGISTER_SHARDS_MANIFEST_INVALID);
     assert_int_equal(suite.detail.manifest.error, TS_MANIFEST_FAULT_TOO_MANY_SHARDS);
-    /* One that is there with another content. */
+    /* A shard that exists with another content. */
     EXPECT(register_shards, suite_register(suite_op(), two, 1), TS_REGISTER_SHARDS_OK);
     const struct ts_new_shard other[] = {SHARD(11, "b", "i")};
     EXPECT(register_shards, suite_register(suite_op(), other, 1), TS_REGISTER_SHARDS_MANIFEST_INVALID);
@@ -202,7 +202,7 @@ static void limits_hold_for_a_tenant_and_for_all(void **state) {
     assert_int_equal(limits.tenant.current, 3);
     assert_int_equal(limits.global.current, all + 3);
     suite_audit();
-    /* The end of the run gives everything back. */
+    /* The end of the run frees its part of the limits. */
     EXPECT(run_transition, suite_end(TS_RUN_OP_CANCEL_RUN, suite_op()), TS_RUN_TRANSITION_OK);
     EXPECT(get_run, ts_coord_limits(suite.whole, &suite.tenant, &limits, &suite.detail), TS_GET_RUN_OK);
     assert_int_equal(limits.tenant.current, 0);
@@ -284,7 +284,7 @@ static void ended_runs_stay_ended(void **state) {
         EXPECT(get_run, suite_get_run(&run), TS_GET_RUN_OK);
         assert_int_equal(run.status, statuses[i]);
         assert_int_not_equal(run.ended_at.ms, 0);
-        /* Nothing moves in it. */
+        /* Nothing can change in an ended run. */
         EXPECT(register_shards, suite_register(suite_op(), two, 2), TS_REGISTER_SHARDS_WRONG_STATUS);
         EXPECT(unpark, suite_unpark(2, suite_op()), TS_UNPARK_RUN_TERMINAL);
         EXPECT(acquire, suite_acquire(1, "b", NULL), TS_ACQUIRE_SHARD_TERMINAL);

@@ -80,7 +80,7 @@ static void a_session_splits(void **state) {
     suite_audit();
 }
 
-/* What a session remembers is never the reason of a refusal, nor of something that is not true any more. */
+/* A session never refuses an operation, or gives an outdated answer, because of its memory. */
 static void a_session_notices_what_others_have_done(void **state) {
     (void)state;
     suite_make_short_run();
@@ -88,7 +88,7 @@ static void a_session_notices_what_others_have_done(void **state) {
     EXPECT(acquire, ts_coord_session_acquire(session, suite_shard(1), &suite.view, &suite.detail),
            TS_ACQUIRE_OK);
     const struct ts_lease lease = suite.view.lease;
-    /* The same lease, used past the session. */
+    /* The same lease, used without the session. */
     EXPECT(checkpoint, suite_checkpoint(&lease, suite_op(), KEY("d")), TS_CHECKPOINT_OK);
     struct ts_cursor cursor = KEY("c");
     EXPECT(checkpoint,
@@ -98,7 +98,7 @@ static void a_session_notices_what_others_have_done(void **state) {
     EXPECT(checkpoint,
            ts_coord_session_checkpoint(session, suite_op(), &cursor, &suite.outcome, &suite.detail),
            TS_CHECKPOINT_OK);
-    /* A lease that was extended past the session holds longer than the session thinks. */
+    /* A lease that was renewed without the session is valid longer than the session knows. */
     struct ts_lease longer = lease;
     suite.fixture->pass_ms(suite.fixture->lease_ms * 2 / 3);
     EXPECT(renew, suite_renew(&longer), TS_RENEW_OK);
@@ -111,7 +111,7 @@ static void a_session_notices_what_others_have_done(void **state) {
            ts_coord_session_checkpoint(session, suite_op(), &cursor, &suite.outcome, &suite.detail),
            TS_CHECKPOINT_LEASE_EXPIRED);
     assert_null(ts_coord_session_lease(session));
-    /* Adopted, and stale by then. */
+    /* The lease is adopted, but stale by then. */
     (void)suite_must_acquire(1, "b");
     ts_coord_session_adopt(session, &lease);
     EXPECT(checkpoint,

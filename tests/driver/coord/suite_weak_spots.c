@@ -1,4 +1,4 @@
-/* Eight things that a system before this one got wrong, on stores. */
+/* Eight mistakes of an earlier system, tested on stores. */
 #include "suite.h"
 
 #include "base/endian.h"
@@ -136,8 +136,8 @@ struct coverage {
     size_t count;
 };
 
-/* Ranges of active shards in the order of their starts: here by repeated walks for the one that begins there.
- */
+/* Checks the ranges of active shards in the order of their starts: each walk finds the one that begins at
+ * `next`. */
 static bool extend_coverage(void *context, const struct ts_coord_shard_view *shard) {
     struct coverage *coverage = context;
     const struct ts_key_range range = shard->record->spec.range;

@@ -1,5 +1,6 @@
 /*
- * Waiting to be admitted, as the detector sees it; and what a caller sees of causes outside stores.
+ * Waiting for admission, as the deadlock detector sees it; and errors whose causes are outside the stores, as
+ * callers see them.
  */
 #include "support/cmocka.h"
 
@@ -66,7 +67,7 @@ static void *run_in_thread(void *context) {
     return NULL;
 }
 
-/* One place, taken by a transaction that is past its commit point and slow: nothing aborts that. */
+/* The only place is taken by a slow transaction that is past its commit point, so nothing aborts it. */
 static void a_wait_in_the_queue_is_a_stall_like_any_other(void **state) {
     (void)state;
     stage.config.admission.soft_limit = 1;

@@ -1,5 +1,6 @@
 /*
- * One batch on one store: what surrounds a transaction surrounds it, too, and it allocates nothing.
+ * One batch on one store: it has admission, limits and breakers like a transaction, and it allocates
+ * nothing.
  */
 #include "support/cmocka.h"
 
@@ -12,7 +13,7 @@
 
 enum { MANY = 100 };
 
-/* What this thread allocates in everything that is linked in here. */
+/* Counts this thread's allocations in all linked code. */
 static _Thread_local uint64_t allocations;
 
 void *__real_malloc(size_t size);
@@ -142,7 +143,7 @@ static void what_can_never_be_applied_is_refused(void **state) {
     assert_int_equal(result.reason, TS_STORE_BAD_BATCH);
 }
 
-/* The store allocates; what lies above it does not. */
+/* The store allocates; the layers above it do not. */
 static void it_allocates_nothing(void **state) {
     (void)state;
     const struct ts_op ops[] = {stage_put("a", "1"), stage_put("b", "2"), stage_add("n", 1)};
@@ -158,7 +159,7 @@ static void it_allocates_nothing(void **state) {
         apply(ops, 3);
         assert_int_equal(result.outcome, TS_TXN_COMMITTED);
     }
-    assert_true(by_the_store > 0); /* they are counted */
+    assert_true(by_the_store > 0); /* so allocations are counted */
     assert_int_equal(allocations - before, by_the_store);
 }
 

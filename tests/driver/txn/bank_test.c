@@ -1,6 +1,6 @@
 /*
  * Many threads move money between accounts that are spread over all stores, while resolvers run, replies get
- * lost, and the process is fenced. Whatever happens, the total stays, and in the end no promise is left.
+ * lost, and the process is fenced. The total never changes, and in the end no promise is left.
  */
 #include "support/cmocka.h"
 
@@ -128,7 +128,7 @@ static void the_total_stays_while_64_threads_move_money_and_two_resolvers_run(vo
     stage_release(&stage);
 }
 
-/* The cluster is open; afterwards nothing is left in it. */
+/* The cluster is open; afterwards no records are left in it. */
 static void lose_replies(void) {
     stage.config.timeouts.total_us = 2000000;
     stage.config.timeouts.retry_ceiling_us = 1000000;

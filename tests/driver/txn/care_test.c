@@ -1,5 +1,5 @@
 /*
- * What a coordinator looks after in the background, and what others do behind one that is gone: records go when
+ * The background work of a coordinator, and the work of others after its death: records are removed when
  * nobody needs them, and not before.
  */
 #include "support/cmocka.h"
@@ -59,7 +59,8 @@ static void away(size_t place, enum ts_call_kind call) {
     stage_fault(&stage, place, call, TS_FAULT_ERROR, TS_STORE_UNAVAILABLE, 0);
 }
 
-/* Decided and answered; no participant has heard of it, and its coordinator is gone. */
+/* The transaction is decided and answered, but no participant has heard of it, and its coordinator is
+ * dead. */
 static void leave_a_decision_behind(void) {
     stage_open(&stage);
     away(1, TS_CALL_COMMIT);
@@ -89,8 +90,8 @@ static void a_decision_stays_while_a_participant_does_not_answer_a_sweep(void **
     assert_int_equal(decisions(), 0);
 }
 
-/* Two decisions, of which a sweep could finish only one at the first try: whoever comes to the other's promise
- * still finds its decision. */
+/* A sweep could finish only one of two decisions at its first try: a resolver of the other's promise still
+ * finds its decision. */
 static void a_decision_stays_whose_commit_failed_where_another_one_succeeded(void **state) {
     (void)state;
     stage_open(&stage);
@@ -138,7 +139,7 @@ static void a_coordinator_keeps_its_decision_until_its_participants_have_synced(
     stage_open(&stage);
     away(1, TS_CALL_SYNC);
     commits();
-    /* The second time shows that the first did not count. */
+    /* The second commit shows that the first was lost. */
     stage_wait_until(tried_to_sync_twice);
     assert_int_equal(decisions(), 1);
     stage_no_faults(&stage);
@@ -149,7 +150,7 @@ static bool one_decision_at_most(void) {
     return decisions() <= 1;
 }
 
-/* The mark passes an abort decision; what it shuts out comes afterwards. */
+/* The mark passes an abort decision; then the message that it rejects arrives. */
 static void an_abort_decision_stays_while_its_coordinator_is_registered(void **state) {
     (void)state;
     stage.config.timeouts.lock_validate_us = 50000;
@@ -170,7 +171,7 @@ static void an_abort_decision_stays_while_its_coordinator_is_registered(void **s
     assert_int_equal(decisions(), 0);
 }
 
-/* What cannot be understood was written by a newer version or damaged: somebody may need it. */
+/* A record that cannot be decoded is from a newer version or damaged: somebody may need it. */
 static void closing_removes_only_what_it_understands_as_abort(void **state) {
     (void)state;
     stage_open(&stage);
@@ -198,7 +199,7 @@ static void closing_removes_only_what_it_understands_as_abort(void **state) {
     assert_int_equal(decisions(), 1);
 }
 
-/* Behind one that has deregistered nobody would look for decisions. */
+/* Nobody would look for decisions of a coordinator that has deregistered. */
 static void who_closes_with_a_commit_pending_stays_registered(void **state) {
     (void)state;
     leave_a_decision_behind();
@@ -241,7 +242,7 @@ static void the_dead_are_fenced_and_swept_and_the_living_are_not(void **state) {
     assert_int_equal(settled.fenced, 1);
     assert_int_equal(settled.removed, 3);
     assert_int_equal(stage_keys(other, 0, 'd', NULL), 0);
-    /* The fence itself stays until no message of the dead can be on its way any more. */
+    /* The fence stays until no message of the dead coordinator can still arrive. */
     stage.ahead_ms += DAY_MS - 60000;
     assert_int_equal(ts_txn_resolve(other, 1000, &settled, NULL), TS_TXN_ERROR_OK);
     assert_int_equal(stage_keys(other, 0, 'c', NULL), 1);
@@ -286,7 +287,7 @@ static void the_heart_beats_on_every_store_where_it_is_registered(void **state) 
     for (size_t i = 0; i < 2; i++)
         assert_int_equal(stage_keys(watcher, i, 'h', &beats[i]), 1);
     assert_int_equal(stage_keys(watcher, 2, 'h', NULL), 0);
-    /* One that does not answer takes nothing from the others. */
+    /* A store that does not answer does not slow down the others. */
     stage_wait_until(beats_on_1);
     stage_no_faults(&stage);
     stage_wait_until(beats_on_0);

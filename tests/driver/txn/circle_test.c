@@ -1,9 +1,9 @@
 /*
- * A circle over three stores: each of three transactions has its own account on one store and wants the account of the
- * next on another. No store sees it. Store 0 decides, and has no part in it.
+ * A cycle over three stores: each of three transactions has locked its own account on one store and wants the
+ * account of the next one on another. No store sees the cycle. Store 0 decides, and has no part in it.
  *
- * Somebody else holds a gate before the second account of each for a while, so that all three have begun by then. If each
- * held what it has got, they would wait for one another until their time is over.
+ * Somebody else holds a gate before the second account of each for a while, so that all three have begun by
+ * then. If each kept its locks, they would wait for one another until their timeouts.
  */
 #include "support/cmocka.h"
 
@@ -65,7 +65,7 @@ static void find_keys(void) {
     assert_int_equal(result.outcome, TS_TXN_COMMITTED);
 }
 
-/* Each is a process of its own. */
+/* Each of them acts as a separate process. */
 static void make_circle(void) {
     for (size_t place = FIRST; place <= LAST; place++)
         stage_hold(&stage, place, gates[place]);

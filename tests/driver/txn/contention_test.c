@@ -1,6 +1,6 @@
 /*
- * Many transactions that want the same keys of the same stores at the same time. Whatever waits for whatever, each of
- * them commits. `turnstone bench xs --scenario contended` measures how fast.
+ * Many transactions that want the same keys of the same stores at the same time. Each of them commits, in
+ * whatever order they wait for each other. `turnstone bench xs --scenario contended` measures how fast.
  */
 #include "support/cmocka.h"
 
@@ -139,7 +139,7 @@ static void everybody_commits(void (*use)(void)) {
     assert_int_equal(atomic_load(&committed), THREADS * TXNS);
     assert_int_equal(sum_of(0), THREADS * TXNS + THREADS / 2 * TXNS);
     assert_int_equal(sum_of(2), 2 * THREADS * TXNS);
-    /* Giving way is for the few that come first. */
+    /* Only the first attempts give way. */
     assert_true(atomic_load(&attempts) < 2 * THREADS * TXNS);
     assert_int_equal(stage_promises(stage.cluster), 0);
     leave();

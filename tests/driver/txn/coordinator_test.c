@@ -1,5 +1,5 @@
 /*
- * What a caller of transactions sees, on stores in memory whose calls can be made to fail.
+ * Results for callers of transactions, on stores in memory whose calls can be made to fail.
  */
 #include "support/cmocka.h"
 
@@ -53,7 +53,7 @@ static void expect_outcome(enum ts_txn_outcome outcome, const char *sqlstate) {
     assert_string_equal(result.sqlstate, sqlstate);
 }
 
-/* The store that decided, or would have. */
+/* The store that decided, or would have decided. */
 static size_t decider(void) {
     for (size_t i = 0; i < result.place_count; i++) {
         if (result.places[i].decider)
@@ -361,7 +361,7 @@ static void a_commit_point_that_never_arrived_is_shut_out_by_an_abort_decision(v
     assert_int_equal(status_elsewhere(result.id, &status), TS_TXN_STATE_ABORTED);
 }
 
-/* The message itself comes after the abort decision. */
+/* The message itself arrives after the abort decision. */
 static void a_late_commit_point_changes_nothing(void **state) {
     (void)state;
     stage.config.timeouts.lock_validate_us = 50000;
@@ -447,7 +447,7 @@ static void a_fenced_process_goes_on_under_a_new_uuid(void **state) {
         else
             expect_outcome(TS_TXN_COMMITTED, "00000");
     }
-    /* One at most: the first that meets the fence retires the uuid. */
+    /* At most one fails: the first transaction that finds the fence retires the uuid. */
     assert_true(unknown <= 1);
     assert_memory_not_equal(before, result.id, 70);
     assert_int_equal(ts_txn_recover(other, 1000, &settled, NULL), TS_TXN_ERROR_OK);
@@ -592,7 +592,7 @@ static void a_store_that_is_down_keeps_nobody_from_the_others(void **state) {
         expect_outcome(i < 2 ? TS_TXN_ABORTED : TS_TXN_REFUSED, i < 2 ? "40000" : "53300");
         assert_int_equal(result.attempts, i < 2);
     }
-    /* At once, with the store's name, and on this store only. */
+    /* It fails at once, with the store's name, and only on this store. */
     assert_string_equal(result.cause, "circuit_breaker");
     assert_non_null(strstr(result.text, ts_store_name(ts_cluster_store(stage.cluster, 2))));
     run(3, &once);
@@ -615,7 +615,7 @@ static void a_conflict_is_tried_again_under_a_new_id(void **state) {
     run(3, NULL);
     expect_outcome(TS_TXN_COMMITTED, "00000");
     assert_true(result.attempts >= 2);
-    /* The first attempt gave way, and its successor waits in the queue of the lock; the next one backs off. */
+    /* The first attempt gave way; the second waits in the queue of the lock; the next one backs off. */
     assert_int_equal(result.latency.retry_backoff_us > 0, result.attempts > 2);
     expect_numbers(1, 1, 1);
     stage_fault(&stage, 1, TS_CALL_PREPARE, TS_FAULT_ERROR, TS_STORE_LOCK_CONFLICT, 1);
@@ -735,7 +735,7 @@ static void metrics_show_what_happened(void **state) {
     assert_true(shows("turnstone_xs_coord_in_flight 0"));
 }
 
-/* Other resolvers find nothing left behind a coordinator that was closed. */
+/* A closed coordinator leaves nothing for other resolvers. */
 static void closing_leaves_no_records(void **state) {
     (void)state;
     stage_open(&stage);

@@ -1,6 +1,6 @@
 /*
- * What surrounds the protocol, as wired into the driver: limits of stores, the breaker's probe, Degrade, and the
- * nudge that a blocked batch gives the resolver.
+ * The guards around the protocol, as the driver uses them: limits of stores, the breaker's probe, Degrade,
+ * and the nudge that a blocked batch gives the resolver.
  */
 #include "support/cmocka.h"
 
@@ -92,7 +92,8 @@ static bool one_waiting(void) {
     return stage_shows(&stage, "turnstone_xs_coord_waiting 1\n");
 }
 
-/* One that is blocked on store 1 and has its place on stores 0 and 1 until the key is let go. */
+/* A transaction that is blocked on store 1 and occupies a place on stores 0 and 1 until the key is
+ * released. */
 static void block(void) {
     stage_hold(&stage, 1, key[1]);
     held = true;
@@ -107,7 +108,7 @@ static void unblock(void) {
     expect(&blocked, TS_TXN_COMMITTED, "00000");
 }
 
-/* H2PC-4: a probe that admission turned away has said nothing about the stores, and another may go. */
+/* H2PC-4: a probe that admission refused shows nothing about the stores, so another probe may follow. */
 static void the_breakers_probe_is_given_back_when_admission_refuses(void **state) {
     (void)state;
     stage.config.breaker.failure_threshold = 1;
@@ -156,7 +157,7 @@ static void degrade_answers_the_first_in_line_at_its_commit_point(void **state) 
     expect(&second, TS_TXN_COMMITTED, "00000");
 }
 
-/* H2PC-9: conflicts on a store lower how many it takes at once, and only there; quiet raises it again. */
+/* H2PC-9: conflicts on a store lower the concurrency limit of that store only; quiet raises it again. */
 static void conflicts_on_a_store_lower_what_admission_lets_onto_it(void **state) {
     (void)state;
     stage.config.admission.soft_limit = stage.config.admission.hard_limit = 8; /* nobody waits */
@@ -192,13 +193,14 @@ static void conflicts_on_a_store_lower_what_admission_lets_onto_it(void **state)
     unblock();
 }
 
-enum { PASS_US = 2000000 }; /* how often the resolver looks for promises by itself */
+enum { PASS_US = 2000000 }; /* the interval at which the resolver looks for promises */
 
-/* What blocks may be a promise that nobody cares for: the resolver comes at once, more often than by the clock. */
+/* An orphaned promise may be the reason for the block, so the resolver runs at once, not only at its
+ * interval. */
 static void a_blocked_batch_nudges_the_resolver(void **state) {
     (void)state;
     stage.config.timeouts.prepare_us = 60000;
-    /* Not struck by anything that hurts: the count is of passes. */
+    /* These faults are harmless: they only count the resolver's passes. */
     stage_fault(&stage, 3, TS_CALL_PREPARED, TS_FAULT_DELAY, TS_STORE_OK, 0);
     uint64_t begun_ns = ts_clock_monotonic_ns();
     stage_open(&stage);

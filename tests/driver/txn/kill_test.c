@@ -1,7 +1,7 @@
 /*
  * A process that moves money on RocksDB is killed at every failpoint, at its first, second and third time
- * there; and so is the process that recovers after it. Whoever comes last finds the total unchanged and
- * leaves no promise.
+ * there; and so is the process that recovers after it. The last process finds the total unchanged and leaves
+ * no promise.
  */
 #include "support/cmocka.h"
 
@@ -192,7 +192,7 @@ static void a_kill_while_money_moves_keeps_the_total(void **state) {
     }
 }
 
-/* Which of them a recovery comes by depends on what the first kill left. */
+/* The failpoints that a recovery passes depend on the state that the first kill left. */
 static void a_kill_during_recovery_is_recovered_from(void **state) {
     (void)state;
     static const enum txn__failpoint first[] = {TXN__FAILPOINT_AFTER_PREPARE,
@@ -214,7 +214,7 @@ static void a_kill_during_recovery_is_recovered_from(void **state) {
     assert_true(reached[TXN__FAILPOINT_SWEEP_BEFORE_REMOVE]);
 }
 
-/* Recovery fences; only a resolver decides against what is merely too old. */
+/* Recovery fences dead processes; only a resolver aborts promises that are merely too old. */
 static void a_kill_after_deciding_against_an_old_promise_is_recovered_from(void **state) {
     (void)state;
     assert_true(killed_at("after-prepare", "hurry"));

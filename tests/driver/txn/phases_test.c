@@ -1,6 +1,6 @@
 /*
- * Every timeout says which phase was over, waits for locks are counted where they were, and cleaning up and fencing have times
- * of their own.
+ * Every timeout names its phase, waits for locks are counted where they happened, and cleaning up and fencing
+ * have timeouts of their own.
  */
 #include "support/cmocka.h"
 
@@ -107,7 +107,7 @@ static void stage_coord_queue(void) {
     start_blocked();
 }
 
-/* Registering is the first call of its own. */
+/* Registering is its first call. */
 static void stage_shard_rpc(void) {
     stage.config.timeouts.shard_rpc_us = SHORT_US;
     stage_open(&stage);
@@ -146,7 +146,7 @@ static void stage_total(void) {
     hold();
 }
 
-/* One that waits for a place while another, whose own time is over, still cleans up. */
+/* A transaction that waits for a place while another one, whose timeout has passed, still cleans up. */
 static void stage_total_in_the_queue(void) {
     shorten_all(1000000);
     stage.config.admission.soft_limit = 1;
@@ -171,7 +171,7 @@ static void every_timeout_yields_its_phase(void **state) {
         bool again;
         enum ts_txn_outcome outcome;
         const char *phase;
-        const char *text; /* NULL: it is committed, and nothing is complained about */
+        const char *text; /* NULL: it is committed without an error */
     } rows[] = {
         {stage_coord_queue, false, TS_TXN_REFUSED, "CoordQueue", "timeouts.coord_queue"},
         {stage_shard_rpc, false, TS_TXN_ABORTED, "ShardRpc", "timeouts.shard_rpc"},
@@ -196,7 +196,7 @@ static void every_timeout_yields_its_phase(void **state) {
     }
 }
 
-/* What the store looked up after a lost reply says counts, not the reply that was lost. */
+/* The result that the store looks up after a lost reply counts. */
 static void what_is_committed_after_all_has_no_timeout(void **state) {
     (void)state;
     stage.config.timeouts.lock_validate_us = SHORT_US;
@@ -212,7 +212,7 @@ static bool one_waits_for_the_lock(void) {
     return stage_promises(stage.cluster) >= 2; /* the held one and that of store 2 */
 }
 
-/* The commit that follows on the same call waits for nothing, and must not be what is counted. */
+/* The commit that follows in the same call does not wait, and must not be counted. */
 static void waits_for_locks_are_counted_where_they_were(void **state) {
     (void)state;
     stage_open(&stage);
@@ -253,7 +253,7 @@ static void *recover(void *context) {
     return NULL;
 }
 
-/* Somebody's promise holds this coordinator's registration, as a decision does that waits for another key. */
+/* Another promise locks this coordinator's registration, like a decision that waits for another key. */
 static void hold_registration(void) {
     static const uint8_t from[] = {0, 'x', 'c'}, to[] = {0, 'x', 'd'};
     struct ts_rows rows = {0};
@@ -267,7 +267,7 @@ static void hold_registration(void) {
     ts_rows_release(&rows);
 }
 
-/* A fence that waited would be waited for by every later decision: it tries for a moment. */
+/* Every later decision would wait for a waiting fence, so the fence tries only for a moment. */
 static void a_fence_that_cannot_be_had_holds_nobody_up(void **state) {
     (void)state;
     stage.config.timeouts.lock_validate_us = 1000000; /* shorter than what the fence could wait for */

@@ -1,6 +1,6 @@
 /*
- * A cluster and what tests of the driver do with it. Stores in memory are behind a fault decorator each, so
- * that any call can be made to fail, get lost or come late.
+ * A cluster for tests of the driver, and functions to use it. Stores in memory are behind a fault decorator
+ * each, so that any call can be made to fail, get lost or come late.
  */
 #ifndef TS_DRIVER_TXN_STAGE_H
 #define TS_DRIVER_TXN_STAGE_H
@@ -28,7 +28,7 @@ struct stage {
     char urls[1000];
 };
 
-/* Stores in memory, and a coordinator unless the stage has none. */
+/* Opens stores in memory and, if the stage has one, a coordinator. */
 void stage_init(struct stage *stage, size_t count);
 void stage_open(struct stage *stage);
 void stage_close(struct stage *stage);
@@ -37,7 +37,7 @@ void stage_release(struct stage *stage);
 /* The same cluster as another process sees it; the caller closes it. Memory only. */
 struct ts_cluster *stage_other_process(struct stage *stage);
 
-/* Directories of RocksDB, initialised, and nothing open. */
+/* Initialises directories of RocksDB; nothing is open afterwards. */
 void stage_init_rocksdb(struct stage *stage, size_t count);
 void stage_name_rocksdb(struct stage *stage, size_t count); /* without making the stores */
 struct ts_cluster *stage_open_rocksdb(const struct stage *stage, bool any_step);
@@ -58,21 +58,21 @@ size_t stage_records(struct ts_cluster *cluster);
  * 'h' heartbeats, 'l' marks. And the version of the first of them, 0 when there is none. */
 size_t stage_keys(struct ts_cluster *cluster, size_t place, char kind, uint64_t *ret_version);
 
-/* Waits for at most ten seconds; fails when it never comes. */
+/* Waits for at most ten seconds until the condition holds; otherwise fails the test. */
 void stage_wait_until(bool (*done)(void));
 
-/* Somebody else's promise on the store, which holds the key until it is let go. */
+/* Makes a promise of another transaction on the store, which locks the key until it is released. */
 void stage_hold(struct stage *stage, size_t place, const char *key);
 void stage_let_go(struct stage *stage, size_t place);
 
-/* Whether the metrics of the coordinator have this text; the number behind it, which must be there. */
+/* Returns whether the coordinator's metrics contain this text; and the number after it, which must exist. */
 bool stage_shows(const struct stage *stage, const char *text);
 uint64_t stage_metric(const struct stage *stage, const char *text);
 
 /* Makes the place's next call of a kind fail; result only for ERROR. */
 void stage_fault(struct stage *stage, size_t place, enum ts_call_kind call, enum ts_fault_kind kind,
                  enum ts_store_result result, uint64_t times);
-/* The same for the next decision that is put there, whoever else writes to the store meanwhile. */
+/* The same for the next decision on that place, even if others write to the store meanwhile. */
 void stage_fault_decision(struct stage *stage, size_t place, enum ts_fault_kind kind);
 void stage_no_faults(struct stage *stage);
 

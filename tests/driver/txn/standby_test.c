@@ -44,7 +44,7 @@ static void open_with_limit(uint64_t limit_ms) {
         fail_msg("%s", detail.text);
 }
 
-/* Runs the same transaction until it ends like this. */
+/* Runs the same transaction until it has this result. */
 static void run_until(const char *sqlstate) {
     const struct ts_op op = stage_put("k", "v");
     for (int i = 0; i < 1200; i++) {

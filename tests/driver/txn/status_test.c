@@ -1,5 +1,5 @@
 /*
- * What other processes see of a transaction after its coordinator could not report it.
+ * The status of a transaction, as other processes see it after its coordinator could not report it.
  */
 #include "support/cmocka.h"
 
@@ -52,7 +52,7 @@ static enum ts_txn_state state_of(const char *id) {
     return status.state;
 }
 
-/* The decision is lost on its way and its decider does not answer again: the coordinator dies not knowing,
+/* The decision gets lost and its decider does not answer: the coordinator dies without knowing the result,
  * and a participant holds a promise. */
 static void lose_one_and_die(size_t count, bool record) {
     stage.config.timeouts.total_us = 200000;
@@ -96,7 +96,7 @@ static void without_a_record_recovery_leaves_nothing_to_tell(void **state) {
     assert_int_equal(state_of(result.id), TS_TXN_STATE_UNKNOWN);
 }
 
-/* Its write checks no registration, and may still be on its way: nobody can say. */
+/* Its write checks no registration and may still arrive, so the result is unknown. */
 static void a_recorded_local_transaction_that_was_lost_stays_unknown(void **state) {
     (void)state;
     lose_one_and_die(1, true);
@@ -132,7 +132,7 @@ static void a_recorded_transaction_under_way_is_not_taken_for_aborted(void **sta
     assert_int_equal(state_of(result.id), TS_TXN_STATE_PENDING);
 }
 
-/* Puts bytes that nobody wrote where the store keeps something about the transaction. */
+/* Overwrites a record of the transaction with foreign bytes. */
 static void spoil(const struct txn__key *spoiled) {
     struct ts_op op = {.kind = TS_OP_PUT, .key = txn__key_bytes(spoiled), .value = TS_BYTES("spoiled")};
     struct ts_call call = {.kind = TS_CALL_APPLY, .batch = {&op, 1}};

@@ -1,6 +1,6 @@
 /*
- * Each checker of the simulation, shown to fail: in a world in sunny weather somebody changes one thing in a store that
- * nobody was asked to change, and the checkers must name the property that it breaks.
+ * Each checker of the simulation, shown to fail: in a world without faults, the test changes one record in a
+ * store without an operation, and the checkers must name the violated property.
  */
 #include "base/bytes.h"
 #include "base/endian.h"
@@ -15,13 +15,13 @@
 enum { ROWS_MAX = 10000, BEGIN_AT = 300, SEEDS = 40 };
 
 struct meddler {
-    /* Changes something of one row, and says whether it did. */
+    /* Changes one row. Returns whether it did. */
     bool (*change)(struct ts_store *store, const struct ts_row *row);
     char kind; /* third byte of the keys that it looks at */
     bool done;
 };
 
-/* False when somebody is at the key right now: the world stands still while we would wait. */
+/* Returns false if somebody holds the key: we cannot wait, because the world stands still meanwhile. */
 static bool apply(struct ts_store *store, const struct ts_op *ops, size_t count) {
     struct ts_call call = {.kind = TS_CALL_APPLY, .batch = {ops, count}};
     ts_store_start(store, &call);
@@ -131,7 +131,7 @@ static bool widen(struct ts_store *store, const struct ts_row *row) {
     return put_record(store, row, &record);
 }
 
-/* The same shard once more, under another name. */
+/* A copy of the same shard under another id. */
 static bool double_it(struct ts_store *store, const struct ts_row *row) {
     struct ts_shard_record record = record_of(row);
     if (record.has_parent)
@@ -199,7 +199,7 @@ static bool meddle(void *context, uint64_t step, struct ts_store *const *stores,
         return false;
     for (size_t i = 0; i < count && !meddler->done; i++) {
         struct ts_rows rows = {0}, promises = {0};
-        /* Beside a promise some things are not looked at. */
+        /* While there is a promise, some checks are skipped. */
         struct ts_call prepared = {.kind = TS_CALL_PREPARED, .rows = &promises};
         struct ts_call scan = {.kind = TS_CALL_SCAN,
                                .from = ts_bytes_of(from, sizeof from),
@@ -219,7 +219,7 @@ static bool meddle(void *context, uint64_t step, struct ts_store *const *stores,
     return meddler->done;
 }
 
-/* In some seed there is something to change. */
+/* At least one seed has something to change. */
 static bool is_noticed(size_t index) {
     for (uint64_t seed = 1; seed <= SEEDS; seed++) {
         struct meddler meddler = {.change = cases[index].change, .kind = cases[index].kind};

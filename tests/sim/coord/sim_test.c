@@ -72,7 +72,7 @@ static bool test_seeds(const char *level, uint64_t seeds) {
 }
 
 static bool test_shapes(uint64_t seeds) {
-    /* Of long worlds there is one for many short ones. */
+    /* For many short worlds there is one long world. */
     static const struct {
         uint32_t stores, workers, shards;
         uint64_t steps, part;
@@ -103,7 +103,7 @@ static bool test_shapes(uint64_t seeds) {
     return good;
 }
 
-/* Worlds in which something was found once. */
+/* Worlds that once had a violation. */
 static const struct {
     struct ts_sim_options options;
     const char *what;
@@ -127,8 +127,7 @@ static bool test_found_once(void) {
 }
 
 /*
- * Traces of some seeds. They change when the driver, the protocol or the simulation is changed on purpose; then put here
- * what `turnstone sim --seed N --faults LEVEL` prints.
+ * Traces of some seeds. They change when the driver, the protocol or the simulation changes on purpose; then
  */
 static const struct {
     enum ts_sim_faults faults;
@@ -176,7 +175,7 @@ static bool test_traces(void) {
 static const struct {
     enum ts_coord_plant plant;
     const char *name;
-    const char *property; /* under which it is found */
+    const char *property; /* the violated property that shows it */
 } plants[] = {
     {TS_COORD_PLANT_FENCE, "fence", "fence"},        {TS_COORD_PLANT_EXPIRY, "expiry", "lease"},
     {TS_COORD_PLANT_OPLOG, "oplog", "op-log"},       {TS_COORD_PLANT_CURSOR, "cursor", "cursor"},

@@ -1,13 +1,13 @@
 /*
- * Seeded worlds in which transactions want the same accounts of the same stores, some on {0, 1, 2}, some on {1, 2} and
- * {0, 2}, and everything that can happen next happens in an order that follows from the seed.
+ * Seeded worlds in which transactions want the same accounts of the same stores, some on {0, 1, 2}, some on
+ * {1, 2} and {0, 2}, and the seed decides the order of all events.
  *
  * A first attempt prepares side by side and gives way: it waits for a lock for GIVE_WAY_MS. The second one
- * prepares in order and waits for ever. So nothing may ever stand still (a deadlock), and no transaction
- * needs a third attempt. While newcomers keep coming, one that takes its locks in order is served
- * nevertheless (no starvation).
+ * prepares in order and waits for ever. So the world may never stop (a deadlock), and no transaction needs a
+ * third attempt. While newcomers keep coming, one that takes its locks in order is served nevertheless (no
+ * starvation).
  *
- * Each of the two halves of that can be taken away, and seeds then find a world that stands still.
+ * Without either of these two rules, some seed finds a world that stops.
  *
  *     txn_contention_sim_test                what `make check` runs
  *     txn_contention_sim_test --seeds N      the first N seeds
@@ -21,7 +21,7 @@
 
 enum { SEEDS = 1500, SEEDS_WITHOUT = 2000, JOBS = 10, GIVE_WAY_MS = 20, STEPS_MAX = 20000 };
 
-/* What the attempts do that a world is made of. */
+/* The behaviour of attempts in a world. */
 struct habits {
     bool first_gives_way;
     bool second_is_in_order;
@@ -121,7 +121,7 @@ static bool move_something(enum message_state state) {
     return false;
 }
 
-/* True when that has brought somebody on. */
+/* Returns true if that allowed somebody to continue. */
 static bool poll_all(void) {
     bool any = false;
     for (size_t i = 0; i < MESSAGES; i++) {
@@ -137,7 +137,7 @@ static bool let_time_pass(void) {
     return poll_all();
 }
 
-/* What the ends of attempts mean for their jobs. NULL, or what must not be. */
+/* Processes the ends of attempts. Returns NULL, or the violation. */
 static const char *collect(void) {
     for (size_t i = 0; i < JOBS; i++) {
         struct job *job = &jobs[i];
@@ -154,7 +154,7 @@ static const char *collect(void) {
     return NULL;
 }
 
-/* One thing that can happen, of any kind; false when nothing can. */
+/* Makes one possible event happen, of any kind; returns false if none is possible. */
 static bool step(size_t among) {
     const size_t first = pick(16);
     for (size_t i = 0; i < 5; i++) {
@@ -235,7 +235,7 @@ static const char *starve(uint64_t seed) {
     start_world(seed, sound);
     struct job *victim = &jobs[JOBS - 1];
     *victim = (struct job){.places = {0, 1, 2}, .count = 3, .attempts = 1};
-    /* Some are there before it. */
+    /* Some newcomers are there before it. */
     for (int i = 0; i < 20; i++)
         (void)step(3);
     const char *what = collect();
@@ -270,7 +270,7 @@ static bool seeds_hold(uint64_t count) {
     return true;
 }
 
-/* Without one of them some seed must stand still; the words tell which. */
+/* Without one of the rules, some seed must stop; the argument names the rule. */
 static bool is_needed(const char *name, struct habits without) {
     for (uint64_t seed = 0; seed < SEEDS_WITHOUT; seed++) {
         if (run_seed(seed, without) != NULL)

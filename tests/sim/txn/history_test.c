@@ -21,7 +21,7 @@ static void start(struct txn__taken taken) {
     assert_int_equal(coordinator_begin(&world, C, both, 2), RUN);
 }
 
-/* Sends C's next wish, which must be this one. */
+/* Sends C's next request, which must be this one. */
 static struct message *c_sends(enum txn__wish wish) {
     struct message *message = coordinator_send(&world, C, RUN);
     assert_non_null(message);
@@ -46,7 +46,7 @@ static void r_goes_on(void) {
         answered(resolver_send(&world, R));
 }
 
-/* What everybody else is entitled to do at last. */
+/* What other processes may do in the end. */
 static const char *end(void) {
     resolver_pass(&world, true);
     const char *what = world_broken(&world, true);
@@ -58,7 +58,7 @@ static void a_prepares(void) {
     answered(c_sends(TXN__WISH_PREPARE));
 }
 
-/* Older than the coordinator's total timeout, which is alive. */
+/* The promise is older than the total timeout of its coordinator, which is alive. */
 static void time_passes(void) {
     world.now_ms += TOTAL_MS + 1000;
     coordinator_beat(&world, C);
@@ -193,7 +193,7 @@ static const char *resend(struct txn__taken taken) {
     return end();
 }
 
-/* Holds as designed, breaks so without the rule. */
+/* The history holds as designed, and breaks like this without the rule. */
 static void expect(const char *(*history)(struct txn__taken), enum txn__rule rule, const char *trouble) {
     const char *as_designed = history((struct txn__taken){0});
     if (as_designed != NULL)
@@ -204,7 +204,7 @@ static void expect(const char *(*history)(struct txn__taken), enum txn__rule rul
         fail_msg("expected \"%s\", found \"%s\"", trouble, without);
 }
 
-/* Aborted, and the mark has passed it; then its commit point arrives. */
+/* The transaction is aborted, and the mark has passed it; then its commit decision arrives. */
 static const char *rmlow(struct txn__taken taken) {
     start(taken);
     a_prepares();

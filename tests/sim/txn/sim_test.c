@@ -20,12 +20,12 @@ static struct world world;
 static struct ts_prng prng;
 static bool tracing;
 
-/* What a seed is like, so that different seeds go to different corners. */
+/* Properties of a seed, so that different seeds reach different corner cases. */
 static struct temper {
-    uint64_t late_percent; /* how readily a late message arrives */
+    uint64_t late_percent; /* chance that a late message arrives */
     uint64_t give_up;      /* of 1000 steps */
     uint64_t disturb;      /* of 1000 steps */
-    bool slow[2];          /* whose messages take long: of OWNER_RUN, OWNER_RESOLVER */
+    bool slow[2];          /* the messages of OWNER_RUN, of OWNER_RESOLVER take long */
     bool calm;             /* no crashes */
 } temper;
 
@@ -42,7 +42,7 @@ static size_t pick(size_t count) {
 static const char *const wish_names[] = {"none",   "apply",  "prepare", "decide", "look",  "refuse",
                                          "record", "commit", "abort",   "fence",  "forget"};
 
-/* A message of some state, from a random place on; NULL when there is none. */
+/* Finds a message in this state, starting at a random place; NULL if there is none. */
 static struct message *any_message(enum message_state state, bool with_late) {
     size_t from = pick(MESSAGES);
     for (size_t i = 0; i < MESSAGES; i++) {
@@ -294,8 +294,8 @@ static const char *const rule_names[] = {
 #undef RULE_NAME
 };
 
-/* Where the search for a seed that breaks begins: a little before the first that did when this was written. A change
- * that moves it costs time, not the test. */
+/* Where the search for a seed that breaks begins: a little before the first that did when this was written.
+ * If a change moves that seed, the test only takes longer. */
 static const uint64_t search_from[TXN__RULE_COUNT] = {
     [TXN__RULE_NOLOW] = 8800,        [TXN__RULE_RMABORT] = 200,     [TXN__RULE_RMTOMB] = 2200,
     [TXN__RULE_C_UNCHECKED] = 2950,  [TXN__RULE_R_UNCHECKED] = 300, [TXN__RULE_KEEP_BELOW] = 100,

@@ -52,7 +52,7 @@ void world_release(struct world *world) {
     }
 }
 
-/* A direct call may meet a lock: the test does not wait, it does without. */
+/* A direct call may find a lock: the test does not wait, and skips the call. */
 static enum ts_store_result run_now(struct world *world, uint32_t place, struct ts_call *call) {
     world->touched += call->kind != TS_CALL_READ && call->kind != TS_CALL_PREPARED;
     ts_store_start(world->stores[place], call);
@@ -144,7 +144,7 @@ static void append_own(struct message *message, size_t count) {
     message->call.batch = (struct ts_batch){message->ops, count + message->own.count};
 }
 
-/* What a wish is as a call; run and resolver share all but what they know of versions. */
+/* Converts a request into a call; run and resolver differ only in the versions that they know. */
 static void fill_call(struct message *message, const struct txn__gid *gid) {
     txn__gid_format(gid, message->gid);
     message->call.gid = message->gid;
@@ -295,7 +295,7 @@ struct message *coordinator_send(struct world *world, size_t index, size_t r) {
     return message;
 }
 
-/* What the driver does when a run is done. */
+/* Does the driver's work at the end of a run. */
 static void run_is_done(struct world *world, struct world_coordinator *coordinator, struct world_run *run) {
     struct world_txn *txn = &world->txns[run->txn];
     txn->said_anything = true;

@@ -1,12 +1,12 @@
 /*
  * A world in which the protocol's own machines run over stores in memory: messages that are sent, arrive,
  * arrive late, or get lost; coordinators that crash or are fenced; resolvers; time that only the test moves.
- * Everything that happens follows from the calls below, so a test can prescribe a history, and a seed repeats
+ * The calls below determine everything that happens, so a test can prescribe a history, and a seed repeats
  * exactly.
  *
  * Every transaction adds 1 to a counter of its own on each of its stores, and moves money between accounts
- * that all share. world_broken looks at what the stores hold, and says what is wrong: applied twice, half
- * applied, said one thing and did another.
+ * that all share. world_broken checks the contents of the stores, and names the violation: applied twice,
+ * half applied, or different from the answer.
  */
 #ifndef TS_SIM_TXN_WORLD_H
 #define TS_SIM_TXN_WORLD_H
@@ -136,11 +136,12 @@ void coordinator_crash(struct world *world, size_t coordinator);
 void coordinator_beat(struct world *world, size_t coordinator);
 /* A transaction over these stores; the first of them decides. Returns the run. */
 size_t coordinator_begin(struct world *world, size_t coordinator, const uint32_t *places, size_t count);
-/* Sends the next thing that the run wishes; the message, or NULL when it wishes for nothing. */
+/* Sends the run's next request. Returns the message, or NULL if there is no request. */
 struct message *coordinator_send(struct world *world, size_t coordinator, size_t run);
 /* Syncs the stores of what was applied everywhere, moves the marks and removes decisions below them. */
 void coordinator_clean(struct world *world, size_t coordinator);
-/* Cleans up, deregisters where it may, and ends: as the driver closes. It has no run in progress. */
+/* Cleans up, deregisters where that is allowed, and ends, like the driver's close. No run may be in
+ * progress. */
 void coordinator_leave(struct world *world, size_t coordinator);
 /* Commits what is pending, as the driver does in the background. */
 void coordinator_push(struct world *world, size_t coordinator);
@@ -156,10 +157,10 @@ void sweep(struct world *world, uint32_t place);
 
 /* Messages. */
 void message_arrive(struct world *world, struct message *message);
-/* Whether a message that waits for a lock has got on. */
+/* Retries a message that waits for a lock; returns whether it made progress. */
 void message_poll(struct message *message);
 void message_answer(struct world *world, struct message *message); /* the reply reaches its owner */
-/* The owner gives up on it: it hears UNKNOWN; the message may still arrive. */
+/* The owner gives up and gets UNKNOWN; the message may still arrive. */
 void message_give_up(struct world *world, struct message *message);
 void message_drop(struct message *message); /* it is late, and lost */
 

@@ -8,7 +8,8 @@
 
 #include <stdio.h>
 
-/* Whether a store does not answer who cleans up: always, or now and then, by the count of what has happened. */
+/* Returns whether a store does not answer a cleaner: always, or now and then, depending on the number of
+ * events. */
 static bool is_away(const struct world *world, uint32_t place) {
     return world->away[place] || (world->flaky && (world->touched * 7 + place * 5) % 11 < 3);
 }
@@ -211,7 +212,7 @@ void sweep(struct world *world, uint32_t place) {
 
 void resolver_pass(struct world *world, bool fence_all) {
     for (uint32_t place = 0; place < STORES; place++) {
-        /* What is settled leaves the list, what is left stays in it. */
+        /* Settled transactions leave the list; the others stay in it. */
         size_t at = 0;
         while (world_promises(world, place) > at) {
             size_t before = world_promises(world, place);

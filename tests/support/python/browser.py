@@ -7,7 +7,7 @@
 One process serves all tests of a file, each with a tab of its own.
 
 `requests` has every address that a page asked for, `complaints` what the browser and the page wrote to the console, refused
-scripts among them, `dialogs` the text of every alert: a hostile page shows itself there.
+scripts among them, `dialogs` the text of every alert: an attack of a hostile page would appear there.
 """
 import atexit
 import base64
@@ -152,14 +152,14 @@ class Browser:
             self._note(self._receive())
 
     def ask(self, expression):
-        """The value of an expression in the page, after a promise that it may be."""
+        """The value of an expression in the page; waits for it if it is a promise."""
         answer = self._call("Runtime.evaluate", expression=expression, returnByValue=True, awaitPromise=True)
         if "exceptionDetails" in answer:
             raise AssertionError(f"{expression}: {answer['exceptionDetails']}")
         return answer["result"].get("value")
 
     def outline(self):
-        """What a page without scripts shows: the tree that readers of screens get."""
+        """The content of a page without scripts: the accessibility tree that screen readers get."""
         nodes = self._call("Accessibility.getFullAXTree")["nodes"]
         return [(node.get("role", {}).get("value"), node.get("name", {}).get("value")) for node in nodes if not node["ignored"]]
 

@@ -13,7 +13,7 @@ import subprocess
 from program import Result
 from tap import Skip
 
-# Large, and nothing that a test reads.
+# Large files that no test reads.
 LEFT_OUT = re.compile(r"/usr/share/(doc|man|locale|info|lintian|icons)/|/gconv/|/usr/lib/python|/perl")
 ENVIRONMENT = {"PATH": "/usr/local/bin:/usr/bin:/bin", "HOME": "/root", "LC_ALL": "C.UTF-8", "GIT_CONFIG_NOSYSTEM": "1"}
 
@@ -24,7 +24,7 @@ mount --rbind /proc "$ROOT/proc" && mount --rbind /dev "$ROOT/dev" && exec unsha
 
 
 def namespace():
-    """How to get one in which file systems can be mounted."""
+    """The command that makes a namespace in which file systems can be mounted."""
     for options in (["--mount", "--net"], ["--user", "--map-root-user", "--mount", "--net"]):
         if os.geteuid() != 0 and "--user" not in options:
             continue
@@ -39,7 +39,7 @@ def installed(package, field):
 
 
 def with_dependencies(packages):
-    """The packages, and what they depend on, as it is installed here."""
+    """The packages and their dependencies, as installed here."""
     found, pending = {}, list(packages)
     while pending:
         package = pending.pop()

@@ -13,7 +13,7 @@ with open(PROGRAM, "rb") as program:
     _bytes = program.read()
     IS_SANITIZED = b"__asan_init" in _bytes or b"__tsan_init" in _bytes
 
-# Whoever runs the tests keeps their own state, and nobody else's decides what a test sees.
+# Tests neither use nor change the state of the user who runs them.
 os.environ["XDG_STATE_HOME"] = tempfile.mkdtemp(prefix="turnstone-test-state-")
 atexit.register(shutil.rmtree, os.environ["XDG_STATE_HOME"], ignore_errors=True)
 
@@ -34,7 +34,7 @@ def with_everything(arguments):
 
 
 def without_state(arguments):
-    """Scans look at everything, unless a test is about what they leave for later ones."""
+    """Scans use no state of earlier scans, except in tests of that state."""
     is_scan = arguments[:1] in (("scan",), ("baseline",))
     says = any(one in ("--state", "--no-state", "--help") or one.startswith("--state=") for one in arguments)
     return (arguments[0], "--no-state", *arguments[1:]) if is_scan and not says else arguments
@@ -54,7 +54,7 @@ def run(*arguments, stdin="", env=None, **options):
 
 
 def answers(expected, *arguments, **options):
-    """The program ends well, prints exactly this, and says nothing on standard error."""
+    """The program succeeds, prints exactly this text, and nothing on standard error."""
     result = run(*arguments, **options)
     if (result.status, result.out, result.err) != (0, expected, ""):
         raise AssertionError(f"{arguments}: expected {expected!r}, found {result}")
@@ -71,7 +71,7 @@ def complains(status, expected, *arguments, **options):
 
 
 def peak_kib(*arguments, **options):
-    """The most memory of its own that the program has, mapped files apart, as far as looking often sees it; and its status."""
+    """The program's maximum of memory, without mapped files, as frequent samples show it; and its status."""
     child = subprocess.Popen([PROGRAM, *with_everything(without_state(arguments))], stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL, **options)
     peak = 0
     while child.poll() is None:

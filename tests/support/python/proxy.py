@@ -1,6 +1,6 @@
-"""A proxy in front of a server on this machine that loses replies: the request has arrived and is carried out; its answer, once
-there, ends the connection instead of reaching the client. Or requests: what has some word in it does not arrive, and ends the
-connection, too."""
+"""A proxy in front of a server on this machine that loses replies: the request arrives and is carried out, but its
+answer ends the connection instead of reaching the client. It can also lose requests: one with a given word in it does
+not arrive, and ends the connection, too."""
 import selectors
 import socket
 import threading

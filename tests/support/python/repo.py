@@ -1,4 +1,4 @@
-"""Git repositories in temporary folders, and made-up secrets that are put together here, so that none stands in a file."""
+"""Git repositories in temporary folders, and made-up secrets that are put together here, so that no file contains one."""
 import os
 import random
 import shutil
@@ -22,7 +22,7 @@ def made_up(count, seed):
 
 
 def github_token(seed=0, kind="p"):
-    """A token with a checksum that is right."""
+    """A token with a correct checksum."""
     body = made_up(30, f"github {seed}")
     value, check = zlib.crc32(body.encode()), ""
     for _ in range(6):
@@ -68,7 +68,7 @@ class Repo:
         os.unlink(os.path.join(os.fsencode(self.path), os.fsencode(name)))
 
     def commit(self, message="change"):
-        """Everything that is there. Returns the commit."""
+        """Commits all files. Returns the commit."""
         self.clock += 60
         self.git("add", "-A")
         self.git("commit", "-q", "--allow-empty", "-F", "-", stdin=message)

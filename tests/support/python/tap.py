@@ -1,6 +1,6 @@
 """Tests in Python that print TAP: functions marked with @test run in their order, each in a folder of its own.
 
-TAP_ONLY=REGEX runs those whose names match, for who works on them.
+TAP_ONLY=REGEX runs only tests whose names match, for their developers.
 """
 import os
 import re
@@ -30,7 +30,7 @@ def main():
         try:
             with tempfile.TemporaryDirectory() as folder:
                 os.chdir(folder)
-                # A repository above is not the test's.
+                # Git must not find a repository above the test's folder.
                 os.environ["GIT_CEILING_DIRECTORIES"] = os.path.realpath(os.path.dirname(folder))
                 try:
                     function()

@@ -3,7 +3,7 @@
  * server that the package itself may have started is never touched.
  *
  * Failures to start are failures of the test. Every server ends with the process that started it, however
- * that ends, and leaves nothing behind when it was stopped; what a killed test leaves lies in its own TMPDIR.
+ * that ends, and leaves nothing behind when it was stopped; files of a killed test are in its own TMPDIR.
  * Start servers from the main thread only: they end with the thread that started them.
  */
 #ifndef TS_TESTS_SUPPORT_PG_H

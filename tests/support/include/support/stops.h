@@ -1,5 +1,5 @@
 /*
- * Shows that a statement is caught by an assertion. The statement runs in a child process:
+ * Shows that an assertion stops a statement. The statement runs in a child process:
  *
  *     assert_stops("age < head->count", ts_ring_from_oldest(&ring, 0));
  *
