@@ -11,8 +11,8 @@
  * Any worker may be killed at any moment. Its lease then ends by the store's clock, and another worker claims
  * the shard and gets the cursor of the last checkpoint. Each claim raises the shard's fence: operations of a
  * worker with a lower fence are refused as StaleFence, however late they arrive. Work between two checkpoints
- * may be done twice: make it idempotent, or let the system that it writes to check the fence
- * (ts_worker_fence).
+ * may be done twice: make it idempotent, write it with ts_worker_write, or let the system that it writes to
+ * check the fence (ts_worker_fence).
  *
  * Op ids. Operations that change something take an op id that the caller draws. After a BackendError of kind
  * UNKNOWN (a reply was lost), repeat the operation with the same op id: it is never done twice. The same op
@@ -33,6 +33,7 @@
 #include "turnstone/api.h"
 #include "turnstone/bytes.h"
 #include "turnstone/coord_types.h"
+#include "turnstone/store.h"
 
 #include <stdbool.h>
 #include <stddef.h>
@@ -250,6 +251,18 @@ TS_API enum ts_park_error ts_worker_park(struct ts_worker *worker, struct ts_op_
                                          enum ts_park_reason reason, struct ts_coord_answer *ret_answer);
 TS_API enum ts_release_error ts_worker_release(struct ts_worker *worker, struct ts_op_id op_id,
                                                enum ts_blame blame, struct ts_coord_answer *ret_answer);
+
+/*
+ * Applies a batch to the store that the shard's id routes to, only if this worker holds the shard at that moment and its
+ * run has not ended. So what it writes was never written by an earlier holder. Keys must not begin with the byte 0.
+ *
+ * OK: the lease was valid, and ret_error says what the store answered: OK; or CHECK_FAILED, LIMIT, NOT_A_COUNTER or BAD_BATCH,
+ * with the index of the operation if the store names it, and nothing was written. BackendError of kind UNKNOWN: the batch may
+ * have been applied; read its keys to find out.
+ */
+TS_API enum ts_write_error ts_worker_write(struct ts_worker *worker, struct ts_batch batch,
+                                           struct ts_store_error *ret_error,
+                                           struct ts_coord_answer *ret_answer);
 
 /*
  * Replaces the shard by children that start at its start and at each of the cuts, 1 to 255 keys in ascending

@@ -68,20 +68,20 @@ enum ts_run_status { TS_RUN_STATUSES(TS_COORD__MEMBER) };
 
 /* ---- errors ---- */
 
-/* X(SUFFIX, name, Renew, Checkpoint, Complete, Park, Split, Release) */
+/* X(SUFFIX, name, Renew, Checkpoint, Complete, Park, Split, Release, Write) */
 #define TS_COORD_ERRORS(X)                                                                                   \
-    X(SHARD_NOT_FOUND, "ShardNotFound", YES, YES, YES, YES, YES, YES)                                        \
-    X(TENANT_MISMATCH, "TenantMismatch", YES, YES, YES, YES, YES, YES)                                       \
-    X(STALE_FENCE, "StaleFence", YES, YES, YES, YES, YES, YES)                                               \
-    X(LEASE_EXPIRED, "LeaseExpired", YES, YES, YES, YES, YES, YES)                                           \
-    X(SHARD_TERMINAL, "ShardTerminal", YES, YES, YES, YES, YES, YES)                                         \
-    X(OP_ID_CONFLICT, "OpIdConflict", NO, YES, YES, YES, YES, YES)                                           \
-    X(CURSOR_REGRESSION, "CursorRegression", NO, YES, YES, NO, NO, NO)                                       \
-    X(CURSOR_OUT_OF_BOUNDS, "CursorOutOfBounds", NO, YES, YES, NO, NO, NO)                                   \
-    X(CURSOR_KEY_TOO_LARGE, "CursorKeyTooLarge", NO, YES, YES, NO, NO, NO)                                   \
-    X(CURSOR_TOKEN_TOO_LARGE, "CursorTokenTooLarge", NO, YES, YES, NO, NO, NO)                               \
-    X(SPLIT_INVALID, "SplitInvalid", NO, NO, NO, NO, YES, NO)                                                \
-    X(CHECKPOINT_MISSING_KEY, "CheckpointMissingKey", NO, YES, YES, NO, NO, NO)
+    X(SHARD_NOT_FOUND, "ShardNotFound", YES, YES, YES, YES, YES, YES, YES)                                   \
+    X(TENANT_MISMATCH, "TenantMismatch", YES, YES, YES, YES, YES, YES, YES)                                  \
+    X(STALE_FENCE, "StaleFence", YES, YES, YES, YES, YES, YES, YES)                                          \
+    X(LEASE_EXPIRED, "LeaseExpired", YES, YES, YES, YES, YES, YES, YES)                                      \
+    X(SHARD_TERMINAL, "ShardTerminal", YES, YES, YES, YES, YES, YES, YES)                                    \
+    X(OP_ID_CONFLICT, "OpIdConflict", NO, YES, YES, YES, YES, YES, NO)                                       \
+    X(CURSOR_REGRESSION, "CursorRegression", NO, YES, YES, NO, NO, NO, NO)                                   \
+    X(CURSOR_OUT_OF_BOUNDS, "CursorOutOfBounds", NO, YES, YES, NO, NO, NO, NO)                               \
+    X(CURSOR_KEY_TOO_LARGE, "CursorKeyTooLarge", NO, YES, YES, NO, NO, NO, NO)                               \
+    X(CURSOR_TOKEN_TOO_LARGE, "CursorTokenTooLarge", NO, YES, YES, NO, NO, NO, NO)                           \
+    X(SPLIT_INVALID, "SplitInvalid", NO, NO, NO, NO, YES, NO, NO)                                            \
+    X(CHECKPOINT_MISSING_KEY, "CheckpointMissingKey", NO, YES, YES, NO, NO, NO, NO)
 
 /* Errors that are not shared. X(SUFFIX, name) */
 #define TS_OTHER_VARIANTS(X)                                                                                 \
@@ -179,19 +179,22 @@ enum ts_error_variant {
 /* The matrix as enums. TS_ERROR__YES and TS_ERROR__NO are what the columns become. */
 #define TS_ERROR__YES(...) __VA_ARGS__
 #define TS_ERROR__NO(...)
-#define TS_ERROR__COORD(suffix, name, renew, checkpoint, complete, park, split, release) TS_COORD_##suffix,
-#define TS_ERROR__RENEW(suffix, name, renew, checkpoint, complete, park, split, release)                     \
+#define TS_ERROR__COORD(suffix, name, renew, checkpoint, complete, park, split, release, write)              \
+    TS_COORD_##suffix,
+#define TS_ERROR__RENEW(suffix, name, renew, checkpoint, complete, park, split, release, write)              \
     TS_ERROR__##renew(TS_RENEW_##suffix, )
-#define TS_ERROR__CHECKPOINT(suffix, name, renew, checkpoint, complete, park, split, release)                \
+#define TS_ERROR__CHECKPOINT(suffix, name, renew, checkpoint, complete, park, split, release, write)         \
     TS_ERROR__##checkpoint(TS_CHECKPOINT_##suffix, )
-#define TS_ERROR__COMPLETE(suffix, name, renew, checkpoint, complete, park, split, release)                  \
+#define TS_ERROR__COMPLETE(suffix, name, renew, checkpoint, complete, park, split, release, write)           \
     TS_ERROR__##complete(TS_COMPLETE_##suffix, )
-#define TS_ERROR__PARK(suffix, name, renew, checkpoint, complete, park, split, release)                      \
+#define TS_ERROR__PARK(suffix, name, renew, checkpoint, complete, park, split, release, write)               \
     TS_ERROR__##park(TS_PARK_##suffix, )
-#define TS_ERROR__SPLIT(suffix, name, renew, checkpoint, complete, park, split, release)                     \
+#define TS_ERROR__SPLIT(suffix, name, renew, checkpoint, complete, park, split, release, write)              \
     TS_ERROR__##split(TS_SPLIT_##suffix, )
-#define TS_ERROR__RELEASE(suffix, name, renew, checkpoint, complete, park, split, release)                   \
+#define TS_ERROR__RELEASE(suffix, name, renew, checkpoint, complete, park, split, release, write)            \
     TS_ERROR__##release(TS_RELEASE_##suffix, )
+#define TS_ERROR__WRITE(suffix, name, renew, checkpoint, complete, park, split, release, write)              \
+    TS_ERROR__##write(TS_WRITE_##suffix, )
 
 /* The name after the last one is the number of variants, since OK comes first. */
 enum ts_coord_error { TS_COORD_OK, TS_COORD_ERRORS(TS_ERROR__COORD) };
@@ -212,6 +215,7 @@ enum ts_split_error {
     TS_COORD_ERRORS(TS_ERROR__SPLIT) TS_SPLIT_RESOURCE_EXHAUSTED,
     TS_SPLIT_BACKEND_ERROR
 };
+enum ts_write_error { TS_WRITE_OK, TS_COORD_ERRORS(TS_ERROR__WRITE) TS_WRITE_BACKEND_ERROR };
 enum ts_release_error { TS_RELEASE_OK, TS_COORD_ERRORS(TS_ERROR__RELEASE) TS_RELEASE_BACKEND_ERROR };
 
 #define TS_ERROR__MEMBER(prefix, suffix) TS_##prefix##_##suffix,

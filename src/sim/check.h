@@ -22,6 +22,7 @@
  *   run                   a run that has ended and its shards never change; Done means that no shard was active
  *   cooldown              a worker gets no shard during its cooldown
  *   index, counters       the claim index and the counters of a store match its records
+ *   gate                  a batch of another layer is written only by the holder of a valid lease, in a run that has not ended
  *   limits                the counters of limits match the shards of the runs
  *   liveness              once the faults stop, every shard and every run ends
  */
@@ -54,6 +55,7 @@ struct sim__op {
     uint32_t token;
     enum ts_park_reason reason;
     enum ts_blame blame;
+    bool is_delayed; /* write: the worker releases the lease between making the gate and using it */
     uint32_t cuts[SIM_CUTS_MAX + 1]; /* bounds: of the children, or of the shards to register */
     size_t cut_count;
     enum sim__mistake mistake;
@@ -92,6 +94,7 @@ struct sim__shard {
     struct sim__image before; /* the record before the last change, while that can be undone */
     bool undoable;            /* the last change may not be durable yet */
     struct sim__op *by;       /* the operation of the last change, or NULL */
+    uint64_t written;         /* version of the row that holders of the shard write; 0: none */
     uint64_t seen_in;         /* number of the last check that saw it */
     struct sim__grant *grants;
     size_t grant_count, grant_capacity;
@@ -186,6 +189,9 @@ void sim__check_change(struct sim__world *world, struct sim__shard *shard, uint6
 
 /* Checks a record that did not exist before. */
 void sim__check_new(struct sim__world *world, struct sim__shard *shard);
+
+/* Checks a row that a holder of the shard has written under its lease, at the store's time at_ms. */
+void sim__check_written(struct sim__world *world, struct sim__shard *shard, uint64_t op_id, uint64_t at_ms);
 
 /* ---- answers to workers (check_answer.c) ---- */
 

@@ -188,6 +188,7 @@ static enum ts_shard_op_kind stored_kind(enum ts_sim_operation kind) {
     case TS_SIM_OP_CLAIM:
     case TS_SIM_OP_ACQUIRE:
     case TS_SIM_OP_RENEW:
+    case TS_SIM_OP_WRITE:
     case TS_SIM_OP_END_RUN:
     case TS_SIM_OP_LOOK:
     case TS_SIM_OPERATION_COUNT:
@@ -430,6 +431,29 @@ void sim__check_change(struct sim__world *world, struct sim__shard *shard, uint6
         sim__broken(world, "op-log", "the op-log of shard %llx forgot something", id_of(&change));
         return;
     }
+}
+
+void sim__check_written(struct sim__world *world, struct sim__shard *shard, uint64_t op_id, uint64_t at_ms) {
+    const struct ts_shard_record *record = &shard->now.record;
+    const struct change change = {.world = world, .shard = shard, .after = record};
+    struct sim__op *op = sim__op_find(world->model, op_id);
+    if (op == NULL || op->kind != TS_SIM_OP_WRITE || op->run != shard->run || op->shard != shard->id) {
+        sim__broken(world, "gate", "shard %llx has a row that nobody wrote", id_of(&change));
+        return;
+    }
+    if (op->tenant != world->runs[op->run].tenant)
+        sim__broken(world, "tenant", "another tenant wrote for shard %llx", id_of(&change));
+    if (shard->now.version == 0 || record->status != TS_SHARD_ACTIVE || !record->has_holder ||
+        ts_lease_fence(&op->lease).v != record->fence.v ||
+        !ts_worker_id_equal(&record->holder.owner, ts_lease_owner(&op->lease)))
+        sim__broken(world, "gate", "a worker that does not hold shard %llx wrote for it", id_of(&change));
+    else if (at_ms >= record->holder.deadline.ms)
+        sim__broken(world, "lease", "a worker wrote for shard %llx %llu ms after its lease had ended",
+                    id_of(&change), (unsigned long long)(at_ms - record->holder.deadline.ms));
+    if (op->refused)
+        sim__broken(world, "gate", "write %llu for shard %llx was refused, and then done",
+                    (unsigned long long)op->id, id_of(&change));
+    op->applied++;
 }
 
 void sim__check_new(struct sim__world *world, struct sim__shard *shard) {

@@ -367,6 +367,30 @@ static void look_at_cooldown(struct sim__world *world, const struct ts_row *row,
     }
 }
 
+/* A row that the holder of a shard has written. Shards come before these rows, so their records are current. */
+static void look_at_written(struct sim__world *world, const struct ts_row *row, const struct tally *tally) {
+    uint64_t run_id = 0, id = 0, op_id = 0;
+    (void)number_at(row->key, HEAD, &run_id);
+    (void)number_at(row->key, HEAD + 8, &id);
+    const uint32_t run = run_of(world, run_id);
+    struct sim__shard *shard = run == SIM_RUNS ? NULL : sim__shard_find(world->model, run, id);
+    if (shard == NULL || !number_at(row->value, 0, &op_id)) {
+        sim__broken(world, "gate", "a row of a shard that nobody made");
+        return;
+    }
+    if (shard->written == row->version)
+        return;
+    shard->written = row->version;
+    sim__hash_bytes(world, row->value);
+    if (tally->restarted)
+        return;
+    if (ts_run_status_is_terminal(world->model->runs[run].guards[tally->place].status))
+        sim__broken(world, "gate", "a worker wrote for shard %llx after its run had ended",
+                    (unsigned long long)id);
+    else
+        sim__check_written(world, shard, op_id, tally->at_ms);
+}
+
 /* ---- all of it ---- */
 
 static void look_at_row(struct sim__world *world, const struct ts_row *row, struct tally *tally) {
@@ -391,6 +415,9 @@ static void look_at_row(struct sim__world *world, const struct ts_row *row, stru
         return;
     case 'k':
         look_at_cooldown(world, row, tally);
+        return;
+    case 'u':
+        look_at_written(world, row, tally);
         return;
     default:
         return;

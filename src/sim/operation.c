@@ -1,5 +1,6 @@
 /* Operations as workers call them, and the checks of their answers. */
 #include "base/assert.h"
+#include "base/endian.h"
 #include "worker.h"
 
 #include <stdio.h>
@@ -296,6 +297,86 @@ static struct sim__answer of_release(struct sim__worker *worker, const struct si
     return answer;
 }
 
+/* A row under the shard's run, with the id of the operation as its value: the checkers compare it with the lease. */
+struct written_row {
+    uint8_t key[3 + 16];
+    uint8_t value[8];
+    struct ts_op put;
+};
+
+static void fill_row(const struct sim__op *op, struct written_row *row) {
+    const struct ts_shard_key shard = ts_lease_shard(&op->lease);
+    memcpy(row->key, (const uint8_t[]){0, 'c', 'u'}, 3);
+    ts_be64_store(shard.run.v, row->key + 3);
+    ts_be64_store(shard.shard.v, row->key + 11);
+    ts_be64_store(op->id, row->value);
+    row->put = (struct ts_op){.kind = TS_OP_PUT,
+                              .key = ts_bytes_of(row->key, sizeof row->key),
+                              .value = ts_bytes_of(row->value, sizeof row->value)};
+}
+
+static void release_for(struct sim__worker *worker, const struct sim__op *write) {
+    struct sim__op op = *write;
+    op.kind = TS_SIM_OP_RELEASE;
+    struct sim__op *made = sim__op_new(worker->actor.world, &op);
+    if (made == NULL)
+        sim__broken(worker->actor.world, "memory", "there is none left");
+    else
+        (void)sim__issue(worker, made);
+}
+
+/* As two threads of a worker may: one makes the gate, the other releases the lease, then the first one writes. */
+static struct sim__answer of_delayed_write(struct sim__worker *worker, const struct sim__op *op,
+                                           const struct ts_write_op *write) {
+    struct ts_coord_gate gate;
+    struct ts_coord_detail detail = {0};
+    enum ts_write_error error = ts_coord_gate(worker->coord, write, NULL, TS_COORD_GATE_READ, &gate, &detail);
+    if (error != TS_WRITE_OK)
+        return refused(ts_write_error_variant(error), &detail);
+    if (!worker->actor.dead)
+        release_for(worker, op);
+    struct written_row row;
+    struct ts_op ops[TS_COORD_GATE_OPS + 1];
+    fill_row(op, &row);
+    memcpy(ops, gate.ops, sizeof gate.ops);
+    ops[TS_COORD_GATE_OPS] = row.put;
+    const struct ts_txn_part part = {.place = gate.place, .batch = {ops, TS_COORD_GATE_OPS + 1}};
+    const struct ts_coord_io io = sim__coord_io(worker);
+    struct ts_txn_result result = {0};
+    if (worker->actor.dead)
+        return refused(TS_VARIANT_BACKEND_ERROR, &detail);
+    io.txn(io.context, &part, 1, &result);
+    if (result.outcome == TS_TXN_COMMITTED)
+        return accepted();
+    detail.infra.kind = result.outcome == TS_TXN_UNKNOWN ? TS_INFRA_UNKNOWN : TS_INFRA_RETRYABLE;
+    if (result.outcome == TS_TXN_UNKNOWN || worker->actor.dead)
+        return refused(TS_VARIANT_BACKEND_ERROR, &detail);
+    error = ts_coord_gate(worker->coord, write, NULL, TS_COORD_GATE_READ, &gate, &detail);
+    return refused(error == TS_WRITE_OK ? TS_VARIANT_BACKEND_ERROR : ts_write_error_variant(error), &detail);
+}
+
+static struct sim__answer of_write(struct sim__worker *worker, const struct sim__op *op,
+                                   const struct ts_lease_op *by, bool by_session) {
+    const struct ts_write_op write = {by->tenant, by->lease};
+    struct ts_store_error store = {.result = TS_STORE_OK};
+    struct ts_coord_detail detail = {0};
+    struct written_row row;
+    if (op->is_delayed)
+        return of_delayed_write(worker, op, &write);
+    fill_row(op, &row);
+    const struct ts_batch batch = {&row.put, 1};
+    const enum ts_write_error error =
+        by_session ? ts_coord_session_write(worker->session, batch, &store, &detail)
+                   : ts_coord_write(worker->coord, &write, NULL, batch, &store, &detail);
+    const struct sim__answer answer =
+        error == TS_WRITE_OK ? accepted() : refused(ts_write_error_variant(error), &detail);
+    if (!worker->actor.dead)
+        check_sound(worker->actor.world, &answer, &detail);
+    if (!worker->actor.dead && answer.ok && store.result != TS_STORE_OK)
+        sim__broken(worker->actor.world, "gate", "a write without checks of its own failed one");
+    return answer;
+}
+
 /* The children in an answer are in the caller's memory, so they outlive the call. */
 static struct sim__answer of_split(struct sim__worker *worker, const struct sim__op *op,
                                    const struct ts_lease_op *by, bool by_session,
@@ -442,14 +523,15 @@ static void learn(struct sim__worker *worker, const struct sim__op *op, const st
     } else if (op->kind == TS_SIM_OP_SPLIT_RESIDUAL) {
         if (op->key < worker->to)
             worker->to = op->key;
-    } else {
+    } else if (op->kind != TS_SIM_OP_WRITE) {
         sim__let_go(worker);
     }
 }
 
 static bool is_gated(enum ts_sim_operation kind) {
     return kind == TS_SIM_OP_CHECKPOINT || kind == TS_SIM_OP_COMPLETE || kind == TS_SIM_OP_PARK ||
-           kind == TS_SIM_OP_RELEASE || kind == TS_SIM_OP_SPLIT_REPLACE || kind == TS_SIM_OP_SPLIT_RESIDUAL;
+           kind == TS_SIM_OP_RELEASE || kind == TS_SIM_OP_WRITE || kind == TS_SIM_OP_SPLIT_REPLACE ||
+           kind == TS_SIM_OP_SPLIT_RESIDUAL;
 }
 
 static struct sim__answer ask(struct sim__worker *worker, const struct sim__op *op,
@@ -467,6 +549,8 @@ static struct sim__answer ask(struct sim__worker *worker, const struct sim__op *
         return of_park(worker, op, &by, by_session);
     case TS_SIM_OP_RELEASE:
         return of_release(worker, op, &by, by_session);
+    case TS_SIM_OP_WRITE:
+        return of_write(worker, op, &by, by_session);
     case TS_SIM_OP_SPLIT_REPLACE:
     case TS_SIM_OP_SPLIT_RESIDUAL:
         return of_split(worker, op, &by, by_session, children);

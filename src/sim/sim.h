@@ -67,6 +67,7 @@ struct ts_sim_options ts_sim_options_default(void);
     X(COMPLETE, "complete")                                                                                  \
     X(PARK, "park")                                                                                          \
     X(RELEASE, "release")                                                                                    \
+    X(WRITE, "write")                                                                                        \
     X(SPLIT_REPLACE, "split_replace")                                                                        \
     X(SPLIT_RESIDUAL, "split_residual")                                                                      \
     X(UNPARK, "unpark")                                                                                      \

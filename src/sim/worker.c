@@ -3,7 +3,7 @@
  * Afterwards they finish the work:
  *
  *     wild:  holding?  no:  claim, acquire anything, repeat an old operation, look, unpark, register, end the run
- *                      yes: checkpoint, renew, complete, park, release, split; or forget the shard; or a mistake:
+ *                      yes: checkpoint, renew, complete, park, release, split, write; or forget the shard; or a mistake:
  *                           a cursor that goes back, children with a gap, an old lease, another worker's lease
  *     calm:  found the run, claim, checkpoint, complete; unpark what is parked; complete the run
  */
@@ -148,6 +148,12 @@ static void release(struct sim__worker *worker) {
     issue_new(worker, &op);
 }
 
+static void write_row(struct sim__worker *worker) {
+    struct sim__op op = wanted(worker, TS_SIM_OP_WRITE);
+    op.is_delayed = sim__chance(worker->actor.world, 20);
+    issue_new(worker, &op);
+}
+
 static void split_replace(struct sim__worker *worker, enum sim__mistake mistake) {
     struct sim__world *world = worker->actor.world;
     struct sim__op op = wanted(worker, TS_SIM_OP_SPLIT_REPLACE);
@@ -201,7 +207,7 @@ static void use_lease(struct sim__worker *worker, const struct ts_lease *lease, 
         op.key = record->cursor.has_key ? sim__key_number(record->cursor.last_key, 0)
                                         : sim__key_number(record->spec.range.start, 0);
     }
-    switch (sim__below(world, 7)) {
+    switch (sim__below(world, 8)) {
     case 0:
         op.kind = TS_SIM_OP_COMPLETE;
         break;
@@ -213,6 +219,9 @@ static void use_lease(struct sim__worker *worker, const struct ts_lease *lease, 
         return;
     case 3:
         op.kind = TS_SIM_OP_RELEASE;
+        break;
+    case 4:
+        op.kind = TS_SIM_OP_WRITE;
         break;
     default:
         break;
@@ -335,8 +344,10 @@ static void wild_turn_holding(struct sim__worker *worker) {
         return;
     }
     const uint64_t what = sim__below(world, 100);
-    if (what < 50)
+    if (what < 40)
         checkpoint(worker);
+    else if (what < 50)
+        write_row(worker);
     else if (what < 61)
         sim__renew(worker, &worker->lease);
     else if (what < 68)

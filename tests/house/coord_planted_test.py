@@ -16,7 +16,7 @@ BUILD = os.path.abspath(sys.argv[2])
 sys.path.insert(0, os.path.join(ROOT, "tests", "support", "python"))
 from tap import equal, holds, main, test  # noqa: E402
 
-LAST_ROW = 'X(CHECKPOINT_MISSING_KEY, "CheckpointMissingKey", NO, YES, YES, NO, NO, NO)'
+LAST_ROW = 'X(CHECKPOINT_MISSING_KEY, "CheckpointMissingKey", NO, YES, YES, NO, NO, NO, NO)'
 
 
 def read(path):
@@ -81,29 +81,29 @@ def the_tables_as_they_are_compile():
 
 @test
 def a_new_code_must_be_routed_for_every_operation():
-    refused("error.c", with_row('X(PLANTED, "Planted", NO, NO, NO, YES, NO)'), r"requires 8 arguments, but only 7 given")
+    refused("error.c", with_row('X(PLANTED, "Planted", NO, NO, NO, YES, NO, NO)'), r"requires 9 arguments, but only 8 given")
 
 
 @test
 def a_new_code_must_be_routed_by_yes_or_no():
-    refused("error.c", with_row('X(PLANTED, "Planted", NO, NO, NO, MAYBE, NO, NO)'), r"PASS_MAYBE")
+    refused("error.c", with_row('X(PLANTED, "Planted", NO, NO, NO, MAYBE, NO, NO, NO)'), r"PASS_MAYBE")
 
 
 @test
 def a_new_code_changes_the_counts_of_the_specification():
-    refused("error.c", with_row('X(PLANTED, "Planted", YES, NO, NO, NO, NO, NO)'),
+    refused("error.c", with_row('X(PLANTED, "Planted", YES, NO, NO, NO, NO, NO, NO)'),
             r"as many variants as the specification has: renew")
 
 
 @test
 def a_new_code_must_have_a_class():
-    header = with_counts(with_row('X(PLANTED, "Planted", NO, NO, NO, YES, NO, NO)'), {"coord": 1, "park": 1})
+    header = with_counts(with_row('X(PLANTED, "Planted", NO, NO, NO, YES, NO, NO, NO)'), {"coord": 1, "park": 1})
     refused("error.c", header, r"TS_VARIANT_PLANTED. not handled")
 
 
 @test
 def a_new_code_must_have_its_fields_and_its_sentence():
-    header = with_counts(with_row('X(PLANTED, "Planted", NO, NO, NO, YES, NO, NO)'), {"coord": 1, "park": 1})
+    header = with_counts(with_row('X(PLANTED, "Planted", NO, NO, NO, YES, NO, NO, NO)'), {"coord": 1, "park": 1})
     refused("error_text.c", header, r"TS_VARIANT_PLANTED. not handled")
     refused("error_text.c", header, r"FIELDS_PLANTED. undeclared")
 

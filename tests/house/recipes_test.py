@@ -160,10 +160,10 @@ def a_store_engine():
 
 @test
 def a_coordination_error():
-    last = 'X(CHECKPOINT_MISSING_KEY, "CheckpointMissingKey", NO, YES, YES, NO, NO, NO)'
+    last = 'X(CHECKPOINT_MISSING_KEY, "CheckpointMissingKey", NO, YES, YES, NO, NO, NO, NO)'
     changes = {
         "include/turnstone/coord_types.h": instead(
-            "include/turnstone/coord_types.h", (last, last + ' \\\n    X(PLANTED, "Planted", NO, NO, NO, YES, NO, NO)')),
+            "include/turnstone/coord_types.h", (last, last + ' \\\n    X(PLANTED, "Planted", NO, NO, NO, YES, NO, NO, NO)')),
         "src/coord/core/error.h": instead("src/coord/core/error.h", ("TS_COORD_CHECKPOINT_MISSING_KEY, 12)", "TS_COORD_PLANTED, 13)"),
                                      ("TS_PARK_BACKEND_ERROR, 7)", "TS_PARK_BACKEND_ERROR, 8)")),
         "src/coord/core/error.c": behind("src/coord/core/error.c", "    case TS_VARIANT_NOT_PARKED:\n", "    case TS_VARIANT_PLANTED:\n"),

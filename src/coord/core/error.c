@@ -35,7 +35,7 @@ const char *ts_run_config_error_name(enum ts_run_config_error error) {
 }
 
 const char *ts_error_variant_name(enum ts_error_variant variant) {
-#define COORD_NAME(suffix, name, renew, checkpoint, complete, park, split, release)                          \
+#define COORD_NAME(suffix, name, renew, checkpoint, complete, park, split, release, write)                   \
     case TS_VARIANT_##suffix:                                                                                \
         return name;
 #define OTHER_NAME(suffix, name)                                                                             \
@@ -63,19 +63,22 @@ const char *ts_error_variant_name(enum ts_error_variant variant) {
     case TS_##prefix##_OK:                                                                                   \
         return TS_VARIANT_NONE;
 
-#define COORD_ROW(suffix, name, renew, checkpoint, complete, park, split, release) VARIANT(, COORD, suffix)
-#define RENEW_ROW(suffix, name, renew, checkpoint, complete, park, split, release)                           \
+#define COORD_ROW(suffix, name, renew, checkpoint, complete, park, split, release, write)                    \
+    VARIANT(, COORD, suffix)
+#define RENEW_ROW(suffix, name, renew, checkpoint, complete, park, split, release, write)                    \
     VARIANT_IF_YES(RENEW, suffix, renew)
-#define CHECKPOINT_ROW(suffix, name, renew, checkpoint, complete, park, split, release)                      \
+#define CHECKPOINT_ROW(suffix, name, renew, checkpoint, complete, park, split, release, write)               \
     VARIANT_IF_YES(CHECKPOINT, suffix, checkpoint)
-#define COMPLETE_ROW(suffix, name, renew, checkpoint, complete, park, split, release)                        \
+#define COMPLETE_ROW(suffix, name, renew, checkpoint, complete, park, split, release, write)                 \
     VARIANT_IF_YES(COMPLETE, suffix, complete)
-#define PARK_ROW(suffix, name, renew, checkpoint, complete, park, split, release)                            \
+#define PARK_ROW(suffix, name, renew, checkpoint, complete, park, split, release, write)                     \
     VARIANT_IF_YES(PARK, suffix, park)
-#define SPLIT_ROW(suffix, name, renew, checkpoint, complete, park, split, release)                           \
+#define SPLIT_ROW(suffix, name, renew, checkpoint, complete, park, split, release, write)                    \
     VARIANT_IF_YES(SPLIT, suffix, split)
-#define RELEASE_ROW(suffix, name, renew, checkpoint, complete, park, split, release)                         \
+#define RELEASE_ROW(suffix, name, renew, checkpoint, complete, park, split, release, write)                  \
     VARIANT_IF_YES(RELEASE, suffix, release)
+#define WRITE_ROW(suffix, name, renew, checkpoint, complete, park, split, release, write)                    \
+    VARIANT_IF_YES(WRITE, suffix, write)
 #define OWN_ROW(prefix, suffix) VARIANT(, prefix, suffix)
 
 #define DEFINE_VARIANT(op, PREFIX, ...)                                                                      \
@@ -99,6 +102,7 @@ DEFINE_VARIANT(park, PARK, TS_COORD_ERRORS(PARK_ROW) OWN_ROW(PARK, BACKEND_ERROR
 DEFINE_VARIANT(split, SPLIT,
                TS_COORD_ERRORS(SPLIT_ROW) OWN_ROW(SPLIT, RESOURCE_EXHAUSTED) OWN_ROW(SPLIT, BACKEND_ERROR))
 DEFINE_VARIANT(release, RELEASE, TS_COORD_ERRORS(RELEASE_ROW) OWN_ROW(RELEASE, BACKEND_ERROR))
+DEFINE_VARIANT(write, WRITE, TS_COORD_ERRORS(WRITE_ROW) OWN_ROW(WRITE, BACKEND_ERROR))
 DEFINE_VARIANT(acquire, ACQUIRE, TS_ACQUIRE_ERRORS(OWN_ROW))
 DEFINE_VARIANT(create_run, CREATE_RUN, TS_CREATE_RUN_ERRORS(OWN_ROW))
 DEFINE_VARIANT(register_shards, REGISTER_SHARDS, TS_REGISTER_SHARDS_ERRORS(OWN_ROW))
@@ -118,18 +122,20 @@ DEFINE_VARIANT(claim, CLAIM, TS_CLAIM_ERRORS(OWN_ROW))
     case TS_COORD_##suffix:                                                                                  \
         PASS_##column(op, PREFIX, suffix);
 
-#define RENEW_PASS(suffix, name, renew, checkpoint, complete, park, split, release)                          \
+#define RENEW_PASS(suffix, name, renew, checkpoint, complete, park, split, release, write)                   \
     PASS("renew", RENEW, suffix, renew)
-#define CHECKPOINT_PASS(suffix, name, renew, checkpoint, complete, park, split, release)                     \
+#define CHECKPOINT_PASS(suffix, name, renew, checkpoint, complete, park, split, release, write)              \
     PASS("checkpoint", CHECKPOINT, suffix, checkpoint)
-#define COMPLETE_PASS(suffix, name, renew, checkpoint, complete, park, split, release)                       \
+#define COMPLETE_PASS(suffix, name, renew, checkpoint, complete, park, split, release, write)                \
     PASS("complete", COMPLETE, suffix, complete)
-#define PARK_PASS(suffix, name, renew, checkpoint, complete, park, split, release)                           \
+#define PARK_PASS(suffix, name, renew, checkpoint, complete, park, split, release, write)                    \
     PASS("park", PARK, suffix, park)
-#define SPLIT_PASS(suffix, name, renew, checkpoint, complete, park, split, release)                          \
+#define SPLIT_PASS(suffix, name, renew, checkpoint, complete, park, split, release, write)                   \
     PASS("split", SPLIT, suffix, split)
-#define RELEASE_PASS(suffix, name, renew, checkpoint, complete, park, split, release)                        \
+#define RELEASE_PASS(suffix, name, renew, checkpoint, complete, park, split, release, write)                 \
     PASS("release", RELEASE, suffix, release)
+#define WRITE_PASS(suffix, name, renew, checkpoint, complete, park, split, release, write)                   \
+    PASS("write", WRITE, suffix, write)
 
 #define DEFINE_NARROWING(op, PREFIX)                                                                         \
     enum ts_##op##_error ts_##op##_error_from_coord(enum ts_coord_error error) {                             \
@@ -147,6 +153,7 @@ DEFINE_NARROWING(complete, COMPLETE)
 DEFINE_NARROWING(park, PARK)
 DEFINE_NARROWING(split, SPLIT)
 DEFINE_NARROWING(release, RELEASE)
+DEFINE_NARROWING(write, WRITE)
 
 #define DEFINE_OF(op, PREFIX, last, count)                                                                   \
     enum ts_##op##_error ts_##op##_error_of(enum ts_error_variant variant) {                                 \

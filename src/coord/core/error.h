@@ -197,7 +197,7 @@ size_t ts_error_fields(enum ts_error_variant variant, const struct ts_coord_deta
                        struct ts_error_field ret_fields[static TS_ERROR_FIELDS_MAX]);
 
 /* Every error enum: Y(name, PREFIX, last member, number of variants in the specification). get_shard,
- * delete_run and release are ours. */
+ * delete_run, release and write are ours. */
 #define TS_ERROR_ENUMS(Y)                                                                                    \
     Y(coord, COORD, TS_COORD_CHECKPOINT_MISSING_KEY, 12)                                                     \
     TS_OPERATION_ERROR_ENUMS(Y)
@@ -211,6 +211,7 @@ size_t ts_error_fields(enum ts_error_variant variant, const struct ts_coord_deta
     Y(park, PARK, TS_PARK_BACKEND_ERROR, 7)                                                                  \
     Y(split, SPLIT, TS_SPLIT_BACKEND_ERROR, 9)                                                               \
     Y(release, RELEASE, TS_RELEASE_BACKEND_ERROR, 7)                                                         \
+    Y(write, WRITE, TS_WRITE_BACKEND_ERROR, 6)                                                               \
     Y(create_run, CREATE_RUN, TS_CREATE_RUN_BACKEND_ERROR, 6)                                                \
     Y(register_shards, REGISTER_SHARDS, TS_REGISTER_SHARDS_BACKEND_ERROR, 8)                                 \
     Y(get_run, GET_RUN, TS_GET_RUN_BACKEND_ERROR, 3)                                                         \
@@ -245,6 +246,7 @@ enum ts_complete_error ts_complete_error_from_coord(enum ts_coord_error error);
 enum ts_park_error ts_park_error_from_coord(enum ts_coord_error error);
 enum ts_split_error ts_split_error_from_coord(enum ts_coord_error error);
 enum ts_release_error ts_release_error_from_coord(enum ts_coord_error error);
+enum ts_write_error ts_write_error_from_coord(enum ts_coord_error error);
 
 /* Both kinds of split answer with the same errors. */
 #define ts_split_replace_error  ts_split_error

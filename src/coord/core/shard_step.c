@@ -303,6 +303,21 @@ enum ts_release_error ts_release_step(const struct ts_shard_record *record, cons
     return TS_RELEASE_OK;
 }
 
+enum ts_write_error ts_write_step(const struct ts_shard_record *record, const struct ts_step_env *env,
+                                  const struct ts_write_op *op, struct ts_logical_time *ret_before,
+                                  struct ts_coord_detail *ret_detail) {
+    if (record == NULL || env->guard == NULL) {
+        ret_detail->shard = ts_lease_shard(&op->lease);
+        return TS_WRITE_SHARD_NOT_FOUND;
+    }
+    enum ts_coord_error error =
+        ts_validate_lease(record, env->guard, &op->tenant, &op->lease, env->now, ret_detail);
+    if (error != TS_COORD_OK)
+        return ts_write_error_from_coord(error);
+    *ret_before = end_of_lease(record);
+    return TS_WRITE_OK;
+}
+
 enum ts_unpark_error ts_unpark_step(const struct ts_shard_record *record, const struct ts_step_env *env,
                                     const struct ts_unpark_op *op, struct ts_shard_step *ret_step,
                                     struct ts_coord_detail *ret_detail) {

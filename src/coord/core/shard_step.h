@@ -9,6 +9,7 @@
  *     complete     lease, op    cursor forward; Done
  *     park         lease, op    Parked
  *     release      lease, op    not leased, same fence; attempts - 1 if nobody is to blame
+ *     write        lease        none: allows a batch of another layer, until the deadline
  *     unpark       op           Parked -> Active; fence + 1; attempts 0
  *
  * A record of NULL means that the shard does not exist. On failure ret_detail says why and ret_step is
@@ -125,6 +126,21 @@ struct ts_release_op {
 enum ts_release_error ts_release_step(const struct ts_shard_record *record, const struct ts_step_env *env,
                                       const struct ts_release_op *op, struct ts_shard_step *ret_step,
                                       struct ts_coord_detail *ret_detail);
+
+struct ts_write_op {
+    struct ts_tenant_id tenant;
+    struct ts_lease lease;
+};
+
+/*
+ * Whether the holder may write now. On success ret_before is the end of the lease: a batch that checks the versions of
+ * this record and this guard, and is applied before that time, is written by the holder.
+ *
+ * Order of checks: ShardNotFound, ts_validate_lease().
+ */
+enum ts_write_error ts_write_step(const struct ts_shard_record *record, const struct ts_step_env *env,
+                                  const struct ts_write_op *op, struct ts_logical_time *ret_before,
+                                  struct ts_coord_detail *ret_detail);
 
 struct ts_unpark_op {
     struct ts_tenant_id tenant;

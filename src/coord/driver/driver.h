@@ -10,6 +10,7 @@
 
 #include "base/prng.h"
 #include "coord/driver/coord.h"
+#include "coord/driver/gate.h"
 #include "driver_io.h"
 #include "driver_keys.h"
 #include "os/arena.h"
@@ -50,6 +51,8 @@ void coord__plan_before(struct coord__plan *plan, uint32_t place, struct ts_logi
 void coord__plan_put(struct coord__plan *plan, uint32_t place, const struct coord__key *key,
                      struct ts_bytes value);
 void coord__plan_del(struct coord__plan *plan, uint32_t place, const struct coord__key *key);
+/* An operation as it is. Copies nothing: keys and values must stay in place until the plan is applied. */
+void coord__plan_op(struct coord__plan *plan, uint32_t place, const struct ts_op *op);
 struct coord__change {
     int64_t delta;
     uint64_t max;
@@ -79,6 +82,11 @@ struct coord__seen {
     uint8_t buffers[2][TS_RECORD_MAX];
 };
 
+/* The gate of the shard as seen (gate.h). A time of 0: without before(deadline), for operations without a lease. */
+void coord__gate_init(struct ts_coord_gate *gate, uint32_t place, const struct coord__seen *seen,
+                      struct ts_logical_time before);
+void coord__plan_gate(struct coord__plan *plan, const struct ts_coord_gate *gate);
+
 /* ---- one operation's memory ---- */
 
 struct coord__work {
@@ -87,6 +95,7 @@ struct coord__work {
     struct ts_coord_call *calls; /* 2 * place_count + 2 */
     struct ts_rows *rows;        /* of calls */
     struct coord__seen seen;
+    struct ts_coord_gate gate; /* of the planned operation */
     struct ts_split_memory split;
     struct ts_txn_result txn;
 };

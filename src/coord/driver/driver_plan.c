@@ -41,6 +41,10 @@ static struct ts_bytes keep(struct coord__plan *plan, const struct coord__key *k
     return ts_bytes_of(kept, key->len);
 }
 
+void coord__plan_op(struct coord__plan *plan, uint32_t place, const struct ts_op *op) {
+    add(plan, place, COORD__TAG_RECORD, op);
+}
+
 void coord__plan_check(struct coord__plan *plan, uint32_t place, const struct coord__key *key,
                        uint64_t version) {
     const struct ts_op op = {.kind = TS_OP_CHECK, .key = keep(plan, key), .version = version};

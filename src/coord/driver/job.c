@@ -213,12 +213,10 @@ static enum coord__end plan_step(struct coord__job *job, size_t *ret_len) {
     if (error != TS_RECORD_OK)
         return coord__damaged_shard(error, "new record", job->shard, &job->detail);
     coord__plan_clear(plan);
-    const struct coord__key guard = coord__key_guard(job->shard.run), record = coord__key_shard(job->shard);
-    coord__plan_check(plan, job->place, &guard, seen->guard_version);
-    coord__plan_check(plan, job->place, &record, seen->version);
+    const struct coord__key record = coord__key_shard(job->shard);
+    coord__gate_init(&job->work->gate, job->place, seen, job->result.before);
+    coord__plan_gate(plan, &job->work->gate);
     coord__plan_put(plan, job->place, &record, ts_bytes_of(spare, *ret_len));
-    if (job->result.before.ms != 0)
-        coord__plan_before(plan, job->place, job->result.before);
     plan_index(job, &seen->record, after);
     coord__plan_count(plan, job->place, job->shard.shard, &seen->record.status, after->status);
     if (job->extend != NULL)

@@ -344,6 +344,35 @@ enum ts_release_error ts_worker_release(struct ts_worker *worker, struct ts_op_i
     return error;
 }
 
+/* The caller's own keys only: coordination and transactions keep theirs below a reserved byte. */
+static bool has_reserved_key(struct ts_batch batch, struct ts_store_error *ret_error) {
+    for (size_t i = 0; i < batch.count; i++) {
+        const struct ts_bytes key = batch.ops[i].key;
+        if (key.len == 0 || key.data[0] != TS_TXN_RESERVED_BYTE)
+            continue;
+        *ret_error = (struct ts_store_error){
+            .result = TS_STORE_BAD_BATCH,
+            .op = i,
+            .text = "the key begins with the byte 0, which is reserved for the system; use another key"};
+        memcpy(ret_error->sqlstate, ts_store_result_meaning(TS_STORE_BAD_BATCH)->sqlstate,
+               sizeof ret_error->sqlstate);
+        return true;
+    }
+    return false;
+}
+
+enum ts_write_error ts_worker_write(struct ts_worker *worker, struct ts_batch batch,
+                                    struct ts_store_error *ret_error, struct ts_coord_answer *ret_answer) {
+    struct op op;
+    enum ts_write_error error = TS_WRITE_LEASE_EXPIRED;
+    if (begin_op_and_lock(&op, worker, ret_answer))
+        error = has_reserved_key(batch, ret_error)
+                    ? TS_WRITE_OK
+                    : ts_coord_session_write(worker->session, batch, ret_error, &op.answer->detail);
+    end_op(&op, ts_write_error_variant(error));
+    return error;
+}
+
 /* Makes the children between the cuts. The child that contains the last key continues after it. */
 static struct ts_new_shards make_children(const struct ts_worker *worker, const struct ts_bytes *cuts,
                                           size_t count, struct ts_new_shard children[static 1]) {

@@ -167,6 +167,17 @@ enum ts_park_error ts_coord_session_park(struct ts_coord_session *session, struc
     return error;
 }
 
+enum ts_write_error ts_coord_session_write(struct ts_coord_session *session, struct ts_batch batch,
+                                           struct ts_store_error *ret_error,
+                                           struct ts_coord_detail *ret_detail) {
+    ts_assert(session->holding);
+    const struct ts_write_op op = {.tenant = session->worker.tenant, .lease = session->lease};
+    const enum ts_write_error error =
+        ts_coord_write(session->coord, &op, &session->seen, batch, ret_error, ret_detail);
+    after(session, ts_write_error_variant(error));
+    return error;
+}
+
 enum ts_release_error ts_coord_session_release(struct ts_coord_session *session, struct ts_op_id op_id,
                                                enum ts_blame blame, struct ts_coord_outcome *ret_outcome,
                                                struct ts_coord_detail *ret_detail) {

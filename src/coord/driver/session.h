@@ -8,7 +8,7 @@
  *
  *     IDLE -- claim, acquire --> HOLDING -- complete, park, release, split_replace, an error that ends the lease --> IDLE
  *                                 |    ^
- *                                 +----+ renew, checkpoint, split_residual
+ *                                 +----+ renew, checkpoint, split_residual, write
  *
  * HOLDING: there is a lease (ts_coord_session_lease), which may have ended by the store's clock. Callers must
  * not call functions that need a lease in IDLE. A session belongs to one thread at a time: a keeper that
@@ -18,6 +18,7 @@
 #define TS_COORD_DRIVER_SESSION_H
 
 #include "coord/driver/coord.h"
+#include "coord/driver/gate.h"
 
 struct ts_coord_session;
 
@@ -74,6 +75,10 @@ enum ts_complete_error ts_coord_session_complete(struct ts_coord_session *sessio
 enum ts_park_error ts_coord_session_park(struct ts_coord_session *session, struct ts_op_id op_id,
                                          enum ts_park_reason reason, struct ts_coord_outcome *ret_outcome,
                                          struct ts_coord_detail *ret_detail);
+/* Applies a batch of another layer to the shard's store, under the lease: ts_coord_write. */
+enum ts_write_error ts_coord_session_write(struct ts_coord_session *session, struct ts_batch batch,
+                                           struct ts_store_error *ret_error,
+                                           struct ts_coord_detail *ret_detail);
 enum ts_release_error ts_coord_session_release(struct ts_coord_session *session, struct ts_op_id op_id,
                                                enum ts_blame blame, struct ts_coord_outcome *ret_outcome,
                                                struct ts_coord_detail *ret_detail);

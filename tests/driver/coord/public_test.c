@@ -230,6 +230,13 @@ static void shards_are_split_and_parked(void **state) {
     assert_int_equal(ts_worker_split_replace(worker, next_op(), NULL, 0, answer), TS_SPLIT_SPLIT_INVALID);
     assert_int_equal(ts_worker_split_replace(worker, next_op(), cuts, 2, answer), TS_SPLIT_OK);
     assert_int_equal(ts_worker_claim(worker, run, answer), TS_CLAIM_OK);
+    struct ts_op put = {.kind = TS_OP_PUT, .key = bytes("own"), .value = bytes("1")};
+    struct ts_store_error refusal;
+    assert_int_equal(ts_worker_write(worker, (struct ts_batch){&put, 1}, &refusal, answer), TS_WRITE_OK);
+    assert_int_equal(refusal.result, TS_STORE_OK);
+    put.key = (struct ts_bytes){.data = (const uint8_t *)"\0c", .len = 2};
+    assert_int_equal(ts_worker_write(worker, (struct ts_batch){&put, 1}, &refusal, answer), TS_WRITE_OK);
+    assert_int_equal(refusal.result, TS_STORE_BAD_BATCH);
     assert_int_equal(ts_worker_release(worker, (struct ts_op_id){77}, TS_BLAME_NOBODY, answer),
                      TS_RELEASE_OK);
     assert_int_equal(ts_worker_left_ms(worker), 0);
@@ -237,6 +244,9 @@ static void shards_are_split_and_parked(void **state) {
     assert_int_equal(ts_worker_release(worker, (struct ts_op_id){77}, TS_BLAME_NOBODY, answer),
                      TS_RELEASE_OK);
     assert_int_equal(ts_worker_renew(worker, answer), TS_RENEW_STALE_FENCE);
+    put.key = bytes("own");
+    assert_int_equal(ts_worker_write(worker, (struct ts_batch){&put, 1}, &refusal, answer),
+                     TS_WRITE_STALE_FENCE);
     assert_int_equal(ts_worker_acquire(worker, run, ts_worker_shard(worker), answer), TS_ACQUIRE_OK);
     struct ts_shard_id parked = ts_worker_shard(worker);
     assert_int_equal(ts_worker_park(worker, next_op(), TS_PARK_POISONED, answer), TS_PARK_OK);

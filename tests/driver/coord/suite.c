@@ -306,6 +306,18 @@ enum ts_release_error suite_release(const struct ts_lease *lease, struct ts_op_i
     DONE(release, error);
 }
 
+enum ts_write_error suite_write(const struct ts_lease *lease, const char *value, const uint64_t *check,
+                                struct ts_store_error *ret_error) {
+    prepare();
+    const struct ts_write_op op = {suite.tenant, *lease};
+    const struct ts_bytes key = TS_BYTES("written");
+    const struct ts_op ops[] = {{.kind = TS_OP_PUT, .key = key, .value = ts_bytes_of_cstring(value)},
+                                {.kind = TS_OP_CHECK, .key = key, .version = check == NULL ? 0 : *check}};
+    const enum ts_write_error error = ts_coord_write(
+        suite.coord, &op, NULL, (struct ts_batch){ops, check == NULL ? 1 : 2}, ret_error, &suite.detail);
+    DONE(write, error);
+}
+
 enum ts_unpark_error suite_unpark(uint64_t shard, struct ts_op_id op_id) {
     prepare();
     const struct ts_unpark_op op = {suite.tenant, suite_shard(shard), op_id};
@@ -376,6 +388,7 @@ void suite_expect_foreign(struct ts_lease *lease) {
     EXPECT(complete, suite_complete(lease, suite_op(), KEY("c")), TS_COMPLETE_TENANT_MISMATCH);
     EXPECT(park, suite_park(lease, suite_op(), TS_PARK_OTHER), TS_PARK_TENANT_MISMATCH);
     EXPECT(release, suite_release(lease, suite_op(), TS_BLAME_SHARD), TS_RELEASE_TENANT_MISMATCH);
+    EXPECT(write, suite_write(lease, "foreign", NULL, &(struct ts_store_error){0}), TS_WRITE_TENANT_MISMATCH);
     EXPECT(unpark, suite_unpark(1, suite_op()), TS_UNPARK_TENANT_MISMATCH);
     EXPECT(split, suite_split_replace(lease, suite_op(), two, 2), TS_SPLIT_TENANT_MISMATCH);
     EXPECT(split, suite_split_residual(lease, suite_op(), TS_BYTES("kEy-d"), (struct ts_cursor){0}),

@@ -107,6 +107,9 @@ enum ts_complete_error suite_complete(const struct ts_lease *lease, struct ts_op
                                       struct ts_cursor cursor);
 enum ts_park_error suite_park(const struct ts_lease *lease, struct ts_op_id op, enum ts_park_reason reason);
 enum ts_release_error suite_release(const struct ts_lease *lease, struct ts_op_id op, enum ts_blame blame);
+/* Puts the value under a key of the test's own; if `check` is not NULL, the key must have that version. */
+enum ts_write_error suite_write(const struct ts_lease *lease, const char *value, const uint64_t *check,
+                                struct ts_store_error *ret_error);
 enum ts_unpark_error suite_unpark(uint64_t shard, struct ts_op_id op);
 enum ts_split_error suite_split_replace(const struct ts_lease *lease, struct ts_op_id op,
                                         const struct ts_new_shard *children, size_t count);

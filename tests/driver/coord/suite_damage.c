@@ -96,6 +96,7 @@ static void a_damaged_shard_is_never_used(void **state) {
     expect_damaged();
     EXPECT(park, suite_park(&lease, suite_op(), TS_PARK_OTHER), TS_PARK_BACKEND_ERROR);
     expect_damaged();
+    EXPECT(write, suite_write(&lease, "damaged", NULL, &(struct ts_store_error){0}), TS_WRITE_BACKEND_ERROR);
     EXPECT(release, suite_release(&lease, suite_op(), TS_BLAME_SHARD), TS_RELEASE_BACKEND_ERROR);
     EXPECT(unpark, suite_unpark(1, suite_op()), TS_UNPARK_BACKEND_ERROR);
     expect_damaged();

@@ -1,6 +1,8 @@
 /* Operations on one shard, and the lease that they need. */
 #include "suite.h"
 
+#include "coord/driver/session.h"
+
 #include <string.h>
 
 static const struct ts_new_shard halves[] = {{.spec.range = RANGE("b", "d")},
@@ -41,7 +43,8 @@ static void an_expired_lease_can_be_taken_and_is_stale_then(void **state) {
     EXPECT(split, suite_split_residual(&first, suite_op(), TS_BYTES("kEy-d"), (struct ts_cursor){0}),
            TS_SPLIT_LEASE_EXPIRED);
     EXPECT(release, suite_release(&first, suite_op(), TS_BLAME_NOBODY), TS_RELEASE_LEASE_EXPIRED);
-    assert_int_equal(suite_count_events(TS_EVENT_LEASE_LOST), 7);
+    EXPECT(write, suite_write(&first, "expired", NULL, &(struct ts_store_error){0}), TS_WRITE_LEASE_EXPIRED);
+    assert_int_equal(suite_count_events(TS_EVENT_LEASE_LOST), 8);
     const struct ts_lease second = suite_must_acquire(1, "b");
     assert_int_equal(ts_lease_fence(&second).v, 2);
     EXPECT(renew, suite_renew(&first), TS_RENEW_STALE_FENCE);
@@ -77,6 +80,7 @@ static void renewing_moves_the_deadline_and_keeps_the_fence(void **state) {
     EXPECT(complete, suite_complete(&none, suite_op(), KEY("c")), TS_COMPLETE_SHARD_NOT_FOUND);
     EXPECT(park, suite_park(&none, suite_op(), TS_PARK_OTHER), TS_PARK_SHARD_NOT_FOUND);
     EXPECT(release, suite_release(&none, suite_op(), TS_BLAME_SHARD), TS_RELEASE_SHARD_NOT_FOUND);
+    EXPECT(write, suite_write(&none, "none", NULL, &(struct ts_store_error){0}), TS_WRITE_SHARD_NOT_FOUND);
     EXPECT(split, suite_split_replace(&none, suite_op(), halves, 2), TS_SPLIT_SHARD_NOT_FOUND);
     EXPECT(unpark, suite_unpark(77, suite_op()), TS_UNPARK_SHARD_NOT_FOUND);
     EXPECT(get_shard, suite_get_shard(suite_shard(77)), TS_GET_SHARD_SHARD_NOT_FOUND);
@@ -237,6 +241,70 @@ static void a_released_shard_can_be_claimed_at_once(void **state) {
     suite_audit();
 }
 
+static void expect_written(uint32_t place, const char *value, uint64_t *ret_version) {
+    const struct ts_bytes key = TS_BYTES("written");
+    struct ts_rows rows = {0};
+    struct ts_call read = {.kind = TS_CALL_READ, .keys = &key, .key_count = 1, .rows = &rows};
+    assert_int_equal(ts_store_run(ts_cluster_store(suite.cluster, place), &read), TS_STORE_OK);
+    assert_true(ts_bytes_equal(rows.rows[0].value, ts_bytes_of_cstring(value)));
+    *ret_version = rows.rows[0].version;
+    ts_rows_release(&rows);
+}
+
+static void only_the_holder_of_a_lease_writes_for_a_shard(void **state) {
+    (void)state;
+    struct ts_store_error error;
+    uint64_t version = 0;
+    suite_make_run();
+    struct ts_lease lease = suite_must_acquire(1, "a");
+    const uint32_t place = ts_coord_place_of_shard(suite.coord, (struct ts_shard_id){1});
+    EXPECT(write, suite_write(&lease, "first", NULL, &error), TS_WRITE_OK);
+    assert_int_equal(error.result, TS_STORE_OK);
+    expect_written(place, "first", &version);
+    /* A check of the batch's own; the second is of a version that is gone by then. */
+    EXPECT(write, suite_write(&lease, "second", &version, &error), TS_WRITE_OK);
+    assert_int_equal(error.result, TS_STORE_OK);
+    EXPECT(write, suite_write(&lease, "third", &version, &error), TS_WRITE_OK);
+    assert_int_equal(error.result, TS_STORE_CHECK_FAILED);
+    assert_true(error.op == 1 || error.op == SIZE_MAX);
+    expect_written(place, "second", &version);
+    /* Not under the lease of an earlier holder, though its deadline has not passed. */
+    EXPECT(release, suite_release(&lease, suite_op(), TS_BLAME_NOBODY), TS_RELEASE_OK);
+    EXPECT(write, suite_write(&lease, "released", NULL, &error), TS_WRITE_STALE_FENCE);
+    struct ts_lease next = suite_must_acquire(1, "b");
+    EXPECT(write, suite_write(&lease, "stale", NULL, &error), TS_WRITE_STALE_FENCE);
+    EXPECT(renew, suite_renew(&next), TS_RENEW_OK);
+    EXPECT(write, suite_write(&next, "fourth", NULL, &error), TS_WRITE_OK);
+    EXPECT(run_transition, suite_end(TS_RUN_OP_CANCEL_RUN, suite_op()), TS_RUN_TRANSITION_OK);
+    EXPECT(write, suite_write(&next, "ended", NULL, &error), TS_WRITE_SHARD_TERMINAL);
+    expect_written(place, "fourth", &version);
+}
+
+/* A session remembers versions; what changed them meanwhile decides. */
+static void a_session_reads_again_when_its_gate_fails(void **state) {
+    (void)state;
+    const struct ts_coord_worker who = {suite.tenant, suite_worker("a")};
+    struct ts_store_error error;
+    const struct ts_op put = {.kind = TS_OP_PUT, .key = TS_BYTES("written"), .value = TS_BYTES("session")};
+    const struct ts_batch batch = {&put, 1};
+    uint64_t version;
+    suite_make_run();
+    struct ts_coord_session *session = ts_coord_session_new(suite.coord, &who);
+    EXPECT(acquire, ts_coord_session_acquire(session, suite_shard(1), &suite.view, &suite.detail),
+           TS_ACQUIRE_OK);
+    struct ts_lease lease = *ts_coord_session_lease(session);
+    EXPECT(renew, suite_renew(&lease), TS_RENEW_OK); /* behind its back */
+    EXPECT(write, ts_coord_session_write(session, batch, &error, &suite.detail), TS_WRITE_OK);
+    assert_int_equal(error.result, TS_STORE_OK);
+    expect_written(ts_coord_place_of_shard(suite.coord, (struct ts_shard_id){1}), "session", &version);
+    assert_non_null(ts_coord_session_lease(session));
+    EXPECT(park, suite_park(&lease, suite_op(), TS_PARK_OTHER), TS_PARK_OK);
+    EXPECT(write, ts_coord_session_write(session, batch, &error, &suite.detail), TS_WRITE_SHARD_TERMINAL);
+    assert_null(ts_coord_session_lease(session));
+    ts_coord_session_free(session);
+    suite_audit();
+}
+
 const struct CMUnitTest suite_lease_tests[] = {
     suite_test(acquire_gives_what_the_shard_is),
     suite_test(an_expired_lease_can_be_taken_and_is_stale_then),
@@ -247,5 +315,7 @@ const struct CMUnitTest suite_lease_tests[] = {
     suite_test(a_completed_shard_is_done_for_ever),
     suite_test(a_parked_shard_can_be_unparked),
     suite_test(a_released_shard_can_be_claimed_at_once),
+    suite_test(only_the_holder_of_a_lease_writes_for_a_shard),
+    suite_test(a_session_reads_again_when_its_gate_fails),
     {0},
 };

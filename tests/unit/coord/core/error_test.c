@@ -5,25 +5,25 @@
 
 #include <string.h>
 
-/* Section 2.3 of the specification, repeated here. Release is ours, and like park. */
-enum { RENEW, CHECKPOINT, COMPLETE, PARK, SPLIT, RELEASE, OPERATIONS };
+/* Section 2.3 of the specification, repeated here. Release and write are ours: like park and renew. */
+enum { RENEW, CHECKPOINT, COMPLETE, PARK, SPLIT, RELEASE, WRITE, OPERATIONS };
 static const struct {
     enum ts_coord_error error;
     const char *name;
     const char *admitted; /* one letter for each operation */
 } matrix[] = {
-    {TS_COORD_SHARD_NOT_FOUND, "ShardNotFound", "yyyyyy"},
-    {TS_COORD_TENANT_MISMATCH, "TenantMismatch", "yyyyyy"},
-    {TS_COORD_STALE_FENCE, "StaleFence", "yyyyyy"},
-    {TS_COORD_LEASE_EXPIRED, "LeaseExpired", "yyyyyy"},
-    {TS_COORD_SHARD_TERMINAL, "ShardTerminal", "yyyyyy"},
-    {TS_COORD_OP_ID_CONFLICT, "OpIdConflict", "-yyyyy"},
-    {TS_COORD_CURSOR_REGRESSION, "CursorRegression", "-yy---"},
-    {TS_COORD_CURSOR_OUT_OF_BOUNDS, "CursorOutOfBounds", "-yy---"},
-    {TS_COORD_CURSOR_KEY_TOO_LARGE, "CursorKeyTooLarge", "-yy---"},
-    {TS_COORD_CURSOR_TOKEN_TOO_LARGE, "CursorTokenTooLarge", "-yy---"},
-    {TS_COORD_SPLIT_INVALID, "SplitInvalid", "----y-"},
-    {TS_COORD_CHECKPOINT_MISSING_KEY, "CheckpointMissingKey", "-yy---"},
+    {TS_COORD_SHARD_NOT_FOUND, "ShardNotFound", "yyyyyyy"},
+    {TS_COORD_TENANT_MISMATCH, "TenantMismatch", "yyyyyyy"},
+    {TS_COORD_STALE_FENCE, "StaleFence", "yyyyyyy"},
+    {TS_COORD_LEASE_EXPIRED, "LeaseExpired", "yyyyyyy"},
+    {TS_COORD_SHARD_TERMINAL, "ShardTerminal", "yyyyyyy"},
+    {TS_COORD_OP_ID_CONFLICT, "OpIdConflict", "-yyyyy-"},
+    {TS_COORD_CURSOR_REGRESSION, "CursorRegression", "-yy----"},
+    {TS_COORD_CURSOR_OUT_OF_BOUNDS, "CursorOutOfBounds", "-yy----"},
+    {TS_COORD_CURSOR_KEY_TOO_LARGE, "CursorKeyTooLarge", "-yy----"},
+    {TS_COORD_CURSOR_TOKEN_TOO_LARGE, "CursorTokenTooLarge", "-yy----"},
+    {TS_COORD_SPLIT_INVALID, "SplitInvalid", "----y--"},
+    {TS_COORD_CHECKPOINT_MISSING_KEY, "CheckpointMissingKey", "-yy----"},
 };
 
 static const char *narrowed_name(int operation, enum ts_coord_error error) {
@@ -38,8 +38,10 @@ static const char *narrowed_name(int operation, enum ts_coord_error error) {
         return ts_park_error_name(ts_park_error_from_coord(error));
     case SPLIT:
         return ts_split_error_name(ts_split_error_from_coord(error));
-    default:
+    case RELEASE:
         return ts_release_error_name(ts_release_error_from_coord(error));
+    default:
+        return ts_write_error_name(ts_write_error_from_coord(error));
     }
 }
 
@@ -84,6 +86,8 @@ static void variants_of_operations_are_those_of_the_specification(void **state) 
              "OpIdConflict", "BackendError");
     NAMES_OF(release, "ShardNotFound", "TenantMismatch", "StaleFence", "LeaseExpired", "ShardTerminal",
              "OpIdConflict", "BackendError");
+    NAMES_OF(write, "ShardNotFound", "TenantMismatch", "StaleFence", "LeaseExpired", "ShardTerminal",
+             "BackendError");
     NAMES_OF(split, "ShardNotFound", "TenantMismatch", "StaleFence", "LeaseExpired", "ShardTerminal",
              "OpIdConflict", "SplitInvalid", "ResourceExhausted", "BackendError");
 }

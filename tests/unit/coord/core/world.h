@@ -137,6 +137,12 @@ static inline enum ts_release_error world_release(struct world *w, uint64_t op_i
     return error;
 }
 
+static inline enum ts_write_error world_write(struct world *w, struct ts_logical_time *ret_before) {
+    struct ts_step_env env = world_env(w);
+    struct ts_write_op op = {.tenant = w->guard.tenant, .lease = w->lease};
+    return ts_write_step(&w->record, &env, &op, ret_before, &w->detail);
+}
+
 static inline enum ts_unpark_error world_unpark(struct world *w, uint64_t op_id) {
     struct ts_step_env env = world_env(w);
     struct ts_unpark_op op = {.tenant = w->guard.tenant, .shard = w->record.key, .op_id = {op_id}};
