@@ -128,6 +128,7 @@ static bool test_found_once(void) {
 
 /*
  * Traces of some seeds. They change when the driver, the protocol or the simulation changes on purpose; then
+ * replace them by the output of `turnstone sim --seed N --faults LEVEL`.
  */
 static const struct {
     enum ts_sim_faults faults;
