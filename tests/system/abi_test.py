@@ -1,5 +1,5 @@
 #!/usr/bin/env python3
-"""abi_test.py PROGRAM BUILD-FOLDER: headers and libraries are what include/turnstone.abi says, and a change is noticed."""
+"""abi_test.py PROGRAM BUILD-FOLDER: headers and libraries agree with include/turnstone.abi, and a change is noticed."""
 import os
 import shutil
 import subprocess

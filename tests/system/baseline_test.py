@@ -143,9 +143,9 @@ def an_allow_entry_by_an_id_of_another_salt_is_noted():
     for state in ([], ["--no-state"], []):
         [note] = scan(FINDINGS, "repo", *state)["summary"]["notes"]
         holds(note.startswith(".turnstone.yml:3: allow: ") and "another salt" in note, note)
-    # A part of the history says nothing about the rest.
+    # A scan of a part of the history shows nothing about the rest.
     equal(scan(FINDINGS, "repo", "--branch", "main")["summary"]["notes"], [])
-    # An entry that another one comes before is not without use.
+    # An entry counts as used even if an earlier entry allows the same finding.
     public = scan(FINDINGS, "repo")["findings"][0]["id"]
     repo.write(".turnstone.yml", f"allow:\n  - rules: [github-pat]\n  - findings: [{public}]\n")
     repo.commit("both")
@@ -256,7 +256,7 @@ def a_device_or_pipe_is_written_into():
 
 
 def on_terminal(*arguments, **variables):
-    """What the program draws on a terminal of 72 columns, and its status."""
+    """The program's output on a terminal of 72 columns, and its status."""
     ours, its = pty.openpty()
     fcntl.ioctl(its, termios.TIOCSWINSZ, struct.pack("HHHH", 30, 72, 0, 0))
     environment = {name: value for name, value in os.environ.items() if name != "NO_COLOR"}

@@ -1,5 +1,6 @@
 #!/usr/bin/env python3
-"""tools/bench-scan measures all it promises and notices when scans disagree. What the ratios are is no matter here."""
+"""tools/bench-scan measures everything that it promises and notices when scans disagree. The ratios themselves are not
+tested."""
 import json
 import os
 import shutil
@@ -11,7 +12,7 @@ sys.path.insert(0, os.path.join(os.path.dirname(os.path.abspath(__file__)), ".."
 from tap import equal, holds, main, test  # noqa: E402
 
 PROGRAM, BENCH = (os.path.abspath(one) for one in sys.argv[1:3])
-# Made up, and of no use to anybody: put together here, so that no other tool takes this file for a leak.
+# A made-up, useless token; put together here, so that no other tool mistakes this file for a leak.
 TOKEN = "gh" + "p_" + "Turnstone7Fake2Only9A4Test6Key8Zq3W0"
 
 
@@ -55,7 +56,7 @@ def everything_is_measured_and_compared():
     (row,) = report["repositories"]
     equal(sorted(row["times"]), ["cat_file", "full", "one_thread", "scan", "ten_times_the_rules"])
     holds(all(one["seconds"] > 0 and one["peak_rss_bytes"] > 0 for one in row["times"].values()), row["times"])
-    # git holds little of a repository of two files, and less than what measures it.
+    # For a repository of two files, git takes little memory, even less than the measuring process.
     holds(row["times"]["cat_file"]["peak_rss_bytes"] < 16 << 20, row["times"]["cat_file"])
     equal(len(row["ratios"]), 4)
     equal(row["growth"], None)
@@ -112,7 +113,7 @@ def without_perf_there_are_no_phases_and_that_is_said():
 
 @test
 def phases_add_up_to_all_samples():
-    """With a perf that wrote down three samples: in libdeflate, in libhs, in the kernel."""
+    """With a fake perf that recorded three samples: in libdeflate, in libhs, in the kernel."""
     folder = folder_with("git", "python3", "readelf", "addr2line", "nm", "sh")
     start = int(next(line.split()[0] for line in subprocess.run(["nm", PROGRAM], capture_output=True, text=True).stdout.splitlines()
                      if line.lower().endswith(" t git__delta_apply")), 16)

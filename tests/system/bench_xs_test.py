@@ -23,7 +23,8 @@ CHECKS = {"uniform": ["commit_rate", "p999_divergence", "retry_storm"],
           "concurrency": ["commit_rate", "p999_divergence", "retry_storm"],
           "faults": ["commit_rate", "p999_divergence", "retry_storm", "responsive", "circuit_breaker", "faults_injected"],
           "bank": ["p999_divergence", "retry_storm", "total_kept"]}
-# Criteria that do not depend on how fast the machine is. Times do, and how many commit while a store is dead.
+# Criteria that do not depend on the speed of the machine. Times depend on it, and so does the number of commits while a
+# store is dead.
 REQUIRED = {"commit_rate", "retry_storm", "total_kept", "faults_injected"}
 
 
@@ -36,8 +37,8 @@ def made(count=2):
 
 
 def bench(cluster, scenario, *more, seconds="0.3", threads="3", fails=()):
-    """The figures, after looking at what they must have in common. Whether a loaded machine met a criterion of speed is no
-    matter here; the others must hold."""
+    """Returns the figures, after checks that apply to all of them. Criteria of speed are ignored, because the machine
+    may be loaded; the others must hold."""
     result = run("bench", "xs", "--cluster", cluster, "--scenario", scenario, "--threads", threads, "--seconds", seconds, "--json",
                  *more)
     holds(result.status in (0, 1) and result.err == "", result)
@@ -117,7 +118,7 @@ def zipfian_and_mixed_conflict_and_the_limit_of_the_store_falls():
         holds(figures["check_failed"] > 0, figures)
         holds(sum(store["conflicts"] for store in figures["by_store"]) >= figures["check_failed"], figures)
         holds(any(store["concurrency_limit"] < store["concurrency_limit_before"] for store in figures["by_store"]), figures)
-    # Threads with keys of their own do not meet, and the limit does not fall.
+    # Threads with separate keys have no conflicts, so the limit does not fall.
     figures = bench("memory:a,memory:b", "concurrency", *ADAPT_AT_ONCE, seconds="0.5", threads="8")
     equal((figures["check_failed"], sum(store["conflicts"] for store in figures["by_store"])), (0, 0))
     holds(all(store["concurrency_limit"] >= store["concurrency_limit_before"] for store in figures["by_store"]), figures)

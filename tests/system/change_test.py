@@ -1,5 +1,6 @@
 #!/usr/bin/env python3
-"""What a change brings, and nothing else: --commit, --range, --since and --staged beside the whole history."""
+"""Findings that a change brings, and no others: --commit, --range, --since and --staged, compared with the whole
+history."""
 import json
 import os
 import random
@@ -115,11 +116,11 @@ def since_reports_what_nothing_before_the_date_had():
     repo.remove("b.txt")
     repo.remove("copy.txt")
     repo.commit()
-    repo.write("b.txt", f"back\n{github_token('still')}\n")  # it was there before the date, and gone in between
+    repo.write("b.txt", f"back\n{github_token('still')}\n")  # the secret existed before the date, and was gone in between
     back = repo.commit()
     equal(brought("repo", "--since", f"@{at['new']}"), {shown("new"): commits["new"]})
     equal(brought("repo", "--commit", back), {shown("still"): back})
-    repo.clock = at["first"] + 60 - 60  # a clock that is wrong: a child that is older than the date, by its own word
+    repo.clock = at["first"] + 60 - 60  # a wrong clock: a child commit that claims to be older than the date
     repo.write("late.txt", f"{github_token('late')}\n")
     late = repo.commit()
     repo.clock = at["new"] + 6000

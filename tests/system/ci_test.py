@@ -43,7 +43,7 @@ def release():
 
 
 def checkout():
-    """A clone of a repository with an old secret, on a branch that has only fine changes so far."""
+    """A clone of a repository with an old secret, on a branch whose changes have no secrets so far."""
     origin = Repo("origin")
     origin.write("old.txt", f"{github_token(1)}\n")
     origin.commit()

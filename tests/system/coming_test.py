@@ -1,5 +1,5 @@
 #!/usr/bin/env python3
-"""Coming from another tool: reports, baselines, ignore files and rules that it wrote, and reports that it reads."""
+"""Migration from another tool: its reports, baselines, ignore files and rules, and reports in its format."""
 import hashlib
 import json
 import os
@@ -45,7 +45,7 @@ def put(path, value):
 
 
 def new(*arguments):
-    """The paths of new findings, and what the summary says of the baseline."""
+    """The paths of new findings, and the summary's part about the baseline."""
     result = run("scan", "repo", "--format", "json", *arguments)
     holds(result.status in (CLEAN, FINDINGS), result)
     report = json.loads(result.out)

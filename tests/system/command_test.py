@@ -1,5 +1,5 @@
 #!/usr/bin/env python3
-"""The frame of the command: version, help, man page, completions, and what mistakes get."""
+"""The frame of the command: version, help, man page, completions, and errors for wrong usage."""
 import os
 import pty
 import re
@@ -205,7 +205,7 @@ def bash_completes_verbs_options_and_values():
 
 
 def zsh_types(keys, folder):
-    """What stands on the line after typing these keys into a real zsh that has our completion."""
+    """The command line after typing these keys into a real zsh with our completion."""
     pid, terminal = pty.fork()
     if pid == 0:
         os.environ.update({"ZDOTDIR": folder, "TERM": "dumb", "PS1": "", "COLUMNS": "200"})
@@ -226,7 +226,7 @@ def zsh_types(keys, folder):
     setup = f"fpath=('{folder}' $fpath); autoload -Uz compinit; compinit -u -d '{folder}/dump'; print READY$((40+2))\n"
     os.write(terminal, setup.encode())
     until(b"READY42")
-    # The line is printed instead of run: what completion made of it is what we want to see.
+    # The line is printed instead of executed, so that the result of the completion is visible.
     os.write(terminal, b"turnstone() { print -r -- L$((40+2)) \"$@\" E$((40+2)); }; print SET$((40+2))\n")
     until(b"SET42")
     os.write(terminal, keys.encode())

@@ -1,5 +1,5 @@
 #!/usr/bin/env python3
-"""The configuration and --set hold for every verb that opens a cluster."""
+"""The configuration and --set apply to every verb that opens a cluster."""
 import json
 import os
 import re

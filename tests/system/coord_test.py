@@ -18,7 +18,7 @@ THREE = '{"start":"a","end":"h","metadata":"first"}\n{"start":"h","end":"p"}\n\n
 
 
 def load(line):
-    """JSON in which a name stands twice is refused: readers differ in which of the two they take."""
+    """Refuses JSON objects with duplicate names: readers differ in which of the two they use."""
     def once(pairs):
         holds(len({name for name, _ in pairs}) == len(pairs), f"a name stands twice: {line}")
         return dict(pairs)
@@ -298,7 +298,7 @@ def ids_may_be_strings_and_those_with_bit_63_are_refused_by_the_coordination():
 
 
 def damage(server, run, shard):
-    """Other bytes under the key of a shard's record, on whichever store has it."""
+    """Writes other bytes under the key of a shard's record, on the store that has it."""
     key = (b"\x00cs" + run.to_bytes(8, "big") + shard.to_bytes(8, "big")).hex()
     for database in ("a", "b"):
         server.sql(database, f"UPDATE turnstone.item SET value = '\\x00' WHERE key = '\\x{key}'")
@@ -353,7 +353,7 @@ def a_parent_that_cannot_be_read_is_not_split_without_its_metadata():
         key = (b"\x00cs" + (1).to_bytes(8, "big") + shard.to_bytes(8, "big")).hex()
         server.sql("a", FAIL_ONCE.format(key=key))
         words = ("lease", "split-residual", "--lease", lease, "--at", "d", "--op-id", "31")
-        # The first read of the parent is that of its metadata. Everything behind it would go well.
+        # The first read of the parent reads its metadata. All later calls would succeed.
         answer = c.refused("BackendError", *words, status=6)
         holds("not now" in answer["cause"], answer)
         equal(server.sql("a", "SELECT last_value FROM public.turns"), "1", "nothing was tried behind it")
@@ -650,7 +650,7 @@ def the_lease_that_ends_first_is_told_whatever_store_it_is_on():
     c = Cluster(stores=3)
     # With ids that are given, so that each store always has one: ids that are drawn can leave a store without.
     lines = "".join(f'{{"start":"{a}","end":"{b}","id":{n}}}\n' for n, (a, b) in enumerate(zip("abcdefghijkl", "bcdefghijklm"), 1))
-    # One shard on each store stays, and each of them in turn is leased first.
+    # One shard on each store remains, and each of them in turn is leased first.
     shards = c.ok("run", "create", "--run", "2", "--shards", "-", stdin=lines)["shards"]
     placed = {shard["shard"]: shard["store"] for shard in c.ok("shard", "list", "--run", "2")}
     one_each = [next(s for s in shards if placed[s] == store) for store in range(3)]
@@ -757,9 +757,10 @@ DELETED_AT_ONCE = 256  # shards in one batch of a deletion
 
 
 def delete_and_kill(c, shards, in_flight):
-    """Kills deletions of a run until one gets through. Returns how many were killed when some shards were gone already.
+    """Kills deletions of a run until one succeeds. Returns how many were killed after some shards were already deleted.
 
-    A server can commit what it had received when its client was killed, also after the next look: at most `in_flight` shards."""
+    A server can commit a batch that it had received when its client was killed, even after the next look: at most
+    `in_flight` shards."""
     halfway, left = 0, shards
     delay = 0.01
     while True:
@@ -775,7 +776,7 @@ def delete_and_kill(c, shards, in_flight):
         except subprocess.TimeoutExpired:
             process.kill()
             process.communicate()
-        # The run is there until everything else is gone, and its counters are those of the shards that are left.
+        # The run exists until everything else is deleted, and its counters match the remaining shards.
         shown = c.run("run", "show", "--run", "1", "--json")
         if shown.status == 3:
             holds("RunNotFound" in shown.out, shown)

@@ -1,5 +1,5 @@
 #!/usr/bin/env python3
-"""dist_test.py PROGRAM BUILD-FOLDER: what `make dist` makes can be installed where there is nothing else, and scans there."""
+"""dist_test.py PROGRAM BUILD-FOLDER: the results of `make dist` can be installed on an empty system, and scan there."""
 import glob
 import hashlib
 import io
@@ -55,7 +55,7 @@ def repository(path):
 
 
 def scans(root, program="/usr/local/bin/turnstone"):
-    """It finds what is in a history and inside an archive, for which it loads libarchive."""
+    """It finds secrets in a history and inside an archive, for which it loads libarchive."""
     repository(f"{root.path}/srv/shop")
     result = root.run(program, "scan", "--no-state", "--format", "json", "/srv/shop")
     equal(result.status, 1, result)
@@ -64,7 +64,7 @@ def scans(root, program="/usr/local/bin/turnstone"):
 
 
 def loads_every_library(root, program="/usr/local/bin/turnstone"):
-    """Those that are loaded late, too: stores and requests reach their libraries, and not more, without a network."""
+    """Late libraries, too: stores and requests load their libraries, and then fail only because there is no network."""
     equal(root.run(program, "store", "init", "--cluster", "rocksdb:/tmp/store").status, 0)
     for words in (["store", "init", "--cluster", "postgresql://u@127.0.0.1:1/d?connect_timeout=1"],
                   ["verify", "--yes", "--no-state", "/srv/shop"]):
@@ -91,7 +91,7 @@ def the_tarball_runs_beside_the_c_library_alone():
 
 @test
 def the_tarball_is_whole():
-    """A library that is left out is missed: the tests above can fail."""
+    """Without one of its libraries the program fails: so the tests above can fail."""
     root = Root("root", "libc6")
     unpack_tarball(root)
     (left_out,) = glob.glob(f"{root.path}/usr/local/lib/turnstone/libxml2.so.*")

@@ -1,5 +1,6 @@
 #!/usr/bin/env python3
-"""A store that is down, and one whose last process was killed: what does not need it goes on, the rest says so."""
+"""A store that is down, and one whose last process was killed: work that does not need it continues; other calls report
+it."""
 import json
 import os
 import signal
@@ -63,12 +64,12 @@ def with_one_of_two_servers_down_everything_on_the_other_goes_on():
             for keys in ((there,), (here, there)):
                 said = json.loads(pair.fails(dead, "txn", "--json", stdin=adds(*keys)).out)
                 equal((said["outcome"], said["sqlstate"], said["reason"]), ("aborted", "40000", "unavailable"))
-            # What a lease is for tells where its shard lives.
+            # The lease shows on which store its shard is.
             outcomes = [pair.run("lease", "checkpoint", "--lease", lease["lease"], "--key", lease["start"])
                         for lease in pair.leases]
             equal({result.status for result in outcomes}, {0, 6}, str(outcomes))
             holds(all(pair.servers[dead].url() in result.err for result in outcomes if result.status == 6), outcomes)
-            # Whichever store a worker begins with, it gets what the other has.
+            # A worker gets the shards of the other store, whichever store it begins with.
             for i in range(2):
                 pair.claim(f"x{dead}{i}")
             while (result := pair.run("lease", "claim", "--run", "1", "--worker", f"y{dead}")).status == 0:
@@ -82,7 +83,7 @@ def with_one_of_two_servers_down_everything_on_the_other_goes_on():
 
 @test
 def nobody_waits_for_a_server_that_is_silent_and_not_needed():
-    # One that hangs refuses nothing: whoever asks it waits as long as timeouts.shard_rpc allows.
+    # A store that hangs does not refuse calls: each call waits for timeouts.shard_rpc.
     patient = ["--set", "timeouts.shard_rpc=30s"]
     with Server(max_prepared_transactions=20, fsync=False) as one, Server(max_prepared_transactions=20, fsync=False) as two:
         pair = Pair([one, two])
@@ -93,7 +94,7 @@ def nobody_waits_for_a_server_that_is_silent_and_not_needed():
                 pair.goes("store", "get", pair.keys[alive][0], *patient)
                 pair.goes("txn", *patient, stdin=adds(pair.keys[alive][0]))
                 holds(time.monotonic() - begun < 20, f"somebody waited for store {silent}")
-                # Of many reads only the first one waits. A second one would, too, without the breaker.
+                # Only the first of many reads waits. Without the breaker, the second would wait, too.
                 if silent == 1:
                     begun = time.monotonic()
                     pair.goes("lease", "claim", "--run", "1", "--worker", "s", "--set", "timeouts.shard_rpc=5s")
@@ -131,7 +132,7 @@ def what_a_killed_process_has_left_in_directories_is_settled_by_the_next_at_once
                           ("after-commit", True)):
         killed = run("txn", "--cluster", urls, stdin=adds(*KEYS), env={"TURNSTONE_FAILPOINT": point})
         equal(killed.status, -signal.SIGKILL, f"{point}: {killed}")
-        # The first try: nobody waits for the heartbeat of whoever is dead to be old, which takes 5 s.
+        # It succeeds at the first try: nobody waits 5 s until the heartbeat of the dead process is old.
         begun = time.monotonic()
         result = run("txn", "--json", "--cluster", urls, stdin=adds(*KEYS))
         holds(time.monotonic() - begun < 4, f"{point}: somebody waited")
@@ -143,7 +144,8 @@ def what_a_killed_process_has_left_in_directories_is_settled_by_the_next_at_once
             equal(json.loads(run("store", "get", key, "--json", "--cluster", urls).out)["value"], str(value), point)
         status = json.loads(run("store", "status", "--json", "--cluster", urls).out)
         equal(status["promises"], [], point)
-        # Nothing of whoever is dead can still arrive in its directories: the marks that would shut it out do not pile up.
+        # No message of a dead process can still arrive in its directories, so marks that would reject it do not
+        # accumulate.
         equal([store["fence_marks"] for store in status["stores"]], [0, 0, 0], f"{point}: {status}")
 
 

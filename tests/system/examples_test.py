@@ -1,5 +1,6 @@
 #!/usr/bin/env python3
-"""examples_test.py PROGRAM BUILD-FOLDER: each of examples/ builds against the installed library and does what it says.
+"""examples_test.py PROGRAM BUILD-FOLDER: each program of examples/ builds against the installed library and does what
+it promises.
 
 Each is built in four forms: as C and as C++, with the shared and with the static library.
 """
@@ -153,7 +154,8 @@ def did(lines):
 
 
 def share_a_job(run, url):
-    """Three processes; one is killed in the middle of a shard. Returns what the killed one and the others did."""
+    """Three processes; one is killed in the middle of a shard. Returns the output of the killed one and of the
+    others."""
     equal(run(url, "create"), (0, "", ""))
     equal(run(url, "create"), (0, "", ""))
     workers = [Running(run, url, "work", f"worker{i}", "20") for i in range(3)]
@@ -172,7 +174,7 @@ def leased_job():
             killed, others = share_a_job(run, server.url(re.sub(r"\W", "x", form).lower()))
             everything = killed + others
             equal({number for number, _ in everything}, set(range(100)), form)
-            # The number that it was at when it was killed may have been done twice, and only that one.
+            # Only the number that was in progress at the kill may have been processed twice.
             holds(len(everything) - 100 <= 1, (form, everything))
             taken = [number for number, fence in others if fence == 2]
             holds(taken and min(taken) // 10 == killed[-1][0] // 10, f"{form}: nobody took over the shard: {everything}")

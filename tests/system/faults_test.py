@@ -1,6 +1,6 @@
 #!/usr/bin/env python3
-"""faults_test.py PROGRAM rocksdb|postgres: a process is killed at every place where that could hurt, servers die, replies are
-late; afterwards another process leaves no promise behind, and a bank that is spread over all stores has kept its total."""
+"""faults_test.py PROGRAM rocksdb|postgres: a process is killed at every critical place, servers die, replies are late.
+Afterwards another process leaves no promise behind, and a bank that is spread over all stores has kept its total."""
 import json
 import os
 import signal
@@ -66,7 +66,7 @@ class Cluster:
         return sum(store[kind + "_decisions"] for store in self.status()["stores"])
 
     def settle(self):
-        """Recovers until no promise is left: a server may still be at work on a prepare whose client is dead."""
+        """Recovers until no promise is left: a server may still execute a prepare whose client is dead."""
         end = time.monotonic() + 30
         while True:
             self.ends("store", "recover", 0)
@@ -77,7 +77,7 @@ class Cluster:
         equal(promises, [], "promises after recovery")
 
     def settle_and_check(self):
-        """Another process settles everything; nothing is left, and nothing is lost."""
+        """Another process settles everything: no promise is left, and no money is lost."""
         self.settle()
         self.ends("bench", "xs", 0, "--scenario", "bank", "--check")
 
@@ -171,7 +171,7 @@ def the_next_process_settles_what_a_killed_one_left_without_being_asked():
     cluster.bank(seconds="20", status=-signal.SIGKILL, TURNSTONE_FAILPOINT="before-commit-point:5")
     cluster.bank(seconds="20", status=-signal.SIGKILL, TURNSTONE_FAILPOINT="after-commit-point:5")
     holds(cluster.status()["promises"] and cluster.decisions(), "nothing was left to settle")
-    # Long enough to see that they are dead, and for a pass over the coordinators.
+    # Long enough to notice that they are dead, and for a pass over the coordinators.
     cluster.bank(seconds="14")
     equal(cluster.status()["promises"], [])
     equal(cluster.decisions(), 0)
@@ -215,7 +215,7 @@ if ENGINE == "rocksdb":
         done = subprocess.run(["unshare", "-rm", "sh", "-c", script], capture_output=True, text=True)
         if done.returncode == 77 or "unshare" in done.stderr:
             raise Skip("no file system can be mounted here")
-        # The disk was full, or this shows nothing; and the program says so, instead of dying of it.
+        # The disk must have been full, otherwise the test shows nothing. The program reports it instead of crashing.
         said = open("err").read() + open("refused").read()
         holds("full: 1\n" in done.stdout and "refused: 6\n" in done.stdout, (done, said))
         holds("the disk is full" in said, (done, said))
@@ -282,7 +282,7 @@ else:
 
     @test
     def killed_after_deciding_against_a_promise_that_is_too_old():
-        """The process that made it is dead, but its last heartbeat is not old: only the promise's age counts.
+        """The process that made the promise is dead, but its last heartbeat is recent: only the promise's age counts.
         Whoever opens a RocksDB directory knows that the process before it is dead, so only servers show this."""
         cluster = Cluster()
         cluster.bank()
@@ -300,7 +300,8 @@ else:
         keys = [f"k{i}" for i in range(12)]
         lines = "".join(json.dumps({"op": "put", "key": key, "value": "1"}) + "\n" for key in keys)
         equal(run(*cluster.command("txn"), stdin=lines).status, 0)
-        # Someone else holds every row of each store; the prepares wait for that, and their client never sees them again.
+        # Another session has locked every row of each store; the prepares wait for these locks, and their client never
+        # gets the answers.
         blockers = [blocker(home, name) for home, name in zip(cluster.homes, cluster.names)]
         process = subprocess.Popen([PROGRAM, *cluster.command("txn"), "--set", "timeouts.prepare=60s", "--set",
                                     "timeouts.total=120s", "--set", "breaker.probe_timeout=120s"], stdin=subprocess.PIPE, stdout=subprocess.DEVNULL,
@@ -393,7 +394,7 @@ def stopped(pid):
 
 
 def blocker(home, database, rows="key >= '\\x01'"):
-    """A session of psql that has locked rows of the store, all unless told which."""
+    """A session of psql that has locked rows of the store; default: all."""
     process = subprocess.Popen(["psql", "-X", "-q", "-h", "127.0.0.1", "-p", str(home.port), "-U", "turnstone", database],
                                stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True)
     process.stdin.write("BEGIN;\nSELECT 1 FROM turnstone.item WHERE " + rows + " FOR UPDATE;\n\\echo locked\n")
@@ -404,8 +405,9 @@ def blocker(home, database, rows="key >= '\\x01'"):
 
 
 def circle_over_three_stores():
-    """Three processes. Each has its own key on one store and wants the key of the next on another; store 0 has no part in the
-    circle, and decides. Somebody else holds a gate that comes before the second key for a while, until all have begun."""
+    """Three processes. Each has locked its own key on one store and wants the key of the next process on another; store
+    0 has no part in the circle, and decides. Somebody else holds a gate that comes before the second key for a while,
+    until all have begun."""
     server = Server(max_prepared_transactions=16)
     names = [f"d{i}" for i in range(4)]
     server.create(*names)

@@ -1,5 +1,5 @@
 #!/usr/bin/env python3
-"""install_test.py PROGRAM BUILD-FOLDER: what `make install` leaves works from where it was put."""
+"""install_test.py PROGRAM BUILD-FOLDER: the installed files of `make install` work in their place."""
 import os
 import subprocess
 import sys

@@ -1,5 +1,5 @@
 #!/usr/bin/env python3
-"""Findings that can be judged: whether HEAD has them, which refs reach them, links, confidence, help."""
+"""Details that help to judge findings: whether HEAD has them, which refs reach them, links, confidence, help."""
 import json
 import os
 import subprocess
@@ -25,7 +25,8 @@ def shown(seed):
 
 
 def two_secrets():
-    """One that HEAD has at another place than where it came, and one that is gone; branches and tags on both."""
+    """One secret that HEAD has at another place than its first commit, and one that is gone; branches and tags on
+    both."""
     repo = Repo("repo")
     repo.write("old/a.txt", f"{github_token('kept')}\n")
     repo.write("b.txt", f"{github_token('gone')}\n")

@@ -1,5 +1,5 @@
 #!/usr/bin/env python3
-"""The libraries of stores: loaded by runs that open such a store, missed by nobody else."""
+"""The libraries of stores: loaded only by runs that open such a store; all other runs work without them."""
 import os
 import re
 import sys
@@ -29,7 +29,7 @@ def sonames():
 
 
 def put_broken_ones_first():
-    """An environment in which both are there and cannot be loaded."""
+    """An environment in which both libraries exist but cannot be loaded."""
     os.mkdir("broken")
     for name in sonames():
         with open(os.path.join("broken", name), "w") as file:

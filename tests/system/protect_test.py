@@ -69,7 +69,7 @@ def only_what_is_staged_counts():
 
 @test
 def commits_of_some_files_and_of_all_changes_are_judged_by_what_they_bring():
-    """git makes another index for these, which it names to the hook."""
+    """git makes another index for these commits, and passes its name to the hook."""
     repo = hooked()
     repo.write("a.txt", "fine\n")
     repo.write("b.txt", "fine\n")
@@ -155,7 +155,7 @@ def it_works_in_folders_and_linked_work_trees():
 
 
 def refuses_every_way_to_commit(repo, path, git=("git",)):
-    """-a and FILE have an index of their own. In each, what is not committed does not count."""
+    """-a and FILE use a separate index. Changes that are not committed do not count in either."""
     def commit_here(*arguments):
         repo.clock += 60
         return subprocess.run([*git, "commit", "-m", "change", *arguments], capture_output=True, text=True, cwd=path,
@@ -209,7 +209,7 @@ def every_way_to_commit_in_a_submodule_is_judged():
 
 @test
 def every_way_to_commit_to_a_repository_that_git_is_told_is_judged():
-    """As people keep their home folder; another repository stands around it."""
+    """A home folder as a repository, inside another repository."""
     hooked(path="around")
     home = "around/home"
     os.mkdir(home)
@@ -250,14 +250,14 @@ def a_sparse_index_has_what_its_folders_have():
     equal(run("scan", "--staged", "repo").status, 0)
     tree = repo.git("rev-parse", "HEAD:out")
     os.rename(f"repo/.git/objects/{tree[:2]}/{tree[2:]}", "tree")
-    equal(run("protect", "repo").status, 0)  # what is the same is not gone into
+    equal(run("protect", "repo").status, 0)  # unchanged folders are not entered
     os.rename("tree", f"repo/.git/objects/{tree[:2]}/{tree[2:]}")
     repo.write("in/a.txt", f"{github_token(1)}\n")
     repo.git("add", "in")
     done = commit(repo)
     refused(done, "in/a.txt:1")
     holds("1 finding" in done.stdout + done.stderr, done)
-    repo.write("in/a.txt", f"{github_token(5)}\n")  # HEAD has it in out/old.txt, of which the index has the folder only
+    repo.write("in/a.txt", f"{github_token(5)}\n")  # HEAD has it in out/old.txt; the index has only the folder
     repo.git("add", "in")
     equal(run("protect", "repo").status, 0)
     repo.write("in/a.txt", "fine\n")
@@ -337,7 +337,7 @@ def every_way_to_commit_with_a_split_index_is_judged():
 
 @test
 def what_was_there_before_does_not_stand_in_the_way_of_large_files():
-    """More than is held whole."""
+    """Larger than blobs that are held whole."""
     line = b"nothing to see in this line of a large file, and in the next ones neither\n"
     repo = hooked()
     large = line * (20_000_000 // len(line)) + f"{github_token(1)}\n".encode()

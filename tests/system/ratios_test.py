@@ -1,5 +1,5 @@
 #!/usr/bin/env python3
-"""tools/bench runs all its comparisons and says what it found. What the ratios are is no matter here."""
+"""tools/bench runs all its comparisons and prints the results. The ratios themselves are not tested."""
 import json
 import os
 import subprocess

@@ -1,5 +1,5 @@
 #!/usr/bin/env python3
-"""No secret that was found stands in anything that is written: reports, messages, state, caches, baselines."""
+"""No found secret appears in any output: reports, messages, state, caches, baselines."""
 import atexit
 import base64
 import html
@@ -24,17 +24,17 @@ atexit.register(shutil.rmtree, CACHE, ignore_errors=True)
 
 
 def password(seed, length=14):
-    """As the rules for passwords take it, with characters that no path, ref or URI minds."""
+    """A value that the rules for passwords accept, with characters that are allowed in paths, refs and URIs."""
     return made_up(length - 4, f"password {seed}") + "q7Z_"
 
 
 def forms(secret):
-    """The bytes of it, and of what stands for it."""
+    """The bytes of the secret, and of its encoded forms."""
     raw = secret.encode()
     yield "raw", raw
     for shift in range(3):
         text = base64.b64encode(b"x" * shift + raw + b"xx")
-        # Characters that stand for this secret alone.
+        # Characters that occur only for this secret.
         first, last = (shift * 8 + 5) // 6, (shift + len(raw)) * 8 // 6
         yield f"base64 {shift}", text[first:last]
         yield f"base64url {shift}", text[first:last].replace(b"+", b"-").replace(b"/", b"_")
@@ -57,7 +57,7 @@ def files(folder):
 
 
 def all_bytes(folder):
-    """Of everything below it, with the names."""
+    """The contents of all files below the folder, with their names."""
     parts = []
     for path in files(folder):
         parts.append(os.fsencode(os.path.relpath(path, folder)))
@@ -68,7 +68,7 @@ def all_bytes(folder):
 
 
 def execute(*arguments, stdin=b"", cwd=None, statuses=(0, 1, 4)):
-    """Standard output and standard error, with caches and temporary files in folders that are looked into."""
+    """Standard output and standard error, with caches and temporary files in folders that the test searches."""
     here = os.path.abspath("home")
     environment = {**os.environ, "HOME": here, "XDG_CACHE_HOME": CACHE, "XDG_STATE_HOME": here + "/state",
                    "TMPDIR": here + "/tmp"}
@@ -81,7 +81,7 @@ def execute(*arguments, stdin=b"", cwd=None, statuses=(0, 1, 4)):
 
 
 def check(secrets, *arguments, **options):
-    """In every format, in everything that is written. Returns the findings."""
+    """Checks every format and every written file. Returns the findings."""
     paths = {name: os.path.abspath(f"report.{end}") for name, end in FORMATS.items()}
     outputs = [part for path in paths.values() for part in ("-o", path)]
     done = execute("scan", *arguments, *outputs, **options)
@@ -148,7 +148,8 @@ def a_secret_of_another_file_inside_a_word():
 
 @test
 def a_longer_secret_around_one_that_its_line_has():
-    """The short one is found, and stands once more as a part of one that another file has; so do those that rules of the user find."""
+    """The short secret is found, and occurs again as a part of a secret in another file; likewise for secrets of the
+    user's rules."""
     with open("own.yml", "w", encoding="ascii") as file:
         file.write("rules:\n  - {id: pin, name: Pin, pattern: 'pin=(?<secret>[0-9]{5})\\b', gate: ['pin='], severity: high, reach: 20}\n")
     long = [f"{WORD}_and_{password('rest')}", f"{password('lead')}-48151-{password('end')}"]
@@ -354,7 +355,7 @@ def baselines():
 
 @test
 def what_became_a_secret_later_goes_from_the_state():
-    """A line that was kept when nothing in it was known to be one."""
+    """A line that was stored before the secret in it was known."""
     repo = Repo("repo")
     repo.write("a.txt", f"one x{WORD}y {github_token('a')} canary-of-the-line\n")
     repo.commit()

@@ -1,5 +1,6 @@
 #!/usr/bin/env python3
-"""report_formats_test.py SAMPLE: what each format promises, judged by other readers than ours. SAMPLE writes the made-up report."""
+"""report_formats_test.py SAMPLE: each format keeps its promises, as parsers of other projects see it. SAMPLE writes the
+made-up report."""
 import base64
 import csv
 import io
@@ -88,8 +89,8 @@ def junit_has_a_failure_for_each_finding_and_an_error_when_incomplete():
     equal(len(clean.findall("testsuite/testcase")), 1, "a clean scan is a test that passed")
 
 
-# SARIF 2.1.0, as far as it is used: object, its properties, those that must be there. A value is a type, a list of one, a
-# mapping with any names, or the name of an object.
+# SARIF 2.1.0, as far as it is used: each object, its properties, and the required ones. A value is a type, a list of
+# one, a mapping with any names, or the name of an object.
 SARIF = {
     "log": ({"$schema": str, "version": str, "runs": ["run"]}, {"version", "runs"}),
     "run": ({"tool": "tool", "invocations": ["invocation"], "originalUriBaseIds": {"": "artifactLocation"},
@@ -120,7 +121,7 @@ SARIF_TEXTS = {"level": "none|note|warning|error", "uri": URI, "repositoryUri": 
 
 
 def faults_of(value, kind, where="log", objects=SARIF, texts=SARIF_TEXTS):
-    """What is wrong with a value, as texts."""
+    """The problems of a value, as texts."""
     if isinstance(kind, list):
         if not isinstance(value, list):
             return [f"{where}: no array"]

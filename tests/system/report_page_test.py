@@ -50,7 +50,7 @@ def a_hostile_repository_runs_nothing_and_asks_for_nothing():
         equal(browser.ask("document.querySelectorAll('img, a:not([rel]), b, iframe, object').length"), 0)
         equal(browser.ask(NAMES), ALL)
         holds("onerror=alert(1)" in browser.ask("document.body.textContent"), "names are shown as text")
-        # The browser's own idea of a token that hides text, beyond our list.
+        # Characters that the browser hides, beyond our list.
         equal(browser.ask("/[\\u202a-\\u202e\\u2066-\\u2069\\u0000-\\u0008]/.test(document.body.textContent)"), False)
 
 

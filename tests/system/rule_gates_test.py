@@ -1,9 +1,9 @@
 #!/usr/bin/env python3
-"""Whether the gates of the built-in rules let through what their patterns match.
+"""Whether the gates of the built-in rules pass all texts that their patterns match.
 
-For each rule, texts are made that its pattern matches: shortest and longest ones, first and last characters of classes, all
-cases where case does not count, keywords as far away as they may be. The rules are tried without entropy, validators and
-giving way, so that only gates can make a difference between a scan and one without gates.
+For each rule, texts are made that its pattern matches: shortest and longest ones, first and last characters of classes,
+all cases where case does not count, keywords at the maximum distance. The rules are used without entropy, validators
+and `generic`, so that only gates can make a difference between a scan with gates and one without.
 """
 import functools
 import glob
@@ -48,7 +48,8 @@ def tree_of(pattern):
 
 
 class Maker:
-    """Makes members of a pattern's language; how repeats, classes and cases are chosen is drawn once for each member."""
+    """Generates texts that a pattern matches; the way to choose repeats, classes and cases is drawn once for each
+    text."""
 
     def __init__(self, chance):
         self.chance = chance
@@ -106,7 +107,7 @@ def make_text(rule, chance):
 
 
 def bare_rules():
-    """The built-in rules as one file, without what judges a secret."""
+    """The built-in rules as one file, without the checks of secrets."""
     text = "rules:\n"
     for path in sorted(glob.glob(os.path.join(RULES, "*.yml"))):
         with open(path, encoding="utf-8") as file:
@@ -128,7 +129,7 @@ def found(rules, *options):
 
 
 def compare(rule_text, seed):
-    """What scans without gates find, and what those with gates do not find of it."""
+    """The findings of scans without gates, and those that scans with gates miss."""
     with open("bare.yml", "w", encoding="utf-8") as file:
         file.write(rule_text)
     listed = run("rules", "list", "--json", "--no-builtin", "--rules", "bare.yml")
@@ -150,7 +151,7 @@ def compare(rule_text, seed):
 def gates_let_through_what_patterns_match():
     rules, everything, missed = compare(bare_rules(), "turnstone")
     holds(len(rules) >= 80, len(rules))
-    for rule in rules:  # else the texts are not what the pattern matches, and nothing is compared
+    for rule in rules:  # otherwise the pattern does not match the texts, and nothing is compared
         own = {path for id_, path, *_ in everything if id_ == rule["id"] and path.startswith(rule["id"] + ".")}
         holds(len(own) >= EACH // 8, f"{rule['id']} found in only {len(own)} of {EACH} texts made for it")
     equal(sorted({id_ for id_, *_ in missed}), [], f"missed by gates, as {sorted(missed)[:10]}: rules")

@@ -25,7 +25,7 @@ rules:
 """
 
 
-# Every field that a rule can have, none as it is unless given.
+# Every field that a rule can have, none with its default.
 FULL = """
 rules:
   - id: full-token
@@ -185,7 +185,7 @@ def check_proves_that_a_lead_is_too_small_where_it_can():
     checked(0, sound, pattern="[ :]{0,5}" + token, gate="{token: true, lead: 5}")
     checked(0, sound, pattern="[ :]{0,5}" + token, gate="token")
     checked(1, "lead is 4", pattern="[ :]{0,5}" + token, gate="{token: true, lead: 4}")
-    # A keyword in the pattern is where looking begins.
+    # If the pattern contains a keyword, the search begins there.
     checked(1, "loses matches", "lead: 5", pattern="(?:team_)?" + token)
     # In the secret itself: the token is behind the colon.
     colon = {"pattern": "\\b(?<secret>[0-9]{9}:[a-f0-9]{32})\\b",
@@ -206,7 +206,7 @@ def check_warns_where_it_cannot_tell():
             holds(part in result.out, f"{part} not in {result.out}")
         told = json.loads(run("rules", "check", "--json", path).out)
         equal((told["level"], told["rule"], told["field"]), ("warning", "team-token", "gate"))
-    # What is before the secret is part of the run of token characters, which begins with the match.
+    # The text before the secret belongs to the run of token characters, which begins with the match.
     warned("may lose matches", "lead: 5", pattern="\\bxyz1-(?<secret>[a-z0-9]{20})\\b",
            match="team = xyz1-4fake7turnstone2only", secret="4fake7turnstone2only")
     warned("cannot tell from this pattern", pattern="(?:x(?<secret>[a-z0-9]{20})){1,2}", match="team = x4fake7turnstone2only",

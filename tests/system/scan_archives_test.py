@@ -1,5 +1,5 @@
 #!/usr/bin/env python3
-"""turnstone scan: archives are looked into, LFS objects are read, and what cannot be is counted."""
+"""turnstone scan: archives and LFS objects are scanned, and those that cannot be read are counted."""
 import bz2
 import gzip
 import hashlib
@@ -54,7 +54,7 @@ def zstandard(content):
 
 
 def encrypted(members):
-    """Every member says that it is."""
+    """Marks every member as encrypted."""
     data = bytearray(zipped(members))
     for mark, at in ((b"PK\3\4", 6), (b"PK\1\2", 8)):
         place = data.find(mark)

@@ -1,6 +1,6 @@
 #!/usr/bin/env python3
-"""turnstone scan: small inputs that would take much time or memory. No test measures time: each input is one that took
-the program minutes before what it shows was so, and `run` waits 60 seconds at most."""
+"""turnstone scan: small inputs that would take much time or memory. No test measures time: each input once took the
+program minutes, and `run` waits at most 60 seconds."""
 import hashlib
 import json
 import os
@@ -54,7 +54,7 @@ def write_packed_refs(refs, traits="peeled fully-peeled sorted"):
 
 
 def within(mib, *arguments, **options):
-    """The program stays within so much memory of its own; what a sanitizer takes cannot be told from it."""
+    """The program stays within this much memory. Skipped with sanitizers, whose memory cannot be separated."""
     peak, status = peak_kib(*arguments, **options)
     holds(IS_SANITIZED or peak < mib << 10, f"{arguments}: {peak} KiB")
     return status
@@ -79,7 +79,7 @@ def make(entries, tree):
 
 
 def make_tree_bomb(levels, name_size):
-    """Ten folders in each of so many levels, all the same, with long names; and something staged."""
+    """Ten folders in each of this many levels, all the same, with long names; and a staged file."""
     entries = [whole(3, github_token().encode())]
     tree = tree_of([(b"100644", b"f", entries[0][0])])
     for _ in range(levels):
@@ -106,7 +106,7 @@ def folders_that_multiply_stay_within_the_memory_whatever_is_scanned():
 
 @test
 def an_index_whose_paths_are_long_stays_within_the_memory():
-    """Version 4: each path is the one before it with other bytes at its end, here 40,000 bytes and six of its own."""
+    """Version 4: each path is the previous one with another end, here 40,000 common bytes and six of its own."""
     blob = whole(3, github_token().encode())
     make([blob], tree_of([(b"100644", b"f", blob[0])]))
     count, body = 20000, [b"DIRC" + struct.pack(">II", 4, 20000)]
@@ -185,7 +185,7 @@ def a_scan_ends_when_its_time_is_over_with_what_was_found():
 
 @test
 def what_was_found_does_not_take_longer_than_the_time():
-    """Thousands of paths of 20,000 bytes are placed and masked: what has no time is masked whole."""
+    """Thousands of paths of 20,000 bytes are placed and masked: when no time is left, texts are masked completely."""
     if IS_SANITIZED:
         raise Skip("sanitizers take a multiple of the time")
     make_tree_bomb(20, 1000)

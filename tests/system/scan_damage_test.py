@@ -1,5 +1,5 @@
 #!/usr/bin/env python3
-"""turnstone scan: a repository that is damaged is never called clean, whatever else still fits together."""
+"""turnstone scan: a damaged repository is never reported as clean."""
 import json
 import os
 import sys
@@ -17,7 +17,7 @@ def scan(*arguments):
 
 
 def packed(alone=None):
-    """A repository without secrets but one, in one pack, and where each object stands in it. The ref `alone` has a commit
+    """A repository with one secret, in one pack, and the offset of each object in it. The ref `alone` has a commit
     that nothing else reaches."""
     repo = Repo("repo")
     for i in range(3):
@@ -69,7 +69,7 @@ def a_flipped_type_of_a_tree_or_a_commit_is_a_fault_beside_another_pack_and_a_lo
 
 @test
 def a_type_that_flipped_after_a_scan_is_a_fault_in_the_next():
-    """A branch and a light tag say nothing about the type of what they name."""
+    """A branch and a lightweight tag do not show the type of their target."""
     for name in ("HEAD~1", "refs/tags/light", "refs/heads/alone"):
         repo, pack, places = packed(name if name.startswith("refs/") else None)
         repo.git("hash-object", "-w", "--stdin", stdin="beside\n")
@@ -147,7 +147,7 @@ def replaced_objects_and_grafts_are_scanned_with_what_they_replace_and_have_thei
     grafted = repo.commit("grafted")
     repo.git("checkout", "-q", "main")
     repo.git("branch", "-qD", "other")
-    # A secret that is hidden by another blob in its place, one in what stands for a blob, one in what stands for a commit.
+    # A secret in a replaced blob, one in the replacement of a blob, and one in the replacement of a commit.
     harmless = repo.git("hash-object", "-w", "--stdin", stdin="redacted\n")
     repo.git("replace", repo.git("rev-parse", "main:folder/blob"), harmless)
     repo.git("replace", repo.git("rev-parse", "main:folder/kept"), repo.git("hash-object", "-w", "--stdin", stdin=github_token(3)))
@@ -198,7 +198,7 @@ def a_repository_of_an_unknown_form_is_refused_and_never_clean():
             result = run(*verb, "repo")
             equal((result.status, result.out), (USAGE, ""), str((verb, extension)))
             holds(line in result.err, result.err)
-    # Without its configuration, a repository that has its refs elsewhere is not an empty one.
+    # A repository that keeps its refs elsewhere must not look empty when its configuration is missing.
     os.unlink("repo/.git/config")
     os.unlink("repo/.git/refs/heads/main")
     os.rmdir("repo/.git/refs/heads")

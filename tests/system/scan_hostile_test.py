@@ -1,5 +1,5 @@
 #!/usr/bin/env python3
-"""turnstone scan: repositories that are damaged, or made by someone who means harm."""
+"""turnstone scan: repositories that are damaged or malicious."""
 import hashlib
 import json
 import os
@@ -192,7 +192,7 @@ def a_truncated_pack_is_incomplete_and_the_rest_is_found():
 
 @test
 def flipped_bytes_never_crash_and_never_look_clean():
-    """Every object that can be read is scanned; if anything cannot be, the status says so."""
+    """Every readable object is scanned; the status shows if anything is unreadable."""
     repo, pack = packed(12)
     with open(pack, "rb") as file:
         sound = file.read()
@@ -264,7 +264,7 @@ def deltas_that_go_round_are_faults():
 
 @test
 def an_index_whose_first_table_does_not_fit_its_ids_is_a_fault():
-    """Git finds objects by it, and would not find one of them."""
+    """Git finds objects by this table, and would miss one of them."""
     Repo("repo")
     blob = whole(3, github_token().encode())
     tree, commit = history_of([blob[0]])
@@ -304,7 +304,7 @@ def commit_of(tree, parents=(), message=b"m\n"):
 
 @test
 def a_commit_of_many_megabytes_is_followed_and_the_rest_is_found():
-    """Its tree and its parent are read; its message is looked at when memory allows, and is one fault otherwise."""
+    """Its tree and its parent are read; its message is scanned if memory allows, and otherwise is one fault."""
     Repo("repo")
     blobs = [whole(3, github_token(i).encode()) for i in range(2)]
     trees = [whole(2, b"100644 f%d\0" % i + blob[0]) for i, blob in enumerate(blobs)]
@@ -324,7 +324,7 @@ def a_commit_of_many_megabytes_is_followed_and_the_rest_is_found():
 
 @test
 def an_index_that_leads_to_a_delta_of_itself_is_a_fault_and_the_rest_is_found():
-    """The commit stands in the pack twice under one id: whole, and as a delta of that id. A reader by id goes round."""
+    """The pack has the commit twice under one id: whole, and as a delta of that id. A reader by id would loop."""
     for is_first in (False, True):
         Repo("repo")
         blob = whole(3, github_token().encode())

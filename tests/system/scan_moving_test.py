@@ -1,6 +1,6 @@
 #!/usr/bin/env python3
-"""turnstone scan of repositories that others write to meanwhile: each report is about the refs of one moment, and what only
-moved is found. TURNSTONE_STORM_SCANS=1000 makes the storm longer, as `make storm` does.
+"""turnstone scan of repositories that others write to meanwhile: each report is about the refs of one moment, and
+objects that only moved are found. TURNSTONE_STORM_SCANS=1000 makes the storm longer, as `make storm` does.
 """
 import contextlib
 import json
@@ -20,7 +20,8 @@ CLEAN, FINDINGS, INCOMPLETE = 0, 1, 4
 
 
 class Paused:
-    """The program waits for its configuration, a pipe, when it has opened the repository: refs are read, packs are listed."""
+    """The configuration is a pipe, so the program waits after it has opened the repository: refs are read, packs are
+    listed."""
 
     def __init__(self, *arguments):
         os.mkfifo("pipe")
@@ -41,7 +42,7 @@ class Paused:
         os.unlink("pipe")
 
     def _answer(self):
-        """A scan that begins again reads it again. A comment may come twice."""
+        """A repeated attempt reads the configuration again, so its comment may come twice."""
         text = b"# nothing\n"
         os.write(self.pipe, text)
         os.close(self.pipe)
@@ -62,7 +63,7 @@ class Paused:
 
 
 def places(text):
-    """What was found where: (secret, commit, path)."""
+    """The findings with their places: (secret, commit, path)."""
     return {(finding["secret"], one["commit"], one["path"])
             for finding in json.loads(text)["findings"] for one in finding["occurrences"]}
 
@@ -177,7 +178,7 @@ def a_ref_whose_commit_is_gone_is_a_fault_and_not_left_out():
 
 
 def partial(*options, kind="blob:none"):
-    """A clone without the contents of old files, and what the whole has."""
+    """A clone without the contents of old files, and the findings of the complete repository."""
     repo = Repo("whole")
     expected = {commit_token(repo, number) for number in range(3)}
     repo.git("rm", "-q", "0.txt")
@@ -323,9 +324,10 @@ def a_baseline_of_a_partial_clone_takes_nothing_away():
 
 
 class Storm:
-    """One writer moves, makes and deletes refs, and notes when; another runs git's housekeeping beside it. Each commit has a
-    token of its own, on top of what its ref had, so that what a scan finds says where the refs were. Git can lose new objects to
-    housekeeping before a ref names them, so what packs objects takes turns with what makes them; scans wait for neither."""
+    """One writer moves, creates and deletes refs, and records when; another runs git's housekeeping meanwhile. Each
+    commit has a token of its own, on top of what its ref had, so that what a scan finds says where the refs were. Git
+    can lose new objects to housekeeping before a ref names them, so packing takes turns with creating objects; scans
+    wait for neither."""
 
     def __init__(self, seed):
         self.random = random.Random(seed)
@@ -402,7 +404,7 @@ def every_scan_in_a_storm_is_about_the_refs_of_one_moment():
     scans = int(os.environ.get("TURNSTONE_STORM_SCANS", "15"))
     with Storm(seed=1) as storm:
         number, deadline = 0, time.monotonic() + 240 + scans
-        # A machine that is busy may scan faster than git writes: more scans then, until enough has changed.
+        # On a busy machine, scans may be faster than git's writes: then more scans follow, until enough has changed.
         while number < scans or len(storm.log) <= scans // 2 and time.monotonic() < deadline:
             begin = time.monotonic()
             state = () if number % 2 else ("--state", "state")

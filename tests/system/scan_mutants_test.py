@@ -1,5 +1,6 @@
 #!/usr/bin/env python3
-"""turnstone scan: repositories that are damaged by chance are never called clean in error. tools/fuzz-repositories runs thousands."""
+"""turnstone scan: randomly damaged repositories are never wrongly reported as clean. tools/fuzz-repositories runs
+thousands."""
 import atexit
 import copy
 import os
@@ -38,7 +39,7 @@ def damaged_repositories_are_never_called_complete_in_error():
 
 
 def lying(name, script):
-    """A program that runs the real one and tells less than it."""
+    """A program that runs the real one and hides a part of its output."""
     with open(name, "w") as file:
         file.write(f"#!/bin/sh\n{script.replace('PROGRAM', PROGRAM)}\n")
     os.chmod(name, 0o755)

@@ -1,5 +1,6 @@
 #!/usr/bin/env python3
-"""turnstone scan: changed bytes or all of them, one thread or eight, blobs or files: the same findings.
+"""turnstone scan: scans of changed bytes or all bytes, with one thread or eight, of blobs or files, have the same
+findings.
 
 Repositories are generated from seeds: SCAN_SEED=N runs another one, and a failing one is named.
 """
@@ -26,7 +27,7 @@ def scan(*arguments):
 
 
 def secret(chance):
-    """Something that a rule finds, as bytes; few enough that they come again."""
+    """A secret that a rule finds, as bytes; there are so few that they repeat."""
     number = chance.randrange(12)
     kind = chance.randrange(8)
     token = github_token(number)
@@ -129,7 +130,7 @@ def same_for_all_ways(path, seed):
 
 @test
 def a_tail_of_short_lines_belongs_to_the_base64_before_it():
-    """Nothing in the changed lines says that they are base64: the first line does, far above them."""
+    """The changed lines alone do not look like base64; only the first line, far above them, shows it."""
     repo = Repo("repo")
     encoded = base64.b64encode(private_key(1, 20).encode()).decode()
     lines = [encoded[:76]] + [encoded[at:at + 12] for at in range(76, len(encoded), 12)]

@@ -1,5 +1,5 @@
 #!/usr/bin/env python3
-"""turnstone scan with the state of earlier scans: the same reports, and only what is new is read."""
+"""turnstone scan with the state of earlier scans: the same reports, and only new objects are read."""
 import atexit
 import fcntl
 import glob
@@ -24,7 +24,7 @@ from program import PROGRAM, complains, run  # noqa: E402
 from repo import Repo, github_token, made_up, private_key  # noqa: E402
 from tap import Skip, equal, holds, main, test  # noqa: E402
 
-# What was read, and how long it took: all that may differ.
+# The number of read objects and the duration: only these may differ.
 COUNTS = ("bytes_looked_at", "blobs_known", "duration_ms", "duration_s", "took_ms", "took_s", "took_ns")
 
 
@@ -43,7 +43,7 @@ def strip(value):
 
 
 def report(path, *arguments, runs=run):
-    """The whole report, and what of it says what was read."""
+    """The whole report, and its part that says what was read."""
     result = runs("scan", path, *arguments, "--format", "json", "--occurrences", "all")
     holds(result.status in (0, 1, 4), result)
     found = json.loads(result.out)
@@ -51,7 +51,7 @@ def report(path, *arguments, runs=run):
 
 
 def fresh(path, *arguments):
-    """What a scan without state says, for several comparisons while nothing changes."""
+    """The output of a scan without state, for several comparisons while nothing changes."""
     return report(path, *arguments, "--no-state")
 
 
@@ -199,7 +199,7 @@ def another_allow_list_or_salt_reads_only_blobs_with_findings():
     for number, text in enumerate((f"allow:\n  - findings: [{ids[0]}]\n",
                                    "allow:\n  - paths: ['a.txt']\n    reason: because\n",
                                    f"salt: {made_up(24, 'salt')}\n")):
-        # Not committed: the configuration of a work tree counts as it stands.
+        # Not committed: the configuration in the work tree applies, even if it is not committed.
         repo.write(".turnstone.yml", text)
         changed = compare("repo")
         holds(0 < changed["blobs_known"] < changed["blobs"], (number, changed))
@@ -262,7 +262,7 @@ def a_repository_with_another_kind_of_ids_in_the_same_place_is_another():
 
 @test
 def bytes_that_change_in_a_file_are_noticed():
-    """Also when its time is set back: the time of the change is not the user's to set."""
+    """Also when its modification time is set back: users cannot set the change time."""
     repo = varied()
     repo.repack()
     compare("repo")
@@ -321,7 +321,7 @@ def no_secret_is_kept():
 
 @test
 def a_scan_that_is_killed_leaves_nothing_wrong():
-    """At any moment: what the next one says is what a scan without state says."""
+    """After a kill at any moment, the next scan has the same output as a scan without state."""
     chance = random.Random(7)
     repo = varied()
     for i in range(30):
@@ -340,7 +340,7 @@ def a_scan_that_is_killed_leaves_nothing_wrong():
 
 @test
 def what_is_known_stays_known_however_many_scans_add_to_it():
-    """Each leaves rows of its own, which become few again; only the new file is read every time."""
+    """Each scan adds its own rows, which are merged later; only the new file is read every time."""
     repo = varied()
     blobs = compare("repo")["blobs"]
     for number in range(24):
@@ -439,7 +439,7 @@ def damaged_cut_and_foreign_files_change_no_report():
         shutil.rmtree("state")
         shutil.copytree("sound", "state")
         path = files[round_number % len(files)]
-        if os.path.basename(path)[0] in "kh":  # of no use while there is a snapshot
+        if os.path.basename(path)[0] in "kh":  # not used while there is a snapshot
             os.unlink(state_files(kinds="s")[0])
         with open(path, "r+b") as file:
             content = bytearray(file.read())
@@ -458,7 +458,7 @@ def damaged_cut_and_foreign_files_change_no_report():
         equal((found, result.status), (plain[0], plain[2].status), f"round {round_number}")
         holds(result.err.count("\n") <= 1, result)
         noted += "has a damaged file" in result.err
-        compare("repo", known=blobs, like=plain)  # it is of use again
+        compare("repo", known=blobs, like=plain)  # it is used again
     holds(noted >= 3, f"only {noted} of the damaged states were noted")
 
 
@@ -488,7 +488,7 @@ def what_is_no_state_is_left_alone():
 
 @test
 def links_in_the_state_are_not_followed():
-    """Whoever could put one there would have us write elsewhere, or read what somebody else wrote."""
+    """An attacker could use such a link to make us write elsewhere, or read foreign data."""
     varied()
     plain = fresh("repo")
     compare("repo", like=plain)
@@ -554,7 +554,7 @@ def scans_at_the_same_time_say_the_same():
 
 @test
 def repositories_do_not_share_what_is_known():
-    """A repository may lie about what an object is."""
+    """A repository may be forged: an id with another content."""
     repo = varied()
     compare("repo")
     shutil.copytree("repo", "copy")
@@ -717,7 +717,7 @@ def what_belongs_to_repositories_that_are_gone_is_removed():
     shutil.move("away", "first")
     compare("first", known=0)
     compare("second", known=kept["blobs"])
-    # Of one repository only the latest few ways of scanning are kept.
+    # For one repository, only the latest few combinations of rules and options are kept.
     for number in range(8):
         repo.write(".turnstone.yml", f"salt: {made_up(24, number)}\n")
         compare("third")
@@ -776,7 +776,7 @@ def same_under(prepare, what, state="state", env=None, status=None):
 
 
 def learnable():
-    """Enough that what is learnt takes several KiB."""
+    """Enough files that the state takes several KiB."""
     repo = varied()
     for i in range(60):
         repo.write(f"file{i}.txt", f"{made_up(200, i)}\n{github_token(100 + i) if i % 3 == 0 else ''}\n")
@@ -828,7 +828,7 @@ def a_limit_on_memory_leaves_the_report():
 
 @test
 def too_little_memory_is_said_with_the_cure():
-    """Whatever it is that the limit does not leave enough for; an error is never masked for lack of memory."""
+    """Whatever the limit prevents; an error is never hidden for lack of memory."""
     if IS_SANITIZED:
         raise Skip("sanitizers need much more of it than any limit")
     repo = Repo("repo")

@@ -1,5 +1,5 @@
 #!/usr/bin/env python3
-"""turnstone scan: what it finds where, in repositories made by git."""
+"""turnstone scan: findings and their places, in repositories made by git."""
 import base64
 import json
 import os
@@ -323,7 +323,7 @@ def unreachable_objects_only_when_asked_for():
 
 @test
 def what_a_ref_reaches_is_not_unreachable_as_well():
-    """A commit that was amended: its files are reachable, and it alone is not."""
+    """A commit that was amended: its files are reachable, but the commit itself is not."""
     repo = one_file(github_token("kept"))
     repo.write("lost.txt", f"{github_token('lost')}\n")
     lost = repo.commit()
@@ -560,7 +560,7 @@ def summary_of(*arguments):
 
 @test
 def a_target_that_replaces_or_leaves_out_builtin_rules_is_told_of():
-    """Otherwise nothing but the number of rules would tell it from a clean one."""
+    """Otherwise only the number of rules would distinguish it from a clean one."""
     repo = Repo("repo")
     repo.write("a.txt", f"{github_token()}\n")  # without a name that another rule would know it by
     repo.commit("first")
@@ -698,7 +698,7 @@ def a_dash_as_output_is_standard_output():
 
 @test
 def sarif_columns_cut_the_secret_out_of_its_line():
-    """Or the whole line, where they are left out."""
+    """Or the whole line, if the marks are left out."""
     repo = Repo("repo")
     tokens = [github_token(seed) for seed in range(6)]
     password = "Pä55-wört-9"

@@ -30,7 +30,7 @@ def needs_modes():
 
 
 def scan(*arguments, status, says=(), state="--no-state"):
-    """Secrets that were found, by their redacted ends. Every part of `says` stands in what is said on standard error."""
+    """Secrets that were found, by their redacted ends. Standard error must contain every part of `says`."""
     command = [*PLAIN, PROGRAM, "scan", "--min-confidence", "low", state, *arguments, "--format", "json"]
     done = subprocess.run(command, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True, timeout=60, check=False)
     equal(done.returncode, status, f"{arguments}: {done.stdout[-1500:]} {done.stderr}")
@@ -90,7 +90,7 @@ def a_loose_ref_that_cannot_be_read_is_named():
     ref = "repo/.git/refs/heads/other"
     equal(scan("repo", status=FINDINGS), ends(1, 3))
     os.chmod(ref, 0)
-    # Not the old one that is packed, either.
+    # The old packed value is not used, either.
     equal(scan("repo", status=INCOMPLETE, says=["refs/heads/other: cannot be read; Permission denied"]), ends(1))
     equal(scan("repo", "--ref", "other", status=INCOMPLETE, says=["refs/heads/other: cannot be read"]), set())
     equal(scan("repo", "--ref", "other", "--branch", "main", status=INCOMPLETE, says=["refs/heads/other"]), ends(1))
@@ -300,7 +300,7 @@ def bundles_and_packs_are_said_not_to_be_looked_into():
 
 @test
 def a_head_that_is_none_is_named_and_the_branches_are_scanned():
-    """Git takes the folder for no repository; of another work tree, it passes over what its HEAD reached."""
+    """Git does not accept the folder as a repository; for another work tree, it ignores the objects of its HEAD."""
     def remove(path):
         os.unlink(path)
 

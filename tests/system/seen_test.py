@@ -1,5 +1,5 @@
 #!/usr/bin/env python3
-"""What scans of real repositories missed, and what they reported for nothing: neither comes back."""
+"""Secrets that scans of real repositories missed, and false positives that they reported: neither comes back."""
 import base64
 import json
 import os
@@ -87,7 +87,7 @@ def files_that_machines_write_have_no_generic_secrets():
               "src/i18n/fr.yml", "po/de.po", "gitleaks-report.json"]
     found = scan({path: secret for path in [*silent, "config.yml"]})
     equal({path for _, path, _ in found}, {"config.yml"})
-    # What has an issuer is found there all the same.
+    # Secrets with an issuer are found there nevertheless.
     pat = "ghp_" + "Fake7Turnstone2Only9A4Test6Key2uTXR0"
     equal({(rule, path) for rule, path, _ in scan({"package-lock.json": f'"resolved": "https://x:{pat}@git.internal/"'})},
           {("github-pat", "package-lock.json")})

@@ -1,5 +1,5 @@
 #!/usr/bin/env python3
-"""turnstone store: making a cluster, looking at it, and what bad configuration gets."""
+"""turnstone store: creating and examining a cluster, and errors for bad configuration."""
 import json
 import os
 import shutil
@@ -174,7 +174,7 @@ def stores_that_end_with_the_process_are_not_mixed_with_others():
 
 @test
 def a_store_that_does_not_answer_is_named_once():
-    # A server that takes connections, to be a store of a cluster that is half there, is more than this needs.
+    # A partly existing cluster would need a real server, which is more than this test needs.
     cluster = rocksdb("named")
     init(cluster)
     line = run("store", "status", "--cluster", cluster).out.splitlines()[1]
@@ -239,8 +239,8 @@ def the_environment_names_the_cluster_too():
 
 
 def holder(cluster):
-    """A process that has the cluster open: a transaction that waits for its operations comes too late, so the lock is
-    held by bench for a while."""
+    """A process that has the cluster open: a transaction that waits for its input would open it too late, so `bench`
+    holds the lock for a while."""
     return subprocess.Popen([PROGRAM, "bench", "xs", "--cluster", cluster, "--scenario", "uniform", "--threads", "1",
                              "--seconds", "3", "--wait", "30"], stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL)
 
@@ -284,8 +284,8 @@ def fence_raises_the_epoch_and_recover_settles():
 
 
 def copy(names, to):
-    """Copies directories as they are, perhaps in use. cp skips files that vanish in the meantime. A copy that RocksDB itself cannot open is
-    made again: its CURRENT names a MANIFEST that had not been written, or was gone already, when cp came to it."""
+    """Copies directories as they are, perhaps in use. cp skips files that vanish in the meantime. If RocksDB cannot
+    open a copy, it is made again: its CURRENT names a MANIFEST that did not exist when cp came to it."""
     for name in names:
         while True:
             subprocess.run(["cp", "-r", name, to + name], stderr=subprocess.DEVNULL, check=False)

@@ -1,5 +1,5 @@
 #!/usr/bin/env python3
-"""turnstone txn: operations as JSON lines, all or nothing, and what became of them."""
+"""turnstone txn: operations as JSON lines, all or nothing, and their results."""
 import json
 import os
 import re
@@ -78,7 +78,7 @@ def the_breakdown_has_every_field_and_says_what_the_waterfall_says():
 
 @test
 def what_no_store_said_has_a_reason_of_its_own():
-    """Somebody else's promise holds the keys; the detector ends the wait for them."""
+    """Another promise has locked the keys; the deadlock detector ends the wait for them."""
     with Server(max_prepared_transactions=20, fsync=False) as server:
         server.create("one", "two", "three")
         cluster = ",".join(server.url(name) for name in ("one", "two", "three"))
@@ -164,7 +164,7 @@ def a_recorded_transaction_can_be_asked_about():
 
 @test
 def a_recorded_transaction_that_recovery_aborted_is_aborted():
-    """The coordinator is killed before its decision, so that nobody wrote an outcome down."""
+    """The coordinator is killed before its decision, so that nobody stored an outcome."""
     cluster = made("a", "b", "c")
     for options, said in ((["--record"], (0, "aborted\n")), ([], (5, "unknown\n"))):
         killed = run("txn", "--cluster", cluster, *options, stdin="".join(json.dumps(put(f"k{i}")) + "\n" for i in range(12)),
@@ -345,7 +345,7 @@ def what_is_committed_ends_well_whatever_becomes_of_its_report():
     equal(done.returncode, 0, done)
     holds("cannot write to standard output" in done.stderr and "do not repeat it" in done.stderr, done)
     holds(": 2" in run("store", "get", "--cluster", cluster, "n").out, "both are counted")
-    # What is not committed keeps its own status.
+    # A transaction that is not committed keeps its own status.
     with open("/dev/full", "w", encoding="utf-8") as full:
         done = subprocess.run([PROGRAM, "txn", "--cluster", cluster], input='{"op":"check","key":"n","version":1}\n',
                               stdout=full, stderr=subprocess.PIPE, text=True, check=False)

@@ -1,5 +1,6 @@
 #!/usr/bin/env python3
-"""turnstone verify asks issuers about secrets: a server of this test plays them, the well-behaved and the hostile."""
+"""turnstone verify asks issuers about secrets: a server of this test plays the issuers, well-behaved and hostile
+ones."""
 import atexit
 import base64
 import http.server
@@ -29,7 +30,7 @@ subprocess.run(["openssl", "req", "-x509", "-newkey", "ec", "-pkeyopt", "ec_para
 
 
 class Issuer(http.server.BaseHTTPRequestHandler):
-    """What it answers depends on the path; it remembers what it was asked."""
+    """The answer depends on the path; the server records all requests."""
     protocol_version = "HTTP/1.1"
 
     def log_message(self, *_):
