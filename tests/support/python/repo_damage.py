@@ -1,7 +1,8 @@
 """Damage of one thing below a .git folder, by chance: the same for the same random numbers.
 
-Most kinds of damage are functions of random numbers, a file and all files. Such a one changes the file and says what it did, or returns None
-when it cannot do anything with it. Some keep the checksums right, so that what is wrong is found by reading and not by them.
+Most kinds of damage are functions of random numbers, a file and all files. Such a function changes the file and returns
+what it did, or None if it cannot change the file. Some keep the checksums correct, so that only reading finds the
+damage.
 """
 import hashlib
 import os
@@ -62,7 +63,7 @@ def flip_bit(rng, path, files):
 
 @kind(GENERIC)
 def flip_early_bit(rng, path, files):
-    """Heads and tables stand in front."""
+    """Heads and tables are at the beginning."""
     content = read(path)
     if not content:
         return None
@@ -277,7 +278,7 @@ def id_size(path, files):
 
 
 def mend(rng, pack, index, content, row, end):
-    """Makes some of the checksums right for what a damaged pack has now."""
+    """Updates some of the checksums for the contents of a damaged pack."""
     said = []
     if rng.random() < 0.7:
         row[1] = zlib.crc32(bytes(content[row[2]:end])) & 0xffffffff
@@ -353,7 +354,7 @@ def entry_damage(rng, path, files):
 
 
 def other_content(rng, content, span, size, type_of):
-    """Something else that inflates well, if it has room: the rest is filled with what was there."""
+    """Another content that inflates without errors, if it fits; the rest keeps the old bytes."""
     start, end = span
     behind, _, length = entry_head(content, start)
     if type_of == 7:
@@ -454,7 +455,7 @@ def fan_damage(rng, path, files):
 
 @kind(LOOSE)
 def loose_damage(rng, path, files):
-    """A file that inflates well and says something else."""
+    """A file that inflates without errors, with another content."""
     plain = bytearray(zlib.decompress(bytes(read(path))))
     zero = plain.index(0)
     type_of, length = bytes(plain[:zero]).split()
@@ -490,7 +491,7 @@ def loose_damage(rng, path, files):
 
 @kind(REF)
 def new_ref(rng, path, files):
-    """Beside the ref that is given; what it says is not always good."""
+    """A file beside the given ref, whose content may be invalid."""
     folder = os.path.dirname(path)
     ids = re.findall(rb"[0-9a-f]{64}|[0-9a-f]{40}", bytes(read(path)))
     good = ids[0] if ids else b"1" * 40
@@ -627,7 +628,7 @@ def damage_file(rng, files):
 
 
 def damage(rng, folder):
-    """One damage of one file or folder in the folder, which is said; None when nothing was to be done."""
+    """Damages one file or folder in the folder. Returns a description, or None if nothing could be done."""
     files, folders = below(folder)
     chance = rng.random()
     try:
@@ -637,6 +638,6 @@ def damage(rng, folder):
             path, said = add_file(rng, files)
         else:
             path, said = damage_file(rng, files)
-    except (OSError, ValueError, IndexError, shutil.Error, zlib.error, struct.error):  # it was damaged before: no longer what this wants
+    except (OSError, ValueError, IndexError, shutil.Error, zlib.error, struct.error):  # damaged before
         return None
     return f"{path[len(folder) + 1:]}: {said}" if said else None

@@ -1,10 +1,11 @@
-"""Repositories that are damaged by chance: does a scan see everything that git reaches, or say that it does not?
+"""Repositories that are damaged by chance: does a scan see everything that git reaches, or report that it does not?
 
-For each mutant, git lists what its refs reach and reads it. A scan that says it is complete (status 0 or 1) and has not found the
-token of something that git reads has told a lie. So has one that says so while git reports that something is lost: 'rev-list' fails, a ref
-is broken, an object that it reaches cannot be read, or 'fsck' says that such an object is not what its id says.
+For each mutant, git lists what its refs reach and reads it. A scan is wrong if it claims to be complete (status 0 or 1)
+without the token of an object that git reads. It is also wrong if it claims so while git reports a loss: 'rev-list'
+fails, a ref is broken, an object that it reaches cannot be read, or 'fsck' says that such an object is not what its id
+says.
 
-These of git's complaints are no loss, and a complete scan is right beside them:
+These complaints of git are not a loss, and a complete scan is correct nevertheless:
 - warnings, notices and dangling objects of 'fsck', and what it says of the style of an object ('error in commit X: badDate');
 - symbolic refs to a branch that is not there, and in a partial clone with --allow-missing refs to what is not there;
 - checksums at the ends of packs and of indexes, and damage of what only makes git faster (multi-pack indexes, commit graphs, bitmaps,
@@ -27,7 +28,7 @@ from repo_shapes import PARTIAL, RULES, SHAPES, TOKEN
 CLEAN, FINDINGS, USAGE, INCOMPLETE = 0, 1, 2, 4
 SCAN_SECONDS, GIT_SECONDS = 60, 20
 ID = re.compile(rb"\b(?:[0-9a-f]{64}|[0-9a-f]{40})\b")
-# Without what only makes git faster: the truth is in the packs and their indexes.
+# Without files that only make git faster: packs and their indexes are authoritative.
 PLAIN = ("-c", "core.commitGraph=false", "-c", "core.multiPackIndex=false", "-c", "pack.useBitmaps=false",
          "-c", "advice.graftFileDeprecated=false")
 
@@ -36,7 +37,7 @@ NO_LOSS = re.compile(r"bad (boolean|numeric) config|v1-only extension found|Inva
 
 
 class Told:
-    """What a program said: its status, or None when it did not end."""
+    """The output of a program, and its status, or None if it did not end."""
 
     def __init__(self, arguments, environment, seconds, stdin=None):
         try:
@@ -51,7 +52,7 @@ class Told:
 
 
 class Git:
-    """What git makes of a repository: what it reaches, the tokens that it reads there, and what it has lost."""
+    """A repository as git sees it: the objects that it reaches, the tokens that it reads there, and its losses."""
 
     def __init__(self, folder, target, shape):
         self.target, self.has_copies = target, shape == "copies"
@@ -130,7 +131,7 @@ class Hunt:
                     {**os.environ, "LC_ALL": "C"}, SCAN_SECONDS)
 
     def mutant(self, seed, number):
-        """Makes it, and says what was done."""
+        """Makes the mutant, and returns what was done."""
         rng = random.Random(f"mutant {seed} {number}")
         shape = rng.choice(sorted(SHAPES))
         target = self.base(shape)
@@ -144,7 +145,7 @@ class Hunt:
         return shape, target, said
 
     def judge(self, shape, target, said):
-        """None, or what is wrong with the scan of it."""
+        """Returns None, or the error of its scan."""
         is_forged = any(FORGED in one for one in said)
         told = self.scan(shape, target, *(["--full"] if is_forged else []))
         found = set(TOKEN.findall(told.out))
@@ -176,7 +177,7 @@ class Hunt:
         return f"status {told.status}, and git lost {losses[:5]}" if losses else None
 
     def run_one(self, seed, number):
-        """What is wrong with a mutant, for people; None when all is well."""
+        """The error of a mutant as text for people; None if there is none."""
         shape, target, said = self.mutant(seed, number)
         if not said:
             return None

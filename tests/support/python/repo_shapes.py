@@ -1,8 +1,8 @@
-"""Small repositories of many shapes. Every blob, message and note in them has a token of its own, so that a scan shows what it
-has looked at.
+"""Small repositories of many shapes. Every blob, message and note in them has a token of its own, so that the findings
+show what a scan has read.
 
-A shape is a function that makes a repository at the path it is given and returns what is scanned: the path of a work tree, of a bare
-repository, or of a linked work tree beside it. What belongs to it stands in the same folder, which is copied as a whole.
+A shape is a function that makes a repository at the path it is given and returns the path to scan: a work tree, a bare
+repository, or a linked work tree beside it. All its files are in the same folder, which is copied as a whole.
 """
 import os
 import re
@@ -65,7 +65,7 @@ class History:
         self.lines.append(f"{role} A <a@example.org> {self.repo.clock} +0100\n".encode())
 
     def commit(self, ref, message, files, parents=()):
-        """On top of what the ref has, or of the first parent that is given. Returns a mark."""
+        """Makes a commit on top of the ref, or of the first parent. Returns a mark."""
         self.marks += 1
         self.lines.append(f"commit {ref}\nmark :{self.marks}\n".encode())
         self.who("committer")
@@ -103,7 +103,7 @@ class History:
 
 
 def grow(repo, first, count, history=None, files=3):
-    """So many commits more, each of which changes a file or two and has a token in its message."""
+    """Adds this many commits; each changes a file or two and has a token in its message."""
     one = history or History(repo)
     for version in range(first, first + count):
         changed = {f"d{i}/f{i}.txt": text(f"f{i}", version) for i in range(files)
@@ -132,7 +132,7 @@ def add_refs(repo):
 
 
 def pack_new(repo, *options):
-    """What is loose goes into a pack of its own."""
+    """Packs the loose objects into a new pack."""
     repo.git("-c", "pack.threads=1", *options, "repack", "-dq")
 
 
@@ -315,7 +315,7 @@ def sha256(path):
 
 @shape
 def promised(path):
-    """A partial clone that lacks nothing: its pack has the mark of one."""
+    """A partial clone that lacks nothing: its pack has a .promisor file."""
     repo = fresh(path)
     grow(repo, 0, 3)
     repo.git("-c", "pack.threads=1", "repack", "-adfq")

@@ -79,7 +79,7 @@ static void anything_but_digits_is_not_a_number(void **state) {
     expect_no_u64(TS_BYTES("1\0"), TS_NUMBER_NOT_A_NUMBER);
 }
 
-/* Digits are read eight at a time: every other byte must be seen at every place. */
+/* Digits are read eight at a time: a byte that is not a digit must be detected at every position. */
 static void every_wrong_byte_at_every_place_is_seen(void **state) {
     (void)state;
     for (size_t len = 1; len <= 22; len++) {

@@ -80,7 +80,7 @@ static void what_reorders_or_hides_text_is_spelled_out(void **state) {
     assert_string_equal(escape(TS_BYTES("\xf3\xa0\x81\x81")), "\\xf3\\xa0\\x81\\x81"); /* tag */
 }
 
-/* Whether the character comes out as it went in. */
+/* Returns whether the character is unchanged. */
 static bool stays(uint32_t point) {
     uint8_t utf8[4];
     size_t len = 0;
@@ -164,7 +164,7 @@ static void tiny_buffers_hold_what_dots_they_can(void **state) {
     assert_string_equal(ts_text_escape(TS_BYTES("ab"), text, 3), "ab");
 }
 
-/* Whatever comes in, what goes out is one line without controls, within its size. */
+/* For any input, the output is one line without control characters, within its size. */
 static void every_pair_of_bytes_comes_out_printable(void **state) {
     (void)state;
     for (unsigned pair = 0; pair < 65536; pair++) {

@@ -16,7 +16,7 @@ static struct bench_evidence evidence_of(enum bench_scenario scenario) {
         .scenario = scenario, .tally = &tally, .max_retries = 3, .retry_budget_us = 1000000};
 }
 
-/* Whether the check holds; one that does not apply fails the test. */
+/* Returns whether the check holds; fails the test if the check does not apply. */
 static bool passes(const struct bench_evidence *evidence, const char *name) {
     check_count = bench__accept(evidence, checks);
     for (size_t i = 0; i < check_count; i++)
@@ -117,7 +117,7 @@ static void a_system_that_does_not_come_back_is_not_responsive(void **state) {
     assert_true(passes(&evidence, "responsive"));
     tally.longest_ns = 1600000000;
     assert_false(passes(&evidence, "responsive"));
-    /* What is printed is what is tested. */
+    /* The printed threshold is the tested one. */
     for (size_t i = 0; i < check_count; i++)
         if (strcmp(checks[i].name, "responsive") == 0)
             assert_string_equal(checks[i].threshold, "answers within 1500 ms, and commits at the end");

@@ -1,4 +1,4 @@
-/* The table that the build made is what reading the rule files gives. */
+/* The table from the build equals the result of reading the rule files. */
 #include "builtin/builtin.h"
 
 #include "support/cmocka.h"

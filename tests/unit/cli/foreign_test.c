@@ -46,7 +46,7 @@ static void gitleaks_is_compared_by_its_secret(void **state) {
     assert_int_equal(report.baseline_unmatched, 0);
     assert_false(is_known(GITLEAKS(COMMIT, "src/a.env", "3", "another-Secret-0815"), &report));
     assert_int_equal(report.baseline_unmatched, 1);
-    /* One is a part of the other: only in the same file. */
+    /* If one secret is a part of the other, they match only in the same file. */
     assert_true(is_known(GITLEAKS("", "src/a.env", "1", "key=" SECRET "\\n"), &report));
     assert_true(is_known(GITLEAKS("", "/home/me/src/a.env", "1", "up-Secret-4711"), &report));
     assert_false(is_known(GITLEAKS("", "other.env", "1", "key=" SECRET), &report));

@@ -61,7 +61,7 @@ static void values_stand_behind_a_letter_too(void **state) {
     assert_int_equal(arguments.operand_count, 1);
     assert_int_equal(PARSE(&verb, &arguments, "-ca=b"), CLI_PARSE_OK);
     assert_string_equal(arguments.values[COUNT], "a=b");
-    /* A letter without a value has nothing behind it, and an equals sign belongs to names. */
+    /* Nothing may follow a short option without a value, and only long options take an equals sign. */
     assert_int_equal(PARSE(&verb, &arguments, "-l2"), CLI_PARSE_WRONG);
     assert_int_equal(PARSE(&verb, &arguments, "-c=3"), CLI_PARSE_WRONG);
     assert_int_equal(PARSE(&verb, &arguments, "-x3"), CLI_PARSE_WRONG);

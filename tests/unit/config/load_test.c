@@ -25,7 +25,7 @@ static void expect_loaded(const char *text, const char *override) {
         fail_msg("%s", error.text);
 }
 
-/* "FILE" at the start stands for the path; nothing was loaded. */
+/* "FILE" at the start means the path. Nothing must be loaded. */
 static void expect_wrong(const char *text, const char *override, const char *expected) {
     char whole[600];
     struct ts_txn_config untouched;

@@ -65,7 +65,7 @@ static void settings_do_not_overlap(void **state) {
     }
 }
 
-/* All of the struct can be set: what is left when every setting is cleared is padding or nothing. */
+/* Every field of the struct has a setting: after clearing every setting, only padding may remain. */
 static void every_member_of_the_struct_is_a_setting(void **state) {
     (void)state;
     struct ts_txn_config config, blank;

@@ -94,7 +94,7 @@ static void all_conditions_of_an_entry_must_hold(void **state) {
     }
 }
 
-/* A baseline's salt changes ids; what the project allowed by its own stays allowed. */
+/* A baseline's salt changes ids; findings that the project allowed with its own salt stay allowed. */
 static void a_finding_has_an_id_by_each_of_two_salts(void **state) {
     (void)state;
     parse("allow: [{rules: [github-pat], findings: [0123456789abcdef0123456789abcdef]}]");
@@ -179,7 +179,7 @@ static void what_is_nested_deeply_is_refused_soon(void **state) {
         assert_non_null(strstr(error.text, "more than 64"));
         assert_int_equal(error.line, cases[i].line);
     }
-    /* In quotes they nest nothing. */
+    /* Brackets in quotes do not nest. */
     memset(text, '[', 300);
     memcpy(text, "salt: '", 7);
     text[300] = '\'';

@@ -1,4 +1,4 @@
-/* Encoded secrets: found, with the places that they have on the outside. */
+/* Encoded secrets are found, with their positions in the encoded text. */
 #include "support.h"
 
 static struct kit kit;
@@ -58,7 +58,7 @@ static void base64_is_decoded_at_every_alignment(void **state) {
     FINDS("a: a2V5PXRva183YTJiOWM0ZDFlNmYzZzhoNWowazs=", 8, 33, 1, BASE64);
     FINDS("a: LmtleT10b2tfN2EyYjljNGQxZTZmM2c4aDVqMGs7", 9, 33, 1, BASE64);
     FINDS("a: Li5rZXk9dG9rXzdhMmI5YzRkMWU2ZjNnOGg1ajBrOw==", 11, 32, 1, BASE64);
-    /* What stands before it without a gap shifts the groups of four. */
+    /* Text directly before it shifts the groups of four. */
     FINDS("aQa2V5PXRva183YTJiOWM0ZDFlNmYzZzhoNWowazs=", 7, 33, 1, BASE64);
 }
 
@@ -89,13 +89,13 @@ static void percent_encoding_is_decoded(void **state) {
     FINDS("u?q%3Dtok%5F7a2b9c4d1e6f3g8h5j0k", 6, 26, 1, PERCENT);
 }
 
-/* A letter of the escape would stand before the token otherwise. */
+/* Otherwise a letter of the escape would be directly before the token. */
 static void an_escape_directly_before_a_token_is_decoded(void **state) {
     (void)state;
     FINDS("GET /cb?next=https%3A%2F%2Fx%3Ftoken%3Dtok_7a2b9c4d1e6f3g8h5j0k HTTP/1.1\n", 39, 24, 1, PERCENT);
     FINDS("GET%20tok_7a2b9c4d1e6f3g8h5j0k", 6, 24, 1, PERCENT);
     FINDS("%3Atok_7a2b9c4d1e6f3g8h5j0k", 3, 24, 1, PERCENT);
-    /* What no text stands for is no escape. */
+    /* An escape of a byte that is not text does not count. */
     finds_nothing("GET%A0tok_7a2b9c4d1e6f3g8h5j0k%20", 33);
 }
 
@@ -223,7 +223,7 @@ static void short_lines_across_a_cut_are_found(void **state) {
     }
 }
 
-/* As many bytes of the input as DETECT_ENCODED_REACH says, with 80 on both sides, and no more. */
+/* DETECT_ENCODED_REACH bytes of the input, with 80 on both sides, and no more. */
 static void an_encoded_match_may_take_8192_bytes(void **state) {
     (void)state;
     static uint8_t wide[2 * 6000];
@@ -285,7 +285,7 @@ static void a_change_of_the_escape_before_a_token_is_looked_at(void **state) {
     assert_int_equal(found_around(all, (struct ts_span){300, 1}), 0);
 }
 
-/* Also where nothing but encoded text asks for a margin: no rule here looks for tokens. */
+/* Also if only encoded text needs a margin: no rule here has the gate `token`. */
 static void a_change_at_the_edge_of_wide_text_changes_it(void **state) {
     (void)state;
     static const char secret[] = "key tok_7a2b9c4d1e6f3g8h5j0k";

@@ -1,5 +1,5 @@
-/* What the text of a pattern says about its matches: texts that it matches, and how far before its token a
- * match can begin. */
+/* Properties of a pattern's matches that follow from its text: texts that it matches, and how far before its
+ * token a match can begin. */
 #include "compiled.h"
 #include "language.h"
 #include "ruleset.h"
@@ -40,7 +40,7 @@ static void what_stands_before_the_secret_counts(void **state) {
     starts_at("(?:^|[^a-z]|\\\\[nrt]|long)(?<secret>[a-z0-9]{20}|[0-9]{16})", 4);
     starts_at("key={0,3}\"?(?P<secret>[a-z0-9]{20})", 7);
     starts_at("(?:a{2,3}b?){1,2}(?<secret>[a-z0-9]{20})", 8);
-    starts_at("(?:a{9}|b(?<secret>[a-z0-9]{20}))c{5}", 1); /* not on that way */
+    starts_at("(?:a{9}|b(?<secret>[a-z0-9]{20}))c{5}", 1); /* not on this path */
     starts_at("(?i)x{4}(?<secret>[a-z0-9]{20})yyyyyy", 4);
     starts_at("x{4}+(?:y?\?)(?<secret>[a-z0-9]{20})", 5);
     starts_at("a{1,b(?<secret>[a-z0-9]{20})", 5);
@@ -126,7 +126,7 @@ static void work_without_end_is_given_up(void **state) {
     language = detect__language_parse("(?:(?:(?:a?){0,400}){0,400}){0,400}(?<secret>[0-9]{20})", &arena);
     assert_non_null(language);
     assert_int_equal(detect__language_token_start(language, 510, &most), DETECT_TOKEN_UNKNOWN);
-    /* Which of several secrets would count. */
+    /* It would be unclear which of several secrets counts. */
     language = detect__language_parse("(?:x(?<secret>[0-9]{20})){1,2}", &arena);
     assert_non_null(language);
     assert_int_equal(detect__language_token_start(language, 100, &most), DETECT_TOKEN_UNKNOWN);
@@ -211,7 +211,7 @@ static void texts_of_the_built_in_rules_are_matched(void **state) {
     ts_ruleset_release(&rules);
 }
 
-/* The bound holds for every text, and some text is as far. */
+/* The bound holds for every text, and some text reaches it. */
 static void no_text_begins_farther_before_its_token_than_the_bound(void **state) {
     (void)state;
     static const char *const patterns[] = {
@@ -237,7 +237,7 @@ static void no_text_begins_farther_before_its_token_than_the_bound(void **state)
     }
 }
 
-/* Cut or changed anywhere, a pattern is understood or not, and nothing is read behind its end. */
+/* A pattern that is cut or changed anywhere is accepted or refused, and nothing is read beyond its end. */
 static void broken_patterns_do_no_harm(void **state) {
     (void)state;
     static const char pattern[] =

@@ -60,13 +60,13 @@ static void a_key_stands_for_the_base64_around_it(void **state) {
 
 static void a_key_is_reported_by_the_rule_that_knows_more_of_it(void **state) {
     (void)state;
-    /* q has the key, and p has it with the file around it. */
+    /* q has the key, and p has the key with its file. */
     struct ts_match matches[] = {match(5, 10, 52), match(6, 10, 50), match(6, 100, 50), match(0, 110, 10)};
     matches[0].span = (struct ts_span){2, 70};
     assert_int_equal(ts_matches_settle(&rules, matches, 4), 3);
     assert_int_equal(matches[0].rule, 5);
     assert_int_equal(matches[1].rule, 6);
-    /* A token in the key is none of its rules. */
+    /* A token inside the key is not affected by these rules. */
     assert_int_equal(matches[2].rule, 0);
 }
 

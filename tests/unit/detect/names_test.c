@@ -70,7 +70,7 @@ static void a_uuid_says_which_request_it_was(void **state) {
     assert_int_equal(verdict("ClientToken", uuid), DETECT_REJECT);
     assert_int_equal(verdict("clientRequestToken", uuid), DETECT_REJECT);
     assert_int_equal(verdict("accessToken", uuid), DETECT_KEEP);
-    /* Half of a login; one that is no uuid is a name. */
+    /* With a uuid it is one half of a login; otherwise it is just a name. */
     assert_int_equal(verdict("secret_id", uuid), DETECT_KEEP);
     assert_int_equal(verdict("secret_id", value), DETECT_REJECT);
 }

@@ -229,7 +229,7 @@ static void compare_gated(struct ts_bytes bytes, const char *what) {
     list_release(&all);
 }
 
-/* As in "\\n..." of a program, where a letter stands before it. */
+/* As in "\\n..." of a program, where a letter is directly before the token. */
 static void a_token_is_found_behind_an_escape(void **state) {
     (void)state;
     static const char *const escapes[] = {"\\n", "\\u003d", "\033[31m"};
@@ -419,8 +419,8 @@ static struct ts_landmarks carry_landmarks(const struct change *change) {
     return kept;
 }
 
-/* Whatever is changed, carrying the rest over gives what a scan of everything gives: also with landmarks, through many
- * versions, whose landmarks are those of a whole scan again. */
+/* After any change, scanning only the changed bytes gives the same result as a complete scan: also with
+ * landmarks, over many versions; the resulting landmarks equal those of a complete scan. */
 static void changed_bytes_and_carried_matches_are_a_whole_scan(void **state) {
     (void)state;
     static struct text old;
@@ -432,7 +432,7 @@ static void changed_bytes_and_carried_matches_are_a_whole_scan(void **state) {
     ts_prng_init(&prng, 23);
     for (int round = 0; round < 300; round++) {
         make_text(&old, &prng, 2000 + ts_prng_below(&prng, 40000));
-        /* new = old with a part replaced by something else, perhaps nothing. */
+        /* new = old with one part replaced by other bytes, or removed. */
         struct change change = {.from = ts_prng_below(&prng, old.len + 1)};
         size_t most = old.len - change.from;
         change.len = ts_prng_below(&prng, 3) == 0 ? 0 : ts_prng_below(&prng, most + 1) % 300;
@@ -476,7 +476,7 @@ static void changed_bytes_and_carried_matches_are_a_whole_scan(void **state) {
     assert_true(landmarks_seen > 100);
 }
 
-/* And so can this one: a long rule far from what has changed is found by its landmark alone. */
+/* This check can fail, too: only its landmark shows a long rule that is far from the change. */
 static void without_its_landmark_a_long_match_is_not_found(void **state) {
     (void)state;
     static struct text text;
@@ -513,7 +513,7 @@ static void without_its_landmark_a_long_match_is_not_found(void **state) {
     list_release(&none);
 }
 
-/* The name may begin before the match: who changes it changes the result. */
+/* The name may begin before the match: a change of the name changes the result. */
 static void a_changed_name_is_judged_again(void **state) {
     (void)state;
     static const char text[] = "##########  #########  auth_token = \"Fake7Turnstone2Only9A4Test6Key8Z\"\n";
@@ -615,8 +615,8 @@ static void an_empty_input_has_nothing(void **state) {
     list_release(&list);
 }
 
-/* Inputs that make a backtracking matcher slow. The steps are bounded, so this ends; nothing is said about
- * how fast. */
+/* Inputs that make a backtracking matcher slow. The steps are bounded, so this ends; the speed is not
+ * tested. */
 static void no_input_takes_unbounded_steps(void **state) {
     (void)state;
     static const char *const seeds[] = {"-----BEGIN PRIVATE KEY-----\n",
@@ -711,7 +711,7 @@ static void a_long_line_of_base64_is_decoded_wherever_it_begins(void **state) {
     }
 }
 
-/* A rule's reach may be long; what counts is what the secret itself takes. */
+/* A rule's reach may be long, but only the bytes of the secret itself count. */
 static void secrets_of_long_rules_are_found_in_encoded_text(void **state) {
     (void)state;
     static struct text inner;

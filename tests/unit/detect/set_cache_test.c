@@ -41,7 +41,7 @@ static void count(void *context, const struct ts_match *match) {
     (*(int *)context)++;
 }
 
-/* Makes a detector, scans with it, and says how it was come by. */
+/* Makes a detector and scans with it. Returns where its compiled sets came from. */
 static enum ts_detector_cache use(const char *where) {
     struct ts_detect_error error;
     struct ts_detector *detector = ts_detector_new(&rules, &(struct ts_detector_options){where}, &error);

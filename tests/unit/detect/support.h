@@ -1,4 +1,4 @@
-/* What the tests of this layer share: the built-in rules ready to scan, and lists of matches. */
+/* Shared by the tests of this layer: the built-in rules ready to scan, and lists of matches. */
 #ifndef TS_TESTS_DETECT_SUPPORT_H
 #define TS_TESTS_DETECT_SUPPORT_H
 
@@ -104,7 +104,7 @@ static inline const char *rule_of(const struct kit *kit, const struct ts_match *
     return kit->rules.rules[match->rule].id;
 }
 
-/* Whether the settled lists say the same. Names the first difference. */
+/* Returns whether the settled lists are equal. Prints the first difference. */
 static inline void assert_same(const struct kit *kit, const struct list *a, const struct list *b,
                                const char *what) {
     for (size_t i = 0; i < a->count || i < b->count; i++) {

@@ -79,7 +79,7 @@ static enum detect_verdict verdict_on_der(size_t whole, size_t given, const char
     return verdict(TS_VALIDATOR_PEM, text);
 }
 
-/* 48 and 138 bytes are what keys of Ed25519 and P-256 have: without padding, nothing but dashes ends the body. */
+/* Keys of Ed25519 and P-256 have 48 and 138 bytes: without padding, only the dashes end the body. */
 static void a_pem_body_ends_before_the_dashes(void **state) {
     (void)state;
     static const char *const breaks[] = {"\n", "\r\n", "\\n"};
@@ -174,7 +174,7 @@ static void logins_in_base64_are_judged_by_what_they_say(void **state) {
     /* ci:Fak3Tu4nst0ne; :Fak3Tu4nst0ne */
     assert_int_equal(verdict(TS_VALIDATOR_BASIC, "Y2k6RmFrM1R1NG5zdDBuZQ=="), DETECT_KEEP);
     assert_int_equal(verdict(TS_VALIDATOR_BASIC, "OkZhazNUdTRuc3QwbmU="), DETECT_KEEP);
-    /* ci:turnstone is a poor one. */
+    /* ci:turnstone has a weak password. */
     assert_int_equal(verdict(TS_VALIDATOR_BASIC, "Y2k6dHVybnN0b25l"), DETECT_LOWER);
     /* user:password, ci:changeme, ci:, cixTurnstone, and what is no text */
     static const char *const no[] = {"dXNlcjpwYXNzd29yZA==",
@@ -216,7 +216,7 @@ static void what_is_made_up_is_lowered(void **state) {
     assert_int_equal(detect__placeholder(TS_BYTES("read_key2(x1)")), DETECT_REJECT);
 }
 
-/* Nine in order, in at most twice as many. */
+/* Nine consecutive characters, in at most twice as many. */
 static void a_sequence_counts_when_it_is_long_and_half_of_it(void **state) {
     (void)state;
     assert_int_equal(detect__placeholder(TS_BYTES("klmnopqrsQ7wX2vK9z")), DETECT_REJECT);

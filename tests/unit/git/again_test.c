@@ -1,4 +1,4 @@
-/* What others do to a repository between the steps of reading it. */
+/* Changes of a repository by other processes while it is read. */
 #include "git/walk.h"
 
 #include "objects.h"
@@ -80,7 +80,7 @@ static void objects_that_move_again_and_again_are_found(void **state) {
     struct ts_git_repo *repo = open_with_refs("r");
     assert_int_equal(visit_all(repo), 16);
     for (int i = 0; i < 6; i++) {
-        /* The first look again finds a pack that the next one has lost. */
+        /* The first repeated search finds a pack that is gone at the next one. */
         sh("cd r && echo more%d >a && git add a && git commit -qm more && git repack -adq && git prune-packed",
            i);
         assert_int_equal(visit_all(repo), 16);
@@ -167,8 +167,8 @@ static unsigned moves_left;
 DIR *__real_opendir(const char *path);
 DIR *__wrap_opendir(const char *path);
 
-/* The linker puts it in the place of the real one (CMakeLists.txt). The ref leaves each of its two folders just before that is
- * listed. */
+/* The linker replaces the real function by this one (CMakeLists.txt). The ref leaves each of its two folders
+ * just before that folder is listed. */
 DIR *__wrap_opendir(const char *path) {
     size_t len = strlen(path);
     bool is_a = len > 8 && strcmp(path + len - 8, "/heads/a") == 0;
@@ -181,7 +181,7 @@ DIR *__wrap_opendir(const char *path) {
     return __real_opendir(path);
 }
 
-/* No pass sees it: only the times of the folders show that it is somewhere. */
+/* No pass sees the ref: only the times of the folders show that it exists. */
 static void a_ref_that_moves_while_refs_are_read_is_not_missed(void **state) {
     (void)state;
     static const struct {

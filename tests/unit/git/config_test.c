@@ -1,4 +1,4 @@
-/* What form a repository has, out of its configuration as git writes and reads it. */
+/* The format of a repository, from its configuration as git writes and reads it. */
 #include "config.h"
 
 #include "repo_maker.h"
@@ -16,7 +16,7 @@ static void assert_refused(const char *text, enum ts_git_error error) {
     struct ts_git_fault fault;
     assert_int_equal(git__config_parse(ts_bytes_of_cstring(text), "config", &config, &fault), error);
     assert_int_equal(fault.error, error);
-    assert_true(config.is_bare); /* as it was */
+    assert_true(config.is_bare); /* unchanged */
 }
 
 static void values_are_true_as_git_says_it(void **state) {
@@ -91,7 +91,7 @@ static void the_version_says_which_extensions_count(void **state) {
     (void)parse("[core \"x\"]\nrepositoryformatversion = 2");
     assert_refused("[core]\nrepositoryformatversion = 2", TS_GIT_BAD_VERSION);
     assert_refused("[core]\nrepositoryformatversion = one", TS_GIT_BAD_VERSION);
-    /* git refuses these, too: read as version 0 says, such a repository looks empty. */
+    /* git refuses these, too: read as version 0, such a repository would look empty. */
     assert_refused(V0 "objectFormat = sha256", TS_GIT_BAD_FORM);
     assert_refused(V0 "refStorage = reftable", TS_GIT_REFTABLE);
     (void)parse(V0 "objectFormat = sha1");

@@ -1,6 +1,6 @@
 /*
- * The small files of a repository that say where its history is, cut off after each of their bytes: what git reaches then is
- * reached, or there is a fault.
+ * The small files of a repository that say where its history is, truncated at each of their bytes: everything
+ * that git then reaches is reached, or there is a fault.
  */
 #include "git/walk.h"
 
@@ -15,7 +15,7 @@ struct text_file {
     bool is_config;
 };
 
-/* What git reaches, or NULL when it fails. The caller frees it. */
+/* The ids that git reaches, or NULL if git fails. The caller frees the text. */
 static char *reached_by_git(const char *folder) {
     char command[256];
     snprintf(command, sizeof command, "git -C %s rev-list --objects --all --no-object-names 2>err", folder);
@@ -46,7 +46,8 @@ static struct ts_git_set *reach_all(const char *folder, struct fault_list *fault
     return set;
 }
 
-/* False when nothing was said, and git reaches more; `sound` is what counts when git fails, or NULL: then it must not. */
+/* Returns false if git reaches more and there is no fault. If git fails, compares with `sound`; if `sound` is
+ * NULL, git must not fail. */
 static bool is_honest(const char *folder, const char *sound, char *why, size_t size) {
     struct fault_list *faults = calloc(1, sizeof *faults);
     struct ts_git_repo *repo = NULL;

@@ -1,4 +1,5 @@
-/* Damage that leaves everything readable: what is read must be what its id says, and of the type that names it. */
+/* Damage that leaves everything readable: each object must match its id, and have the type that its
+ * references expect. */
 #include "git/walk.h"
 
 #include "objects.h"
@@ -106,7 +107,7 @@ static void a_flipped_type_is_a_fault_whatever_is_beside_the_pack(void **state) 
         "git -c pack.indexVersion=1 repack -q -adf && echo loose | git hash-object -w --stdin >../out");
 }
 
-/* There is a sound copy of everything: single objects are read from it, deltas with the base from there. */
+/* Every object has an intact copy: single objects, and the bases of deltas, are read from that copy. */
 static void a_sound_copy_is_read_instead_of_a_damaged_one(void **state) {
     (void)state;
     make_packed("cd objects/pack && for f in pack-*; do cp $f pack-z.${f##*.}; done");
@@ -136,7 +137,7 @@ static void a_sound_copy_is_read_instead_of_a_damaged_one(void **state) {
     free(expected.items);
 }
 
-/* What stands under an id and has another one. */
+/* An object that is stored under an id but has another one. */
 static void a_content_under_another_id_is_a_fault(void **state) {
     (void)state;
     static const char *const wrong[] = {"HEAD", "HEAD^{tree}", "HEAD:d/f", "t"};

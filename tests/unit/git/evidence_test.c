@@ -29,7 +29,7 @@ static bool take(void *ctx, unsigned worker, const struct ts_git_object *object,
     return true;
 }
 
-/* Of all objects of these types, by a visit; and the ids of packs then. */
+/* Collects the evidence of all objects of these types by a visit, and the ids of the packs. */
 struct past {
     struct taken taken;
     uint8_t packs[8][TS_GIT_PACK_ID_LEN];
@@ -96,11 +96,11 @@ static void unchanged_packs_need_no_look_and_copies_of_them_are_compared(void **
     assert_counts(counts, 0, 0, 12);
     compare("b", other_key, &past, counts);
     assert_counts(counts, 12, 0, 0);
-    /* The time of the change gives it away. */
+    /* The change time reveals it. */
     sh("cd a/.git/objects/pack && chmod u+w *.pack && touch -r *.idx *.pack");
     compare("a", key, &past, counts);
     assert_counts(counts, 0, 0, 12);
-    /* Without deltas the entries of what was one are others. */
+    /* Without deltas, objects that were deltas have other entries. */
     sh("cd a && git repack -adfq --depth=0 --window=0");
     compare("a", key, &past, counts);
     assert_true(counts[TS_GIT_OTHER] == 5 && counts[TS_GIT_SAME_BYTES] == 7);

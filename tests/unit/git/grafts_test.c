@@ -1,4 +1,5 @@
-/* Other parents and objects that stand for others: what git reaches with them and without is reached. */
+/* Grafted parents and replaced objects: everything that git reaches with them and without them is
+ * reached. */
 #include "git/walk.h"
 
 #include "objects.h"
@@ -72,7 +73,7 @@ static void what_git_shows_and_what_is_kept_are_both_reached(void **state) {
     check_union("echo $(git rev-parse c x a) >.git/info/grafts");
     check_union("echo $(git rev-parse b) >.git/info/grafts");
     check_union("{ echo $(git rev-parse b y); echo $(git rev-parse y a); } >.git/info/grafts");
-    /* a commit, a tree and a blob, and one that stands for one that stands for another */
+    /* a commit, a tree and a blob, and a chain of two replacements */
     check_union("git replace b y");
     check_union("git replace a^{tree} y^{tree}");
     check_union("git replace a:a y:y");
@@ -86,7 +87,7 @@ static void what_git_shows_and_what_is_kept_are_both_reached(void **state) {
     "c=$(git rev-parse b) && mkdir -p .git/refs/replace && for i in " numbers "; do "                        \
     "n=$(git commit-tree -m $i b^{tree}) && echo $n >.git/refs/replace/$c && c=$n; done"
 
-/* Round and round, too many, and what is not there. */
+/* Cycles, too long chains, and missing objects. */
 static void replacements_that_go_round_or_nowhere_end(void **state) {
     (void)state;
     static const struct {
@@ -147,7 +148,7 @@ static void graft_lines_that_are_not_valid_are_faults(void **state) {
     }
 }
 
-/* Git takes what grafts and 'shallow' name for commits, and what stands for an object for one of its type. */
+/* Git assumes that grafts and 'shallow' name commits, and that a replacement has the type of its object. */
 static void what_grafts_shallow_and_replace_refs_name_has_its_type(void **state) {
     (void)state;
     static const char *const lines[] = {"$t >.git/info/grafts",     "$t $a >.git/info/grafts",

@@ -1,4 +1,4 @@
-/* Repositories that someone built, or broke, to make a reader fail. */
+/* Repositories that were built or damaged to make a reader fail. */
 #include "git/walk.h"
 
 #include "objects.h"
@@ -304,7 +304,7 @@ struct original {
     size_t len;
 };
 
-/* Changed so, the file is read: nothing crashes, and each object comes as it was or is said to be damaged. */
+/* Reads the changed file: nothing crashes, and each object is unchanged or reported as damaged. */
 static void check_changed(const char *file, struct ts_bytes changed, const struct seen_list *expected,
                           bool must_name) {
     static const struct ts_git_visit_options options = {
@@ -375,8 +375,8 @@ static void any_changed_byte_of_a_pack_is_noticed(void **state) {
     check_every_byte("b/objects/pack/pack-*.pack", true, 2);
 }
 
-/* An id that changed is another object, so not every object can be named; its name is said to be missing by
- * whoever refers to it. */
+/* A changed id is another object, so not every object is named as damaged; objects that refer to it report it
+ * as missing. */
 static void any_changed_byte_of_an_index_is_survived(void **state) {
     (void)state;
     make_small();
@@ -444,7 +444,7 @@ static void nothing_that_a_repository_configures_is_executed(void **state) {
     sh("test ! -e \"$HOME/executed\"");
 }
 
-/* A pipe where a file is expected must not be waited for. */
+/* A pipe in place of a file must not block the reader. */
 static void pipes_in_place_of_files_are_faults(void **state) {
     (void)state;
     sh("git init -q r && mkfifo r/.git/objects/pack/pack-1.idx r/.git/refs/heads/pipe r/.git/packed-refs");

@@ -1,4 +1,4 @@
-/* What is held, counted; buffers that come back. */
+/* Counting held memory, and reusing buffers. */
 #include "ledger.h"
 
 #include "support/cmocka.h"
@@ -20,7 +20,7 @@ static void what_is_refused_is_not_held(void **state) {
     git__ledger_release(&ledger);
 }
 
-/* Nobody is left who could give something back. */
+/* No thread is left that could return memory. */
 static void the_last_one_goes_ahead_and_it_is_said(void **state) {
     (void)state;
     struct git__ledger ledger;

@@ -1,6 +1,6 @@
 /*
- * Memory that runs out, at each allocation in turn: everything that a sound repository has is visited once, or there is an
- * error or a fault; and what is wrong with a damaged one is never lost.
+ * Memory that runs out, at each allocation in turn: every object of an intact repository is visited once, or
+ * there is an error or a fault; and the faults of a damaged repository are never lost.
  */
 #include "git/walk.h"
 
@@ -73,7 +73,7 @@ static bool visit_one(void *ctx, unsigned worker, const struct ts_git_object *ob
     return true;
 }
 
-/* Opens it, finds what its refs reach, and visits that. */
+/* Opens the repository, and visits all objects that its refs reach. */
 static void take_look(const char *folder, struct look *look) {
     struct ts_git_fault_sink sink = {count_fault, look};
     struct ts_git_open_options open = {.refs_first = true, .faults = sink};
@@ -136,7 +136,7 @@ static void objects_of_another_type_are_not_forgotten(void **state) {
     expect_no_lie("r");
 }
 
-/* Its table of first bytes counts the first id too early. */
+/* Its fan-out counts the first id too early. */
 static void a_damaged_index_of_a_pack_is_not_forgotten(void **state) {
     (void)state;
     sh(HISTORY

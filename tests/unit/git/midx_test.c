@@ -1,4 +1,4 @@
-/* Multi-pack indexes put together by hand, whole and with one thing wrong. */
+/* Hand-made multi-pack indexes, intact and with one defect. */
 #include "midx.h"
 
 #include "base/endian.h"

@@ -19,7 +19,7 @@ struct seen_list {
     size_t capacity;
     size_t with_base;
     size_t windows;
-    bool is_wrong; /* a map of copies that does not hold */
+    bool is_wrong; /* a wrong list of copies */
     pthread_mutex_t lock;
 };
 
@@ -67,7 +67,7 @@ static inline struct seen_list seen_by_git(const char *folder, enum ts_git_hash 
     return list;
 }
 
-/* What is copied is equal in both, copies stand in order, and none could have been one with its neighbour. */
+/* Copied bytes are equal in both, copies are in order, and no two neighbours could be merged. */
 static inline bool copies_hold(const struct ts_git_object *object) {
     const struct ts_git_base *base = object->base;
     uint64_t end = 0;
@@ -87,7 +87,7 @@ static inline bool copies_hold(const struct ts_git_object *object) {
     return true;
 }
 
-/* Results count windows and hold what came so far of an object that comes in parts. */
+/* A result counts windows and collects the bytes of an object that comes in windows. */
 struct parts {
     uint64_t len;
     uint8_t *bytes;

@@ -1,4 +1,4 @@
-/* Which entry of a pack is made from which: what outline.h promises, of packs sound and hostile. */
+/* The delta bases of the entries of a pack: the promises of outline.h, for intact and hostile packs. */
 #include "outline.h"
 
 #include "numbers.h"
@@ -66,7 +66,7 @@ static void check_all_are_there(const struct git__pack *pack) {
     free(is_met);
 }
 
-/* Each once, behind its parent; what is not among them cannot be built. */
+/* Checks that each node is in the order once, after its parent; the others cannot be built. */
 static void check_order(const struct git__outline *outline) {
     bool *is_met = calloc((size_t)outline->count + 1, sizeof *is_met);
     assert_non_null(is_met);
@@ -96,7 +96,7 @@ static struct drawn draw_files(const char *folder) {
     return d;
 }
 
-/* Writes what the writer has, opens it and outlines it. */
+/* Writes the pack, opens it and makes its outline. */
 static struct drawn draw(struct pack_writer *w) {
     writer_finish(w, "r");
     struct drawn d = draw_files("r");
@@ -124,7 +124,7 @@ static void expect_sound(const struct drawn *d, uint32_t number, uint32_t base, 
     expect(d, number, (struct expected){.base = base, .type = type});
 }
 
-/* Nothing here looks at what a delta says. */
+/* The contents of deltas are irrelevant here. */
 static uint64_t by_offset(struct pack_writer *w, uint64_t base_offset) {
     return writer_offset_delta(w, base_offset, "delta", 5);
 }
@@ -225,7 +225,7 @@ static void bases_by_offset_are_found_however_far_back_and_only_where_an_entry_b
     drawn_release(&d);
 }
 
-/* No sound entry is that short, but headers alone cannot tell. */
+/* No valid entry is that short, but the headers alone do not show it. */
 static void bases_of_one_byte_are_told_apart(void **state) {
     (void)state;
     enum { BLOBS = 40 };
@@ -258,7 +258,7 @@ static void the_first_entries_of_a_pack_find_their_bases(void **state) {
     drawn_release(&d);
 }
 
-/* Another outline knows nothing of it: packs are read one by one. */
+/* Outlines are independent of each other: each pack has its own. */
 static void a_base_in_another_pack_is_missing(void **state) {
     (void)state;
     struct pack_writer w;
@@ -516,7 +516,7 @@ static void two_ids_at_one_offset_do_not_harm_the_others(void **state) {
     drawn_release(&d);
 }
 
-/* Cut at every byte: what stands before the cut is as it was, and nothing behind it is sound. */
+/* Truncated at every byte: entries before the cut are unchanged, and all others are faults. */
 static void packs_that_were_cut_off_keep_what_is_whole(void **state) {
     (void)state;
     struct pack_writer w;
@@ -559,7 +559,7 @@ static enum ts_git_error error_of_root(enum ts_git_error root) {
     return root == TS_GIT_OK ? TS_GIT_OK : TS_GIT_BASE_DAMAGED;
 }
 
-/* The root's type comes down, and its error as damage; who is not at a root after MANY steps goes round. */
+/* Type and error come from the root. A node that does not reach a root within MANY steps is in a cycle. */
 static struct expected follow(const struct expected *written, uint32_t number) {
     struct expected expected = written[number];
     uint32_t at = number;
@@ -589,7 +589,7 @@ static struct expected write_any(struct pack_writer *w, struct ts_prng *prng, ui
         written.base = (uint32_t)ts_prng_below(prng, number);
         offsets[number] = by_offset(w, offsets[written.base]);
     } else if (what < 96) {
-        /* Those that are near, before or behind, often go round. */
+        /* Bases nearby, before or after, often form cycles. */
         if (what < 55) {
             written.base = (uint32_t)ts_prng_below(prng, number);
         } else {

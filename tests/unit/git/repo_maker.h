@@ -1,5 +1,5 @@
 /*
- * Repositories made by the real git, in a folder of the test's own, and what git says about them.
+ * Repositories made by the real git, in the test's own folder, and git's output about them.
  */
 #ifndef TS_TESTS_UNIT_GIT_REPO_MAKER_H
 #define TS_TESTS_UNIT_GIT_REPO_MAKER_H
@@ -130,7 +130,7 @@ static inline char *maker_text(struct ts_prng *prng, size_t lines) {
     return text;
 }
 
-/* Replaces some lines in the middle: what deltas are good at. */
+/* Replaces some lines in the middle, which makes small deltas. */
 static inline char *maker_edit(struct ts_prng *prng, const char *old) {
     size_t old_len = strlen(old);
     size_t from = old_len == 0 ? 0 : (size_t)ts_prng_below(prng, old_len);

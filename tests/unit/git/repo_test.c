@@ -181,7 +181,7 @@ static void broken_refs_are_named_and_the_others_listed(void **state) {
     ts_git_repo_free(repo);
 }
 
-/* Whatever the system takes as a path is a ref, however deep and however long its file. */
+/* Every path that the system accepts can be a ref, at any depth and length. */
 static void refs_are_found_however_deep_and_however_long_their_files(void **state) {
     (void)state;
     sh("git init -q r && cd r && git commit -q --allow-empty -m 1 && deep=$(printf 'd/%%.0s' $(seq 100)) && git update-ref "
@@ -190,7 +190,7 @@ static void refs_are_found_however_deep_and_however_long_their_files(void **stat
     check_refs("r");
 }
 
-/* As git has it: an old value is no value, and a link to a folder could lead anywhere. */
+/* As in git: an old value does not count, and a link to a folder could lead anywhere. */
 static void a_broken_loose_ref_hides_the_packed_one(void **state) {
     (void)state;
     sh("git init -q r && cd r && git commit -q --allow-empty -m 1 && git branch old && git pack-refs --all && echo rubbish "
@@ -215,7 +215,7 @@ static void a_broken_loose_ref_hides_the_packed_one(void **state) {
     ts_git_repo_free(repo);
 }
 
-/* By any of them: what git counts as reached by --all. */
+/* Every object that git reaches with --all. */
 static void heads_of_all_work_trees_are_listed(void **state) {
     (void)state;
     sh("git init -q r && cd r && git commit -q --allow-empty -m 1 && git worktree add -q --detach ../b && git worktree add -q ../c && "
@@ -274,7 +274,7 @@ static void alternates_are_read_as_deep_as_git_does(void **state) {
        ">r7/.git/objects/info/alternates");
     assert_int_equal(alternate_faults("r6"), 0);
     assert_int_equal(alternate_faults("r7"), 1);
-    /* One that goes round names nothing new. */
+    /* A cycle of alternates adds nothing new. */
     sh("echo \"$PWD/r6/.git/objects\" >r0/.git/objects/info/alternates");
     assert_int_equal(alternate_faults("r6"), 0);
 }

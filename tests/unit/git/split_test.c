@@ -1,4 +1,4 @@
-/* Split indexes that do not fit together: git never writes them. What it does write is in staged_test.c. */
+/* Split indexes whose files do not match: git never writes them. Valid ones are in staged_test.c. */
 #include "split.h"
 
 #include "base/endian.h"

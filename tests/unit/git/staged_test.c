@@ -1,4 +1,4 @@
-/* The index beside git ls-files. */
+/* The index compared with git ls-files. */
 #include "git/staged.h"
 
 #include "repo_maker.h"
@@ -259,7 +259,7 @@ static void extensions_that_only_help_git_are_passed_over(void **state) {
     check_staged("r");
 }
 
-/* A path that leads out of the work tree would be read by whoever scans it. */
+/* A scan of the work tree would read a path that leads out of it. */
 static void paths_that_lead_out_are_refused(void **state) {
     (void)state;
     sh("git init -q r && cd r && mkdir xx && echo 1 >xx/passwd && git add xx/passwd && git update-index --index-version 2");
@@ -284,7 +284,7 @@ static void paths_that_lead_out_are_refused(void **state) {
     free(bytes);
 }
 
-/* Only an index that is split has such, in place of shared ones. */
+/* Only a split index has such entries, in place of shared ones. */
 static void empty_paths_are_refused(void **state) {
     (void)state;
     sh("git init -q r && cd r && echo 1 >x && git add x && git update-index --index-version 2");

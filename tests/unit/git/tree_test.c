@@ -1,4 +1,5 @@
-/* Trees beside their bases: whatever a delta copies, what is found is what reading the whole tree finds. */
+/* Trees compared with their bases: whatever a delta copies, the result equals that of reading the whole
+ * tree. */
 #include "tree.h"
 
 #include "base/prng.h"
@@ -223,7 +224,7 @@ static void a_tree_beside_its_base_is_the_tree(void **state) {
     kit_free(kit);
 }
 
-/* What is copied whole is neither added nor removed, and what changes is one of each. */
+/* A copied entry is neither added nor removed; a changed entry is one of each. */
 static void only_what_changes_is_parsed(void **state) {
     (void)state;
     static struct text base;

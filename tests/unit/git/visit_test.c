@@ -11,7 +11,7 @@ static void deep_chains_of_deltas_are_rebuilt(void **state) {
     maker_history("r", 400, 1);
     sh("git -C r repack -q -adf --depth=200 --window=50");
     assert_true(check_all_objects("r") > 900);
-    /* That the chains are there. */
+    /* Checks that there are chains of deltas. */
     size_t len;
     char *said = output_of(
         &len, "git verify-pack -v r/.git/objects/pack/*.idx | grep -E 'chain length = ([5-9]|[1-9][0-9]+):'");

@@ -1,4 +1,5 @@
-/* Reachability beside git rev-list, and first commits beside a search through every commit's whole tree. */
+/* Reachability compared with git rev-list, and first commits compared with a search through the whole tree of
+ * every commit. */
 #include "git/walk.h"
 
 #include "graph.h"
@@ -74,7 +75,8 @@ static void check_reach(const char *folder, unsigned threads) {
 
     struct ts_git_selection without = {.from = &main_, .from_count = 1, .exclude = &old, .exclude_count = 1};
     assert_int_equal(ts_git_graph_reach(graph, &without, &set, NULL, NULL), TS_GIT_OK);
-    /* Plain rev-list is content with the edge; what it must leave out is what main~8 reaches at all. */
+    /* Plain rev-list excludes only the boundary; the expected result excludes everything that main~8
+     * reaches. */
     snprintf(command, sizeof command,
              "cd %s && git rev-list --objects main~8 --no-object-names | sort >../old && git rev-list "
              "--objects main "
@@ -83,7 +85,7 @@ static void check_reach(const char *folder, unsigned threads) {
     assert_set_is(repo, set, command);
     ts_git_set_free(set);
 
-    /* A tag that is excluded goes with all it reaches, the refs that name it notwithstanding. */
+    /* An excluded tag is left out with everything that it reaches, even if refs name it. */
     text = output_of(NULL, "git -C %s rev-parse v1", folder);
     struct ts_git_oid tag;
     assert_true(ts_git_oid_parse(ts_git_repo_hash(repo),
@@ -281,7 +283,7 @@ static void what_a_graph_may_hold_is_limited(void **state) {
     ts_git_repo_free(repo);
     make_wide("missing", false);
     repo = open_repo("missing");
-    /* A third of it is for what is not there. */
+    /* A third of the limit is for missing objects. */
     const uint64_t ids = UINT64_C(3) * 1200 * (sizeof(struct ts_git_oid) + 16);
     assert_int_equal(try_graph(repo, (struct ts_git_graph_options){.table_bytes_max = ids}), TS_GIT_OK);
     assert_int_equal(try_graph(repo, (struct ts_git_graph_options){.table_bytes_max = ids / 2}),
@@ -289,7 +291,7 @@ static void what_a_graph_may_hold_is_limited(void **state) {
     ts_git_repo_free(repo);
 }
 
-/* Not held whole, so not read: said, and the rest is reached. */
+/* Too large to be held whole, so it is not read: a fault, and the rest is reached. */
 static void a_tree_too_large_to_be_held_is_named(void **state) {
     (void)state;
     make_wide("r", true);
@@ -335,7 +337,7 @@ static void a_bad_tree_leads_to_what_stands_before_the_damage(void **state) {
     ts_git_repo_free(repo);
 }
 
-/* What it names is in another repository, even when it has the id of something in this one. */
+/* A submodule's commit is in another repository, even if this one has an object with the same id. */
 static void a_submodule_is_neither_missing_nor_a_place_of_a_blob(void **state) {
     (void)state;
     sh("git init -q r && cd r && o=$(echo x | git hash-object -w --stdin) && t=$(printf '100644 blob %%s\\tf\\n' $o | "
@@ -500,7 +502,7 @@ static void check_firsts(const char *folder, unsigned threads, unsigned every) {
                             first->commit->hex);
         assert_string_equal(occurrences.commits[o->commit].author_name, "A");
         assert_string_equal(occurrences.commits[o->commit].author_mail, "a@x");
-        /* Clocks that stand still or go back are moved behind the parents. */
+        /* Commits whose clocks stand still or go back are moved after their parents. */
         assert_true(occurrences.commits[o->commit].commit_time_s >= first->commit->time_s);
         assert_int_equal(o->mode, 0100644);
     }
@@ -575,7 +577,7 @@ static void a_merge_brings_nothing_that_any_of_its_parents_had(void **state) {
     ts_git_repo_free(repo);
 }
 
-/* Of two commits that bring the same at the same second, the lower id is the first, wherever they stand. */
+/* If two commits bring the same blob in the same second, the one with the lower id is the first. */
 static void equal_times_are_told_apart_by_id(void **state) {
     (void)state;
     sh("git init -q r && cd r && o=$(echo x | git hash-object -w --stdin) && git update-index --add "
@@ -599,8 +601,8 @@ static void equal_times_are_told_apart_by_id(void **state) {
     ts_git_repo_free(repo);
 }
 
-/* Many trees with the same names and without deltas: what is kept of each to trace it is more than what the graph needs for
- * it. */
+/* Many trees with the same names and without deltas: tracing each needs more memory than its part of the
+ * graph. */
 static void what_tracing_may_hold_is_limited(void **state) {
     (void)state;
     sh("git init -q r && cd r && o=$(echo x | git hash-object -w --stdin) && seq 1000 1999 | sed \"s/^/100644 blob $o\\t/\" "

@@ -129,7 +129,7 @@ static void the_first_error_sticks_and_the_rest_is_dropped(void **state) {
     assert_false(ts_out_flush(&out));
     assert_int_equal(ts_out_error(&out), ENOSPC);
     close(fd);
-    /* The descriptor is gone now, but ENOSPC stays the reason, however much is put. */
+    /* The descriptor is closed now, but ENOSPC stays the error, however much is written. */
     for (int i = 0; i < 200000; i++) {
         ts_out_put_char(&out, 'x');
         ts_out_put_u64(&out, 7);

@@ -56,10 +56,10 @@ static void what_is_not_all_there_is_not_counted(void **state) {
     (void)state;
     expect_line("…more of it ********", 15, 0, 0);  /* cut */
     expect_line("TOKEN=********", 90, 0, 0);        /* the excerpt ends before it */
-    expect_line("a ******** b ********", 14, 0, 0); /* of another secret nobody knows how long it was */
+    expect_line("a ******** b ********", 14, 0, 0); /* the length of another secret is unknown */
     expect_line("··x********", 6, 0, 0);            /* no text */
     expect_line("\xff\xfex********", 4, 0, 0);      /* no UTF-8 */
-    expect_line("TOKEN=********", 6, 0, 0);         /* it stands elsewhere: something was left out */
+    expect_line("TOKEN=********", 6, 0, 0);         /* the position does not fit: a part was left out */
 }
 
 static void other_occurrences_have_no_line(void **state) {
@@ -92,7 +92,7 @@ static void the_end_is_known_when_the_secret_can_only_be_ascii(void **state) {
         expect(7, 47);
     }
     rule.pattern = any[0];
-    finding.depth = 1; /* what is encoded is ASCII on the outside */
+    finding.depth = 1; /* encoded text is always ASCII */
     expect(7, 47);
 }
 

@@ -1,8 +1,8 @@
 /*
- * A made-up report with everything in it that a stranger's repository can bring: escape sequences, bidirectional controls, line
- * breaks, markup, formulas, bytes that are not UTF-8.
+ * A made-up report with everything in it that a stranger's repository can bring: escape sequences,
+ * bidirectional controls, line breaks, markup, formulas, bytes that are not UTF-8.
  *
- * PLANTED stands where a secret that nobody asked for would be: no format may show it unless shows_secrets.
+ * PLANTED is in the place of the secret: no format may show it without shows_secrets.
  */
 #ifndef TS_TESTS_UNIT_REPORT_SUPPORT_H
 #define TS_TESTS_UNIT_REPORT_SUPPORT_H
@@ -221,7 +221,7 @@ static const char *sample_notes[] = {"another scan holds the state: this one con
 static const struct ts_report_gone sample_gone[] = {
     {.id = {"44444444444444444444444444444444"}, .rule = "aws-key"}};
 
-/* A fresh copy of the findings each time: what a test does to them is its own. */
+/* A fresh copy of the findings each time, so that a test may change them. */
 static struct ts_report_finding sample_now[3];
 
 static inline struct ts_report sample_report(void) {
@@ -269,7 +269,7 @@ static inline struct ts_report_options sample_options(enum ts_report_format form
         .format = format, .version = "1.2.3", .only_new = true, .start_s = 1709299327, .end_s = 1709299390};
 }
 
-/* What is written, with a terminator; free it. */
+/* The written text, NUL-terminated; the caller frees it. */
 static inline char *written(const struct ts_report *report, const struct ts_report_options *options,
                             size_t *ret_len) {
     static struct ts_out out;

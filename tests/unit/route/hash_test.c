@@ -8,7 +8,7 @@
 
 #include <string.h>
 
-/* An id as the systems before this one gave them out: time in the high bits, a sequence in the low ones. */
+/* An id as earlier systems assigned them: time in the high bits, a sequence in the low bits. */
 #define SNOWFLAKE UINT64_C(320816801799737344)
 
 struct golden {
@@ -19,7 +19,7 @@ struct golden {
 
 #define LENGTH(array) (sizeof(array) / sizeof(array)[0])
 
-/* Data lies where these say. A change here is a change of every cluster there is. */
+/* These results decide where data is stored. A change would break every existing cluster. */
 static const struct golden xxh64_golden[] = {
     {SNOWFLAKE, 16, 14}, {1, 4, 1},  {42, 4, 3},  {325, 4, 0},         {325, 8, 4},         {INT64_MAX, 4, 0},
     {0, 16, 11},         {1, 16, 5}, {42, 16, 3}, {UINT64_MAX, 16, 9}, {INT64_MAX, 16, 12},

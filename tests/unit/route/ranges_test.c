@@ -70,7 +70,7 @@ static void make_partition(struct ts_prng *random, size_t count) {
     shuffle(random, given, count);
 }
 
-/* What a range router means, without any cleverness. */
+/* The definition of a range router, in the simplest form. */
 static uint32_t scan(size_t count, uint64_t id) {
     for (size_t i = 0; i < count; i++) {
         const struct ts_router_range *range = &given[i];
@@ -379,8 +379,8 @@ static void checks_come_in_the_documented_order(void **state) {
     rejected(1, 0, TS_ROUTER_MEMORY_TOO_SMALL);
 }
 
-/* Spoils one range of a partition of `count` and says what must come out; `sorted` keeps the order of starts.
- */
+/* Damages one range of a partition of `count`, and returns the expected error; `sorted` keeps the order of
+ * starts. */
 static enum ts_router_error corrupt(struct ts_prng *random, size_t *count,
                                     struct ts_router_error_detail *ret_expected) {
     size_t i = ts_prng_below(random, *count);

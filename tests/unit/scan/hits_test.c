@@ -83,10 +83,10 @@ static void a_content_has_its_hits_and_its_name(void **state) {
     assert_int_equal(contents[1].hit_count, 2);
     assert_int_equal(scan__hits_items(&hits)[2].line, 5);
     assert_string_equal((const char *)scan__hits_text_at(&hits, contents[0].path).data, "a/b");
-    assert_null(contents[0].name.data); /* what the caller held is not pointed to */
+    assert_null(contents[0].name.data); /* the result does not point to the caller's memory */
 }
 
-/* What was there before the mark is found by its text and its id, and what came since is new again. */
+/* Items before the mark are still found by text and id; items after it are new again. */
 static void what_came_since_a_mark_is_taken_away(void **state) {
     (void)state;
     struct scan_hit item = {.line = 1};

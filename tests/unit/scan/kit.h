@@ -1,4 +1,4 @@
-/* What the tests of this layer share: rules ready to scan with, made-up secrets, and hits to look at. */
+/* Shared by the tests of this layer: rules ready to scan with, made-up secrets, and hits to examine. */
 #ifndef TS_TESTS_SCAN_KIT_H
 #define TS_TESTS_SCAN_KIT_H
 
@@ -8,7 +8,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-/* Short ones, long ones, ones that look behind them, and a generic one. */
+/* Rules that are short, long, with lookbehind, and generic. */
 #define KIT_RULES                                                                                            \
     "rules:\n"                                                                                               \
     "  - {id: short, name: Short, pattern: '\\b(?<secret>tok_[a-z0-9]{12})\\b', gate: [tok_], "              \

@@ -1,4 +1,4 @@
-/* Looking at contents: what is found, what is carried over, and that both give the same. */
+/* Looking at contents: found matches and carried-over matches give the same result. */
 #include "kit.h"
 
 #include "base/prng.h"
@@ -31,7 +31,7 @@ static void a_content_without_matches_leaves_nothing(void **state) {
     struct scan_raw *raw = scan__raw_unknown();
     assert_int_equal(scan__look_whole(&kit.look, &content, TS_BYTES("nothing"), NULL, &raw), SCAN_LOOK_OK);
     assert_null(raw);
-    /* What may begin a match in a delta is remembered, and is no hit. */
+    /* Landmarks that may begin a match in a delta are remembered, but are not hits. */
     assert_int_equal(scan__look_whole(&kit.look, &content, TS_BYTES("nothing tok_"), NULL, &raw),
                      SCAN_LOOK_OK);
     assert_non_null(raw);
@@ -101,7 +101,7 @@ static void more_matches_than_are_kept_are_said(void **state) {
                      SCAN_LOOK_TOO_MANY);
     assert_ptr_equal(raw, scan__raw_unknown());
     free(text);
-    /* What was lost may stand beside any of them. */
+    /* A lost match may be next to any of them. */
     assert_true(kit_excerpt_is(&kit, kit_hit(&kit, 0, 0), "********…"));
     for (size_t i = 1000; i + 1000 < kit_content(&kit, 0)->hit_count; i++)
         assert_true(kit_excerpt_is(&kit, kit_hit(&kit, 0, i), "…********…"));

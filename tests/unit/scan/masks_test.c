@@ -139,7 +139,7 @@ static void a_text_that_takes_too_many_steps_is_masked_whole(void **state) {
     assert_true(masks.is_cut);
 }
 
-/* When no time is left, however many texts there are: each would take a little. */
+/* When no time is left, all texts are masked completely: each search would take a little time. */
 static void texts_have_a_limit_together_when_it_is_late(void **state) {
     (void)state;
     char text[600];
@@ -156,7 +156,7 @@ static void texts_have_a_limit_together_when_it_is_late(void **state) {
     assert_in_range(masks.late_steps, 1 << 20, (1 << 20) + 1024);
 }
 
-/* Names of megabytes, of which forms would take many times as much memory. */
+/* Names of megabytes, whose decoded forms would take many times as much memory. */
 static void a_text_that_is_too_long_is_masked_whole(void **state) {
     (void)state;
     size_t len = 64 << 10;

@@ -56,7 +56,7 @@ static void short_secrets_have_no_print(void **state) {
     assert_int_equal(prints.count, 0);
 }
 
-/* Nothing of a secret of which reports show no byte. */
+/* A print has no byte of a secret of which reports show none. */
 static void only_long_secrets_show_their_first_bytes(void **state) {
     (void)state;
     static const uint8_t none[SCAN_PRINT_HEAD_LEN] = {0};

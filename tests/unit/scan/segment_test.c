@@ -71,7 +71,7 @@ static void a_file_that_is_cut_gives_the_pages_before_the_cut(void **state) {
         assert_int_equal(ftruncate(fd, len), 0);
         size_t count = read_pages(fd, &is_damaged);
         assert_true(count <= before && count < 3);
-        assert_false(is_damaged); /* it is what a kill leaves */
+        assert_false(is_damaged); /* a killed process leaves such a file */
         before = count;
     }
     assert_int_equal(before, 0);

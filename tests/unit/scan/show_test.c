@@ -197,7 +197,7 @@ static void secrets_of_other_contents_are_masked_too(void **state) {
     scan__masks_release(&masks);
 }
 
-/* A secret that stands again as a part of a longer one must not keep that from being known. */
+/* A secret that is also a part of a longer one must not prevent the longer one from being recognised. */
 static void a_longer_secret_around_one_of_the_line_is_masked_whole(void **state) {
     (void)state;
     static const struct ts_siphash_key key = {{1, 2}};
@@ -226,7 +226,7 @@ static void a_longer_secret_around_one_of_the_line_is_masked_whole(void **state)
     scan__masks_release(&masks);
 }
 
-/* It is not kept as it is, although nothing else is masked in it. */
+/* The line is not kept unchanged, although nothing else in it is masked. */
 static void what_is_hidden_goes_before_a_line_is_kept(void **state) {
     (void)state;
     struct ts_span at = {4, 5};
@@ -246,7 +246,7 @@ static void what_is_hidden_goes_before_a_line_is_kept(void **state) {
     assert_int_equal(scan__around_mask(made, &none, around), 0);
 }
 
-/* To look for each of them in each of their lines would take too long. */
+/* Searching for each of them in each line would take too long. */
 static void a_line_of_very_many_short_secrets_is_not_shown(void **state) {
     (void)state;
     static char line[400];
@@ -264,7 +264,7 @@ static void a_line_of_very_many_short_secrets_is_not_shown(void **state) {
     assert_string_equal(excerpt(from), "********");
 }
 
-/* Of a secret that is cut where nothing more is looked at, nothing is shown: it cannot be known. */
+/* Nothing of a secret that is cut at the limit is shown, because it cannot be recognised. */
 static void what_is_near_the_end_of_what_is_looked_at_is_not_shown(void **state) {
     (void)state;
     static char line[5000];
@@ -291,7 +291,7 @@ static void what_is_hidden_is_not_shown(void **state) {
     assert_string_equal(excerpt(from), "********");
 }
 
-/* What was read from a file may be anything. */
+/* Bytes that were read from a file may be arbitrary. */
 static void what_is_no_around_is_refused(void **state) {
     (void)state;
     char around[SCAN_AROUND_SIZE];

@@ -296,7 +296,7 @@ static void only_the_latest_ways_of_scanning_are_kept(void **state) {
     }
     put_all(use_number(1, 2, SCAN_USES_MAX + 1));
     assert_int_equal(kept_of(use_number(1, 1, 0)), 0);   /* nobody else has its rules */
-    assert_int_equal(kept_of(use_number(1, 2, 1)), 100); /* what is known is of use to the others */
+    assert_int_equal(kept_of(use_number(1, 2, 1)), 100); /* known objects are still useful for the others */
     for (uint8_t i = 2; i < SCAN_USES_MAX + 2; i++)
         assert_int_equal(kept_of(use_number(1, 2, i)), 111);
 }

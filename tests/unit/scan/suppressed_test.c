@@ -93,7 +93,7 @@ static void entries_are_those_of_the_targets_own_configuration(void **state) {
     kit_release(&other);
 }
 
-/* What is counted stays as small as the answer: the same is kept once, however often it comes. */
+/* The records stay as few as the result: equal ones are stored once, however often they occur. */
 static void what_comes_often_takes_no_room(void **state) {
     (void)state;
     size_t capacity = suppressed.capacity;
@@ -117,7 +117,7 @@ static void what_comes_often_takes_no_room(void **state) {
     ts_arena_release(&arena);
 }
 
-/* Nothing is lost when nothing is the same, and it is not merged again for each that comes. */
+/* If no two records are equal, none is lost, and they are not merged again for each new one. */
 static void what_is_different_has_room(void **state) {
     (void)state;
     uint32_t first = (uint32_t)suppressed.capacity;
@@ -137,7 +137,7 @@ static void what_is_different_has_room(void **state) {
     ts_arena_release(&arena);
 }
 
-/* The second entry meets something where its path is not; the third nothing at all. */
+/* The second entry matches a finding outside its path; the third matches none. */
 static void entries_by_finding_id_that_meet_nothing_are_counted(void **state) {
     (void)state;
     (void)end(NULL);
@@ -153,7 +153,7 @@ static void entries_by_finding_id_that_meet_nothing_are_counted(void **state) {
     assert_int_equal(line, 4);
 }
 
-/* A fingerprint is about one version of a file, and holds for the others, too. */
+/* A fingerprint names one version of a file, but applies to the others, too. */
 static void a_fingerprint_ignores_what_is_at_its_place(void **state) {
     (void)state;
     struct ts_git_oid commit = {{0xab}};

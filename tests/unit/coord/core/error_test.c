@@ -114,7 +114,7 @@ static void claim_takes_over_what_get_run_says(void **state) {
     TS_GET_RUN_ERRORS(EXPECT_SAME)
 #undef EXPECT_SAME
     assert_int_equal(ts_claim_error_of(TS_VARIANT_NONE), TS_CLAIM_OK);
-    /* What an operation has no word for. */
+    /* Codes that an operation does not have. */
     assert_int_equal(ts_claim_error_of(TS_VARIANT_LEASE_EXPIRED), TS_CLAIM_BACKEND_ERROR);
     assert_int_equal(ts_park_error_of(TS_VARIANT_RESOURCE_EXHAUSTED), TS_PARK_BACKEND_ERROR);
     assert_int_equal(ts_split_error_of(TS_VARIANT_RESOURCE_EXHAUSTED), TS_SPLIT_RESOURCE_EXHAUSTED);
@@ -158,7 +158,7 @@ static void every_variant_has_its_class(void **state) {
     static struct ts_coord_detail detail;
     for (size_t i = 0; i < sizeof classes / sizeof classes[0]; i++)
         assert_int_equal(ts_txn_error_class_of(classes[i].variant, &detail), classes[i].expected);
-    /* The three that look further are the only ones beside these. */
+    /* Besides these there are only the three operations that make more checks. */
     assert_int_equal(sizeof classes / sizeof classes[0] + 3, TS_ERROR__VARIANT_END);
 }
 

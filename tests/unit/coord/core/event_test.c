@@ -37,7 +37,7 @@ static void events_are_one_line_of_numbers_and_names(void **state) {
     }
 }
 
-/* Those after which a worker must stop, and no others. */
+/* Exactly the errors after which a worker must stop. */
 static void a_lost_lease_is_told_by_its_error(void **state) {
     (void)state;
     static struct world w;

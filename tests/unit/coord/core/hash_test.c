@@ -97,7 +97,7 @@ static void payload_hashes_are_blake3_in_derive_key_mode(void **state) {
     assert_true(ts_payload_hash_unpark(shard).v == ts_le64_load(derived));
 }
 
-/* Longer than what is collected before it goes to the hasher, in one piece and in many. */
+/* Longer than the buffer before the hasher, in one piece and in many. */
 static void long_payloads_are_hashed_whole(void **state) {
     (void)state;
     static uint8_t material[17 + 1 + 4 + TS_KEY_MAX + 1 + 4 + 300];

@@ -85,7 +85,7 @@ static void clashes_between_entries_are_told_apart(void **state) {
     assert_int_equal(check(list, 3), TS_MANIFEST_FAULT_DUPLICATE_IDS);
     assert_int_equal(detail.entry, 2);
     assert_int_equal(detail.other, 0);
-    /* A drawn id may not be given away either. */
+    /* A given id must not equal a drawn id, either. */
     list[2].id = ts_drawn_shard_id((struct ts_run_id){7}, (struct ts_op_id){11}, 1);
     assert_int_equal(check(list, 3), TS_MANIFEST_FAULT_DUPLICATE_IDS);
     list[2].id.v = 6;
@@ -103,7 +103,7 @@ static void clashes_between_entries_are_told_apart(void **state) {
     assert_int_equal(check(list, 3), TS_MANIFEST_FAULT_OK);
 }
 
-/* Whatever the sort does with equal ones. */
+/* The result does not depend on how the sort orders equal entries. */
 static void the_first_of_many_clashes_is_told(void **state) {
     (void)state;
     fill(20);
@@ -121,7 +121,7 @@ static void the_first_of_many_clashes_is_told(void **state) {
     assert_int_equal(detail.other, 0);
 }
 
-/* Against a comparison of every pair. */
+/* Compares the result with a check of every pair. */
 static void overlaps_are_found_exactly(void **state) {
     (void)state;
     static const char *const bounds[] = {"", "b", "c", "d", "e", "f", "g"};

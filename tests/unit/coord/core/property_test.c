@@ -41,7 +41,7 @@ static void keep(struct kept *to, const struct ts_shard_record *record) {
     assert_int_equal(ts_shard_record_decode(ts_bytes_of(to->bytes, to->len), &to->record), TS_RECORD_OK);
 }
 
-/* What must hold between a record and its successor; NULL when all is well. */
+/* Checks a record against its successor. Returns NULL, or the violated property. */
 static const char *broken_between(const struct ts_shard_record *before, const struct ts_shard_record *after,
                                   enum ts_event_kind kind) {
     if (after->fence.v < before->fence.v)
@@ -99,7 +99,7 @@ static void take_answer(size_t shard, bool ok) {
     take(shard);
 }
 
-/* What was asked for under the last op ids, so that an id that is used again is a repetition. */
+/* The operations of the last op ids, so that a reused id is a repetition. */
 static struct request {
     uint64_t op_id;
     uint64_t kind;
@@ -174,7 +174,7 @@ static void random_acquire(struct holding *worker, const struct ts_worker_id *na
     take(shard);
 }
 
-/* By the lease that the worker thinks it has, under an op id that is new or was used lately. */
+/* Uses the lease that the worker believes to have, with a new or recently used op id. */
 static void random_work(struct holding *worker) {
     const size_t shard = worker->shard;
     const struct ts_shard_record *record = &shards[shard].record;
@@ -191,7 +191,7 @@ static void random_work(struct holding *worker) {
     switch (request->kind) {
     case 0:
         if (ts_prng_below(&prng, 4) != 0)
-            return; /* a run that ends at once shows little */
+            return; /* a run that ends at once tests little */
         take_answer(shard, ts_complete_step(record, &env, &cursor, &step, &detail) == TS_COMPLETE_OK);
         return;
     case 1:

@@ -157,7 +157,7 @@ static void every_flipped_bit_and_every_cut_is_found(void **state) {
     }
 }
 
-/* With a matching checksum: whatever decodes is exactly what encoding writes, and nothing reads out of
+/* With a matching checksum: if the bytes decode, encoding writes the same bytes, and nothing reads out of
  * bounds. */
 static void forged_records_are_refused_or_canonical(void **state) {
     (void)state;
@@ -193,7 +193,7 @@ static void what_is_wrong_is_told_apart(void **state) {
     bytes[100] ^= 1;
     assert_int_equal(decode_shard(golden), TS_RECORD_BAD_CHECKSUM);
     from_hex(golden_shard);
-    bytes[6] = 9; /* a status that there is not */
+    bytes[6] = 9; /* an unknown status */
     ts_le64_store(ts_xxh64_of_bytes(ts_bytes_first(golden, golden.len - 8)), bytes + golden.len - 8);
     assert_int_equal(decode_shard(golden), TS_RECORD_BAD_FIELD);
     from_hex(golden_shard);
@@ -207,7 +207,7 @@ static void reseal(size_t len) {
     ts_le64_store(ts_xxh64_of_bytes(ts_bytes_of(bytes, len - 8)), bytes + len - 8);
 }
 
-/* Every byte of a field that is not there, and every reserved one. */
+/* Every byte of an absent field, and every reserved byte. */
 static void what_is_absent_or_reserved_must_be_zero(void **state) {
     (void)state;
     for (size_t at = 64; at < 136; at++) {

@@ -1,4 +1,4 @@
-/* Each invariant holds for the records below and is broken, alone, by a planted violation. */
+/* The records below satisfy all invariants; each planted violation breaks exactly one. */
 #include "coord/core/record.h"
 
 #include "support/cmocka.h"
@@ -139,7 +139,7 @@ static void invariant_6_the_op_log_is_sound(void **state) {
     expect(6, &record);
 }
 
-/* Every pair of places, since a shortcut distinguishes most ids. */
+/* Tests every pair of positions, because a shortcut handles most ids. */
 static void invariant_6_finds_a_repeated_id_anywhere(void **state) {
     (void)state;
     for (size_t a = 0; a < TS_OP_LOG_MAX; a++) {

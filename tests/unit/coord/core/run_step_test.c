@@ -168,7 +168,7 @@ static void registering_answers_in_its_order(void **state) {
     env.limits.tenant.max = 200;
     assert_int_equal(register_as("acme", 1, 3), TS_REGISTER_SHARDS_SHARD_LIMIT_EXCEEDED);
     assert_int_equal(detail.limit.scope, TS_LIMIT_GLOBAL);
-    /* Those that are there already do not count again. */
+    /* Existing shards do not count again. */
     env.already_there = 2;
     assert_int_equal(register_as("acme", 1, 3), TS_REGISTER_SHARDS_RESOURCE_EXHAUSTED);
     env.record_max = TS_RECORD_MAX;
@@ -254,7 +254,8 @@ static void a_run_remembers_eight_operations(void **state) {
         assert_int_equal(register_as("acme", i + 1, 1), TS_REGISTER_SHARDS_OK);
     }
     assert_int_equal(ts_ring_count(&run.op_log), TS_RUN_OP_LOG_MAX);
-    /* Forgotten, but its shards have the same ids, which is where it is found to be there already. */
+    /* The op-log has forgotten the registration, but its shards have the same ids, which show the
+     * repetition. */
     shards[0] = child_of(bounds[0], bounds[1]);
     env.already_there = 1;
     assert_int_equal(register_as("acme", 1, 1), TS_REGISTER_SHARDS_OK);

@@ -16,7 +16,7 @@ static void a_result_shows_the_shard_from_memory_of_the_worker(void **state) {
     struct ts_acquire_result_view view;
     const struct ts_capacity_hint capacity = {.available_count = 5};
     ts_acquire_result(&scratch, &w.record, &w.lease, capacity, &view);
-    memset(w.bytes, 0xee, sizeof w.bytes); /* what the record borrowed is gone */
+    memset(w.bytes, 0xee, sizeof w.bytes); /* the bytes that the record borrowed are gone */
     assert_true(ts_bytes_equal(view.snapshot.spec.range.start, TS_BYTES("b")));
     assert_true(ts_bytes_equal(view.snapshot.spec.range.end, TS_BYTES("p")));
     assert_true(ts_bytes_equal(view.snapshot.spec.metadata, TS_BYTES("meta")));

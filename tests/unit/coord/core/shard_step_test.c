@@ -1,6 +1,6 @@
 /*
- * Every operation on a shard with every answer it can give. The lease-gated ones share a table of situations,
- * so that each is shown to answer with the error of the specification, or with none where it does not look.
+ * Every operation on a shard with every answer it can give. Operations under a lease share a table of
+ * situations: each must answer with the specified error, or with none if it does not make that check.
  */
 #include "coord/core/shard_step.h"
 
@@ -23,8 +23,7 @@ static int leased(void **state) {
     return 0;
 }
 
-/* Situations that a lease-gated operation may meet. Each starts from a leased shard with a checkpoint at "f".
- */
+/* Situations of an operation under a lease. Each starts from a leased shard with a checkpoint at "f". */
 static void nothing(void) {
 }
 static void other_tenant(void) {
@@ -79,7 +78,7 @@ static void op_id_used(void) {
     assert_int_equal(world_checkpoint(&w, 1, "g"), TS_CHECKPOINT_OK);
 }
 
-/* What the operations under test do: op id 1, cursor "k", cut at "p". */
+/* The operations under test: op id 1, cursor "k", cut at "p". */
 static const char *do_renew(void) {
     return ts_renew_error_name(world_renew(&w));
 }
@@ -177,7 +176,7 @@ static void in_an_ended_run_the_status_told_is_parked(void **state) {
     }
 }
 
-/* What no longer lets an operation be executed still lets it be replayed. */
+/* Even if an operation may no longer be executed, it can still be replayed. */
 static void every_operation_replays_in_every_situation(void **state) {
     (void)state;
     static void (*const later[])(void) = {nothing, expired, run_done, run_failed, run_cancelled, last_moment};
@@ -240,7 +239,7 @@ static void an_op_id_with_other_parameters_is_a_conflict(void **state) {
         arrange(op_id_used);
         assert_string_equal(operations[o].act(), "OpIdConflict");
         assert_int_equal(w.detail.op_id.v, 1);
-        /* Before the lease is looked at. */
+        /* This check comes before that of the lease. */
         expired();
         assert_string_equal(operations[o].act(), "OpIdConflict");
     }
@@ -418,7 +417,7 @@ static void a_record_that_would_grow_too_large_is_refused(void **state) {
     assert_string_equal(w.detail.resource, "record");
     assert_int_equal(world_complete(&w, 1, "kkkk"), TS_COMPLETE_RESOURCE_EXHAUSTED);
     assert_int_equal(world_checkpoint(&w, 1, "kkk"), TS_CHECKPOINT_OK);
-    /* What brings no bytes of its own always fits: room is kept for the whole op-log. */
+    /* Operations that add no bytes always fit, because room for the whole op-log is reserved. */
     for (uint64_t i = 2; i < 30; i++)
         assert_int_equal(world_checkpoint(&w, i, "kkk"), TS_CHECKPOINT_OK);
     assert_int_equal(world_park(&w, 99, TS_PARK_OTHER), TS_PARK_OK);
@@ -480,7 +479,7 @@ static void an_attempt_is_not_counted_if_nobody_is_to_blame(void **state) {
         assert_int_equal(w.record.attempts, 0);
         assert_int_equal(world_acquire(&w, "w1"), TS_ACQUIRE_OK);
     }
-    /* After a checkpoint there is none to take back. */
+    /* After a checkpoint there is no attempt to take back. */
     assert_int_equal(world_checkpoint(&w, 50, "k"), TS_CHECKPOINT_OK);
     assert_int_equal(world_release(&w, 51, TS_BLAME_NOBODY), TS_RELEASE_OK);
     assert_int_equal(w.record.attempts, 0);

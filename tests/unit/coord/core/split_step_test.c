@@ -171,7 +171,7 @@ static void a_residual_split_replays_after_the_op_log_has_forgotten_it(void **st
     assert_false(w.step.write);
     assert_true(w.residual.residual.v == first.v);
     assert_int_equal(ts_spawned_count(w.record.spawned), 2);
-    /* A cut that the parent still has inside is not the one that was made. */
+    /* A cut inside the parent's present range is not the cut that was made. */
     assert_int_equal(world_split_residual(&w, 1, "h"), TS_SPLIT_OP_ID_CONFLICT);
     struct ts_shard_record record = w.record;
     record.tenant = tenant_named("other");

@@ -1,5 +1,4 @@
-/* Eight things that are easy to leave out of a coordinator like this one, and that were left out of one
- * before. */
+/* Eight properties that are easy to miss in such a coordinator, and that an earlier one missed. */
 #include "base/prng.h"
 #include "coord/core/claim.h"
 #include "coord/core/progress.h"
@@ -49,7 +48,7 @@ static void weak_spot_3_a_run_with_active_shards_cannot_be_completed(void **stat
     assert_int_equal(ts_end_run_step(&run, &op, 1, w.now, &step, &w.detail), TS_RUN_TRANSITION_WRONG_STATUS);
     assert_int_equal(w.detail.run_status, TS_RUN_ACTIVE);
     assert_int_equal(w.detail.target_status, TS_RUN_DONE);
-    /* Parked ones do not stop it: the count is of active shards. */
+    /* Parked shards do not prevent it: only active shards count. */
     const struct ts_shard_counts counts = {.done = 3, .parked = 1};
     assert_int_equal(ts_end_run_step(&run, &op, counts.active, w.now, &step, &w.detail),
                      TS_RUN_TRANSITION_OK);
@@ -141,7 +140,7 @@ static void weak_spot_7_a_cooldown_that_is_over_is_dropped(void **state) {
     assert_true(drop);
 }
 
-/* Not only that children exist: every key that the parent held is held by exactly one record afterwards. */
+/* Every key of the parent belongs to exactly one record afterwards. */
 static void weak_spot_8_splits_cover_the_parent_exactly(void **state) {
     (void)state;
     assert_int_equal(world_acquire(&w, "w1"), TS_ACQUIRE_OK);

@@ -46,7 +46,7 @@ static inline struct ts_worker_id worker_named(const char *name) {
 
 static const struct ts_shard_key the_shard = {{7}, {3}};
 
-/* The record as a store would give it back. */
+/* The record as a store would return it. */
 static inline void world_store(struct world *w, const struct ts_shard_record *record) {
     size_t len;
     w->current = !w->current;
@@ -76,7 +76,7 @@ static inline struct ts_step_env world_env(const struct world *w) {
     return (struct ts_step_env){.guard = &w->guard, .now = w->now, .record_max = w->record_max};
 }
 
-/* Keeps what an executed step wrote. */
+/* Stores the record of an executed step. */
 static inline void world_keep(struct world *w) {
     if (!w->step.write)
         return;

@@ -159,7 +159,7 @@ static void another_name_of_a_routing_is_the_same_routing(void **state) {
     ts_cluster_close(made("ab", "hash"));
 }
 
-/* What a store must hold for an init that ended after `written` of its six writes. */
+/* The expected contents of a store after an init that ended after `written` of its six writes. */
 static void an_interrupted_init_is_finished_by_another(void **state) {
     (void)state;
     for (size_t written = 0; written <= 6; written++) {
@@ -242,7 +242,7 @@ static void a_database_by_two_names_is_found_before_anything_is_written(void **s
     struct ts_store_error error;
     refused(ts_cluster_init(urls, "", NULL, &cluster, &error), &error, TS_STORE_BAD_USAGE,
             "store 1 and store 2 are the same");
-    /* The servers are as they were: they can still be anything. */
+    /* The servers are unchanged, and can still become stores of any cluster. */
     snprintf(urls, sizeof urls, "%s,%s", support_pg_url(one, "postgres"), support_pg_url(two, "postgres"));
     if (ts_cluster_init(urls, "", NULL, &cluster, &error) != TS_STORE_OK)
         fail_msg("%s", error.text);
@@ -254,7 +254,7 @@ static void a_database_by_two_names_is_found_before_anything_is_written(void **s
     support_pg_stop(two);
 }
 
-/* What cannot be one of several stores is found before any is made one. */
+/* A store that cannot be part of a cluster is detected before any store is changed. */
 static void a_server_without_promises_is_found_before_anything_is_written(void **state) {
     (void)state;
     struct support_pg *one = support_pg_start(

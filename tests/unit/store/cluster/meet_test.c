@@ -80,7 +80,8 @@ static _Noreturn void be_dying(const char *writes) {
     _exit(store__meet(stores, STORES, met, &error) == TS_STORE_OK ? 0 : 1);
 }
 
-/* The stores meet in a process that dies before the given write. Returns whether there were fewer, so that it lived. */
+/* The stores meet in a process that dies before the given write. Returns true if there were fewer writes, so
+ * that it survived. */
 static bool meet_and_die(int writes) {
     const char digit[] = {(char)('0' + writes), '\0'};
     pid_t child = fork();
@@ -118,7 +119,7 @@ static void a_process_that_dies_between_two_writes_leaves_stores_that_fit(void *
     assert_int_equal(meet("012"), TS_STORE_OK);
     int writes = 0;
     while (!meet_and_die(writes)) {
-        /* Once more, so that what a death has left is what the next one begins with. */
+        /* Once more, so that the next process begins with the state that a killed one has left. */
         (void)meet_and_die(writes);
         assert_int_equal(meet("012"), TS_STORE_OK);
         writes++;

@@ -140,7 +140,7 @@ static void time_stands_still_when_the_clock_goes_back(void **state) {
     assert_int_equal(call.time_ms, 1000001);
 }
 
-/* `before` is looked at when the locks are held, not when the call was made. */
+/* `before` is checked when the locks are held, not at the start of the call. */
 static void before_is_looked_at_under_the_locks(void **state) {
     (void)state;
     assert_int_equal(simple_prepare(store, "g", "k", "new"), TS_STORE_OK);

@@ -1,4 +1,4 @@
-/* Servers that go, replies that are lost, configurations that cannot work. */
+/* Servers that disappear, lost replies, and configurations that cannot work. */
 #include "pg_store.h"
 #include "store/cluster/open.h"
 #include "store/contract/meta.h"
@@ -334,7 +334,7 @@ static void a_deadlock_is_a_lock_conflict(void **state) {
     wait_for(&call);
     expect_result(&call, TS_STORE_LOCK_CONFLICT, __FILE__, __LINE__);
     assert_string_equal(call.error.sqlstate, "40P01");
-    /* Until it has its lock it would stand in the way of what follows, too. */
+    /* While it waits for its lock, it would also block the following calls. */
     for (PGresult *result; (result = PQgetResult(other)) != NULL;)
         PQclear(result);
     PQclear(PQexec(other, "ROLLBACK"));
@@ -443,8 +443,7 @@ static void without_prepared_transactions_only_one_store_works(void **state) {
     support_pg_stop(plain);
 }
 
-/* With a standby that is not there a commit that is to be durable waits; one that is not would be answered.
- */
+/* Without its standby, a durable commit waits; a commit that is not durable would be answered. */
 static void commits_are_durable_whatever_the_configuration_says(void **state) {
     (void)state;
     struct support_pg *lax =

@@ -16,7 +16,7 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
-/* What fails from now on, on files whose names end like this; NULL: nothing. */
+/* The calls that fail from now on, for files with this suffix; NULL: none. */
 static _Atomic(const char *) failing_sync, failing_write;
 static atomic_int failure, failures, log_calls;
 
@@ -90,8 +90,8 @@ static struct ts_call put(struct ts_store *store, const struct ts_op *op) {
     return call;
 }
 
-/* What the store says goes for the write of the key; every later one is refused for certain, and does not reach the log,
- * with room or without. */
+/* Checks the result of the write of the key; every later write is refused and does not reach the log, even if
+ * there is room again. */
 static void expect_stopped(struct ts_store *store) {
     failing_sync = failing_write = NULL;
     int calls = log_calls;

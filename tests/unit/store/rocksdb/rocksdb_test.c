@@ -62,7 +62,7 @@ static enum ts_store_result try_open(const struct ts_store_options *options,
     return result;
 }
 
-/* Changes what is stored behind the store's back. */
+/* Changes the stored bytes directly in the database. */
 static void write_raw(const char *key, size_t key_len, const void *value, size_t value_len) {
     char *message = NULL;
     rocksdb_options_t *options = rocksdb_options_create();
@@ -157,7 +157,7 @@ static void a_directory_is_open_once_in_a_process_too(void **state) {
     assert_int_equal(try_open(&plain, &error), TS_STORE_BAD_CONFIGURATION);
     assert_int_equal(try_open(&(const struct ts_store_options){.wait_ms = 30}, &error),
                      TS_STORE_BAD_CONFIGURATION);
-    /* The first one is none the worse for it. */
+    /* The first process is not affected. */
     assert_int_equal(simple_run_put(store, "k", "1"), TS_STORE_OK);
     ts_store_close(store);
 }
@@ -302,14 +302,14 @@ static void a_bad_byte_in_the_middle_of_the_log_is_damage(void **state) {
     struct ts_store_error error;
     assert_int_equal(try_open(&plain, &error), TS_STORE_DAMAGED);
     assert_non_null(strstr(error.text, "backup"));
-    /* Nothing was thrown away in trying: mended, it is whole. */
+    /* The failed attempts removed nothing: once repaired, everything is there. */
     byte ^= 0x10;
     assert_int_equal(pwrite(fd, &byte, 1, size / 2), 1);
     close(fd);
     assert_int_equal(count_logged_keys(), LOGGED_KEYS);
 }
 
-/* What the last write did not complete, so that nobody got the answer that it was durable. */
+/* An incomplete last write, which was never acknowledged as durable. */
 static void a_log_whose_tail_is_cut_opens_with_all_before(void **state) {
     (void)state;
     off_t size;
@@ -450,7 +450,7 @@ static void a_fixed_time_stands_still_and_is_never_earlier_than_before(void **st
     assert_int_equal(now_of(store), 5000);
     ts_store_close(store);
 
-    /* The real time counts too. */
+    /* The real time counts, too. */
     store = must_open(&plain);
     const uint64_t real_ms = now_of(store);
     ts_store_close(store);

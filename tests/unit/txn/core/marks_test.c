@@ -66,7 +66,7 @@ static void a_commit_holds_the_mark_until_its_participants_have_synced(void **st
     assert_int_equal(txn__marks_low(&marks, 0), 2);
 }
 
-/* What was applied after the syncs began is not covered by them. */
+/* The syncs do not cover transactions that were applied after they began. */
 static void a_sync_covers_only_what_was_applied_before_it(void **state) {
     (void)state;
     begin(0, 0, 1);

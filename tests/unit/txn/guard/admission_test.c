@@ -303,7 +303,7 @@ static void entering_twice_is_our_own_mistake(void **state) {
     assert_stops("TS_WAITER_ADMITTED", ts_admission_enter(&admission, &waiters[0], 0));
 }
 
-/* What must hold whatever happens, counted from the waiters themselves. */
+/* Invariants that always hold, counted from the waiters themselves. */
 static void check_invariants(size_t count) {
     uint32_t in_flight = 0, waiting = 0, on_store[8] = {0};
     for (size_t i = 0; i < count; i++) {

@@ -163,8 +163,8 @@ static void a_permit_counts_once(void **state) {
     assert_int_equal(breaker.failures, 1);
 }
 
-/* Whatever was reported, lost or doubled before: once the stores are well again, somebody gets through within
- * the two timeouts, and closes it. */
+/* After any sequence of reports, once the stores work again, a probe succeeds within the two timeouts and
+ * closes the breaker. */
 static void it_cannot_wedge(void **state) {
     struct ts_prng prng;
     ts_prng_init(&prng, 11);
@@ -210,7 +210,7 @@ static void causes_report_what_they_say_about_the_stores(void **state) {
     assert_int_equal(ts_breaker_report_of(&cause), TS_BREAKER_FAILURE);
     cause = ts_txn_cause_of_timeout(TS_TIMEOUT_LOCK_VALIDATE);
     assert_int_equal(ts_breaker_report_of(&cause), TS_BREAKER_TURNED_AWAY);
-    /* A store that hangs says nothing; one that waits for a lock says so. */
+    /* A store that hangs does not answer; a store that waits for a lock reports it. */
     cause.unanswered = true;
     assert_int_equal(ts_breaker_report_of(&cause), TS_BREAKER_FAILURE);
 }

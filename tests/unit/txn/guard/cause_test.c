@@ -102,8 +102,8 @@ static void an_abort_tells_the_client_the_code_of_its_cause(void **state) {
     }
 }
 
-/* 08006 asks the client to look the transaction up: it must never stand for one that is known to be aborted.
- */
+/* 08006 asks the client to look the transaction up: it must never be used for a transaction that is known to
+ * be aborted. */
 static void a_known_abort_is_never_told_as_unknown(void **state) {
     (void)state;
     static const char *const codes[] = {"", "08000", "08001", "08003", "08006", "57P01"};

@@ -111,7 +111,7 @@ static void take_sample(const char *line) {
     char *end;
     sample->value = strtod(at, &end);
     assert_true(end != at && *end == '\0');
-    /* All samples of a family stand together below its head. */
+    /* All samples of a family follow its head together. */
     assert_true(family_count > 0 && belongs(sample->name, &families[family_count - 1]));
     families[family_count - 1].sample_count++;
 }

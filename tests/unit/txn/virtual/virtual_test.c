@@ -11,10 +11,10 @@ enum { PLACES = 3, TOTAL_MS = 1000, DEAD_MS = 8001 };
 static struct ts_store *stores[PLACES];
 static struct ts_txn_virtual *coordinator;
 
-/* What befalls the next call of a kind to a place. */
+/* The fault of the next call of a kind to a place. */
 static struct {
     bool armed;
-    bool is_done; /* it is carried out, and the reply lost; otherwise the request is */
+    bool is_done; /* the call is carried out and its reply lost; otherwise the request is lost */
     enum ts_call_kind kind;
     uint32_t place;
 } strike;
