@@ -360,6 +360,7 @@ static enum cli_exit run_delete(const struct cli_arguments *arguments) {
         cli__member_number(&coord, "run", run);
         cli__member_bool(&coord, "deleted", deleted.was_there);
         cli__member_number(&coord, "shards", shards);
+        cli__member_number(&coord, "units", deleted.units);
         cli__object_end(&coord);
     } else if (deleted.was_there) {
         cli__say(&coord, "run %llu is deleted, with %llu %s\n", run, shards,
@@ -516,7 +517,7 @@ const struct cli_verb cli__verb_run_delete = {
         "is stopped half-way, run it again: it continues where it stopped, and the run's id stays in use "
         "until everything is deleted. A missing run is not an error.\n\n"
         "With --json, \"deleted\" says whether there was such a run, and \"shards\" how many shards this "
-        "call has deleted.",
+        "call has deleted, and \"units\" how many records of what the shards were about.",
     .options = delete_options,
     .option_count = sizeof delete_options / sizeof delete_options[0],
     .variables = cli__cluster_variables,

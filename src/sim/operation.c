@@ -297,18 +297,18 @@ static struct sim__answer of_release(struct sim__worker *worker, const struct si
     return answer;
 }
 
-/* A row under the shard's run, with the id of the operation as its value: the checkers compare it with the lease. */
+/* A unit of the shard, with the id of the operation as its value: the checkers compare it with the lease. */
 struct written_row {
-    uint8_t key[3 + 16];
+    uint8_t key[TS_COORD_UNIT_KEY_LEN];
     uint8_t value[8];
     struct ts_op put;
 };
 
 static void fill_row(const struct sim__op *op, struct written_row *row) {
     const struct ts_shard_key shard = ts_lease_shard(&op->lease);
-    memcpy(row->key, (const uint8_t[]){0, 'c', 'u'}, 3);
-    ts_be64_store(shard.run.v, row->key + 3);
-    ts_be64_store(shard.shard.v, row->key + 11);
+    uint8_t target[TS_COORD_TARGET_LEN] = {0};
+    ts_be64_store(shard.shard.v, target);
+    ts_coord_unit_key(shard.run, target, row->key);
     ts_be64_store(op->id, row->value);
     row->put = (struct ts_op){.kind = TS_OP_PUT,
                               .key = ts_bytes_of(row->key, sizeof row->key),

@@ -747,7 +747,7 @@ def a_run_that_has_ended_is_deleted():
     equal(c.run(*words).out, "run 1 is deleted, with 3 shards\n")
     equal(c.ok("run", "list"), [])
     c.refused("RunNotFound", "run", "show", "--run", "1")
-    equal(c.ok(*words), {"run": 1, "deleted": False, "shards": 0})
+    equal(c.ok(*words), {"run": 1, "deleted": False, "shards": 0, "units": 0})
     equal(c.run(*words).out, "there is no run 1: nothing to delete\n")
     equal((c.create()["outcome"], c.claim()["fence"]), ("executed", 1))
     equal(c.run("run", "delete").status, 2)

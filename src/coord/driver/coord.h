@@ -171,13 +171,23 @@ static inline enum ts_run_transition_error ts_coord_cancel_run(struct ts_coord *
     return ts_coord_end_run(coord, &op, ret_outcome, ret_detail);
 }
 
+/*
+ * The key of a unit: a record of another layer about one target of a run, for example what a shard works on. Coordination does
+ * not read units; it deletes them with the run. They may be on any store; with the shard's record, a worker can write them
+ * in one batch with the gate (gate.h).
+ */
+enum { TS_COORD_TARGET_LEN = 16, TS_COORD_UNIT_KEY_LEN = 3 + 8 + TS_COORD_TARGET_LEN };
+void ts_coord_unit_key(struct ts_run_id run, const uint8_t target[static TS_COORD_TARGET_LEN],
+                       uint8_t ret_key[static TS_COORD_UNIT_KEY_LEN]);
+
 struct ts_coord_deleted {
     bool was_there;  /* the run existed before the call */
     uint64_t shards; /* number of shards that this call deleted */
+    uint64_t units;  /* number of units that this call deleted */
 };
 
 /*
- * Deletes a run that has ended, with its shards, in batches of at most 1,000 operations. May be repeated: a
+ * Deletes a run that has ended, with its shards and units, in batches of at most 1,000 operations. May be repeated: a
  * missing run is OK. After any failure some of the shards may be gone; the run exists until everything else
  * is gone, and a repetition continues. Its id may then be used again. A lease of the deleted run has the
  * fences of that run, so a worker must not present it to a new run of the same id.

@@ -101,6 +101,13 @@ struct coord__key coord__key_leased(struct ts_shard_key shard, struct ts_logical
     return key;
 }
 
+struct coord__key coord__key_unit(struct ts_run_id run, const uint8_t target[static 16]) {
+    struct coord__key key = of_run(COORD__KIND_UNITS, run);
+    memcpy(key.bytes + key.len, target, 16);
+    key.len = (uint8_t)(key.len + 16);
+    return key;
+}
+
 struct coord__key coord__key_cooldown(const struct ts_tenant_id *tenant, const struct ts_worker_id *worker) {
     struct coord__key key = begin('k');
     add_name(&key, tenant->b);

@@ -59,11 +59,19 @@ struct coord__key coord__key_shard(struct ts_shard_key shard);
 struct coord__key coord__key_free(struct ts_shard_key shard);
 struct coord__key coord__key_leased(struct ts_shard_key shard, struct ts_logical_time deadline);
 
+/* On the shard's store, or on any: records of other layers, which are deleted with their run (coord.h). */
+struct coord__key coord__key_unit(struct ts_run_id run, const uint8_t target[static 16]);
+
 /* On the worker's own store. */
 struct coord__key coord__key_cooldown(const struct ts_tenant_id *tenant, const struct ts_worker_id *worker);
 
 /* The range of the keys of a kind: from *ret_from (included) to *ret_to (excluded). */
-enum coord__kind { COORD__KIND_SHARDS = 's', COORD__KIND_FREE = 'f', COORD__KIND_LEASED = 'l' };
+enum coord__kind {
+    COORD__KIND_SHARDS = 's',
+    COORD__KIND_FREE = 'f',
+    COORD__KIND_LEASED = 'l',
+    COORD__KIND_UNITS = 'u',
+};
 struct coord__range {
     struct coord__key from;
     struct coord__key to;

@@ -1,7 +1,7 @@
 /*
  * Deleting a run that has ended.
  *
- *     read the run -> on every store: batches of shards with their index entries and counters
+ *     read the run -> on every store: batches of shards with their index entries and counters, then units
  *                  -> one transaction: the run, its guards, counters and place in the tenant's list
  *
  * Nothing else changes the shards of a run that has ended, so they are deleted in batches. Each batch leaves
@@ -121,7 +121,15 @@ static const struct kind {
     {COORD__KIND_SHARDS, plan_shard},
     {COORD__KIND_FREE, NULL},
     {COORD__KIND_LEASED, NULL},
+    {COORD__KIND_UNITS, NULL},
 };
+
+void ts_coord_unit_key(struct ts_run_id run, const uint8_t target[static TS_COORD_TARGET_LEN],
+                       uint8_t ret_key[static TS_COORD_UNIT_KEY_LEN]) {
+    const struct coord__key key = coord__key_unit(run, target);
+    ts_assert(key.len == TS_COORD_UNIT_KEY_LEN);
+    memcpy(ret_key, key.bytes, key.len);
+}
 
 static void plan_batch(struct deletion *mine, const struct kind *kind, uint32_t place,
                        const struct ts_rows *rows, uint64_t guard_version) {
@@ -131,9 +139,11 @@ static void plan_batch(struct deletion *mine, const struct kind *kind, uint32_t 
     const struct coord__key guard = coord__key_guard(mine->query->run);
     coord__plan_check(plan, place, &guard, guard_version);
     for (size_t i = 0; i < rows->count; i++) {
-        const struct coord__key key = coord__key_of_bytes(rows->rows[i].key);
-        coord__plan_check(plan, place, &key, rows->rows[i].version);
-        coord__plan_del(plan, place, &key);
+        /* The rows stay in place until the next read, and other layers may have keys of any length. */
+        const struct ts_bytes key = rows->rows[i].key;
+        coord__plan_op(plan, place,
+                       &(struct ts_op){.kind = TS_OP_CHECK, .key = key, .version = rows->rows[i].version});
+        coord__plan_op(plan, place, &(struct ts_op){.kind = TS_OP_DEL, .key = key});
         if (kind->plan != NULL)
             kind->plan(mine, place, &rows->rows[i]);
     }
@@ -183,6 +193,8 @@ static enum progress delete_some(struct deletion *mine, const struct kind *kind,
         return again(mine, &result, ret_end);
     if (kind->kind == COORD__KIND_SHARDS)
         mine->done.shards += rows->count;
+    if (kind->kind == COORD__KIND_UNITS)
+        mine->done.units += rows->count;
     mine->tries = (struct coord__tries){0};
     return PROGRESS_DONE;
 }

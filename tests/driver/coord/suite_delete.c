@@ -10,7 +10,7 @@
 
 /* Counts the keys of the test's run on all stores, of all kinds. */
 static size_t count_keys(void) {
-    static const char kinds[] = "rmgnsfl";
+    static const char kinds[] = "rmgnsflu";
     size_t count = 0;
     for (uint32_t place = 0; place < ts_cluster_count(suite.cluster); place++) {
         struct ts_rows rows = {0};
@@ -112,6 +112,51 @@ static void a_deleted_run_leaves_nothing(void **state) {
     EXPECT(delete_run, suite_delete(), TS_DELETE_RUN_OK);
     assert_false(suite.deleted.was_there);
     assert_int_equal(suite.deleted.shards, 0);
+}
+
+/* Puts a key of another layer on every store, or checks that every store has it or does not. */
+static void put_everywhere(struct ts_bytes key) {
+    for (uint32_t place = 0; place < ts_cluster_count(suite.cluster); place++) {
+        const struct ts_op put = {.kind = TS_OP_PUT, .key = key, .value = TS_BYTES("about it")};
+        struct ts_call apply = {.kind = TS_CALL_APPLY, .batch = {&put, 1}};
+        assert_int_equal(ts_store_run(ts_cluster_store(suite.cluster, place), &apply), TS_STORE_OK);
+    }
+}
+
+static void expect_everywhere(struct ts_bytes key, bool is_there) {
+    for (uint32_t place = 0; place < ts_cluster_count(suite.cluster); place++) {
+        struct ts_rows rows = {0};
+        struct ts_call read = {.kind = TS_CALL_READ, .keys = &key, .key_count = 1, .rows = &rows};
+        assert_int_equal(ts_store_run(ts_cluster_store(suite.cluster, place), &read), TS_STORE_OK);
+        assert_int_equal(rows.rows[0].version != 0, is_there);
+        ts_rows_release(&rows);
+    }
+}
+
+static void units_are_deleted_with_their_run_and_nothing_else_of_other_layers(void **state) {
+    (void)state;
+    enum { UNITS = 300 }; /* more than one batch */
+    uint8_t target[TS_COORD_TARGET_LEN] = {0}, key[TS_COORD_UNIT_KEY_LEN], other[TS_COORD_UNIT_KEY_LEN];
+    const struct ts_run_id neighbour = {suite.run.v + 1};
+    const struct ts_bytes unit = ts_bytes_of(key, sizeof key),
+                          of_neighbour = ts_bytes_of(other, sizeof other);
+    ts_coord_unit_key(neighbour, target, other);
+    put_everywhere(of_neighbour);
+    put_everywhere(TS_BYTES("finding"));
+    suite_make_run();
+    for (unsigned i = 0; i < UNITS; i++) {
+        target[0] = (uint8_t)i;
+        target[15] = (uint8_t)(i >> 8);
+        ts_coord_unit_key(suite.run, target, key);
+        put_everywhere(unit);
+    }
+    cancel();
+    EXPECT(delete_run, suite_delete(), TS_DELETE_RUN_OK);
+    assert_int_equal(suite.deleted.units, UNITS * ts_cluster_count(suite.cluster));
+    expect_everywhere(unit, false);
+    expect_everywhere(of_neighbour, true);
+    expect_everywhere(TS_BYTES("finding"), true);
+    expect_gone();
 }
 
 static void the_id_of_a_deleted_run_can_be_used_again(void **state) {
@@ -237,6 +282,7 @@ static void damaged_shards_are_deleted_and_damaged_runs_are_not(void **state) {
 const struct CMUnitTest suite_delete_tests[] = {
     suite_test(a_run_that_goes_on_is_not_deleted),
     suite_test(a_deleted_run_leaves_nothing),
+    suite_test(units_are_deleted_with_their_run_and_nothing_else_of_other_layers),
     suite_test(the_id_of_a_deleted_run_can_be_used_again),
     suite_test(a_large_run_is_deleted_in_batches_and_others_stay),
     suite_test(several_delete_a_run_at_once),

@@ -38,6 +38,9 @@ static void keys_are_as_they_are_stored(void **state) {
     expect("00636601020304050607081112131415161718", coord__key_free(shard));
     expect("00636c010203040506070800000000000003e81112131415161718",
            coord__key_leased(shard, (struct ts_logical_time){1000}));
+    expect("0063750102030405060708"
+           "000102030405060708090a0b0c0d0e0f",
+           coord__key_unit(run, (const uint8_t[16]){0, 1, 2, 3, 4, 5, 6, 7, 8, 9, 10, 11, 12, 13, 14, 15}));
     expect("00636b74" ZEROS_31 "77" ZEROS_31, coord__key_cooldown(&tenant, &worker));
 }
 
