@@ -45,8 +45,8 @@ static int complain(void) {
     return 1;
 }
 
-/* Whether the store may answer the next time. An operation with an op id is then repeated with the same id,
- * and is done once. */
+/* Returns whether the store may answer the next time. An operation with an op id is then repeated with the
+ * same id, and is done once. */
 static bool try_again(void) {
     if (ts_coord_answer_class(answer) != TS_COORD_CLASS_RETRYABLE)
         return false;

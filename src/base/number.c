@@ -15,8 +15,8 @@ static bool is_digit(uint8_t c) {
     return (uint8_t)(c - '0') <= 9;
 }
 
-/* Whether all 8 bytes are digits: every high nibble is 3, and still is after adding 6, which turns ':' to '?'
- * into 4x. */
+/* Returns whether all 8 bytes are digits: every high nibble is 3, and still is after adding 6, which turns
+ * ':' to '?' into 4x. */
 static bool are_8_digits(uint64_t chunk) {
     const uint64_t high = UINT64_C(0xf0f0f0f0f0f0f0f0);
     uint64_t carried = chunk + UINT64_C(0x0606060606060606);

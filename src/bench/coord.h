@@ -2,8 +2,7 @@
  * Coordination under load: workers claim shards of one run, and then checkpoint them as fast as they can.
  *
  *   1. A run is made, with the given number of shards.
- *   2. Workers claim, each one shard after the other, letting go of what they have, until a fixed number of claims is
- *      done, the same for every number of shards: what a claim costs with few and with many can be compared.
+ *   2. Workers claim, each one shard after the other, releasing the shard before, until a fixed number of claims is done. The number is the same for every number of shards, so that the costs of a claim can be compared.
  *   3. Every worker checkpoints the shard that it holds, renewing the lease in time, for the given time.
  *   4. The run is cancelled. Its records stay.
  */

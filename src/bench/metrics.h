@@ -1,6 +1,6 @@
 /*
- * What the bench reads from the public metrics of a coordinator: its circuit breaker, and for each store the
- * results of transactions and the limit that follows from their conflicts.
+ * Values that the benchmark reads from the public metrics of a coordinator: its circuit breaker, and for
+ * each store the results of transactions and the limit that follows from their conflicts.
  */
 #ifndef TS_BENCH_METRICS_H
 #define TS_BENCH_METRICS_H

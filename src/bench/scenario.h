@@ -87,7 +87,7 @@ struct bench_txn {
 /* The thread's next transaction, in all scenarios but the bank. */
 void bench__scenario_next(struct bench_walk *walk, struct bench_txn *ret_txn);
 
-/* What must exist before the first transaction: puts of keys of store 0. Faults only; otherwise count is
+/* Puts of keys of store 0 that must exist before the first transaction. Faults only; otherwise count is
  * 0. */
 struct bench_first {
     struct ts_op ops[BENCH_EXISTING];

@@ -1,9 +1,10 @@
 /*
- * What the verbs on runs, shards and leases have in common: their first options, opening what they work on, and how
- * they answer.
+ * Shared by the verbs on runs, shards and leases: their first options, opening the cluster, and printing
+ * answers.
  *
  * With --json an answer is one line on standard output, also when an operation is refused:
- * {"error":"StaleFence","presented":3,"current":4,"op_id":17}. Without it, a refusal is a line on standard error only.
+ * {"error":"StaleFence","presented":3,"current":4,"op_id":17}. Without it, a refusal is a line on standard
+ * error only.
  */
 #ifndef TS_CLI_COORD_VERB_H
 #define TS_CLI_COORD_VERB_H

@@ -41,7 +41,7 @@ struct cli_foreign_error {
     char text[300]; /* one line without secrets */
 };
 
-/* Whether a text is JSON rather than a baseline of turnstone. */
+/* Returns whether a text is JSON rather than a baseline of turnstone. */
 bool cli__foreign_is_json(struct ts_bytes text);
 
 /* `file` is the name for messages. On failure there is nothing to release. */

@@ -86,7 +86,7 @@ static void print_exit_statuses(void) {
 #undef PRINT_EXIT
 }
 
-/* What the verbs from here on are for; NULL within a group. */
+/* The purpose of the verbs from here on; NULL within a group. */
 static const char *heading_of(const struct cli_verb *verb) {
     static const struct {
         const struct cli_verb *first;

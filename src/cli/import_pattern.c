@@ -65,7 +65,7 @@ static void refuse(struct walk *w, const char *why) {
         w->to->wrong = why;
 }
 
-/* What follows can be repeated, and begins here. */
+/* Marks the beginning of an element that may be repeated. */
 static void begin_atom(struct walk *w) {
     w->is_first = w->depth == 0 && w->to->len == w->atom && !w->is_atom;
     w->atom = w->to->len;

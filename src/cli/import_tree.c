@@ -7,7 +7,7 @@
 #include <yaml.h>
 
 #define DEPTH_MAX 64
-/* Aliases let a small file stand for an enormous tree. */
+/* With aliases, a small file can mean an enormous tree. */
 #define NODES_MAX 1000000
 
 struct converter {
@@ -99,7 +99,7 @@ static json_t *read_yaml(struct ts_bytes text, struct cli_import_tree_error *ret
     return tree;
 }
 
-/* Whether the first line that is not a comment looks like TOML: a table, or a key with '='. */
+/* Returns whether the first line that is not a comment looks like TOML: a table, or a key with '='. */
 static bool is_toml(struct ts_bytes text) {
     while (text.len > 0) {
         const uint8_t *end = memchr(text.data, '\n', text.len);

@@ -29,11 +29,11 @@ const char *cli__bytes_parse(const char *text, size_t length, struct cli_bytes_r
 /* Returns NULL when the text is a key, otherwise what is wrong: "is empty", "is longer than 1024 bytes", … */
 const char *cli__key_parse(const char *text, size_t length, struct cli_key *ret_key);
 
-/* Whether the bytes can be shown as text that reads back to the same bytes: valid, printable UTF-8 that does
- * not begin with 0x. */
+/* Returns whether the bytes can be shown as text that reads back to the same bytes: valid, printable UTF-8
+ * that does not begin with 0x. */
 bool cli__key_is_text(struct ts_bytes key);
 
-/* That text, or 0x and digits, in quotes as a string of JSON. Empty bytes are an empty string. */
+/* Writes the key as text, or as 0x and digits, as a JSON string. Empty bytes are an empty string. */
 void cli__put_key_json(struct ts_out *out, struct ts_bytes key);
 
 /* The text of a key, or 0x and its digits. */

@@ -1,5 +1,5 @@
 /*
- * What verbs print, and the end of it: a failed write must not go unnoticed.
+ * The output of verbs, and its end: a failed write must not go unnoticed.
  */
 #ifndef TS_CLI_OUTPUT_H
 #define TS_CLI_OUTPUT_H

@@ -1,8 +1,9 @@
 /*
  * turnstone rules import: rules of gitleaks and Nosey Parker as rules of turnstone.
  *
- * A rule is tried as it will be used: written as YAML, read back, which computes its reach and gate, and checked. What has no limit in the
- * original gets the largest one that works. What cannot be translated is one line on standard error.
+ * A rule is tried as it will be used: written as YAML, read back, which computes its reach and gate, and
+ * checked. A repeat without a limit gets the largest limit that works. What cannot be translated is one line
+ * on standard error.
  */
 #include "complain.h"
 #include "import_glob.h"
@@ -36,7 +37,7 @@ struct rule {
     const json_t *not_paths;
 };
 
-/* How a rule is tried. */
+/* One way to import a rule. */
 struct attempt {
     uint32_t bound;
     uint32_t distance; /* 0: without keywords */
@@ -99,7 +100,7 @@ static void put_keywords(FILE *to, const json_t *keywords, uint32_t distance) {
     fprintf(to, "    distance: %u\n", distance);
 }
 
-/* Those that are path patterns; `tell_paths` names the others. */
+/* Keeps those that are path patterns; `tell_paths` reports the others. */
 static void put_paths(FILE *to, const char *name, const json_t *paths) {
     size_t i;
     json_t *path;
@@ -203,7 +204,8 @@ static char *try_once(struct import *import, const struct rule *rule, const stru
     return text;
 }
 
-/* The largest limit for what has none, first without keywords: other tools use them only to skip files. */
+/* Finds the largest limit for repeats without one, first without keywords: other tools use keywords only to
+ * skip files. */
 static char *try_all(struct import *import, const struct rule *rule, struct attempt *ret_attempt,
                      size_t *ret_len, struct cli_import_pattern *ret_pattern) {
     static const uint32_t bounds[] = {4096, 1024, 256, 64, 16};

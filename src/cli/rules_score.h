@@ -14,7 +14,7 @@
 
 struct cli_scorer;
 
-/* NULL when the rules cannot be compiled, which has been said. The rules must outlive it. */
+/* Returns NULL when the rules cannot be compiled, which has been said. The rules must outlive it. */
 struct cli_scorer *cli__scorer_new(const struct ts_ruleset *rules, struct ts_out *out, bool json);
 void cli__scorer_free(struct cli_scorer *scorer);
 

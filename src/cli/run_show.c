@@ -220,7 +220,7 @@ static enum cli_exit run_show(const struct cli_arguments *arguments) {
     return cli__coord_close(&coord, status);
 }
 
-/* Whether the output would be the same. */
+/* Returns whether the output would be the same. */
 static bool looks_the_same(const struct picture *a, const struct picture *b) {
     return a->run.status == b->run.status && a->progress.leased == b->progress.leased &&
            a->progress.expired == b->progress.expired && a->damaged == b->damaged &&

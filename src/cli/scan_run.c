@@ -319,7 +319,8 @@ enum cli_exit cli__scan_write(const struct cli_scan_options *options, const stru
     bool is_written = true;
     for (size_t i = 0; i < count; i++)
         is_told = is_told || (is_stdout(&outputs[i]) && outputs[i].format == TS_REPORT_FORMAT_TEXT);
-    /* Formats for programs may have no place for it, and nobody should take an incomplete scan for a clean one. */
+    /* Formats for programs may have no place for it, and an incomplete scan must not look like a clean
+     * one. */
     if (!is_told)
         cli__scan_complain_incomplete(options->verb, report);
     else

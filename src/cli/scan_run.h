@@ -1,5 +1,5 @@
 /*
- * What verbs that scan share: running the scan, and writing its report.
+ * Shared by verbs that scan: running the scan, and writing its report.
  */
 #ifndef TS_CLI_SCAN_RUN_H
 #define TS_CLI_SCAN_RUN_H

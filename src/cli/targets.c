@@ -1,5 +1,5 @@
 /*
- * turnstone targets: what a request means to a fleet. Nothing is printed before all of it is checked.
+ * turnstone targets: shows the targets that a request names. Nothing is printed before all of it is checked.
  */
 #include "complain.h"
 #include "output.h"

@@ -70,7 +70,7 @@ extern const size_t cli__verb_count;
 /* The verb whose name is exactly these words, one or two, or NULL. */
 const struct cli_verb *cli__verb_find(size_t count, const char *const *words);
 
-/* Whether there are verbs under this word: "bench" of "bench route". */
+/* Returns whether there are verbs under this word: "bench" of "bench route". */
 bool cli__verb_is_group(const char *word);
 
 /* The length of the first word of a verb's name. */

@@ -77,7 +77,7 @@ size_t cli__verb_first_word(const struct cli_verb *verb) {
     return strcspn(verb->name, " ");
 }
 
-/* Whether this is the first word of the verb. */
+/* Returns whether this is the first word of the verb. */
 static bool is_under(const struct cli_verb *verb, const char *word) {
     size_t first = cli__verb_first_word(verb);
     return verb->name[first] == ' ' && strlen(word) == first && memcmp(verb->name, word, first) == 0;

@@ -20,8 +20,8 @@ static bool is_set(const char *folder) {
     return folder != NULL && folder[0] == '/';
 }
 
-/* Whether the folder, a path of this length, contains our file. A file that cannot be examined counts as
- * existing, so that the user sees the error. */
+/* Returns whether the folder, a path of this length, contains our file. A file that cannot be examined counts
+ * as existing, so that the user sees the error. */
 static bool holds_file(const char *folder, size_t len, const char *below,
                        char ret_path[static TS_CONFIG_PATH_SIZE]) {
     char path[TS_CONFIG_PATH_SIZE];

@@ -338,7 +338,7 @@ static bool is_dotted_name(struct ts_bytes text) {
     return dots > 0 && !begins;
 }
 
-/* Whether it contains one of the words, in any case. */
+/* Returns whether it contains one of the words, in any case. */
 static bool names_itself(struct ts_bytes text) {
     static const char *const words[] = {"password", "passwd", "secret", "token", "field", "string"};
     for (size_t i = 0; i < sizeof words / sizeof words[0]; i++)

@@ -103,7 +103,7 @@ static bool take_over(struct git__tree_reader *reader, struct matching *m, uint3
 
 /* ---- added entries ---- */
 
-/* Whether the next entry of the base has the same mode and name, byte for byte. */
+/* Returns whether the next entry of the base has the same mode and name, byte for byte. */
 static bool is_like(const struct matching *m, size_t end) {
     if (m->base == NULL || m->like >= m->base->count)
         return false;

@@ -7,8 +7,8 @@
  *     0123456789abcdef0123456789abcdef github-pat                 finding id and rule
  *     # a comment; empty lines are comments too
  *
- * Whoever merges may leave entries in any order and twice. Anything else is an error that names its line: a baseline that was
- * understood by half would let a secret pass.
+ * After a merge, entries may be in any order and may occur twice. Anything else is an error that names its
+ * line: a baseline that was understood by half would let a secret pass.
  */
 #include "baseline.h"
 #include "baseline_entries.h"
@@ -39,7 +39,7 @@ __attribute__((format(printf, 4, 5))) static bool fail(struct ts_baseline_error 
     return false;
 }
 
-/* What is being read. */
+/* The state of the reader. */
 struct reader {
     const char *file; /* escaped */
     struct ts_baseline *baseline;

@@ -68,7 +68,7 @@ bool ts_baseline_new_salt(struct ts_baseline *ret_baseline, struct ts_baseline_e
  * salt of the project. */
 struct ts_bytes ts_baseline_salt(const struct ts_baseline *baseline, struct ts_bytes project_salt);
 
-/* Whether ids made with this key can match the baseline. */
+/* Returns whether ids made with this key can match the baseline. */
 bool ts_baseline_fits(const struct ts_baseline *baseline, const struct ts_finding_key *key, const char *file,
                       struct ts_baseline_error *ret_error);
 

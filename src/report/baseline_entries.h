@@ -1,4 +1,4 @@
-/* What reading and writing baselines share. */
+/* Shared by reading and writing baselines. */
 #ifndef TS_REPORT_BASELINE_ENTRIES_H
 #define TS_REPORT_BASELINE_ENTRIES_H
 

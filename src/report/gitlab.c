@@ -12,7 +12,7 @@
 #include <stdio.h>
 #include <string.h>
 
-/* What GitLab's own scanner writes for files that no commit has. */
+/* GitLab's own scanner writes this for files that no commit has. */
 #define NO_COMMIT "0000000"
 
 static void put_member(struct ts_out *out, const char *before, const char *text) {

@@ -140,7 +140,8 @@ struct ts_report_target {
     enum ts_forge forge_kind;
 };
 
-/* Who suppressed how many matches: an entry of a configuration, or the marks in lines. */
+/* A suppression: an entry of a configuration, or the marks in lines, and the number of suppressed
+ * matches. */
 struct ts_report_suppression {
     const char *source; /* "FILE:LINE", or the mark, such as "turnstone:allow" */
     const char *reason; /* "" if absent */
@@ -148,7 +149,7 @@ struct ts_report_suppression {
     uint64_t occurrences;
 };
 
-/* What happened to built-in rules, and which rules were added. */
+/* Changes of built-in rules, and added rules. */
 #define TS_RULE_CHANGES(X)                                                                                   \
     X(LEFT_OUT, "left out") /* new: there is no built-in rule with this id */                                \
     X(REPLACED, "replaced")                                                                                  \
@@ -160,7 +161,8 @@ enum ts_rule_change { TS_RULE_CHANGES(TS_RULE_CHANGE_ENUM) };
 
 const char *ts_rule_change_name(enum ts_rule_change change);
 
-/* Who changed which rules. A target that removes rules must be visible, like one that suppresses findings. */
+/* A change of rules and its source. A target that removes rules must be visible, like one that suppresses
+ * findings. */
 struct ts_report_rule_change {
     enum ts_rule_change change;
     uint32_t target;    /* whose file it is; TS_REPORT_NONE: the user's */
@@ -199,11 +201,11 @@ struct ts_report {
     struct ts_finding_key key; /* of the ids; of the first target's when there are several */
     bool has_several_keys;     /* targets have different salts: their ids cannot be compared */
     size_t rule_count;         /* rules that were used */
-    uint64_t limits_hit;       /* patterns that were given up: incomplete */
+    uint64_t limits_hit;       /* patterns that hit their step limit: the result is incomplete */
     bool has_baseline;
     uint64_t baseline_known; /* findings that the baseline has: their is_new is false */
     /* The tool whose report is the baseline, and how many of its entries findings matched; NULL: the baseline
-     * is turnstone's, and `gone` has what was not found. */
+     * is turnstone's, and `gone` has the entries that were not found. */
     const char *baseline_tool;
     uint64_t baseline_matched;
     uint64_t baseline_unmatched;
@@ -228,14 +230,14 @@ struct ts_report_totals {
 
 struct ts_report_totals ts_report_totals(const struct ts_report *report);
 
-/* Whether anything that should have been scanned was not. */
+/* Returns whether anything that should have been scanned was not. */
 bool ts_report_is_incomplete(const struct ts_report *report);
 
 /* The summary in one line: "2 findings: 1 critical, 1 high; 3 occurrences (0.1 s)". Safe to print. */
 #define TS_REPORT_VERDICT_SIZE 320
 const char *ts_report_verdict(const struct ts_report *report, char ret_line[static TS_REPORT_VERDICT_SIZE]);
 
-/* Whether a target removed rules that would have been used. */
+/* Returns whether a target removed rules that would have been used. */
 bool ts_report_is_rule_lost(const struct ts_report_rule_change *change);
 
 /* "1 built-in rule replaced by team.yml of the target: github-pat". One line, safe to print. */

@@ -165,7 +165,7 @@ static void put_markdown_part(struct ts_out *out, const char *text) {
     }
 }
 
-/* What to do about a finding of the rule. */
+/* Instructions for a finding of the rule. */
 static void put_help(struct ts_out *out, const struct ts_rule *rule) {
     const char *first = rule->description[0] != '\0' ? rule->description : rule->name;
     ts_out_put_cstring(out, "}, \"help\": {\"text\": \"");

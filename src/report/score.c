@@ -55,7 +55,7 @@ static const char *family_of(struct scoring *scoring, const struct ts_rule *rule
     return name;
 }
 
-/* The first label of the path, or its position if there is none. */
+/* The index of the first label of the path, or where it would be inserted. */
 static size_t first_of(const struct ts_labels *labels, struct ts_bytes path) {
     size_t low = 0;
     size_t high = labels->count;

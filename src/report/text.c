@@ -227,7 +227,7 @@ static void put_link(const struct report_job *job, const struct ts_report_findin
     ts_out_put_char(job->out, '\n');
 }
 
-/* What to do about it. */
+/* Instructions for the finding. */
 static void put_cure(const struct report_job *job, const struct ts_report_finding *finding) {
     struct text_flow flow;
     const struct ts_rule *rule = finding->rule;

@@ -1,6 +1,6 @@
 /*
- * What was scanned, what was left out and why, and the verdict last, where the user looks when the program
- * ends.
+ * The summary: scanned and omitted parts, with reasons; the verdict comes last, where the user looks when the
+ * program ends.
  *
  * An empty or incomplete scan never looks like one without findings.
  */
@@ -172,7 +172,7 @@ static void put_left_out_one(const struct report_job *job, bool *is_first, const
     *is_first = false;
 }
 
-/* What was not available. The faults say whether that makes the report incomplete. */
+/* Parts that were not available. The faults say whether that makes the report incomplete. */
 static void put_left_out(const struct report_job *job) {
     struct ts_report_target sum = {.missing_by_design = 0};
     bool is_first = true;

@@ -49,12 +49,12 @@ bool ts_report_format_of_file(struct ts_bytes path, enum ts_report_format *ret);
 struct ts_report_options {
     enum ts_report_format format;
     const char *version; /* of the program */
-    const char *folder;  /* absolute, what relative targets stand in: for the URIs of SARIF; NULL: unknown */
+    const char *folder;  /* absolute path to which targets are relative: for URIs of SARIF; NULL: unknown */
     int64_t start_s;     /* GitLab only: when the scan began and ended, since 1970, UTC */
     int64_t end_s;
     enum ts_confidence fails_from; /* findings of a lower confidence do not fail the scan */
-    bool only_new;                 /* leave out what the baseline has */
-    bool lists_gone;               /* list what the baseline has and the scan did not find */
+    bool only_new;                 /* leave out findings of the baseline */
+    bool lists_gone;               /* list entries of the baseline that were not found */
     bool colour;                   /* text only */
     unsigned width;                /* text only: columns; 0: lines are as long as they are */
 };

@@ -1,5 +1,5 @@
 /*
- * What the writers share.
+ * Shared by the writers.
  */
 #ifndef TS_REPORT_WRITER_H
 #define TS_REPORT_WRITER_H
@@ -75,7 +75,7 @@ void report__put_count(struct ts_out *out, uint64_t count, const char *one, cons
 /* A line without blanks and line breaks at its ends. */
 struct ts_bytes report__trimmed(struct ts_bytes line);
 
-/* Whether a target has nothing to scan, and whether that holds for all targets. */
+/* Returns whether a target has nothing to scan, and whether that holds for all targets. */
 bool report__is_empty(const struct ts_report_target *target);
 bool report__looked_at_nothing(const struct ts_report *report);
 

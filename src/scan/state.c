@@ -21,7 +21,7 @@
 #define FILES_MAX     16
 #define SCATTERED_MIN ((uint64_t)256 << 10)
 
-/* KNOWN or HITS. */
+/* The files of one kind, KNOWN or HITS. */
 struct log {
     struct scan_segment_writer writer;
     bool is_damaged;

@@ -11,7 +11,7 @@
  * many, so that the list stays as small as the result. */
 struct scan_suppressed_item {
     uint32_t profile; /* its number; MARK for marks */
-    uint32_t source;  /* entry, then fingerprints; or text of the mark */
+    uint32_t source;  /* index of the entry or, after the entries, of the fingerprint; or text of the mark */
     uint32_t finding;
     uint64_t times;
 };

@@ -1,5 +1,5 @@
 #!/usr/bin/env python3
-"""Whether the gates of the built-in rules pass all texts that their patterns match.
+"""Returns whether the gates of the built-in rules pass all texts that their patterns match.
 
 For each rule, texts are made that its pattern matches: shortest and longest ones, first and last characters of classes,
 all cases where case does not count, keywords at the maximum distance. The rules are used without entropy, validators

@@ -60,7 +60,7 @@ void ts_coord_session_drop(struct ts_coord_session *session) {
     session->seen.has_record = false;
 }
 
-/* Whether the error of an operation under a lease means that the lease is gone. */
+/* Returns whether the error of an operation under a lease means that the lease is gone. */
 static bool ends_lease(enum ts_error_variant error) {
     return error == TS_VARIANT_STALE_FENCE || error == TS_VARIANT_LEASE_EXPIRED ||
            error == TS_VARIANT_SHARD_TERMINAL || error == TS_VARIANT_SHARD_NOT_FOUND ||

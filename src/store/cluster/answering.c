@@ -2,7 +2,7 @@
 
 #include <stdlib.h>
 
-/* Long for a working server, short for callers that wait for one that is down. */
+/* A long time for a working server, but short for callers that wait for a server that is down. */
 enum { GRACE_MS = 500 };
 
 bool store__is_silent(enum ts_store_result result) {

@@ -83,7 +83,7 @@ static uint64_t deadline_of(const struct ts_cluster *cluster, const struct ts_cl
     return clock->monotonic_ns(clock->context) + timeout_ms * 1000000;
 }
 
-/* For stores that did not answer: takes what the others say about the cluster. */
+/* For stores that did not answer: takes the data of the cluster from the other stores. */
 static void assume_metas(struct ts_cluster *cluster, const bool *answered) {
     size_t known = 0;
     while (!answered[known])

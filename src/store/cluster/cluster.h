@@ -1,6 +1,6 @@
 /*
- * What our own layers need of a cluster beyond turnstone/cluster.h: clusters over open stores, such as
- * decorated ones, and what the stores remember (meta.h).
+ * Additions to turnstone/cluster.h for our own layers: clusters over open stores, such as decorated ones, and
+ * the meta records of stores (meta.h).
  */
 #ifndef TS_STORE_CLUSTER_CLUSTER_H
 #define TS_STORE_CLUSTER_CLUSTER_H

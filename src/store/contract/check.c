@@ -125,9 +125,9 @@ static enum ts_store_result check_many_keys(const struct ts_batch *batch, struct
 }
 
 /*
- * What our own layers add to a caller's batch, such as a decision and its checks, does not count towards the
- * limits, so that a batch of the documented size can be part of any transaction. It is a few small operations
- * on reserved keys.
+ * Operations that our own layers add to a caller's batch, such as a decision and its checks, do not count
+ * towards the limits, so that a batch of the documented size can be part of any transaction. It is a few
+ * small operations on reserved keys.
  */
 static bool is_on_top(const struct ts_op *op, size_t on_top) {
     return on_top < STORE_OPS_ON_TOP && op->kind != TS_OP_BEFORE && op->key.len > 0 && op->key.data[0] == 0 &&

@@ -46,8 +46,8 @@ struct ts_engine {
     void (*expire)(struct ts_store *store, struct ts_call *call);
 
     /*
-     * What to wait for before the next step; fd -1 when a step is possible at once. May end the call with an
-     * error when it cannot wait.
+     * The event to wait for before the next step; fd is -1 when a step is possible at once. May end the call
+     * with an error when it cannot wait.
      */
     struct pollfd (*wait_for)(struct ts_store *store, struct ts_call *call);
 
@@ -71,8 +71,8 @@ struct ts_engine {
                                      struct ts_store_error *ret_error);
 
     /*
-     * What an exclusive store remembers about its directory and the stores it was open with (past.h); NULL
-     * for other engines. A write without sync becomes durable with the next synced one.
+     * Reads and writes the past of an exclusive store: its directory and the stores it was open with
+     * (past.h); NULL for other engines. A write without sync becomes durable with the next synced one.
      */
     enum ts_store_result (*past_read)(struct ts_store *store, struct store__past *ret_past,
                                       struct ts_store_error *ret_error);

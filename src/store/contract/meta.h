@@ -1,6 +1,6 @@
 /*
- * What a store knows about itself: its cluster, its place in it, the epoch, and how keys are routed. Written
- * by `store init` and changed only by fencing. docs/formats/meta.md has the byte layout.
+ * The meta record of a store: its cluster, its place in it, the epoch, and how keys are routed. Written by
+ * `store init` and changed only by fencing. docs/formats/meta.md has the byte layout.
  */
 #ifndef TS_STORE_CONTRACT_META_H
 #define TS_STORE_CONTRACT_META_H

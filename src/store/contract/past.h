@@ -1,6 +1,6 @@
 /*
- * What a store in files, which anybody can copy, remembers: its directory, and when it was last open together
- * with each other store of its cluster. docs/formats/rocksdb.md has the layout.
+ * The past of a store in files: its directory, and when it was last open together with each other store of
+ * its cluster. It shows whether somebody has copied the files. docs/formats/rocksdb.md has the layout.
  */
 #ifndef TS_STORE_CONTRACT_PAST_H
 #define TS_STORE_CONTRACT_PAST_H

@@ -109,7 +109,7 @@ void ts_store_cancel(struct ts_call *call) {
     ts_assert(call->done);
 }
 
-/* How long to wait until a time; NULL means for ever. */
+/* How long to wait until a time; NULL means without a limit. */
 static const struct timespec *time_until(const struct ts_store *store, uint64_t until_ns,
                                          struct timespec *span) {
     if (until_ns == 0)

@@ -1,5 +1,5 @@
 /*
- * What decorators share: a decorated call contains a call to the inner store.
+ * Shared by decorators: a decorated call contains a call to the inner store.
  */
 #ifndef TS_STORE_DECORATORS_DECORATE_H
 #define TS_STORE_DECORATORS_DECORATE_H
@@ -31,7 +31,7 @@ static inline void store__call_copy_answer(const struct ts_call *inner, struct t
     outer->stall_us = inner->stall_us;
 }
 
-/* What the outer call must wait for while the inner one is not done. */
+/* The event that the outer call must wait for while the inner call is not done. */
 static inline struct pollfd store__call_wait_inside(struct ts_call *outer, struct ts_call *inner) {
     struct pollfd ready = inner->store->engine->wait_for(inner->store, inner);
     outer->poll_by_ns = inner->poll_by_ns;

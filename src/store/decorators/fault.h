@@ -1,7 +1,7 @@
 /*
- * A decorator that makes calls fail, by rules that say exactly when: after so many calls that pass, so many
- * fail, or each with a probability that follows from a seed. The first rule that strikes decides about a
- * call; every rule counts every call that it applies to.
+ * A decorator that makes calls fail, by rules that say exactly when: after N calls that pass, M calls fail;
+ * or each call fails with a probability that follows from a seed. The first rule that strikes decides about
+ * a call; every rule counts every call that it applies to.
  *
  *   ERROR         the call is not carried out and ends with `result`
  *   LOST_REPLY    the call is carried out, and ends with UNKNOWN
@@ -63,8 +63,8 @@ uint64_t ts_fault_count(struct ts_store *store);
 bool ts_fault_is_down(struct ts_store *store);
 void ts_fault_revive(struct ts_store *store);
 
-/* Calls that LATE keeps, the oldest first: their number, and carrying out one of them now, which returns its
- * result, or BUSY when it must wait for a lock and stays. */
+/* Calls that LATE has kept, the oldest first: their number, and a function that carries out one of them now.
+ * It returns the call's result, or BUSY when the call must wait for a lock and stays in the list. */
 size_t ts_fault_late_count(struct ts_store *store);
 enum ts_store_result ts_fault_deliver(struct ts_store *store, size_t index);
 

@@ -98,7 +98,7 @@ enum ts_store_result local__keep_fixed_time(struct store__local *local, struct t
 enum ts_store_result local__allowed(const struct store__local_store *store, enum ts_call_kind kind,
                                     struct ts_store_error *ret_error);
 
-/* What the store remembers (engine.h). */
+/* The past of the store (engine.h). */
 enum ts_store_result local__past_read(struct ts_store *head, struct store__past *ret_past,
                                       struct ts_store_error *ret_error);
 enum ts_store_result local__past_write(struct ts_store *head, const struct store__past *past, bool sync,

@@ -1,4 +1,4 @@
-/* Stores what a store remembers (past.h) as one record. */
+/* Stores the past of a store (past.h) as one record. */
 #include "store/contract/past.h"
 #include "store/local/local.h"
 

@@ -38,7 +38,7 @@ void store__promises_take(struct store__promises *promises, struct store__promis
 /* One row for each, ordered by gid. Returns false when memory runs out. */
 bool store__promises_list(const struct store__promises *promises, struct ts_rows *rows);
 
-/* Removes any one of them, and returns NULL when there is none. */
+/* Removes and returns any promise; returns NULL when there is none. */
 struct store__promise *store__promises_take_any(struct store__promises *promises);
 
 /* Frees the table's own memory. The table must be empty. */

@@ -67,7 +67,7 @@ const struct postgres_statement_text *postgres__statement(enum postgres_statemen
 /* Creates schema and tables; each is sent as a separate statement. Ends with NULL. */
 extern const char *const postgres__schema[];
 
-/* What the answers of a pipeline belong to, in the order of sending. */
+/* The items of a pipeline, in the order of sending: each answer belongs to one. */
 enum postgres_item {
     POSTGRES_ITEM_SETTING, /* errors are ignored */
     POSTGRES_ITEM_PLACE,   /* the row has the number of the database */
@@ -118,7 +118,7 @@ enum postgres_phase {
 
 struct postgres_job;
 
-/* What a kind of job sends, and how it handles the answers. */
+/* A kind of job: the statements that it sends, and its handling of the answers. */
 struct postgres_work {
     /* Sends everything, including the last sync. Returns false with the job's error when nothing can be
      * sent. */

@@ -1,5 +1,5 @@
 /*
- * What each kind of call sends, and how it handles the answers.
+ * The statements of each kind of call, and the handling of their answers.
  *
  *   READ, SCAN, PREPARED,       statement, sync
  *   NOW, LAG

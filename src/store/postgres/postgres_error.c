@@ -1,5 +1,5 @@
 /*
- * What errors mean, by their SQLSTATE.
+ * The meaning of errors, by their SQLSTATE.
  *
  * Certain: an error that answers a statement rolls back its transaction. So an error of MAIN, even a timeout,
  * leaves nothing behind, because it comes before the commit. Uncertain: a lost connection, an ended session

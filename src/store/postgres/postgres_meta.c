@@ -21,7 +21,7 @@
 #include <string.h>
 #include <time.h>
 
-/* What a job of this file sends, and its answer. */
+/* A job of this file: its statements and its answer. */
 struct meta_work {
     const struct ts_meta *meta; /* to write */
     struct ts_meta found;

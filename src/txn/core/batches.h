@@ -1,5 +1,5 @@
 /*
- * The protocol's own batches: what they write, under which checks. Every batch that writes a decision is made
+ * The protocol's own batches: their writes and their checks. Every batch that writes a decision is made
  * here, so that one file has all checks of the fencing rule.
  *
  *   decide        the decider's own part, check(coord), insert(xs, commit);
@@ -58,7 +58,8 @@ struct txn__refuse {
 };
 void txn__own_refuse(const struct txn__refuse *refuse, struct txn__own *ret_own);
 
-/* An outcome alone: for a local transaction together with its part, or for one that aborted undecided. */
+/* Only an outcome: for a local transaction, together with its part; or for a transaction that aborted without
+ * a decision. */
 void txn__own_outcome(const struct txn__gid *gid, enum txn__outcome outcome, struct txn__own *ret_own);
 
 /* registration: the version that was read. */

@@ -35,7 +35,7 @@ struct txn__epoch_step {
     uint64_t epoch;
 };
 
-/* The progress of this raise, beyond what the stores say. {0} at its start. */
+/* The progress of this raise that the stores do not show. {0} at its start. */
 struct txn__epoch_raise {
     uint64_t target; /* 0: unknown yet */
     bool settled;    /* set by the caller after a SETTLE that left nothing */

@@ -1,5 +1,5 @@
 /*
- * What a decider knows about one transaction: one READ of five keys, decoded.
+ * The decider's records about one transaction: one READ of five keys, decoded.
  *
  * The order of the keys matters, for stores whose READ is not one snapshot: the decision is read after the
  * registration and the mark. A reader that sees a fence mark, or a mark above the sequence, and then no

@@ -1,6 +1,6 @@
 /*
- * Who may remove a decision record, and when. Everything that deletes one asks here: a coordinator that moves
- * its mark or deregisters, and a process that sweeps the records of a fenced one.
+ * Rules for removing a decision record: by whom, and when. Everything that deletes one asks here: a
+ * coordinator that moves its mark or deregisters, and a process that sweeps the records of a fenced one.
  *
  *   moving a mark     commits below the new mark, in the batch that moves it; their participants have synced
  *                     (marks.h). Aborts stay: they prevent a late commit point
@@ -54,7 +54,7 @@ struct txn__removal {
 };
 bool txn__may_remove(const struct txn__removal *removal);
 
-/* What to do about a coordinator that a store knows. */
+/* The action for a coordinator that is registered on a store. */
 enum txn__sweep_wish {
     TXN__SWEEP_LEAVE, /* it lives, or its record cannot be decoded */
     TXN__SWEEP_FENCE, /* first, and then REMOVE */

@@ -83,7 +83,7 @@ static inline bool txn__resolve_is_done(const struct txn__resolve *resolve) {
     return resolve->state == TXN__RESOLVE_DONE;
 }
 
-/* Whether its coordinator is dead by the decider's clock. Only for registered ones. */
+/* Returns whether its coordinator is dead by the decider's clock. Only for registered ones. */
 bool txn__is_dead(const struct txn__look *look);
 
 #endif

@@ -35,7 +35,7 @@
 #include "txn/core/look.h"
 #include "txn/core/rules.h"
 
-/* What to send to the store of a participant. */
+/* A request to the store of a participant. */
 enum txn__wish {
     TXN__WISH_NONE,
     TXN__WISH_APPLY,   /* local: its part, and the outcome when that is kept */

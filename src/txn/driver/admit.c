@@ -1,5 +1,5 @@
 /*
- * What a transaction passes before its first attempt: the limit of lag, the breakers, admission.
+ * The checks before the first attempt of a transaction: the limit of lag, the breakers, admission.
  */
 #include "driver.h"
 

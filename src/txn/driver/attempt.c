@@ -340,7 +340,7 @@ static bool collect(struct ts_coordinator *coordinator, struct txn__active *acti
     return any;
 }
 
-/* A store did not answer: waits before the next try, and not for ever. */
+/* Called when a store did not answer: waits before the next try, or gives up when the time is over. */
 static void pause_or_give_up(const struct ts_coordinator *coordinator, struct txn__active *active) {
     uint64_t end_us = active->timing.begun_us + coordinator->config.timeouts.total_us;
     if (txn__now_us() + PAUSE_US >= end_us) {

@@ -39,8 +39,9 @@ struct txn__seat {
 };
 
 /*
- * One uuid of this process. There is one current incarnation. One that was fenced on a store is retired: it
- * stays until all its transactions have ended, and is then deregistered where it is still registered.
+ * One uuid of this process. There is one current incarnation. A registration that was fenced on a store is
+ * retired: it stays until all its transactions have ended, and is then deregistered from the stores that
+ * still have it.
  */
 struct txn__incarnation {
     struct txn__incarnation *next;

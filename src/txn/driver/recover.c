@@ -1,6 +1,6 @@
 /*
- * What operators and any process can do without a coordinator: a resolver's pass, recovery, raising the
- * epoch, and the status of a transaction.
+ * Operations that need no coordinator: a resolver's pass, recovery, raising the epoch, and the status of a
+ * transaction.
  */
 #include "settle.h"
 #include "txn/core/epoch.h"

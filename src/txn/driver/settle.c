@@ -29,13 +29,13 @@ void txn__settle_init(struct txn__settle *settle, struct ts_cluster *cluster, ui
     *settle = (struct txn__settle){.cluster = cluster, .timeout_us = timeout_us, .fence_all = fence_all};
 }
 
-/* Whether the store gave no answer about the promise, whatever else it said. */
+/* Returns whether the store gave no answer about the promise, whatever else it said. */
 static bool did_not_answer(enum ts_store_result result) {
     const enum ts_store_fault fault = ts_store_result_meaning(result)->fault;
     return fault != TS_STORE_FAULT_NONE && fault != TS_STORE_FAULT_STATE;
 }
 
-/* Who closes waits for an answer that comes soon, as it does from a store that is well. */
+/* Closing waits for an answer if it comes soon, as from a working store. */
 static enum ts_store_result run_call(const struct txn__settle *settle, uint32_t place, struct ts_call *call) {
     struct ts_store *store = ts_cluster_store(settle->cluster, place);
     if (settle->closing == NULL)
@@ -185,12 +185,12 @@ static void count(struct ts_txn_settled *counts, const struct txn__resolve *reso
     }
 }
 
-/* Whether all coordinators registered there died with the process that had the store open before. */
+/* Returns whether all coordinators registered there died with the process that had the store open before. */
 static bool inherits(const struct txn__settle *settle, uint32_t place) {
     return settle->inherits && ts_cluster_store(settle->cluster, place)->is_exclusive;
 }
 
-/* Whether coordinators registered there are fenced without regard to their heartbeats. */
+/* Returns whether coordinators registered there are fenced without regard to their heartbeats. */
 static bool fences(const struct txn__settle *settle, uint32_t place) {
     return settle->fence_all || inherits(settle, place);
 }
@@ -297,8 +297,9 @@ static bool remove_decisions(struct txn__settle *settle, uint32_t decider, const
     return none_left;
 }
 
-/* Whether a registration of the fenced coordinator can no longer arrive. It is sent once, and its sender waits for
- * seconds. On a store of one process it cannot arrive at all: the coordinator died with that process. */
+/* Returns whether a registration of the fenced coordinator can no longer arrive. It is sent once, and its
+ * sender waits for seconds. On a store of one process it cannot arrive at all: the coordinator died with that
+ * process. */
 static bool nothing_is_on_its_way(const struct txn__settle *settle, uint32_t place,
                                   const struct txn__registration *registration, uint64_t now_ms) {
     if (inherits(settle, place))

@@ -1,5 +1,5 @@
 /*
- * What the stores say about a transaction and about the cluster.
+ * The status of a transaction and of the cluster, from the stores.
  */
 #include "driver.h"
 #include "os/grow.h"
@@ -270,7 +270,7 @@ static const char *state_name(const struct ts_meta *meta) {
     return "none";
 }
 
-/* What is known of one store; its row says what it did not answer. */
+/* The status of one store; its row says which questions it did not answer. */
 static void read_store(struct txn__settle *settle, struct ts_cluster_status *status, struct room *room,
                        uint32_t place) {
     struct ts_cluster_status_store *row = &status->stores[place];

@@ -59,7 +59,7 @@ static struct txn__active *take_active(struct ts_coordinator *coordinator) {
     return active;
 }
 
-/* Whether the caller, a user or one of our layers, may write this key. */
+/* Returns whether the caller, a user or one of our layers, may write this key. */
 static bool key_is_allowed(struct ts_bytes key, bool system) {
     if (key.len == 0 || key.data[0] != TS_TXN_RESERVED_BYTE)
         return true;
@@ -265,7 +265,7 @@ static void keep_conflicts(struct ts_coordinator *coordinator, const struct txn_
     }
 }
 
-/* Adds what the machine found out after the first failure: a resolver or a fence was the reason. */
+/* Adds a cause that the machine found after the first failure: a resolver or a fence. */
 static void complete_cause(struct txn__active *active) {
     switch (active->attempt.run.why) {
     case TXN__WHY_RESOLVER:
@@ -288,7 +288,7 @@ static void complete_cause(struct txn__active *active) {
     }
 }
 
-/* What an attempt that met a lock means for the next. The caller holds the lock. */
+/* The consequences of a lock conflict for the next attempt. The caller holds the lock. */
 static void keep_locks_met(struct ts_coordinator *coordinator, struct txn__active *active, uint64_t now_us) {
     bool met_a_lock =
         active->attempt.cause.kind != TS_CAUSE_NONE && ts_error_classify(&active->attempt.cause).met_a_lock;
@@ -337,7 +337,7 @@ static void blame_what_ended_retries(struct txn__active *active, enum ts_retry_d
              ts_retry_decision_name(decision));
 }
 
-/* Whether to try again; waits before that. */
+/* Returns whether to try again; waits before that. */
 static bool again(struct ts_coordinator *coordinator, struct txn__active *active, struct ts_retry *retry,
                   bool once) {
     if (once || active->attempt.run.outcome != TS_TXN_ABORTED || active->attempt.cause.kind == TS_CAUSE_NONE)

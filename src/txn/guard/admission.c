@@ -84,7 +84,7 @@ static void refuse(struct ts_admission *admission, struct ts_admission_waiter *w
         admission->gauges.total_timed_out++;
 }
 
-/* Whether a newcomer is served before one that waits. */
+/* Returns whether a newcomer is served before a waiter. */
 static bool goes_before(const struct ts_admission *admission, const struct ts_admission_waiter *newcomer,
                         const struct ts_admission_waiter *waiting) {
     switch (admission->config.queue_policy) {
@@ -96,7 +96,8 @@ static bool goes_before(const struct ts_admission *admission, const struct ts_ad
     ts_unreachable("no such queue policy");
 }
 
-/* Whether a newcomer that did not queue would take a place on a store for which an earlier one waits. */
+/* Returns whether a newcomer that did not queue would take a place on a store for which an earlier one
+ * waits. */
 static bool would_overtake(const struct ts_admission *admission, const struct ts_admission_waiter *newcomer) {
     struct store_set waited_for = {0};
     for (const struct ts_admission_waiter *w = admission->queue.first; w != NULL; w = w->next)

@@ -67,7 +67,7 @@ enum ts_txn_error_class ts_txn_error_class_of_sqlstate(const char *sqlstate, boo
     return TS_ERROR_PERMANENT;
 }
 
-/* Whether a call of this kind, done or not, leaves nothing that a retry could double. */
+/* Returns whether a call of this kind, done or not, leaves nothing that a retry could double. */
 static bool changes_nothing(enum ts_call_kind call) {
     switch (call) {
     case TS_CALL_READ:

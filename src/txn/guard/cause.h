@@ -40,7 +40,7 @@ enum ts_txn_cause_kind {
 struct ts_txn_cause {
     enum ts_txn_cause_kind kind;
     enum ts_timeout_phase phase; /* TIMEOUT */
-    bool unanswered;             /* TIMEOUT: no answer at all, not even that it waited for a lock */
+    bool unanswered;             /* TIMEOUT: no answer, not even that the call waited for a lock */
     enum ts_store_result result; /* STORE */
     enum ts_call_kind call;      /* STORE */
     char sqlstate[6];            /* STORE: from the store; may be empty */
@@ -50,7 +50,7 @@ struct ts_txn_cause {
 struct ts_txn_cause ts_txn_cause_of_store(const struct ts_call *call);
 struct ts_txn_cause ts_txn_cause_of_timeout(enum ts_timeout_phase phase);
 
-/* What a cause means. Not for NONE. */
+/* The meaning of a cause. Not for NONE. */
 struct ts_error_verdict {
     enum ts_txn_error_class error_class;
     bool repeatable;     /* the same batches may be tried again, under a new transaction id */

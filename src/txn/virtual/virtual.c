@@ -341,7 +341,7 @@ static void run_attempt(struct attempt *attempt, struct ts_txn_result *result) {
         attempt->coordinator->fenced = true;
 }
 
-/* Whether to try again; waits before that. */
+/* Returns whether to try again; waits before that. */
 static bool again(struct ts_txn_virtual *coordinator, const struct ts_txn_cause *cause,
                   const struct ts_txn_result *result, struct ts_retry *retry) {
     if (result->outcome != TS_TXN_ABORTED || cause->kind == TS_CAUSE_NONE || coordinator->fenced)

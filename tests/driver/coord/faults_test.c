@@ -471,7 +471,7 @@ static void what_others_have_changed_is_read_again(void **state) {
     world.between = others_checkpoint; /* a replay by now: changes nothing */
     assert_int_equal(checkpoint(coord, new_op(), "f"), TS_CHECKPOINT_OK);
     audit();
-    /* The same op id by two at once: one executes, the other replays. */
+    /* Two callers use the same op id at the same time: one executes, the other replays. */
     strike(NONE, 0);
     assert_int_equal(checkpoint(coord, (struct ts_op_id){555555}, "d"), TS_CHECKPOINT_OK);
     assert_int_equal(outcome.outcome, TS_OUTCOME_REPLAYED);
@@ -587,7 +587,7 @@ static void failures_have_their_kinds(void **state) {
             assert_int_equal(detail.infra.kind, cases[i].kind);
         assert_true(world.applies <= 32);
     }
-    /* What has no word for it says BackendError. */
+    /* Operations without an error of their own for this case return BackendError. */
     strike_with(TS_STORE_FULL, 1000);
     assert_int_equal(acquire(coord, 2), TS_ACQUIRE_BACKEND_ERROR);
     const struct ts_register_op more = {
@@ -616,7 +616,7 @@ static void one_that_may_have_been_done_is_unknown_however_it_ends(void **state)
     audit();
 }
 
-/* Writes something that is no record, or no number, under one of the run's keys. */
+/* Writes an invalid record or number under one of the run's keys. */
 static void spoil(const char *kind, uint64_t shard) {
     uint8_t key[19] = {0, 'c', (uint8_t)kind[0]};
     ts_be64_store(run.v, key + 3);
@@ -673,7 +673,8 @@ static void expect_late(uint64_t deadline_ms) {
     memset(&detail, 0, sizeof detail);
 }
 
-/* A store's time may be read once more before a lease is given up: the deadline may have been moved meanwhile. */
+/* The store's time may be read again before a lease counts as lost: the deadline may have moved
+ * meanwhile. */
 static void what_comes_late_is_tried_again_a_few_times(void **state) {
     (void)state;
     assert_int_equal(make_run(coord, new_op()), TS_CREATE_RUN_OK);
@@ -688,7 +689,7 @@ static void what_comes_late_is_tried_again_a_few_times(void **state) {
     audit();
 }
 
-/* Whoever finds nothing asks the store whether it is being made; nothing can be done by that. */
+/* A call that finds no record asks the store whether it is being created; that changes nothing. */
 static void a_lost_reply_to_who_only_asks_is_not_unknown(void **state) {
     (void)state;
     assert_int_equal(make_run(coord, new_op()), TS_CREATE_RUN_OK);
@@ -702,7 +703,7 @@ static void a_lost_reply_to_who_only_asks_is_not_unknown(void **state) {
     audit();
 }
 
-/* The store says late, whatever its time was when it was read. */
+/* The store refuses the batch as late, whatever time was read before. */
 static void what_comes_late_is_told_with_the_deadline(void **state) {
     (void)state;
     assert_int_equal(make_run(coord, new_op()), TS_CREATE_RUN_OK);
@@ -737,7 +738,7 @@ static enum ts_claim_error claim(struct ts_coord *by) {
     return ts_coord_claim_next_available(by, &op, &scratch, &view, &detail);
 }
 
-/* A neighbour that acquires every shard that the claim is about to write, as long as the claim lasts. */
+/* A competitor that acquires every shard just before the claim writes it. */
 enum { MANY = 160 };
 static unsigned neighbour_takes;
 static uint64_t taken_by_neighbour[MANY];
@@ -775,7 +776,7 @@ static void make_many(void) {
 static void a_claim_goes_on_while_others_take_all_that_it_has_seen(void **state) {
     (void)state;
     make_many();
-    neighbour_takes = 2 * 64; /* twice what a look finds */
+    neighbour_takes = 2 * 64; /* twice as many as one look finds */
     world.between = neighbour_takes_it;
     assert_int_equal(claim(coord), TS_CLAIM_OK);
     assert_int_equal(taken_count, 2 * 64);
@@ -788,7 +789,8 @@ static void who_meets_another_worker_goes_elsewhere(void **state) {
     neighbour_takes = 8;
     world.between = neighbour_takes_it;
     assert_int_equal(claim(coord), TS_CLAIM_OK);
-    /* One behind the other, as the neighbour does, would be to meet it again at every one. */
+    /* If the claim tried the shards in the competitor's order, it would find the competitor at each of
+     * them. */
     unsigned neighbours = 0;
     for (unsigned i = 1; i < taken_count; i++)
         neighbours += taken_by_neighbour[i] == taken_by_neighbour[i - 1] + 1;
@@ -812,7 +814,7 @@ static void a_lease_is_claimed_at_its_deadline_and_not_before(void **state) {
     audit();
 }
 
-/* Another run of the tenant: nothing but the counter is the same. */
+/* Another run of the tenant: it shares only the counter. */
 static void others_take_the_last_place(void) {
     static const struct ts_new_shard one[] = {{.spec.range = {BYTES("b"), BYTES("c")}}};
     static struct ts_manifest_memory theirs;

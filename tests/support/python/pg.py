@@ -50,7 +50,7 @@ def _server_user():
 
 
 def reachable(folder):
-    """Whether users other than root can get there; always true for a test that root does not run."""
+    """Returns whether users other than root can get there; always true for a test that root does not run."""
     while True:
         if os.geteuid() == 0 and not os.stat(folder).st_mode & stat.S_IXOTH:
             return False

@@ -1,7 +1,6 @@
 /*
- * report_sample FORMAT [COLOUR WIDTH]: the made-up report of support.h on standard output, for tests that need other tools to judge
- * it, and for eyes.
- * report_sample FORMAT many COUNT: COUNT findings.
+ * report_sample FORMAT [COLOUR WIDTH]: the made-up report of support.h on standard output, for tests with
+ * other tools, and for people. report_sample FORMAT many COUNT: COUNT findings.
  */
 #include "support.h"
 

@@ -118,7 +118,7 @@ static void the_secret_of_a_long_line_stays_in_sight(void **state) {
     free(text);
 }
 
-/* Everything between ESC and m, away. */
+/* Removes everything between ESC and m. */
 static void strip_colour(char *text) {
     char *to = text;
     for (const char *from = text; *from != '\0'; from++) {

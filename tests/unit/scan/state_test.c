@@ -186,7 +186,7 @@ static void another_salt_makes_what_was_kept_useless(void **state) {
     scan__state_close(opened);
 }
 
-/* All repositories have one, so that all prints of a scan have. */
+/* All repositories share one key, so that all prints of a scan have the same key. */
 static void the_first_key_of_prints_stays_that_of_the_folder(void **state) {
     (void)state;
     char path[512];
