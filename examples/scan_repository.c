@@ -28,6 +28,17 @@ static bool print_finding(void *context, const struct ts_scan_finding *finding) 
         printf(":%llu (%s)\n", (unsigned long long)ts_scan_occurrence_line(occurrence),
                ts_scan_occurrence_place(occurrence));
     }
+    const struct ts_scan_occurrence *head = ts_scan_finding_head(finding);
+    if (head != NULL) {
+        char link[1024];
+        bool has_link = ts_scan_occurrence_link(head, link, sizeof link) - 1 < sizeof link - 1;
+        printf("    still in HEAD: ");
+        print_plain(ts_scan_occurrence_path(head));
+        printf(":%llu %s\n", (unsigned long long)ts_scan_occurrence_line(head), has_link ? link : "");
+    }
+    if (ts_scan_finding_ref_count(finding) > 0)
+        printf("    reachable from %s and %llu more\n", ts_scan_finding_ref(finding, 0),
+               (unsigned long long)ts_scan_finding_ref_count(finding) - 1);
     return true;
 }
 

@@ -242,6 +242,19 @@ TS_API uint64_t ts_scan_finding_occurrence_count(const struct ts_scan_finding *f
 TS_API const struct ts_scan_occurrence *ts_scan_finding_occurrence(const struct ts_scan_finding *finding,
                                                                    size_t index);
 
+/* Whether HEAD has it. UNKNOWN: a target is no repository, or its HEAD was not among the scanned commits. */
+enum ts_scan_head { TS_SCAN_HEAD_UNKNOWN, TS_SCAN_HEAD_GONE, TS_SCAN_HEAD_HAS };
+TS_API enum ts_scan_head ts_scan_finding_in_head(const struct ts_scan_finding *finding);
+
+/* Where HEAD has it, the first place by path; its commit is HEAD. NULL unless ts_scan_finding_in_head is HAS. Lives as long as the
+ * finding. */
+TS_API const struct ts_scan_occurrence *ts_scan_finding_head(const struct ts_scan_finding *finding);
+
+/* How many branches and tags reach a commit that brought it, and the full names of the first of them, from index 0: local branches, then
+ * remote ones, then tags. NULL for an index beyond the listed ones. */
+TS_API uint64_t ts_scan_finding_ref_count(const struct ts_scan_finding *finding);
+TS_API const char *ts_scan_finding_ref(const struct ts_scan_finding *finding, size_t index);
+
 /* ---- an occurrence ---- */
 
 /* Index of the target, in the order in which targets were added. */
@@ -267,6 +280,11 @@ TS_API const char *ts_scan_occurrence_commit(const struct ts_scan_occurrence *oc
 TS_API struct ts_bytes ts_scan_occurrence_author_name(const struct ts_scan_occurrence *occurrence);
 TS_API struct ts_bytes ts_scan_occurrence_author_mail(const struct ts_scan_occurrence *occurrence);
 TS_API int64_t ts_scan_occurrence_author_time_s(const struct ts_scan_occurrence *occurrence);
+
+/* Its page at the code host of the remote `origin`, with a terminator. Returns the length of the URL; 0 if there is none. If `size` is not larger than the length,
+ * ret_link is unchanged. */
+TS_API size_t ts_scan_occurrence_link(const struct ts_scan_occurrence *occurrence, char *ret_link,
+                                      size_t size);
 
 #ifdef __cplusplus
 }

@@ -114,6 +114,7 @@ static enum cli_exit run_baseline(const struct cli_arguments *arguments) {
     enum cli_exit status = cli__scan_options_read("baseline", arguments, &options);
     if (status != CLI_EXIT_DONE)
         return status;
+    options.scan.min_confidence = TS_CONFIDENCE_LOW; /* what is known stays known, whatever a scan lists */
     status = cli__scan_check_outputs(&options);
     if (status == CLI_EXIT_DONE)
         status = make(path, &options);
@@ -130,7 +131,7 @@ const struct cli_verb cli__verb_baseline = {
     .summary = "record the present findings as known",
     .operands = "[TARGET…]",
     .description =
-        "Scans like 'turnstone scan' and writes the ids and rules of all findings to a file, for "
+        "Scans like 'turnstone scan' and writes the ids and rules of all findings, of every confidence, to a file, for "
         "'turnstone scan --baseline'. The file contains no secrets, dates, paths or lines, so that it can "
         "be committed and changes only when findings appear or disappear. An existing file is updated and "
         "keeps its salt. If the scan is incomplete, nothing is written.\n\nIds are keyed by the salt of "

@@ -57,12 +57,6 @@
                      .argument = "FILE",                                                                     \
                      .help = "use this configuration file instead of the .turnstone.yml of each target"},    \
     [SCAN_NO_REPO_CONFIG] = {.name = "no-repo-config", .help = "ignore the .turnstone.yml of each target"},  \
-    [SCAN_MIN_CONFIDENCE] =                                                                                  \
-        {.name = "min-confidence",                                                                           \
-         .argument = "CONFIDENCE",                                                                           \
-         .choices = "low|medium|high",                                                                       \
-         .help = "report only findings of this confidence or higher, and count the others (default: "        \
-                 "medium)"},                                                                                 \
     [SCAN_FULL] =                                                                                            \
         {.name = "full",                                                                                     \
          .help = "scan every byte of every blob, also bytes that an earlier version of the file has, and "   \
@@ -101,6 +95,12 @@ const struct cli_option cli__scan_option_table[SCAN_OPTION_COUNT] = {
          .help =
              "the format of the report (default: by the extension of the output file," TS_REPORT_FORMAT_EXTENSIONS
              "; otherwise text)"},
+    [SCAN_MIN_CONFIDENCE] =
+        {.name = "min-confidence",
+         .argument = "CONFIDENCE",
+         .choices = "low|medium|high",
+         .help = "report only findings of this confidence or higher, and count the others (default: "
+                 "medium)"},
     [SCAN_OCCURRENCES] =
         {.name = "occurrences",
          .argument = "COUNT",

@@ -1,6 +1,7 @@
 #include "rule_reader.h"
 
 #include "base64.h"
+#include "compiled.h"
 #include "derive.h"
 #include "glob.h"
 #include "pattern_names.h"
@@ -387,12 +388,23 @@ static void read_levels(struct detect_yaml *yaml, yaml_node_t *node, struct ts_r
                           "the model decides the confidence of a rule with 'scored'; leave it out");
 }
 
-/* Computes the fields that the file leaves out, for a rule without problems. */
-static void derive(struct detect_yaml *yaml, struct ts_rule *rule) {
+/* Computes the fields that the file leaves out. When that fails, or the rule has other problems, the pattern itself is checked, too, so that
+ * its author reads of everything at once; otherwise that is done when the rule is first needed. */
+static void derive(struct detect_yaml *yaml, yaml_node_t *node, struct ts_rule *rule, bool is_sound) {
+    struct ts_detect_error error;
     const char *field = NULL;
     const char *problem = detect__rule_derive(rule, yaml->arena, &field);
-    if (problem)
-        detect__yaml_fail(yaml, rule->line, field, "%s", problem);
+    if ((is_sound && !problem) || rule->pattern[0] == '\0')
+        return;
+    struct ts_rule at_pattern = *rule;
+    at_pattern.line = detect__yaml_line(detect__yaml_get(yaml, node, "pattern"));
+    struct detect_code *code = detect__code_new(&at_pattern, &error);
+    if (!code)
+        detect__yaml_pass(yaml, &error);
+    else if (problem &&
+             (is_sound || strcmp(field, "reach") == 0)) /* wrong keywords may be why there is no gate */
+        detect__yaml_fail(yaml, at_pattern.line, field, "%s", problem);
+    detect__code_free(code);
 }
 
 bool detect__rule_read(struct detect_yaml *yaml, yaml_node_t *node, struct ts_rule *ret_rule) {
@@ -434,8 +446,7 @@ bool detect__rule_read(struct detect_yaml *yaml, yaml_node_t *node, struct ts_ru
     read_validators(yaml, detect__yaml_get(yaml, node, "validators"), &rule);
     read_levels(yaml, node, &rule);
     rule.verify = detect__request_read(yaml, detect__yaml_get(yaml, node, "verify"));
-    if (yaml->problems == problems_before)
-        derive(yaml, &rule);
+    derive(yaml, node, &rule, yaml->problems == problems_before);
     yaml_node_t *examples = detect__yaml_get(yaml, node, "examples");
     if (examples && detect__yaml_mapping(yaml, examples, "examples", example_names, 2)) {
         rule.matches =

@@ -10,6 +10,7 @@
 
 #include <errno.h>
 #include <fcntl.h>
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/stat.h>
@@ -60,6 +61,7 @@ static int compare_ids(const void *a, const void *b) {
 struct problems {
     const struct ts_ruleset *set;
     struct ts_detect_error *first;
+    size_t count;
     bool any;
 };
 
@@ -67,6 +69,7 @@ static void add_problem(struct problems *problems, const struct ts_detect_error 
     if (!problems->any)
         *problems->first = *error;
     problems->any = true;
+    problems->count++;
     if (problems->set->visit)
         problems->set->visit(problems->set->context, error);
 }
@@ -156,6 +159,13 @@ static void visit_problem(void *context, const struct ts_detect_error *problem) 
     add_problem(context, problem);
 }
 
+/* The caller sees one problem, and should know that there are others. */
+static void name_others(struct ts_detect_error *error, size_t count) {
+    size_t len = strlen(error->text);
+    (void)snprintf(error->text + len, sizeof error->text - len,
+                   "; %zu more problem%s: see 'turnstone rules check'", count, count == 1 ? "" : "s");
+}
+
 bool ts_ruleset_add(struct ts_ruleset *set, const char *file, struct ts_bytes text,
                     struct ts_detect_error *ret_error) {
     struct problems problems = {.set = set, .first = ret_error};
@@ -183,6 +193,8 @@ bool ts_ruleset_add(struct ts_ruleset *set, const char *file, struct ts_bytes te
             settle(set, sound, &problems);
     }
     detect__yaml_release(&yaml);
+    if (problems.count > 1 && !set->visit)
+        name_others(ret_error, problems.count - 1);
     return is_list && !problems.any;
 }
 

@@ -15,6 +15,15 @@ unsigned detect__yaml_line(const yaml_node_t *node) {
     return (unsigned)node->start_mark.line + 1;
 }
 
+void detect__yaml_pass(struct detect_yaml *yaml, const struct ts_detect_error *error) {
+    if (!yaml->failed)
+        *yaml->error = *error;
+    yaml->failed = true;
+    yaml->problems++;
+    if (yaml->visit)
+        yaml->visit(yaml->context, error);
+}
+
 void detect__yaml_fail(struct detect_yaml *yaml, unsigned line, const char *field, const char *format, ...) {
     struct ts_detect_error error;
     va_list arguments;
@@ -22,12 +31,7 @@ void detect__yaml_fail(struct detect_yaml *yaml, unsigned line, const char *fiel
     detect__error_set_v(&error, TS_DETECT_BAD_FIELD,
                         (struct detect_place){yaml->file, line, yaml->rule, field}, format, arguments);
     va_end(arguments);
-    if (!yaml->failed)
-        *yaml->error = error;
-    yaml->failed = true;
-    yaml->problems++;
-    if (yaml->visit)
-        yaml->visit(yaml->context, &error);
+    detect__yaml_pass(yaml, &error);
 }
 
 /*

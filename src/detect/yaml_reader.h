@@ -40,6 +40,9 @@ void detect__yaml_release(struct detect_yaml *yaml);
 __attribute__((format(printf, 4, 5))) void detect__yaml_fail(struct detect_yaml *yaml, unsigned line,
                                                              const char *field, const char *format, ...);
 
+/* An error that something else found. */
+void detect__yaml_pass(struct detect_yaml *yaml, const struct ts_detect_error *error);
+
 unsigned detect__yaml_line(const yaml_node_t *node);
 
 /* Returns false if the node is not a mapping. Reports an error if its keys are not distinct, or not all among

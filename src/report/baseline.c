@@ -295,6 +295,23 @@ struct ts_bytes ts_baseline_salt(const struct ts_baseline *baseline, struct ts_b
 
 /* --- comparing --- */
 
+/* Whether the baseline has the id; if so, it is not gone. */
+static bool meet(struct ts_baseline *baseline, const struct ts_finding_id *id) {
+    size_t low = 0;
+    size_t high = baseline->count;
+    while (low < high) {
+        size_t middle = low + (high - low) / 2;
+        if (memcmp(baseline->entries[middle].id.text, id->text, TS_FINDING_ID_LEN) < 0)
+            low = middle + 1;
+        else
+            high = middle;
+    }
+    if (low == baseline->count || memcmp(baseline->entries[low].id.text, id->text, TS_FINDING_ID_LEN) != 0)
+        return false;
+    baseline->gone[low].rule = NULL;
+    return true;
+}
+
 void ts_baseline_apply(struct ts_baseline *baseline, struct ts_report *report) {
     /* An entry that was found again loses its rule and is removed at the end. */
     if (baseline->count > 0)
@@ -303,22 +320,11 @@ void ts_baseline_apply(struct ts_baseline *baseline, struct ts_report *report) {
     report->baseline_known = 0;
     for (size_t i = 0; i < report->finding_count; i++) {
         struct ts_report_finding *finding = &report->findings[i];
-        size_t low = 0;
-        size_t high = baseline->count;
-        while (low < high) {
-            size_t middle = low + (high - low) / 2;
-            if (memcmp(baseline->entries[middle].id.text, finding->id.text, TS_FINDING_ID_LEN) < 0)
-                low = middle + 1;
-            else
-                high = middle;
-        }
-        finding->is_new = low == baseline->count ||
-                          memcmp(baseline->entries[low].id.text, finding->id.text, TS_FINDING_ID_LEN) != 0;
-        if (!finding->is_new) {
-            report->baseline_known++;
-            baseline->gone[low].rule = NULL;
-        }
+        finding->is_new = !meet(baseline, &finding->id);
+        report->baseline_known += finding->is_new ? 0 : 1;
     }
+    for (size_t i = 0; i < report->unlisted_count; i++)
+        (void)meet(baseline, &report->unlisted[i]);
     size_t kept = 0;
     for (size_t i = 0; i < baseline->count; i++)
         if (baseline->gone[i].rule != NULL)

@@ -133,9 +133,9 @@ static void put_occurrence(const struct report_job *job, const struct ts_report_
 static void put_whereabouts(const struct report_job *job, const struct ts_report_finding *finding,
                             const struct ts_report_occurrence *occurrence) {
     struct ts_out *out = job->out;
-    char link[REPORT_LINK_SIZE];
-    enum report_head head = report__head_of(job->report, finding);
-    put_next_text(out, head == REPORT_HEAD_UNKNOWN ? "" : head == REPORT_HEAD_HAS ? "yes" : "no");
+    char link[TS_REPORT_LINK_SIZE];
+    enum ts_report_head head = ts_report_head_of(job->report, finding);
+    put_next_text(out, head == TS_REPORT_HEAD_UNKNOWN ? "" : head == TS_REPORT_HEAD_HAS ? "yes" : "no");
     put_next(out, finding->head != NULL ? finding->head->path : TS_BYTES(""));
     if (finding->head != NULL)
         put_next_number(out, finding->head->line);
@@ -148,7 +148,7 @@ static void put_whereabouts(const struct report_job *job, const struct ts_report
     }
     ts_out_put_cstring(out, finding->ref_listed > 0 ? "\"" : "");
     put_next_number(out, finding->ref_count);
-    put_next_text(out, report__link(job->report, occurrence, link) ? link : "");
+    put_next_text(out, ts_report_link(job->report, occurrence, link) ? link : "");
     put_next_text(out, finding->rule->revoke);
     put_next_text(out, finding->rule->url);
     ts_out_put_cstring(out, "\r\n");

@@ -176,7 +176,7 @@ static void put_refs(struct ts_out *out, const struct ts_report_finding *finding
 
 static void put_details(const struct report_job *job, const struct ts_report_finding *finding) {
     struct ts_out *out = job->out;
-    enum report_head head = report__head_of(job->report, finding);
+    enum ts_report_head head = ts_report_head_of(job->report, finding);
     put_member(out,
                ",\n     \"details\": {\"secret\": {\"name\": \"Secret\", \"type\": \"text\", \"value\": ",
                finding->redacted);
@@ -188,7 +188,7 @@ static void put_details(const struct report_job *job, const struct ts_report_fin
                        "}, \"occurrences\": {\"name\": \"Occurrences\", \"type\": \"value\", \"value\": ");
     ts_out_put_u64(out, finding->occurrence_count);
     ts_out_put_char(out, '}');
-    if (head == REPORT_HEAD_HAS && finding->head->path.len > 0) {
+    if (head == TS_REPORT_HEAD_HAS && finding->head->path.len > 0) {
         ts_out_put_cstring(
             out, ", \"head\": {\"name\": \"Still in HEAD\", \"type\": \"file-location\", \"file_name\": ");
         ts_out_put_json(out, finding->head->path);
@@ -198,7 +198,7 @@ static void put_details(const struct report_job *job, const struct ts_report_fin
         ts_out_put_u64(out, finding->head->end_line);
         ts_out_put_char(out, '}');
     }
-    if (head == REPORT_HEAD_GONE)
+    if (head == TS_REPORT_HEAD_GONE)
         ts_out_put_cstring(
             out, ", \"head\": {\"name\": \"Still in HEAD\", \"type\": \"value\", \"value\": false}");
     if (finding->ref_listed > 0)
@@ -208,13 +208,13 @@ static void put_details(const struct report_job *job, const struct ts_report_fin
 
 static void put_finding(const struct report_job *job, const struct ts_report_finding *finding) {
     struct ts_out *out = job->out;
-    char link[REPORT_LINK_SIZE];
+    char link[TS_REPORT_LINK_SIZE];
     put_member(out, "{\"id\": ", finding->id.text);
     ts_out_put_cstring(out, ", \"category\": \"secret_detection\"");
     put_rule(out, finding->rule);
     put_location(job, &finding->occurrences[0]);
     put_details(job, finding);
-    if (report__link(job->report, report__main_place(finding), link)) {
+    if (ts_report_link(job->report, report__main_place(finding), link)) {
         put_member(out, ",\n     \"links\": [{\"name\": \"The secret\", \"url\": ", link);
         ts_out_put_cstring(out, "}]");
     }

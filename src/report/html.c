@@ -297,18 +297,18 @@ static void put_target_name(const struct report_job *job, const struct ts_report
 
 static void put_whereabouts(const struct report_job *job, const struct ts_report_finding *finding) {
     struct ts_out *out = job->out;
-    char link[REPORT_LINK_SIZE];
-    enum report_head head = report__head_of(job->report, finding);
-    if (report__link(job->report, report__main_place(finding), link)) {
+    char link[TS_REPORT_LINK_SIZE];
+    enum ts_report_head head = ts_report_head_of(job->report, finding);
+    if (ts_report_link(job->report, report__main_place(finding), link)) {
         ts_out_put_cstring(out, " <a rel=\"noreferrer noopener\" href=\"");
         ts_out_put_cstring(out, link);
         ts_out_put_cstring(out, "\">open</a>");
     }
-    if (head != REPORT_HEAD_UNKNOWN)
-        ts_out_put_cstring(out, head == REPORT_HEAD_HAS
+    if (head != TS_REPORT_HEAD_UNKNOWN)
+        ts_out_put_cstring(out, head == TS_REPORT_HEAD_HAS
                                     ? "<br>still in HEAD: <code>"
                                     : "<br><span class=\"soft\">no longer in HEAD</span>");
-    if (head == REPORT_HEAD_HAS) {
+    if (head == TS_REPORT_HEAD_HAS) {
         report__put_markup_place(out, finding->head);
         ts_out_put_cstring(out, "</code>");
     }

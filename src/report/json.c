@@ -95,8 +95,8 @@ static void put_occurrence(const struct report_job *job, const struct ts_report_
         put_null(out, "object");
     else
         put_text(out, "object", occurrence->object);
-    char link[REPORT_LINK_SIZE];
-    if (report__link(job->report, occurrence, link))
+    char link[TS_REPORT_LINK_SIZE];
+    if (ts_report_link(job->report, occurrence, link))
         put_text(out, "link", link);
     else
         put_null(out, "link");
@@ -105,11 +105,11 @@ static void put_occurrence(const struct report_job *job, const struct ts_report_
 
 static void put_whereabouts(const struct report_job *job, const struct ts_report_finding *finding) {
     struct ts_out *out = job->out;
-    enum report_head head = report__head_of(job->report, finding);
-    if (head == REPORT_HEAD_UNKNOWN)
+    enum ts_report_head head = ts_report_head_of(job->report, finding);
+    if (head == TS_REPORT_HEAD_UNKNOWN)
         put_null(out, "in_head");
     else
-        put_bool(out, "in_head", head == REPORT_HEAD_HAS);
+        put_bool(out, "in_head", head == TS_REPORT_HEAD_HAS);
     put_name(out, "head");
     if (finding->head != NULL)
         put_occurrence(job, finding->head);

@@ -1,5 +1,5 @@
 /*
- * JUnit XML: a test case for each target, and a failed one for each finding. The case of a target has an
+ * JUnit XML: a test case for each target, and one for each finding: failed, or skipped if its confidence is too low to fail the scan. The case of a target has an
  * error when not all of it could be read, and is skipped when it is empty. Suppressions are the output of the
  * suite.
  */
@@ -18,8 +18,14 @@ static bool has_fault(const struct ts_report *report, size_t target) {
     return false;
 }
 
+/* A finding that does not fail the scan is a test that was skipped, with the same text. */
+static bool fails(const struct report_job *job, const struct ts_report_finding *finding) {
+    return finding->confidence >= job->options->fails_from;
+}
+
 struct counts {
     uint64_t findings;
+    uint64_t failures;
     uint64_t errors;
     uint64_t skipped;
 };
@@ -27,8 +33,14 @@ struct counts {
 static struct counts count(const struct report_job *job) {
     const struct ts_report *report = job->report;
     struct counts counts = {.errors = has_common_trouble(report) ? 1 : 0};
-    for (size_t i = 0; i < report->finding_count; i++)
-        counts.findings += report__is_listed(job, &report->findings[i]) ? 1 : 0;
+    for (size_t i = 0; i < report->finding_count; i++) {
+        if (!report__is_listed(job, &report->findings[i]))
+            continue;
+        bool is_failure = fails(job, &report->findings[i]);
+        counts.findings++;
+        counts.failures += is_failure ? 1 : 0;
+        counts.skipped += is_failure ? 0 : 1;
+    }
     for (size_t i = 0; i < report->target_count; i++) {
         if (has_fault(report, i))
             counts.errors++;
@@ -53,7 +65,7 @@ static void put_suite(const struct report_job *job, const char *element) {
     ts_out_put_cstring(job->out, element);
     ts_out_put_cstring(job->out, " name=\"turnstone\"");
     put_number(job->out, "tests", tests);
-    put_number(job->out, "failures", counts.findings);
+    put_number(job->out, "failures", counts.failures);
     put_number(job->out, "errors", counts.errors);
     put_number(job->out, "skipped", counts.skipped);
     ts_out_put_cstring(job->out, ">\n");
@@ -141,15 +153,15 @@ static void put_commit(struct ts_out *out, const struct ts_report_commit *commit
 /* Where it is now, and where it came from. */
 static void put_place(const struct report_job *job, const struct ts_report_finding *finding) {
     struct ts_out *out = job->out;
-    char link[REPORT_LINK_SIZE];
-    enum report_head head = report__head_of(job->report, finding);
-    if (head == REPORT_HEAD_HAS) {
+    char link[TS_REPORT_LINK_SIZE];
+    enum ts_report_head head = ts_report_head_of(job->report, finding);
+    if (head == TS_REPORT_HEAD_HAS) {
         ts_out_put_cstring(out, "still in HEAD: ");
         report__put_markup_place(out, finding->head);
         ts_out_put_cstring(out, "\nfirst in ");
     }
     report__put_markup_place(out, &finding->occurrences[0]);
-    ts_out_put_cstring(out, head == REPORT_HEAD_GONE ? ", no longer in HEAD\n" : "\n");
+    ts_out_put_cstring(out, head == TS_REPORT_HEAD_GONE ? ", no longer in HEAD\n" : "\n");
     for (size_t i = 0; i < finding->ref_listed; i++) {
         ts_out_put_cstring(out, i == 0 ? "reachable from " : ", ");
         report__put_markup_text(out, report__ref_short(finding->refs[i]));
@@ -160,7 +172,7 @@ static void put_place(const struct report_job *job, const struct ts_report_findi
         ts_out_put_cstring(out, " more");
     }
     ts_out_put_cstring(out, finding->ref_listed > 0 ? "\n" : "");
-    if (report__link(job->report, report__main_place(finding), link)) {
+    if (ts_report_link(job->report, report__main_place(finding), link)) {
         ts_out_put_cstring(out, link);
         ts_out_put_char(out, '\n');
     }
@@ -187,9 +199,13 @@ static void put_finding(const struct report_job *job, const struct ts_report_fin
     report__put_markup_place(out, report__main_place(finding));
     ts_out_put_cstring(out, " ");
     ts_out_put_cstring(out, finding->id.text);
-    ts_out_put_cstring(out, "\">\n      <failure type=\"");
-    ts_out_put_cstring(out, ts_severity_name(finding->rule->severity));
-    ts_out_put_cstring(out, "\" message=\"");
+    if (fails(job, finding)) {
+        ts_out_put_cstring(out, "\">\n      <failure type=\"");
+        ts_out_put_cstring(out, ts_severity_name(finding->rule->severity));
+        ts_out_put_cstring(out, "\" message=\"");
+    } else { /* without an attribute `type`: the schemas of readers have none */
+        ts_out_put_cstring(out, "\">\n      <skipped message=\"");
+    }
     report__put_markup_text(out, finding->rule->name);
     ts_out_put_cstring(out, ": ");
     report__put_markup(out, report__secret_of(job->report, finding), REPORT_BACKSLASH_DOUBLED);
@@ -203,7 +219,9 @@ static void put_finding(const struct report_job *job, const struct ts_report_fin
     ts_out_put_u64(out, finding->occurrence_count);
     ts_out_put_cstring(out, finding->occurrence_count == 1 ? " occurrence, " : " occurrences, ");
     ts_out_put_cstring(out, ts_confidence_name(finding->confidence));
-    ts_out_put_cstring(out, " confidence</failure>\n    </testcase>\n");
+    ts_out_put_cstring(out, fails(job, finding)
+                                ? " confidence</failure>\n    </testcase>\n"
+                                : " confidence, which does not fail the scan</skipped>\n    </testcase>\n");
 }
 
 void report__write_junit(const struct report_job *job) {

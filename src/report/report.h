@@ -184,6 +184,9 @@ struct ts_report {
     size_t commit_count;
     struct ts_report_finding *findings;
     size_t finding_count;
+    /* Ids of findings whose confidence is too low to be listed, so that a baseline does not call them gone. */
+    const struct ts_finding_id *unlisted;
+    size_t unlisted_count;
     struct ts_report_fault *faults; /* only those that are kept */
     size_t fault_count;
     uint64_t fault_total; /* above 0: incomplete */
@@ -245,6 +248,21 @@ bool ts_report_is_rule_lost(const struct ts_report_rule_change *change);
 const char *ts_report_rule_change_text(const struct ts_report *report,
                                        const struct ts_report_rule_change *change,
                                        char ret_line[static TS_REPORT_LINE_SIZE]);
+
+/* Whether HEAD has a finding. */
+enum ts_report_head {
+    TS_REPORT_HEAD_UNKNOWN, /* not a repository, or HEAD was not scanned */
+    TS_REPORT_HEAD_GONE,
+    TS_REPORT_HEAD_HAS
+};
+enum ts_report_head ts_report_head_of(const struct ts_report *report,
+                                      const struct ts_report_finding *finding);
+
+/* The URL of an occurrence with its line, or of its commit: printable ASCII without quotes, <, > and &. Returns false if there is
+ * none. */
+#define TS_REPORT_LINK_SIZE 4096
+bool ts_report_link(const struct ts_report *report, const struct ts_report_occurrence *occurrence,
+                    char ret_link[static TS_REPORT_LINK_SIZE]);
 
 /* Sorts findings: those of low confidence come last; then by severity, highest first, confidence, rule, first
  * occurrence and id. The occurrences of each finding are already in order. */

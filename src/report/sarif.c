@@ -422,16 +422,16 @@ static void put_location(const struct report_job *job, const struct ts_report_fi
 
 static void put_whereabouts(const struct report_job *job, const struct ts_report_finding *finding) {
     struct ts_out *out = job->out;
-    char link[REPORT_LINK_SIZE];
-    enum report_head head = report__head_of(job->report, finding);
-    if (head != REPORT_HEAD_UNKNOWN)
-        ts_out_put_cstring(out, head == REPORT_HEAD_HAS ? ", \"inHead\": true" : ", \"inHead\": false");
+    char link[TS_REPORT_LINK_SIZE];
+    enum ts_report_head head = ts_report_head_of(job->report, finding);
+    if (head != TS_REPORT_HEAD_UNKNOWN)
+        ts_out_put_cstring(out, head == TS_REPORT_HEAD_HAS ? ", \"inHead\": true" : ", \"inHead\": false");
     ts_out_put_cstring(out, ", \"refs\": [");
     for (size_t i = 0; i < finding->ref_listed; i++)
         put_member(out, ts_json_separator(i, ", "), finding->refs[i]);
     ts_out_put_cstring(out, "], \"refCount\": ");
     ts_out_put_u64(out, finding->ref_count);
-    if (report__link(job->report, report__main_place(finding), link))
+    if (ts_report_link(job->report, report__main_place(finding), link))
         put_member(out, ", \"link\": ", link);
 }
 

@@ -174,15 +174,15 @@ static void put_commit(const struct report_job *job, const struct ts_report_find
 static void put_head(const struct report_job *job, const struct ts_report_finding *finding) {
     struct text_flow flow;
     char line[24] = "";
-    enum report_head head = report__head_of(job->report, finding);
-    if (head == REPORT_HEAD_UNKNOWN)
+    enum ts_report_head head = ts_report_head_of(job->report, finding);
+    if (head == TS_REPORT_HEAD_UNKNOWN)
         return;
-    if (head == REPORT_HEAD_HAS)
+    if (head == TS_REPORT_HEAD_HAS)
         snprintf(line, sizeof line, "%llu", (unsigned long long)finding->head->line);
     report__text_margin(job, TEXT_PLAIN, "");
     report__flow_begin(&flow, job, true);
-    report__flow_put(&flow, head == REPORT_HEAD_HAS ? "still in HEAD: " : "no longer in HEAD");
-    if (head == REPORT_HEAD_HAS) {
+    report__flow_put(&flow, head == TS_REPORT_HEAD_HAS ? "still in HEAD: " : "no longer in HEAD");
+    if (head == TS_REPORT_HEAD_HAS) {
         report__flow_style(&flow, TEXT_PLACE);
         report__flow_put_whole(&flow, finding->head->path, REPORT_BACKSLASH_DOUBLED);
         report__flow_put(&flow, ":");
@@ -219,8 +219,8 @@ static void put_refs(const struct report_job *job, const struct ts_report_findin
 }
 
 static void put_link(const struct report_job *job, const struct ts_report_finding *finding) {
-    char link[REPORT_LINK_SIZE];
-    if (!report__link(job->report, report__main_place(finding), link))
+    char link[TS_REPORT_LINK_SIZE];
+    if (!ts_report_link(job->report, report__main_place(finding), link))
         return;
     report__text_margin(job, TEXT_PLAIN, "");
     report__text_put(job, TEXT_DIM, link);

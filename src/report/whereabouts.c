@@ -5,13 +5,14 @@
 #include <stdio.h>
 #include <string.h>
 
-enum report_head report__head_of(const struct ts_report *report, const struct ts_report_finding *finding) {
+enum ts_report_head ts_report_head_of(const struct ts_report *report,
+                                      const struct ts_report_finding *finding) {
     if (finding->head != NULL)
-        return REPORT_HEAD_HAS;
+        return TS_REPORT_HEAD_HAS;
     for (size_t i = 0; i < finding->listed_count; i++) /* in order of targets: most have one */
         if (!report->targets[finding->occurrences[i].target].knows_head)
-            return REPORT_HEAD_UNKNOWN;
-    return REPORT_HEAD_GONE;
+            return TS_REPORT_HEAD_UNKNOWN;
+    return TS_REPORT_HEAD_GONE;
 }
 
 const struct ts_report_occurrence *report__main_place(const struct ts_report_finding *finding) {
@@ -35,7 +36,7 @@ static bool put_path(char *link, size_t *len, struct ts_bytes path) {
         uint8_t c = path.data[i];
         bool is_plain = (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z') || (c >= '0' && c <= '9') ||
                         c == '/' || c == '-' || c == '.' || c == '_' || c == '~';
-        if (*len + 4 >= REPORT_LINK_SIZE)
+        if (*len + 4 >= TS_REPORT_LINK_SIZE)
             return false;
         if (is_plain) {
             link[(*len)++] = (char)c;
@@ -77,8 +78,8 @@ static bool is_masked(struct ts_bytes path) {
     return memmem(path.data, path.len, TS_REPORT_MASK, sizeof TS_REPORT_MASK - 1) != NULL;
 }
 
-bool report__link(const struct ts_report *report, const struct ts_report_occurrence *occurrence,
-                  char ret_link[static REPORT_LINK_SIZE]) {
+bool ts_report_link(const struct ts_report *report, const struct ts_report_occurrence *occurrence,
+                    char ret_link[static TS_REPORT_LINK_SIZE]) {
     const struct ts_report_target *target = &report->targets[occurrence->target];
     const struct ts_report_commit *commit = report__commit_of(report, occurrence);
     if (target->forge == NULL || commit == NULL)
@@ -86,15 +87,15 @@ bool report__link(const struct ts_report *report, const struct ts_report_occurre
     const struct form *form = form_of(target->forge_kind);
     bool is_file =
         occurrence->place == TS_PLACE_FILE && occurrence->path.len > 0 && !is_masked(occurrence->path);
-    int begun = snprintf(ret_link, REPORT_LINK_SIZE, "%s%s%s%s", target->forge,
+    int begun = snprintf(ret_link, TS_REPORT_LINK_SIZE, "%s%s%s%s", target->forge,
                          is_file ? form->file : form->commit, commit->oid, is_file ? "/" : "");
-    if (begun < 0 || begun >= REPORT_LINK_SIZE)
+    if (begun < 0 || begun >= TS_REPORT_LINK_SIZE)
         return false;
     size_t len = (size_t)begun;
     if (is_file) {
-        if (!put_path(ret_link, &len, occurrence->path) || len + 40 >= REPORT_LINK_SIZE)
+        if (!put_path(ret_link, &len, occurrence->path) || len + 40 >= TS_REPORT_LINK_SIZE)
             return false;
-        len += (size_t)snprintf(ret_link + len, REPORT_LINK_SIZE - len, "%s%llu", form->line,
+        len += (size_t)snprintf(ret_link + len, TS_REPORT_LINK_SIZE - len, "%s%llu", form->line,
                                 (unsigned long long)occurrence->line);
     }
     ret_link[len] = '\0';

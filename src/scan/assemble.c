@@ -67,6 +67,7 @@ struct assembly {
     uint32_t *commit_rows;      /* by commit: its row in the report, or TS_REPORT_NONE */
     struct ts_report report;
     struct ts_report_suppression unsure; /* findings below the minimum confidence */
+    struct ts_finding_id *unlisted;      /* their ids; room for all findings */
     size_t listed_max;
     bool is_cut; /* the pile reached the memory limit */
 };
@@ -468,6 +469,7 @@ static void leave_out_unsure(struct assembly *a) {
         return;
     a->unsure.findings++;
     a->unsure.occurrences += last->occurrence_count;
+    a->unlisted[a->report.unlisted_count++] = last->id;
     a->report.findings[--a->report.finding_count] = (struct ts_report_finding){.rule = NULL};
 }
 
@@ -502,9 +504,12 @@ static bool add_findings(struct assembly *a) {
     size_t commits = a->pass->commits.len / sizeof(struct scan_commit);
     a->report.findings = ts_arena_take(a->arena, findings * sizeof *a->report.findings);
     a->report.commits = ts_arena_take(a->arena, commits * sizeof *a->report.commits);
+    a->unlisted = ts_arena_take(a->arena, findings * sizeof *a->unlisted);
     a->commit_rows = malloc((commits + 1) * sizeof *a->commit_rows);
-    if (a->report.findings == NULL || a->report.commits == NULL || a->commit_rows == NULL)
+    if (a->report.findings == NULL || a->report.commits == NULL || a->unlisted == NULL ||
+        a->commit_rows == NULL)
         return false;
+    a->report.unlisted = a->unlisted;
     memset(a->commit_rows, 0xff, (commits + 1) * sizeof *a->commit_rows);
     for (size_t from = 0; from < count;) {
         size_t to = from + 1;

@@ -21,7 +21,9 @@ struct ts_scan_occurrence {
 };
 
 struct ts_scan_finding {
+    const struct ts_report *report;
     const struct ts_report_finding *row;
+    struct ts_scan_occurrence head;         /* row is NULL if there is none */
     struct ts_scan_occurrence *occurrences; /* row->listed_count */
 };
 

@@ -4,6 +4,7 @@
 #include "public.h"
 
 #include <stdlib.h>
+#include <string.h>
 
 bool scan__findings_make(struct ts_scan *scan) {
     const struct ts_report *report = &scan->report;
@@ -17,7 +18,8 @@ bool scan__findings_make(struct ts_scan *scan) {
     struct ts_scan_occurrence *next = scan->occurrences;
     for (size_t i = 0; i < report->finding_count; i++) {
         const struct ts_report_finding *row = &report->findings[i];
-        scan->findings[i] = (struct ts_scan_finding){.row = row, .occurrences = next};
+        scan->findings[i] = (struct ts_scan_finding){
+            .report = report, .row = row, .head = {.report = report, .row = row->head}, .occurrences = next};
         for (size_t k = 0; k < row->listed_count; k++)
             *next++ = (struct ts_scan_occurrence){.report = report, .row = &row->occurrences[k]};
     }
@@ -79,6 +81,27 @@ const struct ts_scan_occurrence *ts_scan_finding_occurrence(const struct ts_scan
     return index < finding->row->listed_count ? &finding->occurrences[index] : NULL;
 }
 
+_Static_assert((int)TS_SCAN_HEAD_UNKNOWN == (int)TS_REPORT_HEAD_UNKNOWN &&
+                   (int)TS_SCAN_HEAD_GONE == (int)TS_REPORT_HEAD_GONE &&
+                   (int)TS_SCAN_HEAD_HAS == (int)TS_REPORT_HEAD_HAS,
+               "the same values");
+
+enum ts_scan_head ts_scan_finding_in_head(const struct ts_scan_finding *finding) {
+    return (enum ts_scan_head)ts_report_head_of(finding->report, finding->row);
+}
+
+const struct ts_scan_occurrence *ts_scan_finding_head(const struct ts_scan_finding *finding) {
+    return finding->head.row != NULL ? &finding->head : NULL;
+}
+
+uint64_t ts_scan_finding_ref_count(const struct ts_scan_finding *finding) {
+    return finding->row->ref_count;
+}
+
+const char *ts_scan_finding_ref(const struct ts_scan_finding *finding, size_t index) {
+    return index < finding->row->ref_listed ? finding->row->refs[index] : NULL;
+}
+
 /* ---- occurrences ---- */
 
 static const struct ts_report_commit *commit_of(const struct ts_scan_occurrence *occurrence) {
@@ -128,4 +151,14 @@ struct ts_bytes ts_scan_occurrence_author_mail(const struct ts_scan_occurrence *
 int64_t ts_scan_occurrence_author_time_s(const struct ts_scan_occurrence *occurrence) {
     const struct ts_report_commit *commit = commit_of(occurrence);
     return commit != NULL ? commit->author_time_s : 0;
+}
+
+size_t ts_scan_occurrence_link(const struct ts_scan_occurrence *occurrence, char *ret_link, size_t size) {
+    char link[TS_REPORT_LINK_SIZE];
+    if (!ts_report_link(occurrence->report, occurrence->row, link))
+        return 0;
+    size_t len = strlen(link);
+    if (len < size)
+        memcpy(ret_link, link, len + 1);
+    return len;
 }

@@ -45,6 +45,20 @@ def scan(status, *arguments):
 
 
 @test
+def a_baseline_has_every_confidence():
+    repo = leaky(1)
+    repo.write("weak.py", "key = 'AKIA" + "IOSFODNN7EXAMPLE'\n")
+    repo.commit("weak")
+    confidences = {one["confidence"] for one in scan(FINDINGS, "repo", "--min-confidence", "low")["findings"]}
+    holds("low" in confidences and len(confidences) > 1, confidences)
+    run("baseline", "repo", "-o", "known")
+    for least in "low", "medium", "high":
+        report = scan(CLEAN, "repo", "--baseline", "known", "--min-confidence", least)
+        equal((report["findings"], report["summary"]["baseline"]["gone"]), ([], []), least)
+    holds("unknown option" in run("baseline", "repo", "-o", "other", "--min-confidence", "high").err, "it would change nothing")
+
+
+@test
 def what_a_baseline_has_is_not_new():
     repo = leaky()
     make("known: 2 findings, 2 added, 0 removed\n", "repo", "-o", "known")

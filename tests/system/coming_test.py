@@ -229,6 +229,41 @@ def rules_of_nosey_parker_are_translated():
     equal(secrets_of("texts", "--rules", "rules.yml"), [("np-acme-1", "a.txt", "k7q2m9x4w1z8v3b6n5c0d1f2")])
 
 
+BAD_RULES = """rules:
+  - id: Bad_Id
+    pattern: 'x+'
+    severity: huge
+  - id: two
+    name: two
+    pattern: '(?<secret>abc'
+    severity: low
+    colour: red
+  - id: three
+    name: three
+    pattern: '(?<secret>tok_[a-z]+)'
+    severity: low
+  - id: four
+    name: four
+    pattern: '(?<secret>tok_[a-z]{8})'
+    severity: low
+"""
+
+
+@test
+def all_problems_of_a_rule_file_are_reported_at_once():
+    result = run("rules", "check", put("bad.yml", BAD_RULES))
+    equal(result.status, FINDINGS, result)
+    problems = [line.split(": ")[:3] for line in result.out.splitlines()[:-1]]
+    for line, rule, field in ((2, None, "id"), (2, "Bad_Id", "name"), (4, "Bad_Id", "severity"), (3, "Bad_Id", "pattern"),
+                              (7, "two", "pattern"), (12, "three", "reach")):
+        holds([f"bad.yml:{line}", *([f"rule '{rule}'"] if rule else []), field] in [one[:3 if rule else 2] for one in problems],
+              (line, rule, field, result.out))
+    holds("bad.yml:9: a rule has no field 'colour'" in result.out, result.out)
+    holds("PCRE2 rejects it: missing closing parenthesis" in result.out, result.out)
+    complains(USAGE, "bad.yml:2: id: must be 1 to 64 of a-z, 0-9 and '-'; 6 more problems: see 'turnstone rules check'",
+              "scan", "--rules", "bad.yml", "-")
+
+
 @test
 def what_is_no_rule_file_is_refused():
     for text, why in (("[[rules]]\nid = x\n", "line 2: a value is neither"), ("rules: [", "neither TOML nor YAML"),

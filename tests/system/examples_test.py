@@ -140,9 +140,13 @@ def scan_repository():
     repo.write("b.txt", f"{token}\n")
     repo.remove("a.txt")
     other = repo.commit()
+    repo.git("tag", "v1")
+    repo.git("remote", "add", "origin", "https://github.com/acme/shop.git")
     for form, run in forms_of("scan_repository"):
         equal(run("shop"), (1, f"github-pat ghp_…{token[-4:]}, 2 times\n    {commit[:10]} a.txt:2 (file)\n"
-                               f"    {other[:10]} b.txt:1 (file)\n", ""), form)
+                               f"    {other[:10]} b.txt:1 (file)\n"
+                               f"    still in HEAD: b.txt:1 https://github.com/acme/shop/blob/{other}/b.txt#L1\n"
+                               "    reachable from refs/heads/main and 1 more\n", ""), form)
         status, out, err = run("nowhere")
         equal((status, out), (2, ""), form)
         holds(err.startswith("scan_repository: 'nowhere': "), err)

@@ -64,6 +64,22 @@ def a_finding_says_where_head_has_it():
 
 
 @test
+def junit_skips_what_does_not_fail_the_scan():
+    two_secrets()
+    def kinds(*arguments):
+        root = xml.etree.ElementTree.fromstring(run("scan", "repo", "--format", "junit", *arguments).out)
+        kinds = [("failed" if one.find("failure") is not None else "skipped") for one in root.iter("testcase")
+                 if one.get("classname") != "turnstone.scan"]
+        equal((int(root.get("failures")), int(root.get("skipped"))), (kinds.count("failed"), kinds.count("skipped")))
+        return kinds
+    confidences = [one["confidence"] for one in found("repo").values()]
+    for least in "low", "medium", "high":
+        order = ["low", "medium", "high"]
+        equal(sorted(kinds("--fail-on-confidence", least)),
+              sorted("failed" if order.index(one) >= order.index(least) else "skipped" for one in confidences), least)
+
+
+@test
 def reports_of_other_programs_point_at_the_place_in_head():
     two_secrets()
     results = json.loads(run("scan", "repo", "--format", "sarif").out)["runs"][0]["results"]

@@ -28,7 +28,7 @@ class Result:
 
 def with_everything(arguments):
     """The secrets of tests are made up, which lowers their confidence, and they are to be found all the same."""
-    is_scan = arguments[:1] in (("scan",), ("baseline",), ("protect",))
+    is_scan = arguments[:1] in (("scan",), ("protect",))
     says = any(one == "--help" or one.startswith("--min-confidence") for one in arguments)
     return (arguments[0], "--min-confidence", "low", *arguments[1:]) if is_scan and not says else arguments
 
