@@ -1,5 +1,7 @@
 #include "glob.h"
 
+#include "base/bytes.h"
+
 #include <stddef.h>
 #include <string.h>
 
@@ -85,16 +87,71 @@ static void step_pattern(struct rows *rows, const char *at) {
     }
 }
 
+/*
+ * Most patterns are names, such as those of lock files: they have no slash, no class, no escape and no '**', and match one
+ * part of the path. A report tries dozens of them for each place, so these need no rows.
+ */
+static bool is_simple(struct ts_bytes body) {
+    for (size_t i = 0; i < body.len; i++)
+        if (body.data[i] == '/' || body.data[i] == '[' || body.data[i] == '\\' ||
+            (body.data[i] == '*' && i + 1 < body.len && body.data[i + 1] == '*'))
+            return false;
+    return body.len > 0;
+}
+
+/* After a mismatch the last star takes one more character. */
+static bool part_matches(struct ts_bytes body, struct ts_bytes part) {
+    size_t after_star = 0; /* 0: there was none */
+    size_t taken = 0;
+    size_t i = 0;
+    size_t j = 0;
+    while (j < part.len) {
+        if (i < body.len && body.data[i] == '*') {
+            after_star = ++i;
+            taken = j;
+        } else if (i < body.len && (body.data[i] == '?' || body.data[i] == part.data[j])) {
+            i++;
+            j++;
+        } else if (after_star > 0) {
+            i = after_star;
+            j = ++taken;
+        } else {
+            return false;
+        }
+    }
+    return i == body.len || (i + 1 == body.len && body.data[i] == '*');
+}
+
+static bool any_part_matches(struct ts_bytes body, struct ts_bytes path, bool only_below) {
+    for (struct ts_bytes rest = path;;) {
+        const uint8_t *slash = memchr(rest.data, '/', rest.len);
+        struct ts_bytes part = ts_bytes_of(rest.data, slash ? (size_t)(slash - rest.data) : rest.len);
+        if ((slash ? slash > path.data : !only_below) && part_matches(body, part))
+            return true;
+        if (!slash)
+            return false;
+        rest = ts_bytes_skip(rest, part.len + 1);
+    }
+}
+
 bool ts_glob_matches(const char *pattern, const char *path) {
-    struct rows rows = {.path = path, .len = strlen(path)};
+    size_t path_len = strlen(path);
     size_t pattern_len = strlen(pattern);
-    if (rows.len > TS_GLOB_PATH_MAX || pattern_len > TS_GLOB_PATTERN_MAX || ts_glob_problem(pattern))
+    if (path_len > TS_GLOB_PATH_MAX || pattern_len > TS_GLOB_PATTERN_MAX)
+        return false;
+    bool only_below = pattern_len > 1 && pattern[pattern_len - 1] == '/';
+    struct ts_bytes simple = ts_bytes_of(pattern, pattern_len - only_below);
+    if (is_simple(simple))
+        return any_part_matches(simple, ts_bytes_of(path, path_len), only_below);
+    if (ts_glob_problem(pattern))
         return false;
     char body[TS_GLOB_PATTERN_MAX + 1];
     memcpy(body, pattern, pattern_len + 1);
-    bool only_below = pattern_len > 1 && body[pattern_len - 1] == '/';
-    if (only_below)
-        body[pattern_len - 1] = '\0';
+    body[simple.len] = '\0';
+    struct rows rows; /* not zeroed: it has 4 KiB, and paths are short */
+    rows.path = path;
+    rows.len = path_len;
+    memset(rows.here, 0, path_len + 1);
     rows.here[0] = true;
     if (!strchr(body, '/'))
         step_folders(&rows);

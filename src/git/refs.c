@@ -464,7 +464,9 @@ struct pass {
     struct git__packed_refs packed;
     struct git__refs refs; /* its faults, and at the end everything */
     struct ts_git_fault_sink sink;
+    uint8_t packed_seen[TS_BLAKE3_OUT_LEN];
     uint8_t seen[TS_BLAKE3_OUT_LEN];
+    bool is_packed_read; /* without a fault */
 };
 
 static void keep_fault(void *ctx, const struct ts_git_fault *fault) {
@@ -477,18 +479,40 @@ static void keep_fault(void *ctx, const struct ts_git_fault *fault) {
         pass->list.no_memory = true;
 }
 
-/* packed-refs is recorded before it is opened: if it changes in between, the next pass sees that. */
-static void pass_over(struct ts_git_repo *repo, struct pass *pass) {
-    struct list *list = &pass->list;
+static void read_packed(struct ts_git_repo *repo, struct pass *pass) {
     struct ts_git_fault fault;
+    enum ts_git_error error = git__packed_refs_read(repo, pass->list.faults, &pass->packed, &fault);
+    if (error != TS_GIT_OK)
+        git__fault_send(pass->list.faults, &fault);
+    pass->is_packed_read = error == TS_GIT_OK && pass->packed.bad_line == 0;
+}
+
+static void move_packed(struct pass *from, struct pass *to) {
+    to->packed = from->packed;
+    to->is_packed_read = from->is_packed_read;
+    from->packed = (struct git__packed_refs){.items = NULL};
+    from->is_packed_read = false;
+}
+
+/*
+ * packed-refs is recorded before it is opened: if it changes in between, the next pass sees that. A file that is still
+ * the one that the pass before recorded and read is not read again; its refs move to this pass.
+ */
+static void pass_over(struct ts_git_repo *repo, struct pass *before, struct pass *pass) {
+    struct list *list = &pass->list;
     *pass = (struct pass){.sink = {.take = keep_fault, .ctx = pass}};
     *list = (struct list){.repo = repo, .faults = &pass->sink};
     ts_blake3_init(&list->seen);
     char *path = git__path_join(repo->common_dir, "packed-refs");
     see(list, path);
     free(path);
-    if (git__packed_refs_read(repo, list->faults, &pass->packed, &fault) != TS_GIT_OK)
-        git__fault_send(list->faults, &fault);
+    ts_blake3_output(&list->seen, 0, pass->packed_seen, sizeof pass->packed_seen);
+    if (before != NULL && before->is_packed_read && !before->list.is_fresh &&
+        memcmp(before->packed_seen, pass->packed_seen, sizeof pass->packed_seen) == 0) {
+        move_packed(before, pass);
+    } else {
+        read_packed(repo, pass);
+    }
     list->packed = &pass->packed;
     add_head(list, "HEAD");
     add_other_heads(list);
@@ -534,13 +558,15 @@ enum ts_git_error git__refs_fill(struct ts_git_repo *repo, struct ts_git_fault *
     bool is_settled = false;
     if (repo->refs.is_read)
         return TS_GIT_OK;
-    pass_over(repo, kept);
+    pass_over(repo, NULL, kept);
     for (int i = 1; i < PASSES_MAX && !is_settled; i++) {
         struct pass *next = kept == &passes[0] ? &passes[1] : &passes[0];
         if (kept->list.is_fresh)
             (void)usleep(FRESH_MS * 1000);
-        pass_over(repo, next);
+        pass_over(repo, kept, next);
         is_settled = !kept->list.is_fresh && memcmp(kept->seen, next->seen, sizeof next->seen) == 0;
+        if (is_settled && next->is_packed_read && !kept->is_packed_read)
+            move_packed(next, kept);
         pass_release(is_settled ? next : kept);
         kept = is_settled ? kept : next;
     }
@@ -603,17 +629,24 @@ static bool find_read(const struct ts_git_repo *repo, const char *name, struct t
     return true;
 }
 
+static enum ts_git_error read_packed_for(const struct ts_git_repo *repo, struct git__packed_refs *packed,
+                                         struct ts_git_fault *ret_fault) {
+    enum ts_git_error error = git__packed_refs_read(repo, NULL, packed, ret_fault);
+    if (error == TS_GIT_OK && packed->bad_line > 0) /* the missing ref may have been there */
+        error = git__packed_refs_fault(packed, ret_fault);
+    return error;
+}
+
 /* In git's order. A broken ref below refs/ is an answer if no other candidate has an id; elsewhere it is just
  * some other file. */
 static enum ts_git_error resolve_forms(const struct ts_git_repo *repo, const char *name,
                                        struct ts_git_oid *ret_oid, struct ts_git_fault *ret_fault) {
     static const char *const forms[] = {
         "%s", "refs/%s", "refs/tags/%s", "refs/heads/%s", "refs/remotes/%s", "refs/remotes/%s/HEAD"};
-    struct git__packed_refs packed;
+    struct git__packed_refs packed = {.items = NULL};
+    bool has_packed = false;
     struct ts_git_fault fault;
-    enum ts_git_error worst = git__packed_refs_read(repo, NULL, &packed, ret_fault);
-    if (worst == TS_GIT_OK && packed.bad_line > 0) /* the missing ref may have been there */
-        worst = git__packed_refs_fault(&packed, ret_fault);
+    enum ts_git_error worst = TS_GIT_OK;
     enum ts_git_error error = TS_GIT_MISSING;
     for (size_t i = 0; i < sizeof forms / sizeof forms[0] && error != TS_GIT_OK; i++) {
         const char *tail = strchr(forms[i], '%');
@@ -621,7 +654,14 @@ static enum ts_git_error resolve_forms(const struct ts_git_repo *repo, const cha
         int len = snprintf(full, sizeof full, "%.*s%s%s", (int)(tail - forms[i]), forms[i], name, tail + 2);
         if (len <= 0 || (size_t)len >= sizeof full || !name_is_safe(full))
             continue;
-        error = find_read(repo, full, ret_oid) ? TS_GIT_OK : resolve(repo, &packed, full, ret_oid, &fault);
+        if (find_read(repo, full, ret_oid)) {
+            error = TS_GIT_OK;
+            break;
+        }
+        if (!has_packed)
+            worst = read_packed_for(repo, &packed, ret_fault);
+        has_packed = true;
+        error = resolve(repo, &packed, full, ret_oid, &fault);
         bool is_ref = starts_with(full, "refs/") || strcmp(full, "HEAD") == 0;
         if (worst == TS_GIT_OK && error != TS_GIT_OK && error != TS_GIT_MISSING && is_ref) {
             worst = error;

@@ -9,6 +9,7 @@
  * location: the first hit in it. Decisions that depend on a text, such as a path, use the original; every
  * text in the report is masked once all secrets are known.
  */
+#include "applies.h"
 #include "look_impl.h"
 #include "masking.h"
 #include "pass.h"
@@ -61,6 +62,7 @@ struct assembly {
     const struct scan_content *contents;
     struct scan_pile sightings;
     struct scan_suppressed suppressed;
+    struct scan_applies applies;
     struct whereabouts *whereabouts; /* by finding; NULL when nothing is known */
     bool *were_before;          /* by finding: the base of the current target has it; NULL: none so far */
     struct masked_text *masked; /* by the lowest bits of their places */
@@ -176,6 +178,10 @@ static void mask_rows(struct assembly *a) {
 
 /* ---- sightings ---- */
 
+static bool applies_at(struct assembly *a, uint32_t finding, uint32_t path) {
+    return scan__applies(&a->applies, scan__hits_findings(&a->pass->hits)[finding].rule, path);
+}
+
 /* Marks the findings that the base of a change has and would report. */
 static bool note_before(struct assembly *a, const struct scan_location *location) {
     const struct scan_content *content = &a->contents[location->content];
@@ -185,7 +191,7 @@ static bool note_before(struct assembly *a, const struct scan_location *location
         a->were_before = calloc(a->pass->hits.finding_table.count + 1, sizeof *a->were_before);
     for (uint32_t i = 0; i < content->hit_count && a->were_before != NULL; i++) {
         const struct scan_hit *hit = &scan__hits_items(&a->pass->hits)[content->first_hit + i];
-        if (ts_rule_applies(scan__hits_findings(&a->pass->hits)[hit->finding].rule, path) &&
+        if (applies_at(a, hit->finding, location->real_path) &&
             !scan__suppressed_would(&a->suppressed, target->profile, hit, path))
             a->were_before[hit->finding] = true;
     }
@@ -196,12 +202,11 @@ static bool see(struct assembly *a, uint32_t location_index) {
     const struct scan_location *location = &a->locations[location_index];
     const struct scan_content *content = &a->contents[location->content];
     const struct scan_target *target = &a->pass->targets[content->target];
-    const char *path = (const char *)text_at(a, location->real_path).data;
     for (uint32_t i = 0; i < content->hit_count; i++) {
         uint64_t hit = content->first_hit + i;
         const struct scan_hit *item = &scan__hits_items(&a->pass->hits)[hit];
         if ((a->were_before != NULL && a->were_before[item->finding]) ||
-            !ts_rule_applies(scan__hits_findings(&a->pass->hits)[item->finding].rule, path) ||
+            !applies_at(a, item->finding, location->real_path) ||
             scan__suppressed_take(&a->suppressed, target->profile, item, location->real_path))
             continue;
         size_t at = a->sightings.len;
@@ -250,13 +255,13 @@ static bool sort_by_finding(struct assembly *a) {
 }
 
 static void note_head(struct assembly *a, uint32_t location, const struct scan_content *content) {
-    const char *path = (const char *)text_at(a, a->locations[location].real_path).data;
+    uint32_t path = a->locations[location].real_path;
     uint32_t last = TS_REPORT_NONE;
     for (uint32_t i = 0; i < content->hit_count; i++) {
         uint64_t hit = content->first_hit + i;
         uint32_t finding = scan__hits_items(&a->pass->hits)[hit].finding;
         struct whereabouts *of = &a->whereabouts[finding];
-        if (finding == last || !ts_rule_applies(scan__hits_findings(&a->pass->hits)[finding].rule, path))
+        if (finding == last || !applies_at(a, finding, path))
             continue;
         if (of->head_count++ == 0) {
             of->head = location;
@@ -432,17 +437,11 @@ static enum ts_confidence confidence_of(const struct assembly *a, const struct t
     return ts_model_confidence_at(rule, match, path);
 }
 
-/* Adds the sightings of one finding as its occurrences. */
-static bool add_finding(struct assembly *a, const struct sighting *items, size_t count) {
-    struct ts_report_finding *finding = &a->report.findings[a->report.finding_count++];
-    const struct scan_hit *hits = scan__hits_items(&a->pass->hits);
-    if (!fill_first(a, &hits[items[0].hit], finding))
+/* Adds the sightings of one finding as its occurrences. Returns false when memory runs out. */
+static bool list_finding(struct assembly *a, const struct sighting *items, size_t count,
+                         struct ts_report_finding *finding) {
+    if (!fill_first(a, &scan__hits_items(&a->pass->hits)[items[0].hit], finding))
         return false;
-    for (size_t i = 0; i < count; i++) {
-        finding->occurrence_count += i == 0 || items[i].location != items[i - 1].location;
-        enum ts_confidence confidence = confidence_of(a, finding->rule, &items[i]);
-        finding->confidence = confidence > finding->confidence ? confidence : finding->confidence;
-    }
     size_t most =
         finding->occurrence_count < a->listed_max ? (size_t)finding->occurrence_count : a->listed_max;
     struct ts_report_occurrence *listed = ts_arena_take(a->arena, most * sizeof *listed);
@@ -459,18 +458,26 @@ static bool add_finding(struct assembly *a, const struct sighting *items, size_t
     return true;
 }
 
-/* Counts the last finding instead of listing it, if its confidence is too low. */
-static void leave_out_unsure(struct assembly *a) {
-    const struct ts_report *report = &a->report;
-    if (report->finding_count == 0)
-        return;
-    const struct ts_report_finding *last = &report->findings[report->finding_count - 1];
-    if (last->confidence >= a->pass->options->min_confidence)
-        return;
-    a->unsure.findings++;
-    a->unsure.occurrences += last->occurrence_count;
-    a->unlisted[a->report.unlisted_count++] = last->id;
-    a->report.findings[--a->report.finding_count] = (struct ts_report_finding){.rule = NULL};
+/* If its confidence is too low, the finding is counted instead of listed. */
+static bool add_finding(struct assembly *a, const struct sighting *items, size_t count) {
+    struct ts_report_finding finding = {.rule = NULL};
+    const struct scan_hit *hit = &scan__hits_items(&a->pass->hits)[items[0].hit];
+    const struct ts_rule *rule = scan__hits_findings(&a->pass->hits)[hit->finding].rule;
+    for (size_t i = 0; i < count; i++) {
+        finding.occurrence_count += i == 0 || items[i].location != items[i - 1].location;
+        enum ts_confidence confidence = confidence_of(a, rule, &items[i]);
+        finding.confidence = confidence > finding.confidence ? confidence : finding.confidence;
+    }
+    if (finding.confidence < a->pass->options->min_confidence) {
+        a->unsure.findings++;
+        a->unsure.occurrences += finding.occurrence_count;
+        a->unlisted[a->report.unlisted_count++] = scan__hits_findings(&a->pass->hits)[hit->finding].id;
+        return true;
+    }
+    if (!list_finding(a, items, count, &finding))
+        return false;
+    a->report.findings[a->report.finding_count++] = finding;
+    return true;
 }
 
 /* Lists fewer occurrences of each finding if all of them would take too much memory. */
@@ -517,7 +524,6 @@ static bool add_findings(struct assembly *a) {
             to++;
         if (!add_finding(a, items + from, to - from))
             return false;
-        leave_out_unsure(a);
         from = to;
     }
     for (size_t i = 0; i < a->report.commit_count; i++)
@@ -694,7 +700,8 @@ bool scan__assemble(struct scan_pass *pass, struct ts_arena *arena, struct ts_re
     struct scan_profile *const *profiles = pass->profiles;
     a.masked = calloc(MASKED_COUNT, sizeof *a.masked);
     bool done =
-        a.masked != NULL && scan__masks_of(pass, 0, &pass->masks) &&
+        a.masked != NULL && scan__applies_init(&a.applies, &pass->hits) &&
+        scan__masks_of(pass, 0, &pass->masks) &&
         scan__suppressed_init(&a.suppressed, &pass->hits, profiles, pass->profile_count) && see_all(&a) &&
         add_findings(&a) && add_targets(&a) && add_rule_changes(&a) &&
         scan__suppressed_rows(&a.suppressed, arena, &a.report.suppressions, &a.report.suppression_count) &&
@@ -707,6 +714,7 @@ bool scan__assemble(struct scan_pass *pass, struct ts_arena *arena, struct ts_re
         *ret_report = a.report;
     }
     scan__suppressed_release(&a.suppressed);
+    scan__applies_release(&a.applies);
     scan__pile_release(&a.sightings);
     free(a.whereabouts);
     free(a.were_before);

@@ -1,7 +1,9 @@
+#include "base/prng.h"
 #include "detect/glob.h"
 #include "detect/pragma.h"
 #include "support/cmocka.h"
 
+#include <stdio.h>
 #include <string.h>
 
 static const char *find(const char *line, const char *before) {
@@ -140,6 +142,36 @@ static void globs_match_as_described(void **state) {
             fail_msg("%s and %s", cases[i].pattern, cases[i].path);
 }
 
+/* A class with one character needs the general way. */
+static void simple_patterns_match_like_others(void **state) {
+    (void)state;
+    struct ts_prng prng;
+    size_t matches = 0;
+    ts_prng_init(&prng, 7);
+    for (size_t round = 0; round < 200000; round++) {
+        char simple[8];
+        char other[32] = "";
+        char path[10];
+        size_t len = 1 + ts_prng_below(&prng, 5);
+        for (size_t i = 0; i < len; i++)
+            simple[i] = "aab*?b"[ts_prng_below(&prng, 6)];
+        if (ts_prng_below(&prng, 3) == 0)
+            simple[len++] = '/';
+        simple[len] = '\0';
+        for (size_t i = 0; i < len; i++)
+            snprintf(other + strlen(other), 4, simple[i] == 'a' ? "[a]" : "%c", simple[i]);
+        len = ts_prng_below(&prng, sizeof path);
+        for (size_t i = 0; i < len; i++)
+            path[i] = "aabb/"[ts_prng_below(&prng, 5)];
+        path[len] = '\0';
+        bool expected = ts_glob_matches(other, path);
+        matches += expected;
+        if (ts_glob_matches(simple, path) != expected)
+            fail_msg("'%s' and '%s': %d", simple, path, !expected);
+    }
+    assert_in_range(matches, 10000, 190000);
+}
+
 static void many_stars_end_soon(void **state) {
     (void)state;
     char pattern[TS_GLOB_PATTERN_MAX + 1];
@@ -161,6 +193,7 @@ int main(void) {
         cmocka_unit_test(a_mark_in_the_line_before_is_only_for_the_next_line),
         cmocka_unit_test(lines_are_whole),
         cmocka_unit_test(globs_match_as_described),
+        cmocka_unit_test(simple_patterns_match_like_others),
         cmocka_unit_test(many_stars_end_soon),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);

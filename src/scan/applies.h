@@ -1,0 +1,34 @@
+/*
+ * Whether rules count at paths, remembered.
+ *
+ * A finding has a location for each commit that brought it, mostly at the same path, and generic rules name dozens of
+ * patterns for paths. Answers are remembered by rule and text of the path; an answer may replace another one.
+ */
+#ifndef TS_SCAN_APPLIES_H
+#define TS_SCAN_APPLIES_H
+
+#include "hits.h"
+
+#include "detect/rule.h"
+
+#define SCAN_APPLIES_COUNT 4096 /* a power of two */
+
+struct scan_applies_answer {
+    const struct ts_rule *rule; /* NULL: free */
+    uint32_t path;
+    bool applies;
+};
+
+struct scan_applies {
+    const struct scan_hits *hits;
+    struct scan_applies_answer *answers;
+};
+
+/* Returns false when memory runs out. */
+bool scan__applies_init(struct scan_applies *applies, const struct scan_hits *hits);
+void scan__applies_release(struct scan_applies *applies);
+
+/* As ts_rule_applies(), for a path that is a text of the hits. */
+bool scan__applies(struct scan_applies *applies, const struct ts_rule *rule, uint32_t path);
+
+#endif
