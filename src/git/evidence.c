@@ -1,8 +1,9 @@
-#include "git/evidence.h"
+#include "evidence_impl.h"
 
 #include "os/grow.h"
 #include "outline.h"
 #include "repo_impl.h"
+#include "set_impl.h"
 
 #include "base/blake3.h"
 #include "base/endian.h"
@@ -116,9 +117,10 @@ static int compare_ids(const void *a, const void *b) {
     return memcmp(*(const uint8_t *const *)a, *(const uint8_t *const *)b, TS_GIT_PACK_ID_LEN);
 }
 
-static void identify(struct ts_git_evidence *evidence, const struct git__pack *pack, uint8_t *ret_id) {
+void git__pack_identify(const uint8_t key[static TS_GIT_EVIDENCE_KEY_LEN], const struct git__pack *pack,
+                        uint8_t ret_id[static TS_GIT_PACK_ID_LEN]) {
     struct ts_blake3 hasher;
-    ts_blake3_init_keyed(&hasher, evidence->key);
+    ts_blake3_init_keyed(&hasher, key);
     ts_blake3_update(&hasher, ts_bytes_of(&pack->map.identity, sizeof pack->map.identity));
     ts_blake3_update(&hasher, ts_bytes_of(&pack->index_map.identity, sizeof pack->index_map.identity));
     ts_blake3_output(&hasher, 0, ret_id, TS_GIT_PACK_ID_LEN);
@@ -140,7 +142,8 @@ static bool find_nodes(struct ts_git_evidence *evidence, size_t number) {
 
 enum ts_git_error ts_git_evidence_new(struct ts_git_repo *repo,
                                       const uint8_t key[static TS_GIT_EVIDENCE_KEY_LEN],
-                                      struct ts_git_evidence **ret_evidence, struct ts_git_fault *ret_fault) {
+                                      const struct ts_git_set *only, struct ts_git_evidence **ret_evidence,
+                                      struct ts_git_fault *ret_fault) {
     enum ts_git_error error = git__numbers_fill(repo, NULL, ret_fault);
     if (error != TS_GIT_OK)
         return error;
@@ -168,9 +171,10 @@ enum ts_git_error ts_git_evidence_new(struct ts_git_repo *repo,
     bool done = evidence->found != NULL && evidence->node_of != NULL && evidence->pack_ids != NULL &&
                 evidence->sorted != NULL;
     for (size_t i = 0; i < count && done; i++) {
-        identify(evidence, &repo->packs[i], evidence->pack_ids[i]);
+        git__pack_identify(key, &repo->packs[i], evidence->pack_ids[i]);
         evidence->sorted[i] = evidence->pack_ids[i];
-        done = find_nodes(evidence, i);
+        if (!git__is_unwanted(repo, (uint32_t)i, only))
+            done = find_nodes(evidence, i);
     }
     if (!done) {
         ts_git_evidence_free(evidence);
@@ -235,7 +239,8 @@ static uint64_t hash_node(const struct ts_git_evidence *evidence, const struct g
 static uint64_t find_in_pack(struct ts_git_evidence *evidence, uint32_t number, struct git__spot spot) {
     const struct git__pack *pack = &evidence->repo->packs[spot.pack];
     uint32_t first = number - spot.position;
-    uint32_t node = evidence->node_of[spot.pack][spot.position];
+    const uint32_t *node_of = evidence->node_of[spot.pack];
+    uint32_t node = node_of != NULL ? node_of[spot.position] : GIT__NONE;
     if (node == GIT__NONE || pack->outline->nodes[node].error != TS_GIT_OK)
         return 0;
     uint32_t *chain = NULL;

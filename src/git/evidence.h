@@ -25,10 +25,12 @@
 
 struct ts_git_evidence;
 
-/* Lists the repository's objects, if that was not done before. It must not outlive the repository. */
+/* Lists the repository's objects, if that was not done before. It must not outlive the repository. Packs without any object of
+ * `only` are left out: their objects have no evidence. NULL: none is left out. */
 enum ts_git_error ts_git_evidence_new(struct ts_git_repo *repo,
                                       const uint8_t key[static TS_GIT_EVIDENCE_KEY_LEN],
-                                      struct ts_git_evidence **ret_evidence, struct ts_git_fault *ret_fault);
+                                      const struct ts_git_set *only, struct ts_git_evidence **ret_evidence,
+                                      struct ts_git_fault *ret_fault);
 void ts_git_evidence_free(struct ts_git_evidence *evidence);
 
 /* The memory of the evidence, in bytes. */

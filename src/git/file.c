@@ -10,6 +10,24 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
+static struct git__file_identity identity_of(const struct stat *status) {
+    return (struct git__file_identity){.device = (uint64_t)status->st_dev,
+                                       .inode = (uint64_t)status->st_ino,
+                                       .size = (uint64_t)status->st_size,
+                                       .modified_s = status->st_mtim.tv_sec,
+                                       .modified_ns = status->st_mtim.tv_nsec,
+                                       .changed_s = status->st_ctim.tv_sec,
+                                       .changed_ns = status->st_ctim.tv_nsec};
+}
+
+bool git__file_identify(const char *path, struct git__file_identity *ret_identity) {
+    struct stat status;
+    if (stat(path, &status) != 0)
+        return false;
+    *ret_identity = identity_of(&status);
+    return true;
+}
+
 /* O_NONBLOCK: opening a pipe must not wait for its other end. */
 static enum ts_git_error open_regular(const char *path, int *ret_fd, size_t *ret_len,
                                       struct git__file_identity *ret_identity,
@@ -30,13 +48,7 @@ static enum ts_git_error open_regular(const char *path, int *ret_fd, size_t *ret
     }
     *ret_fd = fd;
     *ret_len = len;
-    *ret_identity = (struct git__file_identity){.device = (uint64_t)status.st_dev,
-                                                .inode = (uint64_t)status.st_ino,
-                                                .size = (uint64_t)status.st_size,
-                                                .modified_s = status.st_mtim.tv_sec,
-                                                .modified_ns = status.st_mtim.tv_nsec,
-                                                .changed_s = status.st_ctim.tv_sec,
-                                                .changed_ns = status.st_ctim.tv_nsec};
+    *ret_identity = identity_of(&status);
     return TS_GIT_OK;
 }
 

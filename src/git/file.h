@@ -22,6 +22,9 @@ struct git__file_identity {
     int64_t changed_ns;
 };
 
+/* Returns false if there is no such file. */
+bool git__file_identify(const char *path, struct git__file_identity *ret_identity);
+
 struct git__map {
     struct ts_bytes bytes; /* mapped read-only; empty for an empty file */
     struct git__file_identity identity;

@@ -484,14 +484,10 @@ static enum ts_git_error number_objects(struct ts_git_repo *repo, const struct t
     return error;
 }
 
-enum ts_git_error ts_git_graph_new(struct ts_git_repo *repo, const struct ts_git_graph_options *options,
-                                   struct ts_git_graph **ret_graph, struct ts_git_fault *ret_fault) {
-    enum ts_git_error error = number_objects(repo, options, ret_fault);
-    if (error != TS_GIT_OK)
-        return error;
+struct ts_git_graph *git__graph_empty(struct ts_git_repo *repo, const struct ts_git_graph_options *options) {
     struct ts_git_graph *graph = calloc(1, sizeof *graph);
     if (graph == NULL)
-        return git__fault(TS_GIT_NO_MEMORY, repo->common_dir, ret_fault);
+        return NULL;
     graph->repo = repo;
     if (options != NULL)
         graph->options = *options;
@@ -507,10 +503,23 @@ enum ts_git_error ts_git_graph_new(struct ts_git_repo *repo, const struct ts_git
     graph->edges = calloc((size_t)graph->total + 1, sizeof *graph->edges);
     graph->lists = calloc(graph->list_count, sizeof *graph->lists);
     graph->tree_lists = calloc(graph->list_count, sizeof *graph->tree_lists);
+    if (graph->edges != NULL && graph->lists != NULL && graph->tree_lists != NULL)
+        return graph;
+    ts_git_graph_free(graph);
+    return NULL;
+}
+
+enum ts_git_error ts_git_graph_new(struct ts_git_repo *repo, const struct ts_git_graph_options *options,
+                                   struct ts_git_graph **ret_graph, struct ts_git_fault *ret_fault) {
+    enum ts_git_error error = number_objects(repo, options, ret_fault);
+    if (error != TS_GIT_OK)
+        return error;
+    struct ts_git_graph *graph = git__graph_empty(repo, options);
+    if (graph == NULL)
+        return git__fault(TS_GIT_NO_MEMORY, repo->common_dir, ret_fault);
     graph->expected = calloc((size_t)graph->total + 1, sizeof *graph->expected);
     struct reader reader = {.graph = graph};
-    if (graph->edges == NULL || graph->lists == NULL || graph->tree_lists == NULL ||
-        graph->expected == NULL || !reader_init(&reader))
+    if (graph->expected == NULL || !reader_init(&reader))
         error = git__fault(TS_GIT_NO_MEMORY, repo->common_dir, ret_fault);
     if (error == TS_GIT_OK)
         error = read_all(graph, &reader, ret_fault);

@@ -97,6 +97,9 @@ struct ts_git_graph {
 
 #define GIT__REPLACED_MAX 5 /* replacements in a row; git does not read an object with this many */
 
+/* A graph of the listed objects without any edges; NULL when memory runs out. */
+struct ts_git_graph *git__graph_empty(struct ts_git_repo *repo, const struct ts_git_graph_options *options);
+
 /* Reads the refs under refs/replace, after all objects. Loops and replacements of another type are faults. */
 enum ts_git_error git__replaced_find(struct ts_git_graph *graph, struct ts_git_fault *ret_fault);
 

@@ -1,7 +1,7 @@
 /*
  * A number for every object of a repository: packs first, in their order, each by position in its index; then
- * loose objects by id. Numbers follow from the files alone, so they are the same on every machine and with
- * any number of threads. An object with several copies has several numbers; the lowest is *the* number.
+ * loose objects by id. Numbers follow from the files and their times alone, so they are the same with any number of
+ * threads. An object with several copies has several numbers; the lowest is *the* number.
  *
  * Finding the number of an id is a probe of an open hash table of numbers; the ids themselves stay in the
  * mapped indexes. The bits of a slot that numbers leave free hold bits of the hash, so that few ids are

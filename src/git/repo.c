@@ -406,6 +406,19 @@ static void find_half_pack(struct ts_git_repo *repo, const char *pack_dir, char 
     }
 }
 
+/* The oldest first: a new pack may repeat objects of an older one, as bases of its deltas, and the object that is read stays the same. */
+static int compare_packs(const void *a, const void *b) {
+    const struct git__pack *x = a;
+    const struct git__pack *y = b;
+    const struct git__file_identity *of_x = &x->map.identity;
+    const struct git__file_identity *of_y = &y->map.identity;
+    if (of_x->modified_s != of_y->modified_s)
+        return of_x->modified_s < of_y->modified_s ? -1 : 1;
+    if (of_x->modified_ns != of_y->modified_ns)
+        return of_x->modified_ns < of_y->modified_ns ? -1 : 1;
+    return strcmp(x->path, y->path);
+}
+
 static enum ts_git_error open_packs(struct ts_git_repo *repo, const char *object_dir,
                                     const struct ts_git_fault_sink *faults, struct ts_git_fault *ret_fault) {
     char *pack_dir = git__path_join(object_dir, "pack");
@@ -429,6 +442,8 @@ static enum ts_git_error open_packs(struct ts_git_repo *repo, const char *object
             add_pack(repo, path, faults);
         free(path);
     }
+    if (repo->pack_count - first > 1)
+        qsort(repo->packs + first, repo->pack_count - first, sizeof *repo->packs, compare_packs);
     if (error == TS_GIT_OK) {
         add_midx(repo, pack_dir, first, faults);
         find_half_pack(repo, pack_dir, names, count, ".pack");

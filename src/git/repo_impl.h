@@ -37,7 +37,7 @@ struct ts_git_repo {
     size_t object_dir_count;
     size_t object_dir_capacity;
 
-    struct git__pack *packs; /* by object folder, then by name */
+    struct git__pack *packs; /* by object folder, then by time and name */
     size_t pack_count;
     size_t pack_capacity;
     char *half_pack; /* path of a pack without its index or of an index without its pack; NULL: none */

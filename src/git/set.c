@@ -4,6 +4,7 @@
 #include "repo_impl.h"
 
 #include <stdlib.h>
+#include <string.h>
 
 static size_t word_count(const struct ts_git_set *set) {
     return (size_t)set->size / 64 + 1;
@@ -25,6 +26,13 @@ enum ts_git_error ts_git_set_new(struct ts_git_repo *repo, struct ts_git_set **r
     }
     *ret_set = set;
     return TS_GIT_OK;
+}
+
+struct ts_git_set *ts_git_set_copy(const struct ts_git_set *set) {
+    struct ts_git_set *copy = NULL;
+    if (ts_git_set_new(set->repo, &copy, NULL) == TS_GIT_OK)
+        memcpy(copy->words, set->words, word_count(set) * sizeof *set->words);
+    return copy;
 }
 
 void ts_git_set_free(struct ts_git_set *set) {
@@ -88,4 +96,12 @@ void ts_git_set_subtract(struct ts_git_set *set, const struct ts_git_set *other)
     ts_assert(set->repo == other->repo);
     for (size_t i = 0; i < word_count(set); i++)
         set->words[i] &= ~other->words[i];
+}
+
+bool git__is_unwanted(const struct ts_git_repo *repo, uint32_t pack, const struct ts_git_set *wanted) {
+    uint32_t first = repo->numbers.pack_first[pack];
+    bool is_wanted = wanted == NULL;
+    for (uint32_t i = first; i < first + repo->packs[pack].index.count && !is_wanted; i++)
+        is_wanted = git__set_has(wanted, i);
+    return !is_wanted;
 }

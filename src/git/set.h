@@ -13,6 +13,9 @@ enum ts_git_error ts_git_set_new(struct ts_git_repo *repo, struct ts_git_set **r
                                  struct ts_git_fault *ret_fault);
 void ts_git_set_free(struct ts_git_set *set);
 
+/* Returns NULL when memory runs out. */
+struct ts_git_set *ts_git_set_copy(const struct ts_git_set *set);
+
 /* Returns false if the repository has no such object. */
 bool ts_git_set_add(struct ts_git_set *set, const struct ts_git_oid *oid);
 void ts_git_set_remove(struct ts_git_set *set, const struct ts_git_oid *oid);

@@ -85,6 +85,10 @@ bool git__graph_order_times(struct ts_git_graph *graph) {
         return true;
     bool done = ts_git_set_new(graph->repo, &pass.begun, NULL) == TS_GIT_OK &&
                 ts_git_set_new(graph->repo, &pass.done, NULL) == TS_GIT_OK;
+    for (size_t i = 0; i < graph->order.count && done; i++) { /* of an earlier history (past.h) */
+        (void)git__set_add(pass.begun, graph->order.items[i]);
+        (void)git__set_add(pass.done, graph->order.items[i]);
+    }
     graph->has_order = done; /* moved times stay, even if memory runs out for the rest */
     for (uint32_t i = 0; i < graph->total && done; i++)
         if (is_commit(graph, i) && !git__set_has(pass.done, i))

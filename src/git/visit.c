@@ -217,6 +217,8 @@ static bool make_plans(struct git__run *run, const struct git__choice *choice,
     if (run->plans == NULL)
         return false;
     for (uint32_t i = 0; i < run->repo->pack_count; i++) {
+        if (git__is_unwanted(run->repo, i, choice->wanted))
+            continue;
         if (!git__plan_init(run->repo, i, choice, problems, &run->units, &run->plans[i]))
             return false;
     }

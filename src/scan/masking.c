@@ -91,44 +91,56 @@ static uint32_t name_of(struct masking *masking, uint32_t text) {
     return text == SCAN_NO_TEXT ? text : known->masked;
 }
 
-static void mask_contents(struct masking *masking, size_t first) {
+static bool mask_contents(struct masking *masking, size_t first) {
+    bool is_changed = false;
     size_t count;
     struct scan_content *contents = (struct scan_content *)(void *)masking->hits->contents.bytes;
     struct scan_hit *hits = (struct scan_hit *)(void *)masking->hits->hits.bytes;
     (void)scan__hits_contents(masking->hits, &count);
     for (size_t i = first; i < count; i++) {
-        contents[i].path = name_of(masking, contents[i].path);
-        for (uint64_t k = 0; k < contents[i].hit_count; k++)
-            hits[contents[i].first_hit + k].around = line_of(masking, hits[contents[i].first_hit + k].around);
-    }
-}
-
-static bool mask_places(struct masking *masking, struct scan_pass *pass, const struct scan_mark *mark) {
-    struct scan_commit *commits = (struct scan_commit *)(void *)pass->commits.bytes;
-    struct scan_location *locations = (struct scan_location *)(void *)pass->locations.bytes;
-    bool is_changed = false;
-    for (size_t i = mark->commits; i < pass->commits.len / sizeof *commits; i++) {
-        commits[i].author_name = name_of(masking, commits[i].author_name);
-        commits[i].author_mail = name_of(masking, commits[i].author_mail);
-    }
-    for (size_t i = mark->locations; i < pass->locations.len / sizeof *locations; i++) {
-        locations[i].path = name_of(masking, locations[i].path);
-        is_changed = is_changed || locations[i].path != locations[i].real_path;
+        uint32_t path = name_of(masking, contents[i].path);
+        is_changed = is_changed || path != contents[i].path;
+        contents[i].path = path;
+        for (uint64_t k = 0; k < contents[i].hit_count; k++) {
+            struct scan_hit *hit = &hits[contents[i].first_hit + k];
+            uint32_t around = line_of(masking, hit->around);
+            is_changed = is_changed || around != hit->around;
+            hit->around = around;
+        }
     }
     return is_changed;
 }
 
-bool scan__mask_since(struct scan_pass *pass, const struct scan_mark *mark, bool *ret_paths) {
+static void mask_places(struct masking *masking, struct scan_pass *pass, const struct scan_mark *mark,
+                        struct scan_masked *masked) {
+    struct scan_commit *commits = (struct scan_commit *)(void *)pass->commits.bytes;
+    struct scan_location *locations = (struct scan_location *)(void *)pass->locations.bytes;
+    for (size_t i = mark->commits; i < pass->commits.len / sizeof *commits; i++) {
+        uint32_t name = name_of(masking, commits[i].author_name);
+        uint32_t mail = name_of(masking, commits[i].author_mail);
+        masked->any = masked->any || name != commits[i].author_name || mail != commits[i].author_mail;
+        commits[i].author_name = name;
+        commits[i].author_mail = mail;
+    }
+    for (size_t i = mark->locations; i < pass->locations.len / sizeof *locations; i++) {
+        locations[i].path = name_of(masking, locations[i].path);
+        masked->paths = masked->paths || locations[i].path != locations[i].real_path;
+    }
+    masked->any = masked->any || masked->paths;
+}
+
+bool scan__mask_since(struct scan_pass *pass, const struct scan_mark *mark, size_t first_content,
+                      struct scan_masked *ret_masked) {
     struct masking masking = {.pass = pass,
                               .hits = &pass->hits,
                               .lines = calloc(KNOWN_COUNT, sizeof *masking.lines),
                               .names = calloc(KNOWN_COUNT, sizeof *masking.names)};
     bool done = masking.lines != NULL && masking.names != NULL &&
                 scan__masks_of(pass, mark->contents, &masking.masks);
-    *ret_paths = false;
+    *ret_masked = (struct scan_masked){.any = false};
     if (done) {
-        mask_contents(&masking, mark->contents);
-        *ret_paths = mask_places(&masking, pass, mark);
+        ret_masked->any = mask_contents(&masking, first_content);
+        mask_places(&masking, pass, mark, ret_masked);
         if (masking.masks.is_cut)
             scan__limits_cut(pass);
     }

@@ -23,8 +23,14 @@ bool scan__masks_of(const struct scan_pass *pass, size_t first_content, struct s
  * Masks everything since the mark by its own secrets: lines, paths, tags, authors. A scan does this at the
  * end of each repository, with and without state, so that the state has the same texts as the report.
  *
- * Returns false when memory runs out. ret_paths says whether a path was changed.
+ * Contents before `first_content` keep their texts, but their secrets count: they are masked already. Returns false when memory runs
+ * out.
  */
-bool scan__mask_since(struct scan_pass *pass, const struct scan_mark *mark, bool *ret_paths);
+struct scan_masked {
+    bool any; /* a text was changed */
+    bool paths;
+};
+bool scan__mask_since(struct scan_pass *pass, const struct scan_mark *mark, size_t first_content,
+                      struct scan_masked *ret_masked);
 
 #endif

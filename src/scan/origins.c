@@ -117,22 +117,27 @@ struct placing {
     enum ts_place place;
 };
 
+bool scan__origins_path(struct scan_pass *pass, struct ts_bytes outer, uint32_t inner, uint32_t *ret_path) {
+    struct ts_arena arena = {.blocks = NULL};
+    struct ts_bytes path;
+    if (!scan__inside_path(&arena, outer, scan__hits_text_at(&pass->hits, inner), &path))
+        return false;
+    *ret_path = scan__hits_text(&pass->hits, path);
+    ts_arena_release(&arena);
+    return true;
+}
+
 /* Adds the location of a content that is at this path, or inside the archive at it. Returns false when memory runs out. */
 static bool place_ref(struct scan_pass *pass, struct ref *ref, struct ts_bytes outer,
                       const struct scan_location *at) {
     size_t unused;
-    struct ts_arena arena = {.blocks = NULL};
     struct scan_location location = *at;
-    struct ts_bytes path;
-    struct ts_bytes inner =
-        scan__hits_text_at(&pass->hits, scan__hits_contents(&pass->hits, &unused)[ref->content].path);
-    if (!scan__inside_path(&arena, outer, inner, &path))
+    uint32_t inner = scan__hits_contents(&pass->hits, &unused)[ref->content].path;
+    if (!scan__origins_path(pass, outer, inner, &location.path))
         return false;
     ref->has_location = true;
     location.content = ref->content;
-    location.path = scan__hits_text(&pass->hits, path);
     scan__pass_location(pass, &location);
-    ts_arena_release(&arena);
     return true;
 }
 
@@ -239,19 +244,19 @@ static enum ts_git_error place_blobs(struct scan_origins *origins, struct refs *
 
 /* ---- messages ---- */
 
-/* TS_REPORT_NONE if it cannot be read, which is a fault, or is not a commit. */
-static uint32_t read_commit(struct scan_origins *origins, const struct ts_git_oid *oid) {
+uint32_t scan__origins_commit(struct scan_pass *pass, struct ts_git_repo *repo, struct ts_git_graph *graph,
+                              const struct ts_git_oid *oid) {
     struct ts_git_commit_info info;
     struct ts_git_fault fault;
-    struct ts_git_fault_sink sink = scan__faults_sink(&origins->pass->faults);
-    enum ts_git_error error = ts_git_commit_info_read(origins->repo, oid, &info, &fault);
+    struct ts_git_fault_sink sink = scan__faults_sink(&pass->faults);
+    enum ts_git_error error = ts_git_commit_info_read(repo, oid, &info, &fault);
     if (error != TS_GIT_OK && error != TS_GIT_BAD_OBJECT)
         sink.take(sink.ctx, &fault);
     if (error != TS_GIT_OK)
         return TS_REPORT_NONE;
-    if (origins->graph != NULL)
-        info.commit_time_s = ts_git_graph_order_time(origins->graph, oid);
-    uint32_t index = keep_commit(origins->pass, &info);
+    if (graph != NULL)
+        info.commit_time_s = ts_git_graph_order_time(graph, oid);
+    uint32_t index = keep_commit(pass, &info);
     ts_git_commit_info_release(&info);
     return index;
 }
@@ -285,8 +290,19 @@ static void place_message(struct scan_origins *origins, size_t index, const stru
     if (watch.go_on(watch.ctx, 0) &&
         (content->kind == SCAN_CONTENT_COMMIT ||
          ts_git_object_peel(origins->repo, &content->commit, &peeled, NULL) == TS_GIT_OK))
-        location.commit = read_commit(origins, &peeled);
+        location.commit = scan__origins_commit(origins->pass, origins->repo, origins->graph, &peeled);
     scan__pass_location(origins->pass, &location);
+}
+
+void scan__origins_messages(struct scan_origins *origins) {
+    size_t total;
+    (void)scan__hits_contents(&origins->pass->hits, &total);
+    for (size_t i = origins->content_first; i < total && i < origins->content_end; i++) {
+        struct scan_content content = scan__hits_contents(&origins->pass->hits, &total)[i];
+        if (is_placed(origins, &content) &&
+            (content.kind == SCAN_CONTENT_COMMIT || content.kind == SCAN_CONTENT_TAG))
+            place_message(origins, i, &content);
+    }
 }
 
 enum ts_git_error scan__origins(struct scan_origins *origins, struct ts_git_fault *ret_fault) {
@@ -299,15 +315,8 @@ enum ts_git_error scan__origins(struct scan_origins *origins, struct ts_git_faul
     }
     enum ts_git_error error = refs.count > 0 ? place_blobs(origins, &refs, ret_fault) : TS_GIT_OK;
     free(refs.items);
-    size_t total;
-    (void)scan__hits_contents(&origins->pass->hits, &total);
-    for (size_t i = origins->content_first; i < total && i < origins->content_end && error == TS_GIT_OK;
-         i++) {
-        struct scan_content content = scan__hits_contents(&origins->pass->hits, &total)[i];
-        if (is_placed(origins, &content) &&
-            (content.kind == SCAN_CONTENT_COMMIT || content.kind == SCAN_CONTENT_TAG))
-            place_message(origins, i, &content);
-    }
+    if (error == TS_GIT_OK)
+        scan__origins_messages(origins);
     if (error == TS_GIT_OK && origins->graph != NULL && origins->before == NULL)
         error = scan__place_refs(origins, first, ret_fault);
     return error;

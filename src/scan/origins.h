@@ -28,4 +28,16 @@ struct scan_origins {
 
 enum ts_git_error scan__origins(struct scan_origins *origins, struct ts_git_fault *ret_fault);
 
+/* ---- parts of it, for a history that continues (continued.h) ---- */
+
+/* The places of messages of commits and tags. */
+void scan__origins_messages(struct scan_origins *origins);
+
+/* The path of a content: that of its blob, or inside the archive that the blob is. Returns false when memory runs out. */
+bool scan__origins_path(struct scan_pass *pass, struct ts_bytes outer, uint32_t inner, uint32_t *ret_path);
+
+/* The commit as a report shows it. TS_REPORT_NONE if it cannot be read, which is a fault, or is not a commit. graph may be NULL. */
+uint32_t scan__origins_commit(struct scan_pass *pass, struct ts_git_repo *repo, struct ts_git_graph *graph,
+                              const struct ts_git_oid *oid);
+
 #endif

@@ -21,8 +21,6 @@
 #define CONTENTS_MAX  4096
 /* Descriptors of a scan besides two for each thread: spill files, and files and folders of the repository. */
 #define FILES_OF_SCAN 24
-#define SNAPSHOT_MAX  ((size_t)40 << 20)
-#define FAULT_SIZE    1024 /* of a line */
 
 /* ---- keys ---- */
 
@@ -114,6 +112,7 @@ void scan__recall_release(struct scan_recall *recall) {
     free(recall->workers);
     scan__state_close(recall->state);
     ts_git_evidence_free(recall->evidence);
+    free(recall->past.bytes);
     free(recall->path);
     pthread_mutex_destroy(&recall->lock);
 }
@@ -122,10 +121,26 @@ bool scan__recall_is_empty(const struct scan_recall *recall) {
     return recall->pass == NULL || !scan__state_has(recall->state, SCAN_SEGMENT_KNOWN);
 }
 
-void scan__recall_begin(struct scan_recall *recall) {
+bool scan__recall_has_salt(struct scan_recall *recall) {
+    if (recall->pass != NULL && !recall->has_begun)
+        recall->has_salt = scan__state_begin(recall->state);
+    recall->has_begun = true;
+    return recall->has_salt;
+}
+
+void scan__recall_rewind(struct scan_recall *recall) {
+    recall->contents_kept = recall->before.contents;
+    for (unsigned i = 0; i < recall->worker_count; i++)
+        recall->workers[i].known.len = 0;
+}
+
+void scan__recall_begin(struct scan_recall *recall, const struct ts_git_set *only) {
     struct ts_git_fault fault;
-    if (recall->pass != NULL && scan__state_begin(recall->state))
-        (void)ts_git_evidence_new(recall->repo, scan__state_salt(recall->state), &recall->evidence, &fault);
+    if (!scan__recall_has_salt(recall))
+        return;
+    ts_git_evidence_free(recall->evidence);
+    recall->evidence = NULL;
+    (void)ts_git_evidence_new(recall->repo, scan__state_salt(recall->state), only, &recall->evidence, &fault);
 }
 
 uint64_t scan__recall_bytes(const struct scan_recall *recall) {
@@ -141,10 +156,6 @@ struct taking {
     void *ctx;
 };
 
-static struct ts_report_target *row_of(const struct scan_recall *recall) {
-    return &recall->pass->targets[recall->target].row;
-}
-
 /* Sets known->pack to the current pack, as in pages of this scan. */
 static bool is_same(const struct scan_recall *recall, struct scan_known *known, uint32_t pack_then) {
     uint32_t pack = TS_GIT_NO_PACK;
@@ -155,7 +166,7 @@ static bool is_same(const struct scan_recall *recall, struct scan_known *known, 
 }
 
 static void count_known(const struct taking *taking, const struct scan_known *known) {
-    struct ts_report_target *row = row_of(taking->recall);
+    struct ts_report_target *row = scan__recall_row(taking->recall);
     ts_git_set_remove(taking->wanted, &known->oid);
     if (known->kind == SCAN_CONTENT_BLOB) {
         row->blobs++;
@@ -327,8 +338,7 @@ void scan__recall_keep(struct scan_recall *recall, unsigned worker, const struct
 
 /* ---- merging pages ---- */
 
-/* Only for all refs: other selections are many, and rarely repeated. */
-static bool is_default(const struct ts_scan_options *options) {
+bool scan__recall_is_default(const struct ts_scan_options *options) {
     return options->ref_count == 0 && options->branch_count == 0 && options->commit_count == 0 &&
            options->range == NULL && !options->has_since && !options->unreachable;
 }
@@ -395,7 +405,7 @@ static void flush_hits(struct scan_recall *recall) {
     struct scan_pass *pass = recall->pass;
     if (!recall->has_hits)
         return;
-    bool is_whole = is_default(pass->options) && !scan__is_stopped(pass);
+    bool is_whole = scan__recall_is_default(pass->options) && !scan__is_stopped(pass);
     if (is_kept_touched(recall)) {
         scan__state_drop_texts(recall->state);
         put_hits_from(recall, recall->before.contents);
@@ -427,151 +437,4 @@ void scan__recall_flush(struct scan_recall *recall) {
         scan__state_note_path(recall->state, is_secret ? "" : recall->path);
     }
     pthread_mutex_unlock(&recall->lock);
-}
-
-/* ---- snapshots ---- */
-
-static void put_row(struct scan_buffer *buffer, const struct ts_report_target *row) {
-    scan__buffer_put_number(buffer, row->commits);
-    scan__buffer_put_number(buffer, row->trees);
-    scan__buffer_put_number(buffer, row->tags);
-    scan__buffer_put_number(buffer, row->blobs);
-    scan__buffer_put_number(buffer, row->bytes);
-    scan__buffer_put_number(buffer, row->missing_by_design);
-    scan__buffer_put_number(buffer, row->cut_commits);
-    scan__buffer_put_number(buffer, row->knows_head);
-    scan__buffer_put_number(buffer, row->encrypted_archives);
-    scan__buffer_put_number(buffer, row->submodules);
-}
-
-/* Returns false if a line is not kept, or contains a secret. */
-static bool put_faults(struct scan_recall *recall, struct scan_buffer *buffer) {
-    const struct scan_faults *faults = &recall->pass->faults;
-    uint64_t count = faults->lasting - recall->lasting_before;
-    uint64_t found = 0;
-    scan__buffer_put_number(buffer, count);
-    for (size_t i = 0; i < faults->count; i++) {
-        struct ts_bytes line = ts_bytes_of_cstring(faults->items[i].text);
-        if (faults->items[i].target != recall->target)
-            continue;
-        if (!recall->has_masks || scan__masks_touch(&recall->masks, line))
-            return false;
-        scan__buffer_put_number(buffer, line.len);
-        scan__buffer_put(buffer, line);
-        found++;
-    }
-    return found == count;
-}
-
-static bool take_faults(struct scan_recall *recall, struct ts_bytes *rest) {
-    uint64_t count;
-    uint64_t len;
-    if (!scan__number_decode(rest, &count) || count > SCAN_FAULTS_MAX)
-        return false;
-    struct ts_bytes at = *rest;
-    for (uint64_t i = 0; i < count; i++) {
-        if (!scan__number_decode(&at, &len) || len >= FAULT_SIZE || len > at.len)
-            return false;
-        at = ts_bytes_skip(at, (size_t)len);
-    }
-    for (uint64_t i = 0; i < count; i++) {
-        char line[FAULT_SIZE] = {0};
-        (void)scan__number_decode(rest, &len);
-        memcpy(line, rest->data, (size_t)len);
-        *rest = ts_bytes_skip(*rest, (size_t)len);
-        scan__fault_lasting(&recall->pass->faults, line);
-    }
-    return true;
-}
-
-/* LFS objects may come and go without a change of the fingerprint. */
-static bool has_pointers(const struct scan_recall *recall) {
-    return row_of(recall)->lfs_objects + row_of(recall)->lfs_missing > 0;
-}
-
-/* Returns whether every scan of these objects would have exactly the same faults. */
-static bool is_lasting(const struct scan_recall *recall) {
-    const struct scan_pass *pass = recall->pass;
-    return pass->faults.total - recall->faults_before == pass->faults.lasting - recall->lasting_before &&
-           !pass->faults.no_memory && !pass->hits.no_memory && !pass->hits.is_over && !pass->no_memory &&
-           pass->limits_hit == 0 && !scan__was_stopped(pass);
-}
-
-void scan__recall_finish(struct scan_recall *recall) {
-    struct scan_pass *pass = recall->pass;
-    uint8_t now[32];
-    struct ts_git_fault fault;
-    if (recall->evidence == NULL || !recall->has_hits || !is_default(pass->options) || !is_lasting(recall) ||
-        has_pointers(recall) || !recall->has_fingerprint ||
-        ts_git_repo_fingerprint(recall->repo, now, &fault) != TS_GIT_OK ||
-        memcmp(now, recall->fingerprint, sizeof now) != 0)
-        return;
-    size_t total;
-    const struct scan_content *all = scan__hits_contents(&pass->hits, &total);
-    uint32_t *contents = calloc(total + 1, sizeof *contents);
-    size_t count = 0;
-    bool is_whole = contents != NULL;
-    for (size_t i = 0; i < total && is_whole; i++) {
-        if (all[i].target != recall->target)
-            continue;
-        is_whole = all[i].is_whole;
-        contents[count++] = (uint32_t)i;
-    }
-    struct scan_material material = {
-        .pass = pass,
-        .hash = ts_git_repo_hash(recall->repo),
-        .contents = contents,
-        .content_count = count,
-        .first_commit = recall->before.commits,
-        .commit_count = pass->commits.len / sizeof(struct scan_commit) - recall->before.commits,
-        .first_location = recall->before.locations,
-        .location_count = pass->locations.len / sizeof(struct scan_location) - recall->before.locations};
-    struct scan_buffer buffer = {.data = NULL};
-    if (is_whole) {
-        put_row(&buffer, row_of(recall));
-        is_whole = put_faults(recall, &buffer);
-        scan__material_encode(&material, &buffer);
-        if (is_whole && !buffer.no_memory && buffer.len <= SNAPSHOT_MAX)
-            scan__state_put_snapshot(recall->state, recall->fingerprint, scan__buffer_bytes(&buffer));
-    }
-    scan__buffer_release(&buffer);
-    free(contents);
-}
-
-static bool use_snapshot(struct scan_recall *recall, struct ts_bytes rest) {
-    struct ts_report_target row = *row_of(recall);
-    uint64_t knows_head = 0;
-    uint64_t *const numbers[] = {&row.commits,     &row.trees,  &row.tags,
-                                 &row.blobs,       &row.bytes,  &row.missing_by_design,
-                                 &row.cut_commits, &knows_head, &row.encrypted_archives,
-                                 &row.submodules};
-    for (size_t i = 0; i < sizeof numbers / sizeof numbers[0]; i++)
-        if (!scan__number_decode(&rest, numbers[i]))
-            return false;
-    struct scan_material_sink sink = {.pass = recall->pass, .target = recall->target};
-    struct scan_faults_mark mark = scan__faults_mark(&recall->pass->faults);
-    if (!take_faults(recall, &rest))
-        return false;
-    if (!scan__material_decode(rest, &sink)) {
-        scan__faults_cut(&recall->pass->faults, &mark);
-        return false;
-    }
-    row.blobs_known = row.blobs;
-    row.knows_head = knows_head != 0;
-    *row_of(recall) = row;
-    return true;
-}
-
-bool scan__recall_all(struct scan_recall *recall) {
-    struct scan_pass *pass = recall->pass;
-    if (pass == NULL || !recall->has_hits || !is_default(pass->options) || !recall->has_fingerprint ||
-        pass->faults.total != recall->faults_before)
-        return false;
-    struct scan_segment segment;
-    struct ts_bytes page;
-    if (!scan__state_snapshot(recall->state, recall->fingerprint, &segment, &page))
-        return false;
-    bool is_done = use_snapshot(recall, page);
-    scan__segment_close(&segment);
-    return is_done;
 }

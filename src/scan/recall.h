@@ -26,6 +26,7 @@
 #include "state.h"
 
 #include "git/fingerprint.h"
+#include "git/past.h"
 #include "git/set.h"
 
 /* Objects that one thread has scanned and that are not written yet. */
@@ -49,7 +50,10 @@ struct scan_recall {
     char *path; /* of the repository */
     struct scan_state *state;
     struct ts_git_evidence *evidence; /* NULL: nothing is known or kept */
-    bool has_hits;                    /* hits may be used and kept: secrets are not shown */
+    bool has_begun;                   /* the state is locked, or cannot be */
+    bool has_salt;
+    struct ts_git_past past; /* for the snapshot of this scan */
+    bool has_hits;           /* hits may be used and kept: secrets are not shown */
     uint8_t fingerprint[32];
     bool has_fingerprint;
     uint64_t faults_before;
@@ -75,11 +79,18 @@ void scan__recall_release(struct scan_recall *recall);
  * and row. */
 bool scan__recall_all(struct scan_recall *recall);
 
-/* Drops everything from earlier scans. */
+/* Returns whether nothing from earlier scans can be used. */
 bool scan__recall_is_empty(const struct scan_recall *recall);
 
-/* Call it before the following functions, when the repository is listed. */
-void scan__recall_begin(struct scan_recall *recall);
+/* Locks the state, unless that was done before. Returns false if nothing is known and nothing can be kept. */
+bool scan__recall_has_salt(struct scan_recall *recall);
+
+/* Call it before the following functions, when the repository is listed. Only objects in packs that have an object of `only` are
+ * kept; NULL: all. */
+void scan__recall_begin(struct scan_recall *recall, const struct ts_git_set *only);
+
+/* Forgets what was learnt and is not written. */
+void scan__recall_rewind(struct scan_recall *recall);
 
 /* The memory that the recall takes during the scan, in bytes. */
 uint64_t scan__recall_bytes(const struct scan_recall *recall);
@@ -101,8 +112,39 @@ void scan__recall_keep(struct scan_recall *recall, unsigned worker, const struct
 /* After the visit: writes the remaining objects. */
 void scan__recall_flush(struct scan_recall *recall);
 
-/* When the row is complete and texts are masked: stores the result as a snapshot, if every scan of the
- * same objects would have the same faults. */
-void scan__recall_finish(struct scan_recall *recall);
+/* ---- snapshots (snapshot.c) ---- */
+
+static inline struct ts_report_target *scan__recall_row(const struct scan_recall *recall) {
+    return &recall->pass->targets[recall->target].row;
+}
+
+/* Snapshots are only for all refs: other selections are many, and rarely repeated. */
+bool scan__recall_is_default(const struct ts_scan_options *options);
+
+/* When the row is complete and texts are masked: stores the result as a snapshot, if every scan of the same objects would have the
+ * same faults. */
+void scan__recall_finish(struct scan_recall *recall, const struct scan_masked *masked);
+
+/* Keeps the history for scans of what continues it (continued.h). `reached` are the objects that all refs reach. */
+void scan__recall_keep_past(struct scan_recall *recall, struct ts_git_graph *graph,
+                            const struct ts_git_set *reached);
+
+/* The latest snapshot, of a repository that has changed since. */
+struct scan_recall_snapshot {
+    struct scan_segment segment;
+    struct scan_buffer page;
+    struct ts_bytes past;
+    struct ts_bytes rest; /* of the page: faults and material */
+    struct ts_report_target row;
+    struct scan_masked masked;
+};
+
+/* Returns false if there is none; then there is nothing to release. */
+bool scan__recall_earlier(struct scan_recall *recall, struct scan_recall_snapshot *ret_snapshot);
+void scan__recall_snapshot_release(struct scan_recall_snapshot *snapshot);
+
+/* Adds its contents, places and faults to the pass, and sets the row. On failure nothing is changed, except that the pass may lack
+ * memory. */
+bool scan__recall_use(struct scan_recall *recall, const struct scan_recall_snapshot *snapshot);
 
 #endif

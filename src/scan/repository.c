@@ -11,6 +11,7 @@
 #include "attempt.h"
 #include "before.h"
 #include "choose.h"
+#include "continued.h"
 #include "look_impl.h"
 #include "origins.h"
 #include "recall.h"
@@ -478,7 +479,8 @@ static enum ts_git_error scan_graph(struct visit *visit, struct ts_git_graph *gr
     visit->reached = reached;
     /* The attempt will be repeated, and will find everything again. */
     if (error == TS_GIT_OK && !scan__attempt_is_stale(pass) && !is_cut(visit, chosen)) {
-        scan__recall_begin(&visit->recall);
+        struct ts_git_set *all = ts_git_set_copy(wanted);
+        scan__recall_begin(&visit->recall, NULL);
         atomic_store(&pass->progress->stage, TS_SCAN_STAGE_CONTENT);
         error = look_at_all(visit, graph, wanted, ret_fault);
         if (error == TS_GIT_OK && chosen->is_change) {
@@ -488,6 +490,9 @@ static enum ts_git_error scan_graph(struct visit *visit, struct ts_git_graph *gr
             struct scan_origins origins = origins_of(visit, graph, &chosen->selection);
             error = scan__origins(&origins, ret_fault);
         }
+        if (error == TS_GIT_OK && all != NULL)
+            scan__recall_keep_past(&visit->recall, graph, all);
+        ts_git_set_free(all);
     }
     ts_git_set_free(wanted);
     ts_git_set_free(reached);
@@ -515,15 +520,94 @@ static enum ts_git_error scan_without_graph(struct visit *visit, const struct sc
     return error == TS_GIT_OK ? scan__origins(&origins, ret_fault) : error;
 }
 
+/* Masks the texts of the target, and keeps its result. Contents before first_content are masked already. */
+static void finish(struct visit *visit, size_t first_content, bool was_masked) {
+    struct scan_pass *pass = visit->pass;
+    struct scan_masked masked;
+    const struct scan_profile *profile = visit->target->profile;
+    bool has_allows = profile->has_config && profile->config.allow_count > 0;
+    scan__looks_finish(&visit->looks, pass, &visit->target->row); /* a part of the result */
+    if (!scan__mask_since(pass, &visit->before, first_content, &masked)) {
+        pass->no_memory = true;
+        return;
+    }
+    masked.any = masked.any || was_masked;
+    if (!masked.paths || !has_allows) /* allow entries refer to unmasked paths */
+        scan__recall_finish(&visit->recall, &masked);
+}
+
+/* With looks that have counted nothing. If there is no memory for them, the scan of the whole history fails. */
+static void undo_news(struct visit *visit, struct scan_continued *continued) {
+    struct scan_pass *pass = visit->pass;
+    uint64_t limits_hit = pass->limits_hit;
+    scan__looks_finish(&visit->looks, pass, &visit->target->row);
+    pass->limits_hit = limits_hit;
+    scan__continued_undo(continued);
+    atomic_store(&visit->blobs, 0);
+    atomic_store(&visit->bytes, 0);
+    atomic_store(&pass->progress->objects, 0);
+}
+
+/* Scans what was added since an earlier scan. Returns false if the history must be scanned as a whole. */
+static bool scan_news(struct visit *visit, const struct ts_git_graph_options *options) {
+    struct scan_pass *pass = visit->pass;
+    struct scan_continued continued;
+    struct ts_git_fault fault;
+    if (!scan__continued_begin(&continued, &visit->recall, options))
+        return false;
+    atomic_store(&pass->progress->objects_total, ts_git_set_count(continued.news.added));
+    atomic_store(&pass->progress->stage, TS_SCAN_STAGE_CONTENT);
+    uint64_t held = ts_git_graph_bytes(continued.news.graph) + scan__recall_bytes(&visit->recall);
+    bool done =
+        visit_all(visit, continued.news.added, scan__pass_visit_memory(pass, held), &fault) == TS_GIT_OK;
+    atomic_store(&pass->progress->stage, TS_SCAN_STAGE_ORIGINS);
+    done = done && scan__continued_place(&continued, atomic_load(&visit->blobs));
+    if (done) {
+        visit->target->row.knows_head = true;
+        visit->head = continued.news.head;
+        scan__recall_keep_past(&visit->recall, continued.news.graph, continued.news.reached);
+    } else {
+        undo_news(visit, &continued);
+    }
+    scan__continued_release(&continued);
+    if (done)
+        finish(visit, continued.was_masked ? continued.old_ends.contents : visit->before.contents,
+               continued.was_masked);
+    return done;
+}
+
+static enum ts_scan_outcome scan_whole(struct visit *visit, const struct scan_chosen *chosen,
+                                       struct ts_git_graph_options *options,
+                                       struct ts_scan_error *ret_error) {
+    struct ts_git_graph *graph = NULL;
+    struct ts_git_fault fault;
+    if (is_looked_at_early(visit, &chosen->selection)) {
+        visit->clean = calloc(visit->looks.count, sizeof *visit->clean); /* slower without */
+        options->message = visit->clean != NULL ? look_early : NULL;
+        options->message_ctx = visit;
+    }
+    atomic_store(&visit->pass->progress->stage, TS_SCAN_STAGE_HISTORY);
+    enum ts_git_error error = ts_git_graph_new(visit->repo, options, &graph, &fault);
+    if (error == TS_GIT_OK)
+        error = scan_graph(visit, graph, chosen, &fault);
+    else if (error == TS_GIT_NO_MEMORY)
+        error = scan_without_graph(visit, chosen, &fault);
+    free_early(visit);
+    ts_git_graph_free(graph);
+    if (error == TS_GIT_STOPPED)
+        return TS_SCAN_DONE;
+    if (error == TS_GIT_MOVED) /* a commit that the user named */
+        options->faults.take(options->faults.ctx, &fault);
+    else if (error != TS_GIT_OK)
+        return git_failure(&fault, ret_error);
+    finish(visit, visit->before.contents, false);
+    return TS_SCAN_DONE;
+}
+
 static enum ts_scan_outcome scan_history(struct visit *visit, const struct scan_chosen *chosen,
                                          struct ts_scan_error *ret_error) {
     struct scan_pass *pass = visit->pass;
-    struct ts_git_graph *graph = NULL;
-    struct ts_git_fault fault;
-    if (!scan__looks_init(&visit->looks, pass, visit->target->profile)) {
-        scan__looks_finish(&visit->looks, pass, &visit->target->row);
-        return scan__fail(ret_error, TS_SCAN_FAILED, "out of memory; lower --jobs");
-    }
+    enum ts_scan_outcome outcome = TS_SCAN_DONE;
     atomic_store(&pass->progress->stage, TS_SCAN_STAGE_HISTORY);
     uint64_t table_bytes_max = pass->memory_bytes / GRAPH_SHARE;
     struct ts_git_graph_options options = {
@@ -534,33 +618,15 @@ static enum ts_scan_outcome scan_history(struct visit *visit, const struct scan_
         .spill_dir = pass->spill_dir,
         .watch = scan__watch(pass),
         .faults = scan__faults_sink(&pass->faults)};
-    if (is_looked_at_early(visit, &chosen->selection)) {
-        visit->clean = calloc(visit->looks.count, sizeof *visit->clean); /* slower without */
-        options.message = visit->clean != NULL ? look_early : NULL;
-        options.message_ctx = visit;
+    bool has_looks = scan__looks_init(&visit->looks, pass, visit->target->profile);
+    if (!has_looks || !scan_news(visit, &options)) {
+        has_looks = has_looks &&
+                    (visit->looks.count > 0 || scan__looks_init(&visit->looks, pass, visit->target->profile));
+        outcome = has_looks ? scan_whole(visit, chosen, &options, ret_error)
+                            : scan__fail(ret_error, TS_SCAN_FAILED, "out of memory; lower --jobs");
     }
-    enum ts_git_error error = ts_git_graph_new(visit->repo, &options, &graph, &fault);
-    if (error == TS_GIT_OK)
-        error = scan_graph(visit, graph, chosen, &fault);
-    else if (error == TS_GIT_NO_MEMORY)
-        error = scan_without_graph(visit, chosen, &fault);
-    free_early(visit);
     scan__looks_finish(&visit->looks, pass, &visit->target->row);
-    ts_git_graph_free(graph);
-    if (error == TS_GIT_STOPPED)
-        return TS_SCAN_DONE;
-    if (error == TS_GIT_MOVED) /* a commit that the user named */
-        options.faults.take(options.faults.ctx, &fault);
-    else if (error != TS_GIT_OK)
-        return git_failure(&fault, ret_error);
-    bool are_paths_masked;
-    const struct scan_profile *profile = visit->target->profile;
-    bool has_allows = profile->has_config && profile->config.allow_count > 0;
-    if (!scan__mask_since(pass, &visit->before, &are_paths_masked))
-        pass->no_memory = true;
-    else if (!are_paths_masked || !has_allows) /* allow entries refer to unmasked paths */
-        scan__recall_finish(&visit->recall);
-    return TS_SCAN_DONE;
+    return outcome;
 }
 
 /* Adds a note if git shows the history differently than it is stored. */

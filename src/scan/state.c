@@ -257,9 +257,8 @@ static int write_about(const struct scan_state *state, const uint8_t salt[static
     scan__buffer_put(&page, ts_bytes_of(salt, SCAN_SALT_LEN));
     scan__buffer_put(&page, ts_bytes_of_cstring(path));
     struct scan_segment_head head = head_of(state, SCAN_SEGMENT_ABOUT);
-    int error = page.no_memory
-                    ? ENOMEM
-                    : scan__state_replace(state->fd, SCAN_STATE_ABOUT, &head, scan__buffer_bytes(&page));
+    struct ts_bytes only = scan__buffer_bytes(&page);
+    int error = page.no_memory ? ENOMEM : scan__state_replace(state->fd, SCAN_STATE_ABOUT, &head, &only, 1);
     scan__buffer_release(&page);
     return error;
 }
@@ -358,7 +357,7 @@ void scan__state_each(struct scan_state *state, enum scan_segment_kind kind, sca
     scan__state_names_release(&names);
 }
 
-bool scan__state_snapshot(struct scan_state *state, const uint8_t fingerprint[static SCAN_FINGERPRINT_LEN],
+bool scan__state_snapshot(struct scan_state *state, const uint8_t *fingerprint,
                           struct scan_segment *ret_segment, struct ts_bytes *ret_page) {
     struct scan_state_name name = scan__state_name((char)SCAN_SEGMENT_SNAPSHOT, &state->place.use);
     struct scan_segment_head head = head_of(state, SCAN_SEGMENT_SNAPSHOT);
@@ -368,9 +367,10 @@ bool scan__state_snapshot(struct scan_state *state, const uint8_t fingerprint[st
     int fd = scan__state_open_file(state->fd, name.text);
     if (fd < 0 || !scan__segment_open(&segment, fd))
         return false;
-    bool is_found = is_same_head(&segment.head, &head) &&
-                    memcmp(segment.head.fingerprint, fingerprint, SCAN_FINGERPRINT_LEN) == 0 &&
-                    scan__segment_next(&segment, ret_page);
+    bool is_found =
+        is_same_head(&segment.head, &head) &&
+        (fingerprint == NULL || memcmp(segment.head.fingerprint, fingerprint, SCAN_FINGERPRINT_LEN) == 0) &&
+        scan__segment_next(&segment, ret_page);
     if (segment.is_damaged)
         warn_damaged(state, name.text);
     if (is_found)
@@ -446,7 +446,9 @@ void scan__state_add(struct scan_state *state, enum scan_segment_kind kind, stru
 }
 
 void scan__state_put_snapshot(struct scan_state *state,
-                              const uint8_t fingerprint[static SCAN_FINGERPRINT_LEN], struct ts_bytes page) {
+                              const uint8_t fingerprint[static SCAN_FINGERPRINT_LEN], struct ts_bytes page,
+                              struct ts_bytes past) {
+    struct ts_bytes pages[] = {page, past};
     if (state->lock_fd < 0)
         return;
     struct scan_segment_head head = head_of(state, SCAN_SEGMENT_SNAPSHOT);
@@ -454,7 +456,7 @@ void scan__state_put_snapshot(struct scan_state *state,
     memcpy(head.fingerprint, fingerprint, SCAN_FINGERPRINT_LEN);
     int error = note_use(state);
     if (error == 0)
-        error = scan__state_replace(state->fd, name.text, &head, page);
+        error = scan__state_replace(state->fd, name.text, &head, pages, 2);
     if (error != 0)
         give_up(state, error);
 }

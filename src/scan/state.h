@@ -41,9 +41,9 @@ struct scan_state_place {
 struct scan_state *scan__state_open(const struct scan_state_place *place, struct scan_state_warning *warning);
 void scan__state_close(struct scan_state *state);
 
-/* The page of the snapshot with this fingerprint, borrowed from the segment, which the caller closes. Returns
+/* The first page of the snapshot with this fingerprint, or of any for NULL, borrowed from the segment, which the caller closes. Returns
  * false if there is none: then there is nothing to close. */
-bool scan__state_snapshot(struct scan_state *state, const uint8_t fingerprint[static SCAN_FINGERPRINT_LEN],
+bool scan__state_snapshot(struct scan_state *state, const uint8_t *fingerprint,
                           struct scan_segment *ret_segment, struct ts_bytes *ret_page);
 
 /* For a scan that reads objects, before the following functions: takes the lock. Returns false if nothing is
@@ -61,8 +61,10 @@ void scan__state_each(struct scan_state *state, enum scan_segment_kind kind, sca
 
 /* Adds a page of KNOWN or HITS. After a failure, which is reported as the warning, it does nothing. */
 void scan__state_add(struct scan_state *state, enum scan_segment_kind kind, struct ts_bytes page);
+/* `past` may be empty: then there is no second page. */
 void scan__state_put_snapshot(struct scan_state *state,
-                              const uint8_t fingerprint[static SCAN_FINGERPRINT_LEN], struct ts_bytes page);
+                              const uint8_t fingerprint[static SCAN_FINGERPRINT_LEN], struct ts_bytes page,
+                              struct ts_bytes past);
 
 /* Stores the path of the repository: when the repository is gone, its state can be removed. With "", for a path that must not be
  * stored, the state is not removed. */

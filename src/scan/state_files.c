@@ -150,15 +150,15 @@ int scan__state_open_new(int folder, const char *name) {
 }
 
 int scan__state_replace(int folder, const char *name, const struct scan_segment_head *head,
-                        struct ts_bytes page) {
+                        const struct ts_bytes *pages, size_t count) {
     struct scan_segment_writer writer;
     (void)unlinkat(folder, SCAN_STATE_NEW, 0);
     int fd = scan__state_open_new(folder, SCAN_STATE_NEW);
     if (fd < 0)
         return errno;
     int error = scan__segment_begin(&writer, fd, head);
-    if (error == 0)
-        error = scan__segment_add(&writer, page);
+    for (size_t i = 0; i < count && error == 0; i++)
+        error = scan__segment_add(&writer, pages[i]);
     int close_error = scan__segment_end(&writer);
     error = error == 0 ? close_error : error;
     if (error == 0 && renameat(folder, SCAN_STATE_NEW, folder, name) != 0)
@@ -201,7 +201,8 @@ int scan__state_print_key_keep(int all, const struct ts_siphash_key *key) {
     if (read_print_key(scan__state_open_file(all, SCAN_STATE_PRINT_KEY), &kept))
         return 0;
     ts_siphash_key_store(key, bytes);
-    int error = scan__state_replace(all, SCAN_STATE_PRINT_KEY, &head, ts_bytes_of(bytes, sizeof bytes));
+    struct ts_bytes page = ts_bytes_of(bytes, sizeof bytes);
+    int error = scan__state_replace(all, SCAN_STATE_PRINT_KEY, &head, &page, 1);
     return error == EEXIST || error == ENOENT ? 0 : error; /* another scan is making it */
 }
 

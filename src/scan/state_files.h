@@ -44,9 +44,9 @@ int scan__state_make_folders(const char *path);
 /* Creates a new file for writing. Returns -1, and errno, on failure. */
 int scan__state_open_new(int folder, const char *name);
 
-/* Replaces a file of one page, completely or not at all. Returns 0 or an errno. */
+/* Replaces a file by one with these pages, without the empty ones, completely or not at all. Returns 0 or an errno. */
 int scan__state_replace(int folder, const char *name, const struct scan_segment_head *head,
-                        struct ts_bytes page);
+                        const struct ts_bytes *pages, size_t count);
 
 /* The key of prints of a state folder. Returns false if it has none. */
 bool scan__state_print_key_read(const char *state_folder, struct ts_siphash_key *ret_key);

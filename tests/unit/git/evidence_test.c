@@ -41,7 +41,7 @@ static void look(const char *folder, unsigned types, struct past *ret_past) {
     struct ts_git_visit_options options = {.threads = 1, .types = types};
     struct ts_git_visitor visitor = {.visit = take, .ctx = &ret_past->taken};
     memset(ret_past, 0, sizeof *ret_past);
-    assert_int_equal(ts_git_evidence_new(repo, key, &ret_past->taken.evidence, &fault), TS_GIT_OK);
+    assert_int_equal(ts_git_evidence_new(repo, key, NULL, &ret_past->taken.evidence, &fault), TS_GIT_OK);
     assert_int_equal(ts_git_visit(repo, &options, &visitor, NULL, &fault), TS_GIT_OK);
     size_t count;
     const uint8_t *ids = ts_git_evidence_packs(ret_past->taken.evidence, &count);
@@ -57,7 +57,7 @@ static void compare(const char *folder, const uint8_t with[static TS_GIT_EVIDENC
     struct ts_git_repo *repo = open_repo(folder);
     struct ts_git_evidence *evidence = NULL;
     struct ts_git_fault fault;
-    assert_int_equal(ts_git_evidence_new(repo, with, &evidence, &fault), TS_GIT_OK);
+    assert_int_equal(ts_git_evidence_new(repo, with, NULL, &evidence, &fault), TS_GIT_OK);
     memset(ret_counts, 0, 3 * sizeof *ret_counts);
     for (size_t i = 0; i < past->taken.count; i++) {
         const struct known *known = &past->taken.items[i];

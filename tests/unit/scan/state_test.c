@@ -99,13 +99,18 @@ static void a_snapshot_is_that_of_its_fingerprint(void **state) {
     struct scan_state *opened = open_state();
     assert_false(scan__state_snapshot(opened, first, &segment, &page));
     assert_true(scan__state_begin(opened));
-    scan__state_put_snapshot(opened, first, TS_BYTES("one"));
-    scan__state_put_snapshot(opened, second, TS_BYTES("two"));
+    scan__state_put_snapshot(opened, first, TS_BYTES("one"), (struct ts_bytes){NULL, 0});
+    scan__state_put_snapshot(opened, second, TS_BYTES("two"), TS_BYTES("its past"));
     scan__state_close(opened);
     opened = open_state();
     assert_false(scan__state_snapshot(opened, first, &segment, &page));
     assert_true(scan__state_snapshot(opened, second, &segment, &page));
     assert_true(ts_bytes_equal(page, TS_BYTES("two")));
+    scan__segment_close(&segment);
+    assert_true(scan__state_snapshot(opened, NULL, &segment, &page));
+    assert_true(ts_bytes_equal(page, TS_BYTES("two")));
+    assert_true(scan__segment_next(&segment, &page));
+    assert_true(ts_bytes_equal(page, TS_BYTES("its past")));
     scan__segment_close(&segment);
     scan__state_close(opened);
 }
@@ -119,7 +124,8 @@ static void a_second_one_reads_and_does_not_write(void **state) {
     assert_true(scan__state_begin(other));
     assert_non_null(strstr(warning.text, "another scan of this repository is using it"));
     scan__state_add(other, SCAN_SEGMENT_KNOWN, TS_BYTES("22"));
-    scan__state_put_snapshot(other, (const uint8_t[SCAN_FINGERPRINT_LEN]){1}, TS_BYTES("x"));
+    scan__state_put_snapshot(other, (const uint8_t[SCAN_FINGERPRINT_LEN]){1}, TS_BYTES("x"),
+                             (struct ts_bytes){NULL, 0});
     assert_false(scan__state_rewrite_begin(other, SCAN_SEGMENT_KNOWN));
     assert_int_equal(bytes_of(other, SCAN_SEGMENT_KNOWN), 1);
     scan__state_close(other);
@@ -262,7 +268,8 @@ static void put_all(struct scan_use use) {
     assert_true(scan__state_begin(opened));
     scan__state_add(opened, SCAN_SEGMENT_KNOWN, TS_BYTES("x"));
     scan__state_add(opened, SCAN_SEGMENT_HITS, TS_BYTES("x"));
-    scan__state_put_snapshot(opened, (const uint8_t[SCAN_FINGERPRINT_LEN]){1}, TS_BYTES("x"));
+    scan__state_put_snapshot(opened, (const uint8_t[SCAN_FINGERPRINT_LEN]){1}, TS_BYTES("x"),
+                             (struct ts_bytes){NULL, 0});
     scan__state_close(opened);
 }
 

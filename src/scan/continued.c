@@ -1,0 +1,382 @@
+#include "continued.h"
+
+#include "look_impl.h"
+#include "origins.h"
+#include "refs.h"
+
+#include "base/hash64.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+#define STEPS_MAX UINT64_C(100000000) /* places of the snapshot beside news */
+
+/* ---- beginning and undoing ---- */
+
+bool scan__continued_begin(struct scan_continued *continued, struct scan_recall *recall,
+                           const struct ts_git_graph_options *options) {
+    struct scan_recall_snapshot snapshot;
+    *continued = (struct scan_continued){.recall = recall, .pass = recall->pass};
+    if (!scan__recall_earlier(recall, &snapshot))
+        return false;
+    struct scan_pass *pass = recall->pass;
+    struct ts_report_target *row = &pass->targets[recall->target].row;
+    continued->hits = scan__hits_mark(&pass->hits);
+    continued->faults = scan__faults_mark(&pass->faults);
+    continued->locations = pass->locations.len;
+    continued->commits = pass->commits.len;
+    continued->row = *row;
+    bool done =
+        !snapshot.masked.paths && ts_git_news_read(recall->repo, options, scan__state_salt(recall->state),
+                                                   snapshot.past, &continued->news);
+    if (done && !scan__recall_use(recall, &snapshot)) {
+        scan__continued_undo(continued);
+        scan__continued_release(continued);
+        done = false;
+    }
+    if (done) {
+        const struct ts_git_news *news = &continued->news;
+        continued->was_masked = snapshot.masked.any;
+        continued->old_ends = scan__mark(pass);
+        continued->findings = atomic_load(&pass->hits.finding_count);
+        row->commits += news->stats.commits;
+        row->trees += news->stats.trees;
+        row->tags += news->stats.tags;
+        row->submodules = ts_git_graph_submodules(news->graph);
+        scan__recall_begin(recall, news->added);
+        recall->contents_kept = continued->old_ends.contents;
+    }
+    scan__recall_snapshot_release(&snapshot);
+    return done;
+}
+
+void scan__continued_undo(struct scan_continued *continued) {
+    struct scan_pass *pass = continued->pass;
+    scan__hits_cut(&pass->hits, &continued->hits);
+    scan__faults_cut(&pass->faults, &continued->faults);
+    scan__pile_cut(&pass->locations, continued->locations);
+    scan__pile_cut(&pass->commits, continued->commits);
+    pass->targets[continued->recall->target].row = continued->row;
+    scan__recall_rewind(continued->recall);
+}
+
+void scan__continued_release(struct scan_continued *continued) {
+    ts_git_news_release(&continued->news);
+}
+
+/* ---- contents by id, places by content and path ---- */
+
+struct content_ref {
+    struct ts_git_oid oid;
+    uint32_t content;
+};
+
+struct placing {
+    struct scan_continued *continued;
+    struct scan_pass *pass;
+    struct content_ref *refs; /* blobs, by id */
+    size_t ref_count;
+    bool *has_place; /* by content, from the first of this target on */
+    struct scan_location *old;
+    size_t old_count;
+    struct scan_commit *commits; /* of the snapshot */
+    uint32_t *moved; /* by commit of the snapshot: where it is now; TS_REPORT_NONE: not yet anywhere */
+    size_t commit_count;
+    uint32_t *slots; /* of places: FOUND ones by content and path */
+    size_t slot_count;
+    uint32_t head; /* commit; TS_REPORT_NONE: not yet kept */
+    bool is_bad;   /* the whole history must tell */
+};
+
+static int compare_content_refs(const void *a, const void *b) {
+    return ts_git_oid_compare(&((const struct content_ref *)a)->oid, &((const struct content_ref *)b)->oid);
+}
+
+/* Copies what the snapshot had, and removes it from the pass. Room for as many places again as there are news. */
+static bool placing_init(struct placing *p) {
+    struct scan_pass *pass = p->pass;
+    const struct scan_mark *first = &p->continued->recall->before;
+    size_t total;
+    const struct scan_content *contents = scan__hits_contents(&pass->hits, &total);
+    p->old_count = pass->locations.len / sizeof *p->old - first->locations;
+    p->commit_count = pass->commits.len / sizeof *p->commits - first->commits;
+    p->refs = calloc(total + 1, sizeof *p->refs);
+    p->has_place = calloc(total + 1, sizeof *p->has_place);
+    p->old = calloc(p->old_count + 1, sizeof *p->old);
+    p->commits = calloc(p->commit_count + 1, sizeof *p->commits);
+    p->moved = calloc(p->commit_count + 1, sizeof *p->moved);
+    p->slot_count = 64;
+    while (p->slot_count < 2 * (p->old_count + p->continued->news.count))
+        p->slot_count *= 2;
+    p->slots = malloc(p->slot_count * sizeof *p->slots);
+    if (p->refs == NULL || p->has_place == NULL || p->old == NULL || p->commits == NULL || p->moved == NULL ||
+        p->slots == NULL)
+        return false;
+    memset(p->slots, 0xff, p->slot_count * sizeof *p->slots);
+    if (p->old_count > 0)
+        memcpy(p->old, pass->locations.bytes + first->locations * sizeof *p->old,
+               p->old_count * sizeof *p->old);
+    if (p->commit_count > 0)
+        memcpy(p->commits, pass->commits.bytes + first->commits * sizeof *p->commits,
+               p->commit_count * sizeof *p->commits);
+    for (size_t i = 0; i < p->commit_count; i++)
+        p->moved[i] = TS_REPORT_NONE;
+    for (size_t i = first->contents; i < total; i++)
+        if (contents[i].kind == SCAN_CONTENT_BLOB)
+            p->refs[p->ref_count++] = (struct content_ref){contents[i].oid, (uint32_t)i};
+    if (p->ref_count > 0)
+        qsort(p->refs, p->ref_count, sizeof *p->refs, compare_content_refs);
+    scan__pile_cut(&pass->locations, first->locations * sizeof *p->old);
+    scan__pile_cut(&pass->commits, first->commits * sizeof *p->commits);
+    return true;
+}
+
+static void placing_release(struct placing *p) {
+    free(p->refs);
+    free(p->has_place);
+    free(p->old);
+    free(p->commits);
+    free(p->moved);
+    free(p->slots);
+}
+
+/* The first content with this id; NULL: it has no hits. Only archives have several, and are in no snapshot. */
+static const struct content_ref *find_content(const struct placing *p, const struct ts_git_oid *oid,
+                                              size_t *ret_count) {
+    size_t low = 0;
+    size_t high = p->ref_count;
+    while (low < high) {
+        size_t middle = low + (high - low) / 2;
+        if (ts_git_oid_compare(&p->refs[middle].oid, oid) < 0)
+            low = middle + 1;
+        else
+            high = middle;
+    }
+    size_t end = low;
+    while (end < p->ref_count && ts_git_oid_equal(&p->refs[end].oid, oid))
+        end++;
+    *ret_count = end - low;
+    return p->refs + low;
+}
+
+static struct scan_location *place_at(const struct placing *p, uint32_t index) {
+    return &((struct scan_location *)(void *)p->pass->locations.bytes)[index];
+}
+
+/* The slot of a place of this content at this path. */
+static uint32_t *slot_of(const struct placing *p, uint32_t content, uint32_t path) {
+    size_t at = (size_t)ts_xxh64_of_id((uint64_t)content << 32 | path) & (p->slot_count - 1);
+    while (p->slots[at] != TS_REPORT_NONE &&
+           (place_at(p, p->slots[at])->content != content || place_at(p, p->slots[at])->path != path))
+        at = (at + 1) & (p->slot_count - 1);
+    return &p->slots[at];
+}
+
+static void add_place(struct placing *p, const struct scan_location *location, bool is_found) {
+    uint32_t index = (uint32_t)(p->pass->locations.len / sizeof *location);
+    scan__pass_location(p->pass, location);
+    p->has_place[location->content] = true;
+    if (is_found && !p->pass->no_memory)
+        *slot_of(p, location->content, location->path) = index;
+}
+
+/* ---- commits ---- */
+
+static uint32_t move_commit(struct placing *p, uint32_t commit) {
+    if (commit == TS_REPORT_NONE)
+        return commit;
+    uint32_t index = commit - (uint32_t)p->continued->recall->before.commits;
+    if (p->moved[index] == TS_REPORT_NONE)
+        p->moved[index] = scan__pass_commit(p->pass, &p->commits[index]);
+    return p->moved[index];
+}
+
+static const struct scan_commit *commit_at(const struct placing *p, uint32_t index) {
+    return &((const struct scan_commit *)(const void *)p->pass->commits.bytes)[index];
+}
+
+/* Commits follow each other, so that the last one is usually the same. */
+static uint32_t new_commit(struct placing *p, const struct ts_git_oid *oid) {
+    size_t count = p->pass->commits.len / sizeof(struct scan_commit);
+    if (count > p->continued->recall->before.commits &&
+        ts_git_oid_equal(&commit_at(p, (uint32_t)count - 1)->oid, oid))
+        return (uint32_t)count - 1;
+    return scan__origins_commit(p->pass, p->continued->recall->repo, p->continued->news.graph, oid);
+}
+
+/* ---- places ---- */
+
+/* An object that only a tag names, or that could not be traced: with a path, it would lose this place. */
+static bool is_untraced(const struct scan_content *content, const struct scan_location *location) {
+    return content->kind == SCAN_CONTENT_BLOB && location->role == SCAN_FOUND &&
+           location->commit == TS_REPORT_NONE;
+}
+
+static void keep_old(struct placing *p) {
+    size_t unused;
+    const struct scan_content *contents = scan__hits_contents(&p->pass->hits, &unused);
+    for (size_t i = 0; i < p->old_count; i++) {
+        struct scan_location location = p->old[i];
+        if (location.role != SCAN_FOUND)
+            continue;
+        const struct scan_content *content = &contents[location.content];
+        p->is_bad = p->is_bad || is_untraced(content, &location);
+        location.commit = move_commit(p, location.commit);
+        add_place(p, &location, content->kind == SCAN_CONTENT_BLOB);
+    }
+}
+
+struct brought {
+    const struct ts_git_news_item *item;
+    int64_t time_s;
+};
+
+static int compare_brought(const void *a, const void *b) {
+    const struct brought *x = a;
+    const struct brought *y = b;
+    int order = (x->time_s > y->time_s) - (x->time_s < y->time_s);
+    return order != 0 ? order : ts_git_oid_compare(&x->item->commit, &y->item->commit);
+}
+
+/* The first commit that brings it counts: those of the news come by time and id. */
+static void place_brought(struct placing *p, const struct content_ref *ref, const struct brought *brought) {
+    struct scan_location location = {.content = ref->content, .place = TS_PLACE_FILE, .role = SCAN_FOUND};
+    size_t unused;
+    const struct scan_content *contents = scan__hits_contents(&p->pass->hits, &unused);
+    if (!scan__origins_path(p->pass, ts_bytes_of(brought->item->path, brought->item->path_len),
+                            contents[ref->content].path, &location.path)) {
+        p->is_bad = true;
+        return;
+    }
+    uint32_t known = *slot_of(p, location.content, location.path);
+    if (known == TS_REPORT_NONE) {
+        location.commit = new_commit(p, &brought->item->commit);
+        add_place(p, &location, true);
+        return;
+    }
+    const struct scan_commit *first = commit_at(p, place_at(p, known)->commit);
+    if (brought->time_s > first->time_s ||
+        (brought->time_s == first->time_s && ts_git_oid_compare(&brought->item->commit, &first->oid) >= 0))
+        return;
+    location.commit = new_commit(p, &brought->item->commit);
+    place_at(p, known)->commit = location.commit;
+    place_at(p, known)->place = location.place;
+}
+
+static void place_news(struct placing *p) {
+    const struct ts_git_news *news = &p->continued->news;
+    struct brought *all = calloc(news->count + 1, sizeof *all);
+    size_t count = 0;
+    size_t copies;
+    p->is_bad = p->is_bad || all == NULL;
+    for (size_t i = 0; i < news->count && !p->is_bad; i++) {
+        const struct ts_git_news_item *item = &news->items[i];
+        (void)find_content(p, &item->blob, &copies);
+        if (item->kind == TS_GIT_NEWS_BROUGHT && copies > 0)
+            all[count++] = (struct brought){item, ts_git_graph_order_time(news->graph, &item->commit)};
+    }
+    if (count > 0)
+        qsort(all, count, sizeof *all, compare_brought);
+    for (size_t i = 0; i < count && !p->is_bad; i++) {
+        const struct content_ref *refs = find_content(p, &all[i].item->blob, &copies);
+        for (size_t k = 0; k < copies; k++)
+            place_brought(p, &refs[k], &all[i]);
+    }
+    free(all);
+}
+
+/* ---- HEAD ---- */
+
+static void place_in_head(struct placing *p, uint32_t content, uint32_t path) {
+    if (p->head == TS_REPORT_NONE)
+        p->head = scan__origins_commit(p->pass, p->continued->recall->repo, p->continued->news.graph,
+                                       &p->continued->news.head);
+    struct scan_location location = {
+        .content = content, .commit = p->head, .path = path, .place = TS_PLACE_FILE, .role = SCAN_IN_HEAD};
+    add_place(p, &location, false);
+}
+
+/* Whether HEAD has lost it there. */
+static bool is_lost(const struct placing *p, const struct scan_location *location) {
+    const struct ts_git_news *news = &p->continued->news;
+    size_t unused;
+    const struct scan_content *contents = scan__hits_contents(&p->pass->hits, &unused);
+    struct ts_bytes path = scan__hits_text_at(&p->pass->hits, location->path);
+    for (size_t i = 0; i < news->count; i++)
+        if (news->items[i].kind == TS_GIT_NEWS_HEAD_LOST &&
+            ts_git_oid_equal(&news->items[i].blob, &contents[location->content].oid) &&
+            ts_bytes_equal(ts_bytes_of(news->items[i].path, news->items[i].path_len), path))
+            return true;
+    return false;
+}
+
+static void place_heads(struct placing *p) {
+    const struct ts_git_news *news = &p->continued->news;
+    p->is_bad = p->is_bad || (uint64_t)p->old_count * news->count > STEPS_MAX;
+    for (size_t i = 0; i < p->old_count && !p->is_bad; i++)
+        if (p->old[i].role == SCAN_IN_HEAD && !is_lost(p, &p->old[i]))
+            place_in_head(p, p->old[i].content, p->old[i].path);
+    for (size_t i = 0; i < news->count && !p->is_bad; i++) {
+        const struct ts_git_news_item *item = &news->items[i];
+        size_t copies = 0;
+        const struct content_ref *refs = find_content(p, &item->blob, &copies);
+        for (size_t k = 0; k < copies && item->kind == TS_GIT_NEWS_HEAD_HAS && !p->is_bad; k++) {
+            size_t unused;
+            uint32_t path;
+            uint32_t inner = scan__hits_contents(&p->pass->hits, &unused)[refs[k].content].path;
+            p->is_bad = !scan__origins_path(p->pass, ts_bytes_of(item->path, item->path_len), inner, &path);
+            if (!p->is_bad)
+                place_in_head(p, refs[k].content, path);
+        }
+    }
+}
+
+/* ---- all of it ---- */
+
+/* Messages of new commits and tags, and which refs reach what. */
+static bool place_rest(struct placing *p) {
+    struct scan_continued *continued = p->continued;
+    struct ts_git_selection all = {.all_refs = true};
+    struct ts_git_fault fault;
+    struct scan_origins origins = {.pass = p->pass,
+                                   .target_index = continued->recall->target,
+                                   .repo = continued->recall->repo,
+                                   .graph = continued->news.graph,
+                                   .selection = &all,
+                                   .content_first = continued->old_ends.contents,
+                                   .content_end = SIZE_MAX};
+    scan__origins_messages(&origins);
+    return scan__place_refs(&origins, continued->recall->before.locations, &fault) == TS_GIT_OK;
+}
+
+static bool have_all_places(const struct placing *p) {
+    bool have_all = true;
+    for (size_t i = 0; i < p->ref_count; i++)
+        have_all = have_all && p->has_place[p->refs[i].content];
+    return have_all;
+}
+
+/* The new faults must follow from the objects. A type that is not the expected one is a fault of the whole history. */
+static bool is_sound(const struct scan_continued *continued, uint64_t blobs_looked_at) {
+    const struct scan_pass *pass = continued->pass;
+    return blobs_looked_at == continued->news.stats.blobs &&
+           pass->faults.total - pass->faults.lasting == continued->faults.total - continued->faults.lasting &&
+           !(continued->was_masked && atomic_load(&pass->hits.finding_count) != continued->findings) &&
+           !pass->no_memory && !pass->hits.no_memory && !scan__was_stopped(pass);
+}
+
+bool scan__continued_place(struct scan_continued *continued, uint64_t blobs_looked_at) {
+    struct placing p = {.continued = continued, .pass = continued->pass, .head = TS_REPORT_NONE};
+    if (!is_sound(continued, blobs_looked_at))
+        return false;
+    scan__limits_place(continued->pass);
+    bool done = placing_init(&p);
+    if (done) {
+        keep_old(&p);
+        place_news(&p);
+        place_heads(&p);
+        done = !p.is_bad && have_all_places(&p) && place_rest(&p) && !continued->pass->no_memory;
+    }
+    placing_release(&p);
+    return done;
+}
