@@ -17,6 +17,11 @@ uint64_t ts_clock_monotonic_ns(void) {
     return (uint64_t)now.tv_sec * 1000000000 + (uint64_t)now.tv_nsec;
 }
 
+uint64_t ts_clock_processor_ns(void) {
+    struct timespec now = read_clock(CLOCK_PROCESS_CPUTIME_ID);
+    return (uint64_t)now.tv_sec * 1000000000 + (uint64_t)now.tv_nsec;
+}
+
 uint64_t ts_clock_wall_ms(void) {
     struct timespec now = read_clock(CLOCK_REALTIME);
     return (uint64_t)now.tv_sec * 1000 + (uint64_t)now.tv_nsec / 1000000;

@@ -7,9 +7,12 @@
 #include "os/clock.h"
 
 /* Scanning a byte costs about this many times as much as building it. */
-#define BUILT_PARTS 16
+#define BUILT_PARTS   16
 /* This many bytes are always allowed, however small the repository is: they take only seconds. */
-#define WORK_LEAST  (UINT64_C(1) << 30)
+#define WORK_LEAST    (UINT64_C(1) << 30)
+/* Processor time after a signal, which users wait for. The paths and commits of a hundred findings take about as much. On a busy
+ * machine that is longer by the clock, instead of findings without paths. */
+#define STOP_GRACE_NS UINT64_C(50000000)
 
 void scan__limits_init(struct scan_pass *pass, uint64_t begin_ns) {
     struct scan_limits *limits = &pass->limits;
@@ -50,6 +53,12 @@ void scan__limits_tell(struct scan_pass *pass) {
     if (!atomic_load(&pass->limits.is_late) || pass->limits.is_late_told)
         return;
     pass->limits.is_late_told = true;
+    if (atomic_load(&pass->progress->stop)) {
+        scan__fault(
+            &pass->faults,
+            "a signal stopped the scan: the rest is not scanned, and occurrences of findings may be missing or masked");
+        return;
+    }
     scan__fault(
         &pass->faults,
         "--max-time has passed: the rest is not scanned, and occurrences of findings may be missing or masked; "
@@ -86,16 +95,28 @@ static bool is_past(uint64_t limit_ns) {
     return limit_ns != 0 && ts_clock_monotonic_ns() >= limit_ns;
 }
 
-bool scan__is_past_end(const struct scan_pass *pass) {
-    return pass->limits.look_until_ns != 0 && is_past(pass->limits.end_ns);
+/* Notes when the signal came, the first time that it is noticed. */
+static bool is_stopped(struct scan_pass *pass) {
+    if (!atomic_load_explicit(&pass->progress->stop, memory_order_relaxed))
+        return false;
+    uint_fast64_t none = 0;
+    if (atomic_load_explicit(&pass->limits.stopped_ns, memory_order_relaxed) == 0)
+        (void)atomic_compare_exchange_strong(&pass->limits.stopped_ns, &none, ts_clock_processor_ns());
+    return true;
+}
+
+bool scan__is_past_end(struct scan_pass *pass) {
+    if (pass->limits.look_until_ns != 0 && is_past(pass->limits.end_ns))
+        return true;
+    return is_stopped(pass) &&
+           ts_clock_processor_ns() >= atomic_load(&pass->limits.stopped_ns) + STOP_GRACE_NS;
 }
 
 bool scan__is_over(struct scan_pass *pass) {
     struct scan_limits *limits = &pass->limits;
     if (!atomic_load_explicit(&limits->is_late, memory_order_relaxed) && is_past(limits->look_until_ns))
         atomic_store(&limits->is_late, true);
-    return atomic_load_explicit(&limits->is_late, memory_order_relaxed) ||
-           atomic_load_explicit(&pass->progress->stop, memory_order_relaxed);
+    return is_stopped(pass) || atomic_load_explicit(&limits->is_late, memory_order_relaxed);
 }
 
 bool scan__is_stopped(struct scan_pass *pass) {

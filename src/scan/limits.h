@@ -4,7 +4,7 @@
  *   0 ────────── scanning ─────────── 3/4 ─── placing ─── max_time
  *
  * The last quarter of the time is for paths and commits of findings: a finding without them is of little use.
- * The first signal ends only the scanning; the next one ends the program.
+ * The first signal ends the scanning, and leaves STOP_GRACE_NS for placing; the next one ends the program.
  */
 #ifndef TS_SCAN_LIMITS_H
 #define TS_SCAN_LIMITS_H
@@ -24,7 +24,8 @@ struct scan_limits {
     uint64_t look_until_ns; /* 0: no limit */
     uint64_t end_ns;
     uint64_t ratio_max;
-    struct ts_git_repo *repo; /* of the current target; NULL: not a repository */
+    struct ts_git_repo *repo;        /* of the current target; NULL: not a repository */
+    atomic_uint_fast64_t stopped_ns; /* processor time when the signal was noticed; 0: not yet */
     atomic_bool is_late;
     atomic_bool is_swollen; /* of the current target */
     atomic_bool is_placing;
@@ -57,7 +58,7 @@ bool scan__is_stopped(struct scan_pass *pass);
 bool scan__is_over(struct scan_pass *pass);
 
 /* Returns true if no time is left, not even for placing findings. */
-bool scan__is_past_end(const struct scan_pass *pass);
+bool scan__is_past_end(struct scan_pass *pass);
 
 /* Returns true if one of the two above has returned true. */
 bool scan__was_stopped(const struct scan_pass *pass);

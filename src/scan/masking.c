@@ -52,7 +52,7 @@ struct known {
 };
 
 struct masking {
-    const struct scan_pass *pass;
+    struct scan_pass *pass;
     struct scan_hits *hits;
     struct scan_masks masks;
     struct ts_arena arena;

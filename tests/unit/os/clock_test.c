@@ -28,9 +28,21 @@ static void the_wall_clock_counts_milliseconds_since_1970(void **state) {
     assert_in_range(now, (uint64_t)before * 1000, (uint64_t)after * 1000 + 2000);
 }
 
+static void the_processor_clock_counts_work_and_not_waiting(void **state) {
+    (void)state;
+    const struct timespec pause = {.tv_sec = 0, .tv_nsec = 200000000};
+    uint64_t start = ts_clock_processor_ns();
+    nanosleep(&pause, NULL);
+    uint64_t waited = ts_clock_processor_ns() - start;
+    assert_true(waited < UINT64_C(100000000));
+    while (ts_clock_processor_ns() - start < waited + UINT64_C(5000000))
+        continue;
+}
+
 int main(void) {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(the_monotonic_clock_never_goes_back_and_counts_nanoseconds),
+        cmocka_unit_test(the_processor_clock_counts_work_and_not_waiting),
         cmocka_unit_test(the_wall_clock_counts_milliseconds_since_1970),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);

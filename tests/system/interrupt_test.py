@@ -1,0 +1,123 @@
+#!/usr/bin/env python3
+"""Who waits for a scan: progress on a narrow terminal, and Ctrl-C.
+
+Nothing here depends on how fast the machine is: a scan with --ungated has minutes of work, and a test waits for what the
+terminal shows.
+"""
+import fcntl
+import json
+import os
+import random
+import re
+import signal
+import struct
+import subprocess
+import sys
+import tempfile
+import termios
+
+sys.path.insert(0, os.path.join(os.path.dirname(os.path.abspath(__file__)), "..", "support", "python"))
+from program import PROGRAM  # noqa: E402
+from repo import Repo, github_token  # noqa: E402
+from tap import equal, holds, main, test  # noqa: E402
+
+COLUMNS = 40
+FILES = 150
+# A line of progress, whole.
+LINE = re.compile(r"(starting|reading history|scanning|finding origins)"
+                  r"(: \d+(/\d+)? objects?(, [\d.]+ \w+)?(, [\d.]+ \w+/s)?, \d+ findings?(, [\d:]+ left)?)?|\d+ objects, \d+ found|stopping|")
+
+
+def large_repository(path):
+    repo, words = Repo(path), random.Random(1)
+    for i in range(FILES):
+        text = "".join(f"{words.getrandbits(64):x} = {words.getrandbits(40):x}\n" for _ in range(2000))
+        repo.write(f"f{i}.txt", f"{github_token(i)}\n{text}")
+    repo.commit()
+    return path
+
+
+_made = tempfile.TemporaryDirectory()
+LARGE = large_repository(os.path.join(_made.name, "repo"))
+
+
+class Terminal:
+    """The program with a terminal as standard error, and its report in a file."""
+
+    def __init__(self, *arguments):
+        self.master, slave = os.openpty()
+        fcntl.ioctl(slave, termios.TIOCSWINSZ, struct.pack("HHHH", 24, COLUMNS, 0, 0))
+        self.process = subprocess.Popen([PROGRAM, "scan", "--no-state", *arguments, "--output", "report.json"], stderr=slave,
+                                        stdin=subprocess.DEVNULL, env={**os.environ, "TERM": "xterm"})
+        os.close(slave)
+        self.text = ""
+
+    def lines(self):
+        """Each is drawn over the one before. The last one may not be whole yet."""
+        return self.text.split("\r\x1b[K")
+
+    def read(self):
+        """False at the end."""
+        try:
+            part = os.read(self.master, 4096)
+        except OSError:  # the other side is closed
+            part = b""
+        self.text += part.decode()
+        return bool(part)
+
+    def wait_for(self, pattern):
+        while not any(re.search(pattern, line) for line in self.lines()[:-1]):
+            holds(self.read(), f"the end came before '{pattern}': {self.text!r}")
+
+    def interrupt(self):
+        self.process.send_signal(signal.SIGINT)
+        while self.read():
+            pass
+        os.close(self.master)
+        return self.process.wait(timeout=600)
+
+
+def report():
+    with open("report.json") as file:
+        return json.load(file)
+
+
+@test
+def progress_on_a_narrow_terminal_is_not_cut():
+    terminal = Terminal("--ungated", LARGE)
+    terminal.wait_for(r"[1-9]\d* (findings|found)")
+    for _ in range(5):
+        terminal.read()
+    lines = terminal.lines()[1:-1]
+    terminal.interrupt()
+    holds(len(lines) >= 2, terminal.text)
+    for line in lines:
+        holds(LINE.fullmatch(line) and len(line) < COLUMNS, line)
+    holds(any("objects" in line for line in lines), lines)
+
+
+@test
+def a_signal_before_anything_is_found_ends_the_program():
+    os.environ["XDG_CACHE_HOME"] = os.path.abspath("cache")  # rules are compiled
+    terminal = Terminal("--ungated", LARGE)
+    terminal.wait_for("starting|reading|scanning")
+    status = terminal.interrupt()
+    del os.environ["XDG_CACHE_HOME"]
+    equal(status, 4)
+    holds("turnstone: stopped before anything was found" in terminal.text or "turnstone: stopping;" in terminal.text, terminal.text)
+
+
+@test
+def a_signal_ends_a_scan_with_what_it_has_found():
+    for threads in ("1", "3"):
+        terminal = Terminal("--ungated", "--jobs", threads, LARGE)
+        terminal.wait_for(r"[1-9]\d* (findings|found)")
+        equal(terminal.interrupt(), 4)
+        holds("turnstone: stopping; a second signal ends the program at once" in terminal.text, terminal.text)
+        holds("stopped before the end" in terminal.text, terminal.text)
+        found = report()
+        holds(0 < len(found["findings"]) < FILES and found["summary"]["blobs"] < FILES, found["summary"])
+        holds(any(finding["occurrences"][0]["path"] for finding in found["findings"]), "there was time for paths")
+
+
+main()
