@@ -5,7 +5,8 @@
  *   its base: files that it changes or removes, then the others ──look──> more hits, at locations of the base
  *
  * The base is what the change builds on. If a location of the base has a finding and reports it, the change
- * does not bring the finding, at whichever path it is (assemble.c leaves it out). The change is one or
+ * does not bring the finding, at whichever path it is (assemble.c leaves it out). A path decides whether a
+ * finding is reported, so blobs that the change only moves belong to both. The change is one or
  * several commits, or the staged files. It builds on the parents of its commits, or on HEAD. Contents of the
  * change come first among those of a target. Contents of the base are looked at only until every finding of
  * the change was found in the base, too.

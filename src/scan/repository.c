@@ -57,6 +57,7 @@ struct visit {
     const struct ts_git_set *reached; /* by refs; NULL unless unreachable objects are scanned, too */
     struct ts_git_oid head;           /* valid if row.knows_head */
     struct scan_mark before;          /* of the pass */
+    struct ts_git_set *moved;         /* blobs that a change only moves or copies; NULL without a change */
     pthread_mutex_t lock;             /* guards lost; taken alone */
     struct ts_git_oid *lost;          /* unreachable commits */
     size_t lost_count;
@@ -377,7 +378,38 @@ static enum ts_git_error look_at_all(struct visit *visit, struct ts_git_graph *g
     return visit_all(visit, wanted, scan__pass_visit_memory(pass, held), ret_fault);
 }
 
-/* Files that the change modifies or removes come first: most of its findings come from there. */
+/*
+ * Adds blobs to `wanted` that the base of a change has, but at other paths: a path decides whether a finding is reported, so moving or copying a
+ * file out of an allowed folder brings what is in it. *ret_moved has them; the caller frees it.
+ */
+static enum ts_git_error add_moved(struct visit *visit, struct ts_git_graph *graph,
+                                   const struct ts_git_selection *selection, struct ts_git_set *wanted,
+                                   struct ts_git_set **ret_moved, struct ts_git_fault *ret_fault) {
+    struct ts_git_selection base = {.tips_only = true, .without_parents = !selection->has_since};
+    struct ts_git_occurrences moves = {.count = 0};
+    struct ts_git_set *had = NULL;
+    struct ts_git_oid *oids = NULL;
+    enum ts_git_error error = ts_git_graph_before(graph, selection, &oids, &base.from_count, ret_fault);
+    base.from = oids;
+    if (error == TS_GIT_OK)
+        error = ts_git_graph_reach(graph, &base, &had, NULL, ret_fault);
+    if (error == TS_GIT_OK)
+        error = ts_git_graph_attribute(graph, selection, had, 0, &moves, ret_fault);
+    if (error == TS_GIT_OK)
+        error = ts_git_set_new(visit->repo, ret_moved, ret_fault);
+    for (size_t i = 0; error == TS_GIT_OK && i < moves.count; i++) {
+        (void)ts_git_set_add(*ret_moved, &moves.items[i].blob);
+        (void)ts_git_set_add(wanted, &moves.items[i].blob);
+    }
+    if (error == TS_GIT_OK)
+        atomic_fetch_add(&visit->pass->progress->objects_total, ts_git_set_count(*ret_moved));
+    ts_git_occurrences_release(&moves);
+    ts_git_set_free(had);
+    free(oids);
+    return error;
+}
+
+/* Files that the change modifies, removes or moves come first: most of its findings come from there. */
 static enum ts_git_error look_before(struct visit *visit, struct ts_git_graph *graph,
                                      const struct ts_git_selection *selection,
                                      const struct ts_git_selection *base, const struct scan_before *before,
@@ -395,6 +427,7 @@ static enum ts_git_error look_before(struct visit *visit, struct ts_git_graph *g
     if (error == TS_GIT_OK)
         error = ts_git_graph_reach(graph, base, &rest, NULL, ret_fault);
     if (error == TS_GIT_OK) {
+        ts_git_set_subtract(after, visit->moved);
         ts_git_set_subtract(gone, after);
         ts_git_set_intersect(rest, after);
         atomic_fetch_add(&visit->pass->progress->objects_total, ts_git_set_count(gone));
@@ -447,6 +480,7 @@ static enum ts_git_error place_change(struct visit *visit, struct ts_git_graph *
     changes.content_end = before.mark;
     origins.content_first = before.mark;
     origins.before = &before;
+    origins.head = NULL; /* HEAD may have it where the base does not */
     if (error == TS_GIT_OK)
         error = scan__origins(&changes, ret_fault);
     if (error == TS_GIT_OK)
@@ -482,7 +516,10 @@ static enum ts_git_error scan_graph(struct visit *visit, struct ts_git_graph *gr
         struct ts_git_set *all = ts_git_set_copy(wanted);
         scan__recall_begin(&visit->recall, NULL);
         atomic_store(&pass->progress->stage, TS_SCAN_STAGE_CONTENT);
-        error = look_at_all(visit, graph, wanted, ret_fault);
+        if (chosen->is_change)
+            error = add_moved(visit, graph, &chosen->selection, wanted, &visit->moved, ret_fault);
+        if (error == TS_GIT_OK)
+            error = look_at_all(visit, graph, wanted, ret_fault);
         if (error == TS_GIT_OK && chosen->is_change) {
             error = place_change(visit, graph, &chosen->selection, ret_fault);
         } else if (error == TS_GIT_OK) {
@@ -496,6 +533,7 @@ static enum ts_git_error scan_graph(struct visit *visit, struct ts_git_graph *gr
     }
     ts_git_set_free(wanted);
     ts_git_set_free(reached);
+    ts_git_set_free(visit->moved);
     return error;
 }
 

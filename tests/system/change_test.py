@@ -8,7 +8,7 @@ import subprocess
 import sys
 
 sys.path.insert(0, os.path.join(os.path.dirname(os.path.abspath(__file__)), "..", "support", "python"))
-from program import complains, run  # noqa: E402
+from program import PROGRAM, complains, run  # noqa: E402
 from repo import Repo, github_token  # noqa: E402
 from tap import equal, holds, main, test  # noqa: E402
 
@@ -162,6 +162,17 @@ def a_secret_that_was_allowed_before_is_brought_by_the_commit_that_lets_it_be_se
     repo.write("b.txt", f"real\n{github_token(2)}\n")
     moved = repo.commit()
     equal(brought("repo", "--commit", "HEAD"), {shown(2): moved}, "where it was it is allowed")
+    repo.write("tests/c.txt", f"{github_token(3)}\n")
+    repo.commit()
+    repo.git("mv", "tests/c.txt", "c.txt")
+    renamed = repo.commit()
+    for change in ("--commit", "HEAD"), ("--range", "HEAD~1.."), ("--range", "HEAD~2.."):
+        equal(brought("repo", *change), {shown(3): renamed}, f"the same file at another path: {change}")
+    repo.git("mv", "c.txt", "d.txt")
+    repo.write("e.txt", f"{github_token(3)}\n")
+    repo.commit()
+    for change in ("--commit", "HEAD"), ("--range", "HEAD~1.."):
+        equal(brought("repo", *change), {}, f"it could be seen before: {change}")
 
 
 def some_history(seed, count=24):
@@ -218,6 +229,15 @@ def all_commits_together_bring_what_the_whole_history_has():
         equal(set().union(*by_commit.values()), set(whole), seed)
         for secret, first in whole.items():
             holds(secret in by_commit[first], f"{seed}: {first} is named as the first commit of a secret that it does not bring")
+
+
+@test
+def the_tool_that_compares_commits_with_the_history_finds_no_difference():
+    repo, commits = some_history(7, 8)
+    done = subprocess.run([os.path.join(os.path.dirname(os.path.abspath(__file__)), "..", "..", "tools", "compare-commits"), PROGRAM, repo.path],
+                          capture_output=True, text=True, check=False)
+    equal((done.returncode, done.stderr), (0, ""), done.stdout)
+    holds(done.stdout.startswith(f"{len(commits)} commits, ") and ", 0 differences" in done.stdout, done.stdout)
 
 
 @test
