@@ -53,7 +53,8 @@ struct ts_run_info;     /* a run as read */
 struct ts_shard_info;   /* a shard as read */
 struct ts_worker;       /* a worker's session: at most one lease at a time */
 
-/* Over a cluster and this process's coordinator on it; both must stay open longer. Returns NULL when memory runs out. */
+/* Opens coordination over a cluster and this process's coordinator on it; both must outlive it. Returns NULL
+ * when memory runs out. */
 TS_API struct ts_coord *ts_coord_open(struct ts_cluster *cluster, struct ts_coordinator *coordinator);
 
 /* No operation may be in progress, and no worker may be left. Takes NULL. */
@@ -74,7 +75,7 @@ TS_API const char *ts_coord_answer_name(const struct ts_coord_answer *answer);
 /* One line for people and logs; "" after success. Valid until the answer is used again. */
 TS_API const char *ts_coord_answer_text(const struct ts_coord_answer *answer);
 
-/* What to do about it; NONE after success. */
+/* The recommended reaction to the answer; NONE after success. */
 TS_API enum ts_coord_class ts_coord_answer_class(const struct ts_coord_answer *answer);
 
 /* For a BackendError: the store's answer. RETRYABLE for other errors and after success. */

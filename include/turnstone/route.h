@@ -186,7 +186,7 @@ TS_API struct ts_store_id ts_router_route(const struct ts_router *router, uint64
 /* Whether this store holds the id. False for a store that the router does not know. */
 TS_API bool ts_router_owns(const struct ts_router *router, struct ts_store_id store, uint64_t id);
 
-/* How the router was made. */
+/* The strategy with which the router was made. */
 TS_API enum ts_router_strategy ts_router_strategy_of(const struct ts_router *router);
 
 /*

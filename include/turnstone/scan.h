@@ -179,8 +179,8 @@ TS_API void ts_scan_cancel(struct ts_scan *scan);
  * the command, such as --max-time, it means the corresponding option above. Valid until the next call. */
 TS_API const char *ts_scan_error_text(const struct ts_scan *scan);
 
-/* What the last run could not scan, one line each; NULL if the index is too large. Valid as long as findings
- * are. A run keeps a limited number of lines; TS_SCAN_COUNT_FAULTS is the number of faults. */
+/* A part that the last run could not scan, as one line; NULL if the index is too large. Valid as long as
+ * findings are. A run keeps a limited number of lines; TS_SCAN_COUNT_FAULTS is the number of faults. */
 TS_API const char *ts_scan_fault(const struct ts_scan *scan, size_t index);
 
 /* Counts from the start of the last run. */
@@ -221,7 +221,7 @@ TS_API const char *ts_scan_finding_rule_name(const struct ts_scan_finding *findi
 
 TS_API enum ts_scan_severity ts_scan_finding_severity(const struct ts_scan_finding *finding);
 
-/* How sure it is: "low", "medium" or "high". */
+/* The confidence of the finding: "low", "medium" or "high". */
 TS_API const char *ts_scan_finding_confidence(const struct ts_scan_finding *finding);
 
 /* The secret shortened for people, such as "ghp_…9f3a"; UTF-8, one line, safe to print. */
@@ -233,7 +233,7 @@ TS_API struct ts_bytes ts_scan_finding_excerpt(const struct ts_scan_finding *fin
 /* The secret itself, decoded when it was encoded; empty without TS_SCAN_SWITCH_SHOW_SECRETS. */
 TS_API struct ts_bytes ts_scan_finding_secret(const struct ts_scan_finding *finding);
 
-/* How often it occurs: exact, and at least 1. */
+/* The exact number of occurrences, at least 1. */
 TS_API uint64_t ts_scan_finding_occurrence_count(const struct ts_scan_finding *finding);
 
 /* The listed occurrences, from index 0, ordered by target, then by the time of their commit, then by path and
@@ -260,8 +260,8 @@ TS_API const char *ts_scan_finding_ref(const struct ts_scan_finding *finding, si
 /* Index of the target, in the order in which targets were added. */
 TS_API size_t ts_scan_occurrence_target(const struct ts_scan_occurrence *occurrence);
 
-/* Where it is: "file", "staged", "working tree", "commit message", "tag message", "note" or "unreachable
- * object". */
+/* The place of the occurrence: "file", "staged", "working tree", "commit message", "tag message", "note" or
+ * "unreachable object". */
 TS_API const char *ts_scan_occurrence_place(const struct ts_scan_occurrence *occurrence);
 
 /* Relative to the target; in an archive "deploy.zip!/etc/app.env"; for bytes their name; for a tag its name; empty for other messages. */

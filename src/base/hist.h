@@ -49,7 +49,7 @@ struct ts_hist_times {
 };
 void ts_hist_record_n(struct ts_hist *hist, uint64_t value, struct ts_hist_times times);
 
-/* As if everything in `from` had been recorded in `hist`. */
+/* Adds everything that was recorded in `from` to `hist`. */
 void ts_hist_merge(struct ts_hist *hist, const struct ts_hist *from);
 
 uint64_t ts_hist_count(const struct ts_hist *hist);

@@ -76,7 +76,7 @@ static void meet(struct stage *stage) {
     pthread_mutex_unlock(&stage->mutex);
 }
 
-/* Not all threads could start: those that did leave the gate and do nothing. */
+/* Called when not all threads could start: those that did start pass the gate and do nothing. */
 static void give_up(struct stage *stage, uint32_t begun) {
     atomic_store(&stage->stopped, true);
     pthread_mutex_lock(&stage->mutex);

@@ -25,7 +25,7 @@ static bool is_there(const char *path) {
     return stat(path, &status) == 0 || errno != ENOENT;
 }
 
-/* Salted by the baseline, by the project, or not at all: the key of the ids shows which. */
+/* Finds the salt of the ids by their key: that of the baseline, that of the project, or none. */
 static const struct ts_baseline *salt_of(const struct ts_baseline *old, const struct ts_baseline *drawn,
                                          const struct ts_report *report) {
     if (old->salt_len > 0)

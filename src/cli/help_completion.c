@@ -4,7 +4,7 @@
 
 #include <string.h>
 
-/* Each first word once, with a space between them. */
+/* Writes each first word once, separated by spaces. */
 static void put_first_words(FILE *out) {
     for (size_t i = 0; i < cli__verb_count; i++) {
         size_t length = cli__verb_first_word(cli__verbs[i]);

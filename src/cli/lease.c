@@ -201,7 +201,7 @@ static enum cli_exit open_lease(const char *verb, const struct cli_arguments *ar
     return CLI_EXIT_DONE;
 }
 
-/* Also for operations with an op id. */
+/* Also used for operations with an op id. */
 static enum cli_exit open_with_lease(const char *verb, const struct cli_arguments *arguments,
                                      struct cli_coord *ret_coord, struct ts_lease_op *ret_by) {
     const enum cli_exit status = cli__op_id(verb, arguments, USE_OP_ID, &ret_by->op_id);

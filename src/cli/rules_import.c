@@ -69,7 +69,7 @@ static const char *text_of(const json_t *object, const char *key) {
 
 /* ---- writing YAML ---- */
 
-/* In single quotes, on one line. */
+/* Writes a text in single quotes, on one line. */
 static void put_quoted(FILE *to, const char *text) {
     (void)fputc('\'', to);
     for (; *text != '\0'; text++) {

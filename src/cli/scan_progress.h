@@ -35,7 +35,8 @@ struct cli_scan_moment {
     unsigned stage; /* enum ts_scan_stage */
 };
 #define CLI_SCAN_PROGRESS_SIZE 160
-/* As much of it as fits into the columns, the least important left out first: rate, time, total, size. */
+/* Writes as much of the progress as fits into the columns. The least important parts are left out first:
+ * rate, time, total, size. */
 const char *cli__scan_progress_line(const struct cli_scan_moment *moment, size_t columns,
                                     char ret_line[static CLI_SCAN_PROGRESS_SIZE]);
 

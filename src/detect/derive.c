@@ -122,7 +122,7 @@ static struct texts *empty_text(struct derivation *d) {
     return texts;
 }
 
-/* Each text of a followed by each of b; NULL if there are too many or they are too long. */
+/* Joins each text of a with each of b; returns NULL if there are too many or they are too long. */
 static struct texts *join(struct derivation *d, const struct texts *a, const struct texts *b) {
     if (a->count * b->count > TEXTS_MAX)
         return NULL;

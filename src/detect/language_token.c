@@ -70,7 +70,7 @@ static void ways_unite(struct walk *w, struct ways *ways, const struct ways *oth
     ways->end = other->end > ways->end ? other->end : ways->end;
 }
 
-/* A run has become longer. */
+/* Moves the states of a run to the next byte: the run becomes longer. */
 static void lengthen(struct walk *w, struct ways *ways, struct place place) {
     place.digits = place.digits < DETECT_DIGITS_MIN ? place.digits : DETECT_DIGITS_MIN;
     if (place.len < DETECT_RUN_MIN || place.digits < DETECT_DIGITS_MIN) {

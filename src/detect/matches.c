@@ -18,7 +18,7 @@ static int order_of(size_t a, size_t b) {
     return (a > b) - (a < b);
 }
 
-/* By the secret's start, longer first, then rule, depth, and the match's start. */
+/* Compares by the secret's start, then by its length (longer first), rule, depth, and the match's start. */
 static int compare(const void *a, const void *b) {
     const struct ts_match *x = a;
     const struct ts_match *y = b;

@@ -47,7 +47,7 @@ static bool has_substitution(const char *text) {
     return false;
 }
 
-/* Only name(arguments). */
+/* Returns true only for name(arguments). */
 static bool is_call(const char *text, size_t len) {
     static const char name[] = "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789_.";
     size_t at = strspn(text, name);

@@ -166,7 +166,7 @@ const char *ts_severity_name(enum ts_severity severity);
 const char *ts_confidence_name(enum ts_confidence confidence);
 const char *ts_validator_name(enum ts_validator validator);
 
-/* By name; returns false if it is unknown. */
+/* Finds a value by its name; returns false if the name is unknown. */
 bool ts_severity_parse(struct ts_bytes name, enum ts_severity *ret);
 bool ts_confidence_parse(struct ts_bytes name, enum ts_confidence *ret);
 bool ts_validator_parse(struct ts_bytes name, enum ts_validator *ret);

@@ -162,8 +162,8 @@ static bool search_once(struct search *s) {
     return done && lead_replaced(s);
 }
 
-/* After the first pass only trees are fresh, so trees without trees are skipped. A replacement may be of any
- * type. */
+/* After the first pass only trees are fresh, so trees without subtrees are skipped. A replacement may be of
+ * any type. */
 static void pass_over_leaves(struct search *s) {
     const struct ts_git_graph *graph = s->t->graph;
     if (graph->replaced_count > 0)

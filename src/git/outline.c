@@ -153,8 +153,8 @@ static void read_nodes(struct drawing *d) {
     }
 }
 
-/* From the roots down: types, errors, and an order with parents first. Nodes that are not reached are in
- * cycles. */
+/* Computes, from the roots down, types, errors, and an order with parents first. Nodes that are not reached
+ * are in cycles. */
 static bool spread(struct drawing *d) {
     struct git__outline *outline = &d->outline;
     struct git__node *nodes = outline->nodes;

@@ -29,7 +29,7 @@ void git__problem_add(struct git__problems *problems, uint32_t number, enum ts_g
     git__problem_add_typed(problems, &(struct git__problem){.number = number, .error = error});
 }
 
-/* Not wanted, or another copy is visited. */
+/* Returns true if the object is not wanted, or another copy of it is visited. */
 static bool is_passed_over(const struct drafting *d, uint32_t number) {
     const struct ts_git_set *wanted = d->choice->wanted;
     if (wanted != NULL && !git__set_has(wanted, number))

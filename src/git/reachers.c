@@ -23,7 +23,7 @@ struct passing {
     size_t words; /* for each commit */
 };
 
-/* In the order in which people expect them: local branches, remote ones, tags. */
+/* The order that people expect: local branches, remote branches, tags. */
 static int rank_of(const char *name) {
     static const char *const kinds[] = {"refs/heads/", "refs/remotes/", "refs/tags/"};
     for (int i = 0; i < 3; i++)

@@ -292,7 +292,7 @@ static void add_resolved(struct list *list, const char *name) {
     add(list, name, oid);
 }
 
-/* As git requires of a HEAD: a file, or a link into refs/. */
+/* Checks that HEAD is, as git requires, a file or a link into refs/. */
 static bool head_is_there(const struct ts_git_repo *repo, const char *name) {
     char *path = path_of(repo, name);
     char target[8] = "";
@@ -366,7 +366,7 @@ static void list_folder(struct list *list, const char *root, const char *folder)
     git__free_names(names, count);
 }
 
-/* At any depth that the system allows for paths; more is a fault. */
+/* Adds loose refs at any depth that the system allows for paths; deeper ones are a fault. */
 static void add_loose(struct list *list, const char *root) {
     list_folder(list, root, "refs");
     while (list->folder_count > 0) {

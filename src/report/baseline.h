@@ -81,7 +81,7 @@ void ts_baseline_apply(struct ts_baseline *baseline, struct ts_report *report);
 bool ts_baseline_write(const struct ts_baseline *baseline, const struct ts_finding_key *key,
                        const struct ts_report *report, struct ts_out *out);
 
-/* The same into a file, all of it or nothing. */
+/* Writes a baseline to a file, completely or not at all. */
 bool ts_baseline_save(const struct ts_baseline *baseline, const struct ts_finding_key *key,
                       const struct ts_report *report, const char *path, struct ts_baseline_error *ret_error);
 

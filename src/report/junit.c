@@ -150,7 +150,7 @@ static void put_commit(struct ts_out *out, const struct ts_report_commit *commit
     ts_out_put_cstring(out, "&gt;");
 }
 
-/* Where it is now, and where it came from. */
+/* Writes where the secret is now, and where it came from. */
 static void put_place(const struct report_job *job, const struct ts_report_finding *finding) {
     struct ts_out *out = job->out;
     char link[TS_REPORT_LINK_SIZE];

@@ -128,8 +128,8 @@ static void put_first_place(const struct report_job *job, const struct ts_report
     ts_out_put_char(out, '\n');
 }
 
-/* On the rest of the line, or on its own line if the rest is too short. The mail address only if there is
- * room. */
+/* Writes the author on the rest of the line, or on its own line if the rest is too short; the mail address
+ * only if there is room. */
 static void put_author(const struct report_job *job, const struct ts_report_commit *commit, size_t room) {
     size_t name_cells = report__text_cells(commit->author_name, REPORT_BACKSLASH_KEPT);
     size_t mail_cells = report__text_cells(commit->author_mail, REPORT_BACKSLASH_KEPT);

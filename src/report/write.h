@@ -39,11 +39,11 @@ enum ts_report_format { TS_REPORT_FORMATS(TS_REPORT_FORMAT_ENUM) };
 #define TS_REPORT_FORMAT_CHOICES                                    (&TS_REPORT_FORMATS(TS_REPORT_FORMAT_CHOICE)[1])
 #define TS_REPORT_FORMAT_EXTENSIONS                                 TS_REPORT_FORMATS(TS_REPORT_FORMAT_EXTENSION)
 
-/* By its name; returns false if it is unknown. */
+/* Finds a format by its name; returns false if the name is unknown. */
 bool ts_report_format_parse(struct ts_bytes name, enum ts_report_format *ret);
 
-/* By the extension of a file's name: "out/scan.sarif". "scan.sarif.json", as some call it, is SARIF, too;
- * "gl-secret-detection-report.json" is the name that GitLab gives its reports. */
+/* Finds a format by the extension of a file's name: "out/scan.sarif". "scan.sarif.json", as some call it, is
+ * SARIF, too; "gl-secret-detection-report.json" is the name that GitLab gives its reports. */
 bool ts_report_format_of_file(struct ts_bytes path, enum ts_report_format *ret);
 
 struct ts_report_options {

@@ -141,7 +141,7 @@ static bool place_ref(struct scan_pass *pass, struct ref *ref, struct ts_bytes o
     return true;
 }
 
-/* Until the time is over: paths of megabytes take long. */
+/* Stops when the time is over: paths of megabytes take long. */
 static bool place_all(const struct placing *placing, const struct ts_git_occurrences *found) {
     struct scan_pass *pass = placing->origins->pass;
     struct ts_git_watch watch = scan__watch(pass);

@@ -61,7 +61,7 @@ struct scan_target {
     enum ts_git_hash hash;
     char forge[SCAN_FORGE_SIZE]; /* the row points to this text */
     uint64_t faults_before;      /* faults of all targets when this one began */
-    uint64_t lasting_before;     /* those of them that are lasting */
+    uint64_t lasting_before;     /* lasting faults of all targets when this one began */
 };
 
 struct scan_pass {

@@ -187,7 +187,8 @@ static bool take_hits(void *ctx, const struct scan_known *known) {
     return true;
 }
 
-/* By index in the page: the current pack, or TS_GIT_NO_PACK. Returns NULL when memory runs out. */
+/* Finds the current packs, by index in the page; TS_GIT_NO_PACK for a pack that is gone. Returns NULL when
+ * memory runs out. */
 static uint32_t *find_packs(const struct scan_recall *recall, const struct scan_known_page *page) {
     uint32_t *packs = calloc(page->pack_count + 1, sizeof *packs);
     if (packs == NULL)

@@ -101,7 +101,7 @@ void scan__use_prune(int folder) {
 
 /* ---- repositories ---- */
 
-/* Only our own files: the user may have put anything there. */
+/* Removes only our own files: the user may have put other files there. */
 static void remove_target(int all, const char *name) {
     int folder = openat(all, name, O_RDONLY | O_DIRECTORY | O_CLOEXEC | O_NOFOLLOW);
     int lock = folder < 0 ? -1

@@ -26,7 +26,7 @@ static void every_write_gives_a_version_that_the_key_never_had(void **state) {
     }
 }
 
-static void an_apply_tells_the_version_that_it_gave(void **state) {
+static void an_apply_returns_its_version(void **state) {
     struct contract_world *world = *state;
     const struct ts_op ops[] = {contract_put("a", "1"), contract_add("n", 1, 10)};
     const struct ts_call call = contract_run_apply(world->store, ops, 2, 0);
@@ -229,7 +229,7 @@ static void what_is_not_a_number_is_not_a_counter(void **state) {
     }
 }
 
-static void an_addition_can_stand_beside_a_check_of_its_key(void **state) {
+static void an_addition_may_come_with_a_check_of_its_key(void **state) {
     struct contract_world *world = *state;
     expect_apply(world->store, TS_STORE_OK, contract_put("n", "41"));
     uint64_t version = contract_version(world, "n");
@@ -339,7 +339,7 @@ static void nothing_lags_without_standbys(void **state) {
 const struct CMUnitTest contract_batch_tests[] = {
     contract_test(an_absent_key_has_version_0),
     contract_test(every_write_gives_a_version_that_the_key_never_had),
-    contract_test(an_apply_tells_the_version_that_it_gave),
+    contract_test(an_apply_returns_its_version),
     contract_test(versions_are_new_after_a_reopen_too),
     contract_test(what_was_applied_is_there_after_a_reopen),
     contract_test(a_check_passes_only_for_the_very_version),
@@ -353,7 +353,7 @@ const struct CMUnitTest contract_batch_tests[] = {
     contract_test(an_addition_counts_from_0_and_keeps_its_limits),
     contract_test(an_addition_reaches_the_largest_number_and_stops_there),
     contract_test(what_is_not_a_number_is_not_a_counter),
-    contract_test(an_addition_can_stand_beside_a_check_of_its_key),
+    contract_test(an_addition_may_come_with_a_check_of_its_key),
     contract_test(before_holds_until_its_time),
     contract_test(time_does_not_go_back),
     contract_test(bad_batches_change_nothing),

@@ -98,7 +98,7 @@ static void take_back(struct contract_world *world, struct contract_child *child
     world->store = contract_fixture->open(world->place);
 }
 
-static void promises_of_a_killed_process_stand_with_their_locks(void **state) {
+static void promises_of_a_killed_process_keep_their_locks(void **state) {
     struct contract_world *world = *state;
     struct contract_child child = hand_over(world, "promises");
     char line[16];
@@ -153,7 +153,7 @@ static void nothing_acknowledged_is_lost_with_a_killed_process(void **state) {
     }
 }
 
-static void versions_go_on_after_a_killed_process(void **state) {
+static void versions_continue_after_a_killed_process(void **state) {
     struct contract_world *world = *state;
     struct contract_child child = hand_over(world, "writes");
     char line[16];
@@ -167,8 +167,8 @@ static void versions_go_on_after_a_killed_process(void **state) {
 }
 
 const struct CMUnitTest contract_kill_tests[] = {
-    contract_test(promises_of_a_killed_process_stand_with_their_locks),
+    contract_test(promises_of_a_killed_process_keep_their_locks),
     contract_test(nothing_acknowledged_is_lost_with_a_killed_process),
-    contract_test(versions_go_on_after_a_killed_process),
+    contract_test(versions_continue_after_a_killed_process),
     {0},
 };

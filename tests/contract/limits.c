@@ -138,7 +138,7 @@ static void a_gid_has_at_most_160_characters(void **state) {
     expect_commit(world->store, TS_STORE_OK, gid);
 }
 
-static void odd_characters_in_a_gid_are_no_matter(void **state) {
+static void odd_characters_in_a_gid_are_harmless(void **state) {
     struct contract_world *world = *state;
     expect_prepare(world->store, TS_STORE_OK, "it's; \"odd\" \\ %s $1 --", contract_put("a", "1"));
     assert_int_equal(contract_promises(world), 1);
@@ -153,6 +153,6 @@ const struct CMUnitTest contract_limit_tests[] = {
     contract_test(a_batch_has_at_most_64_mebibytes),
     contract_test(a_batch_has_at_most_100000_operations),
     contract_test(a_gid_has_at_most_160_characters),
-    contract_test(odd_characters_in_a_gid_are_no_matter),
+    contract_test(odd_characters_in_a_gid_are_harmless),
     {0},
 };

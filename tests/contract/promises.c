@@ -38,7 +38,7 @@ static void an_aborted_promise_leaves_nothing(void **state) {
     assert_int_equal(contract_promises(world), 0);
 }
 
-static void finishing_a_promise_again_says_that_there_is_none(void **state) {
+static void finishing_a_promise_again_reports_no_such_promise(void **state) {
     struct contract_world *world = *state;
     expect_prepare(world->store, TS_STORE_OK, "c", contract_put("a", "1"));
     expect_commit(world->store, TS_STORE_OK, "c");
@@ -94,7 +94,7 @@ static void promises_are_listed_by_gid_with_their_time(void **state) {
         assert_true(world->rows.rows[i].version >= before_ms && world->rows.rows[i].version <= after_ms);
 }
 
-static void a_promise_blocks_who_would_change_what_it_has_seen_or_changed(void **state) {
+static void a_promise_blocks_changes_of_keys_that_it_has_read_or_changed(void **state) {
     struct contract_world *world = *state;
     expect_apply(world->store, TS_STORE_OK, contract_put("seen", "1"), contract_put("a", "1"));
     uint64_t seen = contract_version(world, "seen"), a = contract_version(world, "a");
@@ -124,7 +124,7 @@ static void a_promise_blocks_who_would_change_what_it_has_seen_or_changed(void *
 }
 
 /* Also if the promise has more keys than a server has locks. */
-static void a_large_promise_blocks_who_would_make_what_it_makes(void **state) {
+static void a_large_promise_blocks_others_from_creating_its_keys(void **state) {
     struct contract_world *world = *state;
     enum { MANY = 100 };
     static char keys[MANY][16];
@@ -268,7 +268,7 @@ static void a_cancelled_call_changes_nothing_and_leaves_no_lock(void **state) {
     expect_content(world, "m", "3");
 }
 
-static void who_gave_up_does_not_block_those_behind(void **state) {
+static void a_claim_that_gave_up_does_not_block_later_ones(void **state) {
     struct contract_world *world = *state;
     expect_apply(world->store, TS_STORE_OK, contract_put("k", "1"));
     uint64_t version = contract_version(world, "k");
@@ -302,7 +302,7 @@ static void *finish_later(void *of) {
     return NULL;
 }
 
-static void a_blocked_batch_goes_on_when_the_promise_ends(void **state) {
+static void a_blocked_batch_continues_when_the_promise_ends(void **state) {
     struct contract_world *world = *state;
     expect_prepare(world->store, TS_STORE_OK, "g", contract_add("n", 5, 100));
     struct finisher finisher = {.store = world->store, .gid = "g", .after_ms = 50};
@@ -388,19 +388,19 @@ static void a_promise_of_checks_alone_holds_them(void **state) {
 const struct CMUnitTest contract_promise_tests[] = {
     contract_test(a_promise_shows_nothing_until_it_is_committed),
     contract_test(an_aborted_promise_leaves_nothing),
-    contract_test(finishing_a_promise_again_says_that_there_is_none),
+    contract_test(finishing_a_promise_again_reports_no_such_promise),
     contract_test(a_gid_is_promised_once_at_a_time),
     contract_test(a_prepare_fails_as_an_apply_would),
     contract_test(promises_are_listed_by_gid_with_their_time),
-    contract_test(a_promise_blocks_who_would_change_what_it_has_seen_or_changed),
-    contract_test(a_large_promise_blocks_who_would_make_what_it_makes),
+    contract_test(a_promise_blocks_changes_of_keys_that_it_has_read_or_changed),
+    contract_test(a_large_promise_blocks_others_from_creating_its_keys),
     contract_test(promises_and_their_locks_survive_a_reopen),
     contract_test(a_value_of_a_promise_has_a_version_of_its_own),
     contract_test(waiting_ends_at_the_deadline_and_leaves_no_lock),
     contract_test(a_lock_is_waited_for_no_longer_than_asked),
     contract_test(a_cancelled_call_changes_nothing_and_leaves_no_lock),
-    contract_test(who_gave_up_does_not_block_those_behind),
-    contract_test(a_blocked_batch_goes_on_when_the_promise_ends),
+    contract_test(a_claim_that_gave_up_does_not_block_later_ones),
+    contract_test(a_blocked_batch_continues_when_the_promise_ends),
     contract_test(one_thread_drives_two_stores),
     contract_test(waiting_without_calls_returns_at_once),
     contract_test(many_promises_stand_side_by_side),

@@ -107,7 +107,7 @@ static void keys_and_values_are_any_bytes_and_sort_as_such(void **state) {
     }
 }
 
-static void rows_of_a_read_stand_in_the_order_asked_for(void **state) {
+static void rows_of_a_read_are_in_the_requested_order(void **state) {
     struct contract_world *world = *state;
     expect_apply(world->store, TS_STORE_OK, contract_put("a", "1"), contract_put("c", "3"));
     const struct ts_bytes keys[] = {B("c"), B("b"), B("a"), B("c")};
@@ -167,7 +167,7 @@ const struct CMUnitTest contract_scan_tests[] = {
     contract_test(pages_of_any_size_give_every_row_once),
     contract_test(bounds_take_the_first_and_leave_the_last),
     contract_test(keys_and_values_are_any_bytes_and_sort_as_such),
-    contract_test(rows_of_a_read_stand_in_the_order_asked_for),
+    contract_test(rows_of_a_read_are_in_the_requested_order),
     contract_test(rows_can_be_used_again),
     contract_test(a_scan_ends_before_its_bytes_become_too_many),
     {0},

@@ -163,7 +163,7 @@ def missing_packages_are_listed_instead_of_installed():
 
 
 @test
-def another_distribution_is_told_what_is_missing():
+def on_another_distribution_missing_packages_are_listed():
     path = fake_path("sed", "dirname", "cat", "id")
     status, out, err = install_packages(path)
     equal((status, out), (2, ""))

@@ -199,7 +199,7 @@ def nothing_is_fetched_or_built_twice():
 
 
 @test
-def an_interrupted_run_goes_on_with_what_it_has():
+def an_interrupted_run_continues_with_its_downloads():
     lines = two_packages()
     listed("one head ?", *lines)
     os.rename("served/right-2.0-py3-none-any.whl", "served/away")

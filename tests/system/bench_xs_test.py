@@ -193,7 +193,7 @@ def a_cluster_without_accounts_is_well():
 
 
 @test
-def a_bank_goes_on_with_the_accounts_that_are_there():
+def a_bank_continues_with_the_accounts_that_are_there():
     cluster = made(3)
     first = bench(cluster, "bank")["bank"]
     equal(first["accounts"], 3 * 64)
@@ -271,7 +271,7 @@ def wrong_options_are_named():
 
 
 @test
-def a_cluster_that_is_not_initialised_is_told_the_cure():
+def a_cluster_that_is_not_initialised_is_reported_with_the_fix():
     complains(6, "store init", "bench", "xs", "--cluster", f"rocksdb:{os.getcwd()}/a", "--scenario", "uniform")
 
 

@@ -49,7 +49,7 @@ def every_verb_on_a_cluster_takes_the_configuration():
 
 
 @test
-def a_wrong_setting_is_told_by_all():
+def every_verb_reports_a_wrong_setting():
     cluster = cluster_of("wrong")
     lease, _ = leased(cluster)
     for words in (["run", "show", "--run", "1"], ["run", "list"], ["run", "cancel", "--run", "1"], ["shard", "list", "--run", "1"],

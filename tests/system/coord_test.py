@@ -106,7 +106,7 @@ def the_same_call_again_is_a_replay_and_another_one_with_its_id_a_conflict():
 
 
 @test
-def a_stale_fence_an_expired_lease_and_a_cursor_that_goes_back_are_told_apart():
+def a_stale_fence_an_expired_lease_and_a_cursor_that_goes_back_are_distinguished():
     c = Cluster()
     made = c.create()
     words = ("lease", "acquire", "--run", "1", "--shard", str(made["shards"][0]), "--worker")
@@ -478,7 +478,7 @@ def a_damaged_run_is_listed_as_that_and_the_others_are_shown():
 
 
 @test
-def mistakes_are_told_before_anything_is_done():
+def mistakes_are_reported_before_anything_is_done():
     c = Cluster()
     for words, part in (
         (("run", "create"), "--run ID is missing"),
@@ -554,7 +554,7 @@ def a_run_with_parked_shards_is_done_with_failures():
 
 
 @test
-def a_replay_tells_what_the_run_is_by_now():
+def a_replay_reports_the_current_status_of_the_run():
     c = Cluster()
     c.create()
     more = ("run", "register", "--run", "1", "--shards", "-", "--op-id", "11")
@@ -632,7 +632,7 @@ def a_released_lease_is_given_back_at_once():
 
 
 @test
-def a_lease_from_before_an_unpark_is_told_what_happened():
+def a_lease_from_before_an_unpark_gets_the_reason():
     c = Cluster()
     c.create()
     lease = c.claim()
@@ -646,7 +646,7 @@ def a_lease_from_before_an_unpark_is_told_what_happened():
 
 
 @test
-def the_lease_that_ends_first_is_told_whatever_store_it_is_on():
+def the_lease_that_ends_first_is_reported_on_any_store():
     c = Cluster(stores=3)
     # With ids that are given, so that each store always has one: ids that are drawn can leave a store without.
     lines = "".join(f'{{"start":"{a}","end":"{b}","id":{n}}}\n' for n, (a, b) in enumerate(zip("abcdefghijkl", "bcdefghijklm"), 1))

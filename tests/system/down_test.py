@@ -52,7 +52,7 @@ class Pair:
 
 
 @test
-def with_one_of_two_servers_down_everything_on_the_other_goes_on():
+def with_one_of_two_servers_down_everything_on_the_other_continues():
     with Server(max_prepared_transactions=20, fsync=False) as one, Server(max_prepared_transactions=20, fsync=False) as two:
         pair = Pair([one, two])
         for dead, alive in ((1, 0), (0, 1)):

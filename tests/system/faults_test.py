@@ -112,7 +112,7 @@ def killed_at_the_first_transaction_of_all_leaves_all_accounts_or_none():
 
 
 @test
-def recovery_tells_what_it_committed_and_aborted():
+def recovery_reports_what_it_committed_and_aborted():
     cluster = Cluster()
     for point, what in (("after-commit-point", "committed"), ("before-commit-point", "aborted")):
         cluster.bank(seconds="20", threads="1", status=-signal.SIGKILL, TURNSTONE_FAILPOINT=f"{point}:3")

@@ -83,7 +83,7 @@ def commits_of_some_files_and_of_all_changes_are_judged_by_what_they_bring():
 
 
 @test
-def what_was_there_before_does_not_stand_in_the_way():
+def old_content_is_no_obstacle():
     repo = hooked()
     repo.write("old.txt", f"{github_token(1)}\n")
     repo.write("key.pem", private_key(1))
@@ -208,7 +208,7 @@ def every_way_to_commit_in_a_submodule_is_judged():
 
 
 @test
-def every_way_to_commit_to_a_repository_that_git_is_told_is_judged():
+def commits_with_an_explicit_git_dir_are_judged():
     """A home folder as a repository, inside another repository."""
     hooked(path="around")
     home = "around/home"
@@ -336,7 +336,7 @@ def every_way_to_commit_with_a_split_index_is_judged():
 
 
 @test
-def what_was_there_before_does_not_stand_in_the_way_of_large_files():
+def old_content_is_no_obstacle_for_large_files():
     """Larger than blobs that are held whole."""
     line = b"nothing to see in this line of a large file, and in the next ones neither\n"
     repo = hooked()

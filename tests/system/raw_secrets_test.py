@@ -19,7 +19,7 @@ from tap import equal, holds, main, test  # noqa: E402
 FORMATS = {"text": "txt", "json": "json", "jsonl": "jsonl", "sarif": "sarif", "csv": "csv", "junit": "xml",
            "gitlab": "gitlab.json", "html": "html"}
 MASK = "********"
-CACHE = tempfile.mkdtemp(prefix="turnstone-test-cache-")  # of compiled rules: all tests have the same
+CACHE = tempfile.mkdtemp(prefix="turnstone-test-cache-")  # the folder of compiled rules, which all tests share
 atexit.register(shutil.rmtree, CACHE, ignore_errors=True)
 
 
@@ -375,7 +375,7 @@ def what_became_a_secret_later_goes_from_the_state():
 
 
 @test
-def secrets_are_shown_to_who_asks_for_them():
+def secrets_are_shown_on_request():
     repo = Repo("repo")
     repo.write("a.txt", f"one x{WORD}y {github_token('a')}\n")
     repo.write("b.txt", found())

@@ -25,7 +25,7 @@ def the_id_is_printed_as_it_was_given():
 
 
 @test
-def options_may_stand_behind_ids():
+def options_may_follow_ids():
     answers("42 3\n", "route", "42", "--stores", "16")
     answers("-1 9\n", "route", "--stores", "16", "--", "-1")
 
@@ -65,7 +65,7 @@ def ranges_are_half_open_and_include_the_last_id():
 
 
 @test
-def ranges_may_stand_in_any_order():
+def ranges_may_be_in_any_order():
     answers("999 7\n1000 3\n", "route", "--strategy", "range", "--ranges", "3:1000-max,7:0-1000", "999", "1000")
 
 

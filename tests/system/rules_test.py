@@ -87,7 +87,7 @@ def list_as_json_has_everything():
 
 
 @test
-def json_tells_every_field_of_a_rule():
+def json_has_every_field_of_a_rule():
     full, other = (json.loads(line) for line in
                    run("rules", "list", "--json", "--no-builtin", "--rules", write("full.yml", FULL)).out.splitlines())
     equal(full, {
@@ -197,7 +197,7 @@ def check_proves_that_a_lead_is_too_small_where_it_can():
 
 
 @test
-def check_warns_where_it_cannot_tell():
+def check_warns_where_it_cannot_decide():
     def warned(*parts, **rule):
         path = write("own.yml", token_rule(**rule))
         result = run("rules", "check", path)
@@ -216,7 +216,7 @@ def check_warns_where_it_cannot_tell():
 
 
 @test
-def check_tells_all_problems_of_a_file_at_once():
+def check_reports_all_problems_of_a_file_at_once():
     bad = SOUND.replace("team-token", "bad-token").replace("severity: high", "severity: grave").replace(
         "gate: [team_]", "gate: [te]\n    entropy: 9\n    validators: [nothing]\n    size: 3")
     unmatched = SOUND.replace("team-token", "other-token").replace("x = team_", "x = tram_")
@@ -267,7 +267,7 @@ def what_a_rule_leaves_out_comes_from_its_pattern():
 
 
 @test
-def start_is_behind_escapes_and_colours_and_nowhere_else():
+def start_is_after_escapes_and_colours_and_nowhere_else():
     rule = SOUND.replace("'\\b(", "'{{start}}(").replace(")\\b'", "){{end}}'").replace("    reach: 25\n", "")
     token = "team_4fake7turnstone2only"
     starts = ["", "=", '"', " ", "-", "\\n", "\\t", "\\x22", "\\u003d", "\\U0000003d", "\\075", "\\0", "%22", "%3D",
@@ -296,7 +296,7 @@ def a_file_that_is_no_rule_file_is_refused():
 
 
 @test
-def explain_tells_what_a_rule_has():
+def explain_prints_the_fields_of_a_rule():
     result = run("rules", "explain", "aws-secret-access-key")
     for part in ("AWS secret access key", "keywords", "finds", "leaves", "critical"):
         holds(part in result.out, part)

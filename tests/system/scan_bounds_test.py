@@ -250,7 +250,7 @@ def a_pipe_that_says_nothing_more_does_not_hold_up_the_end():
 
 
 @test
-def times_and_ratios_that_are_none_are_refused():
+def invalid_times_and_ratios_are_refused():
     Repo("repo")
     for text in ("", "5", "0s", "-1s", "1d", "s", "1.5s", "99999999999999999999h"):
         equal(scan("repo", "--max-time", text).status, USAGE, text)

@@ -104,7 +104,7 @@ def a_staged_blob_that_is_something_else_and_a_changed_index_are_faults():
 
 
 @test
-def packed_refs_that_are_cut_are_a_fault_and_so_is_a_ref_that_may_have_stood_there():
+def truncated_packed_refs_are_a_fault_and_so_is_a_ref_that_may_be_missing():
     repo = Repo("repo")
     repo.write("file", "text\n")
     repo.commit()

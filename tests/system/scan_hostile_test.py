@@ -282,7 +282,7 @@ def an_index_whose_first_table_does_not_fit_its_ids_is_a_fault():
 
 
 @test
-def a_loose_object_with_something_behind_its_end_is_named():
+def a_loose_object_with_bytes_after_its_end_is_named():
     repo = Repo("repo")
     repo.write("a.txt", github_token(1))
     repo.write("b.txt", github_token(2))

@@ -337,7 +337,7 @@ class Storm:
         self.refs, self.count, self.problem = {}, 0, None
         self.tokens = {}  # of a commit: all that it reaches
         self.log = []  # (begin, end, what refs reach)
-        self.coming = None  # (begin, what refs will reach): the change that is under way
+        self.coming = None  # (begin, what refs will reach): the change in progress
         self.stopped = threading.Event()
         self.turn = threading.Lock()
         self.create("refs/heads/main")

@@ -745,8 +745,8 @@ def limited(which, value):
 
 
 def another_user():
-    """Root passes over permissions and limits. Goes to a folder that another user can reach, and returns what makes a
-    process that user's."""
+    """Permissions and limits do not apply to root. Changes to a folder that another user can reach, and returns the
+    function that makes a process run as that user."""
     if os.getuid() != 0:
         return lambda: None
     if not reachable(os.path.dirname(os.path.realpath(PROGRAM))):

@@ -473,7 +473,7 @@ def marks_and_configuration_allow_and_are_counted():
 
 
 @test
-def a_mark_counts_where_it_stands_and_not_in_other_versions():
+def a_mark_counts_in_its_own_version_only():
     token = github_token()
     repo = Repo("repo")
     filling = "".join(f"line {i} of a file that is long enough for deltas\n" for i in range(200))
@@ -559,7 +559,7 @@ def summary_of(*arguments):
 
 
 @test
-def a_target_that_replaces_or_leaves_out_builtin_rules_is_told_of():
+def a_target_that_replaces_or_leaves_out_builtin_rules_is_reported():
     """Otherwise only the number of rules would distinguish it from a clean one."""
     repo = Repo("repo")
     repo.write("a.txt", f"{github_token()}\n")  # without a name that another rule would know it by

@@ -299,7 +299,7 @@ def bundles_and_packs_are_said_not_to_be_looked_into():
 
 
 @test
-def a_head_that_is_none_is_named_and_the_branches_are_scanned():
+def an_invalid_head_is_named_and_the_branches_are_scanned():
     """Git does not accept the folder as a repository; for another work tree, it ignores the objects of its HEAD."""
     def remove(path):
         os.unlink(path)

@@ -261,7 +261,7 @@ def metrics_are_written_as_prometheus_reads_them():
 
 
 @test
-def metrics_that_cannot_be_written_are_told_before_anything_is_done():
+def metrics_that_cannot_be_written_are_reported_first():
     cluster = made("a")
     complains(2, "nowhere/m.prom", "txn", "--cluster", cluster, "--metrics", "nowhere/m.prom",
               stdin=json.dumps(put("k")) + "\n")
@@ -319,7 +319,7 @@ def a_standby_that_is_too_far_behind_keeps_transactions_out():
 
 
 @test
-def a_role_that_may_not_see_standbys_is_told_what_to_grant():
+def a_role_that_may_not_see_standbys_gets_the_missing_grant():
     with Server(max_prepared_transactions=10) as server, server.standby():
         server.sql("postgres", "CREATE ROLE plain LOGIN")
         server.sql("postgres", "CREATE DATABASE a OWNER plain")

@@ -164,7 +164,7 @@ def ask(*arguments, words=("live",), check=None):
 
 
 @test
-def live_and_revoked_secrets_are_told_apart_and_never_printed():
+def live_and_revoked_secrets_are_distinguished_and_never_printed():
     with issuer() as server:
         rules(server, "/user")
         done = ask(words=("live", "dead"), check=1)

@@ -26,14 +26,14 @@ static inline struct ts_bytes coord__key_bytes(const struct coord__key *key) {
 /* A key as a store returned it. */
 struct coord__key coord__key_of_bytes(struct ts_bytes bytes);
 
-/* On the first store. */
+/* Keys of records on the first store. */
 struct coord__key coord__key_run(struct ts_run_id run);
 struct coord__key coord__key_tenant_run(const struct ts_tenant_id *tenant, struct ts_run_id run);
 struct coord__key coord__key_run_shards(struct ts_run_id run); /* how many count against the limits */
 struct coord__key coord__key_tenant_limit(const struct ts_tenant_id *tenant);
 struct coord__key coord__key_global_limit(void);
 
-/* On every store. */
+/* Keys of records on every store. */
 struct coord__key coord__key_guard(struct ts_run_id run);
 
 /* Identifies the counter in which a shard is counted: the counter of a run and status on the shard's
@@ -54,7 +54,7 @@ static inline size_t coord__stripe_index(struct coord__stripe stripe) {
 }
 struct coord__key coord__key_counter(struct ts_run_id run, struct coord__stripe stripe);
 
-/* On the shard's store. */
+/* Keys of records on the shard's store. */
 struct coord__key coord__key_shard(struct ts_shard_key shard);
 struct coord__key coord__key_free(struct ts_shard_key shard);
 struct coord__key coord__key_leased(struct ts_shard_key shard, struct ts_logical_time deadline);
@@ -62,7 +62,7 @@ struct coord__key coord__key_leased(struct ts_shard_key shard, struct ts_logical
 /* On the shard's store, or on any: records of other layers, which are deleted with their run (coord.h). */
 struct coord__key coord__key_unit(struct ts_run_id run, const uint8_t target[static 16]);
 
-/* On the worker's own store. */
+/* Keys of records on the worker's own store. */
 struct coord__key coord__key_cooldown(const struct ts_tenant_id *tenant, const struct ts_worker_id *worker);
 
 /* The range of the keys of a kind: from *ret_from (included) to *ret_to (excluded). */

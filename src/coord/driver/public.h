@@ -27,7 +27,7 @@ struct ts_coord_answer *coord__answer_begin(struct ts_coord_answer *given, struc
 void coord__answer_end(struct ts_coord_answer *answer, enum ts_error_variant variant,
                        const struct ts_coord_outcome *outcome);
 
-/* From a NUL-terminated name; returns false when it is not valid. */
+/* Makes an id from a NUL-terminated name; returns false if the name is not valid. */
 bool coord__tenant_named(const char *name, struct ts_tenant_id *ret_tenant);
 
 /* Converts the cursor of a public call: empty parts are absent. */

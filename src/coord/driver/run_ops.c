@@ -502,7 +502,7 @@ static void plan_ending(struct ending *mine, const struct run_seen *seen) {
 
 /*
  * Returns whether all stores have the counters. They are created with the guard, so a store with neither has
- * not committed what the first store has; a guard without counters is damage.
+ * not committed the registration that the first store shows; a guard without counters is damage.
  */
 enum made { MADE_EVERYWHERE, MADE_SOMEWHERE, MADE_DAMAGED };
 static enum made find_stripes(const struct ending *mine) {

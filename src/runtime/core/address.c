@@ -202,7 +202,7 @@ static enum ts_address_error put_character(struct writer *writer, struct ts_byte
     return TS_ADDRESS_OK;
 }
 
-/* Each segment with one slash before it; empty ones and "." are left out. */
+/* Writes each segment with one slash before it; leaves out empty segments and ".". */
 static enum ts_address_error put_path(struct writer *writer, struct ts_bytes path) {
     size_t begin = writer->len;
     if (find(path, "?#") < path.len)

@@ -211,7 +211,8 @@ enum ts_target_result ts_target_list_add_folder(struct ts_target_list *list,
     return result;
 }
 
-/* Of two that are the same target, the smaller URL is kept: the order in which they were given does not matter. */
+/* Compares by id, then by URL. Of duplicates the smaller URL is kept, so the order of arguments is
+ * irrelevant. */
 static int by_id(const void *one, const void *other) {
     const struct ts_target *a = one;
     const struct ts_target *b = other;

@@ -36,7 +36,7 @@ static void poll_all(struct asking *asking) {
     }
 }
 
-/* Until all have answered, or the grace is over. Then every call is done. */
+/* Waits until all stores have answered, or the grace time is over. Afterwards every call is done. */
 static void wait_for_answers(struct asking *asking, const struct ts_store_clock *clock) {
     uint64_t until_ns = 0;
     for (poll_all(asking); asking->done < asking->count; poll_all(asking)) {

@@ -9,7 +9,7 @@
 #include "turnstone/cluster.h"
 #include "turnstone/route.h"
 
-/* Over stores that are open already. The cluster owns them, also on failure. */
+/* Opens a cluster over stores that are already open. The cluster owns them, even on failure. */
 enum ts_store_result ts_cluster_open_over(struct ts_store *const *stores, size_t count,
                                           const struct ts_cluster_options *options,
                                           struct ts_cluster **ret_cluster, struct ts_store_error *ret_error);
@@ -25,7 +25,7 @@ enum ts_store_result ts_cluster_check_urls(const char *urls, struct ts_store_err
  * transactions of others there belong to processes that are gone, and this process must settle them. */
 bool ts_cluster_inherit(struct ts_cluster *cluster);
 
-/* As read when the cluster was opened, or as ts_cluster_expect has set it since. */
+/* The meta record as read when the cluster was opened, or as ts_cluster_expect has set it since. */
 const struct ts_meta *ts_cluster_meta(const struct ts_cluster *cluster, size_t place);
 
 /* After a change of a store's epoch or state: what this process expects from now on. No other call may be in

@@ -85,7 +85,7 @@ static enum ts_store_result check_few_keys(const struct ts_batch *batch, struct 
     return result;
 }
 
-/* By key, then by position, so that the reported operation does not depend on the sorting. */
+/* Compares by key, then by position, so that the reported operation does not depend on the sorting. */
 static int compare_ops(const void *a, const void *b) {
     const struct ts_op *x = *(const struct ts_op *const *)a, *y = *(const struct ts_op *const *)b;
     int order = ts_bytes_compare(x->key, y->key);

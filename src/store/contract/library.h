@@ -5,7 +5,7 @@
 #include "os/late_library.h"
 #include "store/contract/engine.h"
 
-/* To be called whenever a store is opened, before the first call of the library. `name` is the store's. */
+/* Call it whenever a store is opened, before the first call of the library. `name` is the store's name. */
 enum ts_store_result store__library_load(struct ts_late_library *library, const char *name,
                                          struct ts_store_error *ret_error);
 

@@ -32,7 +32,7 @@ int64_t postgres__entry_queue(const struct postgres_entry *entry) {
     return (int64_t)ts_xxh64_of_bytes(postgres__entry_key(entry));
 }
 
-/* By key, then by position. */
+/* Compares by key, then by position. */
 static int compare_ops(const void *a, const void *b) {
     const struct ts_op *x = *(const struct ts_op *const *)a, *y = *(const struct ts_op *const *)b;
     int order = ts_bytes_compare(x->key, y->key);

@@ -66,7 +66,7 @@ void txn__marks_begin(struct txn__marks *marks, struct txn__entry *entry, uint64
 /* Removes an entry that can never commit. Also for entries that are removed for other reasons. */
 void txn__marks_end(struct txn__marks *marks, struct txn__entry *entry);
 
-/* It is committed; `pending` are the participants that have not applied it yet. */
+/* Records that a transaction is committed; `pending` are the participants that have not applied it yet. */
 void txn__marks_committed(struct txn__marks *marks, struct txn__entry *entry,
                           const struct txn__places *pending);
 

@@ -193,7 +193,7 @@ void ts_coordinator_close(struct ts_coordinator *coordinator) {
     free_coordinator(coordinator);
 }
 
-/* Over all stores: the worst state, and the sum of trips. */
+/* Combines the breakers of all stores: the worst state, and the sum of trips. */
 static void view_breaker(struct ts_txn_view *view, const struct ts_breaker *breaker, uint64_t now_us) {
     enum ts_breaker_state state = ts_breaker_state_at(breaker, now_us);
     if (state == TS_BREAKER_OPEN || view->breaker_state == TS_BREAKER_CLOSED)

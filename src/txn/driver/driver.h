@@ -188,7 +188,7 @@ static inline bool txn__active_gives_way(const struct txn__active *active) {
 
 /* incarnation.c. The caller holds the lock, unless a comment says otherwise. */
 void txn__incarnation_free(struct txn__incarnation *incarnation);
-/* This uuid was fenced on some store: new transactions use another. */
+/* Called when this uuid was fenced on some store: new transactions use another uuid. */
 void txn__incarnation_retire(struct ts_coordinator *coordinator, struct txn__incarnation *incarnation);
 /* The one for new transactions; NULL when memory or entropy is lacking. */
 struct txn__incarnation *txn__incarnation_current(struct ts_coordinator *coordinator);

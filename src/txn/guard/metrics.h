@@ -57,7 +57,7 @@ void ts_txn_metrics_record_rpc(struct ts_txn_metrics *metrics, struct ts_latency
 /* A call has waited for locks on a store. */
 void ts_txn_metrics_record_lock_wait(struct ts_txn_metrics *metrics, struct ts_latency_rpc wait);
 
-/* As if everything in `from` had been recorded in metrics; both have the same number of stores. */
+/* Adds everything that was recorded in `from`; both have the same number of stores. */
 void ts_txn_metrics_merge(struct ts_txn_metrics *metrics, const struct ts_txn_metrics *from);
 
 /* Values of the whole process. */

@@ -45,7 +45,7 @@ struct ts_timeout_watch {
     bool only_conflicts; /* every earlier attempt failed because of a lock */
 };
 
-/* Until when the call may wait. UINT64_MAX is never reached: the total always holds. */
+/* The time until which the call may wait. Never UINT64_MAX, because there is always a total timeout. */
 uint64_t ts_timeout_until_us(const struct ts_timeouts *timeouts, const struct ts_timeout_watch *watch);
 
 /*

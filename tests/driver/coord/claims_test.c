@@ -212,7 +212,7 @@ static void let_neighbour_take(unsigned count) {
 
 /* ---- all candidates ---- */
 
-static void a_claim_goes_on_as_long_as_there_are_free_ones(void **state) {
+static void a_claim_continues_as_long_as_there_are_free_ones(void **state) {
     (void)state;
     make_run(MANY);
     let_neighbour_take(MANY - 1);
@@ -222,7 +222,7 @@ static void a_claim_goes_on_as_long_as_there_are_free_ones(void **state) {
     audit();
 }
 
-static void a_claim_goes_on_as_long_as_there_are_expired_ones(void **state) {
+static void a_claim_continues_as_long_as_there_are_expired_ones(void **state) {
     (void)state;
     make_run(MANY);
     others_take_all((struct batch){1, MANY});
@@ -505,8 +505,8 @@ static void a_session_looks_at_all_leases_before_it_finds_nothing(void **state) 
 
 int main(void) {
     const struct CMUnitTest tests[] = {
-        TEST(a_claim_goes_on_as_long_as_there_are_free_ones),
-        TEST(a_claim_goes_on_as_long_as_there_are_expired_ones),
+        TEST(a_claim_continues_as_long_as_there_are_free_ones),
+        TEST(a_claim_continues_as_long_as_there_are_expired_ones),
         TEST(nothing_is_available_only_when_all_are_lost),
         TEST(expired_ones_that_are_parked_do_not_hide_the_others),
         TEST(entries_without_a_shard_are_passed_over_once),

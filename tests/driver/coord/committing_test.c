@@ -369,7 +369,7 @@ static enum ts_get_shard_error look_at(struct ts_shard_id shard) {
     return ts_coord_get_shard(coord, &ref, see, NULL, &detail);
 }
 
-static void test_nobody_is_told_that_a_run_is_not_there_while_it_is_being_made(void **state) {
+static void test_a_run_in_creation_is_never_reported_as_missing(void **state) {
     (void)state;
     for (held_back = 0; held_back < PLACES; held_back++) {
         const uint32_t late = held_back;
@@ -484,7 +484,7 @@ int main(void) {
         CASE(test_a_run_whose_deletion_is_being_committed_is_gone),
         CASE(test_a_run_does_not_end_before_registered_shards_are_made),
         CASE(test_nothing_is_registered_where_the_run_is_not_made_yet),
-        CASE(test_nobody_is_told_that_a_run_is_not_there_while_it_is_being_made),
+        CASE(test_a_run_in_creation_is_never_reported_as_missing),
         CASE(test_what_is_not_there_is_not_there),
         CASE(test_a_list_misses_what_is_pending_and_only_that),
     };

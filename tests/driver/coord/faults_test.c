@@ -433,7 +433,7 @@ static void an_acquire_whose_first_try_arrives_late_is_ones_own(void **state) {
     audit();
 }
 
-static void an_unknown_that_stays_is_told(void **state) {
+static void a_lasting_unknown_is_reported(void **state) {
     (void)state;
     assert_int_equal(make_run(coord, new_op()), TS_CREATE_RUN_OK);
     assert_int_equal(acquire(coord, 1), TS_ACQUIRE_OK);
@@ -525,7 +525,7 @@ static void others_split(void) {
     assert_int_equal(ts_coord_split_residual(others, &cut, NULL, &residual, &theirs, &ignored), TS_SPLIT_OK);
 }
 
-static void shards_that_others_make_count_for_who_ends_the_run(void **state) {
+static void shards_of_others_count_when_a_run_ends(void **state) {
     (void)state;
     assert_int_equal(make_run(coord, new_op()), TS_CREATE_RUN_OK);
     assert_int_equal(acquire(coord, 1), TS_ACQUIRE_OK);
@@ -690,7 +690,7 @@ static void what_comes_late_is_tried_again_a_few_times(void **state) {
 }
 
 /* A call that finds no record asks the store whether it is being created; that changes nothing. */
-static void a_lost_reply_to_who_only_asks_is_not_unknown(void **state) {
+static void a_lost_reply_to_a_read_is_not_unknown(void **state) {
     (void)state;
     assert_int_equal(make_run(coord, new_op()), TS_CREATE_RUN_OK);
     strike(LOST_REPLY, 1);
@@ -704,7 +704,7 @@ static void a_lost_reply_to_who_only_asks_is_not_unknown(void **state) {
 }
 
 /* The store refuses the batch as late, whatever time was read before. */
-static void what_comes_late_is_told_with_the_deadline(void **state) {
+static void a_late_batch_is_reported_with_the_deadline(void **state) {
     (void)state;
     assert_int_equal(make_run(coord, new_op()), TS_CREATE_RUN_OK);
     assert_int_equal(acquire(coord, 1), TS_ACQUIRE_OK);
@@ -773,7 +773,7 @@ static void make_many(void) {
     taken_count = 0;
 }
 
-static void a_claim_goes_on_while_others_take_all_that_it_has_seen(void **state) {
+static void a_claim_continues_while_others_take_all_that_it_has_seen(void **state) {
     (void)state;
     make_many();
     neighbour_takes = 2 * 64; /* twice as many as one look finds */
@@ -783,7 +783,7 @@ static void a_claim_goes_on_while_others_take_all_that_it_has_seen(void **state)
     audit();
 }
 
-static void who_meets_another_worker_goes_elsewhere(void **state) {
+static void a_claim_that_finds_another_worker_tries_elsewhere(void **state) {
     (void)state;
     make_many();
     neighbour_takes = 8;
@@ -938,7 +938,7 @@ static enum ts_delete_run_error delete_run(struct ts_coord *by, struct ts_coord_
 }
 
 /* 600 shards are three batches; the fourth write deletes the run itself. */
-static void a_deletion_that_is_stopped_goes_on_where_it_was(void **state) {
+static void a_stopped_deletion_continues_where_it_was(void **state) {
     (void)state;
     for (unsigned stopped_at = 0; stopped_at < 4; stopped_at++) {
         make_large_run();
@@ -1051,28 +1051,28 @@ int main(void) {
         TEST(a_run_whose_reply_is_lost_is_known_as_ones_own),
         TEST(an_operation_whose_request_is_lost_is_done_once),
         TEST(an_acquire_of_a_namesake_is_not_taken_for_ones_own),
-        TEST(an_unknown_that_stays_is_told),
+        TEST(a_lasting_unknown_is_reported),
         TEST(what_others_have_changed_is_read_again),
         TEST(nothing_becomes_active_beside_the_end_of_a_run),
         TEST(no_shard_moves_once_its_run_has_ended),
-        TEST(shards_that_others_make_count_for_who_ends_the_run),
+        TEST(shards_of_others_count_when_a_run_ends),
         TEST(a_lease_that_ends_on_the_way_is_expired),
         TEST(failures_have_their_kinds),
         TEST(one_that_may_have_been_done_is_unknown_however_it_ends),
         TEST(an_acquire_whose_first_try_arrives_late_is_ones_own),
         TEST(one_that_may_have_been_done_is_unknown_when_damage_hides_it),
         TEST(the_end_of_a_run_is_unknown_when_damage_hides_it),
-        TEST(what_comes_late_is_told_with_the_deadline),
+        TEST(a_late_batch_is_reported_with_the_deadline),
         TEST(what_comes_late_is_tried_again_a_few_times),
-        TEST(a_lost_reply_to_who_only_asks_is_not_unknown),
-        TEST(a_claim_goes_on_while_others_take_all_that_it_has_seen),
-        TEST(who_meets_another_worker_goes_elsewhere),
+        TEST(a_lost_reply_to_a_read_is_not_unknown),
+        TEST(a_claim_continues_while_others_take_all_that_it_has_seen),
+        TEST(a_claim_that_finds_another_worker_tries_elsewhere),
         TEST(a_lease_is_claimed_at_its_deadline_and_not_before),
         TEST(the_last_place_is_given_once),
         TEST(what_passes_is_tried_again_by_the_transaction),
         TEST(what_takes_long_is_tried_less_often),
         TEST(a_cooldown_that_is_written_late_does_not_shorten_a_later_one),
-        TEST(a_deletion_that_is_stopped_goes_on_where_it_was),
+        TEST(a_stopped_deletion_continues_where_it_was),
         TEST(a_deletion_whose_replies_are_lost_is_found_done),
         TEST(shards_that_another_deletion_has_deleted_are_not_counted_down_again),
         TEST(a_deletion_takes_no_new_shards_for_old_ones),

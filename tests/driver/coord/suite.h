@@ -128,7 +128,7 @@ struct suite_shard {
 extern struct suite_shard suite_shard_seen;
 const struct ts_shard_record *suite_record(struct ts_shard_key shard); /* must be there */
 
-/* Every operation on the test's run and its shard 1, whose lease this is, answers TenantMismatch. */
+/* Expects TenantMismatch from every operation on the test's run and its shard 1, which has this lease. */
 void suite_expect_foreign(struct ts_lease *lease);
 
 /* Acquire leases; fail the test if that does not work. */

@@ -131,7 +131,7 @@ static void every_byte_of_a_record_counts(void **state) {
     suite_audit();
 }
 
-static void a_session_does_not_use_what_is_damaged_behind_it(void **state) {
+static void a_session_does_not_use_a_record_that_was_damaged_meanwhile(void **state) {
     (void)state;
     suite_make_run();
     const struct ts_coord_worker worker = {suite.tenant, suite_worker("a")};
@@ -176,7 +176,7 @@ static void a_damaged_guard_stops_everything_on_its_store(void **state) {
     expect_damaged();
 }
 
-static void a_damaged_counter_is_told(void **state) {
+static void a_damaged_counter_is_reported(void **state) {
     (void)state;
     suite_make_run();
     /* Damages all existing stripes, because shard 1 may be counted in any of them. */
@@ -331,7 +331,7 @@ static bool count_damaged(void *context, struct ts_shard_key shard, const struct
     return true;
 }
 
-static void a_walk_goes_on_behind_a_damaged_record_when_asked_to(void **state) {
+static void a_walk_continues_after_a_damaged_record_on_request(void **state) {
     (void)state;
     suite_make_run();
     damage_shard(2, 72);
@@ -361,7 +361,7 @@ static bool count_damaged_run(void *context, struct ts_run_id run, const struct 
     return true;
 }
 
-static void a_list_of_runs_goes_on_behind_a_damaged_one_when_asked_to(void **state) {
+static void a_list_of_runs_continues_after_a_damaged_one_on_request(void **state) {
     (void)state;
     const struct ts_run_config config = suite_config();
     for (int i = 0; i < 3; i++) {
@@ -386,17 +386,17 @@ static void a_list_of_runs_goes_on_behind_a_damaged_one_when_asked_to(void **sta
 }
 
 const struct CMUnitTest suite_damage_tests[] = {
-    suite_test(a_list_of_runs_goes_on_behind_a_damaged_one_when_asked_to),
+    suite_test(a_list_of_runs_continues_after_a_damaged_one_on_request),
     suite_test(a_record_under_the_key_of_another_is_damage),
     suite_test(damage_is_named),
     suite_test(damaged_counters_are_named),
     suite_test(another_tenant_does_not_learn_of_damage),
-    suite_test(a_walk_goes_on_behind_a_damaged_record_when_asked_to),
+    suite_test(a_walk_continues_after_a_damaged_record_on_request),
     suite_test(a_damaged_shard_is_never_used),
     suite_test(every_byte_of_a_record_counts),
-    suite_test(a_session_does_not_use_what_is_damaged_behind_it),
+    suite_test(a_session_does_not_use_a_record_that_was_damaged_meanwhile),
     suite_test(a_damaged_run_is_never_used),
     suite_test(a_damaged_guard_stops_everything_on_its_store),
-    suite_test(a_damaged_counter_is_told),
+    suite_test(a_damaged_counter_is_reported),
     {0},
 };

@@ -70,7 +70,7 @@ static void make_large_run(void) {
     EXPECT(create_run, suite_create_with(&config, suite_op(), shards, MANY), TS_CREATE_RUN_OK);
 }
 
-static void a_run_that_goes_on_is_not_deleted(void **state) {
+static void a_run_that_has_not_ended_is_not_deleted(void **state) {
     (void)state;
     const struct ts_run_config config = suite_config();
     EXPECT(create_run, suite_create(&config), TS_CREATE_RUN_OK);
@@ -243,7 +243,7 @@ static void spoil(uint32_t place, char kind, uint64_t shard) {
     assert_int_equal(ts_store_run(ts_cluster_store(suite.cluster, place), &apply), TS_STORE_OK);
 }
 
-static void a_lost_guard_is_told(void **state) {
+static void a_lost_guard_is_reported(void **state) {
     (void)state;
     suite_make_run();
     cancel();
@@ -280,13 +280,13 @@ static void damaged_shards_are_deleted_and_damaged_runs_are_not(void **state) {
 }
 
 const struct CMUnitTest suite_delete_tests[] = {
-    suite_test(a_run_that_goes_on_is_not_deleted),
+    suite_test(a_run_that_has_not_ended_is_not_deleted),
     suite_test(a_deleted_run_leaves_nothing),
     suite_test(units_are_deleted_with_their_run_and_nothing_else_of_other_layers),
     suite_test(the_id_of_a_deleted_run_can_be_used_again),
     suite_test(a_large_run_is_deleted_in_batches_and_others_stay),
     suite_test(several_delete_a_run_at_once),
-    suite_test(a_lost_guard_is_told),
+    suite_test(a_lost_guard_is_reported),
     suite_test(damaged_shards_are_deleted_and_damaged_runs_are_not),
     {0},
 };

@@ -40,7 +40,7 @@ static void a_shard_is_replaced_by_its_children_once(void **state) {
     suite_audit();
 }
 
-static void a_residual_is_cut_off_while_the_parent_goes_on(void **state) {
+static void a_residual_is_cut_off_while_the_parent_continues(void **state) {
     (void)state;
     suite_make_run();
     const struct ts_lease lease = suite_must_acquire(1, "a");
@@ -153,7 +153,7 @@ static void a_derived_id_that_is_taken_is_a_collision(void **state) {
 
 const struct CMUnitTest suite_split_tests[] = {
     suite_test(a_shard_is_replaced_by_its_children_once),
-    suite_test(a_residual_is_cut_off_while_the_parent_goes_on),
+    suite_test(a_residual_is_cut_off_while_the_parent_continues),
     suite_test(every_part_of_a_split_is_checked),
     suite_test(a_derived_id_that_is_taken_is_a_collision),
     {0},

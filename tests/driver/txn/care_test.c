@@ -200,7 +200,7 @@ static void closing_removes_only_what_it_understands_as_abort(void **state) {
 }
 
 /* Nobody would look for decisions of a coordinator that has deregistered. */
-static void who_closes_with_a_commit_pending_stays_registered(void **state) {
+static void a_coordinator_that_closes_with_a_pending_commit_stays_registered(void **state) {
     (void)state;
     leave_a_decision_behind();
     assert_int_equal(stage_keys(stage.cluster, 0, 'c', NULL), 1);
@@ -209,7 +209,7 @@ static void who_closes_with_a_commit_pending_stays_registered(void **state) {
     assert_int_equal(decisions(), 0);
 }
 
-static void who_closes_without_having_removed_its_decisions_stays_registered(void **state) {
+static void a_coordinator_that_closes_with_decisions_left_stays_registered(void **state) {
     (void)state;
     stage_open(&stage);
     away(0, TS_CALL_SCAN);
@@ -294,7 +294,7 @@ static void the_heart_beats_on_every_store_where_it_is_registered(void **state) 
     ts_cluster_close(watcher);
 }
 
-static void the_registration_tells_how_old_a_promise_may_get(void **state) {
+static void the_registration_limits_the_age_of_a_promise(void **state) {
     (void)state;
     stage.config.timeouts.total_us = 17000001;
     stage_open(&stage);
@@ -315,11 +315,11 @@ int main(void) {
         CARE(a_coordinator_keeps_its_decision_until_its_participants_have_synced),
         CARE(an_abort_decision_stays_while_its_coordinator_is_registered),
         CARE(closing_removes_only_what_it_understands_as_abort),
-        CARE(who_closes_with_a_commit_pending_stays_registered),
-        CARE(who_closes_without_having_removed_its_decisions_stays_registered),
+        CARE(a_coordinator_that_closes_with_a_pending_commit_stays_registered),
+        CARE(a_coordinator_that_closes_with_decisions_left_stays_registered),
         CARE(the_dead_are_fenced_and_swept_and_the_living_are_not),
         CARE(the_heart_beats_on_every_store_where_it_is_registered),
-        CARE(the_registration_tells_how_old_a_promise_may_get),
+        CARE(the_registration_limits_the_age_of_a_promise),
     };
 #undef CARE
     return cmocka_run_group_tests(tests, NULL, NULL);

@@ -83,7 +83,7 @@ static void nothing_at_all_commits(void **state) {
 }
 
 /* H2PC-1 and H2PC-10 */
-static void a_commit_tells_where_its_time_went(void **state) {
+static void a_commit_reports_where_its_time_went(void **state) {
     (void)state;
     stage_open(&stage);
     run(3, NULL);
@@ -429,7 +429,7 @@ static void a_decider_that_is_away_makes_it_unknown_and_it_is_settled_later(void
 }
 
 /* Fenced between two transactions, and in the middle of one. */
-static void a_fenced_process_goes_on_under_a_new_uuid(void **state) {
+static void a_fenced_process_continues_under_a_new_uuid(void **state) {
     (void)state;
     stage_open(&stage);
     run(3, NULL);
@@ -627,7 +627,7 @@ static void a_conflict_is_tried_again_under_a_new_id(void **state) {
 }
 
 /* A configured value ends the wait for a lock, and the caller sees it as the cause. */
-static void a_lock_is_waited_for_until_the_total_unless_told_otherwise(void **state) {
+static void by_default_a_lock_is_waited_for_until_the_total_timeout(void **state) {
     (void)state;
     stage.config.timeouts.prepare_us = 40000;
     stage.config.timeouts.total_us = 1000000;
@@ -689,7 +689,7 @@ static void start_stalled(struct ts_store *store, struct ts_call *call) {
     call->stall_us += STALL_US;
 }
 
-static void stalls_of_a_store_are_told(void **state) {
+static void stalls_of_a_store_are_reported(void **state) {
     (void)state;
     stage_open(&stage);
     run(3, NULL);
@@ -795,7 +795,7 @@ static void status_shows_coordinators_promises_and_decisions(void **state) {
     ts_cluster_close(other);
 }
 
-static void raising_the_epoch_rejects_those_who_knew_the_old_one(void **state) {
+static void raising_the_epoch_rejects_processes_of_the_old_one(void **state) {
     (void)state;
     stage_open(&stage);
     run(3, NULL);
@@ -825,7 +825,7 @@ int main(void) {
     const struct CMUnitTest tests[] = {
         DRIVER(what_touches_one_store_is_local_and_leaves_no_record),
         DRIVER(nothing_at_all_commits),
-        DRIVER(a_commit_tells_where_its_time_went),
+        DRIVER(a_commit_reports_where_its_time_went),
         DRIVER(a_failed_check_aborts_everywhere_and_names_the_operation),
         DRIVER(users_cannot_write_reserved_keys_and_layers_of_ours_can_but_not_this_ones),
         DRIVER(parts_go_where_they_say_and_count_through),
@@ -841,7 +841,7 @@ int main(void) {
         DRIVER(a_commit_that_does_not_arrive_is_pending_and_happens_by_itself),
         DRIVER(degraded_transactions_are_answered_at_the_commit_point),
         DRIVER(a_decider_that_is_away_makes_it_unknown_and_it_is_settled_later),
-        DRIVER(a_fenced_process_goes_on_under_a_new_uuid),
+        DRIVER(a_fenced_process_continues_under_a_new_uuid),
         DRIVER(admission_refuses_when_it_is_full_and_local_ones_need_no_place),
         DRIVER(fail_fast_ends_at_the_first_phase_that_is_over_and_says_which),
         DRIVER(best_effort_ends_at_the_total_only),
@@ -850,14 +850,14 @@ int main(void) {
         DRIVER(a_store_that_is_down_keeps_nobody_from_the_others),
         DRIVER(a_conflict_is_tried_again_under_a_new_id),
         DRIVER(backing_off_takes_the_time_that_it_says),
-        DRIVER(stalls_of_a_store_are_told),
-        DRIVER(a_lock_is_waited_for_until_the_total_unless_told_otherwise),
+        DRIVER(stalls_of_a_store_are_reported),
+        DRIVER(by_default_a_lock_is_waited_for_until_the_total_timeout),
         DRIVER(permanent_errors_are_not_tried_again),
         DRIVER(metrics_show_what_happened),
         DRIVER(closing_leaves_no_records),
         DRIVER(decisions_go_in_the_background),
         DRIVER(status_shows_coordinators_promises_and_decisions),
-        DRIVER(raising_the_epoch_rejects_those_who_knew_the_old_one),
+        DRIVER(raising_the_epoch_rejects_processes_of_the_old_one),
     };
 #undef DRIVER
     return cmocka_run_group_tests(tests, NULL, NULL);

@@ -41,7 +41,7 @@ static void make_accounts(struct ts_cluster *cluster) {
     }
 }
 
-/* In a process of its own: all three stores take part in every transfer. */
+/* Runs in a separate process: all three stores take part in every transfer. */
 static void move_money_with(struct ts_cluster *cluster, const struct ts_txn_config *config) {
     struct ts_coordinator *coordinator = NULL;
     if (ts_coordinator_open(cluster, config, &coordinator, NULL) != TS_TXN_ERROR_OK)

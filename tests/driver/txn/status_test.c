@@ -89,7 +89,7 @@ static void a_recorded_transaction_that_recovery_aborted_is_aborted(void **state
     assert_int_equal(stage_number(stage.cluster, 1, key[1]), 1);
 }
 
-static void without_a_record_recovery_leaves_nothing_to_tell(void **state) {
+static void without_a_record_recovery_has_nothing_to_report(void **state) {
     (void)state;
     lose_one_and_die(3, false);
     recover();
@@ -105,7 +105,7 @@ static void a_recorded_local_transaction_that_was_lost_stays_unknown(void **stat
 }
 
 /* The abort could not be recorded; the mark shows it as soon as it has moved. */
-static void an_abort_that_was_not_written_down_is_told_by_the_mark(void **state) {
+static void the_mark_shows_an_abort_that_was_not_stored(void **state) {
     (void)state;
     stage_open(&stage);
     run(3, true);
@@ -167,9 +167,9 @@ int main(void) {
 #define STATUS(function) cmocka_unit_test_setup_teardown(function, set_up, tear_down)
     const struct CMUnitTest tests[] = {
         STATUS(a_recorded_transaction_that_recovery_aborted_is_aborted),
-        STATUS(without_a_record_recovery_leaves_nothing_to_tell),
+        STATUS(without_a_record_recovery_has_nothing_to_report),
         STATUS(a_recorded_local_transaction_that_was_lost_stays_unknown),
-        STATUS(an_abort_that_was_not_written_down_is_told_by_the_mark),
+        STATUS(the_mark_shows_an_abort_that_was_not_stored),
         STATUS(a_recorded_transaction_under_way_is_not_taken_for_aborted),
         STATUS(a_damaged_record_is_reported_and_never_used),
     };

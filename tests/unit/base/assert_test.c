@@ -3,7 +3,7 @@
 #include "support/cmocka.h"
 #include "support/stops.h"
 
-static void a_true_condition_goes_on(void **state) {
+static void a_true_condition_continues(void **state) {
     (void)state;
     ts_assert(1 + 1 == 2);
 }
@@ -21,7 +21,7 @@ static void an_unreachable_place_stops_the_process_and_says_why(void **state) {
 
 int main(void) {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(a_true_condition_goes_on),
+        cmocka_unit_test(a_true_condition_continues),
         cmocka_unit_test(a_false_condition_stops_the_process_and_says_where),
         cmocka_unit_test(an_unreachable_place_stops_the_process_and_says_why),
     };

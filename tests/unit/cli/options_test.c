@@ -35,7 +35,7 @@ static enum cli_parse parse(const struct cli_verb *by, const char *const *words,
 
 #define PARSE(by, ret, ...) parse(by, (const char *const[]){__VA_ARGS__, NULL}, ret)
 
-static void values_stand_behind_a_space_or_an_equals_sign(void **state) {
+static void values_follow_a_space_or_an_equals_sign(void **state) {
     (void)state;
     struct cli_arguments arguments;
     assert_int_equal(PARSE(&verb, &arguments, "--count", "3", "--colour=red"), CLI_PARSE_OK);
@@ -50,7 +50,7 @@ static void values_stand_behind_a_space_or_an_equals_sign(void **state) {
     assert_null(arguments.values[LOUD]);
 }
 
-static void values_stand_behind_a_letter_too(void **state) {
+static void values_may_follow_a_short_option(void **state) {
     (void)state;
     struct cli_arguments arguments;
     assert_int_equal(PARSE(&verb, &arguments, "-c", "3", "-l"), CLI_PARSE_OK);
@@ -67,7 +67,7 @@ static void values_stand_behind_a_letter_too(void **state) {
     assert_int_equal(PARSE(&verb, &arguments, "-x3"), CLI_PARSE_WRONG);
 }
 
-static void operands_stand_anywhere_and_keep_their_order(void **state) {
+static void operands_may_be_anywhere_and_keep_their_order(void **state) {
     (void)state;
     struct cli_arguments arguments;
     assert_int_equal(PARSE(&verb, &arguments, "a", "--loud", "-1", "-", "--", "--loud", "--"), CLI_PARSE_OK);
@@ -110,7 +110,7 @@ static void mistakes_leave_the_arguments_as_they_were(void **state) {
     assert_int_equal(PARSE(&without_operands, &arguments, "thing"), CLI_PARSE_WRONG);
 }
 
-static void help_is_seen_before_mistakes_behind_it(void **state) {
+static void help_wins_over_mistakes_after_it(void **state) {
     (void)state;
     struct cli_arguments arguments;
     assert_int_equal(PARSE(&verb, &arguments, "--loud", "--help", "--size"), CLI_PARSE_HELP);
@@ -120,12 +120,12 @@ static void help_is_seen_before_mistakes_behind_it(void **state) {
 
 int main(void) {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(values_stand_behind_a_space_or_an_equals_sign),
-        cmocka_unit_test(values_stand_behind_a_letter_too),
-        cmocka_unit_test(operands_stand_anywhere_and_keep_their_order),
+        cmocka_unit_test(values_follow_a_space_or_an_equals_sign),
+        cmocka_unit_test(values_may_follow_a_short_option),
+        cmocka_unit_test(operands_may_be_anywhere_and_keep_their_order),
         cmocka_unit_test(what_may_be_repeated_is_all_there_in_order),
         cmocka_unit_test(mistakes_leave_the_arguments_as_they_were),
-        cmocka_unit_test(help_is_seen_before_mistakes_behind_it),
+        cmocka_unit_test(help_wins_over_mistakes_after_it),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

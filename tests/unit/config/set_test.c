@@ -22,7 +22,7 @@ static void what_is_set_is_set_and_the_rest_is_the_default(void **state) {
     ts_txn_config_free(config);
 }
 
-static void what_is_wrong_is_told_and_changes_nothing(void **state) {
+static void errors_are_reported_and_change_nothing(void **state) {
     (void)state;
     struct ts_config_error error;
     struct ts_txn_config *config = ts_txn_config_new();
@@ -40,7 +40,7 @@ static void what_is_wrong_is_told_and_changes_nothing(void **state) {
 int main(void) {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(what_is_set_is_set_and_the_rest_is_the_default),
-        cmocka_unit_test(what_is_wrong_is_told_and_changes_nothing),
+        cmocka_unit_test(errors_are_reported_and_change_nothing),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -108,7 +108,7 @@ static void a_finding_has_an_id_by_each_of_two_salts(void **state) {
     assert_null(allowed_by(asked));
 }
 
-static void entries_that_name_the_finding_are_considered_behind_one_that_decides(void **state) {
+static void entries_that_name_the_finding_count_as_used_after_the_deciding_one(void **state) {
     (void)state;
     parse("allow:\n  - {rules: [github-pat]}\n  - {paths: [a]}\n"
           "  - {findings: [0123456789abcdef0123456789abcdef]}\n"
@@ -219,7 +219,7 @@ int main(void) {
         cmocka_unit_test_teardown(each_condition_allows, done),
         cmocka_unit_test_teardown(all_conditions_of_an_entry_must_hold, done),
         cmocka_unit_test_teardown(a_finding_has_an_id_by_each_of_two_salts, done),
-        cmocka_unit_test_teardown(entries_that_name_the_finding_are_considered_behind_one_that_decides, done),
+        cmocka_unit_test_teardown(entries_that_name_the_finding_count_as_used_after_the_deciding_one, done),
         cmocka_unit_test_teardown(a_pattern_that_takes_too_long_allows_nothing, done),
         cmocka_unit_test_teardown(mistakes_are_named, done),
         cmocka_unit_test_teardown(what_is_nested_deeply_is_refused_soon, done),

@@ -309,7 +309,7 @@ static void put_wide(uint8_t *text, size_t at, const char *part, size_t len) {
 }
 
 /* Wide text is cut 16,512 bytes behind a block. What stands on the cut is found, also when hardly anything comes behind. */
-static void wide_text_that_ends_behind_a_cut_is_found(void **state) {
+static void wide_text_that_ends_after_a_cut_is_found(void **state) {
     (void)state;
     enum { CUT = 131072 + 16512 };
     static uint8_t text[CUT + 64];
@@ -325,7 +325,7 @@ static void wide_text_that_ends_behind_a_cut_is_found(void **state) {
 }
 
 /* And after a change. Another change before that cut has a text that continues after it. */
-static void wide_text_of_a_change_goes_on_behind_the_cut_of_another(void **state) {
+static void wide_text_of_a_change_continues_after_the_cut_of_another(void **state) {
     (void)state;
     static uint8_t text[60000];
     static char secret[3010];
@@ -385,8 +385,8 @@ int main(void) {
         cmocka_unit_test(a_change_far_from_the_escape_changes_the_text),
         cmocka_unit_test(a_change_of_the_escape_before_a_token_is_looked_at),
         cmocka_unit_test(a_change_at_the_edge_of_wide_text_changes_it),
-        cmocka_unit_test(wide_text_that_ends_behind_a_cut_is_found),
-        cmocka_unit_test(wide_text_of_a_change_goes_on_behind_the_cut_of_another),
+        cmocka_unit_test(wide_text_that_ends_after_a_cut_is_found),
+        cmocka_unit_test(wide_text_of_a_change_continues_after_the_cut_of_another),
         cmocka_unit_test(a_match_depends_on_the_group_before_its_text),
     };
     return cmocka_run_group_tests(tests, make_kit, drop_kit);

@@ -32,7 +32,7 @@ static void starts_at(const char *pattern, uint32_t most) {
         fail_msg("%s: %d, %u, expected %u", pattern, (int)start, found, most);
 }
 
-static void what_stands_before_the_secret_counts(void **state) {
+static void text_before_the_secret_counts(void **state) {
     (void)state;
     starts_at("(?<secret>[a-z0-9]{20})", 0);
     starts_at("\\b(?<secret>[a-z0-9]{20})\\b", 0);
@@ -63,7 +63,7 @@ static void other_characters_in_the_secret_count_until_a_token_begins(void **sta
     starts_at("(?<secret>[]0-9]{16}[\\]-]{3})", 3);
 }
 
-static void secrets_that_are_never_a_token_are_told(void **state) {
+static void secrets_that_are_never_a_token_are_reported(void **state) {
     (void)state;
     starts_at("(?<secret>[a-z0-9]{15})", UNBOUNDED);
     starts_at("(?<secret>[a-z]{40})", UNBOUNDED);
@@ -265,9 +265,9 @@ static void broken_patterns_do_no_harm(void **state) {
 
 int main(void) {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test_teardown(what_stands_before_the_secret_counts, release),
+        cmocka_unit_test_teardown(text_before_the_secret_counts, release),
         cmocka_unit_test_teardown(other_characters_in_the_secret_count_until_a_token_begins, release),
-        cmocka_unit_test_teardown(secrets_that_are_never_a_token_are_told, release),
+        cmocka_unit_test_teardown(secrets_that_are_never_a_token_are_reported, release),
         cmocka_unit_test_teardown(what_is_not_understood_is_not_guessed, release),
         cmocka_unit_test_teardown(work_without_end_is_given_up, release),
         cmocka_unit_test_teardown(texts_of_the_built_in_rules_are_matched, release),

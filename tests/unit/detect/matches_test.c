@@ -18,7 +18,7 @@ static struct ts_match match(uint32_t rule, size_t from, size_t len) {
     return (struct ts_match){.rule = rule, .span = {from, len}, .secret_span = {from, len}};
 }
 
-static void what_another_match_stands_for_goes(void **state) {
+static void a_match_that_another_one_covers_is_removed(void **state) {
     (void)state;
     struct ts_match matches[] = {match(0, 10, 5), match(0, 8, 10), match(0, 8, 10), match(1, 9, 3),
                                  match(2, 15, 9), match(2, 30, 5), match(3, 30, 5), match(3, 40, 5)};
@@ -44,7 +44,7 @@ static void the_least_encoded_and_leftmost_of_equal_ones_stays(void **state) {
     assert_int_equal(matches[0].span.from, 4);
 }
 
-static void a_key_stands_for_the_base64_around_it(void **state) {
+static void a_key_replaces_the_base64_around_it(void **state) {
     (void)state;
     struct ts_match matches[] = {match(4, 10, 50), match(0, 10, 49), match(4, 100, 50), match(0, 140, 20)};
     matches[1].depth = 1;
@@ -105,9 +105,9 @@ static void the_order_of_matches_does_not_matter(void **state) {
 
 int main(void) {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(what_another_match_stands_for_goes),
+        cmocka_unit_test(a_match_that_another_one_covers_is_removed),
         cmocka_unit_test(the_least_encoded_and_leftmost_of_equal_ones_stays),
-        cmocka_unit_test(a_key_stands_for_the_base64_around_it),
+        cmocka_unit_test(a_key_replaces_the_base64_around_it),
         cmocka_unit_test(a_key_is_reported_by_the_rule_that_knows_more_of_it),
         cmocka_unit_test(of_generic_ones_the_larger_stays),
         cmocka_unit_test(the_order_of_matches_does_not_matter),

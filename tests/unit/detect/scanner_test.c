@@ -230,7 +230,7 @@ static void compare_gated(struct ts_bytes bytes, const char *what) {
 }
 
 /* As in "\\n..." of a program, where a letter is directly before the token. */
-static void a_token_is_found_behind_an_escape(void **state) {
+static void a_token_is_found_after_an_escape(void **state) {
     (void)state;
     static const char *const escapes[] = {"\\n", "\\u003d", "\033[31m"};
     static struct text text;
@@ -260,13 +260,13 @@ static void a_token_is_found_behind_an_escape(void **state) {
     assert_true(rules > 90);
 }
 
-static void a_secret_is_found_wherever_it_stands(void **state) {
+static void a_secret_is_found_wherever_it_occurs(void **state) {
     (void)state;
     place_examples(&kit, 300);
 }
 
 /* Vectorscan has short cuts for few literals, and for those that have something in common. */
-static void few_gates_are_found_wherever_they_stand(void **state) {
+static void few_gates_are_found_at_every_position(void **state) {
     (void)state;
     static const struct {
         const char *kind;
@@ -403,7 +403,7 @@ static void carry_matches(const struct list *before, const struct change *change
     }
 }
 
-/* Of the text that the scanner saw last, in its new version. */
+/* Carries the landmarks of the text that the scanner saw last over to its new version. */
 static struct ts_landmarks carry_landmarks(const struct change *change) {
     static struct ts_landmark carried[TS_LANDMARKS_MAX];
     struct ts_landmarks old = ts_scanner_landmarks(kit.scanner);
@@ -590,7 +590,8 @@ static void windows_with_overlap_find_what_one_scan_finds(void **state) {
     }
 }
 
-/* And without the overlap something is missing: what a seam cuts is in neither window, rather than wrong in one. */
+/* Without the overlap a match is missing: a match across a seam is in neither window, instead of being wrong
+ * in one. */
 static void a_match_across_the_end_of_a_window_is_not_reported(void **state) {
     (void)state;
     const struct ts_rule *rule = ts_ruleset_find(&kit.rules, "gitlab-pat");
@@ -759,9 +760,9 @@ static void secrets_of_long_rules_are_found_in_encoded_text(void **state) {
 int main(void) {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(every_rule_holds_by_its_examples),
-        cmocka_unit_test(a_token_is_found_behind_an_escape),
-        cmocka_unit_test(a_secret_is_found_wherever_it_stands),
-        cmocka_unit_test(few_gates_are_found_wherever_they_stand),
+        cmocka_unit_test(a_token_is_found_after_an_escape),
+        cmocka_unit_test(a_secret_is_found_wherever_it_occurs),
+        cmocka_unit_test(few_gates_are_found_at_every_position),
         cmocka_unit_test(the_builtin_rules_pass_the_check),
         cmocka_unit_test(the_builtin_rules_say_what_leaks_and_how_to_revoke_it),
         cmocka_unit_test(gates_find_the_same_in_generated_texts),

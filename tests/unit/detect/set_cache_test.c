@@ -82,13 +82,13 @@ static void what_was_compiled_is_read_back(void **state) {
     assert_int_equal(use(cache), TS_DETECTOR_CACHE_MISS);
 }
 
-static void no_folder_is_no_matter(void **state) {
+static void a_missing_folder_is_ignored(void **state) {
     (void)state;
     assert_int_equal(use(""), TS_DETECTOR_CACHE_OFF);
     assert_int_equal(use("/proc/nowhere"), TS_DETECTOR_CACHE_MISS);
 }
 
-static void every_damaged_byte_is_noticed_and_mended(void **state) {
+static void every_damaged_byte_is_noticed_and_repaired(void **state) {
     (void)state;
     char path[512];
     struct stat status;
@@ -147,8 +147,8 @@ static void processes_that_start_together_all_succeed(void **state) {
 int main(void) {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test_setup_teardown(what_was_compiled_is_read_back, fresh, done),
-        cmocka_unit_test_setup_teardown(no_folder_is_no_matter, fresh, done),
-        cmocka_unit_test_setup_teardown(every_damaged_byte_is_noticed_and_mended, fresh, done),
+        cmocka_unit_test_setup_teardown(a_missing_folder_is_ignored, fresh, done),
+        cmocka_unit_test_setup_teardown(every_damaged_byte_is_noticed_and_repaired, fresh, done),
         cmocka_unit_test_setup_teardown(a_file_that_others_may_write_is_not_believed, fresh, done),
         cmocka_unit_test_setup_teardown(processes_that_start_together_all_succeed, fresh, done),
     };

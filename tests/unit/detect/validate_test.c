@@ -139,7 +139,7 @@ static void passwords_are_no_words_and_no_code(void **state) {
     assert_int_equal(verdict(TS_VALIDATOR_PASSWORD, "correct-horse"), DETECT_LOWER);
 }
 
-static void names_of_programs_are_told_from_passwords(void **state) {
+static void names_of_programs_are_distinguished_from_passwords(void **state) {
     (void)state;
     static const char *const no[] = {
         "String",        "user.Pass77w0rd",  "config.db-2.Pw11", "DB_PASSWORD_11",      "sha256-crypt",
@@ -268,7 +268,7 @@ int main(void) {
         cmocka_unit_test(structure_is_looked_at),
         cmocka_unit_test(passwords_are_no_words_and_no_code),
         cmocka_unit_test(a_checksum_is_no_token_of_all_letters),
-        cmocka_unit_test(names_of_programs_are_told_from_passwords),
+        cmocka_unit_test(names_of_programs_are_distinguished_from_passwords),
         cmocka_unit_test(logins_in_base64_are_judged_by_what_they_say),
         cmocka_unit_test(placeholders_are_no_secrets),
         cmocka_unit_test(what_is_made_up_is_lowered),

@@ -51,7 +51,7 @@ static void look(const char *folder, unsigned types, struct past *ret_past) {
     ts_git_repo_free(repo);
 }
 
-/* How many of them are the same in each of the three ways. */
+/* Counts the results of the comparison by kind. */
 static void compare(const char *folder, const uint8_t with[static TS_GIT_EVIDENCE_KEY_LEN],
                     const struct past *past, size_t ret_counts[static 3]) {
     struct ts_git_repo *repo = open_repo(folder);
@@ -152,8 +152,8 @@ static void deltas_of_what_changed_have_changed(void **state) {
     assert_counts(counts, 6, 0, 1);
 }
 
-/* Around those of words and blocks. */
-static void contents_of_every_length_are_told_apart(void **state) {
+/* Lengths around the sizes of words and blocks. */
+static void contents_of_every_length_are_distinguished(void **state) {
     (void)state;
     static const size_t lengths[] = {0,    1,    15,   16,   17,   31,   1000, 1023,
                                      1024, 1025, 1040, 2047, 2048, 2049, 5000};
@@ -186,7 +186,8 @@ int main(void) {
         cmocka_unit_test_setup_teardown(loose_objects_are_compared_by_their_files, maker_setup,
                                         maker_teardown),
         cmocka_unit_test_setup_teardown(deltas_of_what_changed_have_changed, maker_setup, maker_teardown),
-        cmocka_unit_test_setup_teardown(contents_of_every_length_are_told_apart, maker_setup, maker_teardown),
+        cmocka_unit_test_setup_teardown(contents_of_every_length_are_distinguished, maker_setup,
+                                        maker_teardown),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

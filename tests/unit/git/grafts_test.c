@@ -38,7 +38,7 @@ static void assert_reached(const struct ts_git_set *set, const char *command) {
     free(text);
 }
 
-/* From all refs and from main: what git reaches as things are, and with objects as they are kept. */
+/* From all refs and from main: compares with everything that git reaches with and without replacements. */
 static void check_union(const char *end) {
     struct fault_list *faults = calloc(1, sizeof *faults);
     assert_non_null(faults);

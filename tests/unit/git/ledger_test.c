@@ -56,7 +56,7 @@ static void start_waiting(struct git__ledger *ledger, pthread_t *ret_thread) {
     pthread_mutex_unlock(&ledger->lock);
 }
 
-static void who_waits_goes_on_when_something_is_given_back(void **state) {
+static void a_waiter_continues_when_memory_is_returned(void **state) {
     (void)state;
     struct git__ledger ledger;
     pthread_t thread;
@@ -69,7 +69,7 @@ static void who_waits_goes_on_when_something_is_given_back(void **state) {
     git__ledger_release(&ledger);
 }
 
-static void who_waits_goes_on_when_the_others_leave(void **state) {
+static void a_waiter_continues_when_the_others_leave(void **state) {
     (void)state;
     struct git__ledger ledger;
     pthread_t thread;
@@ -190,8 +190,8 @@ int main(void) {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(what_is_refused_is_not_held),
         cmocka_unit_test(the_last_one_goes_ahead_and_it_is_said),
-        cmocka_unit_test(who_waits_goes_on_when_something_is_given_back),
-        cmocka_unit_test(who_waits_goes_on_when_the_others_leave),
+        cmocka_unit_test(a_waiter_continues_when_memory_is_returned),
+        cmocka_unit_test(a_waiter_continues_when_the_others_leave),
         cmocka_unit_test(sizes_waste_a_fifth_at_most),
         cmocka_unit_test(a_buffer_that_came_back_is_used_again),
         cmocka_unit_test(a_pool_keeps_so_many_and_so_much),

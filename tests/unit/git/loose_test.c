@@ -71,7 +71,7 @@ static void the_content_is_as_long_as_the_head_says(void **state) {
     git__inflater_release(&inflater);
 }
 
-static void what_stands_behind_the_end_is_damage(void **state) {
+static void bytes_after_the_end_are_damage(void **state) {
     (void)state;
     struct file file;
     struct git__loose_head head;
@@ -95,7 +95,7 @@ static void what_stands_behind_the_end_is_damage(void **state) {
     git__inflater_release(&inflater);
 }
 
-static void a_stream_stands_behind_the_head(void **state) {
+static void a_stream_begins_after_the_head(void **state) {
     (void)state;
     struct file file;
     struct git__loose_head head;
@@ -117,8 +117,8 @@ int main(void) {
         cmocka_unit_test(a_head_says_type_and_size),
         cmocka_unit_test(heads_that_no_git_writes_are_refused),
         cmocka_unit_test(the_content_is_as_long_as_the_head_says),
-        cmocka_unit_test(what_stands_behind_the_end_is_damage),
-        cmocka_unit_test(a_stream_stands_behind_the_head),
+        cmocka_unit_test(bytes_after_the_end_are_damage),
+        cmocka_unit_test(a_stream_begins_after_the_head),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -79,7 +79,7 @@ static void objects_are_found_in_their_packs(void **state) {
     assert_false(find(&midx, 0x21, &place));
 }
 
-static void large_offsets_stand_in_a_table_of_their_own(void **state) {
+static void large_offsets_are_in_a_table_of_their_own(void **state) {
     (void)state;
     struct maker m;
     struct git__midx midx;
@@ -150,7 +150,7 @@ static void what_does_not_fit_together_is_refused(void **state) {
 int main(void) {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(objects_are_found_in_their_packs),
-        cmocka_unit_test(large_offsets_stand_in_a_table_of_their_own),
+        cmocka_unit_test(large_offsets_are_in_a_table_of_their_own),
         cmocka_unit_test(a_pack_that_is_not_there_has_no_objects),
         cmocka_unit_test(what_does_not_fit_together_is_refused),
     };

@@ -181,7 +181,7 @@ static void types_come_down_chains_of_both_kinds(void **state) {
 }
 
 /* A base by id may stand anywhere; then an order by offset has children first. */
-static void bases_may_stand_behind_what_is_made_from_them(void **state) {
+static void bases_may_come_after_their_deltas(void **state) {
     (void)state;
     enum { COUNT = 30000 };
     struct pack_writer w;
@@ -226,7 +226,7 @@ static void bases_by_offset_are_found_however_far_back_and_only_where_an_entry_b
 }
 
 /* No valid entry is that short, but the headers alone do not show it. */
-static void bases_of_one_byte_are_told_apart(void **state) {
+static void bases_of_one_byte_are_distinguished(void **state) {
     (void)state;
     enum { BLOBS = 40 };
     struct pack_writer w;
@@ -244,7 +244,7 @@ static void bases_of_one_byte_are_told_apart(void **state) {
     drawn_release(&d);
 }
 
-/* The entry directly before is the nearest base; the one before the very first is none. */
+/* The nearest possible base is the entry directly before; the first entry has none before it. */
 static void the_first_entries_of_a_pack_find_their_bases(void **state) {
     (void)state;
     struct pack_writer w;
@@ -647,9 +647,9 @@ int main(void) {
     const struct CMUnitTest tests[] = {
         TEST(whole_objects_have_their_type_and_size_and_no_parent),
         TEST(types_come_down_chains_of_both_kinds),
-        TEST(bases_may_stand_behind_what_is_made_from_them),
+        TEST(bases_may_come_after_their_deltas),
         TEST(bases_by_offset_are_found_however_far_back_and_only_where_an_entry_begins),
-        TEST(bases_of_one_byte_are_told_apart),
+        TEST(bases_of_one_byte_are_distinguished),
         TEST(the_first_entries_of_a_pack_find_their_bases),
         TEST(a_base_in_another_pack_is_missing),
         TEST(packs_beyond_four_gigabytes_are_outlined),

@@ -61,7 +61,7 @@ static void put_word(struct maps *maps, uint64_t first, uint64_t literal) {
     put32(maps, 0);
 }
 
-/* Of SHARED_COUNT shared entries and those of the file itself; how many there are, or -1. */
+/* Joins SHARED_COUNT shared entries with those of the file itself. Returns their number, or -1. */
 static int join(const struct maps *maps, struct ts_git_staged own) {
     struct git__split split = {.is_split = true, .bitmaps = ts_bytes_of(maps->bytes, maps->len)};
     struct ts_git_staged shared = make(SHARED_COUNT, 1000, true);

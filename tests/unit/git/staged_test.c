@@ -4,7 +4,7 @@
 #include "repo_maker.h"
 #include "split.h"
 
-/* What ls-files says; with folders as they are, when the index is sparse. */
+/* Compares with the output of ls-files; a sparse index shows its folders. */
 static void check_staged_with(const char *folder, const char *options) {
     struct ts_git_repo *repo = open_repo(folder);
     struct ts_git_staged staged;

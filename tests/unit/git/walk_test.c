@@ -314,7 +314,7 @@ static void a_tree_too_large_to_be_held_is_named(void **state) {
 }
 
 /* As much of it as can be read. */
-static void a_bad_tree_leads_to_what_stands_before_the_damage(void **state) {
+static void a_bad_tree_leads_to_its_entries_before_the_damage(void **state) {
     (void)state;
     sh("git init -q r && cd r && o=$(echo x | git hash-object -w --stdin) && t=$(printf '100644 blob %%s\\tf\\n' $o | "
        "git mktree) && (git cat-file tree $t; echo no entry) | git hash-object -t tree -w --stdin --literally >../tree "
@@ -578,7 +578,7 @@ static void a_merge_brings_nothing_that_any_of_its_parents_had(void **state) {
 }
 
 /* If two commits bring the same blob in the same second, the one with the lower id is the first. */
-static void equal_times_are_told_apart_by_id(void **state) {
+static void equal_times_are_distinguished_by_id(void **state) {
     (void)state;
     sh("git init -q r && cd r && o=$(echo x | git hash-object -w --stdin) && git update-index --add "
        "--cacheinfo 100644,$o,f && for i in 0 1 2 3 4 5 6 7; do c=$(echo $i | git commit-tree $(git "
@@ -670,11 +670,11 @@ int main(void) {
         TEST(what_shallow_and_partial_clones_leave_out_is_counted),
         TEST(what_a_graph_may_hold_is_limited),
         TEST(a_tree_too_large_to_be_held_is_named),
-        TEST(a_bad_tree_leads_to_what_stands_before_the_damage),
+        TEST(a_bad_tree_leads_to_its_entries_before_the_damage),
         TEST(a_submodule_is_neither_missing_nor_a_place_of_a_blob),
         TEST(the_first_commit_of_each_path_is_found),
         TEST(a_merge_brings_nothing_that_any_of_its_parents_had),
-        TEST(equal_times_are_told_apart_by_id),
+        TEST(equal_times_are_distinguished_by_id),
         TEST(what_tracing_may_hold_is_limited),
         TEST(more_paths_than_anyone_can_print_are_cut),
     };

@@ -52,7 +52,7 @@ static void expect_end(void) {
     assert_int_equal(ts_in_error(&in), 0);
 }
 
-static void tokens_stand_between_blanks_and_know_their_line(void **state) {
+static void tokens_are_separated_by_blanks_and_have_a_line_number(void **state) {
     (void)state;
     start(TS_BYTES("a bc\td\r\n\n  ef\n\rg"), 10);
     expect(TS_IN_TOKEN, TS_BYTES("a"), 1);
@@ -270,7 +270,7 @@ static void interrupted_reads_and_single_bytes_lose_nothing(void **state) {
 
 int main(void) {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(tokens_stand_between_blanks_and_know_their_line),
+        cmocka_unit_test(tokens_are_separated_by_blanks_and_have_a_line_number),
         cmocka_unit_test(input_without_tokens_ends_at_once),
         cmocka_unit_test(any_other_byte_belongs_to_a_token),
         cmocka_unit_test(a_token_of_the_maximum_is_whole_and_one_byte_more_is_too_long),

@@ -75,7 +75,7 @@ static void a_missing_file_says_how_to_make_one(void **state) {
     assert_non_null(strstr(error.text, "turnstone baseline"));
 }
 
-static void a_report_is_told_what_is_new_known_and_gone(void **state) {
+static void a_report_shows_new_known_and_gone_findings(void **state) {
     (void)state;
     struct ts_report report = sample_report();
     struct ts_baseline baseline = parsed(HEAD ID_9 " old\n" ID_1 " generic-password\n");
@@ -194,7 +194,7 @@ int main(void) {
         cmocka_unit_test(entries_are_read_in_any_order_and_twice),
         cmocka_unit_test(what_is_not_understood_is_an_error_with_its_line),
         cmocka_unit_test(a_missing_file_says_how_to_make_one),
-        cmocka_unit_test(a_report_is_told_what_is_new_known_and_gone),
+        cmocka_unit_test(a_report_shows_new_known_and_gone_findings),
         cmocka_unit_test(a_project_keeps_its_salt_and_notices_another_one),
         cmocka_unit_test(the_same_findings_give_the_same_file),
         cmocka_unit_test(a_new_salt_is_drawn_and_kept),

@@ -173,7 +173,7 @@ static void an_incomplete_scan_does_not_look_clean(void **state) {
     expect(&report, "not scanned 5 things that could not be read\n");
 }
 
-static void a_baseline_is_told_of(void **state) {
+static void a_baseline_is_mentioned(void **state) {
     (void)state;
     struct ts_report report = clean_report();
     report.has_baseline = true;
@@ -214,7 +214,7 @@ int main(void) {
         cmocka_unit_test(a_clean_scan_says_what_it_scanned),
         cmocka_unit_test(a_scan_of_nothing_does_not_look_clean),
         cmocka_unit_test(an_incomplete_scan_does_not_look_clean),
-        cmocka_unit_test(a_baseline_is_told_of),
+        cmocka_unit_test(a_baseline_is_mentioned),
         cmocka_unit_test(wide_and_combining_characters_are_counted_in_cells),
     };
     return cmocka_run_group_tests_name("text", tests, NULL, NULL);

@@ -253,7 +253,7 @@ static void expect_modulo(uint64_t value, uint32_t count) {
     assert_int_equal(route__modulo(value, count, route__reciprocal(count)), value % count);
 }
 
-/* Where a quotient changes is where an inexact reciprocal shows. */
+/* An inexact reciprocal would show at values where the quotient changes. */
 static void expect_modulo_near_multiples(uint64_t value, uint32_t count) {
     uint64_t multiple = value - value % count;
     expect_modulo(value, count);

@@ -29,7 +29,7 @@ static void a_list_is_read_in_its_order(void **state) {
     expect_range(&ranges[2], UINT32_MAX, 10, 1000);
 }
 
-static void max_is_the_number_it_stands_for_and_leading_zeros_change_nothing(void **state) {
+static void max_is_the_largest_id_and_leading_zeros_change_nothing(void **state) {
     (void)state;
     const char *text =
         "1:18446744073709551615-18446744073709551615,0002:00000000000000000000000000000000003-007";
@@ -199,9 +199,8 @@ static void lists_that_were_written_are_read_back(void **state) {
     }
 }
 
-/* What is accepted must be made of the few letters of the grammar, and the reported position must be inside
- * the text.
- * */
+/* An accepted text consists only of the characters of the grammar, and the reported position is inside the
+ * text. */
 static void random_bytes_never_get_past_the_grammar(void **state) {
     (void)state;
     struct ts_prng random;
@@ -284,7 +283,7 @@ static void errors_have_texts(void **state) {
 int main(void) {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(a_list_is_read_in_its_order),
-        cmocka_unit_test(max_is_the_number_it_stands_for_and_leading_zeros_change_nothing),
+        cmocka_unit_test(max_is_the_largest_id_and_leading_zeros_change_nothing),
         cmocka_unit_test(the_text_ends_at_its_length_without_a_nul),
         cmocka_unit_test(items_are_counted_good_or_bad),
         cmocka_unit_test(parsing_says_nothing_about_ranges_together),

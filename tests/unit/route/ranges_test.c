@@ -279,7 +279,7 @@ static void an_empty_range_is_rejected_with_its_values(void **state) {
     assert_int_equal(detail.start, UINT64_MAX);
 }
 
-static void the_first_empty_range_in_the_order_given_is_told(void **state) {
+static void the_first_empty_range_in_the_given_order_is_reported(void **state) {
     (void)state;
     struct ts_router_error_detail detail =
         REJECTED(TS_ROUTER_EMPTY_RANGE, {{0}, 0, 10}, {{1}, 900, 900}, {{2}, 10, 10});
@@ -296,7 +296,7 @@ static void a_store_with_two_ranges_is_rejected_with_both_places(void **state) {
     assert_int_equal(detail.position, 3);
 }
 
-static void the_lowest_duplicate_store_is_told(void **state) {
+static void the_lowest_duplicate_store_is_reported(void **state) {
     (void)state;
     struct ts_router_error_detail detail = REJECTED(TS_ROUTER_DUPLICATE_STORE, {{9}, 0, 10}, {{9}, 10, 20},
                                                     {{4}, 20, 30}, {{4}, 30, 40}, {{4}, 40, UINT64_MAX});
@@ -480,9 +480,9 @@ int main(void) {
         cmocka_unit_test(too_little_memory_is_rejected_with_the_sizes),
         cmocka_unit_test(a_count_that_no_memory_can_hold_needs_all_of_it),
         cmocka_unit_test(an_empty_range_is_rejected_with_its_values),
-        cmocka_unit_test(the_first_empty_range_in_the_order_given_is_told),
+        cmocka_unit_test(the_first_empty_range_in_the_given_order_is_reported),
         cmocka_unit_test(a_store_with_two_ranges_is_rejected_with_both_places),
-        cmocka_unit_test(the_lowest_duplicate_store_is_told),
+        cmocka_unit_test(the_lowest_duplicate_store_is_reported),
         cmocka_unit_test(a_gap_is_rejected_with_expected_and_found),
         cmocka_unit_test(an_overlap_is_rejected_with_expected_and_found),
         cmocka_unit_test(ranges_with_one_start_overlap),

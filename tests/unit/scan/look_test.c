@@ -234,7 +234,7 @@ static void what_is_carried_over_is_what_would_be_found(void **state) {
     assert_true(compared > 3000);
 }
 
-static void too_many_matches_to_carry_are_found_anew(void **state) {
+static void too_many_matches_to_carry_are_found_again(void **state) {
     (void)state;
     enum { COUNT = 5000 };
     struct scan_content content = {.kind = SCAN_CONTENT_BLOB};
@@ -262,7 +262,7 @@ int main(void) {
         cmocka_unit_test_setup_teardown(the_same_secret_is_one_finding, begin, end),
         cmocka_unit_test_setup_teardown(more_matches_than_are_kept_are_said, begin, end),
         cmocka_unit_test_setup_teardown(what_is_carried_over_is_what_would_be_found, begin, end),
-        cmocka_unit_test_setup_teardown(too_many_matches_to_carry_are_found_anew, begin, end),
+        cmocka_unit_test_setup_teardown(too_many_matches_to_carry_are_found_again, begin, end),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -132,7 +132,7 @@ static void windows_that_end_early_leave_nothing(void **state) {
 }
 
 /* The secret is in the first window, and the second has nothing: its success does not hide what the first lacked. */
-static void a_window_without_memory_is_told_with_the_last(void **state) {
+static void a_window_without_memory_is_reported_with_the_last_one(void **state) {
     (void)state;
     static uint8_t bytes[200000];
     memset(bytes, ' ', sizeof bytes);
@@ -171,7 +171,7 @@ int main(void) {
         cmocka_unit_test_setup_teardown(windows_and_the_whole_have_the_same_hits, begin, end),
         cmocka_unit_test_setup_teardown(a_content_that_ends_with_a_window_is_not_cut, begin, end),
         cmocka_unit_test_setup_teardown(windows_that_end_early_leave_nothing, begin, end),
-        cmocka_unit_test_setup_teardown(a_window_without_memory_is_told_with_the_last, begin, end),
+        cmocka_unit_test_setup_teardown(a_window_without_memory_is_reported_with_the_last_one, begin, end),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -54,7 +54,7 @@ static void a_text_without_secrets_stays(void **state) {
     assert_ptr_equal(scan__masks_apply(&none, &arena, text).data, text.data);
 }
 
-static void a_secret_goes_wherever_it_stands(void **state) {
+static void a_secret_is_masked_wherever_it_occurs(void **state) {
     (void)state;
     assert_string_equal(masked(SECRET), "********");
     assert_string_equal(masked("x" SECRET "y"), "x********y");
@@ -207,7 +207,7 @@ static void any_bytes_are_looked_at(void **state) {
 int main(void) {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test_setup_teardown(a_text_without_secrets_stays, begin, end),
-        cmocka_unit_test_setup_teardown(a_secret_goes_wherever_it_stands, begin, end),
+        cmocka_unit_test_setup_teardown(a_secret_is_masked_wherever_it_occurs, begin, end),
         cmocka_unit_test_setup_teardown(encoded_secrets_go, begin, end),
         cmocka_unit_test_setup_teardown(html_hexadecimal_and_other_forms_go, begin, end),
         cmocka_unit_test_setup_teardown(utf_16_goes, begin, end),

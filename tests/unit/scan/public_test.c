@@ -1,4 +1,4 @@
-/* Scans as a program makes them that links the library; repositories are scanned in tests/system. */
+/* Scans by a program that links the library; repositories are scanned in tests/system. */
 #include "folder_maker.h"
 
 #include "turnstone/scan.h"
@@ -108,7 +108,7 @@ static void bytes_are_scanned_and_their_secret_is_masked(void **state) {
     assert_int_equal(ts_scan_count(scan, TS_SCAN_COUNT_BYTES), 30);
 }
 
-static void a_secret_is_there_for_who_asks(void **state) {
+static void a_secret_is_available_on_request(void **state) {
     (void)state;
     ts_scan_set_switch(scan, TS_SCAN_SWITCH_SHOW_SECRETS, true);
     ts_scan_add_bytes(scan, "a", text("key: " SECRET "!\n"));
@@ -290,7 +290,7 @@ static void a_limit_of_time_ends_the_run(void **state) {
 int main(void) {
     const struct CMUnitTest tests[] = {
         TEST(bytes_are_scanned_and_their_secret_is_masked),
-        TEST(a_secret_is_there_for_who_asks),
+        TEST(a_secret_is_available_on_request),
         TEST(many_bytes_are_scanned_to_their_end),
         TEST(a_folder_is_scanned_and_a_finding_reported_once),
         TEST(rules_are_compiled_once_for_all_runs),

@@ -36,7 +36,7 @@ static void a_configuration_without_rules_changes_none(void **state) {
     assert_string_equal(profile.note, "");
 }
 
-static void what_is_replaced_is_told_apart_from_what_is_added(void **state) {
+static void replaced_and_added_rules_are_distinguished(void **state) {
     (void)state;
     init((struct target_files){"rules: {files: [" TEAM_FILE "]}\n",
                                "rules:\n" TEAM_RULE("ours") TEAM_RULE("jwt") TEAM_RULE("github-pat")},
@@ -78,7 +78,7 @@ static void rules_that_are_not_there_are_noted_in_one_line(void **state) {
 int main(void) {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test_teardown(a_configuration_without_rules_changes_none, end),
-        cmocka_unit_test_teardown(what_is_replaced_is_told_apart_from_what_is_added, end),
+        cmocka_unit_test_teardown(replaced_and_added_rules_are_distinguished, end),
         cmocka_unit_test_teardown(what_is_left_out_is_counted_without_what_is_replaced, end),
         cmocka_unit_test_teardown(rules_that_are_not_there_are_noted_in_one_line, end),
     };

@@ -23,7 +23,7 @@ static void little_of_a_secret_is_shown(void **state) {
     assert_string_equal(redacted("\x1b[2Jefghijklmnopqrst\n\r\x07\x80"), "\\x1b[2J…\\x0a\\x0d\\x07\\x80");
 }
 
-static void keys_are_told_apart_by_their_kind_and_finding(void **state) {
+static void keys_are_distinguished_by_their_kind_and_finding(void **state) {
     (void)state;
     char shown[SCAN_REDACTED_SIZE];
     const struct ts_finding_id id = {"51a0e1e7d7b2f6948ce1a4e5c9e597c8"};
@@ -325,7 +325,7 @@ static void lines_and_columns_are_counted(void **state) {
     }
 }
 
-static void a_window_goes_on_in_the_middle_of_a_line(void **state) {
+static void a_window_continues_in_the_middle_of_a_line(void **state) {
     (void)state;
     struct scan_lines lines;
     scan__lines_init(&lines, TS_BYTES("xy\nz"));
@@ -342,7 +342,7 @@ static void a_window_goes_on_in_the_middle_of_a_line(void **state) {
 int main(void) {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(little_of_a_secret_is_shown),
-        cmocka_unit_test(keys_are_told_apart_by_their_kind_and_finding),
+        cmocka_unit_test(keys_are_distinguished_by_their_kind_and_finding),
         cmocka_unit_test(secrets_of_other_contents_are_masked_too),
         cmocka_unit_test(a_longer_secret_around_one_of_the_line_is_masked_whole),
         cmocka_unit_test(what_is_hidden_goes_before_a_line_is_kept),
@@ -358,7 +358,7 @@ int main(void) {
         cmocka_unit_test(no_byte_of_a_secret_is_shown),
         cmocka_unit_test(characters_are_not_cut_in_two),
         cmocka_unit_test(lines_and_columns_are_counted),
-        cmocka_unit_test(a_window_goes_on_in_the_middle_of_a_line),
+        cmocka_unit_test(a_window_continues_in_the_middle_of_a_line),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

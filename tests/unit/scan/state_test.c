@@ -212,7 +212,7 @@ static void the_first_key_of_prints_stays_that_of_the_folder(void **state) {
     assert_string_equal(warning.text, "");
 }
 
-static void a_key_of_prints_that_is_damaged_is_made_anew(void **state) {
+static void a_damaged_key_of_prints_is_made_again(void **state) {
     (void)state;
     char path[512];
     char file[600];
@@ -241,7 +241,7 @@ static void what_others_can_write_to_is_not_used(void **state) {
     assert_non_null(strstr(warning.text, "others can write to it"));
 }
 
-static void names_of_files_are_told_from_others(void **state) {
+static void names_of_files_are_distinguished_from_others(void **state) {
     (void)state;
     static const char *const wrong[] = {"", "k-", "about", "k-00", "lock", "k-x-0", "mine.txt"};
     char letter;
@@ -373,12 +373,12 @@ int main(void) {
         cmocka_unit_test_setup_teardown(what_does_not_read_well_is_left_out, begin, end),
         cmocka_unit_test_setup_teardown(another_salt_makes_what_was_kept_useless, begin, end),
         cmocka_unit_test_setup_teardown(the_first_key_of_prints_stays_that_of_the_folder, begin, end),
-        cmocka_unit_test_setup_teardown(a_key_of_prints_that_is_damaged_is_made_anew, begin, end),
+        cmocka_unit_test_setup_teardown(a_damaged_key_of_prints_is_made_again, begin, end),
         cmocka_unit_test_setup_teardown(what_others_can_write_to_is_not_used, begin, end),
         cmocka_unit_test_setup_teardown(only_the_latest_ways_of_scanning_are_kept, begin, end),
         cmocka_unit_test_setup_teardown(what_belongs_to_repositories_that_are_gone_goes, begin, end),
         cmocka_unit_test_setup_teardown(the_oldest_of_very_many_repositories_go, begin, end),
-        cmocka_unit_test(names_of_files_are_told_from_others),
+        cmocka_unit_test(names_of_files_are_distinguished_from_others),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

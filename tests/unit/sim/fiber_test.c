@@ -20,7 +20,7 @@ static void walk(void *context) {
     story->seen = -1;
 }
 
-static void test_a_fiber_goes_on_where_it_stopped(void **state) {
+static void test_a_fiber_continues_where_it_stopped(void **state) {
     (void)state;
     struct story story = {.steps = 3};
     story.fiber = sim__fiber_new(walk, &story);
@@ -38,7 +38,7 @@ static void test_a_fiber_goes_on_where_it_stopped(void **state) {
     sim__fiber_free(story.fiber);
 }
 
-static void test_fibers_take_turns_as_they_are_told(void **state) {
+static void test_fibers_run_in_the_requested_order(void **state) {
     (void)state;
     struct story first = {.steps = 2}, second = {.steps = 4};
     first.fiber = sim__fiber_new(walk, &first);
@@ -84,8 +84,8 @@ static void test_one_that_never_began_can_be_freed(void **state) {
 
 int main(void) {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(test_a_fiber_goes_on_where_it_stopped),
-        cmocka_unit_test(test_fibers_take_turns_as_they_are_told),
+        cmocka_unit_test(test_a_fiber_continues_where_it_stopped),
+        cmocka_unit_test(test_fibers_run_in_the_requested_order),
         cmocka_unit_test(test_a_fiber_has_room_for_what_operations_need),
         cmocka_unit_test(test_one_that_never_began_can_be_freed),
     };

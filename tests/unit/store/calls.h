@@ -84,7 +84,7 @@ static inline struct found read_key(struct ts_store *store, struct ts_bytes key)
     return found;
 }
 
-/* How many promises there are; the first one's gid into ret_gid unless NULL. */
+/* Returns the number of promises. If ret_gid is not NULL, it gets the gid of the first one. */
 static inline size_t promises(struct ts_store *store, char *ret_gid, size_t size) {
     struct ts_rows rows = {0};
     struct ts_call call = {.kind = TS_CALL_PREPARED, .rows = &rows, .deadline_ns = in_ms(20000)};

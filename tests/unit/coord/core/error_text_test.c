@@ -110,7 +110,7 @@ static void nested_errors_are_shown_inside(void **state) {
                  "InvalidConfig(AttemptsOutOfRange { value: 2000, min: 0, max: 1000 })");
 }
 
-static void a_text_that_does_not_fit_is_cut_and_its_length_told(void **state) {
+static void a_text_that_does_not_fit_is_truncated_and_its_length_returned(void **state) {
     (void)state;
     char small[8];
     assert_int_equal(ts_error_debug(TS_VARIANT_RUN_NOT_FOUND, &detail, small, sizeof small),
@@ -309,7 +309,7 @@ int main(void) {
         cmocka_unit_test_setup(plain_fields_are_shown, fresh),
         cmocka_unit_test_setup(no_room_names_the_store_and_the_cure, fresh),
         cmocka_unit_test_setup(nested_errors_are_shown_inside, fresh),
-        cmocka_unit_test_setup(a_text_that_does_not_fit_is_cut_and_its_length_told, fresh),
+        cmocka_unit_test_setup(a_text_that_does_not_fit_is_truncated_and_its_length_returned, fresh),
         cmocka_unit_test_setup(no_field_has_the_name_of_another, fresh),
         cmocka_unit_test_setup(a_failure_of_a_store_has_its_kind, fresh),
         cmocka_unit_test_setup(no_text_of_any_variant_shows_what_is_secret, fresh),

@@ -38,7 +38,7 @@ static void events_are_one_line_of_numbers_and_names(void **state) {
 }
 
 /* Exactly the errors after which a worker must stop. */
-static void a_lost_lease_is_told_by_its_error(void **state) {
+static void an_error_shows_that_a_lease_is_lost(void **state) {
     (void)state;
     static struct world w;
     world_init(&w);
@@ -61,7 +61,7 @@ static void a_lost_lease_is_told_by_its_error(void **state) {
 int main(void) {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(events_are_one_line_of_numbers_and_names),
-        cmocka_unit_test(a_lost_lease_is_told_by_its_error),
+        cmocka_unit_test(an_error_shows_that_a_lease_is_lost),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

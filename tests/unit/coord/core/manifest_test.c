@@ -15,7 +15,7 @@ static enum ts_manifest_validation_error check(const struct ts_new_shard *list, 
                              (struct ts_new_shards){list, count}, &memory, &detail);
 }
 
-/* That many shards side by side. */
+/* Makes this many adjacent shards. */
 static void fill(size_t count) {
     for (size_t i = 0; i <= count; i++)
         snprintf(keys[i], sizeof keys[i], "k%06zu", i);
@@ -49,7 +49,7 @@ static void a_list_has_1_to_10000_shards(void **state) {
     assert_int_equal(check(shards, TS_REGISTER_MAX), TS_MANIFEST_FAULT_OK);
 }
 
-static void bad_entries_are_told_apart(void **state) {
+static void bad_entries_are_distinguished(void **state) {
     (void)state;
     struct ts_new_shard list[2] = {child_of("a", "b"), child_of("m", "p")};
     struct ts_new_shard *bad = &list[1];
@@ -77,7 +77,7 @@ static void bad_entries_are_told_apart(void **state) {
     assert_int_equal(check(list, 2), TS_MANIFEST_FAULT_OK);
 }
 
-static void clashes_between_entries_are_told_apart(void **state) {
+static void clashes_between_entries_are_distinguished(void **state) {
     (void)state;
     struct ts_new_shard list[3] = {child_of("m", "p"), child_of("a", "b"), child_of("b", "c")};
     list[0].has_id = list[2].has_id = true;
@@ -104,7 +104,7 @@ static void clashes_between_entries_are_told_apart(void **state) {
 }
 
 /* The result does not depend on how the sort orders equal entries. */
-static void the_first_of_many_clashes_is_told(void **state) {
+static void the_first_of_many_clashes_is_reported(void **state) {
     (void)state;
     fill(20);
     for (size_t i = 0; i < 20; i++) {
@@ -154,9 +154,9 @@ int main(void) {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(a_good_list_gets_its_ids),
         cmocka_unit_test(a_list_has_1_to_10000_shards),
-        cmocka_unit_test(bad_entries_are_told_apart),
-        cmocka_unit_test(clashes_between_entries_are_told_apart),
-        cmocka_unit_test(the_first_of_many_clashes_is_told),
+        cmocka_unit_test(bad_entries_are_distinguished),
+        cmocka_unit_test(clashes_between_entries_are_distinguished),
+        cmocka_unit_test(the_first_of_many_clashes_is_reported),
         cmocka_unit_test(overlaps_are_found_exactly),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);

@@ -181,7 +181,7 @@ static void forged_records_are_refused_or_canonical(void **state) {
     assert_true(accepted > 100 && accepted < 19000);
 }
 
-static void what_is_wrong_is_told_apart(void **state) {
+static void errors_are_distinguished(void **state) {
     (void)state;
     struct ts_bytes golden = from_hex(golden_shard);
     assert_int_equal(decode_shard(ts_bytes_of(NULL, 0)), TS_RECORD_TOO_SHORT);
@@ -286,7 +286,7 @@ int main(void) {
         cmocka_unit_test(a_cooldown_has_its_golden_bytes),
         cmocka_unit_test(every_flipped_bit_and_every_cut_is_found),
         cmocka_unit_test(forged_records_are_refused_or_canonical),
-        cmocka_unit_test(what_is_wrong_is_told_apart),
+        cmocka_unit_test(errors_are_distinguished),
         cmocka_unit_test(what_is_absent_or_reserved_must_be_zero),
         cmocka_unit_test(a_broken_record_is_never_written_nor_an_output_touched),
         cmocka_unit_test(the_largest_record_fits_64_kib),

@@ -241,7 +241,7 @@ static void run_records_have_invariants_of_their_own(void **state) {
     assert_int_equal(ts_run_record_invariant_broken(&run), 5);
 }
 
-/* With a log that is empty, partly filled, full, and one whose oldest is not in the first slot. */
+/* Tests logs that are empty, partly filled, full, and one whose oldest entry is not in the first slot. */
 static void a_copy_has_everything_that_counts(void **state) {
     (void)state;
     for (uint64_t ops = 0; ops <= UINT64_C(2) * TS_OP_LOG_MAX; ops++) {

@@ -163,7 +163,7 @@ static void every_operation_answers_every_situation(void **state) {
     }
 }
 
-static void in_an_ended_run_the_status_told_is_parked(void **state) {
+static void in_an_ended_run_the_reported_status_is_parked(void **state) {
     (void)state;
     for (size_t o = 0; o < OPERATIONS; o++) {
         arrange(shard_done);
@@ -551,7 +551,7 @@ static void a_clock_that_steps_back_does_not_stop_a_shard(void **state) {
 int main(void) {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(every_operation_answers_every_situation),
-        cmocka_unit_test(in_an_ended_run_the_status_told_is_parked),
+        cmocka_unit_test(in_an_ended_run_the_reported_status_is_parked),
         cmocka_unit_test(every_operation_replays_in_every_situation),
         cmocka_unit_test(a_replay_passes_a_stale_fence),
         cmocka_unit_test(another_tenant_cannot_replay),

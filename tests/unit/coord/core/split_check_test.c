@@ -70,7 +70,7 @@ static const struct coverage_case cases[] = {
      1},
 };
 
-static void coverage_is_told_apart_in_its_order(void **state) {
+static void coverage_errors_are_reported_in_their_order(void **state) {
     (void)state;
     for (size_t i = 0; i < sizeof cases / sizeof cases[0]; i++) {
         memset(&detail, 0, sizeof detail);
@@ -114,7 +114,7 @@ static void a_residual_split_has_all_the_errors_of_coverage(void **state) {
     assert_int_equal(residual(huge, &none), TS_SPLIT_FAULT_INVALID_CHILD_SPEC);
 }
 
-static void the_tenants_limit_is_told_before_the_global_one(void **state) {
+static void the_tenants_limit_is_reported_before_the_global_one(void **state) {
     (void)state;
     struct ts_limit_detail limit;
     const struct ts_shard_limits limits = {{8, 10}, {98, 100}};
@@ -168,9 +168,9 @@ static void what_is_accepted_partitions_the_parent_exactly(void **state) {
 
 int main(void) {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(coverage_is_told_apart_in_its_order),
+        cmocka_unit_test(coverage_errors_are_reported_in_their_order),
         cmocka_unit_test(a_residual_split_has_all_the_errors_of_coverage),
-        cmocka_unit_test(the_tenants_limit_is_told_before_the_global_one),
+        cmocka_unit_test(the_tenants_limit_is_reported_before_the_global_one),
         cmocka_unit_test(what_is_accepted_partitions_the_parent_exactly),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);

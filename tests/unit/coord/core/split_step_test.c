@@ -17,7 +17,7 @@ static int leased(void **state) {
     return 0;
 }
 
-/* That many children that partition [b, y). */
+/* Makes this many children that partition [b, y). */
 static void cut_evenly(size_t count) {
     for (size_t i = 1; i < count; i++)
         snprintf(keys[i], sizeof keys[i], "c%05zu", i);
@@ -61,7 +61,7 @@ static void split_replace_ends_the_parent_and_makes_children(void **state) {
     world_keep(&w);
 }
 
-static void split_residual_shrinks_the_parent_which_goes_on(void **state) {
+static void split_residual_shrinks_the_parent_which_continues(void **state) {
     (void)state;
     const struct ts_shard_record before = w.record;
     const struct ts_split_env env = {.step = world_env(&w), .limits = w.limits};
@@ -208,7 +208,7 @@ static void derived_ids_follow_from_the_operation(void **state) {
     assert_true(w.residual.residual.v != one.v);
 }
 
-static void indexes_of_children_go_on_from_what_was_spawned(void **state) {
+static void indexes_of_children_continue_after_those_already_spawned(void **state) {
     (void)state;
     assert_int_equal(world_split_residual(&w, 1, "p"), TS_SPLIT_OK);
     assert_int_equal(world_split_residual(&w, 2, "n"), TS_SPLIT_OK);
@@ -226,7 +226,7 @@ static void indexes_of_children_go_on_from_what_was_spawned(void **state) {
 int main(void) {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test_setup(split_replace_ends_the_parent_and_makes_children, leased),
-        cmocka_unit_test_setup(split_residual_shrinks_the_parent_which_goes_on, leased),
+        cmocka_unit_test_setup(split_residual_shrinks_the_parent_which_continues, leased),
         cmocka_unit_test_setup(splits_answer_to_bad_coverage, leased),
         cmocka_unit_test_setup(spawn_caps_come_before_limits_and_limits_before_collisions, leased),
         cmocka_unit_test_setup(a_derived_id_that_is_taken_is_a_collision, leased),
@@ -234,7 +234,7 @@ int main(void) {
         cmocka_unit_test_setup(a_residual_split_replays_after_the_op_log_has_forgotten_it, leased),
         cmocka_unit_test_setup(a_shard_spawns_1024_and_no_more, leased),
         cmocka_unit_test_setup(derived_ids_follow_from_the_operation, leased),
-        cmocka_unit_test_setup(indexes_of_children_go_on_from_what_was_spawned, leased),
+        cmocka_unit_test_setup(indexes_of_children_continue_after_those_already_spawned, leased),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -129,7 +129,7 @@ static void cursor_checks_are_made_in_their_order(void **state) {
     assert_int_equal(ts_validate_cursor_update(&old, &new, range, &w.detail), TS_COORD_OK);
 }
 
-static void bounds_are_half_open_and_empty_bounds_are_none(void **state) {
+static void bounds_are_half_open_and_empty_bounds_are_unlimited(void **state) {
     (void)state;
     static const struct {
         const char *start, *end, *key;
@@ -167,7 +167,7 @@ int main(void) {
         cmocka_unit_test_setup(a_broken_clock_and_a_lease_of_another_shard_are_mistakes, leased),
         cmocka_unit_test_setup(an_operation_is_new_replayed_or_in_conflict, leased),
         cmocka_unit_test_setup(cursor_checks_are_made_in_their_order, leased),
-        cmocka_unit_test_setup(bounds_are_half_open_and_empty_bounds_are_none, leased),
+        cmocka_unit_test_setup(bounds_are_half_open_and_empty_bounds_are_unlimited, leased),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -196,7 +196,7 @@ static void an_interrupted_init_is_finished_by_another(void **state) {
     }
 }
 
-static void steps_of_fencing_are_for_those_who_ask_for_them(void **state) {
+static void steps_of_fencing_are_reported_on_request(void **state) {
     (void)state;
     struct ts_cluster *cluster = made("ab", "xxh64"), *other;
     struct ts_store_error error;
@@ -273,7 +273,7 @@ static void a_server_without_promises_is_found_before_anything_is_written(void *
     support_pg_stop(two);
 }
 
-static void servers_that_do_not_answer_are_accepted_by_those_who_say_so(void **state) {
+static void servers_that_do_not_answer_are_accepted_on_request(void **state) {
     (void)state;
     const struct support_pg_options options = {.max_prepared_transactions = 10, .without_fsync = true};
     struct support_pg *one = support_pg_start(&options), *two = support_pg_start(&options);
@@ -354,9 +354,9 @@ int main(void) {
         TEST(another_name_of_a_routing_is_the_same_routing),
         TEST(a_database_by_two_names_is_found_before_anything_is_written),
         TEST(a_server_without_promises_is_found_before_anything_is_written),
-        TEST(servers_that_do_not_answer_are_accepted_by_those_who_say_so),
+        TEST(servers_that_do_not_answer_are_accepted_on_request),
         TEST(an_interrupted_init_is_finished_by_another),
-        TEST(steps_of_fencing_are_for_those_who_ask_for_them),
+        TEST(steps_of_fencing_are_reported_on_request),
         TEST(clusters_of_databases_open_by_their_urls),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);

@@ -44,7 +44,7 @@ static void it_is_loaded_once(void **state) {
     assert_null(calls.strlen);
 }
 
-static void a_missing_library_is_told_with_reason_and_cure_each_time(void **state) {
+static void a_missing_library_is_reported_with_reason_and_fix_each_time(void **state) {
     (void)state;
     struct ts_late_library library = described("libturnstone-is-not-here.so.1");
     for (int i = 0; i < 2; i++) {
@@ -56,7 +56,7 @@ static void a_missing_library_is_told_with_reason_and_cure_each_time(void **stat
     }
 }
 
-static void a_missing_function_is_told_by_name(void **state) {
+static void a_missing_function_is_reported_by_name(void **state) {
     (void)state;
     struct ts_late_library library = described(libc);
     library.functions = two;
@@ -110,8 +110,8 @@ int main(void) {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(functions_are_there_after_loading),
         cmocka_unit_test(it_is_loaded_once),
-        cmocka_unit_test(a_missing_library_is_told_with_reason_and_cure_each_time),
-        cmocka_unit_test(a_missing_function_is_told_by_name),
+        cmocka_unit_test(a_missing_library_is_reported_with_reason_and_fix_each_time),
+        cmocka_unit_test(a_missing_function_is_reported_by_name),
         cmocka_unit_test(long_names_leave_room_for_reason_and_cure),
         cmocka_unit_test(threads_that_open_at_once_all_find_it_loaded),
     };

@@ -106,7 +106,7 @@ static void readers_behind_a_writer_get_in_together(void **state) {
     let_go(&second);
 }
 
-static void who_gives_up_lets_those_behind_in(void **state) {
+static void giving_up_admits_later_waiters(void **state) {
     (void)state;
     struct claimant reader, writer, late;
     assert_true(takes(&reader, "x"));
@@ -119,7 +119,7 @@ static void who_gives_up_lets_those_behind_in(void **state) {
     assert_int_equal(store__locks_count(locks), 0);
 }
 
-static void who_gives_up_in_the_middle_of_a_queue_leaves_it_whole(void **state) {
+static void giving_up_in_the_middle_of_a_queue_keeps_the_rest(void **state) {
     (void)state;
     struct claimant holder, first, middle, last;
     assert_true(takes(&holder, "X"));
@@ -135,7 +135,7 @@ static void who_gives_up_in_the_middle_of_a_queue_leaves_it_whole(void **state) 
     let_go(&last);
 }
 
-static void what_was_taken_before_is_given_back_by_who_gives_up(void **state) {
+static void a_claim_that_gives_up_returns_its_locks(void **state) {
     (void)state;
     struct claimant holder, waiter, other;
     assert_true(takes(&holder, "M"));
@@ -176,7 +176,7 @@ static bool is_readable(int fd) {
     return poll(&ready, 1, 0) == 1;
 }
 
-static void the_descriptor_tells_when_to_go_on(void **state) {
+static void the_descriptor_shows_when_to_continue(void **state) {
     (void)state;
     struct claimant first, second, waiter;
     int fd = -2, again = -2;
@@ -308,12 +308,12 @@ int main(void) {
         TEST(shared_locks_go_together_and_exclusive_ones_do_not),
         TEST(a_reader_waits_behind_a_writer_that_waits),
         TEST(readers_behind_a_writer_get_in_together),
-        TEST(who_gives_up_lets_those_behind_in),
-        TEST(who_gives_up_in_the_middle_of_a_queue_leaves_it_whole),
-        TEST(what_was_taken_before_is_given_back_by_who_gives_up),
+        TEST(giving_up_admits_later_waiters),
+        TEST(giving_up_in_the_middle_of_a_queue_keeps_the_rest),
+        TEST(a_claim_that_gives_up_returns_its_locks),
         TEST(locks_behind_the_one_waited_for_are_not_taken_yet),
         TEST(a_key_wanted_twice_is_wanted_once_and_exclusively),
-        TEST(the_descriptor_tells_when_to_go_on),
+        TEST(the_descriptor_shows_when_to_continue),
         TEST(a_descriptor_that_is_used_again_holds_no_old_signal),
         TEST(without_descriptors_it_says_so),
         TEST(random_claims_never_hold_what_does_not_go_together),

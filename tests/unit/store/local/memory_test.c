@@ -101,7 +101,7 @@ static void a_restart_ends_calls_that_wait(void **state) {
         assert_true(ts_store_poll(&calls[i]));
         assert_int_equal(calls[i].error.result, TS_STORE_UNAVAILABLE);
     }
-    /* The promise's lock is there again; those that waited left none. */
+    /* The promise's lock is restored; calls that waited left no lock. */
     ts_store_start(store, &calls[0]);
     assert_false(ts_store_poll(&calls[0]));
     assert_int_equal(simple_finish(store, TS_CALL_ABORT, "g"), TS_STORE_OK);
@@ -171,7 +171,7 @@ static void stores_over_the_same_contents_share_locks_and_promises(void **state)
 }
 
 /* Each store has its own idea of the cluster, as processes have. */
-static void a_store_is_fenced_while_another_goes_on(void **state) {
+static void a_store_is_fenced_while_another_continues(void **state) {
     (void)state;
     struct ts_store *other = ts_memory_open(memory);
     assert_non_null(other);
@@ -225,7 +225,7 @@ int main(void) {
         TEST(time_stands_still_when_the_clock_goes_back),
         TEST(before_is_looked_at_under_the_locks),
         TEST(stores_over_the_same_contents_share_locks_and_promises),
-        TEST(a_store_is_fenced_while_another_goes_on),
+        TEST(a_store_is_fenced_while_another_continues),
         TEST(a_damaged_record_is_never_used),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);

@@ -24,7 +24,7 @@ static void url_with(char *ret_url, size_t size, const char *user, const char *n
     snprintf(ret_url, size, "postgresql://%s@127.0.0.1:%d/%s%s", user, support_pg_port(pg), name, options);
 }
 
-/* What meta_read says about a URL. */
+/* The error text of meta_read for a URL. */
 static struct ts_store_error error_of(const char *url, struct ts_store_options options,
                                       uint64_t deadline_ns) {
     struct ts_store *other = open_url(url, options);
@@ -342,7 +342,7 @@ static void a_deadlock_is_a_lock_conflict(void **state) {
     apply_expecting(TS_STORE_OK, store, PUT("a", "3"), PUT("b", "3"));
 }
 
-static void wrong_passwords_users_and_databases_are_told(void **state) {
+static void wrong_passwords_users_and_databases_are_reported(void **state) {
     (void)state;
     char url[200];
     url_with(url, sizeof url, SUPPORT_PG_LOCKED_USER ":open%20sesame", database, "");
@@ -369,7 +369,7 @@ static void wrong_passwords_users_and_databases_are_told(void **state) {
     expect_error(&error, TS_STORE_BAD_USAGE, "F0000", "sslmod");
 }
 
-static void servers_that_cannot_be_reached_are_told(void **state) {
+static void servers_that_cannot_be_reached_are_reported(void **state) {
     (void)state;
     char url[200];
     int port;
@@ -403,7 +403,7 @@ static void a_database_without_tables_is_not_initialised(void **state) {
     ts_store_close(bare);
 }
 
-static void other_formats_and_damage_are_told(void **state) {
+static void other_formats_and_damage_are_reported(void **state) {
     (void)state;
     struct ts_meta meta = {
         .present = true, .version = 1, .format = 2, .epoch = 1, .place_count = 1, .routing = "xxh64"};
@@ -472,10 +472,10 @@ int main(void) {
         TEST(connections_that_run_out_are_busy),
         TEST(the_servers_own_lock_timeout_is_a_lock_conflict),
         TEST(a_deadlock_is_a_lock_conflict),
-        TEST(wrong_passwords_users_and_databases_are_told),
-        TEST(servers_that_cannot_be_reached_are_told),
+        TEST(wrong_passwords_users_and_databases_are_reported),
+        TEST(servers_that_cannot_be_reached_are_reported),
         TEST(a_database_without_tables_is_not_initialised),
-        TEST(other_formats_and_damage_are_told),
+        TEST(other_formats_and_damage_are_reported),
         TEST(without_prepared_transactions_only_one_store_works),
         TEST(commits_are_durable_whatever_the_configuration_says),
     };

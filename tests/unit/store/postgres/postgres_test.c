@@ -151,7 +151,7 @@ static void three_databases_of_one_server_are_three_stores(void **state) {
     support_pg_do(pg, database, sql);
 }
 
-static void promises_tell_when_they_were_made(void **state) {
+static void promises_have_the_time_when_they_were_made(void **state) {
     (void)state;
     uint64_t before = now_of(store);
     prepare_expecting(TS_STORE_OK, store, "b", PUT("a", "1"));
@@ -495,7 +495,7 @@ int main(void) {
         TEST(a_promise_that_fails_leaves_nothing),
         TEST(the_longest_and_strangest_names_of_promises_work),
         TEST(three_databases_of_one_server_are_three_stores),
-        TEST(promises_tell_when_they_were_made),
+        TEST(promises_have_the_time_when_they_were_made),
         TEST(scans_are_ordered_and_cut),
         TEST(answers_end_before_they_are_too_large),
         TEST(a_batch_at_the_limit_of_operations_works),

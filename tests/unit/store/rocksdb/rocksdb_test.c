@@ -175,7 +175,7 @@ static void a_store_that_must_exist_is_not_made(void **state) {
     assert_int_equal(try_open(&options, &error), TS_STORE_OK);
 }
 
-static void a_directory_that_cannot_be_made_is_told(void **state) {
+static void a_directory_that_cannot_be_made_is_reported(void **state) {
     (void)state;
     struct ts_store *store = NULL;
     struct ts_store_error error;
@@ -251,7 +251,7 @@ static void a_damaged_promise_counter_or_identity_stops_the_opening(void **state
 
 enum { LOGGED_KEYS = 20 };
 
-/* Puts keys that stand in the log alone; returns the log, open. */
+/* Puts keys that are only in the log. Returns the open log file. */
 static int open_log_of_some_keys(off_t *ret_size) {
     struct ts_store *store = must_open(&plain);
     for (int i = 0; i < LOGGED_KEYS; i++) {
@@ -273,7 +273,7 @@ static int open_log_of_some_keys(off_t *ret_size) {
     return fd;
 }
 
-/* How many of the keys are there, counted from the first; those behind are absent. */
+/* Counts the keys that exist, from the first on; all later ones must be absent. */
 static int count_logged_keys(void) {
     struct ts_store *store = must_open(&plain);
     int count = 0, total = 0;
@@ -322,7 +322,7 @@ static void a_log_whose_tail_is_cut_opens_with_all_before(void **state) {
 }
 
 /* A file system that had made the file longer and not written it yet: zeros. */
-static void a_log_with_zeros_behind_it_opens_whole(void **state) {
+static void a_log_with_trailing_zeros_opens_completely(void **state) {
     (void)state;
     off_t size;
     int fd = open_log_of_some_keys(&size);
@@ -353,7 +353,7 @@ static void stop_writes(rocksdb_t *database) {
     assert_null(message);
 }
 
-static void a_write_that_stalls_is_busy_at_its_deadline_and_told(void **state) {
+static void a_stalled_write_is_busy_at_its_deadline_and_reported(void **state) {
     (void)state;
     struct ts_store *store = must_open(&plain);
     struct store__local *local = ((struct store__local_store *)store)->local;
@@ -375,7 +375,7 @@ static void a_write_that_stalls_is_busy_at_its_deadline_and_told(void **state) {
 }
 
 /* A small file system of our own; where that cannot be had, rocksdb_full_test shows the same without one. */
-static void a_full_disk_is_told_and_loses_nothing(void **state) {
+static void a_full_disk_is_reported_and_loses_nothing(void **state) {
     (void)state;
     if (mount("none", directory, "tmpfs", 0, "size=24m") != 0)
         skip();
@@ -473,18 +473,18 @@ int main(int argc, char **argv) {
         TEST(a_directory_of_another_process_is_waited_for),
         TEST(a_directory_is_open_once_in_a_process_too),
         TEST(a_store_that_must_exist_is_not_made),
-        TEST(a_directory_that_cannot_be_made_is_told),
+        TEST(a_directory_that_cannot_be_made_is_reported),
         TEST(a_database_of_another_program_is_left_alone),
         TEST(other_formats_are_refused),
         TEST(damaged_records_are_never_used),
         TEST(a_damaged_promise_counter_or_identity_stops_the_opening),
         TEST(a_bad_byte_in_the_middle_of_the_log_is_damage),
         TEST(a_log_whose_tail_is_cut_opens_with_all_before),
-        TEST(a_log_with_zeros_behind_it_opens_whole),
+        TEST(a_log_with_trailing_zeros_opens_completely),
         TEST(a_fixed_time_that_was_only_looked_at_does_not_last),
         TEST(a_fixed_time_stands_still_and_is_never_earlier_than_before),
-        TEST(a_write_that_stalls_is_busy_at_its_deadline_and_told),
-        TEST(a_full_disk_is_told_and_loses_nothing),
+        TEST(a_stalled_write_is_busy_at_its_deadline_and_reported),
+        TEST(a_full_disk_is_reported_and_loses_nothing),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

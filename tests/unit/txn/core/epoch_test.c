@@ -43,7 +43,7 @@ static void a_raise_closes_settles_and_opens(void **state) {
     }
 }
 
-static void whoever_comes_after_a_crash_goes_on(void **state) {
+static void the_next_process_continues_after_a_crash(void **state) {
     (void)state;
     for (int crash = 1; crash < 7; crash++) {
         struct txn__epoch_store stores[3] = {{5, false}, {5, false}, {5, false}};
@@ -71,7 +71,7 @@ static void stores_that_cannot_belong_together_are_left_alone(void **state) {
 int main(void) {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(a_raise_closes_settles_and_opens),
-        cmocka_unit_test(whoever_comes_after_a_crash_goes_on),
+        cmocka_unit_test(the_next_process_continues_after_a_crash),
         cmocka_unit_test(stores_that_cannot_belong_together_are_left_alone),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);

@@ -31,7 +31,7 @@ static void decisions_sort_by_sequence(void **state) {
     assert_true(ts_bytes_compare(txn__key_bytes(&a), txn__key_bytes(&b)) < 0);
 }
 
-static void a_scan_goes_on_just_behind_a_key(void **state) {
+static void a_scan_continues_just_after_a_key(void **state) {
     (void)state;
     struct txn__key key;
     struct txn__key behind;
@@ -82,7 +82,7 @@ int main(void) {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(keys_are_as_documented),
         cmocka_unit_test(decisions_sort_by_sequence),
-        cmocka_unit_test(a_scan_goes_on_just_behind_a_key),
+        cmocka_unit_test(a_scan_continues_just_after_a_key),
         cmocka_unit_test(keys_are_recognised_by_their_kind),
         cmocka_unit_test(ranges_hold_their_kind_and_nothing_else),
     };

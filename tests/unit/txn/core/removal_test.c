@@ -88,7 +88,7 @@ static const char *swept(bool fenced, uint32_t away_at_commit, uint32_t away_at_
     return deleted(txn__sweep_dels(&sweep, &round, ops));
 }
 
-static void a_round_asks_everybody_once_and_remembers_who_did_it(void **state) {
+static void a_round_asks_every_store_once_and_remembers_the_answers(void **state) {
     (void)state;
     struct txn__places places = places_of(2, TS_TXN_PLACES_MAX - 1);
     txn__places_add(&places, 70);
@@ -247,7 +247,7 @@ static void after_deregistering_only_aborts_go(void **state) {
     assert_string_equal(deleted(txn__abort_dels(&page, ops)), "14");
 }
 
-static void who_has_something_under_way_or_not_removed_stays_registered(void **state) {
+static void a_coordinator_with_work_left_stays_registered(void **state) {
     (void)state;
     struct txn__mark_list deciders[2] = {{NULL, NULL}, {NULL, NULL}};
     struct txn__marks marks;
@@ -270,7 +270,7 @@ static void who_has_something_under_way_or_not_removed_stays_registered(void **s
 
 int main(void) {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(a_round_asks_everybody_once_and_remembers_who_did_it),
+        cmocka_unit_test(a_round_asks_every_store_once_and_remembers_the_answers),
         cmocka_unit_test(a_promise_that_is_gone_was_finished_but_a_sync_has_to_be_made),
         cmocka_unit_test(decisions_of_registered_coordinators_stay),
         cmocka_unit_test(the_dead_are_fenced_the_living_left_and_what_is_fenced_is_swept),
@@ -282,7 +282,7 @@ int main(void) {
         cmocka_unit_test_setup(a_mark_takes_commits_along_and_leaves_aborts, fresh),
         cmocka_unit_test_setup(a_mark_moves_no_further_than_the_page, fresh),
         cmocka_unit_test_setup(after_deregistering_only_aborts_go, fresh),
-        cmocka_unit_test(who_has_something_under_way_or_not_removed_stays_registered),
+        cmocka_unit_test(a_coordinator_with_work_left_stays_registered),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -112,7 +112,7 @@ static void a_dead_coordinator_is_fenced_first_and_the_decision_read_again(void 
     assert_true(resolve.fenced);
 }
 
-static void recovery_fences_whoever_it_is(void **state) {
+static void recovery_fences_every_other_process(void **state) {
     (void)state;
     sees_promise(0, true);
     sends(TXN__WISH_LOOK, TS_STORE_OK);
@@ -166,7 +166,7 @@ int main(void) {
         cmocka_unit_test(a_young_promise_of_a_live_coordinator_is_left),
         cmocka_unit_test(an_old_promise_of_a_live_coordinator_is_decided_against),
         cmocka_unit_test(a_dead_coordinator_is_fenced_first_and_the_decision_read_again),
-        cmocka_unit_test(recovery_fences_whoever_it_is),
+        cmocka_unit_test(recovery_fences_every_other_process),
         cmocka_unit_test(a_decider_that_is_down_or_damaged_leaves_the_promise_as_it_is),
         cmocka_unit_test(names_of_others_are_not_touched),
     };

@@ -115,7 +115,7 @@ static void from_the_commit_point_on_nothing_aborts(void **state) {
     }
 }
 
-static void a_refused_prepare_aborts_those_who_have_promised_or_may_have(void **state) {
+static void a_refused_prepare_aborts_participants_that_may_have_promised(void **state) {
     (void)state;
     begin(3, &plain);
     sends(1, TXN__WISH_PREPARE);
@@ -312,7 +312,7 @@ int main(void) {
         cmocka_unit_test(prepares_side_by_side_then_decides_then_commits_side_by_side),
         cmocka_unit_test(in_order_it_prepares_from_the_highest_place_down_and_decides_last),
         cmocka_unit_test(from_the_commit_point_on_nothing_aborts),
-        cmocka_unit_test(a_refused_prepare_aborts_those_who_have_promised_or_may_have),
+        cmocka_unit_test(a_refused_prepare_aborts_participants_that_may_have_promised),
         cmocka_unit_test(a_prepare_is_sent_once),
         cmocka_unit_test(a_commit_point_that_is_refused_for_a_reason_of_the_callers_aborts),
         cmocka_unit_test(a_lost_commit_point_is_settled_by_an_abort_decision),

@@ -70,7 +70,7 @@ static void between_the_limits_they_wait_and_above_they_are_rejected(void **stat
     assert_int_equal(gauges()->total_rejected, 1);
 }
 
-static void who_leaves_makes_room_for_the_next_in_line(void **state) {
+static void leaving_admits_the_next_in_line(void **state) {
     (void)state;
     begin(1, 3, TS_QUEUE_FIFO, TS_OVERFLOW_REJECT);
     for (size_t i = 0; i < 3; i++)
@@ -233,7 +233,7 @@ static void nobody_overtakes_on_a_store_that_one_before_it_waits_for(void **stat
     expect_settled(2, TS_WAITER_ADMITTED);
 }
 
-static void a_free_place_is_kept_for_the_one_that_stands_before(void **state) {
+static void a_free_place_is_kept_for_the_earlier_waiter(void **state) {
     (void)state;
     begin(96, 128, TS_QUEUE_FIFO, TS_OVERFLOW_REJECT);
     ts_admission_set_store_limit(&admission, (struct ts_store_limit){.store = 1, .limit = 1}, 0);
@@ -273,7 +273,7 @@ static void raising_a_store_limit_lets_waiters_in(void **state) {
     expect_nobody_settled();
 }
 
-static void a_waiter_can_give_up_and_let_those_behind_it_pass(void **state) {
+static void a_waiter_can_give_up_and_later_ones_pass(void **state) {
     (void)state;
     begin(96, 128, TS_QUEUE_FIFO, TS_OVERFLOW_REJECT);
     ts_admission_set_store_limit(&admission, (struct ts_store_limit){.store = 1, .limit = 1}, 0);
@@ -359,7 +359,7 @@ int main(void) {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(below_the_soft_limit_all_are_admitted_at_once),
         cmocka_unit_test(between_the_limits_they_wait_and_above_they_are_rejected),
-        cmocka_unit_test(who_leaves_makes_room_for_the_next_in_line),
+        cmocka_unit_test(leaving_admits_the_next_in_line),
         cmocka_unit_test(fifo_serves_in_order_of_arrival),
         cmocka_unit_test(short_txn_priority_serves_fewer_stores_first_then_arrival),
         cmocka_unit_test(waiting_ends_at_the_deadline),
@@ -372,10 +372,10 @@ int main(void) {
         cmocka_unit_test(the_least_limit_of_its_stores_holds_a_transaction_back),
         cmocka_unit_test(a_hot_store_does_not_hold_back_the_others),
         cmocka_unit_test(nobody_overtakes_on_a_store_that_one_before_it_waits_for),
-        cmocka_unit_test(a_free_place_is_kept_for_the_one_that_stands_before),
+        cmocka_unit_test(a_free_place_is_kept_for_the_earlier_waiter),
         cmocka_unit_test(a_short_newcomer_passes_long_ones_that_wait_for_its_store),
         cmocka_unit_test(raising_a_store_limit_lets_waiters_in),
-        cmocka_unit_test(a_waiter_can_give_up_and_let_those_behind_it_pass),
+        cmocka_unit_test(a_waiter_can_give_up_and_later_ones_pass),
         cmocka_unit_test(one_that_leaves_before_it_was_woken_is_not_woken),
         cmocka_unit_test(entering_twice_is_our_own_mistake),
         cmocka_unit_test(random_use_keeps_counts_and_limits_and_nobody_is_left_waiting),

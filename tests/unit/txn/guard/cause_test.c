@@ -94,7 +94,7 @@ static void no_result_is_left_out_of_the_table(void **state) {
 #undef EXPECT_ROW
 }
 
-static void an_abort_tells_the_client_the_code_of_its_cause(void **state) {
+static void an_abort_gives_the_client_the_code_of_its_cause(void **state) {
     (void)state;
     for (size_t i = 0; i < ROWS; i++) {
         struct ts_txn_cause cause = store_cause(rows[i].result, rows[i].sqlstate, rows[i].call);
@@ -104,7 +104,7 @@ static void an_abort_tells_the_client_the_code_of_its_cause(void **state) {
 
 /* 08006 asks the client to look the transaction up: it must never be used for a transaction that is known to
  * be aborted. */
-static void a_known_abort_is_never_told_as_unknown(void **state) {
+static void a_known_abort_is_never_reported_as_unknown(void **state) {
     (void)state;
     static const char *const codes[] = {"", "08000", "08001", "08003", "08006", "57P01"};
 #define EXPECT_NOT_UNKNOWN(suffix, ...)                                                                      \
@@ -173,8 +173,8 @@ int main(void) {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(every_store_result_has_its_class_and_flags),
         cmocka_unit_test(no_result_is_left_out_of_the_table),
-        cmocka_unit_test(an_abort_tells_the_client_the_code_of_its_cause),
-        cmocka_unit_test(a_known_abort_is_never_told_as_unknown),
+        cmocka_unit_test(an_abort_gives_the_client_the_code_of_its_cause),
+        cmocka_unit_test(a_known_abort_is_never_reported_as_unknown),
         cmocka_unit_test(what_the_guards_decide_has_the_codes_of_the_specification),
         cmocka_unit_test(the_end_decides_before_the_cause),
         cmocka_unit_test(a_lost_connection_is_transient_only_before_it_could_have_been_done),

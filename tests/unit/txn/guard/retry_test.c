@@ -40,7 +40,7 @@ static void backoff_grows_by_the_multiplier_up_to_the_cap_plus_jitter(void **sta
     assert_in_range(ts_retry_backoff_us(&config.retry, UINT32_MAX, &prng), 2000000, 2500000);
 }
 
-static void jitter_is_drawn_anew_and_fills_its_range(void **state) {
+static void jitter_is_drawn_again_and_fills_its_range(void **state) {
     (void)state;
     uint64_t least = UINT64_MAX, most = 0, same = 0, before = 0;
     for (int draw = 0; draw < 2000; draw++) {
@@ -153,7 +153,7 @@ static void what_was_asked_for_ends_the_wait_for_a_lock_earlier(void **state) {
     assert_int_equal(next(&lock, 2000, &backoff), TS_RETRY_BUDGET);
 }
 
-static void who_gave_way_goes_on_at_once(void **state) {
+static void an_attempt_that_gave_way_continues_at_once(void **state) {
     (void)state;
     uint64_t backoff = 1;
     retry.gave_way = true;
@@ -167,7 +167,7 @@ static void who_gave_way_goes_on_at_once(void **state) {
 int main(void) {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test_setup(backoff_grows_by_the_multiplier_up_to_the_cap_plus_jitter, fresh),
-        cmocka_unit_test_setup(jitter_is_drawn_anew_and_fills_its_range, fresh),
+        cmocka_unit_test_setup(jitter_is_drawn_again_and_fills_its_range, fresh),
         cmocka_unit_test_setup(without_jitter_the_backoff_is_the_base, fresh),
         cmocka_unit_test_setup(a_conflict_backs_off_and_a_transient_error_is_first_retried_at_once, fresh),
         cmocka_unit_test_setup(nothing_but_the_repeatable_is_retried, fresh),
@@ -177,7 +177,7 @@ int main(void) {
         cmocka_unit_test_setup(the_total_bounds_them_too, fresh),
         cmocka_unit_test_setup(a_lock_is_waited_for_until_the_total_by_default, fresh),
         cmocka_unit_test_setup(what_was_asked_for_ends_the_wait_for_a_lock_earlier, fresh),
-        cmocka_unit_test_setup(who_gave_way_goes_on_at_once, fresh),
+        cmocka_unit_test_setup(an_attempt_that_gave_way_continues_at_once, fresh),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -62,7 +62,7 @@ static void the_ceiling_bounds_all_attempts_together(void **state) {
     expect_end(watch, START + 30000000, TS_TIMEOUT_TOTAL);
 }
 
-static void phases_that_end_together_are_told_as_the_call(void **state) {
+static void if_phases_end_together_the_call_is_reported(void **state) {
     (void)state;
     struct ts_timeout_watch watch = watch_of(TS_TIMEOUT_COMMIT);
     watch.call_begun_us = START + 5000000;
@@ -118,7 +118,7 @@ int main(void) {
         cmocka_unit_test_setup(best_effort_ends_every_phase_at_the_total_only, defaults),
         cmocka_unit_test_setup(the_total_holds_whatever_the_phase_allows, defaults),
         cmocka_unit_test_setup(the_ceiling_bounds_all_attempts_together, defaults),
-        cmocka_unit_test_setup(phases_that_end_together_are_told_as_the_call, defaults),
+        cmocka_unit_test_setup(if_phases_end_together_the_call_is_reported, defaults),
         cmocka_unit_test_setup(an_end_beyond_the_clock_is_never_reached_early, defaults),
         cmocka_unit_test_setup(a_phase_names_itself_and_its_setting, defaults),
         cmocka_unit_test_setup(a_ceiling_by_default_does_not_bound_the_wait_for_locks, defaults),

@@ -202,7 +202,7 @@ static void test_a_resolver_leaves_young_promises_of_the_living(void **state) {
     assert_false(ts_txn_virtual_is_fenced(coordinator));
 }
 
-static void test_who_is_taken_for_dead_is_fenced_and_hears_of_it(void **state) {
+static void test_a_process_that_seems_dead_is_fenced_and_notices(void **state) {
     (void)state;
     leave_a_promise();
     now_ms += DEAD_MS;
@@ -220,7 +220,7 @@ int main(void) {
         CASE(test_a_lost_prepare_aborts),
         CASE(test_a_resolver_finishes_what_is_committed_at_once),
         CASE(test_a_resolver_leaves_young_promises_of_the_living),
-        CASE(test_who_is_taken_for_dead_is_fenced_and_hears_of_it),
+        CASE(test_a_process_that_seems_dead_is_fenced_and_notices),
     };
 #undef CASE
     return cmocka_run_group_tests(tests, NULL, NULL);
