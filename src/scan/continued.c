@@ -85,7 +85,7 @@ struct placing {
     uint32_t *slots; /* of places: FOUND ones by content and path */
     size_t slot_count;
     uint32_t head; /* commit; TS_REPORT_NONE: not yet kept */
-    bool is_bad;   /* the whole history must tell */
+    bool is_bad;   /* only a scan of the whole history can decide */
 };
 
 static int compare_content_refs(const void *a, const void *b) {

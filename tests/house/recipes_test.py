@@ -46,7 +46,7 @@ def house():
 
 
 def behind(path, text, added):
-    """The file with `added` behind the last place that has `text`."""
+    """The file with `added` after the last occurrence of `text`."""
     before, found, after = read(path).rpartition(text)
     holds(found, f"{path} has no {text!r} any more")
     return before + found + added + after

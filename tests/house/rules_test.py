@@ -193,7 +193,7 @@ def scrambled_tables(root):
 
 
 def torn_declarations(root):
-    """A comment behind a declaration leaves it on one line; otherwise it goes above."""
+    """A comment after a declaration fits on its line; otherwise it goes above."""
     torn = r"^ +(?:const |struct |enum |static |volatile )*\w+(?: \*)?\n +\*?\w+(?:\[[^\]\n]*\])?; +/\*"
     for path in files(root):
         if path.endswith((".c", ".h")):

@@ -44,7 +44,7 @@ def help_of_a_verb_is_the_same_from_both_sides():
         holds(f"Usage: turnstone {verb}" in result.out, result)
         equal(run(*words, "--help").out, result.out, verb)
         for line in result.out.splitlines():
-            # what stands on a line of its own cannot be broken: usage, options, examples
+            # usage, options and examples have lines of their own, which are not broken
             holds(len(line) <= 80 or line.startswith(("Usage:", "  ")), f"too wide: {line}")
     for line in run("help").out.splitlines():
         holds(len(line) <= 80, f"too wide: {line}")

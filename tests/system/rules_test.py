@@ -187,7 +187,7 @@ def check_proves_that_a_lead_is_too_small_where_it_can():
     checked(1, "lead is 4", pattern="[ :]{0,5}" + token, gate="{token: true, lead: 4}")
     # If the pattern contains a keyword, the search begins there.
     checked(1, "loses matches", "lead: 5", pattern="(?:team_)?" + token)
-    # In the secret itself: the token is behind the colon.
+    # In the secret itself: the token is after the colon.
     colon = {"pattern": "\\b(?<secret>[0-9]{9}:[a-f0-9]{32})\\b",
              "match": "team 123456789:0fa1ce2fa3ce4fa5ce6ffa7ce8fa9ce0"}
     checked(1, "lead: 10", **colon)

@@ -378,7 +378,7 @@ class Storm:
         try:
             while not self.stopped.is_set():
                 work()
-        except Exception as error:  # told by the test
+        except Exception as error:  # set by the test
             self.problem = error
 
     def __enter__(self):

@@ -356,7 +356,8 @@ def what_is_known_stays_known_however_many_scans_add_to_it():
 
 @test
 def more_findings_than_fit_into_a_page_are_known():
-    """Several MiB of them: in pages of halves, and in a large snapshot; then less, so that what was before must go."""
+    """Several MiB of findings: pages are split in halves, and the snapshot is large; then fewer, so that the old ones
+    must be removed."""
     repo = Repo("repo")
     repo.write("few.txt", f"{github_token('few')}\n")
     repo.commit()
@@ -476,7 +477,7 @@ def what_is_no_state_is_left_alone():
         os.makedirs(os.path.dirname(f"{folder}/{name}"), exist_ok=True)
         with open(f"{folder}/{name}", "w") as file:
             file.write("mine")
-    for path in state_files(kinds="khs"):  # damaged, so that it is made anew
+    for path in state_files(kinds="khs"):  # damaged, so that it is made again
         with open(path, "r+b") as file:
             file.seek(140)
             file.write(b"damage damage damage")

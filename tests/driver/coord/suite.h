@@ -151,7 +151,7 @@ void suite_wrong(enum ts_error_variant error, const char *file, int line);
 #define expect_executed() assert_int_equal(suite.outcome.outcome, TS_OUTCOME_EXECUTED)
 #define expect_replayed() assert_int_equal(suite.outcome.outcome, TS_OUTCOME_REPLAYED)
 
-/* The tests of each file, at the end of which stands {0}. */
+/* The tests of each file; each list ends with {0}. */
 extern const struct CMUnitTest suite_run_tests[], suite_delete_tests[], suite_lease_tests[],
     suite_split_tests[], suite_claim_tests[], suite_weak_spot_tests[], suite_damage_tests[],
     suite_session_tests[];

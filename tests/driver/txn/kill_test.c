@@ -60,7 +60,7 @@ static void move_money(struct ts_cluster *cluster) {
     move_money_with(cluster, NULL);
 }
 
-/* Its promises are old soon. */
+/* Makes promises count as old after a short time. */
 static void hurry(struct ts_cluster *cluster) {
     struct ts_txn_config config;
     ts_txn_config_init(&config);

@@ -216,7 +216,7 @@ static const char *rmlow(struct txn__taken taken) {
     return end();
 }
 
-/* Decided; a sweep behind the fenced coordinator cannot reach A. */
+/* The transaction is decided; a sweep after the fencing of its coordinator cannot reach A. */
 static const char *half_finished(struct txn__taken taken) {
     start(taken);
     a_prepares();

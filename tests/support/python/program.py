@@ -27,7 +27,7 @@ class Result:
 
 
 def with_everything(arguments):
-    """The secrets of tests are made up, which lowers their confidence, and they are to be found all the same."""
+    """The secrets of tests are made up, which lowers their confidence, and they must be found nevertheless."""
     is_scan = arguments[:1] in (("scan",), ("protect",))
     says = any(one == "--help" or one.startswith("--min-confidence") for one in arguments)
     return (arguments[0], "--min-confidence", "low", *arguments[1:]) if is_scan and not says else arguments

@@ -75,7 +75,7 @@ static void base64_of_binary_is_left_alone(void **state) {
     finds_nothing("AAECAwQFBgcICQoLDA0ODxAREhMUFRYXGBkaGxwdHh8gISIj", 48);
 }
 
-/* FF, FF FF and FF FF FF before the token, and as many bytes behind it. */
+/* FF, FF FF and FF FF FF before the token, and as many bytes after it. */
 static void a_token_between_bytes_that_are_no_text_is_whole(void **state) {
     (void)state;
     FINDS("/3Rva183YTJiOWM0ZDFlNmYzZzhoNWowawE=", 1, 33, 1, BASE64);
@@ -125,7 +125,7 @@ static void utf16_of_both_byte_orders_is_decoded(void **state) {
     }
 }
 
-/* "key tok_...;" of both byte orders, then the token alone, behind a mark of the byte order, and at the end. */
+/* "key tok_...;" of both byte orders, then the token alone, after a byte order mark, and at the end. */
 static void utf16_in_base64_is_decoded(void **state) {
     (void)state;
     FINDS("awBlAHkAIAB0AG8AawBfADcAYQAyAGIAOQBjADQAZAAxAGUANgBmADMAZwA4AGgANQBqADAAawA7AA==", 10, 64, 2,
@@ -205,7 +205,8 @@ static void short_lines_that_change_are_a_part_of_the_text_around_them(void **st
         finds_one_changed(ts_bytes_of(text, sizeof text), 300 + behind);
 }
 
-/* Texts are cut 16,512 bytes behind a block of 128 KiB. Whatever stands on the cut is found with the next block. */
+/* Texts are cut 16,512 bytes after a block of 128 KiB. Whatever stands on the cut is found with the next
+ * block. */
 static void short_lines_across_a_cut_are_found(void **state) {
     (void)state;
     enum { BLOCK = 131072, CUT = BLOCK + 16512, SIZE = CUT + 400 };
@@ -238,7 +239,7 @@ static void an_encoded_match_may_take_8192_bytes(void **state) {
             wide[len++] = 0;
         }
         struct list found = scan_text(&kit, wide, len);
-        /* A byte before the match and one behind it decide, too. */
+        /* A byte before the match and one after it decide, too. */
         bool fits = (chars + 2) * 2 - 1 + 160 <= 8192;
         assert_int_equal(found.count, fits);
         list_release(&found);
@@ -255,7 +256,7 @@ static size_t found_around(struct ts_bytes text, struct ts_span changed) {
     return count;
 }
 
-/* The escape stands far before the change, or far behind it, in one text with it. */
+/* The escape is far before the change, or far after it, in the same text. */
 static void a_change_far_from_the_escape_changes_the_text(void **state) {
     (void)state;
     static char text[8000];
@@ -273,7 +274,7 @@ static void a_change_far_from_the_escape_changes_the_text(void **state) {
     }
 }
 
-/* One that stands before the token is one of the bytes that the match depends on. */
+/* An escape before the token is among the bytes that the match depends on. */
 static void a_change_of_the_escape_before_a_token_is_looked_at(void **state) {
     (void)state;
     char text[400];
@@ -308,7 +309,8 @@ static void put_wide(uint8_t *text, size_t at, const char *part, size_t len) {
     }
 }
 
-/* Wide text is cut 16,512 bytes behind a block. What stands on the cut is found, also when hardly anything comes behind. */
+/* Wide text is cut 16,512 bytes after a block. What stands on the cut is found, also when hardly anything
+ * comes behind. */
 static void wide_text_that_ends_after_a_cut_is_found(void **state) {
     (void)state;
     enum { CUT = 131072 + 16512 };

@@ -10,7 +10,7 @@ static enum detect_verdict verdict(enum ts_validator validator, const char *secr
 
 static void a_checksum_decides_about_github_tokens(void **state) {
     (void)state;
-    /* CRC-32 of the thirty characters behind the underscore, in base 62; computed by another program. */
+    /* CRC-32 of the thirty characters after the underscore, in base 62; computed by another program. */
     static const char body[] = "ghp_"
                                "Fake7Turnstone2Only9A4Test6Key";
     char token[64];

@@ -148,12 +148,12 @@ static void files_that_are_cut_off_are_faults_or_read_as_git_reads_them(void **s
 
 /* ---- lines ---- */
 
-/* Names and ids stand for themselves; each file is one that git refuses or passes over in part. */
+/* Names and ids are literal; git refuses each of these files or ignores a part of it. */
 static void lines_that_git_does_not_write_are_faults(void **state) {
     (void)state;
     static const struct {
         const char *file;
-        const char *format; /* with the id of main where %1$s stands */
+        const char *format; /* %1$s is the id of main */
     } cases[] = {
         {"packed-refs", "# pack-refs with: peeled fully-peeled sorted "},
         {"packed-refs", "# pack-refs wit\n%1$s refs/heads/a\n"},

@@ -56,7 +56,7 @@ static void copies_whose_sources_touch_are_one(void **state) {
     free(made.copies.items);
 }
 
-/* Sources touch, results do not: bytes stand between. */
+/* Sources are adjacent, results are not: there are bytes between them. */
 static void copies_with_something_between_stay_apart(void **state) {
     (void)state;
     struct made made = apply(TS_BYTES("\24\11"

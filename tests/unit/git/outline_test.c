@@ -180,7 +180,7 @@ static void types_come_down_chains_of_both_kinds(void **state) {
     drawn_release(&d);
 }
 
-/* A base by id may stand anywhere; then an order by offset has children first. */
+/* A base by id may be anywhere, so in the order of offsets children may come first. */
 static void bases_may_come_after_their_deltas(void **state) {
     (void)state;
     enum { COUNT = 30000 };

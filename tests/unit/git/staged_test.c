@@ -139,7 +139,8 @@ static void folders_of_a_sparse_index_are_entries(void **state) {
     }
 }
 
-/* Entries of the shared file that stay, go, and are replaced, and new ones before, between and behind them. */
+/* Entries of the shared file that stay, are deleted or replaced, and new ones before, between and after
+ * them. */
 static void a_split_index_is_read_with_the_shared_one(void **state) {
     (void)state;
     static const char *const formats[] = {"sha1", "sha256"};

@@ -98,7 +98,7 @@ static void what_is_no_text_is_shown_shortly(void **state) {
     assert_string_equal(excerpt(from), "·=********");
 }
 
-/* Zeros that stand alone are left out of wide text only, and a few of them do not make it wide. */
+/* Single zeros are left out of wide text only, and a few zeros do not make a text wide. */
 static void a_few_zeros_do_not_make_it_wide(void **state) {
     (void)state;
     struct ts_span at = {3, 6};

@@ -48,7 +48,7 @@ static inline bool simple_has(struct ts_store *store, const char *key, const cha
     return has;
 }
 
-/* A clock that stands where a test puts it. */
+/* A clock that the test sets. */
 struct simple_time {
     uint64_t wall_ms;
     uint64_t monotonic_ns;

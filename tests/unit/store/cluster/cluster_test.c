@@ -22,7 +22,7 @@ static int gone(void **state) {
     return 0;
 }
 
-/* order[i]: which contents stand at place i. */
+/* order[i] says which contents are at place i. */
 static enum ts_store_result init(const char *order, const char *routing, struct ts_cluster **ret_cluster,
                                  struct ts_store_error *ret_error) {
     struct ts_store *stores[3];

@@ -114,7 +114,7 @@ static void what_is_no_url_is_refused_with_the_cure(void **state) {
     refused("postgresql:///d?host=postgresql://v:secret@h2", "parts of one URL");
 }
 
-/* Wherever it may stand in what cannot be read. */
+/* Wherever a password may be in a URL that cannot be parsed. */
 static void no_password_is_shown(void **state) {
     (void)state;
     refused("host=h user=u password=secret", "\"host...\"");

@@ -235,7 +235,7 @@ static void without_descriptors_it_says_so(void **state) {
     let_go(&waiter);
 }
 
-/* Random claims against a table of who holds what, by hand. */
+/* Compares random claims with a simple table of holders. */
 static void random_claims_never_hold_what_does_not_go_together(void **state) {
     (void)state;
     enum { CLAIMANTS = 12, KEYS = 5 };

@@ -116,9 +116,10 @@ static void expect_open_again(struct ts_store *store) {
 }
 
 /*
- * The record is in the file, and most of the time it is there at the next open: whoever said that nothing was written
- * would be wrong. But RocksDB may take a new log by itself in the background and drop this one, so that it is gone:
- * whoever said that it was written would be wrong, too. It is tried until it turned up.
+ * The record is in the file, and most of the time it is there at the next open: to report that nothing was
+ * written would be wrong. But RocksDB may take a new log by itself in the background and drop this one, so
+ * that it is gone: to report that it was written would be wrong, too. The test repeats until the record turns
+ * up.
  */
 enum { TRIES_MAX = 50 };
 

@@ -242,7 +242,7 @@ static void a_free_place_is_kept_for_the_earlier_waiter(void **state) {
     enter(1, (struct on){2, 1});
     enter(2, (struct on){1, 2});
     enter(3, (struct on){2, 1});
-    leave(1); /* store 2 is free, and waiter 2 stands before waiter 3 there */
+    leave(1); /* store 2 is free, and waiter 2 is before waiter 3 there */
     expect_nobody_settled();
     leave(0);
     expect_settled(2, TS_WAITER_ADMITTED);
