@@ -148,6 +148,8 @@ TS_API enum ts_get_run_error ts_run_look(struct ts_coord *coord, const char *ten
                                          struct ts_run_info **ret_info, struct ts_coord_answer *ret_answer);
 TS_API void ts_run_info_free(struct ts_run_info *info); /* takes NULL */
 TS_API enum ts_run_status ts_run_info_status(const struct ts_run_info *info);
+/* 1 for the tenant's first run. A run that was created later has a higher number; deleted runs leave gaps. */
+TS_API uint64_t ts_run_info_number(const struct ts_run_info *info);
 TS_API uint64_t ts_run_info_lease_ms(const struct ts_run_info *info);
 
 /* Shards of this status. */

@@ -218,13 +218,15 @@ struct listing {
 static bool print_run(void *context, const struct ts_run_record *run) {
     struct cli_coord *coord = &((struct listing *)context)->coord;
     if (!coord->json) {
-        cli__say(coord, "%20llu  %-12s  %llu registered, lease %s\n", (unsigned long long)run->run.v,
-                 ts_run_status_name(run->status), (unsigned long long)run->registered,
+        cli__say(coord, "%20llu  %-12s  number %llu, %llu registered, lease %s\n",
+                 (unsigned long long)run->run.v, ts_run_status_name(run->status),
+                 (unsigned long long)run->number, (unsigned long long)run->registered,
                  cli__show_ms(run->config.lease_duration_ms).text);
         return true;
     }
     cli__object_begin(coord);
     cli__member_number(coord, "run", run->run.v);
+    cli__member_number(coord, "number", run->number);
     cli__member_text(coord, "status", ts_run_status_name(run->status));
     cli__member_number(coord, "registered", run->registered);
     cli__member_number(coord, "created_at", run->created_at.ms);

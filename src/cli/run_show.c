@@ -102,6 +102,7 @@ static void print_json(struct cli_coord *coord, const struct picture *picture) {
     const struct ts_run_progress *progress = &picture->progress;
     cli__object_begin(coord);
     cli__member_number(coord, "run", picture->run.run.v);
+    cli__member_number(coord, "number", picture->run.number);
     cli__member_text(coord, "status", ts_run_status_name(picture->run.status));
     cli__member_bool(coord, "with_failures", has_failures(picture));
     cli__member_number(coord, "registered", picture->run.registered);
@@ -161,9 +162,10 @@ static void put_bar(struct cli_coord *coord, const struct picture *picture) {
 
 static void print_text(struct cli_coord *coord, const struct picture *picture) {
     const struct ts_run_progress *progress = &picture->progress;
-    cli__say(coord, "run %llu: %s%s, %llu %s\n", (unsigned long long)picture->run.run.v,
-             ts_run_status_name(picture->run.status), has_failures(picture) ? ", with failures" : "",
-             (unsigned long long)picture->total, picture->total == 1 ? "shard" : "shards");
+    cli__say(coord, "run %llu: %s%s, %llu %s, number %llu of its tenant\n",
+             (unsigned long long)picture->run.run.v, ts_run_status_name(picture->run.status),
+             has_failures(picture) ? ", with failures" : "", (unsigned long long)picture->total,
+             picture->total == 1 ? "shard" : "shards", (unsigned long long)picture->run.number);
     if (picture->total > 0)
         put_bar(coord, picture);
     cli__say(

@@ -20,6 +20,7 @@
  *   split                 the children cover exactly the range of their parent
  *   shards                no shard is lost or duplicated; each is on its own store
  *   run                   a run that has ended and its shards never change; Done means that no shard was active
+ *   number                a new run has a higher number than every earlier run of its tenant
  *   cooldown              a worker gets no shard during its cooldown
  *   index, counters       the claim index and the counters of a store match its records
  *   gate                  a batch of another layer is written only by the holder of a valid lease, in a run that has not ended

@@ -245,9 +245,22 @@ static void check_run_change(struct sim__world *world, const struct ts_run_recor
         sim__broken(world, "run", "a run that was %s has changed", ts_run_status_name(before->status));
         return;
     }
+    if (after->number != before->number)
+        sim__broken(world, "run", "a run has another number than before");
     if (after->status < before->status || after->registered < before->registered)
         sim__broken(world, "run", "a run went back from %s to %s", ts_run_status_name(before->status),
                     ts_run_status_name(after->status));
+}
+
+/* A new run has a higher number than every other run of its tenant. */
+static void check_run_number(struct sim__world *world, uint32_t run, const struct ts_run_record *record) {
+    for (uint32_t other = 0; other < SIM_RUNS; other++) {
+        const struct sim__run_model *model = &world->model->runs[other];
+        if (other != run && model->version != 0 && world->runs[other].tenant == world->runs[run].tenant &&
+            model->record.number >= record->number)
+            sim__broken(world, "number", "a new run has number %llu, and an earlier one of its tenant %llu",
+                        (unsigned long long)record->number, (unsigned long long)model->record.number);
+    }
 }
 
 /* If the newest entry of the log is new, it is the operation that was just applied. */
@@ -300,6 +313,8 @@ static void look_at_run(struct sim__world *world, const struct ts_row *row, cons
     } else {
         if (model->version != 0)
             check_run_change(world, &model->record, &record);
+        else
+            check_run_number(world, run, &record);
         check_run_op(world, run, &record);
     }
     model->record = record;

@@ -654,7 +654,12 @@ void sim__audit(struct sim__worker *worker, uint32_t run) {
     const struct ts_coord_run_query query = {world->tenants[world->runs[run].tenant], world->runs[run].id};
     struct ts_coord_audit audit;
     struct ts_coord_detail detail = {0};
-    const enum ts_get_run_error error = ts_coord_audit_run(worker->coord, &query, &audit, &detail);
+    enum ts_get_run_error error = ts_coord_audit_run(worker->coord, &query, &audit, &detail);
+    /* The calls of many workers may still keep the store busy. */
+    for (int tries = 0; tries < 10 && error == TS_GET_RUN_BACKEND_ERROR; tries++) {
+        sim__sleep(&worker->actor, 1000);
+        error = ts_coord_audit_run(worker->coord, &query, &audit, &detail);
+    }
     if (error != TS_GET_RUN_OK)
         sim__broken(world, "liveness", "a run cannot be audited: %s", ts_get_run_error_name(error));
     else if (!ts_coord_audit_is_clean(&audit))

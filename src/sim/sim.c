@@ -400,7 +400,7 @@ static void run_world(struct sim__world *world) {
 static void choose_run(struct sim__world *world, uint32_t index) {
     struct sim__run *run = &world->runs[index];
     run->id.v = 7 + index;
-    run->tenant = index;
+    run->tenant = index % SIM_TENANTS;
     run->config = ts_run_config_default();
     run->config.lease_duration_ms = 1000 + sim__below(world, 5000);
     run->config.cooldown_ms =
@@ -415,9 +415,10 @@ static bool begin_worker(struct sim__world *world, uint32_t number) {
     const int len = snprintf(name, sizeof name, "worker-%u", (unsigned)number);
     worker->number = number;
     worker->actor = (struct sim__actor){.world = world, .worker = worker, .number = number};
-    /* One worker in four, beginning with the second, works for the other tenant. */
+    /* One worker in four, beginning with the second, works for the other tenant; one in four, beginning with the
+     * third, for the other run of the first tenant. */
     worker->tenant = number % 4 == 1 ? 1 : 0;
-    worker->run = worker->tenant;
+    worker->run = number % 4 == 2 ? 2 : worker->tenant;
     if (!ts_worker_id_from_text(ts_bytes_of(name, (size_t)len), &worker->id))
         ts_unreachable("a good name");
     const size_t shards = world->options.shards > SIM_CUTS_MAX ? world->options.shards : SIM_CUTS_MAX;
@@ -437,7 +438,7 @@ static bool begin_world(struct sim__world *world) {
     world->now_ms = UINT64_C(1000000);
     world->place_count = options->stores;
     world->worker_count = options->workers;
-    world->run_count = options->workers > 1 ? SIM_RUNS : 1;
+    world->run_count = options->workers < SIM_RUNS ? options->workers : SIM_RUNS;
     if (!ts_tenant_id_from_text(TS_BYTES("acme"), &world->tenants[0]) ||
         !ts_tenant_id_from_text(TS_BYTES("globex"), &world->tenants[1]))
         ts_unreachable("good names");

@@ -385,7 +385,8 @@ static void wild_turn_free(struct sim__worker *worker) {
     } else if (what < 55) {
         sim__claim(worker, worker->run, &variant);
     } else if (what < 70) {
-        const uint32_t run = sim__chance(world, 85) ? worker->run : (uint32_t)sim__below(world, SIM_RUNS);
+        /* Its own run, or one of the other tenant. */
+        const uint32_t run = sim__chance(world, 85) ? worker->run : (worker->tenant + 1) % SIM_TENANTS;
         const struct sim__shard *shard = any_shard(world, run);
         sim__acquire(worker, run, shard == NULL || sim__chance(world, 3) ? 12345 : shard->id);
     } else if (what < 76) {

@@ -28,7 +28,7 @@ enum {
     SIM_TOTAL_MS = 1500,       /* a coordinator's total timeout */
     SIM_BEAT_MS = 2000,
     SIM_TENANTS = 2,
-    SIM_RUNS = 2, /* one of each tenant */
+    SIM_RUNS = 3, /* the first tenant has two */
     SIM_OLD_LEASES = 32,
     SIM_CUTS_MAX = 6,
 };

@@ -18,7 +18,8 @@
     X(COUNTER, "counter", "a shard that changes its status is not taken from the old counter")               \
     X(RELEASE, "release", "a release takes the fence back, too")                                             \
     X(BLAME, "blame", "a release without blame counts the attempt")                                          \
-    X(GATE, "gate", "a write under a lease does not check the shard's record")
+    X(GATE, "gate", "a write under a lease does not check the shard's record")                               \
+    X(NUMBER, "number", "a new run does not check the last number of its tenant")
 
 #define TS_COORD__PLANT_ENUM(suffix, name, text) TS_COORD_PLANT_##suffix,
 enum ts_coord_plant { TS_COORD_PLANT_NONE, TS_COORD_PLANTS(TS_COORD__PLANT_ENUM) };

@@ -169,6 +169,8 @@ unsigned ts_run_record_invariant_broken(const struct ts_run_record *run) {
     if (run->registered > run->config.shard_max ||
         (run->status == TS_RUN_INITIALIZING && run->registered != 0))
         return 5;
+    if (run->number == 0)
+        return 6;
     return 0;
 }
 

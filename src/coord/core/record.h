@@ -83,6 +83,7 @@ struct ts_run_record {
     struct ts_run_id run;
     enum ts_run_status status;
     struct ts_run_config config;
+    uint64_t number;     /* 1 for the tenant's first run; later runs have higher numbers */
     uint64_t registered; /* registered shards, without those from splits */
     struct ts_logical_time created_at;
     struct ts_logical_time ended_at; /* 0 until then */
@@ -126,7 +127,7 @@ unsigned ts_shard_record_invariant_broken(const struct ts_shard_record *record);
 
 /* The same for runs: 1 the configuration is valid; 2 op-log at most 8, as above; 3 created_at > 0, and an end
  * exactly when ended; 4 an ended run has its operation in the op-log; 5 registered within the limit, and none
- * while Initializing. */
+ * while Initializing; 6 number > 0. */
 unsigned ts_run_record_invariant_broken(const struct ts_run_record *run);
 
 /* Reasons why bytes are not a record, or why a record cannot be encoded. X(SUFFIX, text) */
@@ -162,7 +163,7 @@ enum ts_record_error ts_shard_record_encode(const struct ts_shard_record *record
                                             uint8_t ret_bytes[static TS_RECORD_MAX], size_t *ret_len);
 enum ts_record_error ts_shard_record_decode(struct ts_bytes bytes, struct ts_shard_record *ret_record);
 
-#define TS_RUN_RECORD_ENCODED_MAX 320
+#define TS_RUN_RECORD_ENCODED_MAX 328
 enum ts_record_error ts_run_record_encode(const struct ts_run_record *run,
                                           uint8_t ret_bytes[static TS_RUN_RECORD_ENCODED_MAX],
                                           size_t *ret_len);

@@ -49,7 +49,7 @@ enum {
     RUN_TENANT = 16
 };
 enum { RUN_RUN = 48, RUN_LEASE = 56, RUN_COOLDOWN = 64, RUN_SHARD_MAX = 72, GUARD_FIXED = 80 };
-enum { RUN_REGISTERED = 80, RUN_CREATED = 88, RUN_ENDED = 96, RUN_FIXED = 104 };
+enum { RUN_REGISTERED = 80, RUN_CREATED = 88, RUN_ENDED = 96, RUN_NUMBER = 104, RUN_FIXED = 112 };
 
 /* An entry of an op-log. */
 enum { OP_ID = 0, OP_HASH = 8, OP_TIME = 16, OP_KIND = 24, OP_RESULT = 25, OP_LEN = 26 };
@@ -312,6 +312,7 @@ enum ts_record_error ts_run_record_encode(const struct ts_run_record *run,
     ts_le64_store(run->registered, ret_bytes + RUN_REGISTERED);
     ts_le64_store(run->created_at.ms, ret_bytes + RUN_CREATED);
     ts_le64_store(run->ended_at.ms, ret_bytes + RUN_ENDED);
+    ts_le64_store(run->number, ret_bytes + RUN_NUMBER);
     uint8_t *at = ret_bytes + RUN_FIXED;
     for (size_t i = 0; i < ts_ring_count(&run->op_log); i++, at += OP_LEN) {
         const struct ts_run_op_log_entry *entry = ts_ring_from_oldest(&run->op_log, i);
@@ -338,6 +339,7 @@ enum ts_record_error ts_run_record_decode(struct ts_bytes bytes, struct ts_run_r
         .run = head.run,
         .status = head.status,
         .config = head.config,
+        .number = ts_le64_load(b + RUN_NUMBER),
         .registered = ts_le64_load(b + RUN_REGISTERED),
         .created_at = {ts_le64_load(b + RUN_CREATED)},
         .ended_at = {ts_le64_load(b + RUN_ENDED)},

@@ -21,21 +21,22 @@ static struct ts_event run_event(enum ts_event_kind kind, struct ts_run_id run, 
     return (struct ts_event){.kind = kind, .shard = {run, {0}}, .at = at};
 }
 
-static void create(const struct ts_create_run_op *op, struct ts_logical_time now,
+static void create(const struct ts_create_run_op *op, const struct ts_create_env *env,
                    struct ts_run_step *ret_step) {
-    ts_assert(now.ms != 0);
+    ts_assert(env->now.ms != 0 && env->last_number < INT64_MAX);
     const struct ts_run_record run = {.tenant = op->tenant,
                                       .run = op->run,
                                       .status = TS_RUN_INITIALIZING,
                                       .config = op->config,
-                                      .created_at = now};
+                                      .number = env->last_number + 1,
+                                      .created_at = env->now};
     begin(&run, true, ret_step);
-    ret_step->event = run_event(TS_EVENT_RUN_CREATED, op->run, now);
+    ret_step->event = run_event(TS_EVENT_RUN_CREATED, op->run, env->now);
 }
 
 enum ts_create_run_error ts_create_run_step(const struct ts_run_record *existing,
-                                            const struct ts_create_run_op *op, struct ts_logical_time now,
-                                            struct ts_run_step *ret_step,
+                                            const struct ts_create_run_op *op,
+                                            const struct ts_create_env *env, struct ts_run_step *ret_step,
                                             struct ts_coord_detail *ret_detail) {
     if (ts_run_config_check(&op->config, &ret_detail->config) != TS_CONFIG_FAULT_OK)
         return TS_CREATE_RUN_INVALID_CONFIG;
@@ -43,16 +44,16 @@ enum ts_create_run_error ts_create_run_step(const struct ts_run_record *existing
         ret_detail->shard = (struct ts_shard_key){op->run, {0}};
         return TS_CREATE_RUN_RUN_ALREADY_EXISTS;
     }
-    create(op, now, ret_step);
+    create(op, env, ret_step);
     return TS_CREATE_RUN_OK;
 }
 
 enum ts_create_run_error ts_ensure_run_step(const struct ts_run_record *existing,
-                                            const struct ts_create_run_op *op, struct ts_logical_time now,
-                                            struct ts_run_step *ret_step,
+                                            const struct ts_create_run_op *op,
+                                            const struct ts_create_env *env, struct ts_run_step *ret_step,
                                             struct ts_coord_detail *ret_detail) {
     if (existing == NULL)
-        return ts_create_run_step(NULL, op, now, ret_step, ret_detail);
+        return ts_create_run_step(NULL, op, env, ret_step, ret_detail);
     if (ts_run_config_check(&op->config, &ret_detail->config) != TS_CONFIG_FAULT_OK)
         return TS_CREATE_RUN_INVALID_CONFIG;
     enum ts_get_run_error found = ts_get_run_step(existing, &op->tenant, ret_detail);

@@ -29,11 +29,17 @@ struct ts_create_run_op {
     struct ts_run_config config;
 };
 
-/* `existing` is NULL when the run does not exist.
+struct ts_create_env {
+    struct ts_logical_time now;
+    uint64_t last_number; /* of the tenant's runs; 0: it has had none */
+};
+
+/* `existing` is NULL when the run does not exist. The number of the new run is the next one of its tenant.
  * Order of checks: ts_run_config_check() as InvalidConfig, RunAlreadyExists. */
 enum ts_create_run_error ts_create_run_step(const struct ts_run_record *existing,
-                                            const struct ts_create_run_op *op, struct ts_logical_time now,
-                                            struct ts_run_step *ret_step, struct ts_coord_detail *ret_detail);
+                                            const struct ts_create_run_op *op,
+                                            const struct ts_create_env *env, struct ts_run_step *ret_step,
+                                            struct ts_coord_detail *ret_detail);
 
 /*
  * The first half of create_run_with_shards, which may be repeated: an existing run with the same configuration
@@ -44,8 +50,9 @@ enum ts_create_run_error ts_create_run_step(const struct ts_run_record *existing
  * ts_get_run_step() as GetRunFailed, ConfigMismatch.
  */
 enum ts_create_run_error ts_ensure_run_step(const struct ts_run_record *existing,
-                                            const struct ts_create_run_op *op, struct ts_logical_time now,
-                                            struct ts_run_step *ret_step, struct ts_coord_detail *ret_detail);
+                                            const struct ts_create_run_op *op,
+                                            const struct ts_create_env *env, struct ts_run_step *ret_step,
+                                            struct ts_coord_detail *ret_detail);
 
 /* Errors of create_run_with_shards that contain the error of one of its parts: sets detail->nested. */
 enum ts_create_run_error ts_create_run_error_from_register(enum ts_register_shards_error error,

@@ -69,6 +69,12 @@ struct coord__key coord__key_global_limit(void) {
     return begin('q');
 }
 
+struct coord__key coord__key_last_number(const struct ts_tenant_id *tenant) {
+    struct coord__key key = begin('i');
+    add_name(&key, tenant->b);
+    return key;
+}
+
 struct coord__key coord__key_guard(struct ts_run_id run) {
     return of_run('g', run);
 }
@@ -172,6 +178,8 @@ void coord__key_counter_name(struct ts_bytes key, char ret_name[static COORD__CO
         snprintf(ret_name, COORD__COUNTER_NAME, "the counter of shards of run %" PRIu64, run);
     else if (ts_bytes_equal(key, coord__key_bytes(&of_all)))
         snprintf(ret_name, COORD__COUNTER_NAME, "the counter of all shards");
+    else if (key.len == HEAD + TS_NAME_ID_LEN && key.data[2] == 'i')
+        snprintf(ret_name, COORD__COUNTER_NAME, "the number of the tenant's last run");
     else
         snprintf(ret_name, COORD__COUNTER_NAME, "the counter of the tenant's shards");
 }

@@ -32,6 +32,7 @@ struct coord__key coord__key_tenant_run(const struct ts_tenant_id *tenant, struc
 struct coord__key coord__key_run_shards(struct ts_run_id run); /* how many count against the limits */
 struct coord__key coord__key_tenant_limit(const struct ts_tenant_id *tenant);
 struct coord__key coord__key_global_limit(void);
+struct coord__key coord__key_last_number(const struct ts_tenant_id *tenant); /* of the tenant's runs */
 
 /* Keys of records on every store. */
 struct coord__key coord__key_guard(struct ts_run_id run);

@@ -288,6 +288,10 @@ enum ts_run_status ts_run_info_status(const struct ts_run_info *info) {
     return info->run.status;
 }
 
+uint64_t ts_run_info_number(const struct ts_run_info *info) {
+    return info->run.number;
+}
+
 uint64_t ts_run_info_lease_ms(const struct ts_run_info *info) {
     return info->run.config.lease_duration_ms;
 }

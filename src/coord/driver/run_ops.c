@@ -7,7 +7,10 @@
 
 #include "base/assert.h"
 #include "base/number.h"
+#include "coord/core/plant.h"
 
+#include <inttypes.h>
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -23,6 +26,8 @@ struct run_seen {
     struct ts_shard_limits limits;
     uint64_t shards; /* of this run, counted for the limits */
     uint64_t shards_version;
+    uint64_t last_number; /* of the tenant's runs */
+    uint64_t last_number_version;
     struct ts_logical_time now;
 };
 
@@ -31,16 +36,19 @@ static enum coord__end read_run(struct ts_coord *coord, struct coord__work *work
                                 struct run_seen *ret_seen, struct ts_coord_detail *detail) {
     const struct coord__key run = coord__key_run(query->run), shards = coord__key_run_shards(query->run);
     const struct coord__key tenant = coord__key_tenant_limit(&query->tenant),
-                            global = coord__key_global_limit();
+                            global = coord__key_global_limit(),
+                            number = coord__key_last_number(&query->tenant);
     const struct ts_bytes keys[] = {coord__key_bytes(&run), coord__key_bytes(&shards),
-                                    coord__key_bytes(&tenant), coord__key_bytes(&global)};
-    const struct ts_call *call = coord__call_read(work, 0, 0, keys, 4);
+                                    coord__key_bytes(&tenant), coord__key_bytes(&global),
+                                    coord__key_bytes(&number)};
+    const struct ts_call *call = coord__call_read(work, 0, 0, keys, 5);
     const struct coord__result result = coord__read(coord, work, 1);
     if (result.result != TS_STORE_OK)
         return coord__failed(tries, &result, detail);
     const struct ts_row *rows = work->rows[0].rows;
     struct run_seen seen = {.version = rows[0].version,
                             .shards_version = rows[1].version,
+                            .last_number_version = rows[4].version,
                             .now = {call->time_ms},
                             .limits = {.tenant = {.max = coord->options.tenant_shard_max},
                                        .global = {.max = coord->options.global_shard_max}}};
@@ -61,6 +69,8 @@ static enum coord__end read_run(struct ts_coord *coord, struct coord__work *work
         end = coord__decode_counter(&rows[2], &seen.limits.tenant.current, detail);
     if (end == COORD__END_DONE)
         end = coord__decode_counter(&rows[3], &seen.limits.global.current, detail);
+    if (end == COORD__END_DONE)
+        end = coord__decode_counter(&rows[4], &seen.last_number, detail);
     if (end == COORD__END_DONE)
         *ret_seen = seen;
     else if (tries->unknown)
@@ -111,9 +121,16 @@ static void plan_run(struct coord__plan *plan, const struct ts_run_step *step, u
         coord__plan_put(plan, place, &guard_key, value);
 }
 
-/* Everything that a new run has: its place in the tenant's list, and the counters of active shards, whose
+/* Everything that a new run has: its number, its place in the tenant's list, and the counters of active shards, whose
  * versions complete_run checks. */
-static void plan_birth(struct coord__plan *plan, const struct ts_run_record *run) {
+static void plan_birth(struct coord__plan *plan, const struct ts_run_record *run,
+                       const struct run_seen *seen) {
+    const struct coord__key number = coord__key_last_number(&run->tenant);
+    char decimal[24];
+    const int len = snprintf(decimal, sizeof decimal, "%" PRIu64, run->number);
+    if (!coord__is_planted(TS_COORD_PLANT_NUMBER))
+        coord__plan_check(plan, 0, &number, seen->last_number_version);
+    coord__plan_put(plan, 0, &number, keep(plan, decimal, (size_t)len));
     const struct coord__key listed = coord__key_tenant_run(&run->tenant, run->run);
     coord__plan_put(plan, 0, &listed, (struct ts_bytes){0});
     for (uint32_t place = 0; place < plan->place_count; place++) {
@@ -142,7 +159,7 @@ static bool is_ours(const struct coord__tries *tries, const struct run_seen *see
                     const struct ts_run_step *step) {
     return tries->unknown && seen->has_run && ts_tenant_id_equal(&seen->run.tenant, &step->record.tenant) &&
            ts_run_config_equal(&seen->run.config, &step->record.config) &&
-           seen->run.created_at.ms == step->record.created_at.ms;
+           seen->run.number == step->record.number && seen->run.created_at.ms == step->record.created_at.ms;
 }
 
 static enum coord__end create(struct ts_coord *coord, struct coord__work *work,
@@ -156,12 +173,13 @@ static enum coord__end create(struct ts_coord *coord, struct coord__work *work,
         enum coord__end end = read_run(coord, work, &query, &tries, &seen, detail);
         if (end != COORD__END_DONE || is_ours(&tries, &seen, step))
             return end;
-        *ret_error = ts_create_run_step(seen.has_run ? &seen.run : NULL, op, seen.now, step, detail);
+        const struct ts_create_env env = {.now = seen.now, .last_number = seen.last_number};
+        *ret_error = ts_create_run_step(seen.has_run ? &seen.run : NULL, op, &env, step, detail);
         if (*ret_error != TS_CREATE_RUN_OK)
             return COORD__END_DONE;
         coord__plan_clear(&work->plan);
         plan_run(&work->plan, step, 0);
-        plan_birth(&work->plan, &step->record);
+        plan_birth(&work->plan, &step->record, &seen);
         const struct coord__result result = coord__apply(coord, work);
         if (result.result == TS_STORE_OK)
             return COORD__END_DONE;
@@ -285,7 +303,8 @@ static enum coord__end decide(struct registration *mine, const struct run_seen *
     mine->now = seen->now;
     mine->error = TS_REGISTER_SHARDS_OK;
     if (mine->create != NULL) {
-        mine->create_error = ts_ensure_run_step(run, mine->create, seen->now, &mine->made, &mine->detail);
+        const struct ts_create_env env = {.now = seen->now, .last_number = seen->last_number};
+        mine->create_error = ts_ensure_run_step(run, mine->create, &env, &mine->made, &mine->detail);
         if (mine->create_error != TS_CREATE_RUN_OK)
             return COORD__END_DONE;
         if (run == NULL)
@@ -320,7 +339,7 @@ static void plan_registration(struct registration *mine, const struct run_seen *
     }
     coord__plan_counts(plan, run->run);
     if (!seen->has_run)
-        plan_birth(plan, run);
+        plan_birth(plan, run, seen);
     plan_run(plan, &mine->step, seen->version);
     if (added == 0)
         return;

@@ -85,6 +85,7 @@ static void expect_shards(enum ts_shard_status status, uint64_t count) {
     struct ts_run_info *info;
     assert_int_equal(ts_run_look(coord, TENANT, run, &info, answer), TS_GET_RUN_OK);
     assert_int_equal(ts_run_info_shards(info, status), count);
+    assert_true(ts_run_info_number(info) > 0);
     ts_run_info_free(info);
 }
 

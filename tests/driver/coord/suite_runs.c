@@ -88,6 +88,39 @@ static void shards_are_registered_once(void **state) {
     suite_audit();
 }
 
+static uint64_t number_of_run(void) {
+    struct ts_run_record run;
+    EXPECT(get_run, suite_get_run(&run), TS_GET_RUN_OK);
+    return run.number;
+}
+
+static void runs_of_a_tenant_have_numbers_in_their_order(void **state) {
+    (void)state;
+    const struct ts_run_config config = suite_config();
+    const struct ts_run_id first = suite.run;
+    const struct ts_tenant_id tenant = suite.tenant;
+    suite_make_run();
+    assert_int_equal(number_of_run(), 1);
+    suite.run.v = first.v + 500000;
+    EXPECT(create_run, suite_create(&config), TS_CREATE_RUN_OK);
+    assert_int_equal(number_of_run(), 2);
+    /* A deleted run leaves its number unused. */
+    EXPECT(run_transition, suite_end(TS_RUN_OP_CANCEL_RUN, suite_op()), TS_RUN_TRANSITION_OK);
+    EXPECT(delete_run, suite_delete(), TS_DELETE_RUN_OK);
+    const struct ts_op_id op = suite_op();
+    for (int i = 0; i < 2; i++) {
+        EXPECT(create_run, suite_create_with(&config, op, two, 2), TS_CREATE_RUN_OK);
+        assert_int_equal(number_of_run(), 3);
+    }
+    suite.run.v = first.v + 500001;
+    suite.tenant = suite_tenant("numbered");
+    EXPECT(create_run, suite_create(&config), TS_CREATE_RUN_OK);
+    assert_int_equal(number_of_run(), 1);
+    suite.run = first;
+    suite.tenant = tenant;
+    assert_int_equal(number_of_run(), 1);
+}
+
 static void ids_that_are_not_given_are_drawn_and_the_same_again(void **state) {
     (void)state;
     struct ts_new_shard shards[2] = {two[0], two[1]};
@@ -418,6 +451,7 @@ const struct CMUnitTest suite_run_tests[] = {
     suite_test(a_foreign_tenants_name_is_never_shown),
     suite_test(a_foreign_claim_learns_nothing_of_a_run),
     suite_test(shards_are_registered_once),
+    suite_test(runs_of_a_tenant_have_numbers_in_their_order),
     suite_test(ids_that_are_not_given_are_drawn_and_the_same_again),
     suite_test(bad_manifests_are_refused_by_name),
     suite_test(a_run_and_its_shards_are_made_together_and_again),

@@ -214,7 +214,7 @@ static void invariant_10_a_terminal_status_has_its_operation(void **state) {
 
 static struct ts_run_record sound_run(enum ts_run_status status, enum ts_run_op_kind kind) {
     struct ts_run_record run = {
-        .run = {7}, .status = status, .config = ts_run_config_default(), .created_at = {5}};
+        .run = {7}, .status = status, .config = ts_run_config_default(), .number = 1, .created_at = {5}};
     run.ended_at.ms = ts_run_status_is_terminal(status) ? 9 : 0;
     ts_run_op_log_record(&run.op_log, kind, (struct ts_op_id){1}, (struct ts_payload_hash){1},
                          (struct ts_logical_time){9});
@@ -225,6 +225,9 @@ static void run_records_have_invariants_of_their_own(void **state) {
     (void)state;
     struct ts_run_record run = sound_run(TS_RUN_CANCELLED, TS_RUN_OP_CANCEL_RUN);
     assert_int_equal(ts_run_record_invariant_broken(&run), 0);
+    run.number = 0;
+    assert_int_equal(ts_run_record_invariant_broken(&run), 6);
+    run.number = 1;
     run.config.attempts = TS_ATTEMPTS_MAX + 1;
     assert_int_equal(ts_run_record_invariant_broken(&run), 1);
     run = sound_run(TS_RUN_ACTIVE, TS_RUN_OP_REGISTER_SHARDS);

@@ -33,7 +33,8 @@ static int created(void **state) {
     memset(&detail, 0, sizeof detail);
     const struct ts_create_run_op op = create_op("acme");
     const struct ts_logical_time now = {1000};
-    assert_int_equal(ts_create_run_step(NULL, &op, now, &step, &detail), TS_CREATE_RUN_OK);
+    assert_int_equal(ts_create_run_step(NULL, &op, &(struct ts_create_env){now, 4}, &step, &detail),
+                     TS_CREATE_RUN_OK);
     keep();
     env =
         (struct ts_register_env){.now = {1001}, .record_max = TS_RECORD_MAX, .limits = {{0, 100}, {0, 1000}}};
@@ -65,16 +66,20 @@ static void a_run_is_made_once(void **state) {
     (void)state;
     assert_int_equal(run.status, TS_RUN_INITIALIZING);
     assert_int_equal(run.created_at.ms, 1000);
+    assert_int_equal(run.number, 5);
     assert_int_equal(step.event.kind, TS_EVENT_RUN_CREATED);
     assert_true(step.write_guard);
     const struct ts_logical_time now = {1001};
     struct ts_create_run_op op = create_op("acme");
-    assert_int_equal(ts_create_run_step(&run, &op, now, &step, &detail), TS_CREATE_RUN_RUN_ALREADY_EXISTS);
+    assert_int_equal(ts_create_run_step(&run, &op, &(struct ts_create_env){now, 4}, &step, &detail),
+                     TS_CREATE_RUN_RUN_ALREADY_EXISTS);
     assert_int_equal(detail.shard.run.v, 7);
     op = create_op("other");
-    assert_int_equal(ts_create_run_step(&run, &op, now, &step, &detail), TS_CREATE_RUN_RUN_ALREADY_EXISTS);
+    assert_int_equal(ts_create_run_step(&run, &op, &(struct ts_create_env){now, 4}, &step, &detail),
+                     TS_CREATE_RUN_RUN_ALREADY_EXISTS);
     op.config.lease_duration_ms = 5;
-    assert_int_equal(ts_create_run_step(NULL, &op, now, &step, &detail), TS_CREATE_RUN_INVALID_CONFIG);
+    assert_int_equal(ts_create_run_step(NULL, &op, &(struct ts_create_env){now, 4}, &step, &detail),
+                     TS_CREATE_RUN_INVALID_CONFIG);
     assert_int_equal(detail.config.error, TS_CONFIG_FAULT_LEASE_DURATION);
 }
 
@@ -82,18 +87,23 @@ static void making_a_run_with_shards_may_be_repeated(void **state) {
     (void)state;
     const struct ts_logical_time now = {1001};
     struct ts_create_run_op op = create_op("acme");
-    assert_int_equal(ts_ensure_run_step(NULL, &op, now, &step, &detail), TS_CREATE_RUN_OK);
+    assert_int_equal(ts_ensure_run_step(NULL, &op, &(struct ts_create_env){now, 4}, &step, &detail),
+                     TS_CREATE_RUN_OK);
     assert_int_equal(step.outcome, TS_OUTCOME_EXECUTED);
-    assert_int_equal(ts_ensure_run_step(&run, &op, now, &step, &detail), TS_CREATE_RUN_OK);
+    assert_int_equal(ts_ensure_run_step(&run, &op, &(struct ts_create_env){now, 4}, &step, &detail),
+                     TS_CREATE_RUN_OK);
     assert_int_equal(step.outcome, TS_OUTCOME_REPLAYED);
     assert_false(step.write || step.write_guard);
     op.config.attempts = 9;
-    assert_int_equal(ts_ensure_run_step(&run, &op, now, &step, &detail), TS_CREATE_RUN_CONFIG_MISMATCH);
+    assert_int_equal(ts_ensure_run_step(&run, &op, &(struct ts_create_env){now, 4}, &step, &detail),
+                     TS_CREATE_RUN_CONFIG_MISMATCH);
     op = create_op("other");
-    assert_int_equal(ts_ensure_run_step(&run, &op, now, &step, &detail), TS_CREATE_RUN_GET_RUN_FAILED);
+    assert_int_equal(ts_ensure_run_step(&run, &op, &(struct ts_create_env){now, 4}, &step, &detail),
+                     TS_CREATE_RUN_GET_RUN_FAILED);
     assert_int_equal(detail.nested, TS_VARIANT_TENANT_MISMATCH);
     op.config.attempts = 9999;
-    assert_int_equal(ts_ensure_run_step(&run, &op, now, &step, &detail), TS_CREATE_RUN_INVALID_CONFIG);
+    assert_int_equal(ts_ensure_run_step(&run, &op, &(struct ts_create_env){now, 4}, &step, &detail),
+                     TS_CREATE_RUN_INVALID_CONFIG);
     assert_int_equal(ts_create_run_error_from_register(TS_REGISTER_SHARDS_WRONG_STATUS, &detail),
                      TS_CREATE_RUN_REGISTER_SHARDS_FAILED);
     assert_int_equal(detail.nested, TS_VARIANT_WRONG_STATUS);

@@ -42,6 +42,7 @@ static void weak_spot_3_a_run_with_active_shards_cannot_be_completed(void **stat
                                       .run = {7},
                                       .status = TS_RUN_ACTIVE,
                                       .config = ts_run_config_default(),
+                                      .number = 1,
                                       .created_at = {1}};
     const struct ts_end_run_op op = {w.guard.tenant, {7}, {1}, TS_RUN_OP_COMPLETE_RUN};
     struct ts_run_step step;

@@ -33,6 +33,7 @@ static void keys_are_as_they_are_stored(void **state) {
     expect("00637474" ZEROS_31 "0102030405060708", coord__key_tenant_run(&tenant, run));
     expect("00637174" ZEROS_31, coord__key_tenant_limit(&tenant));
     expect("006371", coord__key_global_limit());
+    expect("00636974" ZEROS_31, coord__key_last_number(&tenant));
     expect("00636e01020304050607080305", coord__key_counter(run, (struct coord__stripe){TS_SHARD_PARKED, 5}));
     expect("00637301020304050607081112131415161718", coord__key_shard(shard));
     expect("00636601020304050607081112131415161718", coord__key_free(shard));
