@@ -1,8 +1,9 @@
 /*
- * Whether rules count at paths, remembered.
+ * Remembers whether rules apply to paths.
  *
- * A finding has a location for each commit that brought it, mostly at the same path, and generic rules name dozens of
- * patterns for paths. Answers are remembered by rule and text of the path; an answer may replace another one.
+ * A finding has a location for each commit that brought it, mostly at the same path, and generic rules name
+ * dozens of patterns for paths. Answers are remembered by rule and text of the path; an answer may replace
+ * another one.
  */
 #ifndef TS_SCAN_APPLIES_H
 #define TS_SCAN_APPLIES_H

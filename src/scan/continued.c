@@ -80,7 +80,7 @@ struct placing {
     struct scan_location *old;
     size_t old_count;
     struct scan_commit *commits; /* of the snapshot */
-    uint32_t *moved; /* by commit of the snapshot: where it is now; TS_REPORT_NONE: not yet anywhere */
+    uint32_t *moved;             /* by commit of the snapshot: its index now; TS_REPORT_NONE: not added yet */
     size_t commit_count;
     uint32_t *slots; /* of places: FOUND ones by content and path */
     size_t slot_count;

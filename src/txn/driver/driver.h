@@ -190,7 +190,7 @@ static inline bool txn__active_gives_way(const struct txn__active *active) {
 void txn__incarnation_free(struct txn__incarnation *incarnation);
 /* Called when this uuid was fenced on some store: new transactions use another uuid. */
 void txn__incarnation_retire(struct ts_coordinator *coordinator, struct txn__incarnation *incarnation);
-/* The one for new transactions; NULL when memory or entropy is lacking. */
+/* Returns the incarnation for new transactions; NULL when memory runs out or entropy is not available. */
 struct txn__incarnation *txn__incarnation_current(struct ts_coordinator *coordinator);
 struct txn__entry *txn__entry_take(struct ts_coordinator *coordinator);
 void txn__entry_give(struct ts_coordinator *coordinator, struct txn__entry *entry);

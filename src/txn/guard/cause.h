@@ -28,7 +28,7 @@ enum ts_txn_error_class { TS_TXN_ERROR_CLASSES(TS_TXN_ERROR_CLASS_ENUM) };
 enum ts_txn_cause_kind {
     TS_CAUSE_NONE,
     TS_CAUSE_STORE,           /* a call to a store failed: result, sqlstate, call */
-    TS_CAUSE_TIMEOUT,         /* a phase was over: phase */
+    TS_CAUSE_TIMEOUT,         /* the timeout of a phase; `phase` says which */
     TS_CAUSE_ADMISSION,       /* refused or shed */
     TS_CAUSE_BREAKER,         /* refused because the breaker is open */
     TS_CAUSE_REPLICATION_LAG, /* refused because a standby is too far behind */
