@@ -64,6 +64,10 @@ bench-scan: ## time whole-history scans beside git cat-file, compare their findi
 	$(call build,release)
 	$(Q)tools/bench-scan build/release/turnstone $(BENCH)
 
+bench-start: ## time starting, compiling and checking rules (BENCH="--repository PATH": second scans, too)
+	$(call build,release)
+	$(Q)tools/bench-start build/release/turnstone $(BENCH)
+
 install: release ## install program, libraries, headers, man page and completions (DESTDIR, PREFIX)
 	$(Q)cmake --install build/release --prefix "$(PREFIX)" $(if $(VERBOSE),,>/dev/null)
 
@@ -81,4 +85,4 @@ clean: ## remove everything that was built
 help: ## list these targets
 	$(Q)sed -n 's/^\([a-z-]*\):[^#]*## /\1\t/p' Makefile | awk -F '\t' '{ printf "make %-10s %s\n", $$1, $$2 }'
 
-.PHONY: release deps demo check tsan fuzz soak storm bench corpus bench-scan install dist format clean help
+.PHONY: release deps demo check tsan fuzz soak storm bench corpus bench-scan bench-start install dist format clean help
