@@ -96,6 +96,15 @@ def folder_with(*programs):
 
 
 @test
+def scans_with_state_are_those_of_a_copy_that_gets_commits():
+    done = bench("--json", "--quick", "--again", "--rounds", "1", "--repository", repository())
+    equal(done.returncode, 0, done)
+    again = json.loads(done.stdout)["repositories"][0]["again"]
+    equal(list(again), ["first", "nothing new", "100 new commits"])
+    holds(all(row["cpu_seconds"] > 0 and row["cpu_ratio"] > 0 for row in again.values()), again)
+
+
+@test
 def growth_is_that_of_parts_of_the_history():
     done = bench("--json", "--quick", "--growth", "--repository", repository())
     equal((done.returncode, done.stderr), (0, ""))
