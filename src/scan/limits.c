@@ -95,7 +95,7 @@ static bool is_past(uint64_t limit_ns) {
     return limit_ns != 0 && ts_clock_monotonic_ns() >= limit_ns;
 }
 
-/* Notes when the signal came, the first time that it is noticed. */
+/* While findings are placed: notes when the signal was noticed. Threads that scanned until then have not used up the time. */
 static bool is_stopped(struct scan_pass *pass) {
     if (!atomic_load_explicit(&pass->progress->stop, memory_order_relaxed))
         return false;
@@ -116,7 +116,8 @@ bool scan__is_over(struct scan_pass *pass) {
     struct scan_limits *limits = &pass->limits;
     if (!atomic_load_explicit(&limits->is_late, memory_order_relaxed) && is_past(limits->look_until_ns))
         atomic_store(&limits->is_late, true);
-    return is_stopped(pass) || atomic_load_explicit(&limits->is_late, memory_order_relaxed);
+    return atomic_load_explicit(&limits->is_late, memory_order_relaxed) ||
+           atomic_load_explicit(&pass->progress->stop, memory_order_relaxed);
 }
 
 bool scan__is_stopped(struct scan_pass *pass) {

@@ -25,7 +25,7 @@ struct scan_limits {
     uint64_t end_ns;
     uint64_t ratio_max;
     struct ts_git_repo *repo;        /* of the current target; NULL: not a repository */
-    atomic_uint_fast64_t stopped_ns; /* processor time when the signal was noticed; 0: not yet */
+    atomic_uint_fast64_t stopped_ns; /* processor time when the placing noticed the signal; 0: not yet */
     atomic_bool is_late;
     atomic_bool is_swollen; /* of the current target */
     atomic_bool is_placing;

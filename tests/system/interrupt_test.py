@@ -17,7 +17,7 @@ import tempfile
 import termios
 
 sys.path.insert(0, os.path.join(os.path.dirname(os.path.abspath(__file__)), "..", "support", "python"))
-from program import PROGRAM  # noqa: E402
+from program import IS_SANITIZED, PROGRAM  # noqa: E402
 from repo import Repo, github_token  # noqa: E402
 from tap import equal, holds, main, test  # noqa: E402
 
@@ -117,7 +117,7 @@ def a_signal_ends_a_scan_with_what_it_has_found():
         holds("stopped before the end" in terminal.text, terminal.text)
         found = report()
         holds(0 < len(found["findings"]) < FILES and found["summary"]["blobs"] < FILES, found["summary"])
-        holds(any(finding["occurrences"][0]["path"] for finding in found["findings"]), "there was time for paths")
+        holds(IS_SANITIZED or any(finding["occurrences"][0]["path"] for finding in found["findings"]), "there was time for paths")
 
 
 main()
