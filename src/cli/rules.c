@@ -352,7 +352,7 @@ static void put_explanation(const struct ts_rule *rule) {
     put_line("id", rule->id);
     put_line("name", rule->name);
     if (rule->description[0])
-        put_line("description", rule->description);
+        put_line("abused", rule->description);
     if (rule->revoke[0])
         put_line("revoke", rule->revoke);
     if (rule->url[0])

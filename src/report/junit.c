@@ -179,6 +179,10 @@ static void put_place(const struct report_job *job, const struct ts_report_findi
 }
 
 static void put_help(struct ts_out *out, const struct ts_rule *rule) {
+    if (rule->description[0] != '\0') {
+        ts_out_put_cstring(out, "\nhow it is abused: ");
+        report__put_markup_text(out, rule->description);
+    }
     if (rule->revoke[0] != '\0') {
         ts_out_put_cstring(out, "\nto revoke it: ");
         report__put_markup_text(out, rule->revoke);

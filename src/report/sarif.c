@@ -167,15 +167,23 @@ static void put_markdown_part(struct ts_out *out, const char *text) {
 
 /* Instructions for a finding of the rule. */
 static void put_help(struct ts_out *out, const struct ts_rule *rule) {
-    const char *first = rule->description[0] != '\0' ? rule->description : rule->name;
     ts_out_put_cstring(out, "}, \"help\": {\"text\": \"");
-    ts_out_put_json_part(out, ts_bytes_of_cstring(first));
+    ts_out_put_json_part(out, ts_bytes_of_cstring(rule->name));
+    ts_out_put_char(out, '.');
+    if (rule->description[0] != '\0') {
+        ts_out_put_cstring(out, " How it is abused: ");
+        ts_out_put_json_part(out, ts_bytes_of_cstring(rule->description));
+    }
     if (rule->revoke[0] != '\0') {
         ts_out_put_cstring(out, " To revoke it: ");
         ts_out_put_json_part(out, ts_bytes_of_cstring(rule->revoke));
     }
     ts_out_put_cstring(out, "\", \"markdown\": \"");
-    put_markdown_part(out, first);
+    put_markdown_part(out, rule->name);
+    if (rule->description[0] != '\0') {
+        ts_out_put_cstring(out, "\\n\\n**How it is abused:** ");
+        put_markdown_part(out, rule->description);
+    }
     if (rule->revoke[0] != '\0') {
         ts_out_put_cstring(out, "\\n\\n**To revoke it:** ");
         put_markdown_part(out, rule->revoke);

@@ -193,6 +193,9 @@ def every_report_has_the_help_of_the_rule():
     rule = json.loads(run("scan", "repo", "--format", "sarif").out)["runs"][0]["tool"]["driver"]["rules"][0]
     equal(rule["helpUri"], finding["url"])
     holds(finding["url"] in rule["help"]["markdown"] and "revoke" in rule["help"]["text"], rule)
+    parts = rule["help"]["markdown"].split("\n\n")
+    holds(parts[0].replace("\\", "") == finding["name"] and parts[1].startswith("**How it is abused:** ") and parts[2].startswith("**To revoke it:** "), parts)
+    holds(f"how it is abused: {finding['description']}" in run("scan", "repo", "--format", "junit").out, "apart from what it is")
 
 
 @test

@@ -304,7 +304,7 @@ def explain_prints_the_fields_of_a_rule():
     answers("""\
 id            full-token
 name          Token of all fields
-description   Told \\xe2\\x80\\xae, in a line
+abused        Told \\xe2\\x80\\xae, in a line
 revoke        Ask the team
 url           https://team.example/tokens
 severity      low
