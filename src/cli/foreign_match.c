@@ -25,7 +25,8 @@ static struct ts_bytes trimmed(struct ts_bytes text) {
 }
 
 static bool contains(struct ts_bytes whole, struct ts_bytes part) {
-    return part.len >= PART_MIN && memmem(whole.data, whole.len, part.data, part.len);
+    return part.len >= PART_MIN && whole.len >= part.len &&
+           memmem(whole.data, whole.len, part.data, part.len);
 }
 
 /* The path of an entry may begin with the folder that the other tool was started in. */
