@@ -68,8 +68,10 @@ static bool stands_for(const struct ts_ruleset *rules, const struct ts_match *a,
     bool contains = x.from <= y.from && end_of(x) >= end_of(y);
     bool a_generic = rules->rules[a->rule].generic;
     bool b_generic = rules->rules[b->rule].generic;
-    /* A rule for some paths only removes no other match: its finding may not be reported. */
-    if (a->rule != b->rule && rules->rules[a->rule].paths.count > 0)
+    /* A rule for some paths only removes no other match: its finding may not be reported. A generic rule does not remove its
+     * match either: the path decides which of them counts. */
+    if (a->rule != b->rule &&
+        (rules->rules[a->rule].paths.count > 0 || (a_generic && rules->rules[b->rule].paths.count > 0)))
         return false;
     if (a->rule == b->rule)
         return contains && (!same_span || compare(a, b) < 0);

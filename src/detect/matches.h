@@ -47,7 +47,8 @@ struct ts_match {
  * same rule, a secret inside a larger secret is removed; of equal secrets, only the least encoded and
  * leftmost remains. A secret of a generic rule is removed if it overlaps a secret of a specific rule. Of two
  * secrets of generic rules, the inner one is removed; if they are equal, that of the later rule. A private
- * key is removed if another rule for private keys has it with more context.
+ * key is removed if another rule for private keys has it with more context. Between a generic
+ * rule and a rule for some paths the path decides, which is not known here: both matches remain.
  *
  * Settle only complete lists: parts that are settled separately give another result. So matches that are kept
  * for a later version of the input must be unsettled.

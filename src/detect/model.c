@@ -410,7 +410,8 @@ enum ts_confidence ts_model_confidence(int32_t score) {
 
 static bool is_chosen_by_people(const struct ts_rule *rule) {
     for (size_t i = 0; i < rule->validator_count; i++)
-        if (rule->validators[i] == TS_VALIDATOR_PASSWORD || rule->validators[i] == TS_VALIDATOR_BASIC)
+        if (rule->validators[i] == TS_VALIDATOR_PASSWORD || rule->validators[i] == TS_VALIDATOR_BASIC ||
+            rule->validators[i] == TS_VALIDATOR_STORED || rule->validators[i] == TS_VALIDATOR_PASSWORD_HASH)
             return true;
     return false;
 }

@@ -116,11 +116,13 @@ static bool is_sequence(const char *text, size_t len) {
 
 /* $2b$12$..., {SSHA}..., pbkdf2_sha256$...: hashes of passwords. */
 static bool is_password_hash(const char *lower) {
-    static const char *const beginnings[] = {
-        "$2a$",  "$2b$", "$2x$",     "$2y$",    "$argon2", "$1$",      "$5$",        "$6$",
-        "$y$",   "$7$",  "$scrypt$", "$pbkdf2", "pbkdf2",  "scrypt:",  "argon2",     "bcrypt",
-        "{ssha", "{sha", "{crypt}",  "{md5}",   "{smd5}",  "{bcrypt}", "scram-sha-", "sha256$",
-        "sha1$", "md5$", "$apr1$",   "$p$",     "$h$",     "$s$"};
+    static const char *const beginnings[] = {"$2a$",    "$2b$",   "$2x$",     "$2y$",     "$argon2",
+                                             "$1$",     "$5$",    "$6$",      "$y$",      "$7$",
+                                             "$8$",     "$9$",    "$scrypt$", "$pbkdf2",  "pbkdf2",
+                                             "scrypt:", "argon2", "bcrypt",   "{ssha",    "{sha",
+                                             "{crypt}", "{md5}",  "{smd5}",   "{bcrypt}", "scram-sha-",
+                                             "sha256$", "sha1$",  "md5$",     "$apr1$",   "$p$",
+                                             "$h$",     "$s$"};
     for (size_t i = 0; i < sizeof beginnings / sizeof beginnings[0]; i++)
         if (strncmp(lower, beginnings[i], strlen(beginnings[i])) == 0)
             return true;
@@ -137,19 +139,26 @@ static bool is_unsigned(struct ts_bytes secret) {
     return memmem(header, len, "\"alg\"", 5) && (is_alone || memmem(header, len, "\"none\"", 6));
 }
 
-enum detect_verdict detect__placeholder(struct ts_bytes secret) {
-    if (secret.len == 0)
-        return DETECT_REJECT;
+/* As text that ends with a zero byte; false if it is longer than LONGEST. */
+static bool copy_text(struct ts_bytes secret, char text[LONGEST + 1], char lower[LONGEST + 1]) {
     if (secret.len > LONGEST)
-        return DETECT_KEEP;
-    char text[LONGEST + 1];
-    char lower[LONGEST + 1];
+        return false;
     for (size_t i = 0; i < secret.len; i++) {
         text[i] = (char)(secret.data[i] ? secret.data[i] : (uint8_t)' ');
         lower[i] = (char)tolower((unsigned char)text[i]);
     }
     text[secret.len] = '\0';
     lower[secret.len] = '\0';
+    return true;
+}
+
+enum detect_verdict detect__placeholder(struct ts_bytes secret) {
+    if (secret.len == 0)
+        return DETECT_REJECT;
+    char text[LONGEST + 1];
+    char lower[LONGEST + 1];
+    if (!copy_text(secret, text, lower))
+        return DETECT_KEEP;
     for (size_t i = 0; i < sizeof documented / sizeof documented[0]; i++)
         if (strcmp(text, documented[i]) == 0)
             return DETECT_LOWER;
@@ -163,6 +172,35 @@ enum detect_verdict detect__placeholder(struct ts_bytes secret) {
         if (contains(lower, invented[i]))
             return DETECT_LOWER;
     return is_unsigned(secret) ? DETECT_LOWER : DETECT_KEEP;
+}
+
+enum detect_verdict detect__validate_stored(struct ts_bytes secret) {
+    enum { LEAST = 4, DIGEST = 32 };
+    char text[LONGEST + 1];
+    char lower[LONGEST + 1];
+    if (secret.len == 0)
+        return DETECT_REJECT;
+    if (!copy_text(secret, text, lower))
+        return DETECT_KEEP;
+    if (is_reference(text, secret.len) || is_password_hash(lower))
+        return DETECT_REJECT;
+    /* A digest is perhaps what a program compares with, and nothing to sign in with. */
+    bool is_digest = secret.len >= DIGEST && strspn(text, "0123456789abcdef") == secret.len;
+    bool is_weak =
+        secret.len < LEAST || is_digest || detect__is_password_word(secret) || detect__names_itself(secret);
+    return is_weak || detect__placeholder(secret) != DETECT_KEEP ? DETECT_LOWER : DETECT_KEEP;
+}
+
+enum detect_verdict detect__validate_password_hash(struct ts_bytes secret) {
+    enum { CRYPT = 13, MD5 = 32 };
+    static const char base64[] = "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789./";
+    char text[LONGEST + 1];
+    char lower[LONGEST + 1];
+    if (!copy_text(secret, text, lower) || is_repeated(text, secret.len))
+        return DETECT_REJECT;
+    bool is_crypt = secret.len == CRYPT && strspn(text, base64) == CRYPT;
+    bool is_hex = secret.len >= MD5 && strspn(lower, "0123456789abcdef") == secret.len;
+    return is_password_hash(lower) || is_crypt || is_hex ? DETECT_KEEP : DETECT_REJECT;
 }
 
 /* The logarithm of a number of at least 1, to 20 binary places: enough to compare with a floor, without the
@@ -230,9 +268,17 @@ static bool judge_by_model(const struct ts_rule *rule, const struct detect_aroun
     return true;
 }
 
+/* Whether its validators judge placeholders and hashes themselves. */
+static bool takes_any_value(const struct ts_rule *rule) {
+    for (size_t i = 0; i < rule->validator_count; i++)
+        if (rule->validators[i] == TS_VALIDATOR_STORED || rule->validators[i] == TS_VALIDATOR_PASSWORD_HASH)
+            return true;
+    return false;
+}
+
 bool detect__judge_secret(const struct ts_rule *rule, const struct detect_around *around,
                           struct ts_bytes secret, struct detect_judgement *ret) {
-    enum detect_verdict verdict = detect__placeholder(secret);
+    enum detect_verdict verdict = takes_any_value(rule) ? DETECT_KEEP : detect__placeholder(secret);
     if (verdict == DETECT_REJECT || (rule->entropy > 0 && detect__entropy(secret) < rule->entropy))
         return false;
     bool raised = false;

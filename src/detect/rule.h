@@ -54,7 +54,9 @@ enum ts_confidence { TS_CONFIDENCES(TS_CONFIDENCE_ENUM) };
     X(AGE, "age")                                                                                            \
     X(UUID, "uuid")                                                                                          \
     X(BASIC, "basic")                                                                                        \
-    X(CREDENTIAL_NAME, "credential-name")
+    X(CREDENTIAL_NAME, "credential-name")                                                                    \
+    X(STORED, "stored")                                                                                      \
+    X(PASSWORD_HASH, "password-hash")
 
 #define TS_VALIDATOR_ENUM(suffix, text) TS_VALIDATOR_##suffix,
 enum ts_validator { TS_VALIDATORS(TS_VALIDATOR_ENUM) };

@@ -218,14 +218,13 @@ static bool is_host_list(const char *text) {
     return *at == '\0';
 }
 
-/* A word for a password, with at most digits and punctuation after it. */
-static bool is_password_word(struct ts_bytes text) {
+bool detect__is_password_word(struct ts_bytes text) {
     static const char *const words[] = {
-        "password",    "passwd",        "pass",         "secret",      "admin",     "root",       "test",
-        "user",        "username",      "token",        "guest",       "postgres",  "mysql",      "null",
-        "none",        "true",          "false",        "string",      "undefined", "required",   "hunter2",
-        "default",     "optional",      "empty",        "hidden",      "pwd",       "mypassword", "qwerty",
-        "my_password", "some_password", "new_password", "old_password"};
+        "password",      "passwd",       "pass",        "secret", "admin",      "root",     "test",
+        "user",          "username",     "token",       "guest",  "postgres",   "mysql",    "null",
+        "none",          "true",         "false",       "string", "undefined",  "required", "default",
+        "optional",      "empty",        "hidden",      "pwd",    "mypassword", "qwerty",   "my_password",
+        "some_password", "new_password", "old_password"};
     for (size_t i = 0; i < sizeof words / sizeof words[0]; i++) {
         size_t len = strlen(words[i]);
         if (text.len < len || strncasecmp((const char *)text.data, words[i], len) != 0)
@@ -261,19 +260,17 @@ static bool is_same_name(struct ts_bytes a, struct ts_bytes b) {
     }
 }
 
-static bool names_itself(struct ts_bytes text);
-
 /* resetPasswordToken, user_password: only words for a password. */
 static bool is_identifier(struct ts_bytes text) {
     for (size_t i = 0; i < text.len; i++)
         if (!isalpha(text.data[i]) && text.data[i] != '_' && text.data[i] != '-' && text.data[i] != '.')
             return false;
-    return names_itself(text);
+    return detect__names_itself(text);
 }
 
 /* Rejects words for passwords, names in programs, paths and calls. */
 static enum detect_verdict validate_password(struct ts_bytes name, struct ts_bytes secret) {
-    if (secret.len < 6 || secret.len > 128 || is_password_word(secret) || is_identifier(secret) ||
+    if (secret.len < 6 || secret.len > 128 || detect__is_password_word(secret) || is_identifier(secret) ||
         (name.len > 0 && is_same_name(name, secret)))
         return DETECT_REJECT;
     char lower[129];
@@ -315,7 +312,7 @@ static enum detect_verdict validate_basic(struct ts_bytes secret) {
     if (!colon || validate_base64(secret) == DETECT_REJECT)
         return DETECT_REJECT;
     struct ts_bytes password = ts_bytes_skip(ts_bytes_of(decoded, len), (size_t)(colon - decoded) + 1);
-    if (detect__placeholder(password) == DETECT_REJECT || is_password_word(password))
+    if (detect__placeholder(password) == DETECT_REJECT || detect__is_password_word(password))
         return DETECT_REJECT;
     return validate_password(TS_BYTES(""), password) == DETECT_KEEP ? DETECT_KEEP : DETECT_LOWER;
 }
@@ -338,8 +335,7 @@ static bool is_dotted_name(struct ts_bytes text) {
     return dots > 0 && !begins;
 }
 
-/* Returns whether it contains one of the words, in any case. */
-static bool names_itself(struct ts_bytes text) {
+bool detect__names_itself(struct ts_bytes text) {
     static const char *const words[] = {"password", "passwd", "secret", "token", "field", "string"};
     for (size_t i = 0; i < sizeof words / sizeof words[0]; i++)
         for (size_t at = 0; at + strlen(words[i]) <= text.len; at++)
@@ -365,7 +361,7 @@ static bool is_place_of_name(struct ts_bytes text) {
         ways += c == '/' || c == ':';
         before = c;
     }
-    return marks == 1 && text.data[text.len - 1] != '#' && (ways > 0 || names_itself(text));
+    return marks == 1 && text.data[text.len - 1] != '#' && (ways > 0 || detect__names_itself(text));
 }
 
 /* Letters that rarely follow each other in words. */
@@ -416,7 +412,8 @@ static enum detect_verdict validate_not_name(struct ts_bytes secret) {
     bool has_name_classes = classes.lower == 0 || classes.upper == 0 || classes.digit < 2;
     if ((classes.digit == 0 || (is_plain && has_name_classes)) && !unlike_words && !is_scrambled(secret))
         return DETECT_REJECT;
-    return (is_plain && names_itself(secret)) || is_place_of_name(secret) ? DETECT_REJECT : DETECT_KEEP;
+    return (is_plain && detect__names_itself(secret)) || is_place_of_name(secret) ? DETECT_REJECT
+                                                                                  : DETECT_KEEP;
 }
 
 /* xox?-digits-... : the number of the workspace comes first. */
@@ -532,6 +529,10 @@ enum detect_verdict detect__validate(enum ts_validator validator, struct ts_byte
         return validate_basic(secret);
     case TS_VALIDATOR_CREDENTIAL_NAME:
         return detect__validate_name(name, secret);
+    case TS_VALIDATOR_STORED:
+        return detect__validate_stored(secret);
+    case TS_VALIDATOR_PASSWORD_HASH:
+        return detect__validate_password_hash(secret);
     }
     ts_unreachable("a validator without a function");
 }

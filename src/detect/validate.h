@@ -31,6 +31,19 @@ double detect__entropy(struct ts_bytes bytes);
  * hashes; LOWER for keys from the documentation of issuers and for made-up values; KEEP for the rest. */
 enum detect_verdict detect__placeholder(struct ts_bytes secret);
 
+/* For values of files that exist to hold credentials: what is there is in use, however weak. REJECT for references to
+ * values elsewhere and for hashes; LOWER for placeholders and words for a password. */
+enum detect_verdict detect__validate_stored(struct ts_bytes secret);
+
+/* REJECT unless it is the hash of a password, in a form that programs store. */
+enum detect_verdict detect__validate_password_hash(struct ts_bytes secret);
+
+/* A word for a password, with at most digits and punctuation after it. */
+bool detect__is_password_word(struct ts_bytes text);
+
+/* Whether it contains a word such as password or token, in any case. */
+bool detect__names_itself(struct ts_bytes text);
+
 /* The parts of a match besides its secret. */
 struct detect_around {
     struct ts_bytes name;   /* as above */

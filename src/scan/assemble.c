@@ -13,6 +13,7 @@
 #include "look_impl.h"
 #include "masking.h"
 #include "pass.h"
+#include "placed.h"
 #include "refs.h"
 #include "suppressed.h"
 
@@ -178,8 +179,11 @@ static void mask_rows(struct assembly *a) {
 
 /* ---- sightings ---- */
 
-static bool applies_at(struct assembly *a, uint32_t finding, uint32_t path) {
-    return scan__applies(&a->applies, scan__hits_findings(&a->pass->hits)[finding].rule, path);
+/* Whether a hit of the content counts at the path: its rule applies there, and no other hit outranks it. */
+static bool counts_at(struct assembly *a, const struct scan_content *content, uint32_t index, uint32_t path) {
+    uint32_t finding = scan__hits_items(&a->pass->hits)[content->first_hit + index].finding;
+    return scan__applies(&a->applies, scan__hits_findings(&a->pass->hits)[finding].rule, path) &&
+           !scan__is_outranked(&a->pass->hits, content, index, (const char *)text_at(a, path).data);
 }
 
 /* Marks the findings that the base of a change has and would report. */
@@ -191,7 +195,7 @@ static bool note_before(struct assembly *a, const struct scan_location *location
         a->were_before = calloc(a->pass->hits.finding_table.count + 1, sizeof *a->were_before);
     for (uint32_t i = 0; i < content->hit_count && a->were_before != NULL; i++) {
         const struct scan_hit *hit = &scan__hits_items(&a->pass->hits)[content->first_hit + i];
-        if (applies_at(a, hit->finding, location->real_path) &&
+        if (counts_at(a, content, i, location->real_path) &&
             !scan__suppressed_would(&a->suppressed, target->profile, hit, path))
             a->were_before[hit->finding] = true;
     }
@@ -206,7 +210,7 @@ static bool see(struct assembly *a, uint32_t location_index) {
         uint64_t hit = content->first_hit + i;
         const struct scan_hit *item = &scan__hits_items(&a->pass->hits)[hit];
         if ((a->were_before != NULL && a->were_before[item->finding]) ||
-            !applies_at(a, item->finding, location->real_path) ||
+            !counts_at(a, content, i, location->real_path) ||
             scan__suppressed_take(&a->suppressed, target->profile, item, location->real_path))
             continue;
         size_t at = a->sightings.len;
@@ -261,7 +265,7 @@ static void note_head(struct assembly *a, uint32_t location, const struct scan_c
         uint64_t hit = content->first_hit + i;
         uint32_t finding = scan__hits_items(&a->pass->hits)[hit].finding;
         struct whereabouts *of = &a->whereabouts[finding];
-        if (finding == last || !applies_at(a, finding, path))
+        if (finding == last || !counts_at(a, content, i, path))
             continue;
         if (of->head_count++ == 0) {
             of->head = location;

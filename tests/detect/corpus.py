@@ -11,6 +11,7 @@ import subprocess
 import sys
 
 sys.path.insert(0, os.path.dirname(os.path.abspath(__file__)))
+import credential_files  # noqa: E402
 import negatives  # noqa: E402
 import values  # noqa: E402
 from surroundings import BARE, HELD, Site, TRAINED, VALUE, fits  # noqa: E402
@@ -132,6 +133,7 @@ def add_url(corpus, chance, owners, places):
 
 def main(program, part, folder):
     chance = random.Random(f"turnstone {part}")
+    own_chance = random.Random(f"turnstone credential files {part}")  # so that these files do not change the others
     is_held = part == "held"
     places = TRAINED + HELD if is_held else TRAINED
     generic_count, negative_count = SIZES[part]
@@ -139,9 +141,13 @@ def main(program, part, folder):
     corpus = Corpus(folder)
     left_out = []
     for rule in rules_of(program):
-        if rule["generic"] or family_of(rule) in ("generic", "settings"):
+        if family_of(rule) != "credential-files" and (rule["generic"] or family_of(rule) in ("generic", "settings")):
             continue
-        if not add_specific(corpus, rule, chance, places):
+        if family_of(rule) == "credential-files":
+            done = credential_files.add(corpus, rule, own_chance, part)
+        else:
+            done = add_specific(corpus, rule, chance, places)
+        if not done:
             left_out.append(rule["id"])
     for _ in range(60):
         add_private_key(corpus, chance)

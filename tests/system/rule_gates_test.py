@@ -107,12 +107,12 @@ def make_text(rule, chance):
 
 
 def bare_rules():
-    """The built-in rules as one file, without the checks of secrets."""
+    """The built-in rules as one file, without the checks of secrets. Hashes of passwords are rejected unless a validator wants them."""
     text = "rules:\n"
     for path in sorted(glob.glob(os.path.join(RULES, "*.yml"))):
         with open(path, encoding="utf-8") as file:
             text += file.read().split("\nrules:\n")[1] + "\n"
-    return re.sub(r"(?m)^    (?:entropy|validators|generic):.*\n", "", text)
+    return re.sub(r"(?m)^    (?:entropy|validators(?!: \[password-hash\])|generic|paths|not-paths):.*\n", "", text)
 
 
 def found(rules, *options):
@@ -137,9 +137,9 @@ def compare(rule_text, seed):
     rules = [json.loads(line) for line in listed.out.splitlines()]
     os.mkdir("texts")
     chance = random.Random(seed)
-    for rule in rules:
+    for place, rule in enumerate(rules):  # names without words: a report masks secrets in paths, and "password" is one here
         for number in range(EACH):
-            with open(f"texts/{rule['id']}.{number}", "wb") as file:
+            with open(f"texts/{place:04}.{number}", "wb") as file:
                 file.write(make_text(rule, chance).encode("latin-1"))
     everything = found("bare.yml", "--ungated")
     gated = found("bare.yml")
@@ -151,8 +151,8 @@ def compare(rule_text, seed):
 def gates_let_through_what_patterns_match():
     rules, everything, missed = compare(bare_rules(), "turnstone")
     holds(len(rules) >= 80, len(rules))
-    for rule in rules:  # otherwise the pattern does not match the texts, and nothing is compared
-        own = {path for id_, path, *_ in everything if id_ == rule["id"] and path.startswith(rule["id"] + ".")}
+    for place, rule in enumerate(rules):  # otherwise the pattern does not match the texts, and nothing is compared
+        own = {path for id_, path, *_ in everything if id_ == rule["id"] and path.startswith(f"{place:04}.")}
         holds(len(own) >= EACH // 8, f"{rule['id']} found in only {len(own)} of {EACH} texts made for it")
     equal(sorted({id_ for id_, *_ in missed}), [], f"missed by gates, as {sorted(missed)[:10]}: rules")
 

@@ -121,11 +121,31 @@ static void structure_is_looked_at(void **state) {
     assert_int_equal(verdict(TS_VALIDATOR_UUID, "fa4e7dea-d1be-1f2c-90ff-ee5bad6f00d9"), DETECT_LOWER);
 }
 
+static void values_of_credential_files_need_no_shape(void **state) {
+    (void)state;
+    static const char *const weak[] = {
+        "changeme", "password", "secret1",  "your-password",
+        "abc",      "xxxxxxxx", "db_token", "fa4e7dead1beef2c0ffee5bad6f00d93"};
+    static const char *const elsewhere[] = {
+        "${DB_PASSWORD}", "{{ vault_db }}", "<password>",
+        "$DB_PASSWORD",   "%PW%",           "$2b$12$Fake7Turnstone2Only9A4uTest6Key8Zq3Wv1Fa"};
+    assert_int_equal(verdict(TS_VALIDATOR_STORED, "hunter2"), DETECT_KEEP);
+    assert_int_equal(verdict(TS_VALIDATOR_STORED, "kestrel"), DETECT_KEEP);
+    for (size_t i = 0; i < sizeof weak / sizeof weak[0]; i++)
+        assert_int_equal(verdict(TS_VALIDATOR_STORED, weak[i]), DETECT_LOWER);
+    for (size_t i = 0; i < sizeof elsewhere / sizeof elsewhere[0]; i++)
+        assert_int_equal(verdict(TS_VALIDATOR_STORED, elsewhere[i]), DETECT_REJECT);
+    assert_int_equal(verdict(TS_VALIDATOR_PASSWORD_HASH, "$6$kestrel7$Fake7Turnstone2Only9A4"), DETECT_KEEP);
+    assert_int_equal(verdict(TS_VALIDATOR_PASSWORD_HASH, "fa4e7dead1beef2c0ffee5bad6f00d93"), DETECT_KEEP);
+    assert_int_equal(verdict(TS_VALIDATOR_PASSWORD_HASH, "kestrel"), DETECT_REJECT);
+    assert_int_equal(verdict(TS_VALIDATOR_PASSWORD_HASH, "00000000000000000000000000000000"), DETECT_REJECT);
+}
+
 static void passwords_are_no_words_and_no_code(void **state) {
     (void)state;
-    static const char *const no[] = {"password",    "Password1!",    "admin123",  "abcde",    "getenv(x)",
-                                     "std::string", "/home/me/w0rk", "a->b.c1",   "12345678", "lowercase",
-                                     "hunter2",     "some_password", "user@host1"};
+    static const char *const no[] = {"password",  "Password1!",  "admin123",      "abcde",
+                                     "getenv(x)", "std::string", "/home/me/w0rk", "a->b.c1",
+                                     "12345678",  "lowercase",   "some_password", "user@host1"};
     for (size_t i = 0; i < sizeof no / sizeof no[0]; i++)
         if (verdict(TS_VALIDATOR_PASSWORD, no[i]) != DETECT_REJECT)
             fail_msg("%s is taken for a password", no[i]);
@@ -266,6 +286,7 @@ int main(void) {
         cmocka_unit_test(a_pem_body_ends_before_the_dashes),
         cmocka_unit_test(an_age_key_has_a_checksum),
         cmocka_unit_test(structure_is_looked_at),
+        cmocka_unit_test(values_of_credential_files_need_no_shape),
         cmocka_unit_test(passwords_are_no_words_and_no_code),
         cmocka_unit_test(a_checksum_is_no_token_of_all_letters),
         cmocka_unit_test(names_of_programs_are_distinguished_from_passwords),
