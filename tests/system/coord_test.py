@@ -792,7 +792,7 @@ def delete_and_kill(c, shards, in_flight):
 
 @test
 def a_deletion_that_is_killed_is_gone_on_with():
-    lines = "".join(json.dumps({"start": f"{i:05}", "end": f"{i + 1:05}"}) + "\n" for i in range(9000))
+    lines = "".join(json.dumps({"start": f"{i:05}", "end": f"{i + 1:05}"}) + "\n" for i in range(4000))
     with Server(max_prepared_transactions=20, fsync=False) as server:
         server.create("one", "two")
         directories = ",".join(f"rocksdb:{os.getcwd()}/killed{i}" for i in range(2))
@@ -801,9 +801,9 @@ def a_deletion_that_is_killed_is_gone_on_with():
             c = Cluster(urls, now=None)
             halfway = 0
             for attempt in range(10):
-                equal(len(c.ok("run", "create", "--run", "1", "--shards", "-", "--op-id", "1", stdin=lines)["shards"]), 9000)
+                equal(len(c.ok("run", "create", "--run", "1", "--shards", "-", "--op-id", "1", stdin=lines)["shards"]), 4000)
                 c.ok("run", "cancel", "--run", "1")
-                halfway += delete_and_kill(c, 9000, in_flight)
+                halfway += delete_and_kill(c, 4000, in_flight)
                 equal(c.ok("run", "list"), [])
                 equal(c.ok("run", "delete", "--run", "1")["deleted"], False)
                 if halfway > 0:
