@@ -33,7 +33,7 @@ struct ts_store_options {
     bool must_exist;  /* rocksdb: a directory without a store is an error instead of a new store */
     /* postgresql: connections of this process to this store; 0: 32. Further calls wait in order */
     size_t connections_max;
-    /* postgresql: timeout of one connection, within the call's deadline; 0: 10 s */
+    /* postgresql: timeout for making a connection, within the call's deadline; 0: 10 s */
     uint64_t connect_timeout_ms;
     /* rocksdb, memory: freeze the store's clock at this time; 0: the real clock. BAD_USAGE when it is earlier
      * than the latest time in the store. Writing at this time makes it permanent. */

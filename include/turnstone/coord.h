@@ -100,7 +100,7 @@ enum ts_run_setting {
     TS_RUN_ATTEMPTS, /* claims of a shard without a checkpoint before it is parked, at most 1,000; 0: no limit;
                          * default: 5 */
     TS_RUN_COOLDOWN_MS, /* between two claims of a worker, at most the duration of a lease; default: 0 */
-    TS_RUN_SHARD_MAX,   /* shards that may be registered; default: 1,000,000 */
+    TS_RUN_SHARD_MAX,   /* shards that may be registered, 1 to 1,000,000; default: 100,000 */
 };
 
 /* Returns false for an unknown setting. ts_run_create checks the values, and answers InvalidConfig. */
@@ -137,7 +137,7 @@ TS_API enum ts_run_transition_error ts_run_end(struct ts_coord *coord, const cha
                                                struct ts_op_id op_id, struct ts_coord_answer *ret_answer);
 
 /* Deletes a run that has ended, with its shards, in several batches. A run that does not exist is OK. After a
- * failure some of the shards may be gone; repeating the call continues. Then the id may be used again. An
+ * failure some of the shards may be gone; repeating the call continues. After OK the id may be used again. An
  * invalid name is OK, too: there is no such run. */
 TS_API enum ts_delete_run_error ts_run_delete(struct ts_coord *coord, const char *tenant,
                                               struct ts_run_id run, struct ts_coord_answer *ret_answer);

@@ -190,7 +190,7 @@ TS_API enum ts_txn_error ts_coordinator_open(struct ts_cluster *cluster, const s
                                              struct ts_coordinator **ret_coordinator,
                                              struct ts_txn_error_detail *ret_detail);
 
-/* Its configuration. Borrowed until it is closed. */
+/* The configuration, borrowed until the coordinator is closed. */
 TS_API const struct ts_txn_config *ts_coordinator_config(const struct ts_coordinator *coordinator);
 
 /* No transaction may be in progress. Finishes what is pending and removes its registrations, within the

@@ -201,7 +201,7 @@ static enum cli_exit open_lease(const char *verb, const struct cli_arguments *ar
     return CLI_EXIT_DONE;
 }
 
-/* Also used for operations with an op id. */
+/* For operations with an op id: reads it, too. */
 static enum cli_exit open_with_lease(const char *verb, const struct cli_arguments *arguments,
                                      struct cli_coord *ret_coord, struct ts_lease_op *ret_by) {
     const enum cli_exit status = cli__op_id(verb, arguments, USE_OP_ID, &ret_by->op_id);
@@ -424,7 +424,7 @@ static enum cli_exit run_split_replace(const struct cli_arguments *arguments) {
 
 /* The parent's metadata, which a split-off shard gets unless it has its own. */
 struct inherited {
-    uint8_t *memory; /* NULL: there was none */
+    uint8_t *memory; /* NULL: the parent was not found, or memory ran out */
     size_t len;
 };
 

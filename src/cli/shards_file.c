@@ -44,7 +44,7 @@ static uint8_t *keep(struct cli_shards *shards, size_t size) {
     return bytes;
 }
 
-/* The operation checks the length. */
+/* Accepts any length: the coordination operation checks it. */
 static enum cli_exit read_bytes(const struct reader *reader, const char *name, const json_t *value,
                                 struct ts_bytes *ret_bytes) {
     if (!json_is_string(value))

@@ -78,9 +78,9 @@ struct job {
     struct ts_verifier *verifier; /* NULL: nothing is sent */
     const atomic_bool *stop;
     size_t verdicts[TS_VERDICT_UNKNOWN + 1];
-    size_t asked;   /* of a dry run: shown */
-    size_t silent;  /* rules without a request */
-    size_t refused; /* rules of the target */
+    size_t asked;   /* findings asked about; in a dry run: findings whose request was printed */
+    size_t silent;  /* findings whose rule has no request */
+    size_t refused; /* findings of rules of the target */
 };
 
 /* ---- which findings ---- */

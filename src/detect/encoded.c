@@ -438,8 +438,8 @@ static size_t unbroken_end(struct ts_bytes bytes, size_t at, size_t ceiling) {
 
 void detect__decode_percent(struct ts_scanner *scanner, struct detect_frame *frame, struct ts_span block) {
     struct ts_bytes bytes = frame->bytes;
-    /* Includes a text that crosses the block's ends: a blank ends it. Skips text that an earlier block has
-     * decoded. */
+    /* A text without blanks may begin before the block and end after it: all of it is decoded. Text that an
+     * earlier block has decoded is skipped. */
     size_t known = frame->percent_to;
     size_t floor = block.from > DETECT_PART_MARGIN ? block.from - DETECT_PART_MARGIN : 0;
     size_t ceiling =

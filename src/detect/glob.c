@@ -101,7 +101,7 @@ static bool is_simple(struct ts_bytes body) {
 
 /* After a mismatch the last star takes one more character. */
 static bool part_matches(struct ts_bytes body, struct ts_bytes part) {
-    size_t after_star = 0; /* 0: there was none */
+    size_t after_star = 0; /* position after the last star; 0: no star yet */
     size_t taken = 0;
     size_t i = 0;
     size_t j = 0;

@@ -268,7 +268,7 @@ static bool judge_by_model(const struct ts_rule *rule, const struct detect_aroun
     return true;
 }
 
-/* Whether its validators judge placeholders and hashes themselves. */
+/* Whether the validators of the rule judge placeholders and hashes themselves. */
 static bool takes_any_value(const struct ts_rule *rule) {
     for (size_t i = 0; i < rule->validator_count; i++)
         if (rule->validators[i] == TS_VALIDATOR_STORED || rule->validators[i] == TS_VALIDATOR_PASSWORD_HASH)

@@ -41,7 +41,7 @@ enum detect_verdict detect__validate_password_hash(struct ts_bytes secret);
 /* A word for a password, with at most digits and punctuation after it. */
 bool detect__is_password_word(struct ts_bytes text);
 
-/* Whether it contains a word such as password or token, in any case. */
+/* Whether the text contains a word such as password or token, in upper or lower case. */
 bool detect__names_itself(struct ts_bytes text);
 
 /* The parts of a match besides its secret. */

@@ -217,7 +217,7 @@ uint32_t ts_git_evidence_find_pack(const struct ts_git_evidence *evidence, const
 
 /* ---- objects in packs ---- */
 
-/* The evidence of a node whose base, if any, already has its own. 0 if it is unknown. */
+/* Returns the evidence of a node, or 0 if it is unknown. `base` is the evidence of its base, if any. */
 static uint64_t hash_node(const struct ts_git_evidence *evidence, const struct git__pack *pack, uint32_t node,
                           uint64_t base) {
     const struct git__outline *outline = pack->outline;

@@ -108,7 +108,7 @@ static struct ts_git_oid id_of(const struct news *n, uint32_t number) {
     return ts_git_oid_of(n->repo->hash, git__number_id(n->repo, number));
 }
 
-/* GIT__NONE if it is missing: then it is over. */
+/* Returns GIT__NONE if the object is missing; then the past cannot be continued. */
 static uint32_t number_of(struct news *n, const struct ts_git_oid *oid) {
     uint32_t number = git__number_of(n->repo, oid->bytes);
     n->is_over = n->is_over || number == GIT__NONE;
@@ -133,8 +133,8 @@ static int compare_entries(const struct ts_git_tree_entry *a, const struct ts_gi
     return order != 0 ? order : end_a - end_b;
 }
 
-/* Whether one of the next entries has the same name: between a file and a folder of one name there are only names that begin with
- * it. */
+/* Returns true if a later entry has the same name. Between a file and a folder with the same name there are
+ * only entries whose names begin with that name. */
 static bool is_repeated(const struct news *n, struct ts_bytes rest, const struct ts_git_tree_entry *of) {
     struct ts_git_tree_entry next;
     while (ts_git_tree_next(n->repo->hash, &rest, &next) == TS_GIT_TREE_ENTRY &&

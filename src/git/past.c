@@ -353,8 +353,8 @@ static bool read_packs(struct reading *r, const uint8_t key[static TS_GIT_EVIDEN
     return done && !r->in.is_bad;
 }
 
-/* Whether the file is the same. Git touches the file of an object that is written again: then it is read, and compared with its
- * id. */
+/* Whether the file is the same. Git updates the time of a file whose object is written again: then the file
+ * is read, and compared with its id. */
 static bool is_same_loose(struct ts_git_repo *repo, uint32_t position, uint64_t mark) {
     struct git__work work = {.steps_left = UINT64_MAX};
     struct ts_git_content content;

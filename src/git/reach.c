@@ -259,7 +259,7 @@ void git__selected_release(struct git__selected *selected) {
 
 /* ---- trees and blobs ---- */
 
-#define CHAIN_MAX 4096 /* git makes no longer ones */
+#define CHAIN_MAX 4096 /* the longest delta chain that git makes */
 
 struct spread {
     struct ts_git_graph *graph;
@@ -269,7 +269,7 @@ struct spread {
     struct git__list waiting; /* trees with a base */
     struct git__list chain;
     struct git__list touched;
-    int32_t *counts; /* by number, also of missing ones; 0 except for touched ones */
+    int32_t *counts; /* for each object number, also of missing objects; 0 unless in touched */
     struct git__list missing;
     uint8_t *is_missed;
     bool no_memory;

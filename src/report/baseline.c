@@ -295,7 +295,7 @@ struct ts_bytes ts_baseline_salt(const struct ts_baseline *baseline, struct ts_b
 
 /* --- comparing --- */
 
-/* Whether the baseline has the id; if so, it is not gone. */
+/* Returns whether the baseline has the id, and then marks its entry as found. */
 static bool meet(struct ts_baseline *baseline, const struct ts_finding_id *id) {
     size_t low = 0;
     size_t high = baseline->count;

@@ -49,7 +49,7 @@ static inline size_t report__plain_len(struct ts_bytes bytes) {
     return len;
 }
 
-/* All of them. */
+/* Writes all characters of bytes as they are shown. */
 void report__put_shown(struct ts_out *out, struct ts_bytes bytes, enum report_backslash backslash);
 
 /* Where an occurrence is, for people: before, subject, ":LINE:COLUMN", after. "src/a.c:12:4 (staged)", "commit message:3:1",

@@ -296,7 +296,7 @@ static void place_in_head(struct placing *p, uint32_t content, uint32_t path) {
     add_place(p, &location, false);
 }
 
-/* Whether HEAD has lost it there. */
+/* Whether HEAD no longer has the content at the location. */
 static bool is_lost(const struct placing *p, const struct scan_location *location) {
     const struct ts_git_news *news = &p->continued->news;
     size_t unused;

@@ -17,7 +17,7 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
-/* With more files than this, or if the others together are as large as the largest, they are merged. */
+/* The files are merged if there are more than this, or if all but the largest together exceed it. */
 #define FILES_MAX     16
 #define SCATTERED_MIN ((uint64_t)256 << 10)
 

@@ -26,7 +26,7 @@ struct ts_verify_error {
 
 struct ts_verify_result {
     enum ts_verdict verdict;
-    long status;  /* of the answer; 0: there was none */
+    long status;  /* of the answer; 0: no answer */
     char why[96]; /* of UNKNOWN: safe to print; otherwise "" */
 };
 

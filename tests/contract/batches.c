@@ -107,8 +107,8 @@ static void an_insert_succeeds_once(void **state) {
 
 enum { MANY_KEYS = 40 };
 
-/* A batch with this many puts of keys on both sides, then check and put of "changed" and "made", and a check
- * of "seen". */
+/* A batch with `puts` puts, of keys before and after the others, then check and put of "changed" and "made",
+ * and a check of "seen". */
 struct mixed {
     char keys[MANY_KEYS][8];
     struct ts_op ops[MANY_KEYS + 5];

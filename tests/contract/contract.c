@@ -209,7 +209,7 @@ int contract_main(int argc, char **argv, const struct contract_fixture *fixture)
     static struct CMUnitTest all[MOST];
     size_t count = 0;
     for (size_t i = 0; i < sizeof parts / sizeof parts[0]; i++) {
-        /* Without a URL no child can open the place. */
+        /* Without a URL no child process can open the store. */
         size_t more = parts[i] == contract_kill_tests && fixture->url == NULL ? 0 : count_of(parts[i]);
         if (count + more > MOST)
             return 1;

@@ -74,7 +74,7 @@ static void a_prepare_fails_as_an_apply_would(void **state) {
     expect_prepare(world->store, TS_STORE_CHECK_FAILED, "g", contract_check("a", 0), contract_put("a", "1"));
     assert_int_equal(contract_promises(world), 0);
     expect_commit(world->store, TS_STORE_NO_SUCH_PROMISE, "g");
-    /* It leaves no lock. */
+    /* The failed prepare leaves no lock. */
     expect_apply(world->store, TS_STORE_OK, contract_put("a", "1"), contract_put("b", "1"),
                  contract_put("n", "1"));
 }

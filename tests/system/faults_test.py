@@ -405,9 +405,9 @@ def blocker(home, database, rows="key >= '\\x01'"):
 
 
 def circle_over_three_stores():
-    """Three processes. Each has locked its own key on one store and wants the key of the next process on another; store
-    0 has no part in the circle, and decides. Somebody else holds a gate that comes before the second key for a while,
-    until all have begun."""
+    """Three processes on stores 1 to 3. Each locks its own key on one store, and then wants the key of the next process
+    on another store. Store 0 is not in the circle and decides. Until all processes have locked their own keys, a blocker
+    holds the gate of each store, a key that is locked before the second key."""
     server = Server(max_prepared_transactions=16)
     names = [f"d{i}" for i in range(4)]
     server.create(*names)

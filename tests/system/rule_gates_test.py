@@ -137,7 +137,8 @@ def compare(rule_text, seed):
     rules = [json.loads(line) for line in listed.out.splitlines()]
     os.mkdir("texts")
     chance = random.Random(seed)
-    for place, rule in enumerate(rules):  # names without words: a report masks secrets in paths, and "password" is one here
+    # File names have only digits: a report masks secrets in paths, and here the word "password" can be a secret.
+    for place, rule in enumerate(rules):
         for number in range(EACH):
             with open(f"texts/{place:04}.{number}", "wb") as file:
                 file.write(make_text(rule, chance).encode("latin-1"))

@@ -197,7 +197,7 @@ size_t ts_error_fields(enum ts_error_variant variant, const struct ts_coord_deta
                        struct ts_error_field ret_fields[static TS_ERROR_FIELDS_MAX]);
 
 /* Every error enum: Y(name, PREFIX, last member, number of variants in the specification). get_shard,
- * delete_run, release and write are ours. */
+ * delete_run, release and write are not in the specification. */
 #define TS_ERROR_ENUMS(Y)                                                                                    \
     Y(coord, COORD, TS_COORD_CHECKPOINT_MISSING_KEY, 12)                                                     \
     TS_OPERATION_ERROR_ENUMS(Y)

@@ -111,7 +111,7 @@ struct ts_bytes ts_tenant_id_text(const struct ts_tenant_id *tenant);
     X(LIMIT_PER_TENANT, 0, "PerTenant")                                                                      \
     X(LIMIT_GLOBAL, 1, "Global")
 
-/* Every stored or shown enum: Y(enum, TABLE, count in the specification). Release and blames are ours. */
+/* Every stored or shown enum: Y(enum, TABLE, count). Release and blames are not in the specification. */
 #define TS_COORD_ENUMS(Y)                                                                                    \
     TS_COORD_PUBLIC_ENUMS(Y)                                                                                 \
     TS_COORD_PRIVATE_ENUMS(Y)

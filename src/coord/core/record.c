@@ -94,7 +94,7 @@ static bool spawned_are_sound(struct ts_spawned spawned) {
     return ts_spawned_count(spawned) <= FEW ? few_are_distinct(spawned) : many_are_distinct(spawned);
 }
 
-/* It is the newest entry, because nothing is executed on a shard that is not active. */
+/* The operation is the newest entry, because nothing is executed on a shard that is not active. */
 static bool has_operation_of_its_status(const struct ts_shard_record *record) {
     if (record->status == TS_SHARD_ACTIVE)
         return true;

@@ -270,7 +270,7 @@ enum ts_acquire_error coord__acquire(struct ts_coord *coord, const struct ts_acq
  * reports that nothing is available. */
 struct coord__claim_hint {
     struct ts_run_id run;  /* the run of the other fields */
-    uint64_t *leased_from; /* by place: deadlines */
+    uint64_t *leased_from; /* for each place, a deadline */
     bool has_start;
     struct ts_shard_id start;
 };

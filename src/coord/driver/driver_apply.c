@@ -6,7 +6,7 @@
  * LATE, a counter of limits), and when the reply was lost (UNKNOWN), because the op-log then shows whether
  * the operation was done. Everything else ends the operation, as the table of results says (coord__failed).
  *
- * If one try may have taken effect, the result is UNKNOWN, unless a later try has found out.
+ * If one try may have taken effect, the result is UNKNOWN, unless a later try has shown what happened.
  */
 #include "driver.h"
 
@@ -242,7 +242,7 @@ static struct coord__result try_to_insert(struct ts_coord *coord, struct coord__
     coord__plan_before(&work->plan, place, never);
     struct coord__result result = coord__apply(coord, work);
     ts_assert(result.result != TS_STORE_OK);
-    /* This insert never succeeds, so a lost reply is not unknown. It is repeated. */
+    /* This insert never succeeds, so after a lost reply it may be repeated. */
     if (result.result == TS_STORE_UNKNOWN)
         result.result = TS_STORE_BUSY;
     return result;

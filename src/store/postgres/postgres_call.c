@@ -133,8 +133,7 @@ static bool send_few(struct postgres_job *job, const struct postgres_entry *entr
     uint64_t before_ms = postgres__batch_before_ms(&job->call->batch);
     struct list list = {.count = 0};
     add_guard(&list, job);
-    bool guarded =
-        entries[0].check != NULL && entries[0].write != NULL; /* make and change do not include it */
+    bool guarded = entries[0].check != NULL && entries[0].write != NULL; /* MAKE and CHANGE have no guard */
     bool sent = !guarded || execute(job, POSTGRES_ITEM_DRAWN, POSTGRES_GUARD, &list);
     for (size_t i = 0; i < count && sent; i++) {
         if (guarded || i > 0)

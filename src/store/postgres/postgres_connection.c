@@ -218,9 +218,9 @@ bool postgres__connection_send_settings(struct postgres_job *job) {
 }
 
 /*
- * The server's timeout for a statement, from the remaining time. It is a little shorter, so that the server's
- * timeout, which is certain, comes before ours, which is not. Rounded down to four bits, so that it is set
- * again only when deadlines really differ. 0 means no timeout.
+ * The server's timeout for a statement, from the remaining time. It is a little shorter, so that it comes
+ * before ours: after the server's timeout, it is certain that nothing was changed; after ours, it is not.
+ * Rounded down to four bits, so that it is set again only when deadlines really differ. 0 means no timeout.
  */
 static uint64_t statement_timeout_ms(const struct postgres_job *job) {
     if (job->deadline_ns == 0)

@@ -73,7 +73,7 @@ void txn__marks_committed(struct txn__marks *marks, struct txn__entry *entry,
 /* A pending participant has applied it. */
 void txn__marks_applied(struct txn__entry *entry, uint32_t place);
 
-/* Its result is unknown. */
+/* The result of the transaction is unknown. */
 void txn__marks_unsettled(struct txn__entry *entry);
 
 /* Every APPLIED entry becomes SYNCING; returns the places to sync. */

@@ -40,7 +40,7 @@ void ts_deadlock_begin(struct ts_deadlock_detector *detector, struct ts_deadlock
     ts_assert(node->state == TS_DEADLOCK_IDLE);
     node->state = TS_DEADLOCK_WAITING;
     node->abort_wanted = false;
-    /* A thread may have read the clock before another one that took the lock first. */
+    /* Keeps the list in order of time: a thread may have read the clock first and taken the lock second. */
     node->since_us =
         detector->newest != NULL && detector->newest->since_us > now_us ? detector->newest->since_us : now_us;
     list_append(detector, node);

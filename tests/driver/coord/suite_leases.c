@@ -107,7 +107,7 @@ static void a_checkpoint_is_done_once_and_replayed(void **state) {
     assert_int_equal(suite.outcome.result, TS_OP_RESULT_SUPERSEDED);
     const struct ts_shard_record *record = suite_record(suite_shard(1));
     assert_true(ts_bytes_equal(record->cursor.last_key, TS_BYTES("kEy-e")));
-    /* Also after the end of the lease. */
+    /* The answer is the same after the end of the lease. */
     suite.fixture->pass_ms(suite.fixture->lease_ms);
     EXPECT(checkpoint, suite_checkpoint(&lease, op, cursor), TS_CHECKPOINT_OK);
     expect_replayed();

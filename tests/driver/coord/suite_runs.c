@@ -54,7 +54,7 @@ static void a_foreign_tenants_name_is_never_shown(void **state) {
     suite_expect_foreign(&lease);
 }
 
-/* They do not even learn that nothing is available. */
+/* Other tenants do not even learn that nothing is available. */
 static void a_foreign_claim_learns_nothing_of_a_run(void **state) {
     (void)state;
     suite_make_run();

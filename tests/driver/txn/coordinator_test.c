@@ -285,7 +285,7 @@ static void a_recorded_outcome_is_known_to_other_processes(void **state) {
         enum ts_txn_state known = status_elsewhere(result.id, &status);
         assert_true(known == TS_TXN_STATE_ABORTED);
     }
-    /* It stays after everything else has gone. */
+    /* The recorded outcome stays after the coordinator has removed everything else. */
     stage_close(&stage);
     assert_int_equal(status_elsewhere(result.id, &status), TS_TXN_STATE_ABORTED);
 }
@@ -592,7 +592,7 @@ static void a_store_that_is_down_keeps_nobody_from_the_others(void **state) {
         expect_outcome(i < 2 ? TS_TXN_ABORTED : TS_TXN_REFUSED, i < 2 ? "40000" : "53300");
         assert_int_equal(result.attempts, i < 2);
     }
-    /* It fails at once, with the store's name, and only on this store. */
+    /* The transaction fails at once, with the store's name, and only on this store. */
     assert_string_equal(result.cause, "circuit_breaker");
     assert_non_null(strstr(result.text, ts_store_name(ts_cluster_store(stage.cluster, 2))));
     run(3, &once);

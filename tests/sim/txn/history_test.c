@@ -204,7 +204,7 @@ static void expect(const char *(*history)(struct txn__taken), enum txn__rule rul
         fail_msg("expected \"%s\", found \"%s\"", trouble, without);
 }
 
-/* The transaction is aborted, and the mark has passed it; then its commit decision arrives. */
+/* The transaction is aborted, and the low-water mark has passed it; then its commit decision arrives. */
 static const char *rmlow(struct txn__taken taken) {
     start(taken);
     a_prepares();

@@ -31,7 +31,7 @@ def shape(function):
 
 
 def fresh(path, *options):
-    """Without sample hooks and the like: mutants are copied often."""
+    """A new repository without sample hooks and other files of the template, because mutants are copied often."""
     repo = Repo(path, "--template=", *options)
     git_dir = path if "--bare" in options else os.path.join(path, ".git")
     os.makedirs(os.path.join(git_dir, "info"), exist_ok=True)

@@ -46,7 +46,7 @@ static void a_pem_body_is_der_of_its_length_or_openssh(void **state) {
     assert_int_equal(verdict(TS_VALIDATOR_PEM,
                              "-----BEGIN EC PRIVATE KEY-----\nMAYCAQACAQc=\n-----END EC PRIVATE KEY-----"),
                      DETECT_RAISE);
-    /* It says 7 bytes more than there are. */
+    /* The length in this key is 7 bytes too large. */
     assert_int_equal(verdict(TS_VALIDATOR_PEM,
                              "-----BEGIN EC PRIVATE KEY-----\nMA0CAQACAQc=\n-----END EC PRIVATE KEY-----"),
                      DETECT_LOWER);
@@ -225,7 +225,7 @@ static void placeholders_are_no_secrets(void **state) {
         DETECT_LOWER);
 }
 
-/* It may be in use nevertheless. */
+/* A value that looks made up may be in use nevertheless, so it is not rejected. */
 static void what_is_made_up_is_lowered(void **state) {
     (void)state;
     assert_int_equal(detect__placeholder(TS_BYTES("Q7wFakeX2vK9z")), DETECT_LOWER);

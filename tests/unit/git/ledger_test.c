@@ -51,7 +51,7 @@ static void start_waiting(struct git__ledger *ledger, pthread_t *ret_thread) {
     assert_int_equal(pthread_create(ret_thread, NULL, wait_for_it, ledger), 0);
     while (atomic_load(&ledger->waiting) == 0)
         sched_yield();
-    /* It has the lock until it sleeps. */
+    /* The waiter holds the lock until it sleeps. */
     pthread_mutex_lock(&ledger->lock);
     pthread_mutex_unlock(&ledger->lock);
 }

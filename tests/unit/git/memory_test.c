@@ -136,7 +136,7 @@ static void objects_of_another_type_are_not_forgotten(void **state) {
     expect_no_lie("r");
 }
 
-/* Its fan-out counts the first id too early. */
+/* The fan-out of the index counts the first id too early. */
 static void a_damaged_index_of_a_pack_is_not_forgotten(void **state) {
     (void)state;
     sh(HISTORY

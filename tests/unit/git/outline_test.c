@@ -66,7 +66,8 @@ static void check_all_are_there(const struct git__pack *pack) {
     free(is_met);
 }
 
-/* Checks that each node is in the order once, after its parent; the others cannot be built. */
+/* Checks that each node is in the order at most once, after its parent. Nodes that are not in it cannot be
+ * built. */
 static void check_order(const struct git__outline *outline) {
     bool *is_met = calloc((size_t)outline->count + 1, sizeof *is_met);
     assert_non_null(is_met);

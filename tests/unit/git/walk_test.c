@@ -526,8 +526,7 @@ static void the_first_commit_of_each_path_is_found(void **state) {
     check_firsts("r", 2, 7);
 }
 
-/* The commit that brought the blob at a path, as the repository has it. Fails if it is missing, or there
- * twice. */
+/* Checks that the blob at the path has exactly one occurrence, brought by this commit. */
 static void assert_brought_by(const struct ts_git_occurrences *occurrences, const char *path,
                               const struct ts_git_oid *commit) {
     size_t found = 0;

@@ -155,8 +155,8 @@ static void many_files_become_one(void **state) {
     assert_true(scans > 4);
 }
 
-/* A page that its reader does not understand: the rest of that file is skipped, and it is time to write it
- * again. */
+/* Refuses a page, as a reader that does not understand it: the rest of the file is skipped, and the file
+ * must be written again. */
 static bool refuse_page(void *ctx, struct ts_bytes page) {
     (void)page;
     ++*(size_t *)ctx;

@@ -5,7 +5,8 @@
 
 #include <string.h>
 
-/* Section 2.3 of the specification, repeated here. Release and write are ours: like park and renew. */
+/* Section 2.3 of the specification, repeated here. Release and write are not in it: release admits the errors
+ * of park, and write those of renew. */
 enum { RENEW, CHECKPOINT, COMPLETE, PARK, SPLIT, RELEASE, WRITE, OPERATIONS };
 static const struct {
     enum ts_coord_error error;

@@ -38,7 +38,7 @@ static void a_countdown_strikes_exactly_the_calls_it_names(void **state) {
                                .times = 3});
     for (int i = 0; i < 8; i++) {
         assert_int_equal(simple_run_put(store, "k", "v"), i >= 2 && i < 5 ? TS_STORE_BUSY : TS_STORE_OK);
-        /* Other calls neither count nor suffer. */
+        /* Other calls are not counted and do not fail. */
         assert_true(simple_has(store, "k", "v"));
     }
     assert_int_equal(ts_fault_count(store), 3);

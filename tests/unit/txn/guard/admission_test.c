@@ -127,7 +127,7 @@ static void waiting_ends_at_the_deadline(void **state) {
     assert_int_equal(waiters[1].waited_us, 500);
     assert_int_equal(gauges()->total_rejected, 1);
     assert_int_equal(gauges()->total_timed_out, 1);
-    /* It holds nothing: leaving changes nothing. */
+    /* The waiter holds nothing, so leaving changes nothing. */
     leave(1);
     assert_int_equal(gauges()->in_flight, 1);
 }
