@@ -82,7 +82,7 @@ static enum cli_exit read_numbers(const struct cli_arguments *arguments, struct 
                     ret_request->duration_ms < DURATION_MIN_MS || ret_request->duration_ms > DURATION_MAX_MS))
         return cli__complain(
             CLI_EXIT_USAGE,
-            "bench xs: --seconds must be from 0.1 to %d, with at most three digits behind the "
+            "bench xs: --seconds must be from 0.1 to %d, with at most three digits after the "
             "point; got '%s'",
             DURATION_MAX_MS / 1000, cli__quote_text(seconds).text);
     return CLI_EXIT_DONE;

@@ -12,25 +12,24 @@
 /* These come first in the option table of such a verb. */
 enum { CLUSTER_URLS, CLUSTER_WAIT, CLUSTER_JSON, CLUSTER_CONFIG, CLUSTER_SET, CLUSTER_OPTIONS };
 
-#define CLI_CLUSTER_OPTIONS                                                                                   \
-    [CLUSTER_URLS] = {.name = "cluster",                                                                      \
-                      .argument = "URL,…",                                                                    \
-                      .help =                                                                                 \
-                          "the stores of the cluster, in their order: rocksdb:DIRECTORY or postgresql://… " \
-                          "(default: the variable TURNSTONE_CLUSTER)"},                                       \
-    [CLUSTER_WAIT] = {.name = "wait",                                                                         \
-                      .argument = "SECONDS",                                                                  \
-                      .help =                                                                                 \
-                          "how long to wait for a directory that another process has open (default: 0)"},     \
-    [CLUSTER_JSON] = {.name = "json", .help = "print JSON"},                                                  \
-    [CLUSTER_CONFIG] =                                                                                        \
-        {.name = "config",                                                                                    \
-         .argument = "FILE",                                                                                  \
-         .help = "the configuration file (default: the user's turnstone/config.yml, or else the system's)"},  \
-    [CLUSTER_SET] = {                                                                                         \
-        .name = "set",                                                                                        \
-        .argument = "NAME=VALUE",                                                                             \
-        .many = true,                                                                                         \
+#define CLI_CLUSTER_OPTIONS                                                                                  \
+    [CLUSTER_URLS] = {.name = "cluster",                                                                     \
+                      .argument = "URL,…",                                                                   \
+                      .help = "the stores of the cluster, always in the same order: rocksdb:DIRECTORY or "   \
+                              "postgresql://… (default: the variable TURNSTONE_CLUSTER)"},                   \
+    [CLUSTER_WAIT] = {.name = "wait",                                                                        \
+                      .argument = "SECONDS",                                                                 \
+                      .help =                                                                                \
+                          "how long to wait for a directory that another process has open (default: 0)"},    \
+    [CLUSTER_JSON] = {.name = "json", .help = "print JSON"},                                                 \
+    [CLUSTER_CONFIG] =                                                                                       \
+        {.name = "config",                                                                                   \
+         .argument = "FILE",                                                                                 \
+         .help = "the configuration file (default: the user's turnstone/config.yml, or else the system's)"}, \
+    [CLUSTER_SET] = {                                                                                        \
+        .name = "set",                                                                                       \
+        .argument = "NAME=VALUE",                                                                            \
+        .many = true,                                                                                        \
         .help = "override one setting of the configuration, such as timeouts.prepare=2s; may be repeated"}
 
 /* The variable that replaces --cluster. */

@@ -590,8 +590,8 @@ LEASE_VERB(complete, cursor_options, cli__lease_variables, .name = "lease comple
                           "that was reached.",
            .run = run_complete);
 LEASE_VERB(park, park_options, cli__lease_variables, .name = "lease park",
-           .summary = "take a shard out of work", .description = "Nobody claims it until 'shard unpark'.",
-           .run = run_park);
+           .summary = "take a shard out of work",
+           .description = "No worker can claim the shard until 'shard unpark'.", .run = run_park);
 LEASE_VERB(
     release, release_options, cli__lease_variables, .name = "lease release", .summary = "give a lease back",
     .description = "Any worker can claim the shard at once, instead of when the lease ends. The attempt "

@@ -58,8 +58,8 @@ static const struct cli_option options_table[OPTION_COUNT] = {
     [STRICT] = {.name = "strict",
                 .help = "refuse submodules, encrypted archives and missing LFS objects, with status 4"},
     [FILES] = {.name = "files",
-               .help = "the operands are files, by their paths in the index: scan them, too, if they are not "
-                       "staged, and then report also what HEAD has"},
+               .help = "the operands are files, by their paths in the index: scan them even if they are not "
+                       "staged; if one is not staged, also report secrets that HEAD has"},
 };
 
 static const char *variable(const char *name) {

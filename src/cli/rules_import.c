@@ -247,11 +247,12 @@ static void translate(struct import *import, const struct rule *rule) {
     ts_out_put(&out, ts_bytes_of(text, len));
     free(text);
     if (pattern.is_bounded)
-        tell(rule->id, "repeats without a limit have one now: %u", attempt.bound);
+        tell(rule->id, "repeats without a limit now have the limit %u", attempt.bound);
     if (pattern.groups > 1 && rule->group == 0)
         tell(rule->id, "has %u groups; the first one is the secret", pattern.groups);
     if (attempt.distance > 0)
-        tell(rule->id, "a keyword must precede the secret within %u bytes; it could be anywhere in the file",
+        tell(rule->id,
+             "a keyword must precede the secret within %u bytes; in the original it may be anywhere",
              attempt.distance);
 }
 
@@ -299,12 +300,12 @@ static const json_t *take_allowlist(const json_t *list, const char *id) {
     for (size_t i = 0; i < sizeof others / sizeof others[0]; i++) {
         has_others = has_others || json_array_size(json_object_get(list, others[i])) > 0;
         if (json_array_size(json_object_get(list, others[i])) > 0)
-            tell(id, "allowlist %s: not a part of rules; write them as 'allow' in .turnstone.yml", others[i]);
+            tell(id, "allowlist %s: not translated; write them as 'allow' in .turnstone.yml", others[i]);
     }
     const json_t *paths = json_object_get(list, "paths");
     const char *condition = text_of(list, "condition");
     if (paths != NULL && has_others && (strcasecmp(condition, "AND") == 0 || strcmp(condition, "&&") == 0)) {
-        tell(id, "allowlist paths: only together with what is left out, so they are left out, too");
+        tell(id, "allowlist paths: not translated, because they apply only together with what is left out");
         return NULL;
     }
     return paths;
@@ -351,7 +352,7 @@ static void import_gitleaks(struct import *import, json_t *item) {
     tell_paths(rule.id, "path", paths);
     tell_paths(rule.id, "allowlist paths", not_paths);
     tell_left_out(item, rule.id, "required",
-                  "a rule cannot need findings of other rules: it reports without them");
+                  "needs findings of other rules, which is not translated: it reports without them");
     translate(import, &rule);
     json_decref(paths);
     json_decref(not_paths);
@@ -443,10 +444,11 @@ const struct cli_verb cli__verb_rules_import = {
     .summary = "translate rules of gitleaks or Nosey Parker",
     .operands = "FILE",
     .description =
-        "Reads rules of gitleaks (TOML) or Nosey Parker (YAML), and prints them as rules of turnstone, for --rules and for "
-        ".turnstone.yml. A repeat without a limit gets the largest one that works, at most 4096; reach and gate follow from the pattern "
-        "when the rules are used. The severity is high: the other tools have none.\n\nWhat cannot be translated is a line on standard "
-        "error: look-around, back references, allowlists of texts, rules without a pattern.\n\nExit status: 0 every rule was "
+        "Reads rules of gitleaks (TOML) or Nosey Parker (YAML), and prints them as rules of turnstone, for "
+        "--rules and for .turnstone.yml. A repeat without a limit gets the largest one that works, at most "
+        "4096; reach and gate follow from the pattern when the rules are used. The severity is high: the "
+        "other tools have none.\n\nWhat cannot be translated is reported on standard error: look-around, "
+        "back references, allowlists of texts, rules without a pattern.\n\nExit status: 0 every rule was "
         "translated; 1 some were not; 2 a wrong file.",
     .run = run_import,
 };

@@ -85,7 +85,7 @@ static enum cli_exit print_registered(struct cli_coord *coord, const struct regi
     const size_t count = registration->op.shards.count;
     cli__put_outcome(coord, outcome, registration->op.op_id);
     if (is_new)
-        cli__say(coord, ": run %llu has %zu %s more\n", (unsigned long long)registration->op.run.v, count,
+        cli__say(coord, ": run %llu has %zu more %s\n", (unsigned long long)registration->op.run.v, count,
                  count == 1 ? "shard" : "shards");
     else
         cli__say(coord, ": run %llu had %s already, %llu registered in all; it is %s\n",
@@ -433,8 +433,8 @@ static const struct cli_option delete_options[] = {
 #define SHARD_LINES                                                                                          \
     "Shards are JSON lines, {\"start\":\"a\",\"end\":\"m\"} optionally with \"metadata\", \"id\", and "      \
     "the \"key\" and \"token\" of a cursor. Keys are text, or any bytes as 0x and hexadecimal digits; "      \
-    "without a start or end the range is open there. Ids have 64 bits; \"id\" is a number or a string "      \
-    "of digits. Missing ids are derived from the op id: give --op-id if you may repeat the call. "           \
+    "without a start or end the range has no bound there. \"id\" is a number below 2^63, or a string "       \
+    "of its digits. Missing ids are derived from the op id: give --op-id if you may repeat the call. "       \
     "Without --op-id each call draws a new one, and repeating it registers more shards over the same "       \
     "ranges."
 
@@ -518,8 +518,8 @@ const struct cli_verb cli__verb_run_delete = {
         "WrongStatus: complete, fail or cancel it first. A large run is deleted in batches. When the command "
         "is stopped half-way, run it again: it continues where it stopped, and the run's id stays in use "
         "until everything is deleted. A missing run is not an error.\n\n"
-        "With --json, \"deleted\" says whether there was such a run, and \"shards\" how many shards this "
-        "call has deleted, and \"units\" how many records of what the shards were about.",
+        "With --json, \"deleted\" says whether there was such a run, \"shards\" how many shards this call "
+        "has deleted, and \"units\" how many records of other layers about the run's targets.",
     .options = delete_options,
     .option_count = sizeof delete_options / sizeof delete_options[0],
     .variables = cli__cluster_variables,

@@ -53,27 +53,26 @@ const struct cli_verb cli__verb_scan = {
     .summary = "find secrets in repositories, folders and files",
     .operands = "[TARGET…]",
     .description =
-        "Looks for secrets in each target. A target is a git repository, a file, or '-' for standard "
-        "input; a folder in a work tree stands for its repository. Without a target, it scans the "
-        "repository of the current folder. In a repository it scans every file of every commit that a ref or the HEAD of a work tree "
-        "reaches, the messages of commits and tags, and notes. It reports each secret once per rule, with "
-        "up to 100 occurrences: the path and version of the file, and the first commit that had it.\n\nWith "
-        "--commit, --range, --since or --staged, it reports only what the change brings: secrets that were "
-        "not there before it, in any file.\n\nA "
-        "repository is a work tree, a bare repository, or its .git folder. Turnstone executes nothing in "
-        "it and writes nothing to it. The report counts what a shallow or partial clone leaves out, and "
-        "names what cannot be read; everything else is scanned.\n\nThe .turnstone.yml at the top of a "
-        "target may allow findings, and add, replace or remove rules. For a bare repository, the file in "
-        "HEAD is used. The report says which findings the file suppressed and which rules it "
-        "removed. A .gitleaksignore there is honoured, too, and so are the marks of other tools in "
-        "lines.\n\nWith --baseline, only findings that are not in the baseline are shown and counted; "
-        "'turnstone baseline' makes one, and reports of other tools are baselines, too. docs/formats describes the formats and the ids of "
+        "Looks for secrets in each target. A target is a git repository, a file, or '-' for standard input; "
+        "a folder in a work tree stands for its repository. Without a target, it scans the repository of the "
+        "current folder. In a repository it scans every file of every commit that a ref or the HEAD of a "
+        "work tree reaches, the messages of commits and tags, and notes. It reports each secret once per "
+        "rule, with up to 100 occurrences: the path and version of the file, and the first commit that had "
+        "it.\n\nWith --commit, --range, --since or --staged, it reports only what the change brings: secrets "
+        "that were not there before it, in any file.\n\nA repository is a work tree, a bare repository, or "
+        "its .git folder. Turnstone executes nothing in it and writes nothing to it. The report counts what "
+        "a shallow or partial clone leaves out, and names what cannot be read; everything else is "
+        "scanned.\n\nThe .turnstone.yml at the top of a target may allow findings, and add, replace or "
+        "remove rules. For a bare repository, the file in HEAD is used. The report says which findings the "
+        "file suppressed and which rules it removed. A .gitleaksignore there is honoured, too, and so are "
+        "comments of other tools that allow a line, such as gitleaks:allow.\n\nWith --baseline, only "
+        "findings that are not in the baseline are shown and counted; 'turnstone baseline' makes one, and "
+        "reports of other tools are baselines, too. docs/formats describes the formats and the ids of "
         "findings.\n\nExit status: 0 no findings; 1 findings; 2 a wrong target or option; 4 an incomplete "
-        "scan, with or without findings: something could not be read, or the scan was interrupted; 6 "
-        "memory, threads, temporary files or the output failed. When one of several targets fails, the "
-        "others are still scanned and reported; of several statuses 6 wins over 2, 2 over 4, and 4 over "
-        "1. The first Ctrl-C ends the scan with a report of what was found so far, the second one ends it "
-        "at once.",
+        "scan, with or without findings: something could not be read, or the scan was interrupted; 6 memory, "
+        "threads, temporary files or the output failed. When one of several targets fails, the others are "
+        "still scanned and reported; of several statuses 6 wins over 2, 2 over 4, and 4 over 1. The first "
+        "Ctrl-C ends the scan with a report of what was found so far, the second one ends it at once.",
     .options = cli__scan_option_table,
     .option_count = SCAN_OPTION_COUNT,
     .variables = variables,

@@ -159,10 +159,10 @@ void cli__scan_complain_incomplete(const char *verb, const struct ts_report *rep
     for (size_t i = 0; i < report->fault_count && i < FAULTS_SHOWN; i++)
         cli__complain(CLI_EXIT_INCOMPLETE, "%s: %s", verb, report->faults[i].text);
     if (report->fault_total > FAULTS_SHOWN)
-        cli__complain(CLI_EXIT_INCOMPLETE, "%s: and %llu more that could not be read", verb,
+        cli__complain(CLI_EXIT_INCOMPLETE, "%s: and more faults: %llu", verb,
                       (unsigned long long)(report->fault_total - FAULTS_SHOWN));
     if (report->limits_hit > 0)
-        cli__complain(CLI_EXIT_INCOMPLETE, "%s: gave up %llu patterns that needed too many steps", verb,
+        cli__complain(CLI_EXIT_INCOMPLETE, "%s: matches given up at the step limit of patterns: %llu", verb,
                       (unsigned long long)report->limits_hit);
 }
 

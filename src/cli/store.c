@@ -39,7 +39,7 @@ static enum cli_exit routing_of(const struct cli_arguments *arguments, char *ret
     int length = by_range ? snprintf(ret_routing, size, "range:%s", ranges)
                           : snprintf(ret_routing, size, "%s", strategy ? strategy : "");
     if (length < 0 || (size_t)length >= size)
-        return cli__complain(CLI_EXIT_USAGE, "store init: --ranges is too long");
+        return cli__complain(CLI_EXIT_USAGE, "store init: --ranges is too long; merge some of its ranges");
     return CLI_EXIT_DONE;
 }
 

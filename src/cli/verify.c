@@ -212,9 +212,9 @@ static void put_summary(const struct job *job) {
         put_count("", job->asked, job->asked == 1 ? " request, not sent" : " requests, not sent");
     }
     if (job->silent > 0)
-        put_count("; ", job->silent, " of rules that have no request");
+        put_count("; ", job->silent, " not asked about: no request in the rule");
     if (job->refused > 0)
-        put_count("; ", job->refused, " of rules of the target, which are never sent");
+        put_count("; ", job->refused, " not asked about: the rule is the target's own");
     ts_out_put_char(&out, '\n');
 }
 

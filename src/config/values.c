@@ -94,7 +94,7 @@ static bool parse_choice(const struct config_setting *setting, struct ts_bytes t
         }
     char allowed[2 * TS_CONFIG_VALUE_SIZE];
     if (ts_distance_nearest(text, setting->choices, count, &nearest))
-        snprintf(ret_why, size, "is not one of them; did you mean %s?", setting->choices[nearest]);
+        snprintf(ret_why, size, "is not a known value; did you mean %s?", setting->choices[nearest]);
     else
         snprintf(ret_why, size, "is not one of %s", config__allowed(setting, allowed, sizeof allowed));
     return false;

@@ -372,7 +372,7 @@ static void read_levels(struct detect_yaml *yaml, yaml_node_t *node, struct ts_r
     struct ts_bytes text = {0};
     yaml_node_t *severity = detect__yaml_get(yaml, node, "severity");
     if (!severity)
-        detect__yaml_fail(yaml, rule->line, "severity", "is missing; low, medium, high or critical");
+        detect__yaml_fail(yaml, rule->line, "severity", "is missing; write low, medium, high or critical");
     if (detect__yaml_scalar(yaml, severity, "severity", &text) && !ts_severity_parse(text, &rule->severity))
         detect__yaml_fail(yaml, detect__yaml_line(severity), "severity",
                           "must be low, medium, high or critical");

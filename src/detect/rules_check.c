@@ -84,7 +84,7 @@ static void check_examples(struct check *check, struct ts_scanner *scanner) {
                      "does not match; check the pattern, keywords, entropy and validators, in this order");
         else if (!all.has_wanted)
             complain(check, example->line, "examples match",
-                     "matches, but with another secret than the one beside it");
+                     "matches, but finds another secret than the one that the example names");
         else if (gated.count != all.count || !gated.has_wanted)
             complain(check, example->line, "gate",
                      "does not pass this example; every match must contain a literal or anchor of the "

@@ -97,7 +97,7 @@ bool detect__yaml_open(struct detect_yaml *yaml, const char *file, struct ts_byt
         size_t at = parser.problem_mark.line > 0 ? parser.problem_mark.line : parser.context_mark.line;
         detect__error_set(
             error, TS_DETECT_NOT_YAML, (struct detect_place){.file = file, .line = (unsigned)at + 1},
-            "not YAML: %s; quote texts that hold ': ', ' #', or begin with a special character", why);
+            "not YAML: %s; quote texts that contain ': ' or ' #', or begin with a special character", why);
         yaml->failed = true;
     }
     yaml_parser_delete(&parser);

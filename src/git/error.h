@@ -19,14 +19,14 @@
     X(BAD_VERSION, "unknown repository format version", "try a newer version of turnstone")                                     \
     X(BAD_EXTENSION, "unknown repository extension", "try a newer version of turnstone")                                        \
     X(BAD_FORM, "an object format that needs version 1 in a repository of version 0",                                           \
-      "'git config core.repositoryFormatVersion 1' in it")                                                                      \
+      "run 'git config core.repositoryFormatVersion 1' in it")                                                                  \
     X(REFTABLE, "refs are kept as reftable, which is not supported",                                                            \
       "convert it with 'git refs migrate --ref-format=files', or scan a mirror clone")                                          \
     X(BAD_CONFIG, "the configuration is not valid", "'git config --list' shows where")                                          \
-    X(BAD_REF, "the ref is neither an id nor another ref",                                                                      \
+    X(BAD_REF, "the ref has neither an id nor the name of another ref",                                                         \
       "find it with 'git fsck' and remove it "                                                                                  \
       "with 'git update-ref -d'")                                                                                               \
-    X(BAD_LINE, "damaged: a line that is cut off or not valid", "'git fsck', or restore the file")                              \
+    X(BAD_LINE, "damaged: a line that is cut off or not valid", "run 'git fsck', or restore the file")                          \
     X(BAD_REF_NAME, "the name of the ref is not valid for git", "rename its file, or remove it")                                \
     X(SYMBOLIC_REFS, "the symbolic ref is a loop, or goes through too many others",                                             \
       "'git symbolic-ref --delete' removes it")                                                                                 \
@@ -49,8 +49,8 @@
     X(IO, "cannot be read", "")                                                                                                 \
     X(NO_MEMORY, "out of memory", "use more memory, or fewer threads")                                                          \
     X(STOPPED, "stopped by the caller", "")                                                                                     \
-    X(NOT_A_FILE, "expected a regular file", "'git fsck', or fetch it again")                                                   \
-    X(BAD_FILE, "damaged: its header or its tables are not valid", "'git fsck', or fetch it again")                             \
+    X(NOT_A_FILE, "expected a regular file", "run 'git fsck', or fetch it again")                                               \
+    X(BAD_FILE, "damaged: its header or its tables are not valid", "run 'git fsck', or fetch it again")                         \
     X(NO_SHARED_INDEX, "the index is split, and this part of it is missing",                                                    \
       "restore it, or remove the index and rebuild it with 'git reset'")                                                        \
     X(ALTERNATES, "too many alternates, or nested too deep; the rest is not read",                                              \
@@ -59,17 +59,17 @@
     X(MISSING, "not in the repository", "'git fsck' lists what is missing; fetch it again")                                     \
     X(MOVED, "appeared or moved while the repository was read",                                                                 \
       "scan again when the repository changes less")                                                                            \
-    X(BAD_ENTRY, "damaged: its header is not valid", "'git fsck', or fetch it again")                                           \
-    X(BAD_DEFLATE, "damaged: its compressed data is not valid", "'git fsck', or fetch it again")                                \
-    X(BAD_CHECKSUM, "damaged: its checksum differs", "'git fsck', or fetch it again")                                           \
-    X(BAD_ID, "damaged: its content does not match its id", "'git fsck', or fetch it again")                                    \
-    X(BAD_DELTA, "damaged: its delta is not valid", "'git fsck', or fetch it again")                                            \
-    X(NO_BASE, "its delta base is missing or depends on itself", "'git fsck', or fetch it again")                               \
-    X(BASE_DAMAGED, "its delta base is damaged", "'git fsck', or fetch it again")                                               \
+    X(BAD_ENTRY, "damaged: its header is not valid", "run 'git fsck', or fetch it again")                                       \
+    X(BAD_DEFLATE, "damaged: its compressed data is not valid", "run 'git fsck', or fetch it again")                            \
+    X(BAD_CHECKSUM, "damaged: its checksum differs", "run 'git fsck', or fetch it again")                                       \
+    X(BAD_ID, "damaged: its content does not match its id", "run 'git fsck', or fetch it again")                                \
+    X(BAD_DELTA, "damaged: its delta is not valid", "run 'git fsck', or fetch it again")                                        \
+    X(NO_BASE, "its delta base is missing or depends on itself", "run 'git fsck', or fetch it again")                           \
+    X(BASE_DAMAGED, "its delta base is damaged", "run 'git fsck', or fetch it again")                                           \
     X(TOO_LARGE, "larger than the limit", "raise the limit to read it")                                                         \
     X(NO_ROOM, "too large for the memory limit, and cannot be read in parts", "raise --memory")                                 \
-    X(BAD_OBJECT, "its content does not fit its type", "'git fsck', or fetch it again")                                         \
-    X(WRONG_TYPE, "its type differs from what refers to it", "'git fsck', or fetch it again")
+    X(BAD_OBJECT, "its content does not fit its type", "run 'git fsck', or fetch it again")                                     \
+    X(WRONG_TYPE, "it has another type than its references expect", "run 'git fsck', or fetch it again")
 
 #define TS_GIT_ERROR_ENUM(suffix, reason, cure) TS_GIT_##suffix,
 enum ts_git_error { TS_GIT_ERRORS(TS_GIT_ERROR_ENUM) };

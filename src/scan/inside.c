@@ -244,13 +244,13 @@ static void note_end(struct scan_look *look, const struct scan_content *archive,
     case SCAN_ARCHIVE_OVER:
         scan__fault(&pass->faults,
                     "%s: this archive unpacks to more than --max-archive, or to more than %llu times its "
-                    "size; the rest is not scanned",
+                    "size; the rest is not scanned; to scan all of it, unpack it and use --dir",
                     name, (unsigned long long)SCAN_ARCHIVE_RATIO);
         return;
     case SCAN_ARCHIVE_NO_LIBRARY:
         scan__fault(&pass->faults,
-                    "archives are not looked into: the library for them cannot be loaded (%s), or scan "
-                    "without looking into archives with --archives 0",
+                    "archives are not looked into: the library for them cannot be loaded (%s); --archives 0 "
+                    "scans without looking into archives",
                     result->why);
         return;
     case SCAN_ARCHIVE_NO_MEMORY:
@@ -342,7 +342,7 @@ void scan__inside_too_large(struct scan_look *look, const struct scan_content *c
         scan__fault(
             &pass->faults,
             "%s: an archive of more than %llu bytes is not looked into: it exceeds --max-archive, or the "
-            "room for temporary files",
+            "room for temporary files; raise --max-archive, or make room in TMPDIR",
             scan__content_name(pass, content, name), (unsigned long long)bytes);
 }
 
@@ -367,7 +367,8 @@ enum scan_pointer scan__inside_pointer(struct scan_look *look, const struct scan
     object.evidence = 0;
     if (!scan__read_fd(&reader, &object, fd, &read) && !look->options.inside->is_quiet) {
         char name[SCAN_NAME_SIZE];
-        scan__fault(&inside->pass->faults, "%s: its LFS object cannot be read",
+        scan__fault(&inside->pass->faults,
+                    "%s: its LFS object cannot be read; fetch it again with 'git lfs fetch'",
                     scan__content_name(inside->pass, content, name));
     }
     look->is_pointed = false;

@@ -89,7 +89,7 @@ static bool read_own(struct scan_profile *profile, const struct scan_profile_sou
         return scan__refuse(
             ret_error,
             "%s: more than %d allow entries, %d regular expressions or %d rule files" SCAN_CONFIG_CURE
-            ", a file given by --config has no limits",
+            "; a file given by --config has no limits",
             name, REPO_ALLOWS_MAX, REPO_PATTERNS_MAX, REPO_RULE_FILES_MAX);
     return true;
 }

@@ -676,8 +676,8 @@ static void note_substitutes(struct scan_pass *pass, struct scan_target *target,
     (void)ts_text_escape(ts_bytes_of_cstring((const char *)target->row.name.data), shown, sizeof shown);
     scan__note(
         &pass->faults,
-        "%s: replaced objects (refs/replace): %zu, commits with other parents (info/grafts): %zu; what git "
-        "shows and what they replace are both scanned",
+        "%s: replaced objects (refs/replace): %zu, commits with other parents (info/grafts): %zu; both the "
+        "originals and the replacements are scanned",
         shown, found.replaced, found.grafts);
 }
 

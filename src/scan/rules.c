@@ -130,7 +130,8 @@ static bool add_given_files(struct scan_rules *rules, const struct scan_rules_op
                       ? snprintf(path, sizeof path, "%s", name)
                       : snprintf(path, sizeof path, "%.*s/%s", (int)(slash - config_path), config_path, name);
         if (len < 0 || (size_t)len >= sizeof path)
-            return scan__refuse(ret_error, "rules: the path of a rule file is too long");
+            return scan__refuse(ret_error,
+                                "rules: the path of a rule file has more than 4095 bytes; shorten it");
         if (!ts_ruleset_add_file(&rules->set, path, &error))
             return scan__refuse(ret_error, "rules: %s", error.text);
     }

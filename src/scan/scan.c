@@ -117,12 +117,12 @@ static void tell_spent(struct scan_pass *pass, const struct scan_profile *profil
     const struct ts_rule *own = &profile->rules->set.rules[rule];
     char id[100];
     char file[200];
-    scan__fault(&pass->faults,
-                "rule '%s' of the target's own %s and others take too many steps: they were given up in %llu "
-                "contents; fix them, or ignore them with --no-repo-config",
-                ts_text_escape(ts_bytes_of_cstring(own->id), id, sizeof id),
-                ts_text_escape(ts_bytes_of_cstring(own->file), file, sizeof file),
-                (unsigned long long)contents);
+    scan__fault(
+        &pass->faults,
+        "rules of the target's own, such as '%s' of %s, take too many steps and were given up in %llu "
+        "contents; fix them, or ignore them with --no-repo-config",
+        ts_text_escape(ts_bytes_of_cstring(own->id), id, sizeof id),
+        ts_text_escape(ts_bytes_of_cstring(own->file), file, sizeof file), (unsigned long long)contents);
 }
 
 void scan__looks_finish(struct scan_looks *looks, struct scan_pass *pass, struct ts_report_target *row) {
@@ -331,7 +331,8 @@ static enum ts_scan_outcome scan_repository(struct scan_pass *pass, struct scan_
         break;
     case TS_SCAN_WORKING_TREE:
         if (tree.folder == NULL)
-            return scan__fail(ret_error, TS_SCAN_BAD_TARGET, "a bare repository has no work tree");
+            return scan__fail(ret_error, TS_SCAN_BAD_TARGET,
+                              "a bare repository has no work tree; leave out --working-tree");
         return scan__folder(pass, target, tree.folder, TS_PLACE_WORKING_TREE, ret_error);
     }
     if (outcome == TS_SCAN_DONE)
@@ -494,8 +495,8 @@ static enum ts_scan_outcome check_selection(const struct ts_scan_options *option
             return scan__fail(ret_error, TS_SCAN_BAD_TARGET,
                               "standard input ('-') is not a repository, and %s needs one", selection);
         if (target->kind == TS_SCAN_TARGET_BYTES)
-            return scan__fail(ret_error, TS_SCAN_BAD_TARGET, "bytes in memory are not a repository, and %s",
-                              selection);
+            return scan__fail(ret_error, TS_SCAN_BAD_TARGET,
+                              "bytes in memory are not a repository, and %s needs one", selection);
         if (target->kind == TS_SCAN_TARGET_ANY && stat(target->path, &status) == 0 &&
             !S_ISDIR(status.st_mode) && !is_git_file(target->path))
             return scan__fail(ret_error, TS_SCAN_BAD_TARGET,

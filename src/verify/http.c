@@ -119,21 +119,21 @@ static const char *problem_of(CURLcode code) {
         CURLcode code;
         const char *text;
     } texts[] = {
-        {CURLE_COULDNT_RESOLVE_HOST, "the host is not known; is there a network?"},
-        {CURLE_COULDNT_RESOLVE_PROXY, "the proxy is not known; look at HTTPS_PROXY"},
-        {CURLE_COULDNT_CONNECT, "no connection"},
+        {CURLE_COULDNT_RESOLVE_HOST, "the name of the host cannot be resolved; check the network"},
+        {CURLE_COULDNT_RESOLVE_PROXY, "the name of the proxy cannot be resolved; check HTTPS_PROXY"},
+        {CURLE_COULDNT_CONNECT, "no connection to the host; check the network and HTTPS_PROXY"},
         {CURLE_OPERATION_TIMEDOUT, "no answer in time; --timeout allows more"},
         {CURLE_PEER_FAILED_VERIFICATION, "the certificate cannot be verified; --ca names other certificates"},
         {CURLE_SSL_CACERT_BADFILE, "the file of --ca cannot be read"},
-        {CURLE_SSL_CONNECT_ERROR, "no TLS connection"},
+        {CURLE_SSL_CONNECT_ERROR, "the TLS handshake failed"},
         {CURLE_ABORTED_BY_CALLBACK, "stopped"},
         {CURLE_OUT_OF_MEMORY, "out of memory"},
-        {CURLE_GOT_NOTHING, "an empty answer"},
+        {CURLE_GOT_NOTHING, "the answer is empty"},
     };
     for (size_t i = 0; i < sizeof texts / sizeof texts[0]; i++)
         if (texts[i].code == code)
             return texts[i].text;
-    return "not an answer of HTTP";
+    return "the request failed, or the answer is not HTTP";
 }
 
 static struct verify_answer perform(struct verify_http *http) {
@@ -145,7 +145,7 @@ static struct verify_answer perform(struct verify_http *http) {
     curl_off_t retry_after_s = 0;
     if (curl_easy_getinfo(http->curl, CURLINFO_RESPONSE_CODE, &answer.status) != CURLE_OK ||
         answer.status == 0)
-        return (struct verify_answer){.problem = "not an answer of HTTP"};
+        return (struct verify_answer){.problem = "the answer is not HTTP"};
     if (curl_easy_getinfo(http->curl, CURLINFO_RETRY_AFTER, &retry_after_s) == CURLE_OK && retry_after_s > 0)
         answer.retry_after_s = (uint64_t)retry_after_s;
     return answer;

@@ -196,7 +196,7 @@ def secrets_of(*arguments):
 def rules_of_gitleaks_are_translated():
     result = run("rules", "import", put("gitleaks.toml", GITLEAKS_RULES))
     equal(result.status, FINDINGS, result)
-    for line in ("rule 'acme-token': repeats without a limit have one now: 4096", "rule 'pair': allowlist stopwords: not a part of rules",
+    for line in ("rule 'acme-token': repeats without a limit now have the limit 4096", "rule 'pair': allowlist stopwords: not translated",
                  "rule 'near': a keyword must precede the secret within 256 bytes",
                  "rule 'ahead': not translated: pattern: looks ahead or behind", "rule 'file': not translated: it has no regex",
                  "3 of 5 rules translated"):

@@ -142,7 +142,7 @@ static enum ts_store_result look_check(struct store__local *local, struct ts_cal
     else if (record.number != op->version)
         result = store__error(&call->error, TS_STORE_CHECK_FAILED, index,
                               "%s: the key of operation %zu %s; read it again", local->name, index,
-                              op->version == 0     ? "is there already"
+                              op->version == 0     ? "exists already"
                               : record.number == 0 ? "is gone"
                                                    : "has changed");
     local->backend->ops->let_go(local->backend, &held);
@@ -154,9 +154,10 @@ static enum ts_store_result add_up(const struct store__local *local, struct ts_c
     const struct ts_op *op = &call->batch.ops[index];
     uint64_t before = 0;
     if (text.data != NULL && (ts_u64_parse(text, &before) != TS_NUMBER_OK || before > INT64_MAX))
-        return store__error(&call->error, TS_STORE_NOT_A_COUNTER, index,
-                            "%s: the value under the key of operation %zu is not a number of 0 to INT64_MAX",
-                            local->name, index);
+        return store__error(
+            &call->error, TS_STORE_NOT_A_COUNTER, index,
+            "%s: the value under the key of operation %zu is not a number from 0 to INT64_MAX", local->name,
+            index);
     int64_t after;
     if (!ts_checked_add_i64((int64_t)before, op->delta, &after) || after < 0 || (uint64_t)after > op->max)
         return store__error(&call->error, TS_STORE_LIMIT, index,
