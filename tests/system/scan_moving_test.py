@@ -28,9 +28,14 @@ class Paused:
         self.arguments = arguments
 
     def __enter__(self):
-        self.process = subprocess.Popen([PROGRAM, *self.arguments, "--min-confidence", "low", "--config", "pipe"], stdout=subprocess.PIPE,
+        self.process = subprocess.Popen([PROGRAM, *self.arguments, "--config", "pipe"], stdout=subprocess.PIPE,
                                         stderr=subprocess.PIPE, text=True)
-        self.pipe = os.open("pipe", os.O_WRONLY)
+        self.pipe = None
+        while self.pipe is None:
+            holds(self.process.poll() is None, f"{self.arguments} ended before it read its configuration")
+            with contextlib.suppress(OSError):  # nobody reads yet
+                self.pipe = os.open("pipe", os.O_WRONLY | os.O_NONBLOCK)
+            time.sleep(0.005)
         return self
 
     def __exit__(self, *_):
@@ -73,7 +78,7 @@ def commit_token(repo, number):
     return github_token(number), repo.commit(), f"{number}.txt"
 
 
-ALL = ("--no-state", "--show-secrets", "--format", "json")
+ALL = ("--no-state", "--show-secrets", "--format", "json", "--min-confidence", "low")
 
 
 # ---- one change at a known time ----
