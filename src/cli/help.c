@@ -52,9 +52,9 @@ static int print_option(const struct cli_option *option) {
 }
 
 static void print_verb(const struct cli_verb *verb) {
+    const char *operands = verb->operands ? verb->operands : "";
     printf("turnstone %s: %s\n\nUsage: turnstone %s%s%s%s\n\n", verb->name, verb->summary, verb->name,
-           verb->option_count ? " [OPTION…]" : "", verb->operands ? " " : "",
-           verb->operands ? verb->operands : "");
+           verb->option_count ? " [OPTION…]" : "", operands[0] != '\0' ? " " : "", operands);
     print_wrapped(verb->description, 0, 0);
     if (verb->option_count)
         puts("\nOptions:");

@@ -226,16 +226,9 @@ static void put_finding(const struct report_job *job, const struct ts_report_fin
 }
 
 void report__write_gitlab(const struct report_job *job) {
-    size_t listed = 0;
     ts_out_put_cstring(job->out, "{\n  \"version\": \"15.0.0\",\n");
     put_scan(job);
-    ts_out_put_cstring(job->out, "  \"vulnerabilities\": [");
-    for (size_t i = 0; i < job->report->finding_count; i++) {
-        if (!report__is_listed(job, &job->report->findings[i]))
-            continue;
-        ts_out_put_cstring(job->out, ts_json_separator(listed++, ","));
-        ts_out_put_cstring(job->out, "\n    ");
-        put_finding(job, &job->report->findings[i]);
-    }
-    ts_out_put_cstring(job->out, listed == 0 ? "]\n}\n" : "\n  ]\n}\n");
+    ts_out_put_cstring(job->out, "  \"vulnerabilities\": ");
+    report__put_json_list(job, put_finding);
+    ts_out_put_cstring(job->out, "\n}\n");
 }

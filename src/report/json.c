@@ -322,17 +322,23 @@ static void put_summary(const struct report_job *job) {
     ts_out_put_cstring(out, "\n  }\n");
 }
 
-void report__write_json(const struct report_job *job) {
-    ts_out_put_cstring(job->out, "{\n  \"findings\": [");
+void report__put_json_list(const struct report_job *job, report_put_finding *put) {
     size_t listed = 0;
+    ts_out_put_char(job->out, '[');
     for (size_t i = 0; i < job->report->finding_count; i++) {
         if (!report__is_listed(job, &job->report->findings[i]))
             continue;
         ts_out_put_cstring(job->out, ts_json_separator(listed++, ","));
         ts_out_put_cstring(job->out, "\n    ");
-        put_finding(job, &job->report->findings[i]);
+        put(job, &job->report->findings[i]);
     }
-    ts_out_put_cstring(job->out, listed == 0 ? "],\n" : "\n  ],\n");
+    ts_out_put_cstring(job->out, listed == 0 ? "]" : "\n  ]");
+}
+
+void report__write_json(const struct report_job *job) {
+    ts_out_put_cstring(job->out, "{\n  \"findings\": ");
+    report__put_json_list(job, put_finding);
+    ts_out_put_cstring(job->out, ",\n");
     put_summary(job);
     ts_out_put_cstring(job->out, "}\n");
 }

@@ -23,6 +23,10 @@ TS_REPORT_FORMATS(REPORT_WRITER_DECLARE)
 
 bool report__is_listed(const struct report_job *job, const struct ts_report_finding *finding);
 
+/* The listed findings as a JSON array, one on a line, indented by four blanks. */
+typedef void report_put_finding(const struct report_job *job, const struct ts_report_finding *finding);
+void report__put_json_list(const struct report_job *job, report_put_finding *put);
+
 /* The first commit of an occurrence, or NULL. */
 const struct ts_report_commit *report__commit_of(const struct ts_report *report,
                                                  const struct ts_report_occurrence *occurrence);

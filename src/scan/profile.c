@@ -115,9 +115,9 @@ static bool read_ignored(struct scan_profile *profile, const struct scan_profile
     if (profile->ignored.wrong > 0)
         snprintf(profile->ignored_note, sizeof profile->ignored_note,
                  SCAN_IGNORE_NAME
-                 ":%u: not a fingerprint, such as FILE:RULE:LINE or COMMIT:FILE:RULE:LINE; it and %zu "
-                 "other lines ignore nothing",
-                 profile->ignored.first_wrong, profile->ignored.wrong - 1);
+                 ":%u: not a fingerprint, such as FILE:RULE:LINE or COMMIT:FILE:RULE:LINE; lines that "
+                 "ignore nothing: %zu",
+                 profile->ignored.first_wrong, profile->ignored.wrong);
     return true;
 }
 

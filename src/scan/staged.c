@@ -49,19 +49,25 @@ static void release_windows(void *ctx, void *result) {
     scan__windows_free(result);
 }
 
+struct ts_git_visit_options scan__staged_visit(const struct scan_staged *staged, unsigned threads,
+                                               const struct ts_git_set *wanted) {
+    struct scan_pass *pass = staged->pass;
+    return (struct ts_git_visit_options){.threads = threads,
+                                         .wanted = wanted,
+                                         .memory_bytes =
+                                             scan__pass_visit_memory(pass, pass->memory_bytes / 2),
+                                         .overlap_bytes = scan__look_overlap(staged->target->profile),
+                                         .spill_dir = pass->spill_dir,
+                                         .watch = scan__watch(pass),
+                                         .faults = scan__faults_sink(&pass->faults)};
+}
+
 static enum ts_git_error look_in_windows(struct large *large, const struct ts_git_set *wanted,
                                          struct ts_git_visit_stats *ret_stats,
                                          struct ts_git_fault *ret_fault) {
     struct scan_staged *s = large->s;
     struct ts_git_visitor visitor = {.visit = visit_window, .release = release_windows, .ctx = large};
-    struct ts_git_visit_options options = {.threads = 1,
-                                           .wanted = wanted,
-                                           .memory_bytes =
-                                               scan__pass_visit_memory(s->pass, s->pass->memory_bytes / 2),
-                                           .overlap_bytes = scan__look_overlap(s->target->profile),
-                                           .spill_dir = s->pass->spill_dir,
-                                           .watch = scan__watch(s->pass),
-                                           .faults = scan__faults_sink(&s->pass->faults)};
+    struct ts_git_visit_options options = scan__staged_visit(s, 1, wanted);
     enum ts_git_error error = ts_git_visit(s->repo, &options, &visitor, ret_stats, ret_fault);
     return error == TS_GIT_STOPPED ? TS_GIT_OK : error;
 }

@@ -60,14 +60,7 @@ static void look_at_side(struct looking *l, const struct scan_side *side, bool a
             !ts_git_set_has(l->seen, &side->items[i].oid) && ts_git_set_add(l->seen, &side->items[i].oid))
             (void)ts_git_set_add(wanted, &side->items[i].oid);
     struct ts_git_visitor visitor = {.visit = visit_one, .release = release_windows, .ctx = l};
-    struct ts_git_visit_options options = {.threads = s->pass->jobs,
-                                           .wanted = wanted,
-                                           .memory_bytes =
-                                               scan__pass_visit_memory(s->pass, s->pass->memory_bytes / 2),
-                                           .overlap_bytes = scan__look_overlap(s->target->profile),
-                                           .spill_dir = s->pass->spill_dir,
-                                           .watch = scan__watch(s->pass),
-                                           .faults = scan__faults_sink(&s->pass->faults)};
+    struct ts_git_visit_options options = scan__staged_visit(s, s->pass->jobs, wanted);
     enum ts_git_error error = ts_git_visit(s->repo, &options, &visitor, NULL, &fault);
     if (error != TS_GIT_OK && error != TS_GIT_STOPPED)
         options.faults.take(options.faults.ctx, &fault);

@@ -228,7 +228,6 @@ void ts_target_list_settle(struct ts_target_list *list) {
     for (size_t i = 1; i < list->count; i++)
         if (memcmp(list->items[kept - 1].id.bytes, list->items[i].id.bytes, TS_TARGET_ID_LEN) != 0)
             list->items[kept++] = list->items[i];
-    list->dropped += list->count - kept;
     list->count = kept;
 }
 

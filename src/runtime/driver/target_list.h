@@ -25,7 +25,6 @@ struct ts_target_list {
     struct ts_target *items;
     size_t count;
     size_t capacity;
-    size_t dropped; /* duplicates */
     struct ts_arena arena;
 };
 
