@@ -27,7 +27,7 @@
 #undef gets
 #define gets(...) TS_BANNED(gets)
 
-/* They have a bound, but leave out the terminator or search for it in quadratic time. */
+/* They have a bound, but omit the terminator or search for it in quadratic time. */
 #undef strncpy
 #define strncpy(...) TS_BANNED(strncpy)
 #undef strncat

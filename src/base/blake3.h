@@ -7,8 +7,8 @@
  *     ts_blake3_update(&hasher, TS_BYTES("..."));     any number of times
  *     ts_blake3_output(&hasher, 0, out, sizeof out);  may be repeated and followed by more input
  *
- * How the input is cut into updates does not matter. A hasher owns nothing and may be copied. It contains the
- * key of its mode: do not keep it longer than needed.
+ * The division of the input into updates does not matter. A hasher owns nothing and may be copied. It
+ * contains the key of its mode: do not keep it longer than needed.
  */
 #ifndef TS_BASE_BLAKE3_H
 #define TS_BASE_BLAKE3_H
@@ -32,14 +32,13 @@ struct ts_blake3 {
 void ts_blake3_init(struct ts_blake3 *hasher);
 void ts_blake3_init_keyed(struct ts_blake3 *hasher, const uint8_t key[static TS_BLAKE3_KEY_LEN]);
 
-/* The context is a text of our own, unique to one purpose and fixed in the code. It never comes from outside.
- */
+/* The context is a fixed text in the code, unique to one purpose. It never comes from outside. */
 void ts_blake3_init_derive_key(struct ts_blake3 *hasher, struct ts_bytes context);
 
 void ts_blake3_update(struct ts_blake3 *hasher, struct ts_bytes input);
 
-/* Writes len bytes of the output stream, from byte number `from` on. The first TS_BLAKE3_OUT_LEN bytes are
- * the usual hash. */
+/* Writes len bytes of the output stream, starting at byte `from`. The first TS_BLAKE3_OUT_LEN bytes are the
+ * usual hash. */
 void ts_blake3_output(const struct ts_blake3 *hasher, uint64_t from, uint8_t *ret_output, size_t len);
 
 /* Hashes the input in one call. */

@@ -95,8 +95,8 @@ static inline void run_round(struct state *s, const row m[static 4]) {
     s->c = LANES(s->c, 3, 0, 1, 2);
 }
 
-/* The message as the next round takes it: word 2 of the last one first, then 6, 3, 10, 7, 0, 4, 13, 1, 11, 12, 5, 9, 14,
- * 15, 8; here as rows of columns and diagonals. */
+/* The message for the next round: word 2 of the last round's message, then words 6, 3, 10, 7, 0, 4, 13, 1,
+ * 11, 12, 5, 9, 14, 15, 8; here as rows of columns and diagonals. */
 static inline void permute(row m[static 4]) {
     const row first = LANES_OF(m[0], m[1], 1, 5, 7, 2);
     const row second = LANES_OF(LANES(m[0], 3, 3, 0, 0), LANES_OF(m[2], m[3], 2, 2, 7, 7), 0, 5, 2, 7);
@@ -108,7 +108,7 @@ static inline void permute(row m[static 4]) {
     m[3] = fourth;
 }
 
-/* The compression function up to the feed-forward: the state after seven rounds. */
+/* The compression function without its last step, the feed-forward: the state after seven rounds. */
 static void run_rounds(const struct node *node, uint32_t ret_state[static 16]) {
     enum { ROUNDS = 7 };
     struct state s;
@@ -128,7 +128,7 @@ static void run_rounds(const struct node *node, uint32_t ret_state[static 16]) {
     memcpy(ret_state, &s, sizeof s);
 }
 
-/* The chaining value of a node that is not the root. ret_cv may be the node's own. */
+/* Computes the chaining value of a node that is not the root. ret_cv may be the node's own. */
 static void compress_to_cv(const struct node *node, uint32_t ret_cv[static 8]) {
     uint32_t state[16];
     run_rounds(node, state);
@@ -173,7 +173,7 @@ static struct node block_node(const struct ts_blake3_portable *hasher, const uin
     return node;
 }
 
-/* The last compression of the current chunk if it ended here. */
+/* The last compression of the current chunk, if the chunk ended here. */
 static struct node chunk_end_node(const struct ts_blake3_portable *hasher) {
     uint8_t padded[BLOCK_LEN] = {0};
     memcpy(padded, hasher->block, hasher->block_len);
@@ -191,8 +191,8 @@ static void start_chunk(struct ts_blake3_portable *hasher, uint64_t number) {
 }
 
 static void start(struct ts_blake3_portable *hasher, const uint32_t key[static 8], uint32_t flags) {
-    /* The stack is not cleared: only pushed entries are read, and clearing would cost as much as a block of
-     * input. */
+    /* The stack is not cleared, because only pushed entries are read, and clearing would cost as much as a
+     * block of input. */
     hasher->stack_len = 0;
     memcpy(hasher->key, key, sizeof hasher->key);
     hasher->flags = flags;

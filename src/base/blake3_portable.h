@@ -14,7 +14,7 @@
 
 struct ts_blake3_portable {
     uint32_t key[8]; /* the initial chaining value of every chunk and parent */
-    uint32_t flags;  /* of the mode */
+    uint32_t flags;  /* flags of the mode */
 
     /* The current chunk. Its last block is held back, because the very last block is treated differently. */
     uint32_t chunk_cv[8];
@@ -33,12 +33,11 @@ void ts_blake3_portable_init(struct ts_blake3_portable *hasher);
 void ts_blake3_portable_init_keyed(struct ts_blake3_portable *hasher, const uint8_t key[static 32]);
 void ts_blake3_portable_init_derive_key(struct ts_blake3_portable *hasher, struct ts_bytes context);
 
-/* The state after init_derive_key for the context that has this key (in words). For contexts that never
- * change: their key can be a constant, and for short inputs hashing the context would cost as much as the
- * input. */
+/* The state after init_derive_key for the context with this key (in words). A fixed context can store its key
+ * as a constant. That is faster for short inputs, because hashing the context costs as much as the input. */
 void ts_blake3_portable_init_derived(struct ts_blake3_portable *hasher, const uint32_t context_key[static 8]);
 
-/* Hashes an input of at most one chunk without a hasher: most inputs are one or two blocks. */
+/* Hashes an input of at most one chunk without a hasher. Most inputs are one or two blocks. */
 #define TS_BLAKE3_CHUNK_LEN ((size_t)1024)
 #define TS_BLAKE3_BLOCK_LEN ((size_t)64)
 void ts_blake3_portable_derived(const uint32_t context_key[static 8], struct ts_bytes input,

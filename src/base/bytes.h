@@ -31,15 +31,11 @@ static inline struct ts_bytes ts_bytes_of(const void *data, size_t len) {
     return (struct ts_bytes){.data = data, .len = len};
 }
 
-static inline struct ts_bytes ts_bytes_of_cstring(const char *text) {
-    return ts_bytes_of(text, strlen(text));
-}
-
 static inline bool ts_bytes_equal(struct ts_bytes a, struct ts_bytes b) {
     return a.len == b.len && (a.len == 0 || memcmp(a.data, b.data, a.len) == 0);
 }
 
-/* Below 0, 0 or above 0, like memcmp: bytes are unsigned, and a prefix sorts before longer runs. */
+/* Returns below 0, 0 or above 0, like memcmp. Bytes are unsigned, and a prefix sorts before longer runs. */
 static inline int ts_bytes_compare(struct ts_bytes a, struct ts_bytes b) {
     size_t common = a.len < b.len ? a.len : b.len;
     int order = common == 0 ? 0 : memcmp(a.data, b.data, common);

@@ -41,7 +41,7 @@ size_t ts_distance(struct ts_bytes a, struct ts_bytes b, size_t bound) {
         rows[0][j] = (uint8_t)j;
     uint8_t smallest_above = 0;
     for (size_t i = 1; i <= a.len; i++) {
-        /* For the first row there is no row two above, and fill_row does not read it. */
+        /* The first row has no row two above it, and fill_row does not read it. */
         uint8_t smallest = fill_row(a, b, i, rows[(i + 1) % 3], rows[(i - 1) % 3], rows[i % 3]);
         /* A swap skips one row, so the search may stop only when two rows exceed the bound. */
         if (smallest > bound && smallest_above > bound)
@@ -54,8 +54,7 @@ size_t ts_distance(struct ts_bytes a, struct ts_bytes b, size_t bound) {
 
 bool ts_distance_nearest(struct ts_bytes word, const char *const *candidates, size_t count,
                          size_t *ret_index) {
-    /* The distance at which a word still counts as near: for a word of five letters, a swap and a missing
-     * letter. */
+    /* The maximum distance of a near word: for a word of five letters, a swap and a missing letter. */
     size_t bound = word.len < 2 ? 0 : word.len < 4 ? 1 : word.len < 7 ? 2 : 3;
 
     bool found = false;

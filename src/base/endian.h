@@ -8,8 +8,8 @@
 #include <stdint.h>
 #include <string.h>
 
-/* memcpy moves the whole number at once: gcc 12 turns neighbouring loads and stores of single bytes into
- * slow vector code. */
+/* memcpy moves the whole number at once, because gcc 12 turns loads and stores of single bytes into slow
+ * vector code. */
 #if __BYTE_ORDER__ == __ORDER_LITTLE_ENDIAN__
 #define TS_ENDIAN__LE32(value) (value)
 #define TS_ENDIAN__LE64(value) (value)

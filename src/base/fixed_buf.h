@@ -39,7 +39,8 @@ struct ts_fixed_buf {
     ts_fixed_buf__write(&(buf)->head, (buf)->bytes, sizeof((buf)->bytes), (from),                            \
                         &(struct ts_fixed_buf_caller){(oversized_message), __FILE__, __LINE__})
 
-/* init and write together: nothing of the earlier content remains. `from` must not overlap the buffer. */
+/* Does init and write together, so that nothing of the earlier content remains. `from` must not overlap the
+ * buffer. */
 #define ts_fixed_buf_from_slice(buf, from, oversized_message)                                                \
     (ts_fixed_buf_init(buf), ts_fixed_buf_write(buf, from, oversized_message))
 
@@ -62,7 +63,7 @@ struct ts_fixed_buf {
  * Returns ret_text. */
 #define ts_fixed_buf_debug(buf, ret_text) ts_fixed_buf__debug(ts_fixed_buf_read(buf), (ret_text))
 
-/* The rest is for the macros. */
+/* The declarations below are for the macros. */
 
 struct ts_fixed_buf_caller {
     const char *message;

@@ -2,7 +2,7 @@
 
 #include "base/assert.h"
 
-/* The functions are static here: the library exports none of them, and needs no libxxhash at run time. */
+/* The functions are static here, so the library exports none of them, and needs no libxxhash at run time. */
 #define XXH_INLINE_ALL
 #include <xxhash.h>
 

@@ -1,5 +1,5 @@
 /*
- * Hexadecimal text: the one place that reads and writes it.
+ * Reads and writes hexadecimal text. All other code uses these functions.
  */
 #ifndef TS_BASE_HEX_H
 #define TS_BASE_HEX_H
@@ -21,7 +21,8 @@ static inline int ts_hex_digit_lower(uint8_t c) {
     return c >= 'A' && c <= 'F' ? -1 : ts_hex_values[c];
 }
 
-/* Reads pairs of digits: text.len / 2 bytes. Returns false, with ret_bytes in any state, for an odd length or another character. */
+/* Reads pairs of digits: text.len / 2 bytes. Returns false for an odd length or another character; ret_bytes
+ * is then undefined. */
 bool ts_hex_decode(struct ts_bytes text, uint8_t *ret_bytes);
 bool ts_hex_decode_lower(struct ts_bytes text, uint8_t *ret_bytes);
 

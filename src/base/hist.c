@@ -13,8 +13,7 @@ static size_t bucket_of(uint64_t value) {
         return (size_t)value;
     unsigned exponent = 63 - (unsigned)__builtin_clzll(value);
     unsigned shift = exponent - TS_HIST_SUB_BITS;
-    /* value >> shift is from 64 to 127, which accounts for the 64 buckets of lower powers that shift
-     * skips. */
+    /* The first 128 buckets have shift 0; value >> shift is from 64 to 127, and thus adds the other 64. */
     return (size_t)TS_HIST_SUB_BUCKETS * shift + (size_t)(value >> shift);
 }
 
@@ -94,7 +93,7 @@ uint64_t ts_hist_mean(const struct ts_hist *hist) {
     if (hist->count == 0)
         return 0;
     /* Long division, a bit at a time. The mean is at most max, so the quotient has 64 bits and the high half
-     * of the sum is below the count. Written out because a 128-bit division is a call into the compiler's
+     * of the sum is below the count. Written by hand, because a 128-bit division would call the compiler's
      * library. */
     u128 remainder = hist->sum.high;
     uint64_t quotient = 0;

@@ -43,7 +43,7 @@ void ts_hist_clear(struct ts_hist *hist);
 
 void ts_hist_record(struct ts_hist *hist, uint64_t value);
 
-/* Records the same value `count` times. More than UINT64_MAX of them in all is a programming error. */
+/* Records the same value `count` times. A total of more than UINT64_MAX values is a programming error. */
 struct ts_hist_times {
     uint64_t n;
 };
@@ -54,7 +54,7 @@ void ts_hist_merge(struct ts_hist *hist, const struct ts_hist *from);
 
 uint64_t ts_hist_count(const struct ts_hist *hist);
 
-/* All of them are 0 when nothing was recorded. The mean is rounded down. */
+/* All of these are 0 when nothing was recorded. The mean is rounded down. */
 uint64_t ts_hist_max(const struct ts_hist *hist);
 struct ts_hist_sum ts_hist_sum(const struct ts_hist *hist);
 uint64_t ts_hist_mean(const struct ts_hist *hist);
@@ -79,8 +79,8 @@ uint64_t ts_hist_count_up_to(const struct ts_hist *hist, uint64_t bound);
 struct ts_hist_iter {
     uint64_t first;      /* smallest value of the bucket */
     uint64_t last;       /* largest value of the bucket */
-    uint64_t count;      /* in this bucket */
-    uint64_t cumulative; /* in this bucket and all below */
+    uint64_t count;      /* number of values in this bucket */
+    uint64_t cumulative; /* number of values in this bucket and all lower ones */
     size_t next_bucket;
 };
 bool ts_hist_next(const struct ts_hist *hist, struct ts_hist_iter *iter);

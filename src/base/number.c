@@ -15,16 +15,16 @@ static bool is_digit(uint8_t c) {
     return (uint8_t)(c - '0') <= 9;
 }
 
-/* Returns whether all 8 bytes are digits: every high nibble is 3, and still is after adding 6, which turns
- * ':' to '?' into 4x. */
+/* Returns whether all 8 bytes are digits: the high nibble of each byte is 3, and is still 3 after adding 6
+ * (which turns ':' to '?' into 4x). */
 static bool are_8_digits(uint64_t chunk) {
     const uint64_t high = UINT64_C(0xf0f0f0f0f0f0f0f0);
     uint64_t carried = chunk + UINT64_C(0x0606060606060606);
     return ((chunk & high) | ((carried & high) >> 4)) == UINT64_C(0x3333333333333333);
 }
 
-/* The value of 8 digits, the first in the lowest byte: neighbours are joined to pairs, then fours, then all
- * eight. */
+/* The value of 8 digits, the first in the lowest byte. Neighbouring digits are joined to pairs, then to
+ * fours, then to all eight. */
 static uint64_t value_of_8_digits(uint64_t chunk) {
     chunk -= UINT64_C(0x3030303030303030);
     chunk = (chunk * 10 + (chunk >> 8)) & UINT64_C(0x00ff00ff00ff00ff);
@@ -162,7 +162,7 @@ size_t ts_size_format(uint64_t bytes, char ret_text[static TS_SIZE_TEXT_SIZE]) {
         len = ts_u64_format(bytes, digits);
         memcpy(ret_text, digits, len);
     } else {
-        /* In tenths of a unit, rounded. */
+        /* Computes in tenths of a unit, rounded. */
         uint64_t unit_bytes = 1000;
         size_t unit = 0;
         while (unit + 1 < UNITS && bytes / unit_bytes >= 1000) {

@@ -25,8 +25,8 @@ enum ts_number_error ts_u32_parse(struct ts_bytes text, uint32_t *ret);
 enum ts_number_error ts_i64_parse(struct ts_bytes text, int64_t *ret);
 
 /*
- * A 64-bit id, written signed or unsigned: -9223372036854775808 to 18446744073709551615. Gives its 64 bits, a
- * negative one in two's complement, so that -1 and 18446744073709551615 are the same id.
+ * A 64-bit id, written signed or unsigned: -9223372036854775808 to 18446744073709551615. Returns its 64 bits;
+ * a negative number is in two's complement, so -1 and 18446744073709551615 are the same id.
  */
 enum ts_number_error ts_id_parse(struct ts_bytes text, uint64_t *ret_bits);
 

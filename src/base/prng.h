@@ -47,7 +47,7 @@ struct ts_prng_range {
     uint64_t high;
 };
 
-/* A chance: numerator in denominator. */
+/* A chance of `numerator` in `denominator`. */
 struct ts_ratio {
     uint64_t numerator;
     uint64_t denominator;

@@ -24,20 +24,20 @@ const char *ts_redact_len(size_t len, char *ret_text, size_t size);
  * Untrusted bytes for a message of one line. Printable ASCII and valid UTF-8 stay; a backslash is doubled;
  * control characters (C0, DEL, C1), invalid UTF-8, and characters that reorder or hide text (bidirectional
  * controls, line and paragraph separators, zero-width characters, the byte order mark) become \xNN for each
- * byte. A text that does not fit is cut after a slash or a space, and then ends with "...". No word is shown
- * in part: it may be a secret, and masking could not recognise a part of it.
+ * byte. A text that does not fit is cut after a slash or a space, and then ends with "...". Words are never
+ * cut, because a word may be a secret, and masking could not recognise a part of it.
  */
 const char *ts_text_escape(struct ts_bytes bytes, char *ret_text, size_t size);
 
 /*
- * The same for a user's value in an error message. If the user put the address of a server into the wrong
- * place, it may contain a password: so only the scheme of a URL is shown, and nothing from the word
- * "password" on; "..." replaces the rest. size is at least 8.
+ * The same for a user's value in an error message. The value may be a server's address with a password,
+ * written in the wrong place. So only the scheme of a URL is shown, and the text ends before the word
+ * "password"; "..." replaces the rest. size is at least 8.
  */
 const char *ts_text_quote(struct ts_bytes bytes, char *ret_text, size_t size);
 
-/* The same as ts_text_escape for the first character only, without a terminator, for text of any length.
- * bytes are not empty; returns the character's number of bytes. */
+/* Like ts_text_escape, but only for the first character, without a terminator, for text of any length. bytes
+ * must not be empty. Returns the number of bytes of the character. */
 #define TS_TEXT_PIECE_MAX 16
 size_t ts_text_escape_one(struct ts_bytes bytes, char ret_piece[static TS_TEXT_PIECE_MAX],
                           size_t *ret_piece_len);

@@ -31,8 +31,8 @@ struct ts_ring {
 #define ts_ring_capacity(ring) (sizeof((ring)->slots) / sizeof((ring)->slots[0]))
 #define ts_ring_count(ring)    ((ring)->head.count)
 
-/* Copies *element into the ring as the newest. Returns true when that overwrote the oldest. (The conditional
- * checks the type.) */
+/* Copies *element into the ring as the newest element. Returns true if that overwrote the oldest. (The
+ * conditional checks the type.) */
 #define ts_ring_push(ring, element)                                                                          \
     ts_ring__push(&(ring)->head, (ring)->slots, (1 ? (element) : (ring)->slots),                             \
                   (struct ts_ring_shape){sizeof((ring)->slots[0]), ts_ring_capacity(ring)})
@@ -44,7 +44,7 @@ struct ts_ring {
 #define ts_ring_from_newest(ring, age)                                                                       \
     (&(ring)->slots[ts_ring__from_newest(&(ring)->head, ts_ring_capacity(ring), (age))])
 
-/* The rest is for the macros. */
+/* The declarations below are for the macros. */
 
 struct ts_ring_shape {
     size_t element_size;

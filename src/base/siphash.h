@@ -21,7 +21,7 @@ void ts_siphash_key_store(const struct ts_siphash_key *key, uint8_t ret_bytes[st
 
 uint64_t ts_siphash(const struct ts_siphash_key *key, struct ts_bytes bytes);
 
-/* Hashes of longer and longer prefixes of the same bytes, which are read once. */
+/* Hashes longer and longer prefixes of the same bytes, which are read only once. */
 struct ts_siphash_prefixes {
     uint64_t a, b, c, d;
     struct ts_bytes bytes;
@@ -31,7 +31,7 @@ struct ts_siphash_prefixes {
 void ts_siphash_prefixes_init(struct ts_siphash_prefixes *prefixes, const struct ts_siphash_key *key,
                               struct ts_bytes bytes);
 
-/* The hash of the first len bytes. len never decreases from call to call. */
+/* The hash of the first len bytes. len must not decrease from call to call. */
 uint64_t ts_siphash_prefix(struct ts_siphash_prefixes *prefixes, size_t len);
 
 #endif

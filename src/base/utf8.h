@@ -1,6 +1,6 @@
 /*
- * UTF-8, character by character, as strictly as the standard: no overlong forms, no surrogates, nothing above
- * 10FFFF.
+ * Reads UTF-8 character by character, as strictly as the standard: no overlong forms, no surrogates, nothing
+ * above 10FFFF.
  */
 #ifndef TS_BASE_UTF8_H
 #define TS_BASE_UTF8_H

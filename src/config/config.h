@@ -27,8 +27,8 @@ struct ts_config_places {
 /* Reads the variables from the environment. The strings are borrowed from it. */
 void ts_config_places_init(struct ts_config_places *places);
 
-/* The path of the file to read: the user's, or else the system's. Returns false when there is none. The first
- * existing file counts, readable or not. */
+/* The path of the file to read: the user's file, or if there is none, the system's. Returns false when there
+ * is no file. The first existing file counts, even if it is not readable. */
 #define TS_CONFIG_PATH_SIZE 4096
 bool ts_config_find(const struct ts_config_places *places, char ret_path[static TS_CONFIG_PATH_SIZE]);
 

@@ -7,9 +7,9 @@
 #include <string.h>
 
 #define NAME(suffix, name) name,
-static const char *const timeout_policies[] = {TS_TIMEOUT_POLICIES(NAME) NULL};
-static const char *const queue_policies[] = {TS_QUEUE_POLICIES(NAME) NULL};
-static const char *const overflow_actions[] = {TS_OVERFLOW_ACTIONS(NAME) NULL};
+static const char *const timeout_policies[] = {TS_TXN_TIMEOUT_POLICIES(NAME) NULL};
+static const char *const queue_policies[] = {TS_TXN_QUEUE_POLICIES(NAME) NULL};
+static const char *const overflow_actions[] = {TS_TXN_OVERFLOW_ACTIONS(NAME) NULL};
 #undef NAME
 
 #define US         UINT64_C(1)
@@ -22,7 +22,7 @@ static const char *const overflow_actions[] = {TS_OVERFLOW_ACTIONS(NAME) NULL};
     { name, CONFIG_DURATION, AT(member), least, DAY, NULL, meaning, 0 }
 #define COUNT(name, member, least, most, meaning)                                                            \
     { name, CONFIG_COUNT, AT(member), least, most, NULL, meaning, 0 }
-/* If it is not set explicitly, this timeout does not end the wait for a lock. */
+/* If the user has not set it explicitly, this timeout does not end the wait for a lock. */
 #define GIVEN_DURATION(name, member, given, least, meaning)                                                  \
     { name, CONFIG_DURATION, AT(member), least, DAY, NULL, meaning, AT(given) }
 #define RATIO(name, member, least, most, meaning)                                                            \
@@ -50,11 +50,11 @@ const struct config_setting config__settings[] = {
     CHOICE("timeouts.policy", timeouts.policy, timeout_policies,
            "FailFast ends at the first timeout of a phase, BestEffort only at the total"),
     COUNT("admission.hard_limit", admission.hard_limit, 1, 1000000,
-          "transactions in flight and waiting together; with Degrade, in flight"),
+          "maximum number of transactions in flight and waiting together; with Degrade: in flight"),
     COUNT("admission.soft_limit", admission.soft_limit, 1, 1000000,
-          "transactions in flight above which new ones wait; at most the hard limit"),
+          "number of transactions in flight above which new ones wait; at most the hard limit"),
     CHOICE("admission.queue_policy", admission.queue_policy, queue_policies,
-           "who is served first: the oldest, or the one with the fewest stores"),
+           "which transaction is served first: the oldest, or the one with the fewest stores"),
     CHOICE("admission.overflow", admission.overflow, overflow_actions,
            "when the queue is full: refuse the new transaction, refuse the one with the most stores, or run "
            "the oldest and answer it at its commit point"),
@@ -63,9 +63,9 @@ const struct config_setting config__settings[] = {
     DURATION("retry.initial_backoff", retry.initial_backoff_us, 0,
              "wait before the first retry; at most max_backoff"),
     DURATION("retry.max_backoff", retry.max_backoff_us, 0, "longest wait before a retry, without jitter"),
-    RATIO("retry.multiplier", retry.multiplier_ppm, TS_PPM, UINT64_C(100) * TS_PPM,
-          "factor by which each wait is longer than the one before"),
-    RATIO("retry.jitter_ratio", retry.jitter_ppm, 0, TS_PPM,
+    RATIO("retry.multiplier", retry.multiplier_ppm, TS_TXN_PPM, UINT64_C(100) * TS_TXN_PPM,
+          "factor by which each wait is longer than the previous one"),
+    RATIO("retry.jitter_ratio", retry.jitter_ppm, 0, TS_TXN_PPM,
           "up to this share of each wait is added to it at random"),
     GIVEN_DURATION("retry.retry_budget", retry.retry_budget_us, retry.retry_budget_given, 0,
                    "total time spent waiting before retries"),
@@ -77,9 +77,9 @@ const struct config_setting config__settings[] = {
              "time after which a probe without an answer is replaced; not below timeouts.total"),
     DURATION("conflict.window", conflict.window_us, 10 * MS,
              "time window of the conflict and abort rates of a store"),
-    RATIO("adaptive.high_conflict_rate", adaptive.high_conflict_ppm, 0, TS_PPM,
+    RATIO("adaptive.high_conflict_rate", adaptive.high_conflict_ppm, 0, TS_TXN_PPM,
           "conflict rate above which a store's concurrency falls"),
-    RATIO("adaptive.low_conflict_rate", adaptive.low_conflict_ppm, 0, TS_PPM,
+    RATIO("adaptive.low_conflict_rate", adaptive.low_conflict_ppm, 0, TS_TXN_PPM,
           "conflict rate below which a store's concurrency rises; at most the high rate"),
     COUNT("adaptive.step_size", adaptive.step_size, 1, 1000000,
           "step by which a store's concurrency "
@@ -88,17 +88,18 @@ const struct config_setting config__settings[] = {
           "lower limit of a store's concurrency; at most max_concurrency"),
     COUNT("adaptive.max_concurrency", adaptive.max_concurrency, 1, 1000000,
           "upper limit of a store's concurrency"),
-    DURATION("adaptive.interval", adaptive.interval_us, MS, "minimum time between two steps of a store"),
+    DURATION("adaptive.interval", adaptive.interval_us, MS,
+             "minimum time between two changes of a store's concurrency"),
     COUNT("adaptive.min_txns", adaptive.min_txns, 1, 1000000,
           "number of transactions in the window below which the concurrency does not change"),
     DURATION("deadlock.timeout", deadlock.timeout_us, MS,
-             "time of waiting after which a transaction counts as deadlocked and is aborted"),
+             "waiting time after which a transaction counts as deadlocked and is aborted"),
     {"replication.max_replication_lag_ms", CONFIG_MILLIS, AT(replication.max_replication_lag_ms), 0, DAY / MS,
      NULL, "lag in milliseconds of a PostgreSQL standby above which transactions are refused; 0: off", 0},
     COUNT("shards.tenant_max", shards.tenant_max, 1, 1000000000,
-          "shards in the runs of one tenant that have not ended"),
+          "maximum number of shards in the unfinished runs of one tenant"),
     COUNT("shards.global_max", shards.global_max, 1, 1000000000,
-          "shards in the runs of all tenants that have not ended"),
+          "maximum number of shards in the unfinished runs of all tenants"),
 };
 const size_t config__setting_count = sizeof config__settings / sizeof config__settings[0];
 
@@ -109,9 +110,9 @@ const struct config_setting *config__setting_find(struct ts_bytes name) {
     return NULL;
 }
 
-_Static_assert(sizeof(enum ts_timeout_policy) == sizeof(uint32_t) &&
-                   sizeof(enum ts_queue_policy) == sizeof(uint32_t) &&
-                   sizeof(enum ts_overflow_action) == sizeof(uint32_t),
+_Static_assert(sizeof(enum ts_txn_timeout_policy) == sizeof(uint32_t) &&
+                   sizeof(enum ts_txn_queue_policy) == sizeof(uint32_t) &&
+                   sizeof(enum ts_txn_overflow_action) == sizeof(uint32_t),
                "choices are read and written as 32-bit numbers");
 
 static bool is_wide(enum config_kind kind) {

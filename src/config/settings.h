@@ -26,7 +26,7 @@ struct config_setting {
     enum config_kind kind;
     size_t offset;
     uint64_t min, max;          /* not for CHOICE */
-    const char *const *choices; /* CHOICE: by value, NULL at the end */
+    const char *const *choices; /* CHOICE: indexed by value, NULL at the end */
     const char *meaning;
     size_t given_offset; /* offset of a bool that says whether the value was set explicitly; 0: none */
 };
@@ -51,7 +51,7 @@ void config__explain_unknown(struct ts_bytes name, char *ret_text, size_t size);
 bool config__value_parse(const struct config_setting *setting, struct ts_bytes text, uint64_t *ret_value,
                          char *ret_why, size_t size);
 
-/* Writes a value as config__value_parse reads it. */
+/* Writes a value in the form that config__value_parse reads. */
 void config__value_format(const struct config_setting *setting, uint64_t value,
                           char ret_text[static TS_CONFIG_VALUE_SIZE]);
 

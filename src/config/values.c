@@ -107,7 +107,7 @@ static bool parse_by_kind(const struct config_setting *setting, struct ts_bytes 
         return parse_duration(text, ret_value, ret_why, size);
     case CONFIG_RATIO:
         snprintf(ret_why, size, "is not a ratio: write a decimal fraction such as 0.25");
-        return parse_decimal(text, TS_PPM, ret_value);
+        return parse_decimal(text, TS_TXN_PPM, ret_value);
     case CONFIG_MILLIS:
     case CONFIG_COUNT:
         snprintf(ret_why, size, "is not a whole number");
@@ -145,7 +145,7 @@ static void format_duration(uint64_t us, char *ret_text, size_t size) {
 }
 
 static void format_ratio(uint64_t ppm, char *ret_text, size_t size) {
-    int printed = snprintf(ret_text, size, "%" PRIu64 ".%06" PRIu64, ppm / TS_PPM, ppm % TS_PPM);
+    int printed = snprintf(ret_text, size, "%" PRIu64 ".%06" PRIu64, ppm / TS_TXN_PPM, ppm % TS_TXN_PPM);
     ts_assert(printed > 0 && (size_t)printed < size);
     /* Removes trailing zeros, but keeps one digit after the point. */
     for (size_t len = (size_t)printed; ret_text[len - 1] == '0' && ret_text[len - 2] != '.'; len--)

@@ -75,7 +75,7 @@ static enum ts_config_result complain_about(struct reader *reader, const struct 
     return complain(reader, line, text);
 }
 
-/* The node after a key: a value, or, at the top level, a section. */
+/* Reads the node after a key: a value or, at the top level, a section. */
 static enum ts_config_result read_value(struct reader *reader, const struct name *section,
                                         const struct name *name, size_t line) {
     yaml_event_t event;

@@ -1,5 +1,5 @@
 /*
- * A YAML file as a list of settings: mappings of mappings of plain values, and nothing else.
+ * Reads a YAML file as a list of settings. It may contain only mappings of mappings of plain values.
  */
 #ifndef TS_CONFIG_YAML_FILE_H
 #define TS_CONFIG_YAML_FILE_H
@@ -8,15 +8,15 @@
 
 #include "base/bytes.h"
 
-/* Receives one setting with its full name. Returns false when it is wrong; the receiver has then reported
- * why. */
+/* Receives one setting with its full name. Returns false if it is wrong; the receiver has then already
+ * reported why. */
 struct config_taker {
     bool (*take)(void *context, struct ts_bytes name, struct ts_bytes value, size_t line);
     void *context;
 };
 
-/* Reads the file and passes its settings on in order. ret_error has no text for NO_MEMORY, nor for INVALID
- * when the receiver returned false: the receiver has its own text. */
+/* Reads the file and passes its settings to the receiver, in order. ret_error has no text for NO_MEMORY, nor
+ * for INVALID when the receiver returned false, because the receiver has its own text. */
 enum ts_config_result config__yaml_read(const char *path, struct config_taker taker,
                                         struct ts_config_error *ret_error);
 

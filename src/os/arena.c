@@ -31,16 +31,26 @@ static struct ts_arena_block *block_with_room(struct ts_arena *arena, size_t siz
     return fresh;
 }
 
-void *ts_arena_take(struct ts_arena *arena, size_t size) {
-    if (size > SIZE_MAX / 2)
-        return NULL;
-    size = (size + alignof(max_align_t) - 1) & ~(alignof(max_align_t) - 1);
-    struct ts_arena_block *block = block_with_room(arena, size);
+void *ts_arena_take_bytes(struct ts_arena *arena, size_t size) {
+    struct ts_arena_block *block = size <= SIZE_MAX / 2 ? block_with_room(arena, size) : NULL;
     if (block == NULL)
         return NULL;
-    void *taken = memset(block->bytes + block->used, 0, size);
+    void *taken = block->bytes + block->used;
     block->used += size;
     return taken;
+}
+
+void *ts_arena_take(struct ts_arena *arena, size_t size) {
+    const size_t unit = alignof(max_align_t);
+    if (size > SIZE_MAX / 2)
+        return NULL;
+    size = (size + unit - 1) & ~(unit - 1);
+    struct ts_arena_block *block = block_with_room(arena, size + unit - 1);
+    if (block == NULL)
+        return NULL;
+    size_t at = (block->used + unit - 1) & ~(unit - 1);
+    block->used = at + size;
+    return memset(block->bytes + at, 0, size);
 }
 
 char *ts_arena_copy(struct ts_arena *arena, struct ts_bytes bytes) {

@@ -7,7 +7,7 @@
 
 #include <stdint.h>
 
-/* Nanoseconds since some start. Never goes back; for durations and timeouts. */
+/* Nanoseconds since an arbitrary start. Never goes back; for durations and timeouts. */
 uint64_t ts_clock_monotonic_ns(void);
 
 /* Processor time that all threads of this process have used so far, in nanoseconds. */

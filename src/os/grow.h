@@ -1,5 +1,5 @@
 /*
- * Arrays that grow. This is the one place that calls realloc.
+ * Arrays that grow. All calls of realloc are here.
  */
 #ifndef TS_OS_GROW_H
 #define TS_OS_GROW_H

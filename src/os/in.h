@@ -8,8 +8,8 @@
  *     while ((result = ts_in_next(&in, &token)) == TS_IN_TOKEN)
  *         ...
  *
- * The descriptor stays the caller's. The reader asks for more input only when it needs it for the next token,
- * so that a terminal or a pipe is answered line by line.
+ * The caller owns the descriptor. The reader reads more input only when it needs it for the next token, so
+ * that a terminal or a pipe is answered line by line.
  */
 #ifndef TS_OS_IN_H
 #define TS_OS_IN_H
@@ -24,7 +24,7 @@
 
 enum ts_in_result {
     TS_IN_TOKEN, /* a token */
-    /* the first token_max bytes of a longer token; the next call continues after that token */
+    /* the first token_max bytes of a longer token; the next call skips the rest of that token */
     TS_IN_TOO_LONG,
     TS_IN_END,        /* no more input; *ret_token is untouched */
     TS_IN_READ_ERROR, /* see ts_in_error; an unfinished token is lost; *ret_token is untouched */
@@ -41,7 +41,7 @@ struct ts_in {
     void *context;
     int error; /* errno of the failure, 0 while there is none */
     bool at_end;
-    bool skipping; /* inside the rest of a token that was too long */
+    bool skipping; /* skipping the rest of a token that was too long */
     size_t token_max;
     uint64_t line;
     size_t begin; /* read and not returned yet: buffer[begin] to buffer[end - 1] */
@@ -55,7 +55,7 @@ void ts_in_init(struct ts_in *in, int fd, size_t token_max);
 /* Sets a function to call before each read of more input, because a read may block. */
 void ts_in_before_read(struct ts_in *in, void (*before_read)(void *context), void *context);
 
-/* END and READ_ERROR are final: every further call gives the same. */
+/* END and READ_ERROR are final: every further call returns the same. */
 enum ts_in_result ts_in_next(struct ts_in *in, struct ts_in_token *ret_token);
 
 /* errno of the failed read, 0 while there is none. */

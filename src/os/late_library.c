@@ -5,8 +5,8 @@
 #include <stdio.h>
 #include <string.h>
 
-/* Held while a library is loaded and its constructors run; they do not call us. It is the last in the order
- * of locks. */
+/* Held while a library is loaded and its constructors run, which do not call this code. It is the last lock
+ * in the lock order. */
 static pthread_mutex_t mutex = PTHREAD_MUTEX_INITIALIZER;
 
 /* The loader puts the reason last, after paths that may be long. */

@@ -1,17 +1,17 @@
 /*
- * Foreign libraries, loaded when they are first needed and not when the program starts: most runs need none
- * of them, and mapping a library takes longer than everything else in a small run
+ * Loads foreign libraries when they are first needed, not when the program starts: most runs need none of
+ * them, and mapping a library takes longer than everything else in a small run
  * (docs/decisions/0008-late-libraries.md).
  *
  * A library NAME is two files. NAME_late.h has the list of the called functions as an X-macro, a struct with
  * a pointer of each function's own type, and for each a line `#define function layer__name.function`, so that
  * calls look as usual. NAME_late.c has the struct and its description for ts_late_library_load.
  *
- * The linker does not get the library, so no call can bypass the list: a call in a file that does not include
- * NAME_late.h is an undefined reference. A listed function without its #define does not compile; neither does
- * the use of a #define that is not in the list. house/rules compares the two.
+ * The program is not linked with the library, so no call can bypass the list: a call in a file that does not
+ * include NAME_late.h is an undefined reference. A listed function without its #define does not compile;
+ * neither does the use of a #define that is not in the list. house/rules compares the two.
  *
- * Tests and comparisons that call a library themselves include its own header, and link it.
+ * Tests and comparisons that call a library directly include its own header, and link it.
  */
 #ifndef TS_OS_LATE_LIBRARY_H
 #define TS_OS_LATE_LIBRARY_H
@@ -21,7 +21,7 @@
 
 struct ts_late_function {
     const char *name;
-    void *place; /* of the pointer to the function */
+    void *place; /* address of the pointer to the function */
 };
 
 struct ts_late_library {
@@ -33,18 +33,18 @@ struct ts_late_library {
 
     /* Guarded by the mutex of late_library.c. */
     bool was_tried;
-    char why_not[96]; /* empty: the library is loaded */
+    char why_not[96]; /* empty if the library is loaded */
 };
 
-/* For the X-macro: a member of the struct, and an element of `functions`. In the element, the #define
- * replaces the name. */
+/* For the X-macro: a member of the struct, and an element of `functions`. In the element, the #define expands
+ * the name to the member. */
 #define TS_LATE_MEMBER(function)   __typeof__(&function) function;
 #define TS_LATE_FUNCTION(function) {#function, (void *)&function},
 
 /*
  * Loads the library and fills in the pointers; later calls return the first result. Call it before the first
- * use of the library. If it returns false, library->why_not says why. A loaded library stays, so pointers are
- * read without a lock. From any thread.
+ * use of the library. If it returns false, library->why_not says why. A loaded library is never unloaded, so
+ * pointers are read without a lock. Any thread may call it.
  */
 bool ts_late_library_load(struct ts_late_library *library);
 

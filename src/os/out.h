@@ -8,10 +8,10 @@
  *     if (!ts_out_flush(&out))
  *         ... ts_out_error(&out) ...
  *
- * The descriptor stays the caller's. Nothing is written before the buffer is full or flushed; there is
- * nothing to release, but unflushed bytes are lost. The first error sticks: from then on everything is
- * dropped, so that only the last flush needs to be checked. It handles partial writes, interruptions and
- * non-blocking descriptors. Writing into a closed pipe is the error EPIPE when the program ignores SIGPIPE.
+ * The caller owns the descriptor. Nothing is written before the buffer is full or flushed. There is nothing
+ * to release, but unflushed bytes are lost. After the first error everything is dropped, so that only the
+ * last flush needs to be checked. It handles partial writes, interruptions and non-blocking descriptors.
+ * Writing into a closed pipe is the error EPIPE when the program ignores SIGPIPE.
  */
 #ifndef TS_OS_OUT_H
 #define TS_OS_OUT_H

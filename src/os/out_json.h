@@ -8,8 +8,8 @@
 #include "os/out.h"
 
 /* The bytes as a JSON string with its quotes. Each byte that is not UTF-8 becomes U+FFFD. Control characters,
- * and characters that reorder or hide text (base/utf8.h), are written as \uNNNN: a JSON reader gets them
- * back, and a terminal never sees them. */
+ * and characters that reorder or hide text (base/utf8.h), are written as \uNNNN, so that a JSON reader
+ * decodes them and a terminal never sees them. */
 void ts_out_put_json(struct ts_out *out, struct ts_bytes text);
 
 /* The same without quotes, for a string that is made of several texts. */

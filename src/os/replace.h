@@ -1,6 +1,6 @@
 /*
- * A file that is replaced completely or not at all: the new one is written beside the old one under another
- * name, and then renamed.
+ * Replaces a file completely or not at all: the new file is written next to the old one under another name,
+ * and then renamed.
  *
  *     struct ts_replace file;
  *     if (!ts_replace_open(&file, path, 0666))      errno says why

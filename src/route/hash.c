@@ -5,8 +5,8 @@
 struct ts_store_id ts_router_store_for(uint64_t id, uint32_t count) {
     if (count <= 1)
         return (struct ts_store_id){0};
-    /* A plain division: without a router there is no stored reciprocal, and computing one costs a division,
-     * too. */
+    /* Uses a plain division: there is no stored reciprocal without a router, and computing one also costs a
+     * division. */
     return (struct ts_store_id){(uint32_t)(ts_xxh64_of_id(id) % count)};
 }
 

@@ -1,7 +1,7 @@
 /*
- * From an id to a store. Inline, because a call would cost as much as the hash. The results must be the same
- * on every machine and in every release, because they decide where data is. XXH64 and FNV-1a themselves are
- * in base/hash64.h.
+ * Computes the store of an id. Inline, because a call would cost as much as the hash. The results must be the
+ * same on every machine and in every release, because they decide where data is. XXH64 and FNV-1a themselves
+ * are in base/hash64.h.
  */
 #ifndef TS_ROUTE_HASH_H
 #define TS_ROUTE_HASH_H
@@ -20,7 +20,8 @@ static inline uint32_t route__fnv1a_store(uint64_t id, uint32_t count) {
 /*
  * Jump divides and multiplies in double. Every machine gets the same results if these are IEEE doubles
  * without wider intermediate results, and if the compiler does not replace the division by a reciprocal.
- * Otherwise some ids would move. There is no addition that could be fused.
+ * Otherwise some ids would move to other stores. There is no addition that the compiler could fuse with the
+ * multiplication.
  */
 _Static_assert(FLT_EVAL_METHOD == 0 || FLT_EVAL_METHOD == 1, "doubles must be evaluated as doubles");
 _Static_assert(FLT_RADIX == 2 && DBL_MANT_DIG == 53 && DBL_MAX_EXP == 1024, "doubles must be IEEE binary64");

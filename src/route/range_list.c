@@ -97,7 +97,7 @@ static enum ts_router_list_error parse_items(const char *text, size_t length,
         }
         if (error != TS_ROUTER_LIST_OK) {
             if (wrong.from == wrong.to)
-                wrong = item; /* nothing to quote: the item says more */
+                wrong = item; /* no bytes to quote: the number of the item is enough */
             *ret_detail = (struct ts_router_list_error_detail){
                 .error = error, .position = position, .offset = wrong.from, .length = wrong.to - wrong.from};
             return error;
@@ -120,7 +120,7 @@ enum ts_router_list_error ts_router_list_parse(const char *text, size_t length,
         *ret_detail = (struct ts_router_list_error_detail){.error = TS_ROUTER_LIST_EMPTY_LIST};
         return TS_ROUTER_LIST_EMPTY_LIST;
     }
-    /* Read once to check and once to store, so that a bad list leaves the array unchanged. */
+    /* Reads twice, to check and to store, so that a bad list leaves the array unchanged. */
     enum ts_router_list_error error = parse_items(text, length, NULL, capacity, ret_detail);
     if (error != TS_ROUTER_LIST_OK)
         return error;

@@ -1,11 +1,11 @@
 /*
- * Making a range router: checking that the ranges hold every id exactly once, and laying them out for the
- * search.
+ * Makes a range router: checks that the ranges cover every id exactly once, and lays them out for the search.
  *
- * A valid list is a partition, so a range is known by its start alone: the range of an id is the one with the
- * greatest start that is not above it. The starts are kept as a binary tree in an array (Eytzinger's order):
- * the root at 1, the children of k at 2k and 2k + 1, in-order ascending. The search then needs no branch that
- * could be predicted wrongly, and can fetch the cache line three levels ahead; sorted order offers neither.
+ * A valid list is a partition, so the start of a range is enough to identify it: the range of an id is the
+ * one with the greatest start that is not above it. The starts are kept as a binary tree in an array
+ * (Eytzinger's order): the root at 1, the children of k at 2k and 2k + 1, in-order ascending. The search then
+ * needs no branch that could be predicted wrongly, and can fetch the cache line three levels ahead. A sorted
+ * array allows neither.
  *
  * The borrowed memory, from its first address that is a multiple of 64:
  *
@@ -112,7 +112,7 @@ static enum ts_router_error check_not_empty(const struct ts_router_range *ranges
     return TS_ROUTER_OK;
 }
 
-/* Returns the first position from `from` on that names the store. There is one. */
+/* Returns the first position, starting at `from`, that names the store. There is always one. */
 static size_t position_of(const struct ts_router_range *ranges, size_t from, uint32_t store) {
     while (ranges[from].store.v != store)
         from++;

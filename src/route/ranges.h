@@ -1,4 +1,4 @@
-/* Finding the range of an id; see ranges.c for the layout. Inline so that ts_router_route is one function. */
+/* Finds the range of an id; see ranges.c for the layout. Inline, so that ts_router_route is one function. */
 #ifndef TS_ROUTE_RANGES_H
 #define TS_ROUTE_RANGES_H
 
